@@ -1,0 +1,95 @@
+# Postern for people; CMakeLists.txt holds the build itself. Everything lands in build/.
+#
+#   make          install what is missing, get a server to build for, build
+#   make run      build, start a private server with the 2010 article's table, show it answer
+#   make stop     end that server
+#   make check    the fast inner loop: unit tests and tidy
+#   make test     everything
+#   make install  build for the MariaDB server of this machine and put the plugin into it
+#   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
+#   make clean    remove what was built; make distclean: the private server, too
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+BUILD_TYPE ?= RelWithDebInfo
+SERVER ?= fetched
+PYTEST_ARGS ?=
+
+PYTHON := /usr/bin/python3
+PLUGIN := src/plugin/postern.so
+BUILD_fetched := build
+BUILD_installed := build-installed
+SERVER_fetched := build/server
+SERVER_installed := build/server-installed
+
+.PHONY: all build deps server configure plugin run stop check unit tidy test integration \
+  install package clean distclean
+
+all: build
+
+deps:
+	@tools/deps build
+
+server: deps
+	@tools/server fetch build/server
+
+configure: server
+	@cmake -S . -B build -G Ninja -DPOSTERN_SERVER_DIR=build/server -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) --log-level=NOTICE
+
+build: configure
+	@ninja -C build
+
+# The plugin alone, without the tests: what running it needs.
+plugin: configure
+	@ninja -C build $(PLUGIN)
+
+run: plugin
+	@tools/demo build/run
+
+stop:
+	@tools/sandbox stop build/run
+
+unit: build
+	@ctest --test-dir build --output-on-failure -j "$$(nproc)" --timeout 120 --progress
+
+tidy:
+	@if [ -f scripts/tidy.py ]; then $(PYTHON) scripts/tidy.py; fi
+
+check: tidy unit
+
+integration: build
+	@$(PYTHON) -m pytest tests -ra --timeout=300 -p no:cacheprovider $(PYTEST_ARGS)
+
+# In this order also under -j: the last line is pytest's count.
+test:
+	@tools/deps test
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory integration
+
+$(BUILD_installed)/$(PLUGIN): FORCE
+	@tools/deps build
+	@tools/server installed $(SERVER_installed)
+	@cmake -S . -B $(BUILD_installed) -G Ninja -DPOSTERN_SERVER_DIR=$(SERVER_installed) \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPOSTERN_TESTS=OFF --log-level=NOTICE
+	@ninja -C $(BUILD_installed) $(PLUGIN)
+
+build/$(PLUGIN): plugin
+
+.PHONY: FORCE
+FORCE:
+
+install: $(BUILD_installed)/$(PLUGIN)
+	@DESTDIR="$(DESTDIR)" tools/install $(SERVER_installed) $(BUILD_installed)/$(PLUGIN)
+
+package: $(BUILD_$(SERVER))/$(PLUGIN)
+	@tools/package $(SERVER_$(SERVER)) $(BUILD_$(SERVER))/$(PLUGIN) build
+
+clean:
+	@if [ -d build/run ]; then tools/sandbox stop build/run; fi
+	@rm -rf build-installed
+	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name 'server*' -exec rm -rf {} +; fi
+
+distclean: clean
+	@rm -rf build

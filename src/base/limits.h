@@ -1,0 +1,82 @@
+// limits.h: every bound of Postern on one page.
+//
+// Whatever a client sends is compared with a number from here before it sizes, counts or repeats anything.
+// A bound that an administrator may want to move is the default of a setting (src/plugin/settings.def) and is
+// marked (setting); the others are facts of the design. Names end in their unit and `max`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace postern::limits {
+
+// --- what one request may hold -------------------------------------------------------------------------------
+
+/// Bytes of one request line, its end included (setting).
+inline constexpr size_t request_bytes_max = size_t{16} << 20;
+/// Bytes of one encoded row; the server bounds a stored value by max_allowed_packet long before this.
+inline constexpr size_t row_bytes_max = size_t{256} << 20;
+/// Key values of one IN list (setting).
+inline constexpr uint32_t key_values_max = 10'000;
+/// Columns, and filter columns, of one open index: the server allows no table with more.
+inline constexpr uint32_t columns_max = 4'096;
+/// Parts of a key: MAX_REF_PARTS of the server.
+inline constexpr uint32_t key_parts_max = 32;
+/// Filters of one request.
+inline constexpr uint32_t filters_max = 256;
+/// Bytes of a database, table, index or column name: 64 characters of up to four bytes.
+inline constexpr size_t name_bytes_max = 256;
+
+// --- what one connection may hold -----------------------------------------------------------------------------
+
+/// Indexes one connection may have open (setting).
+inline constexpr uint32_t open_indexes_max = 1'024;
+/// Bytes of a fresh buffer block; also what one receive asks for.
+inline constexpr size_t block_bytes_min = size_t{4} << 10;
+/// The largest block: bounds one connection's input and output each.
+inline constexpr size_t block_bytes_max = size_t{512} << 20;
+/// Blocks above this size are counted against buffer_bytes_max and never recycled.
+inline constexpr size_t block_bytes_recycled_max = size_t{64} << 10;
+/// Unsent output above this stops reading from the connection until it drains.
+inline constexpr size_t output_high_water_bytes = size_t{256} << 10;
+/// Bytes an encoder may reserve at a time.
+inline constexpr size_t output_piece_bytes_max = size_t{64} << 10;
+
+// --- what one turn of a worker may do --------------------------------------------------------------------------
+
+/// Requests in one batch.
+inline constexpr uint32_t ops_per_batch_max = 4'096;
+/// Requests of one connection in one batch.
+inline constexpr uint32_t ops_per_connection_max = 256;
+/// Connections taken from the poller at once.
+inline constexpr uint32_t events_per_turn_max = 512;
+/// Rows one find may examine, and bytes it may answer, before it moves to the slow lane.
+inline constexpr uint64_t find_rows_fast_max = 4'000;
+inline constexpr size_t find_bytes_fast_max = size_t{128} << 10;
+/// Rows all finds of one batch may examine; a find that would go on beyond moves to the slow lane.
+inline constexpr uint64_t batch_rows_max = 20'000;
+/// Arena bytes of a batch beyond which a session that has added an op to it adds no more.
+inline constexpr size_t arena_bytes_per_batch_max = size_t{4} << 20;
+/// Arena bytes a worker keeps between batches; more is given back.
+inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
+
+// --- the slow lane ---------------------------------------------------------------------------------------------
+
+/// Rows between two looks at waiting DDL, KILL and the client's patience.
+inline constexpr uint32_t rows_between_looks = 64;
+/// Milliseconds a scan thread waits for a client to take what was sent before it serves another one.
+inline constexpr int client_stall_ms_max = 50;
+/// Milliseconds between two tries to open a table that DDL holds: first and last.
+inline constexpr int busy_retry_ms_min = 1;
+inline constexpr int busy_retry_ms_max = 10;
+
+// --- what one process may hold -----------------------------------------------------------------------------------
+
+/// Connections of one door (setting).
+inline constexpr uint32_t connections_max = 20'000;
+/// Bytes of all blocks larger than block_bytes_recycled_max, over all doors (setting).
+inline constexpr size_t buffer_bytes_max = size_t{1} << 30;
+/// Milliseconds a worker with nothing to do keeps its tables before it gives them up and sleeps.
+inline constexpr int linger_ms = 2;
+
+}  // namespace postern::limits

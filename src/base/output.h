@@ -1,0 +1,105 @@
+// output.h: one connection's outgoing bytes.
+//
+// Replies are written behind a mark and may be taken back (rewind) until they are released; only released bytes
+// may be sent. Positions count every byte since the connection began, so a mark stays meaningful while earlier
+// bytes are sent. Owned by its connection, touched by one thread at a time. reserve() is valid until the next
+// reserve(). Holds no memory while it holds no bytes.
+//
+// When there is no memory for a reply the output breaks: it swallows what is written and the connection is
+// closed at the next settlement. Nothing that writes has to check.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+
+namespace postern {
+
+class Output;
+
+/// Whether whoever produces a reply may go on, or should stop where it is for now.
+enum class Flow : uint8_t { more, pause };
+
+/// Lets a long reply leave while it is still being written; see door/slow_lane.h.
+class Valve {
+ public:
+  /// Called between rows. Sends what it can; `pause` asks the engine to stop after this row.
+  virtual Flow flow(Output &output) = 0;
+
+ protected:
+  ~Valve() = default;
+};
+
+class Output {
+ public:
+  using Mark = uint64_t;
+
+  Output() = default;
+  Output(const Output &) = delete;
+  Output &operator=(const Output &) = delete;
+  ~Output();
+
+  /// Room for `bytes`, at most limits::output_piece_bytes_max.
+  char *reserve(size_t bytes) { return size_ - end_ >= bytes ? data_ + end_ : reserve_more(bytes); }
+  void commit(size_t bytes) {
+    if (!broken_) end_ += static_cast<uint32_t>(bytes);
+  }
+
+  void put(char byte) {
+    *reserve(1) = byte;
+    commit(1);
+  }
+  /// Any number of bytes, copied as they are.
+  void put(Bytes bytes);
+  void put_natural(uint64_t number) {
+    char *const at = reserve(20);
+    commit(static_cast<size_t>(print_natural(at, number) - at));
+  }
+  void put_integer(int64_t number) {
+    char *const at = reserve(20);
+    commit(static_cast<size_t>(print_integer(at, number) - at));
+  }
+
+  Mark mark() const { return base_ + end_; }
+  /// Takes back everything written since `mark`. Only what was not released can be taken back.
+  void rewind(Mark mark) { end_ = static_cast<uint32_t>(mark - base_); }
+  bool can_rewind(Mark mark) const { return mark >= base_ + released_; }
+  /// Everything written so far may be sent.
+  void release() { released_ = end_; }
+  /// Released and not yet sent.
+  Bytes sendable() const { return {data_ + sent_, released_ - sent_}; }
+  /// The first `bytes` of sendable() have left.
+  void sent(size_t bytes);
+  /// Bytes written and not yet sent, released or not.
+  size_t pending_bytes() const { return end_ - sent_; }
+
+  /// Whether a find that began its reply at `start` may write another row of about `row_bytes`.
+  Flow flow(Mark start, size_t row_bytes = 0) {
+    if (valve_ != nullptr) return valve_->flow(*this);
+    return mark() - start + row_bytes > limits::find_bytes_fast_max ? Flow::pause : Flow::more;
+  }
+  /// Installs or (nullptr) removes the valve. Without one, flow() bounds a reply to what fits a fast turn.
+  void set_valve(Valve *valve) { valve_ = valve; }
+  bool streaming() const { return valve_ != nullptr; }
+
+  /// No memory for a reply, or a row beyond every bound: close this connection.
+  bool broken() const { return broken_; }
+  void set_broken() { broken_ = true; }
+
+ private:
+  char *reserve_more(size_t bytes);
+
+  char *data_ = nullptr;
+  Valve *valve_ = nullptr;
+  uint64_t base_ = 0;  // position of data_[0]
+  uint32_t size_ = 0;
+  uint32_t sent_ = 0;
+  uint32_t released_ = 0;
+  uint32_t end_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace postern

@@ -1,0 +1,44 @@
+// batch.h: the ops of all ready connections of one turn, in order, and the arena they live in.
+//
+// Owned and touched by one worker. clear() ends the life of everything in it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/arena.h"
+#include "contract/op.h"
+
+namespace postern {
+
+class Batch {
+ public:
+  Arena &arena() { return arena_; }
+
+  /// The ops added from here on belong to `connection`.
+  void begin(uint32_t connection) { connection_ = connection; }
+  void add(Op op) {
+    op.connection = connection_;
+    ops_.push_back(op);
+  }
+
+  std::span<Op> ops() { return ops_; }
+  size_t size() const { return ops_.size(); }
+
+  void clear() {
+    ops_.clear();
+    arena_.clear();
+  }
+
+  /// Gives the arena away to ops that outlive the batch, and goes on with a fresh one.
+  Arena take_arena() { return std::exchange(arena_, Arena{}); }
+
+ private:
+  std::vector<Op> ops_;
+  Arena arena_;
+  uint32_t connection_ = 0;
+};
+
+}  // namespace postern

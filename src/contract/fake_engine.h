@@ -1,0 +1,102 @@
+// fake_engine.h: FakeEngine, an engine over ordered tables in memory, for tests and tools.
+//
+// It keeps every promise of executor.h, and can be told to misbehave the way the world does: tables that DDL
+// holds, storage engines that fail, a server that stops. Tables may be changed from any thread at any time;
+// executors belong to their threads.
+//
+//   FakeEngine engine;
+//   engine.create("shop", "user", {{"id"}, {"name", FakeEngine::Type::text}}, {{"PRIMARY", {"id"}}});
+//   engine.insert("shop", "user", {"1", "Ann"});
+//   std::unique_ptr<Executor> executor = engine.attach({}, stop);
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "contract/executor.h"
+
+namespace postern {
+
+class FakeExecutor;
+
+class FakeEngine final : public Engine {
+ public:
+  enum class Type : uint8_t {
+    integer,  ///< 64 bits, signed
+    text,     ///< compared without regard to the case of ASCII letters and to blanks at the end
+    blob,     ///< compared as bytes; no filter but for NULL
+  };
+  struct Column {
+    std::string name;
+    Type type = Type::integer;
+  };
+  struct Index {
+    std::string name;
+    std::vector<std::string> columns;
+    bool usable = true;  ///< false: it does not support lookups by key, like a FULLTEXT index
+  };
+  enum class Kind : uint8_t { base, view };
+  using Cell = std::optional<std::string>;  ///< without a value: NULL
+
+  /// What goes wrong by chance, in thousandths of the ops.
+  struct Faults {
+    uint64_t seed = 0;
+    uint32_t busy = 0;   ///< the op's table is held by DDL
+    uint32_t pause = 0;  ///< a find is more work than it seemed
+    uint32_t error = 0;  ///< the storage engine fails
+  };
+
+  FakeEngine();
+  ~FakeEngine() override;
+
+  std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
+
+  /// Replaces the table if there is one.
+  void create(Bytes database, Bytes table, std::vector<Column> columns, std::vector<Index> indexes,
+              Kind kind = Kind::base);
+  /// One cell for each column. A cell of an integer column holds a number.
+  void insert(Bytes database, Bytes table, const std::vector<Cell> &row);
+  void drop(Bytes database, Bytes table);
+  void rename_column(Bytes database, Bytes table, Bytes from, Bytes to);
+
+  /// From now on, or no longer, DDL holds the table: its ops are busy.
+  void set_busy(Bytes database, Bytes table, bool busy);
+  /// From now on finds in the table fail with this error of the storage engine; 0 heals it.
+  void set_engine_error(Bytes database, Bytes table, int32_t code);
+  /// Holds for executors attached from now on.
+  void set_faults(const Faults &faults);
+  /// The server goes down: wakes every executor's thread.
+  void stop();
+
+  /// Open indexes that some session still has.
+  uint32_t bindings() const { return bindings_.load(); }
+  /// Executors that have run something and not been told to be idle since.
+  uint32_t busy_executors() const { return busy_executors_.load(); }
+
+ private:
+  friend class FakeExecutor;
+  struct StoredCell;
+  struct Table;
+
+  template <class Change>
+  void change(Bytes database, Bytes table, Change change);
+
+  // Executors read under a shared lock, for the length of a run; whoever changes something waits for them.
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;  // by database, NUL, table
+  std::vector<FakeExecutor *> executors_;
+  uint64_t version_ = 0;  // of all definitions
+  Faults faults_;
+  bool stopping_ = false;
+  std::atomic<uint32_t> bindings_{0};
+  std::atomic<uint32_t> busy_executors_{0};
+};
+
+}  // namespace postern

@@ -1,0 +1,7 @@
+#include "contract/batch.h"
+#include "contract/executor.h"
+#include "contract/op.h"
+#include "contract/reply.h"
+#include "contract/session.h"
+#include "contract/table.h"
+#include "contract/value.h"

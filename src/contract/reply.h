@@ -1,0 +1,40 @@
+// reply.h: who hears what became of an op.
+#pragma once
+
+#include <cstdint>
+
+#include "base/failure.h"
+#include "base/output.h"
+#include "contract/value.h"
+
+namespace postern {
+
+/// How an op ended. `message` borrows from the engine and dies when Reply::done() returns.
+struct Outcome {
+  Failure failure = Failure::none;
+  /// The storage engine's own error number (HA_ERR_*), with Failure::engine_error.
+  int32_t engine_code = 0;
+  /// Columns of a row, for a find; 0 otherwise.
+  uint32_t columns = 0;
+  /// Rows given to Reply::row().
+  uint64_t rows = 0;
+  /// What the server says of the failure, or empty.
+  Bytes message{};
+};
+
+/// Hears one op's rows and its outcome, on the thread that runs the batch. Lives in the batch's arena, so that it
+/// needs no destructor. Contract: row() any number of times, then done() once; an op that has to be run again
+/// (lost batch, slow lane) hears restart() in between.
+class Reply {
+ public:
+  /// The next row. `pause` asks the engine to stop after it: the reply has outgrown what may be held.
+  virtual Flow row(Row row) = 0;
+  virtual void done(const Outcome &outcome) = 0;
+  /// Forget what was heard: the op starts from its first row again.
+  virtual void restart() = 0;
+
+ protected:
+  ~Reply() = default;
+};
+
+}  // namespace postern

@@ -1,0 +1,47 @@
+// session.h: what a worker sees of any protocol: Protocol, one per door, and Session, one per connection.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/counters.h"
+#include "base/input.h"
+#include "base/output.h"
+#include "contract/batch.h"
+
+namespace postern {
+
+enum class Collected : uint8_t {
+  need_more,  ///< no complete request is left in the input
+  more,       ///< stopped by `ops_max`; there may be more
+  close,      ///< close the connection once the ops collected so far are answered
+};
+
+/// The protocol state of one connection. Never blocks, never calls the engine. Used by one thread at a time, and
+/// destroyed by the worker that it began with.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  /// Turns complete requests of `input` into at most `ops_max` ops in `batch`, and consumes them. Everything that
+  /// answers is an op, so that replies keep the order of requests.
+  virtual Collected collect(Input &input, Batch &batch, uint32_t ops_max) = 0;
+
+  /// The ops collected before have all been answered, and their views are about to die.
+  virtual void settled() = 0;
+};
+
+/// Who is at the other end.
+struct Peer {
+  bool local = false;  ///< came through a unix socket
+};
+
+class Protocol {
+ public:
+  virtual ~Protocol() = default;
+
+  /// A session whose replies go to `output`, which outlives it. Any thread.
+  virtual std::unique_ptr<Session> greet(Output &output, const Peer &peer) = 0;
+};
+
+}  // namespace postern

@@ -1,0 +1,106 @@
+// table.h: what a client opened: TableSpec, the names, and TableSlot, where the engine keeps what they mean.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace postern {
+
+/// Names of a table, one of its indexes and the columns wanted of it, as the client gave them (UTF-8, compared as
+/// SQL compares identifiers). Views; they must live until the batch is settled, the engine copies what it keeps.
+struct TableSpec {
+  Bytes database;
+  Bytes table;
+  Bytes index;           ///< by name; `PRIMARY` for the primary key. A name that begins with a digit is a position.
+  Bytes columns;         ///< a list of names (NameList); may be empty, may repeat
+  Bytes filter_columns;  ///< a list of names; may be empty
+};
+
+/// Walks a list of names separated by commas. A name in backquotes may hold commas; a backquote in it is doubled.
+/// An empty list has no names; a trailing comma is followed by an empty name.
+class NameList {
+ public:
+  explicit NameList(Bytes list) : rest_(list), more_(!list.empty()) {}
+
+  /// The next name, still quoted if it was. False at the end.
+  bool next(Bytes &name) {
+    if (!more_) return false;
+    size_t end = 0;
+    bool quoted = false;
+    for (; end < rest_.size() && (quoted || rest_[end] != ','); ++end)
+      if (rest_[end] == '`') quoted = !quoted;
+    name = rest_.substr(0, end);
+    more_ = end < rest_.size();
+    rest_.remove_prefix(more_ ? end + 1 : end);
+    return true;
+  }
+
+ private:
+  Bytes rest_;
+  bool more_;
+};
+
+inline uint32_t count_names(Bytes list) {
+  uint32_t count = 0;
+  Bytes name;
+  for (NameList names(list); names.next(name);) ++count;
+  return count;
+}
+
+/// What an engine made of a TableSpec: the names, known to be good when it was made. Owned by the engine and shared
+/// by every slot and executor; what an executor keeps open for it is the executor's own affair.
+class Binding {
+ public:
+  /// A slot that pointed here is gone. Any thread.
+  virtual void unuse() noexcept = 0;
+  /// The names this was made from; valid while a slot points here.
+  virtual const TableSpec &spec() const noexcept = 0;
+
+ protected:
+  ~Binding() = default;
+};
+
+/// One open index of one session. Protocols allocate it when they parse an open request and point later ops at
+/// it; the engine fills it when the open runs. A slot that was not filled refers to the one it would have replaced,
+/// so a failed re-open leaves the old index open. Owned by its session.
+class TableSlot {
+ public:
+  explicit TableSlot(std::unique_ptr<TableSlot> previous = nullptr) : previous_(std::move(previous)) {}
+  TableSlot(const TableSlot &) = delete;
+  TableSlot &operator=(const TableSlot &) = delete;
+  ~TableSlot() {
+    if (binding_ != nullptr) binding_->unuse();
+  }
+
+  /// Engine only: `binding` counts this slot as a user already.
+  void fill(Binding *binding) { binding_ = binding; }
+  bool filled() const { return binding_ != nullptr; }
+  /// Engine only: the open ran again and failed.
+  void clear() {
+    if (binding_ != nullptr) std::exchange(binding_, nullptr)->unuse();
+  }
+
+  /// What ops on this slot act on: nullptr if neither this nor any earlier open of the id succeeded.
+  Binding *binding() const {
+    const TableSlot *slot = this;
+    while (slot->binding_ == nullptr && slot->previous_ != nullptr) slot = slot->previous_.get();
+    return slot->binding_;
+  }
+
+  /// After its batch is settled: the slot to keep, which is this one, or an earlier one if this was not filled;
+  /// nullptr if none is open.
+  static std::unique_ptr<TableSlot> settle(std::unique_ptr<TableSlot> slot) {
+    while (slot != nullptr && !slot->filled()) slot = std::move(slot->previous_);
+    if (slot != nullptr) slot->previous_.reset();
+    return slot;
+  }
+
+ private:
+  Binding *binding_ = nullptr;
+  std::unique_ptr<TableSlot> previous_;
+};
+
+}  // namespace postern

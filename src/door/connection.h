@@ -1,0 +1,43 @@
+// connection.h: one client, from accept to close.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/input.h"
+#include "base/output.h"
+#include "contract/session.h"
+#include "net/channel.h"
+
+namespace postern::door {
+
+/// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
+/// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
+struct Connection {
+  Connection(std::unique_ptr<net::Channel> its_channel, Protocol &protocol, const Peer &peer)
+      : channel(std::move(its_channel)), session(protocol.greet(output, peer)) {}
+  Connection(const Connection &) = delete;
+  Connection &operator=(const Connection &) = delete;
+
+  std::unique_ptr<net::Channel> channel;
+  Input input;
+  Output output;
+  std::unique_ptr<Session> session;
+
+  // Neighbours in the worker's list, ordered by active_ms.
+  Connection *older = nullptr;
+  Connection *newer = nullptr;
+  int64_t active_ms = 0;       ///< when it last finished a request or took bytes of a reply
+
+  uint32_t armed = 0;          ///< what the poller watches for
+  uint32_t receive_bytes = 0;  ///< room for the next receive: grows while the client fills it
+  bool more = false;           ///< the input may hold another complete request
+  bool carried = false;        ///< is in the worker's list for the next turn
+  bool ready = false;          ///< is in the worker's list for this turn
+  bool peer_ended = false;     ///< nothing more will come
+  bool closing = false;        ///< close once everything is sent
+  bool dead = false;           ///< close now
+};
+static_assert(sizeof(Connection) <= 192);
+
+}  // namespace postern::door

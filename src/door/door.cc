@@ -1,0 +1,202 @@
+#include "door/door.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/pool.h"
+
+namespace postern::door {
+namespace {
+
+/// Connections accepted before the acceptor looks at anything else.
+constexpr int accepts_per_wake = 64;
+/// How long the acceptor rests when the process is out of descriptors and cannot even refuse.
+constexpr int rest_ms = 100;
+
+uint32_t available_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<uint32_t>(std::max(CPU_COUNT(&set), 1));
+}
+
+}  // namespace
+
+Door::Door(Settings settings, Protocol &protocol, Engine &engine, Access access)
+    : settings_(std::move(settings)),
+      protocol_(protocol),
+      engine_(engine),
+      access_(access),
+      slow_lane_(settings_, engine, access) {}
+
+Door::~Door() { stop(); }
+
+bool Door::start(std::string &error) {
+  if (!listen(error)) {
+    listeners_.clear();
+    return false;
+  }
+  reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const uint32_t threads = settings_.threads != 0 ? settings_.threads : available_processors();
+  const Worker::Context context{
+      .settings = settings_,
+      .protocol = protocol_,
+      .engine = engine_,
+      .slow_lane = slow_lane_,
+      .access = access_,
+      .server_stopping =
+          [](void *self) {
+            Door &door = *static_cast<Door *>(self);
+            door.stop_.store(true, std::memory_order_release);
+            door.wake_.wake();
+          },
+      .door = this,
+  };
+  for (uint32_t i = 0; i < threads; ++i)
+    workers_.push_back(std::make_unique<Worker>(context, settings_.name + " worker " + std::to_string(i + 1)));
+  bool started = slow_lane_.start();
+  for (const auto &worker : workers_) started = started && worker->start();
+  started = started && poller_ && poller_.add(wake_.fd(), net::Poller::readable, nullptr);
+  for (net::Listener &listener : listeners_)
+    started = started && poller_.add(listener.fd(), net::Poller::readable, &listener);
+  started = started &&
+            acceptor_.start([](void *self) { static_cast<Door *>(self)->accept_connections(); }, this,
+                            settings_.name + " accept");
+  if (!started) {
+    error = std::string("cannot start threads: ") + std::strerror(errno);
+    stop();
+  }
+  return started;
+}
+
+bool Door::listen(std::string &error) {
+  net::ListenOptions options;
+  options.backlog = settings_.backlog;
+  options.unix_mode = settings_.unix_mode;
+  options.send_buffer = settings_.send_buffer;
+  options.receive_buffer = settings_.receive_buffer;
+  net::Address address;
+  if (settings_.port != 0) {
+    if (!net::Address::parse(settings_.host, settings_.port, address, error)) return false;
+    if (!listeners_.emplace_back().open(address, options, error)) return false;
+  }
+  if (!settings_.unix_path.empty()) {
+    if (!net::Address::parse_unix(settings_.unix_path, address, error)) return false;
+    if (!listeners_.emplace_back().open(address, options, error)) return false;
+  }
+  return true;
+}
+
+void Door::stop() {
+  stop_.store(true, std::memory_order_release);
+  wake_.wake();
+  acceptor_.join();
+  listeners_.clear();
+  // Workers first: then nothing new comes to the slow lane, and what it sends home is closed there.
+  for (const auto &worker : workers_) worker->stop();
+  for (const auto &worker : workers_) worker->join();
+  slow_lane_.stop();
+}
+
+void Door::accept_connections() {
+  std::vector<epoll_event> events(listeners_.size() + 1);
+  int timeout_ms = -1;
+  while (!stop_.load(std::memory_order_acquire)) {
+    const size_t count = poller_.wait(events, timeout_ms);
+    timeout_ms = -1;
+    for (const epoll_event &event : std::span(events).first(count)) {
+      if (event.data.ptr == nullptr) {
+        wake_.drain();
+      } else if (!accept_some(*static_cast<net::Listener *>(event.data.ptr))) {
+        timeout_ms = rest_ms;
+      }
+    }
+    if (timeout_ms > 0) {
+      // Out of descriptors: the listeners stay readable, so rest without them.
+      epoll_event ignored;
+      net::Poller only_stop;
+      if (only_stop && only_stop.add(wake_.fd(), net::Poller::readable, nullptr)) only_stop.wait({&ignored, 1}, rest_ms);
+      timeout_ms = -1;
+    }
+  }
+  // A worker left because the server goes down: nobody new shall wait in the kernel's queue for it.
+  for (net::Listener &listener : listeners_) {
+    poller_.remove(listener.fd());
+    listener.close();
+  }
+  pool::drain();
+}
+
+/// False if the process has no descriptor left to accept with.
+bool Door::accept_some(net::Listener &listener) {
+  const Peer peer{.local = listener.address().is_unix()};
+  for (int i = 0; i < accepts_per_wake; ++i) {
+    net::Fd socket = listener.accept();
+    if (socket) {
+      deal(std::move(socket), peer);
+      continue;
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      make_room_for_a_descriptor(listener);
+      return static_cast<bool>(reserve_);
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
+  }
+  return true;
+}
+
+/// Refuses one client with the descriptor kept for that, instead of leaving it in the queue for ever.
+void Door::make_room_for_a_descriptor(net::Listener &listener) {
+  static log::Limited limited;
+  if (uint64_t missed; limited.pass(missed))
+    log::warning("%s door: no file descriptor left for a connection (open_files_limit)", settings_.name.c_str());
+  reserve_.reset();
+  if (const net::Fd refused = listener.accept()) counters_.add(Counter::connections_refused);
+  reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+void Door::deal(net::Fd socket, const Peer &peer) {
+  const uint32_t now = connections();
+  if (now >= settings_.connections_max) {
+    static log::Limited limited;
+    if (uint64_t missed; limited.pass(missed))
+      log::warning("%s door: refused a connection, %u are open already", settings_.name.c_str(), now);
+    counters_.add(Counter::connections_refused);
+    return;
+  }
+  const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
+    return left->connections() < right->connections();
+  });
+  (*least)->give(std::move(socket), peer);
+  counters_.add(Counter::connections_accepted);
+  if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);
+}
+
+uint32_t Door::connections() const {
+  uint32_t sum = 0;
+  for (const auto &worker : workers_) sum += worker->connections();
+  return sum;
+}
+
+void Door::add_counters(Counters &sum) const {
+  sum.absorb(counters_);
+  slow_lane_.add_counters(sum);
+  for (const auto &worker : workers_) sum.absorb(worker->counters());
+}
+
+uint16_t Door::port() const {
+  for (const net::Listener &listener : listeners_) {
+    if (listener.address().is_unix()) continue;
+    sockaddr_in6 bound{};
+    socklen_t size = sizeof bound;
+    if (getsockname(listener.fd(), reinterpret_cast<sockaddr *>(&bound), &size) == 0) return ntohs(bound.sin6_port);
+  }
+  return 0;
+}
+
+}  // namespace postern::door

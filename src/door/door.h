@@ -1,0 +1,68 @@
+// door.h: one listening protocol: its sockets, its workers and its slow lane.
+//
+// Owned by the plugin. start() and stop() are called by one thread; everything else by any.
+// Mutexes of this folder, in the order they may be taken: SlowLane::mutex_, then Worker::inbox_mutex_. No call into
+// the engine or a protocol is made with either held, but for the destructors of a closed connection.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "contract/executor.h"
+#include "contract/session.h"
+#include "door/settings.h"
+#include "door/slow_lane.h"
+#include "door/thread.h"
+#include "door/worker.h"
+#include "net/listener.h"
+#include "net/poller.h"
+
+namespace postern::door {
+
+class Door {
+ public:
+  /// `protocol` and `engine` outlive the door.
+  Door(Settings settings, Protocol &protocol, Engine &engine, Access access);
+  ~Door();
+
+  /// Binds, so that a wrong address or a taken port is told at once, and starts all threads. False with `error` set
+  /// and nothing left behind. Requests are served as soon as the engine lets threads attach.
+  [[nodiscard]] bool start(std::string &error);
+  /// Closes every connection and joins every thread. Idempotent; takes no longer than a worker's turn.
+  void stop();
+
+  uint32_t connections() const;
+  uint32_t connections_peak() const { return connections_peak_.load(std::memory_order_relaxed); }
+  /// Adds what all threads counted.
+  void add_counters(Counters &sum) const;
+  const Settings &settings() const { return settings_; }
+  /// The TCP port in use, which matters if the settings asked for any free one in a test.
+  uint16_t port() const;
+
+ private:
+  bool listen(std::string &error);
+  void accept_connections();
+  bool accept_some(net::Listener &listener);
+  void make_room_for_a_descriptor(net::Listener &listener);
+  void deal(net::Fd socket, const Peer &peer);
+
+  const Settings settings_;
+  Protocol &protocol_;
+  Engine &engine_;
+  const Access access_;
+  Counters counters_;  // the acceptor's
+  SlowLane slow_lane_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<net::Listener> listeners_;
+  net::Poller poller_;
+  net::WakeFd wake_;
+  net::Fd reserve_;  // given up to refuse a client when the process has no descriptor left
+  std::atomic<bool> stop_{false};
+  std::atomic<uint32_t> connections_peak_{0};
+  Thread acceptor_;
+};
+
+}  // namespace postern::door

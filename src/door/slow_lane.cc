@@ -1,0 +1,340 @@
+#include "door/slow_lane.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/pool.h"
+#include "door/worker.h"
+
+namespace postern::door {
+namespace {
+
+/// Unsent bytes of a stream above which a flush begins, and below which a parked client counts as reading again.
+constexpr size_t flush_bytes = size_t{64} << 10;
+constexpr int64_t far_ms = 3'600'000;
+
+/// Sends a stream's rows while the engine reads on.
+class StreamValve final : public Valve {
+ public:
+  StreamValve(Connection &connection, const std::atomic<bool> &stop, Counters &counters)
+      : connection_(connection), stop_(stop), counters_(counters) {}
+
+  Flow flow(Output &output) override {
+    if (output.pending_bytes() < flush_bytes) return Flow::more;
+    return flush(limits::client_stall_ms_max) ? Flow::more : Flow::pause;
+  }
+
+  /// Sends until little is left. False if that took too long, or there is no sense in going on.
+  bool flush(int patience_ms) {
+    Output &output = connection_.output;
+    output.release();
+    const int64_t until_ms = clock_ms() + patience_ms;
+    while (output.pending_bytes() != 0) {
+      if (stop_.load(std::memory_order_relaxed) || output.broken()) return false;
+      const net::Transfer put = connection_.channel->send(output);
+      counters_.add(Counter::sends);
+      counters_.add(Counter::bytes_sent, put.bytes);
+      if (put.bytes != 0) connection_.active_ms = clock_ms();
+      if (put.result == net::Transfer::Result::failed) {
+        connection_.dead = true;
+        return false;
+      }
+      if (put.result == net::Transfer::Result::some) continue;
+      const int64_t left_ms = until_ms - clock_ms();
+      if (left_ms <= 0) {
+        stalled_ = true;
+        return false;
+      }
+      pollfd wanted{.fd = connection_.channel->fd(), .events = POLLOUT, .revents = 0};
+      ::poll(&wanted, 1, static_cast<int>(left_ms));
+    }
+    return true;
+  }
+
+  bool stalled() const { return stalled_; }
+
+ private:
+  Connection &connection_;
+  const std::atomic<bool> &stop_;
+  Counters &counters_;
+  bool stalled_ = false;
+};
+
+}  // namespace
+
+/// One thread of the lane, with an executor of its own.
+class SlowLane::ScanThread {
+ public:
+  ScanThread(SlowLane &lane, std::string name) : lane_(lane), name_(std::move(name)) {}
+
+  bool start() {
+    if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, &wake_) ||
+        !poller_.add(lane_.parked_poller_.fd(), net::Poller::readable, &lane_))
+      return false;
+    return thread_.start([](void *self) { static_cast<ScanThread *>(self)->work(); }, this, name_);
+  }
+  void wake() { wake_.wake(); }
+  void join() { thread_.join(); }
+  const Counters &counters() const { return counters_; }
+
+ private:
+  void work() {
+    // A scan is in no hurry; those who wait for one row are.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
+    const ThreadIdentity who{
+        .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
+    executor_ = lane_.engine_.attach(who, lane_.stop_);
+    if (executor_ != nullptr) {
+      executor_->describe(name_ + ": waiting for scans");
+      while (!lane_.stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) turn();
+      executor_->idle();
+    }
+    executor_.reset();
+    pool::drain();
+    lane_.thread_left();
+  }
+
+  void turn() {
+    const int64_t now_ms = clock_ms();
+    int64_t wait_until_ms = now_ms + far_ms;
+    if (std::unique_ptr<SlowJob> job = lane_.take(now_ms, wait_until_ms)) {
+      describe(true);
+      return run(std::move(job));
+    }
+    executor_->idle();
+    describe(false);
+    epoll_event events[4];
+    const size_t count = poller_.wait(events, static_cast<int>(std::max<int64_t>(wait_until_ms - now_ms, 0)));
+    for (size_t i = 0; i < count; ++i) {
+      if (events[i].data.ptr == &wake_) wake_.drain();
+      else lane_.unpark_ready();
+    }
+    lane_.unpark_silent(clock_ms());
+  }
+
+  void describe(bool scanning) {
+    if (scanning == described_scanning_) return;
+    described_scanning_ = scanning;
+    executor_->describe(name_ + (scanning ? ": reading many rows, or waiting for a table" : ": waiting for scans"));
+  }
+
+  void run(std::unique_ptr<SlowJob> job) {
+    Connection &connection = *job->connection;
+    StreamValve valve(connection, lane_.stop_, counters_);
+    connection.output.set_valve(&valve);
+    while (job->next != job->ops.size() && !connection.dead && !connection.output.broken()) {
+      Op &op = job->ops[job->next];
+      op.position = &job->position;
+      executor_->run({&op, 1});
+      if (op.progress == Progress::busy && !wait_for_table(*job)) give_up_on_table(op);
+      if (op.progress == Progress::busy) return postpone(std::move(job), job->busy_retry_ms);
+      if (op.progress == Progress::done) {
+        ++job->next;
+        job->position.reset();
+        job->busy_since_ms = -1;
+        job->busy_retry_ms = 0;
+        // The next reply begins with room before it; all done, the worker sends what is left.
+        if (job->next != job->ops.size() && connection.output.pending_bytes() >= flush_bytes)
+          valve.flush(limits::client_stall_ms_max);
+      } else if (!valve.stalled() && !connection.dead) {
+        return postpone(std::move(job), limits::busy_retry_ms_min);  // DDL wants the table, or the thread must end
+      }
+      if (valve.stalled()) {
+        connection.output.set_valve(nullptr);
+        return lane_.park(std::move(job), clock_ms());
+      }
+    }
+    connection.output.set_valve(nullptr);
+    if (!connection.dead) connection.output.release();
+    go_home(std::move(job));
+  }
+
+  /// False if the op has waited long enough.
+  bool wait_for_table(SlowJob &job) const {
+    const int64_t now_ms = clock_ms();
+    if (job.busy_since_ms < 0) job.busy_since_ms = now_ms;
+    job.busy_retry_ms = std::clamp(job.busy_retry_ms * 2, limits::busy_retry_ms_min, limits::busy_retry_ms_max);
+    return now_ms - job.busy_since_ms < lane_.settings_.table_wait_ms;
+  }
+
+  void give_up_on_table(Op &op) {
+    Outcome outcome;
+    outcome.failure = Failure::table_busy;
+    counters_.add(outcome.failure);
+    counters_.add(Counter::requests_failed);
+    op.reply->done(outcome);
+    op.progress = Progress::done;
+  }
+
+  void postpone(std::unique_ptr<SlowJob> job, int delay_ms) {
+    job->connection->output.set_valve(nullptr);
+    job->due_ms = clock_ms() + delay_ms;
+    lane_.put_back(std::move(job));
+  }
+
+  SlowLane &lane_;
+  const std::string name_;
+  Counters counters_;
+  net::Poller poller_;
+  net::WakeFd wake_;
+  std::unique_ptr<Executor> executor_;
+  bool described_scanning_ = false;
+  Thread thread_;
+};
+
+SlowLane::SlowLane(const Settings &settings, Engine &engine, Access access)
+    : settings_(settings), engine_(engine), access_(access) {}
+
+SlowLane::~SlowLane() { stop(); }
+
+bool SlowLane::start() {
+  threads_running_ = std::max<uint32_t>(settings_.scan_threads, 1);
+  for (uint32_t i = 0; i < threads_running_; ++i)
+    threads_.push_back(std::make_unique<ScanThread>(*this, settings_.name + " scan " + std::to_string(i + 1)));
+  for (const auto &thread : threads_) {
+    if (!thread->start()) return false;
+  }
+  return true;
+}
+
+void SlowLane::stop() {
+  stop_.store(true, std::memory_order_release);
+  wake_all();
+  for (const auto &thread : threads_) thread->join();
+  close();
+}
+
+/// Sends everything that is left home, dead, and takes no more.
+void SlowLane::close() {
+  std::vector<std::unique_ptr<SlowJob>> left;
+  {
+    const std::lock_guard guard(mutex_);
+    closed_ = true;
+    for (auto &job : runnable_) left.push_back(std::move(job));
+    for (auto &job : delayed_) left.push_back(std::move(job));
+    for (auto &job : parked_) left.push_back(std::move(job));
+    runnable_.clear();
+    delayed_.clear();
+    parked_.clear();
+  }
+  for (auto &job : left) {
+    job->connection->dead = true;
+    go_home(std::move(job));
+  }
+}
+
+/// The last thread to go, because the server stops, leaves nobody hanging.
+void SlowLane::thread_left() {
+  if (threads_running_.fetch_sub(1, std::memory_order_acq_rel) == 1) close();
+}
+
+void SlowLane::submit(std::unique_ptr<SlowJob> job) { put_back(std::move(job)); }
+
+void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!closed_) {
+      if (job->due_ms == 0) runnable_.push_back(std::move(job));
+      else delayed_.push_back(std::move(job));
+    }
+  }
+  if (job == nullptr) return wake_all();
+  job->connection->dead = true;
+  go_home(std::move(job));
+}
+
+std::unique_ptr<SlowJob> SlowLane::take(int64_t now_ms, int64_t &wait_until_ms) {
+  const std::lock_guard guard(mutex_);
+  for (size_t i = 0; i < delayed_.size();) {
+    if (delayed_[i]->due_ms > now_ms) {
+      wait_until_ms = std::min(wait_until_ms, delayed_[i]->due_ms);
+      ++i;
+      continue;
+    }
+    delayed_[i]->due_ms = 0;
+    runnable_.push_back(std::move(delayed_[i]));
+    std::swap(delayed_[i], delayed_.back());
+    delayed_.pop_back();
+  }
+  if (settings_.idle_timeout_ms > 0)
+    for (const auto &job : parked_)
+      wait_until_ms = std::min(wait_until_ms, job->connection->active_ms + settings_.idle_timeout_ms);
+  if (runnable_.empty()) return nullptr;
+  std::unique_ptr<SlowJob> job = std::move(runnable_.front());
+  runnable_.pop_front();
+  return job;
+}
+
+/// Until its client reads, a job needs no thread.
+void SlowLane::park(std::unique_ptr<SlowJob> job, int64_t now_ms) {
+  SlowJob *const parked = job.get();
+  const int fd = job->connection->channel->fd();
+  job->due_ms = now_ms;
+  const std::lock_guard guard(mutex_);
+  if (closed_) {
+    parked->connection->dead = true;
+    return go_home(std::move(job));
+  }
+  parked_.push_back(std::move(job));
+  if (!parked_poller_.add(fd, net::Poller::writable | net::Poller::once, parked)) {
+    parked->connection->dead = true;
+    parked->due_ms = 0;
+    runnable_.push_back(std::move(parked_.back()));
+    parked_.pop_back();
+  }
+}
+
+void SlowLane::unpark_ready() {
+  epoll_event events[64];
+  const size_t count = parked_poller_.wait(events, 0);
+  const std::lock_guard guard(mutex_);
+  for (const epoll_event &event : std::span(events).first(count)) unpark(static_cast<SlowJob *>(event.data.ptr));
+}
+
+/// A client that takes nothing for as long as a silent one may stay is closed.
+void SlowLane::unpark_silent(int64_t now_ms) {
+  if (settings_.idle_timeout_ms <= 0) return;
+  const std::lock_guard guard(mutex_);
+  for (size_t i = parked_.size(); i-- > 0;) {
+    SlowJob &job = *parked_[i];
+    if (job.connection->active_ms + settings_.idle_timeout_ms > now_ms) continue;
+    job.connection->dead = true;
+    unpark(&job);
+  }
+}
+
+/// With mutex_ held. A job that somebody else unparked already is not found.
+void SlowLane::unpark(SlowJob *job) {
+  const auto found = std::find_if(parked_.begin(), parked_.end(), [job](const auto &one) { return one.get() == job; });
+  if (found == parked_.end()) return;
+  parked_poller_.remove(job->connection->channel->fd());
+  job->due_ms = 0;
+  runnable_.push_back(std::move(*found));
+  std::swap(*found, parked_.back());
+  parked_.pop_back();
+}
+
+void SlowLane::go_home(std::unique_ptr<SlowJob> job) {
+  // The position dies here, on a thread of the engine's; the ops before the connection that their slots belong to.
+  job->position.reset();
+  job->ops.clear();
+  std::unique_ptr<Connection> connection = std::move(job->connection);
+  Worker *const home = job->home;
+  job.reset();
+  home->take_back(std::move(connection));
+}
+
+void SlowLane::wake_all() {
+  for (const auto &thread : threads_) thread->wake();
+}
+
+void SlowLane::add_counters(Counters &sum) const {
+  for (const auto &thread : threads_) sum.absorb(thread->counters());
+}
+
+}  // namespace postern::door

@@ -1,0 +1,88 @@
+// slow_lane.h: where requests go that are too much for a worker's turn.
+//
+// A find that reads or answers a lot, and any request for a table that DDL holds just now, leaves its worker with its
+// connection and the ops behind it. Scan threads run those ops one at a time. A long reply streams: between rows
+// what is written leaves at once, so that memory stays bounded; a client that does not read gives its scan thread
+// back within limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position
+// and gives up tables and read view. When all ops are answered the connection goes home to its worker.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/counters.h"
+#include "contract/executor.h"
+#include "door/connection.h"
+#include "door/settings.h"
+#include "door/thread.h"
+#include "net/poller.h"
+
+namespace postern::door {
+
+class Worker;
+
+/// A connection away from its worker, with what is to be done.
+struct SlowJob {
+  std::unique_ptr<Connection> connection;
+  Worker *home = nullptr;
+  std::shared_ptr<Arena> arena;  ///< what the ops live in, shared with others of the same batch
+  std::vector<Op> ops;
+  size_t next = 0;
+  std::unique_ptr<Position> position;  ///< of ops[next], if it was paused
+  int64_t due_ms = 0;                  ///< not to be run before
+  int64_t busy_since_ms = -1;          ///< since when ops[next] finds its table held
+  int busy_retry_ms = 0;
+};
+
+class SlowLane {
+ public:
+  /// Everything outlives the lane.
+  SlowLane(const Settings &settings, Engine &engine, Access access);
+  ~SlowLane();
+
+  [[nodiscard]] bool start();
+  /// Ends all threads; connections go home dead. Idempotent.
+  void stop();
+
+  /// Takes a job. Any thread. After stop() the connection goes home dead at once.
+  void submit(std::unique_ptr<SlowJob> job);
+
+  /// Adds what its threads counted.
+  void add_counters(Counters &sum) const;
+
+ private:
+  class ScanThread;
+
+  std::unique_ptr<SlowJob> take(int64_t now_ms, int64_t &wait_until_ms);
+  void put_back(std::unique_ptr<SlowJob> job);
+  void park(std::unique_ptr<SlowJob> job, int64_t now_ms);
+  void unpark_ready();
+  void unpark_silent(int64_t now_ms);
+  void unpark(SlowJob *job);
+  static void go_home(std::unique_ptr<SlowJob> job);
+  void thread_left();
+  void close();
+  void wake_all();
+
+  const Settings &settings_;
+  Engine &engine_;
+  const Access access_;
+  std::atomic<bool> stop_{false};
+  std::vector<std::unique_ptr<ScanThread>> threads_;
+  std::atomic<uint32_t> threads_running_{0};
+  net::Poller parked_poller_;  // watched by every scan thread
+
+  std::mutex mutex_;  // a leaf but for a worker's inbox_mutex_
+  bool closed_ = false;
+  std::deque<std::unique_ptr<SlowJob>> runnable_;
+  std::vector<std::unique_ptr<SlowJob>> delayed_;  // until due_ms
+  std::vector<std::unique_ptr<SlowJob>> parked_;   // until the client reads
+};
+
+}  // namespace postern::door

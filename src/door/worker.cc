@@ -1,0 +1,346 @@
+#include "door/worker.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "net/plain_channel.h"
+
+namespace postern::door {
+
+Worker::Worker(const Context &context, std::string name)
+    : context_(context), name_(std::move(name)), events_(limits::events_per_turn_max) {}
+
+Worker::~Worker() { join(); }
+
+bool Worker::start() {
+  if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, nullptr)) return false;
+  return thread_.start([](void *self) { static_cast<Worker *>(self)->work(); }, this, name_);
+}
+
+void Worker::stop() {
+  stop_.store(true, std::memory_order_release);
+  wake_.wake();
+}
+
+void Worker::join() { thread_.join(); }
+
+void Worker::give(net::Fd socket, const Peer &peer) {
+  connection_count_.fetch_add(1, std::memory_order_relaxed);
+  take_back(std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, peer));
+}
+
+void Worker::take_back(std::unique_ptr<Connection> connection) {
+  {
+    const std::lock_guard guard(inbox_mutex_);
+    if (!inbox_closed_) {
+      inbox_.push_back(std::move(connection));
+    } else {
+      connection_count_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  wake_.wake();
+}
+
+void Worker::work() {
+  const ThreadIdentity who{
+      .access = context_.access, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
+  executor_ = context_.engine.attach(who, stop_);
+  if (executor_ != nullptr) {
+    while (!stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) run_turn();
+    executor_->idle();
+  }
+  close_all();
+  executor_.reset();
+  pool::drain();
+  if (!stop_.load(std::memory_order_acquire)) context_.server_stopping(context_.door);
+}
+
+/// A request's whole life on this thread. The order matters: every request of the batch has arrived before its read
+/// view opens, and no reply leaves before the batch that justifies it is settled.
+void Worker::run_turn() {
+  receive(wait());
+  collect();
+  execute();
+  settle();
+  send();
+  tend();
+}
+
+size_t Worker::wait() {
+  int timeout_ms = 0;
+  if (carried_.empty()) {
+    if (holds_tables_) {
+      timeout_ms = limits::linger_ms;
+    } else if (oldest_ != nullptr && context_.settings.idle_timeout_ms > 0) {
+      const int64_t left = oldest_->active_ms + context_.settings.idle_timeout_ms - now_ms_;
+      timeout_ms = static_cast<int>(std::clamp<int64_t>(left, 1, 3'600'000));
+    } else {
+      timeout_ms = -1;
+    }
+  }
+  const size_t count = poller_.wait(events_, timeout_ms);
+  if (count == 0 && carried_.empty() && holds_tables_) go_idle();
+  now_ms_ = clock_ms();
+  return count;
+}
+
+/// Nothing came for a while: nobody shall wait for what we hold.
+void Worker::go_idle() {
+  executor_->idle();
+  holds_tables_ = false;
+  const uint32_t connections = connection_count_.load(std::memory_order_relaxed);
+  if (connections == described_connections_) return;
+  described_connections_ = connections;
+  const std::string text = name_ + ": waiting for requests, " + std::to_string(connections) + " connections";
+  executor_->describe(text);
+}
+
+void Worker::receive(size_t event_count) {
+  for (Connection *const connection : carried_) {
+    connection->carried = false;
+    make_ready(*connection);
+  }
+  carried_.clear();
+  bool woken = false;
+  for (const epoll_event &event : std::span(events_).first(event_count)) {
+    if (event.data.ptr == nullptr) {
+      woken = true;
+      continue;
+    }
+    Connection &connection = *static_cast<Connection *>(event.data.ptr);
+    if (event.events & net::Poller::readable) {
+      receive_from(connection);
+    } else if (event.events & net::Poller::hung_up) {
+      connection.dead = true;
+    }
+    make_ready(connection);
+  }
+  if (!woken) return;
+  wake_.drain();
+  take_inbox();
+}
+
+void Worker::receive_from(Connection &connection) {
+  if (connection.more || connection.peer_ended || connection.closing) return;
+  const uint32_t room = std::max<uint32_t>(connection.receive_bytes, limits::block_bytes_min / 4);
+  const net::Transfer got = connection.channel->receive(connection.input, room);
+  counters_.add(Counter::receives);
+  switch (got.result) {
+    case net::Transfer::Result::some:
+      counters_.add(Counter::bytes_received, got.bytes);
+      connection.more = true;
+      // A client that fills its room may have more for us; one that does not needs no more room.
+      connection.receive_bytes =
+          got.bytes >= room ? static_cast<uint32_t>(std::min<size_t>(size_t{room} * 2, limits::block_bytes_recycled_max)) : 0;
+      break;
+    case net::Transfer::Result::would_block:
+      connection.input.settle();
+      break;
+    case net::Transfer::Result::ended:
+      connection.peer_ended = true;
+      connection.input.settle();
+      break;
+    case net::Transfer::Result::failed:
+    case net::Transfer::Result::no_memory:
+      connection.dead = true;
+      break;
+  }
+}
+
+void Worker::collect() {
+  batch_.clear();
+  slices_.clear();
+  for (uint32_t i = 0; i < ready_.size(); ++i) {
+    Connection &connection = *ready_[i];
+    if (connection.dead || !connection.more) continue;
+    // Back-pressure: nothing is done for a client that does not take its answers.
+    if (connection.output.pending_bytes() > limits::output_high_water_bytes) continue;
+    const size_t first = batch_.size();
+    if (first >= limits::ops_per_batch_max) continue;
+    const auto ops_max =
+        static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, limits::ops_per_batch_max - first));
+    batch_.begin(i);
+    const Collected collected = connection.session->collect(connection.input, batch_, ops_max);
+    connection.more = collected == Collected::more;
+    if (collected == Collected::close) connection.closing = true;
+    if (batch_.size() != first) slices_.push_back({&connection, first, batch_.size() - first});
+  }
+}
+
+void Worker::execute() {
+  if (batch_.size() == 0) return;
+  executor_->run(batch_.ops());
+  holds_tables_ = true;
+}
+
+void Worker::settle() {
+  std::shared_ptr<Arena> arena;  // the batch's, once somebody takes it along
+  const std::span<Op> ops = batch_.ops();
+  for (const Slice &slice : slices_) {
+    Connection &connection = *slice.connection;
+    size_t unfinished = slice.first;
+    const size_t end = slice.first + slice.count;
+    while (unfinished != end && ops[unfinished].progress == Progress::done) ++unfinished;
+    touch(connection);
+    if (unfinished != end) {
+      leave_for_slow_lane(slice, unfinished, arena);
+      continue;
+    }
+    connection.output.release();
+    connection.session->settled();
+    connection.input.settle();
+  }
+}
+
+void Worker::leave_for_slow_lane(const Slice &slice, size_t first_unfinished, std::shared_ptr<Arena> &arena) {
+  Connection &connection = *slice.connection;
+  const std::span<Op> ops = batch_.ops();
+  ops[first_unfinished].reply->restart();
+  connection.output.release();
+  if (arena == nullptr) arena = std::make_shared<Arena>(batch_.take_arena());
+  auto job = std::make_unique<SlowJob>();
+  const std::span<Op> left = ops.subspan(first_unfinished, slice.first + slice.count - first_unfinished);
+  job->ops.assign(left.begin(), left.end());
+  job->arena = arena;
+  job->home = this;
+  poller_.remove(connection.channel->fd());
+  connection.armed = 0;
+  unlink(connection);
+  std::erase(ready_, &connection);
+  connection.ready = false;
+  job->connection.reset(&connection);
+  context_.slow_lane.submit(std::move(job));
+}
+
+void Worker::send() {
+  for (Connection *const connection : ready_) send_to(*connection);
+}
+
+void Worker::send_to(Connection &connection) {
+  if (!connection.dead && !connection.output.sendable().empty()) {
+    const net::Transfer put = connection.channel->send(connection.output);
+    counters_.add(Counter::sends);
+    counters_.add(Counter::bytes_sent, put.bytes);
+    if (put.result == net::Transfer::Result::failed) connection.dead = true;
+    if (put.bytes != 0) touch(connection);
+  }
+  if (connection.output.broken()) connection.dead = true;
+  const bool all_sent = connection.output.pending_bytes() == 0;
+  if (connection.peer_ended && !connection.more) connection.closing = true;
+  if (connection.closing && all_sent) connection.dead = true;
+  if (connection.dead) return dead_.push_back(&connection);
+  if (connection.more && connection.output.pending_bytes() <= limits::output_high_water_bytes) carry(connection);
+  arm(connection);
+}
+
+/// Tells the poller what to watch for, if that has changed.
+void Worker::arm(Connection &connection) {
+  uint32_t wanted = 0;
+  if (!connection.peer_ended && !connection.closing && !connection.more) wanted |= net::Poller::readable;
+  if (connection.output.pending_bytes() != 0) wanted |= net::Poller::writable;
+  if (connection.output.pending_bytes() > limits::output_high_water_bytes) wanted &= ~net::Poller::readable;
+  if (wanted == connection.armed) return;
+  connection.armed = wanted;
+  if (!poller_.change(connection.channel->fd(), wanted, &connection)) {
+    connection.dead = true;
+    dead_.push_back(&connection);
+  }
+}
+
+void Worker::tend() {
+  for (Connection *const connection : ready_) connection->ready = false;
+  ready_.clear();
+  if (const int64_t timeout_ms = context_.settings.idle_timeout_ms; timeout_ms > 0) {
+    for (Connection *connection = oldest_; connection != nullptr && connection->active_ms + timeout_ms <= now_ms_;
+         connection = connection->newer) {
+      if (connection->dead) continue;
+      connection->dead = true;
+      dead_.push_back(connection);
+      counters_.add(Counter::connections_timed_out);
+    }
+  }
+  for (Connection *const connection : dead_) close(*connection);
+  dead_.clear();
+}
+
+void Worker::take_inbox() {
+  std::vector<std::unique_ptr<Connection>> arrived;
+  {
+    const std::lock_guard guard(inbox_mutex_);
+    arrived.swap(inbox_);
+  }
+  for (auto &connection : arrived) adopt(std::move(connection));
+}
+
+void Worker::adopt(std::unique_ptr<Connection> owned) {
+  Connection &connection = *owned;
+  // Back from the slow lane, or new: then this settles nothing.
+  connection.output.set_valve(nullptr);
+  connection.session->settled();
+  connection.input.settle();
+  connection.more = connection.input.unparsed_bytes() != 0;
+  connection.receive_bytes = 0;
+  connection.armed = net::Poller::readable;
+  if (!poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.dead = true;
+  link_newest(*owned.release());
+  connection.active_ms = now_ms_;
+  make_ready(connection);
+}
+
+void Worker::make_ready(Connection &connection) {
+  if (connection.ready) return;
+  connection.ready = true;
+  ready_.push_back(&connection);
+}
+
+void Worker::carry(Connection &connection) {
+  if (connection.carried) return;
+  connection.carried = true;
+  carried_.push_back(&connection);
+}
+
+void Worker::touch(Connection &connection) {
+  connection.active_ms = now_ms_;
+  if (newest_ == &connection) return;
+  unlink(connection);
+  link_newest(connection);
+}
+
+void Worker::link_newest(Connection &connection) {
+  connection.older = newest_;
+  connection.newer = nullptr;
+  (newest_ != nullptr ? newest_->newer : oldest_) = &connection;
+  newest_ = &connection;
+}
+
+void Worker::unlink(Connection &connection) {
+  (connection.older != nullptr ? connection.older->newer : oldest_) = connection.newer;
+  (connection.newer != nullptr ? connection.newer->older : newest_) = connection.older;
+  connection.older = connection.newer = nullptr;
+}
+
+void Worker::close(Connection &connection) {
+  if (connection.carried) std::erase(carried_, &connection);
+  unlink(connection);
+  delete &connection;
+  counters_.add(Counter::connections_closed);
+  connection_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Worker::close_all() {
+  carried_.clear();
+  while (oldest_ != nullptr) {
+    oldest_->carried = false;
+    close(*oldest_);
+  }
+  std::vector<std::unique_ptr<Connection>> refused;
+  const std::lock_guard guard(inbox_mutex_);
+  inbox_closed_ = true;
+  refused.swap(inbox_);
+  connection_count_.fetch_sub(static_cast<uint32_t>(refused.size()), std::memory_order_relaxed);
+}
+
+}  // namespace postern::door

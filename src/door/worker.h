@@ -1,0 +1,119 @@
+// worker.h: one thread of a door with its own connections, its own executor and its own counters.
+//
+// Workers share nothing mutable. Others reach a worker through its inbox only.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "contract/batch.h"
+#include "contract/executor.h"
+#include "contract/session.h"
+#include "door/connection.h"
+#include "door/settings.h"
+#include "door/slow_lane.h"
+#include "door/thread.h"
+#include "net/poller.h"
+
+namespace postern::door {
+
+class Worker {
+ public:
+  /// Everything outlives the worker.
+  struct Context {
+    const Settings &settings;
+    Protocol &protocol;
+    Engine &engine;
+    SlowLane &slow_lane;
+    Access access;
+    /// Called by a worker that leaves because the server goes down.
+    void (*server_stopping)(void *door);
+    void *door;
+  };
+
+  Worker(const Context &context, std::string name);
+  ~Worker();
+
+  [[nodiscard]] bool start();
+  /// Asks the thread to close everything and leave. Any thread; join() waits for it.
+  void stop();
+  void join();
+
+  /// A new connection. Any thread.
+  void give(net::Fd socket, const Peer &peer);
+  /// A connection back from the slow lane, its ops done unless it is dead. Any thread.
+  void take_back(std::unique_ptr<Connection> connection);
+
+  /// Connections given and not yet closed. Any thread.
+  uint32_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
+  const Counters &counters() const { return counters_; }
+
+ private:
+  /// The ops of one connection in the batch.
+  struct Slice {
+    Connection *connection;
+    size_t first;
+    size_t count;
+  };
+
+  void work();
+  void run_turn();
+  size_t wait();
+  void receive(size_t event_count);
+  void receive_from(Connection &connection);
+  void collect();
+  void execute();
+  void settle();
+  void send();
+  void tend();
+
+  void take_inbox();
+  void adopt(std::unique_ptr<Connection> connection);
+  void leave_for_slow_lane(const Slice &slice, size_t first_unfinished, std::shared_ptr<Arena> &arena);
+  void send_to(Connection &connection);
+  void arm(Connection &connection);
+  void make_ready(Connection &connection);
+  void carry(Connection &connection);
+  void touch(Connection &connection);
+  void link_newest(Connection &connection);
+  void unlink(Connection &connection);
+  void close(Connection &connection);
+  void close_all();
+  void go_idle();
+
+  const Context context_;
+  const std::string name_;
+  Counters counters_;
+  net::Poller poller_;
+  net::WakeFd wake_;
+  std::atomic<bool> stop_{false};
+  std::atomic<uint32_t> connection_count_{0};
+
+  std::mutex inbox_mutex_;  // a leaf
+  std::vector<std::unique_ptr<Connection>> inbox_;
+  bool inbox_closed_ = false;
+
+  // The thread's own.
+  std::unique_ptr<Executor> executor_;
+  Batch batch_;
+  std::vector<epoll_event> events_;
+  std::vector<Connection *> ready_;    // of this turn
+  std::vector<Connection *> carried_;  // for the next turn
+  std::vector<Slice> slices_;
+  std::vector<Connection *> dead_;
+  Connection *oldest_ = nullptr;
+  Connection *newest_ = nullptr;
+  int64_t now_ms_ = 0;
+  bool holds_tables_ = false;
+  uint32_t described_connections_ = UINT32_MAX;
+
+  Thread thread_;
+};
+
+}  // namespace postern::door

@@ -1,0 +1,204 @@
+#include "engine/mariadb/server.h"
+
+#include <log.h>
+
+#include <optional>
+
+#include "engine/mariadb/engine.h"
+#include "engine/mariadb/failures.h"
+#include "engine/mariadb/find.h"
+#include "engine/mariadb/specs.h"
+#include "engine/mariadb/table.h"
+#include "engine/mariadb/thread.h"
+
+namespace postern::mariadb {
+namespace {
+
+class MariaExecutor final : public Executor {
+ public:
+  MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, const ThreadIdentity &who)
+      : thread_(std::move(thread)),
+        specs_(specs),
+        counters_(who.counters),
+        tables_(thread_->thd(), who.counters),
+        finder_(tables_, who.counters) {}
+
+  void run(std::span<Op> ops) override {
+    begin();
+    for (int attempt = 0; !prepare(ops); ++attempt) {
+      if (attempt == prepare_attempts_max) break;
+    }
+    tables_.lock_all();
+    std::optional<uint32_t> held_up;  // the connection whose next op cannot run now
+    for (Op &op : ops) {
+      if (held_up == op.connection) {
+        op.progress = Progress::waiting;
+        continue;
+      }
+      execute(op);
+      if (op.progress != Progress::done) held_up = op.connection;
+    }
+    tables_.unlock_all();
+    end();
+  }
+
+  void idle() noexcept override { tables_.release_all(); }
+
+  Standing standing() noexcept override {
+    if (!stopping_ && thread_->server_stopping()) stopping_ = true;
+    if (!stopping_ && thread_->killed()) renew();
+    return stopping_ ? Standing::stopping : Standing::good;
+  }
+
+  void describe(Bytes text) noexcept override { thread_->describe(text); }
+
+ private:
+  static constexpr int prepare_attempts_max = 3;
+
+  THD *thd() const { return thread_->thd(); }
+
+  void begin() {
+    THD *const thd = this->thd();
+    counters_->add(Counter::batches);
+    thd->set_command(COM_QUERY);  // only then does KILL find us
+    thd->set_query_id(next_query_id());
+    thd->set_time();
+    // SET GLOBAL time_zone takes effect at once; time zones are never freed.
+    thd->variables.time_zone = global_system_variables.time_zone;
+    tables_.begin_batch();
+    finder_.begin_batch(thd);
+  }
+
+  void end() {
+    THD *const thd = this->thd();
+    if (tables_.any_open() && tables_.wanted_by_others()) {
+      tables_.release_all();
+      counters_->add(Counter::ddl_yields);
+    }
+    if (thd->is_error()) thd->clear_error(true);
+    thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
+    free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
+    thd->set_command(COM_DAEMON);
+    if (thd->killed && !thread_->killed()) thd->reset_killed();
+  }
+
+  /// Opens every table the ops need. False if all were given up on the way and must be opened again.
+  bool prepare(std::span<Op> ops) {
+    for (Op &op : ops) {
+      TableState state = TableState::ready;
+      if (op.verb == Verb::open) {
+        SpecUse spec(specs_.use(*op.spec));
+        state = tables_.prepare(spec.get(), false).state;
+        if (state == TableState::ready && !op.slot->filled()) op.slot->fill(spec.release());
+      } else if (op.verb == Verb::find) {
+        if (Binding *const binding = op.slot->binding())
+          state = tables_.prepare(static_cast<Spec *>(binding), op.position != nullptr).state;
+      }
+      if (state == TableState::again) return false;
+    }
+    return true;
+  }
+
+  void execute(Op &op) {
+    op.progress = Progress::done;
+    Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
+    switch (op.verb) {
+      case Verb::answer:
+        counters_->add(Counter::requests_other);
+        return finish(op, op.slot != nullptr && binding == nullptr ? Failure::not_open : op.failure);
+      case Verb::open:
+        return execute_open(op);
+      case Verb::find:
+        if (binding == nullptr) {
+          counters_->add(Counter::requests_find);
+          return finish(op, Failure::not_open);
+        }
+        OpenTable &table = tables_.at(static_cast<Spec *>(binding));
+        if (!usable(op, table)) return;
+        if (op.position == nullptr || *op.position == nullptr) counters_->add(Counter::requests_find);
+        return finder_.run(op, table);
+    }
+  }
+
+  void execute_open(Op &op) {
+    SpecUse spec(specs_.use(*op.spec));
+    OpenTable &table = tables_.prepare(spec.get(), false);
+    if (!usable(op, table)) return op.progress == Progress::done ? op.slot->clear() : void();
+    if (!op.slot->filled()) op.slot->fill(spec.release());
+    counters_->add(Counter::requests_open);
+    finish(op, Failure::none);
+  }
+
+  /// False if the op cannot run on this table: it has failed, or is left for later.
+  bool usable(Op &op, OpenTable &table) {
+    switch (table.state) {
+      case TableState::ready:
+        return true;
+      case TableState::busy:
+      case TableState::again:
+        op.progress = Progress::busy;
+        return false;
+      case TableState::failed:
+        counters_->add(op.verb == Verb::open ? Counter::requests_open : Counter::requests_find);
+        finish(op, table.failure, table.message);
+        return false;
+    }
+    return false;
+  }
+
+  void finish(Op &op, Failure failure, Bytes message = {}) {
+    if (failure != Failure::none) {
+      counters_->add(failure);
+      counters_->add(Counter::requests_failed);
+    }
+    Outcome outcome;
+    outcome.failure = failure;
+    outcome.message = message;
+    op.reply->done(outcome);
+  }
+
+  /// KILL took the thread's identity, not the thread: its clients go on under a new one.
+  void renew() {
+    tables_.release_all();
+    stopping_ = !thread_->renew();
+    if (stopping_) return;
+    tables_.set_thd(thd());
+    counters_->add(Counter::workers_restarted);
+  }
+
+  // Declared first, so that it is destroyed last: tables_ closes through its THD.
+  std::unique_ptr<ServerThread> thread_;
+  Specs &specs_;
+  Counters *const counters_;
+  Tables tables_;
+  Finder finder_;
+  bool stopping_ = false;
+};
+
+class MariaEngine final : public Engine {
+ public:
+  std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
+    std::unique_ptr<ServerThread> thread = ServerThread::enter(who, stop);
+    if (thread == nullptr) return nullptr;
+    return std::make_unique<MariaExecutor>(std::move(thread), specs_, who);
+  }
+
+ private:
+  Specs specs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine() { return std::make_unique<MariaEngine>(); }
+
+bool server_is_bootstrapping() { return opt_bootstrap; }
+
+void write_error_log(log::Level level, const char *line) {
+  switch (level) {
+    case log::Level::note: sql_print_information("Postern: %s", line); break;
+    case log::Level::warning: sql_print_warning("Postern: %s", line); break;
+    case log::Level::error: sql_print_error("Postern: %s", line); break;
+  }
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,58 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/failures.h"
+
+namespace postern::mariadb {
+
+std::string take_server_message(THD *thd) {
+  std::string message;
+  if (thd->is_error()) message = thd->get_stmt_da()->message();
+  thd->clear_error(true);
+  return message;
+}
+
+bool open_found_busy(THD *thd) {
+  if (!thd->is_error()) return false;
+  switch (thd->get_stmt_da()->sql_errno()) {
+    case ER_WARN_I_S_SKIPPED_TABLE:  // MYSQL_OPEN_FAIL_ON_MDL_CONFLICT met a conflict
+    case ER_LOCK_WAIT_TIMEOUT:
+    case ER_LOCK_DEADLOCK:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Failure open_failure(THD *thd) {
+  if (!thd->is_error()) return Failure::cannot_open;
+  switch (thd->get_stmt_da()->sql_errno()) {
+    case ER_NO_SUCH_TABLE:
+    case ER_BAD_DB_ERROR:
+    case ER_NO_SUCH_TABLE_IN_ENGINE:
+    case ER_UNKNOWN_TABLE:
+      return Failure::no_table;
+    case ER_WRONG_OBJECT:
+      return Failure::not_a_base_table;
+    case ER_QUERY_INTERRUPTED:
+    case ER_CONNECTION_KILLED:
+    case ER_SERVER_SHUTDOWN:
+      return Failure::interrupted;
+    default:
+      return Failure::cannot_open;
+  }
+}
+
+Failure engine_failure(THD *thd, TABLE *table, int code, std::string &message) {
+  if (!thd->is_error()) table->file->print_error(code, MYF(0));
+  message = take_server_message(thd);
+  switch (code) {
+    case HA_ERR_ABORTED_BY_USER:
+      return Failure::interrupted;
+    case HA_ERR_OUT_OF_MEM:
+      return Failure::out_of_memory;
+    default:
+      return Failure::engine_error;
+  }
+}
+
+}  // namespace postern::mariadb

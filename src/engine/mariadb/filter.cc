@@ -1,0 +1,72 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/filter.h"
+
+#include "engine/mariadb/convert.h"
+
+namespace postern::mariadb {
+
+Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> filters, std::string &message) {
+  prepared_.clear();
+  images_.clear();
+  for (const Filter &filter : filters) {
+    if (filter.column >= table.filter_columns.size()) return Failure::no_filter_column;
+    Field *const field = table.table->field[table.filter_columns[filter.column]];
+    Prepared prepared{filter.miss, filter.comparison, filter.value.is_null(), field, images_.size(), 0};
+    if (!prepared.null) {
+      if (field->flags & BLOB_FLAG) return Failure::filter_on_blob;
+      const Fit fit = store(thd, field, filter.value.bytes(), message);
+      if (fit == Fit::unfit) {
+        // A value no row can have: only a question of order has no answer.
+        if (filter.comparison == Comparison::equal) prepared.comparison = Comparison::never;
+        else if (filter.comparison != Comparison::unequal && filter.comparison != Comparison::never)
+          return Failure::bad_filter_value;
+      } else {
+        prepared.comparison = adjusted(filter.comparison, fit);
+      }
+      if (fit != Fit::exact && filter.comparison == Comparison::unequal) {
+        // Every row differs from a value that the column cannot hold.
+        prepared.comparison = Comparison::unequal;
+        prepared.field = nullptr;
+      }
+      if (field->type() == MYSQL_TYPE_BIT) prepared.number = field->val_int();
+      images_.insert(images_.end(), field->ptr, field->ptr + field->pack_length_in_rec());
+    }
+    prepared_.push_back(prepared);
+  }
+  return Failure::none;
+}
+
+bool Filters::holds(const Prepared &filter) const {
+  if (filter.comparison == Comparison::never) return false;
+  if (filter.field == nullptr) return true;
+  const bool row_is_null = filter.field->is_null();
+  int order;
+  if (row_is_null || filter.null) {
+    order = static_cast<int>(filter.null) - static_cast<int>(row_is_null);
+  } else if (filter.field->type() == MYSQL_TYPE_BIT) {
+    const auto ours = static_cast<ulonglong>(filter.field->val_int());
+    const auto theirs = static_cast<ulonglong>(filter.number);
+    order = ours < theirs ? -1 : ours > theirs ? 1 : 0;
+  } else {
+    order = filter.field->cmp(filter.field->ptr, images_.data() + filter.image);
+  }
+  switch (filter.comparison) {
+    case Comparison::equal: return order == 0;
+    case Comparison::unequal: return order != 0;
+    case Comparison::greater: return order > 0;
+    case Comparison::at_least: return order >= 0;
+    case Comparison::less: return order < 0;
+    case Comparison::at_most: return order <= 0;
+    case Comparison::never: return false;
+  }
+  return false;
+}
+
+Filters::Verdict Filters::judge() const {
+  for (const Prepared &filter : prepared_)
+    if (!holds(filter)) return filter.miss == Filter::Miss::skip ? Verdict::skip : Verdict::stop;
+  return Verdict::pass;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,38 @@
+// filter.h: a request's filters, ready to be held against rows.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "contract/op.h"
+#include "engine/mariadb/table.h"
+
+namespace postern::mariadb {
+
+/// Belongs to one executor and is prepared anew for each find.
+class Filters {
+ public:
+  enum class Verdict : uint8_t { pass, skip, stop };
+
+  /// Converts the filters' values to their columns' types, with record[0] as scratch.
+  Failure prepare(THD *thd, OpenTable &table, std::span<const Filter> filters, std::string &message);
+  /// Judges the row in record[0].
+  Verdict judge() const;
+
+ private:
+  struct Prepared {
+    Filter::Miss miss;
+    Comparison comparison;
+    bool null;        // the filter's value is NULL
+    Field *field;     // nullptr: the filter holds for every row
+    size_t image;     // where the value's image begins in images_
+    longlong number;  // BIT only: its image lies partly among the record's NULL bits
+  };
+  bool holds(const Prepared &filter) const;
+
+  std::vector<Prepared> prepared_;
+  std::vector<uchar> images_;
+};
+
+}  // namespace postern::mariadb

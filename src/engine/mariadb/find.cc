@@ -1,0 +1,272 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/find.h"
+
+#include "base/limits.h"
+#include "engine/mariadb/failures.h"
+
+namespace postern::mariadb {
+
+/// The last row a paused find looked at. The find goes on behind it in index order, whatever became of that row.
+struct Finder::Place final : Position {
+  std::vector<uchar> key;  // all parts of the index, from that row; empty: no row of this key value was read yet
+  std::vector<uchar> ref;  // the row itself, to tell it from others with the same key
+  size_t in_at = 0;        // position in the IN list
+  uint64_t to_skip = 0;    // what is left of the offset
+  uint64_t sent = 0;
+  std::string version;     // of the table's definition
+};
+
+struct Finder::Scan {
+  Op &op;
+  const Find &find;
+  OpenTable &table;
+  Place *place = nullptr;  // where to go on, then where the scan is
+  uint64_t to_skip = 0;
+  uint64_t sent = 0;
+  uint64_t examined = 0;
+  size_t in_at = 0;
+  bool row_is_current = false;  // record[0] holds a row of the running key value
+  Failure failure = Failure::none;
+  int32_t engine_code = 0;
+
+  bool slow() const { return op.position != nullptr; }
+};
+
+namespace {
+
+bool descending(Comparison comparison) { return comparison == Comparison::less || comparison == Comparison::at_most; }
+
+/// An index that cannot be walked (HASH) serves only whole keys and equality.
+Failure check_index(const OpenTable &table, const Find &find) {
+  const ulong flags = table.file().index_flags(table.index, 0, true);
+  const KEY &key = table.key_info();
+  if (find.key.size() > key.user_defined_key_parts) return Failure::too_many_key_parts;
+  if (flags & HA_ONLY_WHOLE_INDEX && find.key.size() < key.user_defined_key_parts) return Failure::index_unusable;
+  if (find.comparison != Comparison::equal && !(flags & HA_READ_RANGE)) return Failure::index_unusable;
+  if (descending(find.comparison) && !(flags & HA_READ_PREV)) return Failure::index_unusable;
+  return Failure::none;
+}
+
+bool has_null(std::span<const Value> key, const Value *in_value, uint32_t in_part) {
+  for (uint32_t i = 0; i < key.size(); ++i)
+    if (in_value != nullptr && i == in_part ? in_value->is_null() : key[i].is_null()) return true;
+  return false;
+}
+
+Bytes version_of(const OpenTable &table) {
+  const LEX_CUSTRING &version = table.table->s->tabledef_version;
+  return {reinterpret_cast<const char *>(version.str), version.length};
+}
+
+}  // namespace
+
+void Finder::run(Op &op, OpenTable &table) {
+  const Find &find = *op.find;
+  Scan scan{op, find, table};
+  message_.clear();
+  scan.to_skip = find.offset;
+  Walk walked = Walk::ended;
+  scan.failure = check_index(table, find);
+  if (scan.failure == Failure::none && !find.in_list.empty() && find.in_part >= find.key.size())
+    scan.failure = Failure::syntax;
+  if (scan.failure == Failure::none)
+    scan.failure = filters_.prepare(thd_, table, find.filters, message_);
+  if (scan.failure == Failure::none && table.file().inited == handler::NONE) {
+    if (const int code = table.file().ha_index_init(table.index, true)) walked = fail(scan, code);
+  }
+  if (scan.slow() && *op.position != nullptr) {
+    scan.place = static_cast<Place *>(op.position->get());
+    scan.to_skip = scan.place->to_skip;
+    scan.sent = scan.place->sent;
+    scan.in_at = scan.place->in_at;
+    if (scan.failure == Failure::none && scan.place->version != version_of(table)) {
+      // The rows sent so far were of another table definition; there is no way to go on with this reply.
+      scan.failure = Failure::interrupted;
+      message_ = "Table definition has changed, please retry";
+    }
+  }
+  if (scan.failure == Failure::none && walked == Walk::ended) {
+    if (find.in_list.empty()) {
+      walked = run_key(scan, nullptr);
+    } else {
+      while (walked == Walk::ended && scan.in_at < find.in_list.size()) {
+        walked = run_key(scan, &find.in_list[scan.in_at]);
+        if (walked != Walk::ended) break;
+        ++scan.in_at;
+        scan.row_is_current = false;
+        if (must_pause(scan) && scan.in_at < find.in_list.size()) walked = save(scan) ? Walk::paused : Walk::failed;
+      }
+    }
+  }
+  batch_rows_ += scan.examined;
+  counters_->add(Counter::rows_examined, scan.examined);
+  if (walked == Walk::paused) {
+    op.progress = Progress::paused;
+    counters_->add(scan.slow() ? Counter::scan_pauses : Counter::slow_finds);
+    return;
+  }
+  counters_->add(Counter::rows_sent, scan.sent);
+  op.progress = Progress::done;
+  Outcome outcome;
+  outcome.failure = scan.failure;
+  outcome.engine_code = scan.engine_code;
+  outcome.columns = static_cast<uint32_t>(table.columns.size());
+  outcome.rows = scan.sent;
+  outcome.message = message_;
+  if (outcome.failure != Failure::none) {
+    counters_->add(outcome.failure);
+    counters_->add(Counter::requests_failed);
+  }
+  op.reply->done(outcome);
+}
+
+/// All rows for one key; with an IN list, for one of its values.
+Finder::Walk Finder::run_key(Scan &scan, const Value *in_value) {
+  KeyStart start;
+  scan.failure = build_key(thd_, scan.table, scan.find.key, scan.find.comparison, scan.find.in_part, in_value,
+                           scan.table.key, start, message_);
+  if (scan.failure != Failure::none) return Walk::failed;
+  ++scan.examined;  // a lookup costs, whether it finds a row or not
+  scan.row_is_current = false;
+  if (start.comparison == Comparison::never) return Walk::ended;
+  return walk(scan, start, in_value);
+}
+
+int Finder::first_row(Scan &scan, const KeyStart &start) {
+  ha_rkey_function how = HA_READ_KEY_EXACT;
+  switch (start.comparison) {
+    case Comparison::greater: how = start.recheck ? HA_READ_KEY_OR_NEXT : HA_READ_AFTER_KEY; break;
+    case Comparison::at_least: how = HA_READ_KEY_OR_NEXT; break;
+    case Comparison::less: how = start.recheck ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_BEFORE_KEY; break;
+    case Comparison::at_most: how = HA_READ_PREFIX_LAST_OR_PREV; break;
+    default: break;
+  }
+  return scan.table.file().ha_index_read_map(scan.table.table->record[0], start.bytes, start.map(), how);
+}
+
+int Finder::next_row(Scan &scan, const KeyStart &start) {
+  handler &file = scan.table.file();
+  uchar *const record = scan.table.table->record[0];
+  if (start.comparison == Comparison::equal) return file.ha_index_next_same(record, start.bytes, start.length);
+  return descending(start.comparison) ? file.ha_index_prev(record) : file.ha_index_next(record);
+}
+
+/// The first row behind the place of a paused scan.
+int Finder::resume_row(Scan &scan, const KeyStart &start) {
+  OpenTable &table = scan.table;
+  handler &file = table.file();
+  uchar *const record = table.table->record[0];
+  const Place &place = *scan.place;
+  const bool down = descending(start.comparison);
+  const key_part_map whole = make_prev_keypart_map(table.key_info().user_defined_key_parts);
+  int code = file.ha_index_read_map(record, place.key.data(), whole,
+                                    down ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT);
+  while (code == 0 && !key_cmp_if_same(table.table, place.key.data(), table.index,
+                                       static_cast<uint>(place.key.size()))) {
+    file.position(record);
+    const int order = file.cmp_ref(file.ref, place.ref.data());
+    if (down ? order < 0 : order > 0) break;
+    code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
+  }
+  if (code == 0 && start.comparison == Comparison::equal &&
+      key_cmp_if_same(table.table, start.bytes, table.index, start.length))
+    return HA_ERR_END_OF_FILE;
+  return code;
+}
+
+Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_value) {
+  OpenTable &table = scan.table;
+  const bool resuming = scan.place != nullptr && !scan.place->key.empty();
+  // At most one row has the whole of a unique key, unless a part of it is NULL.
+  const bool single = table.unique && start.comparison == Comparison::equal &&
+                      start.parts == table.key_info().user_defined_key_parts &&
+                      !has_null(scan.find.key, in_value, scan.find.in_part);
+  int code = resuming ? resume_row(scan, start) : first_row(scan, start);
+  if (resuming) scan.place->key.clear();
+  for (;;) {
+    if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Walk::ended;
+    if (code != 0) return fail(scan, code);
+    const uint64_t sent_before = scan.sent;
+    const Walk walked = offer(scan, start, in_value);
+    if (walked != Walk::ended) return walked;
+    if (single) return Walk::ended;
+    if (in_value != nullptr && scan.find.comparison != Comparison::equal && scan.sent != sent_before)
+      return Walk::ended;
+    if (must_pause(scan)) return save(scan) ? Walk::paused : Walk::failed;
+    code = next_row(scan, start);
+  }
+}
+
+/// Looks at the row in record[0]; `ended` here means: go on with the next.
+Finder::Walk Finder::offer(Scan &scan, const KeyStart &start, const Value *in_value) {
+  ++scan.examined;
+  scan.row_is_current = true;
+  OpenTable &table = scan.table;
+  if (table.versioning_end != nullptr && !table.versioning_end->is_max()) return Walk::ended;
+  if (start.recheck && !row_matches(table, start, scan.find.key, scan.find.in_part, in_value)) return Walk::ended;
+  switch (filters_.judge()) {
+    case Filters::Verdict::pass: break;
+    case Filters::Verdict::skip: return Walk::ended;
+    case Filters::Verdict::stop: return Walk::satisfied;
+  }
+  if (scan.to_skip != 0) {
+    --scan.to_skip;
+    return Walk::ended;
+  }
+  const Flow flow = scan.op.reply->row(table.reader.read());
+  if (flow == Flow::pause && !scan.slow()) return Walk::paused;  // the row may not have been taken
+  if (thd_->is_error()) {
+    scan.failure = Failure::internal;
+    message_ = take_server_message(thd_);
+    return Walk::failed;
+  }
+  ++scan.sent;
+  if (scan.sent >= scan.find.limit) return Walk::satisfied;
+  if (flow == Flow::pause) return save(scan) ? Walk::paused : Walk::failed;
+  return Walk::ended;
+}
+
+Finder::Walk Finder::fail(Scan &scan, int code) {
+  scan.failure = engine_failure(thd_, scan.table.table, code, message_);
+  scan.engine_code = code;
+  return Walk::failed;
+}
+
+/// Whether the find has had its share for now, or somebody else's turn has come.
+bool Finder::must_pause(const Scan &scan) const {
+  if (!scan.slow())
+    return scan.examined > limits::find_rows_fast_max || batch_rows_ + scan.examined > limits::batch_rows_max;
+  return scan.examined % limits::rows_between_looks == 0 && (thd_->killed || tables_.wanted_by_others());
+}
+
+/// Notes where a slow scan goes on. False if it was killed instead. A fast find keeps no place: it starts anew.
+bool Finder::save(Scan &scan) {
+  if (!scan.slow()) return true;
+  if (thd_->killed) {
+    scan.failure = Failure::interrupted;
+    message_ = ER_DEFAULT(ER_QUERY_INTERRUPTED);
+    return false;
+  }
+  if (scan.place == nullptr) {
+    *scan.op.position = std::make_unique<Place>();
+    scan.place = static_cast<Place *>(scan.op.position->get());
+  }
+  OpenTable &table = scan.table;
+  Place &place = *scan.place;
+  place.version = version_of(table);
+  place.to_skip = scan.to_skip;
+  place.sent = scan.sent;
+  place.in_at = scan.in_at;
+  place.key.clear();
+  if (scan.row_is_current) {
+    KEY &key = table.key_info();
+    place.key.resize(key.key_length);
+    key_copy(place.key.data(), table.table->record[0], &key, key.key_length, true);
+    table.file().position(table.table->record[0]);
+    place.ref.assign(table.file().ref, table.file().ref + table.file().ref_length);
+  }
+  return true;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,50 @@
+// find.h: reading rows along an index.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "contract/op.h"
+#include "engine/mariadb/filter.h"
+#include "engine/mariadb/key.h"
+#include "engine/mariadb/table.h"
+
+namespace postern::mariadb {
+
+/// Runs finds for one executor, one after the other, on tables that are locked.
+class Finder {
+ public:
+  Finder(Tables &tables, Counters *counters) : tables_(tables), counters_(counters) {}
+
+  void begin_batch(THD *thd) {
+    thd_ = thd;
+    batch_rows_ = 0;
+  }
+  /// Runs `op`, tells its reply every row and, unless it is paused, the outcome. `progress` of the op is set.
+  void run(Op &op, OpenTable &table);
+
+ private:
+  enum class Walk : uint8_t { ended, paused, failed, satisfied };
+  struct Scan;
+  struct Place;
+
+  Walk run_key(Scan &scan, const Value *in_value);
+  Walk walk(Scan &scan, const KeyStart &start, const Value *in_value);
+  int first_row(Scan &scan, const KeyStart &start);
+  int resume_row(Scan &scan, const KeyStart &start);
+  int next_row(Scan &scan, const KeyStart &start);
+  Walk offer(Scan &scan, const KeyStart &start, const Value *in_value);
+  Walk fail(Scan &scan, int code);
+  bool must_pause(const Scan &scan) const;
+  bool save(Scan &scan);
+
+  Tables &tables_;
+  Counters *const counters_;
+  THD *thd_ = nullptr;
+  uint64_t batch_rows_ = 0;
+  Filters filters_;
+  std::string message_;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,120 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/row.h"
+
+namespace postern::mariadb {
+namespace {
+
+enum class Form : uint8_t {
+  int8, uint8, int16, uint16, int24, uint24, int32, uint32, int64, uint64,
+  varchar1,  ///< one byte of length
+  varchar2,  ///< two bytes of length
+  datetime,  ///< DATETIME without fraction
+  other,
+};
+
+Form form_of(const Field *field) {
+  const bool is_unsigned = field->flags & UNSIGNED_FLAG;
+  const bool zero_filled = field->flags & ZEROFILL_FLAG;
+  switch (field->real_type()) {
+    case MYSQL_TYPE_TINY: return zero_filled ? Form::other : is_unsigned ? Form::uint8 : Form::int8;
+    case MYSQL_TYPE_SHORT: return zero_filled ? Form::other : is_unsigned ? Form::uint16 : Form::int16;
+    case MYSQL_TYPE_INT24: return zero_filled ? Form::other : is_unsigned ? Form::uint24 : Form::int24;
+    case MYSQL_TYPE_LONG: return zero_filled ? Form::other : is_unsigned ? Form::uint32 : Form::int32;
+    case MYSQL_TYPE_LONGLONG: return zero_filled ? Form::other : is_unsigned ? Form::uint64 : Form::int64;
+    case MYSQL_TYPE_VARCHAR: return field->pack_length() - field->field_length == 1 ? Form::varchar1 : Form::varchar2;
+    case MYSQL_TYPE_DATETIME2: return field->decimals() == 0 ? Form::datetime : Form::other;
+    default: return Form::other;
+  }
+}
+
+void two_digits(char *to, unsigned number) {
+  to[0] = static_cast<char>('0' + number / 10);
+  to[1] = static_cast<char>('0' + number % 10);
+}
+
+/// The five bytes of a DATETIME, big-endian: (year * 13 + month) << 22 | day << 17 | hour << 12 | minute << 6 |
+/// second, plus 2^39. Zero dates come out as zeros by themselves.
+Bytes print_datetime(const uchar *from, char *to) {
+  const auto packed = static_cast<uint64_t>(mi_uint5korr(from)) - (uint64_t{1} << 39);
+  const auto time = static_cast<unsigned>(packed & 0x1ffff);
+  const auto day = static_cast<unsigned>(packed >> 17 & 31);
+  const auto year_month = static_cast<unsigned>(packed >> 22);
+  const unsigned year = year_month / 13;
+  two_digits(to, year / 100);
+  two_digits(to + 2, year % 100);
+  to[4] = '-';
+  two_digits(to + 5, year_month % 13);
+  to[7] = '-';
+  two_digits(to + 8, day);
+  to[10] = ' ';
+  two_digits(to + 11, time >> 12);
+  to[13] = ':';
+  two_digits(to + 14, time >> 6 & 63);
+  to[16] = ':';
+  two_digits(to + 17, time & 63);
+  return {to, 19};
+}
+
+}  // namespace
+
+struct RowReader::Column {
+  Form form = Form::other;
+  Field *field = nullptr;
+  const uchar *at = nullptr;
+  const uchar *null_byte = nullptr;  // nullptr: NOT NULL
+  uchar null_bit = 0;
+  char text[20];                     // what print_datetime() writes
+  String string;                     // what val_str() may write
+};
+
+RowReader::RowReader() = default;
+RowReader::~RowReader() = default;
+
+void RowReader::bind(TABLE *table, std::span<const uint16_t> columns) {
+  columns_ = std::vector<Column>(columns.size());
+  values_.assign(columns.size(), Value{});
+  for (size_t i = 0; i < columns.size(); ++i) {
+    Column &column = columns_[i];
+    column.field = table->field[columns[i]];
+    column.form = form_of(column.field);
+    column.at = column.field->ptr;
+    column.null_byte = column.field->null_ptr;
+    column.null_bit = column.field->null_bit;
+  }
+}
+
+Row RowReader::read() {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Column &column = columns_[i];
+    Value &value = values_[i];
+    if (column.null_byte != nullptr && (*column.null_byte & column.null_bit)) {
+      value = Value::null();
+      continue;
+    }
+    const uchar *const at = column.at;
+    switch (column.form) {
+      case Form::int8: value = Value::of_integer(static_cast<int8_t>(*at)); break;
+      case Form::uint8: value = Value::of_natural(*at); break;
+      case Form::int16: value = Value::of_integer(sint2korr(at)); break;
+      case Form::uint16: value = Value::of_natural(uint2korr(at)); break;
+      case Form::int24: value = Value::of_integer(sint3korr(at)); break;
+      case Form::uint24: value = Value::of_natural(uint3korr(at)); break;
+      case Form::int32: value = Value::of_integer(sint4korr(at)); break;
+      case Form::uint32: value = Value::of_natural(uint4korr(at)); break;
+      case Form::int64: value = Value::of_integer(sint8korr(at)); break;
+      case Form::uint64: value = Value::of_natural(uint8korr(at)); break;
+      case Form::varchar1: value = Value::of({reinterpret_cast<const char *>(at) + 1, *at}); break;
+      case Form::varchar2: value = Value::of({reinterpret_cast<const char *>(at) + 2, uint2korr(at)}); break;
+      case Form::datetime: value = Value::of(print_datetime(at, column.text)); break;
+      case Form::other: {
+        const String *const text = column.field->val_str(&column.string);
+        value = text != nullptr ? Value::of({text->ptr(), text->length()}) : Value::null();
+        break;
+      }
+    }
+  }
+  return values_;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,35 @@
+// row.h: from a record to Values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "contract/value.h"
+
+class Field;
+struct TABLE;
+
+namespace postern::mariadb {
+
+/// Turns TABLE::record[0] into the columns a client asked for. Integers and plain strings are taken straight from
+/// the record; every other type is rendered by the server's own Field::val_str(), so that its text form is SQL's.
+/// Belongs to one OpenTable.
+class RowReader {
+ public:
+  RowReader();
+  ~RowReader();
+
+  /// Prepares for the fields of an open table; needed anew after every open.
+  void bind(TABLE *table, std::span<const uint16_t> columns);
+  /// The row in record[0]; valid until the record changes or the next read().
+  Row read();
+
+ private:
+  struct Column;
+  std::vector<Column> columns_;
+  std::vector<Value> values_;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,83 @@
+// specs.h: the names of every open index, once, shared by all slots and executors.
+//
+// An executor keeps what it has open for a spec in an array under Spec::id(); serial() tells whether the id has
+// been given to another spec since.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "contract/table.h"
+
+namespace postern::mariadb {
+
+class Specs;
+
+class Spec final : public Binding {
+ public:
+  void unuse() noexcept override;
+  const TableSpec &spec() const noexcept override { return names_; }
+
+  uint32_t id() const { return id_; }
+  uint64_t serial() const { return serial_; }
+
+ private:
+  friend class Specs;
+  Specs *owner_ = nullptr;
+  std::string key_;  // what names_ point into
+  TableSpec names_;
+  uint32_t id_ = 0;
+  uint64_t serial_ = 0;
+  uint64_t users_ = 0;  // guarded by Specs::mutex_
+};
+
+/// Thread-safe. The mutex is a leaf, taken when an index is opened or closed and never per request.
+class Specs {
+ public:
+  Specs() = default;
+  Specs(const Specs &) = delete;
+  Specs &operator=(const Specs &) = delete;
+  ~Specs();
+
+  /// The spec with these names, with one more user, who gives it back with Spec::unuse().
+  Spec *use(const TableSpec &names);
+
+ private:
+  friend class Spec;
+  void unuse(Spec *spec) noexcept;
+
+  std::mutex mutex_;
+  std::unordered_map<std::string_view, Spec *> by_key_;
+  std::vector<uint32_t> free_ids_;
+  uint32_t next_id_ = 0;
+  uint64_t next_serial_ = 1;
+};
+
+/// Holds one use of a spec; empty after release().
+class SpecUse {
+ public:
+  explicit SpecUse(Spec *spec = nullptr) : spec_(spec) {}
+  SpecUse(SpecUse &&other) noexcept : spec_(other.release()) {}
+  SpecUse &operator=(SpecUse &&other) noexcept {
+    if (this != &other) {
+      if (spec_ != nullptr) spec_->unuse();
+      spec_ = other.release();
+    }
+    return *this;
+  }
+  ~SpecUse() {
+    if (spec_ != nullptr) spec_->unuse();
+  }
+  Spec *get() const { return spec_; }
+  Spec *release() { return std::exchange(spec_, nullptr); }
+
+ private:
+  Spec *spec_;
+};
+
+}  // namespace postern::mariadb

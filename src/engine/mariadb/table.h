@@ -1,0 +1,110 @@
+// table.h: one executor's view of the tables that are open: opening by spec, resolving names, giving way to DDL.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "engine/mariadb/row.h"
+#include "engine/mariadb/specs.h"
+
+namespace postern::mariadb {
+
+/// How the last attempt to use a table ended.
+enum class TableState : uint8_t {
+  ready,
+  busy,    ///< DDL or a table lock holds it just now
+  failed,  ///< OpenTable::failure and message say why
+  again,   ///< every table must be given up and the attempt repeated
+};
+
+/// One TABLE instance for one spec: its own read set, so that the storage engine's row template is built once, and
+/// its own index cursor. Belongs to one executor and is used on its thread only.
+class OpenTable {
+ public:
+  explicit OpenTable(Spec *spec);
+
+  uint64_t serial = 0;      ///< of the spec this was made for
+  uint64_t batch = 0;       ///< the last batch that used it
+  TableState state = TableState::failed;
+  Failure failure = Failure::none;
+  std::string message;      ///< the server's words for `failure`
+
+  TABLE *table = nullptr;   ///< nullptr while not open
+  bool resolved = false;    ///< what follows is known for `table`
+  uint32_t index = 0;       ///< position in TABLE::key_info
+  std::vector<uint16_t> columns;         ///< positions in TABLE::field
+  std::vector<uint16_t> filter_columns;  ///< likewise
+  Field *versioning_end = nullptr;       ///< a row is current while this field is at its maximum
+  bool unique = false;      ///< the whole key, without NULL, names at most one row
+  bool covering = false;    ///< the index alone holds every column wanted
+  RowReader reader;
+  std::vector<uchar> key;      ///< room for one key
+  std::vector<uchar> in_key;   ///< and for another
+
+  bool locked = false;         ///< in this batch
+  MYSQL_LOCK *lock = nullptr;  ///< of this batch, unless the storage engine was locked directly
+  bool lock_type_known = false;  ///< the storage engine has heard store_lock() since the open
+  bool positions = false;      ///< the read set has what a Position needs
+
+  KEY &key_info() const { return table->key_info[index]; }
+  handler &file() const { return *table->file; }
+
+ private:
+  friend class Tables;
+  const std::string database_;
+  const std::string name_;
+  const std::string index_name_;
+  const std::string column_list_;
+  const std::string filter_column_list_;
+  TABLE_LIST list_;
+};
+
+/// All tables of one executor.
+class Tables {
+ public:
+  Tables(THD *thd, Counters *counters) : thd_(thd), counters_(counters) {}
+  ~Tables();
+  Tables(const Tables &) = delete;
+  Tables &operator=(const Tables &) = delete;
+
+  /// After ServerThread::renew(); nothing may be open.
+  void set_thd(THD *thd) { thd_ = thd; }
+
+  void begin_batch() { ++batch_; }
+  /// Makes sure that the table of `spec` is open, its names resolved, for the running batch. `positions` asks for
+  /// a read set from which a scan can be resumed. State `again` means: release_all(), then prepare every table of
+  /// the batch anew.
+  OpenTable &prepare(Spec *spec, bool positions);
+  /// The table that prepare() returned in this batch.
+  OpenTable &at(const Spec *spec) { return *open_[spec->id()]; }
+  /// Locks what was prepared; a table that cannot be had now becomes busy or failed.
+  void lock_all();
+  /// Commits, which ends the read view, and unlocks.
+  void unlock_all();
+
+  /// Somebody waits for a table that is open here.
+  bool wanted_by_others() const;
+  /// Gives up all tables and metadata locks.
+  void release_all();
+  bool any_open() const { return open_count_ != 0; }
+
+ private:
+  void open(OpenTable &table);
+  void resolve(OpenTable &table);
+  void set_read_set(OpenTable &table);
+  void lock(OpenTable &table);
+  void fail(OpenTable &table, Failure failure, std::string message);
+  void fail_with_server_error(OpenTable &table, Failure otherwise);
+
+  THD *thd_;
+  Counters *const counters_;
+  uint64_t batch_ = 0;
+  size_t open_count_ = 0;
+  std::vector<std::unique_ptr<OpenTable>> open_;  // by Spec::id()
+  std::vector<OpenTable *> used_;                 // in this batch
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,157 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/thread.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace postern::mariadb {
+namespace {
+
+// Which eventfd wakes the thread behind a THD. THD::event_scheduler would be the place for it, but the server's
+// thread pool believes that to be its own. The mutex is a leaf: it is taken under LOCK_thd_kill and LOCK_thd_data.
+class Wakers {
+ public:
+  void add(THD *thd, int fd) {
+    const std::lock_guard guard(mutex_);
+    wakers_.push_back({thd, fd});
+  }
+  void remove(THD *thd) {
+    const std::lock_guard guard(mutex_);
+    std::erase_if(wakers_, [thd](const Waker &waker) { return waker.thd == thd; });
+  }
+  void wake(THD *thd) {
+    const std::lock_guard guard(mutex_);
+    for (const Waker &waker : wakers_)
+      if (waker.thd == thd) eventfd_write(waker.fd, 1);
+  }
+
+ private:
+  struct Waker {
+    THD *thd;
+    int fd;
+  };
+  std::mutex mutex_;
+  std::vector<Waker> wakers_;
+};
+Wakers wakers;
+
+/// The server calls this in the killer's thread, which holds locks of the victim: only wake it.
+void on_kill(THD *thd) { wakers.wake(thd); }
+
+/// What our THDs answer to the server's scheduler calls: nothing but kill.
+scheduler_functions *our_scheduler() {
+  static scheduler_functions functions = [] {
+    scheduler_functions made{};
+    made.max_threads = thread_scheduler->max_threads;
+    made.connection_count = thread_scheduler->connection_count;
+    made.max_connections = thread_scheduler->max_connections;
+    made.post_kill_notification = on_kill;
+    return made;
+  }();
+  return &functions;
+}
+
+bool wait_for_server_start(const std::atomic<bool> &stop) {
+  mysql_mutex_lock(&LOCK_server_started);
+  while (!mysqld_server_started && !stop.load(std::memory_order_acquire) && !abort_loop) {
+    timespec until;
+    set_timespec_nsec(until, 50'000'000ULL);
+    mysql_cond_timedwait(&COND_server_started, &LOCK_server_started, &until);
+  }
+  const bool started = mysqld_server_started;
+  mysql_mutex_unlock(&LOCK_server_started);
+  return started && !stop.load(std::memory_order_acquire) && !abort_loop;
+}
+
+}  // namespace
+
+std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, const std::atomic<bool> &stop) {
+  my_thread_init();
+  std::unique_ptr<ServerThread> thread(new ServerThread(who));
+  if (!wait_for_server_start(stop) || !thread->create()) return nullptr;
+  return thread;
+}
+
+ServerThread::~ServerThread() {
+  destroy();
+  my_thread_end();
+}
+
+bool ServerThread::create() {
+  THD *const thd = new THD(next_thread_id());
+  thd_ = thd;
+  char stack_mark;
+  thd->thread_stack = &stack_mark;
+  thd->store_globals();
+  thd->system_thread = SYSTEM_THREAD_GENERIC;
+  thd->scheduler = our_scheduler();
+  thd->set_command(COM_DAEMON);
+  thd->set_time();
+
+  Security_context &security = thd->main_security_ctx;
+  security.host_or_ip = "";
+  security.set_user(const_cast<char *>("postern"));
+  security.skip_grants();
+  // skip_grants() also lifts read_only; a door must not.
+  security.master_access &= ~PRIV_IGNORE_READ_ONLY;
+
+  // What SET GLOBAL changes must not change how we read: every batch is a consistent, non-locking, autocommitted
+  // read that waits for nobody.
+  thd->variables.option_bits |= OPTION_AUTOCOMMIT;
+  thd->variables.option_bits &= ~OPTION_NOT_AUTOCOMMIT;
+  thd->server_status |= SERVER_STATUS_AUTOCOMMIT;
+  thd->variables.tx_isolation = ISO_REPEATABLE_READ;
+  thd->tx_isolation = ISO_REPEATABLE_READ;
+  thd->tx_read_only = false;
+  thd->variables.lock_wait_timeout = 0;
+  thd->variables.max_statement_time = 0;
+  thd->variables.max_statement_time_double = 0;
+
+  wakers.add(thd, who_.wake_fd);
+  server_threads.insert(thd);
+  thd->init_for_queries();
+  lex_start(thd);
+  thd->reset_for_next_command();
+  thd->lex->sql_command = SQLCOM_SELECT;
+  thd->count_cuted_fields = CHECK_FIELD_IGNORE;
+  describe("starting");
+  // Shutdown kills every THD it finds; if it looked before ours was there, it has set abort_loop before that.
+  return !abort_loop;
+}
+
+void ServerThread::destroy() {
+  THD *const thd = std::exchange(thd_, nullptr);
+  if (thd == nullptr) return;
+  lex_end(thd->lex);
+  thd->set_command(COM_DAEMON);
+  wakers.remove(thd);
+  server_threads.erase(thd);
+  delete thd;
+}
+
+bool ServerThread::killed() const { return thd_->killed >= KILL_CONNECTION; }
+
+bool ServerThread::server_stopping() const {
+  return abort_loop || (thd_->killed >= KILL_SERVER && thd_->killed <= KILL_SERVER_HARD);
+}
+
+bool ServerThread::renew() {
+  if (server_stopping()) return false;
+  destroy();
+  return create();
+}
+
+void ServerThread::describe(Bytes text) {
+  text_shown_ ^= 1;
+  char *const to = text_[text_shown_];
+  const size_t length = std::min(text.size(), sizeof text_[0] - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+  thd_->proc_info = to;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,47 @@
+// thread.h: a thread of ours as the server knows it: its THD, from birth to death, and its wake-up on KILL.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "contract/executor.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+/// Owned and used by the thread it stands for; destroyed on that thread. While it lives the server counts the
+/// thread, shows it in the process list and waits for it at shutdown.
+class ServerThread {
+ public:
+  /// Waits until the server accepts work. nullptr if it goes down, `stop` becomes true or there is no memory.
+  static std::unique_ptr<ServerThread> enter(const ThreadIdentity &who, const std::atomic<bool> &stop);
+  ~ServerThread();
+  ServerThread(const ServerThread &) = delete;
+  ServerThread &operator=(const ServerThread &) = delete;
+
+  THD *thd() const { return thd_; }
+
+  /// Somebody asked this thread to end its connection (KILL); it needs a new THD before it goes on.
+  bool killed() const;
+  /// The server is going down.
+  bool server_stopping() const;
+  /// Gives up the THD, which must hold no table, for a new one. False if the server is going down.
+  bool renew();
+
+  /// What the process list shows.
+  void describe(Bytes text);
+
+ private:
+  explicit ServerThread(const ThreadIdentity &who) : who_(who) {}
+  bool create();
+  void destroy();
+
+  const ThreadIdentity who_;
+  THD *thd_ = nullptr;
+  // The process list reads the text without a lock, so it is changed by writing the other copy and switching.
+  char text_[2][128] = {};
+  int text_shown_ = 0;
+};
+
+}  // namespace postern::mariadb

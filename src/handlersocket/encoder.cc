@@ -1,0 +1,267 @@
+#include "handlersocket/encoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/limits.h"
+#include "handlersocket/token.h"
+
+namespace postern::handlersocket {
+namespace {
+
+/// Bytes of the longest printed number.
+constexpr size_t number_bytes_max = 20;
+
+constexpr uint64_t every_byte(unsigned char byte) { return ~uint64_t{0} / 0xff * byte; }
+
+/// Whether one of eight bytes is below 0x10: only then does subtracting borrow into its empty top bit.
+constexpr bool needs_escape(uint64_t eight) {
+  return ((eight - every_byte(0x10)) & ~eight & every_byte(0x80)) != 0;
+}
+
+uint64_t load(const char *from) {
+  uint64_t eight;
+  std::memcpy(&eight, from, sizeof eight);
+  return eight;
+}
+
+char *escape_byte(char *to, char byte) {
+  if (static_cast<unsigned char>(byte) < 0x10) {
+    *to++ = escape_mark;
+    byte = static_cast<char>(byte + escape_shift);
+  }
+  *to++ = byte;
+  return to;
+}
+
+/// Bytes a value takes before escaping.
+size_t plain_bytes(const Value &value) {
+  switch (value.kind()) {
+    case Value::Kind::null: return 1;
+    case Value::Kind::bytes: return value.bytes().size();
+    case Value::Kind::integer:
+    case Value::Kind::natural: return number_bytes_max;
+  }
+  return 0;
+}
+
+char *print(char *to, const Value &value) {
+  switch (value.kind()) {
+    case Value::Kind::null: *to = null_token; return to + 1;
+    case Value::Kind::bytes: return escape(to, value.bytes().data(), value.bytes().size());
+    case Value::Kind::integer: return print_integer(to, value.integer());
+    case Value::Kind::natural: return print_natural(to, value.natural());
+  }
+  return to;
+}
+
+void put_escaped(Output &output, Bytes bytes) {
+  constexpr size_t piece_max = limits::output_piece_bytes_max / 2;
+  while (!bytes.empty()) {
+    const size_t piece = std::min(bytes.size(), piece_max);
+    char *const at = output.reserve(2 * piece);
+    output.commit(static_cast<size_t>(escape(at, bytes.data(), piece) - at));
+    bytes.remove_prefix(piece);
+  }
+}
+
+/// `bytes` is what the row takes before escaping, its TABs counted.
+void put_row(Output &output, Row row, size_t bytes) {
+  if (2 * bytes <= limits::output_piece_bytes_max) {
+    char *const start = output.reserve(2 * bytes);
+    char *at = start;
+    for (const Value &value : row) {
+      *at++ = tab;
+      at = print(at, value);
+    }
+    output.commit(static_cast<size_t>(at - start));
+    return;
+  }
+  for (const Value &value : row) {
+    output.put(tab);
+    if (value.kind() == Value::Kind::bytes) {
+      put_escaped(output, value.bytes());
+    } else {
+      char *const at = output.reserve(number_bytes_max);
+      output.commit(static_cast<size_t>(print(at, value) - at));
+    }
+  }
+}
+
+/// What the request that failed was.
+enum class Asked : uint8_t { status, find };
+
+/// An error's number and, if the original had this error, its word.
+struct WireError {
+  char code;
+  Bytes word;
+};
+
+WireError wire_error(Failure failure, Asked asked) {
+  const bool find = asked == Asked::find;
+  switch (failure) {
+    case Failure::none: return {'0', {}};
+
+    case Failure::unknown_command: return {'2', "cmd"};
+    case Failure::syntax: return {'2', "syntax"};
+    case Failure::request_too_large: return {'2', {}};
+    case Failure::unknown_operator: return {'2', "op"};
+    case Failure::unknown_modification: return {'2', "modop"};
+    case Failure::not_implemented: return {'2', "notimpl"};
+    case Failure::no_key_values: return {'2', "klen"};
+    case Failure::too_many_key_values: return {'2', {}};
+    case Failure::too_many_filters: return {'2', {}};
+    case Failure::empty_in_list: return {'2', "invalueslen"};
+    case Failure::unknown_filter_type: return {'2', "filtertype"};
+    case Failure::read_only_door: return {'2', "readonly"};
+    case Failure::unauthorized: return {'3', "unauth"};
+    case Failure::unknown_authentication: return {'3', "authtype"};
+    case Failure::too_many_open_indexes: return {'2', {}};
+    case Failure::too_many_columns: return {'2', {}};
+
+    // A find that meets these had its index open: DDL took away what the message names. The original answered
+    // wrong rows or none there, so there is no word to keep.
+    case Failure::no_table: return {'1', find ? Bytes{} : "open_table"};
+    case Failure::cannot_open: return {'1', find ? Bytes{} : "open_table"};
+    case Failure::not_a_base_table: return find ? WireError{'2', {}} : WireError{'1', "open_table"};
+    case Failure::no_index: return {'2', find ? Bytes{} : "idxnum"};
+    case Failure::index_unusable: return {'2', find ? Bytes{} : "idxnum"};
+    case Failure::no_column: return {'2', find ? Bytes{} : "fld"};
+
+    case Failure::not_open: return {'2', "stmtnum"};
+    case Failure::system_schema: return {'1', find ? Bytes{} : "open_table"};
+    case Failure::engine_unsupported: return {'1', {}};
+    case Failure::too_many_key_parts: return {'2', "kpnum"};
+    case Failure::bad_key_value: return {'2', {}};
+    case Failure::no_filter_column: return {'2', "filterfld"};
+    case Failure::filter_on_blob: return {'2', "filterblob"};
+    case Failure::bad_filter_value: return {'2', {}};
+    case Failure::row_too_large: return {'1', {}};
+
+    case Failure::table_busy: return {'1', {}};
+    case Failure::lock_failed: return {'1', "lock_tables"};
+    case Failure::engine_error: return {'1', {}};
+    case Failure::interrupted: return {'1', {}};
+    case Failure::out_of_memory: return {'1', {}};
+    case Failure::stopping: return {'1', {}};
+    case Failure::internal: return {'1', {}};
+  }
+  return {'1', {}};
+}
+
+void put_error(Output &output, const Outcome &outcome, ErrorStyle errors, Asked asked) {
+  const WireError error = wire_error(outcome.failure, asked);
+  output.put(error.code);
+  output.put("\t1\t");
+  if (errors == ErrorStyle::compatible && !error.word.empty()) {
+    output.put(error.word);
+  } else if (errors == ErrorStyle::compatible && outcome.failure == Failure::engine_error) {
+    output.put_integer(outcome.engine_code);
+  } else if (!outcome.message.empty()) {
+    put_escaped(output, outcome.message);
+  } else {
+    output.put(failure_text(outcome.failure));
+    if (outcome.failure == Failure::engine_error) {
+      output.put(" (");
+      output.put_integer(outcome.engine_code);
+      output.put(')');
+    }
+  }
+  output.put('\n');
+}
+
+/// Takes back what was written since `start`, or breaks the output if that may have been sent.
+bool take_back_to(Output &output, Output::Mark start) {
+  if (output.mark() <= start) return true;
+  if (!output.can_rewind(start)) {
+    output.set_broken();
+    return false;
+  }
+  output.rewind(start);
+  return true;
+}
+
+}  // namespace
+
+char *escape(char *to, const char *from, size_t size) {
+  const char *const end = from + size;
+  while (end - from >= 8) {
+    const uint64_t eight = load(from);
+    if (needs_escape(eight)) {
+      for (const char *const stop = from + 8; from != stop; ++from) to = escape_byte(to, *from);
+      continue;
+    }
+    std::memcpy(to, &eight, 8);
+    to += 8;
+    from += 8;
+  }
+  while (from != end) to = escape_byte(to, *from++);
+  return to;
+}
+
+Flow StatusReply::row(Row) { return Flow::more; }
+
+void StatusReply::done(const Outcome &outcome) {
+  start_ = output_.mark();
+  begun_ = true;
+  if (outcome.failure != Failure::none) return put_error(output_, outcome, errors_, Asked::status);
+  output_.put("0\t1\n");
+}
+
+void StatusReply::restart() {
+  if (begun_) take_back_to(output_, start_);
+  begun_ = false;
+}
+
+void FindReply::begin(size_t columns) {
+  begun_ = true;
+  output_.put("0\t");
+  output_.put_natural(columns);
+}
+
+bool FindReply::take_back() {
+  if (begun_ && !take_back_to(output_, start_)) return false;
+  begun_ = false;
+  return true;
+}
+
+Flow FindReply::row(Row row) {
+  if (row_too_large_) return Flow::more;
+  if (!begun_) start_ = output_.mark();
+  size_t bytes = row.size();
+  for (const Value &value : row) bytes += plain_bytes(value);
+  const bool streaming = output_.streaming();
+  if (!streaming && output_.flow(start_, bytes) == Flow::pause) return Flow::pause;
+  if (bytes > limits::row_bytes_max) {
+    take_back();
+    row_too_large_ = true;
+    return Flow::more;
+  }
+  if (!begun_) begin(row.size());
+  put_row(output_, row, bytes);
+  return streaming ? output_.flow(start_) : Flow::more;
+}
+
+void FindReply::done(const Outcome &outcome) {
+  Outcome end = outcome;
+  if (row_too_large_ && end.failure == Failure::none) end.failure = Failure::row_too_large;
+  if (end.failure != Failure::none) {
+    if (!take_back()) return;
+    start_ = output_.mark();
+    begun_ = true;
+    return put_error(output_, end, errors_, Asked::find);
+  }
+  if (!begun_) {
+    start_ = output_.mark();
+    begin(end.columns);
+  }
+  output_.put('\n');
+}
+
+void FindReply::restart() {
+  take_back();
+  begun_ = false;
+  row_too_large_ = false;
+}
+
+}  // namespace postern::handlersocket

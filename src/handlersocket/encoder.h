@@ -1,0 +1,66 @@
+// encoder.h: the replies of the HandlerSocket protocol, written straight into a connection's output.
+//
+// A reply lives in the arena of the batch its op belongs to and is touched by the thread that runs the batch. It
+// notes where in the output it began, so that a failure or a restart can take back what it has written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/output.h"
+#include "contract/reply.h"
+
+namespace postern::handlersocket {
+
+/// How errors are told. The number in front (1 server, 2 request, 3 authentication) is the same in both.
+enum class ErrorStyle : uint8_t {
+  compatible,  ///< the original's word wherever it had one: `2 1 kpnum`
+  text,        ///< always a sentence
+};
+
+/// Writes `size` bytes at `from` to `to`, which has room for twice as many; 0x00 to 0x0f leave as 0x01 and the
+/// byte plus 0x40. Returns the end of what was written.
+char *escape(char *to, const char *from, size_t size);
+
+/// What open_index, authentication and refusals answer: `0 1`, or an error.
+class StatusReply final : public Reply {
+ public:
+  StatusReply(Output &output, ErrorStyle errors) : output_(output), errors_(errors) {}
+
+  Flow row(Row row) override;
+  void done(const Outcome &outcome) override;
+  void restart() override;
+
+ private:
+  Output &output_;
+  Output::Mark start_ = 0;
+  ErrorStyle errors_;
+  bool begun_ = false;
+};
+
+/// What a find answers: `0 <columns>` and the values of all rows, or an error.
+///
+/// In a fast turn row() asks for a pause instead of writing a row that makes the reply too large for one; the
+/// find is then started anew in the slow lane. There the output streams: every row is written, and row() passes on
+/// what the output's valve says.
+class FindReply final : public Reply {
+ public:
+  FindReply(Output &output, ErrorStyle errors) : output_(output), errors_(errors) {}
+
+  Flow row(Row row) override;
+  void done(const Outcome &outcome) override;
+  void restart() override;
+
+ private:
+  void begin(size_t columns);
+  /// False, and the output broken, if a part of the reply has left already.
+  bool take_back();
+
+  Output &output_;
+  Output::Mark start_ = 0;
+  ErrorStyle errors_;
+  bool begun_ = false;
+  bool row_too_large_ = false;
+};
+
+}  // namespace postern::handlersocket

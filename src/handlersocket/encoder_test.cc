@@ -1,0 +1,222 @@
+#include "handlersocket/encoder.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "handlersocket/plain_tokens.h"
+#include "support/escaped.h"
+
+namespace postern::handlersocket {
+namespace {
+
+using test::escaped;
+
+std::string written(Output &output) {
+  output.release();
+  const std::string bytes(output.sendable());
+  if (!bytes.empty()) output.sent(bytes.size());
+  return bytes;
+}
+
+std::string escaped_bytes(std::string_view bytes) {
+  std::string to(2 * bytes.size(), '\0');
+  const auto from = std::make_unique<char[]>(bytes.size());  // exactly as long, for the sanitizer
+  if (!bytes.empty()) std::memcpy(from.get(), bytes.data(), bytes.size());
+  to.resize(static_cast<size_t>(escape(to.data(), from.get(), bytes.size()) - to.data()));
+  return to;
+}
+
+TEST(HsEscape, EveryByteAtEveryPlaceComesBack) {
+  for (size_t size = 1; size <= 40; ++size) {
+    for (size_t place = 0; place < size; ++place) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string bytes(size, 'x');
+        bytes[place] = static_cast<char>(byte);
+        const std::string wire = escaped_bytes(bytes);
+        ASSERT_EQ(wire.size(), size + (byte < 0x10)) << byte;
+        ASSERT_EQ(plain::token(wire).value, bytes) << byte << " at " << place << " of " << size;
+      }
+    }
+  }
+}
+
+TEST(HsEscape, LeavesNoByteBelowSixteenButTheMark) {
+  const uint64_t seed = std::random_device{}();
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes(random() % 100, '\0');
+    for (char &byte : bytes) byte = static_cast<char>(random() % (i % 2 == 0 ? 256 : 24));
+    const std::string wire = escaped_bytes(bytes);
+    for (const char byte : wire) ASSERT_TRUE(static_cast<unsigned char>(byte) >= 0x10 || byte == 1) << "seed " << seed;
+    ASSERT_TRUE(wire == std::string(1, '\0') || plain::token(wire).value == bytes) << "seed " << seed;
+  }
+}
+
+TEST(HsFindReply, WritesValuesOfEveryKind) {
+  Output output;
+  FindReply reply(output, ErrorStyle::compatible);
+  const Value row[] = {Value::of("text"), Value::null(), Value::of(""), Value::of_integer(INT64_MIN),
+                       Value::of_natural(UINT64_MAX), Value::of(Bytes("\0\t\n\x0f\x10", 5))};
+  EXPECT_EQ(reply.row(row), Flow::more);
+  EXPECT_EQ(reply.row(row), Flow::more);
+  reply.done({.columns = 6, .rows = 2});
+  const std::string values =
+      "\\ttext\\t\\x00\\t\\t-9223372036854775808\\t18446744073709551615\\t\\x01@\\x01I\\x01J\\x01O\\x10";
+  EXPECT_EQ(escaped(written(output)), "0\\t6" + values + values + "\\n");
+}
+
+TEST(HsFindReply, NamesTheColumnsOfNoRows) {
+  Output output;
+  FindReply reply(output, ErrorStyle::compatible);
+  reply.done({.columns = 3});
+  EXPECT_EQ(written(output), "0\t3\n");
+}
+
+TEST(HsFindReply, HasNoValuesWithoutColumns) {
+  Output output;
+  FindReply reply(output, ErrorStyle::compatible);
+  reply.row({});
+  reply.row({});
+  reply.done({.rows = 2});
+  EXPECT_EQ(written(output), "0\t0\n");
+}
+
+TEST(HsFindReply, TakesItsRowsBackWhenItFails) {
+  Output output;
+  output.put("before\n");
+  FindReply reply(output, ErrorStyle::compatible);
+  const Value row[] = {Value::of("text")};
+  reply.row(row);
+  reply.done({.failure = Failure::engine_error, .engine_code = 149});
+  EXPECT_EQ(written(output), "before\n1\t1\t149\n");
+}
+
+TEST(HsFindReply, BreaksTheOutputWhenWhatFailsHasLeft) {
+  Output output;
+  FindReply reply(output, ErrorStyle::compatible);
+  const Value row[] = {Value::of("text")};
+  reply.row(row);
+  output.release();
+  reply.done({.failure = Failure::interrupted});
+  EXPECT_TRUE(output.broken());
+}
+
+TEST(HsFindReply, StartsAgainAfterDoneAndInTheMiddle) {
+  Output output;
+  FindReply reply(output, ErrorStyle::compatible);
+  const Value row[] = {Value::of("text")};
+  reply.row(row);
+  reply.restart();
+  reply.row(row);
+  reply.done({.columns = 1, .rows = 1});
+  reply.restart();
+  reply.done({.failure = Failure::lock_failed});
+  reply.restart();
+  reply.done({.columns = 1});
+  EXPECT_EQ(written(output), "0\t1\n");
+}
+
+TEST(HsFindReply, PausesBeforeItCopiesWhatIsTooMuchForATurn) {
+  Output output;
+  FindReply reply(output, ErrorStyle::compatible);
+  const std::string large(limits::find_bytes_fast_max + 1, 'x');
+  const Value row[] = {Value::of(large)};
+  EXPECT_EQ(reply.row(row), Flow::pause);
+  EXPECT_EQ(output.pending_bytes(), 0u);
+
+  const std::string half(limits::find_bytes_fast_max / 2, 'x');
+  const Value half_row[] = {Value::of(half)};
+  reply.restart();
+  EXPECT_EQ(reply.row(half_row), Flow::more);
+  const size_t before = output.pending_bytes();
+  EXPECT_EQ(reply.row(half_row), Flow::pause);
+  EXPECT_EQ(output.pending_bytes(), before);
+}
+
+class CountingValve final : public Valve {
+ public:
+  Flow flow(Output &output) override {
+    ++calls;
+    received += written(output);
+    return answer;
+  }
+  int calls = 0;
+  Flow answer = Flow::more;
+  std::string received;
+};
+
+TEST(HsFindReply, StreamsRowsOfAnySizeThroughAValve) {
+  Output output;
+  CountingValve valve;
+  output.set_valve(&valve);
+  FindReply reply(output, ErrorStyle::compatible);
+  std::string large(3 * limits::output_piece_bytes_max + 7, 'x');
+  for (size_t i = 0; i < large.size(); i += 1'000) large[i] = '\0';
+  const Value row[] = {Value::of_natural(1), Value::of(large), Value::null()};
+  EXPECT_EQ(reply.row(row), Flow::more);
+  valve.answer = Flow::pause;
+  EXPECT_EQ(reply.row(row), Flow::pause);
+  valve.answer = Flow::more;
+  reply.done({.columns = 3, .rows = 2});
+  EXPECT_EQ(valve.calls, 2);
+  valve.received += written(output);
+  const std::string values = "\t1\t" + escaped_bytes(large) + std::string("\t\0", 2);
+  EXPECT_TRUE(valve.received == "0\t3" + values + values + "\n");
+}
+
+TEST(HsFindReply, RefusesARowBeyondEveryBound) {
+  // Four columns of one buffer: a row of many megabytes without having them.
+  const std::string quarter(limits::row_bytes_max / 4, 'x');
+  const Value row[] = {Value::of(quarter), Value::of(quarter), Value::of(quarter), Value::of(quarter)};
+  Output output;
+  CountingValve valve;
+  output.set_valve(&valve);
+  FindReply reply(output, ErrorStyle::compatible);
+  EXPECT_EQ(reply.row(row), Flow::more);
+  EXPECT_EQ(reply.row(row), Flow::more);
+  reply.done({.columns = 4, .rows = 2});
+  EXPECT_EQ(written(output), "1\t1\tThe row is larger than the limit\n");
+
+  const Value small[] = {Value::of("x")};
+  reply.restart();
+  reply.row(small);  // which the valve lets out
+  reply.row(row);
+  EXPECT_TRUE(output.broken());
+}
+
+TEST(HsErrors, EveryFailureHasItsLine) {
+  for (size_t i = 1; i < failure_count; ++i) {
+    const auto failure = static_cast<Failure>(i);
+    for (const ErrorStyle style : {ErrorStyle::compatible, ErrorStyle::text}) {
+      Output output;
+      StatusReply status(output, style);
+      status.done({.failure = failure, .engine_code = 121});
+      const std::string of_status = written(output);
+      FindReply find(output, style);
+      find.done({.failure = failure, .engine_code = 121});
+      const std::string of_find = written(output);
+      for (const std::string &line : {of_status, of_find}) {
+        ASSERT_GT(line.size(), 5u) << failure_name(failure);
+        EXPECT_TRUE(line[0] >= '1' && line[0] <= '3') << line;
+        EXPECT_EQ(line.substr(1, 3), "\t1\t");
+        EXPECT_EQ(line.find('\n'), line.size() - 1);
+      }
+      if (style == ErrorStyle::text) EXPECT_NE(of_find.find(std::string(failure_text(failure))), std::string::npos);
+    }
+  }
+}
+
+TEST(HsErrors, MessagesAreEscaped) {
+  Output output;
+  FindReply reply(output, ErrorStyle::compatible);
+  reply.done({.failure = Failure::bad_key_value, .message = "line\nand\ttab"});
+  EXPECT_EQ(escaped(written(output)), "2\\t1\\tline\\x01Jand\\x01Itab\\n");
+}
+
+}  // namespace
+}  // namespace postern::handlersocket

@@ -1,0 +1,25 @@
+// lower.h: requests → ops, with the reply that each of them will be heard by.
+//
+// Everything made lives in the batch's arena. The slot an op points to is its session's.
+#pragma once
+
+#include "base/output.h"
+#include "contract/batch.h"
+#include "handlersocket/encoder.h"
+#include "handlersocket/request.h"
+
+namespace postern::handlersocket {
+
+/// Where the replies of one connection go, and how its errors are told.
+struct Replies {
+  Output &output;
+  ErrorStyle errors;
+};
+
+/// An op that needs no engine: an acknowledgement, or a refusal in its place in line. With a slot it fails as
+/// not_open, whatever `failure` is, if that slot is not open by then.
+void lower_answer(Failure failure, TableSlot *slot, const Replies &replies, Batch &batch);
+void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
+void lower_find(const FindRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
+
+}  // namespace postern::handlersocket

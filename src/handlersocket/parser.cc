@@ -1,0 +1,167 @@
+#include "handlersocket/parser.h"
+
+#include "base/limits.h"
+
+namespace postern::handlersocket {
+namespace {
+
+enum class Operator : uint8_t { unknown, find, insert, reserved };
+
+Operator operator_of(Bytes token, Comparison &comparison) {
+  if (token.size() == 1) {
+    switch (token[0]) {
+      case '=': comparison = Comparison::equal; return Operator::find;
+      case '>': comparison = Comparison::greater; return Operator::find;
+      case '<': comparison = Comparison::less; return Operator::find;
+      case '+': return Operator::insert;
+      case 'S': return Operator::reserved;
+    }
+    return Operator::unknown;
+  }
+  if (token == ">=") {
+    comparison = Comparison::at_least;
+    return Operator::find;
+  }
+  if (token == "<=") {
+    comparison = Comparison::at_most;
+    return Operator::find;
+  }
+  return Operator::unknown;
+}
+
+Comparison filter_comparison_of(Bytes token) {
+  if (token == "!=") return Comparison::unequal;
+  Comparison comparison = Comparison::never;
+  (void)operator_of(token, comparison);
+  return comparison;
+}
+
+/// U, D, + and -, each also with `?` behind it.
+bool is_modification(Bytes token) {
+  if (token.size() == 2 && token[1] == '?') token.remove_suffix(1);
+  return token == "U" || token == "D" || token == "+" || token == "-";
+}
+
+Failure read_key(Tokens &tokens, uint64_t size, Arena &arena, Find &find, bool &complete) {
+  if (size > limits::key_parts_max) {
+    // Refused later, but what follows the key is looked at before.
+    complete = tokens.skip(size);
+    return Failure::none;
+  }
+  const std::span<Value> key = arena.array<Value>(size);
+  for (Value &value : key) {
+    complete = complete && tokens.more();
+    if (!tokens.take_value(value)) return Failure::syntax;
+  }
+  find.key = key;
+  return Failure::none;
+}
+
+Failure read_in_list(Tokens &tokens, uint32_t values_max, Arena &arena, Find &find) {
+  const uint64_t part = natural(tokens.take());
+  const uint64_t size = natural(tokens.take());
+  if (size == 0) return Failure::empty_in_list;
+  if (size > values_max) return Failure::too_many_key_values;
+  const std::span<Value> values = arena.array<Value>(size);
+  // Values that the line announces and does not have are empty strings, as in the original.
+  for (Value &value : values) {
+    if (!tokens.take_value(value)) return Failure::syntax;
+  }
+  find.in_list = values;
+  find.in_part = static_cast<uint32_t>(std::min<uint64_t>(part, limits::key_parts_max));
+  return Failure::none;
+}
+
+/// Reads filters from `type` on, and leaves in it the first token that begins none.
+Failure read_filters(Tokens &tokens, const Rules &rules, Arena &arena, Find &find, Bytes &type) {
+  std::span<Filter> filters;
+  size_t count = 0;
+  for (; type == "F" || type == "W"; type = tokens.take()) {
+    if (count == limits::filters_max) return Failure::too_many_filters;
+    // A filter is three more tokens and the type of the next one, so the line bounds how many there can be.
+    if (count == 0) filters = arena.array<Filter>(std::min<size_t>(tokens.left() / 4 + 1, limits::filters_max));
+    Filter &filter = filters[count++];
+    filter.miss = type == "F" ? Filter::Miss::skip : Filter::Miss::stop;
+    filter.comparison = filter_comparison_of(tokens.take());
+    const uint64_t column = natural(tokens.take());
+    if (!tokens.take_value(filter.value)) return Failure::syntax;
+    if (column >= rules.filter_columns) return Failure::no_filter_column;
+    filter.column = static_cast<uint32_t>(column);
+  }
+  find.filters = filters.first(count);
+  return Failure::none;
+}
+
+}  // namespace
+
+Command command_of(Bytes first_token) {
+  if (first_token.empty()) return Command::unknown;
+  if (first_token[0] >= '0' && first_token[0] <= '9') return Command::index;
+  if (first_token == "P") return Command::open;
+  if (first_token == "A") return Command::authenticate;
+  return Command::unknown;
+}
+
+Failure parse_open(Tokens &tokens, OpenRequest &request) {
+  request.id = natural(tokens.take());
+  TableSpec &spec = request.spec;
+  spec.database = tokens.take();
+  spec.table = tokens.take();
+  spec.index = tokens.take();
+  if (spec.index.empty()) spec.index = "PRIMARY";
+  spec.columns = tokens.take();
+  spec.filter_columns = tokens.take();
+  if (request.id >= index_ids) return Failure::not_open;
+  if (spec.database.empty() || spec.database.size() > limits::name_bytes_max) return Failure::no_table;
+  if (spec.table.empty() || spec.table.size() > limits::name_bytes_max) return Failure::no_table;
+  if (spec.index.size() > limits::name_bytes_max) return Failure::no_index;
+  if (count_names(spec.columns) > limits::columns_max) return Failure::too_many_columns;
+  if (count_names(spec.filter_columns) > limits::columns_max) return Failure::too_many_columns;
+  return Failure::none;
+}
+
+AuthenticateRequest parse_authenticate(Tokens &tokens) {
+  AuthenticateRequest request;
+  request.type = tokens.take();
+  request.key = tokens.take();
+  return request;
+}
+
+Failure parse_find(Tokens &tokens, const Rules &rules, Arena &arena, FindRequest &request) {
+  Find &find = request.find;
+  const Operator operation = operator_of(tokens.take(), find.comparison);
+  const uint64_t key_size = natural(tokens.take());
+
+  bool key_complete = true;
+  Failure failure = read_key(tokens, key_size, arena, find, key_complete);
+  if (failure != Failure::none) return failure;
+  Bytes option;
+  if (tokens.more()) {
+    find.limit = std::max<uint64_t>(natural(tokens.take()), 1);
+    find.offset = natural(tokens.take());
+    option = tokens.take();
+    if (option == "@") {
+      failure = read_in_list(tokens, rules.key_values_max, arena, find);
+      if (failure != Failure::none) return failure;
+      option = tokens.take();
+    }
+    failure = read_filters(tokens, rules, arena, find, option);
+    if (failure != Failure::none) return failure;
+  }
+
+  if (operation == Operator::unknown) return Failure::unknown_operator;
+  if (key_size == 0) return Failure::no_key_values;
+  if (operation == Operator::reserved) return Failure::not_implemented;
+  const bool modifies = operation == Operator::insert || !option.empty();
+  if (modifies) {
+    if (rules.access == Access::read) return Failure::read_only_door;
+    if (operation == Operator::find && !is_modification(option)) return Failure::unknown_modification;
+    return Failure::not_implemented;
+  }
+  if (key_size > limits::key_parts_max) return Failure::too_many_key_parts;
+  if (!key_complete) return Failure::syntax;
+  if (!find.in_list.empty() && find.in_part >= key_size) return Failure::too_many_key_parts;
+  return Failure::none;
+}
+
+}  // namespace postern::handlersocket

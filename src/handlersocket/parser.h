@@ -1,0 +1,38 @@
+// parser.h: a line's tokens → a request, or why there is none.
+//
+// Total: any bytes give one or the other. Every number is compared with its limit before it sizes anything. The
+// order in which failures are looked for is the original's; grammar.md has it.
+//
+//   Tokens tokens(line, end);
+//   switch (command_of(tokens.take())) ...
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "base/failure.h"
+#include "contract/executor.h"
+#include "handlersocket/request.h"
+#include "handlersocket/token.h"
+
+namespace postern::handlersocket {
+
+struct Rules {
+  Access access = Access::read;
+  uint32_t key_values_max = limits::key_values_max;
+  /// Of the index that the line acts on; what is not beyond it is left to the engine to check.
+  uint32_t filter_columns = 0;
+};
+
+/// Index ids are below this.
+inline constexpr uint64_t index_ids = uint64_t{1} << 32;
+
+Command command_of(Bytes first_token);
+
+/// Each takes the tokens after the first.
+[[nodiscard]] Failure parse_open(Tokens &tokens, OpenRequest &request);
+AuthenticateRequest parse_authenticate(Tokens &tokens);
+/// Values and filters go into the arena. Modifications are understood as far as to refuse them in their turn.
+[[nodiscard]] Failure parse_find(Tokens &tokens, const Rules &rules, Arena &arena, FindRequest &request);
+
+}  // namespace postern::handlersocket

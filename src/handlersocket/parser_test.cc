@@ -1,0 +1,193 @@
+#include "handlersocket/parser.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "contract/fake_engine.h"
+#include "handlersocket/op_text.h"
+#include "handlersocket/protocol.h"
+#include "handlersocket/same_tokens.h"
+#include "support/escaped.h"
+#include "support/json.h"
+
+namespace postern::handlersocket {
+namespace {
+
+using test::escaped;
+
+TEST(HsNatural, LeavesOutWhatIsNoDigitAndDoesNotWrap) {
+  EXPECT_EQ(natural(""), 0u);
+  EXPECT_EQ(natural("abc"), 0u);
+  EXPECT_EQ(natural("-1"), 1u);
+  EXPECT_EQ(natural("0x"), 0u);
+  EXPECT_EQ(natural("1e3"), 13u);
+  EXPECT_EQ(natural("4294967296"), 4294967296u);
+  EXPECT_EQ(natural("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(natural("18446744073709551616"), UINT64_MAX);
+  EXPECT_EQ(natural("99999999999999999999999"), UINT64_MAX);
+  EXPECT_EQ(natural("99999999999999999999999000"), UINT64_MAX);
+}
+
+TEST(HsTokens, EqualThePlainTokenizerOnRandomLines) {
+  const uint64_t seed = std::random_device{}();
+  std::mt19937_64 random(seed);
+  // Bytes that matter are frequent, so that they meet at each other's edges.
+  const std::string_view bytes("\t\t\t\x01\x01\x00\x00@A0123abc\xff\x40\x3f", 20);
+  for (int i = 0; i < 100'000; ++i) {
+    std::string line(random() % (i % 10 == 0 ? 200 : 24), '\0');
+    for (char &byte : line) byte = bytes[random() % bytes.size()];
+    ASSERT_TRUE(plain::same_tokens(line)) << "seed " << seed << ", line " << escaped(line);
+  }
+}
+
+std::vector<test::Json> vectors() {
+  std::ifstream file(POSTERN_TESTS_DIR "/wire/handlersocket/vectors.jsonl");
+  std::vector<test::Json> found;
+  for (std::string line; std::getline(file, line);) found.push_back(test::JsonReader(line).read());
+  return found;
+}
+
+std::string all_requests(const test::Json &vector) {
+  std::string bytes;
+  for (const test::Json &before : vector["pre"].items) bytes += before["send"].text;
+  return bytes + vector["send"].text;
+}
+
+TEST(HsTokens, EqualThePlainTokenizerOnEveryVector) {
+  for (const test::Json &vector : vectors()) {
+    const std::string bytes = all_requests(vector);
+    for (size_t start = 0, end; start < bytes.size(); start = end + 1) {
+      end = std::min(bytes.find('\n', start), bytes.size());
+      EXPECT_TRUE(plain::same_tokens(bytes.substr(start, end - start))) << vector["id"].text;
+    }
+  }
+}
+
+/// Feeds a session pieces of bytes, as they might be received, and tells what ops it makes of them.
+class Pieces {
+ public:
+  explicit Pieces(Access access) : protocol_(Settings{.access = access}) {
+    session_ = protocol_.greet(output_, Peer{});
+  }
+
+  void receive(std::string_view bytes) {
+    const std::span<char> room = input_.room(std::max<size_t>(bytes.size(), 1));
+    std::copy(bytes.begin(), bytes.end(), room.begin());
+    input_.received(bytes.size());
+    while (session_->collect(input_, batch_, 3) == Collected::more) {
+      ASSERT_LE(batch_.size(), 3u);
+      settle();
+    }
+    settle();
+  }
+
+  const std::string &ops() const { return ops_; }
+
+ private:
+  /// No engine: the slots stay empty, but the session does not know before it is settled, and here it never is.
+  void settle() {
+    for (const Op &op : batch_.ops()) ops_ += op_text(op) + "\n";
+    batch_.clear();
+    input_.settle();
+  }
+
+  HandlerSocket protocol_;
+  Input input_;
+  Output output_;
+  Batch batch_;
+  std::unique_ptr<Session> session_;
+  std::string ops_;
+};
+
+std::string ops_of(Access access, const std::vector<std::string_view> &pieces) {
+  Pieces session(access);
+  for (const std::string_view piece : pieces) session.receive(piece);
+  return session.ops();
+}
+
+TEST(HsParser, GivesTheSameOpsHoweverABytestreamIsCut) {
+  for (const test::Json &vector : vectors()) {
+    const std::string bytes = all_requests(vector);
+    const std::string_view view(bytes);
+    const Access access = vector["port"].text == "rd" ? Access::read : Access::write;
+    const std::string expected = ops_of(access, {view});
+    const auto lines = std::count(bytes.begin(), bytes.end(), '\n');
+    EXPECT_EQ(std::count(expected.begin(), expected.end(), '\n'), lines) << vector["id"].text;
+    const size_t step = bytes.size() > 2'000 ? bytes.size() / 97 : 1;
+    for (size_t cut = 0; cut <= bytes.size(); cut += step)
+      ASSERT_EQ(ops_of(access, {view.substr(0, cut), view.substr(cut)}), expected) << vector["id"].text << " at " << cut;
+    std::vector<std::string_view> single;
+    for (size_t i = 0; i < bytes.size(); ++i) single.push_back(view.substr(i, 1));
+    ASSERT_EQ(ops_of(access, single), expected) << vector["id"].text << " byte by byte";
+  }
+}
+
+FindRequest parsed(std::string line, Arena &arena, Failure expected = Failure::none, Rules rules = {}) {
+  static std::vector<std::unique_ptr<std::string>> kept;  // what the views point to
+  kept.push_back(std::make_unique<std::string>(std::move(line)));
+  std::string &bytes = *kept.back();
+  Tokens tokens(bytes.data(), bytes.data() + bytes.size());
+  FindRequest request;
+  EXPECT_EQ(failure_name(parse_find(tokens, rules, arena, request)), failure_name(expected)) << escaped(bytes);
+  return request;
+}
+
+TEST(HsFind, HasDefaultsForWhatIsOmitted) {
+  Arena arena;
+  const Find find = parsed("=\t1\tkey", arena).find;
+  EXPECT_EQ(find.comparison, Comparison::equal);
+  ASSERT_EQ(find.key.size(), 1u);
+  EXPECT_EQ(find.key[0].bytes(), "key");
+  EXPECT_EQ(find.limit, 1u);
+  EXPECT_EQ(find.offset, 0u);
+  EXPECT_TRUE(find.in_list.empty());
+  EXPECT_TRUE(find.filters.empty());
+}
+
+TEST(HsFind, NullKeyPartDiffersFromEmptyString) {
+  Arena arena;
+  const Find find = parsed(std::string("=\t3\t\x00\t\t\x01@", 10), arena).find;
+  ASSERT_EQ(find.key.size(), 3u);
+  EXPECT_TRUE(find.key[0].is_null());
+  EXPECT_EQ(find.key[1].kind(), Value::Kind::bytes);
+  EXPECT_EQ(find.key[1].bytes(), "");
+  EXPECT_EQ(find.key[2].bytes(), std::string_view("\0", 1));
+}
+
+TEST(HsFind, AcceptsEverythingThatGoesTogether) {
+  Arena arena;
+  const Find find = parsed("<=\t2\ta\tb\t10\t5\t@\t1\t2\tx\ty\tF\t>=\t0\t7\tW\t??\t1", arena, Failure::none,
+                           {.filter_columns = 2})
+                        .find;
+  EXPECT_EQ(find.comparison, Comparison::at_most);
+  EXPECT_EQ(find.limit, 10u);
+  EXPECT_EQ(find.offset, 5u);
+  EXPECT_EQ(find.in_part, 1u);
+  ASSERT_EQ(find.in_list.size(), 2u);
+  EXPECT_EQ(find.in_list[1].bytes(), "y");
+  ASSERT_EQ(find.filters.size(), 2u);
+  EXPECT_EQ(find.filters[0].comparison, Comparison::at_least);
+  EXPECT_EQ(find.filters[1].miss, Filter::Miss::stop);
+  EXPECT_EQ(find.filters[1].comparison, Comparison::never);
+  EXPECT_EQ(find.filters[1].value.bytes(), "");
+}
+
+TEST(HsFind, AllocatesNothingForNumbersThatTheLineDoesNotBear) {
+  for (const char *const line : {"=\t4000000000\ta", "=\t1\t\t1\t0\t@\t0\t4000000000\ta", "+\t4000000000\ta"}) {
+    Arena arena;
+    std::string bytes(line);
+    Tokens tokens(bytes.data(), bytes.data() + bytes.size());
+    FindRequest request;
+    EXPECT_NE(parse_find(tokens, {}, arena, request), Failure::none);
+    EXPECT_LE(arena.bytes(), size_t{64} << 10) << line;
+  }
+}
+
+}  // namespace
+}  // namespace postern::handlersocket

@@ -1,0 +1,42 @@
+// protocol.h: HandlerSocket, the protocol of one HandlerSocket port.
+//
+// Owned by whoever opens the port; outlives every session it greets. Immutable, so any thread may call greet().
+//
+//   handlersocket::HandlerSocket protocol({.access = Access::read, .secret = "open sesame"});
+//   std::unique_ptr<Session> session = protocol.greet(output, peer);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/limits.h"
+#include "contract/executor.h"
+#include "contract/session.h"
+#include "handlersocket/encoder.h"
+
+namespace postern::handlersocket {
+
+struct Settings {
+  /// read: modifications are refused before they reach the engine.
+  Access access = Access::read;
+  /// What a client has to offer before anything else; empty for no authentication.
+  std::string secret{};
+  size_t request_bytes_max = limits::request_bytes_max;
+  uint32_t open_indexes_max = limits::open_indexes_max;
+  uint32_t key_values_max = limits::key_values_max;
+  ErrorStyle errors = ErrorStyle::compatible;
+};
+
+class HandlerSocket final : public Protocol {
+ public:
+  explicit HandlerSocket(Settings settings) : settings_(std::move(settings)) {}
+
+  std::unique_ptr<Session> greet(Output &output, const Peer &peer) override;
+
+ private:
+  const Settings settings_;
+};
+
+}  // namespace postern::handlersocket

@@ -1,0 +1,110 @@
+#include "handlersocket/session.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+
+namespace postern::handlersocket {
+
+std::unique_ptr<Session> HandlerSocket::greet(Output &output, const Peer &) {
+  return std::make_unique<HandlerSocketSession>(settings_, output);
+}
+
+HandlerSocketSession::HandlerSocketSession(const Settings &settings, Output &output)
+    : settings_(settings), output_(output), authorized_(settings.secret.empty()) {}
+
+Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
+  const std::span<char> bytes = input.unparsed();
+  char *const end = bytes.data() + bytes.size();
+  char *line = bytes.data();
+  size_t searched = input.scanned();
+  Collected collected = Collected::more;
+  for (uint32_t ops = 0; ops < ops_max; ++ops) {
+    if (ops != 0 && batch.arena().bytes() > limits::arena_bytes_per_batch_max) break;
+    const auto left = static_cast<size_t>(end - line);
+    char *const line_end =
+        left == searched ? nullptr : static_cast<char *>(std::memchr(line + searched, '\n', left - searched));
+    const size_t line_bytes = line_end != nullptr ? static_cast<size_t>(line_end - line) + 1 : left + 1;
+    if (line_bytes > settings_.request_bytes_max) {
+      answer(Failure::request_too_large, batch);
+      input.consume(bytes.size());
+      return Collected::close;
+    }
+    if (line_end == nullptr) {
+      collected = Collected::need_more;
+      break;
+    }
+    take_line(line, line_end, batch);
+    line = line_end + 1;
+    searched = 0;
+  }
+  if (line != bytes.data()) input.consume(static_cast<size_t>(line - bytes.data()));
+  if (line == end) collected = Collected::need_more;
+  if (collected == Collected::need_more) input.set_scanned(static_cast<size_t>(end - line));
+  return collected;
+}
+
+void HandlerSocketSession::settled() {
+  if (!opened_) return;
+  indexes_.settle();
+  opened_ = false;
+}
+
+void HandlerSocketSession::take_line(char *line, char *end, Batch &batch) {
+  if (end != line && end[-1] == '\r') --end;
+  Tokens tokens(line, end);
+  const Bytes first = tokens.take();
+  const Command command = command_of(first);
+  if (command == Command::unknown) return answer(Failure::unknown_command, batch);
+  if (command == Command::authenticate) return authenticate(tokens, batch);
+  if (!authorized_) return answer(Failure::unauthorized, batch);
+  if (command == Command::open) return open(tokens, batch);
+  act_on_index(first, tokens, batch);
+}
+
+void HandlerSocketSession::open(Tokens &tokens, Batch &batch) {
+  OpenRequest request;
+  const Failure failure = parse_open(tokens, request);
+  if (failure != Failure::none) return answer(failure, batch);
+  OpenIndex *index = indexes_.find(request.id);
+  if (index == nullptr) {
+    if (indexes_.size() >= settings_.open_indexes_max) return answer(Failure::too_many_open_indexes, batch);
+    index = &indexes_.add(static_cast<uint32_t>(request.id), count_names(request.spec.filter_columns));
+  } else {
+    index->filter_columns = unknown_filter_columns;
+  }
+  index->slot = std::make_unique<TableSlot>(std::move(index->slot));
+  opened_ = true;
+  lower_open(request, *index->slot, replies(), batch);
+}
+
+void HandlerSocketSession::authenticate(Tokens &tokens, Batch &batch) {
+  const AuthenticateRequest request = parse_authenticate(tokens);
+  const bool known = request.type == "1";
+  const bool escaped = request.key.find(escape_mark) != Bytes::npos;
+  const bool right = known && !escaped && equal_constant_time(settings_.secret, request.key);
+  // Without a secret a wrong key is told so, and everything goes on working: the original's clients may send one.
+  authorized_ = right || settings_.secret.empty();
+  if (!known) return answer(Failure::unknown_authentication, batch);
+  answer(right ? Failure::none : Failure::unauthorized, batch);
+}
+
+void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) {
+  OpenIndex *const index = indexes_.find(natural(id));
+  if (index == nullptr) return answer(Failure::not_open, batch);
+  const Rules rules{.access = settings_.access,
+                    .key_values_max = settings_.key_values_max,
+                    .filter_columns = index->filter_columns};
+  FindRequest request;
+  const Failure failure = parse_find(tokens, rules, batch.arena(), request);
+  if (failure != Failure::none) return answer(failure, batch, index->slot.get());
+  lower_find(request, *index->slot, replies(), batch);
+}
+
+void HandlerSocketSession::answer(Failure failure, Batch &batch, TableSlot *slot) {
+  lower_answer(failure, slot, replies(), batch);
+}
+
+}  // namespace postern::handlersocket

@@ -1,0 +1,41 @@
+// session.h: HandlerSocketSession, the protocol state of one connection: whether it may ask, and what its index
+// ids stand for.
+//
+// Owned by its connection and touched by one thread at a time. Small: a door has tens of thousands of them.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/session.h"
+#include "handlersocket/lower.h"
+#include "handlersocket/open_indexes.h"
+#include "handlersocket/parser.h"
+#include "handlersocket/protocol.h"
+
+namespace postern::handlersocket {
+
+class HandlerSocketSession final : public Session {
+ public:
+  /// `settings` and `output` outlive the session.
+  HandlerSocketSession(const Settings &settings, Output &output);
+
+  Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
+  void settled() override;
+
+ private:
+  void take_line(char *line, char *end, Batch &batch);
+  void open(Tokens &tokens, Batch &batch);
+  void authenticate(Tokens &tokens, Batch &batch);
+  void act_on_index(Bytes id, Tokens &tokens, Batch &batch);
+  void answer(Failure failure, Batch &batch, TableSlot *slot = nullptr);
+  Replies replies() const { return {output_, settings_.errors}; }
+
+  const Settings &settings_;
+  Output &output_;
+  OpenIndexes indexes_;
+  bool authorized_;
+  bool opened_ = false;  // since the last settled()
+};
+static_assert(sizeof(HandlerSocketSession) <= 64);
+
+}  // namespace postern::handlersocket

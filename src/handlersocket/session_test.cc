@@ -1,0 +1,341 @@
+// Whole sessions over the engine in memory: the transcripts, the vectors of the original, and what neither shows.
+#include "handlersocket/session.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "contract/fake_engine.h"
+#include "handlersocket/protocol.h"
+#include "support/escaped.h"
+#include "support/json.h"
+#include "support/lone_connection.h"
+#include "support/small_sql.h"
+
+namespace postern::handlersocket {
+namespace {
+
+using test::escaped;
+using test::LoneConnection;
+using test::unescaped;
+
+const std::string wire_dir = POSTERN_TESTS_DIR "/wire/handlersocket/";
+
+std::vector<std::string> lines_of(const std::string &path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> split(const std::string &text, char at) {
+  std::vector<std::string> parts;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
+  return parts;
+}
+
+/// An engine, a port and one connection to it.
+struct Server {
+  explicit Server(Settings settings = {}) : protocol(std::move(settings)), executor(engine.attach({}, stop)) {}
+
+  LoneConnection &connection() {
+    if (connection_ == nullptr) connection_ = std::make_unique<LoneConnection>(protocol, *executor);
+    return *connection_;
+  }
+  std::string send(std::string_view bytes) { return connection().send(bytes); }
+  bool sql(std::string_view statement) { return test::SmallSql(engine, "hst").run(statement); }
+
+  FakeEngine engine;
+  const std::atomic<bool> stop{false};
+  HandlerSocket protocol;
+  std::unique_ptr<Executor> executor;
+
+ private:
+  std::unique_ptr<LoneConnection> connection_;
+};
+
+// --- transcripts ----------------------------------------------------------------------------------------------
+
+/// `{text*3}` → the text three times.
+std::string repeated(std::string line) {
+  for (size_t open; (open = line.find('{')) != std::string::npos;) {
+    const size_t star = line.find('*', open);
+    const size_t close = line.find('}', star);
+    const std::string text = line.substr(open + 1, star - open - 1);
+    std::string many;
+    for (int i = std::stoi(line.substr(star + 1)); i > 0; --i) many += text;
+    line = line.substr(0, open) + many + line.substr(close + 1);
+  }
+  return line;
+}
+
+class Transcript : public testing::TestWithParam<std::string> {};
+
+void play(const std::string &name, const std::function<std::string(LoneConnection &, const std::string &)> &send) {
+  Settings settings;
+  std::vector<std::string> statements;
+  std::vector<std::pair<int, std::string>> script;
+  int number = 0;
+  for (const std::string &line : lines_of(wire_dir + name)) {
+    ++number;
+    const std::string word = line.substr(0, line.find(' '));
+    const std::string rest = word.size() < line.size() ? line.substr(word.size() + 1) : "";
+    if (line.empty() || word == "#") continue;
+    if (word == "door") settings.access = rest == "write" ? Access::write : Access::read;
+    else if (word == "secret") settings.secret = rest;
+    else if (word == "errors") settings.errors = rest == "text" ? ErrorStyle::text : ErrorStyle::compatible;
+    else if (word == "sql") statements.push_back(rest);
+    else script.emplace_back(number, line);
+  }
+  Server server(settings);
+  for (const std::string &statement : statements) ASSERT_TRUE(server.sql(statement)) << statement;
+
+  std::string request, replies;
+  const auto exchange = [&] {
+    if (!request.empty()) replies += send(server.connection(), request);
+    request.clear();
+  };
+  for (const auto &[at, line] : script) {
+    if (line.starts_with("> ")) {
+      ASSERT_TRUE(request.empty() ? replies.empty() : true) << name << ':' << at << ": not expected: " << replies;
+      request += unescaped(repeated(line.substr(2))) + "\n";
+      continue;
+    }
+    if (line.starts_with(">| ")) {
+      exchange();
+      request = unescaped(repeated(line.substr(3)));
+      exchange();
+      continue;
+    }
+    exchange();
+    if (line == "closed") {
+      EXPECT_TRUE(server.connection().closed()) << name << ':' << at;
+      EXPECT_EQ(replies, "");
+      continue;
+    }
+    ASSERT_TRUE(line.starts_with("< ")) << name << ':' << at << ": " << line;
+    const size_t end = replies.find('\n');
+    ASSERT_NE(end, std::string::npos) << name << ':' << at << ": no reply";
+    EXPECT_EQ(escaped(replies.substr(0, end)), line.substr(2)) << name << ':' << at;
+    replies.erase(0, end + 1);
+  }
+  exchange();
+  EXPECT_EQ(replies, "") << name << ": not expected at the end";
+}
+
+TEST_P(Transcript, AllAtOnce) {
+  play(GetParam(), [](LoneConnection &connection, const std::string &bytes) { return connection.send(bytes); });
+}
+
+TEST_P(Transcript, ByteByByte) {
+  play(GetParam(), [](LoneConnection &connection, const std::string &bytes) {
+    // Sixteen million turns teach nothing that a thousand do not.
+    if (bytes.size() > 100'000) return connection.send(bytes);
+    return connection.send_byte_by_byte(bytes);
+  });
+}
+
+TEST_P(Transcript, OneOpATurn) {
+  play(GetParam(), [](LoneConnection &connection, const std::string &bytes) {
+    connection.ops_max = 1;
+    return connection.send(bytes);
+  });
+}
+
+std::vector<std::string> transcripts() {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(wire_dir)) {
+    if (entry.path().extension() == ".txt") names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Transcript, testing::ValuesIn(transcripts()), [](const auto &file) {
+  return file.param.substr(0, file.param.find('.'));
+});
+
+// --- vectors --------------------------------------------------------------------------------------------------
+
+struct Decision {
+  std::string match, reply;
+};
+
+std::map<std::string, Decision> decisions() {
+  std::map<std::string, Decision> decided;
+  for (const std::string &line : lines_of(wire_dir + "decisions.tsv")) {
+    const std::vector<std::string> columns = split(line, '\t');
+    if (columns.size() >= 4 && columns[0] != "id" && !line.starts_with('#'))
+      decided[columns[0]] = {columns[2], columns[3]};
+  }
+  return decided;
+}
+
+TEST(Vectors, ReadSideIsAnsweredAsDecided) {
+  std::map<std::string, Decision> decided = decisions();
+  int played = 0;
+  for (const std::string &line : lines_of(wire_dir + "vectors.jsonl")) {
+    const test::Json vector = test::JsonReader(line).read();
+    const std::string id = vector["id"].text;
+    if (!decided.contains(id)) continue;
+    const Decision decision = decided[id];
+    decided.erase(id);
+
+    Settings settings{.access = vector["port"].text == "rd" ? Access::read : Access::write};
+    if (vector["server"].text == "auth") settings.secret = vector["port"].text + "secret";
+    Server server(settings);
+    bool understood = true;
+    for (const char *const step : {"ddl", "preset", "setup"}) {
+      for (const test::Json &statement : vector[step].items) understood = understood && server.sql(statement.text);
+    }
+    if (!understood) continue;  // a real server knows more types
+    ++played;
+    for (const test::Json &before : vector["pre"].items) server.send(before["send"].text);
+    const std::string reply = server.send(vector["send"].text);
+    const std::string expected = decision.reply == "=" ? vector["recv"].text : unescaped(decision.reply);
+    if (decision.match == "error") {
+      EXPECT_TRUE(reply.starts_with(expected) && reply.size() > expected.size() + 1) << id << ": " << escaped(reply);
+    } else {
+      EXPECT_EQ(escaped(reply), escaped(expected)) << id;
+    }
+  }
+  EXPECT_TRUE(decided.empty()) << "no such vector: " << decided.begin()->first;
+  EXPECT_GT(played, 120);
+}
+
+// --- what needs more than bytes ---------------------------------------------------------------------------------
+
+class HsSession : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(server.sql("create table kv(k varchar(30) not null primary key, v varchar(30), n int)"));
+    ASSERT_TRUE(server.sql("insert into kv values('a','A',1),('b','B',2)"));
+    ASSERT_EQ(server.send("P\t0\thst\tkv\tPRIMARY\tk,v,n\tn\n"), "0\t1\n");
+  }
+  Server server;
+};
+
+TEST_F(HsSession, NamesTheColumnThatDdlTookAway) {
+  server.engine.rename_column("hst", "kv", "v", "w");
+  EXPECT_EQ(server.send("0\t=\t1\ta\n"), "2\t1\tUnknown column 'v' in hst.kv\n");
+  server.engine.rename_column("hst", "kv", "w", "v");
+  EXPECT_EQ(server.send("0\t=\t1\ta\n"), "0\t3\ta\tA\t1\n");
+}
+
+TEST_F(HsSession, NamesTheTableThatWasDropped) {
+  server.engine.drop("hst", "kv");
+  EXPECT_EQ(server.send("0\t=\t1\ta\n"), "1\t1\tTable 'hst.kv' doesn't exist\n");
+  EXPECT_EQ(server.send("P\t0\thst\tkv\tPRIMARY\tk\n"), "1\t1\topen_table\n");
+}
+
+TEST_F(HsSession, TellsTheStorageEnginesErrorNumber) {
+  server.engine.set_engine_error("hst", "kv", 146);
+  EXPECT_EQ(server.send("0\t=\t1\ta\n"), "1\t1\t146\n");
+}
+
+TEST_F(HsSession, WaitsForABusyTableAndKeepsTheOrder) {
+  server.engine.set_busy("hst", "kv", true);
+  server.connection().when_busy_argument = &server.engine;
+  server.connection().when_busy = [](void *engine) { static_cast<FakeEngine *>(engine)->set_busy("hst", "kv", false); };
+  EXPECT_EQ(server.send("0\t=\t1\ta\nX\n0\t=\t1\tb\n"), "0\t3\ta\tA\t1\n2\t1\tcmd\n0\t3\tb\tB\t2\n");
+}
+
+TEST_F(HsSession, AnswersALongScanLikeAShortOne) {
+  ASSERT_TRUE(server.sql("create table big(id int primary key, v varchar(100))"));
+  std::string expected = "0\t2";
+  for (int i = 0; i < 9'000; ++i) {
+    const std::string number = std::to_string(i);
+    const std::string value(50, static_cast<char>('a' + i % 26));
+    server.engine.insert("hst", "big", {number, value});
+    expected += "\t" + number + "\t" + value;
+  }
+  ASSERT_EQ(server.send("P\t1\thst\tbig\tPRIMARY\tid,v\n"), "0\t1\n");
+  EXPECT_EQ(server.send("0\t=\t1\ta\n1\t>=\t1\t0\t100000\t0\n0\t=\t1\tb\n"),
+            "0\t3\ta\tA\t1\n" + expected + "\n0\t3\tb\tB\t2\n");
+  EXPECT_EQ(server.connection().slow_finds(), 1u);
+}
+
+TEST_F(HsSession, RefusesIndexesBeyondTheLimit) {
+  Server small(Settings{.open_indexes_max = 2});
+  ASSERT_TRUE(small.sql("create table kv(k varchar(30) not null primary key, v varchar(30), n int)"));
+  const std::string open_kv = "\thst\tkv\tPRIMARY\tk\n";
+  EXPECT_EQ(small.send("P\t1" + open_kv + "P\t2" + open_kv + "P\t3" + open_kv + "P\t2" + open_kv),
+            "0\t1\n0\t1\n2\t1\tToo many open indexes on this connection\n0\t1\n");
+  // An id whose open failed takes no place.
+  Server other(Settings{.open_indexes_max = 2});
+  ASSERT_TRUE(other.sql("create table kv(k varchar(30) not null primary key, v varchar(30), n int)"));
+  EXPECT_EQ(other.send("P\t1\thst\tno\tPRIMARY\tk\n"), "1\t1\topen_table\n");
+  EXPECT_EQ(other.send("P\t2" + open_kv + "P\t3" + open_kv), "0\t1\n0\t1\n");
+}
+
+TEST_F(HsSession, RefusesALineThatGrowsBeyondTheLimitBeforeItEnds) {
+  Server small(Settings{.request_bytes_max = 10});
+  EXPECT_EQ(small.send("X23456789"), "");
+  EXPECT_EQ(small.send("0"), "2\t1\tRequest is longer than the limit\n");
+  EXPECT_TRUE(small.connection().closed());
+  Server fits(Settings{.request_bytes_max = 10});
+  EXPECT_EQ(fits.send("X23456789\n"), "2\t1\tcmd\n");
+  EXPECT_FALSE(fits.connection().closed());
+}
+
+TEST_F(HsSession, BoundsTheMemoryThatShortLinesMayAskFor) {
+  std::string lines;
+  for (int i = 0; i < 1'000; ++i) lines += "0\t=\t1\t\t1\t0\t@\t0\t10000\ta\n";
+  LoneConnection &connection = server.connection();
+  connection.ops_max = limits::ops_per_batch_max;
+  Input input;
+  const std::span<char> room = input.room(lines.size());
+  std::copy(lines.begin(), lines.end(), room.begin());
+  input.received(lines.size());
+  Batch batch;
+  EXPECT_EQ(connection.session().collect(input, batch, limits::ops_per_batch_max), Collected::more);
+  EXPECT_GT(batch.size(), 0u);
+  EXPECT_LT(batch.arena().bytes(), 2 * limits::arena_bytes_per_batch_max);
+  // And all of them are answered all the same.
+  std::string expected;
+  for (int i = 0; i < 1'000; ++i) expected += "0\t3\ta\tA\t1\n";
+  EXPECT_EQ(server.send(lines), expected);
+}
+
+TEST_F(HsSession, GivesItsIndexesBackWhenItEnds) {
+  {
+    LoneConnection connection(server.protocol, *server.executor);
+    for (int i = 0; i < 1'000; ++i) connection.send("P\t" + std::to_string(i % 300) + "\thst\tkv\tPRIMARY\tk\n");
+    EXPECT_EQ(server.engine.bindings(), 1u + 300u);
+  }
+  EXPECT_EQ(server.engine.bindings(), 1u);
+}
+
+TEST(HsSessionMemory, IsSmallWhenFresh) {
+  EXPECT_LE(sizeof(HandlerSocketSession), 128u);
+  EXPECT_LE(sizeof(OpenIndex) + sizeof(TableSlot), 40u);
+}
+
+TEST(HsOpenIndexes, FindsDenseAndSparseIds) {
+  for (const uint32_t step : {1u, 3u, 1'000'003u}) {
+    OpenIndexes indexes;
+    for (uint32_t i = 0; i < 1'000; ++i) {
+      const uint32_t id = (i * 7 % 1'000) * step + 5;
+      ASSERT_EQ(indexes.find(id), nullptr);
+      indexes.add(id, i);
+    }
+    for (uint32_t i = 0; i < 1'000; ++i) {
+      const uint32_t id = (i * 7 % 1'000) * step + 5;
+      ASSERT_NE(indexes.find(id), nullptr);
+      EXPECT_EQ(indexes.find(id)->filter_columns, i);
+    }
+    EXPECT_EQ(indexes.find(0), nullptr);
+    EXPECT_EQ(indexes.find(6), step == 1 ? indexes.find(5) + 1 : nullptr);
+    EXPECT_EQ(indexes.find(uint64_t{1} << 32 | 5), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace postern::handlersocket

@@ -1,0 +1,122 @@
+// token.h: one request line, token by token.
+//
+// A line is split at each TAB: a line without one is a single token, and two TABs in a row have an empty token
+// between them. Tokens are views into the line; value() unescapes in place, so a token is read as a value once at
+// most. Nothing here allocates or fails except value(), on a malformed escape.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "base/bytes.h"
+#include "contract/value.h"
+
+namespace postern::handlersocket {
+
+inline constexpr char tab = '\t';
+inline constexpr char null_token = '\x00';
+inline constexpr char escape_mark = '\x01';
+inline constexpr unsigned char escape_shift = 0x40;
+
+class Tokens {
+ public:
+  /// The bytes from `line` to `end`, which does not count the line's end.
+  Tokens(char *line, char *end)
+      : next_(line), end_(end), escapes_(std::memchr(line, escape_mark, static_cast<size_t>(end - line)) != nullptr) {}
+
+  bool more() const { return next_ != nullptr; }
+
+  /// The next token as it is, empty if there is none.
+  Bytes take() {
+    if (next_ == nullptr) return {};
+    char *const token = next_;
+    char *const stop = find_tab(token);
+    next_ = stop == end_ ? nullptr : stop + 1;
+    return {token, static_cast<size_t>(stop - token)};
+  }
+
+  /// The next token as a value, the empty string if there is none. False if an escape in it is malformed.
+  [[nodiscard]] bool take_value(Value &value) {
+    if (next_ == nullptr) {
+      value = Value::of({});
+      return true;
+    }
+    char *const token = next_;
+    const Bytes raw = take();
+    if (raw.size() == 1 && raw[0] == null_token) {
+      value = Value::null();
+      return true;
+    }
+    size_t size = raw.size();
+    if (escapes_ && !unescape(token, size)) return false;
+    value = Value::of({token, size});
+    return true;
+  }
+
+  /// Leaves out `count` tokens; false if there were fewer.
+  bool skip(uint64_t count) {
+    for (; count != 0 && more(); --count) take();
+    return count == 0;
+  }
+
+  /// Tokens not taken yet.
+  size_t left() const {
+    return next_ == nullptr ? 0 : static_cast<size_t>(std::count(next_, end_, tab)) + 1;
+  }
+
+ private:
+  /// Most tokens are a few bytes long, where a loop beats a call of memchr.
+  char *find_tab(char *at) const {
+    char *const near = end_ - at > 16 ? at + 16 : end_;
+    for (; at != near; ++at) {
+      if (*at == tab) return at;
+    }
+    if (at == end_) return at;
+    void *const found = std::memchr(at, tab, static_cast<size_t>(end_ - at));
+    return found != nullptr ? static_cast<char *>(found) : end_;
+  }
+
+  /// Shortens the token to what it means. False if a mark has no byte after it or one below 0x40.
+  [[nodiscard]] static bool unescape(char *token, size_t &size) {
+    char *const end = token + size;
+    char *from = static_cast<char *>(std::memchr(token, escape_mark, size));
+    if (from == nullptr) return true;
+    char *to = from;
+    while (from != end) {
+      if (*from != escape_mark) {
+        *to++ = *from++;
+        continue;
+      }
+      if (end - from < 2) return false;
+      const unsigned char byte = static_cast<unsigned char>(from[1]);
+      if (byte < escape_shift) return false;
+      *to++ = static_cast<char>(byte - escape_shift);
+      from += 2;
+    }
+    size = static_cast<size_t>(to - token);
+    return true;
+  }
+
+  char *next_;  // nullptr after the last token
+  char *end_;
+  bool escapes_;  // whether the line holds an escape mark at all
+};
+
+/// A number as the original reads it: bytes that are not digits are left out, none at all is 0. Where the
+/// original wraps around at 2^32, the largest number stands for everything beyond it.
+inline uint64_t natural(Bytes token) {
+  constexpr uint64_t largest = std::numeric_limits<uint64_t>::max();
+  uint64_t number = 0;
+  for (const char byte : token) {
+    const unsigned digit = static_cast<unsigned char>(byte) - unsigned{'0'};
+    if (digit > 9) continue;
+    if (number > (largest - digit) / 10) return largest;
+    number = number * 10 + digit;
+  }
+  return number;
+}
+
+}  // namespace postern::handlersocket

@@ -1,0 +1,45 @@
+// listener.h: a socket that accepts connections.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "net/address.h"
+#include "net/fd.h"
+
+namespace postern::net {
+
+struct ListenOptions {
+  int backlog = 1024;
+  mode_t unix_mode = 0660;  ///< permissions of a unix socket
+  int send_buffer = 0;      ///< bytes; 0 leaves it to the kernel
+  int receive_buffer = 0;
+};
+
+/// Non-blocking. Removes its unix socket's file when it dies. One thread accepts.
+class Listener {
+ public:
+  Listener() = default;
+  Listener(Listener &&) noexcept = default;
+  Listener &operator=(Listener &&) noexcept = default;
+  ~Listener();
+
+  /// Binds and listens; false with `error` set. A unix socket's file that nobody listens on is replaced, one that
+  /// somebody answers on is not.
+  bool open(const Address &address, const ListenOptions &options, std::string &error);
+  void close();
+
+  int fd() const { return fd_.get(); }
+  const Address &address() const { return address_; }
+
+  /// The next connection, non-blocking, or none with errno set.
+  Fd accept();
+
+ private:
+  Fd fd_;
+  Address address_;
+  std::string path_;  // of a unix socket that is ours to remove
+};
+
+}  // namespace postern::net

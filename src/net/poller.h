@@ -1,0 +1,49 @@
+// poller.h: waiting for sockets, and waking somebody who waits.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <cstdint>
+#include <span>
+
+#include "net/fd.h"
+
+namespace postern::net {
+
+/// epoll. Every descriptor carries a tag that comes back with its events. Waiting is one thread's; adding, changing
+/// and removing are any thread's.
+class Poller {
+ public:
+  enum : uint32_t { readable = EPOLLIN, writable = EPOLLOUT, once = EPOLLONESHOT, hung_up = EPOLLHUP | EPOLLERR };
+
+  Poller();
+
+  /// False, errno set, if the kernel refuses (no memory, too many watches). `events` may be 0: only hung_up comes.
+  bool add(int fd, uint32_t events, void *tag);
+  bool change(int fd, uint32_t events, void *tag);
+  void remove(int fd);
+
+  /// Fills `events` and returns how many; waits at most `timeout_ms`, -1 for ever, 0 not at all.
+  size_t wait(std::span<epoll_event> events, int timeout_ms);
+
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+  /// Readable while events are there, so that one poller can watch another.
+  int fd() const { return fd_.get(); }
+
+ private:
+  Fd fd_;
+};
+
+/// An eventfd: wake() from any thread makes it readable until drain().
+class WakeFd {
+ public:
+  WakeFd();
+  void wake() const;
+  void drain() const;
+  int fd() const { return fd_.get(); }
+
+ private:
+  Fd fd_;
+};
+
+}  // namespace postern::net

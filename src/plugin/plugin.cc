@@ -1,0 +1,150 @@
+// plugin.cc: what the server sees of Postern: one daemon plugin per protocol in one library.
+#include <my_global.h>
+
+#include <mysql/plugin.h>
+
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/pool.h"
+#include "door/door.h"
+#include "engine/mariadb/engine.h"
+#include "handlersocket/protocol.h"
+#include "net/address.h"
+#include "settings.h"
+#include "status.h"
+
+namespace postern::plugin {
+namespace {
+
+/// Everything that lives while the plugin is loaded, in the order it is needed: a door uses the protocol and the
+/// engine before it.
+struct Running {
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Protocol> read_protocol;
+  std::unique_ptr<Protocol> write_protocol;
+  std::unique_ptr<door::Door> read_door;
+  std::unique_ptr<door::Door> write_door;
+};
+Running *running = nullptr;
+
+void sum_status(Status &status) {
+  if (running == nullptr) return;
+  for (const door::Door *const door : {running->read_door.get(), running->write_door.get()}) {
+    if (door == nullptr) continue;
+    door->add_counters(status.counters);
+    status.connections += door->connections();
+    status.connections_peak += door->connections_peak();
+  }
+  status.buffer_bytes = pool::large_bytes();
+}
+
+std::string text(const char *value) { return value != nullptr ? value : ""; }
+
+door::Settings door_settings(Access access) {
+  const bool reads = access == Access::read;
+  door::Settings chosen;
+  chosen.name = reads ? "handlersocket read" : "handlersocket write";
+  chosen.host = text(settings.address);
+  chosen.port = static_cast<uint16_t>(reads ? settings.port : settings.port_wr);
+  if (reads) chosen.unix_path = text(settings.socket);
+  chosen.backlog = static_cast<int>(settings.backlog);
+  chosen.send_buffer = static_cast<int>(settings.sndbuf);
+  chosen.receive_buffer = static_cast<int>(settings.rcvbuf);
+  chosen.threads = static_cast<uint32_t>(reads ? settings.threads : settings.threads_wr);
+  chosen.scan_threads = reads ? static_cast<uint32_t>(settings.scan_threads) : 1;
+  chosen.connections_max = static_cast<uint32_t>(settings.max_connections);
+  chosen.idle_timeout_ms = static_cast<int64_t>(settings.timeout) * 1000;
+  chosen.table_wait_ms = static_cast<int64_t>(settings.lock_wait_timeout) * 1000;
+  return chosen;
+}
+
+handlersocket::Settings protocol_settings(Access access) {
+  handlersocket::Settings chosen;
+  chosen.access = access;
+  chosen.secret = text(access == Access::read ? settings.plain_secret : settings.plain_secret_wr);
+  chosen.request_bytes_max = settings.max_request_bytes;
+  chosen.open_indexes_max = static_cast<uint32_t>(settings.max_open_indexes);
+  chosen.key_values_max = static_cast<uint32_t>(settings.max_key_values);
+  chosen.errors = settings.errors == 0 ? handlersocket::ErrorStyle::compatible : handlersocket::ErrorStyle::text;
+  return chosen;
+}
+
+/// Whoever can reach a port without a secret reads every table; so nobody else's machine may reach it by default.
+bool may_listen(const door::Settings &chosen, bool has_secret) {
+  if (chosen.port == 0 || has_secret || settings.allow_open_access) return true;
+  net::Address address;
+  std::string error;
+  if (!net::Address::parse(chosen.host, chosen.port, address, error) || address.is_loopback()) return true;
+  log::error("%s port: refusing to listen on %s without a secret; set one, or handlersocket_allow_open_access",
+             chosen.name.c_str(), address.print().c_str());
+  return false;
+}
+
+bool open_door(Access access, std::unique_ptr<Protocol> &protocol, std::unique_ptr<door::Door> &door) {
+  const door::Settings chosen = door_settings(access);
+  if (chosen.port == 0 && chosen.unix_path.empty()) return true;
+  const handlersocket::Settings spoken = protocol_settings(access);
+  if (!may_listen(chosen, !spoken.secret.empty())) return false;
+  protocol = std::make_unique<handlersocket::HandlerSocket>(spoken);
+  door = std::make_unique<door::Door>(chosen, *protocol, *running->engine, access);
+  std::string error;
+  if (!door->start(error)) {
+    log::error("%s port: %s", chosen.name.c_str(), error.c_str());
+    return false;
+  }
+  if (chosen.port != 0) log::note("%s port: listening on %s port %u", chosen.name.c_str(), chosen.host.c_str(), chosen.port);
+  if (!chosen.unix_path.empty()) log::note("%s socket: listening on %s", chosen.name.c_str(), chosen.unix_path.c_str());
+  return true;
+}
+
+void close_doors() {
+  if (running == nullptr) return;
+  for (door::Door *const door : {running->read_door.get(), running->write_door.get()})
+    if (door != nullptr) door->stop();
+  delete std::exchange(running, nullptr);
+}
+
+int init(void *) {
+  log::set_sink(mariadb::write_error_log);
+  set_status_source(sum_status);
+  if (mariadb::server_is_bootstrapping()) return 0;
+  pool::set_large_bytes_max(settings.max_buffer_bytes);
+  running = new Running;
+  running->engine = mariadb::make_engine();
+  if (open_door(Access::read, running->read_protocol, running->read_door) &&
+      open_door(Access::write, running->write_protocol, running->write_door))
+    return 0;
+  close_doors();
+  return 1;
+}
+
+int deinit(void *) {
+  const bool open = running != nullptr;
+  close_doors();
+  pool::drain();
+  if (open) log::note("handlersocket: all doors closed");
+  return 0;
+}
+
+}  // namespace
+}  // namespace postern::plugin
+
+static st_mysql_daemon handlersocket_descriptor = {MYSQL_DAEMON_INTERFACE_VERSION};
+
+maria_declare_plugin(postern){
+    MYSQL_DAEMON_PLUGIN,
+    &handlersocket_descriptor,
+    "handlersocket",
+    "Postern",
+    "Reads rows by key over the HandlerSocket protocol, past SQL",
+    PLUGIN_LICENSE_GPL,
+    postern::plugin::init,
+    postern::plugin::deinit,
+    0x0001,
+    postern::plugin::status_variables,
+    postern::plugin::system_variables,
+    POSTERN_VERSION,
+    MariaDB_PLUGIN_MATURITY_GAMMA,
+} maria_declare_plugin_end;

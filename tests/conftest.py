@@ -1,0 +1,82 @@
+"""Fixtures for tests against real servers.
+
+server            one server for the whole session; leave it as you found it
+database          a fresh database of that server, dropped afterwards; its name
+sandbox_factory   servers of your own: sandbox_factory("--log-bin"), stopped afterwards
+
+Whatever the outcome of a test, its servers are stopped, each by its own pid, must shut down
+cleanly, and must not have told of a crash in the error log. A failed test shows the end of
+the logs.
+"""
+import itertools
+import os
+import shutil
+
+import pytest
+
+from support.server import Server, sandbox
+
+
+def end(servers):
+    """Stops all; raises what went wrong only when none is left running."""
+    problems = []
+    for server in servers:
+        for step in (server.stop, server.assert_no_crash):
+            try:
+                step()
+            except AssertionError as problem:
+                problems.append(str(problem))
+        sandbox("kill", server.dir, check=False)
+        if not problems and not os.environ.get("POSTERN_KEEP"):
+            shutil.rmtree(server.dir, ignore_errors=True)
+    assert not problems, "\n".join(problems)
+
+
+class Factory:
+    def __init__(self, directory):
+        self.directory = directory
+        self.numbers = itertools.count(1)
+        self.servers = []
+
+    def __call__(self, *options, start=True, directory=None, **arguments):
+        """A new server, started with these mariadbd options and ports (hs_port=N). With
+        start=False only its handle: its start() takes the same."""
+        server = Server(directory or self.directory / f"server{next(self.numbers)}")
+        # Known before it is started, so that a start that fails half-way is cleaned up, too.
+        self.servers.append(server)
+        return server.start(*options, **arguments) if start else server
+
+
+@pytest.fixture
+def sandbox_factory(tmp_path):
+    factory = Factory(tmp_path)
+    yield factory
+    end(factory.servers)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    shared = Server(tmp_path_factory.mktemp("shared") / "server")
+    try:
+        yield shared.start()
+    finally:
+        end([shared])
+
+
+@pytest.fixture
+def database(server, request):
+    name = f"t{abs(hash(request.node.nodeid)) % 10**8}"
+    server.execute(f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name}")
+    yield name
+    server.execute(f"DROP DATABASE IF EXISTS {name}")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    if not report.failed:
+        return
+    used = [value for value in getattr(item, "funcargs", {}).values() if isinstance(value, (Server, Factory))]
+    for value in used:
+        for one in value.servers if isinstance(value, Factory) else [value]:
+            report.sections.append((f"end of {one.dir / 'error.log'}", one.log_tail()))

@@ -1,0 +1,148 @@
+// lone_connection.h: LoneConnection, one connection of a door without the door: it takes a session through turns
+// the way a worker and a scan thread do, on the calling thread and without a socket.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "contract/batch.h"
+#include "contract/executor.h"
+#include "contract/session.h"
+
+namespace postern::test {
+
+class LoneConnection {
+ public:
+  LoneConnection(Protocol &protocol, Executor &executor) : executor_(executor), valve_(*this) {
+    session_ = protocol.greet(output_, Peer{});
+  }
+  LoneConnection(const LoneConnection &) = delete;
+  LoneConnection &operator=(const LoneConnection &) = delete;
+
+  /// What is answered to these bytes, all received at once.
+  std::string send(std::string_view bytes) {
+    receive(bytes);
+    turns();
+    return take_replies();
+  }
+  std::string send_byte_by_byte(std::string_view bytes) {
+    for (const char &byte : bytes) {
+      receive({&byte, 1});
+      turns();
+    }
+    return take_replies();
+  }
+
+  /// The session closed the connection, or a reply could not be finished.
+  bool closed() const { return closed_; }
+  /// Finds that went through the slow lane.
+  uint64_t slow_finds() const { return slow_finds_; }
+  Session &session() { return *session_; }
+  Batch &batch() { return batch_; }
+  Output &output() { return output_; }
+
+  /// Between two looks at ops that are not done: what gets a busy table free in the end.
+  void (*when_busy)(void *) = nullptr;
+  void *when_busy_argument = nullptr;
+  uint32_t ops_max = limits::ops_per_connection_max;
+  /// In the slow lane every so many calls of the valve ask for a pause.
+  uint32_t pause_every = 3;
+
+ private:
+  /// Lets everything out, like a client that reads at once.
+  class OpenValve final : public Valve {
+   public:
+    explicit OpenValve(LoneConnection &connection) : connection_(connection) {}
+    Flow flow(Output &) override {
+      connection_.flush();
+      return ++calls_ % connection_.pause_every == 0 ? Flow::pause : Flow::more;
+    }
+
+   private:
+    LoneConnection &connection_;
+    uint32_t calls_ = 0;
+  };
+
+  void receive(std::string_view bytes) {
+    if (closed_) return;
+    const std::span<char> room = input_.room(bytes.size());
+    if (room.size() < bytes.size()) {
+      closed_ = true;
+      return;
+    }
+    if (!bytes.empty()) std::memcpy(room.data(), bytes.data(), bytes.size());
+    input_.received(bytes.size());
+  }
+
+  void turns() {
+    while (!closed_) {
+      batch_.begin(1);
+      const Collected collected = session_->collect(input_, batch_, ops_max);
+      execute();
+      flush();
+      session_->settled();
+      batch_.clear();
+      input_.settle();
+      if (output_.broken() || collected == Collected::close) closed_ = true;
+      if (collected == Collected::need_more) return;
+    }
+  }
+
+  void execute() {
+    std::span<Op> ops = batch_.ops();
+    while (!ops.empty()) {
+      executor_.run(ops);
+      const auto stuck = std::find_if(ops.begin(), ops.end(), [](const Op &op) { return op.progress != Progress::done; });
+      ops = ops.subspan(static_cast<size_t>(stuck - ops.begin()));
+      if (ops.empty()) return;
+      if (ops.front().progress == Progress::paused) {
+        go_slow(ops.front());
+        ops = ops.subspan(1);
+      } else if (when_busy != nullptr) {
+        when_busy(when_busy_argument);
+      }
+    }
+  }
+
+  void go_slow(Op &op) {
+    ++slow_finds_;
+    std::unique_ptr<Position> position;
+    op.reply->restart();
+    flush();
+    op.position = &position;
+    output_.set_valve(&valve_);
+    do executor_.run({&op, 1});
+    while (op.progress != Progress::done && !output_.broken());
+    output_.set_valve(nullptr);
+    op.position = nullptr;
+  }
+
+  void flush() {
+    output_.release();
+    const Bytes bytes = output_.sendable();
+    replies_ += bytes;
+    if (!bytes.empty()) output_.sent(bytes.size());
+  }
+
+  std::string take_replies() {
+    std::string replies;
+    replies.swap(replies_);
+    return replies;
+  }
+
+  Executor &executor_;
+  OpenValve valve_;
+  Input input_;
+  Output output_;
+  Batch batch_;
+  std::unique_ptr<Session> session_;
+  std::string replies_;
+  uint64_t slow_finds_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace postern::test

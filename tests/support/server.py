@@ -1,0 +1,113 @@
+"""Real servers for tests: a thin handle on what tools/sandbox runs."""
+import contextlib
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pymysql
+
+from support import hs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SANDBOX = ROOT / "tools" / "sandbox"
+CRASH = re.compile(r"got signal|Assertion|ERROR: AddressSanitizer|runtime error:|\[FATAL\]")
+LOG_TAIL_LINES = 60
+
+
+def sandbox(*arguments, check=True, **options):
+    """Runs tools/sandbox; its output is in the result, and in the error if it fails."""
+    done = subprocess.run([SANDBOX, *map(str, arguments)], stdin=options.pop("stdin", subprocess.DEVNULL),
+                          capture_output=True, text=True, errors="replace", check=False, **options)
+    if check and done.returncode != 0:
+        raise AssertionError(f"tools/sandbox {shlex.join(map(str, arguments))} ended with {done.returncode}\n"
+                             f"{done.stdout}{done.stderr}")
+    return done
+
+
+def parse_env(text):
+    return dict(word.split("=", 1) for word in shlex.split(text))
+
+
+class Server:
+    """One sandbox. The server's own values are attributes: server.env["HS_PORT"] and so on."""
+
+    def __init__(self, directory):
+        self.dir = Path(directory)
+        self.env = {}
+
+    # life
+
+    def start(self, *options, env=None, **ports):
+        """start("--max-connections=7", hs_port=4711). env is the environment of tools/sandbox."""
+        arguments = [word for name, port in ports.items() for word in (f"--{name.replace('_', '-')}", port)]
+        if options:
+            arguments += ["--", *options]
+        self.env = parse_env(sandbox("start", self.dir, *arguments, env=env).stdout)
+        return self
+
+    def stop(self):
+        sandbox("stop", self.dir)
+
+    def kill(self):
+        sandbox("kill", self.dir)
+
+    def restart(self):
+        self.env = parse_env(sandbox("restart", self.dir).stdout)
+
+    def alive(self):
+        return parse_env(sandbox("env", self.dir).stdout)["PID"] == self.env["PID"]
+
+    def assert_alive(self):
+        """The process that was started still runs and answers SQL."""
+        assert self.alive(), f"the server is gone\n{self.log_tail()}"
+        assert self.query("SELECT 1") == [(1,)]
+
+    # doors
+
+    def hs(self, **options):
+        """A new connection to the read port."""
+        return hs.Client(self.env["HS_PORT"], **options)
+
+    def hs_wr(self, **options):
+        """A new connection to the write port."""
+        return hs.Client(self.env["HS_PORT_WR"], **options)
+
+    def connect(self, **options):
+        """A new SQL connection as root over the unix socket, in autocommit."""
+        return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user="root", charset="utf8mb4", autocommit=True,
+                               read_timeout=60, write_timeout=60, **options)
+
+    def query(self, sql, arguments=None, database=None):
+        """Runs one statement on a connection of its own; a list of row tuples."""
+        with contextlib.closing(self.connect(database=database)) as connection, connection.cursor() as cursor:
+            cursor.execute(sql, arguments)
+            return list(cursor.fetchall())
+
+    def execute(self, *statements, database=None):
+        """Runs statements one after the other on one connection."""
+        with contextlib.closing(self.connect(database=database)) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+    def status(self, pattern="%"):
+        """Status variables by name in lower case; numbers as int."""
+        rows = self.query("SHOW GLOBAL STATUS LIKE %s", (pattern,))
+        return {name.lower(): int(value) if value.isdigit() else value for name, value in rows}
+
+    def variable(self, name):
+        rows = self.query("SHOW GLOBAL VARIABLES LIKE %s", (name,))
+        return rows[0][1] if rows else None
+
+    # log
+
+    def log(self):
+        path = self.dir / "error.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def log_tail(self):
+        return "\n".join(self.log().splitlines()[-LOG_TAIL_LINES:])
+
+    def assert_no_crash(self):
+        found = CRASH.search(self.log())
+        assert not found, f"the error log of {self.dir} tells of a crash ({found.group()})\n{self.log_tail()}"
