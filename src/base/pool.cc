@@ -44,9 +44,10 @@ Block acquire_large(size_t size) {
 
 Block acquire(size_t bytes) {
   if (bytes > limits::block_bytes_max) return {};
-  const size_t size = bytes <= limits::block_bytes_min ? limits::block_bytes_min : std::bit_ceil(bytes);
-  if (size > limits::block_bytes_recycled_max) return acquire_large(size);
-  List &list = lists[std::countr_zero(size) - first_class];
+  const int size_class = bytes <= limits::block_bytes_min ? first_class : std::bit_width(bytes - 1);
+  const size_t size = size_t{1} << size_class;
+  if (size_class > last_recycled_class) return acquire_large(size);
+  List &list = lists[size_class - first_class];
   if (Free *const block = list.head) {
     list.head = block->next;
     --list.count;
@@ -57,13 +58,13 @@ Block acquire(size_t bytes) {
 }
 
 void release(Block block) {
-  if (block.data == nullptr) return;
+  if (block.data == nullptr || block.size < limits::block_bytes_min) return;
   if (block.size > limits::block_bytes_recycled_max) {
     std::free(block.data);
     large_bytes_used.fetch_sub(block.size, std::memory_order_relaxed);
     return;
   }
-  List &list = lists[std::countr_zero(block.size) - first_class];
+  List &list = lists[std::bit_width(block.size) - 1 - first_class];
   if ((list.count + 1) * block.size > kept_bytes_per_class) return std::free(block.data);
   list.head = new (block.data) Free{list.head};
   ++list.count;

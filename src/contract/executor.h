@@ -19,7 +19,7 @@ enum class Access : uint8_t { read, write };
 /// Who attaches. Everything outlives the executor.
 struct ThreadIdentity {
   Access access = Access::read;
-  const char *name = "";         ///< shown to administrators, e.g. "handlersocket read worker 3"
+  const char *name = "";         ///< shown to administrators, e.g. "ping worker 3"
   int wake_fd = -1;              ///< an eventfd the engine writes to when the thread should look at standing()
   Counters *counters = nullptr;  ///< this thread's shard
 };

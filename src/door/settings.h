@@ -11,7 +11,7 @@
 namespace postern::door {
 
 struct Settings {
-  std::string name;         ///< for threads, the process list and the log, e.g. "handlersocket read"
+  std::string name;         ///< for threads, the process list and the log, e.g. "ping"
   std::string host;         ///< numeric address
   uint16_t port = 0;        ///< 0: no TCP
   std::string unix_path;    ///< empty: no unix socket

@@ -25,17 +25,19 @@ class MariaExecutor final : public Executor {
 
   void run(std::span<Op> ops) override {
     begin();
-    for (int attempt = 0; !prepare(ops); ++attempt) {
-      if (attempt == prepare_attempts_max) break;
+    for (int attempt = 0; attempt < prepare_attempts_max && !prepare(ops); ++attempt) {
     }
     tables_.lock_all();
     std::optional<uint32_t> held_up;  // the connection whose next op cannot run now
+    size_t opens = 0;
     for (Op &op : ops) {
+      const Spec *opening = nullptr;
+      if (op.verb == Verb::open && opens < opening_.size()) opening = opening_[opens++].get();
       if (held_up == op.connection) {
         op.progress = Progress::waiting;
         continue;
       }
-      execute(op);
+      execute(op, opening);
       if (op.progress != Progress::done) held_up = op.connection;
     }
     tables_.unlock_all();
@@ -76,6 +78,7 @@ class MariaExecutor final : public Executor {
       counters_->add(Counter::ddl_yields);
     }
     if (thd->is_error()) thd->clear_error(true);
+    opening_.clear();
     thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
     free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
     thd->set_command(COM_DAEMON);
@@ -84,12 +87,14 @@ class MariaExecutor final : public Executor {
 
   /// Opens every table the ops need. False if all were given up on the way and must be opened again.
   bool prepare(std::span<Op> ops) {
+    opening_.clear();
     for (Op &op : ops) {
       TableState state = TableState::ready;
       if (op.verb == Verb::open) {
-        SpecUse spec(specs_.use(*op.spec));
-        state = tables_.prepare(spec.get(), false).state;
-        if (state == TableState::ready && !op.slot->filled()) op.slot->fill(spec.release());
+        Spec *const spec = opening_.emplace_back(specs_.use(*op.spec)).get();
+        state = tables_.prepare(spec, false).state;
+        // Now, not when the op's turn comes: finds behind it in the batch need to know what they are about.
+        if (state == TableState::ready && !op.slot->filled()) op.slot->fill(specs_.use(*op.spec));
       } else if (op.verb == Verb::find) {
         if (Binding *const binding = op.slot->binding())
           state = tables_.prepare(static_cast<Spec *>(binding), op.position != nullptr).state;
@@ -99,7 +104,8 @@ class MariaExecutor final : public Executor {
     return true;
   }
 
-  void execute(Op &op) {
+  /// `opening`: what an open op opens.
+  void execute(Op &op, const Spec *opening) {
     op.progress = Progress::done;
     Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
     switch (op.verb) {
@@ -107,31 +113,37 @@ class MariaExecutor final : public Executor {
         counters_->add(Counter::requests_other);
         return finish(op, op.slot != nullptr && binding == nullptr ? Failure::not_open : op.failure);
       case Verb::open:
-        return execute_open(op);
+        return execute_open(op, opening);
       case Verb::find:
         if (binding == nullptr) {
           counters_->add(Counter::requests_find);
           return finish(op, Failure::not_open);
         }
-        OpenTable &table = tables_.at(static_cast<Spec *>(binding));
+        OpenTable *const table = tables_.prepared(static_cast<Spec *>(binding));
         if (!usable(op, table)) return;
         if (op.position == nullptr || *op.position == nullptr) counters_->add(Counter::requests_find);
-        return finder_.run(op, table);
+        return finder_.run(op, *table);
     }
   }
 
-  void execute_open(Op &op) {
-    SpecUse spec(specs_.use(*op.spec));
-    OpenTable &table = tables_.prepare(spec.get(), false);
-    if (!usable(op, table)) return op.progress == Progress::done ? op.slot->clear() : void();
-    if (!op.slot->filled()) op.slot->fill(spec.release());
+  void execute_open(Op &op, const Spec *opening) {
+    const OpenTable *const table = opening != nullptr ? tables_.prepared(opening) : nullptr;
+    if (!usable(op, table)) {
+      // Filled when an earlier run opened it; a slow lane later the table is gone.
+      if (op.progress == Progress::done) op.slot->clear();
+      return;
+    }
     counters_->add(Counter::requests_open);
     finish(op, Failure::none);
   }
 
   /// False if the op cannot run on this table: it has failed, or is left for later.
-  bool usable(Op &op, OpenTable &table) {
-    switch (table.state) {
+  bool usable(Op &op, const OpenTable *table) {
+    if (table == nullptr) {
+      op.progress = Progress::busy;  // DDL took tables from under us again and again
+      return false;
+    }
+    switch (table->state) {
       case TableState::ready:
         return true;
       case TableState::busy:
@@ -140,7 +152,7 @@ class MariaExecutor final : public Executor {
         return false;
       case TableState::failed:
         counters_->add(op.verb == Verb::open ? Counter::requests_open : Counter::requests_find);
-        finish(op, table.failure, table.message);
+        finish(op, table->failure, table->message);
         return false;
     }
     return false;
@@ -172,6 +184,7 @@ class MariaExecutor final : public Executor {
   Counters *const counters_;
   Tables tables_;
   Finder finder_;
+  std::vector<SpecUse> opening_;  // of the running batch's open ops, in order
   bool stopping_ = false;
 };
 

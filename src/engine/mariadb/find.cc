@@ -245,7 +245,7 @@ bool Finder::save(Scan &scan) {
   if (!scan.slow()) return true;
   if (thd_->killed) {
     scan.failure = Failure::interrupted;
-    message_ = ER_DEFAULT(ER_QUERY_INTERRUPTED);
+    message_ = ER_THD(thd_, ER_QUERY_INTERRUPTED);
     return false;
   }
   if (scan.place == nullptr) {

@@ -49,9 +49,10 @@ bool name_is_sane(const std::string &name, bool is_database) {
   return is_database ? !check_db_name(&text) : !check_table_name(name.data(), name.size(), false);
 }
 
-std::string message_of(int error, const char *first, const char *second = "") {
+/// The server's message for an error about two names, in the server's language.
+std::string message_of(THD *thd, int error, const char *first, const char *second) {
   char text[MYSQL_ERRMSG_SIZE];
-  my_snprintf(text, sizeof text, ER_DEFAULT(error), first, second);
+  my_snprintf(text, sizeof text, ER_THD(thd, error), first, second);
   return text;
 }
 
@@ -170,7 +171,7 @@ void Tables::open(OpenTable &table) {
   }
   if (!name_is_sane(table.database_, true) || !name_is_sane(table.name_, false)) {
     const std::string full = table.database_ + "." + table.name_;
-    return fail(table, Failure::no_table, message_of(ER_NO_SUCH_TABLE, table.database_.c_str(), table.name_.c_str()));
+    return fail(table, Failure::no_table, message_of(thd_, ER_NO_SUCH_TABLE, table.database_.c_str(), table.name_.c_str()));
   }
 
   const LEX_CSTRING database{table.database_.c_str(), table.database_.size()};
@@ -216,14 +217,14 @@ void Tables::resolve(OpenTable &table) {
   const std::string full_name = table.database_ + "." + table.name_;
   if (share->table_type != TABLE_TYPE_NORMAL)
     return fail(table, Failure::not_a_base_table,
-                message_of(ER_WRONG_OBJECT, table.database_.c_str(), table.name_.c_str()));
+                "'" + full_name + "' is a sequence");
   if (share->table_category != TABLE_CATEGORY_USER)
     return fail(table, Failure::system_schema, "Access denied: '" + full_name + "' is a system table");
   if (share->db_type()->db_type == DB_TYPE_MRG_MYISAM)
     return fail(table, Failure::engine_unsupported, "MERGE table '" + full_name + "' cannot be opened");
   if (!find_index(opened, table.index_name_, table.index))
     return fail(table, Failure::no_index,
-                message_of(ER_KEY_DOES_NOT_EXISTS, table.index_name_.empty() ? "PRIMARY" : table.index_name_.c_str(),
+                message_of(thd_, ER_KEY_DOES_NOT_EXISTS, table.index_name_.empty() ? "PRIMARY" : table.index_name_.c_str(),
                            full_name.c_str()));
   if (!index_serves_lookups(table.key_info()))
     return fail(table, Failure::index_unusable,
@@ -231,7 +232,7 @@ void Tables::resolve(OpenTable &table) {
   std::string unknown;
   if (!find_fields(opened, table.column_list_, table.columns, unknown) ||
       !find_fields(opened, table.filter_column_list_, table.filter_columns, unknown))
-    return fail(table, Failure::no_column, message_of(ER_BAD_FIELD_ERROR, unknown.c_str(), full_name.c_str()));
+    return fail(table, Failure::no_column, message_of(thd_, ER_BAD_FIELD_ERROR, unknown.c_str(), full_name.c_str()));
 
   const KEY &key = table.key_info();
   table.versioning_end = share->versioned != VERS_UNDEFINED ? opened->vers_end_field() : nullptr;

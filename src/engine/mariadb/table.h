@@ -78,8 +78,12 @@ class Tables {
   /// a read set from which a scan can be resumed. State `again` means: release_all(), then prepare every table of
   /// the batch anew.
   OpenTable &prepare(Spec *spec, bool positions);
-  /// The table that prepare() returned in this batch.
-  OpenTable &at(const Spec *spec) { return *open_[spec->id()]; }
+  /// What prepare() returned in this batch; nullptr if it was not called, or everything was given up since.
+  OpenTable *prepared(const Spec *spec) {
+    if (spec->id() >= open_.size() || open_[spec->id()] == nullptr) return nullptr;
+    OpenTable &table = *open_[spec->id()];
+    return table.serial == spec->serial() && table.batch == batch_ ? &table : nullptr;
+  }
   /// Locks what was prepared; a table that cannot be had now becomes busy or failed.
   void lock_all();
   /// Commits, which ends the read view, and unlocks.

@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+"""Makes docs/settings.md and docs/status.md, and the README's table of settings, from the tables in src/.
+
+    scripts/document.py            write them
+    scripts/document.py --check    exit 1 if one of them is not what it would write
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STRING = r'"((?:[^"\\]|\\.)*)"'
+BEGIN, END = "<!-- settings: made by scripts/document.py -->", "<!-- end of settings -->"
+
+
+def rows(path, pattern):
+    for line in (ROOT / path).read_text().splitlines():
+        if line.startswith("//") or not line.strip():
+            continue
+        match = re.fullmatch(pattern, line)
+        if not match:
+            sys.exit(f"{path}: cannot read the row: {line}")
+        yield match.groups()
+
+
+def settings():
+    """(name, type and range, default, help) of every row of settings.def."""
+    for kind, inner in rows("src/plugin/settings.def", r"(\w+)\((.*)\)"):
+        strings = re.findall(STRING, inner)
+        name, *plain = [part.strip() for part in re.sub(STRING, "", inner).split(",")]
+        name = f"handlersocket_{name}"
+        if kind == "TEXT":
+            yield name, "string", strings[0] or "empty", strings[1]
+        elif kind == "HIDDEN_TEXT":
+            yield name, "string, never shown", "empty", strings[0]
+        elif kind == "NUMBER":
+            yield name, f"{plain[1]} to {plain[2]}", plain[0], strings[0]
+        elif kind == "SWITCH":
+            yield name, "ON, OFF", "ON" if plain[0] == "1" else "OFF", strings[0]
+        elif kind == "CHOICE":
+            words = strings[0].split(",")
+            yield name, ", ".join(words), words[int(plain[0])], strings[1]
+
+
+def settings_table():
+    lines = ["| setting | values | default | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{name}` | {values} | {default} | {text} |" for name, values, default, text in settings()]
+    return "\n".join(lines) + "\n"
+
+
+def settings_page():
+    return (
+        "# Settings\n\n"
+        "Made by `scripts/document.py` from `src/plugin/settings.def`; do not edit.\n\n"
+        "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also\n"
+        "at `INSTALL SONAME`. Names that the original HandlerSocket had keep their meaning, so an old option file\n"
+        "goes on working.\n\n" + settings_table()
+    )
+
+
+def status_page():
+    lines = [
+        "# Status variables\n",
+        "Made by `scripts/document.py` from `src/base/counters.def` and `src/base/failure.def`; do not edit.\n",
+        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports since the plugin was loaded.\n",
+        "| variable | meaning |",
+        "|---|---|",
+    ]
+    for name, text in rows("src/base/counters.def", rf"COUNTER\((\w+), {STRING}\)"):
+        lines.append(f"| `Handlersocket_{name}` | {text} |")
+    lines += [
+        "| `Handlersocket_connections` | Connections now. |",
+        "| `Handlersocket_connections_peak` | Most connections at once, the ports' peaks added. |",
+        "| `Handlersocket_buffer_bytes` | Bytes of large buffers in use, bounded by `handlersocket_max_buffer_bytes`. |",
+        "| `Handlersocket_hs_table_open`, `_close`, `_lock`, `_unlock` | The original's names for `table_opens`, "
+        "`table_closes`, `table_locks`, `table_unlocks`. |",
+        "\n## Errors by kind\n",
+        "| variable | counts requests answered with |",
+        "|---|---|",
+    ]
+    for name, text in rows("src/base/failure.def", rf"FAILURE\((\w+), {STRING}\)"):
+        lines.append(f"| `Handlersocket_errors_{name}` | {text}. |")
+    return "\n".join(lines) + "\n"
+
+
+def readme():
+    text = (ROOT / "README.md").read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        sys.exit("README.md has no place for the settings")
+    return f"{before}{BEGIN}\n{settings_table()}{END}{after}"
+
+
+def main():
+    made = {"docs/settings.md": settings_page(), "docs/status.md": status_page(), "README.md": readme()}
+    stale = [path for path, text in made.items() if not (ROOT / path).exists() or (ROOT / path).read_text() != text]
+    if "--check" in sys.argv:
+        for path in stale:
+            print(f"{path} is stale: run scripts/document.py")
+        sys.exit(bool(stale))
+    for path in stale:
+        (ROOT / path).write_text(made[path])
+        print(f"wrote {path}")
+
+
+main()

@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""Checks what a compiler does not: which folder includes which, words that have no place in some folders, stale
+generated pages, and the plain hygiene of text files. Prints every finding and exits 1 if there is one."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# What each folder of src/ may include besides itself: the arrows of docs/architecture.md.
+SEES = {
+    "base": set(),
+    "net": {"base"},
+    "contract": {"base"},
+    "door": {"base", "net", "contract"},
+    "handlersocket": {"base", "contract"},
+    "ping": {"base", "contract"},
+    "engine/mariadb": {"base", "contract"},
+    "plugin": {"base", "net", "contract", "door", "handlersocket", "ping", "engine/mariadb"},
+}
+# Tests may also drive what they test through these.
+TESTS_SEE = {"base", "contract", "ping"}
+SERVER_HEADER = re.compile(r"my_global|sql_|handler\.h|field\.h|mysqld|mysql/|table\.h|transaction|key\.h|lock\.h|"
+                           r"my_bitmap|scheduler|log\.h")
+PROTOCOL = re.compile(r"handlersocket|memcache|redis", re.IGNORECASE)
+LINES_MAX = 800
+found = []
+
+
+def complain(path, line, text):
+    found.append(f"{path}:{line}: {text}")
+
+
+def folder_of(path):
+    parts = path.parts[1:-1]
+    name = "/".join(parts)
+    return name if name in SEES else parts[0] if parts else ""
+
+
+def check_includes(path, lines):
+    folder = folder_of(path)
+    is_test = re.search(r"_(test|fuzz)\.cc$|contract_suite", path.name) is not None
+    # tests/support is on no path but the tests'.
+    allowed = SEES.get(folder, set()) | {folder, "support"} | (TESTS_SEE if is_test else set())
+    for number, line in enumerate(lines, 1):
+        if match := re.match(r'#include "([^"]+)"', line):
+            target = match[1].rpartition("/")[0]
+            if target and target not in allowed and target.split("/")[0] not in allowed:
+                complain(path, number, f"{folder} must not include {match[1]}")
+        elif match := re.match(r"#include <([^>]+)>", line):
+            server = SERVER_HEADER.match(match[1])
+            if server and folder == "plugin" and match[1] not in ("mysql/plugin.h", "my_global.h"):
+                complain(path, number, "of the server, plugin may include <mysql/plugin.h> only")
+            elif server and folder not in ("engine/mariadb", "plugin"):
+                complain(path, number, f"a server header outside src/engine: {match[1]}")
+
+
+def check_words(path, lines):
+    if folder_of(path) not in ("base", "net", "contract", "door", "engine/mariadb"):
+        return
+    for number, line in enumerate(lines, 1):
+        if PROTOCOL.search(line) and not path.name.endswith("_test.cc"):
+            complain(path, number, "a protocol's name in a folder that should know none")
+
+
+def check_text(path, lines, text):
+    if len(lines) > LINES_MAX and path.suffix in (".cc", ".h", ".py"):
+        complain(path, len(lines), f"more than {LINES_MAX} lines: split it")
+    if text and not text.endswith("\n"):
+        complain(path, len(lines), "no end of line at the end of the file")
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip() and path.suffix != ".txt":
+            complain(path, number, "blanks at the end of the line")
+        if "\t" in line and path.suffix in (".cc", ".h", ".py"):
+            complain(path, number, "a tab")
+
+
+def main():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True)
+    for name in listed.stdout.decode().splitlines():
+        path = pathlib.Path(name)
+        if path.suffix not in (".cc", ".h", ".def", ".py", ".md", ".txt") or path.parts[:2] == ("tests", "corpus"):
+            continue
+        if path.parts[0] == "tests" and path.suffix in (".txt", ".tsv") or not (ROOT / path).exists():
+            continue
+        text = (ROOT / path).read_text()
+        lines = text.split("\n")[:-1] if text.endswith("\n") else text.split("\n")
+        check_text(path, lines, text)
+        if path.parts[0] == "src" and path.suffix in (".cc", ".h", ".def"):
+            check_includes(path, lines)
+            check_words(path, lines)
+    print("\n".join(found), end="\n" if found else "")
+    stale = subprocess.run([sys.executable, ROOT / "scripts/document.py", "--check"], check=False).returncode
+    sys.exit(1 if found or stale else 0)
+
+
+main()
