@@ -114,7 +114,7 @@ Fit store(THD *thd, Field *field, Bytes text, std::string &message) {
   // Conversions tell of what they lose only when somebody counts.
   const enum_check_fields counting = thd->count_cuted_fields;
   thd->count_cuted_fields = CHECK_FIELD_WARN;
-  const ulong warnings = thd->get_stmt_da()->current_statement_warn_count();
+  ulong warnings = thd->get_stmt_da()->current_statement_warn_count();
   Fit fit = Fit::exact;
   if (field->result_type() == DECIMAL_RESULT) {
     fit = store_decimal(thd, field, text, message);
@@ -124,9 +124,11 @@ Fit store(THD *thd, Field *field, Bytes text, std::string &message) {
   } else {
     const bool is_text = field->flags & (ENUM_FLAG | SET_FLAG) || field->type() == MYSQL_TYPE_BIT;
     int lost = field->store(text.data(), text.size(), is_text ? field->charset() : &my_charset_latin1);
-    // UUID and INET6 may also be given as they are stored.
-    if (lost != 0 && field->binary() && text.size() == field->pack_length() && field->type() == MYSQL_TYPE_STRING)
+    if (lost != 0 && !is_text && field->type() == MYSQL_TYPE_STRING && text.size() == field->pack_length()) {
+      // UUID and INET6 may also be given as the bytes they are stored as.
       lost = field->store(text.data(), text.size(), &my_charset_bin);
+      if (lost == 0) warnings = thd->get_stmt_da()->current_statement_warn_count();
+    }
     if (lost != 0 || thd->get_stmt_da()->current_statement_warn_count() != warnings || thd->is_error()) {
       if (field->result_type() != STRING_RESULT || !only_fraction_was_cut(field, text)) {
         fit = Fit::unfit;
@@ -138,8 +140,7 @@ Fit store(THD *thd, Field *field, Bytes text, std::string &message) {
     }
   }
   thd->count_cuted_fields = counting;
-  if (thd->get_stmt_da()->current_statement_warn_count() != warnings)
-    thd->get_stmt_da()->clear_warning_info(thd->query_id);
+  if (thd->get_stmt_da()->current_statement_warn_count() != 0) thd->get_stmt_da()->clear_warning_info(thd->query_id);
   if (thd->is_error()) thd->clear_error(true);
   return fit;
 }

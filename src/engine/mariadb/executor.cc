@@ -65,8 +65,6 @@ class MariaExecutor final : public Executor {
     thd->set_command(COM_QUERY);  // only then does KILL find us
     thd->set_query_id(next_query_id());
     thd->set_time();
-    // SET GLOBAL time_zone takes effect at once; time zones are never freed.
-    thd->variables.time_zone = global_system_variables.time_zone;
     tables_.begin_batch();
     finder_.begin_batch(thd);
   }

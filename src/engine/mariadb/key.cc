@@ -31,6 +31,14 @@ bool build_integer_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   return true;
 }
 
+/// The index holds a prefix of the column, and the value goes on behind it. A value that does not is compared on the
+/// prefix alone, as clients have always known it.
+bool is_longer_than_part(const KEY_PART_INFO &part, Bytes text) {
+  if (!(part.key_part_flag & HA_PART_KEY_SEG)) return false;
+  CHARSET_INFO *const charset = part.field->charset();
+  return charset->numchars(text.data(), text.data() + text.size()) > part.length / charset->mbmaxlen;
+}
+
 /// VARCHAR in a character set in which every byte string is well-formed or can be checked at once.
 bool build_varchar_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   const Field *const field = part.field;
@@ -87,7 +95,7 @@ Failure build_key(THD *thd, OpenTable &table, std::span<const Value> values, Com
         KEY one_part = key;  // key_copy() copies from the first part on
         one_part.key_part = const_cast<KEY_PART_INFO *>(&part);
         key_copy(to, table.table->record[0], &one_part, part.store_length, true);
-        start.recheck |= (part.key_part_flag & HA_PART_KEY_SEG) != 0;
+        start.recheck |= is_longer_than_part(part, value.bytes());
       }
     }
     to += part.store_length;
@@ -115,7 +123,7 @@ bool row_matches(OpenTable &table, const KeyStart &start, std::span<const Value>
     const bool row_is_null = field->is_null();
     if (row_is_null || given.is_null()) {
       order = static_cast<int>(given.is_null()) - static_cast<int>(row_is_null);
-    } else if (part.key_part_flag & HA_PART_KEY_SEG) {
+    } else if (is_longer_than_part(part, given.bytes())) {
       String buffer;
       const String *const text = field->val_str(&buffer);
       order = field->charset()->strnncollsp(text->ptr(), text->length(), given.bytes().data(), given.bytes().size());
