@@ -19,6 +19,12 @@ class Batch {
 
   /// The ops added from here on belong to `connection`.
   void begin(uint32_t connection) { connection_ = connection; }
+  /// One more op, to be filled in at once. Valid until the next one is added.
+  Op &add() {
+    Op &op = ops_.emplace_back();
+    op.connection = connection_;
+    return op;
+  }
   void add(Op op) {
     op.connection = connection_;
     ops_.push_back(op);

@@ -53,8 +53,7 @@ std::string table_key(Bytes database, Bytes table) {
 }
 
 bool is_system_schema(Bytes database) {
-  return database == "mysql" || database == "sys" || database == "information_schema" ||
-         database == "performance_schema";
+  return database == "mysql" || database == "sys" || database == "information_schema";
 }
 
 std::string lower(Bytes text) {
@@ -129,15 +128,15 @@ bool holds(Comparison comparison, int difference) {
   return false;
 }
 
-template <class Visit>
-Failure each_name(Bytes list, Visit visit) {
-  if (list.empty()) return Failure::none;
-  while (true) {
-    const size_t comma = list.find(',');
-    const Failure failure = visit(list.substr(0, comma));
-    if (failure != Failure::none || comma == Bytes::npos) return failure;
-    list.remove_prefix(comma + 1);
+/// A name as it is in the table, of one as it is in a list.
+std::string unquoted(Bytes name) {
+  if (name.size() < 2 || name.front() != '`' || name.back() != '`') return std::string(name);
+  std::string plain;
+  for (size_t i = 1; i + 1 < name.size(); ++i) {
+    plain += name[i];
+    if (name[i] == '`') ++i;  // doubled
   }
+  return plain;
 }
 
 /// An open index. Shared by nobody, so it dies with its slot.
@@ -206,8 +205,15 @@ class FakeExecutor final : public Executor {
     uint64_t sent = 0;
   };
   struct PreparedFilter {
-    const Filter *filter;
+    Filter::Miss miss;
+    Comparison comparison;
+    bool always;  // a value that the column cannot hold, and every row differs from
     uint32_t column;
+    StoredCell value;
+  };
+  /// A value of a key. One that no row can have matches nothing.
+  struct PreparedKey {
+    bool possible = true;
     StoredCell value;
   };
   enum class Step : uint8_t { next_row, next_value, end, pause };
@@ -216,8 +222,8 @@ class FakeExecutor final : public Executor {
     const Resolved &at;
     const Find &find;
     Reply &reply;
-    std::vector<StoredCell> key;
-    std::vector<StoredCell> in_list;
+    std::vector<PreparedKey> key;
+    std::vector<PreparedKey> in_list;
     std::vector<PreparedFilter> filters;
     FakePosition &position;
     bool bounded;
@@ -234,6 +240,8 @@ class FakeExecutor final : public Executor {
   bool chance(uint32_t thousandths) { return thousandths != 0 && random_() % 1000 < thousandths; }
 
   static Failure prepare(Walk &walk);
+  static Failure prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared);
+  static Failure prepare_filter(Walk &walk, const Filter &filter);
   Step walk_all(Walk &walk);
   Step walk_range(Walk &walk);
   Step visit(Walk &walk, uint32_t row_number);
@@ -331,21 +339,24 @@ FakeExecutor::Resolved FakeExecutor::resolve(const TableSpec &spec) const {
   if (at.order == nullptr) return fail(Failure::no_index, "No index '" + std::string(spec.index) + "' in " + name);
   if (!at.order->index.usable) return fail(Failure::index_unusable, {});
 
-  Bytes missing;
+  std::string missing;
   const auto collect = [&](Bytes list, std::vector<uint32_t> &columns) {
-    return each_name(list, [&](Bytes wanted) {
-      for (uint32_t column = 0; column < at.table->columns.size(); ++column) {
-        if (!same_name(at.table->columns[column].name, wanted)) continue;
-        columns.push_back(column);
-        return Failure::none;
+    const std::vector<FakeEngine::Column> &all = at.table->columns;
+    Bytes listed;
+    for (NameList names(list); names.next(listed);) {
+      const std::string wanted = unquoted(listed);
+      const auto column =
+          std::find_if(all.begin(), all.end(), [&](const auto &one) { return same_name(one.name, wanted); });
+      if (column == all.end()) {
+        missing = wanted;
+        return false;
       }
-      missing = wanted;
-      return Failure::no_column;
-    });
+      columns.push_back(static_cast<uint32_t>(column - all.begin()));
+    }
+    return true;
   };
-  if (collect(spec.columns, at.columns) != Failure::none ||
-      collect(spec.filter_columns, at.filter_columns) != Failure::none)
-    return fail(Failure::no_column, "Unknown column '" + std::string(missing) + "' in " + name);
+  if (!collect(spec.columns, at.columns) || !collect(spec.filter_columns, at.filter_columns))
+    return fail(Failure::no_column, "Unknown column '" + missing + "' in " + name);
   return at;
 }
 
@@ -362,6 +373,7 @@ void FakeExecutor::open(Op &op) {
     op.progress = Progress::busy;
     return;
   }
+  op.slot->clear();  // it may have run before
   if (at.failure == Failure::none) op.slot->fill(new FakeBinding(*op.spec, engine_.bindings_));
   finish(op, {.failure = at.failure, .message = at.message});
 }
@@ -401,28 +413,45 @@ void FakeExecutor::find(Op &op) {
 
 Failure FakeExecutor::prepare(Walk &walk) {
   const Find &find = walk.find;
-  const Table &table = *walk.at.table;
-  const std::vector<uint32_t> &parts = walk.at.order->columns;
   const bool in = !find.in_list.empty();
-  if (find.key.size() > parts.size() || (in && find.in_part >= find.key.size())) return Failure::too_many_key_parts;
+  if (find.key.size() > walk.at.order->columns.size() || (in && find.in_part >= find.key.size()))
+    return Failure::too_many_key_parts;
+  for (const Filter &filter : find.filters) {
+    if (const Failure failure = prepare_filter(walk, filter); failure != Failure::none) return failure;
+  }
   walk.key.resize(find.key.size());
-  for (size_t i = 0; i < find.key.size(); ++i) {
+  for (uint32_t i = 0; i < find.key.size(); ++i) {
     if (in && i == find.in_part) continue;  // replaced, whatever it is
-    if (!store(find.key[i], table.columns[parts[i]].type, walk.key[i])) return Failure::bad_key_value;
+    const Failure failure = prepare_key(walk, i, find.key[i], walk.key[i]);
+    if (failure != Failure::none) return failure;
   }
   walk.in_list.resize(find.in_list.size());
   for (size_t i = 0; i < find.in_list.size(); ++i) {
-    if (!store(find.in_list[i], table.columns[parts[find.in_part]].type, walk.in_list[i]))
-      return Failure::bad_key_value;
+    const Failure failure = prepare_key(walk, find.in_part, find.in_list[i], walk.in_list[i]);
+    if (failure != Failure::none) return failure;
   }
-  for (const Filter &filter : find.filters) {
-    if (filter.column >= walk.at.filter_columns.size()) return Failure::no_filter_column;
-    const uint32_t column = walk.at.filter_columns[filter.column];
-    const Type type = table.columns[column].type;
-    if (type == Type::blob && !filter.value.is_null()) return Failure::filter_on_blob;
-    walk.filters.push_back({&filter, column, {}});
-    if (!store(filter.value, type, walk.filters.back().value)) return Failure::bad_filter_value;
+  return Failure::none;
+}
+
+/// A value that does not fit equals no row; where it would lie among the rows nobody can say.
+Failure FakeExecutor::prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared) {
+  const FakeEngine::Column &column = walk.at.table->columns[walk.at.order->columns[part]];
+  prepared.possible = value.is_null() ? column.nullable : store(value, column.type, prepared.value);
+  return prepared.possible || walk.find.comparison == Comparison::equal ? Failure::none : Failure::bad_key_value;
+}
+
+Failure FakeExecutor::prepare_filter(Walk &walk, const Filter &filter) {
+  if (filter.column >= walk.at.filter_columns.size()) return Failure::no_filter_column;
+  const uint32_t column = walk.at.filter_columns[filter.column];
+  const Type type = walk.at.table->columns[column].type;
+  if (type == Type::blob && !filter.value.is_null()) return Failure::filter_on_blob;
+  PreparedFilter prepared{filter.miss, filter.comparison, false, column, {}};
+  if (!store(filter.value, type, prepared.value)) {
+    if (filter.comparison == Comparison::equal) prepared.comparison = Comparison::never;
+    else if (filter.comparison == Comparison::unequal) prepared.always = true;
+    else if (filter.comparison != Comparison::never) return Failure::bad_filter_value;
   }
+  walk.filters.push_back(std::move(prepared));
   return Failure::none;
 }
 
@@ -441,10 +470,13 @@ FakeExecutor::Step FakeExecutor::walk_all(Walk &walk) {
 FakeExecutor::Step FakeExecutor::walk_range(Walk &walk) {
   const Table &table = *walk.at.table;
   const Table::Order &order = *walk.at.order;
+  for (const PreparedKey &part : walk.key) {
+    if (!part.possible) return Step::next_value;
+  }
   const auto difference = [&](uint32_t row) {
     for (size_t i = 0; i < walk.key.size(); ++i) {
       const uint32_t column = order.columns[i];
-      const int result = compare(table.rows[row][column], walk.key[i], table.columns[column].type);
+      const int result = compare(table.rows[row][column], walk.key[i].value, table.columns[column].type);
       if (result != 0) return result;
     }
     return 0;
@@ -484,8 +516,8 @@ FakeExecutor::Step FakeExecutor::visit(Walk &walk, uint32_t row_number) {
   position.last_row = row_number;
   for (const PreparedFilter &filter : walk.filters) {
     const int difference = compare(row[filter.column], filter.value, table.columns[filter.column].type);
-    if (holds(filter.filter->comparison, difference)) continue;
-    return filter.filter->miss == Filter::Miss::stop ? Step::end : Step::next_row;
+    if (filter.always || holds(filter.comparison, difference)) continue;
+    return filter.miss == Filter::Miss::stop ? Step::end : Step::next_row;
   }
   if (position.passed++ < walk.find.offset) return Step::next_row;
   row_.clear();

@@ -36,6 +36,7 @@ class FakeEngine final : public Engine {
   struct Column {
     std::string name;
     Type type = Type::integer;
+    bool nullable = true;  ///< for keys: NULL has a place in the column's order
   };
   struct Index {
     std::string name;

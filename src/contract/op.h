@@ -40,7 +40,7 @@ struct Filter {
   Miss miss = Miss::skip;
   Comparison comparison = Comparison::equal;
   uint32_t column = 0;  ///< position in TableSpec::filter_columns
-  Value value;
+  Value value{};
 };
 
 /// Reads rows along one index.
@@ -51,11 +51,11 @@ struct Filter {
 struct Find {
   Comparison comparison = Comparison::equal;
   uint32_t in_part = 0;
-  std::span<const Value> key;
-  std::span<const Value> in_list;  ///< empty: no IN list
+  std::span<const Value> key{};
+  std::span<const Value> in_list{};  ///< empty: no IN list
   uint64_t limit = 1;              ///< rows wanted, counted after filters; at least 1
   uint64_t offset = 0;             ///< rows to leave out first, counted after filters
-  std::span<const Filter> filters;
+  std::span<const Filter> filters{};
 };
 
 /// Where a paused find goes on; made and understood by the engine alone.

@@ -19,10 +19,11 @@ constexpr bool needs_escape(uint64_t eight) {
   return ((eight - every_byte(0x10)) & ~eight & every_byte(0x80)) != 0;
 }
 
-uint64_t load(const char *from) {
-  uint64_t eight;
-  std::memcpy(&eight, from, sizeof eight);
-  return eight;
+template <class Word>
+Word load(const char *from) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
 }
 
 char *escape_byte(char *to, char byte) {
@@ -186,7 +187,7 @@ bool take_back_to(Output &output, Output::Mark start) {
 char *escape(char *to, const char *from, size_t size) {
   const char *const end = from + size;
   while (end - from >= 8) {
-    const uint64_t eight = load(from);
+    const uint64_t eight = load<uint64_t>(from);
     if (needs_escape(eight)) {
       for (const char *const stop = from + 8; from != stop; ++from) to = escape_byte(to, *from);
       continue;
@@ -194,6 +195,25 @@ char *escape(char *to, const char *from, size_t size) {
     std::memcpy(to, &eight, 8);
     to += 8;
     from += 8;
+  }
+  // The rest, in words that overlap what was written before, if that is the same on the wire as it is here.
+  const auto left = static_cast<size_t>(end - from);
+  if (left != 0 && size >= 8) {
+    const uint64_t last = load<uint64_t>(end - 8);
+    if (!needs_escape(last)) {
+      to += left;
+      std::memcpy(to - 8, &last, 8);
+      return to;
+    }
+  } else if (left >= 4) {
+    const uint32_t first = load<uint32_t>(from);
+    const uint32_t last = load<uint32_t>(end - 4);
+    if (!needs_escape(uint64_t{first} << 32 | last)) {
+      std::memcpy(to, &first, 4);
+      to += left;
+      std::memcpy(to - 4, &last, 4);
+      return to;
+    }
   }
   while (from != end) to = escape_byte(to, *from++);
   return to;
@@ -215,8 +235,10 @@ void StatusReply::restart() {
 
 void FindReply::begin(size_t columns) {
   begun_ = true;
-  output_.put("0\t");
-  output_.put_natural(columns);
+  char *const start = output_.reserve(2 + number_bytes_max);
+  start[0] = '0';
+  start[1] = tab;
+  output_.commit(static_cast<size_t>(print_natural(start + 2, columns) - start));
 }
 
 bool FindReply::take_back() {
@@ -243,19 +265,20 @@ Flow FindReply::row(Row row) {
 }
 
 void FindReply::done(const Outcome &outcome) {
-  Outcome end = outcome;
-  if (row_too_large_ && end.failure == Failure::none) end.failure = Failure::row_too_large;
-  if (end.failure != Failure::none) {
-    if (!take_back()) return;
-    start_ = output_.mark();
-    begun_ = true;
-    return put_error(output_, end, errors_, Asked::find);
-  }
+  if (outcome.failure != Failure::none || row_too_large_) return fail(outcome);
   if (!begun_) {
     start_ = output_.mark();
-    begin(end.columns);
+    begin(outcome.columns);
   }
   output_.put('\n');
+}
+
+void FindReply::fail(const Outcome &outcome) {
+  if (!take_back()) return;
+  start_ = output_.mark();
+  begun_ = true;
+  const bool ours = outcome.failure == Failure::none;
+  put_error(output_, ours ? Outcome{.failure = Failure::row_too_large} : outcome, errors_, Asked::find);
 }
 
 void FindReply::restart() {

@@ -53,6 +53,7 @@ class FindReply final : public Reply {
 
  private:
   void begin(size_t columns);
+  void fail(const Outcome &outcome);
   /// False, and the output broken, if a part of the reply has left already.
   bool take_back();
 

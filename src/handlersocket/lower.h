@@ -20,6 +20,7 @@ struct Replies {
 /// not_open, whatever `failure` is, if that slot is not open by then.
 void lower_answer(Failure failure, TableSlot *slot, const Replies &replies, Batch &batch);
 void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
+/// `request` lives in the batch's arena already.
 void lower_find(const FindRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
 
 }  // namespace postern::handlersocket

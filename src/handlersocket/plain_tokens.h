@@ -12,11 +12,11 @@ namespace postern::handlersocket::plain {
 struct Token {
   std::string raw;
   bool null = false;
-  std::optional<std::string> value;  ///< without one: a malformed escape, or NULL
+  std::optional<std::string> value{};  ///< without one: a malformed escape, or NULL
 };
 
 inline Token token(std::string_view raw) {
-  Token token{std::string(raw)};
+  Token token{.raw = std::string(raw)};
   if (raw.size() == 1 && raw[0] == 0) {
     token.null = true;
     return token;

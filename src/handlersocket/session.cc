@@ -97,7 +97,8 @@ void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) 
   const Rules rules{.access = settings_.access,
                     .key_values_max = settings_.key_values_max,
                     .filter_columns = index->filter_columns};
-  FindRequest request;
+  // Parsed where it stays: a copy of what was just written would stall the processor.
+  FindRequest &request = *batch.arena().make<FindRequest>();
   const Failure failure = parse_find(tokens, rules, batch.arena(), request);
   if (failure != Failure::none) return answer(failure, batch, index->slot.get());
   lower_find(request, *index->slot, replies(), batch);

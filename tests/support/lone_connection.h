@@ -96,7 +96,8 @@ class LoneConnection {
     std::span<Op> ops = batch_.ops();
     while (!ops.empty()) {
       executor_.run(ops);
-      const auto stuck = std::find_if(ops.begin(), ops.end(), [](const Op &op) { return op.progress != Progress::done; });
+      const auto stuck =
+          std::find_if(ops.begin(), ops.end(), [](const Op &op) { return op.progress != Progress::done; });
       ops = ops.subspan(static_cast<size_t>(stuck - ops.begin()));
       if (ops.empty()) return;
       if (ops.front().progress == Progress::paused) {

@@ -77,8 +77,10 @@ class SmallSql {
     while (true) {
       if (take("not")) {
         if (!take("null")) return false;
+        columns.back().nullable = false;
       } else if (take("primary")) {
         if (!take("key")) return false;
+        columns.back().nullable = false;
         indexes.insert(indexes.begin(), {"PRIMARY", {name}});
       } else {
         return next() == ',' || next() == ')';
@@ -129,8 +131,8 @@ class SmallSql {
   std::string word() {
     next();
     std::string found;
-    while (at_ < statement_.size() && (std::isalnum(static_cast<unsigned char>(statement_[at_])) || statement_[at_] == '_'))
-      found += statement_[at_++];
+    const auto in_word = [](char byte) { return std::isalnum(static_cast<unsigned char>(byte)) || byte == '_'; };
+    while (at_ < statement_.size() && in_word(statement_[at_])) found += statement_[at_++];
     return found;
   }
 

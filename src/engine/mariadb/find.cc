@@ -187,12 +187,10 @@ Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_val
   for (;;) {
     if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Walk::ended;
     if (code != 0) return fail(scan, code);
-    const uint64_t sent_before = scan.sent;
     const Walk walked = offer(scan, start, in_value);
     if (walked != Walk::ended) return walked;
     if (single) return Walk::ended;
-    if (in_value != nullptr && scan.find.comparison != Comparison::equal && scan.sent != sent_before)
-      return Walk::ended;
+    if (in_value != nullptr && scan.find.comparison != Comparison::equal) return Walk::ended;
     if (must_pause(scan)) return save(scan) ? Walk::paused : Walk::failed;
     code = next_row(scan, start);
   }

@@ -22,7 +22,9 @@ Form form_of(const Field *field) {
     case MYSQL_TYPE_INT24: return zero_filled ? Form::other : is_unsigned ? Form::uint24 : Form::int24;
     case MYSQL_TYPE_LONG: return zero_filled ? Form::other : is_unsigned ? Form::uint32 : Form::int32;
     case MYSQL_TYPE_LONGLONG: return zero_filled ? Form::other : is_unsigned ? Form::uint64 : Form::int64;
-    case MYSQL_TYPE_VARCHAR: return field->pack_length() - field->field_length == 1 ? Form::varchar1 : Form::varchar2;
+    case MYSQL_TYPE_VARCHAR:
+      if (field->compression_method() != nullptr) return Form::other;
+      return field->pack_length() - field->field_length == 1 ? Form::varchar1 : Form::varchar2;
     case MYSQL_TYPE_DATETIME2: return field->decimals() == 0 ? Form::datetime : Form::other;
     default: return Form::other;
   }

@@ -1,0 +1,131 @@
+// The contract's suite over the engine in memory, and what that engine can do besides.
+#include "contract/executor_contract_suite.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "contract/fake_engine.h"
+
+namespace postern {
+namespace {
+
+struct FakeFixture {
+  std::unique_ptr<Executor> attach() { return engine.attach({}, stop); }
+  void make_table(int rows) {
+    using Type = FakeEngine::Type;
+    engine.create("contract", "t", {{"id", Type::integer, false}, {"v", Type::text}, {"n"}},
+                  {{"PRIMARY", {"id"}}, {"n", {"n"}}});
+    for (int i = 1; i <= rows; ++i) {
+      const FakeEngine::Cell n = i % 7 == 0 ? FakeEngine::Cell{} : std::to_string(i / 10);
+      engine.insert("contract", "t", {std::to_string(i), "v" + std::to_string(i), n});
+    }
+  }
+  void hold_table(bool hold) { engine.set_busy("contract", "t", hold); }
+  void drop_table() {
+    EXPECT_EQ(engine.busy_executors(), 0u);
+    engine.drop("contract", "t");
+  }
+
+  FakeEngine engine;
+  std::atomic<bool> stop{false};
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Fake, ExecutorContract, FakeFixture);
+
+TEST(FakeEngine, TellsEveryExecutorThatTheServerStops) {
+  FakeEngine engine;
+  const std::atomic<bool> stop{false};
+  const int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  const std::unique_ptr<Executor> executor = engine.attach({.wake_fd = wake_fd}, stop);
+  EXPECT_EQ(executor->standing(), Standing::good);
+  engine.stop();
+  EXPECT_EQ(executor->standing(), Standing::stopping);
+  uint64_t woken = 0;
+  EXPECT_EQ(read(wake_fd, &woken, sizeof woken), static_cast<ssize_t>(sizeof woken));
+  EXPECT_EQ(engine.attach({}, stop), nullptr);
+  close(wake_fd);
+}
+
+TEST(FakeEngine, DoesNotAttachWhoIsToStop) {
+  FakeEngine engine;
+  const std::atomic<bool> stop{true};
+  EXPECT_EQ(engine.attach({}, stop), nullptr);
+}
+
+TEST(FakeEngine, CountsWhatItDoes) {
+  FakeFixture fixture;
+  fixture.make_table(10);
+  Counters counters;
+  const std::unique_ptr<Executor> executor = fixture.engine.attach({.counters = &counters}, fixture.stop);
+  const TableSpec spec{"contract", "t", "PRIMARY", "id", ""};
+  const Value key[] = {Value::of("4")};
+  const Find find{.comparison = Comparison::at_least, .key = key, .limit = 100};
+  TableSlot slot;
+  HeardReply replies[3];
+  Op ops[3];
+  ops[0].verb = Verb::open, ops[0].slot = &slot, ops[0].spec = &spec;
+  ops[1].verb = Verb::find, ops[1].slot = &slot, ops[1].find = &find;
+  ops[2].failure = Failure::unknown_command;
+  for (int i = 0; i < 3; ++i) ops[i].reply = &replies[i];
+  executor->run(ops);
+  EXPECT_EQ(counters.get(Counter::requests_open), 1u);
+  EXPECT_EQ(counters.get(Counter::requests_find), 1u);
+  EXPECT_EQ(counters.get(Counter::requests_other), 1u);
+  EXPECT_EQ(counters.get(Counter::requests_failed), 1u);
+  EXPECT_EQ(counters.get(Failure::unknown_command), 1u);
+  EXPECT_EQ(counters.get(Counter::rows_sent), 7u);
+  EXPECT_EQ(counters.get(Counter::batches), 1u);
+}
+
+TEST(FakeEngine, KeepsOneBindingForAnOpenThatRunsTwice) {
+  FakeFixture fixture;
+  fixture.make_table(1);
+  const std::unique_ptr<Executor> executor = fixture.attach();
+  TableSlot slot;
+  const TableSpec spec{"contract", "t", "PRIMARY", "id", ""};
+  HeardReply reply;
+  Op op;
+  op.verb = Verb::open, op.slot = &slot, op.spec = &spec, op.reply = &reply;
+  executor->run({&op, 1});
+  reply.restart();
+  executor->run({&op, 1});
+  EXPECT_EQ(fixture.engine.bindings(), 1u);
+  fixture.engine.drop("contract", "t");
+  reply.restart();
+  executor->run({&op, 1});
+  EXPECT_EQ(reply.failure, Failure::no_table);
+  EXPECT_FALSE(slot.filled());
+  EXPECT_EQ(fixture.engine.bindings(), 0u);
+}
+
+TEST(FakeEngine, MisbehavesTheSameWayForTheSameSeed) {
+  const auto outcomes = [] {
+    FakeFixture fixture;
+    fixture.make_table(10);
+    fixture.engine.set_faults({.seed = 42, .busy = 200, .pause = 100, .error = 200});
+    const std::unique_ptr<Executor> executor = fixture.attach();
+    TableSlot slot;
+    const TableSpec spec{"contract", "t", "PRIMARY", "id", ""};
+    const Value key[] = {Value::of("4")};
+    const Find find{.comparison = Comparison::equal, .key = key};
+    std::string seen;
+    for (int i = 0; i < 100; ++i) {
+      HeardReply reply;
+      Op op;
+      op.verb = slot.filled() ? Verb::find : Verb::open;
+      op.slot = &slot;
+      if (slot.filled()) op.find = &find;
+      else op.spec = &spec;
+      op.reply = &reply;
+      executor->run({&op, 1});
+      seen += std::to_string(static_cast<int>(op.progress)) + std::string(failure_name(reply.failure));
+    }
+    return seen;
+  };
+  const std::string first = outcomes();
+  EXPECT_EQ(first, outcomes());
+  EXPECT_NE(first.find("engine_error"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace postern
