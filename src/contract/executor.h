@@ -58,7 +58,7 @@ class Engine {
   virtual ~Engine() = default;
 
   /// Called on the thread that will use the executor. Waits until the server is ready to be used; returns nullptr
-  /// if it goes down instead or if `stop` becomes true.
+  /// if it goes down instead or if `stop` becomes true. `stop` outlives the executor; once it is true a scan pauses.
   virtual std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -117,10 +118,9 @@ void Door::accept_connections() {
       }
     }
     if (timeout_ms > 0) {
-      // Out of descriptors: the listeners stay readable, so rest without them.
-      epoll_event ignored;
-      net::Poller only_stop;
-      if (only_stop && only_stop.add(wake_.fd(), net::Poller::readable, nullptr)) only_stop.wait({&ignored, 1}, rest_ms);
+      // The listeners stay readable, so rest without them, and without needing a descriptor for that.
+      pollfd only_stop{.fd = wake_.fd(), .events = POLLIN, .revents = 0};
+      ::poll(&only_stop, 1, rest_ms);
       timeout_ms = -1;
     }
   }
@@ -132,7 +132,7 @@ void Door::accept_connections() {
   pool::drain();
 }
 
-/// False if the process has no descriptor left to accept with.
+/// False if a client waits and can be neither accepted nor refused.
 bool Door::accept_some(net::Listener &listener) {
   const Peer peer{.local = listener.address().is_unix()};
   for (int i = 0; i < accepts_per_wake; ++i) {
@@ -142,8 +142,7 @@ bool Door::accept_some(net::Listener &listener) {
       continue;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      make_room_for_a_descriptor(listener);
-      return static_cast<bool>(reserve_);
+      return refuse_with_reserve(listener);
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
   }
@@ -151,13 +150,18 @@ bool Door::accept_some(net::Listener &listener) {
 }
 
 /// Refuses one client with the descriptor kept for that, instead of leaving it in the queue for ever.
-void Door::make_room_for_a_descriptor(net::Listener &listener) {
+bool Door::refuse_with_reserve(net::Listener &listener) {
   static log::Limited limited;
   if (uint64_t missed; limited.pass(missed))
-    log::warning("%s door: no file descriptor left for a connection (open_files_limit)", settings_.name.c_str());
+    log::warning("%s door: no file descriptor or memory left for a connection (open_files_limit?)",
+                 settings_.name.c_str());
   reserve_.reset();
-  if (const net::Fd refused = listener.accept()) counters_.add(Counter::connections_refused);
+  net::Fd refused = listener.accept();
+  const bool done = static_cast<bool>(refused);
+  if (done) counters_.add(Counter::connections_refused);
+  refused.reset();
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return done;
 }
 
 void Door::deal(net::Fd socket, const Peer &peer) {

@@ -46,7 +46,7 @@ class Door {
   bool listen(std::string &error);
   void accept_connections();
   bool accept_some(net::Listener &listener);
-  void make_room_for_a_descriptor(net::Listener &listener);
+  bool refuse_with_reserve(net::Listener &listener);
   void deal(net::Fd socket, const Peer &peer);
 
   const Settings settings_;

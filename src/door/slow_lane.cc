@@ -25,6 +25,7 @@ class StreamValve final : public Valve {
       : connection_(connection), stop_(stop), counters_(counters) {}
 
   Flow flow(Output &output) override {
+    if (stop_.load(std::memory_order_relaxed)) return Flow::pause;
     if (output.pending_bytes() < flush_bytes) return Flow::more;
     return flush(limits::client_stall_ms_max) ? Flow::more : Flow::pause;
   }
@@ -54,6 +55,14 @@ class StreamValve final : public Valve {
       ::poll(&wanted, 1, static_cast<int>(left_ms));
     }
     return true;
+  }
+
+  /// Before a paused reply goes on: what is left of it leaves first, as far as the client takes it at once. Without
+  /// this a client that takes a little at a time would be written a whole row each time.
+  void resume() {
+    if (connection_.output.pending_bytes() < flush_bytes) return;
+    flush(0);
+    if (connection_.output.pending_bytes() < flush_bytes) stalled_ = false;
   }
 
   bool stalled() const { return stalled_; }
@@ -95,8 +104,8 @@ class SlowLane::ScanThread {
       executor_->idle();
     }
     executor_.reset();
-    pool::drain();
     lane_.thread_left();
+    pool::drain();  // last: connections that die with the lane leave their blocks with this thread
   }
 
   void turn() {
@@ -114,7 +123,7 @@ class SlowLane::ScanThread {
       if (events[i].data.ptr == &wake_) wake_.drain();
       else lane_.unpark_ready();
     }
-    lane_.unpark_silent(clock_ms());
+    lane_.unpark_silent(clock_ms(), counters_);
   }
 
   void describe(bool scanning) {
@@ -127,27 +136,30 @@ class SlowLane::ScanThread {
     Connection &connection = *job->connection;
     StreamValve valve(connection, lane_.stop_, counters_);
     connection.output.set_valve(&valve);
+    if (!connection.dead) valve.resume();
+    if (valve.stalled()) return park(std::move(job));
     while (job->next != job->ops.size() && !connection.dead && !connection.output.broken()) {
       Op &op = job->ops[job->next];
       op.position = &job->position;
       executor_->run({&op, 1});
       if (op.progress == Progress::busy && !wait_for_table(*job)) give_up_on_table(op);
-      if (op.progress == Progress::busy) return postpone(std::move(job), job->busy_retry_ms);
+      if (op.progress == Progress::busy) {
+        // What is answered must not wait for what is not. A reply already begun stays whole as long as it can.
+        if (job->position == nullptr) valve.flush(0);
+        return postpone(std::move(job));
+      }
       if (op.progress == Progress::done) {
         ++job->next;
         job->position.reset();
-        job->busy_since_ms = -1;
-        job->busy_retry_ms = 0;
+        not_busy(*job);
         // The next reply begins with room before it; all done, the worker sends what is left.
         if (job->next != job->ops.size() && connection.output.pending_bytes() >= flush_bytes)
           valve.flush(limits::client_stall_ms_max);
-      } else if (!valve.stalled() && !connection.dead) {
-        return postpone(std::move(job), limits::busy_retry_ms_min);  // DDL wants the table, or the thread must end
+      } else {
+        not_busy(*job);
+        if (!valve.stalled() && !connection.dead) return postpone(std::move(job));  // DDL waits, or the thread must end
       }
-      if (valve.stalled()) {
-        connection.output.set_valve(nullptr);
-        return lane_.park(std::move(job), clock_ms());
-      }
+      if (valve.stalled()) return park(std::move(job));
     }
     connection.output.set_valve(nullptr);
     if (!connection.dead) connection.output.release();
@@ -171,10 +183,21 @@ class SlowLane::ScanThread {
     op.progress = Progress::done;
   }
 
-  void postpone(std::unique_ptr<SlowJob> job, int delay_ms) {
+  /// The wait for a table ends when the op gets on, not only when it is done.
+  static void not_busy(SlowJob &job) {
+    job.busy_since_ms = -1;
+    job.busy_retry_ms = 0;
+  }
+
+  void postpone(std::unique_ptr<SlowJob> job) {
     job->connection->output.set_valve(nullptr);
-    job->due_ms = clock_ms() + delay_ms;
+    job->due_ms = clock_ms() + std::max(job->busy_retry_ms, limits::busy_retry_ms_min);
     lane_.put_back(std::move(job));
+  }
+
+  void park(std::unique_ptr<SlowJob> job) {
+    job->connection->output.set_valve(nullptr);
+    lane_.park(std::move(job));
   }
 
   SlowLane &lane_;
@@ -271,10 +294,9 @@ std::unique_ptr<SlowJob> SlowLane::take(int64_t now_ms, int64_t &wait_until_ms) 
 }
 
 /// Until its client reads, a job needs no thread.
-void SlowLane::park(std::unique_ptr<SlowJob> job, int64_t now_ms) {
+void SlowLane::park(std::unique_ptr<SlowJob> job) {
   SlowJob *const parked = job.get();
   const int fd = job->connection->channel->fd();
-  job->due_ms = now_ms;
   const std::lock_guard guard(mutex_);
   if (closed_) {
     parked->connection->dead = true;
@@ -283,7 +305,6 @@ void SlowLane::park(std::unique_ptr<SlowJob> job, int64_t now_ms) {
   parked_.push_back(std::move(job));
   if (!parked_poller_.add(fd, net::Poller::writable | net::Poller::once, parked)) {
     parked->connection->dead = true;
-    parked->due_ms = 0;
     runnable_.push_back(std::move(parked_.back()));
     parked_.pop_back();
   }
@@ -297,13 +318,14 @@ void SlowLane::unpark_ready() {
 }
 
 /// A client that takes nothing for as long as a silent one may stay is closed.
-void SlowLane::unpark_silent(int64_t now_ms) {
+void SlowLane::unpark_silent(int64_t now_ms, Counters &counters) {
   if (settings_.idle_timeout_ms <= 0) return;
   const std::lock_guard guard(mutex_);
   for (size_t i = parked_.size(); i-- > 0;) {
     SlowJob &job = *parked_[i];
     if (job.connection->active_ms + settings_.idle_timeout_ms > now_ms) continue;
     job.connection->dead = true;
+    counters.add(Counter::connections_timed_out);
     unpark(&job);
   }
 }
@@ -313,7 +335,6 @@ void SlowLane::unpark(SlowJob *job) {
   const auto found = std::find_if(parked_.begin(), parked_.end(), [job](const auto &one) { return one.get() == job; });
   if (found == parked_.end()) return;
   parked_poller_.remove(job->connection->channel->fd());
-  job->due_ms = 0;
   runnable_.push_back(std::move(*found));
   std::swap(*found, parked_.back());
   parked_.pop_back();

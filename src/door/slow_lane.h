@@ -61,9 +61,9 @@ class SlowLane {
 
   std::unique_ptr<SlowJob> take(int64_t now_ms, int64_t &wait_until_ms);
   void put_back(std::unique_ptr<SlowJob> job);
-  void park(std::unique_ptr<SlowJob> job, int64_t now_ms);
+  void park(std::unique_ptr<SlowJob> job);
   void unpark_ready();
-  void unpark_silent(int64_t now_ms);
+  void unpark_silent(int64_t now_ms, Counters &counters);
   void unpark(SlowJob *job);
   static void go_home(std::unique_ptr<SlowJob> job);
   void thread_left();

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <cerrno>
 #include <string>
 
 namespace postern::door {
@@ -12,7 +13,7 @@ class Thread {
  public:
   using Body = void (*)(void *);
 
-  /// False if the system has no thread to give. `name` is cut to the kernel's 15 bytes.
+  /// False, errno set, if the system has no thread to give. `name` is cut to the kernel's 15 bytes.
   bool start(Body body, void *argument, const std::string &name) {
     static constexpr size_t stack_bytes = size_t{2} << 20;
     body_ = body;
@@ -20,7 +21,8 @@ class Thread {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, stack_bytes);
-    running_ = pthread_create(&thread_, &attributes, &Thread::run, this) == 0;
+    errno = pthread_create(&thread_, &attributes, &Thread::run, this);
+    running_ = errno == 0;
     pthread_attr_destroy(&attributes);
     if (running_) pthread_setname_np(thread_, name.substr(0, 15).c_str());
     return running_;

@@ -155,7 +155,7 @@ void Worker::collect() {
   slices_.clear();
   for (uint32_t i = 0; i < ready_.size(); ++i) {
     Connection &connection = *ready_[i];
-    if (connection.dead || !connection.more) continue;
+    if (connection.dead || connection.closing || !connection.more) continue;
     // Back-pressure: nothing is done for a client that does not take its answers.
     if (connection.output.pending_bytes() > limits::output_high_water_bytes) continue;
     const size_t first = batch_.size();
@@ -171,7 +171,12 @@ void Worker::collect() {
 }
 
 void Worker::execute() {
-  if (batch_.size() == 0) return;
+  if (batch_.size() == 0) {
+    // Something wakes us again and again that never becomes a request: that is no reason to hold tables.
+    if (holds_tables_ && now_ms_ - executed_ms_ > limits::linger_ms) go_idle();
+    return;
+  }
+  executed_ms_ = now_ms_;
   executor_->run(batch_.ops());
   holds_tables_ = true;
 }
@@ -200,6 +205,7 @@ void Worker::leave_for_slow_lane(const Slice &slice, size_t first_unfinished, st
   const std::span<Op> ops = batch_.ops();
   ops[first_unfinished].reply->restart();
   connection.output.release();
+  send_released(connection);  // what is answered must not wait for what is not
   if (arena == nullptr) arena = std::make_shared<Arena>(batch_.take_arena());
   auto job = std::make_unique<SlowJob>();
   const std::span<Op> left = ops.subspan(first_unfinished, slice.first + slice.count - first_unfinished);
@@ -219,14 +225,17 @@ void Worker::send() {
   for (Connection *const connection : ready_) send_to(*connection);
 }
 
+void Worker::send_released(Connection &connection) {
+  if (connection.dead || connection.output.sendable().empty()) return;
+  const net::Transfer put = connection.channel->send(connection.output);
+  counters_.add(Counter::sends);
+  counters_.add(Counter::bytes_sent, put.bytes);
+  if (put.result == net::Transfer::Result::failed) connection.dead = true;
+  if (put.bytes != 0) touch(connection);
+}
+
 void Worker::send_to(Connection &connection) {
-  if (!connection.dead && !connection.output.sendable().empty()) {
-    const net::Transfer put = connection.channel->send(connection.output);
-    counters_.add(Counter::sends);
-    counters_.add(Counter::bytes_sent, put.bytes);
-    if (put.result == net::Transfer::Result::failed) connection.dead = true;
-    if (put.bytes != 0) touch(connection);
-  }
+  send_released(connection);
   if (connection.output.broken()) connection.dead = true;
   const bool all_sent = connection.output.pending_bytes() == 0;
   if (connection.peer_ended && !connection.more) connection.closing = true;
@@ -281,7 +290,7 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   connection.output.set_valve(nullptr);
   connection.session->settled();
   connection.input.settle();
-  connection.more = connection.input.unparsed_bytes() != 0;
+  connection.more = connection.input.unparsed_bytes() != 0 && !connection.closing;
   connection.receive_bytes = 0;
   connection.armed = net::Poller::readable;
   if (!poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.dead = true;

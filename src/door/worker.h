@@ -77,6 +77,7 @@ class Worker {
   void adopt(std::unique_ptr<Connection> connection);
   void leave_for_slow_lane(const Slice &slice, size_t first_unfinished, std::shared_ptr<Arena> &arena);
   void send_to(Connection &connection);
+  void send_released(Connection &connection);
   void arm(Connection &connection);
   void make_ready(Connection &connection);
   void carry(Connection &connection);
@@ -110,6 +111,7 @@ class Worker {
   Connection *oldest_ = nullptr;
   Connection *newest_ = nullptr;
   int64_t now_ms_ = 0;
+  int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;
   uint32_t described_connections_ = UINT32_MAX;
 

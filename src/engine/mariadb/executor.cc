@@ -16,12 +16,13 @@ namespace {
 
 class MariaExecutor final : public Executor {
  public:
-  MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, const ThreadIdentity &who)
+  MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, const ThreadIdentity &who,
+                const std::atomic<bool> &stop)
       : thread_(std::move(thread)),
         specs_(specs),
         counters_(who.counters),
         tables_(thread_->thd(), who.counters),
-        finder_(tables_, who.counters) {}
+        finder_(tables_, who.counters, stop) {}
 
   void run(std::span<Op> ops) override {
     begin();
@@ -191,7 +192,7 @@ class MariaEngine final : public Engine {
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
     std::unique_ptr<ServerThread> thread = ServerThread::enter(who, stop);
     if (thread == nullptr) return nullptr;
-    return std::make_unique<MariaExecutor>(std::move(thread), specs_, who);
+    return std::make_unique<MariaExecutor>(std::move(thread), specs_, who, stop);
   }
 
  private:

@@ -235,7 +235,8 @@ Finder::Walk Finder::fail(Scan &scan, int code) {
 bool Finder::must_pause(const Scan &scan) const {
   if (!scan.slow())
     return scan.examined > limits::find_rows_fast_max || batch_rows_ + scan.examined > limits::batch_rows_max;
-  return scan.examined % limits::rows_between_looks == 0 && (thd_->killed || tables_.wanted_by_others());
+  return scan.examined % limits::rows_between_looks == 0 &&
+         (thd_->killed || stop_.load(std::memory_order_relaxed) || tables_.wanted_by_others());
 }
 
 /// Notes where a slow scan goes on. False if it was killed instead. A fast find keeps no place: it starts anew.

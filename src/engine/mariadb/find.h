@@ -1,6 +1,7 @@
 // find.h: reading rows along an index.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,9 @@ namespace postern::mariadb {
 /// Runs finds for one executor, one after the other, on tables that are locked.
 class Finder {
  public:
-  Finder(Tables &tables, Counters *counters) : tables_(tables), counters_(counters) {}
+  /// A scan pauses when `stop` becomes true.
+  Finder(Tables &tables, Counters *counters, const std::atomic<bool> &stop)
+      : tables_(tables), counters_(counters), stop_(stop) {}
 
   void begin_batch(THD *thd) {
     thd_ = thd;
@@ -41,6 +44,7 @@ class Finder {
 
   Tables &tables_;
   Counters *const counters_;
+  const std::atomic<bool> &stop_;
   THD *thd_ = nullptr;
   uint64_t batch_rows_ = 0;
   Filters filters_;

@@ -1,0 +1,325 @@
+#include "door/door.h"
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "door/toy.h"
+#include "net/plain_channel.h"
+#include "ping/ping.h"
+
+namespace postern::door {
+namespace {
+
+TEST_F(DoorTest, AnswersInTheOrderAskedWhenPipelined) {
+  open();
+  Client client = connect();
+  std::string requests;
+  std::string answers;
+  for (int i = 0; i < 20'000; ++i) {
+    requests += "say " + std::to_string(i) + "\n";
+    answers += std::to_string(i) + "\n";
+  }
+  std::thread sender([&] { client.send(requests); });
+  EXPECT_EQ(client.read(answers.size()), answers);
+  sender.join();
+}
+
+TEST_F(DoorTest, ManyPipeliningConnectionsAreAllServed) {
+  settings_.threads = 2;
+  open();
+  std::string requests;
+  std::string answers;
+  for (int i = 0; i < 2'000; ++i) requests += "say " + std::to_string(i) + "\n", answers += std::to_string(i) + "\n";
+  std::vector<Client> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(connect());
+  for (Client &client : clients) client.send(requests);
+  for (Client &client : clients) EXPECT_EQ(client.read(answers.size()), answers);
+}
+
+TEST_F(DoorTest, RequestMayBeCutAnywhere) {
+  open();
+  const std::string requests = "say one\nrows 2 12\nsay two\n";
+  const std::string answers = "one\n" + rows_text(2, 12) + "two\n";
+  Client client = connect();
+  for (size_t cut = 0; cut <= requests.size(); ++cut) {
+    client.send(requests.substr(0, cut));
+    client.send(requests.substr(cut));
+    ASSERT_EQ(client.read(answers.size()), answers) << "cut at " << cut;
+  }
+  for (const char byte : requests) client.send({&byte, 1});
+  EXPECT_EQ(client.read(answers.size()), answers);
+}
+
+TEST_F(DoorTest, ClientMayLeaveAtAnyByte) {
+  open();
+  const std::string requests = "say one\nrows 9000 100\nsay two\n";
+  for (size_t cut = 0; cut <= requests.size(); ++cut) connect().send(requests.substr(0, cut));
+  Client client = connect();
+  EXPECT_EQ(client.ask("say here\n", 5), "here\n");
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 1; }));
+}
+
+TEST_F(DoorTest, HalfClosedClientHearsAllAnswersAndThenTheEnd) {
+  open();
+  Client client = connect();
+  std::string requests;
+  std::string answers;
+  for (int i = 0; i < 3'000; ++i) requests += "say " + std::to_string(i) + "\n", answers += std::to_string(i) + "\n";
+  requests += "rows 9000 50\nsay unfinished";
+  answers += rows_text(9000, 50);
+  client.send(requests);
+  client.end_sending();
+  EXPECT_EQ(client.read(answers.size()), answers);
+  EXPECT_TRUE(client.closed());
+}
+
+TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
+  settings_.send_buffer = 16 << 10;
+  settings_.receive_buffer = 16 << 10;
+  open();
+  Client client = connect();
+  const std::string text(1000, 'a');
+  const std::string request = "say " + text + "\n";
+  std::string block;
+  for (int i = 0; i < 64; ++i) block += request;
+  size_t sent = 0;
+  // Until neither side of the kernel's buffers moves any more: what was received stays the same for a while.
+  uint64_t received = 0;
+  int64_t unchanged_since = clock_ms();
+  ASSERT_TRUE(eventually([&] {
+    sent += client.send_without_waiting(std::string_view(block).substr(sent % block.size()));
+    if (const uint64_t now = count(Counter::bytes_received); now != received) received = now, unchanged_since = clock_ms();
+    return clock_ms() - unchanged_since > 200;
+  }));
+  const uint64_t held = received - count(Counter::bytes_sent);
+  EXPECT_LT(held, limits::output_high_water_bytes + limits::ops_per_connection_max * request.size() +
+                      3 * limits::block_bytes_recycled_max);
+  Client other = connect();
+  EXPECT_EQ(other.ask("say here\n", 5), "here\n");
+  const size_t whole = sent / request.size();
+  const std::string answers = client.read(whole * (text.size() + 1));
+  EXPECT_EQ(answers.size(), whole * (text.size() + 1));
+}
+
+TEST_F(DoorTest, OneReceiveAndOneSendForARequestAtDepthOne) {
+  open();
+  Client client = connect();
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(client.ask("say x\n", 2), "x\n");
+  // The last answer may be here before its send is counted.
+  EXPECT_TRUE(eventually([&] { return count(Counter::bytes_sent) == 600; }));
+  EXPECT_EQ(count(Counter::receives), 300u);
+  EXPECT_EQ(count(Counter::sends), 300u);
+  EXPECT_EQ(count(Counter::bytes_received), 1800u);
+}
+
+TEST_F(DoorTest, ConnectionsBeyondTheLimitAreClosedAndCounted) {
+  settings_.connections_max = 3;
+  open();
+  std::vector<Client> clients;
+  for (int i = 0; i < 3; ++i) clients.push_back(connect());
+  for (Client &client : clients) ASSERT_EQ(client.ask("say x\n", 2), "x\n");
+  Client refused = connect();
+  EXPECT_TRUE(refused.closed());
+  EXPECT_EQ(count(Counter::connections_refused), 1u);
+  EXPECT_EQ(door_->connections_peak(), 3u);
+  clients.pop_back();
+  ASSERT_TRUE(eventually([&] { return door_->connections() == 2; }));
+  Client again = connect();
+  EXPECT_EQ(again.ask("say x\n", 2), "x\n");
+}
+
+TEST_F(DoorTest, ConnectionsAreDealtToTheWorkerWithTheFewest) {
+  settings_.threads = 2;
+  open();
+  std::vector<Client> clients;
+  for (int i = 0; i < 10; ++i) clients.push_back(connect());
+  for (Client &client : clients) ASSERT_EQ(client.ask("say x\n", 2), "x\n");
+  EXPECT_EQ(door_->connections(), 10u);
+  EXPECT_EQ(count(Counter::connections_accepted), 10u);
+}
+
+TEST_F(DoorTest, SilentConnectionIsClosedAndABusyOneIsNot) {
+  settings_.idle_timeout_ms = 400;
+  open();
+  Client silent = connect();
+  Client unfinished = connect();
+  Client busy = connect();
+  ASSERT_EQ(silent.ask("say x\n", 2), "x\n");
+  std::atomic<bool> gone{false};
+  std::thread watcher([&] {
+    EXPECT_TRUE(silent.closed());
+    EXPECT_TRUE(unfinished.closed());
+    gone = true;
+  });
+  for (int64_t until = clock_ms() + deadline_ms; !gone && clock_ms() < until;) {
+    unfinished.send("a");  // never a whole request
+    ASSERT_EQ(busy.ask("say x\n", 2), "x\n");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  watcher.join();
+  EXPECT_EQ(busy.ask("say x\n", 2), "x\n");
+  EXPECT_EQ(count(Counter::connections_timed_out), 2u);
+}
+
+TEST_F(DoorTest, ClosesAfterTheLastAnswerAndReadsNoFurther) {
+  open();
+  Client client = connect();
+  EXPECT_EQ(client.ask("say a\nbye\nsay b\n", 6), "a\nbye\n");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST_F(DoorTest, RequestsWaitUntilTheServerIsReady) {
+  engine_.ready = false;
+  open();
+  Client client = connect();
+  ASSERT_TRUE(client.connected());
+  client.send("say x\n");
+  EXPECT_FALSE(client.closed(50));
+  engine_.ready = true;
+  EXPECT_EQ(client.read(2), "x\n");
+}
+
+TEST_F(DoorTest, StopsWhileTheServerIsNotReady) {
+  engine_.ready = false;
+  open();
+  Client client = connect();
+  client.send("say x\n");
+  EXPECT_LT(stop_ms(), soon_ms);
+  EXPECT_TRUE(client.closed());
+}
+
+TEST_F(DoorTest, StopsWithClientsInTheMiddleOfRequests) {
+  settings_.threads = 2;
+  open();
+  Client fresh = connect();
+  Client partial = connect();
+  partial.send("say unfin");
+  Client served = connect();
+  ASSERT_EQ(served.ask("say x\n", 2), "x\n");
+  EXPECT_LT(stop_ms(), soon_ms);
+  EXPECT_TRUE(fresh.closed());
+  EXPECT_TRUE(partial.closed());
+  EXPECT_TRUE(served.closed());
+  EXPECT_EQ(engine_.attached, 0);
+  EXPECT_EQ(door_->connections(), 0u);
+  door_->stop();  // again
+}
+
+TEST_F(DoorTest, ServerThatStopsClosesEverythingAndRefusesTheNext) {
+  settings_.threads = 2;
+  open();
+  Client client = connect();
+  ASSERT_EQ(client.ask("say x\n", 2), "x\n");
+  engine_.stop();
+  EXPECT_TRUE(client.closed());
+  EXPECT_TRUE(eventually([&] { return engine_.attached == 0; }));
+  EXPECT_TRUE(eventually([&] {
+    Client late = connect();
+    return !late.connected();
+  }));
+  EXPECT_LT(stop_ms(), soon_ms);
+}
+
+TEST_F(DoorTest, IdleWorkerHoldsNothing) {
+  open();
+  Client client = connect();
+  ASSERT_EQ(client.ask("say x\n", 2), "x\n");
+  EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }));
+}
+
+// A worker that is kept awake by bytes that never become a request must give up its tables all the same, or one
+// client could keep DDL waiting for ever.
+TEST_F(DoorTest, WorkerKeptAwakeWithoutRequestsHoldsNothing) {
+  open();
+  Client client = connect();
+  Client dribbling = connect();
+  ASSERT_EQ(client.ask("say x\n", 2), "x\n");
+  std::atomic<bool> done{false};
+  std::thread dribbler([&] {
+    while (!done) {
+      dribbling.send("a");
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }, 3'000));
+  done = true;
+  dribbler.join();
+}
+
+TEST_F(DoorTest, TakenPortIsToldByStart) {
+  settings_.port = free_port();
+  open();
+  Settings same = settings_;
+  same.unix_path.clear();
+  Door second(same, protocol_, engine_, Access::read);
+  std::string error;
+  EXPECT_FALSE(second.start(error));
+  EXPECT_NE(error.find("127.0.0.1:" + std::to_string(settings_.port)), std::string::npos) << error;
+  EXPECT_NE(error.find("in use"), std::string::npos) << error;
+  Client client(settings_.port);
+  EXPECT_EQ(client.ask("say x\n", 2), "x\n");
+  EXPECT_EQ(door_->port(), settings_.port);
+}
+
+TEST_F(DoorTest, UnixSocketHasItsModeAndGoesWithTheDoor) {
+  settings_.unix_mode = 0600;
+  open();
+  struct stat status;
+  ASSERT_EQ(::stat(settings_.unix_path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  door_->stop();
+  EXPECT_NE(::stat(settings_.unix_path.c_str(), &status), 0);
+}
+
+TEST_F(DoorTest, RefusesPolitelyWithoutDescriptorsAndGoesOnAfterwards) {
+  open();
+  Client before = connect();
+  ASSERT_EQ(before.ask("say x\n", 2), "x\n");
+  // Sockets that connect when nothing is left for the door to accept them with.
+  std::vector<net::Fd> sockets;
+  for (int i = 0; i < 5; ++i) sockets.emplace_back(::socket(AF_UNIX, SOCK_STREAM, 0));
+  rlimit usual;
+  getrlimit(RLIMIT_NOFILE, &usual);
+  const net::Fd highest(::dup(before.fd()));
+  rlimit few = usual;
+  few.rlim_cur = static_cast<rlim_t>(highest.get()) + 1;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, settings_.unix_path.c_str(), sizeof address.sun_path - 1);
+  for (const net::Fd &fd : sockets) ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address);
+  const bool refused = eventually([&] { return count(Counter::connections_refused) == sockets.size(); });
+  const std::string meanwhile = before.ask("say x\n", 2);
+  setrlimit(RLIMIT_NOFILE, &usual);
+  EXPECT_TRUE(refused);
+  EXPECT_EQ(meanwhile, "x\n");
+  Client after = connect();
+  EXPECT_EQ(after.ask("say x\n", 2), "x\n");
+}
+
+TEST_F(DoorTest, PingAnswersEveryLine) {
+  settings_.port = free_port();
+  ping::Ping protocol("pong");
+  Door door(settings_, protocol, engine_, Access::read);
+  std::string error;
+  ASSERT_TRUE(door.start(error)) << error;
+  Client client(settings_.port);
+  EXPECT_EQ(client.ask("\nanything\nx\n", 15), "pong\npong\npong\n");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(DoorTest, FreshConnectionIsSmall) {
+  constexpr size_t count = 1'000;
+  std::vector<std::unique_ptr<Connection>> connections(count);
+  const size_t before = mallinfo2().uordblks;
+  for (auto &connection : connections)
+    connection = std::make_unique<Connection>(std::make_unique<net::PlainChannel>(net::Fd()), protocol_, Peer{});
+  EXPECT_LT((mallinfo2().uordblks - before) / count, 512u);
+}
+#endif
+
+}  // namespace
+}  // namespace postern::door

@@ -1,0 +1,245 @@
+#include "door/slow_lane.h"
+
+#include <gtest/gtest.h>
+
+#include "base/pool.h"
+#include "door/toy.h"
+
+namespace postern::door {
+namespace {
+
+class SlowLaneTest : public DoorTest {
+ protected:
+  SlowLaneTest() { settings_.send_buffer = 32 << 10; }
+};
+
+TEST_F(SlowLaneTest, LongReplyIsWholeAndKeepsItsPlaceInLine) {
+  open();
+  Client client = connect();
+  const std::string answers = "a\n" + rows_text(50'000, 100) + "b\n" + rows_text(5'000, 20) + "c\n";
+  client.send("say a\nrows 50000 100\nsay b\nrows 5000 20\nsay c\n");
+  EXPECT_TRUE(client.read(answers.size()) == answers);
+  EXPECT_EQ(client.ask("say d\n", 2), "d\n");
+}
+
+TEST_F(SlowLaneTest, LongReplyIsBoundedInMemoryAndDelaysNobody) {
+  open();
+  Client greedy = connect();
+  Client other = connect();
+  const size_t before = pool::large_bytes();
+  size_t most = 0;
+  greedy.send("rows 40000 1000\n");
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow != 0; }));
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(other.ask("say x\n", 2), "x\n");
+    most = std::max(most, pool::large_bytes() - before);
+  }
+  const std::string expected = rows_text(40'000, 1'000);
+  std::string answer;
+  while (answer.size() < expected.size()) {
+    const std::string piece = greedy.read(std::min<size_t>(1 << 20, expected.size() - answer.size()));
+    ASSERT_FALSE(piece.empty());
+    answer += piece;
+    most = std::max(most, pool::large_bytes() - before);
+  }
+  EXPECT_TRUE(answer == expected);
+  EXPECT_LE(most, size_t{512} << 10);
+}
+
+TEST_F(SlowLaneTest, ClientThatDoesNotReadGivesTheThreadToOthers) {
+  open();
+  std::vector<Client> stalled;
+  for (int i = 0; i < 5; ++i) stalled.push_back(connect());
+  for (Client &client : stalled) client.send("rows 1000000 1000\n");
+  Client reading = connect();
+  const std::string expected = rows_text(20'000, 100);
+  EXPECT_TRUE(reading.ask("rows 20000 100\n", expected.size()) == expected);
+  EXPECT_TRUE(eventually([&] { return engine_.holding == 0; })) << "a stalled client must hold no table";
+}
+
+TEST_F(SlowLaneTest, StalledClientGoesOnWhereItStopped) {
+  open();
+  Client client = connect();
+  client.send("rows 20000 1000\nsay after\n");
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow != 0 && engine_.holding == 0; }));
+  const std::string expected = rows_text(20'000, 1'000) + "after\n";
+  EXPECT_TRUE(client.read(expected.size()) == expected);
+}
+
+// Each time a slow reader takes a little, no more than a little may be written for it, however large the rows.
+TEST_F(SlowLaneTest, SlowReaderOfLargeRowsIsBoundedInMemory) {
+  settings_.send_buffer = 8 << 10;
+  open();
+  Client client = connect(8 << 10);
+  const size_t before = pool::large_bytes();
+  constexpr size_t row = size_t{4} << 20;
+  client.send("rows 50 " + std::to_string(row) + "\n");
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow != 0 && engine_.holding == 0; }));
+  size_t most = 0;
+  for (int i = 0; i < 120; ++i) {
+    ASSERT_EQ(client.read(24 << 10).size(), size_t{24} << 10);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    most = std::max(most, pool::large_bytes() - before);
+  }
+  EXPECT_LE(most, 4 * row);
+}
+
+TEST_F(SlowLaneTest, WaitingDdlOnlyPausesAScan) {
+  open();
+  engine_.wanted = true;
+  Client client = connect();
+  const std::string expected = rows_text(5'000, 50);
+  EXPECT_TRUE(client.ask("rows 5000 50\n", expected.size()) == expected);
+  EXPECT_GE(engine_.runs_slow, 40);
+}
+
+TEST_F(SlowLaneTest, BusyTableIsTriedAgainUntilFree) {
+  open();
+  engine_.busy = true;
+  Client client = connect();
+  Client other = connect();
+  client.send("say a\ntable\nsay b\n");
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 3; }));
+  EXPECT_EQ(other.ask("say x\n", 2), "x\n");
+  engine_.busy = false;
+  EXPECT_EQ(client.read(9), "a\nfree\nb\n");
+}
+
+// What was answered before a table was found held must not wait with it.
+TEST_F(SlowLaneTest, AnswersBeforeABusyTableLeaveAtOnce) {
+  open();
+  engine_.busy = true;
+  Client client = connect();
+  client.send("say a\ntable\n");
+  EXPECT_EQ(client.read(2, 3'000), "a\n");
+  engine_.busy = false;
+  EXPECT_EQ(client.read(5), "free\n");
+}
+
+TEST_F(SlowLaneTest, AnswersBetweenASlowFindAndABusyTableLeaveAtOnce) {
+  open();
+  engine_.busy = true;
+  Client client = connect();
+  client.send("rows 5000 10\nsay a\ntable\n");
+  const std::string expected = rows_text(5'000, 10) + "a\n";
+  EXPECT_TRUE(client.read(expected.size(), 3'000) == expected);
+  engine_.busy = false;
+  EXPECT_EQ(client.read(5), "free\n");
+}
+
+TEST_F(SlowLaneTest, BusyForTooLongIsAnswered) {
+  settings_.table_wait_ms = 60;
+  open();
+  engine_.busy = true;
+  Client client = connect();
+  EXPECT_EQ(client.ask("table\nsay b\n", 13), "table_busy\nb\n");
+  EXPECT_EQ(count(Failure::table_busy), 1u);
+}
+
+TEST_F(SlowLaneTest, ManyConnectionsOfOneBatchMayLeaveTogether) {
+  open();
+  engine_.busy = true;
+  std::vector<Client> clients;
+  for (int i = 0; i < 30; ++i) clients.push_back(connect());
+  for (Client &client : clients) client.send("say a\ntable\nsay b\nrows 5000 20\n");
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 30; }));
+  engine_.busy = false;
+  const std::string expected = "a\nfree\nb\n" + rows_text(5'000, 20);
+  for (Client &client : clients) EXPECT_TRUE(client.read(expected.size()) == expected);
+}
+
+TEST_F(SlowLaneTest, FailureInAStreamClosesTheConnection) {
+  open();
+  Client client = connect();
+  client.send("break 2000\nsay never\n");
+  std::string text = client.read(10'000'000);
+  EXPECT_EQ(text.find("never"), std::string::npos);
+  EXPECT_LE(text.size(), size_t{2'000'000});
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
+}
+
+TEST_F(SlowLaneTest, FailureBeforeAnythingLeftIsAnAnswer) {
+  open();
+  Client client = connect();
+  EXPECT_EQ(client.ask("break 10\n", 13), "engine_error\n");
+}
+
+TEST_F(SlowLaneTest, ClosesAfterTheLastAnswerAndReadsNoFurther) {
+  open();
+  Client client = connect();
+  const std::string expected = rows_text(9'000, 50) + "bye\n";
+  EXPECT_TRUE(client.ask("rows 9000 50\nbye\nsay no\n", expected.size()) == expected);
+  EXPECT_TRUE(client.closed());
+}
+
+TEST_F(SlowLaneTest, ClientThatLeavesWhileStreamingIsForgotten) {
+  open();
+  {
+    Client client = connect();
+    client.send("rows 100000000 1000\n");
+    EXPECT_EQ(client.read(100'000).size(), 100'000u);
+  }
+  {
+    Client client = connect();
+    client.send("rows 100000000 1000\n");
+    ASSERT_TRUE(eventually([&] { return engine_.holding == 0; }));  // parked
+  }
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
+  EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }));
+}
+
+TEST_F(SlowLaneTest, ClientThatTakesNothingTimesOut) {
+  settings_.idle_timeout_ms = 200;
+  open();
+  Client client = connect();
+  client.send("rows 1000000 1000\n");
+  EXPECT_TRUE(eventually([&] { return count(Counter::connections_timed_out) == 1; }));
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
+}
+
+TEST_F(SlowLaneTest, StopsWithEveryKindOfJobUnderWay) {
+  settings_.scan_threads = 3;
+  open();
+  engine_.busy = true;
+  Client searching = connect();
+  searching.send("search\n");
+  ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
+  Client waiting = connect();
+  waiting.send("table\n");
+  Client stalled = connect();
+  stalled.send("rows 100000000 1000\n");
+  Client streaming = connect();
+  streaming.send("rows 100000000 1000\n");
+  std::thread reader([&] {
+    while (!streaming.read(1 << 16).empty()) continue;
+  });
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 10; }));
+  EXPECT_LT(stop_ms(), soon_ms);
+  reader.join();
+  EXPECT_TRUE(waiting.closed());
+  EXPECT_TRUE(searching.closed());
+  EXPECT_EQ(engine_.attached, 0);
+  EXPECT_EQ(door_->connections(), 0u);
+}
+
+TEST_F(SlowLaneTest, ServerThatStopsEndsEveryKindOfJob) {
+  settings_.scan_threads = 2;
+  open();
+  engine_.busy = true;
+  Client searching = connect();
+  searching.send("search\n");
+  ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
+  Client waiting = connect();
+  waiting.send("table\n");
+  Client stalled = connect();
+  stalled.send("rows 100000000 1000\n");
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 10; }));
+  engine_.stop();
+  EXPECT_TRUE(waiting.closed());
+  EXPECT_TRUE(searching.closed());
+  EXPECT_TRUE(eventually([&] { return engine_.attached == 0; }));
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
+}
+
+}  // namespace
+}  // namespace postern::door

@@ -1,0 +1,428 @@
+// toy.h: what the tests of this folder serve and who asks: ToyProtocol and ToyEngine, a protocol and an engine that
+// misbehave on command, and Client, a blocking client with a deadline.
+//
+// Requests, one a line:   say TEXT     the engine is asked nothing; answers TEXT
+//                         rows N SIZE  N rows of SIZE bytes, then `end`; a number is the first bytes of each row
+//                         table        waits while ToyEngine::busy; answers `free`
+//                         break N      N rows, then the engine fails
+//                         search       reads without ever finding a row, until it is told to stop
+//                         bye          answers `bye`; the connection is closed after that
+#pragma once
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "contract/executor.h"
+#include "contract/session.h"
+#include "door/door.h"
+#include "net/fd.h"
+
+namespace postern::door {
+
+inline constexpr int64_t deadline_ms = 20'000;
+
+/// Waits for something that other threads bring about.
+template <class Predicate>
+[[nodiscard]] bool eventually(Predicate predicate, int64_t within_ms = deadline_ms) {
+  for (const int64_t until = clock_ms() + within_ms; clock_ms() < until;) {
+    if (predicate()) return true;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return predicate();
+}
+
+class ToyReply final : public Reply {
+ public:
+  ToyReply(Output &output, Bytes answer) : output_(output), answer_(answer) {}
+
+  Flow row(Row row) override {
+    if (!begun_) start_ = output_.mark();
+    begun_ = true;
+    const Bytes bytes = row[0].bytes();
+    if (!output_.streaming() && output_.flow(start_, bytes.size()) == Flow::pause) return Flow::pause;
+    output_.put(bytes);
+    return output_.streaming() ? output_.flow(start_) : Flow::more;
+  }
+  void done(const Outcome &outcome) override {
+    if (outcome.failure == Failure::none) return put_line(answer_);
+    if (begun_ && !output_.can_rewind(start_)) return output_.set_broken();
+    if (begun_) output_.rewind(start_);
+    put_line(failure_name(outcome.failure));
+  }
+  void restart() override {
+    if (begun_) output_.rewind(start_);
+    begun_ = false;
+  }
+
+ private:
+  void put_line(Bytes text) {
+    output_.put(text);
+    output_.put('\n');
+  }
+
+  Output &output_;
+  Bytes answer_;
+  Output::Mark start_ = 0;
+  bool begun_ = false;
+};
+
+/// What ToyEngine is asked; travels as the key of a find.
+enum class ToyAsk : uint64_t { rows, table, broken, search };
+
+class ToySession final : public Session {
+ public:
+  explicit ToySession(Output &output) : output_(output) {}
+
+  Collected collect(Input &input, Batch &batch, uint32_t ops_max) override {
+    for (uint32_t ops = 0; ops < ops_max; ++ops) {
+      const std::span<char> bytes = input.unparsed();
+      const Bytes text(bytes.data(), bytes.size());
+      const size_t end = text.find('\n');
+      if (end == Bytes::npos) return Collected::need_more;
+      input.consume(end + 1);
+      if (!take(text.substr(0, end), batch)) return Collected::close;
+    }
+    return Collected::more;
+  }
+  void settled() override {}
+
+ private:
+  bool take(Bytes line, Batch &batch) {
+    Op op;
+    if (line == "bye") {
+      op.reply = batch.arena().make<ToyReply>(output_, line);
+      batch.add(op);
+      return false;
+    }
+    if (line.starts_with("say ")) {
+      op.reply = batch.arena().make<ToyReply>(output_, line.substr(4));
+      batch.add(op);
+      return true;
+    }
+    const Bytes word = line.substr(0, line.find(' '));
+    if (word == "table") return ask(batch, ToyAsk::table, "free", 0, 0);
+    if (word == "search") return ask(batch, ToyAsk::search, "none", 0, 0);
+    uint64_t count = 0;
+    uint64_t size = 10;
+    const char *const end = line.data() + line.size();
+    const char *at = std::from_chars(line.data() + word.size() + 1, end, count).ptr;
+    if (at != end) std::from_chars(at + 1, end, size);
+    if (word == "break") return ask(batch, ToyAsk::broken, "never", count, 1000);
+    return ask(batch, ToyAsk::rows, "end", count, size);
+  }
+
+  bool ask(Batch &batch, ToyAsk what, Bytes answer, uint64_t count, uint64_t size) {
+    const std::span<Value> key = batch.arena().array<Value>(2);
+    key[0] = Value::of_natural(static_cast<uint64_t>(what));
+    key[1] = Value::of_natural(size);
+    Op op;
+    op.verb = Verb::find;
+    op.find = batch.arena().make<Find>(Find{.key = key, .limit = count});
+    op.reply = batch.arena().make<ToyReply>(output_, answer);
+    batch.add(op);
+    return true;
+  }
+
+  Output &output_;
+};
+
+class ToyProtocol final : public Protocol {
+ public:
+  std::unique_ptr<Session> greet(Output &output, const Peer &) override { return std::make_unique<ToySession>(output); }
+};
+
+class ToyEngine final : public Engine {
+ public:
+  std::atomic<bool> ready{true};      ///< threads may attach
+  std::atomic<bool> stopping{false};  ///< set by stop()
+  std::atomic<bool> busy{false};      ///< DDL holds the table
+  std::atomic<bool> wanted{false};    ///< DDL waits for the table: a slow find pauses every 100 rows
+  std::atomic<int> holding{0};        ///< executors that ran and have not been idle since
+  std::atomic<int> attached{0};
+  std::atomic<int> searching{0};
+  std::atomic<int> runs_slow{0};
+
+  std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
+
+  /// The server goes down.
+  void stop() {
+    stopping = true;
+    const std::lock_guard guard(mutex_);
+    for (const int fd : wake_fds_) eventfd_write_one(fd);
+  }
+
+ private:
+  friend class ToyExecutor;
+  static void eventfd_write_one(int fd) {
+    const uint64_t one = 1;
+    if (::write(fd, &one, sizeof one) < 0) return;
+  }
+  std::mutex mutex_;
+  std::vector<int> wake_fds_;
+};
+
+class ToyExecutor final : public Executor {
+ public:
+  ToyExecutor(ToyEngine &engine, const ThreadIdentity &who, const std::atomic<bool> &stop)
+      : engine_(engine), who_(who), stop_(stop) {
+    ++engine_.attached;
+  }
+  ~ToyExecutor() override {
+    idle();
+    const std::lock_guard guard(engine_.mutex_);
+    std::erase(engine_.wake_fds_, who_.wake_fd);
+    --engine_.attached;
+  }
+
+  void run(std::span<Op> ops) override {
+    if (!holding_) ++engine_.holding;
+    holding_ = true;
+    who_.counters->add(Counter::batches);
+    std::vector<uint32_t> stuck;
+    for (Op &op : ops) {
+      if (std::find(stuck.begin(), stuck.end(), op.connection) != stuck.end()) {
+        op.progress = Progress::waiting;
+        continue;
+      }
+      op.progress = op.verb == Verb::answer ? finish(op, op.failure) : find(op);
+      if (op.progress != Progress::done) stuck.push_back(op.connection);
+    }
+  }
+  void idle() noexcept override {
+    if (holding_) --engine_.holding;
+    holding_ = false;
+  }
+  Standing standing() noexcept override { return engine_.stopping ? Standing::stopping : Standing::good; }
+  void describe(Bytes) noexcept override {}
+
+ private:
+  struct Place final : Position {
+    uint64_t row = 0;
+  };
+
+  Progress finish(Op &op, Failure failure) {
+    op.reply->done(Outcome{.failure = failure});
+    return Progress::done;
+  }
+
+  Progress find(Op &op) {
+    const bool slow = op.position != nullptr;
+    if (slow) ++engine_.runs_slow;
+    switch (static_cast<ToyAsk>(op.find->key[0].natural())) {
+      case ToyAsk::table: return engine_.busy ? Progress::busy : finish(op, Failure::none);
+      case ToyAsk::search:
+        if (!slow) return Progress::paused;
+        ++engine_.searching;
+        while (!stop_ && !engine_.stopping) std::this_thread::yield();
+        --engine_.searching;
+        return Progress::paused;
+      case ToyAsk::rows: return rows(op, Failure::none);
+      case ToyAsk::broken: return rows(op, Failure::engine_error);
+    }
+    return finish(op, Failure::internal);
+  }
+
+  Progress rows(Op &op, Failure at_end) {
+    const bool slow = op.position != nullptr;
+    if (slow && *op.position == nullptr) *op.position = std::make_unique<Place>();
+    uint64_t from = slow ? static_cast<Place &>(**op.position).row : 0;
+    std::string text(op.find->key[1].natural(), 'x');
+    for (uint64_t row = from; row != op.find->limit; ++row) {
+      if (!slow && row == limits::find_rows_fast_max) return Progress::paused;
+      if (slow && engine_.wanted && row != from && row % 100 == 0) {
+        static_cast<Place &>(**op.position).row = row;
+        return Progress::paused;
+      }
+      print_row(row, text);
+      const Value value = Value::of(text);
+      const Flow flow = op.reply->row({&value, 1});
+      if (flow == Flow::more) continue;
+      if (slow) static_cast<Place &>(**op.position).row = row + 1;
+      return Progress::paused;
+    }
+    return finish(op, at_end);
+  }
+
+ public:
+  static void print_row(uint64_t row, std::string &text) {
+    std::fill_n(text.begin(), std::min<size_t>(text.size(), 10), '_');
+    const std::string number = std::to_string(row);
+    std::copy_n(number.begin(), std::min(number.size(), text.size()), text.begin());
+  }
+
+ private:
+  ToyEngine &engine_;
+  const ThreadIdentity who_;
+  const std::atomic<bool> &stop_;
+  bool holding_ = false;
+};
+
+inline std::unique_ptr<Executor> ToyEngine::attach(const ThreadIdentity &who, const std::atomic<bool> &stop) {
+  while (!ready && !stop && !stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::lock_guard guard(mutex_);
+  if (stop || stopping) return nullptr;
+  wake_fds_.push_back(who.wake_fd);
+  return std::make_unique<ToyExecutor>(*this, who, stop);
+}
+
+/// What `rows count size` answers.
+inline std::string rows_text(uint64_t count, size_t size) {
+  std::string all;
+  std::string text(size, 'x');
+  for (uint64_t row = 0; row < count; ++row) {
+    ToyExecutor::print_row(row, text);
+    all += text;
+  }
+  return all + "end\n";
+}
+
+/// A client whose reads fail the test instead of hanging it.
+class Client {
+ public:
+  /// `receive_buffer`: bytes the kernel may hold for it, 0 for the usual.
+  explicit Client(const std::string &unix_path, int receive_buffer = 0) : fd_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+    set_receive_buffer(receive_buffer);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, unix_path.c_str(), sizeof address.sun_path - 1);
+    connected_ = ::connect(fd_.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
+  }
+  explicit Client(uint16_t port, int receive_buffer = 0) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    set_receive_buffer(receive_buffer);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = ::connect(fd_.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
+  }
+
+  bool connected() const { return connected_; }
+  int fd() const { return fd_.get(); }
+  void close() { fd_.reset(); }
+  void end_sending() { ::shutdown(fd_.get(), SHUT_WR); }
+
+  /// False if the other end is gone.
+  bool send(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t put = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+      if (put <= 0) return false;
+      text.remove_prefix(static_cast<size_t>(put));
+    }
+    return true;
+  }
+  /// Sends what the kernel takes without waiting; returns how much.
+  size_t send_without_waiting(std::string_view text) {
+    const ssize_t put = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return put > 0 ? static_cast<size_t>(put) : 0;
+  }
+
+  /// Up to `bytes`; less if the connection ends or the deadline passes.
+  std::string read(size_t bytes, int64_t within_ms = deadline_ms) {
+    std::string text(bytes, '\0');
+    size_t got = 0;
+    const int64_t until = clock_ms() + within_ms;
+    while (got < bytes && readable(until)) {
+      const ssize_t more = ::recv(fd_.get(), text.data() + got, std::min<size_t>(bytes - got, size_t{1} << 16), 0);
+      if (more <= 0) break;
+      got += static_cast<size_t>(more);
+    }
+    text.resize(got);
+    return text;
+  }
+  std::string ask(std::string_view request, size_t answer_bytes) {
+    send(request);
+    return read(answer_bytes);
+  }
+  /// Whether the other end closes, having sent nothing more.
+  bool closed(int64_t within_ms = deadline_ms) {
+    char byte;
+    return readable(clock_ms() + within_ms) && ::recv(fd_.get(), &byte, 1, 0) <= 0;
+  }
+
+ private:
+  void set_receive_buffer(int bytes) {
+    if (bytes != 0) setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+  }
+  bool readable(int64_t until_ms) {
+    pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&wanted, 1, static_cast<int>(std::max<int64_t>(until_ms - clock_ms(), 0))) == 1;
+  }
+
+  net::Fd fd_;
+  bool connected_ = false;
+};
+
+/// A door on a unix socket (and on a TCP port if one is given) over the toys.
+class DoorTest : public ::testing::Test {
+ protected:
+  DoorTest() {
+    settings_.name = "toy";
+    settings_.host = "127.0.0.1";
+    static std::atomic<int> number{0};
+    settings_.unix_path = "/tmp/postern-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ".sock";
+    settings_.threads = 1;
+    settings_.idle_timeout_ms = 0;
+  }
+  ~DoorTest() override { door_.reset(); }
+
+  void open() {
+    door_ = std::make_unique<Door>(settings_, protocol_, engine_, Access::read);
+    std::string error;
+    ASSERT_TRUE(door_->start(error)) << error;
+  }
+  Client connect(int receive_buffer = 0) { return Client(settings_.unix_path, receive_buffer); }
+  uint64_t count(Counter counter) const {
+    Counters sum;
+    door_->add_counters(sum);
+    return sum.get(counter);
+  }
+  uint64_t count(Failure failure) const {
+    Counters sum;
+    door_->add_counters(sum);
+    return sum.get(failure);
+  }
+  /// Stops the door and says how long that took.
+  int64_t stop_ms() {
+    const int64_t begin = clock_ms();
+    door_->stop();
+    return clock_ms() - begin;
+  }
+
+  /// Generous for a loaded machine and sanitizers; a stop that waits for a client or a scan takes for ever.
+  static constexpr int64_t soon_ms = 3'000;
+
+  Settings settings_;
+  ToyProtocol protocol_;
+  ToyEngine engine_;
+  std::unique_ptr<Door> door_;
+};
+
+/// A port that nobody listens on just now.
+inline uint16_t free_port() {
+  const net::Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), size) != 0) return 0;
+  getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
+}  // namespace postern::door
