@@ -2,6 +2,8 @@
 
 #include "engine/mariadb/find.h"
 
+#include <cstdio>
+
 #include "base/limits.h"
 #include "engine/mariadb/failures.h"
 
@@ -14,7 +16,7 @@ struct Finder::Place final : Position {
   size_t in_at = 0;        // position in the IN list
   uint64_t to_skip = 0;    // what is left of the offset
   uint64_t sent = 0;
-  std::string version;     // of the table's definition
+  std::string shape;       // of the table, see shape_of()
 };
 
 struct Finder::Scan {
@@ -54,9 +56,29 @@ bool has_null(std::span<const Value> key, const Value *in_value, uint32_t in_par
   return false;
 }
 
-Bytes version_of(const OpenTable &table) {
-  const LEX_CUSTRING &version = table.table->s->tabledef_version;
-  return {reinterpret_cast<const char *>(version.str), version.length};
+void add_shape(std::string &shape, const Field &field) {
+  char text[96];
+  const int size = std::snprintf(text, sizeof text, "%d:%u:%u:%u:%x ", static_cast<int>(field.real_type()),
+                                 static_cast<unsigned>(field.field_length), field.charset()->number,
+                                 static_cast<unsigned>(field.decimals()), field.flags & (UNSIGNED_FLAG | NOT_NULL_FLAG));
+  shape.append(text, static_cast<size_t>(size));
+}
+
+void add_shape(std::string &shape, const KEY &key) {
+  for (uint i = 0; i < key.user_defined_key_parts; ++i) {
+    const KEY_PART_INFO &part = key.key_part[i];
+    add_shape(shape, *part.field);
+    shape += std::to_string(part.length) + (part.key_part_flag & HA_REVERSE_SORT ? "- " : "+ ");
+  }
+}
+
+/// What must be the same for a scan to go on after DDL: the columns it sends, and the keys its place is made of.
+std::string shape_of(const OpenTable &table) {
+  std::string shape;
+  for (const uint16_t column : table.columns) add_shape(shape, *table.table->field[column]);
+  add_shape(shape, table.key_info());
+  if (table.table->s->primary_key != MAX_KEY) add_shape(shape, table.table->key_info[table.table->s->primary_key]);
+  return shape + std::to_string(table.file().ref_length);
 }
 
 }  // namespace
@@ -80,10 +102,10 @@ void Finder::run(Op &op, OpenTable &table) {
     scan.to_skip = scan.place->to_skip;
     scan.sent = scan.place->sent;
     scan.in_at = scan.place->in_at;
-    if (scan.failure == Failure::none && scan.place->version != version_of(table)) {
-      // The rows sent so far were of another table definition; there is no way to go on with this reply.
+    if (scan.failure == Failure::none && scan.place->shape != shape_of(table)) {
+      // The rows sent so far were of another shape; there is no way to go on with this reply.
       scan.failure = Failure::interrupted;
-      message_ = "Table definition has changed, please retry";
+      message_ = ER_THD(thd_, ER_TABLE_DEF_CHANGED);
     }
   }
   if (scan.failure == Failure::none && walked == Walk::ended) {
@@ -253,7 +275,7 @@ bool Finder::save(Scan &scan) {
   }
   OpenTable &table = scan.table;
   Place &place = *scan.place;
-  place.version = version_of(table);
+  place.shape = shape_of(table);
   place.to_skip = scan.to_skip;
   place.sent = scan.sent;
   place.in_at = scan.in_at;
