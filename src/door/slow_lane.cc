@@ -99,7 +99,7 @@ class SlowLane::ScanThread {
         .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
     executor_ = lane_.engine_.attach(who, lane_.stop_);
     if (executor_ != nullptr) {
-      executor_->describe(name_ + ": waiting for scans");
+      executor_->describe(name_ + ": idle");
       while (!lane_.stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) turn();
       executor_->idle();
     }
@@ -129,7 +129,7 @@ class SlowLane::ScanThread {
   void describe(bool scanning) {
     if (scanning == described_scanning_) return;
     described_scanning_ = scanning;
-    executor_->describe(name_ + (scanning ? ": reading many rows, or waiting for a table" : ": waiting for scans"));
+    executor_->describe(name_ + (scanning ? ": scanning, or waiting for a table" : ": idle"));
   }
 
   void run(std::unique_ptr<SlowJob> job) {

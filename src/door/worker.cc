@@ -49,6 +49,7 @@ void Worker::work() {
       .access = context_.access, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
   executor_ = context_.engine.attach(who, stop_);
   if (executor_ != nullptr) {
+    go_idle();
     while (!stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) run_turn();
     executor_->idle();
   }
@@ -94,7 +95,7 @@ void Worker::go_idle() {
   const uint32_t connections = connection_count_.load(std::memory_order_relaxed);
   if (connections == described_connections_) return;
   described_connections_ = connections;
-  const std::string text = name_ + ": waiting for requests, " + std::to_string(connections) + " connections";
+  const std::string text = name_ + ": idle, " + std::to_string(connections) + " connections";
   executor_->describe(text);
 }
 

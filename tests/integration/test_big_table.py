@@ -1,0 +1,87 @@
+"""A table of 15 columns and 5,000,000 rows: lookups, and a scan of everything in bounded memory."""
+import random
+import statistics
+import threading
+import time
+
+import pytest
+
+ROWS = 5_000_000
+MEMORY_KIB_MAX = 64 * 1024
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    from conftest import Factory, end
+
+    factory = Factory(tmp_path_factory.mktemp("big"))
+    try:
+        server = factory("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=1G")
+        columns = ", ".join(f"c{number} INT NOT NULL" for number in range(1, 12))
+        server.execute(f"CREATE TABLE person (id INT PRIMARY KEY, name VARCHAR(40), email VARCHAR(60), created DATETIME, {columns})",
+                       "SET unique_checks=0, foreign_key_checks=0",
+                       "INSERT INTO person SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2012-08-01 00:00:00', "
+                       + ", ".join(f"seq % {number + 1}" for number in range(1, 12)) + f" FROM seq_1_to_{ROWS}", database="test")
+        yield server
+    finally:
+        end(factory.servers)
+
+
+def memory_kib(server):
+    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
+
+
+def test_lookups(big):
+    with big.hs() as client:
+        client.open(0, "test", "person", "email")
+        for _ in range(20):
+            keys = [random.randrange(1, ROWS + 1) for _ in range(100)]
+            replies = client.pipeline(*[(0, "=", 1, key) for key in keys])
+            assert replies == [["0", "1", f"user{key}@example.org"] for key in keys]
+
+
+def test_a_scan_of_everything_streams_while_others_are_served(big):
+    names = ["id", "name", "email", "created"] + [f"c{number}" for number in range(1, 12)]
+    big.query("SELECT COUNT(c11) FROM person", database="test")  # the pages are in memory before it is measured
+    seen = {"ids": 0, "count": 0, "values": 0, "peak": 0}
+    before = memory_kib(big)
+
+    def scan():
+        with big.hs(timeout=60) as client:
+            client.open(0, "test", "person", ",".join(names))
+            client.send(b"0\t>=\t1\t0\t10000000\n")
+            rest, first = b"", True
+            while True:
+                part = client.socket.recv(1 << 20)
+                assert part
+                seen["peak"] = max(seen["peak"], memory_kib(big))
+                tokens = (rest + part).split(b"\t")
+                rest = tokens.pop()
+                if first:
+                    tokens, first = tokens[2:], False
+                start = -seen["values"] % len(names)
+                ids = tokens[start::len(names)]
+                seen["values"] += len(tokens)
+                seen["count"] += len(ids)
+                seen["ids"] += sum(map(int, ids))
+                if rest.endswith(b"\n"):
+                    seen["values"] += 1
+                    return
+
+    thread = threading.Thread(target=scan)
+    thread.start()
+    times = []
+    with big.hs() as client:
+        client.open(0, "test", "person", "email")
+        while thread.is_alive():
+            key = random.randrange(1, ROWS + 1)
+            begin = time.monotonic()
+            assert client.request(0, "=", 1, key) == ["0", "1", f"user{key}@example.org"]
+            times.append((time.monotonic() - begin) * 1000)
+    thread.join()
+    assert seen["count"] == ROWS and seen["ids"] == ROWS * (ROWS + 1) // 2
+    assert seen["values"] == ROWS * len(names)
+    assert seen["peak"] - before < MEMORY_KIB_MAX
+    assert statistics.median(times) < 20
+    assert big.status("handlersocket_slow_finds")["handlersocket_slow_finds"] == 1

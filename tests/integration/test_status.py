@@ -1,0 +1,104 @@
+"""What the doors do can be seen with the tools an administrator has."""
+import contextlib
+import time
+
+import pytest
+
+
+@pytest.fixture
+def own(sandbox_factory):
+    server = sandbox_factory("--handlersocket-threads=2", "--handlersocket-plain-secret-wr=hush")
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), w INT)", "INSERT INTO t SELECT seq, 'v', seq FROM seq_1_to_1000", database="test")
+    return server
+
+
+def moved(server, before):
+    after = server.status("handlersocket%")
+    return {name[len("handlersocket_"):]: value - before[name] for name, value in after.items() if value != before[name]}
+
+
+def test_counters_move_by_what_was_done(own):
+    with own.hs() as client:
+        before = own.status("handlersocket%")
+        client.open(0, "test", "t", "id,v", filters="w")
+        for key in range(1, 11):
+            assert client.request(0, "=", 1, key) == ["0", "2", str(key), "v"]
+        assert client.request(0, ">=", 1, 1, 100, 0, "F", "<", 0, 51)[:2] == ["0", "2"]
+        assert client.request(7, "=", 1, 1) == ["2", "1", "stmtnum"]
+        assert client.request("what") == ["2", "1", "cmd"]
+        assert client.request("P", 0, "test", "absent", "PRIMARY", "id") == ["1", "1", "open_table"]
+        counts = moved(own, before)
+    assert counts["requests_open"] == 2
+    assert counts["requests_find"] == 11
+    assert counts["requests_other"] == 2
+    assert counts["requests_failed"] == 3
+    assert counts["rows_sent"] == 60
+    assert counts["rows_examined"] >= 1010
+    assert counts["errors_not_open"] == counts["errors_unknown_command"] == counts["errors_no_table"] == 1
+    assert counts["batches"] == 15
+    assert counts["receives"] == counts["sends"] == 15
+    assert counts["bytes_received"] > 100 and counts["bytes_sent"] > 100
+    assert counts["table_locks"] == counts["hs_table_lock"]
+
+
+def test_connections_now_and_peak(own):
+    clients = [own.hs() for _ in range(5)]
+    for client in clients:
+        client.request("x")
+    assert own.status("handlersocket_connections")["handlersocket_connections"] == 5
+    for client in clients:
+        client.close()
+    deadline = time.monotonic() + 10
+    while own.status("handlersocket_connections")["handlersocket_connections"] and time.monotonic() < deadline:
+        pass
+    status = own.status("handlersocket_connections%")
+    assert status["handlersocket_connections"] == 0 and status["handlersocket_connections_peak"] >= 5
+    assert status["handlersocket_connections_accepted"] == status["handlersocket_connections_closed"]
+
+
+def test_the_servers_own_counters_move(own):
+    """The 2010 article watched Innodb_rows_read, which MariaDB 10.11 has no more; its successors are these."""
+    with own.hs() as client:
+        client.open(0, "test", "t", "id")
+        client.request(0, "=", 1, 1)
+        names = "Rows_read", "Handler_read_key", "Innodb_buffer_pool_read_requests"
+        before = {name: own.status(name)[name.lower()] for name in names}
+        client.pipeline(*[(0, "=", 1, key) for key in range(1, 501)])
+        for name in names[:2]:
+            assert 500 <= own.status(name)[name.lower()] - before[name] <= 520, name
+        assert own.status(names[2])[names[2].lower()] > before[names[2]]
+
+
+def test_the_process_list_shows_the_threads(own):
+    with own.hs() as client:
+        client.open(0, "test", "t", "id")
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            states = [state for (state,) in own.query("SELECT state FROM information_schema.processlist WHERE user = 'postern'")]
+            if any("1 connection" in state for state in states):
+                break
+        text = "\n".join(states)
+        for part in ("handlersocket read worker 1", "handlersocket read worker 2", "handlersocket write worker 1", "scan", "1 connection"):
+            assert part in text
+
+
+def test_ddl_yields_are_counted(own):
+    with own.hs() as client, contextlib.closing(own.connect(database="test")) as connection:
+        client.open(0, "test", "t", "id")
+        deadline = time.monotonic() + 20
+        while not own.status("handlersocket_ddl_yields")["handlersocket_ddl_yields"] and time.monotonic() < deadline:
+            client.send(b"0\t=\t1\t7\n" * 20000)
+            connection.cursor().execute("ALTER TABLE t COMMENT 'x'")
+            client.lines(20000)
+        assert own.status("handlersocket_ddl_yields")["handlersocket_ddl_yields"] > 0
+
+
+def test_secrets_are_shown_nowhere(own):
+    assert "hush" not in str(own.query("SHOW GLOBAL VARIABLES"))
+    assert "hush" not in str(own.query("SHOW GLOBAL STATUS"))
+    assert own.variable("handlersocket_port_wr") == own.env["HS_PORT_WR"]
+    with own.hs_wr() as client:
+        assert client.request(0, "=", 1, 1) == ["3", "1", "unauth"]
+        assert client.request("A", 1, "hush") == ["0", "1"]
+        client.open(0, "test", "t", "id")
+    assert "hush" not in own.log()
