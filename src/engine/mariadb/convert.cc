@@ -81,7 +81,7 @@ Fit store_decimal(THD *thd, Field *field, Bytes text, std::string &message) {
     message = "Incorrect decimal value: '" + std::string(text) + "' for column '" + field->field_name.str + "'";
     return Fit::unfit;
   }
-  if (field->store(text.data(), text.size(), &my_charset_latin1) == 0) return Fit::exact;
+  field->store(text.data(), text.size(), &my_charset_latin1);  // rounds, which is no error to it
   thd->clear_error(true);
   my_decimal buffer;
   const my_decimal *const stored = field->val_decimal(&buffer);
@@ -89,13 +89,19 @@ Fit store_decimal(THD *thd, Field *field, Bytes text, std::string &message) {
   return order == 0 ? Fit::exact : order < 0 ? Fit::below : Fit::above;
 }
 
-/// A date or time whose fraction is finer than the column's: cut towards zero, and no more than that is lost.
-bool only_fraction_was_cut(Field *field, Bytes text) {
+bool has_digit_but_zero(Bytes text) { return text.find_first_of("123456789") != Bytes::npos; }
+
+/// Whether the column cut away the end of a date or time: digits of a fraction finer than its own, or a DATE the time
+/// of day. The server takes that for no loss.
+bool end_was_cut(const Field *field, Bytes text) {
+  if (field->cmp_type() != TIME_RESULT) return false;
+  if (field->type_handler()->field_type() == MYSQL_TYPE_DATE) {
+    const size_t day_end = text.find_first_of(" T");
+    return day_end != Bytes::npos && has_digit_but_zero(text.substr(day_end));
+  }
   const size_t point = text.rfind('.');
-  if (point == Bytes::npos) return false;
-  for (const char byte : text.substr(point + 1))
-    if (byte < '0' || byte > '9') return false;
-  return field->store(text.data(), point, &my_charset_latin1) == 0;
+  return point != Bytes::npos && text.size() - point - 1 > field->decimals() &&
+         has_digit_but_zero(text.substr(point + 1 + field->decimals()));
 }
 
 }  // namespace
@@ -129,14 +135,14 @@ Fit store(THD *thd, Field *field, Bytes text, std::string &message) {
       lost = field->store(text.data(), text.size(), &my_charset_bin);
       if (lost == 0) warnings = thd->get_stmt_da()->current_statement_warn_count();
     }
-    if (lost != 0 || thd->get_stmt_da()->current_statement_warn_count() != warnings || thd->is_error()) {
-      if (field->result_type() != STRING_RESULT || !only_fraction_was_cut(field, text)) {
-        fit = Fit::unfit;
-        message = thd->is_error() ? thd->get_stmt_da()->message()
-                                  : "Incorrect value: '" + std::string(text) + "' for column '" + field->field_name.str + "'";
-      } else {
-        fit = !text.empty() && text.front() == '-' ? Fit::above : Fit::below;
-      }
+    const bool cut = end_was_cut(field, text);
+    const bool warned = lost != 0 || thd->get_stmt_da()->current_statement_warn_count() != warnings || thd->is_error();
+    if (cut && lost != 1 && !thd->is_error()) {
+      fit = text.front() == '-' ? Fit::above : Fit::below;
+    } else if (warned) {
+      fit = Fit::unfit;
+      message = thd->is_error() ? thd->get_stmt_da()->message()
+                                : "Incorrect value: '" + std::string(text) + "' for column '" + field->field_name.str + "'";
     }
   }
   thd->count_cuted_fields = counting;
