@@ -1,6 +1,4 @@
 // plugin.cc: what the server sees of Postern: one daemon plugin per protocol in one library.
-#include <my_global.h>
-
 #include <mysql/plugin.h>
 
 #include <memory>

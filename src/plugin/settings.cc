@@ -1,6 +1,6 @@
-#include <my_global.h>
-
 #include <mysql/plugin.h>
+
+#include <iterator>
 
 #include "settings.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 // The server wants a list of words for each CHOICE; there is one so far.
 const char *errors_words[] = {"compatible", "text", nullptr};
-TYPELIB errors_typelib = {array_elements(errors_words) - 1, "", errors_words, nullptr};
+TYPELIB errors_typelib = {std::size(errors_words) - 1, "", errors_words, nullptr};
 
 #define TEXT(name, initial, help) \
   MYSQL_SYSVAR_STR(name, settings.name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, help, nullptr, nullptr, initial);

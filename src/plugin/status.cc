@@ -1,5 +1,3 @@
-#include <my_global.h>
-
 #include <mysql/plugin.h>
 
 #include "status.h"

@@ -319,6 +319,8 @@ void Tables::unlock_all() {
     any = true;
     handler &file = table->file();
     if (table->covering) file.ha_end_keyread();
+    // Rows_read is added up where SQL closes a table after each statement; ours stays open while requests come.
+    file.update_global_table_stats();
     // A cursor on InnoDB may outlive the batch, which saves its set-up; others get none across an unlock.
     if (file.inited != handler::NONE && file.ht->db_type != DB_TYPE_INNODB) file.ha_index_end();
   }
