@@ -28,6 +28,7 @@ struct Finder::Scan {
   uint64_t sent = 0;
   uint64_t examined = 0;
   size_t in_at = 0;
+  bool resumed = false;         // the running key value is read on from a place
   bool row_is_current = false;  // record[0] holds a row of the running key value
   Failure failure = Failure::none;
   int32_t engine_code = 0;
@@ -170,8 +171,16 @@ int Finder::first_row(Scan &scan, const KeyStart &start) {
 int Finder::next_row(Scan &scan, const KeyStart &start) {
   handler &file = scan.table.file();
   uchar *const record = scan.table.table->record[0];
-  if (start.comparison == Comparison::equal) return file.ha_index_next_same(record, start.bytes, start.length);
-  return descending(start.comparison) ? file.ha_index_prev(record) : file.ha_index_next(record);
+  if (start.comparison == Comparison::equal && !scan.resumed) return file.ha_index_next_same(record, start.bytes, start.length);
+  const int code = descending(start.comparison) ? file.ha_index_prev(record) : file.ha_index_next(record);
+  return code == 0 && left_key(scan, start) ? HA_ERR_END_OF_FILE : code;
+}
+
+/// Whether a find of equal rows has come to others. Where a scan was resumed the storage engine does not tell: the read
+/// that took the place up was no exact one.
+bool Finder::left_key(const Scan &scan, const KeyStart &start) {
+  return start.comparison == Comparison::equal &&
+         key_cmp_if_same(scan.table.table, start.bytes, scan.table.index, start.length);
 }
 
 /// The first row behind the place of a paused scan.
@@ -191,19 +200,23 @@ int Finder::resume_row(Scan &scan, const KeyStart &start) {
     if (down ? order < 0 : order > 0) break;
     code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
   }
-  if (code == 0 && start.comparison == Comparison::equal &&
-      key_cmp_if_same(table.table, start.bytes, table.index, start.length))
-    return HA_ERR_END_OF_FILE;
-  return code;
+  return code == 0 && left_key(scan, start) ? HA_ERR_END_OF_FILE : code;
 }
 
 Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_value) {
   OpenTable &table = scan.table;
   const bool resuming = scan.place != nullptr && !scan.place->key.empty();
-  // At most one row has the whole of a unique key, unless a part of it is NULL.
-  const bool single = table.unique && start.comparison == Comparison::equal &&
-                      start.parts == table.key_info().user_defined_key_parts &&
-                      !has_null(scan.find.key, in_value, scan.find.in_part);
+  // At most one row has the whole of a unique key, unless a part of it is NULL; an IN list with a range reads one row
+  // for each value.
+  const bool one_row = (table.unique && start.comparison == Comparison::equal &&
+                        start.parts == table.key_info().user_defined_key_parts &&
+                        !has_null(scan.find.key, in_value, scan.find.in_part)) ||
+                       (in_value != nullptr && scan.find.comparison != Comparison::equal);
+  if (resuming && one_row) {
+    scan.place->key.clear();
+    return Walk::ended;  // it was the row behind which the scan paused
+  }
+  scan.resumed = resuming;
   int code = resuming ? resume_row(scan, start) : first_row(scan, start);
   if (resuming) scan.place->key.clear();
   for (;;) {
@@ -211,8 +224,7 @@ Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_val
     if (code != 0) return fail(scan, code);
     const Walk walked = offer(scan, start, in_value);
     if (walked != Walk::ended) return walked;
-    if (single) return Walk::ended;
-    if (in_value != nullptr && scan.find.comparison != Comparison::equal) return Walk::ended;
+    if (one_row) return Walk::ended;
     if (must_pause(scan)) return save(scan) ? Walk::paused : Walk::failed;
     code = next_row(scan, start);
   }

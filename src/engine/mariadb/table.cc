@@ -164,8 +164,6 @@ void Tables::open(OpenTable &table) {
     // No table of performance_schema has an index that could be opened, and that is what clients were always told.
     if (equals_ignoring_case(schema, "performance_schema"))
       return fail(table, Failure::no_index, "Tables of performance_schema have no index to read by");
-    if (equals_ignoring_case(schema, "information_schema"))
-      return fail(table, Failure::no_table, "Tables of information_schema have no index to read by");
     return fail(table, Failure::system_schema,
                 "Access denied: '" + table.database_ + "' is a system schema and is never opened");
   }

@@ -1,0 +1,31 @@
+"""The executor contract's suite, which the unit tests run over the engine in memory, over the real one."""
+import json
+import os
+import shutil
+import time
+
+from support.server import ROOT
+
+TESTED = ROOT / "build" / "tests" / "contract" / "contract_test.so"
+SECONDS_MAX = 60
+
+
+def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
+    # The server's environment reaches the suite; its socket is where the sandbox always puts it.
+    report = tmp_path / "report.json"
+    server = sandbox_factory(start=False)
+    client = ROOT / "build" / "server" / "root" / "usr" / "bin" / "mariadb"
+    server.start(env={**os.environ, "POSTERN_SO": "none", "POSTERN_CONTRACT_REPORT": str(report), "POSTERN_SQL_CLIENT": str(client),
+                      "POSTERN_SQL_SOCKET": str(server.dir / "mysql.sock")})
+    assert server.env["SQL_SOCKET"] == str(server.dir / "mysql.sock")
+    shutil.copy(TESTED, server.query("SELECT @@plugin_dir")[0][0])
+    server.execute("INSTALL SONAME 'contract_test'")
+    deadline = time.monotonic() + SECONDS_MAX
+    while not report.exists() and time.monotonic() < deadline:
+        server.query("SELECT 1")
+    server.execute("UNINSTALL SONAME 'contract_test'")  # waits for the suite to end
+    results = json.loads(report.read_text())
+    failures = [f"{case['name']}: {failure['failure']}" for suite in results["testsuites"] for case in suite["testsuite"]
+                for failure in case.get("failures", [])]
+    assert not failures, "\n".join(failures)
+    assert results["tests"] >= 20
