@@ -191,14 +191,16 @@ class Load {
     auto connection = std::make_unique<Connection>();
     connection->fd.reset(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int fd = connection->fd.get();
-    if (::connect(fd, address.get(), address.size()) != 0) fail("connect " + address.print() + ": " + std::strerror(errno));
+    if (::connect(fd, address.get(), address.size()) != 0)
+      fail("connect " + address.print() + ": " + std::strerror(errno));
     const int one = 1;
     if (!address.is_unix()) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (!options_.open.empty()) {
       send(*connection, options_.open);
       char reply[1024];
       const ssize_t got = ::recv(fd, reply, sizeof reply, 0);
-      if (got < 2 || reply[0] != '0') fail("the open was answered: " + std::string(reply, got > 0 ? static_cast<size_t>(got) : 0));
+      if (got < 2 || reply[0] != '0')
+        fail("the open was answered: " + std::string(reply, got > 0 ? static_cast<size_t>(got) : 0));
     }
     if (!poller_.add(fd, net::Poller::readable, connection.get())) fail(std::string("epoll: ") + std::strerror(errno));
     connections_.push_back(std::move(connection));
@@ -251,7 +253,8 @@ class Load {
   }
 
   void note_error(Bytes line) {
-    if (errors_++ == 0) std::fprintf(stderr, "load: first unexpected reply: %.*s\n", static_cast<int>(line.size()), line.data());
+    if (errors_++ == 0)
+      std::fprintf(stderr, "load: first unexpected reply: %.*s\n", static_cast<int>(line.size()), line.data());
   }
 
   int report(double seconds) const {
@@ -283,4 +286,6 @@ class Load {
 }  // namespace
 }  // namespace postern
 
-int main(int argc, char **argv) { return std::make_unique<postern::Load>(postern::parse(argc, argv))->run(); }
+int main(int argc, char **argv) {
+  return std::make_unique<postern::Load>(postern::parse(argc, argv))->run();
+}

@@ -111,8 +111,9 @@ class Doors {
       door->stop();
       door->add_counters(sum);
     }
-#define COUNTER(name, sentence) \
-  if (sum.get(Counter::name) != 0) std::printf("%-24s %lu\n", #name, static_cast<unsigned long>(sum.get(Counter::name)));
+#define COUNTER(name, sentence)    \
+  if (sum.get(Counter::name) != 0) \
+    std::printf("%-24s %lu\n", #name, static_cast<unsigned long>(sum.get(Counter::name)));
 #include "base/counters.def"
 #undef COUNTER
   }
@@ -150,4 +151,6 @@ int run(const Options &options) {
 }  // namespace
 }  // namespace postern
 
-int main(int argc, char **argv) { return postern::run(postern::parse(argc, argv)); }
+int main(int argc, char **argv) {
+  return postern::run(postern::parse(argc, argv));
+}

@@ -19,7 +19,9 @@ void receive(Input &input, Bytes bytes) {
   std::memcpy(room.data(), bytes.data(), bytes.size());
   input.received(bytes.size());
 }
-Bytes unparsed(Input &input) { return {input.unparsed().data(), input.unparsed().size()}; }
+Bytes unparsed(Input &input) {
+  return {input.unparsed().data(), input.unparsed().size()};
+}
 
 TEST(Pool, RoundsUpToPowersOfTwo) {
   for (const size_t bytes : {size_t{0}, size_t{1}, limits::block_bytes_min, limits::block_bytes_min + 1,

@@ -20,8 +20,12 @@ using Bytes = std::string_view;
 }
 
 /// Prints a number at `to`, which must have room for 20 bytes; returns the byte after the last.
-inline char *print_natural(char *to, uint64_t number) { return std::to_chars(to, to + 20, number).ptr; }
-inline char *print_integer(char *to, int64_t number) { return std::to_chars(to, to + 20, number).ptr; }
+inline char *print_natural(char *to, uint64_t number) {
+  return std::to_chars(to, to + 20, number).ptr;
+}
+inline char *print_integer(char *to, int64_t number) {
+  return std::to_chars(to, to + 20, number).ptr;
+}
 
 /// Compares a secret with what a client sent, in a time that depends on the client's length only.
 [[nodiscard]] inline bool equal_constant_time(Bytes secret, Bytes offered) {

@@ -30,9 +30,7 @@ class alignas(64) Counters {
   void add(Counter counter, uint64_t amount = 1) { bump(counts_[static_cast<size_t>(counter)], amount); }
   void add(Failure failure) { bump(failures_[static_cast<size_t>(failure)], 1); }
 
-  uint64_t get(Counter counter) const {
-    return counts_[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
-  }
+  uint64_t get(Counter counter) const { return counts_[static_cast<size_t>(counter)].load(std::memory_order_relaxed); }
   uint64_t get(Failure failure) const {
     return failures_[static_cast<size_t>(failure)].load(std::memory_order_relaxed);
   }
@@ -40,8 +38,7 @@ class alignas(64) Counters {
   /// Adds `other` to this shard: keeps the sums of workers that ended. The caller writes this shard.
   void absorb(const Counters &other) {
     for (size_t i = 0; i < counter_count; ++i) bump(counts_[i], other.counts_[i].load(std::memory_order_relaxed));
-    for (size_t i = 0; i < failure_count; ++i)
-      bump(failures_[i], other.failures_[i].load(std::memory_order_relaxed));
+    for (size_t i = 0; i < failure_count; ++i) bump(failures_[i], other.failures_[i].load(std::memory_order_relaxed));
   }
 
  private:

@@ -19,14 +19,15 @@ inline constexpr size_t failure_count = 0
 #define FAILURE(name, text) +1
 #include "base/failure.def"
 #undef FAILURE
-    + 1;
+                                        + 1;
 
 /// The name as it appears in status variables: lower case, underscores.
 constexpr Bytes failure_name(Failure failure) {
   switch (failure) {
     case Failure::none: return "none";
 #define FAILURE(name, text) \
-  case Failure::name: return #name;
+  case Failure::name:       \
+    return #name;
 #include "base/failure.def"
 #undef FAILURE
   }
@@ -38,7 +39,8 @@ constexpr Bytes failure_text(Failure failure) {
   switch (failure) {
     case Failure::none: return "";
 #define FAILURE(name, text) \
-  case Failure::name: return text;
+  case Failure::name:       \
+    return text;
 #include "base/failure.def"
 #undef FAILURE
   }

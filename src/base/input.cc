@@ -7,7 +7,9 @@
 
 namespace postern {
 
-Input::~Input() { pool::release({data_, size_}); }
+Input::~Input() {
+  pool::release({data_, size_});
+}
 
 std::span<char> Input::room(size_t bytes_min) {
   if (size_ - end_ >= bytes_min) return {data_ + end_, size_ - end_};

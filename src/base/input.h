@@ -47,8 +47,8 @@ class Input {
  private:
   char *data_ = nullptr;
   uint32_t size_ = 0;
-  uint32_t parsed_ = 0;        // end of what was parsed
-  uint32_t end_ = 0;           // end of what was received
+  uint32_t parsed_ = 0;  // end of what was parsed
+  uint32_t end_ = 0;     // end of what was received
   uint32_t scanned_ = 0;
 };
 

@@ -23,7 +23,9 @@ void write(Level level, const char *format, va_list arguments) {
 
 }  // namespace
 
-void set_sink(Sink new_sink) { sink.store(new_sink != nullptr ? new_sink : to_stderr, std::memory_order_release); }
+void set_sink(Sink new_sink) {
+  sink.store(new_sink != nullptr ? new_sink : to_stderr, std::memory_order_release);
+}
 
 void note(const char *format, ...) {
   va_list arguments;

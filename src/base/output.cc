@@ -12,7 +12,9 @@ thread_local char sink[limits::output_piece_bytes_max];
 
 }  // namespace
 
-Output::~Output() { pool::release({data_, size_}); }
+Output::~Output() {
+  pool::release({data_, size_});
+}
 
 char *Output::reserve_more(size_t bytes) {
   if (broken_) return sink;

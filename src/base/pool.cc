@@ -80,7 +80,11 @@ void drain() {
   }
 }
 
-void set_large_bytes_max(size_t bytes) { large_bytes_bound.store(bytes, std::memory_order_relaxed); }
-size_t large_bytes() { return large_bytes_used.load(std::memory_order_relaxed); }
+void set_large_bytes_max(size_t bytes) {
+  large_bytes_bound.store(bytes, std::memory_order_relaxed);
+}
+size_t large_bytes() {
+  return large_bytes_used.load(std::memory_order_relaxed);
+}
 
 }  // namespace postern::pool

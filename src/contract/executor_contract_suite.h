@@ -495,8 +495,8 @@ TYPED_TEST_P(ExecutorContract, AResumedFindEqualsAnUninterruptedOne) {
   const Value tens[] = {Value::of("9"), Value::of("50"), Value::of("5"), Value::of("0")};
   const Value any[] = {Value::of("5")};
   std::vector<Find> finds;
-  for (const Comparison comparison : {Comparison::equal, Comparison::greater, Comparison::at_least, Comparison::less,
-                                      Comparison::at_most}) {
+  for (const Comparison comparison :
+       {Comparison::equal, Comparison::greater, Comparison::at_least, Comparison::less, Comparison::at_most}) {
     finds.push_back({.comparison = comparison, .key = any, .limit = 60, .offset = 3, .filters = not_five});
     finds.push_back({.comparison = comparison, .key = any, .in_list = tens, .limit = 25, .offset = 2});
   }

@@ -70,7 +70,9 @@ std::string fold(Bytes text) {
 }
 
 /// Names of indexes and columns, as SQL compares them.
-bool same_name(Bytes a, Bytes b) { return a.size() == b.size() && lower(a) == lower(b); }
+bool same_name(Bytes a, Bytes b) {
+  return a.size() == b.size() && lower(a) == lower(b);
+}
 
 /// Digits with or without a sign; what is beyond 64 bits becomes the nearest number within.
 bool parse_integer(Bytes text, int64_t &number) {
@@ -172,9 +174,7 @@ class FakeExecutor final : public Executor {
 
   void run(std::span<Op> ops) override;
   void idle() noexcept override { set_holding(false); }
-  Standing standing() noexcept override {
-    return stopping_.load() ? Standing::stopping : Standing::good;
-  }
+  Standing standing() noexcept override { return stopping_.load() ? Standing::stopping : Standing::good; }
   void describe(Bytes) noexcept override {}
 
   void stop() {

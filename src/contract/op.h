@@ -53,8 +53,8 @@ struct Find {
   uint32_t in_part = 0;
   std::span<const Value> key{};
   std::span<const Value> in_list{};  ///< empty: no IN list
-  uint64_t limit = 1;              ///< rows wanted, counted after filters; at least 1
-  uint64_t offset = 0;             ///< rows to leave out first, counted after filters
+  uint64_t limit = 1;                ///< rows wanted, counted after filters; at least 1
+  uint64_t offset = 0;               ///< rows to leave out first, counted after filters
   std::span<const Filter> filters{};
 };
 
@@ -66,10 +66,10 @@ class Position {
 
 /// How far an op got in the last run.
 enum class Progress : uint8_t {
-  done,    ///< Reply::done() was called
-  paused,  ///< a find that is more work than a turn allows, or whose reply asked to pause
-  busy,    ///< its table is held by DDL or a table lock just now; nothing happened
-  waiting, ///< not tried, because an earlier op of the same connection is paused or busy
+  done,     ///< Reply::done() was called
+  paused,   ///< a find that is more work than a turn allows, or whose reply asked to pause
+  busy,     ///< its table is held by DDL or a table lock just now; nothing happened
+  waiting,  ///< not tried, because an earlier op of the same connection is paused or busy
 };
 
 struct Op {

@@ -27,7 +27,7 @@ struct Connection {
   // Neighbours in the worker's list, ordered by active_ms.
   Connection *older = nullptr;
   Connection *newer = nullptr;
-  int64_t active_ms = 0;       ///< when it last finished a request or took bytes of a reply
+  int64_t active_ms = 0;  ///< when it last finished a request or took bytes of a reply
 
   uint32_t armed = 0;          ///< what the poller watches for
   uint32_t receive_bytes = 0;  ///< room for the next receive: grows while the client fills it

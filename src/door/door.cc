@@ -35,7 +35,9 @@ Door::Door(Settings settings, Protocol &protocol, Engine &engine, Access access)
       access_(access),
       slow_lane_(settings_, engine, access) {}
 
-Door::~Door() { stop(); }
+Door::~Door() {
+  stop();
+}
 
 bool Door::start(std::string &error) {
   if (!listen(error)) {
@@ -65,9 +67,8 @@ bool Door::start(std::string &error) {
   started = started && poller_ && poller_.add(wake_.fd(), net::Poller::readable, nullptr);
   for (net::Listener &listener : listeners_)
     started = started && poller_.add(listener.fd(), net::Poller::readable, &listener);
-  started = started &&
-            acceptor_.start([](void *self) { static_cast<Door *>(self)->accept_connections(); }, this,
-                            settings_.name + " accept");
+  started = started && acceptor_.start([](void *self) { static_cast<Door *>(self)->accept_connections(); }, this,
+                                       settings_.name + " accept");
   if (!started) {
     error = std::string("cannot start threads: ") + std::strerror(errno);
     stop();

@@ -91,7 +91,8 @@ TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
   int64_t unchanged_since = clock_ms();
   ASSERT_TRUE(eventually([&] {
     sent += client.send_without_waiting(std::string_view(block).substr(sent % block.size()));
-    if (const uint64_t now = count(Counter::bytes_received); now != received) received = now, unchanged_since = clock_ms();
+    if (const uint64_t now = count(Counter::bytes_received); now != received)
+      received = now, unchanged_since = clock_ms();
     return clock_ms() - unchanged_since > 200;
   }));
   const uint64_t held = received - count(Counter::bytes_sent);

@@ -11,15 +11,15 @@
 namespace postern::door {
 
 struct Settings {
-  std::string name;         ///< for threads, the process list and the log, e.g. "ping"
-  std::string host;         ///< numeric address
-  uint16_t port = 0;        ///< 0: no TCP
-  std::string unix_path;    ///< empty: no unix socket
+  std::string name;       ///< for threads, the process list and the log, e.g. "ping"
+  std::string host;       ///< numeric address
+  uint16_t port = 0;      ///< 0: no TCP
+  std::string unix_path;  ///< empty: no unix socket
   mode_t unix_mode = 0660;
   int backlog = 1024;
-  int send_buffer = 0;      ///< bytes; 0 leaves it to the kernel
+  int send_buffer = 0;  ///< bytes; 0 leaves it to the kernel
   int receive_buffer = 0;
-  uint32_t threads = 0;     ///< 0: one per processor this process may use
+  uint32_t threads = 0;  ///< 0: one per processor this process may use
   uint32_t scan_threads = 1;
   uint32_t connections_max = limits::connections_max;
   int64_t idle_timeout_ms = 300'000;  ///< 0: never

@@ -213,7 +213,9 @@ class SlowLane::ScanThread {
 SlowLane::SlowLane(const Settings &settings, Engine &engine, Access access)
     : settings_(settings), engine_(engine), access_(access) {}
 
-SlowLane::~SlowLane() { stop(); }
+SlowLane::~SlowLane() {
+  stop();
+}
 
 bool SlowLane::start() {
   threads_running_ = std::max<uint32_t>(settings_.scan_threads, 1);
@@ -256,7 +258,9 @@ void SlowLane::thread_left() {
   if (threads_running_.fetch_sub(1, std::memory_order_acq_rel) == 1) close();
 }
 
-void SlowLane::submit(std::unique_ptr<SlowJob> job) { put_back(std::move(job)); }
+void SlowLane::submit(std::unique_ptr<SlowJob> job) {
+  put_back(std::move(job));
+}
 
 void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
   {

@@ -13,7 +13,9 @@ namespace postern::door {
 Worker::Worker(const Context &context, std::string name)
     : context_(context), name_(std::move(name)), events_(limits::events_per_turn_max) {}
 
-Worker::~Worker() { join(); }
+Worker::~Worker() {
+  join();
+}
 
 bool Worker::start() {
   if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, nullptr)) return false;
@@ -25,11 +27,14 @@ void Worker::stop() {
   wake_.wake();
 }
 
-void Worker::join() { thread_.join(); }
+void Worker::join() {
+  thread_.join();
+}
 
 void Worker::give(net::Fd socket, const Peer &peer) {
   connection_count_.fetch_add(1, std::memory_order_relaxed);
-  take_back(std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, peer));
+  take_back(
+      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, peer));
 }
 
 void Worker::take_back(std::unique_ptr<Connection> connection) {
@@ -135,19 +140,17 @@ void Worker::receive_from(Connection &connection) {
       connection.more = true;
       // A client that fills its room may have more for us; one that does not needs no more room.
       connection.receive_bytes =
-          got.bytes >= room ? static_cast<uint32_t>(std::min<size_t>(size_t{room} * 2, limits::block_bytes_recycled_max)) : 0;
+          got.bytes >= room
+              ? static_cast<uint32_t>(std::min<size_t>(size_t{room} * 2, limits::block_bytes_recycled_max))
+              : 0;
       break;
-    case net::Transfer::Result::would_block:
-      connection.input.settle();
-      break;
+    case net::Transfer::Result::would_block: connection.input.settle(); break;
     case net::Transfer::Result::ended:
       connection.peer_ended = true;
       connection.input.settle();
       break;
     case net::Transfer::Result::failed:
-    case net::Transfer::Result::no_memory:
-      connection.dead = true;
-      break;
+    case net::Transfer::Result::no_memory: connection.dead = true; break;
   }
 }
 

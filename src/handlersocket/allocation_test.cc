@@ -18,11 +18,21 @@ void *operator new(size_t size) {
   allocated_bytes += size;
   return std::malloc(size);
 }
-void *operator new[](size_t size) { return operator new(size); }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete[](void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
+void *operator new[](size_t size) {
+  return operator new(size);
+}
+void operator delete(void *memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void *memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void *memory, size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void *memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace postern::handlersocket {
 namespace {

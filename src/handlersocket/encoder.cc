@@ -12,7 +12,9 @@ namespace {
 /// Bytes of the longest printed number.
 constexpr size_t number_bytes_max = 20;
 
-constexpr uint64_t every_byte(unsigned char byte) { return ~uint64_t{0} / 0xff * byte; }
+constexpr uint64_t every_byte(unsigned char byte) {
+  return ~uint64_t{0} / 0xff * byte;
+}
 
 /// Whether one of eight bytes is below 0x10: only then does subtracting borrow into its empty top bit.
 constexpr bool needs_escape(uint64_t eight) {
@@ -219,7 +221,9 @@ char *escape(char *to, const char *from, size_t size) {
   return to;
 }
 
-Flow StatusReply::row(Row) { return Flow::more; }
+Flow StatusReply::row(Row) {
+  return Flow::more;
+}
 
 void StatusReply::done(const Outcome &outcome) {
   start_ = output_.mark();

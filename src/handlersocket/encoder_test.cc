@@ -60,8 +60,12 @@ TEST(HsEscape, LeavesNoByteBelowSixteenButTheMark) {
 TEST(HsFindReply, WritesValuesOfEveryKind) {
   Output output;
   FindReply reply(output, ErrorStyle::compatible);
-  const Value row[] = {Value::of("text"), Value::null(), Value::of(""), Value::of_integer(INT64_MIN),
-                       Value::of_natural(UINT64_MAX), Value::of(Bytes("\0\t\n\x0f\x10", 5))};
+  const Value row[] = {Value::of("text"),
+                       Value::null(),
+                       Value::of(""),
+                       Value::of_integer(INT64_MIN),
+                       Value::of_natural(UINT64_MAX),
+                       Value::of(Bytes("\0\t\n\x0f\x10", 5))};
   EXPECT_EQ(reply.row(row), Flow::more);
   EXPECT_EQ(reply.row(row), Flow::more);
   reply.done({.columns = 6, .rows = 2});

@@ -23,8 +23,8 @@ inline std::string op_text(const Op &op) {
     case Verb::answer: return "answer " + std::string(failure_name(op.failure)) + (op.slot != nullptr ? " slot" : "");
     case Verb::open: {
       std::string text = "open";
-      for (const Bytes name : {op.spec->database, op.spec->table, op.spec->index, op.spec->columns,
-                               op.spec->filter_columns})
+      for (const Bytes name :
+           {op.spec->database, op.spec->table, op.spec->index, op.spec->columns, op.spec->filter_columns})
         text += " '" + test::escaped(name) + "'";
       return text;
     }

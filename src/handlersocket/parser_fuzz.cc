@@ -72,8 +72,8 @@ class Checked {
     require(op.reply != nullptr, "every op has a reply");
     if (op.verb == Verb::open) {
       require(op.slot != nullptr, "an open has a slot");
-      for (const Bytes name : {op.spec->database, op.spec->table, op.spec->index, op.spec->columns,
-                               op.spec->filter_columns})
+      for (const Bytes name :
+           {op.spec->database, op.spec->table, op.spec->index, op.spec->columns, op.spec->filter_columns})
         within(name, parsed);
       require(count_names(op.spec->columns) <= limits::columns_max, "columns_max");
     }

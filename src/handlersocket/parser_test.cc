@@ -163,9 +163,9 @@ TEST(HsFind, NullKeyPartDiffersFromEmptyString) {
 
 TEST(HsFind, AcceptsEverythingThatGoesTogether) {
   Arena arena;
-  const Find find = parsed("<=\t2\ta\tb\t10\t5\t@\t1\t2\tx\ty\tF\t>=\t0\t7\tW\t??\t1", arena, Failure::none,
-                           {.filter_columns = 2})
-                        .find;
+  const Find find =
+      parsed("<=\t2\ta\tb\t10\t5\t@\t1\t2\tx\ty\tF\t>=\t0\t7\tW\t??\t1", arena, Failure::none, {.filter_columns = 2})
+          .find;
   EXPECT_EQ(find.comparison, Comparison::at_most);
   EXPECT_EQ(find.limit, 10u);
   EXPECT_EQ(find.offset, 5u);

@@ -94,9 +94,8 @@ void HandlerSocketSession::authenticate(Tokens &tokens, Batch &batch) {
 void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) {
   OpenIndex *const index = indexes_.find(natural(id));
   if (index == nullptr) return answer(Failure::not_open, batch);
-  const Rules rules{.access = settings_.access,
-                    .key_values_max = settings_.key_values_max,
-                    .filter_columns = index->filter_columns};
+  const Rules rules{
+      .access = settings_.access, .key_values_max = settings_.key_values_max, .filter_columns = index->filter_columns};
   // Parsed where it stays: a copy of what was just written would stall the processor.
   FindRequest &request = *batch.arena().make<FindRequest>();
   const Failure failure = parse_find(tokens, rules, batch.arena(), request);

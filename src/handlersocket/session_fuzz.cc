@@ -69,10 +69,8 @@ void examine(std::string_view input) {
   const auto mood = static_cast<unsigned char>(input[0]);
   const auto cut = static_cast<unsigned char>(input[1]);
   const std::string_view bytes = input.substr(2);
-  engine().set_faults({.seed = mood,
-                       .busy = mood & 4 ? 200u : 0u,
-                       .pause = mood & 8 ? 100u : 0u,
-                       .error = mood & 16 ? 100u : 0u});
+  engine().set_faults(
+      {.seed = mood, .busy = mood & 4 ? 200u : 0u, .pause = mood & 8 ? 100u : 0u, .error = mood & 16 ? 100u : 0u});
   const std::atomic<bool> stop{false};
   const std::unique_ptr<Executor> executor = engine().attach({}, stop);
   HandlerSocket protocol(Settings{.access = mood & 1 ? Access::write : Access::read,

@@ -159,9 +159,8 @@ std::vector<std::string> transcripts() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Transcript, testing::ValuesIn(transcripts()), [](const auto &file) {
-  return file.param.substr(0, file.param.find('.'));
-});
+INSTANTIATE_TEST_SUITE_P(All, Transcript, testing::ValuesIn(transcripts()),
+                         [](const auto &file) { return file.param.substr(0, file.param.find('.')); });
 
 // --- vectors --------------------------------------------------------------------------------------------------
 

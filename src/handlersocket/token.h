@@ -63,9 +63,7 @@ class Tokens {
   }
 
   /// Tokens not taken yet.
-  size_t left() const {
-    return next_ == nullptr ? 0 : static_cast<size_t>(std::count(next_, end_, tab)) + 1;
-  }
+  size_t left() const { return next_ == nullptr ? 0 : static_cast<size_t>(std::count(next_, end_, tab)) + 1; }
 
  private:
   /// Most tokens are a few bytes long, where a loop beats a call of memchr.

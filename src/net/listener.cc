@@ -12,7 +12,9 @@
 namespace postern::net {
 namespace {
 
-void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
+void set_option(int fd, int level, int option, int value) {
+  setsockopt(fd, level, option, &value, sizeof value);
+}
 
 bool somebody_answers(const Address &address) {
   const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -21,7 +23,9 @@ bool somebody_answers(const Address &address) {
 
 }  // namespace
 
-Listener::~Listener() { close(); }
+Listener::~Listener() {
+  close();
+}
 
 void Listener::close() {
   if (fd_ && !path_.empty()) ::unlink(path_.c_str());

@@ -18,7 +18,9 @@ bool Poller::change(int fd, uint32_t events, void *tag) {
   return ::epoll_ctl(fd_.get(), EPOLL_CTL_MOD, fd, &event) == 0;
 }
 
-void Poller::remove(int fd) { ::epoll_ctl(fd_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+void Poller::remove(int fd) {
+  ::epoll_ctl(fd_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
 
 size_t Poller::wait(std::span<epoll_event> events, int timeout_ms) {
   const int count = ::epoll_wait(fd_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
@@ -27,7 +29,9 @@ size_t Poller::wait(std::span<epoll_event> events, int timeout_ms) {
 }
 
 WakeFd::WakeFd() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-void WakeFd::wake() const { ::eventfd_write(fd_.get(), 1); }
+void WakeFd::wake() const {
+  ::eventfd_write(fd_.get(), 1);
+}
 void WakeFd::drain() const {
   eventfd_t value;
   ::eventfd_read(fd_.get(), &value);

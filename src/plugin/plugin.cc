@@ -38,7 +38,9 @@ void sum_status(Status &status) {
   status.buffer_bytes = pool::large_bytes();
 }
 
-std::string text(const char *value) { return value != nullptr ? value : ""; }
+std::string text(const char *value) {
+  return value != nullptr ? value : "";
+}
 
 door::Settings door_settings(Access access) {
   const bool reads = access == Access::read;
@@ -92,7 +94,8 @@ bool open_door(Access access, std::unique_ptr<Protocol> &protocol, std::unique_p
     log::error("%s port: %s", chosen.name.c_str(), error.c_str());
     return false;
   }
-  if (chosen.port != 0) log::note("%s port: listening on %s port %u", chosen.name.c_str(), chosen.host.c_str(), chosen.port);
+  if (chosen.port != 0)
+    log::note("%s port: listening on %s port %u", chosen.name.c_str(), chosen.host.c_str(), chosen.port);
   if (!chosen.unix_path.empty()) log::note("%s socket: listening on %s", chosen.name.c_str(), chosen.unix_path.c_str());
   return true;
 }

@@ -16,7 +16,7 @@ TYPELIB errors_typelib = {std::size(errors_words) - 1, "", errors_words, nullptr
 
 #define TEXT(name, initial, help) \
   MYSQL_SYSVAR_STR(name, settings.name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, help, nullptr, nullptr, initial);
-#define HIDDEN_TEXT(name, help)                                                                             \
+#define HIDDEN_TEXT(name, help)                                                                                \
   MYSQL_SYSVAR_STR(name, settings.name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY | PLUGIN_VAR_NOSYSVAR, help, \
                    nullptr, nullptr, "");
 #define NUMBER(name, initial, least, most, help)                                                                 \
@@ -24,9 +24,9 @@ TYPELIB errors_typelib = {std::size(errors_words) - 1, "", errors_words, nullptr
                          initial, least, most, 0);
 #define SWITCH(name, initial, help) \
   MYSQL_SYSVAR_BOOL(name, settings.name, PLUGIN_VAR_OPCMDARG | PLUGIN_VAR_READONLY, help, nullptr, nullptr, initial);
-#define CHOICE(name, initial, values, help)                                                                   \
-  MYSQL_SYSVAR_ENUM(name, settings.name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, help " One of: " values ".", nullptr, \
-                    nullptr, initial, &name##_typelib);
+#define CHOICE(name, initial, values, help)                                                                      \
+  MYSQL_SYSVAR_ENUM(name, settings.name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, help " One of: " values ".", \
+                    nullptr, nullptr, initial, &name##_typelib);
 #include "settings.def"
 #undef TEXT
 #undef HIDDEN_TEXT

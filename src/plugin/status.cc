@@ -54,7 +54,9 @@ int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
 
 }  // namespace
 
-void set_status_source(StatusSource new_source) { source = new_source; }
+void set_status_source(StatusSource new_source) {
+  source = new_source;
+}
 
 st_mysql_show_var status_variables[] = {{"Handlersocket", reinterpret_cast<void *>(show), SHOW_FUNC},
                                         {nullptr, nullptr, SHOW_UNDEF}};

@@ -18,14 +18,14 @@ namespace postern {
 namespace {
 
 struct ServerFixture {
-  std::unique_ptr<Executor> attach() {
-    return engine->attach({.name = "contract suite", .counters = &counters}, stop);
-  }
+  std::unique_ptr<Executor> attach() { return engine->attach({.name = "contract suite", .counters = &counters}, stop); }
   void make_table(int rows) {
-    EXPECT_TRUE(sql.run("CREATE DATABASE IF NOT EXISTS contract; DROP TABLE IF EXISTS contract.t;"
-                        "CREATE TABLE contract.t (id INT PRIMARY KEY, v VARCHAR(20), n INT, KEY n (n))"));
-    EXPECT_TRUE(sql.run("USE contract; INSERT INTO t SELECT seq, CONCAT('v', seq), IF(seq % 7 = 0, NULL, seq DIV 10) FROM seq_1_to_" +
-                        std::to_string(rows)));
+    EXPECT_TRUE(
+        sql.run("CREATE DATABASE IF NOT EXISTS contract; DROP TABLE IF EXISTS contract.t;"
+                "CREATE TABLE contract.t (id INT PRIMARY KEY, v VARCHAR(20), n INT, KEY n (n))"));
+    EXPECT_TRUE(sql.run(
+        "USE contract; INSERT INTO t SELECT seq, CONCAT('v', seq), IF(seq % 7 = 0, NULL, seq DIV 10) FROM seq_1_to_" +
+        std::to_string(rows)));
   }
   void hold_table(bool hold) { EXPECT_TRUE(sql.run(hold ? "LOCK TABLES contract.t WRITE" : "UNLOCK TABLES")); }
   void drop_table() { EXPECT_TRUE(sql.run("SET lock_wait_timeout = 5; DROP TABLE contract.t")); }
@@ -65,7 +65,17 @@ int deinit(void *) {
 static st_mysql_daemon contract_descriptor = {MYSQL_DAEMON_INTERFACE_VERSION};
 
 maria_declare_plugin(contract_test){
-    MYSQL_DAEMON_PLUGIN, &contract_descriptor, "contract_test", "Postern", "Runs the executor contract's suite",
-    PLUGIN_LICENSE_GPL,  postern::init,        postern::deinit, 0x0001,    nullptr,
-    nullptr,             "0.1",                MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
+    MYSQL_DAEMON_PLUGIN,
+    &contract_descriptor,
+    "contract_test",
+    "Postern",
+    "Runs the executor contract's suite",
+    PLUGIN_LICENSE_GPL,
+    postern::init,
+    postern::deinit,
+    0x0001,
+    nullptr,
+    nullptr,
+    "0.1",
+    MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
 } maria_declare_plugin_end;

@@ -17,8 +17,13 @@ Coprocess::Coprocess() {
   int out[2];
   if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) return;
   const std::string socket = std::string("--socket=") + std::getenv("POSTERN_SQL_SOCKET");
-  std::vector<std::string> words = {std::getenv("POSTERN_SQL_CLIENT"), "--no-defaults", "--user=root", socket, "--batch",
-                                    "--skip-column-names", "--unbuffered"};
+  std::vector<std::string> words = {std::getenv("POSTERN_SQL_CLIENT"),
+                                    "--no-defaults",
+                                    "--user=root",
+                                    socket,
+                                    "--batch",
+                                    "--skip-column-names",
+                                    "--unbuffered"};
   std::vector<char *> arguments;
   for (std::string &word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

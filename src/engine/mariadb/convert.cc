@@ -12,8 +12,8 @@ namespace {
 /// A decimal number as far as integer columns care.
 struct Number {
   bool negative = false;
-  bool fraction = false;      ///< more than the integer part, towards the sign
-  bool overflow = false;      ///< beyond 64 bits
+  bool fraction = false;  ///< more than the integer part, towards the sign
+  bool overflow = false;  ///< beyond 64 bits
   uint64_t magnitude = 0;
 };
 
@@ -44,7 +44,8 @@ Fit store_integer(Field *field, Bytes text, uint32_t bytes, std::string &message
   }
   const uint32_t bits = bytes * 8;
   const bool is_unsigned = field->flags & UNSIGNED_FLAG;
-  const uint64_t most = is_unsigned ? std::numeric_limits<uint64_t>::max() >> (64 - bits) : (uint64_t{1} << (bits - 1)) - 1;
+  const uint64_t most =
+      is_unsigned ? std::numeric_limits<uint64_t>::max() >> (64 - bits) : (uint64_t{1} << (bits - 1)) - 1;
   const uint64_t least = is_unsigned ? 0 : uint64_t{1} << (bits - 1);  // as a magnitude
   Fit fit = Fit::exact;
   uint64_t magnitude = number.magnitude;
@@ -65,7 +66,8 @@ Fit store_string(THD *thd, Field *field, Bytes text, std::string &message) {
   if (field->store(text.data(), text.size(), charset) == 0) return Fit::exact;
   const Well_formed_prefix prefix(charset, text.data(), text.size(), text.size());
   if (prefix.length() != text.size()) {
-    message = std::string("Invalid ") + charset->cs_name.str + " character string for column '" + field->field_name.str + "'";
+    message =
+        std::string("Invalid ") + charset->cs_name.str + " character string for column '" + field->field_name.str + "'";
     return Fit::unfit;
   }
   String buffer;
@@ -89,7 +91,9 @@ Fit store_decimal(THD *thd, Field *field, Bytes text, std::string &message) {
   return order == 0 ? Fit::exact : order < 0 ? Fit::below : Fit::above;
 }
 
-bool has_digit_but_zero(Bytes text) { return text.find_first_of("123456789") != Bytes::npos; }
+bool has_digit_but_zero(Bytes text) {
+  return text.find_first_of("123456789") != Bytes::npos;
+}
 
 /// Whether the column cut away the end of a date or time: digits of a fraction finer than its own, or a DATE the time
 /// of day. The server takes that for no loss.
@@ -141,8 +145,9 @@ Fit store(THD *thd, Field *field, Bytes text, std::string &message) {
       fit = text.front() == '-' ? Fit::above : Fit::below;
     } else if (warned) {
       fit = Fit::unfit;
-      message = thd->is_error() ? thd->get_stmt_da()->message()
-                                : "Incorrect value: '" + std::string(text) + "' for column '" + field->field_name.str + "'";
+      message = thd->is_error()
+                    ? thd->get_stmt_da()->message()
+                    : "Incorrect value: '" + std::string(text) + "' for column '" + field->field_name.str + "'";
     }
   }
   thd->count_cuted_fields = counting;

@@ -14,9 +14,9 @@ namespace postern::mariadb {
 /// How a value that was stored in a column compares with the value that was given.
 enum class Fit : uint8_t {
   exact,
-  below,   ///< the stored value is the nearest below the given one
-  above,   ///< the stored value is the nearest above the given one
-  unfit,   ///< the given value has no place among the column's values
+  below,  ///< the stored value is the nearest below the given one
+  above,  ///< the stored value is the nearest above the given one
+  unfit,  ///< the given value has no place among the column's values
 };
 
 /// Stores a value that is not NULL in `field`, in the record the field points to. Text is taken in the column's own

@@ -111,8 +111,7 @@ class MariaExecutor final : public Executor {
       case Verb::answer:
         counters_->add(Counter::requests_other);
         return finish(op, op.slot != nullptr && binding == nullptr ? Failure::not_open : op.failure);
-      case Verb::open:
-        return execute_open(op, opening);
+      case Verb::open: return execute_open(op, opening);
       case Verb::find:
         if (binding == nullptr) {
           counters_->add(Counter::requests_find);
@@ -143,12 +142,9 @@ class MariaExecutor final : public Executor {
       return false;
     }
     switch (table->state) {
-      case TableState::ready:
-        return true;
+      case TableState::ready: return true;
       case TableState::busy:
-      case TableState::again:
-        op.progress = Progress::busy;
-        return false;
+      case TableState::again: op.progress = Progress::busy; return false;
       case TableState::failed:
         counters_->add(op.verb == Verb::open ? Counter::requests_open : Counter::requests_find);
         finish(op, table->failure, table->message);
@@ -201,9 +197,13 @@ class MariaEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine() { return std::make_unique<MariaEngine>(); }
+std::unique_ptr<Engine> make_engine() {
+  return std::make_unique<MariaEngine>();
+}
 
-bool server_is_bootstrapping() { return opt_bootstrap; }
+bool server_is_bootstrapping() {
+  return opt_bootstrap;
+}
 
 void write_error_log(log::Level level, const char *line) {
   switch (level) {

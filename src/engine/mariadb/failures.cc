@@ -16,10 +16,8 @@ bool open_found_busy(THD *thd) {
   switch (thd->get_stmt_da()->sql_errno()) {
     case ER_WARN_I_S_SKIPPED_TABLE:  // MYSQL_OPEN_FAIL_ON_MDL_CONFLICT met a conflict
     case ER_LOCK_WAIT_TIMEOUT:
-    case ER_LOCK_DEADLOCK:
-      return true;
-    default:
-      return false;
+    case ER_LOCK_DEADLOCK: return true;
+    default: return false;
   }
 }
 
@@ -29,16 +27,12 @@ Failure open_failure(THD *thd) {
     case ER_NO_SUCH_TABLE:
     case ER_BAD_DB_ERROR:
     case ER_NO_SUCH_TABLE_IN_ENGINE:
-    case ER_UNKNOWN_TABLE:
-      return Failure::no_table;
-    case ER_WRONG_OBJECT:
-      return Failure::not_a_base_table;
+    case ER_UNKNOWN_TABLE: return Failure::no_table;
+    case ER_WRONG_OBJECT: return Failure::not_a_base_table;
     case ER_QUERY_INTERRUPTED:
     case ER_CONNECTION_KILLED:
-    case ER_SERVER_SHUTDOWN:
-      return Failure::interrupted;
-    default:
-      return Failure::cannot_open;
+    case ER_SERVER_SHUTDOWN: return Failure::interrupted;
+    default: return Failure::cannot_open;
   }
 }
 
@@ -46,12 +40,9 @@ Failure engine_failure(THD *thd, TABLE *table, int code, std::string &message) {
   if (!thd->is_error()) table->file->print_error(code, MYF(0));
   message = take_server_message(thd);
   switch (code) {
-    case HA_ERR_ABORTED_BY_USER:
-      return Failure::interrupted;
-    case HA_ERR_OUT_OF_MEM:
-      return Failure::out_of_memory;
-    default:
-      return Failure::engine_error;
+    case HA_ERR_ABORTED_BY_USER: return Failure::interrupted;
+    case HA_ERR_OUT_OF_MEM: return Failure::out_of_memory;
+    default: return Failure::engine_error;
   }
 }
 

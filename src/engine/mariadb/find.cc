@@ -16,7 +16,7 @@ struct Finder::Place final : Position {
   size_t in_at = 0;        // position in the IN list
   uint64_t to_skip = 0;    // what is left of the offset
   uint64_t sent = 0;
-  std::string shape;       // of the table, see shape_of()
+  std::string shape;  // of the table, see shape_of()
 };
 
 struct Finder::Scan {
@@ -38,7 +38,9 @@ struct Finder::Scan {
 
 namespace {
 
-bool descending(Comparison comparison) { return comparison == Comparison::less || comparison == Comparison::at_most; }
+bool descending(Comparison comparison) {
+  return comparison == Comparison::less || comparison == Comparison::at_most;
+}
 
 /// An index that cannot be walked (HASH) serves only whole keys and equality.
 Failure check_index(const OpenTable &table, const Find &find) {
@@ -59,9 +61,10 @@ bool has_null(std::span<const Value> key, const Value *in_value, uint32_t in_par
 
 void add_shape(std::string &shape, const Field &field) {
   char text[96];
-  const int size = std::snprintf(text, sizeof text, "%d:%u:%u:%u:%x ", static_cast<int>(field.real_type()),
-                                 static_cast<unsigned>(field.field_length), field.charset()->number,
-                                 static_cast<unsigned>(field.decimals()), field.flags & (UNSIGNED_FLAG | NOT_NULL_FLAG));
+  const int size =
+      std::snprintf(text, sizeof text, "%d:%u:%u:%u:%x ", static_cast<int>(field.real_type()),
+                    static_cast<unsigned>(field.field_length), field.charset()->number,
+                    static_cast<unsigned>(field.decimals()), field.flags & (UNSIGNED_FLAG | NOT_NULL_FLAG));
   shape.append(text, static_cast<size_t>(size));
 }
 
@@ -93,8 +96,7 @@ void Finder::run(Op &op, OpenTable &table) {
   scan.failure = check_index(table, find);
   if (scan.failure == Failure::none && !find.in_list.empty() && find.in_part >= find.key.size())
     scan.failure = Failure::syntax;
-  if (scan.failure == Failure::none)
-    scan.failure = filters_.prepare(thd_, table, find.filters, message_);
+  if (scan.failure == Failure::none) scan.failure = filters_.prepare(thd_, table, find.filters, message_);
   if (scan.failure == Failure::none && table.file().inited == handler::NONE) {
     if (const int code = table.file().ha_index_init(table.index, true)) walked = fail(scan, code);
   }
@@ -171,7 +173,8 @@ int Finder::first_row(Scan &scan, const KeyStart &start) {
 int Finder::next_row(Scan &scan, const KeyStart &start) {
   handler &file = scan.table.file();
   uchar *const record = scan.table.table->record[0];
-  if (start.comparison == Comparison::equal && !scan.resumed) return file.ha_index_next_same(record, start.bytes, start.length);
+  if (start.comparison == Comparison::equal && !scan.resumed)
+    return file.ha_index_next_same(record, start.bytes, start.length);
   const int code = descending(start.comparison) ? file.ha_index_prev(record) : file.ha_index_next(record);
   return code == 0 && left_key(scan, start) ? HA_ERR_END_OF_FILE : code;
 }
@@ -191,10 +194,10 @@ int Finder::resume_row(Scan &scan, const KeyStart &start) {
   const Place &place = *scan.place;
   const bool down = descending(start.comparison);
   const key_part_map whole = make_prev_keypart_map(table.key_info().user_defined_key_parts);
-  int code = file.ha_index_read_map(record, place.key.data(), whole,
-                                    down ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT);
-  while (code == 0 && !key_cmp_if_same(table.table, place.key.data(), table.index,
-                                       static_cast<uint>(place.key.size()))) {
+  int code =
+      file.ha_index_read_map(record, place.key.data(), whole, down ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT);
+  while (code == 0 &&
+         !key_cmp_if_same(table.table, place.key.data(), table.index, static_cast<uint>(place.key.size()))) {
     file.position(record);
     const int order = file.cmp_ref(file.ref, place.ref.data());
     if (down ? order < 0 : order > 0) break;

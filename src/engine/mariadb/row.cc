@@ -6,7 +6,16 @@ namespace postern::mariadb {
 namespace {
 
 enum class Form : uint8_t {
-  int8, uint8, int16, uint16, int24, uint24, int32, uint32, int64, uint64,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int24,
+  uint24,
+  int32,
+  uint32,
+  int64,
+  uint64,
   varchar1,  ///< one byte of length
   varchar2,  ///< two bytes of length
   datetime,  ///< DATETIME without fraction
@@ -66,8 +75,8 @@ struct RowReader::Column {
   const uchar *at = nullptr;
   const uchar *null_byte = nullptr;  // nullptr: NOT NULL
   uchar null_bit = 0;
-  char text[20];                     // what print_datetime() writes
-  String string;                     // what val_str() may write
+  char text[20];  // what print_datetime() writes
+  String string;  // what val_str() may write
 };
 
 RowReader::RowReader() = default;

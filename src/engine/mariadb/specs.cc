@@ -27,7 +27,9 @@ TableSpec split(Bytes key) {
 
 }  // namespace
 
-void Spec::unuse() noexcept { owner_->unuse(this); }
+void Spec::unuse() noexcept {
+  owner_->unuse(this);
+}
 
 Specs::~Specs() {
   for (const auto &[key, spec] : by_key_) delete spec;

@@ -95,10 +95,8 @@ bool index_serves_lookups(const KEY &key) {
   switch (key.algorithm) {
     case HA_KEY_ALG_FULLTEXT:
     case HA_KEY_ALG_RTREE:
-    case HA_KEY_ALG_LONG_HASH:
-      return false;
-    default:
-      return true;
+    case HA_KEY_ALG_LONG_HASH: return false;
+    default: return true;
   }
 }
 
@@ -112,7 +110,9 @@ OpenTable::OpenTable(Spec *spec)
       column_list_(spec->spec().columns),
       filter_column_list_(spec->spec().filter_columns) {}
 
-Tables::~Tables() { release_all(); }
+Tables::~Tables() {
+  release_all();
+}
 
 OpenTable &Tables::prepare(Spec *spec, bool positions) {
   if (spec->id() >= open_.size()) open_.resize(spec->id() + 1);
@@ -169,7 +169,8 @@ void Tables::open(OpenTable &table) {
   }
   if (!name_is_sane(table.database_, true) || !name_is_sane(table.name_, false)) {
     const std::string full = table.database_ + "." + table.name_;
-    return fail(table, Failure::no_table, message_of(thd_, ER_NO_SUCH_TABLE, table.database_.c_str(), table.name_.c_str()));
+    return fail(table, Failure::no_table,
+                message_of(thd_, ER_NO_SUCH_TABLE, table.database_.c_str(), table.name_.c_str()));
   }
 
   const LEX_CSTRING database{table.database_.c_str(), table.database_.size()};
@@ -214,16 +215,15 @@ void Tables::resolve(OpenTable &table) {
   TABLE_SHARE *const share = opened->s;
   const std::string full_name = table.database_ + "." + table.name_;
   if (share->table_type != TABLE_TYPE_NORMAL)
-    return fail(table, Failure::not_a_base_table,
-                "'" + full_name + "' is a sequence");
+    return fail(table, Failure::not_a_base_table, "'" + full_name + "' is a sequence");
   if (share->table_category != TABLE_CATEGORY_USER)
     return fail(table, Failure::system_schema, "Access denied: '" + full_name + "' is a system table");
   if (share->db_type()->db_type == DB_TYPE_MRG_MYISAM)
     return fail(table, Failure::engine_unsupported, "MERGE table '" + full_name + "' cannot be opened");
   if (!find_index(opened, table.index_name_, table.index))
     return fail(table, Failure::no_index,
-                message_of(thd_, ER_KEY_DOES_NOT_EXISTS, table.index_name_.empty() ? "PRIMARY" : table.index_name_.c_str(),
-                           full_name.c_str()));
+                message_of(thd_, ER_KEY_DOES_NOT_EXISTS,
+                           table.index_name_.empty() ? "PRIMARY" : table.index_name_.c_str(), full_name.c_str()));
   if (!index_serves_lookups(table.key_info()))
     return fail(table, Failure::index_unusable,
                 "Index '" + table.index_name_ + "' of '" + full_name + "' does not support lookups by key");

@@ -26,28 +26,28 @@ class OpenTable {
  public:
   explicit OpenTable(Spec *spec);
 
-  uint64_t serial = 0;      ///< of the spec this was made for
-  uint64_t batch = 0;       ///< the last batch that used it
+  uint64_t serial = 0;  ///< of the spec this was made for
+  uint64_t batch = 0;   ///< the last batch that used it
   TableState state = TableState::failed;
   Failure failure = Failure::none;
-  std::string message;      ///< the server's words for `failure`
+  std::string message;  ///< the server's words for `failure`
 
-  TABLE *table = nullptr;   ///< nullptr while not open
-  bool resolved = false;    ///< what follows is known for `table`
-  uint32_t index = 0;       ///< position in TABLE::key_info
+  TABLE *table = nullptr;                ///< nullptr while not open
+  bool resolved = false;                 ///< what follows is known for `table`
+  uint32_t index = 0;                    ///< position in TABLE::key_info
   std::vector<uint16_t> columns;         ///< positions in TABLE::field
   std::vector<uint16_t> filter_columns;  ///< likewise
   Field *versioning_end = nullptr;       ///< a row is current while this field is at its maximum
-  bool unique = false;      ///< the whole key, without NULL, names at most one row
-  bool covering = false;    ///< the index alone holds every column wanted
+  bool unique = false;                   ///< the whole key, without NULL, names at most one row
+  bool covering = false;                 ///< the index alone holds every column wanted
   RowReader reader;
-  std::vector<uchar> key;      ///< room for one key
-  std::vector<uchar> in_key;   ///< and for another
+  std::vector<uchar> key;     ///< room for one key
+  std::vector<uchar> in_key;  ///< and for another
 
-  bool locked = false;         ///< in this batch
-  MYSQL_LOCK *lock = nullptr;  ///< of this batch, unless the storage engine was locked directly
+  bool locked = false;           ///< in this batch
+  MYSQL_LOCK *lock = nullptr;    ///< of this batch, unless the storage engine was locked directly
   bool lock_type_known = false;  ///< the storage engine has heard store_lock() since the open
-  bool positions = false;      ///< the read set has what a Position needs
+  bool positions = false;        ///< the read set has what a Position needs
 
   KEY &key_info() const { return table->key_info[index]; }
   handler &file() const { return *table->file; }

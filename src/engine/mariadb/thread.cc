@@ -40,7 +40,9 @@ class Wakers {
 Wakers wakers;
 
 /// The server calls this in the killer's thread, which holds locks of the victim: only wake it.
-void on_kill(THD *thd) { wakers.wake(thd); }
+void on_kill(THD *thd) {
+  wakers.wake(thd);
+}
 
 /// What our THDs answer to the server's scheduler calls: nothing but kill.
 scheduler_functions *our_scheduler() {
@@ -133,7 +135,9 @@ void ServerThread::destroy() {
   delete thd;
 }
 
-bool ServerThread::killed() const { return thd_->killed >= KILL_CONNECTION; }
+bool ServerThread::killed() const {
+  return thd_->killed >= KILL_CONNECTION;
+}
 
 bool ServerThread::server_stopping() const {
   return abort_loop || (thd_->killed >= KILL_SERVER && thd_->killed <= KILL_SERVER_HARD);
