@@ -146,6 +146,10 @@ class MariaExecutor final : public Executor {
       case TableState::busy:
       case TableState::again: op.progress = Progress::busy; return false;
       case TableState::failed:
+        if (table->failure == Failure::interrupted && thread_->killed()) {
+          op.progress = Progress::busy;  // meant for this thread's identity, not for the request
+          return false;
+        }
         counters_->add(op.verb == Verb::open ? Counter::requests_open : Counter::requests_find);
         finish(op, table->failure, table->message);
         return false;

@@ -126,6 +126,8 @@ void Finder::run(Op &op, OpenTable &table) {
   }
   batch_rows_ += scan.examined;
   counters_->add(Counter::rows_examined, scan.examined);
+  // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends.
+  if (scan.failure == Failure::interrupted && !scan.slow() && thd_->killed >= KILL_CONNECTION) walked = Walk::paused;
   if (walked == Walk::paused) {
     op.progress = Progress::paused;
     counters_->add(scan.slow() ? Counter::scan_pauses : Counter::slow_finds);
