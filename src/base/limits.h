@@ -60,6 +60,10 @@ inline constexpr size_t arena_bytes_per_batch_max = size_t{4} << 20;
 /// Arena bytes a worker keeps between batches; more is given back.
 inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
 
+/// Milliseconds all writes of one batch may wait for row locks together; a write that would wait longer moves to the
+/// slow lane, so that one locked row holds nobody else up for long.
+inline constexpr int row_wait_fast_ms = 5;
+
 // --- the slow lane ---------------------------------------------------------------------------------------------
 
 /// Rows between two looks at waiting DDL, KILL and the client's patience.
@@ -69,6 +73,15 @@ inline constexpr int client_stall_ms_max = 50;
 /// Milliseconds between two tries to open a table that DDL holds: first and last.
 inline constexpr int busy_retry_ms_min = 1;
 inline constexpr int busy_retry_ms_max = 10;
+
+/// Milliseconds a write waits for a row lock before it lets others have its thread and queues up again.
+inline constexpr int row_wait_slow_ms = 50;
+/// Times a write that is run alone is run again after its transaction was lost.
+inline constexpr int lost_runs_max = 3;
+/// Rows one edit may change; more would be one transaction that the server can neither commit nor undo in time.
+inline constexpr uint64_t edit_rows_max = 10'000'000;
+/// Bytes of the reply of an edit: it is held until the transaction is committed.
+inline constexpr size_t edit_reply_bytes_max = size_t{64} << 20;
 
 // --- what one process may hold -----------------------------------------------------------------------------------
 

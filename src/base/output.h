@@ -79,8 +79,10 @@ class Output {
   /// Whether a find that began its reply at `start` may write another row of about `row_bytes`.
   Flow flow(Mark start, size_t row_bytes = 0) {
     if (valve_ != nullptr) return valve_->flow(*this);
-    return mark() - start + row_bytes > limits::find_bytes_fast_max ? Flow::pause : Flow::more;
+    return mark() - start + row_bytes > reply_bytes_max_ ? Flow::pause : Flow::more;
   }
+  /// How large a reply may become that does not stream.
+  void set_reply_bytes_max(uint32_t bytes) { reply_bytes_max_ = bytes; }
   /// Installs or (nullptr) removes the valve. Without one, flow() bounds a reply to what fits a fast turn.
   void set_valve(Valve *valve) { valve_ = valve; }
   bool streaming() const { return valve_ != nullptr; }
@@ -99,6 +101,7 @@ class Output {
   uint32_t sent_ = 0;
   uint32_t released_ = 0;
   uint32_t end_ = 0;
+  uint32_t reply_bytes_max_ = limits::find_bytes_fast_max;
   bool broken_ = false;
 };
 

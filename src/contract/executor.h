@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/counters.h"
 #include "contract/op.h"
@@ -30,6 +31,16 @@ enum class Standing : uint8_t {
   stopping,  ///< the server is going down: destroy the executor now, on its thread
 };
 
+/// What became of a run as a whole.
+struct Settlement {
+  Failure failure = Failure::none;  ///< anything else: the run is lost
+  int32_t engine_code = 0;          ///< as in Outcome
+  std::string message{};            ///< as in Outcome
+
+  /// False: nothing that the run wrote is there, and no reply of the run may leave. Its ops can be run again.
+  bool lasted() const { return failure == Failure::none; }
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -37,17 +48,28 @@ class Executor {
   /// Runs the ops in order and sets each op's progress.
   ///  - Every op either hears Reply::done() exactly once (progress done) or is left for later.
   ///  - If an op is paused or busy, later ops of the same connection are left waiting; other connections go on.
-  ///  - All finds of one run read one consistent view that is opened after run() was entered.
+  ///  - All finds of one run read one consistent view that is opened after run() was entered; what the run itself
+  ///    has written is in it.
+  ///  - All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
+  ///    itself. If the transaction as a whole is lost (deadlock, refused commit) the settlement says so.
+  ///  - A write that may have to be undone together with others, or whose effects cannot be undone, is left alone;
+  ///    it is run as the only op of a run, with a position.
+  ///  - A write that meets a row lock waits for it, in a fast turn for no more than limits::row_wait_fast_ms in all,
+  ///    in the slow lane for limits::row_wait_slow_ms; then it is left locked.
   ///  - An op with a position (slow lane) may run as long as its reply lets it, and pauses when somebody waits for
   ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max.
-  ///  - Never waits for a lock that SQL may hold for long.
-  virtual void run(std::span<Op> ops) = 0;
+  ///  - Never waits otherwise for a lock that SQL may hold for long.
+  virtual Settlement run(std::span<Op> ops) = 0;
 
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
   virtual void idle() noexcept = 0;
 
   /// To be asked after a wake-up and after run().
   virtual Standing standing() noexcept = 0;
+
+  /// Milliseconds after which a write that finds its row locked again and again should be told so: the server's own
+  /// lock wait timeout as it is now.
+  virtual int64_t row_wait_ms() noexcept = 0;
 
   /// What the thread does, for the process list; `text` is copied.
   virtual void describe(Bytes text) noexcept = 0;

@@ -42,16 +42,18 @@ class FakeEngine final : public Engine {
     std::string name;
     std::vector<std::string> columns;
     bool usable = true;  ///< false: it does not support lookups by key, like a FULLTEXT index
-  };
+  };                     // the one named PRIMARY is unique
   enum class Kind : uint8_t { base, view };
   using Cell = std::optional<std::string>;  ///< without a value: NULL
 
   /// What goes wrong by chance, in thousandths of the ops.
   struct Faults {
     uint64_t seed = 0;
-    uint32_t busy = 0;   ///< the op's table is held by DDL
-    uint32_t pause = 0;  ///< a find is more work than it seemed
-    uint32_t error = 0;  ///< the storage engine fails
+    uint32_t busy = 0;    ///< the op's table is held by DDL
+    uint32_t pause = 0;   ///< a find is more work than it seemed
+    uint32_t error = 0;   ///< the storage engine fails
+    uint32_t locked = 0;  ///< a row that is to be changed is locked by somebody else
+    uint32_t lost = 0;    ///< the transaction of a run that wrote something is lost
   };
 
   FakeEngine();
@@ -62,6 +64,8 @@ class FakeEngine final : public Engine {
   /// Replaces the table if there is one.
   void create(Bytes database, Bytes table, std::vector<Column> columns, std::vector<Index> indexes,
               Kind kind = Kind::base);
+  /// All rows in the order of the first index, for tests to look at.
+  std::vector<std::vector<Cell>> rows(Bytes database, Bytes table) const;
   /// One cell for each column. A cell of an integer column holds a number.
   void insert(Bytes database, Bytes table, const std::vector<Cell> &row);
   void drop(Bytes database, Bytes table);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/failure.h"
+#include "contract/edit.h"
 #include "contract/reply.h"
 #include "contract/table.h"
 #include "contract/value.h"
@@ -19,6 +20,8 @@ enum class Verb : uint8_t {
   answer,  ///< needs no engine, but keeps its place in line; fails with Op::failure
   open,    ///< fills Op::slot from Op::spec
   find,    ///< reads rows by key
+  insert,  ///< writes a new row
+  edit,    ///< finds rows as a find does, locks them and changes or deletes them
 };
 
 enum class Comparison : uint8_t {
@@ -58,6 +61,26 @@ struct Find {
   std::span<const Filter> filters{};
 };
 
+/// What becomes of an insert that meets a row with the same value of a unique key.
+enum class OnDuplicate : uint8_t {
+  fail,
+  ignore,  ///< nothing happens
+  update,  ///< that row takes the values given
+};
+
+/// Writes one row. Columns that are given no value take their defaults.
+struct Insert {
+  std::span<const Value> values{};  ///< for the first of TableSpec::columns, in their order; no more than there are
+  OnDuplicate on_duplicate = OnDuplicate::fail;
+};
+
+/// Shows every row of `find` to `edit`, and does what that decides. All of it happens, or nothing.
+struct EditRows {
+  Find find{};
+  Edit *edit = nullptr;
+  bool rows_wanted = false;  ///< the reply hears the rows that are changed or deleted, as they were before
+};
+
 /// Where a paused find goes on; made and understood by the engine alone.
 class Position {
  public:
@@ -69,7 +92,9 @@ enum class Progress : uint8_t {
   done,     ///< Reply::done() was called
   paused,   ///< a find that is more work than a turn allows, or whose reply asked to pause
   busy,     ///< its table is held by DDL or a table lock just now; nothing happened
-  waiting,  ///< not tried, because an earlier op of the same connection is paused or busy
+  locked,   ///< a row it would change is locked by somebody else's transaction; nothing happened
+  alone,    ///< a write that cannot share a transaction with other ops; nothing happened
+  waiting,  ///< not tried, because an earlier op of the same connection is not done
 };
 
 struct Op {
@@ -78,16 +103,23 @@ struct Op {
   Progress progress = Progress::done;  ///< set by Executor::run
   uint32_t connection = 0;             ///< ops with the same number belong to one connection, in order
   Reply *reply = nullptr;
-  /// open: to be filled. find, answer: what it acts on; if that is not open the op fails as not_open.
+  /// open: to be filled. Others: what it acts on; if that is not open the op fails as not_open.
   TableSlot *slot = nullptr;
   union {
     const TableSpec *spec = nullptr;  ///< open
     const Find *find;                 ///< find
+    const Insert *insert;             ///< insert
+    const EditRows *edit;             ///< edit
   };
   /// Where a paused find keeps its place. Null in a fast turn: there a find that is too much is paused without a
-  /// place and starts anew in the slow lane, under its own read view.
+  /// place and starts anew in the slow lane, under its own read view; and a write that has to be alone is left.
   std::unique_ptr<Position> *position = nullptr;
 };
 static_assert(sizeof(Op) <= 64);
+
+/// Whether the op changes rows.
+constexpr bool writes(Verb verb) {
+  return verb == Verb::insert || verb == Verb::edit;
+}
 
 }  // namespace postern

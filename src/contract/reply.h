@@ -14,10 +14,16 @@ struct Outcome {
   Failure failure = Failure::none;
   /// The storage engine's own error number (HA_ERR_*), with Failure::engine_error.
   int32_t engine_code = 0;
-  /// Columns of a row, for a find; 0 otherwise.
+  /// Columns of a row, for a find or an edit; 0 otherwise.
   uint32_t columns = 0;
   /// Rows given to Reply::row().
   uint64_t rows = 0;
+  /// Rows an edit changed or deleted, a row that had the new values already among them. For an insert 1 if the row
+  /// is new, 2 if it was there and was updated, 0 if it was there and stayed as it is.
+  uint64_t changed = 0;
+  /// Of an insert: whether the table has an AUTO_INCREMENT column, and what it generated, 0 if the client gave one.
+  bool has_insert_id = false;
+  uint64_t insert_id = 0;
   /// What the server says of the failure, or empty.
   Bytes message{};
 };
@@ -27,7 +33,8 @@ struct Outcome {
 /// (lost batch, slow lane) hears restart() in between.
 class Reply {
  public:
-  /// The next row. `pause` asks the engine to stop after it: the reply has outgrown what may be held.
+  /// The next row. `pause` asks the engine to stop: the reply has outgrown what may be held. An op with a position
+  /// stops after this row, one without starts anew in the slow lane, and an edit has not been given the row at all.
   virtual Flow row(Row row) = 0;
   virtual void done(const Outcome &outcome) = 0;
   /// Forget what was heard: the op starts from its first row again.

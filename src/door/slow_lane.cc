@@ -141,15 +141,15 @@ class SlowLane::ScanThread {
     while (job->next != job->ops.size() && !connection.dead && !connection.output.broken()) {
       Op &op = job->ops[job->next];
       op.position = &job->position;
-      executor_->run({&op, 1});
-      if (op.progress == Progress::busy && !wait_for_table(*job)) give_up_on_table(op);
-      if (op.progress == Progress::busy) {
+      run_op(*job, op, valve);
+      if (is_held_up(op.progress)) {
         // What is answered must not wait for what is not. A reply already begun stays whole as long as it can.
         if (job->position == nullptr) valve.flush(0);
         return postpone(std::move(job));
       }
       if (op.progress == Progress::done) {
         ++job->next;
+        job->lost_runs = 0;
         job->position.reset();
         not_busy(*job);
         // The next reply begins with room before it; all done, the worker sends what is left.
@@ -166,17 +166,46 @@ class SlowLane::ScanThread {
     go_home(std::move(job));
   }
 
+  static bool is_held_up(Progress progress) { return progress == Progress::busy || progress == Progress::locked; }
+
+  /// Runs one op, which is done afterwards, or paused, or held up.
+  void run_op(SlowJob &job, Op &op, StreamValve &valve) {
+    Output &output = job.connection->output;
+    const Output::Mark mark = output.mark();
+    // What a write answers may leave when it is committed, and no sooner.
+    const bool held = writes(op.verb);
+    output.set_valve(held ? nullptr : &valve);
+    if (held) output.set_reply_bytes_max(limits::edit_reply_bytes_max);
+    const Settlement settlement = executor_->run({&op, 1});
+    if (held) output.set_reply_bytes_max(limits::find_bytes_fast_max);
+    output.set_valve(&valve);
+    if (held && (!settlement.lasted() || op.progress != Progress::done)) {
+      output.rewind(mark);
+      op.reply->restart();
+    }
+    if (!settlement.lasted()) {
+      if (++job.lost_runs <= limits::lost_runs_max) {
+        op.progress = Progress::locked;  // in the way of others: let them go first
+      } else {
+        tell(op, {.failure = settlement.failure, .engine_code = settlement.engine_code, .message = settlement.message});
+      }
+    }
+    if (is_held_up(op.progress) && !may_wait(job, op.progress)) {
+      tell(op, {.failure = op.progress == Progress::busy ? Failure::table_busy : Failure::row_locked});
+    }
+  }
+
   /// False if the op has waited long enough.
-  bool wait_for_table(SlowJob &job) const {
+  bool may_wait(SlowJob &job, Progress held_up) const {
     const int64_t now_ms = clock_ms();
     if (job.busy_since_ms < 0) job.busy_since_ms = now_ms;
     job.busy_retry_ms = std::clamp(job.busy_retry_ms * 2, limits::busy_retry_ms_min, limits::busy_retry_ms_max);
-    return now_ms - job.busy_since_ms < lane_.settings_.table_wait_ms;
+    const int64_t most_ms = held_up == Progress::busy ? lane_.settings_.table_wait_ms : executor_->row_wait_ms();
+    return now_ms - job.busy_since_ms < most_ms;
   }
 
-  void give_up_on_table(Op &op) {
-    Outcome outcome;
-    outcome.failure = Failure::table_busy;
+  /// The op fails for a reason that the engine did not tell its reply.
+  void tell(Op &op, const Outcome &outcome) {
     counters_.add(outcome.failure);
     counters_.add(Counter::requests_failed);
     op.reply->done(outcome);

@@ -36,8 +36,9 @@ struct SlowJob {
   size_t next = 0;
   std::unique_ptr<Position> position;  ///< of ops[next], if it was paused
   int64_t due_ms = 0;                  ///< not to be run before
-  int64_t busy_since_ms = -1;          ///< since when ops[next] finds its table held
+  int64_t busy_since_ms = -1;          ///< since when ops[next] finds its table held, or its row locked
   int busy_retry_ms = 0;
+  int lost_runs = 0;  ///< how often the transaction of ops[next] was lost
 };
 
 class SlowLane {

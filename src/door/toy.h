@@ -190,7 +190,7 @@ class ToyExecutor final : public Executor {
     --engine_.attached;
   }
 
-  void run(std::span<Op> ops) override {
+  Settlement run(std::span<Op> ops) override {
     if (!holding_) ++engine_.holding;
     holding_ = true;
     who_.counters->add(Counter::batches);
@@ -203,7 +203,9 @@ class ToyExecutor final : public Executor {
       op.progress = op.verb == Verb::answer ? finish(op, op.failure) : find(op);
       if (op.progress != Progress::done) stuck.push_back(op.connection);
     }
+    return {};
   }
+  int64_t row_wait_ms() noexcept override { return 50'000; }
   void idle() noexcept override {
     if (holding_) --engine_.holding;
     holding_ = false;

@@ -167,10 +167,11 @@ void Worker::collect() {
     const auto ops_max =
         static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, limits::ops_per_batch_max - first));
     batch_.begin(i);
+    const Output::Mark mark = connection.output.mark();
     const Collected collected = connection.session->collect(connection.input, batch_, ops_max);
     connection.more = collected == Collected::more;
     if (collected == Collected::close) connection.closing = true;
-    if (batch_.size() != first) slices_.push_back({&connection, first, batch_.size() - first});
+    if (batch_.size() != first) slices_.push_back({&connection, first, batch_.size() - first, mark});
   }
 }
 
@@ -181,8 +182,25 @@ void Worker::execute() {
     return;
   }
   executed_ms_ = now_ms_;
-  executor_->run(batch_.ops());
+  if (!executor_->run(batch_.ops()).lasted()) run_again();
   holds_tables_ = true;
+}
+
+/// The transaction of the whole batch is lost, and nobody has been told of anything yet. Every connection gets one of
+/// its own; where that is lost, too, its ops leave for the slow lane, where each is one by itself.
+void Worker::run_again() {
+  for (const Slice &slice : slices_) take_back_replies(slice);
+  for (const Slice &slice : slices_) {
+    const std::span<Op> ops = batch_.ops().subspan(slice.first, slice.count);
+    if (executor_->run(ops).lasted()) continue;
+    take_back_replies(slice);
+    for (Op &op : ops) op.progress = Progress::waiting;
+  }
+}
+
+void Worker::take_back_replies(const Slice &slice) {
+  slice.connection->output.rewind(slice.mark);
+  for (const Op &op : batch_.ops().subspan(slice.first, slice.count)) op.reply->restart();
 }
 
 void Worker::settle() {

@@ -60,6 +60,7 @@ class Worker {
     Connection *connection;
     size_t first;
     size_t count;
+    Output::Mark mark;  // where their replies begin
   };
 
   void work();
@@ -69,6 +70,8 @@ class Worker {
   void receive_from(Connection &connection);
   void collect();
   void execute();
+  void run_again();
+  void take_back_replies(const Slice &slice);
   void settle();
   void send();
   void tend();

@@ -92,7 +92,7 @@ void put_row(Output &output, Row row, size_t bytes) {
 }
 
 /// What the request that failed was.
-enum class Asked : uint8_t { status, find };
+enum class Asked : uint8_t { status, rows };
 
 /// An error's number and, if the original had this error, its word.
 struct WireError {
@@ -101,7 +101,7 @@ struct WireError {
 };
 
 WireError wire_error(Failure failure, Asked asked) {
-  const bool find = asked == Asked::find;
+  const bool find = asked == Asked::rows;
   switch (failure) {
     case Failure::none: return {'0', {}};
 
@@ -140,9 +140,17 @@ WireError wire_error(Failure failure, Asked asked) {
     case Failure::filter_on_blob: return {'2', "filterblob"};
     case Failure::bad_filter_value: return {'2', {}};
     case Failure::row_too_large: return {'1', {}};
+    case Failure::bad_value: return {'1', {}};
+    case Failure::not_a_number: return {'1', {}};
+    case Failure::constraint: return {'1', {}};
+    case Failure::duplicate_key: return {'1', "121"};
+    case Failure::too_many_rows: return {'2', {}};
+    case Failure::reply_too_large: return {'1', {}};
 
     case Failure::table_busy: return {'1', {}};
     case Failure::lock_failed: return {'1', "lock_tables"};
+    case Failure::row_locked: return {'1', "146"};
+    case Failure::commit_failed: return {'1', {}};
     case Failure::engine_error: return {'1', {}};
     case Failure::interrupted: return {'1', {}};
     case Failure::out_of_memory: return {'1', {}};
@@ -237,6 +245,27 @@ void StatusReply::restart() {
   begun_ = false;
 }
 
+Flow WriteReply::row(Row) {
+  return Flow::more;
+}
+
+void WriteReply::done(const Outcome &outcome) {
+  start_ = output_.mark();
+  begun_ = true;
+  if (outcome.failure != Failure::none) return put_error(output_, outcome, errors_, Asked::rows);
+  output_.put("0\t1");
+  if (tells_ == Tells::count || outcome.has_insert_id) {
+    output_.put(tab);
+    output_.put_natural(tells_ == Tells::count ? outcome.changed : outcome.insert_id);
+  }
+  output_.put('\n');
+}
+
+void WriteReply::restart() {
+  if (begun_) take_back_to(output_, start_);
+  begun_ = false;
+}
+
 void FindReply::begin(size_t columns) {
   begun_ = true;
   char *const start = output_.reserve(2 + number_bytes_max);
@@ -282,7 +311,7 @@ void FindReply::fail(const Outcome &outcome) {
   start_ = output_.mark();
   begun_ = true;
   const bool ours = outcome.failure == Failure::none;
-  put_error(output_, ours ? Outcome{.failure = Failure::row_too_large} : outcome, errors_, Asked::find);
+  put_error(output_, ours ? Outcome{.failure = Failure::row_too_large} : outcome, errors_, Asked::rows);
 }
 
 void FindReply::restart() {

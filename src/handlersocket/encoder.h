@@ -38,7 +38,29 @@ class StatusReply final : public Reply {
   bool begun_ = false;
 };
 
-/// What a find answers: `0 <columns>` and the values of all rows, or an error.
+/// What an insert or a modification answers: `0 1`, the number of rows or the new id behind it, or an error.
+class WriteReply final : public Reply {
+ public:
+  enum class Tells : uint8_t {
+    count,  ///< `0 1 <rows>`
+    id,     ///< `0 1`, and the AUTO_INCREMENT value that was generated, 0 for none, where the table has such a column
+  };
+  WriteReply(Output &output, ErrorStyle errors, Tells tells) : output_(output), errors_(errors), tells_(tells) {}
+
+  Flow row(Row row) override;
+  void done(const Outcome &outcome) override;
+  void restart() override;
+
+ private:
+  Output &output_;
+  Output::Mark start_ = 0;
+  ErrorStyle errors_;
+  Tells tells_;
+  bool begun_ = false;
+};
+
+/// What a find, or a modification that returns the rows, answers: `0 <columns>` and the values of all rows, or an
+/// error.
 ///
 /// In a fast turn row() asks for a pause instead of writing a row that makes the reply too large for one; the
 /// find is then started anew in the slow lane. There the output streams: every row is written, and row() passes on

@@ -1,5 +1,7 @@
 #include "handlersocket/lower.h"
 
+#include "handlersocket/modification.h"
+
 namespace postern::handlersocket {
 
 void lower_answer(Failure failure, TableSlot *slot, const Replies &replies, Batch &batch) {
@@ -18,12 +20,29 @@ void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &repl
   op.reply = batch.arena().make<StatusReply>(replies.output, replies.errors);
 }
 
-void lower_find(const FindRequest &request, TableSlot &slot, const Replies &replies, Batch &batch) {
+void lower_index_request(const IndexRequest &request, TableSlot &slot, const Replies &replies, Batch &batch) {
+  Arena &arena = batch.arena();
   Op &op = batch.add();
-  op.verb = Verb::find;
+  op.verb = request.verb;
   op.slot = &slot;
-  op.find = &request.find;
-  op.reply = batch.arena().make<FindReply>(replies.output, replies.errors);
+  if (request.verb == Verb::insert) {
+    op.insert = arena.make<Insert>(request.values, request.on_duplicate);
+    const bool plain = request.on_duplicate == OnDuplicate::fail;
+    op.reply = arena.make<WriteReply>(replies.output, replies.errors,
+                                      plain ? WriteReply::Tells::id : WriteReply::Tells::count);
+    return;
+  }
+  if (request.verb == Verb::edit) {
+    Edit *const edit = arena.make<ModificationEdit>(request.modification, request.values);
+    op.edit = arena.make<EditRows>(request.find, edit, request.rows_wanted);
+    if (!request.rows_wanted) {
+      op.reply = arena.make<WriteReply>(replies.output, replies.errors, WriteReply::Tells::count);
+      return;
+    }
+  } else {
+    op.find = &request.find;
+  }
+  op.reply = arena.make<FindReply>(replies.output, replies.errors);
 }
 
 }  // namespace postern::handlersocket

@@ -21,6 +21,6 @@ struct Replies {
 void lower_answer(Failure failure, TableSlot *slot, const Replies &replies, Batch &batch);
 void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
 /// `request` lives in the batch's arena already.
-void lower_find(const FindRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
+void lower_index_request(const IndexRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
 
 }  // namespace postern::handlersocket

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "base/limits.h"
 #include "contract/op.h"
 #include "support/escaped.h"
 
@@ -18,6 +20,32 @@ inline std::string values_text(std::span<const Value> values) {
   return text + ")";
 }
 
+inline std::string find_text(const Find &find) {
+  std::string text = std::to_string(static_cast<int>(find.comparison)) + values_text(find.key);
+  text += " limit " + std::to_string(find.limit) + " offset " + std::to_string(find.offset);
+  if (!find.in_list.empty()) text += " in " + std::to_string(find.in_part) + values_text(find.in_list);
+  for (const Filter &filter : find.filters) {
+    text += filter.miss == Filter::Miss::skip ? " skip " : " stop ";
+    text += std::to_string(static_cast<int>(filter.comparison)) + " " + std::to_string(filter.column) + " ";
+    text += value_text(filter.value);
+  }
+  return text;
+}
+
+/// Writes down what an edit decides for a row of as many NULLs as anybody could have opened.
+class DraftText final : public Draft {
+ public:
+  void set(uint32_t column, const Value &value) override { text += at(column) + "=" + value_text(value); }
+  Sum add(uint32_t column, const Value &amount, bool subtract) override {
+    text += at(column) + (subtract ? "-" : "+") + value_text(amount);
+    return Sum::kept_sign;
+  }
+  std::string text;
+
+ private:
+  static std::string at(uint32_t column) { return " " + std::to_string(column); }
+};
+
 inline std::string op_text(const Op &op) {
   switch (op.verb) {
     case Verb::answer: return "answer " + std::string(failure_name(op.failure)) + (op.slot != nullptr ? " slot" : "");
@@ -28,17 +56,15 @@ inline std::string op_text(const Op &op) {
         text += " '" + test::escaped(name) + "'";
       return text;
     }
-    case Verb::find: {
-      const Find &find = *op.find;
-      std::string text = "find " + std::to_string(static_cast<int>(find.comparison)) + values_text(find.key);
-      text += " limit " + std::to_string(find.limit) + " offset " + std::to_string(find.offset);
-      if (!find.in_list.empty()) text += " in " + std::to_string(find.in_part) + values_text(find.in_list);
-      for (const Filter &filter : find.filters) {
-        text += filter.miss == Filter::Miss::skip ? " skip " : " stop ";
-        text += std::to_string(static_cast<int>(filter.comparison)) + " " + std::to_string(filter.column) + " ";
-        text += value_text(filter.value);
-      }
-      return text;
+    case Verb::find: return "find " + find_text(*op.find);
+    case Verb::insert:
+      return "insert " + std::to_string(static_cast<int>(op.insert->on_duplicate)) + values_text(op.insert->values);
+    case Verb::edit: {
+      DraftText draft;
+      const std::vector<Value> row(limits::columns_max);
+      const Decision decision = op.edit->edit->present(row, draft);
+      return "edit " + find_text(op.edit->find) + (op.edit->rows_wanted ? " wanted" : "") + " decides " +
+             std::to_string(static_cast<int>(decision)) + draft.text;
     }
   }
   return {};

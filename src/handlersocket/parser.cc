@@ -7,13 +7,16 @@ namespace {
 
 enum class Operator : uint8_t { unknown, find, insert, reserved };
 
-Operator operator_of(Bytes token, Comparison &comparison) {
+/// What the operator token says, noted in the request.
+Operator operator_of(Bytes token, Comparison &comparison, OnDuplicate &on_duplicate) {
   if (token.size() == 1) {
     switch (token[0]) {
       case '=': comparison = Comparison::equal; return Operator::find;
       case '>': comparison = Comparison::greater; return Operator::find;
       case '<': comparison = Comparison::less; return Operator::find;
-      case '+': return Operator::insert;
+      case '+': on_duplicate = OnDuplicate::fail; return Operator::insert;
+      case 'I': on_duplicate = OnDuplicate::ignore; return Operator::insert;
+      case 'U': on_duplicate = OnDuplicate::update; return Operator::insert;
       case 'S': return Operator::reserved;
     }
     return Operator::unknown;
@@ -32,28 +35,36 @@ Operator operator_of(Bytes token, Comparison &comparison) {
 Comparison filter_comparison_of(Bytes token) {
   if (token == "!=") return Comparison::unequal;
   Comparison comparison = Comparison::never;
-  (void)operator_of(token, comparison);
+  OnDuplicate ignored;
+  (void)operator_of(token, comparison, ignored);
   return comparison;
 }
 
 /// U, D, + and -, each also with `?` behind it.
-bool is_modification(Bytes token) {
-  if (token.size() == 2 && token[1] == '?') token.remove_suffix(1);
-  return token == "U" || token == "D" || token == "+" || token == "-";
+Modification modification_of(Bytes token, bool &rows_wanted) {
+  rows_wanted = token.size() == 2 && token[1] == '?';
+  if (rows_wanted) token.remove_suffix(1);
+  if (token == "U") return Modification::update;
+  if (token == "D") return Modification::erase;
+  if (token == "+") return Modification::increment;
+  if (token == "-") return Modification::decrement;
+  return Modification::none;
 }
 
-Failure read_key(Tokens &tokens, uint64_t size, Arena &arena, Find &find, bool &complete) {
-  if (size > limits::key_parts_max) {
-    // Refused later, but what follows the key is looked at before.
-    complete = tokens.skip(size);
-    return Failure::none;
-  }
-  const std::span<Value> key = arena.array<Value>(size);
-  for (Value &value : key) {
+/// The values that `size` announces. What is beyond `kept` of them is passed over: a key is refused for that later, and
+/// a row's values beyond its columns mean nothing.
+Failure read_values(Tokens &tokens, uint64_t size, uint64_t kept, Arena &arena, std::span<const Value> &values,
+                    bool &complete) {
+  // The line bounds how many there can be, whatever it announces.
+  const uint64_t count = std::min(size, kept);
+  const uint64_t there = count > limits::key_parts_max ? std::min<uint64_t>(count, tokens.left()) : count;
+  const std::span<Value> read = arena.array<Value>(there);
+  for (Value &value : read) {
     complete = complete && tokens.more();
     if (!tokens.take_value(value)) return Failure::syntax;
   }
-  find.key = key;
+  complete = complete && there == count && tokens.skip(size - count);
+  values = read;
   return Failure::none;
 }
 
@@ -127,14 +138,19 @@ AuthenticateRequest parse_authenticate(Tokens &tokens) {
   return request;
 }
 
-Failure parse_find(Tokens &tokens, const Rules &rules, Arena &arena, FindRequest &request) {
+Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, IndexRequest &request) {
   Find &find = request.find;
-  const Operator operation = operator_of(tokens.take(), find.comparison);
-  const uint64_t key_size = natural(tokens.take());
+  const Operator operation = operator_of(tokens.take(), find.comparison, request.on_duplicate);
+  const bool inserts = operation == Operator::insert;
+  const uint64_t size = natural(tokens.take());
 
-  bool key_complete = true;
-  Failure failure = read_key(tokens, key_size, arena, find, key_complete);
+  bool complete = true;
+  std::span<const Value> values;
+  // A key with too many values is refused later, but what follows it is looked at before.
+  const uint64_t kept = inserts ? limits::columns_max : size > limits::key_parts_max ? 0 : size;
+  Failure failure = read_values(tokens, size, kept, arena, values, complete);
   if (failure != Failure::none) return failure;
+  (inserts ? request.values : find.key) = values;
   Bytes option;
   if (tokens.more()) {
     find.limit = std::max<uint64_t>(natural(tokens.take()), 1);
@@ -150,18 +166,26 @@ Failure parse_find(Tokens &tokens, const Rules &rules, Arena &arena, FindRequest
   }
 
   if (operation == Operator::unknown) return Failure::unknown_operator;
-  if (key_size == 0) return Failure::no_key_values;
+  if (size == 0) return Failure::no_key_values;
   if (operation == Operator::reserved) return Failure::not_implemented;
-  const bool modifies = operation == Operator::insert || !option.empty();
-  if (modifies) {
+  if (inserts) {
     if (rules.access == Access::read) return Failure::read_only_door;
-    if (operation == Operator::find && !is_modification(option)) return Failure::unknown_modification;
-    return Failure::not_implemented;
+    request.verb = Verb::insert;
+    return complete ? Failure::none : Failure::syntax;
   }
-  if (key_size > limits::key_parts_max) return Failure::too_many_key_parts;
-  if (!key_complete) return Failure::syntax;
-  if (!find.in_list.empty() && find.in_part >= key_size) return Failure::too_many_key_parts;
-  return Failure::none;
+  if (!option.empty()) {
+    if (rules.access == Access::read) return Failure::read_only_door;
+    request.verb = Verb::edit;
+    request.modification = modification_of(option, request.rows_wanted);
+    if (request.modification == Modification::none) return Failure::unknown_modification;
+  }
+  if (size > limits::key_parts_max) return Failure::too_many_key_parts;
+  if (!complete) return Failure::syntax;
+  if (!find.in_list.empty() && find.in_part >= size) return Failure::too_many_key_parts;
+  if (request.verb == Verb::find) return Failure::none;
+  bool any = true;
+  const uint64_t given = tokens.left();
+  return read_values(tokens, given, limits::columns_max, arena, request.values, any);
 }
 
 }  // namespace postern::handlersocket

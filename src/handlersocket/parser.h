@@ -32,7 +32,7 @@ Command command_of(Bytes first_token);
 /// Each takes the tokens after the first.
 [[nodiscard]] Failure parse_open(Tokens &tokens, OpenRequest &request);
 AuthenticateRequest parse_authenticate(Tokens &tokens);
-/// Values and filters go into the arena. Modifications are understood as far as to refuse them in their turn.
-[[nodiscard]] Failure parse_find(Tokens &tokens, const Rules &rules, Arena &arena, FindRequest &request);
+/// Values and filters go into the arena.
+[[nodiscard]] Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, IndexRequest &request);
 
 }  // namespace postern::handlersocket

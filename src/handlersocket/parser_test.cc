@@ -129,13 +129,13 @@ TEST(HsParser, GivesTheSameOpsHoweverABytestreamIsCut) {
   }
 }
 
-FindRequest parsed(std::string line, Arena &arena, Failure expected = Failure::none, Rules rules = {}) {
+IndexRequest parsed(std::string line, Arena &arena, Failure expected = Failure::none, Rules rules = {}) {
   static std::vector<std::unique_ptr<std::string>> kept;  // what the views point to
   kept.push_back(std::make_unique<std::string>(std::move(line)));
   std::string &bytes = *kept.back();
   Tokens tokens(bytes.data(), bytes.data() + bytes.size());
-  FindRequest request;
-  EXPECT_EQ(failure_name(parse_find(tokens, rules, arena, request)), failure_name(expected)) << escaped(bytes);
+  IndexRequest request;
+  EXPECT_EQ(failure_name(parse_index_request(tokens, rules, arena, request)), failure_name(expected)) << escaped(bytes);
   return request;
 }
 
@@ -179,13 +179,62 @@ TEST(HsFind, AcceptsEverythingThatGoesTogether) {
   EXPECT_EQ(find.filters[1].value.bytes(), "");
 }
 
+constexpr Rules writing{.access = Access::write, .filter_columns = 1};
+
+TEST(HsWrite, InsertsTellWhatBecomesOfDuplicates) {
+  Arena arena;
+  const IndexRequest plain = parsed("+\t2\ta\tb\ttoo many", arena, Failure::none, writing);
+  EXPECT_EQ(plain.verb, Verb::insert);
+  EXPECT_EQ(plain.on_duplicate, OnDuplicate::fail);
+  ASSERT_EQ(plain.values.size(), 2u);
+  EXPECT_EQ(plain.values[1].bytes(), "b");
+  EXPECT_EQ(parsed("I\t1\ta", arena, Failure::none, writing).on_duplicate, OnDuplicate::ignore);
+  EXPECT_EQ(parsed("U\t1\ta", arena, Failure::none, writing).on_duplicate, OnDuplicate::update);
+  parsed("+\t3\ta\tb", arena, Failure::syntax, writing);
+  parsed("+\t0", arena, Failure::no_key_values, writing);
+  for (const char *const line : {"+\t1\ta", "I\t1\ta", "U\t1\ta"}) parsed(line, arena, Failure::read_only_door);
+}
+
+TEST(HsWrite, ARowMayHaveMoreValuesThanAKey) {
+  Arena arena;
+  std::string line = "+\t5000";
+  for (int i = 0; i < 5'000; ++i) line += "\t" + std::to_string(i);
+  const IndexRequest request = parsed(line, arena, Failure::none, writing);
+  ASSERT_EQ(request.values.size(), size_t{limits::columns_max});
+  EXPECT_EQ(request.values.back().bytes(), "4095");
+}
+
+TEST(HsWrite, ModificationsAreWholeWords) {
+  Arena arena;
+  const IndexRequest request = parsed("=\t1\tk\t1\t0\tF\t=\t0\told\tU?\tnew\t", arena, Failure::none, writing);
+  EXPECT_EQ(request.verb, Verb::edit);
+  EXPECT_EQ(request.modification, Modification::update);
+  EXPECT_TRUE(request.rows_wanted);
+  EXPECT_EQ(request.find.filters.size(), 1u);
+  ASSERT_EQ(request.values.size(), 2u);
+  EXPECT_EQ(request.values[0].bytes(), "new");
+  EXPECT_EQ(parsed("=\t1\tk\t1\t0\tD", arena, Failure::none, writing).modification, Modification::erase);
+  EXPECT_EQ(parsed("=\t1\tk\t1\t0\t+\t1", arena, Failure::none, writing).modification, Modification::increment);
+  EXPECT_EQ(parsed("=\t1\tk\t1\t0\t-\t1", arena, Failure::none, writing).modification, Modification::decrement);
+  EXPECT_FALSE(parsed("=\t1\tk\t1\t0\t-\t1", arena, Failure::none, writing).rows_wanted);
+  for (const char *const word : {"UPSERT", "U??", "?", "u", "++", "-1"})
+    parsed(std::string("=\t1\tk\t1\t0\t") + word + "\t1", arena, Failure::unknown_modification, writing);
+  parsed("=\t1\tk\t1\t0\tU\tnew", arena, Failure::read_only_door);
+}
+
+TEST(HsWrite, AMalformedValueIsRefused) {
+  Arena arena;
+  parsed("+\t1\ta\x01", arena, Failure::syntax, writing);
+  parsed("=\t1\tk\t1\t0\tU\ta\x01!", arena, Failure::syntax, writing);
+}
+
 TEST(HsFind, AllocatesNothingForNumbersThatTheLineDoesNotBear) {
   for (const char *const line : {"=\t4000000000\ta", "=\t1\t\t1\t0\t@\t0\t4000000000\ta", "+\t4000000000\ta"}) {
     Arena arena;
     std::string bytes(line);
     Tokens tokens(bytes.data(), bytes.data() + bytes.size());
-    FindRequest request;
-    EXPECT_NE(parse_find(tokens, {}, arena, request), Failure::none);
+    IndexRequest request;
+    EXPECT_NE(parse_index_request(tokens, {}, arena, request), Failure::none);
     EXPECT_LE(arena.bytes(), size_t{64} << 10) << line;
   }
 }

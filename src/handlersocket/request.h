@@ -28,9 +28,24 @@ struct AuthenticateRequest {
   Bytes key;
 };
 
-/// `<id> <operator> <key size> <key>... [<limit> [<offset> [<IN list>] [<filters>]]]`
-struct FindRequest {
-  Find find;
+/// What the last option of a request asks to be done with the rows it finds.
+enum class Modification : uint8_t {
+  none,
+  update,     ///< U: the columns take the values
+  erase,      ///< D
+  increment,  ///< +: the values are added to the columns
+  decrement,  ///< -: the values are subtracted, unless a column would change its sign
+};
+
+/// `<id> <operator> <n> <value>{n} ...`: a find, a find with a modification, or an insert.
+struct IndexRequest {
+  /// find, insert or edit, by what the line asks for.
+  Verb verb = Verb::find;
+  Find find{};                                     ///< find, edit
+  Modification modification = Modification::none;  ///< edit
+  bool rows_wanted = false;                        ///< edit: with `?`, the rows as they were are the reply
+  OnDuplicate on_duplicate = OnDuplicate::fail;    ///< insert
+  std::span<const Value> values{};                 ///< insert: of the row; edit: of the modification
 };
 
 }  // namespace postern::handlersocket

@@ -97,10 +97,10 @@ void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) 
   const Rules rules{
       .access = settings_.access, .key_values_max = settings_.key_values_max, .filter_columns = index->filter_columns};
   // Parsed where it stays: a copy of what was just written would stall the processor.
-  FindRequest &request = *batch.arena().make<FindRequest>();
-  const Failure failure = parse_find(tokens, rules, batch.arena(), request);
+  IndexRequest &request = *batch.arena().make<IndexRequest>();
+  const Failure failure = parse_index_request(tokens, rules, batch.arena(), request);
   if (failure != Failure::none) return answer(failure, batch, index->slot.get());
-  lower_find(request, *index->slot, replies(), batch);
+  lower_index_request(request, *index->slot, replies(), batch);
 }
 
 void HandlerSocketSession::answer(Failure failure, Batch &batch, TableSlot *slot) {

@@ -28,19 +28,19 @@ void require(bool holds, const char *what, std::string_view reply) {
 }
 
 FakeEngine &engine() {
-  static FakeEngine *const engine = [] {
-    auto *const made = new FakeEngine;
-    test::SmallSql sql(*made, "hst");
-    sql.run("create table kv(k varchar(30) not null primary key, v varchar(30), n int, t text, key n(n))");
-    sql.run("insert into kv values('a','A',1,'x'),('b','B',2,NULL),('c',NULL,NULL,''),('d','',-5,'y')");
-    sql.run("create table m(a int not null, b int not null, c int, primary key(a,b), key i_c(c))");
-    for (int a = 0; a < 20; ++a) {
-      for (int b = 0; b < 5; ++b)
-        made->insert("hst", "m", {std::to_string(a), std::to_string(b), std::to_string(a * b % 7)});
-    }
-    return made;
-  }();
-  return *engine;
+  static FakeEngine *const made = new FakeEngine;
+  return *made;
+}
+
+void make_tables() {
+  test::SmallSql sql(engine(), "hst");
+  sql.run("create table kv(k varchar(30) not null primary key, v varchar(30), n int, t text, key n(n))");
+  sql.run("insert into kv values('a','A',1,'x'),('b','B',2,NULL),('c',NULL,NULL,''),('d','',-5,'y')");
+  sql.run("create table m(a int not null, b int not null, c int, primary key(a,b), key i_c(c))");
+  for (int a = 0; a < 20; ++a) {
+    for (int b = 0; b < 5; ++b)
+      engine().insert("hst", "m", {std::to_string(a), std::to_string(b), std::to_string(a * b % 7)});
+  }
 }
 
 /// `code TAB columns (TAB value)* `, without its LF.
@@ -69,8 +69,13 @@ void examine(std::string_view input) {
   const auto mood = static_cast<unsigned char>(input[0]);
   const auto cut = static_cast<unsigned char>(input[1]);
   const std::string_view bytes = input.substr(2);
-  engine().set_faults(
-      {.seed = mood, .busy = mood & 4 ? 200u : 0u, .pause = mood & 8 ? 100u : 0u, .error = mood & 16 ? 100u : 0u});
+  make_tables();  // anew: what one input wrote is no matter to the next
+  engine().set_faults({.seed = mood,
+                       .busy = mood & 4 ? 200u : 0u,
+                       .pause = mood & 8 ? 100u : 0u,
+                       .error = mood & 16 ? 100u : 0u,
+                       .locked = mood & 4 ? 100u : 0u,
+                       .lost = mood & 8 ? 200u : 0u});
   const std::atomic<bool> stop{false};
   const std::unique_ptr<Executor> executor = engine().attach({}, stop);
   HandlerSocket protocol(Settings{.access = mood & 1 ? Access::write : Access::read,

@@ -18,7 +18,7 @@ namespace postern {
 namespace {
 
 struct ServerFixture {
-  std::unique_ptr<Executor> attach() { return engine->attach({.name = "contract suite", .counters = &counters}, stop); }
+  std::unique_ptr<Executor> attach() { return engine->attach({.access = Access::write, .name = "contract suite", .counters = &counters}, stop); }
   void make_table(int rows) {
     EXPECT_TRUE(
         sql.run("CREATE DATABASE IF NOT EXISTS contract; DROP TABLE IF EXISTS contract.t;"

@@ -95,12 +95,16 @@ class LoneConnection {
   void execute() {
     std::span<Op> ops = batch_.ops();
     while (!ops.empty()) {
-      executor_.run(ops);
+      const Output::Mark mark = output_.mark();
+      if (!executor_.run(ops).lasted()) {
+        take_back(ops, mark);
+        continue;
+      }
       const auto stuck =
           std::find_if(ops.begin(), ops.end(), [](const Op &op) { return op.progress != Progress::done; });
       ops = ops.subspan(static_cast<size_t>(stuck - ops.begin()));
       if (ops.empty()) return;
-      if (ops.front().progress == Progress::paused) {
+      if (ops.front().progress == Progress::paused || ops.front().progress == Progress::alone) {
         go_slow(ops.front());
         ops = ops.subspan(1);
       } else if (when_busy != nullptr) {
@@ -115,11 +119,23 @@ class LoneConnection {
     op.reply->restart();
     flush();
     op.position = &position;
-    output_.set_valve(&valve_);
-    do executor_.run({&op, 1});
-    while (op.progress != Progress::done && !output_.broken());
+    const bool held = writes(op.verb);
+    if (held) output_.set_reply_bytes_max(limits::edit_reply_bytes_max);
+    else output_.set_valve(&valve_);
+    do {
+      const Output::Mark mark = output_.mark();
+      const bool lasted = executor_.run({&op, 1}).lasted();
+      if (!lasted) op.progress = Progress::waiting;
+      if (held && op.progress != Progress::done) take_back({&op, 1}, mark);
+    } while (op.progress != Progress::done && !output_.broken());
     output_.set_valve(nullptr);
+    output_.set_reply_bytes_max(limits::find_bytes_fast_max);
     op.position = nullptr;
+  }
+
+  void take_back(std::span<Op> ops, Output::Mark mark) {
+    output_.rewind(mark);
+    for (const Op &op : ops) op.reply->restart();
   }
 
   void flush() {

@@ -2,6 +2,7 @@
 
 #include <log.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "engine/mariadb/engine.h"
@@ -10,6 +11,8 @@
 #include "engine/mariadb/specs.h"
 #include "engine/mariadb/table.h"
 #include "engine/mariadb/thread.h"
+#include "engine/mariadb/write_tables.h"
+#include "engine/mariadb/writer.h"
 
 namespace postern::mariadb {
 namespace {
@@ -21,14 +24,83 @@ class MariaExecutor final : public Executor {
       : thread_(std::move(thread)),
         specs_(specs),
         counters_(who.counters),
+        access_(who.access),
         tables_(thread_->thd(), who.counters),
-        finder_(tables_, who.counters, stop) {}
+        finder_(tables_, who.counters, stop),
+        write_tables_(who.counters),
+        writer_(who.counters, thread_->row_wait(), stop) {}
 
-  void run(std::span<Op> ops) override {
+  Settlement run(std::span<Op> ops) override {
+    if (thread_->killed() && standing() == Standing::stopping) return {.failure = Failure::stopping};
+    const bool writing =
+        access_ == Access::write && std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
+    return writing ? run_writing(ops) : run_reading(ops);
+  }
+
+  void idle() noexcept override { tables_.release_all(); }
+
+  Standing standing() noexcept override {
+    if (!stopping_ && thread_->server_stopping()) stopping_ = true;
+    if (!stopping_ && thread_->killed()) renew();
+    return stopping_ ? Standing::stopping : Standing::good;
+  }
+
+  int64_t row_wait_ms() noexcept override { return thread_->row_wait_ms(); }
+
+  void describe(Bytes text) noexcept override { thread_->describe(text); }
+
+ private:
+  static constexpr int prepare_attempts_max = 3;
+
+  THD *thd() const { return thread_->thd(); }
+
+  Settlement run_reading(std::span<Op> ops) {
     begin();
     for (int attempt = 0; attempt < prepare_attempts_max && !prepare(ops); ++attempt) {
     }
     tables_.lock_all();
+    execute_all(ops);
+    tables_.unlock_all(Tables::Ending::commit);
+    if (tables_.any_open() && tables_.wanted_by_others()) {
+      tables_.release_all();
+      counters_->add(Counter::ddl_yields);
+    }
+    end();
+    return {};
+  }
+
+  /// All writes are one statement and one transaction. Tables are opened and closed with it, those for reading too.
+  Settlement run_writing(std::span<Op> ops) {
+    const bool alone = ops.size() == 1 && ops[0].position != nullptr;
+    tables_.release_all();
+    begin();
+    thread_->begin_writing();
+    writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0);
+    for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
+      write_tables_.begin(thd(), alone);
+      if (prepare(ops)) break;
+    }
+    write_tables_.lock_all();
+    // Consistent reads, although the statement is one that writes.
+    thd()->lex->sql_command = SQLCOM_SELECT;
+    tables_.lock_all();
+    execute_all(ops);
+    Settlement settlement = writer_.lost();
+    if (settlement.lasted() && !writer_.undo()) {
+      settlement = write_tables_.commit();
+    } else {
+      write_tables_.roll_back();
+    }
+    if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
+    tables_.unlock_all(Tables::Ending::ended);
+    tables_.release_all();
+    write_tables_.close();
+    thread_->end_writing();
+    end();
+    return settlement;
+  }
+
+  void execute_all(std::span<Op> ops) {
     std::optional<uint32_t> held_up;  // the connection whose next op cannot run now
     size_t opens = 0;
     for (Op &op : ops) {
@@ -40,25 +112,9 @@ class MariaExecutor final : public Executor {
       }
       execute(op, opening);
       if (op.progress != Progress::done) held_up = op.connection;
+      if (!writer_.lost().lasted()) return;
     }
-    tables_.unlock_all();
-    end();
   }
-
-  void idle() noexcept override { tables_.release_all(); }
-
-  Standing standing() noexcept override {
-    if (!stopping_ && thread_->server_stopping()) stopping_ = true;
-    if (!stopping_ && thread_->killed()) renew();
-    return stopping_ ? Standing::stopping : Standing::good;
-  }
-
-  void describe(Bytes text) noexcept override { thread_->describe(text); }
-
- private:
-  static constexpr int prepare_attempts_max = 3;
-
-  THD *thd() const { return thread_->thd(); }
 
   void begin() {
     THD *const thd = this->thd();
@@ -72,10 +128,6 @@ class MariaExecutor final : public Executor {
 
   void end() {
     THD *const thd = this->thd();
-    if (tables_.any_open() && tables_.wanted_by_others()) {
-      tables_.release_all();
-      counters_->add(Counter::ddl_yields);
-    }
     if (thd->is_error()) thd->clear_error(true);
     opening_.clear();
     thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
@@ -97,6 +149,9 @@ class MariaExecutor final : public Executor {
       } else if (op.verb == Verb::find) {
         if (Binding *const binding = op.slot->binding())
           state = tables_.prepare(static_cast<Spec *>(binding), op.position != nullptr).state;
+      } else if (access_ == Access::write && writes(op.verb)) {
+        if (Binding *const binding = op.slot->binding())
+          state = write_tables_.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); }).state;
       }
       if (state == TableState::again) return false;
     }
@@ -112,16 +167,44 @@ class MariaExecutor final : public Executor {
         counters_->add(Counter::requests_other);
         return finish(op, op.slot != nullptr && binding == nullptr ? Failure::not_open : op.failure);
       case Verb::open: return execute_open(op, opening);
-      case Verb::find:
-        if (binding == nullptr) {
-          counters_->add(Counter::requests_find);
-          return finish(op, Failure::not_open);
-        }
+      case Verb::find: {
+        if (binding == nullptr) return refuse(op, Failure::not_open);
         OpenTable *const table = tables_.prepared(static_cast<Spec *>(binding));
         if (!usable(op, table)) return;
         if (op.position == nullptr || *op.position == nullptr) counters_->add(Counter::requests_find);
         return finder_.run(op, *table);
+      }
+      case Verb::insert:
+      case Verb::edit: {
+        if (access_ == Access::read) return refuse(op, Failure::read_only_door);
+        if (binding == nullptr) return refuse(op, Failure::not_open);
+        OpenTable *const table = write_tables_.prepared(static_cast<Spec *>(binding));
+        if (usable(op, table)) writer_.run(op, *table);
+        return;
+      }
     }
+  }
+
+  static Counter request_counter(Verb verb) {
+    switch (verb) {
+      case Verb::answer: return Counter::requests_other;
+      case Verb::open: return Counter::requests_open;
+      case Verb::find: return Counter::requests_find;
+      case Verb::insert: return Counter::requests_insert;
+      case Verb::edit: return Counter::requests_edit;
+    }
+    return Counter::requests_other;
+  }
+
+  void refuse(Op &op, Failure failure, Bytes message = {}) {
+    counters_->add(request_counter(op.verb));
+    finish(op, failure, message);
+  }
+
+  /// The server wants every table closed before it opens one.
+  void give_up_all() {
+    tables_.release_all();
+    write_tables_.close();
   }
 
   void execute_open(Op &op, const Spec *opening) {
@@ -150,8 +233,7 @@ class MariaExecutor final : public Executor {
           op.progress = Progress::busy;  // meant for this thread's identity, not for the request
           return false;
         }
-        counters_->add(op.verb == Verb::open ? Counter::requests_open : Counter::requests_find);
-        finish(op, table->failure, table->message);
+        refuse(op, table->failure, table->message);
         return false;
     }
     return false;
@@ -181,8 +263,11 @@ class MariaExecutor final : public Executor {
   std::unique_ptr<ServerThread> thread_;
   Specs &specs_;
   Counters *const counters_;
+  const Access access_;
   Tables tables_;
   Finder finder_;
+  WriteTables write_tables_;
+  Writer writer_;
   std::vector<SpecUse> opening_;  // of the running batch's open ops, in order
   bool stopping_ = false;
 };

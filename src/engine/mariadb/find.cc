@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/limits.h"
+#include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
 
 namespace postern::mariadb {
@@ -37,27 +38,6 @@ struct Finder::Scan {
 };
 
 namespace {
-
-bool descending(Comparison comparison) {
-  return comparison == Comparison::less || comparison == Comparison::at_most;
-}
-
-/// An index that cannot be walked (HASH) serves only whole keys and equality.
-Failure check_index(const OpenTable &table, const Find &find) {
-  const ulong flags = table.file().index_flags(table.index, 0, true);
-  const KEY &key = table.key_info();
-  if (find.key.size() > key.user_defined_key_parts) return Failure::too_many_key_parts;
-  if (flags & HA_ONLY_WHOLE_INDEX && find.key.size() < key.user_defined_key_parts) return Failure::index_unusable;
-  if (find.comparison != Comparison::equal && !(flags & HA_READ_RANGE)) return Failure::index_unusable;
-  if (descending(find.comparison) && !(flags & HA_READ_PREV)) return Failure::index_unusable;
-  return Failure::none;
-}
-
-bool has_null(std::span<const Value> key, const Value *in_value, uint32_t in_part) {
-  for (uint32_t i = 0; i < key.size(); ++i)
-    if (in_value != nullptr && i == in_part ? in_value->is_null() : key[i].is_null()) return true;
-  return false;
-}
 
 void add_shape(std::string &shape, const Field &field) {
   char text[96];
@@ -160,34 +140,6 @@ Finder::Walk Finder::run_key(Scan &scan, const Value *in_value) {
   return walk(scan, start, in_value);
 }
 
-int Finder::first_row(Scan &scan, const KeyStart &start) {
-  ha_rkey_function how = HA_READ_KEY_EXACT;
-  switch (start.comparison) {
-    case Comparison::greater: how = start.recheck ? HA_READ_KEY_OR_NEXT : HA_READ_AFTER_KEY; break;
-    case Comparison::at_least: how = HA_READ_KEY_OR_NEXT; break;
-    case Comparison::less: how = start.recheck ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_BEFORE_KEY; break;
-    case Comparison::at_most: how = HA_READ_PREFIX_LAST_OR_PREV; break;
-    default: break;
-  }
-  return scan.table.file().ha_index_read_map(scan.table.table->record[0], start.bytes, start.map(), how);
-}
-
-int Finder::next_row(Scan &scan, const KeyStart &start) {
-  handler &file = scan.table.file();
-  uchar *const record = scan.table.table->record[0];
-  if (start.comparison == Comparison::equal && !scan.resumed)
-    return file.ha_index_next_same(record, start.bytes, start.length);
-  const int code = descending(start.comparison) ? file.ha_index_prev(record) : file.ha_index_next(record);
-  return code == 0 && left_key(scan, start) ? HA_ERR_END_OF_FILE : code;
-}
-
-/// Whether a find of equal rows has come to others. Where a scan was resumed the storage engine does not tell: the read
-/// that took the place up was no exact one.
-bool Finder::left_key(const Scan &scan, const KeyStart &start) {
-  return start.comparison == Comparison::equal &&
-         key_cmp_if_same(scan.table.table, start.bytes, scan.table.index, start.length);
-}
-
 /// The first row behind the place of a paused scan.
 int Finder::resume_row(Scan &scan, const KeyStart &start) {
   OpenTable &table = scan.table;
@@ -205,24 +157,19 @@ int Finder::resume_row(Scan &scan, const KeyStart &start) {
     if (down ? order < 0 : order > 0) break;
     code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
   }
-  return code == 0 && left_key(scan, start) ? HA_ERR_END_OF_FILE : code;
+  return code == 0 && left_key(table, start) ? HA_ERR_END_OF_FILE : code;
 }
 
 Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_value) {
   OpenTable &table = scan.table;
   const bool resuming = scan.place != nullptr && !scan.place->key.empty();
-  // At most one row has the whole of a unique key, unless a part of it is NULL; an IN list with a range reads one row
-  // for each value.
-  const bool one_row = (table.unique && start.comparison == Comparison::equal &&
-                        start.parts == table.key_info().user_defined_key_parts &&
-                        !has_null(scan.find.key, in_value, scan.find.in_part)) ||
-                       (in_value != nullptr && scan.find.comparison != Comparison::equal);
+  const bool one_row = leads_to_one_row(table, scan.find, start, in_value);
   if (resuming && one_row) {
     scan.place->key.clear();
     return Walk::ended;  // it was the row behind which the scan paused
   }
   scan.resumed = resuming;
-  int code = resuming ? resume_row(scan, start) : first_row(scan, start);
+  int code = resuming ? resume_row(scan, start) : first_row(table, start);
   if (resuming) scan.place->key.clear();
   for (;;) {
     if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Walk::ended;
@@ -231,7 +178,7 @@ Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_val
     if (walked != Walk::ended) return walked;
     if (one_row) return Walk::ended;
     if (must_pause(scan)) return save(scan) ? Walk::paused : Walk::failed;
-    code = next_row(scan, start);
+    code = next_row(table, start, !scan.resumed);
   }
 }
 

@@ -34,10 +34,7 @@ class Finder {
 
   Walk run_key(Scan &scan, const Value *in_value);
   Walk walk(Scan &scan, const KeyStart &start, const Value *in_value);
-  int first_row(Scan &scan, const KeyStart &start);
   int resume_row(Scan &scan, const KeyStart &start);
-  int next_row(Scan &scan, const KeyStart &start);
-  static bool left_key(const Scan &scan, const KeyStart &start);
   Walk offer(Scan &scan, const KeyStart &start, const Value *in_value);
   Walk fail(Scan &scan, int code);
   bool must_pause(const Scan &scan) const;

@@ -75,6 +75,7 @@ struct RowReader::Column {
   const uchar *at = nullptr;
   const uchar *null_byte = nullptr;  // nullptr: NOT NULL
   uchar null_bit = 0;
+  uint16_t position = 0;
   char text[20];  // what print_datetime() writes
   String string;  // what val_str() may write
 };
@@ -87,12 +88,19 @@ void RowReader::bind(TABLE *table, std::span<const uint16_t> columns) {
   values_.assign(columns.size(), Value{});
   for (size_t i = 0; i < columns.size(); ++i) {
     Column &column = columns_[i];
+    column.position = columns[i];
     column.field = table->field[columns[i]];
     column.form = form_of(column.field);
     column.at = column.field->ptr;
     column.null_byte = column.field->null_ptr;
     column.null_bit = column.field->null_bit;
   }
+}
+
+bool RowReader::reads(const TABLE *table) const {
+  for (const Column &column : columns_)
+    if (table->field[column.position] != column.field || column.field->ptr != column.at) return false;
+  return true;
 }
 
 Row RowReader::read() {

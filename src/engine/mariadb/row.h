@@ -23,6 +23,8 @@ class RowReader {
 
   /// Prepares for the fields of an open table; needed anew after every open.
   void bind(TABLE *table, std::span<const uint16_t> columns);
+  /// Whether it is prepared for this instance of the table.
+  bool reads(const TABLE *table) const;
   /// The row in record[0]; valid until the record changes or the next read().
   Row read();
 

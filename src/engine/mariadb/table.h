@@ -7,27 +7,29 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "engine/mariadb/opening.h"
 #include "engine/mariadb/row.h"
 #include "engine/mariadb/specs.h"
 
 namespace postern::mariadb {
 
-/// How the last attempt to use a table ended.
-enum class TableState : uint8_t {
-  ready,
-  busy,    ///< DDL or a table lock holds it just now
-  failed,  ///< OpenTable::failure and message say why
-  again,   ///< every table must be given up and the attempt repeated
-};
+class WriteTable;
 
-/// One TABLE instance for one spec: its own read set, so that the storage engine's row template is built once, and
-/// its own index cursor. Belongs to one executor and is used on its thread only.
+/// What one spec means in an open table. For reading, the TABLE instance is its own, with its own read set, so that the
+/// storage engine's row template is built once, and its own index cursor; for writing, all specs share one. Belongs to
+/// one executor and is used on its thread only.
 class OpenTable {
  public:
   explicit OpenTable(Spec *spec);
 
-  uint64_t serial = 0;  ///< of the spec this was made for
-  uint64_t batch = 0;   ///< the last batch that used it
+  const uint64_t serial;  ///< of the spec this was made for
+  const std::string database;
+  const std::string name;
+  const std::string index_name;
+  const std::string column_list;
+  const std::string filter_column_list;
+
+  uint64_t batch = 0;  ///< the last batch that used it
   TableState state = TableState::failed;
   Failure failure = Failure::none;
   std::string message;  ///< the server's words for `failure`
@@ -44,6 +46,10 @@ class OpenTable {
   std::vector<uchar> key;     ///< room for one key
   std::vector<uchar> in_key;  ///< and for another
 
+  // Of a table open for writing.
+  WriteTable *target = nullptr;  ///< what it shares with other specs
+  std::string definition;        ///< the version of the table's definition that the names were resolved in
+
   bool locked = false;           ///< in this batch
   MYSQL_LOCK *lock = nullptr;    ///< of this batch, unless the storage engine was locked directly
   bool lock_type_known = false;  ///< the storage engine has heard store_lock() since the open
@@ -54,11 +60,6 @@ class OpenTable {
 
  private:
   friend class Tables;
-  const std::string database_;
-  const std::string name_;
-  const std::string index_name_;
-  const std::string column_list_;
-  const std::string filter_column_list_;
   TABLE_LIST list_;
 };
 
@@ -86,8 +87,11 @@ class Tables {
   }
   /// Locks what was prepared; a table that cannot be had now becomes busy or failed.
   void lock_all();
-  /// Commits, which ends the read view, and unlocks.
-  void unlock_all();
+  enum class Ending : uint8_t {
+    commit,  ///< ends the statement here, and with it the read view
+    ended,   ///< somebody has done so
+  };
+  void unlock_all(Ending ending);
 
   /// Somebody waits for a table that is open here.
   bool wanted_by_others() const;
@@ -97,11 +101,9 @@ class Tables {
 
  private:
   void open(OpenTable &table);
-  void resolve(OpenTable &table);
+  bool take(OpenTable &table, OpenAttempt attempt);
   void set_read_set(OpenTable &table);
   void lock(OpenTable &table);
-  void fail(OpenTable &table, Failure failure, std::string message);
-  void fail_with_server_error(OpenTable &table, Failure otherwise);
 
   THD *thd_;
   Counters *const counters_;

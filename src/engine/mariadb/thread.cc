@@ -2,6 +2,8 @@
 
 #include "engine/mariadb/thread.h"
 
+#include <mysql/service_thd_wait.h>
+#include <set_var.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -44,7 +46,15 @@ void on_kill(THD *thd) {
   wakers.wake(thd);
 }
 
-/// What our THDs answer to the server's scheduler calls: nothing but kill.
+void on_wait_begin(THD *, int kind) {
+  if (kind == THD_WAIT_ROW_LOCK || kind == THD_WAIT_TABLE_LOCK) RowWait::on_begin();
+}
+
+void on_wait_end(THD *) {
+  RowWait::on_end();
+}
+
+/// What our THDs answer to the server's scheduler calls: kill, and waits for row locks.
 scheduler_functions *our_scheduler() {
   static scheduler_functions functions = [] {
     scheduler_functions made{};
@@ -52,6 +62,8 @@ scheduler_functions *our_scheduler() {
     made.connection_count = thread_scheduler->connection_count;
     made.max_connections = thread_scheduler->max_connections;
     made.post_kill_notification = on_kill;
+    made.thd_wait_begin = on_wait_begin;
+    made.thd_wait_end = on_wait_end;
     return made;
   }();
   return &functions;
@@ -73,7 +85,7 @@ bool wait_for_server_start(const std::atomic<bool> &stop) {
 
 std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, const std::atomic<bool> &stop) {
   my_thread_init();
-  std::unique_ptr<ServerThread> thread(new ServerThread(who));
+  std::unique_ptr<ServerThread> thread(new ServerThread(who, stop));
   if (!wait_for_server_start(stop) || !thread->create()) return nullptr;
   return thread;
 }
@@ -113,6 +125,12 @@ bool ServerThread::create() {
   thd->variables.max_statement_time = 0;
   thd->variables.max_statement_time_double = 0;
 
+  // Constraints hold whatever a global says, or what we acknowledge would not be what SQL had stored.
+  thd->variables.option_bits &= ~OPTION_RELAXED_UNIQUE_CHECKS;
+  // The binary log gets rows, whatever format sessions have.
+  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
+
+  row_wait_.set_thd(thd);
   wakers.add(thd, who_.wake_fd);
   server_threads.insert(thd);
   thd->init_for_queries();
@@ -128,6 +146,7 @@ bool ServerThread::create() {
 void ServerThread::destroy() {
   THD *const thd = std::exchange(thd_, nullptr);
   if (thd == nullptr) return;
+  row_wait_.set_thd(nullptr);
   lex_end(thd->lex);
   thd->set_command(COM_DAEMON);
   wakers.remove(thd);
@@ -147,6 +166,36 @@ bool ServerThread::renew() {
   if (server_stopping()) return false;
   destroy();
   return create();
+}
+
+void ServerThread::begin_writing() {
+  THD *const thd = thd_;
+  thd->reset_for_next_command();
+  const system_variables &global = global_system_variables;
+  system_variables &ours = thd->variables;
+  ours.sql_mode = global.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  ours.auto_increment_increment = global.auto_increment_increment;
+  ours.auto_increment_offset = global.auto_increment_offset;
+  ours.binlog_row_image = global.binlog_row_image;
+  ours.max_allowed_packet = global.max_allowed_packet;
+  // Each op locks the rows it names; locks on the gaps between them would only stand in the way of others.
+  ours.tx_isolation = ISO_READ_COMMITTED;
+  thd->tx_isolation = ISO_READ_COMMITTED;
+}
+
+void ServerThread::end_writing() {
+  thd_->cleanup_after_query();
+  thd_->variables.tx_isolation = ISO_REPEATABLE_READ;
+  thd_->tx_isolation = ISO_REPEATABLE_READ;
+}
+
+int64_t ServerThread::row_wait_ms() const {
+  constexpr LEX_CSTRING name{STRING_WITH_LEN("innodb_lock_wait_timeout")};
+  sys_var *const variable = find_sys_var(thd_, name.str, name.length, false);
+  if (variable == nullptr) return 50'000;  // no InnoDB
+  bool is_null = false;
+  const longlong seconds = variable->val_int(&is_null, thd_, OPT_GLOBAL, &null_clex_str);
+  return std::min<int64_t>(seconds, 100'000'000) * 1000;
 }
 
 void ServerThread::describe(Bytes text) {

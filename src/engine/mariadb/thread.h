@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "contract/executor.h"
+#include "engine/mariadb/row_wait.h"
 
 class THD;
 
@@ -21,6 +22,7 @@ class ServerThread {
   ServerThread &operator=(const ServerThread &) = delete;
 
   THD *thd() const { return thd_; }
+  RowWait &row_wait() { return row_wait_; }
 
   /// Somebody asked this thread to end its connection (KILL); it needs a new THD before it goes on.
   bool killed() const;
@@ -29,15 +31,23 @@ class ServerThread {
   /// Gives up the THD, which must hold no table, for a new one. False if the server is going down.
   bool renew();
 
+  /// Makes the THD ready for a statement that writes, with the global settings as they are now; end_writing() follows
+  /// when its tables are closed.
+  void begin_writing();
+  void end_writing();
+  /// The server's innodb_lock_wait_timeout as it is now, in milliseconds.
+  int64_t row_wait_ms() const;
+
   /// What the process list shows.
   void describe(Bytes text);
 
  private:
-  explicit ServerThread(const ThreadIdentity &who) : who_(who) {}
+  ServerThread(const ThreadIdentity &who, const std::atomic<bool> &stop) : who_(who), row_wait_(stop) {}
   bool create();
   void destroy();
 
   const ThreadIdentity who_;
+  RowWait row_wait_;
   THD *thd_ = nullptr;
   // The process list reads the text without a lock, so it is changed by writing the other copy and switching.
   char text_[2][128] = {};

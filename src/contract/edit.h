@@ -1,0 +1,50 @@
+// edit.h: how a protocol says what becomes of a row: Edit decides, Draft takes down the new values.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/value.h"
+
+namespace postern {
+
+/// What becomes of a row that an edit was shown.
+enum class Decision : uint8_t {
+  keep,   ///< nothing; the row is not counted
+  write,  ///< it takes the values of the draft
+  erase,  ///< it is deleted
+};
+
+/// The new values of one row. Lent by the engine for the length of Edit::present(). Columns are positions in
+/// TableSpec::columns; values are converted as strictly as SQL does it in strict mode, and one that does not fit
+/// fails the op. Bytes must live until the op is done.
+class Draft {
+ public:
+  /// How a sum came out.
+  enum class Sum : uint8_t {
+    kept_sign,     ///< or reached zero, or began there
+    changed_sign,  ///< the column went from above zero below it, or from below zero above it
+  };
+
+  virtual void set(uint32_t column, const Value &value) = 0;
+  /// Adds the number that `amount` is, or subtracts it, in the column's own arithmetic: exact for integers and
+  /// DECIMAL. Nothing happens to a column that is NULL, or if `amount` is NULL. A column or an amount that holds no
+  /// number fails the op, as does a sum beyond the column's range; an UNSIGNED column that would fall below zero
+  /// has changed its sign.
+  virtual Sum add(uint32_t column, const Value &amount, bool subtract) = 0;
+
+ protected:
+  ~Draft() = default;
+};
+
+/// Decides about one row at a time, on the thread that runs the batch. Pure: the same row gives the same decision,
+/// for a batch that was lost is run again. Lives in the batch's arena, so that it needs no destructor.
+class Edit {
+ public:
+  /// `now` is the row as it is, locked, so that nobody else changes it before the decision is carried out.
+  virtual Decision present(Row now, Draft &next) = 0;
+
+ protected:
+  ~Edit() = default;
+};
+
+}  // namespace postern

@@ -1,0 +1,297 @@
+// fake_executor.h: FakeExecutor, one thread's view of a FakeEngine, and the rows both work on. Only for the files of
+// the fake engine.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "contract/fake_engine.h"
+
+namespace postern {
+
+/// A cell, or a key or filter value, in the form it is compared in.
+struct FakeEngine::StoredCell {
+  bool null = true;
+  int64_t number = 0;  // integer columns
+  std::string text;    // the others
+  std::string folded;  // text columns: what is compared
+
+  Value value(Type type) const {
+    if (null) return Value::null();
+    return type == Type::integer ? Value::of_integer(number) : Value::of(text);
+  }
+};
+
+struct FakeEngine::Table {
+  struct Order {
+    Index index;
+    std::vector<uint32_t> columns;
+    std::vector<uint32_t> rows;  // sorted by columns, then by the first index, then by age
+  };
+  uint64_t serial = 0;
+  Kind kind = Kind::base;
+  std::vector<Column> columns;
+  std::vector<Order> orders;
+  std::vector<std::vector<StoredCell>> rows;
+  bool busy = false;
+  int32_t engine_error = 0;
+
+  bool before(const Order &order, uint32_t a, uint32_t b) const;
+  void list(uint32_t row);
+  void unlist(uint32_t row);
+  const Order *primary() const;
+  std::optional<uint32_t> same_primary(uint32_t row) const;
+};
+
+namespace fake {
+
+using Type = FakeEngine::Type;
+
+inline std::string table_key(Bytes database, Bytes table) {
+  std::string key(database);
+  key += '\0';
+  key += table;
+  return key;
+}
+
+inline bool is_system_schema(Bytes database) {
+  return database == "mysql" || database == "sys" || database == "information_schema";
+}
+
+inline std::string lower(Bytes text) {
+  std::string folded(text);
+  for (char &byte : folded) {
+    if (byte >= 'A' && byte <= 'Z') byte = static_cast<char>(byte + ('a' - 'A'));
+  }
+  return folded;
+}
+
+inline std::string fold(Bytes text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return lower(text);
+}
+
+/// Names of indexes and columns, as SQL compares them.
+inline bool same_name(Bytes a, Bytes b) {
+  return a.size() == b.size() && lower(a) == lower(b);
+}
+
+/// Digits with or without a sign; what is beyond 64 bits becomes the nearest number within.
+inline bool parse_integer(Bytes text, int64_t &number) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.find_first_not_of("0123456789") != Bytes::npos) return false;
+  const std::string digits = (negative ? "-" : "") + std::string(text);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc::result_out_of_range)
+    number = negative ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+  return true;
+}
+
+template <class Cell>
+inline bool store(Bytes bytes, Type type, Cell &cell) {
+  cell.null = false;
+  if (type == Type::integer) return parse_integer(bytes, cell.number);
+  cell.text = bytes;
+  if (type == Type::text) cell.folded = fold(bytes);
+  return true;
+}
+
+template <class Cell>
+inline bool store(const Value &value, Type type, Cell &cell) {
+  switch (value.kind()) {
+    case Value::Kind::null: return true;
+    case Value::Kind::bytes: return store(value.bytes(), type, cell);
+    case Value::Kind::integer: return store(Bytes(std::to_string(value.integer())), type, cell);
+    case Value::Kind::natural: return store(Bytes(std::to_string(value.natural())), type, cell);
+  }
+  return false;
+}
+
+template <class Cell>
+inline int compare(const Cell &a, const Cell &b, Type type) {
+  if (a.null || b.null) return static_cast<int>(b.null) - static_cast<int>(a.null);
+  switch (type) {
+    case Type::integer: return a.number < b.number ? -1 : a.number > b.number;
+    case Type::text: return a.folded.compare(b.folded);
+    case Type::blob: return a.text.compare(b.text);
+  }
+  return 0;
+}
+
+inline bool holds(Comparison comparison, int difference) {
+  switch (comparison) {
+    case Comparison::equal: return difference == 0;
+    case Comparison::greater: return difference > 0;
+    case Comparison::at_least: return difference >= 0;
+    case Comparison::less: return difference < 0;
+    case Comparison::at_most: return difference <= 0;
+    case Comparison::unequal: return difference != 0;
+    case Comparison::never: return false;
+  }
+  return false;
+}
+
+/// A name as it is in the table, of one as it is in a list.
+inline std::string unquoted(Bytes name) {
+  if (name.size() < 2 || name.front() != '`' || name.back() != '`') return std::string(name);
+  std::string plain;
+  for (size_t i = 1; i + 1 < name.size(); ++i) {
+    plain += name[i];
+    if (name[i] == '`') ++i;  // doubled
+  }
+  return plain;
+}
+
+/// The storage engine's code for a deadlock.
+constexpr int32_t deadlock_code = 149;
+
+/// An open index. Shared by nobody, so it dies with its slot.
+class FakeBinding final : public Binding {
+ public:
+  FakeBinding(const TableSpec &spec, std::atomic<uint32_t> &count) : count_(count) {
+    static std::atomic<uint64_t> last{0};
+    serial_ = ++last;
+    names_[0] = spec.database, names_[1] = spec.table, names_[2] = spec.index;
+    names_[3] = spec.columns, names_[4] = spec.filter_columns;
+    spec_ = {names_[0], names_[1], names_[2], names_[3], names_[4]};
+    ++count_;
+  }
+  ~FakeBinding() { --count_; }
+  void unuse() noexcept override { delete this; }
+  const TableSpec &spec() const noexcept override { return spec_; }
+  uint64_t serial() const { return serial_; }
+
+ private:
+  std::atomic<uint32_t> &count_;
+  uint64_t serial_;
+  std::string names_[5];
+  TableSpec spec_;
+};
+
+}  // namespace fake
+
+using namespace fake;  // the files that include this are the fake engine
+
+class FakeExecutor final : public Executor {
+ public:
+  FakeExecutor(FakeEngine &engine, const ThreadIdentity &who, const FakeEngine::Faults &faults)
+      : engine_(engine), who_(who), faults_(faults), random_(faults.seed) {}
+  ~FakeExecutor() override;
+
+  Settlement run(std::span<Op> ops) override;
+  void idle() noexcept override { set_holding(false); }
+  int64_t row_wait_ms() noexcept override { return 50'000; }
+  Standing standing() noexcept override { return stopping_.load() ? Standing::stopping : Standing::good; }
+  void describe(Bytes) noexcept override {}
+
+  void stop() {
+    stopping_ = true;
+    const uint64_t one = 1;
+    if (who_.wake_fd >= 0 && ::write(who_.wake_fd, &one, sizeof one) < 0) return;  // full: it is awake anyway
+  }
+
+ private:
+  using Table = FakeEngine::Table;
+  using StoredCell = FakeEngine::StoredCell;
+
+  /// What a spec means with the definitions of `version`.
+  struct Resolved {
+    uint64_t version = 0;
+    Failure failure = Failure::none;
+    std::string message;
+    const Table *table = nullptr;
+    const Table::Order *order = nullptr;
+    std::vector<uint32_t> columns;
+    std::vector<uint32_t> filter_columns;
+  };
+  struct FakePosition final : Position {
+    uint64_t table = 0;
+    size_t in_value = 0;
+    std::optional<uint32_t> last_row;  // of the range of in_value
+    uint64_t passed = 0;               // rows that met all filters
+    uint64_t sent = 0;
+  };
+  struct PreparedFilter {
+    Filter::Miss miss;
+    Comparison comparison;
+    bool always;  // a value that the column cannot hold, and every row differs from
+    uint32_t column;
+    StoredCell value;
+  };
+  /// A value of a key. One that no row can have matches nothing.
+  struct PreparedKey {
+    bool possible = true;
+    StoredCell value;
+  };
+  enum class Step : uint8_t { next_row, next_value, end, pause };
+  /// A find at work, or what an edit looks for.
+  struct Walk {
+    const Resolved &at;
+    const Find &find;
+    Reply *reply;  // nullptr: the rows are collected
+    std::vector<uint32_t> *found;
+    std::vector<PreparedKey> key;
+    std::vector<PreparedKey> in_list;
+    std::vector<PreparedFilter> filters;
+    FakePosition &position;
+    bool bounded;
+    uint64_t examined = 0;
+  };
+
+  void set_holding(bool holding);
+  Settlement run_locked(std::span<Op> ops, bool writing);
+  void execute(Op &op);
+  void finish(Op &op, Outcome outcome);
+  void open(Op &op);
+  void find(Op &op);
+  void write(Op &op);
+  Outcome insert(const Resolved &at, const Insert &insert);
+  Outcome edit(Op &op, const Resolved &at);
+  Failure edit_row(const EditRows &edit, Reply &reply, const Resolved &at, uint32_t row, Outcome &outcome,
+                   bool &paused);
+  Failure change_row(Table &table, uint32_t row, std::vector<StoredCell> cells);
+  static Failure check(const Table &table, const std::vector<StoredCell> &cells);
+  Row row_of(const Resolved &at, uint32_t row);
+  static Table &to_write(const Table &table) { return const_cast<Table &>(table); }  // with the lock alone
+  void note(Table &table, uint32_t row);
+  void undo_to(size_t mark);
+  Resolved resolve(const TableSpec &spec) const;
+  const Resolved &resolve(const FakeBinding &binding);
+  bool chance(uint32_t thousandths) { return thousandths != 0 && random_() % 1000 < thousandths; }
+
+  static Failure prepare(Walk &walk);
+  static Failure prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared);
+  static Failure prepare_filter(Walk &walk, const Filter &filter);
+  Step walk_all(Walk &walk);
+  Step walk_range(Walk &walk);
+  Step visit(Walk &walk, uint32_t row_number);
+
+  FakeEngine &engine_;
+  const ThreadIdentity who_;
+  const FakeEngine::Faults faults_;
+  std::mt19937_64 random_;
+  std::atomic<bool> stopping_{false};
+  bool holding_ = false;
+  std::unordered_map<uint64_t, Resolved> resolved_;  // by the binding's serial number
+  std::vector<uint32_t> stuck_;                      // connections with a paused or busy op in this run
+  std::vector<Value> row_;
+  uint64_t batch_rows_ = 0;
+  bool alone_ = false;
+  /// A row as it was before the run touched it.
+  struct Undo {
+    Table *table;
+    uint32_t row;
+    bool listed;
+    std::vector<StoredCell> cells;
+  };
+  std::vector<Undo> undo_;
+};
+
+}  // namespace postern

@@ -1,0 +1,295 @@
+#include "engine/mariadb/server.h"
+
+#include <item.h>
+#include <sql_time.h>
+
+#include "engine/mariadb/draft.h"
+
+#include <charconv>
+#include <limits>
+
+namespace postern::mariadb {
+namespace {
+
+bool is_text(const Field *field) {
+  return dynamic_cast<const Field_string *>(field) != nullptr ||
+         dynamic_cast<const Field_varstring *>(field) != nullptr || dynamic_cast<const Field_blob *>(field) != nullptr;
+}
+
+/// Characters belong to the column's character set. Types that hold the text of something else in a form of their own
+/// (UUID, INET6) call themselves binary, and read text only if it does not.
+CHARSET_INFO *charset_for(const Field *field) {
+  CHARSET_INFO *const charset = field->charset();
+  return charset != &my_charset_bin || is_text(field) ? charset : &my_charset_latin1;
+}
+
+bool parse_integer(Bytes text, __int128 &number) {
+  const char *from = text.data();
+  const char *const end = from + text.size();
+  if (from != end && *from == '+') ++from;
+  const bool negative = from != end && *from == '-';
+  if (negative) ++from;
+  if (from == end || *from < '0' || *from > '9') return false;
+  uint64_t magnitude = 0;
+  const auto [at, error] = std::from_chars(from, end, magnitude);
+  if (error != std::errc() || at != end) return false;
+  number = negative ? -static_cast<__int128>(magnitude) : static_cast<__int128>(magnitude);
+  return true;
+}
+
+/// The whole of the text, blanks around it aside, has to be a number.
+bool parse_decimal(Bytes text, my_decimal &number) {
+  const size_t first = text.find_first_not_of(' ');
+  const size_t last = text.find_last_not_of(' ');
+  if (first == Bytes::npos) return false;
+  text = text.substr(first, last - first + 1);
+  if (text.find_first_not_of("+-.0123456789eE") != Bytes::npos) return false;
+  const char *end = nullptr;
+  const int error = str2my_decimal(0, text.data(), text.size(), &my_charset_latin1, &number, &end);
+  return (error & ~E_DEC_TRUNCATED) == 0 && end == text.data() + text.size();
+}
+
+Draft::Sum crossing(int before, int after) {
+  return (before > 0 && after < 0) || (before < 0 && after > 0) ? Draft::Sum::changed_sign : Draft::Sum::kept_sign;
+}
+
+int sign(__int128 number) {
+  return number < 0 ? -1 : number > 0;
+}
+
+int sign(const my_decimal &number) {
+  return my_decimal_is_zero(&number) ? 0 : number.sign() ? -1 : 1;
+}
+
+std::string text_of(const my_decimal &number) {
+  String text;
+  number.to_string(&text);
+  return {text.ptr(), text.length()};
+}
+
+}  // namespace
+
+void store_strictly(Field *field, const Value &value) {
+  switch (value.kind()) {
+    case Value::Kind::null: set_field_to_null_with_conversions(field, false); return;
+    case Value::Kind::bytes:
+      field->set_notnull();
+      field->store(value.bytes().data(), value.bytes().size(), charset_for(field));
+      return;
+    case Value::Kind::integer:
+      field->set_notnull();
+      field->store(static_cast<longlong>(value.integer()), false);
+      return;
+    case Value::Kind::natural:
+      field->set_notnull();
+      field->store(static_cast<longlong>(value.natural()), true);
+      return;
+  }
+}
+
+struct RowDraft::Change {
+  enum class Kind : uint8_t { value, decimal, real };
+  uint16_t field = 0;
+  Kind kind = Kind::value;
+  Value value{};
+  double real = 0;
+  my_decimal decimal;
+  std::string text{};  // what `value` borrows, where a number is stored as text
+};
+
+RowDraft::RowDraft() = default;
+RowDraft::~RowDraft() = default;
+
+void RowDraft::begin(OpenTable &table) {
+  table_ = &table;
+  count_ = 0;
+  failure_ = Failure::none;
+}
+
+void RowDraft::begin(OpenTable &table, std::span<const Value> values) {
+  begin(table);
+  for (uint32_t i = 0; i < values.size() && i < table.columns.size(); ++i) set(i, values[i]);
+}
+
+RowDraft::Change &RowDraft::next(uint16_t field) {
+  if (count_ == changes_.size()) changes_.push_back(std::make_unique<Change>());
+  Change &change = *changes_[count_++];
+  change.field = field;
+  change.kind = Change::Kind::value;
+  return change;
+}
+
+/// The last change of the column so far, for a column that is named twice.
+const RowDraft::Change *RowDraft::pending(uint16_t field) const {
+  for (size_t i = count_; i-- > 0;)
+    if (changes_[i]->field == field) return changes_[i].get();
+  return nullptr;
+}
+
+void RowDraft::set(uint32_t column, const Value &value) {
+  next(table_->columns[column]).value = value;
+}
+
+Draft::Sum RowDraft::add(uint32_t column, const Value &amount, bool subtract) {
+  const uint16_t position = table_->columns[column];
+  Field *const field = table_->table->field[position];
+  if (amount.is_null() || field->is_null() || failure_ != Failure::none) return Sum::kept_sign;
+  const Change *const before = pending(position);
+  Change &change = next(position);
+
+  char digits[24];
+  Bytes text;
+  __int128 number = 0;
+  bool is_integer = true;
+  switch (amount.kind()) {
+    case Value::Kind::null: return Sum::kept_sign;
+    case Value::Kind::bytes:
+      text = amount.bytes();
+      is_integer = parse_integer(text, number);
+      break;
+    case Value::Kind::integer:
+      number = amount.integer();
+      text = {digits, static_cast<size_t>(print_integer(digits, amount.integer()) - digits)};
+      break;
+    case Value::Kind::natural:
+      number = amount.natural();
+      text = {digits, static_cast<size_t>(print_natural(digits, amount.natural()) - digits)};
+      break;
+  }
+  switch (field->cmp_type()) {
+    case INT_RESULT:
+      if (is_integer && (before == nullptr || before->kind == Change::Kind::value))
+        return add_integer(change, field, before, subtract ? -number : number);
+      return add_decimal(change, field, before, text, subtract);
+    case DECIMAL_RESULT: return add_decimal(change, field, before, text, subtract);
+    case REAL_RESULT: return add_real(change, field, before, text, subtract);
+    case STRING_RESULT:
+      if (is_text(field)) return add_decimal(change, field, before, text, subtract);
+      break;
+    default: break;
+  }
+  refuse(field, text);
+  return Sum::kept_sign;
+}
+
+Draft::Sum RowDraft::add_integer(Change &change, Field *field, const Change *before, __int128 amount) {
+  const bool is_unsigned = field->flags & UNSIGNED_FLAG;
+  __int128 old;
+  if (before != nullptr && before->value.kind() != Value::Kind::bytes) {
+    old = before->value.kind() == Value::Kind::natural ? static_cast<__int128>(before->value.natural())
+                                                       : static_cast<__int128>(before->value.integer());
+  } else {
+    const longlong value = field->val_int();
+    old = is_unsigned ? static_cast<__int128>(static_cast<ulonglong>(value)) : value;
+  }
+  const __int128 sum = old + amount;
+  if (sum >= std::numeric_limits<int64_t>::min() && sum <= std::numeric_limits<int64_t>::max()) {
+    change.value = Value::of_integer(static_cast<int64_t>(sum));
+  } else if (sum > 0 && sum <= std::numeric_limits<uint64_t>::max()) {
+    change.value = Value::of_natural(static_cast<uint64_t>(sum));
+  } else {
+    // Beyond every column; as text it still is the number that the message names.
+    my_decimal left, right, total;
+    int2my_decimal(E_DEC_FATAL_ERROR, static_cast<longlong>(old), old < 0 ? false : is_unsigned, &left);
+    const bool down = amount < 0;
+    int2my_decimal(E_DEC_FATAL_ERROR, static_cast<longlong>(down ? -amount : amount), true, &right);
+    if (down) my_decimal_sub(E_DEC_FATAL_ERROR, &total, &left, &right);
+    else my_decimal_add(E_DEC_FATAL_ERROR, &total, &left, &right);
+    change.text = text_of(total);
+    change.value = Value::of(change.text);
+  }
+  if (is_unsigned && sum < 0) return Sum::changed_sign;
+  return crossing(sign(old), sign(sum));
+}
+
+Draft::Sum RowDraft::add_decimal(Change &change, Field *field, const Change *before, Bytes amount, bool subtract) {
+  my_decimal old, by;
+  const my_decimal *left = &old;
+  if (before != nullptr && before->kind == Change::Kind::decimal) {
+    left = &before->decimal;
+  } else if (is_text(field)) {
+    String buffer;
+    const String *const text = field->val_str(&buffer);
+    if (!parse_decimal({text->ptr(), text->length()}, old)) {
+      refuse(field, {text->ptr(), text->length()});
+      return Sum::kept_sign;
+    }
+  } else {
+    left = field->val_decimal(&old);
+  }
+  if (!parse_decimal(amount, by)) {
+    refuse(field, amount);
+    return Sum::kept_sign;
+  }
+  change.kind = Change::Kind::decimal;
+  const int error =
+      subtract ? my_decimal_sub(0, &change.decimal, left, &by) : my_decimal_add(0, &change.decimal, left, &by);
+  if (error & ~E_DEC_TRUNCATED) refuse(field, amount);
+  if (field->flags & UNSIGNED_FLAG && sign(change.decimal) < 0) return Sum::changed_sign;
+  return crossing(sign(*left), sign(change.decimal));
+}
+
+Draft::Sum RowDraft::add_real(Change &change, Field *field, const Change *before, Bytes amount, bool subtract) {
+  int error = 0;
+  char *end = nullptr;
+  const double by = my_charset_latin1.strntod(const_cast<char *>(amount.data()), amount.size(), &end, &error);
+  if (error != 0 || amount.empty() || end != amount.data() + amount.size()) {
+    refuse(field, amount);
+    return Sum::kept_sign;
+  }
+  const double old = before != nullptr && before->kind == Change::Kind::real ? before->real : field->val_real();
+  change.kind = Change::Kind::real;
+  change.real = subtract ? old - by : old + by;
+  if (field->flags & UNSIGNED_FLAG && change.real < 0) return Sum::changed_sign;
+  return crossing((old > 0) - (old < 0), (change.real > 0) - (change.real < 0));
+}
+
+void RowDraft::refuse(const Field *field, Bytes text) {
+  failure_ = Failure::not_a_number;
+  message_ = "Not a number: '" + std::string(text.substr(0, 64)) + "' for column '" + field->field_name.str + "'";
+}
+
+uint16_t RowDraft::field(size_t change) const {
+  return changes_[change]->field;
+}
+
+bool RowDraft::is_null(size_t change) const {
+  return changes_[change]->kind == Change::Kind::value && changes_[change]->value.is_null();
+}
+
+void RowDraft::store(size_t at, Field *field) const {
+  const Change &change = *changes_[at];
+  switch (change.kind) {
+    case Change::Kind::value: return store_strictly(field, change.value);
+    case Change::Kind::decimal:
+      field->set_notnull();
+      field->store_decimal(&change.decimal);
+      return;
+    case Change::Kind::real:
+      field->set_notnull();
+      field->store(change.real);
+      return;
+  }
+}
+
+Item *RowDraft::item(size_t at, THD *thd, const Field *field) const {
+  const Change &change = *changes_[at];
+  switch (change.kind) {
+    case Change::Kind::decimal: return new (thd->mem_root) Item_decimal(thd, &change.decimal);
+    case Change::Kind::real: return new (thd->mem_root) Item_float(thd, change.real, NOT_FIXED_DEC);
+    case Change::Kind::value: break;
+  }
+  switch (change.value.kind()) {
+    case Value::Kind::null: return new (thd->mem_root) Item_null(thd);
+    case Value::Kind::bytes:
+      return new (thd->mem_root)
+          Item_string(thd, change.value.bytes().data(), static_cast<uint>(change.value.bytes().size()),
+                      charset_for(field), DERIVATION_COERCIBLE);
+    case Value::Kind::integer: return new (thd->mem_root) Item_int(thd, static_cast<longlong>(change.value.integer()));
+    case Value::Kind::natural:
+      return new (thd->mem_root) Item_uint(thd, static_cast<ulonglong>(change.value.natural()));
+  }
+  return nullptr;
+}
+
+}  // namespace postern::mariadb

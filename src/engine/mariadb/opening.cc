@@ -1,0 +1,198 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/opening.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/limits.h"
+#include "engine/mariadb/failures.h"
+#include "engine/mariadb/table.h"
+
+namespace postern::mariadb {
+namespace {
+
+bool same_name(const LEX_CSTRING &ours, Bytes theirs) {
+  return my_charset_utf8mb3_general_ci.strnncoll(ours.str, ours.length, theirs.data(), theirs.size()) == 0;
+}
+
+/// A name from a list, without its backquotes.
+std::string unquoted(Bytes name) {
+  if (name.size() < 2 || name.front() != '`' || name.back() != '`') return std::string(name);
+  std::string copy;
+  for (size_t i = 1; i + 1 < name.size(); ++i) {
+    copy += name[i];
+    if (name[i] == '`' && name[i + 1] == '`') ++i;
+  }
+  return copy;
+}
+
+bool equals_ignoring_case(Bytes left, Bytes right) {
+  return left.size() == right.size() &&
+         std::equal(left.begin(), left.end(), right.begin(),
+                    [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
+
+/// Whether SQL could name a table so at all. `#mysql50#` would let a name step out of the encoding of file names.
+bool name_is_sane(const std::string &name, bool is_database) {
+  if (name.empty() || name.size() > NAME_LEN || name.find('\0') != std::string::npos) return false;
+  if (name.starts_with(MYSQL50_TABLE_NAME_PREFIX)) return false;
+  std::string copy = name;
+  LEX_STRING text{copy.data(), copy.size()};
+  return is_database ? !check_db_name(&text) : !check_table_name(name.data(), name.size(), false);
+}
+
+/// The server's message for an error about two names, in the server's language.
+std::string message_of(THD *thd, int error, const char *first, const char *second) {
+  char text[MYSQL_ERRMSG_SIZE];
+  my_snprintf(text, sizeof text, ER_THD(thd, error), first, second);
+  return text;
+}
+
+Field *find_field(TABLE *table, const std::string &name) {
+  for (Field **field = table->field; *field != nullptr; ++field)
+    if (same_name((*field)->field_name, name)) return (*field)->invisible == INVISIBLE_FULL ? nullptr : *field;
+  return nullptr;
+}
+
+/// Resolves a list of names; false with the first unknown one in `unknown`.
+bool find_fields(TABLE *table, const std::string &list, std::vector<uint16_t> &positions, std::string &unknown) {
+  positions.clear();
+  Bytes name;
+  for (NameList names(list); names.next(name);) {
+    unknown = unquoted(name);
+    const Field *const field = find_field(table, unknown);
+    if (field == nullptr || positions.size() == limits::columns_max) return false;
+    positions.push_back(field->field_index);
+  }
+  return true;
+}
+
+/// By name, as SQL compares names; else, if it begins with a digit, by position.
+bool find_index(TABLE *table, const std::string &name, uint32_t &index) {
+  for (uint32_t i = 0; i < table->s->keys; ++i) {
+    if (same_name(table->key_info[i].name, name.empty() ? Bytes("PRIMARY") : Bytes(name))) {
+      index = i;
+      return true;
+    }
+  }
+  if (name.empty() || !std::isdigit(static_cast<unsigned char>(name.front()))) return false;
+  uint64_t position = 0;
+  if (!parse_natural(name, position) || position >= table->s->keys) return false;
+  index = static_cast<uint32_t>(position);
+  return true;
+}
+
+bool index_serves_lookups(const KEY &key) {
+  if (key.flags & (HA_FULLTEXT | HA_SPATIAL)) return false;
+  switch (key.algorithm) {
+    case HA_KEY_ALG_FULLTEXT:
+    case HA_KEY_ALG_RTREE:
+    case HA_KEY_ALG_LONG_HASH: return false;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+namespace {
+
+OpenAttempt failed(THD *thd, Failure failure, std::string message) {
+  thd->clear_error(true);
+  return {TableState::failed, failure, std::move(message)};
+}
+
+OpenAttempt failed_as_told(THD *thd) {
+  const Failure failure = open_failure(thd);
+  return {TableState::failed, failure, take_server_message(thd)};
+}
+
+}  // namespace
+
+const unsigned open_flags_without_waiting = MYSQL_OPEN_FAIL_ON_MDL_CONFLICT | MYSQL_OPEN_IGNORE_REPAIR;
+
+std::string table_name(Bytes name) {
+  std::string copy(name);
+  if (lower_case_table_names != 0 && !copy.empty())
+    copy.resize(my_casedn_str(system_charset_info, copy.data()) ? std::strlen(copy.c_str()) : 0);
+  return copy;
+}
+
+OpenAttempt may_be_opened(THD *thd, const std::string &database, const std::string &table) {
+  for (const char *const schema : {"mysql", "sys", "information_schema", "performance_schema"}) {
+    if (!equals_ignoring_case(database, schema)) continue;
+    // No table of performance_schema has an index that could be opened, and that is what clients were always told.
+    if (equals_ignoring_case(schema, "performance_schema"))
+      return failed(thd, Failure::no_index, "Tables of performance_schema have no index to read by");
+    return failed(thd, Failure::system_schema,
+                  "Access denied: '" + database + "' is a system schema and is never opened");
+  }
+  if (!name_is_sane(database, true) || !name_is_sane(table, false))
+    return failed(thd, Failure::no_table, message_of(thd, ER_NO_SUCH_TABLE, database.c_str(), table.c_str()));
+  return {};
+}
+
+OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function<void()> &give_up_all) {
+  list.required_type = TABLE_TYPE_NORMAL;  // opening a view without this crashes the server
+  list.open_type = OT_BASE_ONLY;
+  Open_table_context context(thd, open_flags_without_waiting);
+  if (!open_table(thd, &list, &context)) return {};
+  if (context.can_recover_from_failed_open()) {
+    // The server wants tables closed, or the table's definition fetched anew, before it can be opened.
+    thd->clear_error(true);
+    give_up_all();
+    context.recover_from_failed_open();
+    thd->clear_error(true);
+    return {TableState::again};
+  }
+  // The metadata lock was taken before the open failed; kept, it would stand in the way of CREATE TABLE.
+  thd->mdl_context.rollback_to_savepoint(context.start_of_statement_svp());
+  if (open_found_busy(thd)) {
+    take_server_message(thd);
+    return {TableState::busy};
+  }
+  return failed_as_told(thd);
+}
+
+OpenAttempt failed_lock(THD *thd) {
+  if (open_found_busy(thd)) {
+    take_server_message(thd);
+    return {TableState::busy};
+  }
+  const bool interrupted = thd->is_error() && open_failure(thd) == Failure::interrupted;
+  return {TableState::failed, interrupted ? Failure::interrupted : Failure::lock_failed, take_server_message(thd)};
+}
+
+OpenAttempt resolve_names(THD *thd, OpenTable &table) {
+  TABLE *const opened = table.table;
+  TABLE_SHARE *const share = opened->s;
+  const std::string full_name = table.database + "." + table.name;
+  if (share->table_type != TABLE_TYPE_NORMAL)
+    return failed(thd, Failure::not_a_base_table, "'" + full_name + "' is a sequence");
+  if (share->table_category != TABLE_CATEGORY_USER)
+    return failed(thd, Failure::system_schema, "Access denied: '" + full_name + "' is a system table");
+  if (share->db_type()->db_type == DB_TYPE_MRG_MYISAM)
+    return failed(thd, Failure::engine_unsupported, "MERGE table '" + full_name + "' cannot be opened");
+  if (!find_index(opened, table.index_name, table.index))
+    return failed(thd, Failure::no_index,
+                  message_of(thd, ER_KEY_DOES_NOT_EXISTS,
+                             table.index_name.empty() ? "PRIMARY" : table.index_name.c_str(), full_name.c_str()));
+  if (!index_serves_lookups(table.key_info()))
+    return failed(thd, Failure::index_unusable,
+                  "Index '" + table.index_name + "' of '" + full_name + "' does not support lookups by key");
+  std::string unknown;
+  if (!find_fields(opened, table.column_list, table.columns, unknown) ||
+      !find_fields(opened, table.filter_column_list, table.filter_columns, unknown))
+    return failed(thd, Failure::no_column, message_of(thd, ER_BAD_FIELD_ERROR, unknown.c_str(), full_name.c_str()));
+
+  const KEY &key = table.key_info();
+  table.versioning_end = share->versioned != VERS_UNDEFINED ? opened->vers_end_field() : nullptr;
+  table.unique = key.flags & HA_NOSAME;
+  table.key.assign(key.key_length + 1, 0);
+  table.in_key.assign(key.key_length + 1, 0);
+  table.reader.bind(opened, table.columns);
+  table.resolved = true;
+  return {};
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,51 @@
+// opening.h: one table by name, without waiting for anybody, and what a spec's names mean in it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/failure.h"
+
+class THD;
+struct TABLE_LIST;
+
+namespace postern::mariadb {
+
+class OpenTable;
+
+/// How an attempt to use a table ended.
+enum class TableState : uint8_t {
+  ready,
+  busy,    ///< DDL or a table lock holds it just now
+  failed,  ///< a failure and a message say why
+  again,   ///< every table was given up, and the attempt must be repeated for all of them
+};
+
+struct OpenAttempt {
+  TableState state = TableState::ready;
+  Failure failure = Failure::none;
+  std::string message{};  ///< the server's words for `failure`
+};
+
+/// A database's or a table's name as the server compares it: lower case where it does so.
+std::string table_name(Bytes name);
+
+/// Whether these names may be opened at all: system schemas never are. State ready or failed.
+OpenAttempt may_be_opened(THD *thd, const std::string &database, const std::string &table);
+
+/// For the server's open functions: fail where a metadata lock is not free, and repair nothing.
+extern const unsigned open_flags_without_waiting;
+
+/// Opens what `list` names, with the lock type it has, taking metadata locks only if they are free. `give_up_all`
+/// closes every open table and releases every metadata lock of the thread; it is called where the server asks for
+/// that, and the state is then `again`.
+OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function<void()> &give_up_all);
+
+/// Why the server did not lock open tables, from the diagnostics area, which it clears. State busy or failed.
+OpenAttempt failed_lock(THD *thd);
+
+/// Finds index and columns of an open table and fills in what OpenTable knows of them. State ready or failed.
+OpenAttempt resolve_names(THD *thd, OpenTable &table);
+
+}  // namespace postern::mariadb

@@ -1,0 +1,88 @@
+#include "engine/mariadb/server.h"
+
+#include <thr_timer.h>
+
+#include "engine/mariadb/row_wait.h"
+
+#include <algorithm>
+
+namespace postern::mariadb {
+namespace {
+
+constexpr int64_t look_us = 20'000;
+
+// Set while this thread has a RowWait. The scheduler's calls come on the thread that waits.
+thread_local RowWait *current = nullptr;
+
+int64_t now_us() {
+  return static_cast<int64_t>(my_hrtime().val);
+}
+
+}  // namespace
+
+struct RowWait::Timer {
+  thr_timer_t timer;
+};
+
+RowWait::RowWait(const std::atomic<bool> &stop) : stop_(stop), timer_(std::make_unique<Timer>()) {
+  thr_timer_init(
+      &timer_->timer, [](void *self) { static_cast<RowWait *>(self)->look(); }, this);
+  current = this;
+}
+
+RowWait::~RowWait() {
+  current = nullptr;
+}
+
+void RowWait::allow(int64_t ms) {
+  left_us_ = ms * 1000;
+}
+
+bool RowWait::take_expired() {
+  if (!expired_.load(std::memory_order_relaxed)) return false;
+  expired_.store(false, std::memory_order_relaxed);
+  // The lock may have been granted at the last moment; then the interruption has had no effect, and must have none.
+  if (thd_->killed == KILL_TIMEOUT) thd_->reset_killed();
+  return true;
+}
+
+uint64_t RowWait::take_waits() {
+  return std::exchange(waits_, 0);
+}
+
+void RowWait::on_begin() {
+  if (current != nullptr) current->begin();
+}
+
+void RowWait::on_end() {
+  if (current != nullptr) current->end();
+}
+
+void RowWait::begin() {
+  if (!watching_ || running_ || thd_ == nullptr) return;
+  ++waits_;
+  until_us_ = now_us() + left_us_;
+  if (left_us_ <= 0) return look();
+  const int64_t first_us = std::min(left_us_, look_us);
+  thr_timer_set_period(&timer_->timer, static_cast<ulonglong>(first_us));
+  running_ = thr_timer_settime(&timer_->timer, static_cast<ulonglong>(first_us)) == 0;
+}
+
+/// When this returns the timer does not run and will not.
+void RowWait::end() {
+  if (!running_) return;
+  running_ = false;
+  thr_timer_set_period(&timer_->timer, 0);
+  thr_timer_end(&timer_->timer);
+  left_us_ = until_us_ - now_us();
+}
+
+/// On the timer's thread, or on the waiting one.
+void RowWait::look() {
+  if (expired_.load(std::memory_order_relaxed)) return;
+  if (now_us() < until_us_ && !stop_.load(std::memory_order_relaxed)) return;
+  expired_.store(true, std::memory_order_relaxed);
+  thd_->awake(KILL_TIMEOUT);
+}
+
+}  // namespace postern::mariadb

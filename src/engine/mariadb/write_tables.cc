@@ -1,0 +1,266 @@
+#include "engine/mariadb/server.h"
+
+#include <sql_cache.h>
+#include <sql_trigger.h>
+
+#include "engine/mariadb/write_tables.h"
+
+#include <algorithm>
+
+#include "engine/mariadb/failures.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// Names of tables that a run remembers; beyond, all are forgotten and found again.
+constexpr size_t targets_max = 4'096;
+
+/// Whether a write to it must be undone as a whole if its last step fails, or has effects on other tables, or cannot be
+/// undone at all. Single rows of other tables are undone by the storage engine itself.
+bool changes_need_a_transaction(const TABLE &table) {
+  return table.triggers != nullptr || table.versioned() || table.s->long_unique_table || table.s->period.unique_keys ||
+         table.internal_tables != nullptr || table.file->partition_ht()->db_type != DB_TYPE_INNODB ||
+         !table.file->has_transactions_and_rollback();
+}
+
+uint8 events_of(Verb verb) {
+  const uint8 changes = trg2bit(TRG_EVENT_UPDATE);
+  return verb == Verb::insert ? changes | trg2bit(TRG_EVENT_INSERT) : changes | trg2bit(TRG_EVENT_DELETE);
+}
+
+/// Whether the table is defined as it was when `version` was noted, which becomes what it is now.
+bool same_definition(const TABLE_SHARE &share, std::string &version) {
+  const LEX_CUSTRING &now = share.tabledef_version;
+  const Bytes bytes(reinterpret_cast<const char *>(now.str), now.length);
+  if (!bytes.empty() && version == bytes) return true;
+  version = bytes;
+  return false;
+}
+
+}  // namespace
+
+void WriteTables::begin(THD *thd, bool alone) {
+  thd_ = thd;
+  alone_ = alone;
+  ++batch_;
+  open_.clear();
+  used_.clear();
+  locked_ = false;
+  if (targets_.size() <= targets_max) return;
+  bound_.clear();
+  targets_.clear();
+}
+
+WriteTable *WriteTables::find_target(const std::string &database, const std::string &name) {
+  for (const auto &target : targets_)
+    if (target->name == name && target->database == database) return target.get();
+  return targets_.emplace_back(std::make_unique<WriteTable>(database, name)).get();
+}
+
+OpenTable &WriteTables::prepare(Spec *spec, Verb verb, const std::function<void()> &give_up_all) {
+  if (spec->id() >= bound_.size()) bound_.resize(spec->id() + 1);
+  std::unique_ptr<OpenTable> &slot = bound_[spec->id()];
+  if (slot == nullptr || slot->serial != spec->serial()) {
+    slot = std::make_unique<OpenTable>(spec);
+    slot->target = find_target(slot->database, slot->name);
+  }
+  OpenTable &table = *slot;
+  if (table.batch == batch_) return table;
+  WriteTable &target = *table.target;
+  if (target.batch != batch_) {
+    target.batch = batch_;
+    open(target, verb, give_up_all);
+  }
+  table.batch = batch_;
+  used_.push_back(&table);
+  if (target.attempt.state == TableState::ready) {
+    bind(table, target);
+  } else {
+    table.state = target.attempt.state;
+    table.failure = target.attempt.failure;
+    table.message = target.attempt.message;
+  }
+  return table;
+}
+
+OpenTable *WriteTables::prepared(const Spec *spec) {
+  if (spec->id() >= bound_.size() || bound_[spec->id()] == nullptr) return nullptr;
+  OpenTable &table = *bound_[spec->id()];
+  return table.serial == spec->serial() && table.batch == batch_ ? &table : nullptr;
+}
+
+void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()> &give_up_all) {
+  target.table = nullptr;
+  target.changed = false;
+  target.marked = WriteTable::Marked::nothing;
+  target.attempt = may_be_opened(thd_, target.database, target.name);
+  if (target.attempt.state != TableState::ready) return;
+  const LEX_CSTRING database{target.database.c_str(), target.database.size()};
+  const LEX_CSTRING name{target.name.c_str(), target.name.size()};
+  target.list_.init_one_table(&database, &name, nullptr, TL_WRITE);
+  target.attempt = alone_ ? open_alone(target, verb) : open_without_waiting(thd_, target.list_, give_up_all);
+  if (target.attempt.state == TableState::busy) counters_->add(Counter::busy_retries);
+  if (target.attempt.state != TableState::ready) return;
+  target.table = target.list_.table;
+  target.table->reginfo.lock_type = TL_WRITE;
+  open_.push_back(&target);
+  counters_->add(Counter::table_opens);
+  target.lone_inserts = changes_need_a_transaction(*target.table);
+  // What refers to this table changes with it.
+  target.lone_edits = target.lone_inserts || target.table->file->referenced_by_foreign_key();
+}
+
+/// Opens the table as a statement of its own would: with every table and routine that its triggers, foreign keys and
+/// default values need.
+OpenAttempt WriteTables::open_alone(WriteTable &target, Verb verb) {
+  TABLE_LIST &list = target.list_;
+  list.required_type = TABLE_TYPE_NORMAL;
+  list.open_type = OT_BASE_ONLY;
+  list.trg_event_map = events_of(verb);
+  list.for_insert_data = verb == Verb::insert;
+  LEX *const lex = thd_->lex;
+  lex->sql_command = verb == Verb::insert ? SQLCOM_INSERT : SQLCOM_UPDATE;
+  lex->query_tables = &list;
+  list.prev_global = &lex->query_tables;
+  lex->query_tables_last = &list.next_global;
+  TABLE_LIST *first = &list;
+  DML_prelocking_strategy strategy;
+  if (!open_tables(thd_, DDL_options(), &first, &listed_, open_flags_without_waiting, &strategy)) return {};
+  OpenAttempt attempt;
+  if (open_found_busy(thd_)) {
+    take_server_message(thd_);
+    attempt.state = TableState::busy;
+  } else {
+    attempt.state = TableState::failed;
+    attempt.failure = open_failure(thd_);
+    attempt.message = take_server_message(thd_);
+  }
+  close();
+  return attempt;
+}
+
+void WriteTables::bind(OpenTable &table, WriteTable &target) {
+  const bool known = same_definition(*target.table->s, table.definition) && table.resolved;
+  table.table = target.table;
+  table.state = TableState::ready;
+  table.failure = Failure::none;
+  if (known && table.reader.reads(target.table)) {
+    if (table.versioning_end != nullptr) table.versioning_end = target.table->vers_end_field();
+    return;
+  }
+  table.resolved = false;
+  OpenAttempt attempt = resolve_names(thd_, table);
+  table.state = attempt.state;
+  table.failure = attempt.failure;
+  table.message = std::move(attempt.message);
+}
+
+void WriteTables::lock_all() {
+  TABLE_LIST *first = nullptr;
+  TABLE_LIST **last = &first;
+  uint32_t count = 0;
+  if (alone_) {
+    if (open_.empty()) return;
+    first = thd_->lex->query_tables;
+    count = listed_;
+  } else {
+    for (WriteTable *const target : open_) {
+      if (target->lone_inserts) continue;  // no op will touch it
+      TABLE_LIST &list = target->list_;
+      list.prev_global = last;
+      *last = &list;
+      last = &list.next_global;
+      ++count;
+    }
+    *last = nullptr;
+    if (count == 0) return;
+    LEX *const lex = thd_->lex;
+    lex->query_tables = first;
+    first->prev_global = &lex->query_tables;
+    lex->query_tables_last = last;
+    lex->sql_command = SQLCOM_UPDATE;
+  }
+  if (!lock_tables(thd_, first, count, 0)) {
+    locked_ = true;
+    counters_->add(Counter::table_locks);
+    return;
+  }
+  const OpenAttempt attempt = failed_lock(thd_);
+  if (attempt.state == TableState::busy) counters_->add(Counter::busy_retries);
+  for (OpenTable *const table : used_) {
+    if (table->state != TableState::ready) continue;
+    table->state = attempt.state;
+    table->failure = attempt.failure;
+    table->message = attempt.message;
+  }
+}
+
+Settlement WriteTables::commit() {
+  if (!locked_) return {};
+  bool changed = false;
+  for (WriteTable *const target : open_) {
+    if (!target->changed) continue;
+    changed = true;
+    query_cache_invalidate3(thd_, target->table, true);
+  }
+  end_statement();
+  if (thd_->transaction->stmt.modified_non_trans_table) thd_->transaction->all.modified_non_trans_table = true;
+  Settlement settlement;
+  if (thd_->binlog_flush_pending_rows_event(true, true) || thd_->binlog_flush_pending_rows_event(true, false)) {
+    settlement.failure = Failure::commit_failed;
+    settlement.message = take_server_message(thd_);
+    roll_back();
+    return settlement;
+  }
+  if (trans_commit_stmt(thd_)) {
+    settlement.failure = Failure::commit_failed;
+    settlement.message = take_server_message(thd_);
+    return settlement;
+  }
+  if (changed) counters_->add(Counter::commits);
+  return settlement;
+}
+
+void WriteTables::roll_back() {
+  if (!locked_) return;
+  end_statement();
+  thd_->binlog_flush_pending_rows_event(true, false);  // what cannot be undone is in the binary log, too
+  trans_rollback_stmt(thd_);
+  if (thd_->transaction_rollback_request) trans_rollback_implicit(thd_);
+  thd_->clear_error(true);
+}
+
+void WriteTables::end_statement() {
+  for (WriteTable *const target : open_) {
+    if (target->table == nullptr) continue;
+    handler &file = *target->table->file;
+    if (file.inited != handler::NONE) file.ha_index_or_rnd_end();
+    file.ha_release_auto_increment();
+    file.update_global_table_stats();
+    target->table->next_number_field = nullptr;
+    target->table->auto_increment_field_not_null = false;
+  }
+}
+
+void WriteTables::close() {
+  locked_ = false;
+  for (WriteTable *const target : open_) target->table = nullptr;
+  for (OpenTable *const table : used_) table->state = TableState::again;
+  if (!open_.empty()) counters_->add(Counter::table_closes, open_.size());
+  open_.clear();
+  if (thd_->open_tables != nullptr) close_thread_tables(thd_);
+  thd_->release_transactional_locks();
+  LEX *const lex = thd_->lex;
+  if (alone_) {
+    // The lists of what the table's triggers need live on the statement's memory.
+    lex->unit.cleanup();
+    lex_end(lex);
+    lex_start(thd_);
+  } else {
+    lex->query_tables = nullptr;
+    lex->query_tables_last = &lex->query_tables;
+  }
+  lex->sql_command = SQLCOM_SELECT;
+}
+
+}  // namespace postern::mariadb

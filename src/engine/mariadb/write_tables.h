@@ -1,0 +1,90 @@
+// write_tables.h: the tables that one run writes to, from opening to commit. Nothing stays open when a run is over.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "contract/executor.h"
+#include "engine/mariadb/opening.h"
+#include "engine/mariadb/specs.h"
+#include "engine/mariadb/table.h"
+
+namespace postern::mariadb {
+
+/// A table open for writing, shared by all specs that name it.
+class WriteTable {
+ public:
+  WriteTable(std::string its_database, std::string its_name)
+      : database(std::move(its_database)), name(std::move(its_name)) {}
+
+  const std::string database;
+  const std::string name;
+
+  uint64_t batch = 0;         ///< the last run that asked for it
+  OpenAttempt attempt;        ///< how that went
+  TABLE *table = nullptr;     ///< while open
+  bool lone_inserts = false;  ///< a row that is inserted may not share a transaction with other ops
+  bool lone_edits = false;    ///< nor one that is changed or deleted
+  bool changed = false;       ///< by this run
+
+  /// What the column bitmaps are set for; anything else has to set them anew.
+  enum class Marked : uint8_t { nothing, insert, edit };
+  Marked marked = Marked::nothing;
+  const OpenTable *marked_for = nullptr;
+
+ private:
+  friend class WriteTables;
+  TABLE_LIST list_;
+};
+
+/// All tables of one executor's writes. A run is: begin(), prepare() for every write, lock_all(), the writes, then
+/// commit() or roll_back(), then close().
+class WriteTables {
+ public:
+  explicit WriteTables(Counters *counters) : counters_(counters) {}
+  WriteTables(const WriteTables &) = delete;
+  WriteTables &operator=(const WriteTables &) = delete;
+
+  /// `alone`: the run has one op, and its table may be one that cannot be shared: triggers are provided for.
+  void begin(THD *thd, bool alone);
+  /// Makes sure that the table of `spec` is open for `verb` in this run. State `again` means: everything of the thread
+  /// was given up by `give_up_all`; begin() anew.
+  OpenTable &prepare(Spec *spec, Verb verb, const std::function<void()> &give_up_all);
+  /// What prepare() returned in this run, or nullptr.
+  OpenTable *prepared(const Spec *spec);
+  /// Locks what was prepared; what cannot be had now becomes busy or failed.
+  void lock_all();
+
+  /// Ends the transaction. A commit that fails has undone everything, and the settlement says why.
+  Settlement commit();
+  void roll_back();
+  /// Closes every table of the thread, also those that others opened, and gives up all metadata locks.
+  void close();
+
+  bool any_open() const { return !open_.empty(); }
+  bool locked() const { return locked_; }
+
+ private:
+  WriteTable *find_target(const std::string &database, const std::string &name);
+  void open(WriteTable &target, Verb verb, const std::function<void()> &give_up_all);
+  OpenAttempt open_alone(WriteTable &target, Verb verb);
+  void bind(OpenTable &table, WriteTable &target);
+  void end_statement();
+
+  THD *thd_ = nullptr;
+  Counters *const counters_;
+  uint64_t batch_ = 0;
+  bool alone_ = false;
+  bool locked_ = false;
+  uint32_t listed_ = 0;                            // tables in the server's list of a lone op
+  std::vector<std::unique_ptr<OpenTable>> bound_;  // by Spec::id()
+  std::vector<std::unique_ptr<WriteTable>> targets_;
+  std::vector<WriteTable *> open_;  // in this run
+  std::vector<OpenTable *> used_;   // in this run
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,102 @@
+// writer.h: inserting, changing and deleting rows of tables that are open and locked for writing.
+//
+// As SQL would do it: by the server's own conversions, defaults, constraints and triggers, in strict mode whatever the
+// global sql_mode says. Ops of many connections share one statement, so an op that is run among others must leave
+// nothing behind when it fails: it changes one row, and that change is its last step, which the storage engine undoes
+// by itself. Whatever may need more than that is left to be run alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "contract/op.h"
+#include "engine/mariadb/draft.h"
+#include "engine/mariadb/filter.h"
+#include "engine/mariadb/key.h"
+#include "engine/mariadb/row_wait.h"
+#include "engine/mariadb/write_tables.h"
+
+namespace postern::mariadb {
+
+/// Runs the writes of one executor, one after the other.
+class Writer {
+ public:
+  Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop)
+      : counters_(counters), row_wait_(row_wait), stop_(stop) {}
+
+  /// `alone`: the run has one op and is undone as a whole if that fails. `row_wait_ms`: how long a write may wait for a
+  /// row once it has changed others.
+  void begin_batch(THD *thd, bool alone, int64_t row_wait_ms);
+  /// Runs an insert or an edit and tells its reply the outcome, unless it is left for later.
+  void run(Op &op, OpenTable &table);
+
+  /// Not lasting: the transaction is gone, with everything that the run wrote before.
+  const Settlement &lost() const { return lost_; }
+  /// The op that was run alone has failed, or was left: whatever it did has to be undone.
+  bool undo() const { return undo_; }
+
+ private:
+  /// What came of a step. Anything but `good` ends the op; `failure` and so on say how.
+  enum class Step : uint8_t { good, failed, left };
+
+  Step insert(const Insert &insert);
+  Step fill_new_row();
+  Step write_new_row();
+  Step update_duplicate(uint32_t key);
+  int read_duplicate(uint32_t key);
+
+  Step edit(const EditRows &edit);
+  Step edit_first(const EditRows &edit);
+  Step edit_all(const EditRows &edit);
+  template <class Visit>
+  Step walk(const Find &find, Visit visit);
+  template <class Visit>
+  Step walk_key(const Find &find, const Value *in_value, uint64_t &to_skip, uint64_t &left, Visit visit);
+  Step edit_row(const EditRows &edit);
+  Step erase_row();
+  Step update_row();
+  Step fill_update();
+  Step keep_history();
+
+  bool is_for_one_row(const Find &find) const;
+  bool has_triggers() const { return table_->table->triggers != nullptr; }
+  bool fills_by_items() const { return has_triggers() || table_->table->versioned(); }
+  void list_items();
+  void mark_for_insert();
+  void mark_for_edit();
+  Step fire(int event, int time);
+  Step fail(Failure failure, std::string message = {});
+  Step fail_generated(const Field *field);
+  Step fail_as_told(Failure failure);
+  Step fail_with(int code);
+  Step leave(Progress progress);
+  void changed_row(Counter counter);
+
+  Counters *const counters_;
+  RowWait &row_wait_;
+  const std::atomic<bool> &stop_;
+  THD *thd_ = nullptr;
+  bool alone_ = false;
+  bool undo_ = false;
+  int64_t row_wait_ms_ = 0;
+  Settlement lost_;
+
+  // Of the running op.
+  Op *op_ = nullptr;
+  OpenTable *table_ = nullptr;
+  Outcome outcome_;
+  std::string message_;
+  uint64_t examined_ = 0;
+
+  RowDraft draft_;
+  Filters filters_;
+  List<Item> fields_;  // what is changed and to what, for the server's own functions
+  List<Item> values_;
+  std::vector<uchar> key_;
+  std::vector<uchar> places_;  // of the rows to edit, one behind the other
+};
+
+}  // namespace postern::mariadb
