@@ -112,6 +112,8 @@ bool ServerThread::create() {
   thd->variables.lock_wait_timeout = 0;
   thd->variables.max_statement_time = 0;
   thd->variables.max_statement_time_double = 0;
+  // Scans find their place again by the primary key behind a secondary one; the switch decides how long a key is.
+  thd->variables.optimizer_switch |= OPTIMIZER_SWITCH_EXTENDED_KEYS;
 
   wakers.add(thd, who_.wake_fd);
   server_threads.insert(thd);
