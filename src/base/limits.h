@@ -62,8 +62,10 @@ inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
 
 // --- the slow lane ---------------------------------------------------------------------------------------------
 
-/// Rows between two looks at waiting DDL, KILL and the client's patience.
+/// Rows between two looks at waiting DDL, KILL and whether anybody still wants the answer.
 inline constexpr uint32_t rows_between_looks = 64;
+/// Milliseconds between two looks whether a client is still there.
+inline constexpr int presence_ms = 10;
 /// Milliseconds a scan thread waits for a client to take what was sent before it serves another one.
 inline constexpr int client_stall_ms_max = 50;
 /// Milliseconds between two tries to open a table that DDL holds: first and last.

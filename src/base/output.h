@@ -28,6 +28,10 @@ class Valve {
  public:
   /// Called between rows. Sends what it can; `pause` asks the engine to stop after this row.
   virtual Flow flow(Output &output) = 0;
+  /// Called now and then while there is no row to write: whether the reply still has a reader and may go on.
+  virtual Flow look(Output &) { return Flow::more; }
+  /// The reader may have left, and only bytes sent to it would tell: what can be written of the reply should be.
+  virtual bool doubts_reader() const { return false; }
 
  protected:
   ~Valve() = default;
@@ -81,6 +85,9 @@ class Output {
     if (valve_ != nullptr) return valve_->flow(*this);
     return mark() - start + row_bytes > limits::find_bytes_fast_max ? Flow::pause : Flow::more;
   }
+  /// Whether a find that has no row to write may go on.
+  Flow look() { return valve_ != nullptr ? valve_->look(*this) : Flow::more; }
+  bool doubts_reader() const { return valve_ != nullptr && valve_->doubts_reader(); }
   /// Installs or (nullptr) removes the valve. Without one, flow() bounds a reply to what fits a fast turn.
   void set_valve(Valve *valve) { valve_ = valve; }
   bool streaming() const { return valve_ != nullptr; }

@@ -39,7 +39,9 @@ class Executor {
   ///  - If an op is paused or busy, later ops of the same connection are left waiting; other connections go on.
   ///  - All finds of one run read one consistent view that is opened after run() was entered.
   ///  - An op with a position (slow lane) may run as long as its reply lets it, and pauses when somebody waits for
-  ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max.
+  ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max. About every
+  ///    limits::rows_between_looks rows that such a find examines it asks Reply::look(), so that one without matches
+  ///    ends or pauses, too. One that was paused gets beyond its place before it asks.
   ///  - Never waits for a lock that SQL may hold for long.
   virtual void run(std::span<Op> ops) = 0;
 

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t flush_bytes = size_t{64} << 10;
 constexpr int64_t far_ms = 3'600'000;
 
-/// Sends a stream's rows while the engine reads on.
+/// Sends a stream's rows while the engine reads on, and ends it when nobody is left to read them.
 class StreamValve final : public Valve {
  public:
   StreamValve(Connection &connection, const std::atomic<bool> &stop, Counters &counters)
@@ -29,6 +29,23 @@ class StreamValve final : public Valve {
     if (output.pending_bytes() < flush_bytes) return Flow::more;
     return flush(limits::client_stall_ms_max) ? Flow::more : Flow::pause;
   }
+
+  Flow look(Output &output) override {
+    if (stop_.load(std::memory_order_relaxed)) return Flow::pause;
+    const int64_t now_ms = clock_ms();
+    if (now_ms < presence_due_ms_) return Flow::more;
+    presence_due_ms_ = now_ms + limits::presence_ms;
+    switch (connection_.channel->presence()) {
+      case net::Presence::there: return Flow::more;
+      case net::Presence::gone: connection_.dead = true; return Flow::pause;
+      case net::Presence::ended: break;
+    }
+    // A client that was killed and one that waits for its answers look alike until they are sent something.
+    doubtful_ = true;
+    if (output.pending_bytes() != 0) flush(0);
+    return stalled_ || connection_.dead ? Flow::pause : Flow::more;
+  }
+  bool doubts_reader() const override { return doubtful_; }
 
   /// Sends until little is left. False if that took too long, or there is no sense in going on.
   bool flush(int patience_ms) {
@@ -71,6 +88,8 @@ class StreamValve final : public Valve {
   Connection &connection_;
   const std::atomic<bool> &stop_;
   Counters &counters_;
+  int64_t presence_due_ms_ = clock_ms() + limits::presence_ms;
+  bool doubtful_ = false;
   bool stalled_ = false;
 };
 

@@ -188,6 +188,41 @@ TEST_F(SlowLaneTest, ClientThatLeavesWhileStreamingIsForgotten) {
   EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }));
 }
 
+// A find without matches writes nothing, so no failing send tells of a client that is gone.
+TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
+  settings_.port = free_port();
+  open();
+  Client local = connect();
+  local.send("search\n");
+  ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
+  local.close();
+  EXPECT_TRUE(eventually([&] { return engine_.searching == 0 && door_->connections() == 0; }, 3'000));
+
+  // Over TCP the same looks like a client that will send no more but waits for its answers.
+  Client remote(settings_.port);
+  remote.send("say a\nsearch\n");
+  EXPECT_EQ(remote.read(2), "a\n");
+  ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
+  remote.close();
+  EXPECT_TRUE(eventually([&] { return engine_.searching == 0 && door_->connections() == 0; }, 3'000));
+}
+
+TEST_F(SlowLaneTest, ClientThatOnlyEndedItsSendingHearsWhatASearchFinds) {
+  settings_.port = free_port();
+  open();
+  Client local = connect();
+  Client remote(settings_.port);
+  for (Client *const client : {&local, &remote}) {
+    client->send("search\nsay b\n");
+    client->end_sending();
+    EXPECT_EQ(client->read(1), "?");
+    engine_.found = true;
+    EXPECT_EQ(client->read(7), "none\nb\n");
+    EXPECT_TRUE(client->closed());
+    engine_.found = false;
+  }
+}
+
 TEST_F(SlowLaneTest, ClientThatTakesNothingTimesOut) {
   settings_.idle_timeout_ms = 200;
   open();

@@ -1,6 +1,8 @@
 """Scans that are interrupted: where they go on, what that costs, and who may interrupt them."""
 import contextlib
+import socket
 import statistics
+import struct
 import threading
 import time
 
@@ -120,3 +122,68 @@ def test_a_paused_scan_answers_every_row_once(server, database, shape, switch):
         assert server.status("handlersocket_scan_pauses")["handlersocket_scan_pauses"] > pauses
     finally:
         server.execute("SET GLOBAL optimizer_switch='extended_keys=on'")
+
+
+VALUES = 10_000
+# For every value the same 10,000 rows are read, and none passes the filter: minutes of scanning without a byte of answer.
+ENDLESS = b"0\t=\t1\t5\t1000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (VALUES, b"\t".join([b"5"] * VALUES))
+
+
+@pytest.fixture
+def endless(server, database):
+    """A table for ENDLESS; what it makes is a client that asked that, its find under way in a scan thread."""
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)) ENGINE=InnoDB",
+                   "INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_10000", database=database)
+    clients = []
+
+    def start():
+        slow = server.status("handlersocket_slow_finds")["handlersocket_slow_finds"]
+        client = server.hs(timeout=30)
+        clients.append(client)
+        client.open(0, database, "t", "id", index="k", filters="v")
+        client.send(ENDLESS)
+        wait_until(lambda: server.status("handlersocket_slow_finds")["handlersocket_slow_finds"] > slow)
+        return client
+
+    yield start
+    for client in clients:
+        reset(client)
+    wait_until(lambda: connections(server) == 0)
+
+
+def reset(client):
+    """Closes it so that the server is told that nothing will be read any more."""
+    if client.socket.fileno() >= 0:
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+
+
+def wait_until(condition, within_s=10):
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def connections(server):
+    return server.status("handlersocket_connections")["handlersocket_connections"]
+
+
+@pytest.mark.parametrize("leave", ["close", "reset"])
+def test_a_scan_ends_when_its_client_has_left(server, endless, leave):
+    before = connections(server)
+    client = endless()
+    assert connections(server) == before + 1
+    begin = time.monotonic()
+    if leave == "reset":
+        reset(client)
+    client.close()
+    wait_until(lambda: connections(server) == before, within_s=3)
+    print(f"noticed after {(time.monotonic() - begin) * 1000:.0f} ms")
+
+
+def test_a_client_that_ends_its_sending_is_served_on(server, endless):
+    client = endless()
+    client.socket.shutdown(socket.SHUT_WR)
+    assert client.socket.recv(100) == b"0\t1"  # what can be written ahead, to see whether it is there
+    assert connections(server) == 1

@@ -232,7 +232,7 @@ Finder::Walk Finder::resume_row(Scan &scan, const KeyStart &start, int &code) {
       const int order = file.cmp_ref(file.ref, place.ref.data());
       if (down ? order < 0 : order > 0) break;
       ++scan.examined;
-      if (must_pause(scan)) return thd_->killed ? interrupt(scan) : Walk::held_up;
+      if (look_is_due(scan) && must_give_way()) return thd_->killed ? interrupt(scan) : Walk::held_up;
       code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
     }
   }
@@ -311,8 +311,17 @@ Finder::Walk Finder::fail(Scan &scan, int code) {
 bool Finder::must_pause(Scan &scan) const {
   if (!scan.slow())
     return scan.examined > limits::find_rows_fast_max || batch_rows_ + scan.examined > limits::batch_rows_max;
+  return look_is_due(scan) &&
+         (must_give_way() || scan.op.reply->look(static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
+}
+
+bool Finder::look_is_due(Scan &scan) {
   if (scan.examined < scan.look_at) return false;
   scan.look_at = scan.examined + limits::rows_between_looks;
+  return true;
+}
+
+bool Finder::must_give_way() const {
   return thd_->killed || stop_.load(std::memory_order_relaxed) || tables_.wanted_by_others();
 }
 

@@ -42,6 +42,8 @@ class Finder {
   Walk fail(Scan &scan, int code);
   Walk interrupt(Scan &scan);
   bool must_pause(Scan &scan) const;
+  static bool look_is_due(Scan &scan);
+  bool must_give_way() const;
   Walk save(Scan &scan);
 
   Tables &tables_;
