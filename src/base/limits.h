@@ -68,6 +68,8 @@ inline constexpr uint32_t rows_between_looks = 64;
 inline constexpr int presence_ms = 10;
 /// Milliseconds a scan thread waits for a client to take what was sent before it serves another one.
 inline constexpr int client_stall_ms_max = 50;
+/// Milliseconds a scan thread works for one client while others wait for it.
+inline constexpr int slice_ms = 20;
 /// Milliseconds between two tries to open a table that DDL holds: first and last.
 inline constexpr int busy_retry_ms_min = 1;
 inline constexpr int busy_retry_ms_max = 10;

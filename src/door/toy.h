@@ -166,6 +166,7 @@ class ToyEngine final : public Engine {
   std::atomic<int> attached{0};
   std::atomic<bool> found{false};  ///< searches end
   std::atomic<int> searching{0};
+  std::atomic<int> searches{0};  ///< runs of such a find
   std::atomic<int> runs_slow{0};
 
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
@@ -239,6 +240,7 @@ class ToyExecutor final : public Executor {
       case ToyAsk::search:
         if (!slow) return Progress::paused;
         ++engine_.searching;
+        ++engine_.searches;
         while (!stop_ && !engine_.stopping && !engine_.found && op.reply->look(1) == Flow::more)
           std::this_thread::yield();
         --engine_.searching;

@@ -187,3 +187,17 @@ def test_a_client_that_ends_its_sending_is_served_on(server, endless):
     client.socket.shutdown(socket.SHUT_WR)
     assert client.socket.recv(100) == b"0\t1"  # what can be written ahead, to see whether it is there
     assert connections(server) == 1
+
+
+def test_finds_do_not_wait_for_long_scans(server, database, endless):
+    for _ in range(4):
+        endless()
+    times = []
+    with server.hs() as client:
+        client.open(0, database, "t", "id")
+        for _ in range(20):
+            begin = time.monotonic()
+            assert len(client.request(0, ">=", 1, 0, 5000)) == 2 + 5000  # too many for a worker's turn
+            times.append((time.monotonic() - begin) * 1000)
+    print(f"5,000 rows behind four scans, ms: {sorted(round(ms) for ms in times)}")
+    assert statistics.median(times) < 200
