@@ -37,7 +37,7 @@ inline constexpr size_t block_bytes_min = size_t{4} << 10;
 inline constexpr size_t block_bytes_max = size_t{512} << 20;
 /// Blocks above this size are counted against buffer_bytes_max and never recycled.
 inline constexpr size_t block_bytes_recycled_max = size_t{64} << 10;
-/// Unsent output above this stops reading from the connection until it drains.
+/// Unsent output above this stops reading from the connection until it drains, and puts off finds already read.
 inline constexpr size_t output_high_water_bytes = size_t{256} << 10;
 /// Bytes an encoder may reserve at a time.
 inline constexpr size_t output_piece_bytes_max = size_t{64} << 10;

@@ -80,11 +80,18 @@ class Output {
   /// Bytes written and not yet sent, released or not.
   size_t pending_bytes() const { return end_ - sent_; }
 
-  /// Whether a find that began its reply at `start` may write another row of about `row_bytes`.
+  /// Whether a find that began its reply at `start` may write another row of about `row_bytes`. In a turn neither one
+  /// reply may be large nor many make much that nobody may ever read.
   Flow flow(Mark start, size_t row_bytes = 0) {
     if (valve_ != nullptr) return valve_->flow(*this);
-    return mark() - start + row_bytes > limits::find_bytes_fast_max ? Flow::pause : Flow::more;
+    const size_t reply_bytes = mark() - start;
+    return reply_bytes + row_bytes > limits::find_bytes_fast_max ||
+                   pending_bytes() - reply_bytes > limits::output_high_water_bytes
+               ? Flow::pause
+               : Flow::more;
   }
+  /// Whether nothing more should be written before some of it has left.
+  bool above_high_water() const { return pending_bytes() > limits::output_high_water_bytes; }
   /// Whether a find that has no row to write may go on.
   Flow look() { return valve_ != nullptr ? valve_->look(*this) : Flow::more; }
   bool doubts_reader() const { return valve_ != nullptr && valve_->doubts_reader(); }

@@ -153,7 +153,7 @@ void Finder::run(Op &op, OpenTable &table) {
   if (scan.failure == Failure::interrupted && !scan.slow() && thd_->killed >= KILL_CONNECTION) walked = Walk::paused;
   if (walked == Walk::paused || walked == Walk::held_up) {
     op.progress = walked == Walk::paused ? Progress::paused : Progress::busy;
-    counters_->add(scan.slow() ? Counter::scan_pauses : Counter::slow_finds);
+    if (scan.slow()) counters_->add(Counter::scan_pauses);
     return;
   }
   counters_->add(Counter::rows_sent, scan.sent);
