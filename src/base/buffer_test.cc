@@ -221,6 +221,13 @@ TEST(Output, WithoutAValveAReplyIsBoundedToWhatFitsATurn) {
   const Output::Mark start = output.mark();
   EXPECT_EQ(output.flow(start, 100), Flow::more);
   EXPECT_EQ(output.flow(start, limits::find_bytes_fast_max + 1), Flow::pause);
+  EXPECT_FALSE(output.above_high_water());
+  output.put(std::string(limits::output_high_water_bytes, 'x'));
+  EXPECT_EQ(output.flow(output.mark()), Flow::more);
+  output.put('x');
+  EXPECT_TRUE(output.above_high_water());
+  EXPECT_EQ(output.flow(output.mark()), Flow::pause);
+  EXPECT_EQ(output.flow(output.mark() - 1), Flow::more) << "that began before";
   class OpenValve final : public Valve {
    public:
     Flow flow(Output &) override { return Flow::more; }

@@ -37,7 +37,7 @@ inline constexpr size_t block_bytes_min = size_t{4} << 10;
 inline constexpr size_t block_bytes_max = size_t{512} << 20;
 /// Blocks above this size are counted against buffer_bytes_max and never recycled.
 inline constexpr size_t block_bytes_recycled_max = size_t{64} << 10;
-/// Unsent output above this stops reading from the connection until it drains.
+/// Unsent output above this stops reading from the connection until it drains, and puts off finds already read.
 inline constexpr size_t output_high_water_bytes = size_t{256} << 10;
 /// Bytes an encoder may reserve at a time.
 inline constexpr size_t output_piece_bytes_max = size_t{64} << 10;
@@ -66,10 +66,14 @@ inline constexpr int row_wait_fast_ms = 5;
 
 // --- the slow lane ---------------------------------------------------------------------------------------------
 
-/// Rows between two looks at waiting DDL, KILL and the client's patience.
+/// Rows between two looks at waiting DDL, KILL and whether anybody still wants the answer.
 inline constexpr uint32_t rows_between_looks = 64;
+/// Milliseconds between two looks whether a client is still there.
+inline constexpr int presence_ms = 10;
 /// Milliseconds a scan thread waits for a client to take what was sent before it serves another one.
 inline constexpr int client_stall_ms_max = 50;
+/// Milliseconds a scan thread works for one client while others wait for it.
+inline constexpr int slice_ms = 20;
 /// Milliseconds between two tries to open a table that DDL holds: first and last.
 inline constexpr int busy_retry_ms_min = 1;
 inline constexpr int busy_retry_ms_max = 10;

@@ -28,6 +28,10 @@ class Valve {
  public:
   /// Called between rows. Sends what it can; `pause` asks the engine to stop after this row.
   virtual Flow flow(Output &output) = 0;
+  /// Called now and then while there is no row to write: whether the reply still has a reader and may go on.
+  virtual Flow look(Output &) { return Flow::more; }
+  /// The reader may have left, and only bytes sent to it would tell: what can be written of the reply should be.
+  virtual bool doubts_reader() const { return false; }
 
  protected:
   ~Valve() = default;
@@ -76,13 +80,22 @@ class Output {
   /// Bytes written and not yet sent, released or not.
   size_t pending_bytes() const { return end_ - sent_; }
 
-  /// Whether a find that began its reply at `start` may write another row of about `row_bytes`.
+  /// Whether a find that began its reply at `start` may write another row of about `row_bytes`. In a turn neither one
+  /// reply may be large nor many make much that nobody may ever read.
   Flow flow(Mark start, size_t row_bytes = 0) {
     if (valve_ != nullptr) return valve_->flow(*this);
-    return mark() - start + row_bytes > reply_bytes_max_ ? Flow::pause : Flow::more;
+    const size_t reply_bytes = mark() - start;
+    if (reply_bytes + row_bytes > reply_bytes_max_) return Flow::pause;
+    const bool in_a_turn = reply_bytes_max_ == limits::find_bytes_fast_max;
+    return in_a_turn && pending_bytes() - reply_bytes > limits::output_high_water_bytes ? Flow::pause : Flow::more;
   }
-  /// How large a reply may become that does not stream.
+  /// How large a reply may become that does not stream; other than by default it is not in a turn.
   void set_reply_bytes_max(uint32_t bytes) { reply_bytes_max_ = bytes; }
+  /// Whether nothing more should be written before some of it has left.
+  bool above_high_water() const { return pending_bytes() > limits::output_high_water_bytes; }
+  /// Whether a find that has no row to write may go on.
+  Flow look() { return valve_ != nullptr ? valve_->look(*this) : Flow::more; }
+  bool doubts_reader() const { return valve_ != nullptr && valve_->doubts_reader(); }
   /// Installs or (nullptr) removes the valve. Without one, flow() bounds a reply to what fits a fast turn.
   void set_valve(Valve *valve) { valve_ = valve; }
   bool streaming() const { return valve_ != nullptr; }

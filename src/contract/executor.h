@@ -57,7 +57,9 @@ class Executor {
   ///  - A write that meets a row lock waits for it, in a fast turn for no more than limits::row_wait_fast_ms in all,
   ///    in the slow lane for limits::row_wait_slow_ms; then it is left locked.
   ///  - An op with a position (slow lane) may run as long as its reply lets it, and pauses when somebody waits for
-  ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max.
+  ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max. About every
+  ///    limits::rows_between_looks rows that such a find examines it asks Reply::look(), so that one without matches
+  ///    ends or pauses, too. One that was paused gets beyond its place before it asks.
   ///  - Never waits otherwise for a lock that SQL may hold for long.
   virtual Settlement run(std::span<Op> ops) = 0;
 

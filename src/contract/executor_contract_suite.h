@@ -49,6 +49,11 @@ class HeardReply final : public Reply {
     }
     return pause_after != 0 && rows.size() % pause_after == 0 ? Flow::pause : Flow::more;
   }
+  Flow look(uint32_t of_columns) override {
+    ++looks;
+    columns = of_columns;
+    return pause_at_looks ? Flow::pause : Flow::more;
+  }
   void done(const Outcome &outcome) override {
     ++dones;
     failure = outcome.failure;
@@ -75,7 +80,9 @@ class HeardReply final : public Reply {
     return next;
   }
 
-  size_t pause_after = 0;  ///< rows; 0 for never
+  size_t pause_after = 0;       ///< rows; 0 for never
+  bool pause_at_looks = false;  ///< ask for a pause at every look
+  int looks = 0;
   std::vector<std::vector<Cell>> rows;
   int dones = 0;
   int order = -1;  ///< among all dones of the test
@@ -607,6 +614,42 @@ TYPED_TEST_P(ExecutorContract, AResumedFindEqualsAnUninterruptedOne) {
   }
 }
 
+TYPED_TEST_P(ExecutorContract, AFindWithoutMatchesAsksItsReplyWhetherToGoOn) {
+  constexpr uint64_t rows = 20 * limits::rows_between_looks;
+  this->fixture_.make_table(static_cast<int>(rows));
+  TableSlot &slot = this->opened();
+  const Filter none[] = {{.comparison = Comparison::equal, .column = 0, .value = Value::of("-1")}};
+  const Value start[] = {Value::of("0")};
+  const Find everything{.comparison = Comparison::at_least, .key = start, .limit = 1'000'000, .filters = none};
+  HeardReply &fast = this->find(slot, everything);
+  this->run_all();
+  EXPECT_EQ(fast.looks, 0);
+
+  HeardReply &slow = this->find(slot, everything);
+  std::unique_ptr<Position> position;
+  Op &op = this->batch_.ops()[0];
+  op.position = &position;
+  this->run();
+  EXPECT_EQ(op.progress, Progress::done);
+  EXPECT_GE(slow.looks, 15);
+  EXPECT_LE(slow.looks, 20);
+  EXPECT_EQ(slow.columns, 2u);
+
+  position.reset();
+  HeardReply &pausing = *static_cast<HeardReply *>(op.reply);
+  pausing.restart();
+  pausing.pause_at_looks = true;
+  int runs = 0;
+  do this->run();
+  while (op.progress == Progress::paused && ++runs < 100);
+  EXPECT_EQ(op.progress, Progress::done);
+  EXPECT_GE(runs, 15);
+  EXPECT_LE(runs, 20);
+  EXPECT_EQ(pausing.dones, 1);
+  EXPECT_EQ(pausing.rows.size(), 0u);
+  this->batch_.clear();
+}
+
 TYPED_TEST_P(ExecutorContract, OpsCanBeRunAgain) {
   TableSlot &slot = this->opened();
   HeardReply &found = this->find(slot, this->key("5", Comparison::at_least, 3));
@@ -855,11 +898,11 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorContract, RunsOpsInOrderAndEachIsDoneOnce, O
                             WhatDoesNotFitItsColumnEqualsNoRow, ATableThatIsGoneIsNamed,
                             ABusyTableLeavesNothingWrittenAndNeighboursGoOn,
                             WhatIsTooMuchForATurnIsPausedAndTheRestWaits, AReplyMayPauseAFindInAFastTurn,
-                            AResumedFindEqualsAnUninterruptedOne, OpsCanBeRunAgain, IdleLetsDdlThrough,
-                            AnotherExecutorServesTheSlotsOfThisOne, ARunSeesWhatItWritesAndOthersDoAfterIt,
-                            AWriteThatFailsIsUndoneByItself, AnEditKeepsWritesOrErases, FiltersDecideWhichRowIsEdited,
-                            DuplicatesFailAreIgnoredOrUpdate, SumsAreTheColumnsOwn,
-                            SeveralRowsAreEditedAloneAndAllOrNone, AnEditMeetsNoRowTwice,
+                            AResumedFindEqualsAnUninterruptedOne, AFindWithoutMatchesAsksItsReplyWhetherToGoOn,
+                            OpsCanBeRunAgain, IdleLetsDdlThrough, AnotherExecutorServesTheSlotsOfThisOne,
+                            ARunSeesWhatItWritesAndOthersDoAfterIt, AWriteThatFailsIsUndoneByItself,
+                            AnEditKeepsWritesOrErases, FiltersDecideWhichRowIsEdited, DuplicatesFailAreIgnoredOrUpdate,
+                            SumsAreTheColumnsOwn, SeveralRowsAreEditedAloneAndAllOrNone, AnEditMeetsNoRowTwice,
                             ABusyTableLeavesAWriteForLater, WritesNeedAnOpenTableAndWhatItNames);
 
 }  // namespace postern

@@ -29,13 +29,16 @@ struct Outcome {
 };
 
 /// Hears one op's rows and its outcome, on the thread that runs the batch. Lives in the batch's arena, so that it
-/// needs no destructor. Contract: row() any number of times, then done() once; an op that has to be run again
-/// (lost batch, slow lane) hears restart() in between.
+/// needs no destructor. Contract: row() any number of times, look() between them, then done() once; an op that has to
+/// be run again (lost batch, slow lane) hears restart() in between.
 class Reply {
  public:
   /// The next row. `pause` asks the engine to stop: the reply has outgrown what may be held. An op with a position
   /// stops after this row, one without starts anew in the slow lane, and an edit has not been given the row at all.
   virtual Flow row(Row row) = 0;
+  /// Slow lane only: the find of this reply goes on, whether it finds rows or not; each will have so many columns.
+  /// `pause` asks the engine to stop where it is: nobody is left to hear, or others wait for their turn.
+  virtual Flow look([[maybe_unused]] uint32_t columns) { return Flow::more; }
   virtual void done(const Outcome &outcome) = 0;
   /// Forget what was heard: the op starts from its first row again.
   virtual void restart() = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/input.h"
 #include "base/output.h"
@@ -10,6 +11,12 @@
 #include "net/channel.h"
 
 namespace postern::door {
+
+/// Requests that were read, and not answered, since the output was above high water.
+struct PutOff {
+  std::shared_ptr<Arena> arena;  // what the ops live in, shared with others of the same batch
+  std::vector<Op> ops;
+};
 
 /// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
 /// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
@@ -23,6 +30,10 @@ struct Connection {
   Input input;
   Output output;
   std::unique_ptr<Session> session;
+  std::unique_ptr<PutOff> put_off;  ///< before anything else is parsed or received
+
+  /// Whether there may be something to do without receiving.
+  bool has_work() const { return more || put_off != nullptr; }
 
   // Neighbours in the worker's list, ordered by active_ms.
   Connection *older = nullptr;

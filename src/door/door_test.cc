@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/pool.h"
 #include "door/toy.h"
 #include "net/plain_channel.h"
 #include "ping/ping.h"
@@ -103,6 +104,74 @@ TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
   const size_t whole = sent / request.size();
   const std::string answers = client.read(whole * (text.size() + 1));
   EXPECT_EQ(answers.size(), whole * (text.size() + 1));
+}
+
+// Requests are small and answers may be large: what one turn answers must not grow with how many are pipelined.
+TEST_F(DoorTest, PipelinedAnswersThatNobodyReadsAreBoundedInMemory) {
+  settings_.send_buffer = 16 << 10;
+  open();
+  constexpr size_t clients = 10;
+  constexpr size_t finds = limits::ops_per_connection_max;
+  std::string requests;
+  std::string answers;
+  for (size_t i = 0; i < finds; ++i) {
+    requests += "rows 100 1200\nsay " + std::to_string(i) + "\n";
+    answers += rows_text(100, 1'200) + std::to_string(i) + "\n";
+  }
+  const size_t before = pool::large_bytes();
+  std::vector<Client> silent;
+  for (size_t i = 0; i < clients; ++i) silent.push_back(connect());
+  for (Client &client : silent) client.send(requests);
+  for (Client &client : silent) EXPECT_FALSE(client.read(1).empty());
+  size_t most = 0;
+  Client other = connect();
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(other.ask("say x\n", 2), "x\n");
+    most = std::max(most, pool::large_bytes() - before);
+  }
+  EXPECT_LE(most, clients * 4 * limits::output_high_water_bytes);
+  for (Client &client : silent) EXPECT_TRUE(client.read(answers.size() - 1) == std::string_view(answers).substr(1));
+  EXPECT_EQ(engine_.runs_slow, 0) << "a worker can serve them";
+}
+
+TEST_F(DoorTest, PutOffRequestsAreAnsweredBeforeAConnectionCloses) {
+  open();
+  std::string requests;
+  std::string answers;
+  for (int i = 0; i < 50; ++i) requests += "rows 100 1200\n", answers += rows_text(100, 1'200);
+  Client leaving = connect();
+  leaving.send(requests + "bye\nsay never\n");
+  EXPECT_TRUE(leaving.read(answers.size() + 4) == answers + "bye\n");
+  EXPECT_TRUE(leaving.closed());
+  Client ended = connect();
+  ended.send(requests);
+  ended.end_sending();
+  EXPECT_TRUE(ended.read(answers.size()) == answers);
+  EXPECT_TRUE(ended.closed());
+  // Too much for a turn, or for a table that is held, behind requests that were put off.
+  engine_.busy = true;
+  Client slow = connect();
+  slow.send(requests + "rows 5000 20\n" + requests + "table\nsay x\n");
+  answers += rows_text(5'000, 20) + answers;
+  EXPECT_TRUE(slow.read(answers.size()) == answers);
+  engine_.busy = false;
+  EXPECT_EQ(slow.read(7), "free\nx\n");
+}
+
+TEST_F(DoorTest, StopsWithRequestsPutOff) {
+  settings_.send_buffer = 16 << 10;
+  open();
+  std::string requests;
+  for (int i = 0; i < 200; ++i) requests += "rows 100 1200\n";
+  Client gone = connect();
+  gone.send(requests);
+  EXPECT_EQ(gone.read(1).size(), 1u);
+  gone.close();
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
+  Client silent = connect();
+  silent.send(requests);
+  EXPECT_EQ(silent.read(1).size(), 1u);
+  EXPECT_LT(stop_ms(), soon_ms);
 }
 
 TEST_F(DoorTest, OneReceiveAndOneSendForARequestAtDepthOne) {

@@ -18,17 +18,44 @@ namespace {
 constexpr size_t flush_bytes = size_t{64} << 10;
 constexpr int64_t far_ms = 3'600'000;
 
-/// Sends a stream's rows while the engine reads on.
+/// Sends a stream's rows while the engine reads on, and ends it when nobody is left to read them.
 class StreamValve final : public Valve {
  public:
-  StreamValve(Connection &connection, const std::atomic<bool> &stop, Counters &counters)
-      : connection_(connection), stop_(stop), counters_(counters) {}
+  StreamValve(SlowLane &lane, Connection &connection, const std::atomic<bool> &stop, Counters &counters)
+      : lane_(lane), connection_(connection), stop_(stop), counters_(counters) {}
 
   Flow flow(Output &output) override {
     if (stop_.load(std::memory_order_relaxed)) return Flow::pause;
     if (output.pending_bytes() < flush_bytes) return Flow::more;
-    return flush(limits::client_stall_ms_max) ? Flow::more : Flow::pause;
+    if (looked_ms_ == 0) begin_slice(clock_ms());
+    if (!flush(limits::client_stall_ms_max)) return Flow::pause;
+    // Large rows to a slow client: it may be long until enough of them have passed for a look at who else waits.
+    const int64_t now_ms = clock_ms();
+    if (now_ms - looked_ms_ < slice_ms_) return Flow::more;
+    time_is_up(now_ms);
+    return Flow::pause;
   }
+
+  Flow look(Output &output) override {
+    if (stop_.load(std::memory_order_relaxed)) return Flow::pause;
+    const int64_t now_ms = clock_ms();
+    if (time_is_up(now_ms)) return Flow::pause;
+    looked_ms_ = now_ms;
+    if (now_ms < presence_due_ms_) return Flow::more;
+    presence_due_ms_ = now_ms + limits::presence_ms;
+    return reader_is_there(output) ? Flow::more : Flow::pause;
+  }
+  bool doubts_reader() const override { return doubtful_; }
+
+  /// Whether others are to have the thread now.
+  bool time_is_up(int64_t now_ms) {
+    if (looked_ms_ == 0) begin_slice(now_ms);
+    if (now_ms < slice_end_ms_) return false;
+    if (lane_.others_wait(now_ms)) return time_is_up_ = true;
+    slice_end_ms_ = now_ms + limits::slice_ms / 2;
+    return false;
+  }
+  bool time_was_up() const { return time_is_up_; }
 
   /// Sends until little is left. False if that took too long, or there is no sense in going on.
   bool flush(int patience_ms) {
@@ -68,9 +95,37 @@ class StreamValve final : public Valve {
   bool stalled() const { return stalled_; }
 
  private:
+  /// The time counts from the first row: a scan that took long to find its place again gets as long to go on from it,
+  /// or it might never get on.
+  void begin_slice(int64_t now_ms) {
+    looked_ms_ = now_ms;
+    slice_ms_ = std::max<int64_t>(limits::slice_ms, now_ms - begin_ms_);
+    slice_end_ms_ = now_ms + slice_ms_;
+  }
+
+  bool reader_is_there(Output &output) {
+    switch (connection_.channel->presence()) {
+      case net::Presence::there: return true;
+      case net::Presence::gone: connection_.dead = true; return false;
+      case net::Presence::ended: break;
+    }
+    // A client that was killed and one that waits for its answers look alike until they are sent something.
+    doubtful_ = true;
+    if (output.pending_bytes() != 0) flush(0);
+    return !stalled_ && !connection_.dead;
+  }
+
+  SlowLane &lane_;
   Connection &connection_;
   const std::atomic<bool> &stop_;
   Counters &counters_;
+  const int64_t begin_ms_ = clock_ms();
+  int64_t looked_ms_ = 0;  // 0: no row yet
+  int64_t slice_ms_ = limits::slice_ms;
+  int64_t slice_end_ms_ = 0;
+  int64_t presence_due_ms_ = begin_ms_ + limits::presence_ms;
+  bool time_is_up_ = false;
+  bool doubtful_ = false;
   bool stalled_ = false;
 };
 
@@ -134,7 +189,7 @@ class SlowLane::ScanThread {
 
   void run(std::unique_ptr<SlowJob> job) {
     Connection &connection = *job->connection;
-    StreamValve valve(connection, lane_.stop_, counters_);
+    StreamValve valve(lane_, connection, lane_.stop_, counters_);
     connection.output.set_valve(&valve);
     if (!connection.dead) valve.resume();
     if (valve.stalled()) return park(std::move(job));
@@ -155,11 +210,18 @@ class SlowLane::ScanThread {
         // The next reply begins with room before it; all done, the worker sends what is left.
         if (job->next != job->ops.size() && connection.output.pending_bytes() >= flush_bytes)
           valve.flush(limits::client_stall_ms_max);
+        if (valve.stalled()) return park(std::move(job));
+        if (job->next != job->ops.size() && valve.time_is_up(clock_ms())) {
+          valve.flush(0);
+          return make_way(std::move(job));
+        }
       } else {
         not_busy(*job);
-        if (!valve.stalled() && !connection.dead) return postpone(std::move(job));  // DDL waits, or the thread must end
+        if (connection.dead) break;
+        if (valve.stalled()) return park(std::move(job));
+        if (valve.time_was_up()) return make_way(std::move(job));
+        return postpone(std::move(job));  // DDL waits, or the thread must end
       }
-      if (valve.stalled()) return park(std::move(job));
     }
     connection.output.set_valve(nullptr);
     if (!connection.dead) connection.output.release();
@@ -224,6 +286,13 @@ class SlowLane::ScanThread {
     lane_.put_back(std::move(job));
   }
 
+  /// Behind all others.
+  void make_way(std::unique_ptr<SlowJob> job) {
+    job->connection->output.set_valve(nullptr);
+    job->long_running = true;
+    lane_.put_back(std::move(job));
+  }
+
   void park(std::unique_ptr<SlowJob> job) {
     job->connection->output.set_valve(nullptr);
     lane_.park(std::move(job));
@@ -270,9 +339,11 @@ void SlowLane::close() {
     const std::lock_guard guard(mutex_);
     closed_ = true;
     for (auto &job : runnable_) left.push_back(std::move(job));
+    for (auto &job : long_running_) left.push_back(std::move(job));
     for (auto &job : delayed_) left.push_back(std::move(job));
     for (auto &job : parked_) left.push_back(std::move(job));
     runnable_.clear();
+    long_running_.clear();
     delayed_.clear();
     parked_.clear();
   }
@@ -295,8 +366,8 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
   {
     const std::lock_guard guard(mutex_);
     if (!closed_) {
-      if (job->due_ms == 0) runnable_.push_back(std::move(job));
-      else delayed_.push_back(std::move(job));
+      if (job->due_ms != 0) delayed_.push_back(std::move(job));
+      else (job->long_running ? long_running_ : runnable_).push_back(std::move(job));
     }
   }
   if (job == nullptr) return wake_all();
@@ -313,17 +384,27 @@ std::unique_ptr<SlowJob> SlowLane::take(int64_t now_ms, int64_t &wait_until_ms) 
       continue;
     }
     delayed_[i]->due_ms = 0;
-    runnable_.push_back(std::move(delayed_[i]));
+    (delayed_[i]->long_running ? long_running_ : runnable_).push_back(std::move(delayed_[i]));
     std::swap(delayed_[i], delayed_.back());
     delayed_.pop_back();
   }
   if (settings_.idle_timeout_ms > 0)
     for (const auto &job : parked_)
       wait_until_ms = std::min(wait_until_ms, job->connection->active_ms + settings_.idle_timeout_ms);
-  if (runnable_.empty()) return nullptr;
-  std::unique_ptr<SlowJob> job = std::move(runnable_.front());
-  runnable_.pop_front();
+  // Who has not had much goes first, but not for ever.
+  const bool long_running = !long_running_.empty() && (runnable_.empty() || long_running_due_ms_ <= now_ms);
+  if (long_running) long_running_due_ms_ = now_ms + 2 * limits::slice_ms;
+  auto &jobs = long_running ? long_running_ : runnable_;
+  if (jobs.empty()) return nullptr;
+  std::unique_ptr<SlowJob> job = std::move(jobs.front());
+  jobs.pop_front();
   return job;
+}
+
+bool SlowLane::others_wait(int64_t now_ms) {
+  const std::lock_guard guard(mutex_);
+  return !runnable_.empty() || !long_running_.empty() ||
+         std::any_of(delayed_.begin(), delayed_.end(), [now_ms](const auto &job) { return job->due_ms <= now_ms; });
 }
 
 /// Until its client reads, a job needs no thread.
@@ -368,7 +449,7 @@ void SlowLane::unpark(SlowJob *job) {
   const auto found = std::find_if(parked_.begin(), parked_.end(), [job](const auto &one) { return one.get() == job; });
   if (found == parked_.end()) return;
   parked_poller_.remove(job->connection->channel->fd());
-  runnable_.push_back(std::move(*found));
+  (job->long_running ? long_running_ : runnable_).push_back(std::move(*found));
   std::swap(*found, parked_.back());
   parked_.pop_back();
 }

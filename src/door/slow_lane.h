@@ -4,7 +4,8 @@
 // connection and the ops behind it. Scan threads run those ops one at a time. A long reply streams: between rows
 // what is written leaves at once, so that memory stays bounded; a client that does not read gives its scan thread
 // back within limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position
-// and gives up tables and read view. When all ops are answered the connection goes home to its worker.
+// and gives up tables and read view. A job that has used up its time while others wait goes behind them, so that a find
+// of a few rows waits for no scan. When all ops are answered the connection goes home to its worker.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,8 @@ struct SlowJob {
   int64_t due_ms = 0;                  ///< not to be run before
   int64_t busy_since_ms = -1;          ///< since when ops[next] finds its table held, or its row locked
   int busy_retry_ms = 0;
-  int lost_runs = 0;  ///< how often the transaction of ops[next] was lost
+  int lost_runs = 0;          ///< how often the transaction of ops[next] was lost
+  bool long_running = false;  ///< has used up its time once
 };
 
 class SlowLane {
@@ -53,6 +55,9 @@ class SlowLane {
 
   /// Takes a job. Any thread. After stop() the connection goes home dead at once.
   void submit(std::unique_ptr<SlowJob> job);
+
+  /// Whether a job could run if a thread were free. Scan threads only.
+  bool others_wait(int64_t now_ms);
 
   /// Adds what its threads counted.
   void add_counters(Counters &sum) const;
@@ -82,8 +87,10 @@ class SlowLane {
   std::mutex mutex_;  // a leaf but for a worker's inbox_mutex_
   bool closed_ = false;
   std::deque<std::unique_ptr<SlowJob>> runnable_;
-  std::vector<std::unique_ptr<SlowJob>> delayed_;  // until due_ms
-  std::vector<std::unique_ptr<SlowJob>> parked_;   // until the client reads
+  std::deque<std::unique_ptr<SlowJob>> long_running_;  // runnable, too
+  int64_t long_running_due_ms_ = 0;                    // when one of these comes first
+  std::vector<std::unique_ptr<SlowJob>> delayed_;      // until due_ms
+  std::vector<std::unique_ptr<SlowJob>> parked_;       // until the client reads
 };
 
 }  // namespace postern::door

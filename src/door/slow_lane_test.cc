@@ -188,6 +188,112 @@ TEST_F(SlowLaneTest, ClientThatLeavesWhileStreamingIsForgotten) {
   EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }));
 }
 
+// A find without matches writes nothing, so no failing send tells of a client that is gone.
+TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
+  settings_.port = free_port();
+  open();
+  Client local = connect();
+  local.send("search\n");
+  ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
+  local.close();
+  EXPECT_TRUE(eventually([&] { return engine_.searching == 0 && door_->connections() == 0; }, 3'000));
+
+  // Over TCP the same looks like a client that will send no more but waits for its answers.
+  Client remote(settings_.port);
+  remote.send("say a\nsearch\n");
+  EXPECT_EQ(remote.read(2), "a\n");
+  ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
+  remote.close();
+  EXPECT_TRUE(eventually([&] { return engine_.searching == 0 && door_->connections() == 0; }, 3'000));
+}
+
+TEST_F(SlowLaneTest, ClientThatOnlyEndedItsSendingHearsWhatASearchFinds) {
+  settings_.port = free_port();
+  open();
+  Client local = connect();
+  Client remote(settings_.port);
+  for (Client *const client : {&local, &remote}) {
+    client->send("search\nsay b\n");
+    client->end_sending();
+    EXPECT_EQ(client->read(1), "?");
+    engine_.found = true;
+    EXPECT_EQ(client->read(7), "none\nb\n");
+    EXPECT_TRUE(client->closed());
+    engine_.found = false;
+  }
+}
+
+TEST_F(SlowLaneTest, ShortFindsDoNotWaitForSearches) {
+  settings_.scan_threads = 2;
+  open();
+  std::vector<Client> searching;
+  for (int i = 0; i < 6; ++i) searching.push_back(connect());
+  for (Client &client : searching) client.send("search\nsay b\n");
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 6; }, 3'000)) << "each search has its turn";
+  Client client = connect();
+  const std::string expected = rows_text(5'000, 20);
+  for (int i = 0; i < 20; ++i) {
+    const int64_t begin = clock_ms();
+    ASSERT_TRUE(client.ask("rows 5000 20\n", expected.size()) == expected);
+    EXPECT_LT(clock_ms() - begin, 1'000);
+  }
+  engine_.found = true;
+  for (Client &one : searching) EXPECT_EQ(one.read(7), "none\nb\n");
+}
+
+// However many short finds come, the searches get on: each runs again and again.
+TEST_F(SlowLaneTest, SearchesAreNotStarvedByShortFinds) {
+  open();
+  std::vector<Client> searching;
+  for (int i = 0; i < 3; ++i) searching.push_back(connect());
+  for (Client &client : searching) client.send("search\n");
+  std::atomic<bool> done{false};
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 4; ++i) {
+    askers.emplace_back([&] {
+      Client client = connect();
+      const std::string expected = rows_text(5'000, 20);
+      while (!done) EXPECT_TRUE(client.ask("rows 5000 20\n", expected.size()) == expected);
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return engine_.searches >= 30; }));
+  done = true;
+  for (std::thread &asker : askers) asker.join();
+}
+
+TEST_F(SlowLaneTest, OneClientsManyFindsDoNotKeepOthersWaiting) {
+  open();
+  Client many = connect();
+  std::string asked;
+  for (int i = 0; i < 200; ++i) asked += "rows 100000 4\n";
+  many.send(asked);
+  std::atomic<bool> ended{false};
+  std::thread reader([&] {
+    const std::string expected = rows_text(100'000, 4);
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(many.read(expected.size()) == expected);
+    ended = true;
+  });
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow != 0; }));
+  Client client = connect();
+  const std::string expected = rows_text(5'000, 20);
+  EXPECT_TRUE(client.ask("rows 5000 20\n", expected.size()) == expected);
+  EXPECT_FALSE(ended);
+  reader.join();
+}
+
+// A client that always takes a little never stalls; its scan must let go of its tables all the same.
+TEST_F(SlowLaneTest, SlowReaderOfLargeRowsIsPausedNowAndThen) {
+  settings_.send_buffer = 8 << 10;
+  open();
+  Client client = connect(8 << 10);
+  client.send("rows 60 65536\n");
+  for (int i = 0; i < 30; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_EQ(client.read(1 << 16).size(), size_t{1} << 16);
+  }
+  EXPECT_GE(engine_.runs_slow, 5);
+}
+
 TEST_F(SlowLaneTest, ClientThatTakesNothingTimesOut) {
   settings_.idle_timeout_ms = 200;
   open();

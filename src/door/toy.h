@@ -5,7 +5,8 @@
 //                         rows N SIZE  N rows of SIZE bytes, then `end`; a number is the first bytes of each row
 //                         table        waits while ToyEngine::busy; answers `free`
 //                         break N      N rows, then the engine fails
-//                         search       reads without ever finding a row, until it is told to stop
+//                         search       reads without finding a row until ToyEngine::found or it is told to stop;
+//                                      then `none`, and `?` before that if its reader was in doubt
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
 
@@ -58,6 +59,14 @@ class ToyReply final : public Reply {
     if (!output_.streaming() && output_.flow(start_, bytes.size()) == Flow::pause) return Flow::pause;
     output_.put(bytes);
     return output_.streaming() ? output_.flow(start_) : Flow::more;
+  }
+  Flow look(uint32_t) override {
+    if (!begun_ && output_.doubts_reader()) {
+      start_ = output_.mark();
+      begun_ = true;
+      output_.put('?');
+    }
+    return output_.look();
   }
   void done(const Outcome &outcome) override {
     if (outcome.failure == Failure::none) return put_line(answer_);
@@ -155,7 +164,9 @@ class ToyEngine final : public Engine {
   std::atomic<bool> wanted{false};    ///< DDL waits for the table: a slow find pauses every 100 rows
   std::atomic<int> holding{0};        ///< executors that ran and have not been idle since
   std::atomic<int> attached{0};
+  std::atomic<bool> found{false};  ///< searches end
   std::atomic<int> searching{0};
+  std::atomic<int> searches{0};  ///< runs of such a find
   std::atomic<int> runs_slow{0};
 
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
@@ -231,9 +242,11 @@ class ToyExecutor final : public Executor {
       case ToyAsk::search:
         if (!slow) return Progress::paused;
         ++engine_.searching;
-        while (!stop_ && !engine_.stopping) std::this_thread::yield();
+        ++engine_.searches;
+        while (!stop_ && !engine_.stopping && !engine_.found && op.reply->look(1) == Flow::more)
+          std::this_thread::yield();
         --engine_.searching;
-        return Progress::paused;
+        return engine_.found ? finish(op, Failure::none) : Progress::paused;
       case ToyAsk::rows: return rows(op, Failure::none);
       case ToyAsk::broken: return rows(op, Failure::engine_error);
     }

@@ -130,7 +130,7 @@ void Worker::receive(size_t event_count) {
 }
 
 void Worker::receive_from(Connection &connection) {
-  if (connection.more || connection.peer_ended || connection.closing) return;
+  if (connection.has_work() || connection.peer_ended || connection.closing) return;
   const uint32_t room = std::max<uint32_t>(connection.receive_bytes, limits::block_bytes_min / 4);
   const net::Transfer got = connection.channel->receive(connection.input, room);
   counters_.add(Counter::receives);
@@ -159,20 +159,28 @@ void Worker::collect() {
   slices_.clear();
   for (uint32_t i = 0; i < ready_.size(); ++i) {
     Connection &connection = *ready_[i];
-    if (connection.dead || connection.closing || !connection.more) continue;
+    if (connection.dead || !connection.has_work()) continue;
     // Back-pressure: nothing is done for a client that does not take its answers.
-    if (connection.output.pending_bytes() > limits::output_high_water_bytes) continue;
+    if (connection.output.above_high_water()) continue;
     const size_t first = batch_.size();
     if (first >= limits::ops_per_batch_max) continue;
-    const auto ops_max =
-        static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, limits::ops_per_batch_max - first));
     batch_.begin(i);
     const Output::Mark mark = connection.output.mark();
-    const Collected collected = connection.session->collect(connection.input, batch_, ops_max);
-    connection.more = collected == Collected::more;
-    if (collected == Collected::close) connection.closing = true;
+    collect_from(connection, limits::ops_per_batch_max - first);
     if (batch_.size() != first) slices_.push_back({&connection, first, batch_.size() - first, mark});
   }
+}
+
+void Worker::collect_from(Connection &connection, size_t room) {
+  if (connection.put_off != nullptr) {
+    if (connection.put_off->ops.size() > room) return;
+    for (const Op &op : connection.put_off->ops) batch_.add(op);
+    return;
+  }
+  const auto ops_max = static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, room));
+  const Collected collected = connection.session->collect(connection.input, batch_, ops_max);
+  connection.more = collected == Collected::more;
+  if (collected == Collected::close) connection.closing = true;
 }
 
 void Worker::execute() {
@@ -204,7 +212,7 @@ void Worker::take_back_replies(const Slice &slice) {
 }
 
 void Worker::settle() {
-  std::shared_ptr<Arena> arena;  // the batch's, once somebody takes it along
+  std::shared_ptr<Arena> batch_arena;  // once somebody takes it along
   const std::span<Op> ops = batch_.ops();
   for (const Slice &slice : slices_) {
     Connection &connection = *slice.connection;
@@ -213,26 +221,41 @@ void Worker::settle() {
     while (unfinished != end && ops[unfinished].progress == Progress::done) ++unfinished;
     touch(connection);
     if (unfinished != end) {
-      leave_for_slow_lane(slice, unfinished, arena);
+      leave_unanswered(slice, unfinished, batch_arena);
       continue;
     }
+    connection.put_off.reset();
     connection.output.release();
     connection.session->settled();
     connection.input.settle();
   }
 }
 
-void Worker::leave_for_slow_lane(const Slice &slice, size_t first_unfinished, std::shared_ptr<Arena> &arena) {
+/// What a turn left of a connection's requests is for a later turn, or for the slow lane.
+void Worker::leave_unanswered(const Slice &slice, size_t first_unfinished, std::shared_ptr<Arena> &batch_arena) {
   Connection &connection = *slice.connection;
-  const std::span<Op> ops = batch_.ops();
-  ops[first_unfinished].reply->restart();
+  const std::span<Op> left = batch_.ops().subspan(first_unfinished, slice.first + slice.count - first_unfinished);
+  left.front().reply->restart();
   connection.output.release();
+  if (connection.put_off == nullptr) {
+    if (batch_arena == nullptr) batch_arena = std::make_shared<Arena>(batch_.take_arena());
+    connection.put_off = std::make_unique<PutOff>();
+    connection.put_off->arena = batch_arena;
+  }
+  // That find may have been paused only because of what was written before it. It comes first in its next turn, which
+  // begins below high water.
+  connection.put_off->ops.assign(left.begin(), left.end());
+  if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
+  leave_for_slow_lane(connection);
+}
+
+void Worker::leave_for_slow_lane(Connection &connection) {
   send_released(connection);  // what is answered must not wait for what is not
-  if (arena == nullptr) arena = std::make_shared<Arena>(batch_.take_arena());
   auto job = std::make_unique<SlowJob>();
-  const std::span<Op> left = ops.subspan(first_unfinished, slice.first + slice.count - first_unfinished);
-  job->ops.assign(left.begin(), left.end());
-  job->arena = arena;
+  job->ops = std::move(connection.put_off->ops);
+  job->arena = std::move(connection.put_off->arena);
+  connection.put_off.reset();
+  if (job->ops.front().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
   poller_.remove(connection.channel->fd());
   connection.armed = 0;
@@ -260,19 +283,19 @@ void Worker::send_to(Connection &connection) {
   send_released(connection);
   if (connection.output.broken()) connection.dead = true;
   const bool all_sent = connection.output.pending_bytes() == 0;
-  if (connection.peer_ended && !connection.more) connection.closing = true;
-  if (connection.closing && all_sent) connection.dead = true;
+  if (connection.peer_ended && !connection.has_work()) connection.closing = true;
+  if (connection.closing && all_sent && !connection.has_work()) connection.dead = true;
   if (connection.dead) return dead_.push_back(&connection);
-  if (connection.more && connection.output.pending_bytes() <= limits::output_high_water_bytes) carry(connection);
+  if (connection.has_work() && !connection.output.above_high_water()) carry(connection);
   arm(connection);
 }
 
 /// Tells the poller what to watch for, if that has changed.
 void Worker::arm(Connection &connection) {
   uint32_t wanted = 0;
-  if (!connection.peer_ended && !connection.closing && !connection.more) wanted |= net::Poller::readable;
+  if (!connection.peer_ended && !connection.closing && !connection.has_work()) wanted |= net::Poller::readable;
   if (connection.output.pending_bytes() != 0) wanted |= net::Poller::writable;
-  if (connection.output.pending_bytes() > limits::output_high_water_bytes) wanted &= ~net::Poller::readable;
+  if (connection.output.above_high_water()) wanted &= ~net::Poller::readable;
   if (wanted == connection.armed) return;
   connection.armed = wanted;
   if (!poller_.change(connection.channel->fd(), wanted, &connection)) {

@@ -78,7 +78,9 @@ class Worker {
 
   void take_inbox();
   void adopt(std::unique_ptr<Connection> connection);
-  void leave_for_slow_lane(const Slice &slice, size_t first_unfinished, std::shared_ptr<Arena> &arena);
+  void collect_from(Connection &connection, size_t room);
+  void leave_unanswered(const Slice &slice, size_t first_unfinished, std::shared_ptr<Arena> &batch_arena);
+  void leave_for_slow_lane(Connection &connection);
   void send_to(Connection &connection);
   void send_released(Connection &connection);
   void arm(Connection &connection);

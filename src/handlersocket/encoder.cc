@@ -297,6 +297,14 @@ Flow FindReply::row(Row row) {
   return streaming ? output_.flow(start_) : Flow::more;
 }
 
+Flow FindReply::look(uint32_t columns) {
+  if (!begun_ && !row_too_large_ && output_.doubts_reader()) {
+    start_ = output_.mark();
+    begin(columns);
+  }
+  return output_.look();
+}
+
 void FindReply::done(const Outcome &outcome) {
   if (outcome.failure != Failure::none || row_too_large_) return fail(outcome);
   if (!begun_) {

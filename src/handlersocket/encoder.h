@@ -70,6 +70,9 @@ class FindReply final : public Reply {
   FindReply(Output &output, ErrorStyle errors) : output_(output), errors_(errors) {}
 
   Flow row(Row row) override;
+  /// Begins the reply ahead of its first row if that may tell whether there is a reader. A find that fails after that
+  /// can be told only by closing the connection.
+  Flow look(uint32_t columns) override;
   void done(const Outcome &outcome) override;
   void restart() override;
 

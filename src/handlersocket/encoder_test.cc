@@ -149,8 +149,11 @@ class CountingValve final : public Valve {
     received += written(output);
     return answer;
   }
+  Flow look(Output &) override { return answer; }
+  bool doubts_reader() const override { return in_doubt; }
   int calls = 0;
   Flow answer = Flow::more;
+  bool in_doubt = false;
   std::string received;
 };
 
@@ -171,6 +174,24 @@ TEST(HsFindReply, StreamsRowsOfAnySizeThroughAValve) {
   valve.received += written(output);
   const std::string values = "\t1\t" + escaped_bytes(large) + std::string("\t\0", 2);
   EXPECT_TRUE(valve.received == "0\t3" + values + values + "\n");
+}
+
+TEST(HsFindReply, BeginsAheadOfItsRowsOnlyForAReaderInDoubt) {
+  Output output;
+  CountingValve valve;
+  output.set_valve(&valve);
+  FindReply reply(output, ErrorStyle::compatible);
+  EXPECT_EQ(reply.look(2), Flow::more);
+  EXPECT_EQ(output.pending_bytes(), 0u);
+  valve.in_doubt = true;
+  valve.answer = Flow::pause;
+  EXPECT_EQ(reply.look(2), Flow::pause);
+  EXPECT_EQ(reply.look(2), Flow::pause);
+  EXPECT_EQ(written(output), "0\t2");
+  const Value row[] = {Value::of("a"), Value::of("b")};
+  reply.row(row);
+  reply.done({.columns = 2, .rows = 1});
+  EXPECT_EQ(valve.received + written(output), "\ta\tb\n");
 }
 
 TEST(HsFindReply, RefusesARowBeyondEveryBound) {

@@ -20,6 +20,13 @@ struct Transfer {
   size_t bytes = 0;
 };
 
+/// What can be told of the other end without receiving or sending.
+enum class Presence : unsigned char {
+  there,
+  ended,  ///< it sends no more; it may wait for answers, or be gone
+  gone,
+};
+
 /// Owned by a connection, used by one thread at a time. Never blocks.
 class Channel {
  public:
@@ -28,6 +35,7 @@ class Channel {
   virtual Transfer receive(Input &input, size_t bytes_min) = 0;
   /// One send of what may be sent.
   virtual Transfer send(Output &output) = 0;
+  virtual Presence presence() const = 0;
   virtual int fd() const = 0;
 };
 

@@ -212,6 +212,16 @@ TEST_F(ChannelTest, SendToAPeerThatLeftFailsWithoutASignal) {
   EXPECT_EQ(channel_.send(output_).result, Transfer::Result::failed);
 }
 
+TEST_F(ChannelTest, PresenceTellsAnEndFromAPeerThatIsGone) {
+  EXPECT_EQ(channel_.presence(), Presence::there);
+  ASSERT_EQ(::send(peer_.get(), "unread", 6, 0), 6);
+  EXPECT_EQ(channel_.presence(), Presence::there);
+  ASSERT_EQ(::shutdown(peer_.get(), SHUT_WR), 0);
+  EXPECT_EQ(channel_.presence(), Presence::ended);
+  peer_.reset();
+  EXPECT_EQ(channel_.presence(), Presence::gone);
+}
+
 TEST(Poller, WakesFromAnotherThread) {
   Poller poller;
   WakeFd wake;

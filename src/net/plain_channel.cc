@@ -1,5 +1,6 @@
 #include "net/plain_channel.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -31,6 +32,12 @@ Transfer PlainChannel::send(Output &output) {
   if (put < 0) return failure();
   output.sent(static_cast<size_t>(put));
   return {Transfer::Result::some, static_cast<size_t>(put)};
+}
+
+Presence PlainChannel::presence() const {
+  pollfd asked{.fd = fd_.get(), .events = POLLRDHUP, .revents = 0};
+  if (::poll(&asked, 1, 0) <= 0) return Presence::there;
+  return asked.revents & ~POLLRDHUP ? Presence::gone : Presence::ended;
 }
 
 }  // namespace postern::net

@@ -11,6 +11,7 @@ class PlainChannel final : public Channel {
   explicit PlainChannel(Fd fd) : fd_(std::move(fd)) {}
   Transfer receive(Input &input, size_t bytes_min) override;
   Transfer send(Output &output) override;
+  Presence presence() const override;
   int fd() const override { return fd_.get(); }
 
  private:

@@ -146,6 +146,33 @@ def test_clients_that_do_not_read_cost_little_and_delay_nobody(target):
         reset(client)
 
 
+def test_large_answers_to_small_requests_cost_little(target):
+    size, finds = 120_000, 256
+    target.execute("CREATE TABLE large (id INT PRIMARY KEY, v MEDIUMTEXT)", f"INSERT INTO large VALUES (1, REPEAT('v', {size}))",
+                   database="test")
+    find = b"0\t=\t1\t1\n"
+    row = b"0\t1\t" + b"v" * size + b"\n"
+    # In the middle the index is opened anew, and again as something else: what is put off must mean what it meant.
+    requests = find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tv\n" + find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tid\n" + find * 56
+    clients = [target.hs(timeout=60) for _ in range(40)]
+    for client in clients:
+        client.open(0, "test", "large", "v")
+        assert len(client.request(0, "=", 1, 1)[2]) == size
+    before = memory_kib(target)
+    for client in clients:
+        client.send(requests)
+        assert client.socket.recv(10, socket.MSG_PEEK)
+    with target.hs() as client:
+        client.open(0, "test", "t", "id")
+        for _ in range(300):
+            assert client.request(0, "=", 1, 7) == ["0", "1", "7"]
+            assert memory_kib(target) < before + 64 * MIB
+    for client in clients:
+        answers = (row * 100 + b"0\t1\n") * 2 + b"0\t1\t1\n" * 56
+        assert b"".join(client.line() + b"\n" for _ in range(finds + 2)) == answers
+        client.close()
+
+
 def test_many_connections_and_storms(target):
     before = descriptors(target)
     clients = [target.hs() for _ in range(2000)]

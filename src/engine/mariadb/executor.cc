@@ -171,8 +171,9 @@ class MariaExecutor final : public Executor {
         if (binding == nullptr) return refuse(op, Failure::not_open);
         OpenTable *const table = tables_.prepared(static_cast<Spec *>(binding));
         if (!usable(op, table)) return;
-        if (op.position == nullptr || *op.position == nullptr) counters_->add(Counter::requests_find);
-        return finder_.run(op, *table);
+        finder_.run(op, *table);
+        if (op.progress == Progress::done) counters_->add(Counter::requests_find);
+        return;
       }
       case Verb::insert:
       case Verb::edit: {

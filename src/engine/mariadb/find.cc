@@ -13,6 +13,7 @@ namespace postern::mariadb {
 /// The last row a paused find looked at. The find goes on behind it in index order, whatever became of that row.
 struct Finder::Place final : Position {
   std::vector<uchar> key;  // all parts of the index, from that row; empty: no row of this key value was read yet
+  uint unique_parts = 0;   // how many of them tell it from every other row; 0: that takes `ref`
   std::vector<uchar> ref;  // the row itself, to tell it from others with the same key
   size_t in_at = 0;        // position in the IN list
   uint64_t to_skip = 0;    // what is left of the offset
@@ -28,6 +29,7 @@ struct Finder::Scan {
   uint64_t to_skip = 0;
   uint64_t sent = 0;
   uint64_t examined = 0;
+  uint64_t look_at = limits::rows_between_looks;  // how many examined rows are too many without a look around
   size_t in_at = 0;
   bool resumed = false;         // the running key value is read on from a place
   bool row_is_current = false;  // record[0] holds a row of the running key value
@@ -54,6 +56,27 @@ void add_shape(std::string &shape, const KEY &key) {
     add_shape(shape, *part.field);
     shape += std::to_string(part.length) + (part.key_part_flag & HA_REVERSE_SORT ? "- " : "+ ");
   }
+}
+
+bool has_whole_column(const KEY &key, uint parts, uint16 fieldnr) {
+  for (uint i = 0; i < parts; ++i)
+    if (key.key_part[i].fieldnr == fieldnr) return !(key.key_part[i].key_part_flag & HA_PART_KEY_SEG);
+  return false;
+}
+
+/// How many parts of the index tell every row from every other, counting those of the primary key that the storage
+/// engine puts behind the declared ones and can be searched by; 0 if all of them do not.
+uint unique_parts(const OpenTable &table) {
+  KEY &key = table.key_info();
+  if (key.flags & HA_NOSAME && !(key.flags & HA_NULL_PART_KEY)) return key.user_defined_key_parts;
+  if (table.table->s->primary_key == MAX_KEY) return 0;
+  const uint parts = table.table->actual_n_key_parts(&key);
+  const KEY &primary = table.table->key_info[table.table->s->primary_key];
+  for (uint i = 0; i < primary.user_defined_key_parts; ++i) {
+    const KEY_PART_INFO &part = primary.key_part[i];
+    if (part.key_part_flag & HA_PART_KEY_SEG || !has_whole_column(key, parts, part.fieldnr)) return 0;
+  }
+  return parts;
 }
 
 /// What must be the same for a scan to go on after DDL: the columns it sends, and the keys its place is made of.
@@ -100,7 +123,7 @@ void Finder::run(Op &op, OpenTable &table) {
         if (walked != Walk::ended) break;
         ++scan.in_at;
         scan.row_is_current = false;
-        if (must_pause(scan) && scan.in_at < find.in_list.size()) walked = save(scan) ? Walk::paused : Walk::failed;
+        if (must_pause(scan) && scan.in_at < find.in_list.size()) walked = save(scan);
       }
     }
   }
@@ -108,9 +131,9 @@ void Finder::run(Op &op, OpenTable &table) {
   counters_->add(Counter::rows_examined, scan.examined);
   // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends.
   if (scan.failure == Failure::interrupted && !scan.slow() && thd_->killed >= KILL_CONNECTION) walked = Walk::paused;
-  if (walked == Walk::paused) {
-    op.progress = Progress::paused;
-    counters_->add(scan.slow() ? Counter::scan_pauses : Counter::slow_finds);
+  if (walked == Walk::paused || walked == Walk::held_up) {
+    op.progress = walked == Walk::paused ? Progress::paused : Progress::busy;
+    if (scan.slow()) counters_->add(Counter::scan_pauses);
     return;
   }
   counters_->add(Counter::rows_sent, scan.sent);
@@ -140,24 +163,33 @@ Finder::Walk Finder::run_key(Scan &scan, const Value *in_value) {
   return walk(scan, start, in_value);
 }
 
-/// The first row behind the place of a paused scan.
-int Finder::resume_row(Scan &scan, const KeyStart &start) {
+/// Reads the first row behind the place of a paused scan: at once where the index tells all rows apart. Else it walks
+/// through the rows with the key of the place, which may be very many: if somebody waits for the table meanwhile the
+/// scan has not got on and must try again, which is what `held_up` is.
+Finder::Walk Finder::resume_row(Scan &scan, const KeyStart &start, int &code) {
   OpenTable &table = scan.table;
   handler &file = table.file();
   uchar *const record = table.table->record[0];
   const Place &place = *scan.place;
+  const KEY &key = table.key_info();
   const bool down = descending(start.comparison);
-  const key_part_map whole = make_prev_keypart_map(table.key_info().user_defined_key_parts);
-  int code =
-      file.ha_index_read_map(record, place.key.data(), whole, down ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT);
-  while (code == 0 &&
-         !key_cmp_if_same(table.table, place.key.data(), table.index, static_cast<uint>(place.key.size()))) {
-    file.position(record);
-    const int order = file.cmp_ref(file.ref, place.ref.data());
-    if (down ? order < 0 : order > 0) break;
-    code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
+  if (place.unique_parts != 0 && place.unique_parts == unique_parts(table)) {
+    code = file.ha_index_read_map(record, place.key.data(), make_prev_keypart_map(place.unique_parts),
+                                  down ? HA_READ_BEFORE_KEY : HA_READ_AFTER_KEY);
+  } else {
+    code = file.ha_index_read_map(record, place.key.data(), make_prev_keypart_map(key.user_defined_key_parts),
+                                  down ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT);
+    while (code == 0 && !key_cmp_if_same(table.table, place.key.data(), table.index, key.key_length)) {
+      file.position(record);
+      const int order = file.cmp_ref(file.ref, place.ref.data());
+      if (down ? order < 0 : order > 0) break;
+      ++scan.examined;
+      if (look_is_due(scan) && must_give_way()) return thd_->killed ? interrupt(scan) : Walk::held_up;
+      code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
+    }
   }
-  return code == 0 && left_key(table, start) ? HA_ERR_END_OF_FILE : code;
+  if (code == 0 && left_key(table, start)) code = HA_ERR_END_OF_FILE;
+  return Walk::ended;
 }
 
 Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_value) {
@@ -169,15 +201,20 @@ Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_val
     return Walk::ended;  // it was the row behind which the scan paused
   }
   scan.resumed = resuming;
-  int code = resuming ? resume_row(scan, start) : first_row(table, start);
-  if (resuming) scan.place->key.clear();
+  int code = 0;
+  if (resuming) {
+    if (const Walk resumed = resume_row(scan, start, code); resumed != Walk::ended) return resumed;
+    scan.place->key.clear();
+  } else {
+    code = first_row(table, start);
+  }
   for (;;) {
     if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Walk::ended;
     if (code != 0) return fail(scan, code);
     const Walk walked = offer(scan, start, in_value);
     if (walked != Walk::ended) return walked;
     if (one_row) return Walk::ended;
-    if (must_pause(scan)) return save(scan) ? Walk::paused : Walk::failed;
+    if (must_pause(scan)) return save(scan);
     code = next_row(table, start, !scan.resumed);
   }
 }
@@ -207,7 +244,7 @@ Finder::Walk Finder::offer(Scan &scan, const KeyStart &start, const Value *in_va
   }
   ++scan.sent;
   if (scan.sent >= scan.find.limit) return Walk::satisfied;
-  if (flow == Flow::pause) return save(scan) ? Walk::paused : Walk::failed;
+  if (flow == Flow::pause) return save(scan);
   return Walk::ended;
 }
 
@@ -218,21 +255,33 @@ Finder::Walk Finder::fail(Scan &scan, int code) {
 }
 
 /// Whether the find has had its share for now, or somebody else's turn has come.
-bool Finder::must_pause(const Scan &scan) const {
+bool Finder::must_pause(Scan &scan) const {
   if (!scan.slow())
     return scan.examined > limits::find_rows_fast_max || batch_rows_ + scan.examined > limits::batch_rows_max;
-  return scan.examined % limits::rows_between_looks == 0 &&
-         (thd_->killed || stop_.load(std::memory_order_relaxed) || tables_.wanted_by_others());
+  return look_is_due(scan) &&
+         (must_give_way() || scan.op.reply->look(static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
 }
 
-/// Notes where a slow scan goes on. False if it was killed instead. A fast find keeps no place: it starts anew.
-bool Finder::save(Scan &scan) {
-  if (!scan.slow()) return true;
-  if (thd_->killed) {
-    scan.failure = Failure::interrupted;
-    message_ = ER_THD(thd_, ER_QUERY_INTERRUPTED);
-    return false;
-  }
+bool Finder::look_is_due(Scan &scan) {
+  if (scan.examined < scan.look_at) return false;
+  scan.look_at = scan.examined + limits::rows_between_looks;
+  return true;
+}
+
+bool Finder::must_give_way() const {
+  return thd_->killed || stop_.load(std::memory_order_relaxed) || tables_.wanted_by_others();
+}
+
+Finder::Walk Finder::interrupt(Scan &scan) {
+  scan.failure = Failure::interrupted;
+  message_ = ER_THD(thd_, ER_QUERY_INTERRUPTED);
+  return Walk::failed;
+}
+
+/// Notes where a slow scan goes on, unless it was killed. A fast find keeps no place: it starts anew.
+Finder::Walk Finder::save(Scan &scan) {
+  if (!scan.slow()) return Walk::paused;
+  if (thd_->killed) return interrupt(scan);
   if (scan.place == nullptr) {
     *scan.op.position = std::make_unique<Place>();
     scan.place = static_cast<Place *>(scan.op.position->get());
@@ -246,12 +295,16 @@ bool Finder::save(Scan &scan) {
   place.key.clear();
   if (scan.row_is_current) {
     KEY &key = table.key_info();
-    place.key.resize(key.key_length);
-    key_copy(place.key.data(), table.table->record[0], &key, key.key_length, true);
+    place.unique_parts = unique_parts(table);
+    const uint size = place.unique_parts == 0 ? key.key_length
+                                              : calculate_key_len(table.table, table.index, nullptr,
+                                                                  make_prev_keypart_map(place.unique_parts));
+    place.key.resize(size);
+    key_copy(place.key.data(), table.table->record[0], &key, size, true);
     table.file().position(table.table->record[0]);
     place.ref.assign(table.file().ref, table.file().ref + table.file().ref_length);
   }
-  return true;
+  return Walk::paused;
 }
 
 }  // namespace postern::mariadb

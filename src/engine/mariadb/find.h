@@ -28,17 +28,20 @@ class Finder {
   void run(Op &op, OpenTable &table);
 
  private:
-  enum class Walk : uint8_t { ended, paused, failed, satisfied };
+  enum class Walk : uint8_t { ended, paused, held_up, failed, satisfied };
   struct Scan;
   struct Place;
 
   Walk run_key(Scan &scan, const Value *in_value);
   Walk walk(Scan &scan, const KeyStart &start, const Value *in_value);
-  int resume_row(Scan &scan, const KeyStart &start);
+  Walk resume_row(Scan &scan, const KeyStart &start, int &code);
   Walk offer(Scan &scan, const KeyStart &start, const Value *in_value);
   Walk fail(Scan &scan, int code);
-  bool must_pause(const Scan &scan) const;
-  bool save(Scan &scan);
+  Walk interrupt(Scan &scan);
+  bool must_pause(Scan &scan) const;
+  static bool look_is_due(Scan &scan);
+  bool must_give_way() const;
+  Walk save(Scan &scan);
 
   Tables &tables_;
   Counters *const counters_;

@@ -124,6 +124,8 @@ bool ServerThread::create() {
   thd->variables.lock_wait_timeout = 0;
   thd->variables.max_statement_time = 0;
   thd->variables.max_statement_time_double = 0;
+  // Scans find their place again by the primary key behind a secondary one; the switch decides how long a key is.
+  thd->variables.optimizer_switch |= OPTIMIZER_SWITCH_EXTENDED_KEYS;
 
   // Constraints hold whatever a global says, or what we acknowledge would not be what SQL had stored.
   thd->variables.option_bits &= ~OPTION_RELAXED_UNIQUE_CHECKS;
