@@ -106,7 +106,7 @@ Verdict hear(Protocol &protocol, Bytes answer, const Request &request) {
 
 std::string asked(Protocol &protocol, const Request &request) {
   std::string out;
-  protocol.ask(request, out);
+  protocol.ask(request, {}, out);
   return out;
 }
 

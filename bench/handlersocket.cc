@@ -20,7 +20,7 @@ class HandlerSocket : public Protocol {
  public:
   explicit HandlerSocket(const Plan &plan) : plan_(plan) {}
 
-  bool begin(Talk &talk, Use use, std::string &error) override {
+  bool begin(Talk &talk, Use use, Opened &, std::string &error) override {
     const Table table = plan_.shape.table;
     const std::string columns = table == Table::people ? "email" : "user_name,user_email,created";
     if (use.reads && !open(talk, std::string("P\t1\ttest\t") + name_of(table) + "\tPRIMARY\t" + columns, error))
@@ -32,7 +32,7 @@ class HandlerSocket : public Protocol {
            (!plan_.any(Kind::increment) || open(talk, "P\t4\ttest\tcounter\tPRIMARY\thits", error));
   }
 
-  void ask(const Request &request, std::string &out) override {
+  void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
       case Kind::find:
         out += "1\t=\t1\t";
@@ -132,7 +132,7 @@ class HandlerSocket : public Protocol {
 class Null final : public HandlerSocket {
  public:
   Null() : HandlerSocket({}) {}
-  bool begin(Talk &, Use, std::string &) override { return true; }
+  bool begin(Talk &, Use, Opened &, std::string &) override { return true; }
   Heard hear(Bytes received, const Request &) override {
     const Bytes row = "0\t3\tYukari Takeba\tyukari.takeba@dena.jp\t2010-02-03 11:22:33\n";
     if (received.size() < row.size()) return {};

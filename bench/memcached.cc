@@ -31,7 +31,7 @@ bool is_number(Bytes text) {
 
 class Store : public Protocol {
  public:
-  bool begin(Talk &, Use, std::string &) override { return true; }
+  bool begin(Talk &, Use, Opened &, std::string &) override { return true; }
 
  protected:
   static void put_user(std::string &out, uint64_t key) {
@@ -56,7 +56,7 @@ class Store : public Protocol {
 
 class Text final : public Store {
  public:
-  void ask(const Request &request, std::string &out) override {
+  void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
       case Kind::find:
         out += "get ";
@@ -130,7 +130,7 @@ class Text final : public Store {
 
 class Meta final : public Store {
  public:
-  void ask(const Request &request, std::string &out) override {
+  void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
       case Kind::find: get(request.key, " v\r\n", out); break;
       case Kind::multi:

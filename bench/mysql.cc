@@ -2,7 +2,6 @@
 // through a client library so that one loop serves all protocols. It asks what MariaDB's C client asks: among the
 // capabilities is the one that leaves a prepared statement's column descriptions out when they have not changed.
 #include <algorithm>
-#include <array>
 
 #include "protocol.h"
 
@@ -73,7 +72,7 @@ class Sql : public Protocol {
                 (plan.shape.table == Table::people ? "email" : "user_name,user_email,created") + " FROM " +
                 name_of(plan.shape.table) + " WHERE user_id") {}
 
-  bool begin(Talk &talk, Use, std::string &error) override {
+  bool begin(Talk &talk, Use, Opened &opened, std::string &error) override {
     Bytes packet;
     std::string text;
     if (!next(talk, text)) return closed(error);
@@ -92,7 +91,7 @@ class Sql : public Protocol {
     login += "mysql_native_password";
     login += '\0';
     if (!talk.send(framed(login, 1)) || !next(talk, text)) return closed(error);
-    if (first_of(text) == 0) return prepare(talk, error);
+    if (first_of(text) == 0) return prepare(talk, opened, error);
     error = is_error(text) ? text.substr(std::min<size_t>(9, text.size())) : "another way of logging in was asked for";
     return false;
   }
@@ -112,7 +111,7 @@ class Sql : public Protocol {
 
  protected:
   /// Nothing to do for text.
-  virtual bool prepare(Talk &, std::string &) { return true; }
+  virtual bool prepare(Talk &, Opened &, std::string &) { return true; }
   virtual Bytes take_created(Bytes &row) const = 0;
   /// What stands before the columns of a row.
   virtual void skip_row_head(Bytes &row, size_t columns) const = 0;
@@ -204,7 +203,7 @@ class SqlText final : public Sql {
  public:
   using Sql::Sql;
 
-  void ask(const Request &request, std::string &out) override {
+  void ask(const Request &request, const Opened &, std::string &out) override {
     text_ = '\x03';
     switch (request.kind) {
       case Kind::find:
@@ -266,9 +265,9 @@ class SqlPrepared final : public Sql {
  public:
   using Sql::Sql;
 
-  void ask(const Request &request, std::string &out) override {
+  void ask(const Request &request, const Opened &opened, std::string &out) override {
     text_ = '\x17';
-    put_little(text_, statements_[static_cast<size_t>(request.kind)], 4);
+    put_little(text_, opened.statements[static_cast<size_t>(request.kind)], 4);
     text_ += '\0';  // no cursor
     put_little(text_, 1, 4);
     const size_t parameters = request.kind == Kind::multi    ? request.keys.size()
@@ -309,7 +308,7 @@ class SqlPrepared final : public Sql {
   }
 
  private:
-  bool prepare(Talk &talk, std::string &error) override {
+  bool prepare(Talk &talk, Opened &opened, std::string &error) override {
     for (size_t kind = 0; kind < kinds; ++kind) {
       if (!plan_.asks[kind]) continue;
       const std::string statement = statement_of(static_cast<Kind>(kind));
@@ -319,8 +318,7 @@ class SqlPrepared final : public Sql {
         error = answer.substr(std::min<size_t>(9, answer.size()));
         return false;
       }
-      // The same statements in the same order have the same ids on every connection.
-      statements_[kind] = little(answer, 1, 4);
+      opened.statements[kind] = little(answer, 1, 4);
       const uint64_t columns = little(answer, 5, 2);
       const uint64_t parameters = little(answer, 7, 2);
       const uint64_t more = columns + (columns != 0) + parameters + (parameters != 0);
@@ -369,7 +367,6 @@ class SqlPrepared final : public Sql {
     row.remove_prefix(std::min(row.size(), 1 + (columns + 9) / 8));
   }
 
-  std::array<uint64_t, kinds> statements_{};
   std::string text_{};
   std::string values_{};
   std::string name_{};

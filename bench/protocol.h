@@ -1,7 +1,8 @@
 // protocol.h: what the load knows of a protocol: how to begin, how to ask, what an answer is. One object serves all
-// connections of a run, on one thread; it keeps no state of any connection.
+// connections of a run, on one thread; what differs between them is in each one's Opened.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -42,13 +43,19 @@ struct Use {
   bool writes = false;
 };
 
+/// What begin() was given by the server: ids of prepared statements, which a server counts on from connection to
+/// connection.
+struct Opened {
+  std::array<uint64_t, kinds> statements{};
+};
+
 class Protocol {
  public:
   virtual ~Protocol() = default;
   /// Greets, opens, prepares what the connection is used for. Otherwise false with `error` set.
-  virtual bool begin(Talk &talk, Use use, std::string &error) = 0;
+  virtual bool begin(Talk &talk, Use use, Opened &opened, std::string &error) = 0;
   /// Appends the request to `out`.
-  virtual void ask(const Request &request, std::string &out) = 0;
+  virtual void ask(const Request &request, const Opened &opened, std::string &out) = 0;
   /// `received` begins with the answer to `request`, or with a part of it.
   virtual Heard hear(Bytes received, const Request &request) = 0;
 };

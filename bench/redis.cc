@@ -8,9 +8,9 @@ constexpr Bytes line_end = "\r\n";
 
 class Redis final : public Protocol {
  public:
-  bool begin(Talk &, Use, std::string &) override { return true; }
+  bool begin(Talk &, Use, Opened &, std::string &) override { return true; }
 
-  void ask(const Request &request, std::string &out) override {
+  void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
       case Kind::find:
         head(2, "GET", out);

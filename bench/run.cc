@@ -62,6 +62,7 @@ struct Client;
 struct Connection {
   net::Fd fd{};
   Client *client = nullptr;
+  Opened opened{};
   Line line{};
   std::string out{};      // not sent yet
   std::string partial{};  // of an answer
@@ -134,7 +135,7 @@ class Run {
     const int one = 1;
     if (!address.is_unix()) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     Talk talk(fd);
-    if (!protocol_->begin(talk, use, error)) return false;
+    if (!protocol_->begin(talk, use, connection.opened, error)) return false;
     if (poller_.add(fd, net::Poller::readable, &connection)) return true;
     error = std::string("epoll: ") + std::strerror(errno);
     return false;
@@ -219,7 +220,7 @@ class Run {
       request.due_ns = due;
       fill(request);
       if (connection.out.empty()) to_flush_.push_back(&connection);
-      protocol_->ask(request, connection.out);
+      protocol_->ask(request, connection.opened, connection.out);
       ++under_way_;
     }
   }
