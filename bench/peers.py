@@ -1,5 +1,6 @@
 """The servers that are measured: how each is started, pinned to a core, filled with rows, set and stopped."""
 import contextlib
+import fcntl
 import json
 import os
 import random
@@ -37,9 +38,10 @@ def free_port():
 
 
 def all_processor_seconds():
-    """What all processes of the machine have used."""
-    ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:4]]
-    return sum(ticks) / os.sysconf("SC_CLK_TCK")
+    """What all processes of the machine have used, and what a hypervisor has given to others."""
+    user, nice, system, _, _, interrupts, softirqs, stolen = (
+        int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    return (user + nice + system + interrupts + softirqs + stolen) / os.sysconf("SC_CLK_TCK")
 
 
 def busy_percent(seconds=0.3):
@@ -68,12 +70,12 @@ class Server:
     def pid(self):
         return self.child.pid
 
-    def spawn(self, command, ready, **more):
+    def spawn(self, command, ready):
         """Starts a process on the server's core and waits until `ready`, a socket address, takes connections."""
-        log = open(OUT / f"{self.name}.log", "wb")
-        with log:
-            self.child = subprocess.Popen(["taskset", "-c", self.bench.server_core, *command],
-                                          stdin=subprocess.DEVNULL, stdout=log, stderr=log, **more)
+        # It ends with us, however we end.
+        command = ["setpriv", "--pdeathsig", "KILL", "taskset", "-c", self.bench.server_core, *command]
+        with open(OUT / f"{self.name}.log", "wb") as log:
+            self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         family = socket.AF_UNIX if isinstance(ready, str) else socket.AF_INET
         deadline = time.monotonic() + 20
         while True:
@@ -88,7 +90,7 @@ class Server:
             except subprocess.TimeoutExpired:
                 if time.monotonic() < deadline:
                     continue
-            raise Failure(f"{command[0]} did not start; see {log.name}")
+            raise Failure(f"{self.name} did not start; see {log.name}")
 
     def stop(self):
         if self.child and self.child.poll() is None:
@@ -272,7 +274,7 @@ class MariaDB(Server):
         return self.server["PLUGIN_DIR"] + "/handlersocket.so"
 
     def options(self, state):
-        options = ["--handlersocket-threads=1", "--handlersocket-threads-wr=1",
+        options = [f"--handlersocket-threads={state.threads}", "--handlersocket-threads-wr=1",
                    f"--innodb-buffer-pool-size={state.buffer_pool}", "--innodb-log-file-size=1G",
                    f"--max-connections={CONNECTIONS_MAX}", "--table-open-cache=4000", "--skip-name-resolve"]
         if state.binlog:
@@ -295,6 +297,7 @@ class MariaDB(Server):
         return self.sandbox("sql", str(self.folder), "--batch", "--skip-column-names", "test", "-e", text).strip()
 
     def start(self):
+        self.stop()  # what a run that was killed has left
         self.launch(matrix.State())
 
     def launch(self, state):
@@ -331,7 +334,7 @@ class MariaDB(Server):
             self.sandbox("stop", str(self.folder))
 
     def set_state(self, state):
-        if (state.binlog, state.buffer_pool) != (self.running.binlog, self.running.buffer_pool):
+        if state.settled() != self.running.settled():
             self.stop()
             if self.running.binlog:
                 for log in (self.folder / "data").glob("binlog.*"):
@@ -394,10 +397,16 @@ class Bench:
         self.servers = {}
         self.absent = {}  # server -> why it could not be started
         self.sockets = None
+        self.lock = None
 
     def __enter__(self):
         OUT.mkdir(parents=True, exist_ok=True)
         self.data.mkdir(parents=True, exist_ok=True)
+        self.lock = open(self.data / "lock", "w")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Failure(f"another bench/run is using {self.data}") from None
         self.sockets = Path(tempfile.mkdtemp(prefix="postern-bench-"))
         return self
 
@@ -408,6 +417,7 @@ class Bench:
             except Failure as failure:
                 self.say(failure)
         shutil.rmtree(self.sockets, ignore_errors=True)
+        self.lock.close()
 
     def flushes_per_second(self):
         """How often the disk below the data makes a small write last, one after the other: the floor of durability."""

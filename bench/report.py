@@ -108,8 +108,8 @@ def text(results):
         overview(results),
         "Servers have one core, the load another. null: the wire's limit. *: the load generator was the limit, not the "
         "server.\nCPU us/op: processor time of the server's whole process for one operation, least of the rounds. "
-        "Latencies here are\nof a closed loop in the best round. others: of a processor, what other processes used "
-        "meanwhile; more than a\nfew percent disturb."]
+        "Latencies here are\nof a closed loop in the best round. others: of a processor, what other processes "
+        "and machines used\nmeanwhile; more than a few percent disturb."]
     for row in results["rows"]:
         parts.append(f"### {row['title']}\n\n{details(row)}")
         if row.get("tail"):
