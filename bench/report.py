@@ -31,7 +31,9 @@ def base_of(peer):
 def short(number):
     if number >= 10_000_000:
         return f"{number / 1e6:.1f}M"
-    return f"{number / 1000:,.0f}k" if number >= 10_000 else f"{number / 1000:.1f}k" if number >= 1000 else f"{number:.0f}"
+    if number >= 10_000:
+        return f"{number / 1000:,.0f}k"
+    return f"{number / 1000:.1f}k" if number >= 1000 else f"{number:.0f}"
 
 
 def table(head, lines):
@@ -81,18 +83,19 @@ def details(row):
                       short(measured["median"]), f"{measured['spread_percent']:.0f}%",
                       f"{measured['server_cpu_us']:.2f}", f"{measured['server_cpu_percent']:.0f}%",
                       f"{measured['p50_us']:.0f}", f"{measured['p99_us']:.0f}", f"{measured['p999_us']:.0f}",
-                      f"{measured['others_cpu_percent']:.0f}%", ratio(measured["best"], best_of(row, "null" + unix)),
+                      f"{measured['others_cpu_percent']:.0f}%",
+                      ratio(measured["best"], best_of(row, "null" + unix)),
                       ratio(measured["best"], best_of(row, "original" + unix))])
-    return table(["peer", "best", "median", "spread", "CPU us/op", "CPU", "p50 us", "p99 us", "p99.9 us", "others", "/ null",
-                  "/ original"], lines)
+    return table(["peer", "best", "median", "spread", "CPU us/op", "CPU", "p50 us", "p99 us", "p99.9 us", "others",
+                  "/ null", "/ original"], lines)
 
 
 def tail(row):
     lines = []
     for peer, parts in row["tail"].items():
         for part, measured in parts.items():
-            lines.append([peer, part, short(measured["rate"]), f"{measured['p50_us']:.0f}", f"{measured['p99_us']:.0f}",
-                          f"{measured['p999_us']:.0f}", f"{measured['max_us']:.0f}"])
+            quantiles = (f"{measured[name]:.0f}" for name in ("p50_us", "p99_us", "p999_us", "max_us"))
+            lines.append([peer, part, short(measured["rate"]), *quantiles])
     return table(["peer", "of its peak", "requests/s", "p50 us", "p99 us", "p99.9 us", "max us"], lines)
 
 
@@ -103,8 +106,8 @@ def text(results):
         f"{machine['processor']}, {machine['cores']} cores, kernel {machine['kernel']}, {machine['distribution']}; "
         f"{versions}; commit {build['commit'][:12]}{' with changes' if build['changed'] else ''}, {build['type']} "
         f"{build['flags']}; {results['rounds']} rounds of {results['seconds']} s; load average before: "
-        f"{machine['load_average_before']:.1f}; the disk flushes {short(machine['flushes_per_second'])} times a second, "
-        "one after the other.",
+        f"{machine['load_average_before']:.1f}; the disk flushes {short(machine['flushes_per_second'])} times a "
+        "second, one after the other.",
         overview(results),
         "Servers have one core, the load another. null: the wire's limit. *: the load generator was the limit, not the "
         "server.\nCPU us/op: processor time of the server's whole process for one operation, least of the rounds. "
@@ -194,15 +197,18 @@ def curve(results, along, fixed):
             continue
         for peer, measured in row["peers"].items():
             if "best" in measured and peer == base_of(peer):
-                lines.setdefault(peer, []).append((along(row), measured["median"], measured["least"], measured["best"]))
+                point = (along(row), measured["median"], measured["least"], measured["best"])
+                lines.setdefault(peer, []).append(point)
     return {peer: sorted(points) for peer, points in lines.items() if len(points) > 1}
 
 
 def draw_curves(results, folder):
     from matplotlib import pyplot
-    panels = [("connections, 1 in flight each", curve(results, lambda row: row["clients"], lambda row: row["depth"] == 1)),
+    panels = [("connections, 1 in flight each",
+               curve(results, lambda row: row["clients"], lambda row: row["depth"] == 1)),
               ("requests in flight on each connection (50 connections; 20 for 100)",
-               curve(results, lambda row: row["depth"], lambda row: row["clients"] == (20 if row["depth"] == 100 else 50)))]
+               curve(results, lambda row: row["depth"],
+                     lambda row: row["clients"] == (20 if row["depth"] == 100 else 50)))]
     if not any(lines for _, lines in panels):
         return
     figure, axes = pyplot.subplots(1, 2, figsize=(13, 5))

@@ -32,6 +32,12 @@ def load(server, protocol, mix, *more):
     return result
 
 
+def test_every_row_has_a_name_of_its_own():
+    listed = subprocess.run([ROOT / "bench/run", "--list"], capture_output=True, text=True, timeout=60, check=True)
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    assert len(names) > 40 and len(set(names)) == len(names)
+
+
 MOMENT = ("--seconds", "0.2", "--warm-up", "0")
 
 
