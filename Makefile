@@ -5,6 +5,8 @@
 #   make stop     end that server
 #   make check    the fast inner loop: unit tests and tidy
 #   make test     everything
+#   make bench    our doors beside their peers, in about a quarter of an hour; QUICK=1: in two minutes;
+#                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
 #   make install  build for the MariaDB server of this machine and put the plugin into it
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
 #   make clean    remove what was built; make distclean: the private server, too
@@ -24,7 +26,7 @@ BUILD_installed := build-installed
 SERVER_fetched := build/server
 SERVER_installed := build/server-installed
 
-.PHONY: all build deps server configure plugin run stop check unit tidy test integration \
+.PHONY: all build deps server configure plugin run stop check unit tidy test integration bench \
   install package clean distclean
 
 all: build
@@ -67,6 +69,10 @@ test:
 	@tools/deps test
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory integration
+
+bench: build
+	@tools/deps bench
+	@bench/run $(if $(QUICK),--quick) $(ARGS)
 
 $(BUILD_installed)/$(PLUGIN): FORCE
 	@tools/deps build

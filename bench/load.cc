@@ -1,68 +1,26 @@
-// load: asks a door on this machine as fast as it answers, and says how fast that is.
+// load: puts a load on a server of this machine, checks every answer, and says in a line of JSON how fast it was.
 //
-//   load --port 9998 --connections 50 --depth 1 --seconds 5 --max 1000000
-//        --open 'P\t1\ttest\tuser\tPRIMARY\tuser_name,user_email,created' --request '1\t=\t1\t{key}'
+//   load --protocol handlersocket --port 9998 --mix find=100 --clients 50 --depth 1 --seconds 5
+//   load --protocol memcached --port 11211 --mix insert=100 --count 1000000 --depth 100        fills it with rows 1 to
+//   1000000
 //
-// One thread, closed loop: each connection keeps --depth requests under way. {key} is a number drawn uniformly from
-// 1 to --max. In both texts \t and \n mean a tab and a line end; a line end is added. Every reply must be one line that
-// begins with --expect (default `0\t`); others are counted as errors. Latency is from a request's send to its reply,
-// in a closed loop that waits for slow replies: it flatters a server that stalls.
+// Protocols: handlersocket, null (tools/standalone --null), memcached, memcached-meta, redis, sql-text, sql-prepared.
+// One thread. Closed loop: every client keeps --depth requests under way; latency is from a request's send, so a server
+// that stalls is asked less and looks better than it is. At --rate R requests are due at fixed times whatever is still
+// unanswered, and latency is from the time a request was due. bench/README.md tells the tables and what is asked.
 #include <getopt.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "base/bytes.h"
-#include "net/address.h"
-#include "net/fd.h"
-#include "net/poller.h"
+#include "run.h"
 
-namespace postern {
+namespace postern::bench {
 namespace {
-
-struct Options {
-  std::string host = "127.0.0.1";
-  uint64_t port = 0;
-  std::string unix_path{};
-  uint64_t connections = 50;
-  uint64_t depth = 1;
-  uint64_t seconds = 5;
-  uint64_t max = 1'000'000;
-  std::string open{};
-  std::string request = "1\t=\t1\t{key}";
-  std::string expect = "0\t";
-};
 
 [[noreturn]] void fail(const std::string &text) {
   std::fprintf(stderr, "load: %s\n", text.c_str());
   std::exit(2);
-}
-
-std::string unescape(Bytes text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
-    if (next == 't' || next == 'n') {
-      plain += next == 't' ? '\t' : '\n';
-      ++i;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
 }
 
 uint64_t number(const char *text, uint64_t least, uint64_t most) {
@@ -72,220 +30,175 @@ uint64_t number(const char *text, uint64_t least, uint64_t most) {
   return value;
 }
 
+double decimal(const char *text) {
+  char *end = nullptr;
+  const double value = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(value >= 0)) fail(std::string(text) + " is not a number");
+  return value;
+}
+
+/// `find=90,update=10`
+void parse_mix(Bytes text, Options &options) {
+  uint64_t sum = 0;
+  while (!text.empty()) {
+    const Bytes part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    Kind kind;
+    uint64_t share = 0;
+    const size_t equals = part.find('=');
+    if (equals == Bytes::npos || !kind_of(part.substr(0, equals), kind) ||
+        !parse_natural(part.substr(equals + 1), share))
+      fail("--mix is like find=90,update=10");
+    options.mix[static_cast<size_t>(kind)] += share;
+    sum += share;
+  }
+  if (sum != 100) fail("the parts of --mix must make 100");
+}
+
+void parse_keys(Bytes text, Options &options) {
+  options.zipfian = text == "zipfian";
+  options.sequential = text == "sequential";
+  if (!options.zipfian && !options.sequential && text != "uniform") fail("--keys is uniform, zipfian or sequential");
+}
+
 Options parse(int argc, char **argv) {
-  static constexpr option names[] = {{"host", required_argument, nullptr, 'h'},
-                                     {"port", required_argument, nullptr, 'p'},
-                                     {"unix", required_argument, nullptr, 'u'},
-                                     {"connections", required_argument, nullptr, 'c'},
-                                     {"depth", required_argument, nullptr, 'd'},
-                                     {"seconds", required_argument, nullptr, 's'},
-                                     {"max", required_argument, nullptr, 'm'},
-                                     {"open", required_argument, nullptr, 'o'},
-                                     {"request", required_argument, nullptr, 'r'},
-                                     {"expect", required_argument, nullptr, 'e'},
+  enum Name : int {
+    protocol,
+    port,
+    write_port,
+    unix_path,
+    write_unix,
+    clients,
+    depth,
+    rate,
+    seconds,
+    warm_up,
+    count,
+    mix,
+    keys,
+    max,
+    insert_from,
+    seed,
+    server_pid,
+    table,
+    multi,
+    scan
+  };
+  static constexpr option names[] = {{"protocol", required_argument, nullptr, protocol},
+                                     {"port", required_argument, nullptr, port},
+                                     {"write-port", required_argument, nullptr, write_port},
+                                     {"unix", required_argument, nullptr, unix_path},
+                                     {"write-unix", required_argument, nullptr, write_unix},
+                                     {"clients", required_argument, nullptr, clients},
+                                     {"depth", required_argument, nullptr, depth},
+                                     {"rate", required_argument, nullptr, rate},
+                                     {"seconds", required_argument, nullptr, seconds},
+                                     {"warm-up", required_argument, nullptr, warm_up},
+                                     {"count", required_argument, nullptr, count},
+                                     {"mix", required_argument, nullptr, mix},
+                                     {"keys", required_argument, nullptr, keys},
+                                     {"max", required_argument, nullptr, max},
+                                     {"insert-from", required_argument, nullptr, insert_from},
+                                     {"seed", required_argument, nullptr, seed},
+                                     {"server-pid", required_argument, nullptr, server_pid},
+                                     {"table", required_argument, nullptr, table},
+                                     {"multi", required_argument, nullptr, multi},
+                                     {"scan", required_argument, nullptr, scan},
                                      {nullptr, 0, nullptr, 0}};
   Options options;
   for (int name; (name = getopt_long(argc, argv, "", names, nullptr)) != -1;) {
     switch (name) {
-      case 'h': options.host = optarg; break;
-      case 'p': options.port = number(optarg, 1, 65'535); break;
-      case 'u': options.unix_path = optarg; break;
-      case 'c': options.connections = number(optarg, 1, 20'000); break;
-      case 'd': options.depth = number(optarg, 1, 1'000); break;
-      case 's': options.seconds = number(optarg, 1, 600); break;
-      case 'm': options.max = number(optarg, 1, UINT64_MAX); break;
-      case 'o': options.open = unescape(optarg) + "\n"; break;
-      case 'r': options.request = unescape(optarg); break;
-      case 'e': options.expect = unescape(optarg); break;
-      default: fail("unknown option; bench/load.cc begins with the known ones");
+      case protocol: options.protocol = optarg; break;
+      case port: options.place.port = number(optarg, 1, 65'535); break;
+      case write_port: options.write_place.port = number(optarg, 1, 65'535); break;
+      case unix_path: options.place.unix_path = optarg; break;
+      case write_unix: options.write_place.unix_path = optarg; break;
+      case clients: options.clients = number(optarg, 1, 20'000); break;
+      case depth: options.depth = number(optarg, 1, 10'000); break;
+      case rate: options.rate = decimal(optarg); break;
+      case seconds: options.seconds = decimal(optarg); break;
+      case warm_up: options.warm_up = decimal(optarg); break;
+      case count: options.count = number(optarg, 1, UINT64_MAX); break;
+      case mix: parse_mix(optarg, options); break;
+      case keys: parse_keys(optarg, options); break;
+      case max: options.max = number(optarg, 1, UINT32_MAX); break;
+      case insert_from: options.insert_from = number(optarg, 1, UINT32_MAX); break;
+      case seed: options.seed = number(optarg, 0, UINT64_MAX); break;
+      case server_pid: options.server_pid = static_cast<int>(number(optarg, 1, INT32_MAX)); break;
+      case table:
+        if (!table_of(optarg, options.shape.table)) fail("--table is user, written or people");
+        break;
+      case multi: options.shape.multi_keys = static_cast<uint32_t>(number(optarg, 1, 10'000)); break;
+      case scan: options.shape.scan_rows = static_cast<uint32_t>(number(optarg, 1, 100'000)); break;
+      default: fail("unknown option; bench/load.cc holds the known ones");
     }
   }
-  if (optind != argc || (options.port == 0 && options.unix_path.empty())) fail("--port or --unix is needed");
+  if (optind != argc || !options.place.given()) fail("--port or --unix is needed");
+  if (!make_protocol(options.protocol, {})) fail("there is no protocol " + options.protocol);
+  if (options.mix == decltype(options.mix){}) options.mix[static_cast<size_t>(Kind::find)] = 100;
+  if (options.max < options.shape.multi_keys || options.max < options.shape.scan_rows)
+    fail("--max is less than the rows of a request");
   return options;
 }
 
-int64_t clock_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+std::string quoted(Bytes text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c < ' ' || c > '~') {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      json += code;
+    } else {
+      json += c;
+    }
+  }
+  return json + '"';
 }
 
-/// xorshift64*: a random number must not cost what a request costs.
-class Random {
- public:
-  uint64_t up_to(uint64_t most) {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return 1 + static_cast<uint64_t>((static_cast<unsigned __int128>(state_ * 0x2545F4914F6CDD1DULL) * most) >> 64);
+void print(const Result &result, const std::string &error) {
+  const double answers = static_cast<double>(result.answers);
+  std::printf("{\"seconds\": %.6f, \"answers\": %lu", result.seconds, static_cast<unsigned long>(result.answers));
+  if (result.seconds > 0)
+    std::printf(
+        ", \"answers_per_second\": %.1f, \"rows_per_second\": %.1f, \"client_cpu_percent\": %.1f"
+        ", \"server_cpu_percent\": %.1f",
+        answers / result.seconds, static_cast<double>(result.rows) / result.seconds,
+        100 * result.client_cpu_seconds / result.seconds, 100 * result.server_cpu_seconds / result.seconds);
+  if (result.answers != 0)
+    std::printf(", \"client_cpu_us\": %.4f, \"server_cpu_us\": %.4f", result.client_cpu_seconds * 1e6 / answers,
+                result.server_cpu_seconds * 1e6 / answers);
+  static constexpr struct {
+    const char *name;
+    double part;
+  } quantiles[] = {{"p50_us", 0.5}, {"p90_us", 0.9}, {"p99_us", 0.99}, {"p999_us", 0.999}};
+  for (const auto &quantile : quantiles)
+    std::printf(", \"%s\": %.1f", quantile.name, static_cast<double>(result.latency.quantile_ns(quantile.part)) / 1000);
+  std::printf(", \"max_us\": %.1f, \"wrong\": %lu, \"refused\": %lu, \"unanswered\": %lu, \"acknowledged\": {",
+              static_cast<double>(result.latency.max_ns()) / 1000, static_cast<unsigned long>(result.wrong),
+              static_cast<unsigned long>(result.refused), static_cast<unsigned long>(result.unanswered));
+  const char *comma = "";
+  for (size_t kind = 0; kind < kinds; ++kind) {
+    if (result.acknowledged[kind] == 0) continue;
+    std::printf("%s\"%s\": %lu", comma, name_of(static_cast<Kind>(kind)),
+                static_cast<unsigned long>(result.acknowledged[kind]));
+    comma = ", ";
   }
-
- private:
-  uint64_t state_ = 0x9E3779B97F4A7C15ULL;
-};
-
-/// Latencies in buckets that are 1/16 of their power of two wide.
-class Histogram {
- public:
-  void add(int64_t ns) {
-    ++buckets_[bucket(static_cast<uint64_t>(std::max<int64_t>(ns, 16)))];
-    ++count_;
-  }
-  double quantile_us(double part) const {
-    auto left = static_cast<uint64_t>(part * static_cast<double>(count_));
-    for (size_t i = 0; i < buckets_.size(); ++i) {
-      if (left < buckets_[i]) return static_cast<double>((16 + i % 16) << (i / 16)) / 1000;
-      left -= buckets_[i];
-    }
-    return 0;
-  }
-
- private:
-  static size_t bucket(uint64_t ns) {
-    const int shift = 63 - __builtin_clzll(ns) - 4;
-    return static_cast<size_t>(shift) * 16 + ((ns >> shift) - 16);
-  }
-  std::vector<uint64_t> buckets_ = std::vector<uint64_t>(60 * 16);
-  uint64_t count_ = 0;
-};
-
-class Load {
- public:
-  explicit Load(Options options) : options_(std::move(options)) {
-    const size_t at = options_.request.find("{key}");
-    head_ = options_.request.substr(0, at) + (at == std::string::npos ? "\n" : "");
-    if (at != std::string::npos) tail_ = options_.request.substr(at + 5) + "\n";
-    has_key_ = at != std::string::npos;
-  }
-
-  int run() {
-    for (uint64_t i = 0; i < options_.connections; ++i) connect();
-    const int64_t begin = clock_ns();
-    const int64_t end = begin + static_cast<int64_t>(options_.seconds) * 1'000'000'000;
-    for (const auto &connection : connections_) ask(*connection, options_.depth);
-    std::vector<epoll_event> events(1024);
-    int64_t now = begin;
-    while (now < end) {
-      const size_t count = poller_.wait(events, static_cast<int>((end - now) / 1'000'000) + 1);
-      for (size_t i = 0; i < count; ++i) hear(*static_cast<Connection *>(events[i].data.ptr));
-      now = clock_ns();
-    }
-    return report(static_cast<double>(now - begin) / 1e9);
-  }
-
- private:
-  struct Connection {
-    net::Fd fd;
-    std::deque<int64_t> asked;  // when, for each request under way
-    std::string partial;        // of a reply
-  };
-
-  void connect() {
-    net::Address address;
-    std::string error;
-    const bool known = options_.unix_path.empty()
-                           ? net::Address::parse(options_.host, static_cast<uint16_t>(options_.port), address, error)
-                           : net::Address::parse_unix(options_.unix_path, address, error);
-    if (!known) fail(error);
-    if (!address.is_loopback()) fail("only this machine's doors are loaded, not " + address.print());
-    auto connection = std::make_unique<Connection>();
-    connection->fd.reset(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int fd = connection->fd.get();
-    if (::connect(fd, address.get(), address.size()) != 0)
-      fail("connect " + address.print() + ": " + std::strerror(errno));
-    const int one = 1;
-    if (!address.is_unix()) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (!options_.open.empty()) {
-      send(*connection, options_.open);
-      char reply[1024];
-      const ssize_t got = ::recv(fd, reply, sizeof reply, 0);
-      if (got < 2 || reply[0] != '0')
-        fail("the open was answered: " + std::string(reply, got > 0 ? static_cast<size_t>(got) : 0));
-    }
-    if (!poller_.add(fd, net::Poller::readable, connection.get())) fail(std::string("epoll: ") + std::strerror(errno));
-    connections_.push_back(std::move(connection));
-  }
-
-  static void send(const Connection &connection, Bytes text) {
-    while (!text.empty()) {
-      const ssize_t put = ::send(connection.fd.get(), text.data(), text.size(), MSG_NOSIGNAL);
-      if (put <= 0) fail(std::string("send: ") + std::strerror(errno));
-      text.remove_prefix(static_cast<size_t>(put));
-    }
-  }
-
-  void ask(Connection &connection, uint64_t count) {
-    out_.clear();
-    const int64_t now = clock_ns();
-    for (uint64_t i = 0; i < count; ++i) {
-      out_ += head_;
-      if (has_key_) {
-        char key[20];
-        out_.append(key, print_natural(key, random_.up_to(options_.max)));
-        out_ += tail_;
-      }
-      connection.asked.push_back(now);
-    }
-    send(connection, out_);
-  }
-
-  void hear(Connection &connection) {
-    const ssize_t got = ::recv(connection.fd.get(), in_, sizeof in_, MSG_DONTWAIT);
-    if (got < 0 && errno == EAGAIN) return;
-    if (got <= 0) fail("a connection was closed by the door");
-    const int64_t now = clock_ns();
-    Bytes bytes(in_, static_cast<size_t>(got));
-    if (!connection.partial.empty()) {
-      connection.partial += bytes;
-      bytes = connection.partial;
-    }
-    uint64_t heard = 0;
-    for (size_t end; (end = bytes.find('\n')) != Bytes::npos; bytes.remove_prefix(end + 1)) {
-      if (connection.asked.empty()) fail("more replies than requests");
-      latency_.add(now - connection.asked.front());
-      connection.asked.pop_front();
-      ++replies_;
-      if (!bytes.starts_with(options_.expect)) note_error(bytes.substr(0, end));
-      ++heard;
-    }
-    connection.partial = std::string(bytes);
-    if (heard != 0) ask(connection, heard);
-  }
-
-  void note_error(Bytes line) {
-    if (errors_++ == 0)
-      std::fprintf(stderr, "load: first unexpected reply: %.*s\n", static_cast<int>(line.size()), line.data());
-  }
-
-  int report(double seconds) const {
-    rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    const double cpu = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-                       static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-    std::printf("requests_per_second=%.0f requests=%lu errors=%lu p50_us=%.1f p99_us=%.1f client_cpu=%.0f%%\n",
-                static_cast<double>(replies_) / seconds, static_cast<unsigned long>(replies_),
-                static_cast<unsigned long>(errors_), latency_.quantile_us(0.5), latency_.quantile_us(0.99),
-                100 * cpu / seconds);
-    return errors_ == 0 && replies_ != 0 ? 0 : 1;
-  }
-
-  const Options options_;
-  std::string head_;
-  std::string tail_;
-  bool has_key_ = false;
-  net::Poller poller_;
-  Random random_;
-  Histogram latency_;
-  std::vector<std::unique_ptr<Connection>> connections_;
-  std::string out_;
-  uint64_t replies_ = 0;
-  uint64_t errors_ = 0;
-  char in_[256 << 10];
-};
-
-}  // namespace
-}  // namespace postern
+  std::printf("}, \"first_wrong\": %s, \"first_refused\": %s, \"error\": %s}\n", quoted(result.first_wrong).c_str(),
+              quoted(result.first_refused).c_str(), quoted(error).c_str());
+}
 
 int main(int argc, char **argv) {
-  return std::make_unique<postern::Load>(postern::parse(argc, argv))->run();
+  const Options options = parse(argc, argv);
+  Result result;
+  std::string error;
+  const bool done = run(options, result, error);
+  print(result, error);
+  return done && result.wrong == 0 && result.refused == 0 && result.unanswered == 0 && result.answers != 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace postern::bench
+
+int main(int argc, char **argv) {
+  return postern::bench::main(argc, argv);
 }

@@ -1,0 +1,216 @@
+// memcached's text protocol, classic and meta. Rows are values `name TAB email TAB created` under `user:KEY`, counters
+// numbers under `count:KEY`.
+#include "protocol.h"
+
+namespace postern::bench {
+namespace {
+
+constexpr Bytes line_end = "\r\n";
+
+/// The first line without its end; false if it is not complete.
+bool first_line(Bytes received, Bytes &line) {
+  const size_t end = received.find(line_end);
+  if (end == Bytes::npos) return false;
+  line = received.substr(0, end);
+  return true;
+}
+
+Heard as(bool right, size_t bytes) {
+  return {right ? Verdict::right : Verdict::wrong, bytes};
+}
+
+/// Errors as memcached tells them; anything else that was not expected is a wrong answer.
+bool is_error(Bytes line) {
+  return line == "ERROR" || line.starts_with("SERVER_ERROR") || line.starts_with("CLIENT_ERROR");
+}
+
+bool is_number(Bytes text) {
+  uint64_t number = 0;
+  return parse_natural(text, number);
+}
+
+class Store : public Protocol {
+ public:
+  bool begin(Talk &, Use, Opened &, std::string &) override { return true; }
+
+ protected:
+  static void put_user(std::string &out, uint64_t key) {
+    out += "user:";
+    put_number(out, key);
+  }
+  static void put_counter(std::string &out, uint64_t key) {
+    out += "count:";
+    put_number(out, key);
+  }
+  /// What a write stores.
+  Bytes body(const Request &request) {
+    body_.clear();
+    if (request.kind == Kind::zero) return "0";
+    put_row(body_, request.key, request.version, '\t');
+    return body_;
+  }
+
+ private:
+  std::string body_{};
+};
+
+class Text final : public Store {
+ public:
+  void ask(const Request &request, const Opened &, std::string &out) override {
+    switch (request.kind) {
+      case Kind::find:
+        out += "get ";
+        put_user(out, request.key);
+        break;
+      case Kind::multi:
+        out += "get";
+        for (const uint64_t key : request.keys) {
+          out += ' ';
+          put_user(out, key);
+        }
+        break;
+      case Kind::increment:
+        out += "incr ";
+        put_counter(out, request.key);
+        out += " 1";
+        break;
+      case Kind::update:
+      case Kind::insert:
+      case Kind::zero: {
+        out += "set ";
+        request.kind == Kind::zero ? put_counter(out, request.key) : put_user(out, request.key);
+        const Bytes value = body(request);
+        out += " 0 0 ";
+        put_number(out, value.size());
+        out += line_end;
+        out += value;
+        break;
+      }
+      case Kind::scan: break;  // there is no order among its keys
+    }
+    out += line_end;
+  }
+
+  Heard hear(Bytes received, const Request &request) override {
+    Bytes line;
+    if (!first_line(received, line)) return {};
+    const size_t bytes = line.size() + line_end.size();
+    if (is_error(line)) return {Verdict::refused, bytes};
+    switch (request.kind) {
+      case Kind::find: return values(received, &request.key, 1);
+      case Kind::multi: return values(received, request.keys.data(), request.keys.size());
+      case Kind::increment: return as(is_number(line), bytes);
+      case Kind::update:
+      case Kind::insert:
+      case Kind::zero: return as(line == "STORED", bytes);
+      case Kind::scan: break;
+    }
+    return as(false, bytes);
+  }
+
+ private:
+  /// `VALUE user:KEY 0 SIZE`, the value, ... `END`; values come in the order asked.
+  static Heard values(Bytes received, const uint64_t *key, size_t count) {
+    const char *const begin = received.data();
+    bool right = true;
+    for (size_t i = 0;; ++i) {
+      Bytes line;
+      if (!first_line(received, line)) return {};
+      received.remove_prefix(line.size() + line_end.size());
+      if (line == "END") return as(right && i == count, static_cast<size_t>(received.data() - begin));
+      uint64_t size = 0;
+      if (!line.starts_with("VALUE user:") || !parse_natural(line.substr(line.rfind(' ') + 1), size) || i >= count)
+        return as(false, static_cast<size_t>(received.data() - begin));
+      if (received.size() < size + line_end.size()) return {};
+      right = right && is_row(received.substr(0, size), key[i], '\t');
+      received.remove_prefix(size + line_end.size());
+    }
+  }
+};
+
+class Meta final : public Store {
+ public:
+  void ask(const Request &request, const Opened &, std::string &out) override {
+    switch (request.kind) {
+      case Kind::find: get(request.key, " v\r\n", out); break;
+      case Kind::multi:
+        // As its documentation teaches: quiet gets that answer hits alone, and a no-op that marks the end.
+        for (const uint64_t key : request.keys) get(key, " v q\r\n", out);
+        out += "mn\r\n";
+        break;
+      case Kind::increment:
+        out += "ma ";
+        put_counter(out, request.key);
+        out += line_end;
+        break;
+      case Kind::update:
+      case Kind::insert:
+      case Kind::zero: {
+        out += "ms ";
+        request.kind == Kind::zero ? put_counter(out, request.key) : put_user(out, request.key);
+        const Bytes value = body(request);
+        out += ' ';
+        put_number(out, value.size());
+        out += line_end;
+        out += value;
+        out += line_end;
+        break;
+      }
+      case Kind::scan: out += line_end; break;
+    }
+  }
+
+  Heard hear(Bytes received, const Request &request) override {
+    Bytes line;
+    if (!first_line(received, line)) return {};
+    const size_t bytes = line.size() + line_end.size();
+    if (is_error(line)) return {Verdict::refused, bytes};
+    switch (request.kind) {
+      case Kind::find: return values(received, &request.key, 1, false);
+      case Kind::multi: return values(received, request.keys.data(), request.keys.size(), true);
+      case Kind::increment:
+      case Kind::update:
+      case Kind::insert:
+      case Kind::zero: return as(line == "HD", bytes);
+      case Kind::scan: break;
+    }
+    return as(false, bytes);
+  }
+
+ private:
+  static void get(uint64_t key, Bytes flags, std::string &out) {
+    out += "mg ";
+    put_user(out, key);
+    out += flags;
+  }
+
+  /// `VA SIZE`, the value, ...; then `MN` if a no-op was asked.
+  static Heard values(Bytes received, const uint64_t *key, size_t count, bool marked) {
+    const char *const begin = received.data();
+    const auto so_far = [&] { return static_cast<size_t>(received.data() - begin); };
+    bool right = true;
+    for (size_t i = 0; i < count || marked; ++i) {
+      Bytes line;
+      if (!first_line(received, line)) return {};
+      received.remove_prefix(line.size() + line_end.size());
+      if (line == "MN") return as(right && i == count, so_far());
+      uint64_t size = 0;
+      if (!line.starts_with("VA ") || !parse_natural(line.substr(3), size) || i >= count) return as(false, so_far());
+      if (received.size() < size + line_end.size()) return {};
+      right = right && is_row(received.substr(0, size), key[i], '\t');
+      received.remove_prefix(size + line_end.size());
+    }
+    return as(right, so_far());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Protocol> make_memcached(const Plan &) {
+  return std::make_unique<Text>();
+}
+std::unique_ptr<Protocol> make_memcached_meta(const Plan &) {
+  return std::make_unique<Meta>();
+}
+
+}  // namespace postern::bench

@@ -1,0 +1,82 @@
+// protocol.h: what the load knows of a protocol: how to begin, how to ask, what an answer is. One object serves all
+// connections of a run, on one thread; what differs between them is in each one's Opened.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "workload.h"
+
+namespace postern::bench {
+
+/// A connection before the load begins: it waits for what it sends and reads.
+class Talk {
+ public:
+  explicit Talk(int fd) : fd_(fd) {}
+  /// False if the server has closed.
+  [[nodiscard]] bool send(Bytes text) const;
+  /// What has arrived and was not dropped; read_more() waits for more, false if the server has closed.
+  Bytes received() const { return received_; }
+  [[nodiscard]] bool read_more();
+  void drop(size_t bytes) { received_.erase(0, bytes); }
+
+ private:
+  const int fd_;
+  std::string received_{};
+};
+
+enum class Verdict : uint8_t {
+  more,  // the answer is not complete
+  right,
+  wrong,    // an answer, but not the one to this request
+  refused,  // an error
+};
+struct Heard {
+  Verdict verdict = Verdict::more;
+  size_t bytes = 0;  // of the answer, unless it is not complete
+};
+
+/// What a connection is for: both, unless a door has a port of its own for writing.
+struct Use {
+  bool reads = false;
+  bool writes = false;
+};
+
+/// What begin() was given by the server: ids of prepared statements, which a server counts on from connection to
+/// connection.
+struct Opened {
+  std::array<uint64_t, kinds> statements{};
+};
+
+class Protocol {
+ public:
+  virtual ~Protocol() = default;
+  /// Greets, opens, prepares what the connection is used for. Otherwise false with `error` set.
+  virtual bool begin(Talk &talk, Use use, Opened &opened, std::string &error) = 0;
+  /// Appends the request to `out`.
+  virtual void ask(const Request &request, const Opened &opened, std::string &out) = 0;
+  /// `received` begins with the answer to `request`, or with a part of it.
+  virtual Heard hear(Bytes received, const Request &request) = 0;
+};
+
+/// Which kinds of requests a run holds, so that only what they need is opened.
+struct Plan {
+  Shape shape{};
+  bool asks[kinds] = {};
+  bool any(Kind kind) const { return asks[static_cast<size_t>(kind)]; }
+};
+
+std::unique_ptr<Protocol> make_handlersocket(const Plan &plan);
+/// Asks as HandlerSocket, expects tools/standalone's fixed row whatever was asked.
+std::unique_ptr<Protocol> make_null();
+std::unique_ptr<Protocol> make_memcached(const Plan &plan);
+std::unique_ptr<Protocol> make_memcached_meta(const Plan &plan);
+std::unique_ptr<Protocol> make_redis(const Plan &plan);
+std::unique_ptr<Protocol> make_sql_text(const Plan &plan);
+std::unique_ptr<Protocol> make_sql_prepared(const Plan &plan);
+
+/// By the name on the command line; null for an unknown one.
+std::unique_ptr<Protocol> make_protocol(Bytes name, const Plan &plan);
+
+}  // namespace postern::bench

@@ -1,0 +1,255 @@
+"""What was measured, for people: tables, JSON and pictures."""
+import json
+import statistics
+
+# Colours of peers, the same in every picture; a unix socket is hatched.
+COLOURS = {"null": "#9e9e9e", "memcached": "#4caf50", "redis": "#d32f2f", "original": "#1976d2", "sql-text": "#ffb74d",
+           "sql-prepared": "#f57c00", "ours": "#6a1b9a"}
+CLIENT_BOUND_PERCENT = 97
+
+
+def summary(samples, failure=None):
+    """Of one peer in one row."""
+    if failure or not samples:
+        return {"failure": failure or "not measured"}
+    speeds = sorted(sample["rows_per_second"] for sample in samples)
+    best = max(samples, key=lambda sample: sample["rows_per_second"])
+    return {"best": speeds[-1], "median": statistics.median(speeds), "least": speeds[0],
+            "spread_percent": 100 * (speeds[-1] - speeds[0]) / statistics.median(speeds),
+            "server_cpu_us": min(sample["server_cpu_us"] for sample in samples),
+            "server_cpu_percent": best["server_cpu_percent"], "client_cpu_percent": best["client_cpu_percent"],
+            "client_bound": best["client_cpu_percent"] > CLIENT_BOUND_PERCENT > best["server_cpu_percent"],
+            "others_cpu_percent": statistics.median(sample["others_cpu_percent"] for sample in samples),
+            "p50_us": best["p50_us"], "p99_us": best["p99_us"], "p999_us": best["p999_us"], "samples": samples}
+
+
+def base_of(peer):
+    """A way into the same server over TCP."""
+    return peer.removesuffix("-unix").removesuffix("-meta")
+
+
+def short(number):
+    if number >= 10_000_000:
+        return f"{number / 1e6:.1f}M"
+    if number >= 10_000:
+        return f"{number / 1000:,.0f}k"
+    return f"{number / 1000:.1f}k" if number >= 1000 else f"{number:.0f}"
+
+
+def table(head, lines):
+    """Markdown, aligned so that it can be read as it is."""
+    widths = [max(len(str(line[i])) for line in [head, *lines]) for i in range(len(head))]
+    def print_line(cells):
+        return "| " + " | ".join(str(cell).ljust(width) for cell, width in zip(cells, widths)) + " |"
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([print_line(head), rule, *map(print_line, lines)])
+
+
+def best_of(row, peer):
+    return row["peers"].get(peer, {}).get("best")
+
+
+def ratio(one, other):
+    return f"{one / other:.2f}" if one and other else "-"
+
+
+def overview(results):
+    """A line for each row, a column for each peer: the best of the rounds."""
+    names = list(dict.fromkeys(peer for row in results["rows"] for peer in row["peers"]))
+    lines = []
+    for row in results["rows"]:
+        cells = []
+        for peer in names:
+            measured = row["peers"].get(peer)
+            if measured is None:
+                cells.append("-")
+            elif "failure" in measured:
+                cells.append(measured["failure"].partition(":")[0])
+            else:
+                cells.append(short(measured["best"]) + ("*" if measured["client_bound"] else ""))
+        cells.append(ratio(best_of(row, "ours"), best_of(row, "original")))
+        lines.append([row["title"], *cells])
+    return table(["operations a second, best", *names, "ours / original"], lines)
+
+
+def details(row):
+    lines = []
+    for peer, measured in row["peers"].items():
+        if "failure" in measured:
+            lines.append([peer, measured["failure"].replace("\t", " "), *[""] * 10])
+            continue
+        unix = "-unix" if peer.endswith("-unix") else ""
+        lines.append([peer + ("*" if measured["client_bound"] else ""), short(measured["best"]),
+                      short(measured["median"]), f"{measured['spread_percent']:.0f}%",
+                      f"{measured['server_cpu_us']:.2f}", f"{measured['server_cpu_percent']:.0f}%",
+                      f"{measured['p50_us']:.0f}", f"{measured['p99_us']:.0f}", f"{measured['p999_us']:.0f}",
+                      f"{measured['others_cpu_percent']:.0f}%",
+                      ratio(measured["best"], best_of(row, "null" + unix)),
+                      ratio(measured["best"], best_of(row, "original" + unix))])
+    return table(["peer", "best", "median", "spread", "CPU us/op", "CPU", "p50 us", "p99 us", "p99.9 us", "others",
+                  "/ null", "/ original"], lines)
+
+
+def tail(row):
+    lines = []
+    for peer, parts in row["tail"].items():
+        for part, measured in parts.items():
+            quantiles = (f"{measured[name]:.0f}" for name in ("p50_us", "p99_us", "p999_us", "max_us"))
+            lines.append([peer, part, short(measured["rate"]), *quantiles])
+    return table(["peer", "of its peak", "requests/s", "p50 us", "p99 us", "p99.9 us", "max us"], lines)
+
+
+def text(results):
+    machine, build = results["machine"], results["build"]
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    parts = [
+        f"{machine['processor']}, {machine['cores']} cores, kernel {machine['kernel']}, {machine['distribution']}; "
+        f"{versions}; commit {build['commit'][:12]}{' with changes' if build['changed'] else ''}, {build['type']} "
+        f"{build['flags']}; {results['rounds']} rounds of {results['seconds']} s; load average before: "
+        f"{machine['load_average_before']:.1f}; the disk flushes {short(machine['flushes_per_second'])} times a "
+        "second, one after the other.",
+        overview(results),
+        "Servers have one core, the load another. null: the wire's limit. *: the load generator was the limit, not the "
+        "server.\nCPU us/op: processor time of the server's whole process for one operation, least of the rounds. "
+        "Latencies here are\nof a closed loop in the best round. others: of a processor, what other processes "
+        "and machines used\nmeanwhile; more than a few percent disturb."]
+    for row in results["rows"]:
+        parts.append(f"### {row['title']}\n\n{details(row)}")
+        if row.get("tail"):
+            parts.append(f"Latency at a fixed rate, from when a request was due; better of two runs:\n\n{tail(row)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def save(results, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = folder / "results.json.new"
+    fresh.write_text(json.dumps(results, indent=1) + "\n")
+    fresh.replace(folder / "results.json")
+
+
+def write(results, folder):
+    save(results, folder)
+    report = text(results)
+    (folder / "report.txt").write_text(report)
+    print(report)
+    try:
+        import matplotlib
+    except ImportError:
+        print("No pictures: python3-matplotlib is missing; tools/deps bench installs it, bench/run --draw draws.")
+        return
+    matplotlib.use("Agg")
+    draw_bars(results, folder)
+    draw_curves(results, folder)
+    draw_tail(results, folder)
+    print(f"{folder}: results.json, report.txt, bars, curves and tail as .svg and .png")
+
+
+def keep(figure, folder, name):
+    from matplotlib import pyplot
+    figure.tight_layout()
+    for suffix in ("svg", "png"):
+        figure.savefig(folder / f"{name}.{suffix}", dpi=110)
+    pyplot.close(figure)
+
+
+def look(peer):
+    style = {"color": COLOURS.get(base_of(peer), "#795548")}
+    if peer != base_of(peer):
+        style |= {"hatch": "//", "edgecolor": "white"}
+    return style
+
+
+def draw_bars(results, folder):
+    """A panel for each row: bars to the median, marks from the least to the best round."""
+    from matplotlib import pyplot
+    rows = results["rows"]
+    columns = 3 if len(rows) > 4 else 2 if len(rows) > 1 else 1
+    lines = -(-len(rows) // columns)
+    figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, 2.9 * lines), squeeze=False)
+    for axis in axes.flat[len(rows):]:
+        axis.axis("off")
+    for row, axis in zip(rows, axes.flat):
+        names = list(row["peers"])
+        axis.set_title(row["title"], fontsize=8)
+        for place, peer in enumerate(names):
+            measured = row["peers"][peer]
+            if "failure" in measured:
+                axis.text(0, place, " " + measured["failure"].partition(":")[0], va="center", fontsize=7)
+                continue
+            median = measured["median"]
+            axis.barh(place, median, xerr=[[median - measured["least"]], [measured["best"] - median]], capsize=2,
+                      error_kw={"elinewidth": 1}, **look(peer))
+            axis.text(measured["best"], place, "  " + short(measured["best"]), va="center", fontsize=7)
+        axis.set_yticks(range(len(names)), names, fontsize=7)
+        axis.set_ylim(len(names) - 0.4, -0.6)
+        axis.tick_params(axis="x", labelsize=7)
+        axis.xaxis.set_major_formatter(lambda value, _: short(value) if value else "0")
+        axis.set_xlim(right=axis.get_xlim()[1] * 1.15)
+        axis.spines[["top", "right"]].set_visible(False)
+    keep(figure, folder, "bars")
+
+
+def curve(results, along, fixed):
+    """peer -> [(x, median, least, best)] over the plain find rows where `fixed` is constant."""
+    lines = {}
+    for row in results["rows"]:
+        if row["name"] != f"find-{row['clients']}x{row['depth']}" or not fixed(row):
+            continue
+        for peer, measured in row["peers"].items():
+            if "best" in measured and peer == base_of(peer):
+                point = (along(row), measured["median"], measured["least"], measured["best"])
+                lines.setdefault(peer, []).append(point)
+    return {peer: sorted(points) for peer, points in lines.items() if len(points) > 1}
+
+
+def draw_curves(results, folder):
+    from matplotlib import pyplot
+    panels = [("connections, 1 in flight each",
+               curve(results, lambda row: row["clients"], lambda row: row["depth"] == 1)),
+              ("requests in flight on each connection (50 connections; 20 for 100)",
+               curve(results, lambda row: row["depth"],
+                     lambda row: row["clients"] == (20 if row["depth"] == 100 else 50)))]
+    if not any(lines for _, lines in panels):
+        return
+    figure, axes = pyplot.subplots(1, 2, figsize=(13, 5))
+    for (title, lines), axis in zip(panels, axes):
+        for peer, points in lines.items():
+            x, median, least, best = zip(*points)
+            axis.errorbar(x, median, yerr=[[m - low for m, low in zip(median, least)],
+                                           [high - m for m, high in zip(median, best)]],
+                          marker="o", capsize=3, label=peer, color=COLOURS.get(peer, "#795548"))
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlabel(title)
+        axis.set_ylabel("finds a second")
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.yaxis.set_major_formatter(lambda value, _: short(value))
+        axis.grid(alpha=0.3, which="both")
+        if lines:
+            axis.legend(fontsize=8)
+    keep(figure, folder, "curves")
+
+
+def draw_tail(results, folder):
+    """Latency at fixed rates: bars for p50, p99, p99.9."""
+    from matplotlib import pyplot
+    rows = [row for row in results["rows"] if row.get("tail")]
+    if not rows:
+        return
+    parts = list(dict.fromkeys(part for row in rows for parts in row["tail"].values() for part in parts))
+    figure, axes = pyplot.subplots(len(rows), len(parts), figsize=(6.5 * len(parts), 4 * len(rows)), squeeze=False,
+                                   sharey=True)
+    for row, line in zip(rows, axes):
+        for part, axis in zip(parts, line):
+            names = [peer for peer in row["tail"] if part in row["tail"][peer]]
+            for number, (quantile, shade) in enumerate((("p50_us", 0.4), ("p99_us", 0.7), ("p999_us", 1.0))):
+                for place, peer in enumerate(names):
+                    axis.bar(place + 0.27 * (number - 1), row["tail"][peer][part][quantile], 0.25, alpha=shade,
+                             **look(peer))
+            axis.set_yscale("log")
+            axis.set_ylim(bottom=10)
+            axis.set_xticks(range(len(names)), names, fontsize=8, rotation=20)
+            axis.set_ylabel("us: p50, p99, p99.9")
+            axis.set_title(f"{row['title']}, at {part} of each one's median peak", fontsize=8)
+            axis.grid(alpha=0.3, axis="y")
+    keep(figure, folder, "tail")

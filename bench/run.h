@@ -1,0 +1,59 @@
+// run.h: one run of the load: connections, the loop around them, and what was measured. One thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "histogram.h"
+#include "keys.h"
+#include "protocol.h"
+
+namespace postern::bench {
+
+struct Place {
+  std::string host = "127.0.0.1";
+  uint64_t port = 0;
+  std::string unix_path{};
+  bool given() const { return port != 0 || !unix_path.empty(); }
+};
+
+struct Options {
+  std::string protocol = "handlersocket";
+  Place place{};
+  Place write_place{};  // where a door writes through a port of its own
+  uint64_t clients = 50;
+  uint64_t depth = 1;                 // requests a client has under way, in a closed loop
+  double rate = 0;                    // requests a second of all clients together; 0 is the closed loop
+  double seconds = 2;                 // measured, after
+  double warm_up = 0.2;               // seconds that are not
+  uint64_t count = 0;                 // ends after so many requests instead
+  std::array<uint64_t, kinds> mix{};  // hundredths
+  bool zipfian = false;
+  bool sequential = false;
+  uint64_t max = 1'000'000;
+  uint64_t insert_from = 1;
+  uint64_t seed = 1;
+  int server_pid = 0;  // whose CPU time is counted
+  Shape shape{};
+};
+
+struct Result {
+  double seconds = 0;
+  uint64_t answers = 0;  // right ones, in the measured time
+  uint64_t rows = 0;
+  uint64_t wrong = 0;  // in all the time, as are the following
+  uint64_t refused = 0;
+  uint64_t unanswered = 0;
+  std::array<uint64_t, kinds> acknowledged{};
+  std::string first_wrong{};
+  std::string first_refused{};
+  double client_cpu_seconds = 0;
+  double server_cpu_seconds = 0;
+  Histogram latency{};
+};
+
+/// False with `error` set if the load could not be put on: no connection, a door that closed one.
+bool run(const Options &options, Result &result, std::string &error);
+
+}  // namespace postern::bench

@@ -1,0 +1,68 @@
+// workload.h: what is asked, and what a right answer holds. Every column follows from the row's key, so every answer
+// can be checked. No protocol here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace postern::bench {
+
+enum class Kind : uint8_t {
+  find,       // one row by its key
+  multi,      // many rows by a list of keys
+  scan,       // rows in key order from a key on
+  update,     // a new name for a row of `written`
+  insert,     // a new row in `fresh`; for stores without tables a new or overwritten value
+  increment,  // one more in `counter`
+  zero,       // for stores without tables: makes the counter
+};
+constexpr size_t kinds = 7;
+const char *name_of(Kind kind);
+bool kind_of(Bytes name, Kind &kind);
+constexpr bool is_write(Kind kind) {
+  return kind >= Kind::update;
+}
+
+/// Which rows are read: three columns of the 2010 article's table, or of a copy of it that updates go to, so that every
+/// run reads the same `user`; or one column of a table of 15. Stores without tables have a single set of rows.
+enum class Table : uint8_t { user, written, people };
+const char *name_of(Table table);
+bool table_of(Bytes name, Table &table);
+
+struct Shape {
+  Table table = Table::user;
+  uint32_t multi_keys = 50;
+  uint32_t scan_rows = 10;
+};
+
+struct Request {
+  Kind kind = Kind::find;
+  uint64_t key = 1;
+  uint64_t version = 0;          // of the name that an update writes; 0 is the name the row was made with
+  std::vector<uint64_t> keys{};  // of Kind::multi, all different
+  int64_t due_ns = 0;            // when it was, or ought to have been, sent
+};
+
+/// Rows a right answer holds; 1 for a write.
+uint32_t rows_of(const Request &request, const Shape &shape);
+
+constexpr Bytes created = "2010-02-03 11:22:33";
+
+void put_number(std::string &out, uint64_t number);
+void put_name(std::string &out, uint64_t key, uint64_t version);
+void put_email(std::string &out, uint64_t key);
+/// Name, email and time of creation, `between` them: the value of stores without columns.
+void put_row(std::string &out, uint64_t key, uint64_t version, char between);
+
+/// The name a row was made with, or one that an update gave it.
+bool is_name(Bytes text, uint64_t key);
+bool is_email(Bytes text, uint64_t key);
+/// What put_row writes, of any version.
+bool is_row(Bytes text, uint64_t key, char between);
+/// The key a name belongs to; 0 if it is no name.
+uint64_t key_of_name(Bytes text);
+
+}  // namespace postern::bench
