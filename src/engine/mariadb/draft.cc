@@ -16,11 +16,20 @@ bool is_text(const Field *field) {
          dynamic_cast<const Field_varstring *>(field) != nullptr || dynamic_cast<const Field_blob *>(field) != nullptr;
 }
 
-/// Characters belong to the column's character set. Types that hold the text of something else in a form of their own
-/// (UUID, INET6) call themselves binary, and read text only if it does not.
+/// Characters belong to the column's character set. Everything else is read from text as SQL's literals are, and called
+/// by its text in messages.
 CHARSET_INFO *charset_for(const Field *field) {
-  CHARSET_INFO *const charset = field->charset();
-  return charset != &my_charset_bin || is_text(field) ? charset : &my_charset_latin1;
+  const bool is_characters =
+      is_text(field) || dynamic_cast<const Field_enum *>(field) != nullptr || field->type() == MYSQL_TYPE_BIT;
+  return is_characters ? field->charset() : &my_charset_utf8mb4_general_ci;
+}
+
+/// The server pads what is half a character in front, and takes it. True, with an error, if `text` is such.
+bool ends_within_a_character(const Field *field, Bytes text) {
+  CHARSET_INFO *const charset = charset_for(field);
+  if (charset->mbminlen == 1 || text.size() % charset->mbminlen == 0) return false;
+  my_error(ER_INVALID_CHARACTER_STRING, MYF(0), charset->cs_name.str, field->field_name.str);
+  return true;
 }
 
 bool parse_integer(Bytes text, __int128 &number) {
@@ -73,6 +82,7 @@ void store_strictly(Field *field, const Value &value) {
   switch (value.kind()) {
     case Value::Kind::null: set_field_to_null_with_conversions(field, false); return;
     case Value::Kind::bytes:
+      if (ends_within_a_character(field, value.bytes())) return;
       field->set_notnull();
       field->store(value.bytes().data(), value.bytes().size(), charset_for(field));
       return;
@@ -282,6 +292,7 @@ Item *RowDraft::item(size_t at, THD *thd, const Field *field) const {
   switch (change.value.kind()) {
     case Value::Kind::null: return new (thd->mem_root) Item_null(thd);
     case Value::Kind::bytes:
+      ends_within_a_character(field, change.value.bytes());  // whoever evaluates the item finds the error
       return new (thd->mem_root)
           Item_string(thd, change.value.bytes().data(), static_cast<uint>(change.value.bytes().size()),
                       charset_for(field), DERIVATION_COERCIBLE);

@@ -70,6 +70,7 @@ Writer::Step Writer::insert(const Insert &insert) {
   handler &file = *table->file;
   if (file.inited != handler::NONE) file.ha_index_or_rnd_end();
   thd_->lex->sql_command = SQLCOM_INSERT;
+  announce(TRG_EVENT_INSERT);
   draft_.begin(*table_, insert.values);
   mark_for_insert();
 
@@ -335,7 +336,14 @@ Writer::Step Writer::edit_all(const EditRows &edit) {
     // The same row twice in an IN list, and deleted the first time.
     if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_RECORD_DELETED) continue;
     if (code == HA_ERR_END_OF_FILE) continue;
-    step = code == 0 ? edit_row(edit) : fail_with(code);
+    if (code != 0) {
+      step = fail_with(code);
+      break;
+    }
+    // A row that an IN list names twice has changed since it was found.
+    const Filters::Verdict verdict = filters_.judge();
+    if (verdict == Filters::Verdict::stop) break;
+    if (verdict == Filters::Verdict::pass) step = edit_row(edit);
   }
   file.ha_rnd_end();
   if (places_.capacity() > limits::arena_bytes_kept) std::vector<uchar>().swap(places_);
@@ -365,6 +373,7 @@ Writer::Step Writer::edit_row(const EditRows &edit) {
 Writer::Step Writer::erase_row() {
   TABLE *const table = table_->table;
   thd_->lex->sql_command = SQLCOM_DELETE;
+  announce(TRG_EVENT_DELETE);
   Step step = fire(TRG_EVENT_DELETE, TRG_ACTION_BEFORE);
   if (step != Step::good) return step;
   if (const int code = table->delete_row()) return fail_with(code);
@@ -379,6 +388,7 @@ Writer::Step Writer::update_row() {
   thd_->count_cuted_fields = CHECK_FIELD_WARN;
   thd_->abort_on_warning = true;
   thd_->lex->sql_command = SQLCOM_UPDATE;
+  announce(TRG_EVENT_UPDATE);
   table->reset_default_fields();
   Step step = fill_update();
   if (step != Step::good) return step;
@@ -433,6 +443,12 @@ Writer::Step Writer::keep_history() {
 }
 
 // --- both --------------------------------------------------------------------------------------------------------
+
+/// What the storage engine is told that happens to the row: with several events it would take none for granted, and
+/// leave foreign keys of versioned rows unchecked.
+void Writer::announce(int event) {
+  if (alone_) table_->table->pos_in_table_list->trg_event_map = trg2bit(static_cast<trg_event_type>(event));
+}
 
 /// The draft as the server's own functions want it.
 void Writer::list_items() {

@@ -64,6 +64,7 @@ class Writer {
   bool is_for_one_row(const Find &find) const;
   bool has_triggers() const { return table_->table->triggers != nullptr; }
   bool fills_by_items() const { return has_triggers() || table_->table->versioned(); }
+  void announce(int event);
   void list_items();
   void mark_for_insert();
   void mark_for_edit();
