@@ -130,31 +130,47 @@ INCREMENTED = [
     ("INT", ["-2147483648", "5", "2147483647"]), ("INT UNSIGNED", ["0", "4294967295"]), ("INT(6) ZEROFILL", ["7"]),
     ("BIGINT", ["-9223372036854775808", "5", "9223372036854775806"]), ("BIGINT UNSIGNED", ["0", "5", "9223372036854775808", "18446744073709551615"]),
     ("DECIMAL(10,3)", ["1.750", "-1.750", "9999999.999"]), ("DECIMAL(65,30)", ["1.123456789012345678901234567891"]), ("DECIMAL(4,1) UNSIGNED", ["1.5", "999.9"]),
-    ("FLOAT", ["1.75", "16777216"]), ("DOUBLE", ["1.75", "9007199254740992", "1.7976931348623157e308"]),
+    ("FLOAT", ["1.75", "16777216"]), ("DOUBLE", ["1.75", "9007199254740992", "1.7976931348623157e308"]), ("YEAR", ["1901", "2020", "2155"]),
 ]
 OPERANDS = ["0", "1", "-1", "5", "127", "1.5", "0.25", "-0.001", "1e2", "100000", "2147483647", "9223372036854775807", "18446744073709551615", "-9223372036854775808"]
 
 
-@pytest.mark.parametrize("kind, values", INCREMENTED, ids=[kind for kind, _ in INCREMENTED])
-def test_increments(twins, kind, values):
-    """+ is v + n. The words of an overflow are the column's, where SQL tells of the expression."""
+def give_operands(twins, kind, modification, pairs):
+    """pairs: values, or None, and operands. The words of an overflow are the column's, where SQL tells of the expression."""
     twins.make(f"CREATE TABLE t (k INT PRIMARY KEY, v {kind})")
-    pairs = [(value, operand) for value in [*values, None] for operand in OPERANDS]
     for side in (twins.twin, twins.target):
         side.cursor.execute("START TRANSACTION")
         side.run([Insert("t", k=b"%d" % n, v=value and value.encode()) for n, (value, _) in enumerate(pairs)])
         side.cursor.execute("COMMIT")
-    twins.run([Change("t", b"%d" % n, "+", {"v": operand.encode()}) for n, (_, operand) in enumerate(pairs)], words=False)
+    twins.run([Change("t", b"%d" % n, modification, {"v": operand.encode()}) for n, (_, operand) in enumerate(pairs)], words=False)
     twins.assert_same()
 
 
 @pytest.mark.parametrize("kind, values", INCREMENTED, ids=[kind for kind, _ in INCREMENTED])
+def test_increments(twins, kind, values):
+    give_operands(twins, kind, "+", [(value, operand) for value in [*values, None] for operand in OPERANDS])
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR(30)", "TEXT", "VARBINARY(30)"])
+def test_increments_of_text_that_is_a_number(twins, kind):
+    values = ["10", "-3", "1.5", "0", " 7", "1e2", "abc", "7abc", "", None]
+    give_operands(twins, kind, "+", [(value, operand) for value in values for operand in ("0", "1", "-20", "0.25")])
+
+
+@pytest.mark.parametrize("kind, values", INCREMENTED, ids=[kind for kind, _ in INCREMENTED])
 def test_decrements(twins, kind, values):
-    """- is v - n where that has the same sign or is 0; otherwise nothing changes."""
-    twins.make(f"CREATE TABLE t (k INT PRIMARY KEY, v {kind})")
-    pairs = [(value, operand) for value in values for operand in OPERANDS
-             if float(value) == 0 == float(operand) or float(value) * (float(value) - float(operand)) >= 0 != float(value)]
-    for side in (twins.twin, twins.target):
-        side.run([Insert("t", k=b"%d" % n, v=value.encode()) for n, (value, _) in enumerate(pairs)])
-    twins.run([Change("t", b"%d" % n, "-", {"v": operand.encode()}) for n, (_, operand) in enumerate(pairs)], words=False)
+    """- is v - n where that has the same sign or is 0; what becomes of others is for the vectors."""
+    def keeps_sign(value, operand):
+        left = float(value) - float(operand)
+        return float(value) * left >= 0 and (float(value) != 0 or left == 0)
+    give_operands(twins, kind, "-", [(value, operand) for value in values for operand in OPERANDS if keeps_sign(value, operand)])
+
+
+def test_several_columns_in_one_increment(twins):
+    twins.make("CREATE TABLE t (k INT PRIMARY KEY, a INT, b BIGINT UNSIGNED, c DECIMAL(5,2), d DOUBLE, e TINYINT NOT NULL DEFAULT 100)",
+               "INSERT INTO t VALUES (1, 1, 1, 1, 1, 1), (2, NULL, 2, NULL, 2, 2), (3, 3, 18446744073709551615, 3, 3, 3), (4, 4, 4, 4, 4, 127)")
+    every = dict(a=b"1", b=b"2", c=b"0.5", d=b"0.125", e=b"1")
+    ops = [Change("t", b"%d" % key, "+", every) for key in range(1, 6)]
+    ops += [Change("t", b"1", "+", dict(every, b=None, e=None), operator=">=", limit=9), Change("t", b"1", "+", every, operator=">=", limit=9), Change("t", b"1", "+", every, operator=">=", limit=2)]
+    twins.run(ops, words=False)
     twins.assert_same()
