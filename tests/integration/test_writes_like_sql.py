@@ -140,7 +140,7 @@ def give_operands(twins, kind, modification, pairs):
     twins.make(f"CREATE TABLE t (k INT PRIMARY KEY, v {kind})")
     for side in (twins.twin, twins.target):
         side.cursor.execute("START TRANSACTION")
-        side.run([Insert("t", k=b"%d" % n, v=value and value.encode()) for n, (value, _) in enumerate(pairs)])
+        side.run([Insert("t", k=b"%d" % n, v=None if value is None else value.encode()) for n, (value, _) in enumerate(pairs)])
         side.cursor.execute("COMMIT")
     twins.run([Change("t", b"%d" % n, modification, {"v": operand.encode()}) for n, (_, operand) in enumerate(pairs)], words=False)
     twins.assert_same()
