@@ -14,10 +14,12 @@ from support.server import original_plugin
 
 ROUNDS, REQUESTS = 40, 60
 COLUMNS = ["k", "v", "n", "m"]
-TABLE = ("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(20), n INT, m BIGINT NOT NULL, g INT NOT NULL DEFAULT 3, KEY g (g), UNIQUE v (v))"
-         " CHARSET utf8mb4")
+TABLE = (
+    "CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(20), n INT, m BIGINT NOT NULL, g INT NOT NULL DEFAULT 3, KEY g (g), UNIQUE v (v))"
+    " CHARSET utf8mb4")
 # id, index, columns, filter columns
-OPENED = [(0, "PRIMARY", "k,v,n,m", "n,v"), (1, "PRIMARY", "v", "m"), (2, "PRIMARY", "n,m", "k,n"), (3, "g", "k,n", "v"), (4, "PRIMARY", "k", ""), (5, "v", "n", "k"), (6, "g", "g", "")]
+OPENED = [(0, "PRIMARY", "k,v,n,m", "n,v"), (1, "PRIMARY", "v", "m"), (2, "PRIMARY", "n,m", "k,n"),
+          (3, "g", "k,n", "v"), (4, "PRIMARY", "k", ""), (5, "v", "n", "k"), (6, "g", "g", "")]
 WORDS = [None, "", "a", "b", "A ", "é", "日本", "\t\n", "\0\1", "x" * 20, "7"]
 
 
@@ -59,7 +61,8 @@ class Generator:
             return self.find(modification, one_row)
         operator = "=" if one_row else self.random.choice(["=", "=", "=", ">", ">=", "<", "<="])
         # Several values of one key: only where the index is unique is the original's answer whole.
-        several = ["@", 0, 3, *(self.key(index) for _ in range(3))] if operator == "=" and index == "PRIMARY" and not one_row and self.random.random() < 0.3 else []
+        several = ["@", 0, 3, *(self.key(index) for _ in range(3))
+                  ] if operator == "=" and index == "PRIMARY" and not one_row and self.random.random() < 0.3 else []
         return [number, operator, 1, self.key(index), *self.scan(one_row), *several, *self.filters(filters), *tokens]
 
     def update(self, columns, index):
@@ -72,7 +75,10 @@ class Generator:
         return [self.asking("U"), *(self.value(name) for name in columns.split(","))]
 
     def value(self, name):
-        return {"k": lambda: self.random.randrange(25), "v": self.word, "n": self.number, "m": lambda: self.random.randrange(10**12), "g": lambda: self.random.randrange(1, 4)}[name]()
+        return {
+            "k": lambda: self.random.randrange(25), "v": self.word, "n": self.number,
+            "m": lambda: self.random.randrange(10**12), "g": lambda: self.random.randrange(1, 4)
+        }[name]()
 
     def asking(self, modification):
         return modification + self.random.choice(["", "?"])
@@ -80,13 +86,18 @@ class Generator:
     def increment(self, columns, index):
         if "v" in columns or index in columns.split(","):
             return None
-        return [self.asking("+"), *(None if name == "k" else self.random.choice([None, *range(-3, 4)]) for name in columns.split(","))]
+        return [
+            self.asking("+"),
+            *(None if name == "k" else self.random.choice([None, *range(-3, 4)]) for name in columns.split(","))
+        ]
 
     def decrement(self, columns, index):
         if "v" in columns or index in columns.split(","):
             return None
         # Without ?: a refused row is told otherwise than by the original.
-        return ["-", *(None if name == "k" else self.random.choice([None, *range(-3, 4)]) for name in columns.split(","))]
+        return [
+            "-", *(None if name == "k" else self.random.choice([None, *range(-3, 4)]) for name in columns.split(","))
+        ]
 
     def delete(self, _, __):
         return [self.asking("D")]
@@ -95,8 +106,12 @@ class Generator:
         return [0, "+", 4, *(self.value(name) for name in COLUMNS)]
 
     def write(self):
-        return self.random.choice([self.insert, self.insert, self.insert, self.find, lambda: self.find(self.update), lambda: self.find(self.update_one, one_row=True),
-                                   lambda: self.find(self.increment), lambda: self.find(self.decrement), lambda: self.find(self.delete, one_row=True), lambda: self.find(self.delete)])()
+        return self.random.choice([
+            self.insert, self.insert, self.insert, self.find, lambda: self.find(self.update),
+            lambda: self.find(self.update_one, one_row=True), lambda: self.find(self.increment),
+            lambda: self.find(self.decrement), lambda: self.find(self.delete, one_row=True),
+            lambda: self.find(self.delete)
+        ])()
 
 
 @pytest.fixture(scope="module")
@@ -125,18 +140,21 @@ def test_random_sessions(pair, seed):
     for one in pair:
         one.execute("DELETE FROM likewise.t")
     with contextlib.ExitStack() as stack:
-        writers, readers = ([opened(stack.enter_context(client)) for client in clients]
-                            for clients in ([one.hs_wr(timeout=30) for one in pair], [one.hs(timeout=30) for one in pair]))
+        writers, readers = ([
+            opened(stack.enter_context(client)) for client in clients
+        ] for clients in ([one.hs_wr(timeout=30) for one in pair], [one.hs(timeout=30) for one in pair]))
         play(pair, generator, writers, readers, seed)
 
 
 def play(pair, generator, writers, readers, seed):
     for _ in range(ROUNDS):
-        for clients, requests in ((writers, [generator.write() for _ in range(REQUESTS)]), (readers, [generator.find() for _ in range(REQUESTS // 3)])):
+        for clients, requests in ((writers, [generator.write() for _ in range(REQUESTS)]), (readers, [
+                generator.find() for _ in range(REQUESTS // 3)
+        ])):
             # Sometimes all at once, sometimes one by one: the same must come of it.
             at_once = generator.random.random() < 0.5
-            ours, theirs = (client.pipeline(*requests) if at_once else [client.request(*request) for request in requests]
-                            for client in clients)
+            ours, theirs = (client.pipeline(
+                *requests) if at_once else [client.request(*request) for request in requests] for client in clients)
             for request, got, expected in zip(requests, ours, theirs):
                 assert got == expected, f"seed {seed}, {hs.encode_line(*request)!r}"
         got, expected = (one.query("SELECT * FROM t ORDER BY k", database="likewise") for one in pair)

@@ -1,6 +1,6 @@
 """Writes done twice: through a door into one database, by SQL into its twin. What is left behind must be the same.
 
-    twins = Twins(server, hs_door(server))
+    twins = Twins(server)
     twins.make("CREATE TABLE t (k INT PRIMARY KEY, v TINYINT)")
     twins.run([Insert("t", k=b"1", v=b"300"), Update("t", b"1", v=b"5")])
     twins.assert_same()
