@@ -27,9 +27,6 @@ class Generator:
     def __init__(self, seed):
         self.random = random.Random(seed)
 
-    def maybe(self, share, value, otherwise=None):
-        return value if self.random.random() < share else otherwise
-
     def word(self):
         # Half of them new, so that UNIQUE does not refuse everything.
         return self.random.choice(WORDS) if self.random.random() < 0.5 else f"w{self.random.randrange(10**6)}"
@@ -60,9 +57,10 @@ class Generator:
         if tokens is None:
             return self.find(modification, one_row)
         operator = "=" if one_row else self.random.choice(["=", "=", "=", ">", ">=", "<", "<="])
-        # Several values of one key: only where the index is unique is the original's answer whole.
-        several = ["@", 0, 3, *(self.key(index) for _ in range(3))
-                  ] if operator == "=" and index == "PRIMARY" and not one_row and self.random.random() < 0.3 else []
+        several = []
+        # The original's answer to a list is whole only where the index is unique.
+        if operator == "=" and index == "PRIMARY" and not one_row and self.random.random() < 0.3:
+            several = ["@", 0, 3, *(self.key(index) for _ in range(3))]
         return [number, operator, 1, self.key(index), *self.scan(one_row), *several, *self.filters(filters), *tokens]
 
     def update(self, columns, index):
@@ -84,20 +82,17 @@ class Generator:
         return modification + self.random.choice(["", "?"])
 
     def increment(self, columns, index):
-        if "v" in columns or index in columns.split(","):
-            return None
-        return [
-            self.asking("+"),
-            *(None if name == "k" else self.random.choice([None, *range(-3, 4)]) for name in columns.split(","))
-        ]
+        return self.operands(self.asking("+"), columns, index)
 
     def decrement(self, columns, index):
-        if "v" in columns or index in columns.split(","):
-            return None
         # Without ?: a refused row is told otherwise than by the original.
-        return [
-            "-", *(None if name == "k" else self.random.choice([None, *range(-3, 4)]) for name in columns.split(","))
-        ]
+        return self.operands("-", columns, index)
+
+    def operands(self, modification, columns, index):
+        names = columns.split(",")
+        if "v" in names or index in names:
+            return None
+        return [modification, *(None if name == "k" else self.random.choice([None, *range(-3, 4)]) for name in names)]
 
     def delete(self, _, __):
         return [self.asking("D")]
@@ -140,22 +135,19 @@ def test_random_sessions(pair, seed):
     for one in pair:
         one.execute("DELETE FROM likewise.t")
     with contextlib.ExitStack() as stack:
-        writers, readers = ([
-            opened(stack.enter_context(client)) for client in clients
-        ] for clients in ([one.hs_wr(timeout=30) for one in pair], [one.hs(timeout=30) for one in pair]))
-        play(pair, generator, writers, readers, seed)
+        writers = [opened(stack.enter_context(one.hs_wr(timeout=30))) for one in pair]
+        readers = [opened(stack.enter_context(one.hs(timeout=30))) for one in pair]
+        for _ in range(ROUNDS):
+            ask_both(writers, [generator.write() for _ in range(REQUESTS)], generator, seed)
+            ask_both(readers, [generator.find() for _ in range(REQUESTS // 3)], generator, seed)
+            got, expected = (one.query("SELECT * FROM t ORDER BY k", database="likewise") for one in pair)
+            assert got == expected, f"seed {seed}"
 
 
-def play(pair, generator, writers, readers, seed):
-    for _ in range(ROUNDS):
-        for clients, requests in ((writers, [generator.write() for _ in range(REQUESTS)]), (readers, [
-                generator.find() for _ in range(REQUESTS // 3)
-        ])):
-            # Sometimes all at once, sometimes one by one: the same must come of it.
-            at_once = generator.random.random() < 0.5
-            ours, theirs = (client.pipeline(
-                *requests) if at_once else [client.request(*request) for request in requests] for client in clients)
-            for request, got, expected in zip(requests, ours, theirs):
-                assert got == expected, f"seed {seed}, {hs.encode_line(*request)!r}"
-        got, expected = (one.query("SELECT * FROM t ORDER BY k", database="likewise") for one in pair)
-        assert got == expected, f"seed {seed}"
+def ask_both(clients, requests, generator, seed):
+    # Sometimes all at once, sometimes one by one: the same must come of it.
+    at_once = generator.random.random() < 0.5
+    ours, theirs = [client.pipeline(*requests) if at_once else [client.request(*request) for request in requests]
+                    for client in clients]
+    for request, got, expected in zip(requests, ours, theirs):
+        assert got == expected, f"seed {seed}, {hs.encode_line(*request)!r}"

@@ -43,18 +43,22 @@ def play(twins, name, together):
 
 case(
     "constant defaults",
-    "CREATE TABLE t (k INT PRIMARY KEY, a INT DEFAULT 7, b VARCHAR(9) DEFAULT 'é', c INT, d DATE DEFAULT '2020-02-02', e ENUM('x','y') DEFAULT 'y',"
-    " f BIT(4) DEFAULT b'101', g DECIMAL(4,2) DEFAULT 1.5, h TEXT DEFAULT 'text', i BLOB DEFAULT x'00ff', j INT NOT NULL DEFAULT 5)",
+    "CREATE TABLE t (k INT PRIMARY KEY, a INT DEFAULT 7, b VARCHAR(9) DEFAULT 'é', c INT, d DATE DEFAULT"
+     " '2020-02-02', e ENUM('x','y') DEFAULT 'y',"
+    " f BIT(4) DEFAULT b'101', g DECIMAL(4,2) DEFAULT 1.5, h TEXT DEFAULT 'text', i BLOB DEFAULT x'00ff', j INT NOT"
+     " NULL DEFAULT 5)",
     Insert("t", k=b"1"), Insert("t", k=b"2", c=b"3"), Insert("t", k=b"3", a=None, j=b"1"),
     Insert("t", k=b"4", a=b"", j=b"1"), Insert("t", k=b"5", j=None), Insert("t", c=b"1", k=b"6", i=b"\0"))
 case("expression defaults", [
     "CREATE SEQUENCE s",
-    "CREATE TABLE t (k INT PRIMARY KEY, a INT DEFAULT (1 + 2), b INT DEFAULT (k * 10), c VARCHAR(20) DEFAULT (CONCAT('x', k)), d INT DEFAULT NEXTVAL(s),"
+    "CREATE TABLE t (k INT PRIMARY KEY, a INT DEFAULT (1 + 2), b INT DEFAULT (k * 10), c VARCHAR(20) DEFAULT"
+     " (CONCAT('x', k)), d INT DEFAULT NEXTVAL(s),"
     " e INT NOT NULL DEFAULT (b + 1))"
 ], Insert("t", k=b"1"), Insert("t", k=b"2", b=b"5"), Insert("t", k=b"3", e=b"5"), Insert("t", k=b"3"),
      Insert("t", k=b"4", b=b"99999999999"), Update("t", b"1", k=b"9"))
 case("current timestamps", [
-    "CREATE TABLE t (k INT PRIMARY KEY, v INT, a TIMESTAMP DEFAULT CURRENT_TIMESTAMP, b DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"
+    "CREATE TABLE t (k INT PRIMARY KEY, v INT, a TIMESTAMP DEFAULT CURRENT_TIMESTAMP, b DATETIME(6) DEFAULT"
+     " CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),"
     " c TIMESTAMP NULL ON UPDATE CURRENT_TIMESTAMP, d DATETIME DEFAULT (NOW()))",
     *(f"INSERT INTO t VALUES ({k}, 1, '2020-01-01', '2020-01-01', '2020-01-01', '2020-01-01')" for k in range(1, 8))
 ], Insert("t", k=b"10"), Insert("t", k=b"11", a=OLD, b=None), Update("t", b"1", v=b"2"), Update("t", b"2", v=b"1"),
@@ -63,7 +67,8 @@ case("current timestamps", [
      Change("t", b"3", "U", {"v": b"3"}, operator=">=", limit=3))
 case(
     "no default",
-    "CREATE TABLE t (k INT, a INT NOT NULL, b VARCHAR(5) NOT NULL, c TIMESTAMP NOT NULL, d ENUM('x','y') NOT NULL, e TEXT NOT NULL, PRIMARY KEY (k))",
+    "CREATE TABLE t (k INT, a INT NOT NULL, b VARCHAR(5) NOT NULL, c TIMESTAMP NOT NULL, d ENUM('x','y') NOT NULL, e"
+     " TEXT NOT NULL, PRIMARY KEY (k))",
     Insert("t", k=b"1"), Insert("t", k=b"1", a=b"1", b=b"", c=OLD, e=b""),
     Insert("t", k=b"2", a=b"1", b=b"", c=OLD, d=b"x"), Insert("t", a=b"1", b=b"", c=OLD, d=b"x", e=b""),
     Insert("t", k=b"4", a=None, b=b"", c=OLD, d=b"x", e=b""), Insert("t", k=b"5", a=b"1", b=None, c=OLD, d=b"x", e=b""),
@@ -127,7 +132,8 @@ PARENT = "CREATE TABLE p (id INT PRIMARY KEY, u VARCHAR(9) UNIQUE)"
 for rule in ("RESTRICT", "CASCADE", "SET NULL", "NO ACTION"):
     case(f"foreign key, {rule.lower()}", [
         PARENT,
-        f"CREATE TABLE c (k INT PRIMARY KEY, p INT, u VARCHAR(9), FOREIGN KEY (p) REFERENCES p (id) ON DELETE {rule} ON UPDATE {rule},"
+        f"CREATE TABLE c (k INT PRIMARY KEY, p INT, u VARCHAR(9), FOREIGN KEY (p) REFERENCES p (id) ON DELETE {rule}"
+         f" ON UPDATE {rule},"
         f" CONSTRAINT named FOREIGN KEY (u) REFERENCES p (u) ON DELETE {rule} ON UPDATE {rule})",
         "INSERT INTO p VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')",
         "INSERT INTO c VALUES (1, 1, 'a'), (2, 2, NULL), (3, NULL, 'c'), (4, NULL, NULL)"
@@ -143,7 +149,8 @@ case("foreign key to the same table", [
 case(
     "cascade in steps", [
         PARENT, "CREATE TABLE c (k INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)",
-        "CREATE TABLE g (k INT PRIMARY KEY, c INT, v INT AS (c * 2) VIRTUAL, KEY (v), FOREIGN KEY (c) REFERENCES c (k) ON DELETE SET NULL)",
+        "CREATE TABLE g (k INT PRIMARY KEY, c INT, v INT AS (c * 2) VIRTUAL, KEY (v), FOREIGN KEY (c) REFERENCES c"
+         " (k) ON DELETE SET NULL)",
         "INSERT INTO p VALUES (1, 'a'), (2, 'b')", "INSERT INTO c VALUES (1, 1), (2, 1), (3, 2)",
         "INSERT INTO g (k, c) VALUES (1, 1), (2, 3)"
     ], Delete("p", b"1"), Delete("p", b"0", operator=">=", limit=9), queries=[
@@ -154,7 +161,8 @@ case(
 
 case(
     "generated columns", [
-        "CREATE TABLE t (k INT PRIMARY KEY, a INT, b VARCHAR(20), s INT AS (a * 2) STORED, v INT AS (a + 1) VIRTUAL, w VARCHAR(60) AS (CONCAT(b, '-', v)) VIRTUAL, x INT AS (s + 1) STORED,"
+        "CREATE TABLE t (k INT PRIMARY KEY, a INT, b VARCHAR(20), s INT AS (a * 2) STORED, v INT AS (a + 1) VIRTUAL,"
+         " w VARCHAR(60) AS (CONCAT(b, '-', v)) VIRTUAL, x INT AS (s + 1) STORED,"
         " KEY (s), KEY (v), KEY (w))", "INSERT INTO t (k, a, b) VALUES (1, 5, 'x'), (2, NULL, 'y'), (3, 7, 'z')"
     ], Insert("t", k=b"4", a=b"8", b=b"w"), Insert("t", k=b"5"), Update("t", b"1", a=b"50"), Update("t", b"2", b=b"Y"),
     Change("t", b"3", "+", {"a": b"1"}), Delete("t", b"4"), Insert("t", k=b"6", s=b"3"), Insert("t", k=b"7", v=None),
@@ -163,7 +171,8 @@ case(
         for column in ("s", "v", "w")
     ])
 case("unique generated columns", [
-    "CREATE TABLE t (k INT PRIMARY KEY, a INT, j JSON, v INT AS (a MOD 10) VIRTUAL UNIQUE, n VARCHAR(20) AS (JSON_VALUE(j, '$.n')) STORED UNIQUE)",
+    "CREATE TABLE t (k INT PRIMARY KEY, a INT, j JSON, v INT AS (a MOD 10) VIRTUAL UNIQUE, n VARCHAR(20) AS"
+     " (JSON_VALUE(j, '$.n')) STORED UNIQUE)",
     "INSERT INTO t (k, a, j) VALUES (1, 5, '{\"n\": 1}'), (2, 6, NULL)"
 ], Insert("t", k=b"3", a=b"15"), Insert("t", k=b"4", a=b"17", j=b'{"n": 1}'), Insert(
     "t", k=b"5", a=b"18", j=b'{"n": 2}'), Update("t", b"2", a=b"25"), Update("t", b"2", a=b"29"),
@@ -172,12 +181,14 @@ case("unique generated columns", [
      queries=["SELECT k, v FROM t FORCE INDEX (v) WHERE v >= 0 ORDER BY k"])
 case(
     "checks on generated columns",
-    "CREATE TABLE t (k INT PRIMARY KEY, a INT, v INT AS (a * 2) VIRTUAL, s INT AS (a * 3) STORED, CHECK (v < 10), CHECK (s <> 6))",
+    "CREATE TABLE t (k INT PRIMARY KEY, a INT, v INT AS (a * 2) VIRTUAL, s INT AS (a * 3) STORED, CHECK (v < 10),"
+     " CHECK (s <> 6))",
     Insert("t", k=b"1", a=b"1"), Insert("t", k=b"2", a=b"2"), Insert("t", k=b"3", a=b"9"), Update("t", b"1", a=b"2"),
     Update("t", b"1", a=b"4"), Update("t", b"1", a=b"5"))
 case(
     "generated columns over long ones",
-    "CREATE TABLE t (k INT PRIMARY KEY, b BLOB, t TEXT, n INT AS (LENGTH(b)) VIRTUAL, h CHAR(32) AS (MD5(t)) STORED, u VARCHAR(5) AS (LEFT(t, 5)) VIRTUAL, KEY (n), KEY (h), KEY (u))",
+    "CREATE TABLE t (k INT PRIMARY KEY, b BLOB, t TEXT, n INT AS (LENGTH(b)) VIRTUAL, h CHAR(32) AS (MD5(t)) STORED,"
+     " u VARCHAR(5) AS (LEFT(t, 5)) VIRTUAL, KEY (n), KEY (h), KEY (u))",
     Insert("t", k=b"1", b=b"x" * 40000, t=b"y" * 40000), Insert("t", k=b"2", b=b"", t=b"z"),
     Update("t", b"1", b=b"x" * 39999), Update("t", b"2", t=b"abcdefg"), Update("t", b"1", t=None),
     queries=[f"SELECT k FROM t FORCE INDEX ({column}) WHERE {column} >= '' ORDER BY k" for column in "nhu"])
@@ -236,7 +247,8 @@ for when in ("BEFORE", "AFTER"):
         case(f"refusing {when.lower()} {event.lower()}", [
             BASE, LOG, ROWS, *triggers(lambda moment, which: f"INSERT INTO log (what) VALUES ('{moment} {which}')"),
             f"CREATE TRIGGER refuse {when} {event} ON t FOR EACH ROW BEGIN INSERT INTO log (what) VALUES ('asked');"
-            f" IF {row}.k IN (1, 3, 10) THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this row', MYSQL_ERRNO = 4711; END IF; END"
+            f" IF {row}.k IN (1, 3, 10) THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this row', MYSQL_ERRNO ="
+             f" 4711; END IF; END"
         ], *EVERY)
 case("triggers that fail in another table", [
     BASE, "CREATE TABLE o (k INT PRIMARY KEY)", "INSERT INTO o VALUES (10), (3)", ROWS,
@@ -246,7 +258,8 @@ case("triggers that fail in another table", [
 case("triggers with routines and queries", [
     BASE, LOG, ROWS, "CREATE FUNCTION twice(x INT) RETURNS INT DETERMINISTIC RETURN x * 2",
     "CREATE PROCEDURE note(text VARCHAR(100)) INSERT INTO log (what) VALUES (text)",
-    "CREATE TRIGGER i BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.n = (SELECT MAX(twice(n)) FROM log, t AS other WHERE log.id > 0); CALL note(NEW.v); END",
+    "CREATE TRIGGER i BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.n = (SELECT MAX(twice(n)) FROM log, t AS other"
+     " WHERE log.id > 0); CALL note(NEW.v); END",
     "CREATE TRIGGER u AFTER UPDATE ON t FOR EACH ROW CALL note(CONCAT(OLD.n, NEW.n))"
 ], *EVERY)
 case("several triggers in order", [
@@ -276,7 +289,8 @@ case("triggers and auto-increment", [
 case("triggers and current timestamps", [
     "CREATE TABLE t (k INT PRIMARY KEY, v INT, ts DATETIME DEFAULT '2020-01-01' ON UPDATE CURRENT_TIMESTAMP)",
     "INSERT INTO t (k, v) VALUES (1, 1), (2, 2), (3, 3)",
-    "CREATE TRIGGER u BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = IF(OLD.k = 1, OLD.v, NEW.v), NEW.ts = IF(OLD.k = 2, '2021-01-01', NEW.ts)"
+    "CREATE TRIGGER u BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = IF(OLD.k = 1, OLD.v, NEW.v), NEW.ts = IF(OLD.k = 2,"
+     " '2021-01-01', NEW.ts)"
 ], Update("t", b"1", v=b"5"), Update("t", b"2", v=b"5"), Update("t", b"3", v=b"5"))
 case("cascades fire no triggers", [
     PARENT, "CREATE TABLE t (k INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)", LOG,
@@ -311,7 +325,8 @@ for name, partition in {
         "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')"
     ], *MOVES)
 case("partitions by a generated column", [
-    "CREATE TABLE t (k INT, d DATE, y INT AS (YEAR(d)) STORED, v INT, KEY (k)) PARTITION BY RANGE (y) (PARTITION a VALUES LESS THAN (2000), PARTITION b VALUES LESS THAN (2020))",
+    "CREATE TABLE t (k INT, d DATE, y INT AS (YEAR(d)) STORED, v INT, KEY (k)) PARTITION BY RANGE (y) (PARTITION a"
+     " VALUES LESS THAN (2000), PARTITION b VALUES LESS THAN (2020))",
     "INSERT INTO t (k, d) VALUES (1, '1999-01-01'), (2, '2001-01-01')"
 ], Insert("t", k=b"3", d=b"2019-12-31"), Insert("t", k=b"4", d=b"2021-01-01"),
      Change("t", b"1", "U", {"d": b"2010-10-10"}, index="k"), Change("t", b"2", "U", {"d": b"2050-10-10"}, index="k"),
@@ -325,7 +340,8 @@ for engine in ("MyISAM", "Aria", "Aria TRANSACTIONAL=0", "MEMORY", "MyISAM PARTI
     key = "PRIMARY KEY USING BTREE (k)" if engine == "MEMORY" else "PRIMARY KEY (k)"
     unique = "" if "PARTITION" in engine else ", UNIQUE (u)"
     case(f"engine {engine}", [
-        f"CREATE TABLE t (k INT AUTO_INCREMENT, v VARCHAR(20) DEFAULT 'd', n INT NOT NULL DEFAULT 3, u INT, {key}{unique}) ENGINE={engine}",
+        f"CREATE TABLE t (k INT AUTO_INCREMENT, v VARCHAR(20) DEFAULT 'd', n INT NOT NULL DEFAULT 3, u INT,"
+         f" {key}{unique}) ENGINE={engine}",
         "INSERT INTO t (k, v, u) VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', NULL)"
     ], Insert("t", v=b"x"), Insert("t", k=b"2", v=b"dup"), Insert("t", k=b"20", u=b"1"),
          Insert("t", k=b"21", v=b"y" * 21), Insert("t", k=b"22", n=b"x"), Update("t", b"1", v=b"A", n=b"9"),
@@ -357,7 +373,8 @@ case(
     ], Insert("t", k=b"3", p=POINT), Insert("t", k=b"4", p=b"nonsense"), Insert("t", k=b"5"), Update(
         "t", b"1", p=POINT), Update("t", b"2", p=None), Delete("t", b"2"),
     queries=[
-        "SELECT k FROM t WHERE MBRContains(ST_GeomFromText('POLYGON((-1 -1, -1 0.5, 0.5 0.5, 0.5 -1, -1 -1))'), p) ORDER BY k"
+        "SELECT k FROM t WHERE MBRContains(ST_GeomFromText('POLYGON((-1 -1, -1 0.5, 0.5 0.5, 0.5 -1, -1 -1))'), p)"
+         " ORDER BY k"
     ])
 case("without a primary key",
      ["CREATE TABLE t (a INT, b INT, KEY a (a))", "INSERT INTO t VALUES (1, 10), (1, 11), (2, 20), (NULL, 30)"],
@@ -385,7 +402,8 @@ case("large values", [
 WIDE = [f"c{n}" for n in range(40)]
 case("rows too large for a page", [
     "SET SESSION innodb_strict_mode=0",
-    f"CREATE TABLE t (k INT PRIMARY KEY, {', '.join(f'{name} CHAR(250)' for name in WIDE)}) CHARSET latin1 ROW_FORMAT=COMPACT",
+    f"CREATE TABLE t (k INT PRIMARY KEY, {', '.join(f'{name} CHAR(250)' for name in WIDE)}) CHARSET latin1"
+     f" ROW_FORMAT=COMPACT",
     "INSERT INTO t (k) VALUES (1)"
 ], Insert("t", k=b"2", **dict.fromkeys(WIDE, b"x" * 250)), Update("t", b"1", **dict.fromkeys(WIDE, b"y" * 250)),
      Insert("t", k=b"3", c1=b"x" * 250), Update("t", b"3", c2=b"x" * 250))
@@ -431,7 +449,8 @@ TRANSACTIONS = "row_start BIGINT UNSIGNED AS ROW START, row_end BIGINT UNSIGNED 
     "CREATE TABLE t (k INT PRIMARY KEY, v INT UNIQUE, g INT AS (v * 2) VIRTUAL, KEY (g)) WITH SYSTEM VERSIONING",
     "CREATE TABLE t (k INT PRIMARY KEY, v INT) ENGINE=Aria WITH SYSTEM VERSIONING",
     f"CREATE TABLE t (k INT PRIMARY KEY, v INT, {TRANSACTIONS}) WITH SYSTEM VERSIONING",
-    "CREATE TABLE t (k INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME LIMIT 1000 (PARTITION h HISTORY, PARTITION c CURRENT)",
+    "CREATE TABLE t (k INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME LIMIT 1000 (PARTITION"
+     " h HISTORY, PARTITION c CURRENT)",
 ], ids=["plain", "column without", "indexes", "Aria", "transactions", "partitions"])
 def test_history(twins, definition):
     """One at a time: two changes of one moment leave no history between them."""
@@ -454,7 +473,8 @@ def test_history_with_triggers(twins):
 def test_history_over_a_foreign_key(twins):
     twins.make(
         PARENT,
-        "CREATE TABLE c (k INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE) WITH SYSTEM VERSIONING",
+        "CREATE TABLE c (k INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE) WITH SYSTEM"
+         " VERSIONING",
         "INSERT INTO p VALUES (1, 'a'), (2, 'b')", "INSERT INTO c VALUES (1, 1), (2, 2)")
     for op in [Delete("p", b"1"), Insert("c", k=b"3", p=b"9"), Update("c", b"2", p=b"9"), Update("c", b"2", p=None)]:
         twins.run([op])
