@@ -4,6 +4,7 @@ Every column type is given every hostile value, in an insert and in an update, a
 POSTERN_TEST_STAND_IN=1 the door is SQL itself, to prove the comparison.
 """
 import os
+from decimal import Decimal
 
 import pytest
 from support.like_sql import Change, Delete, Insert, Twins, Update
@@ -212,8 +213,8 @@ def test_increments_of_text_that_is_a_number(twins, kind):
 def test_decrements(twins, kind, values):
     """- is v - n where that has the same sign or is 0; what becomes of others is for the vectors."""
     def keeps_sign(value, operand):
-        left = float(value) - float(operand)
-        return float(value) * left >= 0 and (float(value) != 0 or left == 0)
+        left = Decimal(value) - Decimal(operand)
+        return Decimal(value) * left >= 0 and (Decimal(value) != 0 or left == 0)
 
     give_operands(twins, kind, "-",
                   [(value, operand) for value in values for operand in OPERANDS if keeps_sign(value, operand)])

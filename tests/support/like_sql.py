@@ -11,6 +11,7 @@ are in the column's own character set.
 """
 import datetime
 import re
+from decimal import Decimal
 from typing import NamedTuple
 
 import pymysql
@@ -20,7 +21,7 @@ from support import hs
 DOOR, TWIN = "through_door", "through_sql_"  # equally long, so that messages are cut at the same byte
 STRICT = "CONCAT(@@GLOBAL.sql_mode, ',STRICT_ALL_TABLES')"
 # The storage engine's numbers that the original answered, and what SQL calls them.
-ENGINE_ERRORS = {"121": 1062, "139": 1118, "151": 1452, "152": 1451, "160": 1526, "167": 167}
+ENGINE_ERRORS = {"121": {1062, 1022}, "139": {1118}, "151": {1452}, "152": {1451}, "160": {1526}, "167": {167}}
 # Bad syntax, unknown column, unknown table: the test is wrong.
 MISTAKES = {1064, 1054, 1146}
 # The table that triggers write to, its first column an automatic number.
@@ -135,7 +136,8 @@ class SqlSide:
         if op.modification == "U":
             return b"UPDATE %s SET " % table + given(b"%s = %s", op.values.items(), b", ") + tail
         sign = op.modification.encode()
-        sets = (b"%s = %s %s %s" % (name.encode(), name.encode(), sign, value)
+        # Without an exponent, which would make SQL calculate inexactly.
+        sets = (b"%s = %s %s %s" % (name.encode(), name.encode(), sign, format(Decimal(value.decode()), "f").encode())
                 for name, value in op.values.items() if value is not None)
         return b"UPDATE %s SET " % table + b", ".join(sets) + tail
 
@@ -200,7 +202,8 @@ class HsSide:
 
     def index_id(self, op):
         columns = ",".join(f"`{name}`" if "," in name else name for name in op.values)
-        wanted = op.table, getattr(op, "index", "PRIMARY"), columns
+        # By its position where any will do: not every table has a primary key.
+        wanted = op.table, getattr(op, "index", "0"), columns
         if wanted not in self.ids:
             reply = self.client.request("P", len(self.ids), DOOR, *wanted)
             assert reply == ["0", "1"], f"opening {wanted} was answered {reply}"
@@ -220,7 +223,7 @@ class HsSide:
     def outcome(op, reply):
         if reply[0] != "0":
             word = reply[2] if len(reply) > 2 else ""
-            return Outcome(False, ENGINE_ERRORS.get(word, 0), word)
+            return Outcome(False, told=word)
         if isinstance(op, Insert):
             return Outcome(True, 1, generated=int(reply[2]) if len(reply) > 2 else 0)
         return Outcome(True, int(reply[2]))
@@ -297,7 +300,7 @@ def same_outcome(expected, got, words):
         return False
     if expected.accepted:
         return expected.number == got.number and expected.generated == got.generated
-    if not words or got.number == expected.number:
+    if not words or expected.number in ENGINE_ERRORS.get(got.told, ()):
         return True
     return told(got).replace(DOOR, TWIN) == told(expected)
 
