@@ -67,6 +67,7 @@ integration: build
 # In this order also under -j: the last line is pytest's count.
 test:
 	@tools/deps test
+	@tools/deps clients
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory integration
 

@@ -4,6 +4,9 @@ server            one server for the whole session; leave it as you found it
 database          a fresh database of that server, dropped afterwards; its name
 sandbox_factory   servers of your own: sandbox_factory("--log-bin"), stopped afterwards
 
+With POSTERN_TEST_ORIGINAL=1 the servers run the HandlerSocket plugin that comes with MariaDB in
+place of ours: to prove a test itself, where its module says that it can be run so.
+
 Whatever the outcome of a test, its servers are stopped, each by its own pid, must shut down
 cleanly, and must not have told of a crash in the error log. A failed test shows the end of
 the logs.
@@ -14,7 +17,10 @@ import shutil
 
 import pytest
 
-from support.server import Server, sandbox
+from support.server import ORIGINAL, Server, original_plugin, sandbox
+
+if ORIGINAL:
+    os.environ["POSTERN_SO"] = original_plugin()
 
 
 def end(servers):

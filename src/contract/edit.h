@@ -27,9 +27,9 @@ class Draft {
 
   virtual void set(uint32_t column, const Value &value) = 0;
   /// Adds the number that `amount` is, or subtracts it, in the column's own arithmetic: exact for integers and
-  /// DECIMAL. Nothing happens to a column that is NULL, or if `amount` is NULL. A column or an amount that holds no
-  /// number fails the op, as does a sum beyond the column's range; an UNSIGNED column that would fall below zero
-  /// has changed its sign.
+  /// DECIMAL. Nothing happens to a column that is NULL, or if `amount` is NULL. An amount that is no number fails
+  /// the op as not_a_number, a column that holds none or a sum beyond its range as bad_value; an UNSIGNED column that
+  /// would fall below zero has changed its sign.
   virtual Sum add(uint32_t column, const Value &amount, bool subtract) = 0;
 
  protected:

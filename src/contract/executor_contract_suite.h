@@ -810,7 +810,7 @@ TYPED_TEST_P(ExecutorContract, SumsAreTheColumnsOwn) {
   EXPECT_EQ(sums,
             (std::vector<Sum>{Sum::kept_sign, Sum::changed_sign, Sum::kept_sign, Sum::kept_sign, Sum::kept_sign}));
   EXPECT_EQ(add("54", 2, Value::of("many"), false), Failure::not_a_number);
-  EXPECT_EQ(add("54", 1, Value::of("1"), false), Failure::not_a_number);
+  EXPECT_EQ(add("54", 1, Value::of("1"), false), Failure::bad_value);
   EXPECT_EQ(add("54", 2, Value::of("9223372036854775807"), false), Failure::bad_value);
   EXPECT_EQ(this->stored(49, 54),
             (std::vector<std::string>{"49 v49 NULL", "50 v50 12", "51 v51 -2", "52 v52 0", "53 v53 5", "54 v54 5"}));

@@ -27,8 +27,9 @@ class FakeDraft final : public Draft {
     Cell &cell = cells_[columns_[column]];
     Cell by;
     if (amount.is_null() || cell.null) return Sum::kept_sign;
-    if (all_[columns_[column]].type != Type::integer || !store(amount, Type::integer, by)) {
-      failure = Failure::not_a_number;
+    const bool has_number = all_[columns_[column]].type == Type::integer;
+    if (!has_number || !store(amount, Type::integer, by)) {
+      failure = has_number ? Failure::not_a_number : Failure::bad_value;
       return Sum::kept_sign;
     }
     const int64_t old = cell.number;

@@ -141,7 +141,7 @@ WireError wire_error(Failure failure, Asked asked) {
     case Failure::bad_filter_value: return {'2', {}};
     case Failure::row_too_large: return {'1', {}};
     case Failure::bad_value: return {'1', {}};
-    case Failure::not_a_number: return {'1', {}};
+    case Failure::not_a_number: return {'2', {}};
     case Failure::constraint: return {'1', {}};
     case Failure::duplicate_key: return {'1', "121"};
     case Failure::too_many_rows: return {'2', {}};

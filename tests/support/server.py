@@ -1,5 +1,6 @@
 """Real servers for tests: a thin handle on what tools/sandbox runs."""
 import contextlib
+import os
 import re
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from support import hs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SANDBOX = ROOT / "tools" / "sandbox"
+ORIGINAL = bool(os.environ.get("POSTERN_TEST_ORIGINAL"))
 CRASH = re.compile(r"got signal|Assertion|ERROR: AddressSanitizer|runtime error:|\[FATAL\]")
 LOG_TAIL_LINES = 60
 
@@ -27,6 +29,13 @@ def sandbox(*arguments, check=True, **options):
 
 def parse_env(text):
     return dict(word.split("=", 1) for word in shlex.split(text))
+
+
+def original_plugin():
+    """The HandlerSocket plugin that comes with the server."""
+    folder = Path(os.environ.get("POSTERN_SERVER_DIR") or ROOT / "build" / "server")
+    settings = parse_env((folder / "server.env").read_text())
+    return str(Path(settings["PLUGIN_DIR"]) / "handlersocket.so")
 
 
 class Server:

@@ -143,7 +143,11 @@ void RowDraft::set(uint32_t column, const Value &value) {
 Draft::Sum RowDraft::add(uint32_t column, const Value &amount, bool subtract) {
   const uint16_t position = table_->columns[column];
   Field *const field = table_->table->field[position];
-  if (amount.is_null() || field->is_null() || failure_ != Failure::none) return Sum::kept_sign;
+  if (amount.is_null() || failure_ != Failure::none) return Sum::kept_sign;
+  if (field->is_null()) {
+    set(column, Value::null());  // NULL and anything is NULL, which is a change that changes nothing
+    return Sum::kept_sign;
+  }
   const Change *const before = pending(position);
   Change &change = next(position);
 
@@ -178,7 +182,7 @@ Draft::Sum RowDraft::add(uint32_t column, const Value &amount, bool subtract) {
       break;
     default: break;
   }
-  refuse(field, text);
+  refuse(field, field->field_name.str, Failure::bad_value);
   return Sum::kept_sign;
 }
 
@@ -221,20 +225,20 @@ Draft::Sum RowDraft::add_decimal(Change &change, Field *field, const Change *bef
     String buffer;
     const String *const text = field->val_str(&buffer);
     if (!parse_decimal({text->ptr(), text->length()}, old)) {
-      refuse(field, {text->ptr(), text->length()});
+      refuse(field, {text->ptr(), text->length()}, Failure::bad_value);
       return Sum::kept_sign;
     }
   } else {
     left = field->val_decimal(&old);
   }
   if (!parse_decimal(amount, by)) {
-    refuse(field, amount);
+    refuse(field, amount, Failure::not_a_number);
     return Sum::kept_sign;
   }
   change.kind = Change::Kind::decimal;
   const int error =
       subtract ? my_decimal_sub(0, &change.decimal, left, &by) : my_decimal_add(0, &change.decimal, left, &by);
-  if (error & ~E_DEC_TRUNCATED) refuse(field, amount);
+  if (error & ~E_DEC_TRUNCATED) refuse(field, amount, Failure::not_a_number);
   if (field->flags & UNSIGNED_FLAG && sign(change.decimal) < 0) return Sum::changed_sign;
   return crossing(sign(*left), sign(change.decimal));
 }
@@ -244,7 +248,7 @@ Draft::Sum RowDraft::add_real(Change &change, Field *field, const Change *before
   char *end = nullptr;
   const double by = my_charset_latin1.strntod(const_cast<char *>(amount.data()), amount.size(), &end, &error);
   if (error != 0 || amount.empty() || end != amount.data() + amount.size()) {
-    refuse(field, amount);
+    refuse(field, amount, Failure::not_a_number);
     return Sum::kept_sign;
   }
   const double old = before != nullptr && before->kind == Change::Kind::real ? before->real : field->val_real();
@@ -254,8 +258,8 @@ Draft::Sum RowDraft::add_real(Change &change, Field *field, const Change *before
   return crossing((old > 0) - (old < 0), (change.real > 0) - (change.real < 0));
 }
 
-void RowDraft::refuse(const Field *field, Bytes text) {
-  failure_ = Failure::not_a_number;
+void RowDraft::refuse(const Field *field, Bytes text, Failure failure) {
+  failure_ = failure;
   message_ = "Not a number: '" + std::string(text.substr(0, 64)) + "' for column '" + field->field_name.str + "'";
 }
 

@@ -56,7 +56,7 @@ class RowDraft final : public Draft {
   Sum add_integer(Change &change, Field *field, const Change *before, __int128 amount);
   Sum add_real(Change &change, Field *field, const Change *before, Bytes amount, bool subtract);
   Sum add_decimal(Change &change, Field *field, const Change *before, Bytes amount, bool subtract);
-  void refuse(const Field *field, Bytes text);
+  void refuse(const Field *field, Bytes text, Failure failure);
 
   OpenTable *table_ = nullptr;
   std::vector<std::unique_ptr<Change>> changes_;  // a value may borrow from the change it is in, so none moves
