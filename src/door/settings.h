@@ -19,7 +19,8 @@ struct Settings {
   int backlog = 1024;
   int send_buffer = 0;  ///< bytes; 0 leaves it to the kernel
   int receive_buffer = 0;
-  uint32_t threads = 0;  ///< 0: one per processor this process may use
+  uint32_t threads = 0;  ///< 0: threads_per_processor for each processor this process may use
+  uint32_t threads_per_processor = 1;
   uint32_t scan_threads = 1;
   uint32_t connections_max = limits::connections_max;
   int64_t idle_timeout_ms = 300'000;  ///< 0: never

@@ -53,7 +53,9 @@ door::Settings door_settings(Access access) {
   chosen.send_buffer = static_cast<int>(settings.sndbuf);
   chosen.receive_buffer = static_cast<int>(settings.rcvbuf);
   chosen.threads = static_cast<uint32_t>(reads ? settings.threads : settings.threads_wr);
-  chosen.scan_threads = reads ? static_cast<uint32_t>(settings.scan_threads) : 1;
+  // While one writer waits for the disk another has the processor.
+  chosen.threads_per_processor = reads ? 1 : 2;
+  chosen.scan_threads = static_cast<uint32_t>(settings.scan_threads);
   chosen.connections_max = static_cast<uint32_t>(settings.max_connections);
   chosen.idle_timeout_ms = static_cast<int64_t>(settings.timeout) * 1000;
   chosen.table_wait_ms = static_cast<int64_t>(settings.lock_wait_timeout) * 1000;
@@ -139,7 +141,7 @@ maria_declare_plugin(postern){
     &handlersocket_descriptor,
     "handlersocket",
     "Postern",
-    "Reads rows by key over the HandlerSocket protocol, past SQL",
+    "Reads and writes rows by key over the HandlerSocket protocol, past SQL",
     PLUGIN_LICENSE_GPL,
     postern::plugin::init,
     postern::plugin::deinit,

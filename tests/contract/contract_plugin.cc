@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "contract/executor_contract_suite.h"
+#include "contract/executor_writes_suite.h"
 #include "coprocess.h"
 #include "engine/mariadb/engine.h"
 
@@ -18,7 +18,9 @@ namespace postern {
 namespace {
 
 struct ServerFixture {
-  std::unique_ptr<Executor> attach() { return engine->attach({.access = Access::write, .name = "contract suite", .counters = &counters}, stop); }
+  std::unique_ptr<Executor> attach() {
+    return engine->attach({.access = Access::write, .name = "contract suite", .counters = &counters}, stop);
+  }
   void make_table(int rows) {
     EXPECT_TRUE(
         sql.run("CREATE DATABASE IF NOT EXISTS contract; DROP TABLE IF EXISTS contract.t;"
@@ -37,6 +39,7 @@ struct ServerFixture {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Server, ExecutorContract, ServerFixture);
+INSTANTIATE_TYPED_TEST_SUITE_P(Server, ExecutorWrites, ServerFixture);
 
 std::thread runner;
 

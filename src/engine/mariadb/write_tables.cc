@@ -94,6 +94,8 @@ void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()
   target.changed = false;
   target.marked = WriteTable::Marked::nothing;
   target.attempt = may_be_opened(thd_, target.database, target.name);
+  // Our transactions do not take part in the cluster's certification: nodes would drift apart.
+  if (WSREP_ON_ && WSREP_PROVIDER_EXISTS_) target.attempt = {TableState::failed, Failure::cluster};
   if (target.attempt.state != TableState::ready) return;
   const LEX_CSTRING database{target.database.c_str(), target.database.size()};
   const LEX_CSTRING name{target.name.c_str(), target.name.size()};

@@ -1,0 +1,227 @@
+// executor_writes_suite.h: the promises of executor.h about writes, over any engine. Fixtures are as those of
+// executor_contract_suite.h.
+//
+//   INSTANTIATE_TYPED_TEST_SUITE_P(Mine, ExecutorWrites, MyFixture);
+#pragma once
+
+#include "contract/executor_contract_suite.h"
+
+namespace postern {
+
+template <class Fixture>
+class ExecutorWrites : public ExecutorContract<Fixture> {};
+
+TYPED_TEST_SUITE_P(ExecutorWrites);
+
+TYPED_TEST_P(ExecutorWrites, ARunSeesWhatItWritesAndOthersDoAfterIt) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  HeardReply &before = this->find(slot, this->key("1000"));
+  HeardReply &inserted = this->insert(slot, {Value::of("1000"), Value::of("new"), Value::null()});
+  HeardReply &after = this->find(slot, this->key("1000"));
+  HeardReply &edited = this->edit(slot, this->key("1000"), [](Row, Draft &next) {
+    next.set(1, Value::of("newer"));
+    return Decision::write;
+  });
+  HeardReply &last = this->find(slot, this->key("1000"));
+  this->run_all();
+  EXPECT_TRUE(before.rows.empty());
+  EXPECT_EQ(inserted.changed, 1u);
+  ASSERT_EQ(after.rows.size(), 1u);
+  EXPECT_EQ(after.rows[0][1], "new");
+  EXPECT_EQ(edited.changed, 1u);
+  ASSERT_EQ(last.rows.size(), 1u);
+  EXPECT_EQ(last.rows[0][1], "newer");
+  EXPECT_EQ(this->stored(1000, 1000), std::vector<std::string>{"1000 newer NULL"});
+}
+
+TYPED_TEST_P(ExecutorWrites, AWriteThatFailsIsUndoneByItself) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  HeardReply &first = this->insert(slot, {Value::of("1001"), Value::of("a")});
+  HeardReply &twice = this->insert(slot, {Value::of("1"), Value::of("b")});
+  HeardReply &no_number = this->insert(slot, {Value::of("1002"), Value::of("c"), Value::of("x")});
+  HeardReply &no_value = this->edit(slot, this->key("2"), [](Row, Draft &next) {
+    next.set(1, Value::of("d"));
+    next.set(2, Value::of("x"));
+    return Decision::write;
+  });
+  HeardReply &last = this->insert(slot, {Value::of("1003"), Value::of("e")});
+  this->run_all();
+  EXPECT_EQ(first.failure, Failure::none);
+  EXPECT_EQ(twice.failure, Failure::duplicate_key);
+  EXPECT_EQ(no_number.failure, Failure::bad_value);
+  EXPECT_EQ(no_value.failure, Failure::bad_value);
+  EXPECT_EQ(no_value.changed, 0u);
+  EXPECT_EQ(last.failure, Failure::none);
+  EXPECT_EQ(this->stored(1001, 1003), (std::vector<std::string>{"1001 a NULL", "1003 e NULL"}));
+  EXPECT_EQ(this->stored(1, 2), (std::vector<std::string>{"1 v1 0", "2 v2 0"}));
+}
+
+TYPED_TEST_P(ExecutorWrites, AnEditKeepsWritesOrErases) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  HeardReply &kept = this->edit(slot, this->key("1"), [](Row, Draft &next) {
+    next.set(1, Value::of("no"));
+    return Decision::keep;
+  });
+  HeardReply &written = this->edit(
+      slot, this->key("2"),
+      [](Row now, Draft &next) {
+        EXPECT_EQ(now.size(), 3u);
+        next.set(1, Value::null());
+        return Decision::write;
+      },
+      true);
+  HeardReply &erased = this->edit(slot, this->key("3"), [](Row, Draft &) { return Decision::erase; });
+  HeardReply &nobody = this->edit(slot, this->key("0"), [](Row, Draft &) { return Decision::erase; });
+  this->run_all();
+  EXPECT_EQ(kept.changed, 0u);
+  EXPECT_EQ(written.changed, 1u);
+  ASSERT_EQ(written.rows.size(), 1u);
+  EXPECT_EQ(written.rows[0][1], "v2") << "the row as it was";
+  EXPECT_EQ(erased.changed, 1u);
+  EXPECT_TRUE(erased.rows.empty());
+  EXPECT_EQ(nobody.changed, 0u);
+  EXPECT_EQ(this->stored(1, 4), (std::vector<std::string>{"1 v1 0", "2 NULL 0", "4 v4 0"}));
+}
+
+TYPED_TEST_P(ExecutorWrites, FiltersDecideWhichRowIsEdited) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  const auto set = [&](std::string_view if_n_is, std::string_view v) -> HeardReply & {
+    const std::span<Filter> filter = this->batch_.arena().template array<Filter>(1);
+    filter[0] = {.comparison = Comparison::equal, .column = 0, .value = Value::of(if_n_is)};
+    Find find = this->key("50");
+    find.filters = filter;
+    return this->edit(slot, find, [v](Row, Draft &next) {
+      next.set(1, Value::of(v));
+      return Decision::write;
+    });
+  };
+  HeardReply &other = set("4", "no");
+  HeardReply &same = set("5", "yes");
+  this->run_all();
+  EXPECT_EQ(other.changed, 0u);
+  EXPECT_EQ(same.changed, 1u);
+  EXPECT_EQ(this->stored(50, 50), std::vector<std::string>{"50 yes 5"});
+}
+
+TYPED_TEST_P(ExecutorWrites, DuplicatesFailAreIgnoredOrUpdate) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v", ""});
+  const auto change = [&](std::string_view id, OnDuplicate on_duplicate) {
+    const HeardReply &reply = this->insert(slot, {Value::of(id), Value::of("new")}, on_duplicate);
+    this->run_all();
+    EXPECT_EQ(reply.failure, Failure::none);
+    return reply.changed;
+  };
+  EXPECT_EQ(change("8", OnDuplicate::ignore), 0u);
+  EXPECT_EQ(change("9", OnDuplicate::update), 2u);
+  EXPECT_EQ(change("1008", OnDuplicate::ignore), 1u);
+  EXPECT_EQ(change("1009", OnDuplicate::update), 1u);
+  EXPECT_EQ(this->stored(8, 9), (std::vector<std::string>{"8 v8 0", "9 new 0"}));
+  EXPECT_EQ(this->stored(1008, 1009), (std::vector<std::string>{"1008 new NULL", "1009 new NULL"}));
+}
+
+TYPED_TEST_P(ExecutorWrites, SumsAreTheColumnsOwn) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", ""});
+  using Sum = Draft::Sum;
+  std::vector<Sum> sums;
+  const auto add = [&](std::string_view id, uint32_t column, Value amount, bool subtract) {
+    const HeardReply &reply = this->edit(slot, this->key(id), [&, column, amount, subtract](Row, Draft &next) {
+      sums.push_back(next.add(column, amount, subtract));
+      return Decision::write;
+    });
+    this->run_all();
+    return reply.failure;
+  };
+  EXPECT_EQ(add("50", 2, Value::of("7"), false), Failure::none);
+  EXPECT_EQ(add("51", 2, Value::of("7"), true), Failure::none);
+  EXPECT_EQ(add("52", 2, Value::of_integer(5), true), Failure::none);
+  EXPECT_EQ(add("49", 2, Value::of("7"), false), Failure::none);
+  EXPECT_EQ(add("53", 2, Value::null(), false), Failure::none);
+  EXPECT_EQ(sums,
+            (std::vector<Sum>{Sum::kept_sign, Sum::changed_sign, Sum::kept_sign, Sum::kept_sign, Sum::kept_sign}));
+  EXPECT_EQ(add("54", 2, Value::of("many"), false), Failure::not_a_number);
+  EXPECT_EQ(add("54", 1, Value::of("1"), false), Failure::bad_value);
+  EXPECT_EQ(add("54", 2, Value::of("9223372036854775807"), false), Failure::bad_value);
+  EXPECT_EQ(this->stored(49, 54),
+            (std::vector<std::string>{"49 v49 NULL", "50 v50 12", "51 v51 -2", "52 v52 0", "53 v53 5", "54 v54 5"}));
+}
+
+TYPED_TEST_P(ExecutorWrites, SeveralRowsAreEditedAloneAndAllOrNone) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", ""});
+  const auto set_n = [](Value value) {
+    return [value](Row, Draft &next) {
+      next.set(2, value);
+      return Decision::write;
+    };
+  };
+  this->batch_.begin(1);
+  this->edit(slot, this->key("10", Comparison::at_least, 3), set_n(Value::of("1")));
+  this->batch_.begin(2);
+  HeardReply &neighbour = this->edit(slot, this->key("20"), set_n(Value::of("2")));
+  this->run();
+  EXPECT_EQ(this->batch_.ops()[0].progress, Progress::alone);
+  EXPECT_EQ(this->batch_.ops()[1].progress, Progress::done);
+  EXPECT_EQ(neighbour.changed, 1u);
+  EXPECT_EQ(this->stored(10, 12), (std::vector<std::string>{"10 v10 1", "11 v11 1", "12 v12 1"}));
+  this->batch_.clear();
+
+  HeardReply &all = this->edit(slot, this->key("30", Comparison::at_least, 3), set_n(Value::of("77")), true);
+  this->run_alone();
+  EXPECT_EQ(all.changed, 3u);
+  EXPECT_EQ(all.firsts(), (std::vector<std::string>{"30", "31", "32"}));
+  int count = 0;
+  HeardReply &none = this->edit(slot, this->key("40", Comparison::at_least, 5), [&count](Row, Draft &next) {
+    next.set(2, ++count == 3 ? Value::of("x") : Value::of("88"));
+    return Decision::write;
+  });
+  this->run_alone();
+  EXPECT_EQ(none.failure, Failure::bad_value);
+  EXPECT_EQ(this->stored(30, 33), (std::vector<std::string>{"30 v30 77", "31 v31 77", "32 v32 77", "33 v33 3"}));
+  EXPECT_EQ(this->stored(40, 41), (std::vector<std::string>{"40 v40 4", "41 v41 4"}));
+}
+
+TYPED_TEST_P(ExecutorWrites, AnEditMeetsNoRowTwice) {
+  // Rows that move along the very index they are found by.
+  TableSlot &slot = this->opened({"contract", "t", "n", "id,n", ""});
+  HeardReply &moved = this->edit(slot, this->key("9", Comparison::at_least, 1'000), [](Row, Draft &next) {
+    next.add(1, Value::of("5"), false);
+    return Decision::write;
+  });
+  this->run_alone();
+  EXPECT_EQ(moved.changed, 9u + 1u - 1u);  // 90 to 100, but for the multiples of 7
+  EXPECT_EQ(this->stored(99, 100), (std::vector<std::string>{"99 v99 14", "100 v100 15"}));
+}
+
+TYPED_TEST_P(ExecutorWrites, ABusyTableLeavesAWriteForLater) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", ""});
+  this->executor_->idle();
+  this->fixture_.hold_table(true);
+  HeardReply &busy = this->insert(slot, {Value::of("1004"), Value::of("a")});
+  this->run();
+  EXPECT_EQ(this->batch_.ops()[0].progress, Progress::busy);
+  EXPECT_EQ(busy.dones, 0);
+  this->fixture_.hold_table(false);
+  this->run_all();
+  EXPECT_EQ(busy.changed, 1u);
+}
+
+TYPED_TEST_P(ExecutorWrites, WritesNeedAnOpenTableAndWhatItNames) {
+  TableSlot unopened;
+  HeardReply &inserted = this->insert(unopened, {Value::of("1")});
+  HeardReply &edited = this->edit(unopened, this->key("1"), [](Row, Draft &) { return Decision::erase; });
+  this->run_all();
+  EXPECT_EQ(inserted.failure, Failure::not_open);
+  EXPECT_EQ(edited.failure, Failure::not_open);
+  TableSlot &slot = this->opened();
+  this->executor_->idle();
+  this->fixture_.drop_table();
+  HeardReply &gone = this->insert(slot, {Value::of("1")});
+  this->run_all();
+  EXPECT_EQ(gone.failure, Failure::no_table);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(ExecutorWrites, ARunSeesWhatItWritesAndOthersDoAfterIt, AWriteThatFailsIsUndoneByItself,
+                            AnEditKeepsWritesOrErases, FiltersDecideWhichRowIsEdited, DuplicatesFailAreIgnoredOrUpdate,
+                            SumsAreTheColumnsOwn, SeveralRowsAreEditedAloneAndAllOrNone, AnEditMeetsNoRowTwice,
+                            ABusyTableLeavesAWriteForLater, WritesNeedAnOpenTableAndWhatItNames);
+
+}  // namespace postern
