@@ -229,6 +229,30 @@ def test_filters_of_the_binary_log_are_honoured(sandbox_factory, option):
     assert server.query("SELECT COUNT(*) FROM left_out.t") == [(10,)]
 
 
+def logged_inserts(server, logs):
+    """How many inserted rows these binary logs hold."""
+    files = [f"{server.env['DATADIR']}/{name}" for name in logs]
+    text = subprocess.run([PROGRAMS / "mariadb-binlog", "--no-defaults", "--verbose", *files], capture_output=True, check=True).stdout
+    return text.count(b"### INSERT INTO")
+
+
+def test_a_batch_too_large_for_the_binary_log_is_written_in_parts(sandbox_factory):
+    server = sandbox_factory("--log-bin=bin", "--server-id=1", "--max-binlog-cache-size=4096", "--binlog-cache-size=4096",
+                             "--binlog-row-event-max-size=256")
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", database="test")
+    with server.hs_wr(timeout=30) as client:
+        client.open(0, "test", "t", "id,v")
+        number = 0
+        # Whichever row of a batch it is that the log has no room for: all that is acknowledged is in table and log.
+        for size in range(20, 120):
+            replies = client.pipeline(*[(0, "+", 2, number + key, "x" * size) for key in range(100)])
+            assert replies == [["0", "1"]] * 100
+            number += 100
+    assert server.query("SELECT COUNT(*) FROM test.t") == [(number,)]
+    assert server.status("handlersocket_transactions_lost")["handlersocket_transactions_lost"] > 0
+    assert logged_inserts(server, [name for name, *_ in server.query("SHOW BINARY LOGS")]) == number
+
+
 def test_an_edit_too_large_for_the_binary_log_is_refused_whole(sandbox_factory):
     server = sandbox_factory("--log-bin=bin", "--server-id=1", "--max-binlog-cache-size=4096", "--binlog-cache-size=4096")
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", "INSERT INTO t SELECT seq, REPEAT('a', 1000) FROM seq_1_to_3",

@@ -485,7 +485,10 @@ Writer::Step Writer::fail_as_told(Failure failure) {
 
 /// A code of the storage engine.
 Writer::Step Writer::fail_with(int code) {
-  const bool gone = thd_->transaction_rollback_request;
+  // A row that the binary log has no room for is changed already. Among others it takes all of them along, to be run
+  // again; alone it is undone.
+  const bool unlogged = code == HA_ERR_RBR_LOGGING_FAILED && !alone_;
+  const bool gone = thd_->transaction_rollback_request || unlogged;
   if (!gone && (code == HA_ERR_ABORTED_BY_USER || code == HA_ERR_LOCK_WAIT_TIMEOUT)) {
     if (row_wait_.take_expired() || code == HA_ERR_LOCK_WAIT_TIMEOUT) return leave(Progress::locked);
   }
