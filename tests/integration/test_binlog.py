@@ -264,6 +264,25 @@ def test_an_edit_too_large_for_the_binary_log_is_refused_whole(sandbox_factory):
     assert server.query("SELECT id FROM test.t WHERE v = 'b'") == [(1,)]
 
 
+def test_rows_with_more_and_fewer_values_in_one_batch(servers):
+    """With the smallest row image the log has only the columns that a row was given."""
+    primary, replica = servers
+    primary.execute("SET GLOBAL binlog_row_image = MINIMAL", "CREATE DATABASE uneven",
+                    "CREATE TABLE uneven.t (id INT PRIMARY KEY, a INT DEFAULT 7, b VARCHAR(20), c INT)",
+                    "CREATE TABLE uneven.needs (id INT PRIMARY KEY, a INT NOT NULL)")
+    with primary.hs_wr() as client:
+        client.open(0, "uneven", "t", "id,a,b,c")
+        client.open(1, "uneven", "needs", "id,a")
+        rows = [(number, *(number * 10 + part for part in range(number % 4))) for number in range(200)]
+        assert client.pipeline(*[(0, "+", len(row), *row) for row in rows]) == [["0", "1"]] * 200
+        replies = client.pipeline(*[(1, "+", 2 - number % 2, number, *([5] if number % 2 == 0 else [])) for number in range(20)])
+        assert [reply[0] for reply in replies] == ["0", "1"] * 10
+    catch_up(primary, replica)
+    same(primary, replica, "uneven")
+    assert primary.query("SELECT COUNT(*), COUNT(a), COUNT(b), COUNT(c) FROM uneven.t") == [(200, 200, 100, 50)]
+    assert primary.query("SELECT COUNT(*) FROM uneven.needs") == [(10,)]
+
+
 def test_semi_sync_replies_wait_for_the_replica(servers):
     primary, replica = servers
     primary.execute("CREATE DATABASE semi", "CREATE TABLE semi.t (id INT PRIMARY KEY, v INT)",

@@ -91,9 +91,12 @@ void Writer::mark_for_insert() {
   WriteTable &target = *table_->target;
   TABLE *const table = table_->table;
   table->next_number_field = table->found_next_number_field;
-  if (target.marked == WriteTable::Marked::insert && target.marked_for == table_) return;
+  if (target.marked == WriteTable::Marked::insert && target.marked_for == table_ &&
+      target.marked_values == draft_.size())
+    return;
   target.marked = WriteTable::Marked::insert;
   target.marked_for = table_;
+  target.marked_values = draft_.size();
   bitmap_clear_all(&table->def_read_set);
   bitmap_clear_all(&table->def_write_set);
   table->column_bitmaps_set_no_signal(&table->def_read_set, &table->def_write_set);
