@@ -35,6 +35,7 @@ class WriteTable {
   enum class Marked : uint8_t { nothing, insert, edit };
   Marked marked = Marked::nothing;
   const OpenTable *marked_for = nullptr;
+  size_t marked_values = 0;  ///< for an insert, which may give the first few columns only
 
  private:
   friend class WriteTables;

@@ -92,9 +92,12 @@ void Writer::mark_for_insert() {
   WriteTable &target = *table_->target;
   TABLE *const table = table_->table;
   table->next_number_field = table->found_next_number_field;
-  if (target.marked == WriteTable::Marked::insert && target.marked_for == table_) return;
+  if (target.marked == WriteTable::Marked::insert && target.marked_for == table_ &&
+      target.marked_values == draft_.size())
+    return;
   target.marked = WriteTable::Marked::insert;
   target.marked_for = table_;
+  target.marked_values = draft_.size();
   bitmap_clear_all(&table->def_read_set);
   bitmap_clear_all(&table->def_write_set);
   table->column_bitmaps_set_no_signal(&table->def_read_set, &table->def_write_set);
@@ -502,7 +505,10 @@ Writer::Step Writer::fail_as_told(Failure failure) {
 
 /// A code of the storage engine.
 Writer::Step Writer::fail_with(int code) {
-  const bool gone = thd_->transaction_rollback_request;
+  // A row that the binary log has no room for is changed already. Among others it takes all of them along, to be run
+  // again; alone it is undone.
+  const bool unlogged = code == HA_ERR_RBR_LOGGING_FAILED && !alone_;
+  const bool gone = thd_->transaction_rollback_request || unlogged;
   if (!gone && (code == HA_ERR_ABORTED_BY_USER || code == HA_ERR_LOCK_WAIT_TIMEOUT)) {
     if (row_wait_.take_expired() || code == HA_ERR_LOCK_WAIT_TIMEOUT) return leave(Progress::locked);
   }
