@@ -50,6 +50,10 @@ inline constexpr uint32_t ops_per_batch_max = 4'096;
 inline constexpr uint32_t ops_per_connection_max = 256;
 /// Connections taken from the poller at once.
 inline constexpr uint32_t events_per_turn_max = 512;
+/// TLS handshakes that may go a step further: a step may take a millisecond, and tables may be held meanwhile.
+inline constexpr uint32_t handshakes_per_turn_max = 8;
+/// Bytes that one send over TLS encrypts.
+inline constexpr size_t tls_bytes_per_send_max = size_t{256} << 10;
 /// Rows one find may examine, and bytes it may answer, before it moves to the slow lane.
 inline constexpr uint64_t find_rows_fast_max = 4'000;
 inline constexpr size_t find_bytes_fast_max = size_t{128} << 10;
@@ -93,6 +97,8 @@ inline constexpr size_t edit_reply_bytes_max = size_t{64} << 20;
 inline constexpr uint32_t connections_max = 20'000;
 /// Bytes of all blocks larger than block_bytes_recycled_max, over all doors (setting).
 inline constexpr size_t buffer_bytes_max = size_t{1} << 30;
+/// Milliseconds between two looks whether certificates shall be read again; each new connection is one, too.
+inline constexpr int certificates_look_ms = 250;
 /// Milliseconds a worker with nothing to do keeps its tables before it gives them up and sleeps.
 inline constexpr int linger_ms = 2;
 

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 
+#include <utility>
+
 #include "base/input.h"
 #include "base/output.h"
+#include "net/fd.h"
 
 namespace postern::net {
 
@@ -12,7 +15,7 @@ struct Transfer {
   enum class Result : unsigned char {
     some,         ///< `bytes` were moved; there may be more
     would_block,  ///< nothing now
-    ended,        ///< the peer will send no more
+    ended,        ///< the peer will send no more; `bytes` came before that
     failed,       ///< the connection is of no more use
     no_memory,    ///< there is no room to receive into
   };
@@ -27,16 +30,33 @@ enum class Presence : unsigned char {
   gone,
 };
 
+/// What a channel needs of its descriptor to go on, besides what its owner waits for anyhow.
+struct Wishes {
+  bool writable_to_receive = false;
+  bool readable_to_send = false;
+};
+
 /// Owned by a connection, used by one thread at a time. Never blocks.
 class Channel {
  public:
+  explicit Channel(Fd fd) : fd_(std::move(fd)) {}
+  Channel(const Channel &) = delete;
+  Channel &operator=(const Channel &) = delete;
   virtual ~Channel() = default;
+
   /// One receive, into at least `bytes_min` bytes of room.
   virtual Transfer receive(Input &input, size_t bytes_min) = 0;
-  /// One send of what may be sent.
+  /// Sends of what may be sent as much as leaves at once, up to a bound.
   virtual Transfer send(Output &output) = 0;
-  virtual Presence presence() const = 0;
-  virtual int fd() const = 0;
+  virtual Wishes wishes() const { return {}; }
+
+  Presence presence() const;
+  int fd() const { return fd_.get(); }
+  /// Gives the descriptor to another channel; this one is of no more use.
+  Fd release() { return std::move(fd_); }
+
+ private:
+  Fd fd_;
 };
 
 }  // namespace postern::net

@@ -1,6 +1,5 @@
 #include "net/plain_channel.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -18,7 +17,7 @@ Transfer failure() {
 Transfer PlainChannel::receive(Input &input, size_t bytes_min) {
   const std::span<char> room = input.room(bytes_min);
   if (room.empty()) return {Transfer::Result::no_memory, 0};
-  const ssize_t got = ::recv(fd_.get(), room.data(), room.size(), 0);
+  const ssize_t got = ::recv(fd(), room.data(), room.size(), 0);
   if (got < 0) return failure();
   if (got == 0) return {Transfer::Result::ended, 0};
   input.received(static_cast<size_t>(got));
@@ -28,16 +27,10 @@ Transfer PlainChannel::receive(Input &input, size_t bytes_min) {
 Transfer PlainChannel::send(Output &output) {
   const Bytes bytes = output.sendable();
   if (bytes.empty()) return {Transfer::Result::some, 0};
-  const ssize_t put = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const ssize_t put = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (put < 0) return failure();
   output.sent(static_cast<size_t>(put));
   return {Transfer::Result::some, static_cast<size_t>(put)};
-}
-
-Presence PlainChannel::presence() const {
-  pollfd asked{.fd = fd_.get(), .events = POLLRDHUP, .revents = 0};
-  if (::poll(&asked, 1, 0) <= 0) return Presence::there;
-  return asked.revents & ~POLLRDHUP ? Presence::gone : Presence::ended;
 }
 
 }  // namespace postern::net

@@ -1,0 +1,13 @@
+#include "net/channel.h"
+
+#include <poll.h>
+
+namespace postern::net {
+
+Presence Channel::presence() const {
+  pollfd asked{.fd = fd(), .events = POLLRDHUP, .revents = 0};
+  if (::poll(&asked, 1, 0) <= 0) return Presence::there;
+  return asked.revents & ~POLLRDHUP ? Presence::gone : Presence::ended;
+}
+
+}  // namespace postern::net

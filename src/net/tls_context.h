@@ -1,0 +1,72 @@
+// tls_context.h: certificates, and the beginning of TLS connections with them.
+//
+// Owned by the plugin and shared by its doors; any thread may call anything. Certificates are read again when the
+// source says so; a connection keeps those that it began with.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+struct ssl_st;
+struct ssl_ctx_st;
+
+namespace postern::net {
+
+/// Files in PEM form, and what may be agreed on. Empty where there is none.
+struct TlsFiles {
+  std::string certificate;  ///< with its chain; that of the key if empty
+  std::string key;          ///< that of the certificate if empty
+  std::string ca;           ///< of clients, which are asked for a certificate if this or the next is set
+  std::string ca_path;
+  std::string crl;
+  std::string crl_path;
+  std::string ciphers;
+  bool version_1_2 = true;
+  bool version_1_3 = true;
+};
+
+struct FreeSsl {
+  void operator()(ssl_st *ssl) const;
+};
+using Ssl = std::unique_ptr<ssl_st, FreeSsl>;
+
+class TlsContext {
+ public:
+  struct Source {
+    TlsFiles (*files)();
+    /// Changes when the files shall be read again. 0: not known yet. Called often: must be cheap.
+    uint64_t (*generation)();
+  };
+
+  explicit TlsContext(Source source) : source_(source) {}
+  TlsContext(const TlsContext &) = delete;
+  TlsContext &operator=(const TlsContext &) = delete;
+  ~TlsContext();
+
+  /// Reads the files; false with `error` set and the old certificates kept. Reads from disk.
+  [[nodiscard]] bool load(std::string &error);
+  /// Reads the files if the source wants that, and logs what came of it. Reads from disk.
+  void refresh();
+
+  /// The server's side of a new connection, or nothing if there is no memory or nothing was loaded.
+  Ssl begin();
+
+ private:
+  struct FreeContext {
+    void operator()(ssl_ctx_st *context) const;
+  };
+  using Context = std::unique_ptr<ssl_ctx_st, FreeContext>;
+
+  static Context make(const TlsFiles &files, std::string &error);
+
+  const Source source_;
+  std::mutex refresh_mutex_;  // before current_mutex_; one thread reads files at a time
+  std::atomic<uint64_t> generation_{0};
+  std::mutex current_mutex_;  // a leaf
+  Context current_;
+};
+
+}  // namespace postern::net
