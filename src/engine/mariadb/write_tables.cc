@@ -243,6 +243,7 @@ void WriteTables::end_statement() {
 }
 
 void WriteTables::close() {
+  if (thd_ == nullptr) return;
   locked_ = false;
   for (WriteTable *const target : open_) target->table = nullptr;
   for (OpenTable *const table : used_) table->state = TableState::again;
@@ -261,6 +262,7 @@ void WriteTables::close() {
     lex->query_tables_last = &lex->query_tables;
   }
   lex->sql_command = SQLCOM_SELECT;
+  thd_ = nullptr;
 }
 
 }  // namespace postern::mariadb

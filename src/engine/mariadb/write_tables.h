@@ -63,7 +63,8 @@ class WriteTables {
   /// Ends the transaction. A commit that fails has undone everything, and the settlement says why.
   Settlement commit();
   void roll_back();
-  /// Closes every table of the thread, also those that others opened, and gives up all metadata locks.
+  /// Closes every table of the thread, also those that others opened, and gives up all metadata locks. Does nothing
+  /// when no run has begun since.
   void close();
 
   bool any_open() const { return !open_.empty(); }
@@ -76,7 +77,7 @@ class WriteTables {
   void bind(OpenTable &table, WriteTable &target);
   void end_statement();
 
-  THD *thd_ = nullptr;
+  THD *thd_ = nullptr;  // from begin() to close()
   Counters *const counters_;
   uint64_t batch_ = 0;
   bool alone_ = false;
