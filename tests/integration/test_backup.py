@@ -66,6 +66,41 @@ HOLDS = [
 ]
 
 
+@pytest.mark.parametrize("statements,end,waiting", HOLDS, ids=lambda value: value[-1] if isinstance(value, list) else None)
+def test_a_global_lock_holds_writes_back_and_nothing_else(server, database, statements, end, waiting):
+    fill(server, database)
+    with contextlib.closing(server.connect(database=database)) as holder, contextlib.ExitStack() as stack:
+        writers = [stack.enter_context(writer(server, database, timeout=30)) for _ in range(3)]
+        readers = [stack.enter_context(one) for one in (server.hs(), server.hs_wr())]
+        for reader in readers:
+            reader.open(0, database, "t", "id,v")
+        for statement in statements:
+            holder.cursor().execute(statement)
+        for index, client in enumerate(writers):
+            client.send(update(index, 7) + b"%d\t=\t1\t7\n" % index + update(index, 8) * 3)
+        begin = time.monotonic()
+        rounds = 0
+        slowest = 0
+        while time.monotonic() < begin + 0.5:
+            for reader in readers:
+                sent = time.monotonic()
+                assert reader.request(0, "=", 1, 3) == ["0", "2", "3", "0"]
+                slowest = max(slowest, time.monotonic() - sent)
+            rounds += 1
+        assert rounds > 20 and slowest < 0.3, (rounds, slowest)
+        for index, client in enumerate(writers):
+            if index in waiting:
+                client.socket.settimeout(0.05)
+                with pytest.raises(TimeoutError):
+                    client.line()
+                client.socket.settimeout(30)
+        holder.cursor().execute(end)
+        for client in writers:
+            assert client.lines(5) == [b"0\t1\t1", b"0\t1\t1"] + [b"0\t1\t1"] * 3
+    for table in "tmg":
+        assert server.query(f"SELECT SUM(v) FROM {table}", database=database) == [(4,)]
+
+
 def timed(cursor, statement):
     begin = time.monotonic()
     cursor.execute(statement)
@@ -84,6 +119,7 @@ ROUNDS = [
     ["FLUSH TABLES a, b WITH READ LOCK", "UNLOCK TABLES"],
     ["LOCK TABLES a WRITE, counters WRITE", "UNLOCK TABLES"],
     ["LOCK TABLES b READ", "UNLOCK TABLES"],
+    ["BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT", "BACKUP STAGE END"],
     ["ANALYZE TABLE a"],
     ["ALTER TABLE counters ENGINE=InnoDB"],
     ["TRUNCATE TABLE a", "TRUNCATE TABLE b"],
@@ -120,3 +156,40 @@ def test_every_statement_gets_its_lock_under_writes(server, database):
     assert not slow
     for table in ("a", "b", "counters"):
         assert server.query(f"CHECK TABLE {table} EXTENDED", database=database)[-1][3] == "OK"
+
+
+def test_a_backup_of_a_busy_server_restores_to_a_consistent_state(sandbox_factory, tmp_path):
+    if not BACKUP.exists():
+        pytest.skip(f"no {BACKUP}")
+    primary = sandbox_factory("--log-bin=bin", "--server-id=1")
+    target = tmp_path / "backup"
+    with Load(primary, many=0.02) as load:
+        load.wait_for(1000)
+        done = subprocess.run([BACKUP, "--no-defaults", "--backup", f"--target-dir={target}", "--user=root", "--parallel=1",
+                               f"--socket={primary.env['SQL_SOCKET']}", f"--datadir={primary.env['DATADIR']}"],
+                              capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr[-3000:]
+        load.wait_for(1000)
+    load.check(primary)
+    assert not load.errors, load.errors
+    done = subprocess.run([BACKUP, "--no-defaults", "--prepare", f"--target-dir={target}"], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    # Each client's rows as they were after one of its requests; what came later is in the binary log.
+    restored = sandbox_factory("--log-bin=bin", "--server-id=2")
+    restored.stop()
+    shutil.rmtree(restored.env["DATADIR"])
+    shutil.copytree(target, restored.env["DATADIR"])
+    restored.start()
+    for client in load.clients:
+        client.answered = 0
+    load.check(restored)
+    # From the place that the backup names, the binary log leads to the present.
+    position = (target / "xtrabackup_binlog_info").read_text().split()[2]
+    restored.execute(f"SET GLOBAL gtid_slave_pos = '{position}'", "CREATE USER x@'127.0.0.1' IDENTIFIED BY 'x'")
+    primary.execute("CREATE USER copy@'127.0.0.1' IDENTIFIED BY 'copy'", "GRANT REPLICATION SLAVE ON *.* TO copy@'127.0.0.1'")
+    restored.execute("CHANGE MASTER TO master_host='127.0.0.1', master_user='copy', master_password='copy', "
+                     f"master_port={primary.env['SQL_PORT']}, master_use_gtid=slave_pos", "START SLAVE")
+    (now,), = primary.query("SELECT @@gtid_binlog_pos")
+    assert restored.query("SELECT MASTER_GTID_WAIT(%s, 30)", (now,)) == [(0,)]
+    assert load.rows(restored) == load.rows(primary)
+    restored.execute("STOP SLAVE")
