@@ -33,7 +33,7 @@ enum class Standing : uint8_t {
 
 /// What became of a run as a whole.
 struct Settlement {
-  Failure failure = Failure::none;  ///< anything else: the run is lost
+  Failure failure = Failure::none;  ///< anything else: the run is lost; table_busy: nobody may commit just now
   int32_t engine_code = 0;          ///< as in Outcome
   std::string message{};            ///< as in Outcome
 

@@ -25,7 +25,7 @@ class MariaExecutor final : public Executor {
         specs_(specs),
         counters_(who.counters),
         access_(who.access),
-        tables_(thread_->thd(), who.counters),
+        tables_(thread_->thd(), who.counters, [this] { give_up_all(); }),
         finder_(tables_, who.counters, stop),
         write_tables_(who.counters),
         writer_(who.counters, thread_->row_wait(), stop) {}
@@ -93,7 +93,7 @@ class MariaExecutor final : public Executor {
     }
     if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
     tables_.unlock_all(Tables::Ending::ended);
-    tables_.release_all();
+    tables_.close_all();
     write_tables_.close();
     thread_->end_writing();
     end();
@@ -204,8 +204,9 @@ class MariaExecutor final : public Executor {
 
   /// The server wants every table closed before it opens one.
   void give_up_all() {
-    tables_.release_all();
+    tables_.close_all();
     write_tables_.close();
+    thd()->release_transactional_locks();
   }
 
   void execute_open(Op &op, const Spec *opening) {

@@ -23,7 +23,7 @@ OpenTable &Tables::prepare(Spec *spec, bool positions) {
   std::unique_ptr<OpenTable> &slot = open_[spec->id()];
   if (slot == nullptr || slot->serial != spec->serial()) {
     // An id given to new names: what was open for the old ones has no user left and goes when all goes.
-    if (slot != nullptr && slot->table != nullptr) release_all();
+    if (slot != nullptr && slot->table != nullptr) give_up_all_();
     slot = std::make_unique<OpenTable>(spec);
   }
   OpenTable &table = *slot;
@@ -55,7 +55,7 @@ void Tables::open(OpenTable &table) {
   const LEX_CSTRING database{table.database.c_str(), table.database.size()};
   const LEX_CSTRING name{table.name.c_str(), table.name.size()};
   table.list_.init_one_table(&database, &name, nullptr, TL_READ);
-  if (!take(table, open_without_waiting(thd_, table.list_, [this] { release_all(); }))) return;
+  if (!take(table, open_without_waiting(thd_, table.list_, give_up_all_))) return;
   table.table = table.list_.table;
   table.lock_type_known = false;
   table.resolved = false;
@@ -175,19 +175,22 @@ bool Tables::wanted_by_others() const {
 }
 
 void Tables::release_all() {
-  if (open_count_ != 0) {
-    for (const auto &table : open_) {
-      if (table == nullptr || table->table == nullptr) continue;
-      if (table->file().inited != handler::NONE) table->file().ha_index_end();
-      table->table = nullptr;
-      table->state = TableState::again;
-    }
-    used_.clear();
-    close_thread_tables(thd_);
-    counters_->add(Counter::table_closes, open_count_);
-    open_count_ = 0;
-  }
+  close_all();
   thd_->release_transactional_locks();
+}
+
+void Tables::close_all() {
+  if (open_count_ == 0) return;
+  for (const auto &table : open_) {
+    if (table == nullptr || table->table == nullptr) continue;
+    if (table->file().inited != handler::NONE) table->file().ha_index_end();
+    table->table = nullptr;
+    table->state = TableState::again;
+  }
+  used_.clear();
+  close_thread_tables(thd_);
+  counters_->add(Counter::table_closes, open_count_);
+  open_count_ = 0;
 }
 
 }  // namespace postern::mariadb

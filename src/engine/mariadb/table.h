@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,7 +67,9 @@ class OpenTable {
 /// All tables of one executor.
 class Tables {
  public:
-  Tables(THD *thd, Counters *counters) : thd_(thd), counters_(counters) {}
+  /// `give_up_all` gives up every table and metadata lock of the thread: those of others, too.
+  Tables(THD *thd, Counters *counters, std::function<void()> give_up_all)
+      : thd_(thd), counters_(counters), give_up_all_(std::move(give_up_all)) {}
   ~Tables();
   Tables(const Tables &) = delete;
   Tables &operator=(const Tables &) = delete;
@@ -76,8 +79,8 @@ class Tables {
 
   void begin_batch() { ++batch_; }
   /// Makes sure that the table of `spec` is open, its names resolved, for the running batch. `positions` asks for
-  /// a read set from which a scan can be resumed. State `again` means: release_all(), then prepare every table of
-  /// the batch anew.
+  /// a read set from which a scan can be resumed. State `again` means: all was given up, prepare every table
+  /// of the batch anew.
   OpenTable &prepare(Spec *spec, bool positions);
   /// What prepare() returned in this batch; nullptr if it was not called, or everything was given up since.
   OpenTable *prepared(const Spec *spec) {
@@ -95,8 +98,11 @@ class Tables {
 
   /// Somebody waits for a table that is open here.
   bool wanted_by_others() const;
-  /// Gives up all tables and metadata locks.
+  /// Gives up all tables and metadata locks. To be called only when no table is open that is not opened here.
   void release_all();
+  /// Gives up all tables, and leaves the metadata locks to whoever has others open: a lock that goes before its table
+  /// lets DDL in, which then waits for ever for that table.
+  void close_all();
   bool any_open() const { return open_count_ != 0; }
 
  private:
@@ -107,6 +113,7 @@ class Tables {
 
   THD *thd_;
   Counters *const counters_;
+  const std::function<void()> give_up_all_;
   uint64_t batch_ = 0;
   size_t open_count_ = 0;
   std::vector<std::unique_ptr<OpenTable>> open_;  // by Spec::id()

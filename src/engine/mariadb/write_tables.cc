@@ -182,12 +182,16 @@ void WriteTables::lock_all() {
     lex->query_tables_last = last;
     lex->sql_command = SQLCOM_UPDATE;
   }
-  if (!lock_tables(thd_, first, count, 0)) {
+  OpenAttempt attempt;
+  if (commits_are_blocked()) {
+    attempt.state = TableState::busy;
+  } else if (!lock_tables(thd_, first, count, 0)) {
     locked_ = true;
     counters_->add(Counter::table_locks);
     return;
+  } else {
+    attempt = failed_lock(thd_);
   }
-  const OpenAttempt attempt = failed_lock(thd_);
   if (attempt.state == TableState::busy) counters_->add(Counter::busy_retries);
   for (OpenTable *const table : used_) {
     if (table->state != TableState::ready) continue;
@@ -195,6 +199,20 @@ void WriteTables::lock_all() {
     table->failure = attempt.failure;
     table->message = attempt.message;
   }
+}
+
+/// Whether a backup that made a commit fail lately still does so.
+bool WriteTables::commits_are_blocked() {
+  if (!commits_were_blocked_) return false;
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
+  if (thd_->mdl_context.try_acquire_lock(&request)) {
+    thd_->clear_error(true);
+  } else if (request.ticket != nullptr) {
+    thd_->mdl_context.release_lock(request.ticket);
+    commits_were_blocked_ = false;
+  }
+  return commits_were_blocked_;
 }
 
 Settlement WriteTables::commit() {
@@ -215,7 +233,8 @@ Settlement WriteTables::commit() {
     return settlement;
   }
   if (trans_commit_stmt(thd_)) {
-    settlement.failure = Failure::commit_failed;
+    commits_were_blocked_ = open_found_busy(thd_);
+    settlement.failure = commits_were_blocked_ ? Failure::table_busy : Failure::commit_failed;
     settlement.message = take_server_message(thd_);
     return settlement;
   }
@@ -245,6 +264,7 @@ void WriteTables::end_statement() {
 }
 
 void WriteTables::close() {
+  if (thd_ == nullptr) return;
   locked_ = false;
   for (WriteTable *const target : open_) target->table = nullptr;
   for (OpenTable *const table : used_) table->state = TableState::again;
@@ -263,6 +283,7 @@ void WriteTables::close() {
     lex->query_tables_last = &lex->query_tables;
   }
   lex->sql_command = SQLCOM_SELECT;
+  thd_ = nullptr;
 }
 
 }  // namespace postern::mariadb

@@ -60,10 +60,12 @@ class WriteTables {
   /// Locks what was prepared; what cannot be had now becomes busy or failed.
   void lock_all();
 
-  /// Ends the transaction. A commit that fails has undone everything, and the settlement says why.
+  /// Ends the transaction. A commit that fails has undone everything, and the settlement says why: table_busy where a
+  /// backup lets nobody commit just now.
   Settlement commit();
   void roll_back();
-  /// Closes every table of the thread, also those that others opened, and gives up all metadata locks.
+  /// Closes every table of the thread, also those that others opened, and gives up all metadata locks. Does nothing
+  /// when no run has begun since.
   void close();
 
   bool any_open() const { return !open_.empty(); }
@@ -75,12 +77,14 @@ class WriteTables {
   OpenAttempt open_alone(WriteTable &target, Verb verb);
   void bind(OpenTable &table, WriteTable &target);
   void end_statement();
+  bool commits_are_blocked();
 
-  THD *thd_ = nullptr;
+  THD *thd_ = nullptr;  // from begin() to close()
   Counters *const counters_;
   uint64_t batch_ = 0;
   bool alone_ = false;
   bool locked_ = false;
+  bool commits_were_blocked_ = false;
   uint32_t listed_ = 0;                            // tables in the server's list of a lone op
   std::vector<std::unique_ptr<OpenTable>> bound_;  // by Spec::id()
   std::vector<std::unique_ptr<WriteTable>> targets_;
