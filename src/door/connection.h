@@ -36,6 +36,9 @@ struct Connection {
   /// Whether there may be something to do without receiving.
   bool has_work() const { return more || put_off != nullptr; }
 
+  /// Whether it began with TLS and waits for others to finish their handshakes.
+  bool is_queued() const { return fresh && input.unparsed_bytes() != 0; }
+
   // Neighbours in one of the worker's two lists, both ordered by active_ms.
   Connection *older = nullptr;
   Connection *newer = nullptr;

@@ -1,5 +1,6 @@
 // TLS through a whole door: who may speak what, and what becomes of those who do not finish.
 #include <malloc.h>
+#include <sys/resource.h>
 #include <fcntl.h>
 
 #include <gtest/gtest.h>
@@ -63,6 +64,8 @@ class TlsDoorTest : public DoorTest {
   TestCertificate certificate_;
   net::TlsContext context_;
 };
+
+constexpr std::string_view tls_begins = "\x16\x03\x01";
 
 TEST_F(TlsDoorTest, TheFirstByteTells) {
   open();
@@ -180,6 +183,31 @@ TEST_F(TlsDoorTest, ManyHandshakesAtOnceAreAllServedAndDelayNobodyForLong) {
   for (int i = 0; i < 300; ++i) EXPECT_EQ(busy.ask("say x\n", 2), "x\n");
   storm.join();
   EXPECT_EQ(count(Counter::tls_connections), 200u);
+}
+
+TEST_F(TlsDoorTest, HandshakesThatNobodyFinishesKeepNobodyOut) {
+  rlimit usual;
+  getrlimit(RLIMIT_NOFILE, &usual);
+  rlimit many = usual;
+  many.rlim_cur = std::min<rlim_t>(usual.rlim_max, 3 * limits::handshakes_max);
+  setrlimit(RLIMIT_NOFILE, &many);
+  if (many.rlim_cur < 3 * limits::handshakes_max) GTEST_SKIP() << "too few descriptors";
+  settings_.backlog = limits::handshakes_max * 2;
+  settings_.request_timeout_ms = 20'000;
+  open();
+  const int64_t begin = clock_ms();
+  {
+    std::vector<Client> half;
+    for (uint32_t i = 0; i < limits::handshakes_max + 20; ++i) half.emplace_back(settings_.port).send(tls_begins);
+    TlsClient client(settings_.port);
+    EXPECT_EQ(client.ask("say x\n", 2), "x\n");
+    EXPECT_LT(clock_ms() - begin, 4 * limits::handshake_patience_ms);
+    Client plain(settings_.port);
+    EXPECT_EQ(plain.ask("say x\n", 2), "x\n");
+  }
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
+  EXPECT_EQ(count(Counter::tls_connections), 1u);
+  setrlimit(RLIMIT_NOFILE, &usual);
 }
 
 TEST_F(TlsDoorTest, UnfinishedRequestsAndHandshakesAreTimedOut) {

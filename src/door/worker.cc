@@ -86,7 +86,8 @@ void Worker::run_turn() {
 
 size_t Worker::wait() {
   int timeout_ms = 0;
-  if (carried_.empty()) {
+  const bool at_work = carried_.size() > greetings_waiting_;
+  if (!at_work) {
     if (holds_tables_) {
       timeout_ms = limits::linger_ms;
     } else {
@@ -95,11 +96,12 @@ size_t Worker::wait() {
         left_ms = idle_.oldest->active_ms + context_.settings.idle_timeout_ms - now_ms_;
       if (begun_.oldest != nullptr && begun_timeout_ms() > 0)
         left_ms = std::min(left_ms, begun_.oldest->active_ms + begun_timeout_ms() - now_ms_);
+      if (greetings_waiting_ != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
       timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
   }
   const size_t count = poller_.wait(events_, timeout_ms);
-  if (count == 0 && carried_.empty() && holds_tables_) go_idle();
+  if (count == 0 && !at_work && holds_tables_) go_idle();
   now_ms_ = clock_ms();
   return count;
 }
@@ -117,10 +119,12 @@ void Worker::go_idle() {
 
 void Worker::receive(size_t event_count) {
   greetings_left_ = limits::handshakes_per_turn_max;
+  greetings_waiting_ = 0;
   resumed_.swap(carried_);
   for (Connection *const connection : resumed_) {
     connection->carried = false;
     if (connection->greeting) receive_from(*connection);
+    if (connection->is_queued()) begin_greeting(*connection);
     make_ready(*connection);
   }
   resumed_.clear();
@@ -144,7 +148,7 @@ void Worker::receive(size_t event_count) {
 }
 
 void Worker::receive_from(Connection &connection) {
-  if (connection.has_work() || connection.peer_ended || connection.closing) return;
+  if (connection.has_work() || connection.peer_ended || connection.closing || connection.is_queued()) return;
   if (connection.greeting) {
     if (greetings_left_ == 0) return carry(connection);
     --greetings_left_;
@@ -178,9 +182,15 @@ void Worker::receive_from(Connection &connection) {
 
 /// The first byte is here: is it TLS, and if not, may it be anything else?
 void Worker::begin_greeting(Connection &connection) {
-  connection.fresh = false;
   Input &input = connection.input;
-  if (input.unparsed().front() != tls_first_byte) {
+  const bool is_tls = input.unparsed().front() == tls_first_byte;
+  if (is_tls && greetings_ >= limits::handshakes_max) {
+    ++greetings_waiting_;
+    connection.more = false;
+    return carry(connection);
+  }
+  connection.fresh = false;
+  if (!is_tls) {
     if (context_.settings.require_tls && !connection.local) refuse(connection, Failure::tls_required);
     return;
   }
@@ -191,6 +201,7 @@ void Worker::begin_greeting(Connection &connection) {
   input.settle();
   connection.more = false;
   connection.tls = connection.greeting = true;
+  ++greetings_;
   connection.session = context_.protocol.greet(connection.output, {.local = connection.local, .encrypted = true});
   receive_from(connection);
 }
@@ -200,6 +211,7 @@ void Worker::note_greeting(Connection &connection) {
   const auto &channel = static_cast<const net::TlsChannel &>(*connection.channel);
   if (connection.dead || channel.greeting()) return;
   connection.greeting = false;
+  --greetings_;
   counters_.add(Counter::tls_connections);
   if (channel.resumed()) counters_.add(Counter::tls_resumptions);
 }
@@ -356,7 +368,8 @@ void Worker::send_to(Connection &connection) {
 /// Tells the poller what to watch for, if that has changed.
 void Worker::arm(Connection &connection) {
   uint32_t wanted = 0;
-  if (!connection.peer_ended && !connection.closing && !connection.has_work()) wanted |= net::Poller::readable;
+  if (!connection.peer_ended && !connection.closing && !connection.has_work() && !connection.is_queued())
+    wanted |= net::Poller::readable;
   if (connection.output.pending_bytes() != 0) wanted |= net::Poller::writable;
   if (connection.output.above_high_water()) wanted &= ~net::Poller::readable;
   if (connection.tls) {
@@ -377,6 +390,7 @@ void Worker::tend() {
   ready_.clear();
   close_silent();
   close_unfinished();
+  if (greetings_waiting_ != 0) make_way_for_greetings();
   for (Connection *const connection : dead_) close(*connection);
   dead_.clear();
 }
@@ -403,9 +417,21 @@ void Worker::close_unfinished() {
     connection = connection->newer;
     if (slow.dead) continue;
     counters_.add(Counter::connections_timed_out);
-    if (slow.greeting) slow.dead = true;  // it would not understand
+    if (slow.greeting || slow.is_queued()) slow.dead = true;  // it would not understand
     else refuse(slow, Failure::request_timed_out);
     send_to(slow);
+  }
+}
+
+/// Clients that do not go on with their handshakes must not keep others from theirs.
+void Worker::make_way_for_greetings() {
+  for (Connection *connection = begun_.oldest;
+       connection != nullptr && connection->active_ms + limits::handshake_patience_ms <= now_ms_;
+       connection = connection->newer) {
+    if (!connection->greeting || connection->carried || connection->dead) continue;
+    connection->dead = true;
+    dead_.push_back(connection);
+    counters_.add(Counter::connections_timed_out);
   }
 }
 
@@ -488,8 +514,14 @@ void Worker::unlink(Connection &connection) {
 }
 
 void Worker::close(Connection &connection) {
-  if (connection.carried) std::erase(carried_, &connection);
-  if (connection.greeting) counters_.add(Counter::tls_handshakes_failed);
+  if (connection.carried) {
+    std::erase(carried_, &connection);
+    if (connection.is_queued()) --greetings_waiting_;
+  }
+  if (connection.greeting) {
+    --greetings_;
+    counters_.add(Counter::tls_handshakes_failed);
+  }
   unlink(connection);
   delete &connection;
   counters_.add(Counter::connections_closed);

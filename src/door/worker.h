@@ -103,6 +103,7 @@ class Worker {
   int64_t begun_timeout_ms() const;
   void close_silent();
   void close_unfinished();
+  void make_way_for_greetings();
   void close(Connection &connection);
   void close_all();
   void go_idle();
@@ -130,7 +131,9 @@ class Worker {
   std::vector<Connection *> dead_;
   List idle_;  // not in the middle of anything that the client has to finish
   List begun_;
-  uint32_t greetings_left_ = 0;  // of this turn
+  uint32_t greetings_ = 0;          // connections whose handshake is under way
+  uint32_t greetings_left_ = 0;     // that may go on in this turn
+  uint32_t greetings_waiting_ = 0;  // of carried_, those that found no place among greetings_
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;

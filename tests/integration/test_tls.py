@@ -82,7 +82,7 @@ def name_of(port):
 
 def fill(server, rows=1000):
     server.execute("CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(200))",
-                   f"REPLACE INTO test.t SELECT seq, CONCAT('v', seq) FROM seq_1_to_{rows}")
+                   f"REPLACE INTO test.t SELECT seq, CONCAT('v', seq) FROM seq_1_to_{rows}", database="test")
 
 
 def check(client):
@@ -230,6 +230,7 @@ def test_flush_ssl(sandbox_factory, certificates):
 def test_require_tls(sandbox_factory, certificates):
     server = sandbox_factory(*certificates.options(), "--handlersocket-require-tls=ON")
     fill(server)
+    before = server.status("handlersocket_errors_tls_required")["handlersocket_errors_tls_required"]
     for port in server.env["HS_PORT"], server.env["HS_PORT_WR"]:
         with hs.Client(port) as plain:
             assert plain.request("P", 0, "test", "t", "PRIMARY", "id") == ["3", "1", "TLS is required"]
@@ -238,7 +239,7 @@ def test_require_tls(sandbox_factory, certificates):
             check(client)
     with hs.Client(server.env["HS_SOCKET"]) as client:
         check(client)
-    assert server.status("handlersocket_errors_tls_required")["handlersocket_errors_tls_required"] == 2
+    assert server.status("handlersocket_errors_tls_required")["handlersocket_errors_tls_required"] == before + 2
     assert "with TLS only" in server.log()
 
 
