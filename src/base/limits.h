@@ -52,6 +52,12 @@ inline constexpr uint32_t ops_per_connection_max = 256;
 inline constexpr uint32_t events_per_turn_max = 512;
 /// TLS handshakes that may go a step further: a step may take a millisecond, and tables may be held meanwhile.
 inline constexpr uint32_t handshakes_per_turn_max = 8;
+/// TLS handshakes of one worker under way: a client may make each take some 150 KiB. More wait for one to end.
+inline constexpr uint32_t handshakes_max = 1'024;
+/// Milliseconds after which a handshake makes way if others wait.
+inline constexpr int handshake_patience_ms = 2'000;
+/// Milliseconds between two looks whether a handshake has made way.
+inline constexpr int handshake_look_ms = 10;
 /// Bytes that one send over TLS encrypts.
 inline constexpr size_t tls_bytes_per_send_max = size_t{256} << 10;
 /// Rows one find may examine, and bytes it may answer, before it moves to the slow lane.

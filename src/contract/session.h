@@ -33,7 +33,8 @@ class Session {
 
 /// Who is at the other end.
 struct Peer {
-  bool local = false;  ///< came through a unix socket
+  bool local = false;      ///< came through a unix socket
+  bool encrypted = false;  ///< speaks TLS
 };
 
 class Protocol {
@@ -42,6 +43,9 @@ class Protocol {
 
   /// A session whose replies go to `output`, which outlives it. Any thread.
   virtual std::unique_ptr<Session> greet(Output &output, const Peer &peer) = 0;
+
+  /// Writes what a client is told whose connection is closed for a reason that no request of it asked for. Any thread.
+  virtual void refuse(Output &output, Failure why) = 0;
 };
 
 }  // namespace postern

@@ -21,8 +21,9 @@ struct PutOff {
 /// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
 /// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
 struct Connection {
+  /// The channel of a connection that is fresh is a plain one.
   Connection(std::unique_ptr<net::Channel> its_channel, Protocol &protocol, const Peer &peer)
-      : channel(std::move(its_channel)), session(protocol.greet(output, peer)) {}
+      : channel(std::move(its_channel)), session(protocol.greet(output, peer)), local(peer.local) {}
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
 
@@ -35,19 +36,27 @@ struct Connection {
   /// Whether there may be something to do without receiving.
   bool has_work() const { return more || put_off != nullptr; }
 
-  // Neighbours in the worker's list, ordered by active_ms.
+  /// Whether it began with TLS and waits for others to finish their handshakes.
+  bool is_queued() const { return fresh && input.unparsed_bytes() != 0; }
+
+  // Neighbours in one of the worker's two lists, both ordered by active_ms.
   Connection *older = nullptr;
   Connection *newer = nullptr;
-  int64_t active_ms = 0;  ///< when it last finished a request or took bytes of a reply
+  int64_t active_ms = 0;  ///< when it last finished a request or took bytes of a reply; if begun, when that was
 
-  uint32_t armed = 0;          ///< what the poller watches for
-  uint32_t receive_bytes = 0;  ///< room for the next receive: grows while the client fills it
-  bool more = false;           ///< the input may hold another complete request
-  bool carried = false;        ///< is in the worker's list for the next turn
-  bool ready = false;          ///< is in the worker's list for this turn
-  bool peer_ended = false;     ///< nothing more will come
-  bool closing = false;        ///< close once everything is sent
-  bool dead = false;           ///< close now
+  uint32_t armed = 0;           ///< what the poller watches for
+  uint32_t receive_bytes = 0;   ///< room for the next receive: grows while the client fills it
+  bool more : 1 = false;        ///< the input may hold another complete request
+  bool carried : 1 = false;     ///< is in the worker's list for the next turn
+  bool ready : 1 = false;       ///< is in the worker's list for this turn
+  bool peer_ended : 1 = false;  ///< nothing more will come
+  bool closing : 1 = false;     ///< close once everything is sent
+  bool dead : 1 = false;        ///< close now
+  bool begun : 1 = false;       ///< is in the list of those in the middle of a request or a handshake
+  bool fresh : 1 = false;       ///< its first byte will tell whether it speaks TLS
+  bool tls : 1 = false;         ///< the channel is a TlsChannel
+  bool greeting : 1 = false;    ///< its handshake is under way
+  const bool local : 1;         ///< came through a unix socket
 };
 static_assert(sizeof(Connection) <= 192);
 

@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "net/plain_channel.h"
 
 namespace postern::door {
 namespace {
@@ -80,6 +82,7 @@ bool Door::listen(std::string &error) {
   net::ListenOptions options;
   options.backlog = settings_.backlog;
   options.unix_mode = settings_.unix_mode;
+  options.unix_owner = settings_.unix_owner;
   options.send_buffer = settings_.send_buffer;
   options.receive_buffer = settings_.receive_buffer;
   net::Address address;
@@ -107,22 +110,23 @@ void Door::stop() {
 
 void Door::accept_connections() {
   std::vector<epoll_event> events(listeners_.size() + 1);
-  int timeout_ms = -1;
+  const int look_ms = settings_.tls != nullptr ? limits::certificates_look_ms : -1;
   while (!stop_.load(std::memory_order_acquire)) {
-    const size_t count = poller_.wait(events, timeout_ms);
-    timeout_ms = -1;
+    const size_t count = poller_.wait(events, look_ms);
+    bool must_rest = false;
+    // This thread may read files, and nobody is dealt out before it has: new certificates are for the next client.
+    if (settings_.tls != nullptr) settings_.tls->refresh();
     for (const epoll_event &event : std::span(events).first(count)) {
       if (event.data.ptr == nullptr) {
         wake_.drain();
       } else if (!accept_some(*static_cast<net::Listener *>(event.data.ptr))) {
-        timeout_ms = rest_ms;
+        must_rest = true;
       }
     }
-    if (timeout_ms > 0) {
+    if (must_rest) {
       // The listeners stay readable, so rest without them, and without needing a descriptor for that.
       pollfd only_stop{.fd = wake_.fd(), .events = POLLIN, .revents = 0};
       ::poll(&only_stop, 1, rest_ms);
-      timeout_ms = -1;
     }
   }
   // A worker left because the server goes down: nobody new shall wait in the kernel's queue for it.
@@ -159,8 +163,7 @@ bool Door::refuse_with_reserve(net::Listener &listener) {
   reserve_.reset();
   net::Fd refused = listener.accept();
   const bool done = static_cast<bool>(refused);
-  if (done) counters_.add(Counter::connections_refused);
-  refused.reset();
+  if (done) refuse(std::move(refused));
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   return done;
 }
@@ -171,8 +174,7 @@ void Door::deal(net::Fd socket, const Peer &peer) {
     static log::Limited limited;
     if (uint64_t missed; limited.pass(missed))
       log::warning("%s door: refused a connection, %u are open already", settings_.name.c_str(), now);
-    counters_.add(Counter::connections_refused);
-    return;
+    return refuse(std::move(socket));
   }
   const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
     return left->connections() < right->connections();
@@ -180,6 +182,22 @@ void Door::deal(net::Fd socket, const Peer &peer) {
   (*least)->give(std::move(socket), peer);
   counters_.add(Counter::connections_accepted);
   if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);
+}
+
+/// Nothing is known of the client yet, so it is told in plain words; one that speaks TLS sees that they are none of
+/// TLS's.
+void Door::refuse(net::Fd socket) {
+  counters_.add(Counter::connections_refused);
+  counters_.add(Failure::too_many_connections);
+  net::PlainChannel channel(std::move(socket));
+  Output output;
+  protocol_.refuse(output, Failure::too_many_connections);
+  output.release();
+  channel.send(output);
+  // Closed with bytes unread, a socket tells its peer that the connection broke.
+  ::shutdown(channel.fd(), SHUT_WR);
+  Input input;
+  channel.receive(input, limits::block_bytes_min);
 }
 
 uint32_t Door::connections() const {

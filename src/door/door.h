@@ -48,6 +48,7 @@ class Door {
   bool accept_some(net::Listener &listener);
   bool refuse_with_reserve(net::Listener &listener);
   void deal(net::Fd socket, const Peer &peer);
+  void refuse(net::Fd socket);
 
   const Settings settings_;
   Protocol &protocol_;

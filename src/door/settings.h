@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/limits.h"
+#include "net/tls_context.h"
 
 namespace postern::door {
 
@@ -16,6 +17,9 @@ struct Settings {
   uint16_t port = 0;      ///< 0: no TCP
   std::string unix_path;  ///< empty: no unix socket
   mode_t unix_mode = 0660;
+  std::string unix_owner;          ///< user, user:group or :group; empty: whose process this is
+  net::TlsContext *tls = nullptr;  ///< outlives the door; nullptr: no TLS
+  bool require_tls = false;        ///< but not of unix sockets
   int backlog = 1024;
   int send_buffer = 0;  ///< bytes; 0 leaves it to the kernel
   int receive_buffer = 0;
@@ -23,8 +27,9 @@ struct Settings {
   uint32_t threads_per_processor = 1;
   uint32_t scan_threads = 1;
   uint32_t connections_max = limits::connections_max;
-  int64_t idle_timeout_ms = 300'000;  ///< 0: never
-  int64_t table_wait_ms = 50'000;     ///< how long a request waits for a table that DDL holds
+  int64_t idle_timeout_ms = 300'000;    ///< 0: never
+  int64_t request_timeout_ms = 60'000;  ///< from a request's first byte to its last, or a handshake's; 0: never
+  int64_t table_wait_ms = 50'000;       ///< how long a request waits for a table that DDL holds
 };
 
 }  // namespace postern::door

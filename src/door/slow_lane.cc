@@ -78,7 +78,9 @@ class StreamValve final : public Valve {
         stalled_ = true;
         return false;
       }
-      pollfd wanted{.fd = connection_.channel->fd(), .events = POLLOUT, .revents = 0};
+      const net::Wishes wishes = connection_.channel->wishes();
+      const short events = wishes.readable_to_send ? POLLIN : POLLOUT;
+      pollfd wanted{.fd = connection_.channel->fd(), .events = events, .revents = 0};
       ::poll(&wanted, 1, static_cast<int>(left_ms));
     }
     return true;
@@ -413,13 +415,14 @@ bool SlowLane::others_wait(int64_t now_ms) {
 void SlowLane::park(std::unique_ptr<SlowJob> job) {
   SlowJob *const parked = job.get();
   const int fd = job->connection->channel->fd();
+  const bool reads = job->connection->channel->wishes().readable_to_send;
   const std::lock_guard guard(mutex_);
   if (closed_) {
     parked->connection->dead = true;
     return go_home(std::move(job));
   }
   parked_.push_back(std::move(job));
-  if (!parked_poller_.add(fd, net::Poller::writable | net::Poller::once, parked)) {
+  if (!parked_poller_.add(fd, (reads ? net::Poller::readable : net::Poller::writable) | net::Poller::once, parked)) {
     parked->connection->dead = true;
     runnable_.push_back(std::move(parked_.back()));
     parked_.pop_back();

@@ -154,6 +154,10 @@ class ToySession final : public Session {
 class ToyProtocol final : public Protocol {
  public:
   std::unique_ptr<Session> greet(Output &output, const Peer &) override { return std::make_unique<ToySession>(output); }
+  void refuse(Output &output, Failure why) override {
+    output.put(failure_name(why));
+    output.put('\n');
+  }
 };
 
 class ToyEngine final : public Engine {

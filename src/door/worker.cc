@@ -7,8 +7,15 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "net/plain_channel.h"
+#include "net/tls_channel.h"
 
 namespace postern::door {
+namespace {
+
+/// What a TLS connection begins with, the type of a handshake record. No protocol of ours has a request like that.
+constexpr char tls_first_byte = 0x16;
+
+}  // namespace
 
 Worker::Worker(const Context &context, std::string name)
     : context_(context), name_(std::move(name)), events_(limits::events_per_turn_max) {}
@@ -33,8 +40,10 @@ void Worker::join() {
 
 void Worker::give(net::Fd socket, const Peer &peer) {
   connection_count_.fetch_add(1, std::memory_order_relaxed);
-  take_back(
-      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, peer));
+  auto connection =
+      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, peer);
+  connection->fresh = context_.settings.tls != nullptr;
+  take_back(std::move(connection));
 }
 
 void Worker::take_back(std::unique_ptr<Connection> connection) {
@@ -77,18 +86,22 @@ void Worker::run_turn() {
 
 size_t Worker::wait() {
   int timeout_ms = 0;
-  if (carried_.empty()) {
+  const bool at_work = carried_.size() > greetings_waiting_;
+  if (!at_work) {
     if (holds_tables_) {
       timeout_ms = limits::linger_ms;
-    } else if (oldest_ != nullptr && context_.settings.idle_timeout_ms > 0) {
-      const int64_t left = oldest_->active_ms + context_.settings.idle_timeout_ms - now_ms_;
-      timeout_ms = static_cast<int>(std::clamp<int64_t>(left, 1, 3'600'000));
     } else {
-      timeout_ms = -1;
+      int64_t left_ms = INT64_MAX;
+      if (idle_.oldest != nullptr && context_.settings.idle_timeout_ms > 0)
+        left_ms = idle_.oldest->active_ms + context_.settings.idle_timeout_ms - now_ms_;
+      if (begun_.oldest != nullptr && begun_timeout_ms() > 0)
+        left_ms = std::min(left_ms, begun_.oldest->active_ms + begun_timeout_ms() - now_ms_);
+      if (greetings_waiting_ != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
+      timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
   }
   const size_t count = poller_.wait(events_, timeout_ms);
-  if (count == 0 && carried_.empty() && holds_tables_) go_idle();
+  if (count == 0 && !at_work && holds_tables_) go_idle();
   now_ms_ = clock_ms();
   return count;
 }
@@ -105,11 +118,16 @@ void Worker::go_idle() {
 }
 
 void Worker::receive(size_t event_count) {
-  for (Connection *const connection : carried_) {
+  greetings_left_ = limits::handshakes_per_turn_max;
+  greetings_waiting_ = 0;
+  resumed_.swap(carried_);
+  for (Connection *const connection : resumed_) {
     connection->carried = false;
+    if (connection->greeting) receive_from(*connection);
+    if (connection->is_queued()) begin_greeting(*connection);
     make_ready(*connection);
   }
-  carried_.clear();
+  resumed_.clear();
   bool woken = false;
   for (const epoll_event &event : std::span(events_).first(event_count)) {
     if (event.data.ptr == nullptr) {
@@ -117,7 +135,7 @@ void Worker::receive(size_t event_count) {
       continue;
     }
     Connection &connection = *static_cast<Connection *>(event.data.ptr);
-    if (event.events & net::Poller::readable) {
+    if (event.events & net::Poller::readable || (connection.tls && connection.channel->wishes().writable_to_receive)) {
       receive_from(connection);
     } else if (event.events & net::Poller::hung_up) {
       connection.dead = true;
@@ -130,7 +148,11 @@ void Worker::receive(size_t event_count) {
 }
 
 void Worker::receive_from(Connection &connection) {
-  if (connection.has_work() || connection.peer_ended || connection.closing) return;
+  if (connection.has_work() || connection.peer_ended || connection.closing || connection.is_queued()) return;
+  if (connection.greeting) {
+    if (greetings_left_ == 0) return carry(connection);
+    --greetings_left_;
+  }
   const uint32_t room = std::max<uint32_t>(connection.receive_bytes, limits::block_bytes_min / 4);
   const net::Transfer got = connection.channel->receive(connection.input, room);
   counters_.add(Counter::receives);
@@ -146,12 +168,64 @@ void Worker::receive_from(Connection &connection) {
       break;
     case net::Transfer::Result::would_block: connection.input.settle(); break;
     case net::Transfer::Result::ended:
+      counters_.add(Counter::bytes_received, got.bytes);
+      connection.more = got.bytes != 0;
       connection.peer_ended = true;
-      connection.input.settle();
+      if (!connection.more) connection.input.settle();
       break;
-    case net::Transfer::Result::failed:
-    case net::Transfer::Result::no_memory: connection.dead = true; break;
+    case net::Transfer::Result::failed: connection.dead = true; break;
+    case net::Transfer::Result::no_memory: refuse(connection, Failure::out_of_memory); break;
   }
+  if (connection.greeting) note_greeting(connection);
+  if (connection.fresh && connection.more) begin_greeting(connection);
+}
+
+/// The first byte is here: is it TLS, and if not, may it be anything else?
+void Worker::begin_greeting(Connection &connection) {
+  Input &input = connection.input;
+  const bool is_tls = input.unparsed().front() == tls_first_byte;
+  if (is_tls && greetings_ >= limits::handshakes_max) {
+    ++greetings_waiting_;
+    connection.more = false;
+    return carry(connection);
+  }
+  connection.fresh = false;
+  if (!is_tls) {
+    if (context_.settings.require_tls && !connection.local) refuse(connection, Failure::tls_required);
+    return;
+  }
+  const Bytes early(input.unparsed().data(), input.unparsed_bytes());
+  auto &plain = static_cast<net::PlainChannel &>(*connection.channel);
+  connection.channel = std::make_unique<net::TlsChannel>(plain.release(), context_.settings.tls->begin(), early);
+  input.consume(input.unparsed_bytes());
+  input.settle();
+  connection.more = false;
+  connection.tls = connection.greeting = true;
+  ++greetings_;
+  connection.session = context_.protocol.greet(connection.output, {.local = connection.local, .encrypted = true});
+  receive_from(connection);
+}
+
+/// What a receive brought a handshake.
+void Worker::note_greeting(Connection &connection) {
+  const auto &channel = static_cast<const net::TlsChannel &>(*connection.channel);
+  if (connection.dead || channel.greeting()) return;
+  connection.greeting = false;
+  --greetings_;
+  counters_.add(Counter::tls_connections);
+  if (channel.resumed()) counters_.add(Counter::tls_resumptions);
+}
+
+/// Tells the client why it is turned away, and closes when that has left. What it asked and has not been answered
+/// is forgotten.
+void Worker::refuse(Connection &connection, Failure why) {
+  connection.input.consume(connection.input.unparsed_bytes());
+  connection.input.settle();
+  connection.more = false;
+  context_.protocol.refuse(connection.output, why);
+  connection.output.release();
+  connection.closing = true;
+  counters_.add(why);
 }
 
 void Worker::collect() {
@@ -287,15 +361,22 @@ void Worker::send_to(Connection &connection) {
   if (connection.closing && all_sent && !connection.has_work()) connection.dead = true;
   if (connection.dead) return dead_.push_back(&connection);
   if (connection.has_work() && !connection.output.above_high_water()) carry(connection);
+  note_beginning(connection);
   arm(connection);
 }
 
 /// Tells the poller what to watch for, if that has changed.
 void Worker::arm(Connection &connection) {
   uint32_t wanted = 0;
-  if (!connection.peer_ended && !connection.closing && !connection.has_work()) wanted |= net::Poller::readable;
+  if (!connection.peer_ended && !connection.closing && !connection.has_work() && !connection.is_queued())
+    wanted |= net::Poller::readable;
   if (connection.output.pending_bytes() != 0) wanted |= net::Poller::writable;
   if (connection.output.above_high_water()) wanted &= ~net::Poller::readable;
+  if (connection.tls) {
+    const net::Wishes wishes = connection.channel->wishes();
+    if (wishes.writable_to_receive && (wanted & net::Poller::readable)) wanted |= net::Poller::writable;
+    if (wishes.readable_to_send) wanted |= net::Poller::readable;
+  }
   if (wanted == connection.armed) return;
   connection.armed = wanted;
   if (!poller_.change(connection.channel->fd(), wanted, &connection)) {
@@ -307,17 +388,58 @@ void Worker::arm(Connection &connection) {
 void Worker::tend() {
   for (Connection *const connection : ready_) connection->ready = false;
   ready_.clear();
-  if (const int64_t timeout_ms = context_.settings.idle_timeout_ms; timeout_ms > 0) {
-    for (Connection *connection = oldest_; connection != nullptr && connection->active_ms + timeout_ms <= now_ms_;
-         connection = connection->newer) {
-      if (connection->dead) continue;
-      connection->dead = true;
-      dead_.push_back(connection);
-      counters_.add(Counter::connections_timed_out);
-    }
-  }
+  close_silent();
+  close_unfinished();
+  if (greetings_waiting_ != 0) make_way_for_greetings();
   for (Connection *const connection : dead_) close(*connection);
   dead_.clear();
+}
+
+void Worker::close_silent() {
+  const int64_t timeout_ms = context_.settings.idle_timeout_ms;
+  if (timeout_ms <= 0) return;
+  for (Connection *connection = idle_.oldest; connection != nullptr && connection->active_ms + timeout_ms <= now_ms_;
+       connection = connection->newer) {
+    if (connection->dead) continue;
+    connection->dead = true;
+    dead_.push_back(connection);
+    counters_.add(Counter::connections_timed_out);
+  }
+}
+
+/// Whoever begins something has to finish it.
+void Worker::close_unfinished() {
+  const int64_t timeout_ms = begun_timeout_ms();
+  if (timeout_ms <= 0) return;
+  for (Connection *connection = begun_.oldest;
+       connection != nullptr && connection->active_ms + timeout_ms <= now_ms_;) {
+    Connection &slow = *connection;
+    connection = connection->newer;
+    if (slow.dead) continue;
+    counters_.add(Counter::connections_timed_out);
+    if (slow.greeting || slow.is_queued()) slow.dead = true;  // it would not understand
+    else refuse(slow, Failure::request_timed_out);
+    send_to(slow);
+  }
+}
+
+/// Clients that do not go on with their handshakes must not keep others from theirs.
+void Worker::make_way_for_greetings() {
+  for (Connection *connection = begun_.oldest;
+       connection != nullptr && connection->active_ms + limits::handshake_patience_ms <= now_ms_;
+       connection = connection->newer) {
+    if (!connection->greeting || connection->carried || connection->dead) continue;
+    connection->dead = true;
+    dead_.push_back(connection);
+    counters_.add(Counter::connections_timed_out);
+  }
+}
+
+int64_t Worker::begun_timeout_ms() const {
+  const Settings &settings = context_.settings;
+  if (settings.request_timeout_ms <= 0 || settings.idle_timeout_ms <= 0)
+    return std::max(settings.request_timeout_ms, settings.idle_timeout_ms);
+  return std::min(settings.request_timeout_ms, settings.idle_timeout_ms);
 }
 
 void Worker::take_inbox() {
@@ -358,26 +480,48 @@ void Worker::carry(Connection &connection) {
 
 void Worker::touch(Connection &connection) {
   connection.active_ms = now_ms_;
-  if (newest_ == &connection) return;
+  if (idle_.newest == &connection) return;
   unlink(connection);
+  connection.begun = false;
+  link_newest(connection);
+}
+
+/// Keeps apart who is in the middle of a request or a handshake, and keeps when that began. While there are answers
+/// to take it is the idle timeout's business: the client may be busy with them.
+void Worker::note_beginning(Connection &connection) {
+  const bool begun = connection.greeting || (connection.input.unparsed_bytes() != 0 && !connection.has_work() &&
+                                             connection.output.pending_bytes() == 0);
+  if (begun == connection.begun) return;
+  unlink(connection);
+  connection.begun = begun;
+  connection.active_ms = now_ms_;
   link_newest(connection);
 }
 
 void Worker::link_newest(Connection &connection) {
-  connection.older = newest_;
+  List &list = list_of(connection);
+  connection.older = list.newest;
   connection.newer = nullptr;
-  (newest_ != nullptr ? newest_->newer : oldest_) = &connection;
-  newest_ = &connection;
+  (list.newest != nullptr ? list.newest->newer : list.oldest) = &connection;
+  list.newest = &connection;
 }
 
 void Worker::unlink(Connection &connection) {
-  (connection.older != nullptr ? connection.older->newer : oldest_) = connection.newer;
-  (connection.newer != nullptr ? connection.newer->older : newest_) = connection.older;
+  List &list = list_of(connection);
+  (connection.older != nullptr ? connection.older->newer : list.oldest) = connection.newer;
+  (connection.newer != nullptr ? connection.newer->older : list.newest) = connection.older;
   connection.older = connection.newer = nullptr;
 }
 
 void Worker::close(Connection &connection) {
-  if (connection.carried) std::erase(carried_, &connection);
+  if (connection.carried) {
+    std::erase(carried_, &connection);
+    if (connection.is_queued()) --greetings_waiting_;
+  }
+  if (connection.greeting) {
+    --greetings_;
+    counters_.add(Counter::tls_handshakes_failed);
+  }
   unlink(connection);
   delete &connection;
   counters_.add(Counter::connections_closed);
@@ -386,9 +530,11 @@ void Worker::close(Connection &connection) {
 
 void Worker::close_all() {
   carried_.clear();
-  while (oldest_ != nullptr) {
-    oldest_->carried = false;
-    close(*oldest_);
+  for (List *const list : {&idle_, &begun_}) {
+    while (list->oldest != nullptr) {
+      list->oldest->carried = false;
+      close(*list->oldest);
+    }
   }
   std::vector<std::unique_ptr<Connection>> refused;
   const std::lock_guard guard(inbox_mutex_);

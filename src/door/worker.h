@@ -63,11 +63,20 @@ class Worker {
     Output::Mark mark;  // where their replies begin
   };
 
+  /// Connections in the order of active_ms.
+  struct List {
+    Connection *oldest = nullptr;
+    Connection *newest = nullptr;
+  };
+
   void work();
   void run_turn();
   size_t wait();
   void receive(size_t event_count);
   void receive_from(Connection &connection);
+  void begin_greeting(Connection &connection);
+  void note_greeting(Connection &connection);
+  void refuse(Connection &connection, Failure why);
   void collect();
   void execute();
   void run_again();
@@ -87,8 +96,14 @@ class Worker {
   void make_ready(Connection &connection);
   void carry(Connection &connection);
   void touch(Connection &connection);
+  void note_beginning(Connection &connection);
+  List &list_of(const Connection &connection) { return connection.begun ? begun_ : idle_; }
   void link_newest(Connection &connection);
   void unlink(Connection &connection);
+  int64_t begun_timeout_ms() const;
+  void close_silent();
+  void close_unfinished();
+  void make_way_for_greetings();
   void close(Connection &connection);
   void close_all();
   void go_idle();
@@ -111,10 +126,14 @@ class Worker {
   std::vector<epoll_event> events_;
   std::vector<Connection *> ready_;    // of this turn
   std::vector<Connection *> carried_;  // for the next turn
+  std::vector<Connection *> resumed_;  // carried from the turn before
   std::vector<Slice> slices_;
   std::vector<Connection *> dead_;
-  Connection *oldest_ = nullptr;
-  Connection *newest_ = nullptr;
+  List idle_;  // not in the middle of anything that the client has to finish
+  List begun_;
+  uint32_t greetings_ = 0;          // connections whose handshake is under way
+  uint32_t greetings_left_ = 0;     // that may go on in this turn
+  uint32_t greetings_waiting_ = 0;  // of carried_, those that found no place among greetings_
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;

@@ -121,6 +121,9 @@ WireError wire_error(Failure failure, Asked asked) {
     case Failure::unknown_authentication: return {'3', "authtype"};
     case Failure::too_many_open_indexes: return {'2', {}};
     case Failure::too_many_columns: return {'2', {}};
+    case Failure::tls_required: return {'3', {}};
+    case Failure::request_timed_out: return {'2', {}};
+    case Failure::too_many_connections: return {'1', {}};
 
     // A find that meets these had its index open: DDL took away what the message names. The original answered
     // wrong rows or none there, so there is no word to keep.

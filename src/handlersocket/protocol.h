@@ -34,6 +34,7 @@ class HandlerSocket final : public Protocol {
   explicit HandlerSocket(Settings settings) : settings_(std::move(settings)) {}
 
   std::unique_ptr<Session> greet(Output &output, const Peer &peer) override;
+  void refuse(Output &output, Failure why) override;
 
  private:
   const Settings settings_;

@@ -12,6 +12,10 @@ std::unique_ptr<Session> HandlerSocket::greet(Output &output, const Peer &) {
   return std::make_unique<HandlerSocketSession>(settings_, output);
 }
 
+void HandlerSocket::refuse(Output &output, Failure why) {
+  StatusReply(output, settings_.errors).done({.failure = why});
+}
+
 HandlerSocketSession::HandlerSocketSession(const Settings &settings, Output &output)
     : settings_(settings), output_(output), authorized_(settings.secret.empty()) {}
 

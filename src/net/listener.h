@@ -13,6 +13,7 @@ namespace postern::net {
 struct ListenOptions {
   int backlog = 1024;
   mode_t unix_mode = 0660;  ///< permissions of a unix socket
+  std::string unix_owner;   ///< and whose it is: user, user:group or :group; empty leaves it to the process
   int send_buffer = 0;      ///< bytes; 0 leaves it to the kernel
   int receive_buffer = 0;
 };

@@ -16,6 +16,7 @@ class Ping final : public Protocol {
   /// `answer` without its line end.
   explicit Ping(std::string answer = "pong") : answer_(std::move(answer) + "\n") {}
   std::unique_ptr<Session> greet(Output &output, const Peer &peer) override;
+  void refuse(Output &output, Failure why) override;
 
  private:
   const std::string answer_;

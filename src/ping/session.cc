@@ -52,4 +52,9 @@ std::unique_ptr<Session> Ping::greet(Output &output, const Peer &) {
   return std::make_unique<PingSession>(output, answer_);
 }
 
+void Ping::refuse(Output &output, Failure why) {
+  output.put(failure_text(why));
+  output.put('\n');
+}
+
 }  // namespace postern::ping

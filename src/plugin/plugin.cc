@@ -1,6 +1,7 @@
 // plugin.cc: what the server sees of Postern: one daemon plugin per protocol in one library.
 #include <mysql/plugin.h>
 
+#include <charconv>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "engine/mariadb/engine.h"
 #include "handlersocket/protocol.h"
 #include "net/address.h"
+#include "net/tls_context.h"
 #include "settings.h"
 #include "status.h"
 
@@ -22,6 +24,7 @@ struct Running {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Protocol> read_protocol;
   std::unique_ptr<Protocol> write_protocol;
+  std::unique_ptr<net::TlsContext> tls;
   std::unique_ptr<door::Door> read_door;
   std::unique_ptr<door::Door> write_door;
 };
@@ -48,7 +51,10 @@ door::Settings door_settings(Access access) {
   chosen.name = reads ? "handlersocket read" : "handlersocket write";
   chosen.host = text(settings.address);
   chosen.port = static_cast<uint16_t>(reads ? settings.port : settings.port_wr);
-  if (reads) chosen.unix_path = text(settings.socket);
+  chosen.unix_path = text(reads ? settings.socket : settings.socket_wr);
+  chosen.unix_owner = text(settings.socket_owner);
+  chosen.tls = running->tls.get();
+  chosen.require_tls = settings.require_tls != 0;
   chosen.backlog = static_cast<int>(settings.backlog);
   chosen.send_buffer = static_cast<int>(settings.sndbuf);
   chosen.receive_buffer = static_cast<int>(settings.rcvbuf);
@@ -58,6 +64,7 @@ door::Settings door_settings(Access access) {
   chosen.scan_threads = static_cast<uint32_t>(settings.scan_threads);
   chosen.connections_max = static_cast<uint32_t>(settings.max_connections);
   chosen.idle_timeout_ms = static_cast<int64_t>(settings.timeout) * 1000;
+  chosen.request_timeout_ms = static_cast<int64_t>(settings.request_timeout) * 1000;
   chosen.table_wait_ms = static_cast<int64_t>(settings.lock_wait_timeout) * 1000;
   return chosen;
 }
@@ -73,6 +80,44 @@ handlersocket::Settings protocol_settings(Access access) {
   return chosen;
 }
 
+/// Permissions as chmod(1) takes them.
+bool parse_mode(const std::string &octal, mode_t &mode) {
+  unsigned number = 0;
+  const char *const end = octal.data() + octal.size();
+  const auto [parsed, problem] = std::from_chars(octal.data(), end, number, 8);
+  mode = number;
+  return problem == std::errc{} && parsed == end && number <= 0777;
+}
+
+net::TlsFiles tls_files() {
+  const mariadb::ServerTls server = mariadb::server_tls();
+  return {.certificate = server.certificate,
+          .key = server.key,
+          .ca = server.ca,
+          .ca_path = server.ca_path,
+          .crl = server.crl,
+          .crl_path = server.crl_path,
+          .ciphers = server.ciphers,
+          .version_1_2 = server.version_1_2,
+          .version_1_3 = server.version_1_3};
+}
+
+/// False if there is to be TLS and cannot be. That a server has no certificate is no reason to refuse its old clients.
+bool prepare_tls() {
+  std::string error = "the server has no certificate (ssl_cert, ssl_key)";
+  if (settings.tls != 0 && mariadb::server_tls().enabled) {
+    running->tls = std::make_unique<net::TlsContext>(
+        net::TlsContext::Source{.files = tls_files, .generation = mariadb::server_tls_generation});
+    if (running->tls->load(error)) return true;
+    running->tls.reset();
+    if (settings.require_tls == 0) log::warning("handlersocket: TLS is not offered: %s", error.c_str());
+  }
+  if (settings.require_tls == 0) return true;
+  if (settings.tls == 0) error = "handlersocket_tls is OFF";
+  log::error("handlersocket: handlersocket_require_tls is ON, but %s", error.c_str());
+  return false;
+}
+
 /// Whoever can reach a port without a secret reads every table; so nobody else's machine may reach it by default.
 bool may_listen(const door::Settings &chosen, bool has_secret) {
   if (chosen.port == 0 || has_secret || settings.allow_open_access) return true;
@@ -85,8 +130,12 @@ bool may_listen(const door::Settings &chosen, bool has_secret) {
 }
 
 bool open_door(Access access, std::unique_ptr<Protocol> &protocol, std::unique_ptr<door::Door> &door) {
-  const door::Settings chosen = door_settings(access);
+  door::Settings chosen = door_settings(access);
   if (chosen.port == 0 && chosen.unix_path.empty()) return true;
+  if (const std::string mode = text(settings.socket_mode); !parse_mode(mode, chosen.unix_mode)) {
+    log::error("handlersocket_socket_mode: '%s' is no octal number up to 0777", mode.c_str());
+    return false;
+  }
   const handlersocket::Settings spoken = protocol_settings(access);
   if (!may_listen(chosen, !spoken.secret.empty())) return false;
   protocol = std::make_unique<handlersocket::HandlerSocket>(spoken);
@@ -97,7 +146,10 @@ bool open_door(Access access, std::unique_ptr<Protocol> &protocol, std::unique_p
     return false;
   }
   if (chosen.port != 0)
-    log::note("%s port: listening on %s port %u", chosen.name.c_str(), chosen.host.c_str(), chosen.port);
+    log::note("%s port: listening on %s port %u%s", chosen.name.c_str(), chosen.host.c_str(), chosen.port,
+              chosen.require_tls      ? ", with TLS only"
+              : chosen.tls != nullptr ? ", with or without TLS"
+                                      : "");
   if (!chosen.unix_path.empty()) log::note("%s socket: listening on %s", chosen.name.c_str(), chosen.unix_path.c_str());
   return true;
 }
@@ -116,7 +168,7 @@ int init(void *) {
   pool::set_large_bytes_max(settings.max_buffer_bytes);
   running = new Running;
   running->engine = mariadb::make_engine();
-  if (open_door(Access::read, running->read_protocol, running->read_door) &&
+  if (prepare_tls() && open_door(Access::read, running->read_protocol, running->read_door) &&
       open_door(Access::write, running->write_protocol, running->write_door))
     return 0;
   close_doors();

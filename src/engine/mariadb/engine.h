@@ -3,7 +3,9 @@
 // Free of server headers, so that the plugin can include it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/log.h"
 #include "contract/executor.h"
@@ -15,6 +17,25 @@ std::unique_ptr<Engine> make_engine();
 
 /// Whether the server runs to install or upgrade itself (--bootstrap), when no door should open.
 bool server_is_bootstrapping();
+
+/// What the server's own TLS is made of: ssl_cert, ssl_key and so on, empty where not set.
+struct ServerTls {
+  bool enabled = false;  ///< there is a certificate, and SQL clients may use it
+  std::string certificate;
+  std::string key;
+  std::string ca;
+  std::string ca_path;
+  std::string crl;
+  std::string crl_path;
+  std::string ciphers;
+  bool version_1_2 = false;
+  bool version_1_3 = false;
+};
+ServerTls server_tls();
+
+/// Changes whenever the server has read its certificates again (FLUSH SSL); 0 before it did so for the first time. Any
+/// thread; never waits. Two changes between two looks may go unseen.
+uint64_t server_tls_generation();
 
 /// Writes to the server's error log; a log::Sink.
 void write_error_log(log::Level level, const char *line);
