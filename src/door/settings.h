@@ -21,6 +21,7 @@ struct Settings {
   int receive_buffer = 0;
   uint32_t threads = 0;  ///< 0: one per processor this process may use
   uint32_t scan_threads = 1;
+  uint32_t login_threads = 0;  ///< 0: the protocol has no logins
   uint32_t connections_max = limits::connections_max;
   int64_t idle_timeout_ms = 300'000;  ///< 0: never
   int64_t table_wait_ms = 50'000;     ///< how long a request waits for a table that DDL holds

@@ -33,8 +33,10 @@ void Worker::join() {
 
 void Worker::give(net::Fd socket, const Peer &peer) {
   connection_count_.fetch_add(1, std::memory_order_relaxed);
+  Peer known = peer;
+  known.fd = socket.get();
   take_back(
-      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, peer));
+      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, known));
 }
 
 void Worker::take_back(std::unique_ptr<Connection> connection) {
