@@ -14,7 +14,9 @@ namespace postern {
 struct Peer {
   bool local = false;  ///< came through a unix socket
   int fd = -1;  ///< the connection's socket, for its addresses and credentials alone; open as long as the session
-  void *tls = nullptr;  ///< the connection's OpenSSL session, an SSL, if it has one
+  /// The connection's OpenSSL session, an SSL, if it has one. Known when a login is run: a client may begin in the
+  /// clear.
+  void *tls = nullptr;
 };
 
 /// An account that was verified. Made by an engine; immutable and shared by any threads.

@@ -209,6 +209,7 @@ class SlowLane::ScanThread {
           ++job->next;
           continue;
         }
+        op.identity->peer.tls = connection.channel->tls();
       }
       op.position = &job->position;
       run_op(*job, op, valve);

@@ -37,6 +37,8 @@ class Channel {
   virtual Transfer send(Output &output) = 0;
   virtual Presence presence() const = 0;
   virtual int fd() const = 0;
+  /// The OpenSSL session, an SSL, that carries the stream; nullptr for none.
+  virtual void *tls() const { return nullptr; }
 };
 
 }  // namespace postern::net
