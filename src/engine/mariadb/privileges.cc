@@ -42,13 +42,14 @@ class ActingAs {
 /// Looks at one privilege on one table.
 class TableLook {
  public:
-  TableLook(THD *thd, const Spec &spec, privilege_t privilege)
+  /// Unless `silent`, a refusal is told and counted as one of a statement is.
+  TableLook(THD *thd, const Spec &spec, privilege_t privilege, bool silent)
       : thd_(thd), database_(table_name(spec.spec().database)), name_(table_name(spec.spec().table)) {
     const LEX_CSTRING database{database_.c_str(), database_.size()};
     const LEX_CSTRING name{name_.c_str(), name_.size()};
     list_.init_one_table(&database, &name, nullptr, TL_READ);
     // True, too, if only some columns are granted.
-    table_ = !check_table_access(thd_, privilege, &list_, false, 1, false);
+    table_ = !check_table_access(thd_, privilege, &list_, false, 1, silent);
     list_.grant.want_privilege = privilege & ~list_.grant.privilege;
   }
 
@@ -87,28 +88,30 @@ bool key_columns(TableLook &look, const OpenTable &table) {
 
 bool Privileges::allow(const Op &op, const Spec &spec, Access access) {
   const auto &account = static_cast<const MariaAccount &>(*op.identity->account);
-  Look &look = look_for(account, spec);
-  if (look.names_ms == 0 || now_ms() - look.names_ms >= limits::privileges_hold_ms) {
-    look.rights = look_at_names(account, spec);
-    look.names_ms = now_ms();
-    look.key_ms = 0;
-  }
-  const Rights needed = needs(op, access) & ~see_key;
+  if (op.verb != Verb::open || access == Access::read) return has(needs(op, access) & ~see_key, account, spec, nullptr);
   // Whoever opens an index for writing says later what for.
-  if (op.verb == Verb::open && access == Access::write) return look.rights != 0;
-  return (look.rights & needed) == needed;
+  for (const Rights right : {see, insert, update, erase})
+    if (has(right, account, spec, nullptr)) return true;
+  return false;
 }
 
 bool Privileges::allow_key(const Op &op, const Spec &spec, const OpenTable &table, Access access) {
-  if (!(needs(op, access) & see_key)) return true;
   const auto &account = static_cast<const MariaAccount &>(*op.identity->account);
+  return has(needs(op, access) & see_key, account, spec, &table);
+}
+
+bool Privileges::has(Rights needed, const MariaAccount &account, const Spec &spec, const OpenTable *table) {
   Look &look = look_for(account, spec);
-  if (look.key_ms == 0) {
-    look.key_ms = now_ms();
-    look.rights &= ~see_key;
-    if (look_at_key(account, spec, table)) look.rights |= see_key;
+  if (look.begun_ms == 0 || now_ms() - look.begun_ms >= limits::privileges_hold_ms) {
+    look.begun_ms = now_ms();
+    look.known = look.rights = 0;
   }
-  return look.rights & see_key;
+  // Only what is asked for: what the server refuses it may tell those who watch it, too.
+  if (const Rights unknown = needed & ~look.known) {
+    look.rights |= look_at(unknown, account, spec, table);
+    look.known |= unknown;
+  }
+  return (look.rights & needed) == needed;
 }
 
 Privileges::Rights Privileges::needs(const Op &op, Access access) {
@@ -134,28 +137,26 @@ Privileges::Look &Privileges::look_for(const MariaAccount &account, const Spec &
   return look;
 }
 
-Privileges::Rights Privileges::look_at_names(const MariaAccount &account, const Spec &spec) {
+Privileges::Rights Privileges::look_at(Rights wanted, const MariaAccount &account, const Spec &spec,
+                                       const OpenTable *table) {
   const ActingAs acting(thd_, account);
+  if (!acting.exists()) return 0;
+  const TableSpec &names = spec.spec();
   Rights rights = 0;
-  if (acting.exists()) {
-    const TableSpec &names = spec.spec();
-    TableLook select(thd_, spec, SELECT_ACL);
-    if (select.columns(names.columns)) rights |= see;
-    if (select.columns(names.filter_columns)) rights |= filter;
-    if (TableLook(thd_, spec, INSERT_ACL).columns(names.columns)) rights |= insert;
-    if (TableLook(thd_, spec, UPDATE_ACL).columns(names.columns)) rights |= update;
-    if (TableLook(thd_, spec, DELETE_ACL).table()) rights |= erase;
+  const auto look = [&](Rights right, privilege_t privilege, Bytes columns) {
+    if ((wanted & right) && TableLook(thd_, spec, privilege, true).columns(columns)) rights |= right;
+  };
+  look(see, SELECT_ACL, names.columns);
+  look(filter, SELECT_ACL, names.filter_columns);
+  look(insert, INSERT_ACL, names.columns);
+  look(update, UPDATE_ACL, names.columns);
+  look(erase, DELETE_ACL, {});
+  if (wanted & see_key) {
+    TableLook select(thd_, spec, SELECT_ACL, true);
+    if (key_columns(select, *table)) rights |= see_key;
   }
   thd_->clear_error(true);
   return rights;
-}
-
-bool Privileges::look_at_key(const MariaAccount &account, const Spec &spec, const OpenTable &table) {
-  const ActingAs acting(thd_, account);
-  TableLook select(thd_, spec, SELECT_ACL);
-  const bool allowed = acting.exists() && key_columns(select, table);
-  thd_->clear_error(true);
-  return allowed;
 }
 
 std::string Privileges::why(const Op &op, const Spec &spec, Access access, const OpenTable *table) {
@@ -169,7 +170,7 @@ std::string Privileges::why(const Op &op, const Spec &spec, Access access, const
   // The first that is missing leaves the server's words behind.
   const auto ask = [&](Rights right, privilege_t privilege, Bytes columns, bool key) {
     if (!(needed & right) || thd_->is_error()) return;
-    TableLook look(thd_, spec, privilege);
+    TableLook look(thd_, spec, privilege, false);
     if (!look.columns(columns) || !key || table == nullptr) return;
     key_columns(look, *table);
   };

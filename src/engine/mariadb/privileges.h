@@ -42,15 +42,16 @@ class Privileges {
   struct Look {
     uint64_t account = 0;
     uint64_t spec = 0;
-    int64_t names_ms = 0;  // when it was done; 0: never
-    int64_t key_ms = 0;
-    Rights rights = 0;
+    int64_t begun_ms = 0;  // 0: never
+    Rights known = 0;      // what was looked at since
+    Rights rights = 0;     // of these, what is allowed
   };
 
   static Rights needs(const Op &op, Access access);
   Look &look_for(const MariaAccount &account, const Spec &spec);
-  Rights look_at_names(const MariaAccount &account, const Spec &spec);
-  bool look_at_key(const MariaAccount &account, const Spec &spec, const OpenTable &table);
+  /// Whether all of `needed` is allowed. `table`: for see_key alone.
+  bool has(Rights needed, const MariaAccount &account, const Spec &spec, const OpenTable *table);
+  Rights look_at(Rights wanted, const MariaAccount &account, const Spec &spec, const OpenTable *table);
   int64_t now_ms();
 
   THD *thd_ = nullptr;
