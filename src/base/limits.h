@@ -97,6 +97,21 @@ inline constexpr uint64_t edit_rows_max = 10'000'000;
 /// Bytes of the reply of an edit: it is held until the transaction is committed.
 inline constexpr size_t edit_reply_bytes_max = size_t{64} << 20;
 
+// --- logins ---------------------------------------------------------------------------------------------------
+
+/// Threads of a door that verify logins: what waits for a name server must not keep others from coming in.
+inline constexpr uint32_t login_threads = 2;
+/// Bytes of a password; the server takes less.
+inline constexpr size_t password_bytes_max = 4'096;
+/// Logins of one door that wait for their turn, beyond which more are refused.
+inline constexpr size_t logins_waiting_max = 1'000;
+/// What is remembered of failed logins: entries.
+inline constexpr size_t throttle_entries_max = 8'192;
+/// Milliseconds for which the outcome of a look at an account's privileges holds.
+inline constexpr int privileges_hold_ms = 100;
+/// Outcomes of such looks that an executor remembers.
+inline constexpr size_t privileges_remembered_max = 16'384;
+
 // --- what one process may hold -----------------------------------------------------------------------------------
 
 /// Connections of one door (setting).

@@ -18,13 +18,20 @@ class Batch {
   Arena &arena() { return arena_; }
 
   /// The ops added from here on belong to `connection`.
-  void begin(uint32_t connection) { connection_ = connection; }
+  void begin(uint32_t connection) {
+    connection_ = connection;
+    identity_ = nullptr;
+  }
+  /// The ops added from here on are on behalf of `identity`, until begin().
+  void act_for(Identity *identity) { identity_ = identity; }
   /// One more op, to be filled in at once. Valid until the next one is added.
   Op &add() {
     Op &op = ops_.emplace_back();
     op.connection = connection_;
+    op.identity = identity_;
     return op;
   }
+  /// An op that was added before, to a batch that is gone.
   void add(Op op) {
     op.connection = connection_;
     ops_.push_back(op);
@@ -45,6 +52,7 @@ class Batch {
   std::vector<Op> ops_;
   Arena arena_;
   uint32_t connection_ = 0;
+  Identity *identity_ = nullptr;
 };
 
 }  // namespace postern

@@ -54,6 +54,8 @@ class Executor {
   ///    itself. If the transaction as a whole is lost (deadlock, refused commit) the settlement says so.
   ///  - A write that may have to be undone together with others, or whose effects cannot be undone, is left alone;
   ///    it is run as the only op of a run, with a position.
+  ///  - A login is left alone, too, in a fast turn: it may wait for name servers and whatever verifies passwords.
+  ///  - What an account may do is looked at for each op; a privilege taken away holds within a second.
   ///  - A write that meets a row lock waits for it, in a fast turn for no more than limits::row_wait_fast_ms in all,
   ///    in the slow lane for limits::row_wait_slow_ms; then it is left locked.
   ///  - An op with a position (slow lane) may run as long as its reply lets it, and pauses when somebody waits for

@@ -91,6 +91,11 @@ Settlement FakeExecutor::run_locked(std::span<Op> ops, bool writing) {
 }
 
 void FakeExecutor::execute(Op &op) {
+  if (op.verb == Verb::login) return log_in(op);
+  if (op.identity != nullptr) {
+    const Failure failure = check(op);
+    if (failure != Failure::none) return finish(op, {.failure = failure});
+  }
   switch (op.verb) {
     case Verb::answer: {
       const bool lost = op.slot != nullptr && op.slot->binding() == nullptr;
@@ -100,7 +105,35 @@ void FakeExecutor::execute(Op &op) {
     case Verb::find: return find(op);
     case Verb::insert:
     case Verb::edit: return write(op);
+    case Verb::login: return;
   }
+}
+
+void FakeExecutor::log_in(Op &op) {
+  if (op.failure == Failure::none && op.position == nullptr) {
+    op.progress = Progress::alone;
+    return;
+  }
+  op.identity->account.reset();
+  if (op.failure != Failure::none) return finish(op, {.failure = op.failure});
+  const auto found = engine_.accounts_.find(op.login->user);
+  if (found == engine_.accounts_.end() || found->second.password != op.login->password)
+    return finish(op, {.failure = Failure::unauthorized});
+  op.identity->account = std::make_shared<FakeAccount>(op.login->user);
+  finish(op, {});
+}
+
+/// Whether the op's account may do it.
+Failure FakeExecutor::check(const Op &op) const {
+  if (op.identity->account == nullptr) return Failure::unauthorized;
+  if (op.verb == Verb::answer) return Failure::none;
+  const auto found = engine_.accounts_.find(static_cast<const FakeAccount &>(*op.identity->account).user);
+  if (found == engine_.accounts_.end()) return Failure::privilege_denied;
+  const Binding *const binding = op.verb == Verb::open ? nullptr : op.slot->binding();
+  if (op.verb != Verb::open && binding == nullptr) return Failure::none;
+  const TableSpec &spec = binding != nullptr ? binding->spec() : *op.spec;
+  return found->second.tables.contains(table_key(spec.database, spec.table)) ? Failure::none
+                                                                             : Failure::privilege_denied;
 }
 
 void FakeExecutor::finish(Op &op, Outcome outcome) {
@@ -110,6 +143,7 @@ void FakeExecutor::finish(Op &op, Outcome outcome) {
                   : op.verb == Verb::find   ? Counter::requests_find
                   : op.verb == Verb::insert ? Counter::requests_insert
                   : op.verb == Verb::edit   ? Counter::requests_edit
+                  : op.verb == Verb::login  ? Counter::logins
                                             : Counter::requests_other);
     counters->add(Counter::rows_sent, outcome.rows);
     if (outcome.failure != Failure::none) {
@@ -268,6 +302,26 @@ void FakeEngine::rename_column(Bytes database, Bytes name, Bytes from, Bytes to)
     }
     ++version_;
   });
+}
+
+void FakeEngine::create_account(Bytes user, Bytes password) {
+  const std::unique_lock lock(mutex_);
+  accounts_[std::string(user)] = {.password = std::string(password), .tables = {}};
+}
+
+void FakeEngine::drop_account(Bytes user) {
+  const std::unique_lock lock(mutex_);
+  accounts_.erase(std::string(user));
+}
+
+void FakeEngine::allow(Bytes user, Bytes database, Bytes table) {
+  const std::unique_lock lock(mutex_);
+  accounts_[std::string(user)].tables.insert(table_key(database, table));
+}
+
+void FakeEngine::forbid(Bytes user, Bytes database, Bytes table) {
+  const std::unique_lock lock(mutex_);
+  accounts_[std::string(user)].tables.erase(table_key(database, table));
 }
 
 void FakeEngine::set_busy(Bytes database, Bytes name, bool busy) {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -71,6 +72,12 @@ class FakeEngine final : public Engine {
   void drop(Bytes database, Bytes table);
   void rename_column(Bytes database, Bytes table, Bytes from, Bytes to);
 
+  /// Accounts that logins are compared with; one may do everything with the tables that it was allowed.
+  void create_account(Bytes user, Bytes password);
+  void drop_account(Bytes user);
+  void allow(Bytes user, Bytes database, Bytes table);
+  void forbid(Bytes user, Bytes database, Bytes table);
+
   /// From now on, or no longer, DDL holds the table: its ops are busy.
   void set_busy(Bytes database, Bytes table, bool busy);
   /// From now on finds in the table fail with this error of the storage engine; 0 heals it.
@@ -89,6 +96,10 @@ class FakeEngine final : public Engine {
   friend class FakeExecutor;
   struct StoredCell;
   struct Table;
+  struct Known {
+    std::string password;
+    std::set<std::string, std::less<>> tables;  // by the key of tables_
+  };
 
   template <class Change>
   void change(Bytes database, Bytes table, Change change);
@@ -96,6 +107,7 @@ class FakeEngine final : public Engine {
   // Executors read under a shared lock, for the length of a run; whoever changes something waits for them.
   mutable std::shared_mutex mutex_;
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;  // by database, NUL, table
+  std::map<std::string, Known, std::less<>> accounts_;                 // by user
   std::vector<FakeExecutor *> executors_;
   uint64_t version_ = 0;  // of all definitions
   Faults faults_;

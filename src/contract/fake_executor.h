@@ -175,6 +175,12 @@ class FakeBinding final : public Binding {
   TableSpec spec_;
 };
 
+class FakeAccount final : public Account {
+ public:
+  explicit FakeAccount(Bytes its_user) : user(its_user) {}
+  const std::string user;
+};
+
 }  // namespace fake
 
 using namespace fake;  // the files that include this are the fake engine
@@ -249,6 +255,8 @@ class FakeExecutor final : public Executor {
   Settlement run_locked(std::span<Op> ops, bool writing);
   void execute(Op &op);
   void finish(Op &op, Outcome outcome);
+  void log_in(Op &op);
+  Failure check(const Op &op) const;
   void open(Op &op);
   void find(Op &op);
   void write(Op &op);

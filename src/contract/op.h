@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/failure.h"
+#include "contract/access.h"
 #include "contract/edit.h"
 #include "contract/reply.h"
 #include "contract/table.h"
@@ -22,6 +23,7 @@ enum class Verb : uint8_t {
   find,    ///< reads rows by key
   insert,  ///< writes a new row
   edit,    ///< finds rows as a find does, locks them and changes or deletes them
+  login,   ///< verifies Op::login and makes Op::identity that account, or nobody; takes its time
 };
 
 enum class Comparison : uint8_t {
@@ -79,6 +81,8 @@ struct EditRows {
   Find find{};
   Edit *edit = nullptr;
   bool rows_wanted = false;  ///< the reply hears the rows that are changed or deleted, as they were before
+  bool erases = false;       ///< what the account must be allowed: true for deleting, false for changing
+  bool weighs = false;  ///< the new values depend on the old ones, so that the account must be allowed to see those
 };
 
 /// Where a paused find goes on; made and understood by the engine alone.
@@ -93,15 +97,19 @@ enum class Progress : uint8_t {
   paused,   ///< a find that is more work than a turn allows, or whose reply asked to pause
   busy,     ///< its table is held by DDL or a table lock just now; nothing happened
   locked,   ///< a row it would change is locked by somebody else's transaction; nothing happened
-  alone,    ///< a write that cannot share a transaction with other ops; nothing happened
+  alone,    ///< a write that cannot share a transaction with other ops, or a login; nothing happened
   waiting,  ///< not tried, because an earlier op of the same connection is not done
 };
 
 struct Op {
   Verb verb = Verb::answer;
-  Failure failure = Failure::none;     ///< answer: how it fails; none for a plain acknowledgement
+  /// answer: how it fails; none for a plain acknowledgement. login: how it fails without being tried, or none.
+  Failure failure = Failure::none;
   Progress progress = Progress::done;  ///< set by Executor::run
   uint32_t connection = 0;             ///< ops with the same number belong to one connection, in order
+  /// On whose behalf. Null where the protocol lets in everybody who reaches it. An op with one that has no account
+  /// fails as unauthorized, an answer too, and one whose account lacks a privilege as privilege_denied.
+  Identity *identity = nullptr;
   Reply *reply = nullptr;
   /// open: to be filled. Others: what it acts on; if that is not open the op fails as not_open.
   TableSlot *slot = nullptr;
@@ -110,6 +118,7 @@ struct Op {
     const Find *find;                 ///< find
     const Insert *insert;             ///< insert
     const EditRows *edit;             ///< edit
+    const Login *login;               ///< login
   };
   /// Where a paused find keeps its place. Null in a fast turn: there a find that is too much is paused without a
   /// place and starts anew in the slow lane, under its own read view; and a write that has to be alone is left.

@@ -7,6 +7,7 @@
 #include "base/counters.h"
 #include "base/input.h"
 #include "base/output.h"
+#include "contract/access.h"
 #include "contract/batch.h"
 
 namespace postern {
@@ -29,12 +30,6 @@ class Session {
 
   /// The ops collected before have all been answered, and their views are about to die.
   virtual void settled() = 0;
-};
-
-/// Who is at the other end.
-struct Peer {
-  bool local = false;      ///< came through a unix socket
-  bool encrypted = false;  ///< speaks TLS
 };
 
 class Protocol {

@@ -26,6 +26,7 @@ struct Settings {
   uint32_t threads = 0;  ///< 0: threads_per_processor for each processor this process may use
   uint32_t threads_per_processor = 1;
   uint32_t scan_threads = 1;
+  uint32_t login_threads = 0;  ///< 0: the protocol has no logins
   uint32_t connections_max = limits::connections_max;
   int64_t idle_timeout_ms = 300'000;    ///< 0: never
   int64_t request_timeout_ms = 60'000;  ///< from a request's first byte to its last, or a handshake's; 0: never

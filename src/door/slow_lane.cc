@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/pool.h"
 #include "door/worker.h"
+#include "net/address.h"
 
 namespace postern::door {
 namespace {
@@ -136,11 +139,11 @@ class StreamValve final : public Valve {
 /// One thread of the lane, with an executor of its own.
 class SlowLane::ScanThread {
  public:
-  ScanThread(SlowLane &lane, std::string name) : lane_(lane), name_(std::move(name)) {}
+  ScanThread(SlowLane &lane, Duty duty, std::string name) : lane_(lane), duty_(duty), name_(std::move(name)) {}
 
   bool start() {
     if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, &wake_) ||
-        !poller_.add(lane_.parked_poller_.fd(), net::Poller::readable, &lane_))
+        (duty_ == Duty::scan && !poller_.add(lane_.parked_poller_.fd(), net::Poller::readable, &lane_)))
       return false;
     return thread_.start([](void *self) { static_cast<ScanThread *>(self)->work(); }, this, name_);
   }
@@ -151,7 +154,7 @@ class SlowLane::ScanThread {
  private:
   void work() {
     // A scan is in no hurry; those who wait for one row are.
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
+    if (duty_ == Duty::scan) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
     const ThreadIdentity who{
         .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
     executor_ = lane_.engine_.attach(who, lane_.stop_);
@@ -168,7 +171,7 @@ class SlowLane::ScanThread {
   void turn() {
     const int64_t now_ms = clock_ms();
     int64_t wait_until_ms = now_ms + far_ms;
-    if (std::unique_ptr<SlowJob> job = lane_.take(now_ms, wait_until_ms)) {
+    if (std::unique_ptr<SlowJob> job = lane_.take(duty_, now_ms, wait_until_ms)) {
       describe(true);
       return run(std::move(job));
     }
@@ -183,10 +186,11 @@ class SlowLane::ScanThread {
     lane_.unpark_silent(clock_ms(), counters_);
   }
 
-  void describe(bool scanning) {
-    if (scanning == described_scanning_) return;
-    described_scanning_ = scanning;
-    executor_->describe(name_ + (scanning ? ": scanning, or waiting for a table" : ": idle"));
+  void describe(bool working) {
+    if (working == described_working_) return;
+    described_working_ = working;
+    const char *const work = duty_ == Duty::login ? ": verifying a login" : ": scanning, or waiting for a table";
+    executor_->describe(name_ + (working ? work : ": idle"));
   }
 
   void run(std::unique_ptr<SlowJob> job) {
@@ -197,6 +201,18 @@ class SlowLane::ScanThread {
     if (valve.stalled()) return park(std::move(job));
     while (job->next != job->ops.size() && !connection.dead && !connection.output.broken()) {
       Op &op = job->ops[job->next];
+      if (lane_.duty_for(*job) != duty_) {
+        valve.flush(0);
+        return hand_over(std::move(job));
+      }
+      if (op.verb == Verb::login && op.failure == Failure::none) {
+        if (!admit(*job, op)) return hand_over(std::move(job));
+        if (op.progress == Progress::done) {
+          ++job->next;
+          continue;
+        }
+        op.identity->peer.tls = connection.channel->tls();
+      }
       op.position = &job->position;
       run_op(*job, op, valve);
       if (is_held_up(op.progress)) {
@@ -205,6 +221,7 @@ class SlowLane::ScanThread {
         return postpone(std::move(job));
       }
       if (op.progress == Progress::done) {
+        if (op.verb == Verb::login) note_login(*job, op);
         ++job->next;
         job->lost_runs = 0;
         job->position.reset();
@@ -228,6 +245,44 @@ class SlowLane::ScanThread {
     connection.output.set_valve(nullptr);
     if (!connection.dead) connection.output.release();
     go_home(std::move(job));
+  }
+
+  /// False if the login has to wait for its turn. It is done if it has come too often to be tried at all.
+  bool admit(SlowJob &job, Op &op) {
+    op.progress = Progress::waiting;
+    if (job.admitted) return true;
+    const int64_t now_ms = clock_ms();
+    const std::string place = net::Address::peer_network(op.identity->peer.fd);
+    Throttle::Verdict verdict = lane_.throttle_.ask(place, op.login->user, now_ms);
+    if (verdict.due_ms > now_ms && lane_.logins_waiting() >= limits::logins_waiting_max) verdict.refused = true;
+    if (verdict.refused) {
+      static log::Limited limited;
+      if (uint64_t missed; limited.pass(missed))
+        log::warning("%s: too many failed logins from %s, refusing some without looking", name_.c_str(), place.c_str());
+      op.identity->account.reset();
+      forget_password(op);
+      counters_.add(Counter::logins_failed);
+      tell(op, {.failure = Failure::too_many_logins});
+      return true;
+    }
+    job.admitted = true;
+    if (verdict.due_ms <= now_ms) return true;
+    job.due_ms = verdict.due_ms;
+    return false;
+  }
+
+  void note_login(SlowJob &job, const Op &op) {
+    job.admitted = false;
+    if (op.failure != Failure::none) return;
+    const std::string place = net::Address::peer_network(op.identity->peer.fd);
+    lane_.throttle_.note(place, op.login->user, op.identity->account != nullptr, clock_ms());
+    forget_password(op);
+  }
+
+  /// It lies in the connection's input, which others may get when they ask for a buffer.
+  static void forget_password(const Op &op) {
+    const Bytes password = op.login->password;
+    if (!password.empty()) explicit_bzero(const_cast<char *>(password.data()), password.size());
   }
 
   static bool is_held_up(Progress progress) { return progress == Progress::busy || progress == Progress::locked; }
@@ -290,6 +345,12 @@ class SlowLane::ScanThread {
     lane_.put_back(std::move(job));
   }
 
+  /// To whoever does such work, or to wait until it is due.
+  void hand_over(std::unique_ptr<SlowJob> job) {
+    job->connection->output.set_valve(nullptr);
+    lane_.put_back(std::move(job));
+  }
+
   /// Behind all others.
   void make_way(std::unique_ptr<SlowJob> job) {
     job->connection->output.set_valve(nullptr);
@@ -303,12 +364,13 @@ class SlowLane::ScanThread {
   }
 
   SlowLane &lane_;
+  const Duty duty_;
   const std::string name_;
   Counters counters_;
   net::Poller poller_;
   net::WakeFd wake_;
   std::unique_ptr<Executor> executor_;
-  bool described_scanning_ = false;
+  bool described_working_ = false;
   Thread thread_;
 };
 
@@ -320,9 +382,13 @@ SlowLane::~SlowLane() {
 }
 
 bool SlowLane::start() {
-  threads_running_ = std::max<uint32_t>(settings_.scan_threads, 1);
-  for (uint32_t i = 0; i < threads_running_; ++i)
-    threads_.push_back(std::make_unique<ScanThread>(*this, settings_.name + " scan " + std::to_string(i + 1)));
+  const auto add = [this](Duty duty, const char *work, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i)
+      threads_.push_back(std::make_unique<ScanThread>(*this, duty, settings_.name + work + std::to_string(i + 1)));
+  };
+  add(Duty::scan, " scan ", std::max<uint32_t>(settings_.scan_threads, 1));
+  add(Duty::login, " login ", settings_.login_threads);
+  threads_running_ = static_cast<uint32_t>(threads_.size());
   for (const auto &thread : threads_) {
     if (!thread->start()) return false;
   }
@@ -342,10 +408,12 @@ void SlowLane::close() {
   {
     const std::lock_guard guard(mutex_);
     closed_ = true;
+    for (auto &job : logins_) left.push_back(std::move(job));
     for (auto &job : runnable_) left.push_back(std::move(job));
     for (auto &job : long_running_) left.push_back(std::move(job));
     for (auto &job : delayed_) left.push_back(std::move(job));
     for (auto &job : parked_) left.push_back(std::move(job));
+    logins_.clear();
     runnable_.clear();
     long_running_.clear();
     delayed_.clear();
@@ -371,7 +439,7 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
     const std::lock_guard guard(mutex_);
     if (!closed_) {
       if (job->due_ms != 0) delayed_.push_back(std::move(job));
-      else (job->long_running ? long_running_ : runnable_).push_back(std::move(job));
+      else queue_for(*job).push_back(std::move(job));
     }
   }
   if (job == nullptr) return wake_all();
@@ -379,7 +447,26 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
   go_home(std::move(job));
 }
 
-std::unique_ptr<SlowJob> SlowLane::take(int64_t now_ms, int64_t &wait_until_ms) {
+/// Without threads for logins, which a door whose protocol has none does not start, every thread does everything.
+SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
+  const bool login =
+      settings_.login_threads != 0 && job.next != job.ops.size() && job.ops[job.next].verb == Verb::login;
+  return login ? Duty::login : Duty::scan;
+}
+
+std::deque<std::unique_ptr<SlowJob>> &SlowLane::queue_for(const SlowJob &job) {
+  if (duty_for(job) == Duty::login) return logins_;
+  return job.long_running ? long_running_ : runnable_;
+}
+
+size_t SlowLane::logins_waiting() {
+  const std::lock_guard guard(mutex_);
+  return logins_.size() + static_cast<size_t>(std::count_if(delayed_.begin(), delayed_.end(), [this](const auto &job) {
+           return duty_for(*job) == Duty::login;
+         }));
+}
+
+std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait_until_ms) {
   const std::lock_guard guard(mutex_);
   for (size_t i = 0; i < delayed_.size();) {
     if (delayed_[i]->due_ms > now_ms) {
@@ -388,13 +475,20 @@ std::unique_ptr<SlowJob> SlowLane::take(int64_t now_ms, int64_t &wait_until_ms) 
       continue;
     }
     delayed_[i]->due_ms = 0;
-    (delayed_[i]->long_running ? long_running_ : runnable_).push_back(std::move(delayed_[i]));
+    auto &queue = queue_for(*delayed_[i]);
+    queue.push_back(std::move(delayed_[i]));
     std::swap(delayed_[i], delayed_.back());
     delayed_.pop_back();
   }
   if (settings_.idle_timeout_ms > 0)
     for (const auto &job : parked_)
       wait_until_ms = std::min(wait_until_ms, job->connection->active_ms + settings_.idle_timeout_ms);
+  if (duty == Duty::login) {
+    if (logins_.empty()) return nullptr;
+    std::unique_ptr<SlowJob> login = std::move(logins_.front());
+    logins_.pop_front();
+    return login;
+  }
   // Who has not had much goes first, but not for ever.
   const bool long_running = !long_running_.empty() && (runnable_.empty() || long_running_due_ms_ <= now_ms);
   if (long_running) long_running_due_ms_ = now_ms + 2 * limits::slice_ms;
@@ -408,7 +502,8 @@ std::unique_ptr<SlowJob> SlowLane::take(int64_t now_ms, int64_t &wait_until_ms) 
 bool SlowLane::others_wait(int64_t now_ms) {
   const std::lock_guard guard(mutex_);
   return !runnable_.empty() || !long_running_.empty() ||
-         std::any_of(delayed_.begin(), delayed_.end(), [now_ms](const auto &job) { return job->due_ms <= now_ms; });
+         std::any_of(delayed_.begin(), delayed_.end(),
+                     [this, now_ms](const auto &job) { return job->due_ms <= now_ms && duty_for(*job) == Duty::scan; });
 }
 
 /// Until its client reads, a job needs no thread.
@@ -454,7 +549,7 @@ void SlowLane::unpark(SlowJob *job) {
   const auto found = std::find_if(parked_.begin(), parked_.end(), [job](const auto &one) { return one.get() == job; });
   if (found == parked_.end()) return;
   parked_poller_.remove(job->connection->channel->fd());
-  (job->long_running ? long_running_ : runnable_).push_back(std::move(*found));
+  queue_for(*job).push_back(std::move(*found));
   std::swap(*found, parked_.back());
   parked_.pop_back();
 }

@@ -22,6 +22,7 @@
 #include "door/connection.h"
 #include "door/settings.h"
 #include "door/thread.h"
+#include "door/throttle.h"
 #include "net/poller.h"
 
 namespace postern::door {
@@ -40,6 +41,7 @@ struct SlowJob {
   int64_t busy_since_ms = -1;          ///< since when ops[next] finds its table held, or its row locked
   int busy_retry_ms = 0;
   int lost_runs = 0;          ///< how often the transaction of ops[next] was lost
+  bool admitted = false;      ///< ops[next] is a login that may be tried when the job is due
   bool long_running = false;  ///< has used up its time once
 };
 
@@ -65,7 +67,13 @@ class SlowLane {
  private:
   class ScanThread;
 
-  std::unique_ptr<SlowJob> take(int64_t now_ms, int64_t &wait_until_ms);
+  /// What a thread is there for.
+  enum class Duty : uint8_t { scan, login };
+  Duty duty_for(const SlowJob &job) const;
+  std::deque<std::unique_ptr<SlowJob>> &queue_for(const SlowJob &job);
+
+  std::unique_ptr<SlowJob> take(Duty duty, int64_t now_ms, int64_t &wait_until_ms);
+  size_t logins_waiting();
   void put_back(std::unique_ptr<SlowJob> job);
   void park(std::unique_ptr<SlowJob> job);
   void unpark_ready();
@@ -83,9 +91,11 @@ class SlowLane {
   std::vector<std::unique_ptr<ScanThread>> threads_;
   std::atomic<uint32_t> threads_running_{0};
   net::Poller parked_poller_;  // watched by every scan thread
+  Throttle throttle_;
 
   std::mutex mutex_;  // a leaf but for a worker's inbox_mutex_
   bool closed_ = false;
+  std::deque<std::unique_ptr<SlowJob>> logins_;  // runnable, by login threads alone
   std::deque<std::unique_ptr<SlowJob>> runnable_;
   std::deque<std::unique_ptr<SlowJob>> long_running_;  // runnable, too
   int64_t long_running_due_ms_ = 0;                    // when one of these comes first

@@ -40,8 +40,10 @@ void Worker::join() {
 
 void Worker::give(net::Fd socket, const Peer &peer) {
   connection_count_.fetch_add(1, std::memory_order_relaxed);
+  Peer known = peer;
+  known.fd = socket.get();
   auto connection =
-      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, peer);
+      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, known);
   connection->fresh = context_.settings.tls != nullptr;
   take_back(std::move(connection));
 }
@@ -202,7 +204,8 @@ void Worker::begin_greeting(Connection &connection) {
   connection.more = false;
   connection.tls = connection.greeting = true;
   ++greetings_;
-  connection.session = context_.protocol.greet(connection.output, {.local = connection.local, .encrypted = true});
+  connection.session =
+      context_.protocol.greet(connection.output, {.local = connection.local, .fd = connection.channel->fd()});
   receive_from(connection);
 }
 

@@ -119,6 +119,8 @@ WireError wire_error(Failure failure, Asked asked) {
     case Failure::read_only_door: return {'2', "readonly"};
     case Failure::unauthorized: return {'3', "unauth"};
     case Failure::unknown_authentication: return {'3', "authtype"};
+    case Failure::too_many_logins: return {'3', "unauth"};
+    case Failure::privilege_denied: return {'3', {}};
     case Failure::too_many_open_indexes: return {'2', {}};
     case Failure::too_many_columns: return {'2', {}};
     case Failure::tls_required: return {'3', {}};

@@ -20,6 +20,14 @@ void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &repl
   op.reply = batch.arena().make<StatusReply>(replies.output, replies.errors);
 }
 
+void lower_login(const Login &login, Failure failure, const Replies &replies, Batch &batch) {
+  Op &op = batch.add();
+  op.verb = Verb::login;
+  op.failure = failure;
+  op.login = batch.arena().make<Login>(login);
+  op.reply = batch.arena().make<StatusReply>(replies.output, replies.errors);
+}
+
 void lower_index_request(const IndexRequest &request, TableSlot &slot, const Replies &replies, Batch &batch) {
   Arena &arena = batch.arena();
   Op &op = batch.add();
@@ -34,7 +42,10 @@ void lower_index_request(const IndexRequest &request, TableSlot &slot, const Rep
   }
   if (request.verb == Verb::edit) {
     Edit *const edit = arena.make<ModificationEdit>(request.modification, request.values);
-    op.edit = arena.make<EditRows>(request.find, edit, request.rows_wanted);
+    EditRows &rows = *arena.make<EditRows>(request.find, edit, request.rows_wanted);
+    rows.erases = request.modification == Modification::erase;
+    rows.weighs = request.modification == Modification::increment || request.modification == Modification::decrement;
+    op.edit = &rows;
     if (!request.rows_wanted) {
       op.reply = arena.make<WriteReply>(replies.output, replies.errors, WriteReply::Tells::count);
       return;

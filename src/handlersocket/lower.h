@@ -20,6 +20,8 @@ struct Replies {
 /// not_open, whatever `failure` is, if that slot is not open by then.
 void lower_answer(Failure failure, TableSlot *slot, const Replies &replies, Batch &batch);
 void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
+/// A login that fails as `failure` without being tried, unless that is none.
+void lower_login(const Login &login, Failure failure, const Replies &replies, Batch &batch);
 /// `request` lives in the batch's arena already.
 void lower_index_request(const IndexRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
 

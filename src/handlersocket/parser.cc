@@ -138,6 +138,15 @@ AuthenticateRequest parse_authenticate(Tokens &tokens) {
   return request;
 }
 
+Failure parse_login(Tokens &tokens, Login &login) {
+  Value user;
+  Value password;
+  if (!tokens.take_value(user) || !tokens.take_value(password)) return Failure::unauthorized;
+  if (!user.is_null()) login.user = user.bytes();
+  if (!password.is_null()) login.password = password.bytes();
+  return Failure::none;
+}
+
 Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, IndexRequest &request) {
   Find &find = request.find;
   const Operator operation = operator_of(tokens.take(), find.comparison, request.on_duplicate);

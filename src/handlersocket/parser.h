@@ -32,6 +32,8 @@ Command command_of(Bytes first_token);
 /// Each takes the tokens after the first.
 [[nodiscard]] Failure parse_open(Tokens &tokens, OpenRequest &request);
 AuthenticateRequest parse_authenticate(Tokens &tokens);
+/// User and password, the tokens after the type of `A 2`; a missing one is empty. Both are values.
+[[nodiscard]] Failure parse_login(Tokens &tokens, Login &login);
 /// Values and filters go into the arena.
 [[nodiscard]] Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, IndexRequest &request);
 

@@ -21,8 +21,10 @@ namespace postern::handlersocket {
 struct Settings {
   /// read: modifications are refused before they reach the engine.
   Access access = Access::read;
-  /// What a client has to offer before anything else; empty for no authentication.
+  /// What a client has to offer before anything else; empty for none. Without a meaning if `accounts` is set.
   std::string secret{};
+  /// Clients log in as accounts of the database, and their grants decide.
+  bool accounts = false;
   size_t request_bytes_max = limits::request_bytes_max;
   uint32_t open_indexes_max = limits::open_indexes_max;
   uint32_t key_values_max = limits::key_values_max;

@@ -22,7 +22,8 @@ struct OpenRequest {
   TableSpec spec;
 };
 
-/// `A <type> <key>`; the key as it came, for it is compared without unescaping.
+/// `A <type> <key>`; the key as it came, for it is compared without unescaping. Behind type `2` stand
+/// a user and a password, which parse_login() reads.
 struct AuthenticateRequest {
   Bytes type;
   Bytes key;

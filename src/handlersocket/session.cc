@@ -8,16 +8,20 @@
 
 namespace postern::handlersocket {
 
-std::unique_ptr<Session> HandlerSocket::greet(Output &output, const Peer &) {
-  return std::make_unique<HandlerSocketSession>(settings_, output);
+std::unique_ptr<Session> HandlerSocket::greet(Output &output, const Peer &peer) {
+  return std::make_unique<HandlerSocketSession>(settings_, output, peer);
 }
 
 void HandlerSocket::refuse(Output &output, Failure why) {
   StatusReply(output, settings_.errors).done({.failure = why});
 }
 
-HandlerSocketSession::HandlerSocketSession(const Settings &settings, Output &output)
-    : settings_(settings), output_(output), authorized_(settings.secret.empty()) {}
+HandlerSocketSession::HandlerSocketSession(const Settings &settings, Output &output, const Peer &peer)
+    : settings_(settings),
+      output_(output),
+      identity_(settings.accounts ? new Identity{.peer = peer} : nullptr),
+      // With accounts the engine decides, op by op: a login has not been tried when what follows it is read.
+      authorized_(settings.accounts || settings.secret.empty()) {}
 
 Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   const std::span<char> bytes = input.unparsed();
@@ -25,6 +29,7 @@ Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops
   char *line = bytes.data();
   size_t searched = input.scanned();
   Collected collected = Collected::more;
+  batch.act_for(identity_.get());
   for (uint32_t ops = 0; ops < ops_max; ++ops) {
     if (ops != 0 && batch.arena().bytes() > limits::arena_bytes_per_batch_max) break;
     const auto left = static_cast<size_t>(end - line);
@@ -61,7 +66,7 @@ void HandlerSocketSession::take_line(char *line, char *end, Batch &batch) {
   Tokens tokens(line, end);
   const Bytes first = tokens.take();
   const Command command = command_of(first);
-  if (command == Command::unknown) return answer(Failure::unknown_command, batch);
+  if (command == Command::unknown) return answer_anybody(Failure::unknown_command, batch);
   if (command == Command::authenticate) return authenticate(tokens, batch);
   if (!authorized_) return answer(Failure::unauthorized, batch);
   if (command == Command::open) return open(tokens, batch);
@@ -85,6 +90,7 @@ void HandlerSocketSession::open(Tokens &tokens, Batch &batch) {
 }
 
 void HandlerSocketSession::authenticate(Tokens &tokens, Batch &batch) {
+  if (settings_.accounts) return log_in(tokens, batch);
   const AuthenticateRequest request = parse_authenticate(tokens);
   const bool known = request.type == "1";
   const bool escaped = request.key.find(escape_mark) != Bytes::npos;
@@ -93,6 +99,13 @@ void HandlerSocketSession::authenticate(Tokens &tokens, Batch &batch) {
   authorized_ = right || settings_.secret.empty();
   if (!known) return answer(Failure::unknown_authentication, batch);
   answer(right ? Failure::none : Failure::unauthorized, batch);
+}
+
+void HandlerSocketSession::log_in(Tokens &tokens, Batch &batch) {
+  Login login;
+  // What cannot be a login is one that fails: like a wrong password it leaves nobody logged in.
+  const Failure failure = tokens.take() == "2" ? parse_login(tokens, login) : Failure::unknown_authentication;
+  lower_login(login, failure, replies(), batch);
 }
 
 void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) {
@@ -105,6 +118,13 @@ void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) 
   const Failure failure = parse_index_request(tokens, rules, batch.arena(), request);
   if (failure != Failure::none) return answer(failure, batch, index->slot.get());
   lower_index_request(request, *index->slot, replies(), batch);
+}
+
+/// What is no secret from those who are not logged in.
+void HandlerSocketSession::answer_anybody(Failure failure, Batch &batch) {
+  batch.act_for(nullptr);
+  answer(failure, batch);
+  batch.act_for(identity_.get());
 }
 
 void HandlerSocketSession::answer(Failure failure, Batch &batch, TableSlot *slot) {

@@ -17,7 +17,7 @@ namespace postern::handlersocket {
 class HandlerSocketSession final : public Session {
  public:
   /// `settings` and `output` outlive the session.
-  HandlerSocketSession(const Settings &settings, Output &output);
+  HandlerSocketSession(const Settings &settings, Output &output, const Peer &peer);
 
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
@@ -26,13 +26,16 @@ class HandlerSocketSession final : public Session {
   void take_line(char *line, char *end, Batch &batch);
   void open(Tokens &tokens, Batch &batch);
   void authenticate(Tokens &tokens, Batch &batch);
+  void log_in(Tokens &tokens, Batch &batch);
   void act_on_index(Bytes id, Tokens &tokens, Batch &batch);
+  void answer_anybody(Failure failure, Batch &batch);
   void answer(Failure failure, Batch &batch, TableSlot *slot = nullptr);
   Replies replies() const { return {output_, settings_.errors}; }
 
   const Settings &settings_;
   Output &output_;
   OpenIndexes indexes_;
+  std::unique_ptr<Identity> identity_;  // with Settings::accounts alone
   bool authorized_;
   bool opened_ = false;  // since the last settled()
 };

@@ -82,6 +82,7 @@ class Transcript : public testing::TestWithParam<std::string> {};
 void play(const std::string &name, const std::function<std::string(LoneConnection &, const std::string &)> &send) {
   Settings settings;
   std::vector<std::string> statements;
+  std::vector<std::vector<std::string>> accounts;
   std::vector<std::pair<int, std::string>> script;
   int number = 0;
   for (const std::string &line : lines_of(wire_dir + name)) {
@@ -91,11 +92,18 @@ void play(const std::string &name, const std::function<std::string(LoneConnectio
     if (line.empty() || word == "#") continue;
     if (word == "door") settings.access = rest == "write" ? Access::write : Access::read;
     else if (word == "secret") settings.secret = rest;
+    else if (word == "account") accounts.push_back(split(rest, ' '));
     else if (word == "errors") settings.errors = rest == "text" ? ErrorStyle::text : ErrorStyle::compatible;
     else if (word == "sql") statements.push_back(rest);
     else script.emplace_back(number, line);
   }
+  settings.accounts = !accounts.empty();
   Server server(settings);
+  for (const std::vector<std::string> &account : accounts) {
+    ASSERT_GE(account.size(), 2u);
+    server.engine.create_account(account[0], unescaped(account[1]));
+    for (size_t i = 2; i < account.size(); ++i) server.engine.allow(account[0], "hst", account[i]);
+  }
   for (const std::string &statement : statements) ASSERT_TRUE(server.sql(statement)) << statement;
 
   std::string request, replies;
@@ -253,6 +261,33 @@ TEST_F(HsSession, AnswersALongScanLikeAShortOne) {
   EXPECT_EQ(server.send("0\t=\t1\ta\n1\t>=\t1\t0\t100000\t0\n0\t=\t1\tb\n"),
             "0\t3\ta\tA\t1\n" + expected + "\n0\t3\tb\tB\t2\n");
   EXPECT_EQ(server.connection().slow_finds(), 1u);
+}
+
+TEST(HsAccounts, AskTheEngineAnewForEveryRequest) {
+  Server server(Settings{.accounts = true});
+  ASSERT_TRUE(server.sql("create table kv(k varchar(30) not null primary key, v varchar(30), n int)"));
+  ASSERT_TRUE(server.sql("insert into kv values('a','A',1)"));
+  server.engine.create_account("ann", "pw");
+  const std::string denied = "3\t1\tThe account lacks a privilege for this\n";
+  EXPECT_EQ(server.send("A\t2\tann\tpw\nP\t0\thst\tkv\tPRIMARY\tk\n"), "0\t1\n" + denied);
+  server.engine.allow("ann", "hst", "kv");
+  EXPECT_EQ(server.send("P\t0\thst\tkv\tPRIMARY\tk\n0\t=\t1\ta\n"), "0\t1\n0\t1\ta\n");
+  server.engine.forbid("ann", "hst", "kv");
+  EXPECT_EQ(server.send("0\t=\t1\ta\n"), denied);
+  server.engine.allow("ann", "hst", "kv");
+  EXPECT_EQ(server.send("0\t=\t1\ta\n"), "0\t1\ta\n");
+  server.engine.drop_account("ann");
+  EXPECT_EQ(server.send("0\t=\t1\ta\nA\t2\tann\tpw\n0\t=\t1\ta\n"), denied + "3\t1\tunauth\n3\t1\tunauth\n");
+}
+
+TEST(HsAccounts, BelongToOneConnection) {
+  Server server(Settings{.accounts = true});
+  ASSERT_TRUE(server.sql("create table kv(k varchar(30) not null primary key, v varchar(30), n int)"));
+  server.engine.create_account("ann", "pw");
+  server.engine.allow("ann", "hst", "kv");
+  EXPECT_EQ(server.send("A\t2\tann\tpw\n"), "0\t1\n");
+  LoneConnection other(server.protocol, *server.executor);
+  EXPECT_EQ(other.send("P\t0\thst\tkv\tPRIMARY\tk\n"), "3\t1\tunauth\n");
 }
 
 TEST_F(HsSession, RefusesIndexesBeyondTheLimit) {

@@ -64,6 +64,24 @@ bool Address::is_loopback() const {
   }
 }
 
+std::string Address::peer_network(int fd) {
+  Address peer;
+  peer.size_ = sizeof peer.storage_;
+  if (getpeername(fd, reinterpret_cast<sockaddr *>(&peer.storage_), &peer.size_) != 0) return "?";
+  char text[INET6_ADDRSTRLEN] = "";
+  switch (peer.family()) {
+    case AF_UNIX: return "local";
+    case AF_INET: inet_ntop(AF_INET, &as<sockaddr_in>(peer.storage_).sin_addr, text, sizeof text); return text;
+    case AF_INET6: {
+      in6_addr network = as<sockaddr_in6>(peer.storage_).sin6_addr;
+      std::memset(network.s6_addr + 8, 0, 8);
+      inet_ntop(AF_INET6, &network, text, sizeof text);
+      return text;
+    }
+    default: return "?";
+  }
+}
+
 std::string Address::print() const {
   char text[INET6_ADDRSTRLEN] = "";
   switch (family()) {

@@ -49,6 +49,8 @@ class Channel {
   /// Sends of what may be sent as much as leaves at once, up to a bound.
   virtual Transfer send(Output &output) = 0;
   virtual Wishes wishes() const { return {}; }
+  /// The OpenSSL session, an SSL, that carries the stream; nullptr for none.
+  virtual void *tls() const { return nullptr; }
 
   Presence presence() const;
   int fd() const { return fd_.get(); }

@@ -24,6 +24,7 @@ class TlsChannel final : public Channel {
   Transfer receive(Input &input, size_t bytes_min) override;
   Transfer send(Output &output) override;
   Wishes wishes() const override { return wishes_; }
+  void *tls() const override { return ssl_.get(); }
 
   /// Whether the handshake is still under way.
   bool greeting() const;

@@ -41,6 +41,13 @@ void sum_status(Status &status) {
   status.buffer_bytes = pool::large_bytes();
 }
 
+/// In the order of handlersocket_auth's words.
+enum class Authentication : unsigned long { none, secret, account };
+
+Authentication authentication() {
+  return static_cast<Authentication>(settings.auth);
+}
+
 std::string text(const char *value) {
   return value != nullptr ? value : "";
 }
@@ -62,6 +69,7 @@ door::Settings door_settings(Access access) {
   // While one writer waits for the disk another has the processor.
   chosen.threads_per_processor = reads ? 1 : 2;
   chosen.scan_threads = static_cast<uint32_t>(settings.scan_threads);
+  chosen.login_threads = authentication() == Authentication::account ? limits::login_threads : 0;
   chosen.connections_max = static_cast<uint32_t>(settings.max_connections);
   chosen.idle_timeout_ms = static_cast<int64_t>(settings.timeout) * 1000;
   chosen.request_timeout_ms = static_cast<int64_t>(settings.request_timeout) * 1000;
@@ -72,7 +80,9 @@ door::Settings door_settings(Access access) {
 handlersocket::Settings protocol_settings(Access access) {
   handlersocket::Settings chosen;
   chosen.access = access;
-  chosen.secret = text(access == Access::read ? settings.plain_secret : settings.plain_secret_wr);
+  chosen.accounts = authentication() == Authentication::account;
+  if (authentication() == Authentication::secret)
+    chosen.secret = text(access == Access::read ? settings.plain_secret : settings.plain_secret_wr);
   chosen.request_bytes_max = settings.max_request_bytes;
   chosen.open_indexes_max = static_cast<uint32_t>(settings.max_open_indexes);
   chosen.key_values_max = static_cast<uint32_t>(settings.max_key_values);
@@ -118,14 +128,16 @@ bool prepare_tls() {
   return false;
 }
 
-/// Whoever can reach a port without a secret reads every table; so nobody else's machine may reach it by default.
-bool may_listen(const door::Settings &chosen, bool has_secret) {
-  if (chosen.port == 0 || has_secret || settings.allow_open_access) return true;
+/// Whoever can reach a port that asks for nothing reads every table; so nobody else's machine may reach it by default.
+bool may_listen(const door::Settings &chosen, bool asks) {
+  if (chosen.port == 0 || asks || settings.allow_open_access) return true;
   net::Address address;
   std::string error;
   if (!net::Address::parse(chosen.host, chosen.port, address, error) || address.is_loopback()) return true;
-  log::error("%s port: refusing to listen on %s without a secret; set one, or handlersocket_allow_open_access",
-             chosen.name.c_str(), address.print().c_str());
+  log::error(
+      "%s port: refusing to listen on %s without a secret or accounts; set one, handlersocket_auth, or "
+      "handlersocket_allow_open_access",
+      chosen.name.c_str(), address.print().c_str());
   return false;
 }
 
@@ -137,7 +149,7 @@ bool open_door(Access access, std::unique_ptr<Protocol> &protocol, std::unique_p
     return false;
   }
   const handlersocket::Settings spoken = protocol_settings(access);
-  if (!may_listen(chosen, !spoken.secret.empty())) return false;
+  if (!may_listen(chosen, spoken.accounts || !spoken.secret.empty())) return false;
   protocol = std::make_unique<handlersocket::HandlerSocket>(spoken);
   door = std::make_unique<door::Door>(chosen, *protocol, *running->engine, access);
   std::string error;

@@ -10,7 +10,9 @@ Settings settings;
 
 namespace {
 
-// The server wants a list of words for each CHOICE; there is one so far.
+// The server wants a list of words for each CHOICE.
+const char *auth_words[] = {"none", "secret", "account", nullptr};
+TYPELIB auth_typelib = {std::size(auth_words) - 1, "", auth_words, nullptr};
 const char *errors_words[] = {"compatible", "text", nullptr};
 TYPELIB errors_typelib = {std::size(errors_words) - 1, "", errors_words, nullptr};
 

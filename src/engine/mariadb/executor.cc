@@ -8,6 +8,8 @@
 #include "engine/mariadb/engine.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/find.h"
+#include "engine/mariadb/login.h"
+#include "engine/mariadb/privileges.h"
 #include "engine/mariadb/specs.h"
 #include "engine/mariadb/table.h"
 #include "engine/mariadb/thread.h"
@@ -123,6 +125,7 @@ class MariaExecutor final : public Executor {
     thd->set_query_id(next_query_id());
     thd->set_time();
     tables_.begin_batch();
+    privileges_.begin_batch(thd);
     finder_.begin_batch(thd);
   }
 
@@ -141,8 +144,10 @@ class MariaExecutor final : public Executor {
     opening_.clear();
     for (Op &op : ops) {
       TableState state = TableState::ready;
+      if (op.verb == Verb::open) opening_.emplace_back(specs_.use(*op.spec));
+      if (op.identity != nullptr && !may_prepare(op)) continue;
       if (op.verb == Verb::open) {
-        Spec *const spec = opening_.emplace_back(specs_.use(*op.spec)).get();
+        Spec *const spec = opening_.back().get();
         state = tables_.prepare(spec, false).state;
         // Now, not when the op's turn comes: finds behind it in the batch need to know what they are about.
         if (state == TableState::ready && !op.slot->filled()) op.slot->fill(specs_.use(*op.spec));
@@ -158,10 +163,60 @@ class MariaExecutor final : public Executor {
     return true;
   }
 
+  /// Whether the op's account may know of its table.
+  bool may_prepare(const Op &op) {
+    if (op.identity->account == nullptr) return false;
+    const Spec *const spec = spec_of(op, opening_.empty() ? nullptr : opening_.back().get());
+    return spec == nullptr || privileges_.allow(op, *spec, access_);
+  }
+
+  /// What the op acts on; nullptr for nothing. `opening`: what an open op opens.
+  static const Spec *spec_of(const Op &op, const Spec *opening) {
+    if (op.verb == Verb::open) return opening;
+    if (op.verb == Verb::answer || op.verb == Verb::login) return nullptr;
+    return static_cast<const Spec *>(op.slot->binding());
+  }
+
+  /// False if the op has failed because of who asks. `table`: what is open for it, or nullptr.
+  bool allowed(Op &op, const Spec *spec, const OpenTable *table) {
+    if (op.identity->account == nullptr) {
+      refuse(op, Failure::unauthorized);
+      return false;
+    }
+    if (spec == nullptr) return true;
+    const bool known = table != nullptr && table->state == TableState::ready;
+    if (privileges_.allow(op, *spec, access_) && (!known || privileges_.allow_key(op, *spec, *table, access_)))
+      return true;
+    refuse(op, Failure::privilege_denied, privileges_.why(op, *spec, access_, known ? table : nullptr));
+    return false;
+  }
+
+  void execute_login(Op &op) {
+    if (op.failure == Failure::none && op.position == nullptr) {
+      op.progress = Progress::alone;
+      return;
+    }
+    op.identity->account.reset();
+    if (op.failure != Failure::none) return refuse(op, op.failure);
+    LoginOutcome outcome = log_in(thd(), *op.login, op.identity->peer);
+    op.identity->account = std::move(outcome.account);
+    if (op.identity->account == nullptr) return refuse(op, Failure::unauthorized, outcome.message);
+    counters_->add(Counter::logins);
+    finish(op, Failure::none);
+  }
+
   /// `opening`: what an open op opens.
   void execute(Op &op, const Spec *opening) {
     op.progress = Progress::done;
+    if (op.verb == Verb::login) return execute_login(op);
     Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
+    if (op.identity != nullptr) {
+      const Spec *const spec = spec_of(op, opening);
+      if (!allowed(op, spec, spec != nullptr ? open_table(op, *spec) : nullptr)) {
+        if (op.verb == Verb::open) op.slot->clear();
+        return;
+      }
+    }
     switch (op.verb) {
       case Verb::answer:
         counters_->add(Counter::requests_other);
@@ -183,7 +238,12 @@ class MariaExecutor final : public Executor {
         if (usable(op, table)) writer_.run(op, *table);
         return;
       }
+      case Verb::login: return;
     }
+  }
+
+  const OpenTable *open_table(const Op &op, const Spec &spec) {
+    return access_ == Access::write && writes(op.verb) ? write_tables_.prepared(&spec) : tables_.prepared(&spec);
   }
 
   static Counter request_counter(Verb verb) {
@@ -193,6 +253,7 @@ class MariaExecutor final : public Executor {
       case Verb::find: return Counter::requests_find;
       case Verb::insert: return Counter::requests_insert;
       case Verb::edit: return Counter::requests_edit;
+      case Verb::login: return Counter::logins_failed;
     }
     return Counter::requests_other;
   }
@@ -268,6 +329,7 @@ class MariaExecutor final : public Executor {
   const Access access_;
   Tables tables_;
   Finder finder_;
+  Privileges privileges_;
   WriteTables write_tables_;
   Writer writer_;
   std::vector<SpecUse> opening_;  // of the running batch's open ops, in order

@@ -16,17 +16,6 @@ bool same_name(const LEX_CSTRING &ours, Bytes theirs) {
   return my_charset_utf8mb3_general_ci.strnncoll(ours.str, ours.length, theirs.data(), theirs.size()) == 0;
 }
 
-/// A name from a list, without its backquotes.
-std::string unquoted(Bytes name) {
-  if (name.size() < 2 || name.front() != '`' || name.back() != '`') return std::string(name);
-  std::string copy;
-  for (size_t i = 1; i + 1 < name.size(); ++i) {
-    copy += name[i];
-    if (name[i] == '`' && name[i + 1] == '`') ++i;
-  }
-  return copy;
-}
-
 bool equals_ignoring_case(Bytes left, Bytes right) {
   return left.size() == right.size() &&
          std::equal(left.begin(), left.end(), right.begin(),
@@ -110,6 +99,16 @@ OpenAttempt failed_as_told(THD *thd) {
 }  // namespace
 
 const unsigned open_flags_without_waiting = MYSQL_OPEN_FAIL_ON_MDL_CONFLICT | MYSQL_OPEN_IGNORE_REPAIR;
+
+std::string unquoted(Bytes name) {
+  if (name.size() < 2 || name.front() != '`' || name.back() != '`') return std::string(name);
+  std::string copy;
+  for (size_t i = 1; i + 1 < name.size(); ++i) {
+    copy += name[i];
+    if (name[i] == '`' && name[i + 1] == '`') ++i;
+  }
+  return copy;
+}
 
 std::string table_name(Bytes name) {
   std::string copy(name);

@@ -1,0 +1,61 @@
+// throttle.h: Throttle, how long somebody whose logins failed has to wait before the next one is tried.
+//
+// Failures are counted for an account from one place, for a place, and for an account from anywhere, so that neither
+// many accounts tried from one place nor one account tried from many are cheap, and so that one client with a wrong
+// password does not slow down others at its address with other accounts. Of a door; thread-safe.
+//
+//   Throttle::Verdict verdict = throttle.ask("10.0.0.7", "ann", now_ms);
+//   if (!verdict.refused) ... try the login at verdict.due_ms, then throttle.note("10.0.0.7", "ann", success, now_ms);
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "base/bytes.h"
+
+namespace postern::door {
+
+class Throttle {
+ public:
+  struct Verdict {
+    bool refused = false;  ///< without being tried: too many wait before it
+    int64_t due_ms = 0;    ///< when to try it; not later than now if at once
+  };
+
+  /// Whether, and when, a login of `user` from `place` may be tried. Takes the turn.
+  Verdict ask(Bytes place, Bytes user, int64_t now_ms);
+  /// What became of it.
+  void note(Bytes place, Bytes user, bool succeeded, int64_t now_ms);
+
+ private:
+  /// How failures cost.
+  struct Rule {
+    uint32_t free;     // so many are
+    int64_t delay_ms;  // of the next; doubled by each more
+    int64_t delay_ms_max;
+    int64_t backlog_ms;  // turns are given away so far ahead
+    bool turns;          // one at a time; else everybody waits the delay from now
+  };
+  struct Entry {
+    std::string key;
+    uint32_t failures = 0;
+    int64_t failed_ms = 0;     // the last time
+    int64_t next_turn_ms = 0;  // nobody before
+  };
+  static constexpr size_t rule_count = 3;
+  static const Rule rules_[rule_count];
+
+  static std::string key(size_t rule, Bytes place, Bytes user);
+  static int64_t delay_ms(const Rule &rule, const Entry &entry, int64_t now_ms);
+  Entry *find(const std::string &key);
+  Entry &find_or_add(const std::string &key);
+
+  std::mutex mutex_;          // a leaf
+  std::list<Entry> entries_;  // the latest first
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
+};
+
+}  // namespace postern::door

@@ -1,0 +1,163 @@
+#include "engine/mariadb/server.h"
+
+#include <arpa/inet.h>
+#include <hostname.h>
+#include <sql_acl.h>
+#include <sql_audit.h>
+#include <sql_connect.h>
+#include <violite.h>
+
+#include "engine/mariadb/login.h"
+
+#include <atomic>
+
+#include "base/limits.h"
+#include "engine/mariadb/account.h"
+#include "engine/mariadb/failures.h"
+#include "engine/mariadb/handshake.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// What the server takes for a client's connection.
+struct MemoryConnection : st_vio {
+  Handshake *handshake;
+
+  MemoryConnection(Handshake &client, const Peer &peer) : st_vio(), handshake(&client) {
+    mysql_socket = MYSQL_INVALID_SOCKET;
+    type = VIO_TYPE_TCPIP;
+    // Authentication plugins ask the socket for the credentials of the process at its other end, and the check of what
+    // an account requires of TLS asks the session: both are the true client's.
+    if (peer.tls != nullptr) type = VIO_TYPE_SSL;
+    else if (peer.local) type = VIO_TYPE_SOCKET;
+    if (type != VIO_TYPE_TCPIP) mysql_socket.fd = peer.fd;
+    ssl_arg = peer.tls;
+    localhost = peer.local;
+    desc = const_cast<char *>("memory");
+    viodelete = [](Vio *) {};
+    vioerrno = [](Vio *) { return 0; };
+    read = [](Vio *vio, uchar *to, size_t size) { return of(vio).say(reinterpret_cast<char *>(to), size); };
+    write = [](Vio *vio, const uchar *from, size_t size) {
+      of(vio).hear(Bytes(reinterpret_cast<const char *>(from), size));
+      return size;
+    };
+    timeout = [](Vio *, uint, my_bool) { return 0; };
+    vioblocking = [](Vio *, my_bool, my_bool *old) {
+      *old = 1;
+      return 0;
+    };
+    is_blocking = [](Vio *) -> my_bool { return 1; };
+    viokeepalive = [](Vio *, my_bool) { return 0; };
+    fastsend = [](Vio *) { return 0; };
+    peer_addr = [](Vio *, char *, uint16 *, size_t) -> my_bool { return 1; };
+    in_addr = [](Vio *vio, sockaddr_storage *address) { *address = vio->remote; };
+    should_retry = [](Vio *) -> my_bool { return 0; };
+    was_timeout = [](Vio *) -> my_bool { return 0; };
+    vioclose = [](Vio *) { return 0; };
+    is_connected = [](Vio *) -> my_bool { return 1; };
+    shutdown = [](Vio *, int) { return 0; };
+    has_data = [](Vio *) -> my_bool { return 0; };
+    io_wait = [](Vio *, enum_vio_io_event, int) { return 1; };
+    connect = [](Vio *, sockaddr *, socklen_t, int) -> my_bool { return 1; };
+  }
+
+ private:
+  static Handshake &of(Vio *vio) { return *static_cast<MemoryConnection *>(vio)->handshake; }
+};
+
+/// A session of its own for one login, on a thread that has another, which is current again afterwards.
+class LoginSession {
+ public:
+  explicit LoginSession(THD *outer) : outer_(outer), thd_(new THD(next_thread_id())) {
+    char mark;
+    thd_->thread_stack = &mark;
+    thd_->store_globals();
+    thd_->set_command(COM_CONNECT);
+    thd_->set_time();
+  }
+  ~LoginSession() {
+    mysql_audit_release(thd_);
+    if (thd_->user_connect != nullptr) decrease_user_connections(std::exchange(thd_->user_connect, nullptr));
+    thd_->net.vio = nullptr;  // not the server's to delete
+    delete thd_;
+    outer_->store_globals();
+  }
+  LoginSession(const LoginSession &) = delete;
+  LoginSession &operator=(const LoginSession &) = delete;
+
+  THD *thd() const { return thd_; }
+
+  /// False with an error in the diagnostics area, or none.
+  bool authenticate(MemoryConnection &connection, const Peer &peer) {
+    if (my_net_init(&thd_->net, &connection, thd_, MYF(MY_THREAD_SPECIFIC))) return false;
+    uint connect_errors = 0;
+    if (!take_address(connection, peer, connect_errors)) return false;
+    if (acl_authenticate(thd_, 0)) return false;
+    if (connect_errors != 0) reset_host_connect_errors(thd_->main_security_ctx.ip);
+    return true;
+  }
+
+ private:
+  bool take_address(MemoryConnection &connection, const Peer &peer, uint &connect_errors) {
+    Security_context &security = thd_->main_security_ctx;
+    if (peer.local) {
+      security.host = my_localhost;
+      security.host_or_ip = security.host;
+      return true;
+    }
+    socklen_t size = sizeof connection.remote;
+    if (getpeername(peer.fd, reinterpret_cast<sockaddr *>(&connection.remote), &size) != 0) return false;
+    char ip[INET6_ADDRSTRLEN];
+    const bool is_v4 = connection.remote.ss_family == AF_INET;
+    const void *const address = is_v4
+                                    ? static_cast<void *>(&reinterpret_cast<sockaddr_in &>(connection.remote).sin_addr)
+                                    : &reinterpret_cast<sockaddr_in6 &>(connection.remote).sin6_addr;
+    if (inet_ntop(connection.remote.ss_family, address, ip, sizeof ip) == nullptr) return false;
+    const uint port = ntohs(reinterpret_cast<sockaddr_in &>(connection.remote).sin_port);
+    return thd_set_peer_addr(thd_, &connection.remote, ip, port, true, &connect_errors) == 0;
+  }
+
+  THD *const outer_;
+  THD *const thd_;
+};
+
+/// An account as the server knows it after a successful login; nullptr with `message` if it is good for SQL alone.
+std::shared_ptr<const Account> account_of(const Security_context &security, std::string &message) {
+  if (*security.host_or_ip == '\0') {
+    message = "Access denied: the server runs with --skip-grant-tables and cannot verify anybody";
+    return nullptr;
+  }
+  if (security.password_expired) {
+    message = ER_DEFAULT(ER_MUST_CHANGE_PASSWORD);
+    return nullptr;
+  }
+  static std::atomic<uint64_t> last_serial{0};
+  auto account = std::make_shared<MariaAccount>();
+  account->serial = ++last_serial;
+  account->host = security.host != nullptr ? security.host : security.ip;
+  if (security.ip != nullptr) account->ip = security.ip;
+  account->name = security.priv_user;
+  account->host_pattern = security.priv_host;
+  account->role = security.priv_role;
+  return account;
+}
+
+}  // namespace
+
+LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer) {
+  // In the protocol a name ends at its first NUL, so that one with a NUL would become another.
+  if (login.user.size() > USERNAME_LENGTH || login.user.find('\0') != Bytes::npos ||
+      login.password.size() > limits::password_bytes_max || peer.fd < 0)
+    return {};
+  Handshake handshake(login.user, login.password);
+  MemoryConnection connection(handshake, peer);
+  LoginSession session(thd);
+  LoginOutcome outcome;
+  const bool authentic = session.authenticate(connection, peer);
+  mysql_audit_notify_connection_connect(session.thd());
+  if (authentic) outcome.account = account_of(*session.thd()->security_ctx, outcome.message);
+  else outcome.message = take_server_message(session.thd());
+  return outcome;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,474 @@
+"""Clients log in as accounts of the server, and its grants decide what they may do."""
+import contextlib
+import os
+import pwd
+import subprocess
+import threading
+import time
+
+import pytest
+
+UNAUTHORIZED = ["3", "1", "unauth"]
+GOOD = ["0", "1"]
+
+
+@pytest.fixture(scope="module")
+def accounts(tmp_path_factory):
+    from conftest import Factory, end
+    factory = Factory(tmp_path_factory.mktemp("accounts"))
+    try:
+        server = factory("--handlersocket-auth=account", "--plugin-load-add=auth_ed25519", "--max-password-errors=5")
+        server.execute("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c INT, KEY ab (a, b))",
+                       "INSERT INTO t SELECT seq, seq * 10, seq * 100, seq * 1000 FROM seq_1_to_100",
+                       "CREATE TABLE other LIKE t", database="test")
+        yield server
+    finally:
+        end(factory.servers)
+
+
+@pytest.fixture
+def user(accounts, request):
+    """Makes accounts named after the test, dropped afterwards: user("IDENTIFIED BY 'pw'")."""
+    made = []
+
+    def make(how="IDENTIFIED BY 'pw'", host="localhost", grants=()):
+        name = f"u{abs(hash(request.node.nodeid)) % 10**8}_{len(made)}"
+        made.append(f"'{name}'@'{host}'")
+        accounts.execute(f"CREATE USER {made[-1]} {how}",
+                         *(f"GRANT {grant} TO {made[-1]}" for grant in grants))
+        return name
+
+    yield make
+    for account in made:
+        accounts.execute(f"DROP USER IF EXISTS {account}")
+
+
+def login(client, name, password="pw"):
+    return client.request("A", 2, name, password)
+
+
+def denied(command, name, table="t", column=None):
+    what = f"column '{column}' in table '{table}'" if column else f"table `test`.`{table}`"
+    return ["3", "1", f"{command} command denied to user '{name}'@'localhost' for {what}"]
+
+
+# --- who gets in -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how, password", [
+    ("IDENTIFIED BY 'pw'", "pw"),
+    ("IDENTIFIED VIA mysql_native_password USING PASSWORD('pw')", "pw"),
+    ("IDENTIFIED VIA ed25519 USING PASSWORD('long secret')", "long secret"),
+    ("IDENTIFIED VIA ed25519 USING PASSWORD('one') OR mysql_native_password USING PASSWORD('two')", "one"),
+    ("IDENTIFIED VIA ed25519 USING PASSWORD('one') OR mysql_native_password USING PASSWORD('two')", "two"),
+    ("IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD('two')", "two"),
+    ("IDENTIFIED BY ''", ""),
+], ids=["native", "native-via", "ed25519", "or-first", "or-second", "or-socket", "no-password"])
+def test_the_servers_authentication_decides(accounts, user, how, password):
+    name = user(how, grants=["SELECT ON test.t"])
+    with accounts.hs() as client:
+        assert client.request("P", 0, "test", "t", "PRIMARY", "id,a") == UNAUTHORIZED
+        assert login(client, name, password + "x") == UNAUTHORIZED
+        assert login(client, name, password) == GOOD
+        client.open(0, "test", "t", "id,a")
+        assert client.request(0, "=", 1, 7) == ["0", "2", "7", "70"]
+
+
+@pytest.mark.parametrize("password", ["ta\tb", "nu\0l", "\1\2\x0f", "line\nfeed", "Pässwörd 鍵", "x" * 200])
+def test_any_bytes_may_be_a_password(accounts, user, password):
+    quoted = "".join(f"{byte:02x}" for byte in password.encode())
+    name = user(f"IDENTIFIED BY PASSWORD '{accounts.query(f'SELECT PASSWORD(CONVERT(0x{quoted} USING utf8mb4))')[0][0]}'")
+    with accounts.hs() as client:
+        assert login(client, name, password[:-1]) == UNAUTHORIZED
+        assert login(client, name, password) == GOOD
+
+
+def test_what_follows_a_login_in_one_piece_is_answered_in_order(accounts, user):
+    name = user(grants=["SELECT ON test.t"])
+    opening, find = ("P", 0, "test", "t", "PRIMARY", "id"), (0, "=", 1, 5)
+    with accounts.hs() as client:
+        replies = client.pipeline(opening, ("A", 2, name, "pw"), find, opening, find, ("A", 2, name, "no"), find,
+                                  ("A", 2, name, "pw"), find, ("A", 1, "pw"), find, ("what",))
+    assert replies == [UNAUTHORIZED, GOOD, ["2", "1", "stmtnum"], GOOD, ["0", "1", "5"], UNAUTHORIZED, UNAUTHORIZED,
+                       GOOD, ["0", "1", "5"], ["3", "1", "authtype"], UNAUTHORIZED, ["2", "1", "cmd"]]
+
+
+def test_a_second_login_takes_nothing_of_the_first_along(accounts, user):
+    first, second = user(grants=["SELECT ON test.t"]), user(grants=["SELECT ON test.other"])
+    with accounts.hs() as client:
+        assert login(client, first) == GOOD
+        client.open(0, "test", "t", "id")
+        assert login(client, second) == GOOD
+        assert client.request(0, "=", 1, 5) == denied("SELECT", second)
+        assert login(client, first) == GOOD
+        assert client.request(0, "=", 1, 5) == ["0", "1", "5"]
+
+
+def test_malformed_logins_are_refused(accounts, user):
+    name = user()
+    with accounts.hs() as client:
+        for line in (b"A\t2", b"A\t2\t", b"A\t2\t" + name.encode(), b"A\t2\t\0\t\0", b"A\t2\tx\t\1", b"A\t2\t\1@root\tpw",
+                     b"A\t2\t" + name.encode() + b"\1@x\tpw", b"A\t2\t" + b"n" * 100000 + b"\tpw",
+                     b"A\t2\t" + name.encode() + b"\t" + b"p" * 100000):
+            client.send(line + b"\n")
+            assert client.line() == b"3\t1\tunauth", line[:40]
+        assert client.request("A") == ["3", "1", "authtype"]
+    accounts.assert_alive()
+
+
+@pytest.mark.parametrize("how, host", [
+    ("IDENTIFIED BY 'pw' ACCOUNT LOCK", "localhost"),
+    ("IDENTIFIED BY 'pw' PASSWORD EXPIRE", "localhost"),
+    ("IDENTIFIED BY 'pw' REQUIRE SSL", "localhost"),
+    ("IDENTIFIED BY 'pw' REQUIRE X509", "localhost"),
+    ("IDENTIFIED BY 'pw' REQUIRE SUBJECT '/CN=x'", "localhost"),
+    ("IDENTIFIED BY 'pw'", "10.%"),
+    ("IDENTIFIED BY 'pw'", "example.org"),
+    ("IDENTIFIED VIA unix_socket", "localhost"),
+], ids=["locked", "expired", "ssl", "x509", "subject", "network", "name", "socket"])
+def test_the_server_keeps_accounts_out(accounts, user, how, host):
+    name = user(how, host, grants=["SELECT ON test.*"])
+    with accounts.hs() as client:
+        assert login(client, name) == UNAUTHORIZED
+        assert client.request("P", 0, "test", "t", "PRIMARY", "id") == UNAUTHORIZED
+
+
+@pytest.mark.parametrize("host", ["127.%", "127.0.0.0/255.0.0.0", "%"])
+def test_host_patterns_see_the_clients_address(accounts, user, host):
+    name = user(host=host, grants=["SELECT ON test.t"])
+    with accounts.hs() as client:
+        assert login(client, name) == GOOD
+        client.open(0, "test", "t", "id")
+
+
+def test_max_password_errors_blocks(accounts, user):
+    name = user()
+    with accounts.hs() as client:
+        for _ in range(5):
+            assert login(client, name, "no") == UNAUTHORIZED
+        assert login(client, name) == UNAUTHORIZED
+        accounts.execute("FLUSH PRIVILEGES")
+        assert login(client, name) == GOOD
+
+
+def test_unix_socket_accounts_are_told_by_the_peer(sandbox_factory):
+    server = sandbox_factory("--handlersocket-auth=account")
+    me = pwd.getpwuid(os.getuid()).pw_name
+    server.execute("CREATE OR REPLACE USER nobodyelse@localhost IDENTIFIED VIA unix_socket",
+                   f"CREATE USER IF NOT EXISTS '{me}'@localhost",
+                   f"ALTER USER '{me}'@localhost IDENTIFIED VIA unix_socket OR mysql_native_password USING 'invalid'")
+    with server.hs() as client:  # the server runs as this very user, which must not matter
+        assert login(client, me, "") == UNAUTHORIZED
+        assert login(client, me, "x") == UNAUTHORIZED
+        assert login(client, "nobodyelse", "") == UNAUTHORIZED
+    from support import hs
+    with hs.Client(server.env["HS_SOCKET"]) as client:
+        assert login(client, "nobodyelse", "") == UNAUTHORIZED
+        assert login(client, me, "") == GOOD
+    if me == "root":
+        # Somebody else at the other end of the same socket.
+        os.chmod(server.dir, 0o755)
+        os.chmod(server.env["HS_SOCKET"], 0o666)
+        script = (f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({server.env['HS_SOCKET']!r}); "
+                  "s.sendall(b'A\\t2\\troot\\t\\n'); print(s.recv(100))")
+        done = subprocess.run(["/usr/bin/python3", "-c", script], user="nobody", cwd="/", capture_output=True, text=True,
+                              check=False)
+        assert "unauth" in done.stdout or "Permission denied" in done.stderr, done
+
+
+def test_nobody_is_let_in_without_grant_tables(sandbox_factory):
+    server = sandbox_factory("--handlersocket-auth=account", "--skip-grant-tables")
+    with server.hs() as client:
+        assert login(client, "root", "") == UNAUTHORIZED
+        assert client.request("P", 0, "test", "t", "PRIMARY", "id") == UNAUTHORIZED
+    server.assert_alive()
+
+
+def test_anonymous_accounts(accounts):
+    accounts.execute("CREATE USER ''@localhost IDENTIFIED BY 'pw'", "GRANT SELECT ON test.t TO ''@localhost")
+    try:
+        with accounts.hs() as client:
+            assert login(client, "whoever", "no") == UNAUTHORIZED
+            assert login(client, "whoever") == GOOD
+            client.open(0, "test", "t", "id")
+            assert client.request("P", 1, "test", "other", "PRIMARY", "id") == denied("SELECT", "", "other")
+    finally:
+        accounts.execute("DROP USER ''@localhost")
+
+
+def test_without_name_resolution(sandbox_factory):
+    server = sandbox_factory("--handlersocket-auth=account", "--skip-name-resolve")
+    server.execute("CREATE USER byname@localhost IDENTIFIED BY 'pw'", "CREATE USER byip@'127.0.0.1' IDENTIFIED BY 'pw'",
+                   "GRANT SELECT ON test.* TO byip@'127.0.0.1'", "CREATE TABLE test.t (id INT PRIMARY KEY)")
+    with server.hs() as client:
+        assert login(client, "byname") == UNAUTHORIZED
+        assert login(client, "byip") == GOOD
+        client.open(0, "test", "t", "id")
+
+
+# --- what they may do --------------------------------------------------------------------------------------------
+
+
+def test_nobody_learns_whether_a_table_exists(accounts, user):
+    name = user()
+    with accounts.hs() as client:
+        assert login(client, name) == GOOD
+        for table in ("t", "absent"):
+            assert client.request("P", 0, "test", table, "PRIMARY", "id") == denied("SELECT", name, table)
+            assert client.request("P", 0, "test", table, "absent", "absent") == denied("SELECT", name, table)
+        accounts.execute(f"GRANT SELECT (id) ON test.t TO {name}@localhost")
+    with accounts.hs() as client:
+        assert login(client, name) == GOOD
+        for column in ("a", "absent"):
+            assert client.request("P", 0, "test", "t", "PRIMARY", column) == denied("SELECT", name, column=column)
+
+
+def test_system_schemas_stay_closed_to_everybody(accounts, user):
+    name = user(grants=["ALL ON *.*"])
+    with accounts.hs() as client:
+        assert login(client, name) == GOOD
+        assert client.request("P", 0, "mysql", "global_priv", "PRIMARY", "Host") == ["1", "1", "open_table"]
+
+
+def test_column_grants_cover_results_keys_and_filters(accounts, user):
+    name = user(grants=["SELECT (id, a) ON test.t"])
+    with accounts.hs() as client:
+        assert login(client, name) == GOOD
+        client.open(0, "test", "t", "id,`A`")
+        assert client.request(0, "=", 1, 3) == ["0", "2", "3", "30"]
+        assert client.request("P", 1, "test", "t", "PRIMARY", "id,c") == denied("SELECT", name, column="c")
+        assert client.request("P", 1, "test", "t", "PRIMARY", "id", "a,c") == denied("SELECT", name, column="c")
+        assert client.request("P", 1, "test", "t", "ab", "id") == denied("SELECT", name, column="b")
+        client.open(1, "test", "t", "id", filters="a")
+        assert client.request(1, ">", 1, 0, 1, 0, "F", "=", 0, 50) == ["0", "1", "5"]
+        assert client.request("P", 2, "test", "other", "PRIMARY", "id") == denied("SELECT", name, "other")
+
+
+WRITES = {
+    "INSERT": (0, "+", 2, 900, 1),
+    "UPDATE": (0, "=", 1, 1, 1, 0, "U", 1, 10),
+    "DELETE": (0, "=", 1, 900, 1, 0, "D"),
+}
+
+
+@pytest.mark.parametrize("granted", WRITES)
+def test_each_write_needs_its_privilege(accounts, user, granted):
+    name = user(grants=["SELECT ON test.t", f"{granted} ON test.t"])
+    with accounts.hs_wr() as client:
+        assert login(client, name) == GOOD
+        client.open(0, "test", "t", "id,a")
+        for command, request in WRITES.items():
+            reply = client.request(*request)
+            assert (reply[:2] == GOOD) if command == granted else (reply == denied(command, name)), (command, reply)
+        accounts.execute("DELETE FROM test.t WHERE id = 900")
+
+
+def test_writes_need_select_on_what_they_look_at(accounts, user):
+    name = user(grants=["UPDATE ON test.t", "DELETE ON test.t", "INSERT ON test.t", "SELECT (id) ON test.t"])
+    with accounts.hs_wr() as client:
+        assert login(client, name) == GOOD
+        client.open(0, "test", "t", "a")
+        assert client.request(0, "=", 1, 1, 1, 0, "U", 10) == ["0", "1", "1"]
+        assert client.request(0, "=", 1, 1, 1, 0, "U?", 10) == denied("SELECT", name, column="a")
+        assert client.request(0, "=", 1, 1, 1, 0, "+", 1) == denied("SELECT", name, column="a")
+        assert client.request(0, "=", 1, 1, 1, 0, "D?") == denied("SELECT", name, column="a")
+        assert client.request(0, "=", 1, 1) == denied("SELECT", name, column="a")
+        client.open(1, "test", "t", "id,a", index="ab")
+        assert client.request(1, "=", 1, -1, 1, 0, "D") == denied("SELECT", name, column="a")
+        assert accounts.query("SELECT a FROM test.t WHERE id = 1") == [(10,)]
+
+
+def test_upserts_need_update_too_and_columns_count(accounts, user):
+    name = user(grants=["INSERT (id, a) ON test.other", "UPDATE (a) ON test.other"])
+    with accounts.hs_wr() as client:
+        assert login(client, name) == GOOD
+        client.open(0, "test", "other", "id,a")
+        assert client.request("P", 1, "test", "other", "PRIMARY", "id,b")[0] == "3", "nothing could be done with it"
+        assert client.request(0, "+", 2, 1, 1) == GOOD
+        assert client.request(0, "U", 2, 1, 2) == denied("UPDATE", name, "other", "id")
+        accounts.execute(f"GRANT UPDATE (id) ON test.other TO {name}@localhost")
+        wait_for(lambda: client.request(0, "U", 2, 1, 2)[0] == "0")
+    assert accounts.query("SELECT id, a FROM test.other") == [(1, 2)]
+    accounts.execute("TRUNCATE test.other")
+
+
+def test_only_insert_is_enough_to_insert(accounts, user):
+    name = user(grants=["INSERT ON test.other"])
+    with accounts.hs_wr() as client:
+        assert login(client, name) == GOOD
+        client.open(0, "test", "other", "id,a")
+        assert client.request(0, "+", 2, 1, 1) == GOOD
+        assert client.request(0, "=", 1, 1) == denied("SELECT", name, "other")
+    accounts.execute("TRUNCATE test.other")
+
+
+def test_a_default_role_counts_and_others_do_not(accounts, user):
+    name = user()
+    accounts.execute("CREATE ROLE reader", "GRANT SELECT ON test.t TO reader", f"GRANT reader TO {name}@localhost")
+    try:
+        with accounts.hs() as client:
+            assert login(client, name) == GOOD
+            assert client.request("P", 0, "test", "t", "PRIMARY", "id") == denied("SELECT", name)
+            accounts.execute(f"SET DEFAULT ROLE reader FOR {name}@localhost")
+            assert login(client, name) == GOOD
+            client.open(0, "test", "t", "id")
+            assert client.request(0, "=", 1, 5) == ["0", "1", "5"]
+            accounts.execute(f"REVOKE reader FROM {name}@localhost")
+            wait_for(lambda: client.request(0, "=", 1, 5) == denied("SELECT", name))
+    finally:
+        accounts.execute("DROP ROLE reader")
+
+
+# --- when that changes -------------------------------------------------------------------------------------------
+
+
+def wait_for(condition, seconds=1.0):
+    """Asks on until it holds; fails if that takes longer."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, f"not within {seconds} s"
+
+
+@pytest.mark.parametrize("revoke, grant", [
+    ("REVOKE SELECT ON test.t FROM {0}@localhost", "GRANT SELECT ON test.t TO {0}@localhost"),
+    ("DROP USER {0}@localhost", None),
+    ("RENAME USER {0}@localhost TO {0}x@localhost", "RENAME USER {0}x@localhost TO {0}@localhost"),
+])
+def test_under_load_revoking_holds_within_a_second(accounts, user, revoke, grant):
+    name = user(grants=["SELECT ON test.t"])
+    with accounts.hs() as client:
+        assert login(client, name) == GOOD
+        client.open(0, "test", "t", "id")
+        allowed_until, stop, problems = [time.monotonic()], threading.Event(), []
+
+        busy = accounts.hs()
+        assert login(busy, name) == GOOD
+        busy.open(0, "test", "t", "id")
+
+        def load():
+            while not stop.is_set():
+                for reply in busy.pipeline(*[(0, "=", 1, 5)] * 50):
+                    if reply[0] == "0":
+                        allowed_until[0] = time.monotonic()
+                    elif reply[:2] != ["3", "1"]:
+                        problems.append(reply)
+
+        thread = threading.Thread(target=load)
+        thread.start()
+        try:
+            wait_for(lambda: client.request(0, "=", 1, 5) == ["0", "1", "5"])
+            accounts.execute(revoke.format(name))
+            revoked = time.monotonic()
+            wait_for(lambda: client.request(0, "=", 1, 5)[0] == "3")
+            wait_for(lambda: time.monotonic() - allowed_until[0] > 0.3, 3)
+            assert allowed_until[0] - revoked < 1
+            if grant:
+                accounts.execute(grant.format(name))
+                wait_for(lambda: client.request(0, "=", 1, 5) == ["0", "1", "5"])
+        finally:
+            stop.set()
+            thread.join()
+            busy.close()
+        assert not problems
+
+
+# --- storms and secrets --------------------------------------------------------------------------------------------
+
+
+def test_a_storm_of_wrong_passwords_stalls_nobody(sandbox_factory):
+    server = sandbox_factory("--handlersocket-auth=account", "--handlersocket-scan-threads=1")
+    server.execute("CREATE USER good@localhost IDENTIFIED BY 'pw'", "CREATE USER poor@localhost IDENTIFIED BY 'pw'",
+                   "GRANT SELECT ON test.* TO good@localhost", "CREATE TABLE test.t (id INT PRIMARY KEY)",
+                   "INSERT INTO test.t SELECT seq FROM seq_1_to_20000", database="test")
+    stop = threading.Event()
+
+    def storm():
+        while not stop.is_set():
+            with contextlib.suppress(OSError, EOFError), server.hs(timeout=1) as client:
+                while not stop.is_set():
+                    client.pipeline(*[("A", 2, "poor", "wrong")] * 20)
+
+    threads = [threading.Thread(target=storm) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_for(lambda: server.status("handlersocket_errors_too_many_logins")["handlersocket_errors_too_many_logins"], 20)
+        with server.hs() as client:
+            assert login(client, "good") == GOOD  # slowed down, but let in
+            client.open(0, "test", "t", "id")
+            slowest = 0.0
+            for _ in range(100):
+                began = time.monotonic()
+                assert client.request(0, "=", 1, 5) == ["0", "1", "5"]
+                slowest = max(slowest, time.monotonic() - began)
+            assert slowest < 0.5
+            assert len(client.request(0, ">", 1, 0, 20000)) == 20002
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    tried = server.log().count("Access denied for user 'poor'")
+    assert 3 <= tried < 100, "failed logins have to cost time"
+
+
+def test_passwords_are_shown_nowhere(accounts, user):
+    name = user("IDENTIFIED BY 'hush-hush'", grants=["SELECT ON test.t"])
+    accounts.execute("SET GLOBAL general_log = 1", "SET GLOBAL general_log_file = 'general.log'")
+    try:
+        with accounts.hs() as client:
+            assert login(client, name, "hush-hush") == GOOD
+            assert login(client, name, "hush-hash") == UNAUTHORIZED
+            shown = repr([accounts.query(what) for what in (
+                "SHOW FULL PROCESSLIST", "SHOW GLOBAL STATUS", "SHOW GLOBAL VARIABLES",
+                "SELECT * FROM information_schema.processlist")]) + accounts.log()
+    finally:
+        accounts.execute("SET GLOBAL general_log = 0")
+    for path in accounts.dir.rglob("general.log"):
+        text = path.read_text(errors="replace")
+        assert f"{name}@localhost" in text, "logins are in the general log, as those of SQL"
+        shown += text
+    assert "hush-h" not in shown
+
+
+def test_the_audit_plugin_hears_of_logins(sandbox_factory):
+    server = sandbox_factory("--handlersocket-auth=account", "--plugin-load-add=server_audit",
+                             "--server-audit-logging=ON", "--server-audit-events=CONNECT")
+    server.execute("CREATE USER ann@localhost IDENTIFIED BY 'pw'")
+    with server.hs() as client:
+        assert login(client, "ann", "no") == UNAUTHORIZED
+        assert login(client, "ann") == GOOD
+    text = "".join(path.read_text() for path in server.dir.rglob("server_audit.log"))
+    lines = [line for line in text.splitlines() if ",ann,localhost," in line]
+    assert any(line.endswith(",1045") for line in lines) and any(line.endswith(",0") for line in lines), text
+
+
+def test_logins_are_counted(accounts, user):
+    name = user()
+    before = accounts.status("handlersocket_%")
+    with accounts.hs() as client:
+        login(client, name)
+        login(client, name, "no")
+        client.request("P", 0, "test", "t", "PRIMARY", "id")
+        login(client, name)
+        client.request("P", 0, "test", "t", "PRIMARY", "id")
+    after = accounts.status("handlersocket_%")
+    moved = {key[14:]: after[key] - before[key] for key in after if after[key] != before[key]}
+    assert moved["logins"] == 2 and moved["logins_failed"] == 1
+    assert moved["errors_unauthorized"] == 2 and moved["errors_privilege_denied"] == 1
+
+
+def test_accounts_are_unknown_to_other_ways_of_authentication(server):
+    with server.hs() as client:
+        assert client.request("A", 2, "root", "") == ["3", "1", "authtype"]
+
+
+def test_shutdown_does_not_wait_for_logins(sandbox_factory):
+    server = sandbox_factory("--handlersocket-auth=account")
+    clients = [server.hs() for _ in range(20)]
+    for client in clients:
+        client.send(b"A\t2\tnobody\twrong\n" * 50)
+    clients[0].line()
+    server.stop()
+    for client in clients:
+        client.close()
+    server.start()
