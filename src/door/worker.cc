@@ -222,6 +222,10 @@ void Worker::note_greeting(Connection &connection) {
 /// Tells the client why it is turned away, and closes when that has left. What it asked and has not been answered
 /// is forgotten.
 void Worker::refuse(Connection &connection, Failure why) {
+  if (connection.greeting || connection.is_queued()) {  // it would not understand
+    connection.dead = true;
+    return;
+  }
   connection.input.consume(connection.input.unparsed_bytes());
   connection.input.settle();
   connection.more = false;
@@ -420,8 +424,7 @@ void Worker::close_unfinished() {
     connection = connection->newer;
     if (slow.dead) continue;
     counters_.add(Counter::connections_timed_out);
-    if (slow.greeting || slow.is_queued()) slow.dead = true;  // it would not understand
-    else refuse(slow, Failure::request_timed_out);
+    refuse(slow, Failure::request_timed_out);
     send_to(slow);
   }
 }

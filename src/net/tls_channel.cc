@@ -26,7 +26,8 @@ const bio_method_st *TlsChannel::wire() {
     void operator()(BIO_METHOD *method) const { BIO_meth_free(method); }
   };
   static const std::unique_ptr<BIO_METHOD, Free> made = [] {
-    std::unique_ptr<BIO_METHOD, Free> method(BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "postern"));
+    // No type of its own: OpenSSL has some hundred to give, and takes none back when a library is unloaded.
+    std::unique_ptr<BIO_METHOD, Free> method(BIO_meth_new(BIO_TYPE_SOURCE_SINK, "postern"));
     if (method != nullptr) {
       BIO_meth_set_read(method.get(), read_wire);
       BIO_meth_set_write(method.get(), write_wire);

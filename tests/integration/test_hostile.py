@@ -217,9 +217,11 @@ def test_idle_and_full(sandbox_factory):
     for client in clients:
         assert client.request("nothing") == ["2", "1", "cmd"]
     with server.hs() as sixth:
+        assert sixth.line() == b"1\t1\tToo many connections"
         assert sixth.closed_by_server()
     half = clients[0]
     half.send(b"0\t=")
+    assert half.line() == b"2\t1\tRequest timed out"
     for client in clients:
         assert client.closed_by_server()
 
