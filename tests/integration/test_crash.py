@@ -60,3 +60,17 @@ def test_shutdown_under_load_loses_nothing(sandbox_factory):
         server.start()
         load.check(server, lost=True)
         assert all(b"shut" in line or b"interrupted" in line for line in load.errors), load.errors
+
+
+def test_install_and_uninstall_under_load_lose_nothing(sandbox_factory):
+    server = sandbox_factory("--handlersocket-threads-wr=2")
+    for number in range(ROUNDS):
+        database = f"round{number}"
+        server.execute(f"CREATE DATABASE {database}")
+        with Load(server, clients=8, database=database, seed=number, many=0.02) as load:
+            load.wait_for(500)
+            server.execute("UNINSTALL SONAME 'postern'")
+            load.check_ended()
+        server.execute("INSTALL SONAME 'postern'")
+        load.check(server, lost=True)
+        assert all(b"shut" in line or b"interrupted" in line for line in load.errors), load.errors

@@ -282,7 +282,7 @@ Writer::Step Writer::walk_key(const Find &find, const Value *in_value, uint64_t 
     if (code != 0) return fail_with(code);
     ++examined_;
     if (!alone_ && examined_ > limits::find_rows_fast_max) return leave(Progress::alone);
-    if (thd_->killed || stop_.load(std::memory_order_relaxed)) return fail_with(HA_ERR_ABORTED_BY_USER);
+    if (thd_->killed || stop_.load(std::memory_order_relaxed)) return fail_interrupted();
     const bool current = table.versioning_end == nullptr || table.versioning_end->is_max();
     if (!current || (start.recheck && !row_matches(table, start, find.key, find.in_part, in_value))) {
       table.file().unlock_row();
@@ -331,7 +331,7 @@ Writer::Step Writer::edit_all(const EditRows &edit) {
   if (const int code = file.ha_rnd_init(false)) return fail_with(code);
   for (size_t at = 0; at < places_.size() && step == Step::good; at += place_bytes) {
     if (thd_->killed || stop_.load(std::memory_order_relaxed)) {
-      step = fail_with(HA_ERR_ABORTED_BY_USER);
+      step = fail_interrupted();
       break;
     }
     const int code = file.ha_rnd_pos(table->record[0], places_.data() + at);
@@ -503,6 +503,14 @@ Writer::Step Writer::fail_with(int code) {
   if (code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOUND_DUPP_UNIQUE) failure = Failure::duplicate_key;
   outcome_.failure = failure;
   outcome_.engine_code = code;
+  return Step::failed;
+}
+
+/// By KILL, or because the thread has to stop. In that case nobody will hear of this op, and so those behind it must
+/// not be done without it.
+Writer::Step Writer::fail_interrupted() {
+  if (!stop_.load(std::memory_order_relaxed)) return fail_with(HA_ERR_ABORTED_BY_USER);
+  lost_ = {.failure = Failure::stopping};
   return Step::failed;
 }
 

@@ -72,6 +72,7 @@ class Writer {
   Step fail_generated(const Field *field);
   Step fail_as_told(Failure failure);
   Step fail_with(int code);
+  Step fail_interrupted();
   Step leave(Progress progress);
   void changed_row(Counter counter);
 
