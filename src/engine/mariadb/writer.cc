@@ -7,6 +7,8 @@
 
 #include "engine/mariadb/writer.h"
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
@@ -18,6 +20,7 @@ void Writer::begin_batch(THD *thd, bool alone, int64_t row_wait_ms) {
   alone_ = alone;
   undo_ = false;
   row_wait_ms_ = row_wait_ms;
+  began_us_ = microsecond_interval_timer();
   lost_ = {};
   row_wait_.allow(alone ? limits::row_wait_slow_ms : limits::row_wait_fast_ms);
 }
@@ -462,8 +465,10 @@ void Writer::changed_row(Counter counter) {
   counters_->add(counter);
   if (!alone_) return;
   if (!table_->file().has_transactions_and_rollback()) thd_->transaction->stmt.modified_non_trans_table = true;
-  // Others wait for what this op has locked by now; giving up and beginning anew would cost them more than waiting.
-  row_wait_.allow(row_wait_ms_);
+  // Beginning anew costs what has been done so far, so that waiting as long costs no more. Longer, and a row that
+  // somebody keeps locked would hold up every other write that is run alone.
+  const auto spent_ms = static_cast<int64_t>((microsecond_interval_timer() - began_us_) / 1000);
+  row_wait_.allow(std::min(row_wait_ms_, std::max<int64_t>(limits::row_wait_slow_ms, spent_ms)));
 }
 
 Writer::Step Writer::fail(Failure failure, std::string message) {

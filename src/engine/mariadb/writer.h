@@ -28,7 +28,7 @@ class Writer {
       : counters_(counters), row_wait_(row_wait), stop_(stop) {}
 
   /// `alone`: the run has one op and is undone as a whole if that fails. `row_wait_ms`: how long a write may wait for a
-  /// row once it has changed others.
+  /// row at most, once it has changed others.
   void begin_batch(THD *thd, bool alone, int64_t row_wait_ms);
   /// Runs an insert or an edit and tells its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
@@ -83,6 +83,7 @@ class Writer {
   bool alone_ = false;
   bool undo_ = false;
   int64_t row_wait_ms_ = 0;
+  uint64_t began_us_ = 0;
   Settlement lost_;
 
   // Of the running op.
