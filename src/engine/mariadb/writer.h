@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counters.h"
@@ -35,6 +36,8 @@ class Writer {
 
   /// Not lasting: the transaction is gone, with everything that the run wrote before.
   const Settlement &lost() const { return lost_; }
+  /// The same, for the end of the run: the next one may be without writes and must not find it.
+  Settlement take_lost() { return std::exchange(lost_, {}); }
   /// The op that was run alone has failed, or was left: whatever it did has to be undone.
   bool undo() const { return undo_; }
 
