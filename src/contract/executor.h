@@ -57,7 +57,8 @@ class Executor {
   ///  - A login is left alone, too, in a fast turn: it may wait for name servers and whatever verifies passwords.
   ///  - What an account may do is looked at for each op; a privilege taken away holds within a second.
   ///  - A write that meets a row lock waits for it, in a fast turn for no more than limits::row_wait_fast_ms in all,
-  ///    in the slow lane for limits::row_wait_slow_ms; then it is left locked.
+  ///    in the slow lane for limits::row_wait_slow_ms, or as long as the work took that would have to be done again;
+  ///    then it is left locked.
   ///  - An op with a position (slow lane) may run as long as its reply lets it, and pauses when somebody waits for
   ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max. About every
   ///    limits::rows_between_looks rows that such a find examines it asks Reply::look(), so that one without matches

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import subprocess
+import threading
 import time
 
 import pytest
@@ -236,11 +237,36 @@ def logged_inserts(server, logs):
     return text.count(b"### INSERT INTO")
 
 
+@contextlib.contextmanager
+def read_on(server):
+    """A neighbour on the same worker that has ten finds under way all the time, and gets ten answers each time."""
+    stop, problems = threading.Event(), []
+
+    def run():
+        with server.hs_wr(timeout=10) as one:
+            one.open(0, "test", "t", "id")
+            while not stop.is_set():
+                try:
+                    assert one.pipeline(*[(0, "=", 1, -1)] * 10) == [["0", "1"]] * 10
+                except (OSError, EOFError, AssertionError) as problem:
+                    problems.append(problem)
+                    return
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(30)
+    assert not problems and not thread.is_alive(), problems
+
+
 def test_a_batch_too_large_for_the_binary_log_is_written_in_parts(sandbox_factory):
     server = sandbox_factory("--log-bin=bin", "--server-id=1", "--max-binlog-cache-size=4096", "--binlog-cache-size=4096",
                              "--binlog-row-event-max-size=256")
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", database="test")
-    with server.hs_wr(timeout=30) as client:
+    with server.hs_wr(timeout=30) as client, read_on(server):
         client.open(0, "test", "t", "id,v")
         number = 0
         # Whichever row of a batch it is that the log has no room for: all that is acknowledged is in table and log.

@@ -169,8 +169,8 @@ class Client(threading.Thread):
             self.apply(model, op)
             if rows == model:
                 return
-        missing = {key: value for key, value in first.items() if rows.get(key) != value}
-        extra = {key: value for key, value in rows.items() if first.get(key) != value}
+        missing = [(key, value) for key, value in first.items() if rows.get(key) != value][:5]
+        extra = [(key, value) for key, value in rows.items() if first.get(key) != value][:5]
         raise AssertionError(f"{self.name}: no prefix of what was sent gives the rows; {self.answered} of {len(self.ops)} "
                              f"answered; expected {missing}, found {extra}")
 
@@ -222,6 +222,12 @@ class Load:
 
     def alive(self):
         return any(client.is_alive() for client in self.clients)
+
+    def check_ended(self):
+        """All connections have been closed by the server, without a hang."""
+        for client in self.clients:
+            client.join(self.timeout)
+            assert not client.is_alive() and client.lost is not None, f"{client.name} was not closed"
 
     def rows(self, server):
         """What the tables hold, by client."""

@@ -87,7 +87,7 @@ class MariaExecutor final : public Executor {
     thd()->lex->sql_command = SQLCOM_SELECT;
     tables_.lock_all();
     execute_all(ops);
-    Settlement settlement = writer_.lost();
+    Settlement settlement = writer_.take_lost();
     if (settlement.lasted() && !writer_.undo()) {
       settlement = write_tables_.commit();
     } else {

@@ -7,6 +7,8 @@
 
 #include "engine/mariadb/writer.h"
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
@@ -18,6 +20,7 @@ void Writer::begin_batch(THD *thd, bool alone, int64_t row_wait_ms) {
   alone_ = alone;
   undo_ = false;
   row_wait_ms_ = row_wait_ms;
+  began_us_ = microsecond_interval_timer();
   lost_ = {};
   row_wait_.allow(alone ? limits::row_wait_slow_ms : limits::row_wait_fast_ms);
 }
@@ -283,7 +286,7 @@ Writer::Step Writer::walk_key(const Find &find, const Value *in_value, uint64_t 
     if (code != 0) return fail_with(code);
     ++examined_;
     if (!alone_ && examined_ > limits::find_rows_fast_max) return leave(Progress::alone);
-    if (thd_->killed || stop_.load(std::memory_order_relaxed)) return fail_with(HA_ERR_ABORTED_BY_USER);
+    if (thd_->killed || stop_.load(std::memory_order_relaxed)) return fail_interrupted();
     const bool current = table.versioning_end == nullptr || table.versioning_end->is_max();
     if (!current || (start.recheck && !row_matches(table, start, find.key, find.in_part, in_value))) {
       table.file().unlock_row();
@@ -332,7 +335,7 @@ Writer::Step Writer::edit_all(const EditRows &edit) {
   if (const int code = file.ha_rnd_init(false)) return fail_with(code);
   for (size_t at = 0; at < places_.size() && step == Step::good; at += place_bytes) {
     if (thd_->killed || stop_.load(std::memory_order_relaxed)) {
-      step = fail_with(HA_ERR_ABORTED_BY_USER);
+      step = fail_interrupted();
       break;
     }
     const int code = file.ha_rnd_pos(table->record[0], places_.data() + at);
@@ -479,8 +482,10 @@ void Writer::changed_row(Counter counter) {
   counters_->add(counter);
   if (!alone_) return;
   if (!table_->file().has_transactions_and_rollback()) thd_->transaction->stmt.modified_non_trans_table = true;
-  // Others wait for what this op has locked by now; giving up and beginning anew would cost them more than waiting.
-  row_wait_.allow(row_wait_ms_);
+  // Beginning anew costs what has been done so far, so that waiting as long costs no more. Longer, and a row that
+  // somebody keeps locked would hold up every other write that is run alone.
+  const auto spent_ms = static_cast<int64_t>((microsecond_interval_timer() - began_us_) / 1000);
+  row_wait_.allow(std::min(row_wait_ms_, std::max<int64_t>(limits::row_wait_slow_ms, spent_ms)));
 }
 
 Writer::Step Writer::fail(Failure failure, std::string message) {
@@ -520,6 +525,14 @@ Writer::Step Writer::fail_with(int code) {
   if (code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOUND_DUPP_UNIQUE) failure = Failure::duplicate_key;
   outcome_.failure = failure;
   outcome_.engine_code = code;
+  return Step::failed;
+}
+
+/// By KILL, or because the thread has to stop. In that case nobody will hear of this op, and so those behind it must
+/// not be done without it.
+Writer::Step Writer::fail_interrupted() {
+  if (!stop_.load(std::memory_order_relaxed)) return fail_with(HA_ERR_ABORTED_BY_USER);
+  lost_ = {.failure = Failure::stopping};
   return Step::failed;
 }
 

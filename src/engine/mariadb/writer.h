@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counters.h"
@@ -28,13 +29,15 @@ class Writer {
       : counters_(counters), row_wait_(row_wait), stop_(stop) {}
 
   /// `alone`: the run has one op and is undone as a whole if that fails. `row_wait_ms`: how long a write may wait for a
-  /// row once it has changed others.
+  /// row at most, once it has changed others.
   void begin_batch(THD *thd, bool alone, int64_t row_wait_ms);
   /// Runs an insert or an edit and tells its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
 
   /// Not lasting: the transaction is gone, with everything that the run wrote before.
   const Settlement &lost() const { return lost_; }
+  /// The same, for the end of the run: the next one may be without writes and must not find it.
+  Settlement take_lost() { return std::exchange(lost_, {}); }
   /// The op that was run alone has failed, or was left: whatever it did has to be undone.
   bool undo() const { return undo_; }
 
@@ -73,6 +76,7 @@ class Writer {
   Step fail_generated(const Field *field);
   Step fail_as_told(Failure failure);
   Step fail_with(int code);
+  Step fail_interrupted();
   Step leave(Progress progress);
   void changed_row(Counter counter);
 
@@ -83,6 +87,7 @@ class Writer {
   bool alone_ = false;
   bool undo_ = false;
   int64_t row_wait_ms_ = 0;
+  uint64_t began_us_ = 0;
   Settlement lost_;
 
   // Of the running op.
