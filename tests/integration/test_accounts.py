@@ -462,6 +462,65 @@ def test_accounts_are_unknown_to_other_ways_of_authentication(server):
         assert client.request("A", 2, "root", "") == ["3", "1", "authtype"]
 
 
+def test_limits_of_an_account_hold(accounts, user):
+    name = user("IDENTIFIED BY 'pw' WITH MAX_CONNECTIONS_PER_HOUR 3")
+    with accounts.hs() as client:
+        assert [login(client, name) for _ in range(5)] == [GOOD] * 3 + [UNAUTHORIZED] * 2
+    alone = user("IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 1")
+    with accounts.hs() as client:
+        assert [login(client, alone) for _ in range(5)] == [GOOD] * 5, "a login is no connection once it is verified"
+
+
+@pytest.mark.parametrize("options, listens", [
+    (["--handlersocket-auth=none", "--handlersocket-plain-secret=s", "--handlersocket-plain-secret-wr=s"], False),
+    (["--handlersocket-auth=none", "--handlersocket-allow-open-access=1"], True),
+    (["--handlersocket-auth=account"], True),
+], ids=["none", "forced", "account"])
+def test_what_may_listen_for_other_machines(sandbox_factory, options, listens):
+    server = sandbox_factory(start=False)
+    with contextlib.nullcontext() if listens else pytest.raises(AssertionError):
+        server.start(*options, "--handlersocket-address=0.0.0.0")
+    assert ("refusing to listen" in server.log()) != listens
+
+
+def test_kill_and_uninstall_while_logins_come_in(sandbox_factory):
+    server = sandbox_factory("--handlersocket-auth=account", "--handlersocket-threads=2")
+    server.execute("CREATE USER ann@localhost IDENTIFIED BY 'pw'", "GRANT SELECT ON test.* TO ann@localhost",
+                   "CREATE TABLE test.t (id INT PRIMARY KEY)")
+    stop, answered, problems = threading.Event(), [0], []
+
+    def storm():
+        while not stop.is_set():
+            with contextlib.suppress(OSError, EOFError), server.hs(timeout=5) as client:
+                while not stop.is_set():
+                    for reply in client.pipeline(*[("A", 2, "ann", "pw"), ("P", 0, "test", "t", "PRIMARY", "id"),
+                                                   (0, "=", 1, 1)] * 10):
+                        answered[0] += 1
+                        if reply[0] != "0":
+                            problems.append(reply)
+
+    threads = [threading.Thread(target=storm) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(20):
+            before = answered[0]
+            for number, in server.query("SELECT id FROM information_schema.processlist WHERE user = 'postern'"):
+                with contextlib.suppress(Exception):  # it may have a new one by now
+                    server.execute(f"KILL {number}")
+            wait_for(lambda: answered[0] > before, 10)
+        assert not problems, problems[0]
+        for _ in range(5):
+            before = answered[0]
+            server.execute("UNINSTALL SONAME 'postern'", "INSTALL SONAME 'postern'")
+            wait_for(lambda: answered[0] > before, 10)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    server.assert_alive()
+
+
 def test_shutdown_does_not_wait_for_logins(sandbox_factory):
     server = sandbox_factory("--handlersocket-auth=account")
     clients = [server.hs() for _ in range(20)]
