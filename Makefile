@@ -7,6 +7,7 @@
 #   make test     everything
 #   make bench    our doors beside their peers, in about a quarter of an hour; QUICK=1: in two minutes;
 #                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
+#   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
 #   make install  build for the MariaDB server of this machine and put the plugin into it
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
 #   make clean    remove what was built; make distclean: the private server, too
@@ -27,7 +28,7 @@ SERVER_fetched := build/server
 SERVER_installed := build/server-installed
 
 .PHONY: all build deps server configure plugin run stop check unit tidy test integration bench \
-  install package clean distclean
+  counts install package clean distclean
 
 all: build
 
@@ -69,11 +70,18 @@ test:
 	@tools/deps test
 	@tools/deps clients
 	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory integration
 
 bench: build
 	@tools/deps bench
 	@bench/run $(if $(QUICK),--quick) $(ARGS)
+
+# The build looks for what the first line may install.
+counts:
+	@tools/deps counts
+	@$(MAKE) --no-print-directory build
+	@bench/counts.py $(if $(ACCEPT),--accept)
 
 $(BUILD_installed)/$(PLUGIN): FORCE
 	@tools/deps build

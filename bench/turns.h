@@ -1,0 +1,157 @@
+// turns.h: Turns, a door's worker whose every turn is the same, to be measured: the executor of one turn sends the
+// requests of the next, so that no second thread, no timer and no server has a part in it.
+//
+// Everything happens on the worker's thread but construction and run().
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contract/executor.h"
+#include "contract/session.h"
+#include "door/slow_lane.h"
+#include "door/worker.h"
+#include "net/fd.h"
+
+namespace postern::bench {
+
+/// Looks at the worker's thread while it is on.
+class Meter {
+ public:
+  virtual void on() = 0;
+  virtual void off() = 0;
+
+ protected:
+  ~Meter() = default;
+};
+
+class Turns final : public Engine {
+ public:
+  /// Each of `connections` first sends `opening`, then, for every turn, the `count` requests in `requests`.
+  struct Plan {
+    Access access = Access::read;
+    size_t connections = 1;
+    std::string opening{};
+    std::string requests{};
+    size_t count = 1;
+  };
+
+  Turns(Protocol &protocol, Plan plan, Meter &meter)
+      : plan_(std::move(plan)),
+        meter_(meter),
+        slow_lane_(settings_, *this, plan_.access),
+        worker_({.settings = settings_,
+                 .protocol = protocol,
+                 .engine = *this,
+                 .slow_lane = slow_lane_,
+                 .access = plan_.access,
+                 .server_stopping = [](void *) {},
+                 .door = this},
+                "turns") {}
+
+  /// Takes `turns` turns with the meter on, everything but the clients and the executor's own work; before them some
+  /// with the meter off. False if a turn was not what it should be. To be called once.
+  bool run(uint32_t turns) {
+    last_turn_ = warm_up_turns + turns;
+    for (size_t i = 0; i < plan_.connections; ++i) {
+      int ends[2];
+      if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) return false;
+      clients_.emplace_back(ends[0]);
+      worker_.give(net::Fd(ends[1]), Peer{.local = true});
+      send(clients_.back(), plan_.opening);
+    }
+    if (!worker_.start()) return false;
+    done_.wait(false);
+    worker_.stop();
+    worker_.join();
+    return right_;
+  }
+
+  std::unique_ptr<Executor> attach(const ThreadIdentity &, const std::atomic<bool> &) override {
+    return std::make_unique<Answers>(*this);
+  }
+
+ private:
+  static constexpr uint32_t warm_up_turns = 10;
+
+  /// The least an engine does: every find has one row, every write changes one.
+  class Answers final : public Executor, private Binding {
+   public:
+    explicit Answers(Turns &turns) : turns_(turns) {}
+
+    Settlement run(std::span<Op> ops) override {
+      turns_.next(ops);
+      for (Op &op : ops) answer(op);
+      return {};
+    }
+    void idle() noexcept override {}
+    Standing standing() noexcept override { return Standing::good; }
+    int64_t row_wait_ms() noexcept override { return 0; }
+    void describe(Bytes) noexcept override {}
+
+   private:
+    void answer(Op &op) {
+      op.progress = Progress::done;
+      Outcome outcome;
+      outcome.failure = op.failure;
+      if (op.verb == Verb::open) op.slot->fill(this);
+      if (op.verb == Verb::find) {
+        op.reply->row(row_);
+        outcome.columns = static_cast<uint32_t>(std::size(row_));
+      }
+      if (writes(op.verb)) outcome.changed = 1;
+      op.reply->done(outcome);
+    }
+    void unuse() noexcept override {}
+    const TableSpec &spec() const noexcept override { return spec_; }
+
+    Turns &turns_;
+    const TableSpec spec_{"test", "user", "PRIMARY", "user_name,user_email,created", ""};
+    const Value row_[3] = {Value::of("Yukari Takeba"), Value::of("yukari.takeba@dena.jp"),
+                           Value::of("2010-02-03 11:22:33")};
+  };
+
+  /// In the midst of a turn: its requests are parsed, and nothing is answered.
+  void next(std::span<Op> ops) {
+    if (turn_ > warm_up_turns && turn_ <= last_turn_) meter_.off();
+    if (turn_ > 0) right_ = right_ && ops.size() == plan_.connections * plan_.count;
+    if (turn_ == 0 && (opened_ += ops.size()) < plan_.connections) return;
+    ++turn_;
+    if (turn_ > last_turn_ || !right_) {
+      done_ = true;
+      done_.notify_one();
+      return;
+    }
+    for (const net::Fd &client : clients_) {
+      char replies[4096];
+      const ssize_t received = ::recv(client.get(), replies, sizeof replies, 0);
+      right_ = right_ && (received > 0 || turn_ == 1);
+      send(client, plan_.requests);
+    }
+    if (turn_ > warm_up_turns) meter_.on();
+  }
+
+  void send(const net::Fd &client, Bytes bytes) {
+    const ssize_t sent = ::send(client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    right_ = right_ && sent == static_cast<ssize_t>(bytes.size());
+  }
+
+  const Plan plan_;
+  Meter &meter_;
+  const door::Settings settings_{};
+  std::vector<net::Fd> clients_;
+  uint32_t turn_ = 0;
+  uint32_t last_turn_ = 0;
+  size_t opened_ = 0;
+  bool right_ = true;
+  std::atomic<bool> done_{false};
+  door::SlowLane slow_lane_;
+  door::Worker worker_;
+};
+
+}  // namespace postern::bench
