@@ -91,7 +91,7 @@ inline constexpr int busy_retry_ms_max = 10;
 /// Milliseconds a write waits for a row lock before it lets others have its thread and queues up again.
 inline constexpr int row_wait_slow_ms = 50;
 /// Times a write that is run alone is run again after its transaction was lost.
-inline constexpr int lost_runs_max = 3;
+inline constexpr int lost_runs_max = 20;
 /// Rows one edit may change; more would be one transaction that the server can neither commit nor undo in time.
 inline constexpr uint64_t edit_rows_max = 10'000'000;
 /// Bytes of the reply of an edit: it is held until the transaction is committed.
