@@ -64,6 +64,8 @@ void Writer::run(Op &op, OpenTable &table) {
     return;
   }
   if (step == Step::failed) {
+    // KILL QUERY ends one request, not those of others that share the run.
+    if (outcome_.failure == Failure::interrupted && thd_->killed < KILL_CONNECTION) thd_->reset_killed();
     outcome_.changed = 0;
     undo_ = alone_;
     counters_->add(outcome_.failure);
