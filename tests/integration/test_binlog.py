@@ -230,6 +230,20 @@ def test_filters_of_the_binary_log_are_honoured(sandbox_factory, option):
     assert server.query("SELECT COUNT(*) FROM left_out.t") == [(10,)]
 
 
+def test_settings_of_the_server_hold_from_the_next_write_on(sandbox_factory):
+    """A door never connects anew, as SQL clients do to follow SET GLOBAL."""
+    server = sandbox_factory("--log-bin=bin", "--server-id=1")
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, at TIMESTAMP NULL)", database="test")
+    with server.hs_wr() as client:
+        client.open(0, "test", "t", "id,at")
+        assert client.request(0, "+", 2, 1, "2020-01-01 12:00:00") == ["0", "1"]
+        server.execute("SET GLOBAL gtid_domain_id = 7", "SET GLOBAL server_id = 5", "SET GLOBAL time_zone = '+03:00'")
+        assert client.request(0, "+", 2, 2, "2020-01-01 12:00:00") == ["0", "1"]
+    domain, origin, _ = server.query("SELECT @@gtid_binlog_pos")[0][0].split(",")[-1].split("-")
+    assert (domain, origin) == ("7", "5")
+    assert server.query("SELECT TIMESTAMPDIFF(HOUR, b.at, a.at) FROM test.t a, test.t b WHERE a.id = 1 AND b.id = 2") == [(3,)]
+
+
 def logged_inserts(server, logs):
     """How many inserted rows these binary logs hold."""
     files = [f"{server.env['DATADIR']}/{name}" for name in logs]

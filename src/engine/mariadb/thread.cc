@@ -179,6 +179,9 @@ void ServerThread::begin_writing() {
   ours.auto_increment_increment = global.auto_increment_increment;
   ours.auto_increment_offset = global.auto_increment_offset;
   ours.binlog_row_image = global.binlog_row_image;
+  ours.gtid_domain_id = global.gtid_domain_id;
+  ours.server_id = global.server_id;
+  ours.time_zone = global.time_zone;
   ours.max_allowed_packet = global.max_allowed_packet;
   // Each op locks the rows it names; locks on the gaps between them would only stand in the way of others.
   ours.tx_isolation = ISO_READ_COMMITTED;

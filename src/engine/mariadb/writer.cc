@@ -15,6 +15,18 @@
 
 namespace postern::mariadb {
 
+Writer::Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop)
+    : counters_(counters),
+      row_wait_(row_wait),
+      stop_(stop),
+      items_(&item_memory_, Query_arena::STMT_CONVENTIONAL_EXECUTION) {
+  init_alloc_root(PSI_NOT_INSTRUMENTED, &item_memory_, 4096, 0, MYF(0));
+}
+
+Writer::~Writer() {
+  free_root(&item_memory_, MYF(0));
+}
+
 void Writer::begin_batch(THD *thd, bool alone, int64_t row_wait_ms) {
   thd_ = thd;
   alone_ = alone;
@@ -38,6 +50,7 @@ void Writer::run(Op &op, OpenTable &table) {
   row_wait_.watch(false);
   thd_->abort_on_warning = false;
   thd_->count_cuted_fields = CHECK_FIELD_IGNORE;
+  forget_items();
   row_wait_.take_expired();  // where it did not matter any more
   counters_->add(Counter::rows_examined, examined_);
   counters_->add(Counter::row_lock_waits, row_wait_.take_waits());
@@ -51,6 +64,8 @@ void Writer::run(Op &op, OpenTable &table) {
     return;
   }
   if (step == Step::failed) {
+    // KILL QUERY ends one request, not those of others that share the run.
+    if (outcome_.failure == Failure::interrupted && thd_->killed < KILL_CONNECTION) thd_->reset_killed();
     outcome_.changed = 0;
     undo_ = alone_;
     counters_->add(outcome_.failure);
@@ -123,10 +138,8 @@ Writer::Step Writer::fill_new_row() {
   restore_default_record_for_insert(table);
   table->reset_default_fields();
   if (fills_by_items()) {
-    list_items();
-    if (fill_record_n_invoke_before_triggers(thd_, table, fields_, values_, false, TRG_EVENT_INSERT) ||
-        thd_->is_error())
-      return fail_as_told(Failure::bad_value);
+    const Step step = fill_by_items(TRG_EVENT_INSERT);
+    if (step != Step::good) return step;
   } else {
     table->auto_increment_field_not_null = false;
     for (size_t i = 0; i < draft_.size(); ++i) {
@@ -415,13 +428,7 @@ Writer::Step Writer::update_row() {
 
 Writer::Step Writer::fill_update() {
   TABLE *const table = table_->table;
-  if (fills_by_items()) {
-    list_items();
-    if (fill_record_n_invoke_before_triggers(thd_, table, fields_, values_, false, TRG_EVENT_UPDATE) ||
-        thd_->is_error())
-      return fail_as_told(Failure::bad_value);
-    return Step::good;
-  }
+  if (fills_by_items()) return fill_by_items(TRG_EVENT_UPDATE);
   for (size_t i = 0; i < draft_.size(); ++i) {
     Field *const field = table->field[draft_.field(i)];
     if (field->vcol_info != nullptr) {
@@ -457,10 +464,27 @@ void Writer::announce(int event) {
   if (alone_) table_->table->pos_in_table_list->trg_event_map = trg2bit(static_cast<trg_event_type>(event));
 }
 
-/// The draft as the server's own functions want it.
-void Writer::list_items() {
+/// Fills record[0] as SQL does, with what BEFORE triggers make of it.
+Writer::Step Writer::fill_by_items(int event) {
+  forget_items();
+  Query_arena of_statement;
+  thd_->set_n_backup_active_arena(&items_, &of_statement);
+  list_items();
+  const bool failed = fill_record_n_invoke_before_triggers(thd_, table_->table, fields_, values_, false,
+                                                           static_cast<trg_event_type>(event));
+  thd_->restore_active_arena(&items_, &of_statement);
+  return failed || thd_->is_error() ? fail_as_told(Failure::bad_value) : Step::good;
+}
+
+void Writer::forget_items() {
   fields_.empty();
   values_.empty();
+  items_.free_items();
+  free_root(&item_memory_, MYF(MY_KEEP_PREALLOC));
+}
+
+/// The draft as the server's own functions want it.
+void Writer::list_items() {
   Field **const fields = table_->table->field_to_fill();
   for (size_t i = 0; i < draft_.size(); ++i) {
     Field *const field = fields[draft_.field(i)];

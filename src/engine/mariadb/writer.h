@@ -25,8 +25,10 @@ namespace postern::mariadb {
 /// Runs the writes of one executor, one after the other.
 class Writer {
  public:
-  Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop)
-      : counters_(counters), row_wait_(row_wait), stop_(stop) {}
+  Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop);
+  ~Writer();
+  Writer(const Writer &) = delete;
+  Writer &operator=(const Writer &) = delete;
 
   /// `alone`: the run has one op and is undone as a whole if that fails. `row_wait_ms`: how long a write may wait for a
   /// row at most, once it has changed others.
@@ -69,6 +71,8 @@ class Writer {
   bool fills_by_items() const { return has_triggers() || table_->table->versioned(); }
   void announce(int event);
   void list_items();
+  Step fill_by_items(int event);
+  void forget_items();
   void mark_for_insert();
   void mark_for_edit();
   Step fire(int event, int time);
@@ -99,7 +103,10 @@ class Writer {
 
   RowDraft draft_;
   Filters filters_;
-  List<Item> fields_;  // what is changed and to what, for the server's own functions
+  // What is changed and to what, for the server's own functions; of one row, for an edit may have millions.
+  MEM_ROOT item_memory_;
+  Query_arena items_;
+  List<Item> fields_;
   List<Item> values_;
   std::vector<uchar> key_;
   std::vector<uchar> places_;  // of the rows to edit, one behind the other
