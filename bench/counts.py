@@ -199,7 +199,10 @@ def main():
     parser.add_argument("--functions", metavar="PATH")
     arguments = parser.parse_args()
     counts = []
-    for count_some in (count_protocol, count_engine):
+    programs = (count_protocol, count_engine)
+    if arguments.functions:
+        programs = (count_engine if arguments.functions.startswith("engine-") else count_protocol,)
+    for count_some in programs:
         with tempfile.TemporaryDirectory(prefix="postern-counts-") as folder:
             counts += count_some(Path(folder))
     if arguments.functions:

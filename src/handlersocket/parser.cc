@@ -69,8 +69,8 @@ Failure read_values(Tokens &tokens, uint64_t size, uint64_t kept, Arena &arena, 
 }
 
 Failure read_in_list(Tokens &tokens, uint32_t values_max, Arena &arena, Find &find) {
-  const uint64_t part = natural(tokens.take());
-  const uint64_t size = natural(tokens.take());
+  const uint64_t part = tokens.take_natural();
+  const uint64_t size = tokens.take_natural();
   if (size == 0) return Failure::empty_in_list;
   if (size > values_max) return Failure::too_many_key_values;
   const std::span<Value> values = arena.array<Value>(size);
@@ -94,7 +94,7 @@ Failure read_filters(Tokens &tokens, const Rules &rules, Arena &arena, Find &fin
     Filter &filter = filters[count++];
     filter.miss = type == "F" ? Filter::Miss::skip : Filter::Miss::stop;
     filter.comparison = filter_comparison_of(tokens.take());
-    const uint64_t column = natural(tokens.take());
+    const uint64_t column = tokens.take_natural();
     if (!tokens.take_value(filter.value)) return Failure::syntax;
     if (column >= rules.filter_columns) return Failure::no_filter_column;
     filter.column = static_cast<uint32_t>(column);
@@ -114,7 +114,7 @@ Command command_of(Bytes first_token) {
 }
 
 Failure parse_open(Tokens &tokens, OpenRequest &request) {
-  request.id = natural(tokens.take());
+  request.id = tokens.take_natural();
   TableSpec &spec = request.spec;
   spec.database = tokens.take();
   spec.table = tokens.take();
@@ -142,7 +142,7 @@ Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, In
   Find &find = request.find;
   const Operator operation = operator_of(tokens.take(), find.comparison, request.on_duplicate);
   const bool inserts = operation == Operator::insert;
-  const uint64_t size = natural(tokens.take());
+  const uint64_t size = tokens.take_natural();
 
   bool complete = true;
   std::span<const Value> values;
@@ -153,8 +153,8 @@ Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, In
   (inserts ? request.values : find.key) = values;
   Bytes option;
   if (tokens.more()) {
-    find.limit = std::max<uint64_t>(natural(tokens.take()), 1);
-    find.offset = natural(tokens.take());
+    find.limit = std::max<uint64_t>(tokens.take_natural(), 1);
+    find.offset = tokens.take_natural();
     option = tokens.take();
     if (option == "@") {
       failure = read_in_list(tokens, rules.key_values_max, arena, find);

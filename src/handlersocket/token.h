@@ -21,6 +21,19 @@ inline constexpr char null_token = '\x00';
 inline constexpr char escape_mark = '\x01';
 inline constexpr unsigned char escape_shift = 0x40;
 
+/// A number as the original reads it: bytes that are not digits are left out, none at all is 0. Where the
+/// original wraps around at 2^32, the largest number stands for everything beyond it.
+inline uint64_t natural(Bytes token) {
+  uint64_t number = 0;
+  for (const char byte : token) {
+    const unsigned digit = static_cast<unsigned char>(byte) - unsigned{'0'};
+    if (digit > 9) continue;
+    if (__builtin_mul_overflow(number, 10u, &number) || __builtin_add_overflow(number, digit, &number))
+      return std::numeric_limits<uint64_t>::max();
+  }
+  return number;
+}
+
 class Tokens {
  public:
   /// The bytes from `line` to `end`, which does not count the line's end.
@@ -36,6 +49,19 @@ class Tokens {
     char *const stop = find_tab(token);
     next_ = stop == end_ ? nullptr : stop + 1;
     return {token, static_cast<size_t>(stop - token)};
+  }
+
+  /// natural() of the next token, which mostly is a single digit.
+  uint64_t take_natural() {
+    const ptrdiff_t left = next_ == nullptr ? 0 : end_ - next_;
+    if (left == 1 || (left > 1 && next_[1] == tab)) {
+      const unsigned digit = static_cast<unsigned char>(*next_) - unsigned{'0'};
+      if (digit <= 9) {
+        next_ = left == 1 ? nullptr : next_ + 2;
+        return digit;
+      }
+    }
+    return natural(take());
   }
 
   /// The next token as a value, the empty string if there is none. False if an escape in it is malformed.
@@ -102,19 +128,5 @@ class Tokens {
   char *end_;
   bool escapes_;  // whether the line holds an escape mark at all
 };
-
-/// A number as the original reads it: bytes that are not digits are left out, none at all is 0. Where the
-/// original wraps around at 2^32, the largest number stands for everything beyond it.
-inline uint64_t natural(Bytes token) {
-  constexpr uint64_t largest = std::numeric_limits<uint64_t>::max();
-  uint64_t number = 0;
-  for (const char byte : token) {
-    const unsigned digit = static_cast<unsigned char>(byte) - unsigned{'0'};
-    if (digit > 9) continue;
-    if (number > (largest - digit) / 10) return largest;
-    number = number * 10 + digit;
-  }
-  return number;
-}
 
 }  // namespace postern::handlersocket
