@@ -12,6 +12,19 @@ namespace postern {
 
 using Bytes = std::string_view;
 
+/// A word with this value in every byte.
+constexpr uint64_t every_byte(unsigned char byte) {
+  return ~uint64_t{0} / 0xff * byte;
+}
+
+/// Several bytes at once, wherever they lie.
+template <class Word>
+Word load(const char *from) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
 /// Reads an unsigned decimal number that fills `text` whole. Returns false for anything else, overflow included.
 [[nodiscard]] inline bool parse_natural(Bytes text, uint64_t &number) {
   const char *const end = text.data() + text.size();

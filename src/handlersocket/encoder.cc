@@ -12,20 +12,9 @@ namespace {
 /// Bytes of the longest printed number.
 constexpr size_t number_bytes_max = 20;
 
-constexpr uint64_t every_byte(unsigned char byte) {
-  return ~uint64_t{0} / 0xff * byte;
-}
-
 /// Whether one of eight bytes is below 0x10: only then does subtracting borrow into its empty top bit.
 constexpr bool needs_escape(uint64_t eight) {
   return ((eight - every_byte(0x10)) & ~eight & every_byte(0x80)) != 0;
-}
-
-template <class Word>
-Word load(const char *from) {
-  Word word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
 }
 
 char *escape_byte(char *to, char byte) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -61,7 +62,7 @@ class Tokens {
         return digit;
       }
     }
-    return natural(take());
+    return take_longer_natural();
   }
 
   /// The next token as a value, the empty string if there is none. False if an escape in it is malformed.
@@ -92,15 +93,24 @@ class Tokens {
   size_t left() const { return next_ == nullptr ? 0 : static_cast<size_t>(std::count(next_, end_, tab)) + 1; }
 
  private:
-  /// Most tokens are a few bytes long, where a loop beats a call of memchr.
+  /// Apart from its caller, which is small and wanted in many places.
+  [[gnu::noinline]] uint64_t take_longer_natural() { return natural(take()); }
+
+  /// Most tokens are a few bytes long, where eight bytes at once beat a call of memchr.
   char *find_tab(char *at) const {
-    char *const near = end_ - at > 16 ? at + 16 : end_;
-    for (; at != near; ++at) {
-      if (*at == tab) return at;
+    static_assert(std::endian::native == std::endian::little, "the first of eight bytes is the lowest");
+    for (const char *const near = at + 16; at != near && end_ - at >= 8; at += 8) {
+      // The lowest bit of all is a TAB's; above it the borrow may mark other bytes, too.
+      const uint64_t zero_at_tab = load<uint64_t>(at) ^ every_byte(tab);
+      const uint64_t tabs = (zero_at_tab - every_byte(0x01)) & ~zero_at_tab & every_byte(0x80);
+      if (tabs != 0) return at + std::countr_zero(tabs) / 8;
     }
-    if (at == end_) return at;
-    void *const found = std::memchr(at, tab, static_cast<size_t>(end_ - at));
-    return found != nullptr ? static_cast<char *>(found) : end_;
+    if (end_ - at >= 8) {
+      void *const found = std::memchr(at, tab, static_cast<size_t>(end_ - at));
+      return found != nullptr ? static_cast<char *>(found) : end_;
+    }
+    while (at != end_ && *at != tab) ++at;
+    return at;
   }
 
   /// Shortens the token to what it means. False if a mark has no byte after it or one below 0x40.
