@@ -16,6 +16,7 @@ import argparse
 import dataclasses
 import getpass
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -117,7 +118,7 @@ INSERT INTO wide SELECT seq, -5, 1 << 40, 12.5, '2010-02-03', '2010-02-03 11:22:
 
 def count_engine(folder):
     """In a server of its own, which knows no accounts, listens nowhere and ends by itself."""
-    server = dict(line.split("=", 1) for line in (BUILD / "server" / "server.env").read_text().splitlines())
+    server = dict(word.split("=", 1) for word in shlex.split((BUILD / "server" / "server.env").read_text()))
     data = folder / "data"
     (data / "test").mkdir(parents=True)
     tables = folder / "tables.sql"

@@ -28,7 +28,8 @@ class Arena {
       : chunks_(std::move(other.chunks_)),
         next_(std::exchange(other.next_, nullptr)),
         end_(std::exchange(other.end_, nullptr)),
-        bytes_(std::exchange(other.bytes_, 0)) {
+        bytes_(std::exchange(other.bytes_, 0)),
+        current_(std::exchange(other.current_, 0)) {
     other.chunks_.clear();
   }
   Arena &operator=(Arena &&other) noexcept {
@@ -38,6 +39,7 @@ class Arena {
       next_ = std::exchange(other.next_, nullptr);
       end_ = std::exchange(other.end_, nullptr);
       bytes_ = std::exchange(other.bytes_, 0);
+      current_ = std::exchange(other.current_, 0);
     }
     return *this;
   }
@@ -65,21 +67,17 @@ class Arena {
     return {to, bytes.size()};
   }
 
-  /// Forgets everything handed out; keeps one chunk for the next batch and gives the others back.
+  /// Forgets everything handed out; keeps limits::arena_bytes_kept for the next batch and gives the rest back.
   void clear() {
-    if (chunks_.empty()) return;
-    if (chunks_.size() > 1 || chunks_.front().size > limits::arena_bytes_kept) {
-      if (chunks_.front().size > limits::arena_bytes_kept) {
-        chunks_.clear();
-        next_ = end_ = nullptr;
-        bytes_ = 0;
-        return;
-      }
-      chunks_.resize(1);
+    while (bytes_ > limits::arena_bytes_kept) {
+      bytes_ -= chunks_.back().size;
+      chunks_.pop_back();
     }
-    next_ = chunks_.front().data.get();
-    end_ = next_ + chunks_.front().size;
-    bytes_ = chunks_.front().size;
+    if (chunks_.empty()) {
+      next_ = end_ = nullptr;
+    } else {
+      use(0);
+    }
   }
 
   /// Bytes of memory held, used or not.
@@ -94,28 +92,38 @@ class Arena {
 
   void *take(size_t size, size_t alignment) {
     const auto padding = static_cast<size_t>(-reinterpret_cast<uintptr_t>(next_)) & (alignment - 1);
-    if (static_cast<size_t>(end_ - next_) < size + padding) return take_from_new_chunk(size);
+    if (static_cast<size_t>(end_ - next_) < size + padding) return take_from_next_chunk(size);
     char *const at = next_ + padding;
     next_ = at + size;
     return at;
   }
 
-  void *take_from_new_chunk(size_t size) {
-    const size_t chunk_size = size > chunk_bytes ? size : chunk_bytes;
-    // operator new[] aligns for every fundamental type, so a chunk's first object needs no padding.
-    chunks_.push_back({std::unique_ptr<char[]>(new char[chunk_size]), chunk_size});
-    bytes_ += chunk_size;
-    next_ = chunks_.back().data.get();
-    end_ = next_ + chunk_size;
+  void *take_from_next_chunk(size_t size) {
+    size_t chunk = chunks_.empty() ? 0 : current_ + 1;
+    while (chunk < chunks_.size() && chunks_[chunk].size < size) ++chunk;
+    if (chunk == chunks_.size()) {
+      const size_t chunk_size = size > chunk_bytes ? size : chunk_bytes;
+      // operator new[] aligns for every fundamental type, so a chunk's first object needs no padding.
+      chunks_.push_back({std::unique_ptr<char[]>(new char[chunk_size]), chunk_size});
+      bytes_ += chunk_size;
+    }
+    use(chunk);
     char *const at = next_;
     next_ += size;
     return at;
+  }
+
+  void use(size_t chunk) {
+    current_ = chunk;
+    next_ = chunks_[chunk].data.get();
+    end_ = next_ + chunks_[chunk].size;
   }
 
   std::vector<Chunk> chunks_;
   char *next_ = nullptr;
   char *end_ = nullptr;
   size_t bytes_ = 0;
+  size_t current_ = 0;  // the chunk of next_
 };
 
 }  // namespace postern

@@ -27,7 +27,7 @@ TEST(Arena, GrowsWithoutMovingWhatItGaveOut) {
   EXPECT_EQ(first, "first");
 }
 
-TEST(Arena, KeepsOneChunkAndGivesTheOthersBack) {
+TEST(Arena, KeepsSomeAndGivesTheRestBack) {
   Arena arena;
   for (int i = 0; i < 100; ++i) arena.array<char>(10'000);
   const size_t most = arena.bytes();
@@ -48,6 +48,27 @@ TEST(Arena, MovesWithWhatItGaveOut) {
   from.copy("usable again");
   from = std::move(to);
   EXPECT_EQ(text, "stays");
+}
+
+TEST(Arena, TakesForTheSameBatchAgainNoMoreThanBefore) {
+  Arena arena;
+  const auto batch = [&arena] {
+    char *first = nullptr;
+    for (size_t taken = 0; taken < limits::arena_bytes_kept / 2; taken += 1'000) {
+      char *const at = arena.array<char>(1'000).data();
+      if (first == nullptr) first = at;
+    }
+    arena.array<char>(50'000);
+    return first;
+  };
+  char *const first = batch();
+  const size_t held = arena.bytes();
+  for (int i = 0; i < 3; ++i) {
+    arena.clear();
+    EXPECT_EQ(arena.bytes(), held);
+    EXPECT_EQ(batch(), first);
+    EXPECT_EQ(arena.bytes(), held);
+  }
 }
 
 }  // namespace

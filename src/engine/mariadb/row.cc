@@ -2,6 +2,8 @@
 
 #include "engine/mariadb/row.h"
 
+#include <array>
+
 namespace postern::mariadb {
 namespace {
 
@@ -39,9 +41,16 @@ Form form_of(const Field *field) {
   }
 }
 
+/// "00" to "99".
+constexpr std::array<char, 200> digit_pairs = [] {
+  std::array<char, 200> pairs{};
+  for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = static_cast<char>('0' + (i % 2 == 0 ? i / 20 : i / 2 % 10));
+  return pairs;
+}();
+
+/// `number` is below 100.
 void two_digits(char *to, unsigned number) {
-  to[0] = static_cast<char>('0' + number / 10);
-  to[1] = static_cast<char>('0' + number % 10);
+  std::memcpy(to, &digit_pairs[2 * size_t{number}], 2);
 }
 
 /// The five bytes of a DATETIME, big-endian: (year * 13 + month) << 22 | day << 17 | hour << 12 | minute << 6 |
@@ -52,7 +61,7 @@ Bytes print_datetime(const uchar *from, char *to) {
   const auto day = static_cast<unsigned>(packed >> 17 & 31);
   const auto year_month = static_cast<unsigned>(packed >> 22);
   const unsigned year = year_month / 13;
-  two_digits(to, year / 100);
+  two_digits(to, year / 100 % 100);  // whatever a damaged record holds
   two_digits(to + 2, year % 100);
   to[4] = '-';
   two_digits(to + 5, year_month % 13);

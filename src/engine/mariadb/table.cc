@@ -18,7 +18,7 @@ Tables::~Tables() {
   release_all();
 }
 
-OpenTable &Tables::prepare(Spec *spec, bool positions) {
+OpenTable &Tables::prepare_anew(Spec *spec, bool positions) {
   if (spec->id() >= open_.size()) open_.resize(spec->id() + 1);
   std::unique_ptr<OpenTable> &slot = open_[spec->id()];
   if (slot == nullptr || slot->serial != spec->serial()) {

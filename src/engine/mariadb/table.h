@@ -81,7 +81,11 @@ class Tables {
   /// Makes sure that the table of `spec` is open, its names resolved, for the running batch. `positions` asks for
   /// a read set from which a scan can be resumed. State `again` means: all was given up, prepare every table
   /// of the batch anew.
-  OpenTable &prepare(Spec *spec, bool positions);
+  OpenTable &prepare(Spec *spec, bool positions) {
+    OpenTable *const table = prepared(spec);
+    const bool done = table != nullptr && table->state != TableState::again && (table->positions || !positions);
+    return done ? *table : prepare_anew(spec, positions);
+  }
   /// What prepare() returned in this batch; nullptr if it was not called, or everything was given up since.
   OpenTable *prepared(const Spec *spec) {
     if (spec->id() >= open_.size() || open_[spec->id()] == nullptr) return nullptr;
@@ -106,6 +110,7 @@ class Tables {
   bool any_open() const { return open_count_ != 0; }
 
  private:
+  OpenTable &prepare_anew(Spec *spec, bool positions);
   void open(OpenTable &table);
   bool take(OpenTable &table, OpenAttempt attempt);
   void set_read_set(OpenTable &table);

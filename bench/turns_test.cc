@@ -1,0 +1,97 @@
+// A whole turn of a worker, from the poller to the socket, takes no memory that it did not have before.
+#include "turns.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "handlersocket/protocol.h"
+
+namespace {
+thread_local bool counting = false;
+thread_local uint64_t allocations = 0;
+}  // namespace
+
+void *operator new(size_t size) {
+  if (counting) ++allocations;
+  return std::malloc(size);
+}
+void *operator new[](size_t size) {
+  return operator new(size);
+}
+void operator delete(void *memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void *memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void *memory, size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void *memory, size_t) noexcept {
+  std::free(memory);
+}
+
+namespace postern::bench {
+namespace {
+
+/// Looks at the thread that it is switched on and off by.
+class AllocationMeter final : public Meter {
+ public:
+  void on() override {
+    before_ = allocations;
+    counting = true;
+  }
+  void off() override {
+    counting = false;
+    seen_ += allocations - before_;
+    ++turns_;
+  }
+  uint64_t seen() const { return seen_; }
+  uint32_t turns() const { return turns_; }
+
+ private:
+  uint64_t before_ = 0;
+  uint64_t seen_ = 0;
+  uint32_t turns_ = 0;
+};
+
+void expect_no_allocations(Access access, size_t connections, const std::string &request, size_t requests) {
+  constexpr uint32_t turns = 100;
+  std::string all;
+  for (size_t i = 0; i < requests; ++i) all += request;
+  handlersocket::HandlerSocket protocol({.access = access});
+  AllocationMeter meter;
+  Turns worker(protocol,
+               {.access = access,
+                .connections = connections,
+                .opening = "P\t1\ttest\tuser\tPRIMARY\tuser_name,user_email,created\n",
+                .requests = all,
+                .count = requests},
+               meter);
+  EXPECT_TRUE(worker.run(turns)) << request;
+  EXPECT_EQ(meter.turns(), turns);
+  EXPECT_EQ(meter.seen(), 0U) << request;
+}
+
+TEST(WorkerTurn, OfFindsAllocatesNothing) {
+  const std::string find = "1\t=\t1\t4711\t1\t0\n";
+  expect_no_allocations(Access::read, 1, find, 1);
+  expect_no_allocations(Access::read, 1, find, 100);
+  expect_no_allocations(Access::read, 50, find, 1);
+  expect_no_allocations(Access::read, 10, find, 100);
+  expect_no_allocations(Access::read, 3, "1\t=\t1\t\t5\t0\t@\t0\t3\t1\t2\t3\n", 20);
+  expect_no_allocations(Access::read, 1, "nonsense\n", 20);
+}
+
+TEST(WorkerTurn, OfWritesAllocatesNothing) {
+  expect_no_allocations(Access::write, 1, "1\t+\t3\tYukari Takeba\tan address\x01@\t\n", 1);
+  expect_no_allocations(Access::write, 20, "1\t+\t3\tYukari Takeba\tan address\x01@\t\n", 16);
+  expect_no_allocations(Access::write, 20, "1\t=\t1\t4711\t1\t0\tU\tYukari Takeba\tan address\t\n", 16);
+  expect_no_allocations(Access::write, 20, "1\t=\t1\t4711\t1\t0\tD\n", 16);
+  expect_no_allocations(Access::write, 20, "1\t=\t1\t4711\t1\t0\t+?\t1\n", 16);
+}
+
+}  // namespace
+}  // namespace postern::bench
