@@ -94,6 +94,8 @@ inline constexpr int row_wait_slow_ms = 50;
 inline constexpr int lost_runs_max = 20;
 /// Rows one edit may change; more would be one transaction that the server can neither commit nor undo in time.
 inline constexpr uint64_t edit_rows_max = 10'000'000;
+/// Bytes of the noted places of those rows: as long as the primary key is.
+inline constexpr size_t edit_places_bytes_max = size_t{256} << 20;
 /// Bytes of the reply of an edit: it is held until the transaction is committed.
 inline constexpr size_t edit_reply_bytes_max = size_t{64} << 20;
 

@@ -127,7 +127,7 @@ bool ServerThread::create() {
   // Scans find their place again by the primary key behind a secondary one; the switch decides how long a key is.
   thd->variables.optimizer_switch |= OPTIMIZER_SWITCH_EXTENDED_KEYS;
 
-  // Constraints hold whatever a global says, or what we acknowledge would not be what SQL had stored.
+  // Unique keys hold whatever a global says; foreign keys and CHECK follow their globals, as they do for SQL.
   thd->variables.option_bits &= ~OPTION_RELAXED_UNIQUE_CHECKS;
   // The binary log gets rows, whatever format sessions have.
   thd->variables.binlog_format = BINLOG_FORMAT_ROW;

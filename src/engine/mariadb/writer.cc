@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
@@ -338,7 +340,8 @@ Writer::Step Writer::edit_all(const EditRows &edit) {
   places_.clear();
   const size_t place_bytes = file.ref_length;
   Step step = walk(edit.find, [&] {
-    if (places_.size() >= limits::edit_rows_max * place_bytes) return fail(Failure::too_many_rows);
+    if (places_.size() >= std::min(limits::edit_rows_max * place_bytes, limits::edit_places_bytes_max))
+      return fail(Failure::too_many_rows);
     file.position(table->record[0]);
     places_.insert(places_.end(), file.ref, file.ref + place_bytes);
     return Step::good;
