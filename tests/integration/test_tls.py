@@ -486,3 +486,16 @@ def test_many_idle_encrypted_connections(sandbox_factory, certificates):
     for client in clients:
         client.close()
     wait_until(lambda: connections(server) == 0)
+
+
+@needs_openssl
+def test_an_account_may_require_tls(sandbox_factory, certificates):
+    server = sandbox_factory("--handlersocket-auth=account", *certificates.options())
+    fill(server)
+    server.execute("CREATE USER safe@localhost IDENTIFIED BY 'pw' REQUIRE SSL", "GRANT SELECT ON test.t TO safe@localhost")
+    with server.hs() as client:
+        assert client.request("A", 2, "safe", "pw") == ["3", "1", "unauth"]
+    with tls(server.env["HS_PORT"]) as client:
+        assert client.request("A", 2, "safe", "wrong") == ["3", "1", "unauth"]
+        assert client.request("A", 2, "safe", "pw") == ["0", "1"]
+        check(client)

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 
-#include <algorithm>
-
 #include "base/limits.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
