@@ -8,6 +8,8 @@
 #   make bench    our doors beside their peers, in about a quarter of an hour; QUICK=1: in two minutes;
 #                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
 #   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
+#   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to give them in the same order again
+#   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
 #   make install  build for the MariaDB server of this machine and put the plugin into it
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
 #   make clean    remove what was built; make distclean: the private server, too
@@ -19,6 +21,7 @@ SHELL := /bin/bash
 BUILD_TYPE ?= RelWithDebInfo
 SERVER ?= fetched
 PYTEST_ARGS ?=
+MINUTES ?= 30
 
 PYTHON := /usr/bin/python3
 PLUGIN := src/plugin/postern.so
@@ -28,7 +31,7 @@ SERVER_fetched := build/server
 SERVER_installed := build/server-installed
 
 .PHONY: all build deps server configure plugin run stop check unit tidy test integration bench \
-  counts install package clean distclean
+  counts soak asan install package clean distclean
 
 all: build
 
@@ -83,6 +86,20 @@ counts:
 	@$(MAKE) --no-print-directory build
 	@bench/counts.py $(if $(ACCEPT),--accept)
 
+soak: plugin
+	@tools/deps soak
+	@PYTHONPATH=tests $(PYTHON) -m soak.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# The server is as it comes, so its own leaks are not looked for; the sanitizer's runtime has to be the first library.
+ASAN_TESTS := vectors types keys ddl hostile lifecycle contention
+asan: server
+	@tools/deps test
+	@cmake -S . -B build-asan -G Ninja -DPOSTERN_SERVER_DIR=build/server -DPOSTERN_SANITIZE=address \
+	  -DPOSTERN_TESTS=OFF -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) --log-level=NOTICE
+	@ninja -C build-asan $(PLUGIN)
+	@ASAN_OPTIONS=detect_leaks=0 POSTERN_SO=build-asan/$(PLUGIN) POSTERN_PRELOAD="$$(gcc -print-file-name=libasan.so)" \
+	  $(PYTHON) -m pytest $(ASAN_TESTS:%=tests/integration/test_%.py) -ra --timeout=300 -p no:cacheprovider $(PYTEST_ARGS)
+
 $(BUILD_installed)/$(PLUGIN): FORCE
 	@tools/deps build
 	@tools/server installed $(SERVER_installed)
@@ -103,7 +120,7 @@ package: $(BUILD_$(SERVER))/$(PLUGIN)
 
 clean:
 	@if [ -d build/run ]; then tools/sandbox stop build/run; fi
-	@rm -rf build-installed
+	@rm -rf build-installed build-asan
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name 'server*' -exec rm -rf {} +; fi
 
 distclean: clean

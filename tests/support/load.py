@@ -27,27 +27,19 @@ SCHEMA = (
 IDS = 40
 
 
-class Client(threading.Thread):
-    """One connection that writes, `depth` requests at a time."""
+class Owner:
+    """The rows that one client alone writes to: what it may ask for, the request's bytes, and what must come of it."""
 
-    def __init__(self, load, number, depth):
-        super().__init__(name=f"client {number}")
-        self.load, self.number, self.depth = load, number, depth
-        self.random = random.Random(f"{load.seed} {number}")
-        self.ops = []  # everything sent, in order
-        self.answered = 0
-        self.refused = set()  # positions of requests that were told an error: no effect
-        self.strange = []
-        self.lost = None  # how the connection ended, if not by us
-        self.now = {}  # what the rows hold once all of `ops` are done
+    def __init__(self, number, seed, many):
+        self.number, self.many = number, many
+        self.random = random.Random(f"{seed} {number}")
 
-    # what is sent
-
-    def next_op(self):
+    def next_op(self, position):
+        """`position` makes its value one of its own."""
         pick = self.random.random()
         table = self.random.randrange(2)
         key = (table, self.random.randrange(IDS))
-        value = f"{self.number}-{len(self.ops)}-" + "x" * self.random.randrange(120)
+        value = f"{self.number}-{position}-" + "x" * self.random.randrange(120)
         number = self.random.randrange(1000)
         if pick < 0.25:
             return ("insert", key, value, number)
@@ -59,7 +51,7 @@ class Client(threading.Thread):
             return ("upsert", key, value, number)
         if pick < 0.85:
             return ("delete", key, None, 0)
-        if pick < 0.85 + self.load.many:
+        if pick < 0.85 + self.many:
             return ("many", (table, 0), None, number)
         return ("count", None, None, 1)
 
@@ -80,8 +72,6 @@ class Client(threading.Thread):
             return b"%d%bD\n" % (base, where)
         # Several rows of one table: all or none.
         return b"%d\t=\t1\t%d\t1000\t0\t+\t%d\n" % (base + 2, self.number, number)
-
-    # the model
 
     @staticmethod
     def apply(rows, op):
@@ -115,6 +105,21 @@ class Client(threading.Thread):
             rows[key] = (rows[key][0], rows[key][1] + number)
         return b"0\t1\t1"
 
+
+class Client(threading.Thread):
+    """One connection that writes, `depth` requests at a time."""
+
+    def __init__(self, load, number, depth):
+        super().__init__(name=f"client {number}")
+        self.load, self.number, self.depth = load, number, depth
+        self.owner = Owner(number, load.seed, load.many)
+        self.ops = []  # everything sent, in order
+        self.answered = 0
+        self.refused = set()  # positions of requests that were told an error: no effect
+        self.strange = []
+        self.lost = None  # how the connection ended, if not by us
+        self.now = {}  # what the rows hold once all of `ops` are done
+
     # running
 
     def run(self):
@@ -132,9 +137,9 @@ class Client(threading.Thread):
     def push(self, connection):
         begin = len(self.ops)
         requests = []
-        for _ in range(self.random.randrange(1, self.depth + 1)):
-            self.ops.append(self.next_op())
-            requests.append(self.request(self.ops[-1]))
+        for _ in range(self.owner.random.randrange(1, self.depth + 1)):
+            self.ops.append(self.owner.next_op(len(self.ops)))
+            requests.append(self.owner.request(self.ops[-1]))
         sent = time.monotonic()
         connection.send(b"".join(requests))
         for position in range(begin, len(self.ops)):
@@ -144,7 +149,7 @@ class Client(threading.Thread):
                 self.refused.add(position)
                 self.load.heard(line)
             else:
-                expected = self.apply(self.now, op)
+                expected = self.owner.apply(self.now, op)
                 if line != expected:
                     self.strange.append((position, op, line, expected))
             self.answered = position + 1
@@ -161,12 +166,12 @@ class Client(threading.Thread):
         model = {}
         for position, op in enumerate(self.ops[:self.answered]):
             if position not in self.refused:
-                self.apply(model, op)
+                self.owner.apply(model, op)
         if rows == model:
             return
         first = dict(model)
         for op in self.ops[self.answered:]:
-            self.apply(model, op)
+            self.owner.apply(model, op)
             if rows == model:
                 return
         missing = [(key, value) for key, value in first.items() if rows.get(key) != value][:5]
