@@ -166,7 +166,7 @@ class Soak:
         deck = []
         while time.monotonic() < self.begin + seconds and len(self.problems) < PROBLEMS_SHOWN_MAX:
             if not deck:
-                deck = mild * max(2, min(40, round(seconds / 45))) + hard
+                deck = mild * max(2, min(150, round(seconds / 12))) + hard
                 self.random.shuffle(deck)
             self.wait_for_requests(self.random.randrange(100, 6000))
             deck.pop()()
