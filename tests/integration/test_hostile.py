@@ -230,14 +230,16 @@ def test_random_sessions(target):
     seed = int(os.environ.get("POSTERN_SEED", random.randrange(2**32)))
     print("POSTERN_SEED =", seed)
     chance = random.Random(seed)
-    good = [b"P", b"A", b"0", b"1", b"2", b"=", b">", b">=", b"<", b"<=", b"1", b"2", b"7", b"100", b"@", b"F", b"W", b"!=", b"test", b"t",
+    good = [b"P", b"A", b"0", b"1", b"2", b"=", b">", b">=", b"<", b"<=", b"1", b"2", b"7", b"100", b"@", b"F", b"W", b"!=", b"fuzz", b"t",
             b"PRIMARY", b"n", b"p", b"id,v,n", b"id", b"v", b"\0", b"", b"abc", b"-1", b"99999999999", b"U", b"D", b"+", b"x" * 3000, b"3.5",
             b"\x01@", b"\x01", b"\xff\xfe", b"`id`", b"`", b"vvvv"]
+    # A table of their own: on the write port some of them delete and change rows.
+    target.execute("CREATE OR REPLACE DATABASE fuzz", "CREATE TABLE fuzz.t LIKE test.t", "INSERT INTO fuzz.t SELECT * FROM test.t")
     before = memory_kib(target)
     end = time.monotonic() + FUZZ_SECONDS
     while time.monotonic() < end:
         with (target.hs() if chance.random() < 0.5 else target.hs_wr()) as client:
-            data = b"P\t0\ttest\tt\tPRIMARY\tid,v,n\tn,v\nP\t1\ttest\tt\tn\tid\tv\nP\t2\ttest\tt\tp\tid,v\n"
+            data = b"P\t0\tfuzz\tt\tPRIMARY\tid,v,n\tn,v\nP\t1\tfuzz\tt\tn\tid\tv\nP\t2\tfuzz\tt\tp\tid,v\n"
             for _ in range(chance.randrange(200)):
                 data += b"\t".join(chance.choice(good) for _ in range(chance.randrange(1, 14))) + b"\n"
             raw = bytearray(data)
