@@ -11,16 +11,29 @@
 namespace postern::mariadb {
 namespace {
 
+/// Characters or bytes, in columns that hold them as they are.
 bool is_text(const Field *field) {
-  return dynamic_cast<const Field_string *>(field) != nullptr ||
-         dynamic_cast<const Field_varstring *>(field) != nullptr || dynamic_cast<const Field_blob *>(field) != nullptr;
+  switch (field->real_type()) {
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_VARCHAR_COMPRESSED:
+    case MYSQL_TYPE_VAR_STRING:
+    case MYSQL_TYPE_TINY_BLOB:
+    case MYSQL_TYPE_BLOB:
+    case MYSQL_TYPE_MEDIUM_BLOB:
+    case MYSQL_TYPE_LONG_BLOB:
+    case MYSQL_TYPE_BLOB_COMPRESSED:
+    case MYSQL_TYPE_GEOMETRY: return true;
+    case MYSQL_TYPE_STRING: return field->type_handler() == &type_handler_string;  // UUID and INET6 say so, too
+    default: return false;
+  }
 }
 
 /// Characters belong to the column's character set. Everything else is read from text as SQL's literals are, and called
 /// by its text in messages.
 CHARSET_INFO *charset_for(const Field *field) {
+  const enum_field_types type = field->real_type();
   const bool is_characters =
-      is_text(field) || dynamic_cast<const Field_enum *>(field) != nullptr || field->type() == MYSQL_TYPE_BIT;
+      type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET || type == MYSQL_TYPE_BIT || is_text(field);
   return is_characters ? field->charset() : &my_charset_utf8mb4_general_ci;
 }
 
