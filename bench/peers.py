@@ -274,7 +274,8 @@ class MariaDB(Server):
         return self.server["PLUGIN_DIR"] + "/handlersocket.so"
 
     def options(self, state):
-        options = [f"--handlersocket-threads={state.threads}", "--handlersocket-threads-wr=1",
+        # Each door has the write threads it has by default: the original one, ours two a processor.
+        options = [f"--handlersocket-threads={state.threads}",
                    f"--innodb-buffer-pool-size={state.buffer_pool}", "--innodb-log-file-size=1G",
                    f"--max-connections={CONNECTIONS_MAX}", "--table-open-cache=4000", "--skip-name-resolve"]
         if state.binlog:
