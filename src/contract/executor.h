@@ -36,6 +36,7 @@ struct Settlement {
   Failure failure = Failure::none;  ///< anything else: the run is lost; table_busy: nobody may commit just now
   int32_t engine_code = 0;          ///< as in Outcome
   std::string message{};            ///< as in Outcome
+  bool repeatable = true;           ///< false: a part of it could not be undone, so the ops must not be run again
 
   /// False: nothing that the run wrote is there, and no reply of the run may leave. Its ops can be run again.
   bool lasted() const { return failure == Failure::none; }

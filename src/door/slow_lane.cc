@@ -303,7 +303,9 @@ class SlowLane::ScanThread {
       op.reply->restart();
     }
     if (!settlement.lasted()) {
-      if (settlement.failure == Failure::table_busy) {
+      if (!settlement.repeatable) {
+        tell(op, {.failure = settlement.failure, .engine_code = settlement.engine_code, .message = settlement.message});
+      } else if (settlement.failure == Failure::table_busy) {
         op.progress = Progress::busy;  // everything is held, by a backup
       } else if (++job.lost_runs <= limits::lost_runs_max) {
         op.progress = Progress::locked;  // in the way of others: let them go first

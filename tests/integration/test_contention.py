@@ -309,3 +309,17 @@ def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
         assert time.monotonic() - begin < 2
         holder.commit()
         assert waiting.line() == UPDATED
+
+
+def test_what_cannot_be_undone_is_not_done_twice(crowded, rows):
+    crowded.execute("CREATE TABLE notes (id INT AUTO_INCREMENT PRIMARY KEY, t INT) ENGINE=MyISAM",
+                    "CREATE TRIGGER b_u BEFORE UPDATE ON t FOR EACH ROW INSERT INTO notes (t) VALUES (NEW.id)",
+                    "CREATE TABLE other (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO other VALUES (1, 0)",
+                    "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW UPDATE other SET n = n + 1 WHERE id = 1", database=rows)
+    with contextlib.closing(crowded.connect(database=rows)) as holder, client(crowded, rows) as one:
+        holder.autocommit(False)
+        holder.cursor().execute("UPDATE other SET n = 100 WHERE id = 1")
+        one.send(add(1))
+        assert one.line() == b"1\t1\t146"
+        holder.rollback()
+    assert crowded.query("SELECT COUNT(*) FROM notes", database=rows) == [(1,)]

@@ -36,6 +36,10 @@ Failure open_failure(THD *thd) {
   }
 }
 
+bool cannot_be_undone(THD *thd) {
+  return thd->transaction->stmt.modified_non_trans_table || thd->transaction->all.modified_non_trans_table;
+}
+
 Failure engine_failure(THD *thd, TABLE *table, int code, std::string &message) {
   if (!thd->is_error()) table->file->print_error(code, MYF(0));
   message = take_server_message(thd);

@@ -18,6 +18,10 @@ Failure open_failure(THD *thd);
 /// The failed open met a lock that others hold: try again later.
 bool open_found_busy(THD *thd);
 
+/// The running statement has changed a table without transactions, itself or by a trigger: run again it would do so
+/// twice.
+bool cannot_be_undone(THD *thd);
+
 /// A storage engine's return code, not 0, as a failure; `message` becomes the server's words for it.
 Failure engine_failure(THD *thd, TABLE *table, int code, std::string &message);
 

@@ -226,6 +226,7 @@ Settlement WriteTables::commit() {
   end_statement();
   if (thd_->transaction->stmt.modified_non_trans_table) thd_->transaction->all.modified_non_trans_table = true;
   Settlement settlement;
+  settlement.repeatable = !cannot_be_undone(thd_);
   if (thd_->binlog_flush_pending_rows_event(true, true) || thd_->binlog_flush_pending_rows_event(true, false)) {
     settlement.failure = Failure::commit_failed;
     settlement.message = take_server_message(thd_);

@@ -540,11 +540,15 @@ Writer::Step Writer::fail_with(int code) {
   const bool unlogged = code == HA_ERR_RBR_LOGGING_FAILED && !alone_;
   const bool gone = thd_->transaction_rollback_request || unlogged;
   if (!gone && (code == HA_ERR_ABORTED_BY_USER || code == HA_ERR_LOCK_WAIT_TIMEOUT)) {
-    if (row_wait_.take_expired() || code == HA_ERR_LOCK_WAIT_TIMEOUT) return leave(Progress::locked);
+    if (row_wait_.take_expired() || code == HA_ERR_LOCK_WAIT_TIMEOUT) {
+      if (!cannot_be_undone(thd_)) return leave(Progress::locked);
+      lost_ = {.failure = Failure::row_locked, .repeatable = false};
+      return Step::failed;
+    }
   }
   Failure failure = engine_failure(thd_, table_->table, code, message_);
   if (gone || (failure == Failure::interrupted && thd_->killed >= KILL_CONNECTION)) {
-    lost_ = {.failure = failure, .engine_code = code, .message = message_};
+    lost_ = {.failure = failure, .engine_code = code, .message = message_, .repeatable = !cannot_be_undone(thd_)};
     return Step::failed;
   }
   if (code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOUND_DUPP_UNIQUE) failure = Failure::duplicate_key;
