@@ -15,9 +15,10 @@ SEES = {
     "contract": {"base"},
     "door": {"base", "net", "contract"},
     "handlersocket": {"base", "contract"},
+    "memcached": {"base", "contract"},
     "ping": {"base", "contract"},
     "engine/mariadb": {"base", "contract"},
-    "plugin": {"base", "net", "contract", "door", "handlersocket", "ping", "engine/mariadb"},
+    "plugin": {"base", "net", "contract", "door", "handlersocket", "memcached", "ping", "engine/mariadb"},
 }
 # Tests may also drive what they test through these.
 TESTS_SEE = {"base", "contract", "ping"}

@@ -1,0 +1,112 @@
+// request.h: Request, one parsed command, whichever of the protocol's three dialects it came in.
+//
+// Plain values made of views into the connection's input; they live until the batch is settled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace postern::memcached {
+
+enum class Dialect : uint8_t {
+  text,    ///< `get`, `set` and so on
+  meta,    ///< `mg`, `ms` and so on
+  binary,  ///< 24 byte headers
+};
+
+/// What is asked. The first group needs an item's key, the others do not.
+enum class Action : uint8_t {
+  get,  ///< with Request::touches also gives the item another expiry
+  touch,
+  set,
+  add,
+  replace,
+  append,
+  prepend,
+  increment,
+  decrement,
+  erase,
+
+  end,    ///< the answer to a `get` of several keys is complete
+  noop,   ///< `mn`, and the binary no-op
+  flush,  ///< empties the container
+  version,
+  statistics,  ///< Request::key: which, or empty
+  verbosity,
+  quit,
+  login,       ///< Request::user and ::password
+  mechanisms,  ///< which ways of logging in there are
+  refused,     ///< Request::refusal: it is answered in its place in line
+};
+
+/// Why a command cannot be carried out, found before any table is looked at.
+enum class Refusal : uint8_t {
+  none,
+  unknown_command,
+  bad_format,      ///< not as the protocol has it, a number that is none among it
+  bad_data_chunk,  ///< the value does not end where its length says
+  key_too_long,
+  line_too_long,
+  bad_expiry,
+  bad_delta,
+  bad_flag,  ///< a meta flag that is unknown, twice there, or cannot be had on a table
+  value_too_large,
+  not_supported,  ///< known to memcached, meaningless here
+  not_logged_in,
+};
+
+/// An expiry as a client gives it: 0 for never, seconds from now up to 30 days, an absolute time in seconds since 1970
+/// beyond that; anything negative is over at once.
+using Expiry = int64_t;
+
+/// How the answer of a meta command is told; see meta_form.h.
+struct MetaTells {
+  Bytes flags;          ///< the flags as they were sent, to be answered in that order
+  bool base64 = false;  ///< the key came, and goes, in base64; Request::key is the key itself
+  bool quiet = false;   ///< `q`
+};
+
+struct Request {
+  Action action = Action::noop;
+  Dialect dialect = Dialect::text;
+  Refusal refusal = Refusal::none;
+  bool quiet = false;       ///< text: `noreply`. binary: one of the quiet commands. What stays untold is the form's.
+  bool wants_cas = false;   ///< text: `gets`, `gats`
+  bool wants_value = true;  ///< get: false for a meta get without `v`
+  bool wants_key = false;   ///< binary: get with key
+  bool touches = false;     ///< get: the item takes `expiry`, too
+  bool creates = false;     ///< increment, decrement, append, prepend: if there is no item, one is made (of `initial`)
+  bool sets_cas = false;    ///< meta `E`: the item's CAS shall be `new_cas`
+  uint8_t opcode = 0;       ///< binary: as it came
+  uint32_t opaque = 0;      ///< binary: goes back as it came
+  uint32_t flags = 0;
+  Bytes key;
+  Bytes value;
+  Expiry expiry = 0;
+  uint64_t cas = 0;  ///< 0: whatever the item's is. Otherwise the action is for an item with just this CAS.
+  uint64_t new_cas = 0;
+  uint64_t delta = 1;
+  uint64_t initial = 0;
+  MetaTells meta{};
+  Bytes user;
+  Bytes password;
+};
+
+/// What one request may hold.
+struct Bounds {
+  size_t value_bytes_max = 0;
+  size_t line_bytes_max = 0;  ///< of a command line, of a `get` of many keys too
+};
+inline constexpr size_t key_bytes_max = 250;
+
+/// What became of an attempt to take a request off the input.
+enum class Parsed : uint8_t {
+  request,    ///< there is one
+  nothing,    ///< bytes were taken that mean nothing to anybody; go on
+  need_more,  ///< what is there is not complete
+  close,      ///< the client cannot be understood any more: there is a (refused) request, the connection's last
+};
+
+}  // namespace postern::memcached
