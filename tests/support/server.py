@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import subprocess
+import time
 from pathlib import Path
 
 import pymysql
@@ -107,6 +108,12 @@ class Server:
     def variable(self, name):
         rows = self.query("SHOW GLOBAL VARIABLES LIKE %s", (name,))
         return rows[0][1] if rows else None
+
+    def wait_for_row_lock(self, seconds=30):
+        """Until somebody waits for a row. innodb_trx would not do: read again within 100 ms it shows what it did before."""
+        deadline = time.monotonic() + seconds
+        while self.status("Innodb_row_lock_current_waits")["innodb_row_lock_current_waits"] == 0:
+            assert time.monotonic() < deadline, "nobody waits for a row"
 
     # log
 
