@@ -77,6 +77,7 @@ class Worker {
   void begin_greeting(Connection &connection);
   void note_greeting(Connection &connection);
   void refuse(Connection &connection, Failure why);
+  void gather();
   void collect();
   void execute();
   void run_again();
@@ -134,6 +135,7 @@ class Worker {
   uint32_t greetings_ = 0;          // connections whose handshake is under way
   uint32_t greetings_left_ = 0;     // that may go on in this turn
   uint32_t greetings_waiting_ = 0;  // of carried_, those that found no place among greetings_
+  int64_t gathering_us_ = 0;        // how long the next batch may wait for others to join it
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;
