@@ -83,9 +83,9 @@ class Server:
         """A new connection to the write port."""
         return hs.Client(self.env["HS_PORT_WR"], **options)
 
-    def connect(self, **options):
-        """A new SQL connection as root over the unix socket, in autocommit."""
-        return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user="root", charset="utf8mb4", autocommit=True,
+    def connect(self, user="root", **options):
+        """A new SQL connection over the unix socket, in autocommit."""
+        return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user=user, charset="utf8mb4", autocommit=True,
                                read_timeout=60, write_timeout=60, **options)
 
     def query(self, sql, arguments=None, database=None):
