@@ -29,27 +29,30 @@ class OpenTable {
   const std::string index_name;
   const std::string column_list;
   const std::string filter_column_list;
+  const bool whole_unique_key;
+  const uint32_t key_columns;
 
   uint64_t batch = 0;  ///< the last batch that used it
   TableState state = TableState::failed;
   Failure failure = Failure::none;
   std::string message;  ///< the server's words for `failure`
 
+  bool admitted = false;                 ///< its names are such that may be opened
   TABLE *table = nullptr;                ///< nullptr while not open
-  bool resolved = false;                 ///< what follows is known for `table`
+  bool resolved = false;                 ///< what follows is known for `table`, or for the last one
   uint32_t index = 0;                    ///< position in TABLE::key_info
   std::vector<uint16_t> columns;         ///< positions in TABLE::field
   std::vector<uint16_t> filter_columns;  ///< likewise
   Field *versioning_end = nullptr;       ///< a row is current while this field is at its maximum
   bool unique = false;                   ///< the whole key, without NULL, names at most one row
   bool covering = false;                 ///< the index alone holds every column wanted
+  std::string definition;                ///< the version of the table's definition that all this was found in
   RowReader reader;
   std::vector<uchar> key;     ///< room for one key
   std::vector<uchar> in_key;  ///< and for another
 
   // Of a table open for writing.
   WriteTable *target = nullptr;  ///< what it shares with other specs
-  std::string definition;        ///< the version of the table's definition that the names were resolved in
 
   bool locked = false;           ///< in this batch
   MYSQL_LOCK *lock = nullptr;    ///< of this batch, unless the storage engine was locked directly
