@@ -8,6 +8,7 @@ constexpr size_t meta_words_max = 19;
 constexpr size_t opaque_bytes_max = 31;
 
 constexpr Bytes bad_token = "CLIENT_ERROR bad token in command line format";
+constexpr Bytes opaque_too_long = "CLIENT_ERROR opaque token too long";
 
 /// What the flags of one command said, before it is known what they mean together.
 struct Flags {
@@ -42,7 +43,7 @@ Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
       return parse_natural(argument, request.initial) ? Bytes{} : Bytes("CLIENT_ERROR invalid numeric initial value");
     case 'D':
       return parse_natural(argument, request.delta) ? Bytes{} : Bytes("CLIENT_ERROR invalid numeric delta value");
-    case 'O': return argument.size() <= opaque_bytes_max ? Bytes{} : Bytes("CLIENT_ERROR opaque token too long");
+    case 'O': return argument.size() <= opaque_bytes_max ? Bytes{} : opaque_too_long;
     case 'q': request.meta.quiet = true; return {};
     case 'v': request.meta.value = true; return {};
     case 's': flags.wants_size = true; return {};
@@ -59,8 +60,7 @@ Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
   return "CLIENT_ERROR invalid flag";
 }
 
-/// Reads the flags from word `first` on. A command that changes nothing else than memory knows to say why it refuses
-/// them; `md` and `ma` know one line for all.
+/// Reads the flags from word `first` on. `md` and `ma` say in one line, `line_for_all`, whatever is wrong with them.
 bool read_flags(Command &command, size_t first, Bytes line_for_all, Flags &flags) {
   const Words &words = command.words;
   Request &request = command.request;
@@ -78,7 +78,7 @@ bool read_flags(Command &command, size_t first, Bytes line_for_all, Flags &flags
     if (!refusal.empty() && line.empty()) line = refusal;
   }
   if (line.empty()) return true;
-  command.refuse(Refusal::bad_flag, line_for_all.empty() ? line : line_for_all);
+  command.refuse(Refusal::bad_flag, line_for_all.empty() || line == opaque_too_long ? line : line_for_all);
   return false;
 }
 

@@ -152,8 +152,8 @@ Parsed TextParser::take_expiry(Bytes bytes, size_t &consumed, Request &request) 
     return Parsed::nothing;
   }
   refuse(request, word.empty() && ends ? Refusal::unknown_command : Refusal::bad_expiry);
-  consumed = end;
-  state_ = State::rest_of_line;
+  consumed = ends ? end + 1 : end;
+  state_ = ends ? State::command : State::rest_of_line;
   return Parsed::request;
 }
 
