@@ -130,6 +130,13 @@ TEST(McText, KnowsWhatCannotBeAskedThroughALittleStore) {
   take("get a\r\n");
   EXPECT_TRUE(request.ends);
   EXPECT_TRUE(request.wants_value);
+  {
+    TextParser keys;
+    std::string bytes = "get " + std::string(key_bytes_max + 1, 'k') + " a\r\n";
+    EXPECT_EQ(keys.take(bytes, bounds, arena, consumed, request), Parsed::request);
+    EXPECT_EQ(request.refusal, Refusal::key_too_long);
+    EXPECT_TRUE(request.ends) << "no other end of the answer comes";
+  }
   take("mg a k t\r\n");
   EXPECT_FALSE(request.wants_value);
   EXPECT_FALSE(request.touches);
