@@ -80,9 +80,12 @@ class Worker {
   void gather();
   void collect();
   void execute();
-  void run_again();
+  size_t put_readers_first();
+  void run(std::span<const Slice> slices);
+  void run_again(std::span<const Slice> slices);
   void take_back_replies(const Slice &slice);
-  void settle();
+  bool writes_anything(const Slice &slice);
+  void settle(std::span<const Slice> slices, std::shared_ptr<Arena> &batch_arena);
   void send();
   void tend();
 
@@ -129,6 +132,7 @@ class Worker {
   std::vector<Connection *> carried_;  // for the next turn
   std::vector<Connection *> resumed_;  // carried from the turn before
   std::vector<Slice> slices_;
+  std::vector<Op> reordered_;  // scratch of put_readers_first()
   std::vector<Connection *> dead_;
   List idle_;  // not in the middle of anything that the client has to finish
   List begun_;
