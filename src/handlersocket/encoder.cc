@@ -122,7 +122,8 @@ WireError wire_error(Failure failure, Asked asked) {
     case Failure::cannot_open: return {'1', find ? Bytes{} : "open_table"};
     case Failure::not_a_base_table: return find ? WireError{'2', {}} : WireError{'1', "open_table"};
     case Failure::no_index: return {'2', find ? Bytes{} : "idxnum"};
-    case Failure::index_unusable: return {'2', find ? Bytes{} : "idxnum"};
+    case Failure::index_unusable:
+    case Failure::index_not_the_key: return {'2', find ? Bytes{} : "idxnum"};
     case Failure::no_column: return {'2', find ? Bytes{} : "fld"};
 
     case Failure::not_open: return {'2', "stmtnum"};
