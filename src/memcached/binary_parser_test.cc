@@ -182,7 +182,7 @@ TEST(BinaryParser, ALoginThatIsTooLongIsSwallowed) {
 }
 
 TEST(BinaryParser, ABadMagicClosesWithoutAWord) {
-  for (const std::string first : {"\x81", "g", std::string(1, '\0').c_str()}) {
+  for (const char first : {'\x81', 'g', '\0'}) {
     const Taken taken(first + Packet{.opcode = 0x00, .key = "k"}.bytes().substr(1));
     EXPECT_EQ(taken.parsed, Parsed::close);
     EXPECT_EQ(taken.request.action, Action::quit);
