@@ -198,8 +198,13 @@ void BinaryForm::result(Output &output, const Request &request, Result result, u
 }
 
 void BinaryForm::failed(Output &output, const Request &request, Failure failure, Bytes message) const {
-  const Status status = status_of(failure);
-  if (message.empty()) message = failure == Failure::unauthorized ? text_of(status) : failure_text(failure);
+  // Which statistics, is not a command.
+  const bool is_statistics = request.action == Action::statistics && failure == Failure::unknown_command;
+  const Status status = is_statistics ? Status::not_found : status_of(failure);
+  if (message.empty()) {
+    const bool has_sentence = failure == Failure::unauthorized || failure == Failure::request_too_large;
+    message = is_statistics || has_sentence ? text_of(status) : failure_text(failure);
+  }
   put_value(output, request, status, message.substr(0, message_bytes_max));
 }
 

@@ -173,6 +173,12 @@ TEST(BinaryForm, AFailureIsToldInTheWordsGivenOrOurs) {
   EXPECT_BYTES(answered.bytes(), header(0x11, 0, 0, 4, 28) + "Data too long for column 'v'" +
                                      header(0x11, 0, 0, 0x20, 13) + "Auth failure." + header(0x11, 0, 0, 0x86, 54) +
                                      "Lock wait timeout exceeded; try restarting transaction");
+  Answered statistics;
+  form.failed(statistics.output(), request_of(0x10, Action::statistics), Failure::unknown_command, "");
+  EXPECT_BYTES(statistics.bytes(), header(0x10, 0, 0, 1, 9) + "Not found");
+  Answered too_large;
+  form.failed(too_large.output(), request, Failure::request_too_large, "");
+  EXPECT_BYTES(too_large.bytes(), header(0x11, 0, 0, 3, 10) + "Too large.");
   Answered long_winded;
   form.failed(long_winded.output(), request, Failure::internal, std::string(100'000, 'x'));
   EXPECT_EQ(long_winded.bytes().size(), 24u + 1'024u);

@@ -465,7 +465,7 @@ Cache::Outcome Cache::carry_out(Space &space, const Request &request, uint64_t c
 /// The value is copied before the shard is held, in the hope that it will be stored.
 Cache::Outcome Cache::store(const Command &command) {
   const Request &request = command.request;
-  if (!command.fits(request.value.size())) return {.failure = Failure::row_too_large};
+  if (!command.fits(request.value.size())) return {.failure = Failure::request_too_large};
   Entry *const entry = command.make(request.value.size(), request.flags, expires_at(request.expiry, command.now));
   if (entry == nullptr) return {.failure = Failure::out_of_memory};
   request.value.copy(entry->value_data(), request.value.size());
@@ -495,7 +495,7 @@ Cache::Outcome Cache::store(const Command &command) {
 
 Cache::Outcome Cache::join(const Command &command, Entry &there) {
   const size_t value_bytes = size_t{there.value_bytes} + command.request.value.size();
-  if (!command.fits(value_bytes)) return {.failure = Failure::row_too_large};
+  if (!command.fits(value_bytes)) return {.failure = Failure::request_too_large};
   Entry *const entry = command.make(value_bytes, there.flags, there.expires_at);
   if (entry == nullptr) return {.failure = Failure::out_of_memory};
   const bool at_front = command.request.action == Action::prepend;

@@ -52,7 +52,7 @@ class Cache {
   };
 
   struct Outcome {
-    Failure failure = Failure::none;  ///< row_too_large: for any shard; out_of_memory. Nothing has changed.
+    Failure failure = Failure::none;  ///< request_too_large: for any shard; out_of_memory. Nothing has changed.
     Result result = Result::done;     ///< if there is no failure; done of a get or a number: the reader was called
     uint64_t cas = 0;                 ///< of the item, if it was written
   };

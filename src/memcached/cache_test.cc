@@ -485,12 +485,12 @@ TEST_F(CacheTest, AValueLargerThanAShardIsRefusedAndChangesNothing) {
   const std::string large(size_t{8} << 20, 'x');
   for (const Action action : {Action::set, Action::append}) {
     const Cache::Outcome outcome = run(request_of(action, "k", large));
-    EXPECT_EQ(outcome.failure, Failure::row_too_large);
+    EXPECT_EQ(outcome.failure, Failure::request_too_large);
     EXPECT_EQ(get("k"), "v");
   }
   const std::string half(size_t{4} << 20, 'x');
   EXPECT_EQ(run(request_of(Action::set, "k", half)).failure, Failure::none);
-  EXPECT_EQ(run(request_of(Action::append, "k", half)).failure, Failure::row_too_large);
+  EXPECT_EQ(run(request_of(Action::append, "k", half)).failure, Failure::request_too_large);
   EXPECT_EQ(get("k"), half);
 }
 
