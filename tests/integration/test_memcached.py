@@ -8,57 +8,21 @@ import time
 
 import pytest
 from support import mc
+from support.mc import binary, map_table, until, until_mapped
 from support.server import sandbox
-
-CONTAINERS = "innodb_memcache.containers"
-
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory):
     """One server with the script's example, for all tests of this module."""
-    from support.server import Server
-    one = Server(tmp_path_factory.mktemp("memcached") / "server")
+    from conftest import Factory, end
+    factory = Factory(tmp_path_factory.mktemp("memcached"))
     try:
-        one.env = dict(parse(sandbox("start", one.dir, "--containers").stdout))
-        until_mapped(one, "aaa")
-        yield one
-        one.assert_alive()
-        one.assert_no_crash()
+        server = factory(containers=True)
+        until_mapped(server, "aaa")
+        yield server
+        server.assert_alive()
     finally:
-        one.stop()
-
-
-def parse(text):
-    from support.server import parse_env
-    return parse_env(text)
-
-
-def client(server, **options):
-    return mc.Client(server.env["MEMC_PORT"], **options)
-
-
-def until(condition, seconds=10):
-    """Waits for what the door does by itself within about a second."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
-
-
-def until_mapped(server, name, place=None):
-    with client(server) as one:
-        def mapped():
-            try:
-                value = one.get(f"@@{name}")
-            except mc.ServerSays:
-                return False
-            return value is not None and (place is None or value.decode() == place)
-        until(mapped)
-
-
-def map_table(server, name, *arguments):
-    server.query(f"CALL postern.map_table(%s{', %s' * len(arguments)})", (name, *arguments))
-    until_mapped(server, name, f"{arguments[0]}/{arguments[1]}")
+        end(factory.servers)
 
 
 @pytest.fixture
@@ -74,7 +38,7 @@ def table(door):
 
 @pytest.fixture
 def one(door, table):
-    with client(door) as connection:
+    with door.mc() as connection:
         assert connection.get(f"@@{table}") == f"test/{table}".encode()
         yield connection
 
@@ -85,7 +49,7 @@ def row(door, table, key):
 
 
 def test_the_example_of_the_script(door):
-    with client(door) as example:
+    with door.mc() as example:
         assert example.get("AA") == b"HELLO, HELLO"
         assert example.gets("AA") == (8, b"HELLO, HELLO", 0)
         assert example.set("BB", "GOODBYE, GOODBYE", flags=10) == "STORED"
@@ -159,38 +123,26 @@ def test_meta_commands(one):
     assert [one.ask("md n"), one.ask("md n"), one.ask("mn")] == ["HD", "NF", "MN"]
 
 
-def binary(opcode, key=b"", value=b"", extras=b"", cas=0, opaque=7):
-    return struct.pack(">BBHBBHIIQ", 0x80, opcode, len(key), len(extras), 0, 0, len(extras) + len(key) + len(value), opaque,
-                       cas) + extras + key + value
-
-
-def answer(connection):
-    magic, opcode, key, extras, _, status, body, opaque, cas = struct.unpack(">BBHBBHIIQ", connection.take(24))
-    assert magic == 0x81
-    rest = connection.take(body)
-    return opcode, status, rest[extras + key:], opaque, cas
-
-
 def test_binary_commands(door, table):
-    with client(door) as one:
+    with door.mc() as one:
         key = f"@@{table}.k".encode()
         one.send(binary(0x01, key, b"value", struct.pack(">II", 3, 0)))
-        opcode, status, _, opaque, cas = answer(one)
+        opcode, status, _, opaque, cas = one.binary_answer()
         assert (opcode, status, opaque) == (1, 0, 7) and cas == row(door, table, "k")[2]
         one.send(binary(0x00, b"k") + binary(0x00, b"z") + binary(0x09, b"z") + binary(0x0a))
-        assert answer(one)[1:3] == (0, b"value")
-        assert answer(one)[1] == 1
-        assert answer(one)[0] == 0x0a, "a quiet miss is silent"
+        assert one.binary_answer()[1:3] == (0, b"value")
+        assert one.binary_answer()[1] == 1
+        assert one.binary_answer()[0] == 0x0a, "a quiet miss is silent"
         one.send(binary(0x05, b"n", extras=struct.pack(">QQI", 1, 10, 0)) * 2)
-        assert [struct.unpack(">Q", answer(one)[2]) for _ in range(2)] == [(10,), (11,)]
+        assert [struct.unpack(">Q", one.binary_answer()[2]) for _ in range(2)] == [(10,), (11,)]
         one.send(binary(0x05, b"m", extras=struct.pack(">QQI", 1, 10, 0xffffffff)))
-        assert answer(one)[1] == 1
+        assert one.binary_answer()[1] == 1
         one.send(binary(0x01, b"k", b"new", struct.pack(">II", 0, 0), cas=cas + 1))
-        assert answer(one)[1] == 2
+        assert one.binary_answer()[1] == 2
         one.send(binary(0x01, b"k", b"new", struct.pack(">II", 0, 0), cas=cas))
-        assert answer(one)[1] == 0
+        assert one.binary_answer()[1] == 0
         one.send(binary(0x04, b"k") + binary(0x07))
-        assert [answer(one)[:2] for _ in range(2)] == [(4, 0), (7, 0)]
+        assert [one.binary_answer()[:2] for _ in range(2)] == [(4, 0), (7, 0)]
         assert one.closed_by_server()
 
 
@@ -216,7 +168,7 @@ def test_what_sql_has_not_committed_is_not_seen_and_waited_for(door, table, one)
         cursor.execute(f"UPDATE test.{table} SET v = '100' WHERE k = 'k'")
         assert one.get("k") == b"1"
         one.send(b"incr k 1\r\n")
-        with client(door) as other:
+        with door.mc() as other:
             assert other.get(f"@@{table}.k") == b"1"
         sql.commit()
         assert one.line() == b"101"
@@ -229,7 +181,7 @@ def test_increments_from_everywhere_add_up(door, table, one):
 
     def count(number):
         try:
-            with client(door, timeout=60) as other:
+            with door.mc(timeout=60) as other:
                 for i in range(each // 10):
                     other.send(f"incr @@{table}.n 1\r\n".encode() * 10)
                     for _ in range(10):
@@ -254,7 +206,7 @@ def test_increments_from_everywhere_add_up(door, table, one):
 
 def test_adds_of_one_key_at_once_store_one(door, table):
     with contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(client(door)) for _ in range(20)]
+        clients = [stack.enter_context(door.mc()) for _ in range(20)]
         for round_number in range(20):
             for number, other in enumerate(clients):
                 other.send(f"add @@{table}.r{round_number} 0 0 2\r\n{number:02}\r\n".encode())
@@ -294,7 +246,7 @@ def test_large_and_binary_safe_values(door, table, one):
 def test_a_value_of_64_mib(door, table):
     door.execute("SET GLOBAL max_allowed_packet = 268435456", "SET GLOBAL innodb_log_file_size = 402653184")
     value = os.urandom(1 << 20) * 64
-    with client(door, timeout=120) as one:
+    with door.mc(timeout=120) as one:
         assert one.set(f"@@{table}.huge", value) == "STORED"
         assert one.get("huge") == value
         one.send(b"set huge 0 0 67108865\r\n")
@@ -304,7 +256,7 @@ def test_a_value_of_64_mib(door, table):
 def test_what_does_not_fit_is_refused_in_words(door):
     door.execute("CREATE OR REPLACE TABLE test.small (id TINYINT UNSIGNED PRIMARY KEY, v VARCHAR(3), n TINYINT UNSIGNED)")
     map_table(door, "small", "test", "small", "id", "n")
-    with client(door) as one:
+    with door.mc() as one:
         assert one.set("@@small.7", 200) == "STORED"
         assert one.ask("incr 7 55") == "255"
         assert one.ask("incr 7 1").startswith("CLIENT_ERROR Out of range")
@@ -343,21 +295,21 @@ HOSTILE = [
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_bytes_do_no_harm(door, number):
-    with client(door, timeout=5) as one:
+    with door.mc(timeout=5) as one:
         one.send(HOSTILE[number])
         with contextlib.suppress(OSError):
             one.socket.shutdown(socket.SHUT_WR)
             while one.socket.recv(65536):
                 pass
-    with client(door) as other:
+    with door.mc() as other:
         assert other.ask("version").startswith("VERSION")
 
 
 def test_half_a_value_and_gone(door, table):
     for _ in range(50):
-        with client(door) as one:
+        with door.mc() as one:
             one.send(f"set @@{table}.k 0 0 1000000\r\n".encode() + b"x" * 5000)
-    with client(door) as one:
+    with door.mc() as one:
         assert one.get(f"@@{table}.k") is None
 
 

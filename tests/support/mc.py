@@ -1,6 +1,8 @@
 """A raw memcached client for tests: it sends what it is told, and hides nothing of what comes back."""
 import re
 import socket
+import struct
+import time
 
 
 class Client:
@@ -102,6 +104,12 @@ class Client:
             found[name] = value
         return found
 
+    def binary_answer(self):
+        """The next packet as (opcode, status, value, opaque, cas)."""
+        magic, opcode, key, extras, _, status, body, opaque, cas = struct.unpack(">BBHBBHIIQ", self.take(24))
+        assert magic == 0x81
+        return opcode, status, self.take(body)[extras + key:], opaque, cas
+
     def closed_by_server(self):
         """Whether the server closes now, with nothing more to say; waits for it."""
         try:
@@ -114,3 +122,35 @@ class Client:
 
 class ServerSays(Exception):
     """A line where an item was expected."""
+
+
+def binary(opcode, key=b"", value=b"", extras=b"", cas=0, opaque=7):
+    """A packet of the binary dialect."""
+    body = extras + key + value
+    return struct.pack(">BBHBBHIIQ", 0x80, opcode, len(key), len(extras), 0, 0, len(body), opaque, cas) + body
+
+
+def until(condition, seconds=10):
+    """Waits for what the door does by itself within about a second."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.02)
+
+
+def until_mapped(server, container, place=None):
+    """Waits till the door knows the container, and, if that is told, as `schema/table`."""
+    with server.mc() as client:
+        def mapped():
+            try:
+                value = client.get(f"@@{container}")
+            except ServerSays:
+                return False
+            return value is not None and (place is None or value.decode() == place)
+        until(mapped)
+
+
+def map_table(server, container, *arguments):
+    """postern.map_table(), in effect when this returns."""
+    server.query(f"CALL postern.map_table(%s{', %s' * len(arguments)})", (container, *arguments))
+    until_mapped(server, container, f"{arguments[0]}/{arguments[1]}")
