@@ -7,7 +7,7 @@ import time
 from support.server import ROOT
 
 TESTED = ROOT / "build" / "tests" / "contract" / "contract_test.so"
-SECONDS_MAX = 60
+SECONDS_MAX = 180
 
 
 def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):

@@ -102,6 +102,15 @@ bool index_is_the_key(const OpenTable &table) {
 
 namespace {
 
+/// Whether the table is defined as it was when `version` was noted, which becomes what it is now.
+bool same_definition(const TABLE_SHARE &share, std::string &version) {
+  const LEX_CUSTRING &now = share.tabledef_version;
+  const Bytes bytes(reinterpret_cast<const char *>(now.str), now.length);
+  if (!bytes.empty() && version == bytes) return true;
+  version = bytes;
+  return false;
+}
+
 OpenAttempt failed(THD *thd, Failure failure, std::string message) {
   thd->clear_error(true);
   return {TableState::failed, failure, std::move(message)};
@@ -181,6 +190,11 @@ OpenAttempt failed_lock(THD *thd) {
 OpenAttempt resolve_names(THD *thd, OpenTable &table) {
   TABLE *const opened = table.table;
   TABLE_SHARE *const share = opened->s;
+  if (same_definition(*share, table.definition) && table.resolved && table.reader.reads(opened)) {
+    if (table.versioning_end != nullptr) table.versioning_end = opened->vers_end_field();
+    return {};
+  }
+  table.resolved = false;
   const std::string full_name = table.database + "." + table.name;
   if (share->table_type != TABLE_TYPE_NORMAL)
     return failed(thd, Failure::not_a_base_table, "'" + full_name + "' is a sequence");

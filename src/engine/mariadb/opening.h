@@ -48,7 +48,8 @@ OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function
 /// Why the server did not lock open tables, from the diagnostics area, which it clears. State busy or failed.
 OpenAttempt failed_lock(THD *thd);
 
-/// Finds index and columns of an open table and fills in what OpenTable knows of them. State ready or failed.
+/// Finds index and columns of an open table and fills in what OpenTable knows of them, unless it knew them of this very
+/// instance and definition of the table already. State ready or failed.
 OpenAttempt resolve_names(THD *thd, OpenTable &table);
 
 }  // namespace postern::mariadb

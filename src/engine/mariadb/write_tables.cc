@@ -28,15 +28,6 @@ uint8 events_of(Verb verb) {
   return verb == Verb::insert ? changes | trg2bit(TRG_EVENT_INSERT) : changes | trg2bit(TRG_EVENT_DELETE);
 }
 
-/// Whether the table is defined as it was when `version` was noted, which becomes what it is now.
-bool same_definition(const TABLE_SHARE &share, std::string &version) {
-  const LEX_CUSTRING &now = share.tabledef_version;
-  const Bytes bytes(reinterpret_cast<const char *>(now.str), now.length);
-  if (!bytes.empty() && version == bytes) return true;
-  version = bytes;
-  return false;
-}
-
 }  // namespace
 
 void WriteTables::begin(THD *thd, bool alone) {
@@ -93,7 +84,8 @@ void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()
   target.table = nullptr;
   target.changed = false;
   target.marked = WriteTable::Marked::nothing;
-  target.attempt = may_be_opened(thd_, target.database, target.name);
+  target.attempt = target.admitted ? OpenAttempt{} : may_be_opened(thd_, target.database, target.name);
+  target.admitted = target.attempt.state == TableState::ready;
   // Our transactions do not take part in the cluster's certification: nodes would drift apart.
   if (WSREP_ON_ && WSREP_PROVIDER_EXISTS_) target.attempt = {TableState::failed, Failure::cluster};
   if (target.attempt.state != TableState::ready) return;
@@ -142,15 +134,7 @@ OpenAttempt WriteTables::open_alone(WriteTable &target, Verb verb) {
 }
 
 void WriteTables::bind(OpenTable &table, WriteTable &target) {
-  const bool known = same_definition(*target.table->s, table.definition) && table.resolved;
   table.table = target.table;
-  table.state = TableState::ready;
-  table.failure = Failure::none;
-  if (known && table.reader.reads(target.table)) {
-    if (table.versioning_end != nullptr) table.versioning_end = target.table->vers_end_field();
-    return;
-  }
-  table.resolved = false;
   OpenAttempt attempt = resolve_names(thd_, table);
   table.state = attempt.state;
   table.failure = attempt.failure;

@@ -24,6 +24,7 @@ class WriteTable {
   const std::string database;
   const std::string name;
 
+  bool admitted = false;      ///< its names are such that may be opened
   uint64_t batch = 0;         ///< the last run that asked for it
   OpenAttempt attempt;        ///< how that went
   TABLE *table = nullptr;     ///< while open

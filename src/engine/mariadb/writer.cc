@@ -270,7 +270,9 @@ Writer::Step Writer::edit(const EditRows &edit) {
     if (const int code = file.ha_index_init(table_->index, true)) return fail_with(code);
   }
   if (one_row) return edit_first(edit);
-  return edit.erases ? erase_all(edit) : edit_all(edit);
+  // What fails on the way is undone: by whoever can.
+  const bool erases_on_the_way = edit.erases && find.in_list.empty() && file.has_transactions_and_rollback();
+  return erases_on_the_way ? erase_all(edit) : edit_all(edit);
 }
 
 bool Writer::is_for_one_row(const Find &find) const {
