@@ -119,7 +119,7 @@ class LittleStore {
     if (stored == nullptr) {
       if (!request.creates) return form.result(output_, request, Result::not_found, 0);
       stored = &items_[std::string(request.key)];
-      *stored = {.expires_at = absolute(request.expiry)};
+      stored->expires_at = absolute(request.expiry);
     } else {
       if (differs(*stored, request)) return form.result(output_, request, Result::exists, 0);
       if (!parse_natural(stored->value, number)) return form.result(output_, request, Result::not_a_number, 0);

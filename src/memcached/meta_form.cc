@@ -13,7 +13,8 @@ constexpr Bytes value_code = "VA ";
 
 /// What a return flag may ask for, beside the request.
 struct Told {
-  const Item *item = nullptr;  ///< s, t and f
+  const Item *item = nullptr;  ///< t
+  bool has_flags = false;
   bool has_cas = false;
   bool has_size = false;
   uint64_t cas = 0;
@@ -61,7 +62,7 @@ void put_flags(Output &output, const Request &request, const Told &told) {
         if (told.has_size) put_flag(output, 's', told.size);
         break;
       case 'f':
-        if (told.item != nullptr) put_flag(output, 'f', told.item->flags);
+        if (told.has_flags) put_flag(output, 'f', told.item->flags);
         break;
       case 't':
         if (told.item == nullptr) break;
@@ -106,7 +107,8 @@ bool untold(const Request &request, Result result) {
 
 void MetaForm::item(Output &output, const Request &request, const Item &item) const {
   if (request.opcode == 'e') return put_debug(output, request, item);
-  const Told told{.item = &item, .has_cas = true, .has_size = true, .cas = item.cas, .size = item.value.size()};
+  const Told told{
+      .item = &item, .has_flags = true, .has_cas = true, .has_size = true, .cas = item.cas, .size = item.value.size()};
   if (!request.meta.value) {
     output.put(done_code);
     return put_flags(output, request, told);
@@ -122,7 +124,7 @@ void MetaForm::number(Output &output, const Request &request, uint64_t number, c
   if (untold(request, Result::done)) return;
   char digits[20];
   const Bytes value(digits, static_cast<size_t>(print_natural(digits, number) - digits));
-  const Told told{.item = &item, .has_cas = true, .has_size = true, .cas = item.cas, .size = value.size()};
+  const Told told{.item = &item, .has_cas = true, .cas = item.cas};
   if (!request.meta.value) {
     output.put(done_code);
     return put_flags(output, request, told);

@@ -8,6 +8,7 @@ constexpr size_t meta_words_max = 19;
 constexpr size_t opaque_bytes_max = 31;
 
 constexpr Bytes bad_token = "CLIENT_ERROR bad token in command line format";
+constexpr Bytes bad_format = "CLIENT_ERROR bad command line format";
 
 /// What the flags of one command said, before it is known what they mean together.
 struct Flags {
@@ -17,9 +18,12 @@ struct Flags {
   bool has_cas = false;
   bool has_new_cas = false;
   bool wants_size = false;
+  bool opaque_too_long = false;
   Expiry expiry = 0;
   Expiry expiry_of_new = 0;
 };
+
+constexpr Bytes no_such_flag = "CLIENT_ERROR invalid flag";
 
 /// Reads one flag; returns the line that refuses it, or nothing.
 Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
@@ -32,8 +36,7 @@ Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
     case 'T': flags.has_expiry = true; return parse_integer(argument, flags.expiry) ? Bytes{} : bad_token;
     case 'C': flags.has_cas = true; return parse_natural(argument, request.cas) ? Bytes{} : bad_token;
     case 'E': flags.has_new_cas = true; return parse_natural(argument, request.new_cas) ? Bytes{} : bad_token;
-    case 'F':
-      return parse_natural_32(argument, request.flags) ? Bytes{} : Bytes("CLIENT_ERROR bad command line format");
+    case 'F': return parse_natural_32(argument, request.flags) ? Bytes{} : bad_format;
     case 'M':
       if (argument.size() != 1) return "CLIENT_ERROR incorrect length for M token";
       flags.mode = argument[0];
@@ -42,7 +45,7 @@ Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
       return parse_natural(argument, request.initial) ? Bytes{} : Bytes("CLIENT_ERROR invalid numeric initial value");
     case 'D':
       return parse_natural(argument, request.delta) ? Bytes{} : Bytes("CLIENT_ERROR invalid numeric delta value");
-    case 'O': return argument.size() <= opaque_bytes_max ? Bytes{} : Bytes("CLIENT_ERROR opaque token too long");
+    case 'O': flags.opaque_too_long = argument.size() > opaque_bytes_max; return {};
     case 'q': request.meta.quiet = true; return {};
     case 'v': request.meta.value = true; return {};
     case 's': flags.wants_size = true; return {};
@@ -56,15 +59,14 @@ Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
     case 'u': return {};
   }
   // Among them h, l, R and I, which are about what a row does not know: when it was read, and that it is stale.
-  return "CLIENT_ERROR invalid flag";
+  return no_such_flag;
 }
 
-/// Reads the flags from word `first` on. A command that changes nothing else than memory knows to say why it refuses
-/// them; `md` and `ma` know one line for all.
+/// Reads the flags from word `first` on. Of several that are wrong, one that is unknown or twice there is told, else
+/// the last; `md` and `ma` say in one line, `line_for_all`, whatever it is.
 bool read_flags(Command &command, size_t first, Bytes line_for_all, Flags &flags) {
   const Words &words = command.words;
-  Request &request = command.request;
-  request.meta.flags = words.from(first);
+  command.request.meta.flags = words.from(first);
   bool seen[128] = {};
   Bytes line;
   for (size_t i = first; i < words.count(); ++i) {
@@ -74,12 +76,19 @@ bool read_flags(Command &command, size_t first, Bytes line_for_all, Flags &flags
       break;
     }
     seen[letter] = true;
-    const Bytes refusal = read_flag(words[i], request, flags);
-    if (!refusal.empty() && line.empty()) line = refusal;
+    const Bytes refusal = read_flag(words[i], command.request, flags);
+    // Flags of an item that are no number have no words of their own.
+    if (!refusal.empty() && (line.empty() || refusal != bad_format)) line = refusal;
+    if (refusal == no_such_flag) break;
   }
   if (line.empty()) return true;
   command.refuse(Refusal::bad_flag, line_for_all.empty() ? line : line_for_all);
   return false;
+}
+
+/// What is looked at last.
+void check_opaque(const Command &command, const Flags &flags) {
+  if (flags.opaque_too_long) command.refuse(Refusal::bad_flag, "CLIENT_ERROR opaque token too long");
 }
 
 /// Key and number of words, as every command checks them first.
@@ -112,6 +121,7 @@ void parse_get(Command &command) {
   request.wants_value = request.meta.value || flags.wants_size;
   request.touches = flags.has_expiry;
   request.expiry = flags.expiry;
+  check_opaque(command, flags);
 }
 
 bool read_storage_mode(char mode, Action &action) {
@@ -152,6 +162,7 @@ void parse_set(Command &command) {
   request.creates = joins && flags.vivifies;
   request.expiry = request.creates ? flags.expiry_of_new : flags.expiry;
   request.sets_cas = flags.has_new_cas;
+  check_opaque(command, flags);
 }
 
 void parse_delete(Command &command) {
@@ -161,6 +172,7 @@ void parse_delete(Command &command) {
   if (!take_key(command, too_many_line) || !read_flags(command, 2, any_flag_line, flags)) return;
   request.compares = flags.has_cas;
   request.sets_cas = flags.has_new_cas;
+  check_opaque(command, flags);
 }
 
 void parse_arithmetic(Command &command) {
@@ -183,6 +195,7 @@ void parse_arithmetic(Command &command) {
   request.creates = flags.vivifies;
   request.touches = flags.has_expiry;
   request.expiry = flags.has_expiry ? flags.expiry : flags.expiry_of_new;
+  check_opaque(command, flags);
 }
 
 /// `me <key> [b]`.

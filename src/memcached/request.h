@@ -81,6 +81,7 @@ struct Request {
   bool creates = false;   ///< increment, decrement: if there is no item, one is made of `initial`; append, prepend: of
                           ///< `value`. It expires as `expiry` says.
   bool ends = false;      ///< text get: the last key of its line. The form ends the answer, no Action::end follows.
+                          ///< Also of a key that is refused: its error is the end, and the rest of the line is dropped.
   bool compares = false;  ///< text and meta: the action is for an item whose CAS is `cas`, though that be 0
   bool sets_cas = false;  ///< meta `E`: the item's CAS shall be `new_cas`
   uint8_t opcode = 0;     ///< binary: as it came. meta: the command's second letter.

@@ -152,8 +152,8 @@ Parsed TextParser::take_expiry(Bytes bytes, size_t &consumed, Request &request) 
     return Parsed::nothing;
   }
   refuse(request, word.empty() && ends ? Refusal::unknown_command : Refusal::bad_expiry);
-  consumed = end;
-  state_ = State::rest_of_line;
+  consumed = ends ? end + 1 : end;
+  state_ = ends ? State::command : State::rest_of_line;
   return Parsed::request;
 }
 
@@ -174,6 +174,7 @@ Parsed TextParser::take_key(Bytes bytes, size_t at, size_t &consumed, Request &r
   const bool ends = whole && bytes[end] == '\n';
   if (key.size() > key_bytes_max) {
     refuse(request, Refusal::key_too_long);
+    request.ends = true;
     consumed = end;
     state_ = State::rest_of_line;
     return Parsed::request;

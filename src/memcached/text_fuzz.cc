@@ -1,0 +1,132 @@
+// Any bytes, in any pieces, make the same requests, which point into what was received and keep every bound, and each
+// is answered with whole lines.
+//
+// The first byte of an input chooses where the rest is cut.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "memcached/little_store.h"
+
+namespace postern::memcached {
+namespace {
+
+constexpr Bounds bounds{.value_bytes_max = 40, .line_bytes_max = 400};
+
+void require(bool holds, const char *what) {
+  if (holds) return;
+  std::fprintf(stderr, "broken promise: %s\n", what);
+  std::abort();
+}
+
+class Checked {
+ public:
+  void receive(std::string_view bytes) {
+    input_ += bytes;
+    while (!closed_) {
+      // A block of its own, so that a sanitizer sees whoever looks beyond it.
+      std::string there(input_);
+      size_t consumed = 0;
+      Request request;
+      const Parsed parsed = parser_.take(there, bounds, arena_, consumed, request);
+      require(consumed <= there.size(), "consumes what there is");
+      require((parsed == Parsed::need_more) == (consumed == 0), "goes on unless it needs more");
+      if (parsed == Parsed::need_more) {
+        require(there == input_, "leaves alone what it does not take");
+        return;
+      }
+      if (parsed != Parsed::nothing) note(request, std::string_view(there).substr(0, consumed));
+      closed_ = parsed == Parsed::close;
+      input_.erase(0, consumed);
+    }
+  }
+
+  const std::string &requests() const { return requests_; }
+  bool closed() const { return closed_; }
+  /// What waits for more bytes must be a request that may yet become one.
+  size_t waiting_bytes() const { return closed_ ? 0 : input_.size(); }
+
+ private:
+  void note(const Request &request, std::string_view taken) {
+    for (const Bytes view : {request.key, request.value, request.meta.flags}) {
+      require(view.empty() || (view.data() >= taken.data() && view.data() + view.size() <= taken.data() + taken.size()),
+              "views point into what was taken");
+    }
+    if (request.action != Action::refused) {
+      require(request.key.size() <= key_bytes_max, "key_bytes_max");
+      require(request.value.size() <= bounds.value_bytes_max, "value_bytes_max");
+      require(request.refusal == Refusal::none, "a refusal refuses");
+    } else {
+      require(request.refusal != Refusal::none, "a refused request says why");
+    }
+    const bool refused = request.action == Action::refused;
+    for (const uint64_t number : {uint64_t(request.action),
+                                  uint64_t(request.dialect),
+                                  uint64_t(request.refusal),
+                                  uint64_t(request.quiet),
+                                  uint64_t(request.wants_cas),
+                                  uint64_t(request.wants_value),
+                                  uint64_t(request.touches),
+                                  uint64_t(request.creates),
+                                  uint64_t(request.ends),
+                                  uint64_t(request.compares),
+                                  uint64_t(request.sets_cas),
+                                  uint64_t(request.opcode),
+                                  uint64_t(request.flags),
+                                  uint64_t(request.expiry),
+                                  request.cas,
+                                  request.new_cas,
+                                  request.delta,
+                                  request.initial,
+                                  uint64_t(request.meta.base64),
+                                  uint64_t(request.meta.value),
+                                  uint64_t(request.meta.quiet)})
+      requests_ += std::to_string(number) + ' ';
+    for (const Bytes view :
+         {refused ? Bytes{} : request.key, request.value, request.meta.flags, request.refusal_line}) {
+      requests_ += std::to_string(view.size()) + ':';
+      requests_ += view;
+    }
+    requests_ += '\n';
+  }
+
+  TextParser parser_;
+  Arena arena_;
+  std::string input_;
+  std::string requests_;
+  bool closed_ = false;
+};
+
+void examine(std::string_view input) {
+  if (input.empty()) return;
+  const auto choice = static_cast<unsigned char>(input[0]);
+  const std::string_view bytes = input.substr(1);
+
+  Checked whole;
+  whole.receive(bytes);
+  require(whole.waiting_bytes() <= bounds.line_bytes_max + 2 + bounds.value_bytes_max + 2, "bounds what waits");
+  Checked cut;
+  const size_t at = choice * bytes.size() / 256;
+  cut.receive(bytes.substr(0, at));
+  cut.receive(bytes.substr(at));
+  Checked crumbs;
+  if (bytes.size() <= 4'096) {
+    for (const char &byte : bytes) crumbs.receive({&byte, 1});
+    require(crumbs.requests() == whole.requests() && crumbs.closed() == whole.closed(), "the same byte by byte");
+  }
+  require(cut.requests() == whole.requests() && cut.closed() == whole.closed(), "the same however it is cut");
+
+  LittleStore store(bounds);
+  const std::string answered = store.receive(bytes);
+  require(answered.empty() || answered.ends_with("\r\n"), "answers are whole lines");
+}
+
+}  // namespace
+}  // namespace postern::memcached
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  postern::memcached::examine({reinterpret_cast<const char *>(data), size});
+  return 0;
+}
