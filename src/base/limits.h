@@ -1,7 +1,7 @@
 // limits.h: every bound of Postern on one page.
 //
 // Whatever a client sends is compared with a number from here before it sizes, counts or repeats anything.
-// A bound that an administrator may want to move is the default of a setting (src/plugin/settings.def) and is
+// A bound that an administrator may want to move is the default of a setting (src/plugin/*.def) and is
 // marked (setting); the others are facts of the design. Names end in their unit and `max`.
 #pragma once
 
@@ -20,6 +20,8 @@ inline constexpr size_t row_bytes_max = size_t{256} << 20;
 inline constexpr uint32_t key_values_max = 10'000;
 /// Columns, and filter columns, of one open index: the server allows no table with more.
 inline constexpr uint32_t columns_max = 4'096;
+/// Bytes of one item's value (setting).
+inline constexpr size_t item_bytes_max = size_t{64} << 20;
 /// Parts of a key: MAX_REF_PARTS of the server.
 inline constexpr uint32_t key_parts_max = 32;
 /// Filters of one request.
