@@ -120,6 +120,8 @@ inline constexpr size_t privileges_remembered_max = 16'384;
 
 /// Connections of one door (setting).
 inline constexpr uint32_t connections_max = 20'000;
+/// Bytes of items that a protocol keeps in memory (setting).
+inline constexpr size_t cache_bytes = size_t{64} << 20;
 /// Bytes of all blocks larger than block_bytes_recycled_max, over all doors (setting).
 inline constexpr size_t buffer_bytes_max = size_t{1} << 30;
 /// Milliseconds between two looks whether certificates shall be read again; each new connection is one, too.

@@ -13,7 +13,6 @@
 
 #include "contract/table.h"
 #include "contract/value.h"
-#include "memcached/request.h"
 
 namespace postern::memcached {
 
@@ -134,18 +133,5 @@ struct ItemState {
   int64_t expires_at = 0;
 };
 ItemState state_of(const Container &container, Row row);
-
-/// Whether an item with that expiry is no longer there.
-constexpr bool is_expired(int64_t expires_at, int64_t now) {
-  return expires_at != 0 && expires_at <= now;
-}
-
-/// An expiry as a row keeps it, of one as a client gives it.
-constexpr int64_t expires_at(Expiry expiry, int64_t now) {
-  constexpr Expiry relative_max = 60 * 60 * 24 * 30;
-  if (expiry == 0) return 0;
-  if (expiry < 0) return 1;
-  return expiry <= relative_max ? now + expiry : expiry;
-}
 
 }  // namespace postern::memcached

@@ -8,6 +8,7 @@
 
 #include "contract/edit.h"
 #include "memcached/container.h"
+#include "memcached/expiry.h"
 #include "memcached/request.h"
 
 namespace postern::memcached {

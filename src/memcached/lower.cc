@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "memcached/edits.h"
+#include "memcached/expiry.h"
 #include "memcached/form.h"
 
 namespace postern::memcached {
@@ -384,6 +385,82 @@ class WriteAnswer final : public KeyAnswer {
   const bool inserts_;
 };
 
+/// Carries a command out in memory, when its turn among the ops has come, and once: what was changed stays so even if
+/// the transaction of the ops around it is lost and they are run again.
+class MemoryAnswer final : public KeyAnswer, private Cache::Reader {
+ public:
+  MemoryAnswer(const Request &request, const Request &keyed, OpenContainer &target, Cache &cache, Group *group,
+               const Surroundings &with)
+      : KeyAnswer(request, &target, group, with), keyed_(keyed), cache_(cache), now_(with.now) {}
+
+  void done(const Outcome &outcome) override {
+    if (outcome.failure != Failure::none) return fail({outcome.failure, outcome.message});
+    const bool gets = request_.action == Action::get;
+    if (gets && silent()) return;
+    if (gets || !carried_out_) {
+      heard_ = false;
+      came_to_ = cache_.carry_out(*target_->space, keyed_, next_cas(), now_, *this);
+      carried_out_ = true;
+      count_all();
+    }
+    if (came_to_.failure != Failure::none) return fail({came_to_.failure, {}});
+    if (gets && heard_) return;
+    if (!heard_) return tell(came_to_.result, came_to_.cas);
+    begin();
+    form().number(output_, request_, number_, item_);
+  }
+
+ private:
+  void item(const Item &item) override {
+    heard_ = true;
+    begin();
+    form().item(output_, request_, item);
+  }
+  void number(uint64_t number, const Item &item) override {
+    heard_ = true;
+    number_ = number;
+    item_ = item;
+    item_.value = {};
+  }
+  void count_all() {
+    const bool hit = came_to_.failure == Failure::none && came_to_.result == Result::done;
+    const bool compares = request_.compares || request_.cas != 0;
+    switch (request_.action) {
+      case Action::get:
+        count(Statistic::cmd_get);
+        count(hit ? Statistic::get_hits : Statistic::get_misses);
+        if (!request_.touches) return;
+        [[fallthrough]];
+      case Action::touch:
+        count(Statistic::cmd_touch);
+        return count(hit ? Statistic::touch_hits : Statistic::touch_misses);
+      case Action::set:
+        count(Statistic::cmd_set);
+        if (!compares) return;
+        return count(hit                                 ? Statistic::cas_hits
+                     : came_to_.result == Result::exists ? Statistic::cas_badval
+                                                         : Statistic::cas_misses);
+      case Action::add:
+      case Action::replace:
+      case Action::append:
+      case Action::prepend: return count(Statistic::cmd_set);
+      case Action::increment: return count(hit ? Statistic::incr_hits : Statistic::incr_misses);
+      case Action::decrement: return count(hit ? Statistic::decr_hits : Statistic::decr_misses);
+      case Action::erase: return count(hit ? Statistic::delete_hits : Statistic::delete_misses);
+      default: return count(Statistic::cmd_flush);
+    }
+  }
+
+  const Request &keyed_;  // with the key as it is without the container's name
+  Cache &cache_;
+  const int64_t now_;
+  Cache::Outcome came_to_;
+  uint64_t number_ = 0;
+  Item item_;
+  bool carried_out_ = false;
+  bool heard_ = false;
+};
+
 class FlushAnswer final : public KeyAnswer {
  public:
   FlushAnswer(const Request &request, OpenContainer &target, const Surroundings &with)
@@ -480,22 +557,14 @@ class ErasedAnswer final : public Reply {
 
 class LoginAnswer final : public Answer {
  public:
-  LoginAnswer(const Request &request, bool as_set, const Surroundings &with) : Answer(request, with), as_set_(as_set) {}
+  using Answer::Answer;
   void done(const Outcome &outcome) override {
     count(Statistic::auth_cmds);
     begin();
-    if (outcome.failure != Failure::none) {
-      count(Statistic::auth_errors);
-      form().failed(output_, request_, outcome.failure, outcome.message);
-    } else if (as_set_) {
-      form().result(output_, request_, Result::done, 0);
-    } else {
-      form().plain(output_, request_, {});
-    }
+    if (outcome.failure == Failure::none) return form().plain(output_, request_, {});
+    count(Statistic::auth_errors);
+    form().failed(output_, request_, outcome.failure, outcome.message);
   }
-
- private:
-  const bool as_set_;
 };
 
 class StatisticsAnswer final : public Answer {
@@ -582,8 +651,9 @@ void lower_open(OpenContainer &target, const Surroundings &with) {
       arena.make<TableSpec>(target.container->spec());
 }
 
-void lower_place(const Request &request, OpenContainer &target, Group *group, const Surroundings &with) {
-  add_op(Verb::answer, with.batch.arena().make<PlaceAnswer>(request, target, group, with), &target.slot, with);
+void lower_place(const Request &request, OpenContainer &target, bool in_table, Group *group, const Surroundings &with) {
+  add_op(Verb::answer, with.batch.arena().make<PlaceAnswer>(request, target, group, with),
+         in_table ? &target.slot : nullptr, with);
 }
 
 void lower_item(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with) {
@@ -639,6 +709,18 @@ void lower_item(const Request &request, Bytes key, OpenContainer &target, Group 
   add_op(Verb::edit, reply, &target.slot, with).edit = &rows;
 }
 
+void lower_memory(const Request &request, Bytes key, OpenContainer &target, Cache &cache, Group *group,
+                  const Surroundings &with) {
+  Arena &arena = with.batch.arena();
+  const Request *keyed = &request;
+  if (key.data() != request.key.data() || key.size() != request.key.size()) {
+    Request &copy = *arena.make<Request>(request);
+    copy.key = key;
+    keyed = &copy;
+  }
+  add_op(Verb::answer, arena.make<MemoryAnswer>(request, *keyed, target, cache, group, with), nullptr, with);
+}
+
 void lower_flush(const Request &request, OpenContainer &target, const Surroundings &with) {
   Arena &arena = with.batch.arena();
   EditRows &rows = *arena.make<EditRows>();
@@ -658,9 +740,10 @@ void lower_erase_expired(Bytes key, OpenContainer &target, const Surroundings &w
   add_op(Verb::edit, arena.make<ErasedAnswer>(target, with.statistics), &target.slot, with).edit = &rows;
 }
 
-void lower_login(const Request &request, const Login &login, bool as_set, const Surroundings &with) {
+void lower_login(const Request &request, const Surroundings &with) {
   Arena &arena = with.batch.arena();
-  add_op(Verb::login, arena.make<LoginAnswer>(request, as_set, with), nullptr, with).login = arena.make<Login>(login);
+  add_op(Verb::login, arena.make<LoginAnswer>(request, with), nullptr, with).login =
+      arena.make<Login>(request.user, request.password);
 }
 
 void lower_statistics(const Request &request, const Teller &teller, const Surroundings &with) {

@@ -7,6 +7,7 @@
 
 #include "base/output.h"
 #include "contract/batch.h"
+#include "memcached/cache.h"
 #include "memcached/open_container.h"
 #include "memcached/request.h"
 #include "memcached/statistics.h"
@@ -45,15 +46,17 @@ void lower_miss(const Request &request, Group *group, const Surroundings &with);
 /// A request that a disabled policy answers.
 void lower_disabled(const Request &request, Group *group, const Surroundings &with);
 void lower_open(OpenContainer &target, const Surroundings &with);
-/// `get @@name`: where the items of the container are.
-void lower_place(const Request &request, OpenContainer &target, Group *group, const Surroundings &with);
+/// `get @@name`: where the items of the container are. `in_table`: it fails if the table cannot be opened.
+void lower_place(const Request &request, OpenContainer &target, bool in_table, Group *group, const Surroundings &with);
 /// A command on the item with that key. `group` of a get in the text dialect alone.
 void lower_item(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with);
+/// The same where the item is in memory, or a flush of all that are. `target.space` is set.
+void lower_memory(const Request &request, Bytes key, OpenContainer &target, Cache &cache, Group *group,
+                  const Surroundings &with);
 void lower_flush(const Request &request, OpenContainer &target, const Surroundings &with);
 /// Deletes an item that is still expired, if it can.
 void lower_erase_expired(Bytes key, OpenContainer &target, const Surroundings &with);
-/// `as_set`: a login in the guise of a `set`, which is answered like one.
-void lower_login(const Request &request, const Login &login, bool as_set, const Surroundings &with);
+void lower_login(const Request &request, const Surroundings &with);
 void lower_statistics(const Request &request, const Teller &teller, const Surroundings &with);
 
 }  // namespace postern::memcached

@@ -10,6 +10,7 @@
 
 #include "contract/reply.h"
 #include "contract/table.h"
+#include "memcached/cache.h"
 #include "memcached/container.h"
 
 namespace postern::memcached {
@@ -23,6 +24,7 @@ struct OpenContainer {
 
   const std::shared_ptr<const Container> container;
   TableSlot slot;
+  Cache::Space *space = nullptr;    ///< once something of it was looked for in memory
   Failure failure = Failure::none;  ///< why it could not be opened
   std::string message;
   std::vector<std::string> expired;

@@ -54,6 +54,14 @@ void Memcached::refuse(Output &output, Failure why) {
   form_of(Dialect::text).failed(output, Request{}, why, {});
 }
 
+Cache *Memcached::cache() {
+  if (Cache *const made = cache_.load(std::memory_order_acquire)) return made;
+  const std::lock_guard guard(cache_mutex_);
+  if (cache_owner_ == nullptr) cache_owner_ = Cache::make(settings_.cache_bytes);
+  cache_.store(cache_owner_.get(), std::memory_order_release);
+  return cache_owner_.get();
+}
+
 void Memcached::tell_statistics(const Request &request, Output &output) const {
   Lines lines(request, output);
   if (request.key.empty()) {
@@ -62,9 +70,12 @@ void Memcached::tell_statistics(const Request &request, Output &output) const {
     tell_settings(request, output);
   } else if (request.key == "reset") {
     statistics_.reset();
-    return form_of(request.dialect).result(output, request, Result::done, 0);
+    return form_of(request.dialect).plain(output, request, {});
+  } else if (request.key == "items" || request.key == "slabs") {
+    tell_items(request, output);
+  } else if (request.key == "sizes") {
+    lines.add("sizes_status", Bytes("disabled"));
   }
-  // items, slabs, sizes, conns: of a store in memory, which tables are not.
   lines.end();
 }
 
@@ -93,6 +104,15 @@ void Memcached::tell_general(const Request &request, Output &output) const {
   lines.add("bytes_read", counters.get(Counter::bytes_received));
   lines.add("bytes_written", counters.get(Counter::bytes_sent));
   lines.add("threads", figures.threads);
+  if (const Cache *const cache = cache_.load(std::memory_order_acquire)) {
+    const Cache::Counts counts = cache->counts();
+    lines.add("curr_items", counts.items);
+    lines.add("total_items", counts.stored);
+    lines.add("bytes", counts.bytes);
+    lines.add("evictions", counts.evictions);
+    lines.add("reclaimed", counts.reclaimed);
+  }
+  lines.add("limit_maxbytes", settings_.cache_bytes);
 #define COUNTER(name, sentence) lines.add("postern_" #name, counters.get(Counter::name));
 #include "base/counters.def"
 #undef COUNTER
@@ -114,6 +134,22 @@ void Memcached::tell_settings(const Request &request, Output &output) const {
   lines.add("auth_enabled_ascii", settings_.accounts ? Bytes("yes") : Bytes("no"));
   lines.add("item_size_max", settings_.value_bytes_max);
   lines.add("binding_protocol", Bytes("auto-negotiate"));
+}
+
+/// Of the store in memory. It has no slabs; monitoring tools expect to hear of one.
+void Memcached::tell_items(const Request &request, Output &output) const {
+  const Cache *const cache = cache_.load(std::memory_order_acquire);
+  if (cache == nullptr) return;
+  Lines lines(request, output);
+  const Cache::Counts counts = cache->counts();
+  if (request.key == "slabs") {
+    lines.add("active_slabs", uint64_t{1});
+    lines.add("total_malloced", counts.bytes);
+    return;
+  }
+  lines.add("items:1:number", counts.items);
+  lines.add("items:1:evicted", counts.evictions);
+  lines.add("items:1:reclaimed", counts.reclaimed);
 }
 
 }  // namespace postern::memcached

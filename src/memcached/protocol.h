@@ -6,15 +6,18 @@
 //   std::unique_ptr<Session> session = protocol.greet(output, peer);
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/counters.h"
 #include "base/limits.h"
 #include "contract/session.h"
+#include "memcached/cache.h"
 #include "memcached/lower.h"
 #include "memcached/mappings.h"
 #include "memcached/request.h"
@@ -38,6 +41,8 @@ struct Settings {
   /// Clients log in as accounts of the database, and their grants decide.
   bool accounts = false;
   size_t value_bytes_max = limits::item_bytes_max;
+  /// For the items of containers that live in memory.
+  size_t cache_bytes = limits::cache_bytes;
   /// What `version` answers.
   std::string version = "1.6.18-postern";
   std::function<void(Figures &)> figures{};
@@ -54,15 +59,21 @@ class Memcached final : public Protocol, public Teller {
   const Settings &settings() const { return settings_; }
   Mappings &mappings() { return mappings_; }
   Statistics &statistics() { return statistics_; }
+  /// Made when it is first wanted; nullptr if there is no memory for it. Any thread.
+  Cache *cache();
 
  private:
   void tell_general(const Request &request, Output &output) const;
   void tell_settings(const Request &request, Output &output) const;
+  void tell_items(const Request &request, Output &output) const;
 
   const Settings settings_;
   const int64_t started_;  // seconds since 1970
   Mappings mappings_;
   mutable Statistics statistics_;  // `stats reset`
+  std::mutex cache_mutex_;         // a leaf; guards the making of cache_
+  std::unique_ptr<Cache> cache_owner_;
+  std::atomic<Cache *> cache_{nullptr};
 };
 
 }  // namespace postern::memcached

@@ -14,6 +14,8 @@ namespace {
 constexpr size_t login_bytes_max = 2 * limits::password_bytes_max;
 constexpr size_t line_bytes_max = 2'048;
 constexpr Bytes container_mark = "@@";
+/// What every request of the binary dialect begins with, and no other.
+constexpr char binary_magic = static_cast<char>(0x80);
 
 /// The policy for a command on an item.
 Policy policy_for(Action action, const Policies &policies) {
@@ -102,8 +104,13 @@ Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const Surro
 Parsed MemcachedSession::take(Input &input, Request &request, const Surroundings &with) {
   const Bounds bounds{.value_bytes_max = knows_who() ? protocol_.settings().value_bytes_max : login_bytes_max,
                       .line_bytes_max = line_bytes_max};
+  const std::span<char> bytes = input.unparsed();
+  if (bytes.empty()) return Parsed::need_more;
+  if (speech_ == Speech::unknown) speech_ = bytes.front() == binary_magic ? Speech::binary : Speech::text;
   size_t consumed = 0;
-  const Parsed parsed = text_.take(input.unparsed(), bounds, with.batch.arena(), consumed, request);
+  Arena &arena = with.batch.arena();
+  const Parsed parsed = speech_ == Speech::binary ? binary_.take(bytes, bounds, arena, consumed, request)
+                                                  : text_.take(bytes, bounds, arena, consumed, request);
   if (consumed != 0) input.consume(consumed);
   return parsed;
 }
@@ -153,14 +160,16 @@ bool MemcachedSession::act(Request &request, const Surroundings &with) {
 
 /// Nobody is told anything of the database before it is known who asks.
 bool MemcachedSession::act_as_stranger(Request &request, const Surroundings &with) {
-  if (request.action == Action::login) {
-    log_in(request, {.user = request.user, .password = request.password}, false, with);
-    return false;
-  }
   if (request.action == Action::set && request.dialect == Dialect::text) {
     const size_t blank = request.value.find(' ');
-    const Bytes password = blank == Bytes::npos ? Bytes{} : request.value.substr(blank + 1);
-    log_in(request, {.user = request.value.substr(0, blank), .password = password}, true, with);
+    request.action = Action::login;
+    request.quiet = false;
+    request.user = request.value.substr(0, blank);
+    if (blank != Bytes::npos) request.password = request.value.substr(blank + 1);
+  }
+  if (request.action == Action::login) {
+    // What it comes to is known when it is settled; until then nobody can say what the next request may do.
+    lower_login(request, with);
     return false;
   }
   with.batch.act_for(nullptr);
@@ -173,11 +182,6 @@ bool MemcachedSession::act_as_stranger(Request &request, const Surroundings &wit
   }
   with.batch.act_for(identity_.get());
   return true;
-}
-
-/// What it comes to is known when it is settled; until then nobody can say what the next request may do.
-void MemcachedSession::log_in(const Request &request, const Login &login, bool as_set, const Surroundings &with) {
-  lower_login(request, login, as_set, with);
 }
 
 /// The keys of a `get` that come one by one fail as one.
@@ -195,8 +199,8 @@ Group *MemcachedSession::group_of(const Request &request, Arena &arena) {
   return group;
 }
 
-/// The container in use, being opened if it is not open. nullptr: there is none, and the client is told why.
-OpenContainer *MemcachedSession::open(const Request &request, Group *group, const Surroundings &with) {
+/// The container in use. nullptr: there is none, and the client is told why.
+OpenContainer *MemcachedSession::use(const Request &request, Group *group, const Surroundings &with) {
   const auto refuse = [&](Bytes why) {
     lower_failed(request, Failure::cannot_open, why, group, with);
     return nullptr;
@@ -206,13 +210,15 @@ OpenContainer *MemcachedSession::open(const Request &request, Group *group, cons
     if (snapshot_->standard == nullptr) return refuse(snapshot_->trouble);
     open_ = std::make_unique<OpenContainer>(snapshot_->standard, nullptr);
   }
-  const Container &container = *open_->container;
-  if (!container.problem().empty()) return refuse(container.problem());
-  if (!opening_ && !open_->slot.filled()) {
-    lower_open(*open_, with);
-    opening_ = true;
-  }
+  if (const std::string &problem = open_->container->problem(); !problem.empty()) return refuse(problem);
   return open_.get();
+}
+
+/// Sees to it that the table of the container in use is open for the ops that follow.
+void MemcachedSession::open(OpenContainer &target, const Surroundings &with) {
+  if (opening_ || target.slot.filled()) return;
+  lower_open(target, with);
+  opening_ = true;
 }
 
 /// False: there is no such container, and everything stays as it is.
@@ -245,24 +251,32 @@ void MemcachedSession::act_on_item(const Request &request, const Surroundings &w
       return lower_failed(request, Failure::bad_key_value, "There is no key behind the container's name", group, with);
     if (!place_wanted) key.remove_prefix(end + delimiter.size());
   }
-  OpenContainer *const target = open(request, group, with);
+  OpenContainer *const target = use(request, group, with);
   if (target == nullptr) return;
-  if (place_wanted) return lower_place(request, *target, group, with);
-  switch (policy_for(request.action, target->container->policies())) {
+  const Policy policy = policy_for(request.action, target->container->policies());
+  if (policy == Policy::table) open(*target, with);
+  if (place_wanted) return lower_place(request, *target, policy == Policy::table, group, with);
+  switch (policy) {
     case Policy::table: return lower_item(request, key, *target, group, with);
-    case Policy::memory:
-      return lower_failed(request, Failure::not_implemented, "The policy cache_only is not there", group, with);
+    case Policy::memory: return act_in_memory(request, key, *target, group, with);
     case Policy::disabled: return lower_disabled(request, group, with);
   }
 }
 
+void MemcachedSession::act_in_memory(const Request &request, Bytes key, OpenContainer &target, Group *group,
+                                     const Surroundings &with) {
+  Cache *const cache = protocol_.cache();
+  if (cache == nullptr) return lower_failed(request, Failure::out_of_memory, {}, group, with);
+  if (target.space == nullptr) target.space = &cache->space(target.container->name());
+  lower_memory(request, key, target, *cache, group, with);
+}
+
 void MemcachedSession::flush(const Request &request, const Surroundings &with) {
-  OpenContainer *const target = open(request, nullptr, with);
+  OpenContainer *const target = use(request, nullptr, with);
   if (target == nullptr) return;
   switch (target->container->policies().flush) {
-    case Policy::table: return lower_flush(request, *target, with);
-    case Policy::memory:
-      return lower_failed(request, Failure::not_implemented, "The policy cache_only is not there", nullptr, with);
+    case Policy::table: open(*target, with); return lower_flush(request, *target, with);
+    case Policy::memory: return act_in_memory(request, request.key, *target, nullptr, with);
     case Policy::disabled: return lower_disabled(request, nullptr, with);
   }
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "contract/session.h"
+#include "memcached/binary_parser.h"
 #include "memcached/lower.h"
 #include "memcached/open_container.h"
 #include "memcached/protocol.h"
@@ -35,8 +36,9 @@ class MemcachedSession final : public Session {
   void act_on_item(const Request &request, const Surroundings &with);
   void flush(const Request &request, const Surroundings &with);
   bool act_as_stranger(Request &request, const Surroundings &with);
-  void log_in(const Request &request, const Login &login, bool as_set, const Surroundings &with);
-  OpenContainer *open(const Request &request, Group *group, const Surroundings &with);
+  OpenContainer *use(const Request &request, Group *group, const Surroundings &with);
+  void open(OpenContainer &target, const Surroundings &with);
+  void act_in_memory(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with);
   bool switch_container(Bytes name);
   Group *group_of(const Request &request, Arena &arena);
   bool knows_who() const { return identity_ == nullptr || identity_->account != nullptr; }
@@ -50,10 +52,12 @@ class MemcachedSession final : public Session {
   std::unique_ptr<Refresh> refresh_;     // under way
   Group *group_ = nullptr;               // of the keys of a `get` that is not complete, in this batch
   TextParser text_;
-  bool group_failed_ = false;  // in a batch before this
-  bool chosen_ = false;        // open_ was asked for by name
-  bool lost_ = false;          // and is no more
-  bool opening_ = false;       // since the last settled()
+  BinaryParser binary_;
+  enum class Speech : uint8_t { unknown, text, binary } speech_ = Speech::unknown;  // the first byte tells
+  bool group_failed_ = false;                                                       // in a batch before this
+  bool chosen_ = false;                                                             // open_ was asked for by name
+  bool lost_ = false;                                                               // and is no more
+  bool opening_ = false;                                                            // since the last settled()
 };
 static_assert(sizeof(MemcachedSession) <= 128);
 

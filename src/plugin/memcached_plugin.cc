@@ -103,6 +103,7 @@ bool open_door() {
   protocol::Settings chosen;
   chosen.accounts = has_accounts();
   chosen.value_bytes_max = settings.max_value_bytes;
+  chosen.cache_bytes = settings.cache_bytes;
   chosen.version = "1.6.18-postern-" POSTERN_VERSION;
   chosen.figures = tell_figures;
   auto spoken = std::make_unique<protocol::Memcached>(std::move(chosen));
