@@ -94,7 +94,7 @@ def test_php_memcached(port, fetched):
 def test_what_a_client_stores_is_a_row(server, database, fetched):
     folder = fetched("pymemcache")
     map_items(server, database)
-    wait_until_mapped(server.env["MEMC_PORT"], database, "innodb_only")
+    wait_until_mapped(server.env["MEMC_PORT"], database)
     run("pymemcache_session", "/usr/bin/python3", HERE / "pymemcache_session.py", folder / "pymemcache", server.env["MEMC_PORT"])
     assert server.query("SELECT v, flags FROM items WHERE k = 'left'", database=database) == [(b"by pymemcache", 3)]
     assert server.query("SELECT v FROM items WHERE k = 'bytes'", database=database) == [(bytes(range(256)) * 4,)]
@@ -109,6 +109,7 @@ def test_clients_log_in_as_accounts(sandbox_factory, fetched):
                     f"GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO {USER}")
     map_items(guarded, "shop")
     port = guarded.env["MEMC_PORT"]
+    wait_until_mapped(port, "shop", login=(USER, PASSWORD))
     python = "/usr/bin/python3"
     sessions = {
         "bmemcached_session": (python, HERE / "bmemcached_session.py", fetched("bmemcached") / "bmemcached", port),

@@ -38,10 +38,12 @@ def wait_until(holds, otherwise):
     raise AssertionError(otherwise)
 
 
-def wait_until_mapped(port, database, policy):
-    """The door looks for another mapping once a second."""
+def wait_until_mapped(port, database, policy="innodb_only", login=None):
+    """The door looks for another mapping once a second. `login`: user and password."""
     def is_mapped():
         with mc.Client(port) as client:
+            if login is not None:
+                assert client.set("login", " ".join(login)) == "STORED"
             client.send(b"get @@default\r\n")
             place = client.line()
             return place.startswith(b"VALUE") and client.line() == f"{database}/items".encode()
