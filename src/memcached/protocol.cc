@@ -75,6 +75,8 @@ void Memcached::tell_statistics(const Request &request, Output &output) const {
     tell_items(request, output);
   } else if (request.key == "sizes") {
     lines.add("sizes_status", Bytes("disabled"));
+  } else if (request.key != "conns") {
+    return form_of(request.dialect).failed(output, request, Failure::unknown_command, {});
   }
   lines.end();
 }
