@@ -22,16 +22,31 @@ public class XmemcachedSession {
     return told;
   }
 
+  /// The client logs in beside what it is asked for.
+  static void waitUntilLoggedIn(MemcachedClient client) throws InterruptedException {
+    for (int i = 0; i < 1_000; ++i) {
+      try {
+        client.get("k");
+        return;
+      } catch (Exception error) {
+        Thread.sleep(20);
+      }
+    }
+  }
+
   public static void main(String[] arguments) throws Exception {
     boolean binary = arguments[1].equals("binary");
-    XMemcachedClientBuilder builder = new XMemcachedClientBuilder(AddrUtil.getAddresses("127.0.0.1:" + arguments[0]));
+    // The client looks logins up by name.
+    String server = "localhost:" + arguments[0];
+    XMemcachedClientBuilder builder = new XMemcachedClientBuilder(AddrUtil.getAddresses(server));
     if (binary) builder.setCommandFactory(new BinaryCommandFactory());
     if (arguments.length > 2)
-      builder.addAuthInfo(AddrUtil.getOneAddress("127.0.0.1:" + arguments[0]), AuthInfo.plain(arguments[2], arguments[3]));
+      builder.addAuthInfo(AddrUtil.getOneAddress(server), AuthInfo.plain(arguments[2], arguments[3]));
     builder.setOpTimeout(60_000);
     builder.setConnectTimeout(10_000);
     MemcachedClient client = builder.build();
     client.setEnableHeartBeat(false);
+    if (arguments.length > 2) waitUntilLoggedIn(client);
     byte[] anyBytes = new byte[1024];
     for (int i = 0; i < anyBytes.length; ++i) anyBytes[i] = (byte) i;
     byte[] large = new byte[500_000];
