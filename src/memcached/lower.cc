@@ -397,6 +397,8 @@ class MemoryAnswer final : public KeyAnswer, private Cache::Reader {
     if (outcome.failure != Failure::none) return fail({outcome.failure, outcome.message});
     const bool gets = request_.action == Action::get;
     if (gets && silent()) return;
+    // An answer cannot be put off until the client has read what came before it.
+    if (gets && output_.pending_bytes() > limits::edit_reply_bytes_max) return fail({Failure::reply_too_large, {}});
     if (gets || !carried_out_) {
       heard_ = false;
       came_to_ = cache_.carry_out(*target_->space, keyed_, next_cas(), now_, *this);

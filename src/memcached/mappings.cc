@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace postern::memcached {
@@ -93,6 +94,11 @@ void Refresh::Reading::restart() {
   rows.clear();
   failure = Failure::none;
   message.clear();
+}
+
+/// Not before: while the tables are held by somebody, one client waits for them, and not one more each second.
+Refresh::~Refresh() {
+  if (claimed_) mappings_.end_claim(clock_ms());
 }
 
 void Refresh::add_table(Batch &batch, Table &table, Bytes name, Bytes columns) {

@@ -37,11 +37,13 @@ class Mappings {
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   std::shared_ptr<const Snapshot> snapshot() const;
 
-  /// Whether the caller shall read the tables now. True for one caller a second.
+  /// Whether the caller shall read the tables now: true for one caller a second, and for none while one does so. It
+  /// makes a Refresh that is told of it.
   bool claim_refresh(int64_t now_ms) {
     int64_t due_ms = due_ms_.load(std::memory_order_relaxed);
-    return now_ms >= due_ms && due_ms_.compare_exchange_strong(due_ms, now_ms + refresh_ms);
+    return now_ms >= due_ms && due_ms_.compare_exchange_strong(due_ms, INT64_MAX);
   }
+  void end_claim(int64_t now_ms) { due_ms_.store(now_ms + refresh_ms, std::memory_order_relaxed); }
   /// Whether the snapshot is older than somebody who changed the tables would expect, since nobody asked for long.
   bool stale(int64_t now_ms) const { return now_ms >= read_ms_.load(std::memory_order_relaxed) + 2 * refresh_ms; }
 
@@ -61,7 +63,10 @@ class Refresh {
  public:
   static constexpr uint32_t ops = 6;
 
-  explicit Refresh(Mappings &mappings) : mappings_(mappings) {}
+  explicit Refresh(Mappings &mappings, bool claimed = false) : mappings_(mappings), claimed_(claimed) {}
+  Refresh(const Refresh &) = delete;
+  Refresh &operator=(const Refresh &) = delete;
+  ~Refresh();
 
   /// Adds its ops, on behalf of nobody.
   void add_to(Batch &batch);
@@ -93,6 +98,7 @@ class Refresh {
   Policies policies() const;
 
   Mappings &mappings_;
+  const bool claimed_;
   Table containers_;
   Table policies_;
   Table options_;

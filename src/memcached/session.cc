@@ -52,7 +52,7 @@ bool MemcachedSession::refresh_mappings(Batch &batch, uint32_t ops_max) {
   const bool none = mappings.generation() == 0;
   const bool claimed = (none || ops_max > 2 * Refresh::ops) && mappings.claim_refresh(now_ms);
   if (!none && !claimed) return true;
-  refresh_ = std::make_unique<Refresh>(mappings);
+  refresh_ = std::make_unique<Refresh>(mappings, claimed);
   batch.act_for(nullptr);
   refresh_->add_to(batch);
   return !none && !mappings.stale(now_ms);

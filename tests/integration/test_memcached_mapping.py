@@ -1,4 +1,8 @@
 """Which tables the memcached door serves and how: every form of mapping, wrong ones, changes while it runs, policies."""
+import contextlib
+import select
+import time
+
 import pymysql
 import pytest
 from support import mc
@@ -280,3 +284,28 @@ def test_mysqls_documented_configuration_can_be_copied(door):
         assert one.set("@@bbb.k", "text|5", flags=1) == "STORED"
         assert one.ask("incr k 2") == "7", "on the column that the flags name"
         assert one.get("k") == b"text|7"
+
+
+def test_while_the_mapping_is_held_one_client_at_most_waits_for_it(door):
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(door.mc(timeout=30)) for _ in range(10)]
+        for one in clients:
+            assert one.get("@@aaa.AA") == b"HELLO, HELLO"
+        holder = stack.enter_context(contextlib.closing(door.connect()))
+        with holder.cursor() as cursor:
+            cursor.execute("LOCK TABLES innodb_memcache.containers WRITE")
+            waiting = set()
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                for number, one in enumerate(clients):
+                    if number in waiting:
+                        continue
+                    one.send(b"get AA\r\n")
+                    if not select.select([one.socket], [], [], 1)[0]:
+                        waiting.add(number)
+                    else:
+                        assert [item[2] for item in one.items()] == [b"HELLO, HELLO"]
+            assert len(waiting) == 1
+            cursor.execute("UNLOCK TABLES")
+        for number in waiting:
+            assert [item[2] for item in clients[number].items()] == [b"HELLO, HELLO"]
