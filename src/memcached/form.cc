@@ -1,5 +1,6 @@
 #include "memcached/form.h"
 
+#include "memcached/binary_form.h"
 #include "memcached/meta_form.h"
 #include "memcached/text_form.h"
 
@@ -8,11 +9,17 @@ namespace {
 
 constexpr TextForm text_form;
 constexpr MetaForm meta_form;
+constexpr BinaryForm binary_form;
 
 }  // namespace
 
 const Form &form_of(Dialect dialect) {
-  return dialect == Dialect::meta ? static_cast<const Form &>(meta_form) : text_form;
+  switch (dialect) {
+    case Dialect::text: return text_form;
+    case Dialect::meta: return meta_form;
+    case Dialect::binary: return binary_form;
+  }
+  return text_form;
 }
 
 }  // namespace postern::memcached

@@ -49,6 +49,7 @@ Blame blame_of(Failure failure) {
     case Failure::engine_unsupported:
     case Failure::no_index:
     case Failure::index_unusable:
+    case Failure::index_not_the_key:
     case Failure::no_column:
     case Failure::no_filter_column:
     case Failure::row_too_large:

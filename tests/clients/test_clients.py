@@ -12,23 +12,10 @@ from support.server import ROOT
 
 HERE = ROOT / "tests" / "clients"
 FETCHED = ROOT / "build" / "clients"
-CANNOT_BE_HAD = 3
 SESSION_SECONDS = 120
 TABLES = ["CREATE TABLE kv (k VARCHAR(30) PRIMARY KEY, v VARCHAR(30), n INT, KEY n (n)) CHARSET utf8mb4 COLLATE utf8mb4_bin",
           "CREATE TABLE counted (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(30))"]
 SOME_ROWS = "INSERT INTO kv VALUES ('a', 'A', 1), ('b', NULL, NULL), ('c', '', 0), ('d', CONCAT('tab', CHAR(9), 'nul', CHAR(0)), -4), ('é', '日本語', 5)"
-
-
-@pytest.fixture(scope="session")
-def fetched():
-    """Gets a client by name; skips the test where it cannot be had."""
-    def fetch(name):
-        done = subprocess.run([ROOT / "tools" / "clients", name], capture_output=True, text=True, check=False)
-        if done.returncode == CANNOT_BE_HAD:
-            pytest.skip(done.stderr.strip())
-        assert done.returncode == 0, done.stderr
-        return FETCHED
-    return fetch
 
 
 @pytest.fixture

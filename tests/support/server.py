@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pymysql
 
-from support import hs
+from support import hs, mc
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SANDBOX = ROOT / "tools" / "sandbox"
@@ -48,9 +48,11 @@ class Server:
 
     # life
 
-    def start(self, *options, env=None, **ports):
-        """start("--max-connections=7", hs_port=4711). env is the environment of tools/sandbox."""
-        arguments = [word for name, port in ports.items() for word in (f"--{name.replace('_', '-')}", port)]
+    def start(self, *options, env=None, containers=False, **ports):
+        """start("--max-connections=7", hs_port=4711). env is the environment of tools/sandbox; containers: with the
+        tables that the memcached door reads."""
+        arguments = ["--containers"] if containers else []
+        arguments += [word for name, port in ports.items() for word in (f"--{name.replace('_', '-')}", port)]
         if options:
             arguments += ["--", *options]
         self.env = parse_env(sandbox("start", self.dir, *arguments, env=env).stdout)
@@ -82,6 +84,10 @@ class Server:
     def hs_wr(self, **options):
         """A new connection to the write port."""
         return hs.Client(self.env["HS_PORT_WR"], **options)
+
+    def mc(self, **options):
+        """A new connection to the memcached port."""
+        return mc.Client(self.env["MEMC_PORT"], **options)
 
     def connect(self, user="root", **options):
         """A new SQL connection over the unix socket, in autocommit."""

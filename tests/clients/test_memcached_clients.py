@@ -1,0 +1,127 @@
+"""Whole sessions of other people's memcached clients, as people install them today.
+
+Each session's script prints what its client was told; it must be what stands in the .expected file beside the script,
+line by line, whether the items are rows of a table or in memory, and in both protocols where a client speaks both. What
+stands there is what memcached 1.6 answers: with POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's memcached.
+"""
+import subprocess
+
+import pytest
+from support.items import ORIGINAL_OR_STORES, items_door, map_items, unmap_items, wait_until_mapped
+from support.server import ORIGINAL, ROOT
+
+HERE = ROOT / "tests" / "clients" / "memcached"
+SESSION_SECONDS = 120
+USER, PASSWORD = "keeper", "se cret"
+
+
+@pytest.fixture(params=ORIGINAL_OR_STORES)
+def port(request):
+    with items_door(request) as port_of_it:
+        yield port_of_it
+
+
+def run(name, *command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, encoding="utf-8", errors="replace",
+                          check=False, timeout=SESSION_SECONDS, cwd=ROOT)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    (ROOT / "build" / "clients" / f"{name}.got").write_text(done.stdout)
+    return done.stdout
+
+
+def expected(name):
+    return (HERE / f"{name}.expected").read_text()
+
+
+def both(name, *command):
+    for protocol in ("text", "binary"):
+        assert run(f"{name}_{protocol}", *command, protocol) == expected(name), protocol
+
+
+def test_packets(port):
+    assert run("packets_session", "/usr/bin/python3", HERE / "packets_session.py", port) == expected("packets_session")
+
+
+def test_pymemcache(port, fetched):
+    folder = fetched("pymemcache")
+    command = ("/usr/bin/python3", HERE / "pymemcache_session.py", folder / "pymemcache", port)
+    assert run("pymemcache_session", *command) == expected("pymemcache_session")
+
+
+def test_python_binary_memcached(port, fetched):
+    folder = fetched("bmemcached")
+    command = ("/usr/bin/python3", HERE / "bmemcached_session.py", folder / "bmemcached", port)
+    assert run("bmemcached_session", *command) == expected("bmemcached_session")
+
+
+def test_pylibmc(port, fetched):
+    fetched("pylibmc")
+    both("pylibmc_session", "/usr/bin/python3", HERE / "pylibmc_session.py", port)
+
+
+def test_memjs(port, fetched):
+    folder = fetched("memjs")
+    assert run("memjs_session", "node", HERE / "memjs_session.js", folder / "memjs", port) == expected("memjs_session")
+
+
+def test_gomemcache(port, fetched):
+    folder = fetched("gomemcache")
+    assert run("gomemcache_session", folder / "gomemcache" / "session", port) == expected("gomemcache_session")
+
+
+def spymemcached(folder):
+    return "java", "-cp", folder / "spymemcached" / "spymemcached.jar", HERE / "SpymemcachedSession.java"
+
+
+def test_spymemcached(port, fetched):
+    both("SpymemcachedSession", *spymemcached(fetched("spymemcached")), port)
+
+
+def xmemcached(folder):
+    return "java", "-cp", f"{folder}/xmemcached/xmemcached.jar:{folder}/xmemcached/slf4j-api.jar", HERE / "XmemcachedSession.java"
+
+
+def test_xmemcached(port, fetched):
+    both("XmemcachedSession", *xmemcached(fetched("xmemcached")), port)
+
+
+def test_php_memcached(port, fetched):
+    fetched("php-memcached")
+    both("memcached_session", "php", HERE / "memcached_session.php", port)
+
+
+@pytest.mark.skipif(ORIGINAL, reason="memcached has no accounts of the database")
+def test_what_a_client_stores_is_a_row(server, database, fetched):
+    folder = fetched("pymemcache")
+    map_items(server, database)
+    wait_until_mapped(server.env["MEMC_PORT"], database)
+    run("pymemcache_session", "/usr/bin/python3", HERE / "pymemcache_session.py", folder / "pymemcache", server.env["MEMC_PORT"])
+    assert server.query("SELECT v, flags FROM items WHERE k = 'left'", database=database) == [(b"by pymemcache", 3)]
+    assert server.query("SELECT v FROM items WHERE k = 'bytes'", database=database) == [(bytes(range(256)) * 4,)]
+    unmap_items(server)
+
+
+@pytest.mark.skipif(ORIGINAL, reason="memcached has no accounts of the database")
+def test_clients_log_in_as_accounts(sandbox_factory, fetched):
+    """SASL PLAIN, for every client that has it; a wrong password is refused, the right one gets the whole session."""
+    guarded = sandbox_factory("--loose-memcached-auth=account")
+    guarded.execute("CREATE DATABASE shop", f"CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'",
+                    f"GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO {USER}")
+    map_items(guarded, "shop")
+    port = guarded.env["MEMC_PORT"]
+    wait_until_mapped(port, "shop", login=(USER, PASSWORD))
+    python = "/usr/bin/python3"
+    sessions = {
+        "bmemcached_session": (python, HERE / "bmemcached_session.py", fetched("bmemcached") / "bmemcached", port),
+        "pylibmc_session": (fetched("pylibmc") and python, HERE / "pylibmc_session.py", port, "binary"),
+        "memjs_session": ("node", HERE / "memjs_session.js", fetched("memjs") / "memjs", port),
+        "SpymemcachedSession": (*spymemcached(fetched("spymemcached")), port, "binary"),
+        "XmemcachedSession": (*xmemcached(fetched("xmemcached")), port, "binary"),
+        "memcached_session": (fetched("php-memcached") and "php", HERE / "memcached_session.php", port, "binary"),
+    }
+    for name, command in sessions.items():
+        got = run(f"{name}_with_login", *command, USER, PASSWORD)
+        wrong, _, rest = got.partition("\n") if got.startswith("a wrong password") else ("", "", got)
+        assert "true" not in wrong.lower(), name
+        assert rest == expected(name), name
+    guarded.assert_alive()
