@@ -6,6 +6,8 @@ import statistics
 COLOURS = {"null": "#9e9e9e", "memcached": "#4caf50", "redis": "#d32f2f", "original": "#1976d2", "sql-text": "#ffb74d",
            "sql-prepared": "#f57c00", "ours": "#6a1b9a"}
 CLIENT_BOUND_PERCENT = 97
+# Of rows that have a place along something; matrix.Point.
+PICTURES = ("growth", "settings")
 
 
 def summary(samples, failure=None):
@@ -99,6 +101,47 @@ def tail(row):
     return table(["peer", "of its peak", "requests/s", "p50 us", "p99 us", "p99.9 us", "max us"], lines)
 
 
+def panels_of(results, picture):
+    """What a panel shows -> the rows along it."""
+    panels = {}
+    for row in results["rows"]:
+        if (row.get("point") or {}).get("picture") == picture:
+            panels.setdefault(row["point"]["along"], []).append(row)
+    return panels
+
+
+def growth(along, rows):
+    """A line for each row along a panel."""
+    names = list(dict.fromkeys(peer for row in rows for peer in row["peers"]))
+    varied = any(row["point"]["variant"] for row in rows)
+    deep = any("levels" in row for row in rows)
+    # Against the row without silent connections, and what each of them takes.
+    silent = any(row.get("idle") for row in rows)
+    lines = []
+    for row in rows:
+        line = [row["point"]["at"]] + ([row["point"]["variant"]] if varied else [])
+        line += [row.get("levels", "-")] if deep else []
+        for peer in names:
+            measured = row["peers"].get(peer, {})
+            if "best" not in measured:
+                line.append(measured.get("failure", "-").partition(":")[0])
+                continue
+            told = short(measured["best"]) + ("*" if measured["client_bound"] else "")
+            if row.get("idle"):
+                told += f" ({ratio(measured['best'], best_of(rows[0], peer))})"
+                memory = (row["idle_server_bytes"] or {}).get(peer)
+                told += f" {memory:,.0f} B" if memory is not None else ""
+            line.append(told)
+        ours = row["peers"].get("ours", {})
+        line += [f"{ours['server_cpu_us']:.2f}" if "server_cpu_us" in ours else "-"]
+        line += [ratio(best_of(row, "ours"), best_of(row, peer)) for peer in ("original", "sql-prepared")]
+        lines.append(line)
+    head = [along] + (["variant"] if varied else []) + (["levels"] if deep else [])
+    made = table([*head, *names, "ours: CPU us/op", "ours / original", "ours / SQL"], lines)
+    return made + ("\n\nIn brackets against the row without silent connections; B: bytes of the server's memory that each "
+                   "of them\ntakes of a server that has had none before." if silent else "")
+
+
 def text(results):
     machine, build = results["machine"], results["build"]
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
@@ -113,6 +156,8 @@ def text(results):
         "server.\nCPU us/op: processor time of the server's whole process for one operation, least of the rounds. "
         "Latencies here are\nof a closed loop in the best round. others: of a processor, what other processes "
         "and machines used\nmeanwhile; more than a few percent disturb."]
+    for picture in PICTURES:
+        parts += [growth(along, rows) for along, rows in panels_of(results, picture).items()]
     for row in results["rows"]:
         parts.append(f"### {row['title']}\n\n{details(row)}")
         if row.get("tail"):
@@ -141,7 +186,10 @@ def write(results, folder):
     draw_bars(results, folder)
     draw_curves(results, folder)
     draw_tail(results, folder)
-    print(f"{folder}: results.json, report.txt, bars, curves and tail as .svg and .png")
+    for picture in PICTURES:
+        draw_growth(results, folder, picture)
+    pictures = sorted({path.stem for path in folder.glob("*.svg")})
+    print(f"{folder}: results.json, report.txt, {', '.join(pictures)} as .svg and .png")
 
 
 def keep(figure, folder, name):
@@ -162,7 +210,9 @@ def look(peer):
 def draw_bars(results, folder):
     """A panel for each row: bars to the median, marks from the least to the best round."""
     from matplotlib import pyplot
-    rows = results["rows"]
+    rows = [row for row in results["rows"] if not row.get("point")]
+    if not rows:
+        return
     columns = 3 if len(rows) > 4 else 2 if len(rows) > 1 else 1
     lines = -(-len(rows) // columns)
     figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, 2.9 * lines), squeeze=False)
@@ -253,3 +303,43 @@ def draw_tail(results, folder):
             axis.set_title(f"{row['title']}, at {part} of each one's median peak", fontsize=8)
             axis.grid(alpha=0.3, axis="y")
     keep(figure, folder, "tail")
+
+
+def draw_growth(results, folder, picture):
+    """A panel for each thing that grows or changes: lines through the means, marks from the least to the best round."""
+    from matplotlib import pyplot
+    panels = panels_of(results, picture)
+    if not panels:
+        return
+    columns = 3 if len(panels) > 4 else 2 if len(panels) > 1 else 1
+    lines = -(-len(panels) // columns)
+    figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, 4.2 * lines), squeeze=False)
+    for axis in axes.flat[len(panels):]:
+        axis.axis("off")
+    for (along, rows), axis in zip(panels.items(), axes.flat):
+        # Steps are about as far from each other on a logarithmic scale, or have no scale at all.
+        places = list(dict.fromkeys(row["point"]["at"] for row in rows))
+        variants = list(dict.fromkeys(row["point"]["variant"] for row in rows))
+        curves = {}
+        for row in rows:
+            for peer, measured in row["peers"].items():
+                if "best" in measured:
+                    speeds = [sample["rows_per_second"] for sample in measured["samples"]]
+                    point = (places.index(row["point"]["at"]), statistics.mean(speeds), min(speeds), max(speeds))
+                    curves.setdefault((peer, row["point"]["variant"]), []).append(point)
+        for (peer, variant), points in curves.items():
+            x, mean, least, best = zip(*sorted(points))
+            axis.errorbar(x, mean, yerr=[[m - low for m, low in zip(mean, least)],
+                                         [high - m for m, high in zip(mean, best)]], marker="o", markersize=4,
+                          capsize=3, label=f"{peer}, {variant}" if variant else peer, color=look(peer)["color"],
+                          linestyle=("-", "--", ":")[variants.index(variant) % 3])
+        axis.set_yscale("log")
+        axis.set_xticks(range(len(places)), places, fontsize=7)
+        axis.set_xlabel(along, fontsize=8)
+        axis.set_ylabel("rows a second" if rows[0]["rows_per_operation"] > 1 else "operations a second", fontsize=8)
+        axis.yaxis.set_major_formatter(lambda value, _: short(value))
+        axis.tick_params(axis="y", which="both", labelsize=7)
+        axis.grid(alpha=0.3, which="both")
+        if curves:
+            axis.legend(fontsize=6)
+    keep(figure, folder, picture)
