@@ -340,7 +340,7 @@ class MariaDB(Server):
         # Each door has the write threads it has by default: the original one, ours two a processor.
         options = [f"--handlersocket-threads={state.threads}",
                    f"--innodb-buffer-pool-size={state.buffer_pool}", "--innodb-log-file-size=1G",
-                   f"--max-connections={state.connections}", "--table-open-cache=4000", "--skip-name-resolve"]
+                   f"--max-connections={state.connections}", "--max-prepared-stmt-count=100000", "--table-open-cache=4000", "--skip-name-resolve"]
         if state.threads_wr:
             options.append(f"--handlersocket-threads-wr={state.threads_wr}")
         if state.large_pages:

@@ -130,16 +130,15 @@ class Run {
   /// They are not in the poller: a word from the server would go unnoticed, and none is due.
   bool connect_idle(std::string &error) {
     const uint64_t memory = server_memory();
-    const uint64_t descriptors = server_descriptors();
     idle_.resize(options_.idle);
     for (Connection &connection : idle_) {
       if (!open(connection, options_.place, {.reads = options_.idle_as != Idle::connected}, error)) return false;
       if (options_.idle_as == Idle::used && !find_once(connection, error)) return false;
     }
-    // The kernel connects before the server accepts.
+    // The kernel connects before the server accepts. Its clients are among the descriptors, too.
     if (options_.server_pid == 0) return true;
     const int64_t give_up = clock_ns() + drain_ns;
-    while (server_descriptors() < descriptors + options_.idle) {
+    while (server_descriptors() < options_.clients + options_.idle) {
       if (clock_ns() > give_up) {
         error = "the server does not take " + std::to_string(options_.idle) + " connections more";
         return false;
@@ -152,9 +151,9 @@ class Run {
     return true;
   }
 
+  /// All find the same row: what of the table the server takes into memory is not a connection's.
   bool find_once(Connection &connection, std::string &error) {
-    Request request;
-    request.key = random_.up_to(options_.max);
+    const Request request;
     std::string out;
     protocol_->ask(request, connection.opened, out);
     Talk talk(connection.fd.get());
