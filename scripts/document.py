@@ -23,12 +23,17 @@ def rows(path, pattern):
         yield match.groups()
 
 
-def settings():
-    """(name, type and range, default, help) of every row of settings.def."""
-    for kind, inner in rows("src/plugin/settings.def", r"(\w+)\((.*)\)"):
+PLUGINS = ("handlersocket", "memcached")
+
+
+def settings(plugin):
+    """(name, type and range, default, help) of every setting of a plugin: its own rows, then those that all have."""
+    own, shared = f"src/plugin/{plugin}_settings.def", "src/plugin/door_settings.def"
+    pattern = r"(\w+)\((.*)\)"
+    for kind, inner in [*rows(own, pattern), *rows(shared, pattern)]:
         strings = re.findall(STRING, inner)
         name, *plain = [part.strip() for part in re.sub(STRING, "", inner).split(",")]
-        name = f"handlersocket_{name}"
+        name = f"{plugin}_{name}"
         if kind == "TEXT":
             yield name, "string", strings[0] or "empty", strings[1]
         elif kind == "HIDDEN_TEXT":
@@ -42,44 +47,58 @@ def settings():
             yield name, ", ".join(words), words[int(plain[0])], strings[1]
 
 
-def settings_table():
+def settings_table(plugin):
     lines = ["| setting | values | default | meaning |", "|---|---|---|---|"]
-    lines += [f"| `{name}` | {values} | {default} | {text} |" for name, values, default, text in settings()]
+    lines += [f"| `{name}` | {values} | {default} | {text} |" for name, values, default, text in settings(plugin)]
     return "\n".join(lines) + "\n"
 
 
 def settings_page():
     return (
         "# Settings\n\n"
-        "Made by `scripts/document.py` from `src/plugin/settings.def`; do not edit.\n\n"
+        "Made by `scripts/document.py` from the `.def` files in `src/plugin`; do not edit.\n\n"
         "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also\n"
         "at `INSTALL SONAME`. Names that the original HandlerSocket had keep their meaning, so an old option file\n"
-        "goes on working.\n\n" + settings_table()
+        "goes on working.\n" + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )
 
 
 def status_page():
     lines = [
         "# Status variables\n",
-        "Made by `scripts/document.py` from `src/base/counters.def` and `src/base/failure.def`; do not edit.\n",
-        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports since the plugin was loaded.\n",
+        "Made by `scripts/document.py` from `src/base/counters.def`, `src/base/failure.def` and\n"
+        "`src/memcached/statistics.def`; do not edit.\n",
+        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `LIKE 'memcached%'` tells of the\n"
+        "other one, each since it was loaded. Both plugins have these, under a prefix of their own in place of `...`:\n",
         "| variable | meaning |",
         "|---|---|",
     ]
     for name, text in rows("src/base/counters.def", rf"COUNTER\((\w+), {STRING}\)"):
-        lines.append(f"| `Handlersocket_{name}` | {text} |")
+        lines.append(f"| `..._{name}` | {text} |")
     lines += [
-        "| `Handlersocket_connections` | Connections now. |",
-        "| `Handlersocket_connections_peak` | Most connections at once, the ports' peaks added. |",
-        "| `Handlersocket_buffer_bytes` | Bytes of large buffers in use, bounded by `handlersocket_max_buffer_bytes`. |",
+        "| `..._connections` | Connections now. |",
+        "| `..._connections_peak` | Most connections at once, the ports' peaks added. |",
+        "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins, bounded by the sum of their "
+        "`..._max_buffer_bytes`. |",
+        "\n## handlersocket\n",
+        "| variable | meaning |",
+        "|---|---|",
         "| `Handlersocket_hs_table_open`, `_close`, `_lock`, `_unlock` | The original's names for `table_opens`, "
         "`table_closes`, `table_locks`, `table_unlocks`. |",
+        "\n## memcached\n",
+        "`stats` tells them, too.\n",
+        "| variable | meaning |",
+        "|---|---|",
+    ]
+    for name, text in rows("src/memcached/statistics.def", rf"STATISTIC\((\w+), {STRING}\)"):
+        lines.append(f"| `Memcached_{name}` | {text} |")
+    lines += [
         "\n## Errors by kind\n",
         "| variable | counts requests answered with |",
         "|---|---|",
     ]
     for name, text in rows("src/base/failure.def", rf"FAILURE\((\w+), {STRING}\)"):
-        lines.append(f"| `Handlersocket_errors_{name}` | {text}. |")
+        lines.append(f"| `..._errors_{name}` | {text}. |")
     return "\n".join(lines) + "\n"
 
 
@@ -89,7 +108,7 @@ def readme():
     _, found, after = rest.partition(END)
     if not found:
         sys.exit("README.md has no place for the settings")
-    return f"{before}{BEGIN}\n{settings_table()}{END}{after}"
+    return f"{before}{BEGIN}\n{settings_table('handlersocket')}{END}{after}"
 
 
 def main():

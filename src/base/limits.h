@@ -1,7 +1,7 @@
 // limits.h: every bound of Postern on one page.
 //
 // Whatever a client sends is compared with a number from here before it sizes, counts or repeats anything.
-// A bound that an administrator may want to move is the default of a setting (src/plugin/settings.def) and is
+// A bound that an administrator may want to move is the default of a setting (src/plugin/*.def) and is
 // marked (setting); the others are facts of the design. Names end in their unit and `max`.
 #pragma once
 
@@ -20,6 +20,8 @@ inline constexpr size_t row_bytes_max = size_t{256} << 20;
 inline constexpr uint32_t key_values_max = 10'000;
 /// Columns, and filter columns, of one open index: the server allows no table with more.
 inline constexpr uint32_t columns_max = 4'096;
+/// Bytes of one item's value (setting).
+inline constexpr size_t item_bytes_max = size_t{64} << 20;
 /// Parts of a key: MAX_REF_PARTS of the server.
 inline constexpr uint32_t key_parts_max = 32;
 /// Filters of one request.
@@ -123,6 +125,8 @@ inline constexpr size_t privileges_remembered_max = 16'384;
 
 /// Connections of one door (setting).
 inline constexpr uint32_t connections_max = 20'000;
+/// Bytes of items that a protocol keeps in memory (setting).
+inline constexpr size_t cache_bytes = size_t{64} << 20;
 /// Bytes of all blocks larger than block_bytes_recycled_max, over all doors (setting).
 inline constexpr size_t buffer_bytes_max = size_t{1} << 30;
 /// Milliseconds between two looks whether certificates shall be read again; each new connection is one, too.

@@ -71,6 +71,16 @@ class Output {
   /// Takes back everything written since `mark`. Only what was not released can be taken back.
   void rewind(Mark mark) { end_ = static_cast<uint32_t>(mark - base_); }
   bool can_rewind(Mark mark) const { return mark >= base_ + released_; }
+  /// Takes back what was written since `start`, or breaks the output, and returns false, if some of it may be sent.
+  bool take_back(Mark start) {
+    if (mark() <= start) return true;
+    if (!can_rewind(start)) {
+      broken_ = true;
+      return false;
+    }
+    rewind(start);
+    return true;
+  }
   /// Everything written so far may be sent.
   void release() { released_ = end_; }
   /// Released and not yet sent.

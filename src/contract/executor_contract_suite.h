@@ -20,6 +20,7 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -150,12 +151,24 @@ class ExecutorContract : public testing::Test {
     op.insert = batch_.arena().template make<Insert>(Insert{kept, on_duplicate});
     return add(op);
   }
-  HeardReply &edit(TableSlot &slot, const Find &find, TestEdit::Decide decide, bool rows_wanted = false) {
+  /// An insert that `decide` is asked about if there is a row already.
+  HeardReply &decide(TableSlot &slot, std::vector<Value> values, TestEdit::Decide decide) {
+    const std::span<Value> kept = batch_.arena().template array<Value>(values.size());
+    std::copy(values.begin(), values.end(), kept.begin());
+    Op op;
+    op.verb = Verb::insert;
+    op.slot = &slot;
+    edits_.emplace_back(std::move(decide));
+    op.insert = batch_.arena().template make<Insert>(Insert{kept, OnDuplicate::decide, &edits_.back(), true});
+    return add(op);
+  }
+  HeardReply &edit(TableSlot &slot, const Find &find, TestEdit::Decide decide, bool rows_wanted = false,
+                   bool erases = false) {
     Op op;
     op.verb = Verb::edit;
     op.slot = &slot;
     edits_.emplace_back(std::move(decide));
-    op.edit = batch_.arena().template make<EditRows>(EditRows{find, &edits_.back(), rows_wanted});
+    op.edit = batch_.arena().template make<EditRows>(EditRows{find, &edits_.back(), rows_wanted, erases});
     return add(op);
   }
   HeardReply &answer(Failure failure, TableSlot *slot = nullptr) {
@@ -380,6 +393,57 @@ TYPED_TEST_P(ExecutorContract, NullIsAKeyAndSortsFirst) {
   EXPECT_EQ(at_least.firsts().front(), "98");
   EXPECT_EQ(at_least.firsts()[1], "1");
   EXPECT_TRUE(less.rows.empty());
+}
+
+TYPED_TEST_P(ExecutorContract, NoKeyAtAllFindsEveryRow) {
+  using Rows = std::vector<std::string>;
+  TableSlot &slot = this->opened();
+  TableSlot &by_n = this->opened({"contract", "t", "n", "n", ""});
+  const auto all = [this](TableSlot &through, Comparison comparison, uint64_t limit) -> HeardReply & {
+    return this->find(through, {.comparison = comparison, .limit = limit});
+  };
+  HeardReply &up = all(slot, Comparison::at_least, 3);
+  HeardReply &down = all(slot, Comparison::at_most, 3);
+  HeardReply &every = all(slot, Comparison::at_least, 1'000'000);
+  HeardReply &nulls_first = all(by_n, Comparison::at_least, 15);
+  HeardReply &nulls_last = all(by_n, Comparison::at_most, 100);
+  this->run_all();
+  EXPECT_EQ(up.firsts(), (Rows{"1", "2", "3"}));
+  EXPECT_EQ(down.firsts(), (Rows{"100", "99", "98"}));
+  EXPECT_EQ(every.rows.size(), 100u);
+  EXPECT_EQ(nulls_first.firsts()[13], "NULL");
+  EXPECT_EQ(nulls_first.firsts()[14], "0");
+  EXPECT_EQ(nulls_last.firsts().front(), "10");
+  EXPECT_EQ(nulls_last.firsts().back(), "NULL");
+  for (const Comparison comparison : {Comparison::equal, Comparison::greater, Comparison::less}) {
+    HeardReply &refused = all(slot, comparison, 1);
+    this->run_all();
+    EXPECT_EQ(refused.failure, Failure::no_key_values);
+  }
+}
+
+TYPED_TEST_P(ExecutorContract, OnlyTheWholeKeyIsTheKey) {
+  const auto failure_of = [this](TableSpec spec) {
+    TableSlot &slot = this->slot();
+    const HeardReply &reply = this->open(slot, spec);
+    this->run_all();
+    EXPECT_EQ(slot.filled(), reply.failure == Failure::none);
+    return reply.failure;
+  };
+  EXPECT_EQ(failure_of({"contract", "t", "PRIMARY", "id", "", true}), Failure::none);
+  EXPECT_EQ(failure_of({"contract", "t", "0", "`ID`,v", "n", true}), Failure::none);
+  EXPECT_EQ(failure_of({"contract", "t", "PRIMARY", "v,id", "", true}), Failure::index_not_the_key);
+  EXPECT_EQ(failure_of({"contract", "t", "PRIMARY", "v,id", ""}), Failure::none);
+  EXPECT_EQ(failure_of({"contract", "t", "PRIMARY", "", "", true}), Failure::index_not_the_key);
+  EXPECT_EQ(failure_of({"contract", "t", "PRIMARY", "id,v", "", true, 2}), Failure::index_not_the_key);
+  EXPECT_EQ(failure_of({"contract", "t", "n", "n,v", "", true}), Failure::index_not_the_key);
+  EXPECT_EQ(failure_of({"contract", "t", "nosuch", "n,v", "", true}), Failure::no_index);
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v", "", true});
+  HeardReply &found = this->find(slot, this->key("7"));
+  this->run_all();
+  EXPECT_EQ(found.firsts(), std::vector<std::string>{"7"});
+  EXPECT_TRUE(slot.binding()->spec().whole_unique_key);
+  EXPECT_EQ(slot.binding()->spec().key_columns, 1u);
 }
 
 TYPED_TEST_P(ExecutorContract, LimitAndOffsetCountWhatPassesTheFilters) {
@@ -684,11 +748,11 @@ TYPED_TEST_P(ExecutorContract, AnotherExecutorServesTheSlotsOfThisOne) {
   this->batch_.clear();
 }
 
-REGISTER_TYPED_TEST_SUITE_P(ExecutorContract, RunsOpsInOrderAndEachIsDoneOnce, OpensAndFindsInOneRun,
-                            OpensFailEachInItsWay, AFailedOpenFailsWhatActsOnIt, AFailedReopenKeepsTheOld,
-                            ABindingRemembersItsNames, FindsByEveryComparison, NullIsAKeyAndSortsFirst,
-                            LimitAndOffsetCountWhatPassesTheFilters, FiltersSkipStopAndKnowNull,
-                            InListsReadEveryRowOfEachOrTheFirst, FindsFailEachInItsWay,
+REGISTER_TYPED_TEST_SUITE_P(ExecutorContract, NoKeyAtAllFindsEveryRow, OnlyTheWholeKeyIsTheKey,
+                            RunsOpsInOrderAndEachIsDoneOnce, OpensAndFindsInOneRun, OpensFailEachInItsWay,
+                            AFailedOpenFailsWhatActsOnIt, AFailedReopenKeepsTheOld, ABindingRemembersItsNames,
+                            FindsByEveryComparison, NullIsAKeyAndSortsFirst, LimitAndOffsetCountWhatPassesTheFilters,
+                            FiltersSkipStopAndKnowNull, InListsReadEveryRowOfEachOrTheFirst, FindsFailEachInItsWay,
                             WhatDoesNotFitItsColumnEqualsNoRow, ATableThatIsGoneIsNamed,
                             ABusyTableLeavesNothingWrittenAndNeighboursGoOn,
                             WhatIsTooMuchForATurnIsPausedAndTheRestWaits, AReplyMayPauseAFindInAFastTurn,

@@ -99,6 +99,40 @@ TEST(FakeEngine, KeepsOneBindingForAnOpenThatRunsTwice) {
   EXPECT_EQ(fixture.engine.bindings(), 0u);
 }
 
+TEST(FakeEngine, ADecisionOfALostRunIsMadeAnew) {
+  FakeFixture fixture;
+  fixture.make_table(10);
+  fixture.engine.set_faults({.seed = 7, .lost = 600});
+  const std::unique_ptr<Executor> executor = fixture.attach();
+  TableSlot slot;
+  const TableSpec spec{"contract", "t", "PRIMARY", "id,v,n", "", true};
+  HeardReply opened;
+  Op open;
+  open.verb = Verb::open, open.slot = &slot, open.spec = &spec, open.reply = &opened;
+  executor->run({&open, 1});
+  TestEdit edit([](Row, Draft &next) {
+    next.extend(1, "+", false);
+    next.add(2, Value::of_integer(1), false);
+    return Decision::write;
+  });
+  const Value values[] = {Value::of("11"), Value::of("new"), Value::of("0")};
+  const Insert insert{values, OnDuplicate::decide, &edit, true};
+  int lost = 0;
+  for (int i = 0; i < 20; ++i) {
+    HeardReply reply;
+    Op op;
+    op.verb = Verb::insert, op.slot = &slot, op.insert = &insert, op.reply = &reply;
+    while (!executor->run({&op, 1}).lasted()) {
+      ++lost;
+      reply.restart();
+    }
+    EXPECT_EQ(reply.changed, i == 0 ? 1u : 2u);
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_EQ(fixture.engine.rows("contract", "t").back(),
+            (std::vector<FakeEngine::Cell>{"11", "new" + std::string(19, '+'), "19"}));
+}
+
 TEST(FakeEngine, MisbehavesTheSameWayForTheSameSeed) {
   const auto outcomes = [] {
     FakeFixture fixture;

@@ -119,6 +119,129 @@ TYPED_TEST_P(ExecutorWrites, DuplicatesFailAreIgnoredOrUpdate) {
   EXPECT_EQ(this->stored(1008, 1009), (std::vector<std::string>{"1008 new NULL", "1009 new NULL"}));
 }
 
+TYPED_TEST_P(ExecutorWrites, AnInsertDecidesAboutTheRowThatIsThere) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "", true});
+  const auto never = [](Row, Draft &) {
+    ADD_FAILURE() << "there is no row";
+    return Decision::keep;
+  };
+  HeardReply &fresh = this->decide(slot, {Value::of("1010"), Value::of("new"), Value::of("1")}, never);
+  HeardReply &kept = this->decide(slot, {Value::of("8"), Value::of("new"), Value::null()}, [](Row now, Draft &next) {
+    EXPECT_EQ(now.size(), 3u);
+    EXPECT_EQ(now[1].bytes(), "v8");
+    next.set(1, Value::of("no"));
+    return Decision::keep;
+  });
+  const auto write_n = [](Value value) {
+    return [value](Row, Draft &next) {
+      next.set(2, value);
+      return Decision::write;
+    };
+  };
+  HeardReply &written = this->decide(slot, {Value::of("9"), Value::of("new"), Value::of("5")}, write_n(Value::of("6")));
+  HeardReply &again = this->decide(slot, {Value::of("9"), Value::of("new")}, write_n(Value::of("6")));
+  HeardReply &no_number = this->decide(slot, {Value::of("10"), Value::of("new")}, write_n(Value::of("x")));
+  HeardReply &erased = this->edit(slot, this->key("11"), [](Row, Draft &) { return Decision::erase; });
+  HeardReply &after_it = this->decide(slot, {Value::of("11"), Value::of("born")}, never);
+  HeardReply &own = this->decide(slot, {Value::of("1010"), Value::of("newer")}, [](Row now, Draft &next) {
+    EXPECT_EQ(now[1].bytes(), "new");
+    next.add(2, Value::of_integer(4), false);
+    return Decision::write;
+  });
+  this->run_all();
+  EXPECT_EQ(fresh.changed, 1u);
+  EXPECT_EQ(kept.changed, 0u);
+  EXPECT_EQ(kept.failure, Failure::none);
+  EXPECT_EQ(written.changed, 2u);
+  EXPECT_EQ(again.changed, 2u) << "what was written was there before";
+  EXPECT_EQ(no_number.failure, Failure::bad_value);
+  EXPECT_EQ(no_number.changed, 0u);
+  EXPECT_EQ(erased.changed, 1u);
+  EXPECT_EQ(after_it.changed, 1u);
+  EXPECT_EQ(own.changed, 2u);
+  EXPECT_EQ(this->stored(8, 11), (std::vector<std::string>{"8 v8 0", "9 v9 6", "10 v10 1", "11 born NULL"}));
+  EXPECT_EQ(this->stored(1010, 1010), std::vector<std::string>{"1010 new 5"});
+}
+
+TYPED_TEST_P(ExecutorWrites, ADecisionIsMadeAloneToo) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "", true});
+  const auto decide = [&](std::string_view id, Decision decision) {
+    HeardReply &reply = this->decide(slot, {Value::of(id), Value::of("new")}, [decision](Row, Draft &next) {
+      next.set(1, Value::of("drawn"));
+      return decision;
+    });
+    this->run_alone();
+    EXPECT_EQ(reply.failure, Failure::none);
+    return reply.changed;
+  };
+  EXPECT_EQ(decide("1011", Decision::write), 1u);
+  EXPECT_EQ(decide("12", Decision::keep), 0u);
+  EXPECT_EQ(decide("13", Decision::write), 2u);
+  EXPECT_EQ(this->stored(12, 13), (std::vector<std::string>{"12 v12 1", "13 drawn 1"}));
+  EXPECT_EQ(this->stored(1011, 1011), std::vector<std::string>{"1011 new NULL"});
+}
+
+TYPED_TEST_P(ExecutorWrites, AValueIsExtendedAtEitherEnd) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "", true});
+  const auto extend = [&](std::string_view id, uint32_t column, std::string_view bytes, bool at_front) {
+    const HeardReply &reply = this->edit(slot, this->key(id), [=](Row, Draft &next) {
+      next.extend(column, bytes, at_front);
+      return Decision::write;
+    });
+    this->run_all();
+    return reply.failure;
+  };
+  EXPECT_EQ(extend("60", 1, "-tail", false), Failure::none);
+  EXPECT_EQ(extend("60", 1, "head-", true), Failure::none);
+  EXPECT_EQ(extend("61", 1, "", false), Failure::none);
+  EXPECT_EQ(extend("62", 2, "7", false), Failure::none);
+  EXPECT_EQ(extend("62", 2, "-1", true), Failure::none);
+  EXPECT_EQ(extend("63", 2, "05", false), Failure::none) << "NULL is empty";
+  EXPECT_EQ(extend("64", 2, "x", false), Failure::bad_value);
+  EXPECT_EQ(extend("64", 2, "99999999999999999999", false), Failure::bad_value);
+  HeardReply &twice = this->edit(slot, this->key("65"), [](Row, Draft &next) {
+    next.extend(1, "<", true);
+    next.extend(1, ">", false);
+    next.set(2, Value::of("1"));
+    next.extend(2, "23", false);
+    return Decision::write;
+  });
+  HeardReply &kept = this->edit(slot, this->key("66"), [](Row, Draft &next) {
+    next.extend(1, "no", false);
+    return Decision::keep;
+  });
+  this->run_all();
+  EXPECT_EQ(twice.failure, Failure::none);
+  EXPECT_EQ(kept.changed, 0u);
+  EXPECT_EQ(this->stored(60, 66), (std::vector<std::string>{"60 head-v60-tail 6", "61 v61 6", "62 v62 -167", "63 v63 5",
+                                                            "64 v64 6", "65 <v65> 123", "66 v66 6"}));
+}
+
+TYPED_TEST_P(ExecutorWrites, AllRowsCanBeErasedAtOnce) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n", true});
+  const auto erase = [](Row, Draft &) { return Decision::erase; };
+  const auto all = std::numeric_limits<uint64_t>::max();
+  HeardReply &even = this->edit(
+      slot, {.comparison = Comparison::at_most, .limit = all},
+      [](Row now, Draft &) { return now[0].integer() % 2 == 0 ? Decision::erase : Decision::keep; }, false, true);
+  this->run();
+  EXPECT_EQ(this->batch_.ops()[0].progress, Progress::alone);
+  EXPECT_EQ(this->stored(1, 4).size(), 4u);
+  this->run_alone();
+  EXPECT_EQ(even.changed, 50u);
+  EXPECT_EQ(this->stored(1, 4), (std::vector<std::string>{"1 v1 0", "3 v3 0"}));
+  HeardReply &rest = this->edit(slot, {.comparison = Comparison::at_least, .limit = all}, erase, false, true);
+  this->run_alone();
+  EXPECT_EQ(rest.changed, 50u);
+  HeardReply &nothing = this->edit(slot, {.comparison = Comparison::at_least, .limit = all}, erase, false, true);
+  this->run_alone();
+  EXPECT_EQ(nothing.changed, 0u);
+  EXPECT_TRUE(this->stored(0, 10'000).empty());
+  HeardReply &refused = this->edit(slot, {.comparison = Comparison::equal, .limit = all}, erase, false, true);
+  this->run_alone();
+  EXPECT_EQ(refused.failure, Failure::no_key_values);
+}
+
 TYPED_TEST_P(ExecutorWrites, SumsAreTheColumnsOwn) {
   TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", ""});
   using Sum = Draft::Sum;
@@ -221,7 +344,8 @@ TYPED_TEST_P(ExecutorWrites, WritesNeedAnOpenTableAndWhatItNames) {
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorWrites, ARunSeesWhatItWritesAndOthersDoAfterIt, AWriteThatFailsIsUndoneByItself,
                             AnEditKeepsWritesOrErases, FiltersDecideWhichRowIsEdited, DuplicatesFailAreIgnoredOrUpdate,
-                            SumsAreTheColumnsOwn, SeveralRowsAreEditedAloneAndAllOrNone, AnEditMeetsNoRowTwice,
-                            ABusyTableLeavesAWriteForLater, WritesNeedAnOpenTableAndWhatItNames);
+                            AnInsertDecidesAboutTheRowThatIsThere, ADecisionIsMadeAloneToo, AValueIsExtendedAtEitherEnd,
+                            AllRowsCanBeErasedAtOnce, SumsAreTheColumnsOwn, SeveralRowsAreEditedAloneAndAllOrNone,
+                            AnEditMeetsNoRowTwice, ABusyTableLeavesAWriteForLater, WritesNeedAnOpenTableAndWhatItNames);
 
 }  // namespace postern

@@ -201,6 +201,14 @@ FakeExecutor::Resolved FakeExecutor::resolve(const TableSpec &spec) const {
   };
   if (!collect(spec.columns, at.columns) || !collect(spec.filter_columns, at.filter_columns))
     return fail(Failure::no_column, "Unknown column '" + missing + "' in " + name);
+  if (spec.whole_unique_key) {
+    const std::vector<uint32_t> &parts = at.order->columns;
+    const bool is_the_key =
+        at.order->index.name == "PRIMARY" && parts.size() == spec.key_columns && parts.size() <= at.columns.size() &&
+        std::equal(parts.begin(), parts.end(), at.columns.begin()) &&
+        std::none_of(parts.begin(), parts.end(), [&](uint32_t column) { return at.table->columns[column].nullable; });
+    if (!is_the_key) return fail(Failure::index_not_the_key, {});
+  }
   return at;
 }
 

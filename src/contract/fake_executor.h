@@ -160,7 +160,7 @@ class FakeBinding final : public Binding {
     serial_ = ++last;
     names_[0] = spec.database, names_[1] = spec.table, names_[2] = spec.index;
     names_[3] = spec.columns, names_[4] = spec.filter_columns;
-    spec_ = {names_[0], names_[1], names_[2], names_[3], names_[4]};
+    spec_ = {names_[0], names_[1], names_[2], names_[3], names_[4], spec.whole_unique_key, spec.key_columns};
     ++count_;
   }
   ~FakeBinding() { --count_; }

@@ -41,6 +41,8 @@ Failure FakeExecutor::prepare(Walk &walk) {
   const bool in = !find.in_list.empty();
   if (find.key.size() > walk.at.order->columns.size() || (in && find.in_part >= find.key.size()))
     return Failure::too_many_key_parts;
+  const bool ranges_over_all = find.comparison == Comparison::at_least || find.comparison == Comparison::at_most;
+  if (find.key.empty() && !ranges_over_all) return Failure::no_key_values;
   for (const Filter &filter : find.filters) {
     if (const Failure failure = prepare_filter(walk, filter); failure != Failure::none) return failure;
   }

@@ -38,6 +38,16 @@ class FakeDraft final : public Draft {
     if (overflow) failure = Failure::bad_value;
     return (old > 0 && cell.number < 0) || (old < 0 && cell.number > 0) ? Sum::changed_sign : Sum::kept_sign;
   }
+  void extend(uint32_t column, Bytes bytes, bool at_front) override {
+    Cell &cell = cells_[columns_[column]];
+    const Type type = all_[columns_[column]].type;
+    const std::string old = cell.null ? "" : type == Type::integer ? std::to_string(cell.number) : cell.text;
+    const std::string joined = at_front ? std::string(bytes) + old : old + std::string(bytes);
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(joined.data(), joined.data() + joined.size(), number);
+    const bool fits = type != Type::integer || (error == std::errc() && end == joined.data() + joined.size());
+    if (!fits || !store(Bytes(joined), type, cell)) failure = Failure::bad_value;
+  }
 
   Failure failure = Failure::none;
 
@@ -111,13 +121,16 @@ Outcome FakeExecutor::insert(const Resolved &at, const Insert &insert) {
     return {.changed = 1};
   }
   table.rows.pop_back();
+  cells = table.rows[*other];
   switch (insert.on_duplicate) {
     case OnDuplicate::fail: return {.failure = Failure::duplicate_key};
     case OnDuplicate::ignore: return {};
-    case OnDuplicate::update: break;
+    case OnDuplicate::update: set(); break;
+    case OnDuplicate::decide:
+      if (insert.edit->present(row_of(at, *other), draft) != Decision::write) return {.failure = draft.failure};
+      break;
   }
-  cells = table.rows[*other];
-  set();
+  if (draft.failure != Failure::none) return {.failure = draft.failure};
   const Failure failure = change_row(table, *other, cells);
   return {.failure = failure, .changed = 2};
 }

@@ -50,9 +50,10 @@ struct Filter {
 
 /// Reads rows along one index.
 ///
-/// `equal` reads the rows whose first key parts equal `key`; `greater` and `at_least` walk the index upwards from
-/// there, `less` and `at_most` downwards. With an IN list the value at `in_part` of the key is replaced by each
-/// value of the list in turn: every row of each for `equal`, the first row of each for the others.
+/// `at_least` and `at_most` with no key at all read the whole of it. `equal` reads the rows whose first key parts equal
+/// `key`; `greater` and `at_least` walk the index upwards from there, `less` and `at_most` downwards. With an IN list
+/// the value at `in_part` of the key is replaced by each value of the list in turn: every row of each for `equal`, the
+/// first row of each for the others.
 struct Find {
   Comparison comparison = Comparison::equal;
   uint32_t in_part = 0;
@@ -68,12 +69,18 @@ enum class OnDuplicate : uint8_t {
   fail,
   ignore,  ///< nothing happens
   update,  ///< that row takes the values given
+  decide,  ///< that row is shown to Insert::edit, locked, and takes the values of its draft or stays as it is
 };
 
 /// Writes one row. Columns that are given no value take their defaults.
+///
+/// Where the index was opened as TableSpec::whole_unique_key, `update` and `decide` are about the row with that key
+/// alone: a row that is in the way by another unique key fails the insert as duplicate_key.
 struct Insert {
   std::span<const Value> values{};  ///< for the first of TableSpec::columns, in their order; no more than there are
   OnDuplicate on_duplicate = OnDuplicate::fail;
+  Edit *edit = nullptr;  ///< decide: keeps or writes; it erases nothing
+  bool weighs = false;   ///< decide: as EditRows::weighs
 };
 
 /// Shows every row of `find` to `edit`, and does what that decides. All of it happens, or nothing.
@@ -81,7 +88,8 @@ struct EditRows {
   Find find{};
   Edit *edit = nullptr;
   bool rows_wanted = false;  ///< the reply hears the rows that are changed or deleted, as they were before
-  bool erases = false;       ///< what the account must be allowed: true for deleting, false for changing
+  /// What the account must be allowed: true for deleting, and then the edit writes nothing; false for changing.
+  bool erases = false;
   bool weighs = false;  ///< the new values depend on the old ones, so that the account must be allowed to see those
 };
 

@@ -19,7 +19,8 @@ struct Outcome {
   /// Rows given to Reply::row().
   uint64_t rows = 0;
   /// Rows an edit changed or deleted, a row that had the new values already among them. For an insert 1 if the row
-  /// is new, 2 if it was there and was updated, 0 if it was there and stayed as it is.
+  /// is new, 2 if it was there and was updated, 0 if it was there and stayed as it is; OnDuplicate::decide counts what
+  /// it decided to write as updated, whether or not the row had those values already.
   uint64_t changed = 0;
   /// Of an insert: whether the table has an AUTO_INCREMENT column, and what it generated, 0 if the client gave one.
   bool has_insert_id = false;

@@ -17,6 +17,11 @@ struct TableSpec {
   Bytes index;           ///< by name; `PRIMARY` for the primary key. A name that begins with a digit is a position.
   Bytes columns;         ///< a list of names (NameList); may be empty, may repeat
   Bytes filter_columns;  ///< a list of names; may be empty
+  /// The index has to be the key of the rows: unique, of whole columns that are never NULL, namely of the first
+  /// `key_columns` of `columns` in their order, so that these values of a row are the key that finds it. If it is not,
+  /// whenever the table is opened, the open and every op on the index fail as index_not_the_key.
+  bool whole_unique_key = false;
+  uint32_t key_columns = 1;  ///< for whole_unique_key alone
 };
 
 /// Walks a list of names separated by commas. A name in backquotes may hold commas; a backquote in it is doubled.

@@ -36,6 +36,8 @@ class Door {
 
   uint32_t connections() const;
   uint32_t connections_peak() const { return connections_peak_.load(std::memory_order_relaxed); }
+  /// Workers; once it has started.
+  uint32_t threads() const { return static_cast<uint32_t>(workers_.size()); }
   /// Adds what all threads counted.
   void add_counters(Counters &sum) const;
   const Settings &settings() const { return settings_; }

@@ -122,7 +122,8 @@ WireError wire_error(Failure failure, Asked asked) {
     case Failure::cannot_open: return {'1', find ? Bytes{} : "open_table"};
     case Failure::not_a_base_table: return find ? WireError{'2', {}} : WireError{'1', "open_table"};
     case Failure::no_index: return {'2', find ? Bytes{} : "idxnum"};
-    case Failure::index_unusable: return {'2', find ? Bytes{} : "idxnum"};
+    case Failure::index_unusable:
+    case Failure::index_not_the_key: return {'2', find ? Bytes{} : "idxnum"};
     case Failure::no_column: return {'2', find ? Bytes{} : "fld"};
 
     case Failure::not_open: return {'2', "stmtnum"};
@@ -176,17 +177,6 @@ void put_error(Output &output, const Outcome &outcome, ErrorStyle errors, Asked 
   output.put('\n');
 }
 
-/// Takes back what was written since `start`, or breaks the output if that may have been sent.
-bool take_back_to(Output &output, Output::Mark start) {
-  if (output.mark() <= start) return true;
-  if (!output.can_rewind(start)) {
-    output.set_broken();
-    return false;
-  }
-  output.rewind(start);
-  return true;
-}
-
 }  // namespace
 
 char *escape(char *to, const char *from, size_t size) {
@@ -236,7 +226,7 @@ void StatusReply::done(const Outcome &outcome) {
 }
 
 void StatusReply::restart() {
-  if (begun_) take_back_to(output_, start_);
+  if (begun_) output_.take_back(start_);
   begun_ = false;
 }
 
@@ -257,7 +247,7 @@ void WriteReply::done(const Outcome &outcome) {
 }
 
 void WriteReply::restart() {
-  if (begun_) take_back_to(output_, start_);
+  if (begun_) output_.take_back(start_);
   begun_ = false;
 }
 
@@ -270,7 +260,7 @@ void FindReply::begin(size_t columns) {
 }
 
 bool FindReply::take_back() {
-  if (begun_ && !take_back_to(output_, start_)) return false;
+  if (begun_ && !output_.take_back(start_)) return false;
   begun_ = false;
   return true;
 }

@@ -40,6 +40,9 @@ class DraftText final : public Draft {
     text += at(column) + (subtract ? "-" : "+") + value_text(amount);
     return Sum::kept_sign;
   }
+  void extend(uint32_t column, Bytes bytes, bool at_front) override {
+    text += at(column) + (at_front ? "<" : ">") + value_text(Value::of(bytes));
+  }
   std::string text;
 
  private:

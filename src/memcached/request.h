@@ -34,7 +34,7 @@ enum class Action : uint8_t {
   flush,  ///< empties the container
   version,
   statistics,  ///< Request::key: which, or empty
-  verbosity,
+  verbosity,   ///< and whatever else is accepted and changes nothing
   quit,
   login,       ///< Request::user and ::password
   mechanisms,  ///< which ways of logging in there are
@@ -65,6 +65,7 @@ using Expiry = int64_t;
 struct MetaTells {
   Bytes flags;          ///< the flags as they were sent, to be answered in that order
   bool base64 = false;  ///< the key came, and goes, in base64; Request::key is the key itself
+  bool value = false;   ///< `v`: the answer holds the value
   bool quiet = false;   ///< `q`
 };
 
@@ -74,30 +75,35 @@ struct Request {
   Refusal refusal = Refusal::none;
   bool quiet = false;       ///< text: `noreply`. binary: one of the quiet commands. What stays untold is the form's.
   bool wants_cas = false;   ///< text: `gets`, `gats`
-  bool wants_value = true;  ///< get: false for a meta get without `v`
+  bool wants_value = true;  ///< get: false for a meta get that tells neither the value nor its size
   bool wants_key = false;   ///< binary: get with key
-  bool touches = false;     ///< get: the item takes `expiry`, too
-  bool creates = false;     ///< increment, decrement, append, prepend: if there is no item, one is made (of `initial`)
-  bool sets_cas = false;    ///< meta `E`: the item's CAS shall be `new_cas`
-  uint8_t opcode = 0;       ///< binary: as it came
-  uint32_t opaque = 0;      ///< binary: goes back as it came
+  bool touches = false;     ///< get, increment, decrement: the item takes `expiry`, too
+  bool creates = false;   ///< increment, decrement: if there is no item, one is made of `initial`; append, prepend: of
+                          ///< `value`. It expires as `expiry` says.
+  bool ends = false;      ///< text get: the last key of its line. The form ends the answer, no Action::end follows.
+  bool compares = false;  ///< text and meta: the action is for an item whose CAS is `cas`, though that be 0
+  bool sets_cas = false;  ///< meta `E`: the item's CAS shall be `new_cas`
+  uint8_t opcode = 0;     ///< binary: as it came. meta: the command's second letter.
+  uint32_t opaque = 0;    ///< binary: goes back as it came
   uint32_t flags = 0;
   Bytes key;
   Bytes value;
   Expiry expiry = 0;
-  uint64_t cas = 0;  ///< 0: whatever the item's is. Otherwise the action is for an item with just this CAS.
+  /// The action is for an item with just this CAS; 0, unless `compares`, means whatever the item's is.
+  uint64_t cas = 0;
   uint64_t new_cas = 0;
   uint64_t delta = 1;
   uint64_t initial = 0;
   MetaTells meta{};
   Bytes user;
   Bytes password;
+  Bytes refusal_line;  ///< refused: what text and meta answer, if not the usual line of `refusal`; lives for ever
 };
 
 /// What one request may hold.
 struct Bounds {
   size_t value_bytes_max = 0;
-  size_t line_bytes_max = 0;  ///< of a command line, of a `get` of many keys too
+  size_t line_bytes_max = 0;  ///< of a command line; the keys of a `get` are taken one by one and have no bound
 };
 inline constexpr size_t key_bytes_max = 250;
 

@@ -1,64 +1,50 @@
+#include "status.h"
+
 #include <mysql/plugin.h>
 
-#include "status.h"
+#include "base/pool.h"
 
 namespace postern::plugin {
 namespace {
 
-StatusSource source = nullptr;
-
 constexpr size_t gauge_count = 3;
-constexpr size_t original_count = 4;  // names of the original that monitoring scripts read
-constexpr size_t variable_count = counter_count + failure_count - 1 + gauge_count + original_count;
+constexpr size_t own_count_max = 64;  // what a plugin has besides
+constexpr size_t variable_count_max = counter_count + failure_count - 1 + gauge_count + own_count_max;
 
-/// The server reads names and values after show() has returned, in the same thread. Trivial, so that the library can
-/// be unloaded while the thread lives on.
+/// The server reads names and values after the plugin's function has returned, in the same thread. Trivial, so that the
+/// library can be unloaded while the thread lives on.
 struct Page {
-  unsigned long long values[variable_count];
-  st_mysql_show_var variables[variable_count + 1];
+  unsigned long long values[variable_count_max];
+  st_mysql_show_var variables[variable_count_max + 1];
 };
 thread_local Page page;
 
-struct Writer {
-  size_t count = 0;
-  void add(const char *name, uint64_t value) {
-    page.values[count] = value;
-    page.variables[count] = {name, &page.values[count], SHOW_ULONGLONG};
-    ++count;
-  }
-};
-
-int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
-  Status status;
-  source(status);
-  const Counters &counters = status.counters;
-  Writer writer;
-#define COUNTER(name, sentence) writer.add(#name, counters.get(Counter::name));
-#include "base/counters.def"
-#undef COUNTER
-#define FAILURE(name, text) writer.add("errors_" #name, counters.get(Failure::name));
-#include "base/failure.def"
-#undef FAILURE
-  writer.add("connections", status.connections);
-  writer.add("connections_peak", status.connections_peak);
-  writer.add("buffer_bytes", status.buffer_bytes);
-  writer.add("hs_table_open", counters.get(Counter::table_opens));
-  writer.add("hs_table_close", counters.get(Counter::table_closes));
-  writer.add("hs_table_lock", counters.get(Counter::table_locks));
-  writer.add("hs_table_unlock", counters.get(Counter::table_unlocks));
-  page.variables[writer.count] = {nullptr, nullptr, SHOW_UNDEF};
-  variable->type = SHOW_ARRAY;
-  variable->value = page.variables;
-  return 0;
-}
-
 }  // namespace
 
-void set_status_source(StatusSource new_source) {
-  source = new_source;
+void StatusPage::add(const char *name, uint64_t value) {
+  if (count_ == variable_count_max) return;
+  page.values[count_] = value;
+  page.variables[count_] = {name, &page.values[count_], SHOW_ULONGLONG};
+  ++count_;
 }
 
-st_mysql_show_var status_variables[] = {{"Handlersocket", reinterpret_cast<void *>(show), SHOW_FUNC},
-                                        {nullptr, nullptr, SHOW_UNDEF}};
+void StatusPage::add(const DoorStatus &status) {
+  const Counters &counters = status.counters;
+#define COUNTER(name, sentence) add(#name, counters.get(Counter::name));
+#include "base/counters.def"
+#undef COUNTER
+#define FAILURE(name, text) add("errors_" #name, counters.get(Failure::name));
+#include "base/failure.def"
+#undef FAILURE
+  add("connections", status.connections);
+  add("connections_peak", status.connections_peak);
+  add("buffer_bytes", pool::large_bytes());
+}
+
+void StatusPage::fill(st_mysql_show_var &variable) {
+  page.variables[count_] = {nullptr, nullptr, SHOW_UNDEF};
+  variable.type = SHOW_ARRAY;
+  variable.value = page.variables;
+}
 
 }  // namespace postern::plugin

@@ -9,19 +9,26 @@ struct st_mysql_show_var;
 
 namespace postern::plugin {
 
-/// What SHOW GLOBAL STATUS shows: sums of all doors of a plugin.
-struct Status {
+/// Sums of all doors of a plugin.
+struct DoorStatus {
   Counters counters;
+  uint64_t threads = 0;
   uint64_t connections = 0;
   uint64_t connections_peak = 0;
-  uint64_t buffer_bytes = 0;
 };
 
-/// Sums the status of the running doors. Any thread.
-using StatusSource = void (*)(Status &status);
-void set_status_source(StatusSource source);
+/// The variables of one SHOW GLOBAL STATUS, as the server takes them: names lack the plugin's own. There is one page a
+/// thread, and the server reads it before it asks the next plugin.
+class StatusPage {
+ public:
+  /// `name` lives as long as the library. No more than fit are taken.
+  void add(const char *name, uint64_t value);
+  /// What every plugin has.
+  void add(const DoorStatus &status);
+  void fill(st_mysql_show_var &variable);
 
-/// For the plugin's declaration.
-extern st_mysql_show_var status_variables[];
+ private:
+  uint32_t count_ = 0;
+};
 
 }  // namespace postern::plugin

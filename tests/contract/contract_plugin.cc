@@ -4,39 +4,16 @@
 // report in the file named by POSTERN_CONTRACT_REPORT; the environment also says how to reach the server by SQL.
 #include <mysql/plugin.h>
 
-#include <atomic>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <thread>
 
-#include "contract/executor_writes_suite.h"
-#include "coprocess.h"
-#include "engine/mariadb/engine.h"
+#include "server_fixture.h"
 
 namespace postern {
 namespace {
 
-struct ServerFixture {
-  std::unique_ptr<Executor> attach() {
-    return engine->attach({.access = Access::write, .name = "contract suite", .counters = &counters}, stop);
-  }
-  void make_table(int rows) {
-    EXPECT_TRUE(
-        sql.run("CREATE DATABASE IF NOT EXISTS contract; DROP TABLE IF EXISTS contract.t;"
-                "CREATE TABLE contract.t (id INT PRIMARY KEY, v VARCHAR(20), n INT, KEY n (n))"));
-    EXPECT_TRUE(sql.run(
-        "USE contract; INSERT INTO t SELECT seq, CONCAT('v', seq), IF(seq % 7 = 0, NULL, seq DIV 10) FROM seq_1_to_" +
-        std::to_string(rows)));
-  }
-  void hold_table(bool hold) { EXPECT_TRUE(sql.run(hold ? "LOCK TABLES contract.t WRITE" : "UNLOCK TABLES")); }
-  void drop_table() { EXPECT_TRUE(sql.run("SET lock_wait_timeout = 5; DROP TABLE contract.t")); }
-
-  contract_test::Coprocess sql;
-  std::unique_ptr<Engine> engine = mariadb::make_engine();
-  Counters counters;
-  std::atomic<bool> stop{false};
-};
+using contract_test::ServerFixture;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Server, ExecutorContract, ServerFixture);
 INSTANTIATE_TYPED_TEST_SUITE_P(Server, ExecutorWrites, ServerFixture);

@@ -46,15 +46,26 @@ Coprocess::~Coprocess() {
 }
 
 bool Coprocess::run(const std::string &statements) {
+  std::string answer;
+  return run(statements, answer);
+}
+
+std::string Coprocess::ask(const std::string &statements) {
+  std::string answer;
+  return run(statements, answer) ? answer : "failed";
+}
+
+bool Coprocess::run(const std::string &statements, std::string &answer) {
   const std::string line = statements + "; SELECT 'done';\n";
   if (write(to_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return false;
-  std::string answer;
+  constexpr std::string_view end = "done\n";
   char part[256];
-  while (answer.find("done\n") == std::string::npos) {
+  while (!answer.ends_with(end)) {
     const ssize_t got = read(from_, part, sizeof part);
     if (got <= 0) return false;
     answer.append(part, static_cast<size_t>(got));
   }
+  answer.resize(answer.size() - end.size());
   return true;
 }
 

@@ -17,8 +17,12 @@ class Coprocess {
 
   /// Runs statements and waits for the last; false if one failed, as the client then ends.
   bool run(const std::string &statements);
+  /// Runs statements; what they answered, columns separated by tabs, rows ended by newlines.
+  std::string ask(const std::string &statements);
 
  private:
+  bool run(const std::string &statements, std::string &answer);
+
   pid_t pid_ = -1;
   int to_ = -1;
   int from_ = -1;

@@ -17,6 +17,8 @@ Failure check_index(const OpenTable &table, const Find &find) {
   const ulong flags = table.file().index_flags(table.index, 0, true);
   const KEY &key = table.key_info();
   if (find.key.size() > key.user_defined_key_parts) return Failure::too_many_key_parts;
+  if (find.key.empty() && find.comparison != Comparison::at_least && find.comparison != Comparison::at_most)
+    return Failure::no_key_values;
   if (flags & HA_ONLY_WHOLE_INDEX && find.key.size() < key.user_defined_key_parts) return Failure::index_unusable;
   if (find.comparison != Comparison::equal && !(flags & HA_READ_RANGE)) return Failure::index_unusable;
   if (descending(find.comparison) && !(flags & HA_READ_PREV)) return Failure::index_unusable;
@@ -30,6 +32,11 @@ bool leads_to_one_row(const OpenTable &table, const Find &find, const KeyStart &
 }
 
 int first_row(OpenTable &table, const KeyStart &start) {
+  if (start.parts == 0) {
+    handler &file = table.file();
+    uchar *const record = table.table->record[0];
+    return descending(start.comparison) ? file.ha_index_last(record) : file.ha_index_first(record);
+  }
   ha_rkey_function how = HA_READ_KEY_EXACT;
   switch (start.comparison) {
     case Comparison::greater: how = start.recheck ? HA_READ_KEY_OR_NEXT : HA_READ_AFTER_KEY; break;

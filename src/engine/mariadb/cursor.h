@@ -16,7 +16,8 @@ constexpr bool descending(Comparison comparison) {
   return comparison == Comparison::less || comparison == Comparison::at_most;
 }
 
-/// Whether the index can serve the find: one that cannot be walked (HASH) serves whole keys and equality alone.
+/// Whether the index can serve the find: one that cannot be walked (HASH) serves whole keys and equality alone, and
+/// no key at all leads to all rows, by at_least or at_most, or to none.
 Failure check_index(const OpenTable &table, const Find &find);
 
 /// Whether a key leads to one row at most: the whole of a unique key with no NULL in it, or an IN list with a range,

@@ -7,6 +7,9 @@
 
 #include <charconv>
 #include <limits>
+#include <utility>
+
+#include "base/limits.h"
 
 namespace postern::mariadb {
 namespace {
@@ -269,6 +272,65 @@ Draft::Sum RowDraft::add_real(Change &change, Field *field, const Change *before
   change.real = subtract ? old - by : old + by;
   if (field->flags & UNSIGNED_FLAG && change.real < 0) return Sum::changed_sign;
   return crossing((old > 0) - (old < 0), (change.real > 0) - (change.real < 0));
+}
+
+/// What the column will hold after `change`, so far as is known before it is stored.
+Bytes RowDraft::pending_text(const Change &change, std::string &room) {
+  switch (change.kind) {
+    case Change::Kind::decimal: room = text_of(change.decimal); return room;
+    case Change::Kind::real: {
+      String text;
+      text.set_real(change.real, NOT_FIXED_DEC, &my_charset_latin1);
+      room.assign(text.ptr(), text.length());
+      return room;
+    }
+    case Change::Kind::value: break;
+  }
+  switch (change.value.kind()) {
+    case Value::Kind::null: break;
+    case Value::Kind::bytes: return change.value.bytes();
+    case Value::Kind::integer: room = std::to_string(change.value.integer()); return room;
+    case Value::Kind::natural: room = std::to_string(change.value.natural()); return room;
+  }
+  return {};
+}
+
+void RowDraft::extend(uint32_t column, Bytes bytes, bool at_front) {
+  if (failure_ != Failure::none) return;
+  const uint16_t position = table_->columns[column];
+  Field *const field = table_->table->field[position];
+  std::string room;
+  String buffer;
+  Bytes old;
+  if (const Change *const before = pending(position)) {
+    old = pending_text(*before, room);
+  } else if (!field->is_null()) {
+    const String *const text = field->val_str(&buffer);
+    if (text != nullptr) old = {text->ptr(), text->length()};
+  }
+  const size_t size = old.size() + bytes.size();
+  THD *const thd = table_->table->in_use;
+  if (size > thd->variables.max_allowed_packet) {
+    char words[MYSQL_ERRMSG_SIZE];
+    my_snprintf(words, sizeof words, ER_THD(thd, ER_WARN_ALLOWED_PACKET_OVERFLOWED), "concat",
+                static_cast<long>(thd->variables.max_allowed_packet));
+    failure_ = Failure::bad_value;
+    message_ = words;
+    return;
+  }
+  std::string joined;
+  joined.reserve(size);
+  joined.append(at_front ? bytes : old).append(at_front ? old : bytes);
+  Change &change = next(position);
+  change.text = std::move(joined);
+  change.value = Value::of(change.text);
+  has_long_text_ |= size > limits::arena_bytes_kept;
+}
+
+void RowDraft::give_back() {
+  if (!std::exchange(has_long_text_, false)) return;
+  for (const std::unique_ptr<Change> &change : changes_)
+    if (change->text.capacity() > limits::arena_bytes_kept) std::string().swap(change->text);
 }
 
 void RowDraft::refuse(const Field *field, Bytes text, Failure failure) {

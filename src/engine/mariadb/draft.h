@@ -34,8 +34,12 @@ class RowDraft final : public Draft {
 
   void set(uint32_t column, const Value &value) override;
   Sum add(uint32_t column, const Value &amount, bool subtract) override;
+  void extend(uint32_t column, Bytes bytes, bool at_front) override;
 
-  /// What went wrong in add(), and the words for it.
+  /// Gives back the memory of long values, when the row is done.
+  void give_back();
+
+  /// What went wrong in add() or extend(), and the words for it.
   Failure failure() const { return failure_; }
   const std::string &message() const { return message_; }
 
@@ -52,6 +56,7 @@ class RowDraft final : public Draft {
  private:
   struct Change;
   Change &next(uint16_t field);
+  static Bytes pending_text(const Change &change, std::string &room);
   const Change *pending(uint16_t field) const;
   Sum add_integer(Change &change, Field *field, const Change *before, __int128 amount);
   Sum add_real(Change &change, Field *field, const Change *before, Bytes amount, bool subtract);
@@ -61,6 +66,7 @@ class RowDraft final : public Draft {
   OpenTable *table_ = nullptr;
   std::vector<std::unique_ptr<Change>> changes_;  // a value may borrow from the change it is in, so none moves
   size_t count_ = 0;
+  bool has_long_text_ = false;
   Failure failure_ = Failure::none;
   std::string message_;
 };

@@ -82,6 +82,22 @@ bool index_serves_lookups(const KEY &key) {
   }
 }
 
+/// Whether the values of the first `key_columns` columns are a key that is never NULL and names one row at most.
+bool index_is_the_key(const OpenTable &table) {
+  const KEY &key = table.key_info();
+  uint32_t parts = key.user_defined_key_parts;
+  // The end of a row's time is a part of every unique key of a versioned table. Of one key, one row is current.
+  if (parts != 0 && key.key_part[parts - 1].field->vers_sys_field()) --parts;
+  if (!(key.flags & HA_NOSAME) || key.without_overlaps) return false;
+  if (parts != table.key_columns || parts > table.columns.size()) return false;
+  for (uint32_t i = 0; i < parts; ++i) {
+    const KEY_PART_INFO &part = key.key_part[i];
+    if (part.fieldnr - 1 != table.columns[i] || part.null_bit != 0 || part.key_part_flag & HA_PART_KEY_SEG)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 namespace {
@@ -183,6 +199,11 @@ OpenAttempt resolve_names(THD *thd, OpenTable &table) {
   if (!find_fields(opened, table.column_list, table.columns, unknown) ||
       !find_fields(opened, table.filter_column_list, table.filter_columns, unknown))
     return failed(thd, Failure::no_column, message_of(thd, ER_BAD_FIELD_ERROR, unknown.c_str(), full_name.c_str()));
+  if (table.whole_unique_key && !index_is_the_key(table))
+    return failed(thd, Failure::index_not_the_key,
+                  "Index '" + table.index_name + "' of '" + full_name + "' is not a unique index on exactly " +
+                      std::to_string(table.key_columns) + " of the columns '" + table.column_list +
+                      "', from the first, whole and never NULL");
 
   const KEY &key = table.key_info();
   table.versioning_end = share->versioned != VERS_UNDEFINED ? opened->vers_end_field() : nullptr;

@@ -120,7 +120,14 @@ Privileges::Rights Privileges::needs(const Op &op, Access access) {
     case Verb::login: return 0;
     case Verb::open: return access == Access::read ? see | filter | see_key : 0;
     case Verb::find: return see | filter | see_key;
-    case Verb::insert: return op.insert->on_duplicate == OnDuplicate::update ? insert | update : insert;
+    case Verb::insert:
+      switch (op.insert->on_duplicate) {
+        case OnDuplicate::fail:
+        case OnDuplicate::ignore: return insert;
+        case OnDuplicate::update: return insert | update;
+        case OnDuplicate::decide: return insert | update | (op.insert->weighs ? see : 0);
+      }
+      return 0;
     case Verb::edit: {
       const Rights change = op.edit->erases ? erase : update;
       return change | filter | see_key | (op.edit->rows_wanted || op.edit->weighs ? see : 0);

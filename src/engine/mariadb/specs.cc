@@ -3,7 +3,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// One string that tells two specs apart whatever bytes their names hold, and keeps the names.
+/// One string that tells two specs apart whatever bytes their names hold, and keeps all that is in them.
 std::string join(const TableSpec &names) {
   std::string key;
   for (const Bytes name : {names.database, names.table, names.index, names.columns, names.filter_columns}) {
@@ -11,6 +11,7 @@ std::string join(const TableSpec &names) {
     key.append(reinterpret_cast<const char *>(&size), sizeof size);
     key.append(name);
   }
+  if (names.whole_unique_key) key.append(reinterpret_cast<const char *>(&names.key_columns), sizeof names.key_columns);
   return key;
 }
 
@@ -22,6 +23,8 @@ TableSpec split(Bytes key) {
     *name = key.substr(sizeof size, size);
     key.remove_prefix(sizeof size + size);
   }
+  names.whole_unique_key = !key.empty();
+  if (names.whole_unique_key) std::memcpy(&names.key_columns, key.data(), sizeof names.key_columns);
   return names;
 }
 

@@ -12,7 +12,9 @@ OpenTable::OpenTable(Spec *spec)
       name(table_name(spec->spec().table)),
       index_name(spec->spec().index),
       column_list(spec->spec().columns),
-      filter_column_list(spec->spec().filter_columns) {}
+      filter_column_list(spec->spec().filter_columns),
+      whole_unique_key(spec->spec().whole_unique_key),
+      key_columns(spec->spec().key_columns) {}
 
 Tables::~Tables() {
   release_all();

@@ -29,6 +29,8 @@ class OpenTable {
   const std::string index_name;
   const std::string column_list;
   const std::string filter_column_list;
+  const bool whole_unique_key;
+  const uint32_t key_columns;
 
   uint64_t batch = 0;  ///< the last batch that used it
   TableState state = TableState::failed;

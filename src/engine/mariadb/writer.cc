@@ -51,6 +51,7 @@ void Writer::run(Op &op, OpenTable &table) {
   thd_->abort_on_warning = false;
   thd_->count_cuted_fields = CHECK_FIELD_IGNORE;
   forget_items();
+  draft_.give_back();
   row_wait_.take_expired();  // where it did not matter any more
   counters_->add(Counter::rows_examined, examined_);
   counters_->add(Counter::row_lock_waits, row_wait_.take_waits());
@@ -82,7 +83,7 @@ void Writer::run(Op &op, OpenTable &table) {
 
 Writer::Step Writer::insert(const Insert &insert) {
   const WriteTable &target = *table_->target;
-  const bool may_update = insert.on_duplicate == OnDuplicate::update;
+  const bool may_update = insert.on_duplicate == OnDuplicate::update || insert.on_duplicate == OnDuplicate::decide;
   if (!alone_ && (may_update ? target.lone_edits : target.lone_inserts)) return leave(Progress::alone);
   TABLE *const table = table_->table;
   handler &file = *table->file;
@@ -171,9 +172,7 @@ Writer::Step Writer::write_new_row() {
         !file.is_fatal_error(code, HA_CHECK_ALL & ~HA_CHECK_DUP))
       return fail_with(code);
     if (on_duplicate == OnDuplicate::ignore) return Step::good;
-    const uint key = file.get_dup_key(code);
-    if (key >= table->s->keys) return fail_with(code);
-    return update_duplicate(key);
+    return update_duplicate(code);
   }
   outcome_.insert_id = file.insert_id_for_cur_row;
   changed_row(Counter::rows_inserted);
@@ -181,36 +180,67 @@ Writer::Step Writer::write_new_row() {
   return fire(TRG_EVENT_INSERT, TRG_ACTION_AFTER);
 }
 
-/// The row that is there already gets the values given.
-Writer::Step Writer::update_duplicate(uint32_t key) {
+/// The row that is there already, as the storage engine's code `met` says, gets the values given or decided on.
+Writer::Step Writer::update_duplicate(int met) {
   TABLE *const table = table_->table;
+  const Insert &insert = *op_->insert;
+  const uint met_key = table->file->get_dup_key(met);
+  if (met_key >= table->s->keys) return fail_with(met);
+  const bool by_other_key = table_->whole_unique_key && met_key != table_->index;
+  // The storage engine knows these words until its next error.
+  if (by_other_key) engine_failure(thd_, table, met, message_);
   thd_->lex->sql_command = SQLCOM_UPDATE;
   mark_for_edit();
-  if (const int code = read_duplicate(key)) return fail_with(code);
+  const int code = by_other_key ? read_same_key(table_->index) : read_duplicate(met_key);
+  if (by_other_key && (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE)) {
+    outcome_.failure = Failure::duplicate_key;
+    outcome_.engine_code = met;
+    return Step::failed;
+  }
+  if (code != 0) return fail_with(code);
+  message_.clear();
   restore_record(table, record[1]);
   outcome_.has_insert_id = false;
+  const bool decides = insert.on_duplicate == OnDuplicate::decide;
+  if (decides) {
+    draft_.begin(*table_);
+    const Decision decision = insert.edit->present(table_->reader.read(), draft_);
+    if (draft_.failure() != Failure::none) return fail(draft_.failure(), draft_.message());
+    if (decision != Decision::write) return Step::good;
+  }
   const Step step = update_row();
-  if (step == Step::good && outcome_.changed != 0) outcome_.changed = 2;
+  if (step == Step::good && (decides || outcome_.changed != 0)) outcome_.changed = 2;
   return step;
 }
 
-/// Reads the row into record[1] that has the same value of the unique key as record[0].
+/// Reads the row into record[1] that the storage engine met by the unique key.
 int Writer::read_duplicate(uint32_t number) {
   TABLE *const table = table_->table;
   handler &file = *table->file;
-  int code;
-  if (file.ha_table_flags() & HA_DUPLICATE_POS || file.lookup_errkey != static_cast<uint>(-1)) {
-    code = file.ha_rnd_init(false);
-    if (code == 0) {
-      code = file.ha_rnd_pos(table->record[1], file.dup_ref);
-      file.ha_rnd_end();
-    }
-  } else {
-    KEY &key = table->key_info[number];
-    key_.resize(key.key_length);
-    key_copy(key_.data(), table->record[0], &key, 0);
-    code = file.ha_index_read_idx_map(table->record[1], number, key_.data(), HA_WHOLE_KEY, HA_READ_KEY_EXACT);
+  if (!(file.ha_table_flags() & HA_DUPLICATE_POS) && file.lookup_errkey == static_cast<uint>(-1))
+    return read_same_key(number);
+  int code = file.ha_rnd_init(false);
+  if (code == 0) {
+    code = file.ha_rnd_pos(table->record[1], file.dup_ref);
+    file.ha_rnd_end();
   }
+  return finish_duplicate(code);
+}
+
+/// Reads the row into record[1] that has the same value of the unique key as record[0].
+int Writer::read_same_key(uint32_t number) {
+  TABLE *const table = table_->table;
+  KEY &key = table->key_info[number];
+  key_.resize(key.key_length);
+  key_copy(key_.data(), table->record[0], &key, 0);
+  return finish_duplicate(
+      table->file->ha_index_read_idx_map(table->record[1], number, key_.data(), HA_WHOLE_KEY, HA_READ_KEY_EXACT));
+}
+
+/// Computes what is generated in the row that was read into record[1], and returns what came of both.
+int Writer::finish_duplicate(int code) {
+  TABLE *const table = table_->table;
+  handler &file = *table->file;
   if (code == 0 && table->vfield != nullptr) {
     table->move_fields(table->field, table->record[1], table->record[0]);
     code = table->update_virtual_fields(&file, VCOL_UPDATE_FOR_REPLACE);
@@ -239,7 +269,8 @@ Writer::Step Writer::edit(const EditRows &edit) {
   if (file.inited == handler::NONE) {
     if (const int code = file.ha_index_init(table_->index, true)) return fail_with(code);
   }
-  return one_row ? edit_first(edit) : edit_all(edit);
+  if (one_row) return edit_first(edit);
+  return edit.erases ? erase_all(edit) : edit_all(edit);
 }
 
 bool Writer::is_for_one_row(const Find &find) const {
@@ -368,6 +399,16 @@ Writer::Step Writer::edit_all(const EditRows &edit) {
   file.ha_rnd_end();
   if (places_.capacity() > limits::arena_bytes_kept) std::vector<uchar>().swap(places_);
   return step;
+}
+
+/// All rows are deleted where they are found. No walk meets a deleted row again, and so none needs to be noted, however
+/// many they are.
+Writer::Step Writer::erase_all(const EditRows &edit) {
+  uint64_t rows = 0;
+  return walk(edit.find, [&] {
+    if (++rows > limits::edit_rows_max) return fail(Failure::too_many_rows);
+    return edit_row(edit);
+  });
 }
 
 /// Shows the row in record[0] and does what was decided.

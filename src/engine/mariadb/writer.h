@@ -50,12 +50,15 @@ class Writer {
   Step insert(const Insert &insert);
   Step fill_new_row();
   Step write_new_row();
-  Step update_duplicate(uint32_t key);
+  Step update_duplicate(int met);
   int read_duplicate(uint32_t key);
+  int read_same_key(uint32_t key);
+  int finish_duplicate(int code);
 
   Step edit(const EditRows &edit);
   Step edit_first(const EditRows &edit);
   Step edit_all(const EditRows &edit);
+  Step erase_all(const EditRows &edit);
   template <class Visit>
   Step walk(const Find &find, Visit visit);
   template <class Visit>

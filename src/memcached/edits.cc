@@ -1,0 +1,95 @@
+#include "memcached/edits.h"
+
+namespace postern::memcached {
+namespace {
+
+/// The number in a column that is counted up or down: decimal digits, with or without blanks behind them.
+bool counted_number(const Value &value, uint64_t &number) {
+  switch (value.kind()) {
+    case Value::Kind::null: return false;
+    case Value::Kind::integer: number = static_cast<uint64_t>(value.integer()); return value.integer() >= 0;
+    case Value::Kind::natural: number = value.natural(); return true;
+    case Value::Kind::bytes: {
+      Bytes digits = value.bytes();
+      while (digits.ends_with(' ')) digits.remove_suffix(1);
+      return parse_natural(digits, number);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Decision ItemEdit::present(Row row, Draft &next) {
+  seen_ = {.state = state_of(container_, row)};
+  if (is_expired(seen_.state.expires_at, now_)) {
+    seen_.expired = true;
+    if (request_.action == Action::erase) return Decision::erase;
+    // Only what would have made a new item is shown to an insert.
+    return request_.action == Action::add || request_.creates ? store(next) : Decision::keep;
+  }
+  const bool compares = request_.compares || request_.cas != 0;
+  if (compares && seen_.state.cas != request_.cas && request_.action != Action::add) {
+    seen_.other_cas = true;
+    return Decision::keep;
+  }
+  seen_.found = true;
+  switch (request_.action) {
+    case Action::set:
+    case Action::replace: return store(next);
+    case Action::append:
+    case Action::prepend: return join(next);
+    case Action::increment:
+    case Action::decrement: return count(row, next);
+    case Action::get:
+    case Action::touch: renew_expiry(next); return Decision::write;
+    case Action::erase: return Decision::erase;
+    default: return Decision::keep;  // add
+  }
+}
+
+Decision ItemEdit::store(Draft &next) {
+  for (uint32_t column = container_.first_value_column(); column < values_.size(); ++column)
+    next.set(column, values_[column]);
+  return Decision::write;
+}
+
+/// On which of several value columns append and prepend work the client says, by the flags.
+Decision ItemEdit::join(Draft &next) {
+  const uint32_t chosen = request_.flags < container_.value_columns() ? request_.flags : 0;
+  next.extend(container_.first_value_column() + chosen, request_.value, request_.action == Action::prepend);
+  renew_cas(next);
+  return Decision::write;
+}
+
+/// On which of several value columns increment and decrement work the row says, by its flags.
+Decision ItemEdit::count(Row row, Draft &next) {
+  const uint32_t chosen = seen_.state.flags < container_.value_columns() ? seen_.state.flags : 0;
+  const uint32_t column = container_.first_value_column() + chosen;
+  uint64_t number = 0;
+  if (!counted_number(row[column], number)) {
+    seen_.no_number = true;
+    return Decision::keep;
+  }
+  if (request_.action == Action::increment) number += request_.delta;
+  else number -= number < request_.delta ? number : request_.delta;
+  seen_.number = number;
+  next.set(column, Value::of_natural(number));
+  renew_cas(next);
+  if (request_.touches) renew_expiry(next);
+  return Decision::write;
+}
+
+void ItemEdit::renew_cas(Draft &next) {
+  if (!container_.keeps_cas()) return;
+  next.set(container_.cas_column(), values_[container_.cas_column()]);
+  seen_.state.cas = values_[container_.cas_column()].natural();
+}
+
+void ItemEdit::renew_expiry(Draft &next) {
+  if (!container_.keeps_expiry()) return;
+  next.set(container_.expiry_column(), values_[container_.expiry_column()]);
+  seen_.state.expires_at = values_[container_.expiry_column()].integer();
+}
+
+}  // namespace postern::memcached

@@ -1,0 +1,181 @@
+// little_store.h: a parser, a form and a map between them, for tests: bytes in, bytes out.
+//
+// What a table would do is done by the map at once, so that tests can say what a client sends and what it is answered.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/arena.h"
+#include "base/output.h"
+#include "memcached/form.h"
+#include "memcached/text_parser.h"
+
+namespace postern::memcached {
+
+class LittleStore {
+ public:
+  explicit LittleStore(Bounds bounds = {.value_bytes_max = size_t{1} << 20, .line_bytes_max = 2'048})
+      : bounds_(bounds) {}
+
+  /// Receives more bytes; returns what is answered to them.
+  std::string receive(std::string_view bytes) {
+    if (closed_) return {};
+    input_ += bytes;
+    Request request;
+    while (!closed_) {
+      size_t consumed = 0;
+      // A copy of its own, so that a sanitizer sees whoever reads beyond it.
+      std::string unconsumed(input_);
+      const Parsed parsed = parser_.take(unconsumed, bounds_, arena_, consumed, request);
+      if (parsed == Parsed::need_more) break;
+      input_.erase(0, consumed);
+      if (parsed == Parsed::nothing) continue;
+      answer(request);
+      closed_ = parsed == Parsed::close || request.action == Action::quit;
+    }
+    output_.release();
+    std::string answered(output_.sendable());
+    output_.sent(answered.size());
+    return answered;
+  }
+
+  bool closed() const { return closed_; }
+  void set_now(int64_t now) { now_ = now; }
+
+ private:
+  struct Stored {
+    std::string value;
+    uint32_t flags = 0;
+    uint64_t cas = 0;
+    int64_t expires_at = 0;
+  };
+
+  int64_t absolute(Expiry expiry) const {
+    if (expiry < 0) return 1;
+    return expiry == 0 || expiry > 60 * 60 * 24 * 30 ? expiry : now_ + expiry;
+  }
+
+  Stored *find(Bytes key) {
+    const auto found = items_.find(std::string(key));
+    if (found == items_.end()) return nullptr;
+    if (found->second.expires_at == 0 || found->second.expires_at > now_) return &found->second;
+    items_.erase(found);
+    return nullptr;
+  }
+
+  Item item_of(const Stored &stored) const {
+    return {
+        .value = stored.value, .flags = stored.flags, .cas = stored.cas, .expires_at = stored.expires_at, .now = now_};
+  }
+
+  void answer(const Request &request) {
+    const Form &form = form_of(request.dialect);
+    switch (request.action) {
+      case Action::get: return get(form, request);
+      case Action::increment:
+      case Action::decrement: return count(form, request);
+      case Action::touch:
+      case Action::set:
+      case Action::add:
+      case Action::replace:
+      case Action::append:
+      case Action::prepend:
+      case Action::erase: {
+        uint64_t cas = 0;
+        const Result result = write(request, cas);
+        return form.result(output_, request, result, cas);
+      }
+      case Action::flush: items_.clear(); return form.result(output_, request, Result::done, 0);
+      case Action::version: return form.plain(output_, request, "1.6.18");
+      case Action::statistics:
+        if (request.key == "reset") return form.plain(output_, request, {});
+        if (!request.key.empty()) return form.failed(output_, request, Failure::unknown_command, {});
+        form.statistic(output_, request, "threads", "4");
+        return form.statistic(output_, request, {}, {});
+      case Action::end:
+      case Action::noop:
+      case Action::verbosity:
+      case Action::quit:
+      case Action::login:
+      case Action::mechanisms:
+      case Action::refused: return form.plain(output_, request, {});
+    }
+  }
+
+  void get(const Form &form, const Request &request) {
+    Stored *const stored = find(request.key);
+    if (stored == nullptr) return form.result(output_, request, Result::not_found, 0);
+    if (request.touches) stored->expires_at = absolute(request.expiry);
+    form.item(output_, request, item_of(*stored));
+  }
+
+  void count(const Form &form, const Request &request) {
+    Stored *stored = find(request.key);
+    uint64_t number = request.initial;
+    if (stored == nullptr) {
+      if (!request.creates) return form.result(output_, request, Result::not_found, 0);
+      stored = &items_[std::string(request.key)];
+      *stored = {.expires_at = absolute(request.expiry)};
+    } else {
+      if (differs(*stored, request)) return form.result(output_, request, Result::exists, 0);
+      if (!parse_natural(stored->value, number)) return form.result(output_, request, Result::not_a_number, 0);
+      if (request.touches) stored->expires_at = absolute(request.expiry);
+      number = request.action == Action::increment ? number + request.delta : number - std::min(number, request.delta);
+    }
+    stored->value = std::to_string(number);
+    stored->cas = next_cas(request);
+    form.number(output_, request, number, item_of(*stored));
+  }
+
+  static bool differs(const Stored &stored, const Request &request) {
+    return (request.compares || request.cas != 0) && stored.cas != request.cas;
+  }
+  uint64_t next_cas(const Request &request) { return request.sets_cas ? request.new_cas : ++cas_; }
+
+  Result write(const Request &request, uint64_t &cas) {
+    Stored *stored = find(request.key);
+    const bool joins = request.action == Action::append || request.action == Action::prepend;
+    if (stored == nullptr) {
+      if (request.action == Action::touch || request.action == Action::erase || request.compares)
+        return Result::not_found;
+      if (request.action == Action::replace || (joins && !request.creates)) return Result::not_stored;
+      stored = &items_[std::string(request.key)];
+      *stored = {};
+    } else {
+      if (request.action == Action::add) return Result::not_stored;
+      if (differs(*stored, request)) return Result::exists;
+    }
+    if (request.action == Action::erase) {
+      items_.erase(std::string(request.key));
+      return Result::done;
+    }
+    if (!joins) stored->expires_at = absolute(request.expiry);
+    if (request.action == Action::touch) return Result::done;
+    if (!joins) stored->flags = request.flags;
+    if (request.action == Action::append) {
+      stored->value.append(request.value);
+    } else if (request.action == Action::prepend) {
+      stored->value.insert(0, request.value);
+    } else {
+      stored->value = request.value;
+    }
+    cas = stored->cas = next_cas(request);
+    return Result::done;
+  }
+
+  Bounds bounds_;
+  TextParser parser_;
+  Arena arena_;
+  Output output_;
+  std::string input_;
+  std::map<std::string, Stored> items_;
+  int64_t now_ = 1'000'000'000;
+  uint64_t cas_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace postern::memcached

@@ -1,0 +1,62 @@
+// lower.h: requests → ops, with the reply that each of them will be heard by.
+//
+// Everything made lives in the batch's arena; requests do already. The container an op acts on is its session's.
+#pragma once
+
+#include <cstdint>
+
+#include "base/output.h"
+#include "contract/batch.h"
+#include "memcached/cache.h"
+#include "memcached/open_container.h"
+#include "memcached/request.h"
+#include "memcached/statistics.h"
+
+namespace postern::memcached {
+
+/// The keys of one `get`, as far as they are in one batch. What fails in the middle is told once, and ends the answer.
+struct Group {
+  bool failed = false;
+};
+
+/// Knows what `stats` tells.
+class Teller {
+ public:
+  /// Writes all lines of what was asked for, and their end. Any thread.
+  virtual void tell_statistics(const Request &request, Output &output) const = 0;
+
+ protected:
+  ~Teller() = default;
+};
+
+/// What the replies of one session need, for the length of one collect().
+struct Surroundings {
+  Batch &batch;
+  Output &output;
+  Statistics &statistics;
+  int64_t now;  ///< seconds since 1970
+};
+
+/// An answer that needs no item: see Form::plain. `group`: of an `end`, which is left out if the group has failed.
+void lower_plain(const Request &request, Bytes value, const Group *group, const Surroundings &with);
+/// A request that fails without being tried. `message` lives as long as the batch.
+void lower_failed(const Request &request, Failure failure, Bytes message, Group *group, const Surroundings &with);
+/// A get of what is nowhere.
+void lower_miss(const Request &request, Group *group, const Surroundings &with);
+/// A request that a disabled policy answers.
+void lower_disabled(const Request &request, Group *group, const Surroundings &with);
+void lower_open(OpenContainer &target, const Surroundings &with);
+/// `get @@name`: where the items of the container are. `in_table`: it fails if the table cannot be opened.
+void lower_place(const Request &request, OpenContainer &target, bool in_table, Group *group, const Surroundings &with);
+/// A command on the item with that key. `group` of a get in the text dialect alone.
+void lower_item(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with);
+/// The same where the item is in memory, or a flush of all that are. `target.space` is set.
+void lower_memory(const Request &request, Bytes key, OpenContainer &target, Cache &cache, Group *group,
+                  const Surroundings &with);
+void lower_flush(const Request &request, OpenContainer &target, const Surroundings &with);
+/// Deletes an item that is still expired, if it can.
+void lower_erase_expired(Bytes key, OpenContainer &target, const Surroundings &with);
+void lower_login(const Request &request, const Surroundings &with);
+void lower_statistics(const Request &request, const Teller &teller, const Surroundings &with);
+
+}  // namespace postern::memcached

@@ -1,0 +1,177 @@
+#include "memcached/mappings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace postern::memcached {
+namespace {
+
+constexpr Bytes database = "innodb_memcache";
+/// Rows read of each table; more are no mapping that anybody made by hand.
+constexpr uint64_t rows_max = 10'000;
+
+/// Failures that say nothing about the tables themselves: what was read before stays.
+bool passes(Failure failure) {
+  switch (failure) {
+    case Failure::table_busy:
+    case Failure::lock_failed:
+    case Failure::row_locked:
+    case Failure::interrupted:
+    case Failure::out_of_memory:
+    case Failure::stopping: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Container> Snapshot::find(Bytes name) const {
+  const auto at = std::lower_bound(containers.begin(), containers.end(), name,
+                                   [](const auto &container, Bytes wanted) { return container->name() < wanted; });
+  return at != containers.end() && (*at)->name() == name ? *at : nullptr;
+}
+
+std::shared_ptr<const Snapshot> Mappings::snapshot() const {
+  const std::lock_guard guard(mutex_);
+  return snapshot_;
+}
+
+void Mappings::publish(std::vector<ContainerRow> rows, std::string delimiter, std::string trouble, int64_t now_ms) {
+  read_ms_.store(now_ms, std::memory_order_relaxed);
+  const std::shared_ptr<const Snapshot> before = snapshot();
+  const auto unchanged = [&](const Container &container, const ContainerRow &row) { return container.row() == row; };
+  if (before != nullptr && before->trouble == trouble && before->delimiter == delimiter &&
+      std::equal(before->containers.begin(), before->containers.end(), rows.begin(), rows.end(),
+                 [&](const auto &container, const ContainerRow &row) { return unchanged(*container, row); }))
+    return;
+
+  auto fresh = std::make_shared<Snapshot>();
+  fresh->delimiter = std::move(delimiter);
+  fresh->trouble = std::move(trouble);
+  if (!fresh->trouble.empty() && (before == nullptr || before->trouble != fresh->trouble))
+    log::warning("memcached: %s", fresh->trouble.c_str());
+  std::sort(rows.begin(), rows.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
+  for (ContainerRow &row : rows) {
+    std::shared_ptr<const Container> container = before != nullptr ? before->find(row.name) : nullptr;
+    if (container == nullptr || !unchanged(*container, row)) {
+      container = std::make_shared<const Container>(std::move(row));
+      if (!container->problem().empty())
+        log::error("memcached: container '%s' cannot be used: %s", container->name().c_str(),
+                   container->problem().c_str());
+    }
+    fresh->containers.push_back(std::move(container));
+  }
+  fresh->standard = fresh->find("default");
+  if (fresh->standard == nullptr && !fresh->containers.empty()) fresh->standard = fresh->containers.front();
+
+  const std::lock_guard guard(mutex_);
+  snapshot_ = std::move(fresh);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+Flow Refresh::Reading::row(Row row) {
+  std::vector<std::string> &cells = rows.emplace_back();
+  for (const Value &value : row) {
+    switch (value.kind()) {
+      case Value::Kind::null: cells.emplace_back(); break;
+      case Value::Kind::bytes: cells.emplace_back(value.bytes()); break;
+      case Value::Kind::integer: cells.push_back(std::to_string(value.integer())); break;
+      case Value::Kind::natural: cells.push_back(std::to_string(value.natural())); break;
+    }
+  }
+  return Flow::more;
+}
+
+void Refresh::Reading::done(const Outcome &outcome) {
+  failure = outcome.failure;
+  if (failure != Failure::none) message = outcome.message.empty() ? failure_text(failure) : outcome.message;
+}
+
+void Refresh::Reading::restart() {
+  rows.clear();
+  failure = Failure::none;
+  message.clear();
+}
+
+void Refresh::add_table(Batch &batch, Table &table, Bytes name, Bytes columns) {
+  Arena &arena = batch.arena();
+  Op &open = batch.add();
+  open.verb = Verb::open;
+  open.slot = &table.slot;
+  open.spec = arena.make<TableSpec>(
+      TableSpec{.database = database, .table = name, .index = "PRIMARY", .columns = columns, .filter_columns = {}});
+  open.reply = &table.opened;
+  // The keys of all three tables are names, and there is none before the empty one.
+  const std::span<Value> key = arena.array<Value>(1);
+  key[0] = Value::of("");
+  Op &find = batch.add();
+  find.verb = Verb::find;
+  find.slot = &table.slot;
+  find.find = arena.make<Find>(Find{.comparison = Comparison::at_least, .key = key, .limit = rows_max});
+  find.reply = &table.found;
+}
+
+void Refresh::add_to(Batch &batch) {
+  add_table(batch, containers_, "containers",
+            "name,db_schema,db_table,key_columns,value_columns,flags,cas_column,expire_time_column,"
+            "unique_idx_name_on_key");
+  add_table(batch, policies_, "cache_policies", "policy_name,get_policy,set_policy,delete_policy,flush_policy");
+  add_table(batch, options_, "config_options", "name,value");
+}
+
+void Refresh::publish(int64_t now_ms) {
+  const Failure failure = containers_.trouble().failure;
+  for (const Table *const table : {&containers_, &policies_, &options_}) {
+    if (!table->there() && passes(table->trouble().failure) && mappings_.generation() != 0) return;
+  }
+  std::string trouble;
+  if (failure == Failure::no_table) {
+    trouble = "There is no table innodb_memcache.containers; innodb_memcache.sql, which comes with Postern, makes it";
+  } else if (failure != Failure::none) {
+    trouble = "innodb_memcache.containers cannot be read: " + containers_.trouble().message;
+  } else if (containers_.found.rows.empty()) {
+    trouble = "The table innodb_memcache.containers has no rows; CALL postern.map_table() makes one";
+  }
+  const std::string separator = option("separator", "|");
+  const Policies chosen = policies();
+  std::vector<ContainerRow> rows;
+  if (failure == Failure::none) {
+    for (const auto &cells : containers_.found.rows)
+      rows.push_back({.name = cells[0],
+                      .database = cells[1],
+                      .table = cells[2],
+                      .key_columns = cells[3],
+                      .value_columns = cells[4],
+                      .flags_column = cells[5],
+                      .cas_column = cells[6],
+                      .expiry_column = cells[7],
+                      .index = cells[8],
+                      .separator = separator,
+                      .policies = chosen});
+  }
+  std::string delimiter = option("table_map_delimiter", ".");
+  mappings_.publish(std::move(rows), std::move(delimiter), std::move(trouble), now_ms);
+}
+
+std::string Refresh::option(Bytes name, Bytes otherwise) const {
+  if (options_.there()) {
+    for (const auto &cells : options_.found.rows)
+      if (cells[0] == name) return cells[1];
+  }
+  return std::string(otherwise);
+}
+
+Policies Refresh::policies() const {
+  Policies chosen;
+  if (!policies_.there()) return chosen;
+  for (const auto &cells : policies_.found.rows) {
+    if (cells[0] != "cache_policy") continue;
+    Policy *const places[] = {&chosen.get, &chosen.set, &chosen.erase, &chosen.flush};
+    for (size_t i = 0; i < std::size(places); ++i) *places[i] = policy_of(cells[i + 1]).value_or(Policy::table);
+  }
+  return chosen;
+}
+
+}  // namespace postern::memcached

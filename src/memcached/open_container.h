@@ -1,0 +1,35 @@
+// open_container.h: OpenContainer, a container as one session has it open.
+//
+// Owned by its session. Ops and replies point to it, so one that is replaced lives on until they are settled.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contract/reply.h"
+#include "contract/table.h"
+#include "memcached/cache.h"
+#include "memcached/container.h"
+
+namespace postern::memcached {
+
+struct OpenContainer {
+  /// Keys of expired items that are remembered to be deleted, as the client gave them.
+  static constexpr size_t expired_max = 8;
+
+  explicit OpenContainer(std::shared_ptr<const Container> what, std::unique_ptr<OpenContainer> before)
+      : container(std::move(what)), retired(std::move(before)) {}
+
+  const std::shared_ptr<const Container> container;
+  TableSlot slot;
+  Cache::Space *space = nullptr;    ///< once something of it was looked for in memory
+  Failure failure = Failure::none;  ///< why it could not be opened
+  std::string message;
+  std::vector<std::string> expired;
+  bool may_erase = true;  ///< false once an expired item could not be deleted
+  std::unique_ptr<OpenContainer> retired;
+};
+
+}  // namespace postern::memcached

@@ -1,0 +1,79 @@
+// protocol.h: Memcached, the protocol of one memcached port.
+//
+// Owned by whoever opens the port; outlives every session it greets. Any thread may call greet().
+//
+//   memcached::Memcached protocol({.accounts = true});
+//   std::unique_ptr<Session> session = protocol.greet(output, peer);
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/counters.h"
+#include "base/limits.h"
+#include "contract/session.h"
+#include "memcached/cache.h"
+#include "memcached/lower.h"
+#include "memcached/mappings.h"
+#include "memcached/request.h"
+#include "memcached/statistics.h"
+
+namespace postern::memcached {
+
+/// What the door knows and `stats` tells.
+struct Figures {
+  Counters counters;
+  uint64_t connections = 0;
+  uint64_t connections_peak = 0;
+  uint64_t connections_max = 0;
+  uint64_t threads = 0;
+  uint64_t port = 0;
+  std::string address;
+  std::string socket;
+};
+
+struct Settings {
+  /// Clients log in as accounts of the database, and their grants decide.
+  bool accounts = false;
+  size_t value_bytes_max = limits::item_bytes_max;
+  /// For the items of containers that live in memory.
+  size_t cache_bytes = limits::cache_bytes;
+  /// What `version` answers.
+  std::string version = "1.6.18-postern";
+  std::function<void(Figures &)> figures{};
+};
+
+class Memcached final : public Protocol, public Teller {
+ public:
+  explicit Memcached(Settings settings);
+
+  std::unique_ptr<Session> greet(Output &output, const Peer &peer) override;
+  void refuse(Output &output, Failure why) override;
+  void tell_statistics(const Request &request, Output &output) const override;
+
+  const Settings &settings() const { return settings_; }
+  Mappings &mappings() { return mappings_; }
+  Statistics &statistics() { return statistics_; }
+  /// Made when it is first wanted; nullptr if there is no memory for it. Any thread.
+  Cache *cache();
+
+ private:
+  void tell_general(const Request &request, Output &output) const;
+  void tell_settings(const Request &request, Output &output) const;
+  void tell_items(const Request &request, Output &output) const;
+
+  const Settings settings_;
+  const int64_t started_;  // seconds since 1970
+  Mappings mappings_;
+  mutable Statistics statistics_;  // `stats reset`
+  std::mutex cache_mutex_;         // a leaf; guards the making of cache_
+  std::unique_ptr<Cache> cache_owner_;
+  std::atomic<Cache *> cache_{nullptr};
+};
+
+}  // namespace postern::memcached

@@ -1,0 +1,284 @@
+#include "memcached/session.h"
+
+#include <time.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+namespace postern::memcached {
+namespace {
+
+/// What a client that is not logged in may send as a value: user and password.
+constexpr size_t login_bytes_max = 2 * limits::password_bytes_max;
+constexpr size_t line_bytes_max = 2'048;
+constexpr Bytes container_mark = "@@";
+/// What every request of the binary dialect begins with, and no other.
+constexpr char binary_magic = static_cast<char>(0x80);
+
+/// The policy for a command on an item.
+Policy policy_for(Action action, const Policies &policies) {
+  switch (action) {
+    case Action::get: return policies.get;
+    case Action::erase: return policies.erase;
+    default: return policies.set;
+  }
+}
+
+}  // namespace
+
+MemcachedSession::MemcachedSession(Memcached &protocol, Output &output, const Peer &peer)
+    : protocol_(protocol),
+      output_(output),
+      identity_(protocol.settings().accounts ? new Identity{.peer = peer} : nullptr) {}
+
+Collected MemcachedSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
+  const size_t first = batch.size();
+  if (!refresh_mappings(batch, ops_max)) return Collected::more;
+  use_newest_mappings();
+  batch.act_for(identity_.get());
+  const Surroundings with{
+      .batch = batch, .output = output_, .statistics = protocol_.statistics(), .now = ::time(nullptr)};
+  erase_expired(with);
+  const auto own = static_cast<uint32_t>(batch.size() - first);
+  return take_all(input, ops_max > own ? ops_max - own : 1, with);
+}
+
+/// False: the mapping has to be read before anything can be understood.
+bool MemcachedSession::refresh_mappings(Batch &batch, uint32_t ops_max) {
+  Mappings &mappings = protocol_.mappings();
+  const int64_t now_ms = clock_ms();
+  const bool none = mappings.generation() == 0;
+  const bool claimed = (none || ops_max > 2 * Refresh::ops) && mappings.claim_refresh(now_ms);
+  if (!none && !claimed) return true;
+  refresh_ = std::make_unique<Refresh>(mappings);
+  batch.act_for(nullptr);
+  refresh_->add_to(batch);
+  return !none && !mappings.stale(now_ms);
+}
+
+void MemcachedSession::use_newest_mappings() {
+  const Mappings &mappings = protocol_.mappings();
+  if (generation_ == mappings.generation()) return;
+  generation_ = mappings.generation();
+  snapshot_ = mappings.snapshot();
+  if (open_ == nullptr && !lost_) return;
+  if (!chosen_) {
+    if (open_->container != snapshot_->standard) open_.reset();
+    return;
+  }
+  const std::shared_ptr<const Container> now = snapshot_->find(open_->container->name());
+  lost_ = now == nullptr;
+  if (!lost_ && now != open_->container) open_ = std::make_unique<OpenContainer>(now, nullptr);
+}
+
+void MemcachedSession::erase_expired(const Surroundings &with) {
+  if (open_ == nullptr || open_->expired.empty()) return;
+  for (const std::string &key : open_->expired) lower_erase_expired(key, *open_, with);
+  open_->expired.clear();
+}
+
+Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const Surroundings &with) {
+  Arena &arena = with.batch.arena();
+  const size_t first = with.batch.size();
+  Request *request = arena.make<Request>();
+  for (;;) {
+    const size_t ops = with.batch.size() - first;
+    // A request may come with the opening of its table.
+    if (ops != 0 && (ops + 2 > ops_max || arena.bytes() > limits::arena_bytes_per_batch_max)) return Collected::more;
+    switch (take(input, *request, with)) {
+      case Parsed::need_more: return Collected::need_more;
+      case Parsed::nothing: break;
+      case Parsed::close: act(*request, with); return Collected::close;
+      case Parsed::request:
+        const bool quits = request->action == Action::quit;
+        const bool goes_on = act(*request, with);
+        if (quits) return Collected::close;
+        if (!goes_on) return Collected::more;
+        request = arena.make<Request>();
+    }
+  }
+}
+
+Parsed MemcachedSession::take(Input &input, Request &request, const Surroundings &with) {
+  const Bounds bounds{.value_bytes_max = knows_who() ? protocol_.settings().value_bytes_max : login_bytes_max,
+                      .line_bytes_max = line_bytes_max};
+  const std::span<char> bytes = input.unparsed();
+  if (bytes.empty()) return Parsed::need_more;
+  if (speech_ == Speech::unknown) speech_ = bytes.front() == binary_magic ? Speech::binary : Speech::text;
+  size_t consumed = 0;
+  Arena &arena = with.batch.arena();
+  const Parsed parsed = speech_ == Speech::binary ? binary_.take(bytes, bounds, arena, consumed, request)
+                                                  : text_.take(bytes, bounds, arena, consumed, request);
+  if (consumed != 0) input.consume(consumed);
+  return parsed;
+}
+
+void MemcachedSession::settled() {
+  if (refresh_ != nullptr) {
+    refresh_->publish(clock_ms());
+    refresh_.reset();
+  }
+  if (open_ != nullptr) open_->retired.reset();
+  opening_ = false;
+  if (group_ != nullptr) group_failed_ = std::exchange(group_, nullptr)->failed;
+}
+
+bool MemcachedSession::act(Request &request, const Surroundings &with) {
+  if (!knows_who()) return act_as_stranger(request, with);
+  switch (request.action) {
+    case Action::get:
+    case Action::touch:
+    case Action::set:
+    case Action::add:
+    case Action::replace:
+    case Action::append:
+    case Action::prepend:
+    case Action::increment:
+    case Action::decrement:
+    case Action::erase: act_on_item(request, with); return true;
+    case Action::flush: flush(request, with); return true;
+    case Action::version: lower_plain(request, protocol_.settings().version, nullptr, with); return true;
+    case Action::statistics: lower_statistics(request, protocol_, with); return true;
+    case Action::end: lower_plain(request, {}, group_of(request, with.batch.arena()), with); return true;
+    case Action::noop:
+    case Action::verbosity:
+    case Action::quit:
+    case Action::refused: lower_plain(request, {}, nullptr, with); return true;
+    case Action::login:
+    case Action::mechanisms: break;
+  }
+  if (identity_ == nullptr) {
+    request.action = Action::refused;
+    request.refusal = Refusal::unknown_command;
+    lower_plain(request, {}, nullptr, with);
+    return true;
+  }
+  return act_as_stranger(request, with);
+}
+
+/// Nobody is told anything of the database before it is known who asks.
+bool MemcachedSession::act_as_stranger(Request &request, const Surroundings &with) {
+  if (request.action == Action::set && request.dialect == Dialect::text) {
+    const size_t blank = request.value.find(' ');
+    request.action = Action::login;
+    request.quiet = false;
+    request.user = request.value.substr(0, blank);
+    if (blank != Bytes::npos) request.password = request.value.substr(blank + 1);
+  }
+  if (request.action == Action::login) {
+    // What it comes to is known when it is settled; until then nobody can say what the next request may do.
+    lower_login(request, with);
+    return false;
+  }
+  with.batch.act_for(nullptr);
+  switch (request.action) {
+    case Action::version: lower_plain(request, protocol_.settings().version, nullptr, with); break;
+    case Action::mechanisms: lower_plain(request, "PLAIN", nullptr, with); break;
+    case Action::quit:
+    case Action::refused: lower_plain(request, {}, nullptr, with); break;
+    default: lower_failed(request, Failure::unauthorized, {}, group_of(request, with.batch.arena()), with); break;
+  }
+  with.batch.act_for(identity_.get());
+  return true;
+}
+
+/// The keys of a `get` that come one by one fail as one.
+Group *MemcachedSession::group_of(const Request &request, Arena &arena) {
+  const bool key = request.action == Action::get && request.dialect == Dialect::text;
+  if (!key && request.action != Action::end) return nullptr;
+  const bool last = request.ends || request.action == Action::end;
+  if (last && group_ == nullptr && !group_failed_) return nullptr;
+  if (group_ == nullptr) group_ = arena.make<Group>(group_failed_);
+  Group *const group = group_;
+  if (last) {
+    group_ = nullptr;
+    group_failed_ = false;
+  }
+  return group;
+}
+
+/// The container in use. nullptr: there is none, and the client is told why.
+OpenContainer *MemcachedSession::use(const Request &request, Group *group, const Surroundings &with) {
+  const auto refuse = [&](Bytes why) {
+    lower_failed(request, Failure::cannot_open, why, group, with);
+    return nullptr;
+  };
+  if (lost_) return refuse("The container in use is no longer in innodb_memcache.containers");
+  if (open_ == nullptr) {
+    if (snapshot_->standard == nullptr) return refuse(snapshot_->trouble);
+    open_ = std::make_unique<OpenContainer>(snapshot_->standard, nullptr);
+  }
+  if (const std::string &problem = open_->container->problem(); !problem.empty()) return refuse(problem);
+  return open_.get();
+}
+
+/// Sees to it that the table of the container in use is open for the ops that follow.
+void MemcachedSession::open(OpenContainer &target, const Surroundings &with) {
+  if (opening_ || target.slot.filled()) return;
+  lower_open(target, with);
+  opening_ = true;
+}
+
+/// False: there is no such container, and everything stays as it is.
+bool MemcachedSession::switch_container(Bytes name) {
+  std::shared_ptr<const Container> wanted = snapshot_->find(name);
+  if (wanted == nullptr) return false;
+  chosen_ = true;
+  lost_ = false;
+  if (open_ != nullptr && open_->container == wanted) return true;
+  open_ = std::make_unique<OpenContainer>(std::move(wanted), std::move(open_));
+  opening_ = false;
+  return true;
+}
+
+void MemcachedSession::act_on_item(const Request &request, const Surroundings &with) {
+  Group *const group = group_of(request, with.batch.arena());
+  Bytes key = request.key;
+  bool place_wanted = false;
+  if (key.starts_with(container_mark)) {
+    key.remove_prefix(container_mark.size());
+    const Bytes delimiter = snapshot_->delimiter;
+    const size_t end = delimiter.empty() ? Bytes::npos : key.find(delimiter);
+    const bool gets = request.action == Action::get;
+    if (!switch_container(key.substr(0, end))) {
+      if (gets) return lower_miss(request, group, with);
+      return lower_failed(request, Failure::bad_key_value, "There is no container of that name", group, with);
+    }
+    place_wanted = end == Bytes::npos;
+    if (place_wanted && !gets)
+      return lower_failed(request, Failure::bad_key_value, "There is no key behind the container's name", group, with);
+    if (!place_wanted) key.remove_prefix(end + delimiter.size());
+  }
+  OpenContainer *const target = use(request, group, with);
+  if (target == nullptr) return;
+  const Policy policy = policy_for(request.action, target->container->policies());
+  if (policy == Policy::table) open(*target, with);
+  if (place_wanted) return lower_place(request, *target, policy == Policy::table, group, with);
+  switch (policy) {
+    case Policy::table: return lower_item(request, key, *target, group, with);
+    case Policy::memory: return act_in_memory(request, key, *target, group, with);
+    case Policy::disabled: return lower_disabled(request, group, with);
+  }
+}
+
+void MemcachedSession::act_in_memory(const Request &request, Bytes key, OpenContainer &target, Group *group,
+                                     const Surroundings &with) {
+  Cache *const cache = protocol_.cache();
+  if (cache == nullptr) return lower_failed(request, Failure::out_of_memory, {}, group, with);
+  if (target.space == nullptr) target.space = &cache->space(target.container->name());
+  lower_memory(request, key, target, *cache, group, with);
+}
+
+void MemcachedSession::flush(const Request &request, const Surroundings &with) {
+  OpenContainer *const target = use(request, nullptr, with);
+  if (target == nullptr) return;
+  switch (target->container->policies().flush) {
+    case Policy::table: open(*target, with); return lower_flush(request, *target, with);
+    case Policy::memory: return act_in_memory(request, request.key, *target, nullptr, with);
+    case Policy::disabled: return lower_disabled(request, nullptr, with);
+  }
+}
+
+}  // namespace postern::memcached

@@ -1,0 +1,64 @@
+// session.h: MemcachedSession, the protocol state of one connection: which container it uses, and as whom.
+//
+// Owned by its connection and touched by one thread at a time. Small: a door has tens of thousands of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "contract/session.h"
+#include "memcached/binary_parser.h"
+#include "memcached/lower.h"
+#include "memcached/open_container.h"
+#include "memcached/protocol.h"
+#include "memcached/text_parser.h"
+
+namespace postern::memcached {
+
+class MemcachedSession final : public Session {
+ public:
+  /// `protocol` and `output` outlive the session.
+  MemcachedSession(Memcached &protocol, Output &output, const Peer &peer);
+
+  /// What keeps the door's own house (reading the mapping, opening a table, deleting expired items) comes with the
+  /// requests it is for: if `ops_max` is less than that takes, there are a few ops more.
+  Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
+  void settled() override;
+
+ private:
+  bool refresh_mappings(Batch &batch, uint32_t ops_max);
+  void use_newest_mappings();
+  void erase_expired(const Surroundings &with);
+  Collected take_all(Input &input, uint32_t ops_max, const Surroundings &with);
+  Parsed take(Input &input, Request &request, const Surroundings &with);
+  /// False: nothing more may be taken before what was taken is settled.
+  bool act(Request &request, const Surroundings &with);
+  void act_on_item(const Request &request, const Surroundings &with);
+  void flush(const Request &request, const Surroundings &with);
+  bool act_as_stranger(Request &request, const Surroundings &with);
+  OpenContainer *use(const Request &request, Group *group, const Surroundings &with);
+  void open(OpenContainer &target, const Surroundings &with);
+  void act_in_memory(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with);
+  bool switch_container(Bytes name);
+  Group *group_of(const Request &request, Arena &arena);
+  bool knows_who() const { return identity_ == nullptr || identity_->account != nullptr; }
+
+  Memcached &protocol_;
+  Output &output_;
+  std::unique_ptr<Identity> identity_;  // with Settings::accounts alone
+  std::shared_ptr<const Snapshot> snapshot_;
+  uint64_t generation_ = 0;              // of snapshot_
+  std::unique_ptr<OpenContainer> open_;  // none before it is needed
+  std::unique_ptr<Refresh> refresh_;     // under way
+  Group *group_ = nullptr;               // of the keys of a `get` that is not complete, in this batch
+  TextParser text_;
+  BinaryParser binary_;
+  enum class Speech : uint8_t { unknown, text, binary } speech_ = Speech::unknown;  // the first byte tells
+  bool group_failed_ = false;                                                       // in a batch before this
+  bool chosen_ = false;                                                             // open_ was asked for by name
+  bool lost_ = false;                                                               // and is no more
+  bool opening_ = false;                                                            // since the last settled()
+};
+static_assert(sizeof(MemcachedSession) <= 128);
+
+}  // namespace postern::memcached

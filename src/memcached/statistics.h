@@ -1,0 +1,61 @@
+// statistics.h: Statistics, what the protocol counts of its commands. The rows are in statistics.def.
+//
+// One for all sessions of a protocol. Each thread that counts has a shard of its own, which it alone writes; anybody
+// may sum at any time. A command that is run again because its transaction was lost is counted again.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace postern::memcached {
+
+enum class Statistic : uint8_t {
+#define STATISTIC(name, sentence) name,
+#include "memcached/statistics.def"
+#undef STATISTIC
+};
+inline constexpr size_t statistic_count = 0
+#define STATISTIC(name, sentence) +1
+#include "memcached/statistics.def"
+#undef STATISTIC
+    ;
+
+class Statistics {
+ public:
+  using Sums = std::array<uint64_t, statistic_count>;
+
+  Statistics();
+  ~Statistics();
+  Statistics(const Statistics &) = delete;
+  Statistics &operator=(const Statistics &) = delete;
+
+  void add(Statistic statistic) {
+    std::atomic<uint64_t> &count = shard()[static_cast<size_t>(statistic)];
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  Sums sum() const;
+  /// From here on sum() tells what was counted since.
+  void reset();
+
+ private:
+  struct alignas(64) Shard {
+    std::array<std::atomic<uint64_t>, statistic_count> counts{};
+  };
+
+  std::array<std::atomic<uint64_t>, statistic_count> &shard();
+  Shard &make_shard();
+  Sums total() const;
+
+  const uint64_t serial_;     // tells this object from one that was where it is
+  mutable std::mutex mutex_;  // a leaf; guards what follows
+  std::vector<std::unique_ptr<Shard>> shards_;
+  Sums forgotten_{};  // at the last reset
+};
+
+}  // namespace postern::memcached

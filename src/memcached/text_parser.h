@@ -1,0 +1,57 @@
+// text_parser.h: TextParser, bytes of a connection that speaks the text or the meta dialect → requests.
+//
+// Total: any bytes, cut into any pieces, make the same requests. Owned by its session and touched by one thread at a
+// time; what it keeps between two pieces is a few words. The views in a request point into the bytes it was taken from
+// (a Request::refusal_line apart). grammar.md has the language.
+//
+//   size_t consumed;
+//   switch (parser.take(input.unparsed(), bounds, batch.arena(), consumed, request)) ...
+//   input.consume(consumed);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/arena.h"
+#include "memcached/request.h"
+
+namespace postern::memcached {
+
+struct Command;
+
+class TextParser {
+ public:
+  /// Takes one request off the front of `bytes`, which are all that were received and not yet consumed. A line of many
+  /// keys is one request a key, and each is there as soon as its key is.
+  Parsed take(std::span<char> bytes, const Bounds &bounds, Arena &arena, size_t &consumed, Request &request);
+
+ private:
+  enum class State : uint8_t {
+    command,       // a line begins
+    expiry,        // behind `gat`
+    keys,          // behind `get`, or the expiry of `gat`
+    rest_of_line,  // of a line that was refused: dropped
+    refused_value  // dropped, too
+  };
+
+  Parsed take_command(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request);
+  Parsed take_line(std::span<char> bytes, size_t line_bytes, const Bounds &bounds, size_t &consumed, Request &request);
+  Parsed take_value(Command &command, std::span<char> rest, const Bounds &bounds, size_t &consumed);
+  Parsed take_expiry(Bytes bytes, size_t &consumed, Request &request);
+  Parsed take_key(Bytes bytes, size_t at, size_t &consumed, Request &request);
+  Parsed drop_line(Bytes bytes, size_t &consumed);
+  Parsed drop_value(Bytes bytes, size_t &consumed);
+  /// Into a line of keys; `at`: where they begin, or their expiry.
+  Parsed begin_keys(Bytes bytes, size_t at, bool wants_cas, bool touches, size_t &consumed, Request &request);
+
+  State state_ = State::command;
+  bool wants_cas_ = false;
+  bool touches_ = false;
+  bool may_end_ = false;  // whether the line of keys would be complete if it ended here
+  size_t scanned_ = 0;    // bytes at the front that are known to hold no end of line
+  size_t refused_bytes_ = 0;
+  Expiry expiry_ = 0;
+};
+
+}  // namespace postern::memcached

@@ -1,0 +1,141 @@
+#include "doors.h"
+
+#include <charconv>
+#include <utility>
+
+#include "base/log.h"
+#include "base/pool.h"
+#include "engine/mariadb/engine.h"
+#include "net/address.h"
+
+namespace postern::plugin {
+namespace {
+
+/// What all plugins that are loaded may use together for large buffers.
+size_t large_bytes_max = 0;
+
+/// Permissions as chmod(1) takes them.
+bool parse_mode(const std::string &octal, mode_t &mode) {
+  unsigned number = 0;
+  const char *const end = octal.data() + octal.size();
+  const auto [parsed, problem] = std::from_chars(octal.data(), end, number, 8);
+  mode = number;
+  return problem == std::errc{} && parsed == end && number <= 0777;
+}
+
+net::TlsFiles tls_files() {
+  const mariadb::ServerTls server = mariadb::server_tls();
+  return {.certificate = server.certificate,
+          .key = server.key,
+          .ca = server.ca,
+          .ca_path = server.ca_path,
+          .crl = server.crl,
+          .crl_path = server.crl_path,
+          .ciphers = server.ciphers,
+          .version_1_2 = server.version_1_2,
+          .version_1_3 = server.version_1_3};
+}
+
+}  // namespace
+
+std::string text(const char *value) {
+  return value != nullptr ? value : "";
+}
+
+Doors::Doors(const char *plugin, const DoorSettings &settings)
+    : plugin_(plugin), settings_(settings), engine_(mariadb::make_engine()) {
+  large_bytes_max += settings_.max_buffer_bytes;
+  pool::set_large_bytes_max(large_bytes_max);
+}
+
+Doors::~Doors() {
+  for (const Opened &opened : opened_) opened.door->stop();
+  opened_.clear();
+  large_bytes_max -= settings_.max_buffer_bytes;
+  pool::set_large_bytes_max(large_bytes_max);
+}
+
+bool Doors::prepare() {
+  return prepare_tls();
+}
+
+/// False if there is to be TLS and cannot be. That a server has no certificate is no reason to refuse its old clients.
+bool Doors::prepare_tls() {
+  std::string error = "the server has no certificate (ssl_cert, ssl_key)";
+  if (settings_.tls != 0 && mariadb::server_tls().enabled) {
+    tls_ = std::make_unique<net::TlsContext>(
+        net::TlsContext::Source{.files = tls_files, .generation = mariadb::server_tls_generation});
+    if (tls_->load(error)) return true;
+    tls_.reset();
+    if (settings_.require_tls == 0) log::warning("%s: TLS is not offered: %s", plugin_, error.c_str());
+  }
+  if (settings_.require_tls == 0) return true;
+  if (settings_.tls == 0) error = std::string(plugin_) + "_tls is OFF";
+  log::error("%s: %s_require_tls is ON, but %s", plugin_, plugin_, error.c_str());
+  return false;
+}
+
+door::Settings Doors::common() const {
+  door::Settings chosen;
+  chosen.unix_owner = text(settings_.socket_owner);
+  chosen.tls = tls_.get();
+  chosen.require_tls = settings_.require_tls != 0;
+  chosen.backlog = static_cast<int>(settings_.backlog);
+  chosen.send_buffer = static_cast<int>(settings_.sndbuf);
+  chosen.receive_buffer = static_cast<int>(settings_.rcvbuf);
+  chosen.scan_threads = static_cast<uint32_t>(settings_.scan_threads);
+  chosen.connections_max = static_cast<uint32_t>(settings_.max_connections);
+  chosen.idle_timeout_ms = static_cast<int64_t>(settings_.timeout) * 1000;
+  chosen.request_timeout_ms = static_cast<int64_t>(settings_.request_timeout) * 1000;
+  chosen.table_wait_ms = static_cast<int64_t>(settings_.lock_wait_timeout) * 1000;
+  return chosen;
+}
+
+/// Whoever can reach a port that asks for nothing reads every table; so nobody else's machine may reach it by default.
+bool Doors::may_listen(const door::Settings &chosen, const char *remedy) const {
+  if (chosen.port == 0 || settings_.allow_open_access) return true;
+  net::Address address;
+  std::string error;
+  if (!net::Address::parse(chosen.host, chosen.port, address, error) || address.is_loopback()) return true;
+  log::error("%s port: refusing to listen on %s without %s, or %s_allow_open_access", chosen.name.c_str(),
+             address.print().c_str(), remedy, plugin_);
+  return false;
+}
+
+bool Doors::open(door::Settings chosen, std::unique_ptr<Protocol> protocol, Access access, bool asks,
+                 const char *remedy) {
+  if (chosen.port == 0 && chosen.unix_path.empty()) return true;
+  if (const std::string mode = text(settings_.socket_mode); !parse_mode(mode, chosen.unix_mode)) {
+    log::error("%s_socket_mode: '%s' is no octal number up to 0777", plugin_, mode.c_str());
+    return false;
+  }
+  if (!asks && !may_listen(chosen, remedy)) return false;
+  // Listed first: a client may ask at once what add_to() tells.
+  Opened &opened = opened_.emplace_back();
+  opened.protocol = std::move(protocol);
+  opened.door = std::make_unique<door::Door>(chosen, *opened.protocol, *engine_, access);
+  std::string error;
+  if (!opened.door->start(error)) {
+    log::error("%s port: %s", chosen.name.c_str(), error.c_str());
+    opened_.pop_back();
+    return false;
+  }
+  if (chosen.port != 0)
+    log::note("%s port: listening on %s port %u%s", chosen.name.c_str(), chosen.host.c_str(), chosen.port,
+              chosen.require_tls      ? ", with TLS only"
+              : chosen.tls != nullptr ? ", with or without TLS"
+                                      : "");
+  if (!chosen.unix_path.empty()) log::note("%s socket: listening on %s", chosen.name.c_str(), chosen.unix_path.c_str());
+  return true;
+}
+
+void Doors::add_to(DoorStatus &status) const {
+  for (const Opened &opened : opened_) {
+    opened.door->add_counters(status.counters);
+    status.threads += opened.door->threads();
+    status.connections += opened.door->connections();
+    status.connections_peak += opened.door->connections_peak();
+  }
+}
+
+}  // namespace postern::plugin

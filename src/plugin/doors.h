@@ -1,0 +1,58 @@
+// doors.h: Doors, what one plugin of Postern has running while it is loaded.
+//
+// Owned by the plugin. Opened and closed by the server's threads that load and unload plugins, one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "contract/executor.h"
+#include "contract/session.h"
+#include "door/door.h"
+#include "net/tls_context.h"
+#include "settings.h"
+#include "status.h"
+
+namespace postern::plugin {
+
+std::string text(const char *value);
+
+class Doors {
+ public:
+  /// `plugin` is the prefix of its settings. Both outlive this.
+  Doors(const char *plugin, const DoorSettings &settings);
+  ~Doors();
+
+  /// What all doors share. False, with a line in the log, if there is to be TLS and cannot be.
+  [[nodiscard]] bool prepare();
+  /// What every plugin has settings for; the rest is the plugin's.
+  door::Settings common() const;
+  /// Opens a door, unless `chosen` has neither port nor socket. `asks`: whether clients have to say who they are.
+  /// False, with a line in the log, if it cannot be opened.
+  [[nodiscard]] bool open(door::Settings chosen, std::unique_ptr<Protocol> protocol, Access access, bool asks,
+                          const char *remedy);
+
+  Engine &engine() { return *engine_; }
+  bool any() const { return !opened_.empty(); }
+  /// Adds up all doors. Any thread.
+  void add_to(DoorStatus &status) const;
+
+ private:
+  /// A door uses its protocol.
+  struct Opened {
+    std::unique_ptr<Protocol> protocol;
+    std::unique_ptr<door::Door> door;
+  };
+
+  bool prepare_tls();
+  bool may_listen(const door::Settings &chosen, const char *remedy) const;
+
+  const char *const plugin_;
+  const DoorSettings &settings_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<net::TlsContext> tls_;
+  std::vector<Opened> opened_;
+};
+
+}  // namespace postern::plugin

@@ -1,0 +1,101 @@
+// handlersocket_plugin.cc: the plugin `handlersocket`: a port for reading and one for writing.
+#include <mysql/plugin.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "base/pool.h"
+#include "doors.h"
+#include "engine/mariadb/engine.h"
+#include "handlersocket/protocol.h"
+#include "plugins.h"
+#include "settings.h"
+#include "status.h"
+
+namespace postern::plugin::handlersocket {
+namespace {
+
+namespace protocol = postern::handlersocket;
+
+Doors *doors = nullptr;
+
+/// In the order of handlersocket_auth's words.
+enum class Authentication : unsigned long { none, secret, account };
+
+Authentication authentication() {
+  return static_cast<Authentication>(settings.auth);
+}
+
+door::Settings door_settings(Access access) {
+  const bool reads = access == Access::read;
+  door::Settings chosen = doors->common();
+  chosen.name = reads ? "handlersocket read" : "handlersocket write";
+  chosen.host = text(settings.address);
+  chosen.port = static_cast<uint16_t>(reads ? settings.port : settings.port_wr);
+  chosen.unix_path = text(reads ? settings.socket : settings.socket_wr);
+  chosen.threads = static_cast<uint32_t>(reads ? settings.threads : settings.threads_wr);
+  // While one writer waits for the disk another has the processor.
+  chosen.threads_per_processor = reads ? 1 : 2;
+  chosen.login_threads = authentication() == Authentication::account ? limits::login_threads : 0;
+  return chosen;
+}
+
+protocol::Settings protocol_settings(Access access) {
+  protocol::Settings chosen;
+  chosen.access = access;
+  chosen.accounts = authentication() == Authentication::account;
+  if (authentication() == Authentication::secret)
+    chosen.secret = text(access == Access::read ? settings.plain_secret : settings.plain_secret_wr);
+  chosen.request_bytes_max = settings.max_request_bytes;
+  chosen.open_indexes_max = static_cast<uint32_t>(settings.max_open_indexes);
+  chosen.key_values_max = static_cast<uint32_t>(settings.max_key_values);
+  chosen.errors = settings.errors == 0 ? protocol::ErrorStyle::compatible : protocol::ErrorStyle::text;
+  return chosen;
+}
+
+bool open_door(Access access) {
+  const protocol::Settings spoken = protocol_settings(access);
+  const bool asks = spoken.accounts || !spoken.secret.empty();
+  return doors->open(door_settings(access), std::make_unique<protocol::HandlerSocket>(spoken), access, asks,
+                     "a secret or accounts; set one, handlersocket_auth");
+}
+
+int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
+  DoorStatus status;
+  if (doors != nullptr) doors->add_to(status);
+  StatusPage page;
+  page.add(status);
+  // Names of the original that monitoring scripts read.
+  page.add("hs_table_open", status.counters.get(Counter::table_opens));
+  page.add("hs_table_close", status.counters.get(Counter::table_closes));
+  page.add("hs_table_lock", status.counters.get(Counter::table_locks));
+  page.add("hs_table_unlock", status.counters.get(Counter::table_unlocks));
+  page.fill(*variable);
+  return 0;
+}
+
+}  // namespace
+
+int init(void *) {
+  log::set_sink(mariadb::write_error_log);
+  if (mariadb::server_is_bootstrapping()) return 0;
+  doors = new Doors("handlersocket", settings);
+  if (doors->prepare() && open_door(Access::read) && open_door(Access::write)) return 0;
+  delete std::exchange(doors, nullptr);
+  return 1;
+}
+
+int deinit(void *) {
+  const bool open = doors != nullptr;
+  delete std::exchange(doors, nullptr);
+  pool::drain();
+  if (open) log::note("handlersocket: all doors closed");
+  return 0;
+}
+
+st_mysql_show_var status_variables[] = {{"Handlersocket", reinterpret_cast<void *>(show), SHOW_FUNC},
+                                        {nullptr, nullptr, SHOW_UNDEF}};
+
+}  // namespace postern::plugin::handlersocket

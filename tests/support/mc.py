@@ -1,0 +1,116 @@
+"""A raw memcached client for tests: it sends what it is told, and hides nothing of what comes back."""
+import re
+import socket
+
+
+class Client:
+    """One connection: mc.Client(port) or mc.Client("/path/of.sock"). Every wait has a bound."""
+
+    def __init__(self, address, timeout=10, wrap=None):
+        if isinstance(address, str) and address.startswith("/"):
+            self.socket = socket.socket(socket.AF_UNIX)
+            place = address
+        else:
+            self.socket = socket.socket()
+            place = ("127.0.0.1", int(address))
+        self.socket.settimeout(timeout)
+        self.socket.connect(place)
+        if wrap is not None:
+            self.socket = wrap(self.socket)
+        self.received = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.socket.close()
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def _receive(self):
+        part = self.socket.recv(1 << 20)
+        if not part:
+            raise EOFError(f"connection closed; unfinished: {self.received[:200]!r}")
+        self.received += part
+
+    def line(self):
+        """The next line, without its end."""
+        while b"\r\n" not in self.received:
+            self._receive()
+        line, _, self.received = self.received.partition(b"\r\n")
+        return line
+
+    def take(self, size):
+        parts, have = [self.received], len(self.received)
+        while have < size:
+            part = self.socket.recv(1 << 20)
+            if not part:
+                raise EOFError(f"connection closed after {have} of {size} bytes")
+            parts.append(part)
+            have += len(part)
+        whole = b"".join(parts)
+        self.received = whole[size:]
+        return whole[:size]
+
+    def ask(self, command):
+        """Sends a line; the first line of the answer."""
+        self.send(command.encode() + b"\r\n")
+        return self.line().decode()
+
+    def items(self):
+        """The items of an answer up to its END, as (key, flags, value, cas or None); a line that is none of that ends
+        the answer and raises ServerSays."""
+        found = []
+        while (line := self.line()) != b"END":
+            match = re.fullmatch(rb"VALUE (\S+) (\d+) (\d+)(?: (\d+))?", line)
+            if not match:
+                raise ServerSays(line.decode())
+            value = self.take(int(match[3]))
+            assert self.take(2) == b"\r\n"
+            found.append((match[1].decode(), int(match[2]), value, int(match[4]) if match[4] else None))
+        return found
+
+    def get(self, *keys, command="get"):
+        """One key: its value or None. Several: a dictionary of those there are."""
+        self.send(f"{command} {' '.join(keys)}\r\n".encode())
+        values = {key: value for key, _, value, _ in self.items()}
+        return values.get(keys[0]) if len(keys) == 1 else values
+
+    def gets(self, key):
+        """(flags, value, cas), or None."""
+        self.send(f"gets {key}\r\n".encode())
+        items = self.items()
+        return items[0][1:] if items else None
+
+    def store(self, command, key, value, flags=0, expiry=0, tail=""):
+        value = value if isinstance(value, bytes) else str(value).encode()
+        self.send(f"{command} {key} {flags} {expiry} {len(value)}{tail}\r\n".encode() + value + b"\r\n")
+        return self.line().decode() if "noreply" not in tail else None
+
+    def set(self, key, value, **options):
+        return self.store("set", key, value, **options)
+
+    def stats(self, which=""):
+        self.send(f"stats {which}".strip().encode() + b"\r\n")
+        found = {}
+        while (line := self.line()) != b"END":
+            _, name, value = line.decode().split(" ", 2)
+            found[name] = value
+        return found
+
+    def closed_by_server(self):
+        """Whether the server closes now, with nothing more to say; waits for it."""
+        try:
+            return not self.received and self.socket.recv(1) == b""
+        except TimeoutError:
+            return False
+        except ConnectionResetError:
+            return True
+
+
+class ServerSays(Exception):
+    """A line where an item was expected."""
