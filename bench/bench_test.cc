@@ -237,6 +237,18 @@ TEST(MemcachedLoad, AsksAndChecks) {
   EXPECT_EQ(hear(*protocol, "SERVER_ERROR out of memory\r\n", request(Kind::update, 7)), Verdict::refused);
 }
 
+#define CELLS(k) "name" k "|user" k "@example.org|2010-02-03 11:22:33"
+
+TEST(MemcachedContainerLoad, AsksForRowsByTheirOwnKeys) {
+  const auto protocol = make_memcached_container(plan());
+  EXPECT_EQ(asked(*protocol, request(Kind::find, 7)), "get 7\r\n");
+  EXPECT_EQ(asked(*protocol, request(Kind::increment, 7)), "incr 7 1\r\n");
+  EXPECT_EQ(asked(*protocol, request(Kind::insert, 7)), "set 7 0 0 43\r\n" CELLS("7") "\r\n");
+  EXPECT_EQ(hear(*protocol, "VALUE 7 0 43\r\n" CELLS("7") "\r\nEND\r\n", request(Kind::find, 7)), Verdict::right);
+  EXPECT_EQ(hear(*protocol, "VALUE 7 0 43\r\n" ROW("7") "\r\nEND\r\n", request(Kind::find, 7)), Verdict::wrong);
+  EXPECT_EQ(hear(*protocol, "VALUE 8 0 43\r\n" CELLS("8") "\r\nEND\r\n", request(Kind::find, 7)), Verdict::wrong);
+}
+
 TEST(MemcachedMetaLoad, AsksAndChecks) {
   const auto protocol = make_memcached_meta(plan());
   EXPECT_EQ(asked(*protocol, request(Kind::multi, 0, {7, 3})), "mg user:7 v q\r\nmg user:3 v q\r\nmn\r\n");

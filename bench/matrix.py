@@ -16,10 +16,10 @@ CONNECTIONS = 5000
 CONNECTIONS_MOST = 19_150
 
 # Peers by name; peers.py knows how each is started and spoken to.
-READERS = ("null", "memcached", "redis", "original", "sql-text", "sql-prepared", "ours")
-UNIX_READERS = ("null-unix", "memcached-unix", "redis-unix", "original-unix", "ours-unix")
+READERS = ("null", "memcached", "redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
+UNIX_READERS = ("null-unix", "memcached-unix", "redis-unix", "original-unix", "ours-unix", "ours-memcached-unix")
 ORDERED = ("original", "sql-text", "sql-prepared", "ours")
-WRITERS = ("redis", "original", "sql-text", "sql-prepared", "ours")
+WRITERS = ("redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
 VOLATILE_WRITERS = ("memcached", *WRITERS)
 ENGINE_READERS = ("original", "sql-prepared", "ours")
 MORE_READERS = ("memcached-meta", "sql-prepared-unix")
@@ -48,7 +48,8 @@ class State:
     sync_binlog: int | None = None  # likewise: 1 or 0
 
     def settled(self):
-        return self.binlog, self.buffer_pool, self.threads, self.threads_wr, self.connections, self.large_pages
+        return (self.binlog, self.buffer_pool, self.threads, self.threads_wr, self.connections, self.large_pages,
+                self.durable)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,18 +134,18 @@ def growth_rows():
     many = State(connections=CONNECTIONS_MOST)
     for clients in (1, 10, 50, 200, 1000, 5000, 19_000):
         yield grow(f"connections-{clients}", "all of them busy", ("connections, 1 in flight each", f"{clients:,}"),
-                   clients, 1, ("null", "memcached", *ENGINE_READERS), state=many)
+                   clients, 1, ("null", "memcached", *ENGINE_READERS, "ours-memcached"), state=many)
     for idle in (0, 1000, 5000, 19_000):
         for idle_as in ("used",) if idle < 19_000 else ("used", "connected"):
             words = "" if idle_as == "used" else ", which have asked nothing"
             yield grow(f"idle-{idle}" + ("" if idle_as == "used" else "-fresh"), f"{idle:,} silent ones beside{words}",
                        (f"silent connections beside {in_flight(16)}", f"{idle:,}" + (" fresh" if words else "")),
-                       peers=("memcached", *ENGINE_READERS), idle=idle, idle_as=idle_as, state=many)
+                       peers=("memcached", *ENGINE_READERS, "ours-memcached"), idle=idle, idle_as=idle_as, state=many)
     for depth, sizes in ((1, (10, 80, 640, 4096, 32_768, 262_144, 1_048_576)), (16, (10, 80, 640, 4096, 32_768))):
         for size in sizes:
             yield grow(f"value-{size}x{depth}", f"a value of {size:,} bytes",
                        (f"bytes of a value, {in_flight(depth)}", f"{size:,}"), depth=depth, table=f"value_{size}",
-                       peers=("memcached", *ENGINE_READERS))
+                       peers=("memcached", *ENGINE_READERS, "ours-memcached"))
     for columns in (1, 2, 4, 8, 16, 32):
         yield grow(f"columns-{columns}", f"{columns} of {WIDE_COLUMNS} columns",
                    (f"columns read of {WIDE_COLUMNS}, {in_flight(16)}", f"{columns}"), table=f"wide_{columns}")
@@ -201,8 +202,21 @@ def settings_rows():
                       (f"large_pages, find, {in_flight(16)}", at), State(large_pages=large), depth=16)
 
 
+def article_rows():
+    """The article of 2012 on MySQL's memcached plugin: 10,000 pairs, values of 100 bytes, its flush setting."""
+    stores = ("memcached", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
+    ways = stores + ("memcached-unix", "ours-unix", "ours-memcached-unix")
+    for clients in (1, 4, 50):
+        at = f"{clients} client{'s' if clients > 1 else ''}"
+        yield Row(f"article-fetch-{clients}", f"10,000 pairs, fetched by {at}", ways, "article-2012", clients=clients,
+                  table="value_100", key_max=10_000, point=Point("article-2012", "10,000 pairs, fetched", at))
+        yield Row(f"article-load-{clients}", f"rows, loaded by {at}, relaxed", stores, "article-2012", mix="insert=100",
+                  clients=clients, table="written", point=Point("article-2012", "rows loaded, relaxed", at))
+
+
 def every_row():
     yield from plain_rows()
+    yield from article_rows()
     yield from growth_rows()
     yield from settings_rows()
 
@@ -265,7 +279,7 @@ def plain_rows():
 
 
 PROFILES = {"quick": {"quick"}, "default": {"quick", "default"}, "all": {"quick", "default", "all"},
-            "grow": {"grow"}, "settings": {"settings"}}
+            "grow": {"grow"}, "settings": {"settings"}, "article-2012": {"article-2012"}}
 
 
 def rows_of(profile, patterns):

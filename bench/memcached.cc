@@ -1,5 +1,6 @@
 // memcached's text protocol, classic and meta. Rows are values under `user:KEY`, as `name TAB email TAB created`, or
-// under their table's name; counters are numbers under `count:KEY`.
+// under their table's name; counters are numbers under `count:KEY`. Over a container of a table the key is the row's
+// own, and separators are between the cells.
 #include "protocol.h"
 
 namespace postern::bench {
@@ -31,36 +32,56 @@ bool is_number(Bytes text) {
 
 class Store : public Protocol {
  public:
-  explicit Store(const Plan &plan) : table_(plan.shape.table), prefix_(key_prefix(table_)) {}
-  bool begin(Talk &, Use, Opened &, std::string &) override { return true; }
+  /// Without a container it is a store without tables.
+  explicit Store(const Plan &plan, Bytes container = {})
+      : table_(plan.shape.table),
+        prefix_(container.empty() ? key_prefix(table_) : ""),
+        between_(container.empty() ? '\t' : '|'),
+        counter_prefix_(container.empty() ? "count:" : ""),
+        container_(container) {}
+
+  bool begin(Talk &talk, Use use, Opened &, std::string &error) override {
+    if (container_.empty() || !(use.reads || use.writes)) return true;
+    const std::string name = "@@" + container_;
+    bool there = talk.send("get " + name + "\r\n");
+    while (there && !talk.received().ends_with("END\r\n") && !is_error(talk.received())) there = talk.read_more();
+    const std::string answer(talk.received());
+    talk.drop(answer.size());
+    if (answer.starts_with("VALUE " + name + " ")) return true;
+    error = answer.empty() ? "the connection was closed" : "no container " + container_ + ": " + answer;
+    return false;
+  }
 
  protected:
   void put_key(std::string &out, uint64_t key) const {
     out += prefix_;
     put_number(out, key);
   }
-  static void put_counter(std::string &out, uint64_t key) {
-    out += "count:";
+  void put_counter(std::string &out, uint64_t key) const {
+    out += counter_prefix_;
     put_number(out, key);
   }
   /// What a write stores.
   Bytes body(const Request &request) {
     body_.clear();
     if (request.kind == Kind::zero) return "0";
-    put_row(body_, table_, request.key, request.version, '\t');
+    put_row(body_, table_, request.key, request.version, between_);
     return body_;
   }
 
   const Table table_;
   const std::string prefix_;
+  const char between_;
 
  private:
+  const std::string counter_prefix_;
+  const std::string container_;
   std::string body_{};
 };
 
 class Text final : public Store {
  public:
-  explicit Text(const Plan &plan) : Store(plan), head_("VALUE " + prefix_) {}
+  explicit Text(const Plan &plan, Bytes container = {}) : Store(plan, container), head_("VALUE " + prefix_) {}
 
   void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
@@ -128,7 +149,7 @@ class Text final : public Store {
       if (!line.starts_with(head_) || !parse_natural(line.substr(line.rfind(' ') + 1), size) || i >= count)
         return as(false, static_cast<size_t>(received.data() - begin));
       if (received.size() < size + line_end.size()) return {};
-      right = right && is_row(received.substr(0, size), table_, key[i], '\t');
+      right = right && is_row(received.substr(0, size), table_, key[i], between_);
       received.remove_prefix(size + line_end.size());
     }
   }
@@ -207,7 +228,7 @@ class Meta final : public Store {
       uint64_t size = 0;
       if (!line.starts_with("VA ") || !parse_natural(line.substr(3), size) || i >= count) return as(false, so_far());
       if (received.size() < size + line_end.size()) return {};
-      right = right && is_row(received.substr(0, size), table_, key[i], '\t');
+      right = right && is_row(received.substr(0, size), table_, key[i], between_);
       received.remove_prefix(size + line_end.size());
     }
     return as(right, so_far());
@@ -218,6 +239,13 @@ class Meta final : public Store {
 
 std::unique_ptr<Protocol> make_memcached(const Plan &plan) {
   return std::make_unique<Text>(plan);
+}
+std::unique_ptr<Protocol> make_memcached_container(const Plan &plan) {
+  // A connection asks one container for all; what is increased, made or changed has a table of its own.
+  return std::make_unique<Text>(plan, plan.any(Kind::increment) ? Bytes("counter")
+                                      : plan.any(Kind::insert)  ? Bytes("fresh")
+                                      : plan.any(Kind::update)  ? Bytes("written")
+                                                                : Bytes(plan.shape.table.name));
 }
 std::unique_ptr<Protocol> make_memcached_meta(const Plan &plan) {
   return std::make_unique<Meta>(plan);

@@ -340,7 +340,11 @@ class MariaDB(Server):
         # Each door has the write threads it has by default: the original one, ours two a processor.
         options = [f"--handlersocket-threads={state.threads}",
                    f"--innodb-buffer-pool-size={state.buffer_pool}", "--innodb-log-file-size=1G",
-                   f"--max-connections={state.connections}", "--max-prepared-stmt-count=100000", "--table-open-cache=4000", "--skip-name-resolve"]
+                   f"--max-connections={state.connections}", "--max-prepared-stmt-count=100000",
+                   "--table-open-cache=4000", "--skip-name-resolve"]
+        if self.name == "ours" and not state.durable:
+            # It reads and writes with the same threads. Where nobody waits for the disk it gets as many as the others.
+            options.append(f"--memcached-threads={state.threads}")
         if state.threads_wr:
             options.append(f"--handlersocket-threads-wr={state.threads_wr}")
         if state.large_pages:
@@ -377,7 +381,8 @@ class MariaDB(Server):
         if state.large_pages:
             self.require_large_pages(state)
         environment = {**os.environ, "POSTERN_SO": self.plugin(), "POSTERN_SERVER_DIR": str(HERE / "build/server")}
-        told = self.sandbox("start", str(self.folder), "--", *self.options(state), env=environment)
+        containers = ["--containers"] if self.name == "ours" else []
+        told = self.sandbox("start", str(self.folder), *containers, "--", *self.options(state), env=environment)
         self.environment = dict(word.split("=", 1) for line in told.splitlines() for word in shlex.split(line))
         self.running = state
         self.hashed = True  # the sandbox's default
@@ -385,6 +390,14 @@ class MariaDB(Server):
         if not self.has_made(TABLES_VERSION):
             self.bench.say(f"filling {self.name}")
             self.sql(TABLES)
+        for table in ("user", "written", "fresh"):
+            self.map(table, "user_id", "user_name,user_email,created")
+        self.map("counter", "id", "hits")
+
+    def map(self, table, key, columns):
+        """Makes a table a container of the memcached door."""
+        if self.name == "ours":
+            self.sql(f"CALL postern.map_table('{table}', 'test', '{table}', '{key}', '{columns}')")
 
     def place(self):
         env = self.environment
@@ -398,6 +411,8 @@ class MariaDB(Server):
         if self.name == "ours":
             sql, unix = ["--port", env["SQL_PORT"]], ["--unix", env["SQL_SOCKET"]]
             self.places |= {"ours-unix": ("handlersocket", ["--unix", env["HS_SOCKET"]]),
+                            "ours-memcached": ("memcached-container", ["--port", env["MEMC_PORT"]]),
+                            "ours-memcached-unix": ("memcached-container", ["--unix", env["MEMC_SOCKET"]]),
                             "sql-text": ("sql-text", sql), "sql-prepared": ("sql-prepared", sql),
                             "sql-prepared-unix": ("sql-prepared", unix)}
 
@@ -439,6 +454,8 @@ class MariaDB(Server):
         if number and not self.has_made(number):
             self.bench.say(f"filling {self.name} with {matrix.rows_in(table):,} rows of {table}, once")
             self.sql(f"{statements} INSERT INTO made VALUES ({number});")
+        if table.startswith("value_"):
+            self.map(table, "user_id", "value")
 
     def levels(self, table):
         """Of the primary key's tree, the leaves too: what its root page says, which stands in the file."""
@@ -481,7 +498,7 @@ def server_of(peer):
     """The server a peer is a way into."""
     if peer in SERVERS:
         return peer
-    if peer.startswith("sql"):
+    if peer.startswith(("sql", "ours")):
         return "ours"
     return peer.removesuffix("-unix").removesuffix("-meta")
 

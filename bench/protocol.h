@@ -75,6 +75,8 @@ std::unique_ptr<Protocol> make_handlersocket(const Plan &plan);
 std::unique_ptr<Protocol> make_null();
 std::unique_ptr<Protocol> make_memcached(const Plan &plan);
 std::unique_ptr<Protocol> make_memcached_meta(const Plan &plan);
+/// The memcached door of a database: rows of the tables themselves, each table a container of its name.
+std::unique_ptr<Protocol> make_memcached_container(const Plan &plan);
 std::unique_ptr<Protocol> make_redis(const Plan &plan);
 std::unique_ptr<Protocol> make_sql_text(const Plan &plan);
 std::unique_ptr<Protocol> make_sql_prepared(const Plan &plan);

@@ -4,10 +4,10 @@ import statistics
 
 # Colours of peers, the same in every picture; a unix socket is hatched.
 COLOURS = {"null": "#9e9e9e", "memcached": "#4caf50", "redis": "#d32f2f", "original": "#1976d2", "sql-text": "#ffb74d",
-           "sql-prepared": "#f57c00", "ours": "#6a1b9a"}
+           "sql-prepared": "#f57c00", "ours": "#6a1b9a", "ours-memcached": "#c2185b"}
 CLIENT_BOUND_PERCENT = 97
 # Of rows that have a place along something; matrix.Point.
-PICTURES = ("growth", "settings")
+PICTURES = ("growth", "settings", "article-2012")
 
 
 def summary(samples, failure=None):
@@ -70,15 +70,16 @@ def overview(results):
             else:
                 cells.append(short(measured["best"]) + ("*" if measured["client_bound"] else ""))
         cells.append(ratio(best_of(row, "ours"), best_of(row, "original")))
+        cells.append(ratio(best_of(row, "ours-memcached"), best_of(row, "memcached")))
         lines.append([row["title"], *cells])
-    return table(["operations a second, best", *names, "ours / original"], lines)
+    return table(["operations a second, best", *names, "ours / original", "ours-memcached / memcached"], lines)
 
 
 def details(row):
     lines = []
     for peer, measured in row["peers"].items():
         if "failure" in measured:
-            lines.append([peer, measured["failure"].replace("\t", " "), *[""] * 10])
+            lines.append([peer, measured["failure"].replace("\t", " "), *[""] * 11])
             continue
         unix = "-unix" if peer.endswith("-unix") else ""
         lines.append([peer + ("*" if measured["client_bound"] else ""), short(measured["best"]),
@@ -87,9 +88,10 @@ def details(row):
                       f"{measured['p50_us']:.0f}", f"{measured['p99_us']:.0f}", f"{measured['p999_us']:.0f}",
                       f"{measured['others_cpu_percent']:.0f}%",
                       ratio(measured["best"], best_of(row, "null" + unix)),
-                      ratio(measured["best"], best_of(row, "original" + unix))])
+                      ratio(measured["best"], best_of(row, "original" + unix)),
+                      ratio(measured["best"], best_of(row, "memcached" + unix))])
     return table(["peer", "best", "median", "spread", "CPU us/op", "CPU", "p50 us", "p99 us", "p99.9 us", "others",
-                  "/ null", "/ original"], lines)
+                  "/ null", "/ original", "/ memcached"], lines)
 
 
 def tail(row):
@@ -115,6 +117,7 @@ def growth(along, rows):
     names = list(dict.fromkeys(peer for row in rows for peer in row["peers"]))
     varied = any(row["point"]["variant"] for row in rows)
     deep = any("levels" in row for row in rows)
+    memcached = "ours-memcached" in names
     # Against the row without silent connections, and what each of them takes.
     silent = any(row.get("idle") for row in rows)
     lines = []
@@ -135,9 +138,11 @@ def growth(along, rows):
         ours = row["peers"].get("ours", {})
         line += [f"{ours['server_cpu_us']:.2f}" if "server_cpu_us" in ours else "-"]
         line += [ratio(best_of(row, "ours"), best_of(row, peer)) for peer in ("original", "sql-prepared")]
+        line += [ratio(best_of(row, "ours-memcached"), best_of(row, "memcached"))] if memcached else []
         lines.append(line)
     head = [along] + (["variant"] if varied else []) + (["levels"] if deep else [])
-    made = table([*head, *names, "ours: CPU us/op", "ours / original", "ours / SQL"], lines)
+    made = table([*head, *names, "ours: CPU us/op", "ours / original", "ours / SQL",
+                  *(["ours-memcached / memcached"] if memcached else [])], lines)
     return made + ("\n\nIn brackets against the row without silent connections; B: bytes of the server's memory that each "
                    "of them\ntakes of a server that has had none before." if silent else "")
 
