@@ -2,6 +2,8 @@
 import json
 import statistics
 
+import disturb
+
 # Colours of peers, the same in every picture; a unix socket is hatched.
 COLOURS = {"null": "#9e9e9e", "memcached": "#4caf50", "redis": "#d32f2f", "original": "#1976d2", "sql-text": "#ffb74d",
            "sql-prepared": "#f57c00", "ours": "#6a1b9a", "ours-memcached": "#c2185b"}
@@ -147,6 +149,24 @@ def growth(along, rows):
                    "of them\ntakes of a server that has had none before." if silent else "")
 
 
+def disturbed(made):
+    """A table for each load."""
+    for title in dict.fromkeys(one["title"] for one in made):
+        lines = []
+        for one in (one for one in made if one["title"] == title):
+            result, stall = one["result"], disturb.stalls(one, made)
+            went_on = f"{one['disturbances']}" + (f", {one['disturbances_failed']} failed"
+                                                  if one["disturbances_failed"] else "")
+            lines.append([one["case_title"], one["peer"], short(one["rate"]),
+                          *(f"{result[name]:,.0f}" for name in ("p50_us", "p99_us", "p999_us", "max_us")),
+                          result["refused"] + result["unanswered"], went_on,
+                          f"{one['longest_disturbance_seconds']:.1f}", f"{stall / 1000:,.0f} ms" if stall else "",
+                          (result["error"] or one["first_failure"])[:60]])
+        yield f"### {title}, at {disturb.RATE_PART:.0%} of each one's peak, while this goes on\n\n" + table(
+            ["while", "peer", "requests/s", "p50 us", "p99 us", "p99.9 us", "max us", "refused", "how often", "longest s",
+             "beyond SQL", "what failed first"], lines)
+
+
 def text(results):
     machine, build = results["machine"], results["build"]
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
@@ -156,13 +176,15 @@ def text(results):
         f"{build['flags']}; {results['rounds']} rounds of {results['seconds']} s; load average before: "
         f"{machine['load_average_before']:.1f}; the disk flushes {short(machine['flushes_per_second'])} times a "
         "second, one after the other.",
-        overview(results),
+        overview(results) if results["rows"] else "",
         "Servers have one core, the load another. null: the wire's limit. *: the load generator was the limit, not the "
         "server.\nCPU us/op: processor time of the server's whole process for one operation, least of the rounds. "
         "Latencies here are\nof a closed loop in the best round. others: of a processor, what other processes "
         "and machines used\nmeanwhile; more than a few percent disturb."]
     for picture in PICTURES:
         parts += [growth(along, rows) for along, rows in panels_of(results, picture).items()]
+    if results.get("disturbed"):
+        parts += disturbed(results["disturbed"])
     for row in results["rows"]:
         parts.append(f"### {row['title']}\n\n{details(row)}")
         if row.get("tail"):
@@ -193,6 +215,7 @@ def write(results, folder):
     draw_tail(results, folder)
     for picture in PICTURES:
         draw_growth(results, folder, picture)
+    draw_disturbed(results.get("disturbed"), folder)
     pictures = sorted({path.stem for path in folder.glob("*.svg")})
     print(f"{folder}: results.json, report.txt, {', '.join(pictures)} as .svg and .png")
 
@@ -348,3 +371,27 @@ def draw_growth(results, folder, picture):
         if curves:
             axis.legend(fontsize=6)
     keep(figure, folder, picture)
+
+
+def draw_disturbed(made, folder):
+    """A panel for each load: p99.9 and the slowest answer of each peer, case by case."""
+    from matplotlib import pyplot
+    if not made:
+        return
+    titles, cases, names = (list(dict.fromkeys(one[what] for one in made)) for what in ("title", "case", "peer"))
+    figure, axes = pyplot.subplots(len(titles), 1, figsize=(13, 4.2 * len(titles)), squeeze=False)
+    width = 0.8 / len(names)
+    for title, axis in zip(titles, axes.flat):
+        for one in (one for one in made if one["title"] == title):
+            place = cases.index(one["case"]) + width * (names.index(one["peer"]) - (len(names) - 1) / 2)
+            label = one["peer"] if one["case"] == cases[0] else None
+            axis.bar(place, one["result"]["max_us"], width, alpha=0.4, **look(one["peer"]))
+            axis.bar(place, one["result"]["p999_us"], width, label=label, **look(one["peer"]))
+        axis.set_yscale("log")
+        axis.set_ylim(bottom=10)
+        axis.set_xticks(range(len(cases)), cases, fontsize=8)
+        axis.set_ylabel("us: p99.9, pale to the slowest")
+        axis.set_title(f"{title}, at {disturb.RATE_PART:.0%} of each one's peak", fontsize=9)
+        axis.grid(alpha=0.3, axis="y")
+        axis.legend(fontsize=8)
+    keep(figure, folder, "disturb")
