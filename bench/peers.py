@@ -282,10 +282,11 @@ CREATE TABLE {table} LIKE user;
 INSERT INTO {table} SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2010-02-03 11:22:33'
   FROM seq_1_to_{rows};
 """
-# A value is its key in ten digits, again and again.
+# A value is its key in ten digits, again and again. What fits into a page is there; what does not has pages of its own.
+INLINE_BYTES = 8000
 VALUES = """
 DROP TABLE IF EXISTS {table};
-CREATE TABLE {table} (user_id INT UNSIGNED PRIMARY KEY, value MEDIUMBLOB NOT NULL) ENGINE=InnoDB;
+CREATE TABLE {table} (user_id INT UNSIGNED PRIMARY KEY, value {type} NOT NULL) ENGINE=InnoDB;
 INSERT INTO {table} SELECT seq, LEFT(REPEAT(LPAD(seq, 10, '0'), {size} DIV 10 + 1), {size}) FROM seq_1_to_{rows};
 """
 WIDE = f"""
@@ -310,7 +311,8 @@ def statements_for(table):
     number = TABLES_VERSION * 1_000_000_000 + int(size) * 10
     rows = matrix.rows_in(table)
     if head == "value":
-        return number + 1, VALUES.format(table=table, rows=rows, size=size)
+        kind = f"VARBINARY({size})" if int(size) <= INLINE_BYTES else "MEDIUMBLOB"
+        return number + 1, VALUES.format(table=table, rows=rows, size=size, type=kind)
     return number, USERS.format(table=table, rows=rows)
 
 
