@@ -321,7 +321,7 @@ class WriteAnswer final : public KeyAnswer {
     count_command();
     if (outcome.failure != Failure::none) return fail(reason_of(outcome, target_));
     switch (request_.action) {
-      case Action::set: return done_set(made, seen);
+      case Action::set: return done_set(seen);
       case Action::add: return made ? tell(Result::done, new_cas_) : tell(Result::not_stored);
       case Action::replace:
       case Action::append:
@@ -356,8 +356,9 @@ class WriteAnswer final : public KeyAnswer {
       default: return;
     }
   }
-  void done_set(bool made, const Seen &seen) {
-    if (made) return tell(Result::done, new_cas_);
+  void done_set(const Seen &seen) {
+    // A row that had just these values already counts as not changed.
+    if (inserts_) return tell(Result::done, new_cas_);
     count(seen.found ? Statistic::cas_hits : seen.other_cas ? Statistic::cas_badval : Statistic::cas_misses);
     if (seen.found) return tell(Result::done, new_cas_);
     tell(seen.other_cas ? Result::exists : Result::not_found);

@@ -104,7 +104,9 @@ def test_columns_that_are_not_there(door):
     door.execute("CREATE TABLE test.bare (k VARCHAR(20) PRIMARY KEY, v TEXT)")
     map_by_hand(door, "bare", "bare", "k", "v")
     with door.mc() as one:
-        assert one.set("@@bare.k", "v", flags=9, expiry=-1) == "STORED"
+        for _ in range(2):
+            assert one.set("@@bare.k", "v", flags=9, expiry=-1) == "STORED", "the same again, too"
+        assert [one.store("replace", "k", "v"), one.store("append", "k", ""), one.ask("mg k")] == ["STORED", "STORED", "HD"]
         assert one.gets("k") == (0, b"v", 0)
         assert one.store("cas", "k", "x", tail=" 1") == "CLIENT_ERROR The container has no cas_column"
         assert [one.ask("touch k 1"), one.ask("touch z 1")] == ["TOUCHED", "NOT_FOUND"]
