@@ -380,8 +380,6 @@ class MariaDB(Server):
         self.launch(state)
 
     def launch(self, state):
-        if state.large_pages:
-            self.require_large_pages(state)
         environment = {**os.environ, "POSTERN_SO": self.plugin(), "POSTERN_SERVER_DIR": str(HERE / "build/server")}
         containers = ["--containers"] if self.name == "ours" else []
         told = self.sandbox("start", str(self.folder), *containers, "--", *self.options(state), env=environment)
@@ -437,6 +435,8 @@ class MariaDB(Server):
 
     def set_state(self, state):
         if state.settled() != self.running.settled():
+            if state.large_pages:
+                self.require_large_pages(state)
             self.stop()
             if self.running.binlog:
                 for log in (self.folder / "data").glob("binlog.*"):

@@ -126,3 +126,32 @@ def test_what_is_acknowledged_is_written(tables, protocol):
     assert tables.query("SELECT COUNT(*) FROM test.fresh") == [(300,)]
     assert tables.query("SELECT SUM(hits) FROM test.counter") == [(300,)]
     assert tables.query("SELECT COUNT(*) > 0 FROM test.written WHERE user_name RLIKE '[.]'") == [(1,)]
+
+
+def measured(speed):
+    sample = {"rows_per_second": speed, "server_cpu_us": 1.5, "server_cpu_percent": 99, "client_cpu_percent": 50,
+              "others_cpu_percent": 0, "p50_us": 1, "p99_us": 2, "p999_us": 3}
+    return sample | {"best": speed, "median": speed, "least": speed, "spread_percent": 0, "client_bound": False,
+                     "samples": [sample]}
+
+
+def test_what_was_measured_becomes_tables_and_pictures(tmp_path):
+    row = {"title": "find", "mix": "find=100", "clients": 50, "depth": 1, "keys": "uniform", "rows_per_operation": 1,
+           "idle_server_bytes": {"ours": 392}}
+    rows = [row | {"name": f"grow-{idle}", "idle": idle, "peers": {"ours": measured(speed), "original": {"failure": "x"}},
+                   "point": {"picture": "growth", "along": "silent connections", "at": str(idle), "variant": ""}}
+            for idle, speed in ((0, 1000), (500, 900))]
+    quick = {"p50_us": 1, "p99_us": 2, "p999_us": 3, "refused": 0, "unanswered": 0, "wrong": 0, "error": ""}
+    felt = [{"load": "find", "title": "find", "case": "scan", "case_title": "a scan", "peer": peer, "rate": 100,
+             "result": quick | {"max_us": most}, "disturbances": 1, "disturbances_failed": 0, "first_failure": "",
+             "longest_disturbance_seconds": 0} for peer, most in (("ours", 25_000), ("sql-prepared", 5_000))]
+    results = {"profile": "grow", "rows": rows, "disturbed": felt, "versions": {}, "rounds": 1, "seconds": 1,
+               "machine": {"processor": "", "cores": 2, "kernel": "", "distribution": "", "load_average_before": 0,
+                           "flushes_per_second": 1},
+               "build": {"commit": "", "changed": False, "type": "", "flags": ""}}
+    (tmp_path / "in.json").write_text(json.dumps(results))
+    drawn = subprocess.run([ROOT / "bench/run", "--draw", tmp_path / "in.json", "--out", tmp_path], capture_output=True,
+                           text=True, timeout=60, check=True)
+    assert "900 (0.90) 392 B" in drawn.stdout and "20 ms" in drawn.stdout
+    if "No pictures" not in drawn.stdout:
+        assert {path.name for path in tmp_path.glob("*.svg")} >= {"growth.svg", "disturb.svg"}
