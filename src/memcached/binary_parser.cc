@@ -21,7 +21,7 @@ enum class Body : uint8_t {
   key_and_stored,         ///< flags and expiry, key, value
   key_and_delta,          ///< delta, initial, expiry, key
   key_and_expiry,         ///< expiry, key
-  expiry_or_nothing,      ///< expiry, if anything
+  delay_or_nothing,       ///< of a flush
   level,                  ///< of verbosity
   mechanism_and_message,  ///< a login's
 };
@@ -56,7 +56,7 @@ constexpr std::array<Command, commands_count> make_commands() {
   have(binary::increment, binary::increment_quietly, Action::increment, Body::key_and_delta);
   have(binary::decrement, binary::decrement_quietly, Action::decrement, Body::key_and_delta);
   have(binary::erase, binary::erase_quietly, Action::erase, Body::key);
-  have(binary::flush, binary::flush_quietly, Action::flush, Body::expiry_or_nothing);
+  have(binary::flush, binary::flush_quietly, Action::flush, Body::delay_or_nothing);
   have(binary::quit, binary::quit_quietly, Action::quit, Body::nothing);
   have_one(binary::noop, Action::noop, Body::nothing);
   have_one(binary::version, Action::version, Body::nothing);
@@ -92,7 +92,7 @@ bool fits(Body body, const Lengths &lengths) {
     case Body::key_and_stored: return lengths.extras == 8 && keyed;
     case Body::key_and_delta: return lengths.extras == 20 && keyed && !valued;
     case Body::key_and_expiry: return lengths.extras == 4 && keyed;
-    case Body::expiry_or_nothing: return (lengths.extras == 0 || lengths.extras == 4) && !keyed && !valued;
+    case Body::delay_or_nothing: return (lengths.extras == 0 || lengths.extras == 4) && !keyed && !valued;
     case Body::level: return lengths.extras == 4 && !keyed && !valued;
     case Body::mechanism_and_message: return lengths.extras == 0 && keyed;
   }
@@ -150,8 +150,9 @@ void read_body(Body body, const char *extras, const Lengths &lengths, Request &r
       request.value = {};
       request.expiry = binary::read_number<uint32_t>(extras);
       break;
-    case Body::expiry_or_nothing:
-      if (lengths.extras != 0) request.expiry = binary::read_number<uint32_t>(extras);
+    case Body::delay_or_nothing:
+      // A table cannot be told to be empty later.
+      if (lengths.extras != 0 && binary::read_number<uint32_t>(extras) != 0) refuse(request, Refusal::not_supported);
       break;
     case Body::mechanism_and_message: read_login(request); break;
   }

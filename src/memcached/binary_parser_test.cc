@@ -75,7 +75,7 @@ TEST(BinaryParser, EveryOpcodeIsItsActionAndQuietOrNot) {
       {0x15, Action::increment, true, delta, "k", ""},
       {0x16, Action::decrement, true, delta, "k", ""},
       {0x17, Action::quit, true, "", "", ""},
-      {0x18, Action::flush, true, expiry, "", ""},
+      {0x18, Action::flush, true, big_endian<uint32_t>(0), "", ""},
       {0x19, Action::append, true, "", "k", "v"},
       {0x1a, Action::prepend, true, "", "k", "v"},
       {0x1b, Action::verbosity, false, expiry, "", ""},
@@ -149,6 +149,15 @@ TEST(BinaryParser, AnIncrementCreatesUnlessItsExpiryIsAllOnes) {
 TEST(BinaryParser, AnExpiryHasNoSign) {
   const Taken taken(Packet{.opcode = 0x1c, .extras = big_endian<uint32_t>(UINT32_MAX), .key = "k"}.bytes());
   EXPECT_EQ(taken.request.expiry, int64_t{UINT32_MAX});
+}
+
+TEST(BinaryParser, AFlushDoesNotWait) {
+  for (const uint8_t opcode : {0x08, 0x18}) {
+    const Taken taken(Packet{.opcode = opcode, .extras = expiry}.bytes());
+    EXPECT_EQ(taken.parsed, Parsed::request);
+    EXPECT_EQ(taken.request.action, Action::refused);
+    EXPECT_EQ(taken.request.refusal, Refusal::not_supported);
+  }
 }
 
 TEST(BinaryParser, ALoginHasUserAndPassword) {

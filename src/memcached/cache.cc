@@ -83,26 +83,12 @@ class Cache::Space {
 
   uint64_t number() const { return number_; }
 
-  uint64_t generation(int64_t now) {
-    int64_t at = flushes_at_.load();
-    if (at != 0 && at <= now && flushes_at_.compare_exchange_strong(at, 0)) ++generation_;
-    return generation_.load();
-  }
-
-  void flush(Expiry delay, int64_t now) {
-    const int64_t at = expires_at(delay, now);
-    if (at != 0 && !is_expired(at, now)) {
-      flushes_at_ = at;
-      return;
-    }
-    flushes_at_ = 0;
-    ++generation_;
-  }
+  uint64_t generation() const { return generation_.load(); }
+  void flush() { ++generation_; }
 
  private:
   const uint64_t number_;
   std::atomic<uint64_t> generation_ = 0;
-  std::atomic<int64_t> flushes_at_ = 0;  // 0: no flush is waiting for its time
 };
 
 /// One item: this, its key, its value.
@@ -132,7 +118,7 @@ struct Cache::Entry {
   Item item(int64_t now) {
     return {.value = value(), .flags = flags, .cas = cas, .expires_at = expires_at, .now = now};
   }
-  bool is_over(int64_t now) const { return is_expired(expires_at, now) || generation != space->generation(now); }
+  bool is_over(int64_t now) const { return is_expired(expires_at, now) || generation != space->generation(); }
   void use() { uses = std::min<uint8_t>(uses_max, uses + 1); }
 };
 
@@ -360,7 +346,7 @@ struct Cache::Command {
   }
 
   void put(Entry *entry, Entry *there) const {
-    entry->generation = space.generation(now);
+    entry->generation = space.generation();
     shard.put(entry, there, now, discarded);
   }
 };
@@ -404,7 +390,7 @@ uint64_t Cache::hash_of(const Space &space, Bytes key) const {
 
 Cache::Outcome Cache::carry_out(Space &space, const Request &request, uint64_t cas, int64_t now, Reader &reader) {
   if (request.action == Action::flush) {
-    space.flush(request.expiry, now);
+    space.flush();
     return {};
   }
   if (request.key.size() > key_bytes_max) return {.failure = Failure::bad_key_value};

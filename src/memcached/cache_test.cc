@@ -253,28 +253,6 @@ TEST_F(CacheTest, AFlushEmptiesOneContainer) {
   EXPECT_EQ(get("k"), "here");
 }
 
-TEST_F(CacheTest, AFlushMayWaitForItsTime) {
-  Request request = request_of(Action::flush, "");
-  request.expiry = 10;
-  set("before", "v");
-  run(request);
-  now_ += 9;
-  set("after", "v");
-  EXPECT_EQ(get("before"), "v");
-  now_ += 1;
-  EXPECT_EQ(get("before"), "(none)");
-  EXPECT_EQ(get("after"), "(none)");
-  set("later", "v");
-  now_ += 100;
-  EXPECT_EQ(get("later"), "v");
-  // A flush at once makes one that waits void.
-  run(request);
-  result_of(Action::flush, "");
-  set("k", "v");
-  now_ += 10;
-  EXPECT_EQ(get("k"), "v");
-}
-
 TEST_F(CacheTest, WhatIsOverMakesRoomFirst) {
   const std::string value(1'000, 'v');
   for (int i = 0; i < 4'000; ++i) set("short" + std::to_string(i), value, 10);
