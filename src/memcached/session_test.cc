@@ -189,6 +189,18 @@ TEST_F(McMapping, ChangesTakeEffectOnConnectionsThatAreThere) {
   EXPECT_EQ(send("get @@plain.1\r\n"), "VALUE @@plain.1 0 3\r\none\r\nEND\r\n");
 }
 
+TEST_F(McMapping, ReadingTheSameAgainChangesNothing) {
+  install();
+  map({"B", "test", "plain", "id", "v", "0", "0", "0", "PRIMARY"});
+  map({"c", "test", "plain", "id", "v", "0", "0", "0", "PRIMARY"});
+  read_mappings();
+  const uint64_t generation = protocol_->mappings().generation();
+  read_mappings();
+  EXPECT_EQ(protocol_->mappings().generation(), generation);
+  EXPECT_NE(protocol_->mappings().snapshot()->find("B"), nullptr);
+  EXPECT_EQ(protocol_->mappings().snapshot()->find("b"), nullptr);
+}
+
 TEST_F(McMapping, SessionsLeaveNothingOpen) {
   install();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(send("get @@plain.1 @@aaa.x @@wide.1|b\r\n"), "END\r\n");
