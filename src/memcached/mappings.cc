@@ -54,7 +54,7 @@ void Mappings::publish(std::vector<ContainerRow> rows, std::string delimiter, st
   fresh->delimiter = std::move(delimiter);
   fresh->trouble = std::move(trouble);
   if (!fresh->trouble.empty() && (before == nullptr || before->trouble != fresh->trouble))
-    log::warning("memcached: %s", fresh->trouble.c_str());
+    log::note("memcached: %s", fresh->trouble.c_str());
   for (ContainerRow &row : rows) {
     std::shared_ptr<const Container> container = before != nullptr ? before->find(row.name) : nullptr;
     if (container == nullptr || !unchanged(*container, row)) {
