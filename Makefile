@@ -9,6 +9,7 @@
 #                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
 #   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
 #   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to give them in the same order again
+#   make fuzz     every fuzzer in turn, with AddressSanitizer and UBSan, SECONDS=60 in all; what they find is kept
 #   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
 #   make install  build for the MariaDB server of this machine and put the plugin into it
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
@@ -21,6 +22,7 @@ SHELL := /bin/bash
 BUILD_TYPE ?= RelWithDebInfo
 SERVER ?= fetched
 PYTEST_ARGS ?=
+SECONDS_ALL := $(if $(SECONDS),$(SECONDS),60)
 MINUTES ?= 30
 
 PYTHON := /usr/bin/python3
@@ -31,7 +33,7 @@ SERVER_fetched := build/server
 SERVER_installed := build/server-installed
 
 .PHONY: all build deps server configure plugin run stop check unit tidy test integration bench \
-  counts soak asan install package clean distclean
+  counts soak fuzz asan install package clean distclean
 
 all: build
 
@@ -74,6 +76,7 @@ test:
 	@tools/deps clients
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory counts
+	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory integration
 
 bench: build
@@ -89,6 +92,13 @@ counts:
 soak: plugin
 	@tools/deps soak
 	@PYTHONPATH=tests $(PYTHON) -m soak.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+fuzz:
+	@tools/deps test
+	@cmake -S . -B build-fuzz -G Ninja -DPOSTERN_FUZZ=ON -DPOSTERN_TESTS=OFF -DPOSTERN_SANITIZE=address,undefined \
+	  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo --log-level=NOTICE
+	@ninja -C build-fuzz
+	@scripts/fuzz build-fuzz $(SECONDS_ALL)
 
 # The server is as it comes, so its own leaks are not looked for; the sanitizer's runtime has to be the first library.
 # Of what was freed it keeps 8 MiB and not 256, so that the tests which bound our memory hold under it, too.
@@ -121,7 +131,7 @@ package: $(BUILD_$(SERVER))/$(PLUGIN)
 
 clean:
 	@if [ -d build/run ]; then tools/sandbox stop build/run; fi
-	@rm -rf build-installed build-asan
+	@rm -rf build-installed build-asan build-fuzz
 	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name 'server*' -exec rm -rf {} +; fi
 
 distclean: clean

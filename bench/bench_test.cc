@@ -85,13 +85,58 @@ TEST(Workload, ColumnsBelongToTheirKey) {
   EXPECT_FALSE(is_name("name12.x", 12));
   EXPECT_TRUE(is_email("user12@example.org", 12));
   EXPECT_FALSE(is_email("user12@example.org ", 12));
-  EXPECT_TRUE(is_row("name12.3 user12@example.org 2010-02-03 11:22:33", 12, ' '));
-  EXPECT_FALSE(is_row("name12 user12@example.org 2010-02-03 11:22:34", 12, ' '));
-  EXPECT_FALSE(is_row("name12 user13@example.org 2010-02-03 11:22:33", 12, ' '));
+  EXPECT_TRUE(is_row("name12.3 user12@example.org 2010-02-03 11:22:33", {}, 12, ' '));
+  EXPECT_FALSE(is_row("name12 user12@example.org 2010-02-03 11:22:34", {}, 12, ' '));
+  EXPECT_FALSE(is_row("name12 user13@example.org 2010-02-03 11:22:33", {}, 12, ' '));
   EXPECT_EQ(key_of_name("name12.3"), 12U);
   EXPECT_EQ(key_of_name("name"), 0U);
   EXPECT_EQ(key_of_name("nam12"), 0U);
   EXPECT_EQ(key_of_name("name12x"), 0U);
+}
+
+Table table(Bytes name) {
+  Table made;
+  EXPECT_TRUE(table_of(name, made)) << name;
+  return made;
+}
+
+TEST(Workload, TablesAreToldByTheirNames) {
+  EXPECT_EQ(table("user_10000").name, "user_10000");
+  EXPECT_EQ(columns_of(table("user_10000")), columns_of(table("user")));
+  EXPECT_EQ(columns_of(table("value_80")), std::vector<std::string>{"value"});
+  EXPECT_EQ(table("wide_2").name, "wide");
+  EXPECT_EQ(columns_of(table("wide_2")), (std::vector<std::string>{"c1", "c2"}));
+  EXPECT_EQ(key_prefix(table("user")), "user:");
+  EXPECT_EQ(key_prefix(table("value_80")), "value_80:");
+  for (const char *none : {"", "users", "user_", "user_0", "value_x", "value_99999999", "wide_0", "wide", "people_1"}) {
+    Table made;
+    EXPECT_FALSE(table_of(none, made)) << none;
+  }
+}
+
+TEST(Workload, CellsBelongToTheirKey) {
+  const auto row = [](Bytes name, uint64_t key) {
+    std::string made;
+    put_row(made, table(name), key, 0, '|');
+    return made;
+  };
+  EXPECT_EQ(row("value_5", 123456), "00001");
+  EXPECT_EQ(row("value_24", 123456), "000012345600001234560000");
+  EXPECT_EQ(row("wide_3", 12), "1.12|2.12|3.12");
+  EXPECT_EQ(row("people", 12), "user12@example.org");
+  for (const char *name : {"user", "people", "value_10", "value_24", "value_100000", "wide_1", "wide_32"}) {
+    const std::string text = row(name, 4'000'000'012);
+    EXPECT_TRUE(is_row(text, table(name), 4'000'000'012, '|')) << name;
+    EXPECT_FALSE(is_row(text, table(name), 4'000'000'013, '|')) << name;
+    EXPECT_FALSE(is_row(text + "0", table(name), 4'000'000'012, '|')) << name;
+    EXPECT_FALSE(is_row(text.substr(0, text.size() - 1), table(name), 4'000'000'012, '|')) << name;
+  }
+  std::string spoiled = row("value_100000", 12);
+  spoiled[99'990] = 'x';
+  EXPECT_FALSE(is_row(spoiled, table("value_100000"), 12, '|'));
+  EXPECT_FALSE(is_row("1.12|2.13", table("wide_2"), 12, '|'));
+  EXPECT_FALSE(is_row("1.12", table("wide_2"), 12, '|'));
+  EXPECT_FALSE(is_row("1.12|2.12|3.12", table("wide_2"), 12, '|'));
 }
 
 /// What `protocol` makes of `answer`; and that it asks for more, whatever has arrived, before all of it has.
@@ -124,6 +169,13 @@ Plan plan(uint32_t scan_rows = 2) {
   return made;
 }
 
+Plan plan_of(Bytes name) {
+  Plan made;
+  made.shape.table = table(name);
+  made.shape.scan_rows = 2;
+  return made;
+}
+
 #define ROW(k) "name" k "\tuser" k "@example.org\t2010-02-03 11:22:33"
 
 TEST(HandlerSocketLoad, AsksAndChecks) {
@@ -146,6 +198,28 @@ TEST(HandlerSocketLoad, AsksAndChecks) {
   EXPECT_EQ(hear(*protocol, "1\t1\t121\n", request(Kind::insert, 7)), Verdict::refused);
 }
 
+TEST(HandlerSocketLoad, ReadsOtherTables) {
+  const auto value = make_handlersocket(plan_of("value_12"));
+  EXPECT_EQ(hear(*value, "0\t1\t000000000700\n", request(Kind::find, 7)), Verdict::right);
+  EXPECT_EQ(hear(*value, "0\t1\t000000000800\n", request(Kind::find, 7)), Verdict::wrong);
+  EXPECT_FALSE(value->may_end("00070"));
+  EXPECT_TRUE(value->may_end("00070\n"));
+  const auto wide = make_handlersocket(plan_of("wide_2"));
+  EXPECT_EQ(hear(*wide, "0\t2\t1.7\t2.7\n", request(Kind::find, 7)), Verdict::right);
+  EXPECT_EQ(hear(*wide, "0\t2\t1.7\t2.8\n", request(Kind::find, 7)), Verdict::wrong);
+  EXPECT_EQ(hear(*wide, "0\t2\t1.7\t2.7\t1.8\t2.8\n", request(Kind::scan, 7)), Verdict::right);
+}
+
+TEST(StoreLoad, KeepsOtherTablesApart) {
+  const auto memcached = make_memcached(plan_of("value_4"));
+  EXPECT_EQ(asked(*memcached, request(Kind::insert, 7)), "set value_4:7 0 0 4\r\n0000\r\n");
+  EXPECT_EQ(hear(*memcached, "VALUE value_4:7 0 4\r\n0000\r\nEND\r\n", request(Kind::find, 7)), Verdict::right);
+  EXPECT_EQ(hear(*memcached, "VALUE value_4:7 0 4\r\n0001\r\nEND\r\n", request(Kind::find, 7)), Verdict::wrong);
+  const auto redis = make_redis(plan_of("value_4"));
+  EXPECT_EQ(asked(*redis, request(Kind::find, 7)), "*2\r\n$3\r\nGET\r\n$9\r\nvalue_4:7\r\n");
+  EXPECT_EQ(hear(*redis, "$4\r\n0000\r\n", request(Kind::find, 7)), Verdict::right);
+}
+
 #define VALUE(k, size) "VALUE user:" k " 0 " size "\r\n" ROW(k) "\r\n"
 
 TEST(MemcachedLoad, AsksAndChecks) {
@@ -161,6 +235,18 @@ TEST(MemcachedLoad, AsksAndChecks) {
   EXPECT_EQ(hear(*protocol, "12\r\n", request(Kind::increment, 7)), Verdict::right);
   EXPECT_EQ(hear(*protocol, "NOT_FOUND\r\n", request(Kind::increment, 7)), Verdict::wrong);
   EXPECT_EQ(hear(*protocol, "SERVER_ERROR out of memory\r\n", request(Kind::update, 7)), Verdict::refused);
+}
+
+#define CELLS(k) "name" k "|user" k "@example.org|2010-02-03 11:22:33"
+
+TEST(MemcachedContainerLoad, AsksForRowsByTheirOwnKeys) {
+  const auto protocol = make_memcached_container(plan());
+  EXPECT_EQ(asked(*protocol, request(Kind::find, 7)), "get 7\r\n");
+  EXPECT_EQ(asked(*protocol, request(Kind::increment, 7)), "incr 7 1\r\n");
+  EXPECT_EQ(asked(*protocol, request(Kind::insert, 7)), "set 7 0 0 43\r\n" CELLS("7") "\r\n");
+  EXPECT_EQ(hear(*protocol, "VALUE 7 0 43\r\n" CELLS("7") "\r\nEND\r\n", request(Kind::find, 7)), Verdict::right);
+  EXPECT_EQ(hear(*protocol, "VALUE 7 0 43\r\n" ROW("7") "\r\nEND\r\n", request(Kind::find, 7)), Verdict::wrong);
+  EXPECT_EQ(hear(*protocol, "VALUE 8 0 43\r\n" CELLS("8") "\r\nEND\r\n", request(Kind::find, 7)), Verdict::wrong);
 }
 
 TEST(MemcachedMetaLoad, AsksAndChecks) {
@@ -225,6 +311,20 @@ TEST(SqlLoad, ChecksTextRows) {
   EXPECT_EQ(hear(*protocol, ok_packet, request(Kind::update, 7)), Verdict::right);
   EXPECT_EQ(hear(*protocol, packet(Bytes("\0\0\0\2\0\0\0", 7)), request(Kind::update, 7)), Verdict::wrong);
   EXPECT_EQ(hear(*protocol, packet("\xff\x15\x04#28000no"), request(Kind::find, 7)), Verdict::refused);
+}
+
+TEST(SqlLoad, ReadsOtherTables) {
+  const auto text = make_sql_text(plan_of("wide_2"));
+  EXPECT_EQ(asked(*text, request(Kind::find, 7)).substr(5), "SELECT c1,c2 FROM wide WHERE user_id = 7");
+  const std::string head = packet("\2") + packet("def1") + packet("def2") + end_packet;
+  EXPECT_EQ(hear(*text, head + packet(counted("1.7") + counted("2.7")) + end_packet, request(Kind::find, 7)),
+            Verdict::right);
+  EXPECT_EQ(hear(*text, head + packet(counted("1.7") + counted("2.8")) + end_packet, request(Kind::find, 7)),
+            Verdict::wrong);
+  const auto prepared = make_sql_prepared(plan_of("value_4"));
+  const std::string row = packet(std::string(2, '\0') + counted("0000"));
+  EXPECT_EQ(hear(*prepared, packet("\1") + packet("def1") + end_packet + row + end_packet, request(Kind::find, 7)),
+            Verdict::right);
 }
 
 TEST(SqlLoad, ChecksBinaryRows) {

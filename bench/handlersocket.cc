@@ -18,12 +18,15 @@ Bytes field(Bytes &line) {
 
 class HandlerSocket : public Protocol {
  public:
-  explicit HandlerSocket(const Plan &plan) : plan_(plan) {}
+  explicit HandlerSocket(const Plan &plan) : plan_(plan) {
+    const std::vector<std::string> columns = columns_of(plan.shape.table);
+    for (const std::string &column : columns) columns_ += (columns_.empty() ? "" : ",") + column;
+    column_count_ = columns.size();
+    head_ = "0\t" + std::to_string(column_count_) + "\t";
+  }
 
   bool begin(Talk &talk, Use use, Opened &, std::string &error) override {
-    const Table table = plan_.shape.table;
-    const std::string columns = table == Table::people ? "email" : "user_name,user_email,created";
-    if (use.reads && !open(talk, std::string("P\t1\ttest\t") + name_of(table) + "\tPRIMARY\t" + columns, error))
+    if (use.reads && !open(talk, "P\t1\ttest\t" + plan_.shape.table.name + "\tPRIMARY\t" + columns_, error))
       return false;
     if (!use.writes) return true;
     return (!plan_.any(Kind::update) || open(talk, "P\t2\ttest\twritten\tPRIMARY\tuser_name", error)) &&
@@ -65,7 +68,7 @@ class HandlerSocket : public Protocol {
         out += "3\t+\t4\t";
         put_number(out, request.key);
         out += '\t';
-        put_row(out, request.key, 0, '\t');
+        put_row(out, {}, request.key, 0, '\t');
         break;
       case Kind::increment:
         out += "4\t=\t1\t";
@@ -76,6 +79,8 @@ class HandlerSocket : public Protocol {
     }
     out += '\n';
   }
+
+  bool may_end(Bytes received) const override { return received.find('\n') != Bytes::npos; }
 
   Heard hear(Bytes received, const Request &request) override {
     const Bytes line = line_in(received);
@@ -112,21 +117,23 @@ class HandlerSocket : public Protocol {
   }
 
   bool rows(Bytes line, const Request &request) const {
-    const bool people = plan_.shape.table == Table::people;
-    const Bytes head = people ? "0\t1\t" : "0\t3\t";
-    if (!line.starts_with(head)) return false;
-    line.remove_prefix(head.size());
-    if (request.kind == Kind::find) return people ? is_email(line, request.key) : is_row(line, request.key, '\t');
+    const Table &table = plan_.shape.table;
+    if (!line.starts_with(head_)) return false;
+    line.remove_prefix(head_.size());
+    if (request.kind == Kind::find) return is_row(line, table, request.key, '\t');
     for (uint32_t i = 0; i < rows_of(request, plan_.shape); ++i) {
       const uint64_t key = request.kind == Kind::multi ? request.keys[i] : request.key + i;
-      if (people ? !is_email(field(line), key)
-                 : !is_name(field(line), key) || !is_email(field(line), key) || field(line) != created)
-        return false;
+      for (size_t column = 0; column < column_count_; ++column) {
+        if (!is_cell(field(line), table, column, key)) return false;
+      }
     }
     return line.empty();
   }
 
   const Plan plan_;
+  std::string columns_{};
+  size_t column_count_ = 0;
+  std::string head_{};  // of an answer to a find
 };
 
 class Null final : public HandlerSocket {

@@ -4,10 +4,13 @@
 //   load --protocol memcached --port 11211 --mix insert=100 --count 1000000 --depth 100        fills it with rows 1 to
 //   1000000
 //
-// Protocols: handlersocket, null (tools/standalone --null), memcached, memcached-meta, redis, sql-text, sql-prepared.
-// One thread. Closed loop: every client keeps --depth requests under way; latency is from a request's send, so a server
-// that stalls is asked less and looks better than it is. At --rate R requests are due at fixed times whatever is still
-// unanswered, and latency is from the time a request was due. bench/README.md tells the tables and what is asked.
+// Protocols: handlersocket, null (tools/standalone --null), memcached, memcached-meta, memcached-container (the door of
+// a database), redis, sql-text, sql-prepared. One thread. Closed loop: every client keeps --depth requests under way;
+// latency is from a request's send, so a server that stalls is asked less and looks better than it is. At --rate R
+// requests are due at fixed times whatever is still unanswered, and latency is from the time a request was due. --idle
+// N connections more stay silent, after what
+// --idle-as says: connected, opened (what finds need) or used (one find); what they take of the server's memory is
+// told. bench/README.md tells the tables and what is asked.
 #include <getopt.h>
 
 #include <cstdio>
@@ -61,6 +64,17 @@ void parse_keys(Bytes text, Options &options) {
   if (!options.zipfian && !options.sequential && text != "uniform") fail("--keys is uniform, zipfian or sequential");
 }
 
+void parse_idle(Bytes text, Options &options) {
+  static constexpr std::pair<Bytes, Idle> kinds_of_idle[] = {
+      {"connected", Idle::connected}, {"opened", Idle::opened}, {"used", Idle::used}};
+  for (const auto &[name, idle] : kinds_of_idle) {
+    if (text != name) continue;
+    options.idle_as = idle;
+    return;
+  }
+  fail("--idle-as is connected, opened or used");
+}
+
 Options parse(int argc, char **argv) {
   enum Name : int {
     protocol,
@@ -69,6 +83,8 @@ Options parse(int argc, char **argv) {
     unix_path,
     write_unix,
     clients,
+    idle,
+    idle_as,
     depth,
     rate,
     seconds,
@@ -90,6 +106,8 @@ Options parse(int argc, char **argv) {
                                      {"unix", required_argument, nullptr, unix_path},
                                      {"write-unix", required_argument, nullptr, write_unix},
                                      {"clients", required_argument, nullptr, clients},
+                                     {"idle", required_argument, nullptr, idle},
+                                     {"idle-as", required_argument, nullptr, idle_as},
                                      {"depth", required_argument, nullptr, depth},
                                      {"rate", required_argument, nullptr, rate},
                                      {"seconds", required_argument, nullptr, seconds},
@@ -114,6 +132,8 @@ Options parse(int argc, char **argv) {
       case unix_path: options.place.unix_path = optarg; break;
       case write_unix: options.write_place.unix_path = optarg; break;
       case clients: options.clients = number(optarg, 1, 20'000); break;
+      case idle: options.idle = number(optarg, 0, 20'000); break;
+      case idle_as: parse_idle(optarg, options); break;
       case depth: options.depth = number(optarg, 1, 10'000); break;
       case rate: options.rate = decimal(optarg); break;
       case seconds: options.seconds = decimal(optarg); break;
@@ -126,7 +146,7 @@ Options parse(int argc, char **argv) {
       case seed: options.seed = number(optarg, 0, UINT64_MAX); break;
       case server_pid: options.server_pid = static_cast<int>(number(optarg, 1, INT32_MAX)); break;
       case table:
-        if (!table_of(optarg, options.shape.table)) fail("--table is user, written or people");
+        if (!table_of(optarg, options.shape.table)) fail("--table is user, written, people, user_N, value_N or wide_N");
         break;
       case multi: options.shape.multi_keys = static_cast<uint32_t>(number(optarg, 1, 10'000)); break;
       case scan: options.shape.scan_rows = static_cast<uint32_t>(number(optarg, 1, 100'000)); break;
@@ -173,6 +193,7 @@ void print(const Result &result, const std::string &error) {
   } quantiles[] = {{"p50_us", 0.5}, {"p90_us", 0.9}, {"p99_us", 0.99}, {"p999_us", 0.999}};
   for (const auto &quantile : quantiles)
     std::printf(", \"%s\": %.1f", quantile.name, static_cast<double>(result.latency.quantile_ns(quantile.part)) / 1000);
+  std::printf(", \"idle_server_bytes\": %.1f", result.idle_server_bytes);
   std::printf(", \"max_us\": %.1f, \"wrong\": %lu, \"refused\": %lu, \"unanswered\": %lu, \"acknowledged\": {",
               static_cast<double>(result.latency.max_ns()) / 1000, static_cast<unsigned long>(result.wrong),
               static_cast<unsigned long>(result.refused), static_cast<unsigned long>(result.unanswered));

@@ -6,15 +6,31 @@ ROWS = 1_000_000
 HOT_KEYS = 1_000
 COUNTERS = 100_000
 PEOPLE = 5_000_000
+# Of tables of values: so many rows at most, and so many bytes. They have to be in memory.
+VALUES_MAX = 100_000
+VALUES_BYTES = 100 << 20
+WIDE = 100_000
+WIDE_COLUMNS = 32
+CONNECTIONS = 5000
+# What 20,000 descriptors of a process are enough for, with files and listeners beside.
+CONNECTIONS_MOST = 19_150
 
 # Peers by name; peers.py knows how each is started and spoken to.
-READERS = ("null", "memcached", "redis", "original", "sql-text", "sql-prepared", "ours")
-UNIX_READERS = ("null-unix", "memcached-unix", "redis-unix", "original-unix", "ours-unix")
+READERS = ("null", "memcached", "redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
+UNIX_READERS = ("null-unix", "memcached-unix", "redis-unix", "original-unix", "ours-unix", "ours-memcached-unix")
 ORDERED = ("original", "sql-text", "sql-prepared", "ours")
-WRITERS = ("redis", "original", "sql-text", "sql-prepared", "ours")
+WRITERS = ("redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
 VOLATILE_WRITERS = ("memcached", *WRITERS)
 ENGINE_READERS = ("original", "sql-prepared", "ours")
 MORE_READERS = ("memcached-meta", "sql-prepared-unix")
+
+
+def rows_in(table):
+    """Of what bench/load calls --table."""
+    head, _, number = table.partition("_")
+    if head == "value":
+        return min(VALUES_MAX, VALUES_BYTES // int(number))
+    return {"people": PEOPLE, "wide": WIDE}.get(head) or (int(number) if number else ROWS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,11 +39,26 @@ class State:
     binlog: bool = False
     buffer_pool: str = "1G"
     threads: int = 1  # of a door for reading
+    threads_wr: int | None = None  # of ours for writing; None leaves its default
+    connections: int = CONNECTIONS
+    large_pages: bool = False
     adaptive_hash: bool = True
     durable: bool = False
+    flush_log: int | None = None  # None is what `durable` means: 1 or 2
+    sync_binlog: int | None = None  # likewise: 1 or 0
 
     def settled(self):
-        return self.binlog, self.buffer_pool, self.threads
+        return (self.binlog, self.buffer_pool, self.threads, self.threads_wr, self.connections, self.large_pages,
+                self.durable)
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """Where a row stands in a picture: on the curve `variant` of the panel `along`, at `at`."""
+    picture: str
+    along: str
+    at: str
+    variant: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +77,16 @@ class Row:
     option: str = ""  # "multi" or "scan", with rows_per_operation
     state: State = State()
     tail: bool = False  # also at fixed rates
+    idle: int = 0  # connections that stay silent beside the clients
+    idle_as: str = "used"
+    tells_levels: bool = False  # how deep the primary key's tree is
+    point: Point | None = None
 
     def arguments(self):
         """Of bench/load, for every peer."""
         extra = [f"--{self.option}", str(self.rows_per_operation)] if self.option else []
+        if self.idle:
+            extra += ["--idle", str(self.idle), "--idle-as", self.idle_as]
         return ["--mix", self.mix, "--clients", str(self.clients), "--depth", str(self.depth), "--keys", self.keys,
                 "--max", str(self.key_max), "--table", self.table, *extra]
 
@@ -75,7 +112,116 @@ def write(name, title, mix, profile="default", clients=50, depth=1, durable=True
                depth=depth, state=State(binlog=binlog, durable=durable), **more)
 
 
+def grow(name, title, point, clients=50, depth=16, peers=ENGINE_READERS, **more):
+    more.setdefault("key_max", rows_in(more.get("table", "user")))
+    return Row(f"grow-{name}", f"find, {clients} connections x {depth} in flight, {title}", peers, "grow",
+               clients=clients, depth=depth, point=Point("growth", *point), **more)
+
+
+def in_flight(depth, clients=50):
+    return f"{clients} connections x {depth} in flight"
+
+
+def growth_rows():
+    """One thing grows, all else stays."""
+    for adaptive_hash, name, words in ((True, "", "AHI on"), (False, "nohash-", "AHI off")):
+        for rows in (10_000, 100_000, 1_000_000, 10_000_000):
+            for depth in (16, 1):
+                yield grow(f"rows-{name}{rows}x{depth}", f"{rows:,} rows, {words}",
+                           (f"rows in the table, {in_flight(depth)}", f"{rows:,}", words), depth=depth,
+                           table="user" if rows == ROWS else f"user_{rows}", tells_levels=True,
+                           state=State(buffer_pool="3G", adaptive_hash=adaptive_hash))
+    many = State(connections=CONNECTIONS_MOST)
+    for clients in (1, 10, 50, 200, 1000, 5000, 19_000):
+        yield grow(f"connections-{clients}", "all of them busy", ("connections, 1 in flight each", f"{clients:,}"),
+                   clients, 1, ("null", "memcached", *ENGINE_READERS, "ours-memcached"), state=many)
+    for idle in (0, 1000, 5000, 19_000):
+        for idle_as in ("used",) if idle < 19_000 else ("used", "connected"):
+            words = "" if idle_as == "used" else ", which have asked nothing"
+            yield grow(f"idle-{idle}" + ("" if idle_as == "used" else "-fresh"), f"{idle:,} silent ones beside{words}",
+                       (f"silent connections beside {in_flight(16)}", f"{idle:,}" + (" fresh" if words else "")),
+                       peers=("memcached", *ENGINE_READERS, "ours-memcached"), idle=idle, idle_as=idle_as, state=many)
+    for depth, sizes in ((1, (10, 80, 640, 4096, 32_768, 262_144, 1_048_576)), (16, (10, 80, 640, 4096, 32_768))):
+        for size in sizes:
+            yield grow(f"value-{size}x{depth}", f"a value of {size:,} bytes",
+                       (f"bytes of a value, {in_flight(depth)}", f"{size:,}"), depth=depth, table=f"value_{size}",
+                       peers=("memcached", *ENGINE_READERS, "ours-memcached"))
+    for columns in (1, 2, 4, 8, 16, 32):
+        yield grow(f"columns-{columns}", f"{columns} of {WIDE_COLUMNS} columns",
+                   (f"columns read of {WIDE_COLUMNS}, {in_flight(16)}", f"{columns}"), table=f"wide_{columns}")
+
+
+def setting(name, title, point, state, peers=ENGINE_READERS, **more):
+    return Row(f"set-{name}", title, peers, "settings", state=state, point=Point("settings", *point), **more)
+
+
+def settings_rows():
+    """One setting changes, all else stays."""
+    for adaptive_hash, at in ((True, "on"), (False, "off")):
+        state = State(adaptive_hash=adaptive_hash)
+        for keys in ("uniform", "zipfian"):
+            yield setting(f"hash-{at}-{keys}", f"find of {keys} keys, {in_flight(16)}, innodb_adaptive_hash_index {at}",
+                          (f"innodb_adaptive_hash_index, find of {keys} keys, {in_flight(16)}", at), state, depth=16,
+                          keys=keys)
+        yield setting(f"hash-{at}-scan", f"range scan of 100 rows, 50 connections, innodb_adaptive_hash_index {at}, "
+                      "rows a second", ("innodb_adaptive_hash_index, scan of 100 rows, 50 connections", at), state,
+                      mix="scan=100", rows_per_operation=100, option="scan")
+        yield setting(f"hash-{at}-insert", f"insert, 50 connections, relaxed, innodb_adaptive_hash_index {at}",
+                      ("innodb_adaptive_hash_index, insert, 50 connections, relaxed", at), state, mix="insert=100",
+                      table="written")
+    # The table takes 90 MB.
+    for pool in ("1G", "64M", "32M"):
+        for threads in (1, 4, 16):
+            yield setting(f"pool-{pool}-{threads}", f"find, {in_flight(1)}, innodb_buffer_pool_size {pool}, "
+                          f"{threads} read threads", (f"innodb_buffer_pool_size, find, {in_flight(1)}", pool,
+                                                      f"{threads} read threads"),
+                          State(buffer_pool=pool, threads=threads),
+                          peers=("original", "ours") + (("sql-prepared",) if threads == 1 else ()))
+    for threads in (1, 2, 4, 16):
+        yield setting(f"threads-{threads}", f"find, {in_flight(16)}, {threads} read threads",
+                      (f"handlersocket_threads, find, {in_flight(16)}", str(threads)), State(threads=threads),
+                      peers=("original", "ours"), depth=16)
+    for threads in (1, 2, 4, 8):
+        for depth in (1, 16):
+            yield setting(f"threads-wr-{threads}x{depth}", f"durable update, {in_flight(depth)}, {threads} write threads",
+                          (f"handlersocket_threads_wr, durable update, {in_flight(depth)}", str(threads)),
+                          State(threads_wr=threads, durable=True), peers=("ours",), mix="update=100", table="written",
+                          depth=depth)
+    writers = {"peers": ("original", "sql-prepared", "ours"), "mix": "update=100", "table": "written"}
+    for flush_log in (0, 1, 2):
+        yield setting(f"flush-{flush_log}", f"update, {in_flight(1)}, innodb_flush_log_at_trx_commit {flush_log}, "
+                      "binlog off", (f"innodb_flush_log_at_trx_commit, update, {in_flight(1)}, binlog off",
+                                     str(flush_log)), State(durable=True, flush_log=flush_log), **writers)
+    writers["peers"] = ("sql-prepared", "ours")
+    for sync in (0, 1, 100):
+        yield setting(f"sync-{sync}", f"update, {in_flight(1)}, sync_binlog {sync}, binlog on, "
+                      "innodb_flush_log_at_trx_commit 1", (f"sync_binlog, update, {in_flight(1)}", str(sync)),
+                      State(binlog=True, durable=True, sync_binlog=sync), **writers)
+    for large, at in ((False, "off"), (True, "on")):
+        yield setting(f"pages-{at}", f"find, {in_flight(16)}, large_pages {at}",
+                      (f"large_pages, find, {in_flight(16)}", at), State(large_pages=large), depth=16)
+
+
+def article_rows():
+    """The article of 2012 on MySQL's memcached plugin: 10,000 pairs, values of 100 bytes, its flush setting."""
+    stores = ("memcached", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
+    ways = stores + ("memcached-unix", "ours-unix", "ours-memcached-unix")
+    for clients in (1, 4, 50):
+        at = f"{clients} client{'s' if clients > 1 else ''}"
+        yield Row(f"article-fetch-{clients}", f"10,000 pairs, fetched by {at}", ways, "article-2012", clients=clients,
+                  table="value_100", key_max=10_000, point=Point("article-2012", "10,000 pairs, fetched", at))
+        yield Row(f"article-load-{clients}", f"rows, loaded by {at}, relaxed", stores, "article-2012", mix="insert=100",
+                  clients=clients, table="written", point=Point("article-2012", "rows loaded, relaxed", at))
+
+
 def every_row():
+    yield from plain_rows()
+    yield from article_rows()
+    yield from growth_rows()
+    yield from settings_rows()
+
+
+def plain_rows():
     no_hash = State(adaptive_hash=False)
     yield find(50, 1, "quick", READERS + UNIX_READERS, tail=True)
     yield find(50, 16, "quick")
@@ -132,7 +278,8 @@ def every_row():
                    words="15 columns, 5,000,000 rows, more than memory", state=State(buffer_pool="256M", threads=16))
 
 
-PROFILES = {"quick": {"quick"}, "default": {"quick", "default"}, "all": {"quick", "default", "all"}}
+PROFILES = {"quick": {"quick"}, "default": {"quick", "default"}, "all": {"quick", "default", "all"},
+            "grow": {"grow"}, "settings": {"settings"}, "article-2012": {"article-2012"}}
 
 
 def rows_of(profile, patterns):

@@ -1,5 +1,6 @@
-// memcached's text protocol, classic and meta. Rows are values `name TAB email TAB created` under `user:KEY`, counters
-// numbers under `count:KEY`.
+// memcached's text protocol, classic and meta. Rows are values under `user:KEY`, as `name TAB email TAB created`, or
+// under their table's name; counters are numbers under `count:KEY`. Over a container of a table the key is the row's
+// own, and separators are between the cells.
 #include "protocol.h"
 
 namespace postern::bench {
@@ -31,42 +32,68 @@ bool is_number(Bytes text) {
 
 class Store : public Protocol {
  public:
-  bool begin(Talk &, Use, Opened &, std::string &) override { return true; }
+  /// Without a container it is a store without tables.
+  explicit Store(const Plan &plan, Bytes container = {})
+      : table_(plan.shape.table),
+        prefix_(container.empty() ? key_prefix(table_) : ""),
+        between_(container.empty() ? '\t' : '|'),
+        counter_prefix_(container.empty() ? "count:" : ""),
+        container_(container) {}
+
+  bool begin(Talk &talk, Use use, Opened &, std::string &error) override {
+    if (container_.empty() || !(use.reads || use.writes)) return true;
+    const std::string name = "@@" + container_;
+    bool there = talk.send("get " + name + "\r\n");
+    while (there && !talk.received().ends_with("END\r\n") && !is_error(talk.received())) there = talk.read_more();
+    const std::string answer(talk.received());
+    talk.drop(answer.size());
+    if (answer.starts_with("VALUE " + name + " ")) return true;
+    error = answer.empty() ? "the connection was closed" : "no container " + container_ + ": " + answer;
+    return false;
+  }
 
  protected:
-  static void put_user(std::string &out, uint64_t key) {
-    out += "user:";
+  void put_key(std::string &out, uint64_t key) const {
+    out += prefix_;
     put_number(out, key);
   }
-  static void put_counter(std::string &out, uint64_t key) {
-    out += "count:";
+  void put_counter(std::string &out, uint64_t key) const {
+    out += counter_prefix_;
     put_number(out, key);
   }
   /// What a write stores.
   Bytes body(const Request &request) {
     body_.clear();
     if (request.kind == Kind::zero) return "0";
-    put_row(body_, request.key, request.version, '\t');
+    put_row(body_, table_, request.key, request.version, between_);
     return body_;
   }
 
+  const Table table_;
+  const std::string prefix_;
+  const char between_;
+
  private:
+  const std::string counter_prefix_;
+  const std::string container_;
   std::string body_{};
 };
 
 class Text final : public Store {
  public:
+  explicit Text(const Plan &plan, Bytes container = {}) : Store(plan, container), head_("VALUE " + prefix_) {}
+
   void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
       case Kind::find:
         out += "get ";
-        put_user(out, request.key);
+        put_key(out, request.key);
         break;
       case Kind::multi:
         out += "get";
         for (const uint64_t key : request.keys) {
           out += ' ';
-          put_user(out, key);
+          put_key(out, key);
         }
         break;
       case Kind::increment:
@@ -78,7 +105,7 @@ class Text final : public Store {
       case Kind::insert:
       case Kind::zero: {
         out += "set ";
-        request.kind == Kind::zero ? put_counter(out, request.key) : put_user(out, request.key);
+        request.kind == Kind::zero ? put_counter(out, request.key) : put_key(out, request.key);
         const Bytes value = body(request);
         out += " 0 0 ";
         put_number(out, value.size());
@@ -110,7 +137,7 @@ class Text final : public Store {
 
  private:
   /// `VALUE user:KEY 0 SIZE`, the value, ... `END`; values come in the order asked.
-  static Heard values(Bytes received, const uint64_t *key, size_t count) {
+  Heard values(Bytes received, const uint64_t *key, size_t count) const {
     const char *const begin = received.data();
     bool right = true;
     for (size_t i = 0;; ++i) {
@@ -119,17 +146,21 @@ class Text final : public Store {
       received.remove_prefix(line.size() + line_end.size());
       if (line == "END") return as(right && i == count, static_cast<size_t>(received.data() - begin));
       uint64_t size = 0;
-      if (!line.starts_with("VALUE user:") || !parse_natural(line.substr(line.rfind(' ') + 1), size) || i >= count)
+      if (!line.starts_with(head_) || !parse_natural(line.substr(line.rfind(' ') + 1), size) || i >= count)
         return as(false, static_cast<size_t>(received.data() - begin));
       if (received.size() < size + line_end.size()) return {};
-      right = right && is_row(received.substr(0, size), key[i], '\t');
+      right = right && is_row(received.substr(0, size), table_, key[i], between_);
       received.remove_prefix(size + line_end.size());
     }
   }
+
+  const std::string head_;
 };
 
 class Meta final : public Store {
  public:
+  using Store::Store;
+
   void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
       case Kind::find: get(request.key, " v\r\n", out); break;
@@ -147,7 +178,7 @@ class Meta final : public Store {
       case Kind::insert:
       case Kind::zero: {
         out += "ms ";
-        request.kind == Kind::zero ? put_counter(out, request.key) : put_user(out, request.key);
+        request.kind == Kind::zero ? put_counter(out, request.key) : put_key(out, request.key);
         const Bytes value = body(request);
         out += ' ';
         put_number(out, value.size());
@@ -178,14 +209,14 @@ class Meta final : public Store {
   }
 
  private:
-  static void get(uint64_t key, Bytes flags, std::string &out) {
+  void get(uint64_t key, Bytes flags, std::string &out) const {
     out += "mg ";
-    put_user(out, key);
+    put_key(out, key);
     out += flags;
   }
 
   /// `VA SIZE`, the value, ...; then `MN` if a no-op was asked.
-  static Heard values(Bytes received, const uint64_t *key, size_t count, bool marked) {
+  Heard values(Bytes received, const uint64_t *key, size_t count, bool marked) const {
     const char *const begin = received.data();
     const auto so_far = [&] { return static_cast<size_t>(received.data() - begin); };
     bool right = true;
@@ -197,7 +228,7 @@ class Meta final : public Store {
       uint64_t size = 0;
       if (!line.starts_with("VA ") || !parse_natural(line.substr(3), size) || i >= count) return as(false, so_far());
       if (received.size() < size + line_end.size()) return {};
-      right = right && is_row(received.substr(0, size), key[i], '\t');
+      right = right && is_row(received.substr(0, size), table_, key[i], between_);
       received.remove_prefix(size + line_end.size());
     }
     return as(right, so_far());
@@ -206,11 +237,18 @@ class Meta final : public Store {
 
 }  // namespace
 
-std::unique_ptr<Protocol> make_memcached(const Plan &) {
-  return std::make_unique<Text>();
+std::unique_ptr<Protocol> make_memcached(const Plan &plan) {
+  return std::make_unique<Text>(plan);
 }
-std::unique_ptr<Protocol> make_memcached_meta(const Plan &) {
-  return std::make_unique<Meta>();
+std::unique_ptr<Protocol> make_memcached_container(const Plan &plan) {
+  // A connection asks one container for all; what is increased, made or changed has a table of its own.
+  return std::make_unique<Text>(plan, plan.any(Kind::increment) ? Bytes("counter")
+                                      : plan.any(Kind::insert)  ? Bytes("fresh")
+                                      : plan.any(Kind::update)  ? Bytes("written")
+                                                                : Bytes(plan.shape.table.name));
+}
+std::unique_ptr<Protocol> make_memcached_meta(const Plan &plan) {
+  return std::make_unique<Meta>(plan);
 }
 
 }  // namespace postern::bench

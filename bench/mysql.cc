@@ -68,12 +68,12 @@ class Sql : public Protocol {
  public:
   explicit Sql(const Plan &plan)
       : plan_(plan),
-        select_(std::string("SELECT ") +
-                (plan.shape.table == Table::people ? "email" : "user_name,user_email,created") + " FROM " +
-                name_of(plan.shape.table) + " WHERE user_id") {}
+        columns_(columns_of(plan.shape.table).size()),
+        created_column_(plan.shape.table.cells == Cells::user ? 2 : SIZE_MAX),
+        select_("SELECT " + joined(columns_of(plan.shape.table)) + " FROM " + plan.shape.table.name +
+                " WHERE user_id") {}
 
-  bool begin(Talk &talk, Use, Opened &opened, std::string &error) override {
-    Bytes packet;
+  bool begin(Talk &talk, Use use, Opened &opened, std::string &error) override {
     std::string text;
     if (!next(talk, text)) return closed(error);
     const uint32_t extended = greeting_of(text);
@@ -91,7 +91,7 @@ class Sql : public Protocol {
     login += "mysql_native_password";
     login += '\0';
     if (!talk.send(framed(login, 1)) || !next(talk, text)) return closed(error);
-    if (first_of(text) == 0) return prepare(talk, opened, error);
+    if (first_of(text) == 0) return !(use.reads || use.writes) || prepare(talk, opened, error);
     error = is_error(text) ? text.substr(std::min<size_t>(9, text.size())) : "another way of logging in was asked for";
     return false;
   }
@@ -139,12 +139,19 @@ class Sql : public Protocol {
     error = "the connection was closed";
     return false;
   }
-  size_t columns_read() const { return plan_.shape.table == Table::people ? 1 : 3; }
 
   const Plan plan_;
-  const std::string select_;  // up to the condition
+  const size_t columns_;
+  const size_t created_column_;  // the one that a binary row holds packed
+  const std::string select_;     // up to the condition
 
  private:
+  static std::string joined(const std::vector<std::string> &columns) {
+    std::string list;
+    for (const std::string &column : columns) list += (list.empty() ? "" : ",") + column;
+    return list;
+  }
+
   /// MariaDB's own half of the capabilities, in what its older relatives leave zero.
   static uint32_t greeting_of(Bytes packet) {
     const size_t version_end = packet.find('\0');
@@ -154,7 +161,7 @@ class Sql : public Protocol {
   Heard result_set(Bytes received, Bytes packet, const Request &request, size_t all) {
     uint64_t columns = take_number(packet);
     const bool described = !metadata_flag_ || first_of(packet) != 0;
-    bool right = columns == columns_read() && !is_write(request.kind);
+    bool right = columns == columns_ && !is_write(request.kind);
     const size_t in_row = columns;
     for (columns = described ? columns : 0; columns != 0; --columns) {
       if (!take_packet(received, packet)) return {};
@@ -174,16 +181,16 @@ class Sql : public Protocol {
 
   bool judge(Bytes row, size_t columns, const Request &request, uint32_t index) {
     skip_row_head(row, columns);
+    const Table &table = plan_.shape.table;
     uint64_t key = request.key + index;
-    if (plan_.shape.table == Table::people) {
-      found_.push_back(key);
-      return is_email(take_string(row), key) && row.empty();
+    for (size_t column = 0; column < columns; ++column) {
+      const Bytes cell = column == created_column_ ? take_created(row) : take_string(row);
+      // A list of keys is answered in the order of the index, not of the list.
+      if (column == 0 && request.kind == Kind::multi) key = key_of_name(cell);
+      if (!is_cell(cell, table, column, key)) return false;
     }
-    const Bytes name = take_string(row);
-    // A list of keys is answered in the order of the index, not of the list.
-    if (request.kind == Kind::multi) key = key_of_name(name);
     found_.push_back(key);
-    return is_name(name, key) && is_email(take_string(row), key) && take_created(row) == created && row.empty();
+    return row.empty();
   }
 
   bool complete(const Request &request) {

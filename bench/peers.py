@@ -18,7 +18,6 @@ import matrix
 HERE = Path(__file__).resolve().parent.parent
 OUT = HERE / "build" / "bench"
 LOOPBACK = "127.0.0.1"
-CONNECTIONS_MAX = 5000
 # A store's inserts go over the same keys again and again, so that its memory has a bound.
 STORE_INSERTS_FROM = matrix.ROWS + 1
 
@@ -104,6 +103,23 @@ class Server:
     def set_state(self, state):
         """Brings the server into a row's state."""
 
+    def make(self, table):
+        """Fills what a row reads, if it is not there yet."""
+
+    def renew(self):
+        """A process that has not served yet, so that what connections take of its memory can be told."""
+        self.stop()
+        self.start()
+
+    def wait_for_descriptors(self, wanted):
+        """Until the connections of an earlier run are closed at this end, too, and so many more can be had."""
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        deadline = time.monotonic() + 30
+        while len(os.listdir(f"/proc/{self.pid()}/fd")) + wanted > limit:
+            if time.monotonic() > deadline:
+                raise Failure(f"{self.name} has no descriptors for {wanted} connections; the limit is {limit}")
+            time.sleep(0.05)
+
     def before(self, row):
         """Just before a run; returns what after() wants to know."""
 
@@ -125,12 +141,22 @@ class Store(Server):
     """memcached or Redis: filled through the load generator."""
 
     def fill(self, protocol, place):
+        self.filled = {"user"}
         for mix, count in (("insert", matrix.ROWS), ("zero", matrix.COUNTERS)):
-            result = self.bench.load(protocol, place, ["--mix", f"{mix}=100", "--count", str(count), "--keys",
-                                                       "sequential", "--max", str(count), "--clients", "4", "--depth",
-                                                       "200"])
-            if result["acknowledged"].get(mix) != count:
-                raise Failure(f"{self.name} could not be filled: {result}")
+            self.put(protocol, place, mix, count)
+
+    def put(self, protocol, place, mix, count, *more):
+        # Few requests of many bytes, many of few.
+        result = self.bench.load(protocol, place, ["--mix", f"{mix}=100", "--count", str(count), "--keys", "sequential",
+                                                   "--max", str(max(count, 100)), "--clients", "4", "--depth",
+                                                   str(min(200, max(1, count // 1000))), *more])
+        if result["acknowledged"].get(mix) != count:
+            raise Failure(f"{self.name} could not be filled: {result}")
+
+    def make(self, table):
+        if table.startswith("value_") and table not in self.filled:
+            self.put(*next(iter(self.places.values())), "insert", matrix.rows_in(table), "--table", table)
+            self.filled.add(table)
 
 
 class Memcached(Store):
@@ -142,7 +168,8 @@ class Memcached(Store):
         where = ["-s", path] if unix else ["-l", LOOPBACK, "-p", str(port)]
         user = ["-u", "root"] if os.getuid() == 0 else []
         self.program = self.find()
-        self.spawn([self.program, *where, "-U", "0", "-t", "1", "-m", "4096", "-c", str(CONNECTIONS_MAX), *user],
+        self.spawn([self.program, *where, "-U", "0", "-t", "1", "-m", "4096", "-I", "2m", "-c",
+                    str(matrix.CONNECTIONS_MOST), *user],
                    path if unix else (LOOPBACK, port))
         place = ["--unix", path] if unix else ["--port", str(port)]
         self.places = {"memcached-unix": ("memcached", place)} if unix else {
@@ -180,7 +207,7 @@ class Redis(Store):
         self.program = self.find()
         self.spawn([self.program, "--bind", LOOPBACK, "--port", str(port), "--unixsocket", path, "--save", "",
                     "--appendonly", "no", "--auto-aof-rewrite-percentage", "0", "--dir", str(folder),
-                    "--maxclients", str(CONNECTIONS_MAX), "--daemonize", "no"], (LOOPBACK, port))
+                    "--maxclients", str(matrix.CONNECTIONS), "--daemonize", "no"], (LOOPBACK, port))
         self.port = port
         self.places = {"redis": ("redis", ["--port", str(port)]), "redis-unix": ("redis", ["--unix", path])}
         self.fill("redis", ["--port", str(port)])
@@ -221,7 +248,7 @@ class Redis(Store):
 
 # Raise it when the tables change, so that kept ones are made anew. `made` is written last: what an interrupted run left
 # behind does not count.
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 TABLES = f"""
 DROP DATABASE test;
 CREATE DATABASE test;
@@ -235,7 +262,8 @@ INSERT INTO written SELECT * FROM user;
 CREATE TABLE fresh LIKE user;
 CREATE TABLE counter (id INT UNSIGNED PRIMARY KEY, hits BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB;
 INSERT INTO counter SELECT seq, 0 FROM seq_1_to_{matrix.COUNTERS};
-CREATE TABLE made AS SELECT {TABLES_VERSION} AS version;
+CREATE TABLE made (version BIGINT);
+INSERT INTO made VALUES ({TABLES_VERSION});
 """
 PEOPLE = f"""
 DROP TABLE IF EXISTS people;
@@ -247,8 +275,45 @@ INSERT INTO people SELECT seq, CONCAT('user', seq, '@example.org'), CONCAT('firs
   CONCAT(seq % 1000, ' Example Street, building ', seq), CONCAT('city', seq % 5000), LPAD(seq % 99999, 8, '0'), 'JP',
   CONCAT('+81 3 ', seq), CONCAT('company ', seq % 20000), seq % 5, seq % 1000, '2010-02-03 11:22:33',
   '2012-08-03 11:22:33', REPEAT('note ', 50) FROM seq_1_to_{matrix.PEOPLE};
-INSERT INTO made VALUES ({TABLES_VERSION * 100});
 """
+USERS = """
+DROP TABLE IF EXISTS {table};
+CREATE TABLE {table} LIKE user;
+INSERT INTO {table} SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2010-02-03 11:22:33'
+  FROM seq_1_to_{rows};
+"""
+# A value is its key in ten digits, again and again. What fits into a page is there; what does not has pages of its own.
+INLINE_BYTES = 8000
+VALUES = """
+DROP TABLE IF EXISTS {table};
+CREATE TABLE {table} (user_id INT UNSIGNED PRIMARY KEY, value {type} NOT NULL) ENGINE=InnoDB;
+INSERT INTO {table} SELECT seq, LEFT(REPEAT(LPAD(seq, 10, '0'), {size} DIV 10 + 1), {size}) FROM seq_1_to_{rows};
+"""
+WIDE = f"""
+DROP TABLE IF EXISTS wide;
+CREATE TABLE wide (user_id INT UNSIGNED PRIMARY KEY,
+  {", ".join(f"c{i} VARCHAR(20) NOT NULL" for i in range(1, matrix.WIDE_COLUMNS + 1))}) ENGINE=InnoDB;
+INSERT INTO wide SELECT seq, {", ".join(f"CONCAT('{i}.', seq)" for i in range(1, matrix.WIDE_COLUMNS + 1))}
+  FROM seq_1_to_{matrix.WIDE};
+"""
+
+
+def statements_for(table):
+    """(number in `made`, what makes the table) of one that not every run needs; None of the others."""
+    head, _, size = table.partition("_")
+    if table == "people":
+        return TABLES_VERSION * 100, PEOPLE
+    if head == "wide":
+        return TABLES_VERSION * 100 + 1, WIDE
+    if not size:
+        return None
+    # Beyond the numbers above.
+    number = TABLES_VERSION * 1_000_000_000 + int(size) * 10
+    rows = matrix.rows_in(table)
+    if head == "value":
+        kind = f"VARBINARY({size})" if int(size) <= INLINE_BYTES else "MEDIUMBLOB"
+        return number + 1, VALUES.format(table=table, rows=rows, size=size, type=kind)
+    return number, USERS.format(table=table, rows=rows)
 
 
 class MariaDB(Server):
@@ -277,7 +342,15 @@ class MariaDB(Server):
         # Each door has the write threads it has by default: the original one, ours two a processor.
         options = [f"--handlersocket-threads={state.threads}",
                    f"--innodb-buffer-pool-size={state.buffer_pool}", "--innodb-log-file-size=1G",
-                   f"--max-connections={CONNECTIONS_MAX}", "--table-open-cache=4000", "--skip-name-resolve"]
+                   f"--max-connections={state.connections}", "--max-prepared-stmt-count=100000",
+                   "--table-open-cache=4000", "--skip-name-resolve"]
+        if self.name == "ours" and not state.durable:
+            # It reads and writes with the same threads. Where nobody waits for the disk it gets as many as the others.
+            options.append(f"--memcached-threads={state.threads}")
+        if state.threads_wr:
+            options.append(f"--handlersocket-threads-wr={state.threads_wr}")
+        if state.large_pages:
+            options.append("--large-pages")
         if state.binlog:
             options += ["--log-bin=binlog", "--binlog-format=ROW", "--server-id=1", "--max-binlog-size=1G"]
         if self.name == "original-unix":
@@ -301,9 +374,17 @@ class MariaDB(Server):
         self.stop()  # what a run that was killed has left
         self.launch(matrix.State())
 
+    def renew(self):
+        state = self.running
+        self.stop()
+        self.launch(state)
+
     def launch(self, state):
+        if state.large_pages:
+            self.require_large_pages(state)
         environment = {**os.environ, "POSTERN_SO": self.plugin(), "POSTERN_SERVER_DIR": str(HERE / "build/server")}
-        told = self.sandbox("start", str(self.folder), "--", *self.options(state), env=environment)
+        containers = ["--containers"] if self.name == "ours" else []
+        told = self.sandbox("start", str(self.folder), *containers, "--", *self.options(state), env=environment)
         self.environment = dict(word.split("=", 1) for line in told.splitlines() for word in shlex.split(line))
         self.running = state
         self.hashed = True  # the sandbox's default
@@ -311,6 +392,14 @@ class MariaDB(Server):
         if not self.has_made(TABLES_VERSION):
             self.bench.say(f"filling {self.name}")
             self.sql(TABLES)
+        for table in ("user", "written", "fresh"):
+            self.map(table, "user_id", "user_name,user_email,created")
+        self.map("counter", "id", "hits")
+
+    def map(self, table, key, columns):
+        """Makes a table a container of the memcached door."""
+        if self.name == "ours":
+            self.sql(f"CALL postern.map_table('{table}', 'test', '{table}', '{key}', '{columns}')")
 
     def place(self):
         env = self.environment
@@ -324,6 +413,8 @@ class MariaDB(Server):
         if self.name == "ours":
             sql, unix = ["--port", env["SQL_PORT"]], ["--unix", env["SQL_SOCKET"]]
             self.places |= {"ours-unix": ("handlersocket", ["--unix", env["HS_SOCKET"]]),
+                            "ours-memcached": ("memcached-container", ["--port", env["MEMC_PORT"]]),
+                            "ours-memcached-unix": ("memcached-container", ["--unix", env["MEMC_SOCKET"]]),
                             "sql-text": ("sql-text", sql), "sql-prepared": ("sql-prepared", sql),
                             "sql-prepared-unix": ("sql-prepared", unix)}
 
@@ -334,6 +425,16 @@ class MariaDB(Server):
         if self.folder.exists():
             self.sandbox("stop", str(self.folder))
 
+    @staticmethod
+    def require_large_pages(state):
+        """Without them the server would start all the same, and the figures would mislead."""
+        known = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        free_kib = int(known.get("HugePages_Free", "0")) * int(known.get("Hugepagesize", "0 kB").split()[0])
+        wanted_kib = int(state.buffer_pool.removesuffix("G")) * 1_153_434  # a tenth more than the pool
+        if free_kib < wanted_kib:
+            raise Failure(f"the kernel has no large pages: it needs vm.nr_hugepages={wanted_kib // 2048 + 1} "
+                          "for each MariaDB")
+
     def set_state(self, state):
         if state.settled() != self.running.settled():
             self.stop()
@@ -341,18 +442,33 @@ class MariaDB(Server):
                 for log in (self.folder / "data").glob("binlog.*"):
                     log.unlink()
             self.launch(state)
-        self.sql(f"SET GLOBAL innodb_flush_log_at_trx_commit={1 if state.durable else 2};"
-                 f"SET GLOBAL sync_binlog={1 if state.durable else 0};"
+        flush_log = state.flush_log if state.flush_log is not None else 1 if state.durable else 2
+        sync_binlog = state.sync_binlog if state.sync_binlog is not None else 1 if state.durable else 0
+        self.sql(f"SET GLOBAL innodb_flush_log_at_trx_commit={flush_log}; SET GLOBAL sync_binlog={sync_binlog};"
                  f"SET GLOBAL innodb_adaptive_hash_index={'ON' if state.adaptive_hash else 'OFF'}")
 
     def has_made(self, version):
         return self.sql("SHOW TABLES LIKE 'made'") and \
             self.sql(f"SELECT COUNT(*) FROM made WHERE version = {version}") == "1"
 
-    def make_people(self):
-        if not self.has_made(TABLES_VERSION * 100):
-            self.bench.say(f"filling {self.name} with {matrix.PEOPLE} people; this takes minutes, once")
-            self.sql(PEOPLE)
+    def make(self, table):
+        number, statements = statements_for(table) or (None, "")
+        if number and not self.has_made(number):
+            self.bench.say(f"filling {self.name} with {matrix.rows_in(table):,} rows of {table}, once")
+            self.sql(f"{statements} INSERT INTO made VALUES ({number});")
+        if table.startswith("value_"):
+            self.map(table, "user_id", "value")
+
+    def levels(self, table):
+        """Of the primary key's tree, the leaves too: what its root page says, which stands in the file."""
+        root = int(self.sql("SELECT i.page_no FROM information_schema.innodb_sys_indexes i JOIN "
+                            "information_schema.innodb_sys_tables t USING (table_id) "
+                            f"WHERE t.name = 'test/{table}' AND i.name = 'PRIMARY'"))
+        self.sql(f"FLUSH TABLES {table} FOR EXPORT; UNLOCK TABLES")
+        page_bytes, level_at = 16384, 64
+        with open(self.folder / "data/test" / f"{table}.ibd", "rb") as file:
+            file.seek(root * page_bytes + level_at)
+            return int.from_bytes(file.read(2), "big") + 1
 
     def before(self, row):
         if row.mix == "insert=100":
@@ -384,7 +500,7 @@ def server_of(peer):
     """The server a peer is a way into."""
     if peer in SERVERS:
         return peer
-    if peer.startswith("sql"):
+    if peer.startswith(("sql", "ours")):
         return "ours"
     return peer.removesuffix("-unix").removesuffix("-meta")
 
@@ -467,6 +583,7 @@ class Bench:
         server = self.servers[server_of(peer)]
         protocol, place = server.places[peer]
         more = ["--insert-from", str(STORE_INSERTS_FROM)] if isinstance(server, Store) else []
+        server.wait_for_descriptors(row.clients + row.idle + 100)
         memory = server.before(row)
         before = processor_seconds(server.pid())
         result = self.load(protocol, place, [*row.arguments(), *arguments, *more], server.pid())

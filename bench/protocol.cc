@@ -30,6 +30,7 @@ std::unique_ptr<Protocol> make_protocol(Bytes name, const Plan &plan) {
   if (name == "null") return make_null();
   if (name == "memcached") return make_memcached(plan);
   if (name == "memcached-meta") return make_memcached_meta(plan);
+  if (name == "memcached-container") return make_memcached_container(plan);
   if (name == "redis") return make_redis(plan);
   if (name == "sql-text") return make_sql_text(plan);
   if (name == "sql-prepared") return make_sql_prepared(plan);

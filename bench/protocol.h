@@ -37,7 +37,7 @@ struct Heard {
   size_t bytes = 0;  // of the answer, unless it is not complete
 };
 
-/// What a connection is for: both, unless a door has a port of its own for writing.
+/// What a connection is for: both, unless a door has a port of its own for writing; neither if it stays silent.
 struct Use {
   bool reads = false;
   bool writes = false;
@@ -58,6 +58,9 @@ class Protocol {
   virtual void ask(const Request &request, const Opened &opened, std::string &out) = 0;
   /// `received` begins with the answer to `request`, or with a part of it.
   virtual Heard hear(Bytes received, const Request &request) = 0;
+  /// Whether bytes that came after the first ones of an answer may hold its end: spares a large answer that comes in
+  /// many pieces from being searched from its beginning with each.
+  virtual bool may_end(Bytes) const { return true; }
 };
 
 /// Which kinds of requests a run holds, so that only what they need is opened.
@@ -72,6 +75,8 @@ std::unique_ptr<Protocol> make_handlersocket(const Plan &plan);
 std::unique_ptr<Protocol> make_null();
 std::unique_ptr<Protocol> make_memcached(const Plan &plan);
 std::unique_ptr<Protocol> make_memcached_meta(const Plan &plan);
+/// The memcached door of a database: rows of the tables themselves, each table a container of its name.
+std::unique_ptr<Protocol> make_memcached_container(const Plan &plan);
 std::unique_ptr<Protocol> make_redis(const Plan &plan);
 std::unique_ptr<Protocol> make_sql_text(const Plan &plan);
 std::unique_ptr<Protocol> make_sql_prepared(const Plan &plan);

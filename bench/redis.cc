@@ -8,17 +8,18 @@ constexpr Bytes line_end = "\r\n";
 
 class Redis final : public Protocol {
  public:
+  explicit Redis(const Plan &plan) : table_(plan.shape.table), prefix_(key_prefix(table_)) {}
   bool begin(Talk &, Use, Opened &, std::string &) override { return true; }
 
   void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
       case Kind::find:
         head(2, "GET", out);
-        put_key("user:", request.key, out);
+        put_key(prefix_, request.key, out);
         break;
       case Kind::multi:
         head(request.keys.size() + 1, "MGET", out);
-        for (const uint64_t key : request.keys) put_key("user:", key, out);
+        for (const uint64_t key : request.keys) put_key(prefix_, key, out);
         break;
       case Kind::increment:
         head(2, "INCR", out);
@@ -27,9 +28,9 @@ class Redis final : public Protocol {
       case Kind::update:
       case Kind::insert:
         head(3, "SET", out);
-        put_key("user:", request.key, out);
+        put_key(prefix_, request.key, out);
         text_.clear();
-        put_row(text_, request.key, request.version, '\t');
+        put_row(text_, table_, request.key, request.version, '\t');
         put_string(text_, out);
         break;
       case Kind::zero:
@@ -96,25 +97,27 @@ class Redis final : public Protocol {
     return true;
   }
   /// The string that `$SIZE` announces; false if it is not complete. No string (`$-1`) is not right.
-  static bool take_value(Bytes &received, Bytes line, uint64_t key, bool &right) {
+  bool take_value(Bytes &received, Bytes line, uint64_t key, bool &right) const {
     uint64_t size = 0;
     if (!line.starts_with("$") || !parse_natural(line.substr(1), size)) {
       right = false;
       return true;
     }
     if (received.size() < size + line_end.size()) return false;
-    right = right && is_row(received.substr(0, size), key, '\t');
+    right = right && is_row(received.substr(0, size), table_, key, '\t');
     received.remove_prefix(size + line_end.size());
     return true;
   }
 
+  const Table table_;
+  const std::string prefix_;
   std::string text_{};
 };
 
 }  // namespace
 
-std::unique_ptr<Protocol> make_redis(const Plan &) {
-  return std::make_unique<Redis>();
+std::unique_ptr<Protocol> make_redis(const Plan &plan) {
+  return std::make_unique<Redis>(plan);
 }
 
 }  // namespace postern::bench

@@ -2,10 +2,14 @@
 import json
 import statistics
 
+import disturb
+
 # Colours of peers, the same in every picture; a unix socket is hatched.
 COLOURS = {"null": "#9e9e9e", "memcached": "#4caf50", "redis": "#d32f2f", "original": "#1976d2", "sql-text": "#ffb74d",
-           "sql-prepared": "#f57c00", "ours": "#6a1b9a"}
+           "sql-prepared": "#f57c00", "ours": "#6a1b9a", "ours-memcached": "#c2185b"}
 CLIENT_BOUND_PERCENT = 97
+# Of rows that have a place along something; matrix.Point.
+PICTURES = ("growth", "settings", "article-2012")
 
 
 def summary(samples, failure=None):
@@ -68,15 +72,16 @@ def overview(results):
             else:
                 cells.append(short(measured["best"]) + ("*" if measured["client_bound"] else ""))
         cells.append(ratio(best_of(row, "ours"), best_of(row, "original")))
+        cells.append(ratio(best_of(row, "ours-memcached"), best_of(row, "memcached")))
         lines.append([row["title"], *cells])
-    return table(["operations a second, best", *names, "ours / original"], lines)
+    return table(["operations a second, best", *names, "ours / original", "ours-memcached / memcached"], lines)
 
 
 def details(row):
     lines = []
     for peer, measured in row["peers"].items():
         if "failure" in measured:
-            lines.append([peer, measured["failure"].replace("\t", " "), *[""] * 10])
+            lines.append([peer, measured["failure"].replace("\t", " "), *[""] * 11])
             continue
         unix = "-unix" if peer.endswith("-unix") else ""
         lines.append([peer + ("*" if measured["client_bound"] else ""), short(measured["best"]),
@@ -85,9 +90,10 @@ def details(row):
                       f"{measured['p50_us']:.0f}", f"{measured['p99_us']:.0f}", f"{measured['p999_us']:.0f}",
                       f"{measured['others_cpu_percent']:.0f}%",
                       ratio(measured["best"], best_of(row, "null" + unix)),
-                      ratio(measured["best"], best_of(row, "original" + unix))])
+                      ratio(measured["best"], best_of(row, "original" + unix)),
+                      ratio(measured["best"], best_of(row, "memcached" + unix))])
     return table(["peer", "best", "median", "spread", "CPU us/op", "CPU", "p50 us", "p99 us", "p99.9 us", "others",
-                  "/ null", "/ original"], lines)
+                  "/ null", "/ original", "/ memcached"], lines)
 
 
 def tail(row):
@@ -99,6 +105,68 @@ def tail(row):
     return table(["peer", "of its peak", "requests/s", "p50 us", "p99 us", "p99.9 us", "max us"], lines)
 
 
+def panels_of(results, picture):
+    """What a panel shows -> the rows along it."""
+    panels = {}
+    for row in results["rows"]:
+        if (row.get("point") or {}).get("picture") == picture:
+            panels.setdefault(row["point"]["along"], []).append(row)
+    return panels
+
+
+def growth(along, rows):
+    """A line for each row along a panel."""
+    names = list(dict.fromkeys(peer for row in rows for peer in row["peers"]))
+    varied = any(row["point"]["variant"] for row in rows)
+    deep = any("levels" in row for row in rows)
+    memcached = "ours-memcached" in names
+    # Against the row without silent connections, and what each of them takes.
+    silent = any(row.get("idle") for row in rows)
+    lines = []
+    for row in rows:
+        line = [row["point"]["at"]] + ([row["point"]["variant"]] if varied else [])
+        line += [row.get("levels", "-")] if deep else []
+        for peer in names:
+            measured = row["peers"].get(peer, {})
+            if "best" not in measured:
+                line.append(measured.get("failure", "-").partition(":")[0])
+                continue
+            told = short(measured["best"]) + ("*" if measured["client_bound"] else "")
+            if row.get("idle"):
+                told += f" ({ratio(measured['best'], best_of(rows[0], peer))})"
+                memory = (row["idle_server_bytes"] or {}).get(peer)
+                told += f" {memory:,.0f} B" if memory is not None else ""
+            line.append(told)
+        ours = row["peers"].get("ours", {})
+        line += [f"{ours['server_cpu_us']:.2f}" if "server_cpu_us" in ours else "-"]
+        line += [ratio(best_of(row, "ours"), best_of(row, peer)) for peer in ("original", "sql-prepared")]
+        line += [ratio(best_of(row, "ours-memcached"), best_of(row, "memcached"))] if memcached else []
+        lines.append(line)
+    head = [along] + (["variant"] if varied else []) + (["levels"] if deep else [])
+    made = table([*head, *names, "ours: CPU us/op", "ours / original", "ours / SQL",
+                  *(["ours-memcached / memcached"] if memcached else [])], lines)
+    return made + ("\n\nIn brackets against the row without silent connections; B: bytes of the server's memory that each "
+                   "of them\ntakes of a server that has had none before." if silent else "")
+
+
+def disturbed(made):
+    """A table for each load."""
+    for title in dict.fromkeys(one["title"] for one in made):
+        lines = []
+        for one in (one for one in made if one["title"] == title):
+            result, stall = one["result"], disturb.stalls(one, made)
+            went_on = f"{one['disturbances']}" + (f", {one['disturbances_failed']} failed"
+                                                  if one["disturbances_failed"] else "")
+            lines.append([one["case_title"], one["peer"], short(one["rate"]),
+                          *(f"{result[name]:,.0f}" for name in ("p50_us", "p99_us", "p999_us", "max_us")),
+                          result["refused"] + result["unanswered"], went_on,
+                          f"{one['longest_disturbance_seconds']:.1f}", f"{stall / 1000:,.0f} ms" if stall else "",
+                          (result["error"] or one["first_failure"])[:60]])
+        yield f"### {title}, at {disturb.RATE_PART:.0%} of each one's peak, while this goes on\n\n" + table(
+            ["while", "peer", "requests/s", "p50 us", "p99 us", "p99.9 us", "max us", "refused", "how often", "longest s",
+             "beyond SQL", "what failed first"], lines)
+
+
 def text(results):
     machine, build = results["machine"], results["build"]
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
@@ -108,11 +176,15 @@ def text(results):
         f"{build['flags']}; {results['rounds']} rounds of {results['seconds']} s; load average before: "
         f"{machine['load_average_before']:.1f}; the disk flushes {short(machine['flushes_per_second'])} times a "
         "second, one after the other.",
-        overview(results),
+        overview(results) if results["rows"] else "",
         "Servers have one core, the load another. null: the wire's limit. *: the load generator was the limit, not the "
         "server.\nCPU us/op: processor time of the server's whole process for one operation, least of the rounds. "
         "Latencies here are\nof a closed loop in the best round. others: of a processor, what other processes "
         "and machines used\nmeanwhile; more than a few percent disturb."]
+    for picture in PICTURES:
+        parts += [growth(along, rows) for along, rows in panels_of(results, picture).items()]
+    if results.get("disturbed"):
+        parts += disturbed(results["disturbed"])
     for row in results["rows"]:
         parts.append(f"### {row['title']}\n\n{details(row)}")
         if row.get("tail"):
@@ -141,7 +213,11 @@ def write(results, folder):
     draw_bars(results, folder)
     draw_curves(results, folder)
     draw_tail(results, folder)
-    print(f"{folder}: results.json, report.txt, bars, curves and tail as .svg and .png")
+    for picture in PICTURES:
+        draw_growth(results, folder, picture)
+    draw_disturbed(results.get("disturbed"), folder)
+    pictures = sorted({path.stem for path in folder.glob("*.svg")})
+    print(f"{folder}: results.json, report.txt, {', '.join(pictures)} as .svg and .png")
 
 
 def keep(figure, folder, name):
@@ -162,7 +238,9 @@ def look(peer):
 def draw_bars(results, folder):
     """A panel for each row: bars to the median, marks from the least to the best round."""
     from matplotlib import pyplot
-    rows = results["rows"]
+    rows = [row for row in results["rows"] if not row.get("point")]
+    if not rows:
+        return
     columns = 3 if len(rows) > 4 else 2 if len(rows) > 1 else 1
     lines = -(-len(rows) // columns)
     figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, 2.9 * lines), squeeze=False)
@@ -253,3 +331,67 @@ def draw_tail(results, folder):
             axis.set_title(f"{row['title']}, at {part} of each one's median peak", fontsize=8)
             axis.grid(alpha=0.3, axis="y")
     keep(figure, folder, "tail")
+
+
+def draw_growth(results, folder, picture):
+    """A panel for each thing that grows or changes: lines through the means, marks from the least to the best round."""
+    from matplotlib import pyplot
+    panels = panels_of(results, picture)
+    if not panels:
+        return
+    columns = 3 if len(panels) > 4 else 2 if len(panels) > 1 else 1
+    lines = -(-len(panels) // columns)
+    figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, 4.2 * lines), squeeze=False)
+    for axis in axes.flat[len(panels):]:
+        axis.axis("off")
+    for (along, rows), axis in zip(panels.items(), axes.flat):
+        # Steps are about as far from each other on a logarithmic scale, or have no scale at all.
+        places = list(dict.fromkeys(row["point"]["at"] for row in rows))
+        variants = list(dict.fromkeys(row["point"]["variant"] for row in rows))
+        curves = {}
+        for row in rows:
+            for peer, measured in row["peers"].items():
+                if "best" in measured:
+                    speeds = [sample["rows_per_second"] for sample in measured["samples"]]
+                    point = (places.index(row["point"]["at"]), statistics.mean(speeds), min(speeds), max(speeds))
+                    curves.setdefault((peer, row["point"]["variant"]), []).append(point)
+        for (peer, variant), points in curves.items():
+            x, mean, least, best = zip(*sorted(points))
+            axis.errorbar(x, mean, yerr=[[m - low for m, low in zip(mean, least)],
+                                         [high - m for m, high in zip(mean, best)]], marker="o", markersize=4,
+                          capsize=3, label=f"{peer}, {variant}" if variant else peer, color=look(peer)["color"],
+                          linestyle=("-", "--", ":")[variants.index(variant) % 3])
+        axis.set_yscale("log")
+        axis.set_xticks(range(len(places)), places, fontsize=7)
+        axis.set_xlabel(along, fontsize=8)
+        axis.set_ylabel("rows a second" if rows[0]["rows_per_operation"] > 1 else "operations a second", fontsize=8)
+        axis.yaxis.set_major_formatter(lambda value, _: short(value))
+        axis.tick_params(axis="y", which="both", labelsize=7)
+        axis.grid(alpha=0.3, which="both")
+        if curves:
+            axis.legend(fontsize=6)
+    keep(figure, folder, picture)
+
+
+def draw_disturbed(made, folder):
+    """A panel for each load: p99.9 and the slowest answer of each peer, case by case."""
+    from matplotlib import pyplot
+    if not made:
+        return
+    titles, cases, names = (list(dict.fromkeys(one[what] for one in made)) for what in ("title", "case", "peer"))
+    figure, axes = pyplot.subplots(len(titles), 1, figsize=(13, 4.2 * len(titles)), squeeze=False)
+    width = 0.8 / len(names)
+    for title, axis in zip(titles, axes.flat):
+        for one in (one for one in made if one["title"] == title):
+            place = cases.index(one["case"]) + width * (names.index(one["peer"]) - (len(names) - 1) / 2)
+            label = one["peer"] if one["case"] == cases[0] else None
+            axis.bar(place, one["result"]["max_us"], width, alpha=0.4, **look(one["peer"]))
+            axis.bar(place, one["result"]["p999_us"], width, label=label, **look(one["peer"]))
+        axis.set_yscale("log")
+        axis.set_ylim(bottom=10)
+        axis.set_xticks(range(len(cases)), cases, fontsize=8)
+        axis.set_ylabel("us: p99.9, pale to the slowest")
+        axis.set_title(f"{title}, at {disturb.RATE_PART:.0%} of each one's peak", fontsize=9)
+        axis.grid(alpha=0.3, axis="y")
+        axis.legend(fontsize=8)
+    keep(figure, folder, "disturb")

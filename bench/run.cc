@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "net/address.h"
@@ -89,10 +91,12 @@ class Run {
   }
 
   bool go(std::string &error) {
+    use_every_descriptor();
     clients_.resize(options_.clients);
     for (Client &client : clients_) {
       if (!connect(client, error)) return false;
     }
+    if (options_.idle != 0 && !connect_idle(error)) return false;
     if (options_.server_pid != 0 && clock_getcpuclockid(options_.server_pid, &server_clock_) != 0) {
       error_ = "there is no process " + std::to_string(options_.server_pid);
     } else {
@@ -116,7 +120,78 @@ class Run {
     return open(client.read, client, to_write_place ? options_.write_place : options_.place, use, error);
   }
 
+  static void use_every_descriptor() {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+
+  /// They are not in the poller: a word from the server would go unnoticed, and none is due.
+  bool connect_idle(std::string &error) {
+    const uint64_t memory = server_memory();
+    idle_.resize(options_.idle);
+    for (Connection &connection : idle_) {
+      if (!open(connection, options_.place, {.reads = options_.idle_as != Idle::connected}, error)) return false;
+      if (options_.idle_as == Idle::used && !find_once(connection, error)) return false;
+    }
+    // The kernel connects before the server accepts. Its clients are among the descriptors, too.
+    if (options_.server_pid == 0) return true;
+    const int64_t give_up = clock_ns() + drain_ns;
+    while (server_descriptors() < options_.clients + options_.idle) {
+      if (clock_ns() > give_up) {
+        error = "the server does not take " + std::to_string(options_.idle) + " connections more";
+        return false;
+      }
+      timespec moment{.tv_sec = 0, .tv_nsec = 1'000'000};
+      nanosleep(&moment, nullptr);
+    }
+    const auto more = static_cast<double>(server_memory()) - static_cast<double>(memory);
+    result_.idle_server_bytes = more / static_cast<double>(options_.idle);
+    return true;
+  }
+
+  /// All find the same row: what of the table the server takes into memory is not a connection's.
+  bool find_once(Connection &connection, std::string &error) {
+    const Request request;
+    std::string out;
+    protocol_->ask(request, connection.opened, out);
+    Talk talk(connection.fd.get());
+    for (bool there = talk.send(out); there; there = talk.read_more()) {
+      const Heard answer = protocol_->hear(talk.received(), request);
+      if (answer.verdict == Verdict::more) continue;
+      if (answer.verdict == Verdict::right) return true;
+      break;
+    }
+    error = "a silent connection's find was not answered rightly: " + talk_shown(talk);
+    return false;
+  }
+  static std::string talk_shown(const Talk &talk) { return std::string(talk.received().substr(0, shown_bytes)); }
+
+  /// Bytes of its own, not of files: what the kernel's page tables say, for its counters are not exact.
+  uint64_t server_memory() const {
+    std::ifstream file("/proc/" + std::to_string(options_.server_pid) + "/smaps_rollup");
+    uint64_t kib = 0;
+    for (std::string word; file >> word;) {
+      if (word == "Anonymous:") file >> kib;
+    }
+    return kib << 10;
+  }
+  uint64_t server_descriptors() const {
+    std::error_code failed;
+    const std::filesystem::directory_iterator all("/proc/" + std::to_string(options_.server_pid) + "/fd", failed);
+    return failed ? 0 : static_cast<uint64_t>(std::distance(begin(all), end(all)));
+  }
+
   bool open(Connection &connection, Client &client, const Place &place, Use use, std::string &error) {
+    connection.client = &client;
+    if (!open(connection, place, use, error)) return false;
+    if (poller_.add(connection.fd.get(), net::Poller::readable, &connection)) return true;
+    error = std::string("epoll: ") + std::strerror(errno);
+    return false;
+  }
+
+  bool open(Connection &connection, const Place &place, Use use, std::string &error) {
     net::Address address;
     if (place.unix_path.empty() ? !net::Address::parse(place.host, static_cast<uint16_t>(place.port), address, error)
                                 : !net::Address::parse_unix(place.unix_path, address, error))
@@ -125,7 +200,6 @@ class Run {
       error = "only this machine's doors are loaded, not " + address.print();
       return false;
     }
-    connection.client = &client;
     connection.fd.reset(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int fd = connection.fd.get();
     if (::connect(fd, address.get(), address.size()) != 0) {
@@ -135,10 +209,7 @@ class Run {
     const int one = 1;
     if (!address.is_unix()) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     Talk talk(fd);
-    if (!protocol_->begin(talk, use, connection.opened, error)) return false;
-    if (poller_.add(fd, net::Poller::readable, &connection)) return true;
-    error = std::string("epoll: ") + std::strerror(errno);
-    return false;
+    return protocol_->begin(talk, use, connection.opened, error);
   }
 
   void loop() {
@@ -158,8 +229,8 @@ class Run {
         measuring = true;
         begin_measuring();
       }
-      if (now_ >= until_ || (options_.count != 0 && asked_ >= options_.count)) break;
       if (options_.rate != 0) ask_what_is_due();
+      if (now_ >= until_ || (options_.count != 0 && asked_ >= options_.count)) break;
       wait(events, until_);
     }
     end_measuring();
@@ -199,8 +270,9 @@ class Run {
     }
   }
 
+  /// Also what was due before the end and is asked after it, where others had the processor.
   void ask_what_is_due() {
-    while (next_due_ <= now_) {
+    while (next_due_ <= now_ && next_due_ < static_cast<double>(until_)) {
       const auto due = static_cast<int64_t>(next_due_);
       ask(clients_[turn_++ % clients_.size()], 1, due);
       next_due_ += second_ns / options_.rate;
@@ -235,7 +307,7 @@ class Run {
   }
 
   void fill(Request &request) {
-    request.version = request.kind == Kind::update ? 1 + (random_.next() >> 40) : 0;
+    request.version = request.kind == Kind::update ? 1 + ((random_.next() ^ salt_) >> 40) : 0;
     switch (request.kind) {
       case Kind::insert: request.key = next_insert_++; break;
       case Kind::scan: request.key = random_.up_to(options_.max - options_.shape.scan_rows + 1); break;
@@ -291,6 +363,7 @@ class Run {
     Bytes bytes(in_.data(), static_cast<size_t>(got));
     if (!connection.partial.empty()) {
       connection.partial += bytes;
+      if (!protocol_->may_end(bytes)) return;
       bytes = connection.partial;
     }
     uint64_t heard = 0;
@@ -342,9 +415,12 @@ class Run {
   Plan plan_{};
   std::unique_ptr<Protocol> protocol_{};
   Random random_;
+  // Runs with the same seed ask for the same keys, and write other names: an update that changes nothing costs less.
+  const uint64_t salt_ = Random(static_cast<uint64_t>(clock_ns(CLOCK_REALTIME))).next();
   std::unique_ptr<Zipfian> zipfian_{};
   net::Poller poller_{};
   std::vector<Client> clients_{};
+  std::vector<Connection> idle_{};
   std::vector<Connection *> to_flush_{};
   std::string in_{};
   std::string error_{};

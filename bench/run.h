@@ -18,11 +18,16 @@ struct Place {
   bool given() const { return port != 0 || !unix_path.empty(); }
 };
 
+/// What a connection that stays silent has done before.
+enum class Idle : uint8_t { connected, opened, used };
+
 struct Options {
   std::string protocol = "handlersocket";
   Place place{};
   Place write_place{};  // where a door writes through a port of its own
   uint64_t clients = 50;
+  uint64_t idle = 0;                  // connections that stay silent beside them
+  Idle idle_as = Idle::opened;        // connected alone, with what finds need opened, or after one find
   uint64_t depth = 1;                 // requests a client has under way, in a closed loop
   double rate = 0;                    // requests a second of all clients together; 0 is the closed loop
   double seconds = 2;                 // measured, after
@@ -50,6 +55,7 @@ struct Result {
   std::string first_refused{};
   double client_cpu_seconds = 0;
   double server_cpu_seconds = 0;
+  double idle_server_bytes = 0;  // of the server's memory, for each silent connection
   Histogram latency{};
 };
 

@@ -26,14 +26,27 @@ constexpr bool is_write(Kind kind) {
   return kind >= Kind::update;
 }
 
-/// Which rows are read: three columns of the 2010 article's table, or of a copy of it that updates go to, so that every
-/// run reads the same `user`; or one column of a table of 15. Stores without tables have a single set of rows.
-enum class Table : uint8_t { user, written, people };
-const char *name_of(Table table);
+/// What is read of a row.
+enum class Cells : uint8_t {
+  user,     // name, email and time of creation, of the 2010 article's table
+  email,    // one column of a table of 15
+  value,    // one column of Table::size bytes
+  columns,  // the first Table::size of many columns
+};
+
+/// Which rows are read. Stores without tables have values under keys that tell the table, see key_prefix().
+struct Table {
+  std::string name = "user";
+  Cells cells = Cells::user;
+  uint32_t size = 0;
+};
+/// `user`, or a copy of it that updates go to, so that every run reads the same: `written`; `user_N`, which has N rows;
+/// `people`; `value_N` with values of N bytes; `wide_N`, the first N columns of `wide`.
 bool table_of(Bytes name, Table &table);
+std::vector<std::string> columns_of(const Table &table);
 
 struct Shape {
-  Table table = Table::user;
+  Table table{};
   uint32_t multi_keys = 50;
   uint32_t scan_rows = 10;
 };
@@ -54,14 +67,18 @@ constexpr Bytes created = "2010-02-03 11:22:33";
 void put_number(std::string &out, uint64_t number);
 void put_name(std::string &out, uint64_t key, uint64_t version);
 void put_email(std::string &out, uint64_t key);
-/// Name, email and time of creation, `between` them: the value of stores without columns.
-void put_row(std::string &out, uint64_t key, uint64_t version, char between);
+/// The cells of a row, `between` them: the value of stores without columns. `version` matters for users alone.
+void put_row(std::string &out, const Table &table, uint64_t key, uint64_t version, char between);
+/// What stands before a row's number in the keys of stores without tables.
+std::string key_prefix(const Table &table);
 
 /// The name a row was made with, or one that an update gave it.
 bool is_name(Bytes text, uint64_t key);
 bool is_email(Bytes text, uint64_t key);
+/// `column` counts from 0.
+bool is_cell(Bytes text, const Table &table, size_t column, uint64_t key);
 /// What put_row writes, of any version.
-bool is_row(Bytes text, uint64_t key, char between);
+bool is_row(Bytes text, const Table &table, uint64_t key, char between);
 /// The key a name belongs to; 0 if it is no name.
 uint64_t key_of_name(Bytes text);
 

@@ -3,6 +3,7 @@
 server            one server for the whole session; leave it as you found it
 database          a fresh database of that server, dropped afterwards; its name
 sandbox_factory   servers of your own: sandbox_factory("--log-bin"), stopped afterwards
+fetched           other people's clients, built: fetched("hs4j")
 
 With POSTERN_TEST_ORIGINAL=1 the servers run the HandlerSocket plugin that comes with MariaDB in
 place of ours: to prove a test itself, where its module says that it can be run so.
@@ -14,10 +15,13 @@ the logs.
 import itertools
 import os
 import shutil
+import subprocess
 
 import pytest
 
-from support.server import ORIGINAL, Server, original_plugin, sandbox
+from support.server import ORIGINAL, ROOT, Server, original_plugin, sandbox
+
+CANNOT_BE_HAD = 3  # what tools/clients exits with then
 
 if ORIGINAL:
     os.environ["POSTERN_SO"] = original_plugin()
@@ -75,6 +79,18 @@ def database(server, request):
     server.execute(f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name}")
     yield name
     server.execute(f"DROP DATABASE IF EXISTS {name}")
+
+
+@pytest.fixture(scope="session")
+def fetched():
+    """Gets somebody's client by name; skips the test where it cannot be had. The folder of all of them."""
+    def fetch(name):
+        done = subprocess.run([ROOT / "tools" / "clients", name], capture_output=True, text=True, check=False)
+        if done.returncode == CANNOT_BE_HAD:
+            pytest.skip(done.stderr.strip())
+        assert done.returncode == 0, done.stderr
+        return ROOT / "build" / "clients"
+    return fetch
 
 
 @pytest.hookimpl(hookwrapper=True)

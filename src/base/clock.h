@@ -1,4 +1,4 @@
-// clock.h: monotonic milliseconds. A worker reads the clock once a turn and passes the value on.
+// clock.h: monotonic time. A worker reads the clock once a turn and passes the value on.
 #pragma once
 
 #include <time.h>
@@ -12,6 +12,13 @@ inline int64_t clock_ms() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+/// The same clock in microseconds.
+inline int64_t clock_us() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
 }
 
 }  // namespace postern

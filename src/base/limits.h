@@ -72,6 +72,11 @@ inline constexpr size_t arena_bytes_per_batch_max = size_t{4} << 20;
 /// Arena bytes a worker keeps between batches; more is given back.
 inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
 
+/// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together, though
+/// never longer than its last batch took: who waits for the disk anyway waits twice as long at most.
+inline constexpr int64_t gather_gap_us = 50;
+inline constexpr int64_t gather_us_max = 1'000;
+
 /// Milliseconds all writes of one batch may wait for row locks together; a write that would wait longer moves to the
 /// slow lane, so that one locked row holds nobody else up for long.
 inline constexpr int row_wait_fast_ms = 5;

@@ -38,6 +38,8 @@ class Batch {
   }
 
   std::span<Op> ops() { return ops_; }
+  /// The same ops in another order.
+  void exchange_ops(std::vector<Op> &ops) { ops_.swap(ops); }
   size_t size() const { return ops_.size(); }
 
   void clear() {

@@ -47,7 +47,8 @@ bool Door::start(std::string &error) {
     return false;
   }
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const uint32_t threads = settings_.threads != 0 ? settings_.threads : settings_.threads_per_processor * available_processors();
+  const uint32_t threads =
+      settings_.threads != 0 ? settings_.threads : settings_.threads_per_processor * available_processors();
   const Worker::Context context{
       .settings = settings_,
       .protocol = protocol_,

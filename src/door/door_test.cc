@@ -302,6 +302,29 @@ TEST_F(DoorTest, IdleWorkerHoldsNothing) {
   EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }));
 }
 
+// All three are in one turn: they were sent while the worker was held up by somebody else's commit.
+TEST_F(DoorTest, WhoOnlyReadsWaitsForNobodysCommit) {
+  open(Access::write);
+  Client other = connect();
+  Client reader = connect();
+  Client writer = connect();
+  Client both = connect();
+  for (Client *const client : {&other, &reader, &writer, &both}) ASSERT_EQ(client->ask("say x\n", 2), "x\n");
+  ASSERT_TRUE(other.send("write\n"));
+  ASSERT_TRUE(eventually([&] { return engine_.committing == 1; }));
+  ASSERT_TRUE(writer.send("write\n"));
+  ASSERT_TRUE(both.send("say a\nwrite\nsay b\n"));
+  ASSERT_TRUE(reader.send("say c\nrows 1 3\n"));
+  engine_.commits = 1;
+  ASSERT_EQ(other.read(5), "done\n");
+  EXPECT_EQ(reader.read(9), "c\n0__end\n");
+  EXPECT_TRUE(eventually([&] { return engine_.committing == 1; }));
+  engine_.commits = 1;
+  EXPECT_EQ(writer.read(5), "done\n");
+  EXPECT_EQ(both.read(9), "a\ndone\nb\n") << "the order of its own requests";
+  EXPECT_EQ(engine_.commits, 0) << "one commit for both";
+}
+
 // A worker that is kept awake by bytes that never become a request must give up its tables all the same, or one
 // client could keep DDL waiting for ever.
 TEST_F(DoorTest, WorkerKeptAwakeWithoutRequestsHoldsNothing) {

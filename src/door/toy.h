@@ -7,6 +7,7 @@
 //                         break N      N rows, then the engine fails
 //                         search       reads without finding a row until ToyEngine::found or it is told to stop;
 //                                      then `none`, and `?` before that if its reader was in doubt
+//                         write        a run with such requests waits for ToyEngine::commits; answers `done`
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
 
@@ -124,6 +125,12 @@ class ToySession final : public Session {
       batch.add(op);
       return true;
     }
+    if (line == "write") {
+      Op &write = batch.add();
+      write.verb = Verb::edit;
+      write.reply = batch.arena().make<ToyReply>(output_, "done");
+      return true;
+    }
     const Bytes word = line.substr(0, line.find(' '));
     if (word == "table") return ask(batch, ToyAsk::table, "free", 0, 0);
     if (word == "search") return ask(batch, ToyAsk::search, "none", 0, 0);
@@ -172,6 +179,8 @@ class ToyEngine final : public Engine {
   std::atomic<int> searching{0};
   std::atomic<int> searches{0};  ///< runs of such a find
   std::atomic<int> runs_slow{0};
+  std::atomic<int> committing{0};  ///< runs that wait for the next
+  std::atomic<int> commits{0};     ///< runs with writes that may end
 
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
@@ -215,9 +224,10 @@ class ToyExecutor final : public Executor {
         op.progress = Progress::waiting;
         continue;
       }
-      op.progress = op.verb == Verb::answer ? finish(op, op.failure) : find(op);
+      op.progress = op.verb != Verb::find ? finish(op, op.failure) : find(op);
       if (op.progress != Progress::done) stuck.push_back(op.connection);
     }
+    if (std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); })) commit();
     return {};
   }
   int64_t row_wait_ms() noexcept override { return 50'000; }
@@ -232,6 +242,13 @@ class ToyExecutor final : public Executor {
   struct Place final : Position {
     uint64_t row = 0;
   };
+
+  void commit() {
+    ++engine_.committing;
+    while (!stop_ && !engine_.stopping && engine_.commits == 0) std::this_thread::yield();
+    --engine_.commits;
+    --engine_.committing;
+  }
 
   Progress finish(Op &op, Failure failure) {
     op.reply->done(Outcome{.failure = failure});
@@ -400,8 +417,8 @@ class DoorTest : public ::testing::Test {
   }
   ~DoorTest() override { door_.reset(); }
 
-  void open() {
-    door_ = std::make_unique<Door>(settings_, protocol_, engine_, Access::read);
+  void open(Access access = Access::read) {
+    door_ = std::make_unique<Door>(settings_, protocol_, engine_, access);
     std::string error;
     ASSERT_TRUE(door_->start(error)) << error;
   }

@@ -77,11 +77,15 @@ class Worker {
   void begin_greeting(Connection &connection);
   void note_greeting(Connection &connection);
   void refuse(Connection &connection, Failure why);
+  void gather();
   void collect();
   void execute();
-  void run_again();
+  size_t put_readers_first();
+  void run(std::span<const Slice> slices);
+  void run_again(std::span<const Slice> slices);
   void take_back_replies(const Slice &slice);
-  void settle();
+  bool writes_anything(const Slice &slice);
+  void settle(std::span<const Slice> slices, std::shared_ptr<Arena> &batch_arena);
   void send();
   void tend();
 
@@ -128,12 +132,14 @@ class Worker {
   std::vector<Connection *> carried_;  // for the next turn
   std::vector<Connection *> resumed_;  // carried from the turn before
   std::vector<Slice> slices_;
+  std::vector<Op> reordered_;  // scratch of put_readers_first()
   std::vector<Connection *> dead_;
   List idle_;  // not in the middle of anything that the client has to finish
   List begun_;
   uint32_t greetings_ = 0;          // connections whose handshake is under way
   uint32_t greetings_left_ = 0;     // that may go on in this turn
   uint32_t greetings_waiting_ = 0;  // of carried_, those that found no place among greetings_
+  int64_t gathering_us_ = 0;        // how long the next batch may wait for others to join it
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;

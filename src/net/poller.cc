@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 
 #include <cerrno>
+#include <ctime>
 
 namespace postern::net {
 
@@ -25,6 +26,12 @@ void Poller::remove(int fd) {
 size_t Poller::wait(std::span<epoll_event> events, int timeout_ms) {
   const int count = ::epoll_wait(fd_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
   // A signal only shortens the wait: whoever waits has a loop around it.
+  return count < 0 ? 0 : static_cast<size_t>(count);
+}
+
+size_t Poller::wait_briefly(std::span<epoll_event> events, int64_t timeout_us) {
+  const timespec timeout{.tv_sec = timeout_us / 1'000'000, .tv_nsec = timeout_us % 1'000'000 * 1000};
+  const int count = ::epoll_pwait2(fd_.get(), events.data(), static_cast<int>(events.size()), &timeout, nullptr);
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 

@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 
+import pymysql
 import pytest
 
 UNAUTHORIZED = ["3", "1", "unauth"]
@@ -466,9 +467,38 @@ def test_limits_of_an_account_hold(accounts, user):
     name = user("IDENTIFIED BY 'pw' WITH MAX_CONNECTIONS_PER_HOUR 3")
     with accounts.hs() as client:
         assert [login(client, name) for _ in range(5)] == [GOOD] * 3 + [UNAUTHORIZED] * 2
-    alone = user("IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 1")
-    with accounts.hs() as client:
-        assert [login(client, alone) for _ in range(5)] == [GOOD] * 5, "a login is no connection once it is verified"
+
+
+def logged_in_within(client, name, seconds):
+    deadline = time.monotonic() + seconds
+    while (reply := login(client, name)) != GOOD and time.monotonic() < deadline:
+        pass
+    return reply == GOOD
+
+
+def test_connections_of_an_account_are_bounded_with_those_of_sql(accounts, user):
+    name = user("IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 2")
+    with accounts.hs() as first, accounts.hs_wr() as second, accounts.hs() as third:
+        assert [login(first, name) for _ in range(3)] == [GOOD] * 3, "one connection, however often it logs in"
+        with contextlib.closing(accounts.connect(user=name, password="pw")):
+            assert login(second, name) == UNAUTHORIZED
+        assert logged_in_within(second, name, 5)
+        assert login(third, name) == UNAUTHORIZED
+        with pytest.raises(pymysql.Error, match="max_user_connections"):
+            accounts.connect(user=name, password="pw")
+        first.close()
+        assert logged_in_within(third, name, 5)
+
+
+def test_the_bound_for_all_accounts_holds(sandbox_factory):
+    server = sandbox_factory("--handlersocket-auth=account", "--max-user-connections=3")
+    server.execute("CREATE USER u@localhost IDENTIFIED BY 'pw'")
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(server.hs()) for _ in range(5)]
+        assert [login(client, "u") for client in clients] == [GOOD] * 3 + [UNAUTHORIZED] * 2
+        server.execute("UNINSTALL SONAME 'postern'")
+        for _ in range(3):
+            stack.enter_context(contextlib.closing(server.connect(user="u", password="pw")))
 
 
 @pytest.mark.parametrize("options, listens", [

@@ -17,12 +17,19 @@ def tables(server):
                    *(f"INSERT INTO {name} {rows} FROM seq_1_to_{ROWS}" for name in ("user", "written")),
                    "CREATE TABLE counter (id INT UNSIGNED PRIMARY KEY, hits BIGINT UNSIGNED NOT NULL)",
                    f"INSERT INTO counter SELECT seq, 0 FROM seq_1_to_{ROWS}", database="test")
+    server.execute("CREATE TABLE value_24 (user_id INT UNSIGNED PRIMARY KEY, value VARBINARY(24))",
+                   f"INSERT INTO value_24 SELECT seq, LEFT(REPEAT(LPAD(seq, 10, '0'), 3), 24) FROM seq_1_to_{ROWS}",
+                   "CREATE TABLE value_300000 (user_id INT UNSIGNED PRIMARY KEY, value MEDIUMBLOB)",
+                   f"INSERT INTO value_300000 SELECT seq, REPEAT(LPAD(seq, 10, '0'), 30000) FROM seq_1_to_100",
+                   "CREATE TABLE wide (user_id INT UNSIGNED PRIMARY KEY, c1 VARCHAR(20), c2 VARCHAR(20), c3 VARCHAR(20))",
+                   "INSERT INTO wide SELECT seq, CONCAT('1.', seq), CONCAT('2.', seq), CONCAT('3.', seq) "
+                   f"FROM seq_1_to_{ROWS}", database="test")
     yield server
-    server.execute("DROP TABLE user, written, fresh, counter", database="test")
+    server.execute("DROP TABLE user, written, fresh, counter, value_24, value_300000, wide", database="test")
 
 
 def load(server, protocol, mix, *more):
-    port = server.env["HS_PORT" if protocol == "handlersocket" else "SQL_PORT"]
+    port = server.env[{"handlersocket": "HS_PORT", "memcached-container": "MEMC_PORT"}.get(protocol, "SQL_PORT")]
     command = [ROOT / "build/bench/load", "--protocol", protocol, "--port", port, "--mix", mix, "--clients", "3",
                "--max", ROWS, "--server-pid", server.env["PID"], *more]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=60, check=False)
@@ -48,6 +55,50 @@ def test_reads_are_right(tables, protocol, depth):
         result = load(tables, protocol, mix, "--depth", depth, "--keys", keys, *MOMENT)
         assert result["wrong"] == result["refused"] == 0, result
         assert result["answers"] > 100 and result["server_cpu_us"] > 0
+
+
+@pytest.mark.parametrize("protocol", ["handlersocket", "sql-text", "sql-prepared"])
+def test_other_tables_are_read(tables, protocol):
+    for table, rows in (("value_24", ROWS), ("value_300000", 100), ("wide_1", ROWS), ("wide_3", ROWS)):
+        result = load(tables, protocol, "find=100", "--table", table, "--max", rows, "--depth", 3, *MOMENT)
+        assert result["wrong"] == result["refused"] == 0, (table, result)
+        assert result["answers"] > 10, (table, result)
+
+
+@pytest.mark.parametrize("protocol", ["handlersocket", "sql-prepared"])
+@pytest.mark.parametrize("idle_as", ["connected", "opened", "used"])
+def test_silent_connections_stay_beside(tables, protocol, idle_as):
+    result = load(tables, protocol, "find=100", "--idle", 50, "--idle-as", idle_as, *MOMENT)
+    assert result["wrong"] == result["refused"] == 0 and result["answers"] > 100, result
+    assert result["idle_server_bytes"] < 1_000_000
+
+
+def test_the_memcached_door_is_measured(tables):
+    with open(ROOT / "sql/innodb_memcache.sql", encoding="utf-8") as script:
+        subprocess.run([ROOT / "tools/sandbox", "sql", tables.dir], stdin=script, timeout=60, check=True)
+    columns = {"user": "user_name,user_email,created", "written": "user_name,user_email,created",
+               "fresh": "user_name,user_email,created", "value_24": "value", "counter": "hits"}
+    tables.execute("TRUNCATE TABLE fresh", "UPDATE counter SET hits = 0", database="test")
+    tables.execute(*(f"CALL postern.map_table('{name}', 'test', '{name}', '{'id' if name == 'counter' else 'user_id'}', "
+                     f"'{values}')" for name, values in columns.items()))
+    for table in ("user", "value_24"):
+        result = load(tables, "memcached-container", "find=50,multi=50", "--table", table, "--multi", 5, *MOMENT)
+        assert result["wrong"] == result["refused"] == 0 and result["answers"] > 10, result
+    for mix in ("insert=100", "increment=100"):
+        result = load(tables, "memcached-container", mix, "--count", "300")
+        assert result["acknowledged"] == {mix.partition("=")[0]: 300}, result
+    result = load(tables, "memcached-container", "find=50,update=50", "--table", "written", "--keys", "sequential",
+                  "--count", "300")
+    assert result["wrong"] == result["refused"] == 0, result
+    assert tables.query("SELECT COUNT(*) FROM test.fresh") == [(300,)]
+    assert tables.query("SELECT SUM(hits) FROM test.counter") == [(300,)]
+
+
+@pytest.mark.parametrize("profile", ["--grow", "--settings", "--article-2012"])
+def test_every_profile_has_rows(profile):
+    listed = subprocess.run([ROOT / "bench/run", profile, "--only", "*", "--list"], capture_output=True, text=True,
+                            timeout=60, check=True)
+    assert len([line for line in listed.stdout.splitlines() if line.split()[1] == profile[2:]]) > 5
 
 
 def test_a_fixed_rate_is_kept(tables):

@@ -275,9 +275,7 @@ def test_uninstall_does_not_wait_for_a_row_lock(sandbox_factory):
         holder.cursor().execute("UPDATE side SET n = 100")
         with client(server, "test") as one:
             one.send(add(1))  # waits after it has changed a row
-            deadline = time.monotonic() + 10
-            while not server.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"):
-                assert time.monotonic() < deadline
+            server.wait_for_row_lock()
             begin = time.monotonic()
             server.execute("UNINSTALL SONAME 'postern'")
             assert time.monotonic() - begin < 5
@@ -298,9 +296,7 @@ def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
         holder.autocommit(False)
         holder.cursor().execute("UPDATE side_t SET n = 100")
         waiting.send(add(1))
-        deadline = time.monotonic() + 10
-        while not server.query("SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"):
-            assert time.monotonic() < deadline
+        server.wait_for_row_lock()
         begin = time.monotonic()
         for _ in range(3):
             other.send(add(1))

@@ -129,6 +129,7 @@ class Client(threading.Thread):
                     for offset, columns in enumerate(("client,id,v,n", "v", "n")):
                         connection.open(table * 3 + offset, self.load.database, name, columns)
                 connection.open(9, self.load.database, "counters", "n")
+                self.load.has_opened()
                 while not self.load.stop.is_set():
                     self.push(connection)
         except (OSError, EOFError) as problem:
@@ -189,6 +190,7 @@ class Load:
         self.stop = threading.Event()
         self.changed = threading.Condition()
         self.errors = {}
+        self.opened = 0
         self.slowest_s = 0.0
         if create:
             server.execute(*SCHEMA, database=database)
@@ -197,7 +199,14 @@ class Load:
     def __enter__(self):
         for client in self.clients:
             client.start()
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.opened == len(self.clients), self.timeout), "clients cannot open their tables"
         return self
+
+    def has_opened(self):
+        with self.changed:
+            self.opened += 1
+            self.changed.notify_all()
 
     def __exit__(self, *_):
         self.stop.set()

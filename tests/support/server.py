@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import subprocess
+import time
 from pathlib import Path
 
 import pymysql
@@ -88,9 +89,9 @@ class Server:
         """A new connection to the memcached port."""
         return mc.Client(self.env["MEMC_PORT"], **options)
 
-    def connect(self, **options):
-        """A new SQL connection as root over the unix socket, in autocommit."""
-        return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user="root", charset="utf8mb4", autocommit=True,
+    def connect(self, user="root", **options):
+        """A new SQL connection over the unix socket, in autocommit."""
+        return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user=user, charset="utf8mb4", autocommit=True,
                                read_timeout=60, write_timeout=60, **options)
 
     def query(self, sql, arguments=None, database=None):
@@ -113,6 +114,12 @@ class Server:
     def variable(self, name):
         rows = self.query("SHOW GLOBAL VARIABLES LIKE %s", (name,))
         return rows[0][1] if rows else None
+
+    def wait_for_row_lock(self, seconds=30):
+        """Until somebody waits for a row. innodb_trx would not do: read again within 100 ms it shows what it did before."""
+        deadline = time.monotonic() + seconds
+        while self.status("Innodb_row_lock_current_waits")["innodb_row_lock_current_waits"] == 0:
+            assert time.monotonic() < deadline, "nobody waits for a row"
 
     # log
 

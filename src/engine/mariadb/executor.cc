@@ -60,7 +60,7 @@ class MariaExecutor final : public Executor {
     begin();
     for (int attempt = 0; attempt < prepare_attempts_max && !prepare(ops); ++attempt) {
     }
-    tables_.lock_all();
+    tables_.lock_all(lookups_);
     execute_all(ops);
     tables_.unlock_all(Tables::Ending::commit);
     if (tables_.any_open() && tables_.wanted_by_others()) {
@@ -85,7 +85,7 @@ class MariaExecutor final : public Executor {
     write_tables_.lock_all();
     // Consistent reads, although the statement is one that writes.
     thd()->lex->sql_command = SQLCOM_SELECT;
-    tables_.lock_all();
+    tables_.lock_all(lookups_);
     execute_all(ops);
     Settlement settlement = writer_.take_lost();
     if (settlement.lasted() && !writer_.undo()) {
@@ -142,6 +142,7 @@ class MariaExecutor final : public Executor {
   /// Opens every table the ops need. False if all were given up on the way and must be opened again.
   bool prepare(std::span<Op> ops) {
     opening_.clear();
+    lookups_ = 0;
     for (Op &op : ops) {
       TableState state = TableState::ready;
       if (op.verb == Verb::open) opening_.emplace_back(specs_.use(*op.spec));
@@ -152,6 +153,7 @@ class MariaExecutor final : public Executor {
         // Now, not when the op's turn comes: finds behind it in the batch need to know what they are about.
         if (state == TableState::ready && !op.slot->filled()) op.slot->fill(specs_.use(*op.spec));
       } else if (op.verb == Verb::find) {
+        lookups_ += std::max<size_t>(op.find->in_list.size(), 1);
         if (Binding *const binding = op.slot->binding())
           state = tables_.prepare(static_cast<Spec *>(binding), op.position != nullptr).state;
       } else if (access_ == Access::write && writes(op.verb)) {
@@ -333,6 +335,7 @@ class MariaExecutor final : public Executor {
   WriteTables write_tables_;
   Writer writer_;
   std::vector<SpecUse> opening_;  // of the running batch's open ops, in order
+  size_t lookups_ = 0;            // of the running batch's finds
   bool stopping_ = false;
 };
 

@@ -122,7 +122,8 @@ class LoginSession {
 };
 
 /// An account as the server knows it after a successful login; nullptr with `message` if it is good for SQL alone.
-std::shared_ptr<const Account> account_of(const Security_context &security, std::string &message) {
+std::shared_ptr<const Account> account_of(THD *thd, std::string &message) {
+  const Security_context &security = *thd->security_ctx;
   if (*security.host_or_ip == '\0') {
     message = "Access denied: the server runs with --skip-grant-tables and cannot verify anybody";
     return nullptr;
@@ -139,10 +140,15 @@ std::shared_ptr<const Account> account_of(const Security_context &security, std:
   account->name = security.priv_user;
   account->host_pattern = security.priv_host;
   account->role = security.priv_role;
+  account->connections = std::exchange(thd->user_connect, nullptr);
   return account;
 }
 
 }  // namespace
+
+MariaAccount::~MariaAccount() {
+  if (connections != nullptr) decrease_user_connections(connections);
+}
 
 LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer) {
   // In the protocol a name ends at its first NUL, so that one with a NUL would become another.
@@ -155,7 +161,7 @@ LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer) {
   LoginOutcome outcome;
   const bool authentic = session.authenticate(connection, peer);
   mysql_audit_notify_connection_connect(session.thd());
-  if (authentic) outcome.account = account_of(*session.thd()->security_ctx, outcome.message);
+  if (authentic) outcome.account = account_of(session.thd(), outcome.message);
   else outcome.message = take_server_message(session.thd());
   return outcome;
 }

@@ -6,6 +6,13 @@
 #include "engine/mariadb/failures.h"
 
 namespace postern::mariadb {
+namespace {
+
+/// From so many on, one read the long way costs less than what it saves the others.
+constexpr size_t lookups_for_the_long_way = 4;
+
+}  // namespace
+
 OpenTable::OpenTable(Spec *spec)
     : serial(spec->serial()),
       database(table_name(spec->spec().database)),
@@ -123,16 +130,17 @@ void Tables::lock(OpenTable &table) {
   if (table.covering) file.ha_start_keyread(table.index);
 }
 
-void Tables::lock_all() {
+void Tables::lock_all(size_t lookups) {
   if (used_.empty()) return;
   for (OpenTable *const table : used_) lock(*table);
   counters_->add(Counter::table_locks);
-  if (thd_->tx_isolation != ISO_REPEATABLE_READ) return;  // the first read opens the view
+  // The first read opens the view, whatever the isolation. That read goes the long way: the adaptive hash index serves
+  // lookups only while a view is open. But it also has InnoDB keep what it works out about the columns wanted for all
+  // reads to come, while a batch that begins with the short way works that out anew for each of them.
+  if (thd_->tx_isolation != ISO_REPEATABLE_READ || lookups >= lookups_for_the_long_way) return;
   for (OpenTable *const table : used_) {
     handlerton *const engine = table->table->file->ht;
     if (!table->locked || engine->db_type != DB_TYPE_INNODB) continue;
-    // Opens the read view now: every request of the batch arrived before it, and the adaptive hash index serves
-    // lookups only while a view is open.
     engine->start_consistent_snapshot(engine, thd_);
     break;
   }

@@ -95,8 +95,9 @@ class Tables {
     OpenTable &table = *open_[spec->id()];
     return table.serial == spec->serial() && table.batch == batch_ ? &table : nullptr;
   }
-  /// Locks what was prepared; a table that cannot be had now becomes busy or failed.
-  void lock_all();
+  /// Locks what was prepared; a table that cannot be had now becomes busy or failed. `lookups`: how many keys the batch
+  /// looks up, about.
+  void lock_all(size_t lookups);
   enum class Ending : uint8_t {
     commit,  ///< ends the statement here, and with it the read view
     ended,   ///< somebody has done so
