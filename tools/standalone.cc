@@ -3,6 +3,7 @@
 //   standalone --ping 7000                     every line is answered with `pong`
 //   standalone --null 7001                     every line is answered with one fixed row: the limit of the wire
 //   standalone --handlersocket 7002 --rows 1000000
+//   standalone --memcached 7003                    the container `default` of the table `item`, which is empty
 //
 // The table is `user` of the database `test`: user_id, user_name, user_email, created; rows 1 to --rows.
 #include <getopt.h>
@@ -19,6 +20,7 @@
 #include "contract/fake_engine.h"
 #include "door/door.h"
 #include "handlersocket/protocol.h"
+#include "memcached/protocol.h"
 #include "ping/ping.h"
 
 namespace postern {
@@ -30,6 +32,7 @@ struct Options {
   uint64_t ping = 0;
   uint64_t null = 0;
   uint64_t handlersocket = 0;
+  uint64_t memcached = 0;
   uint64_t threads = 1;
   uint64_t rows = 1'000;
   std::string socket{};  // with a single door: listen here, too
@@ -37,7 +40,8 @@ struct Options {
 
 [[noreturn]] void usage(const char *program) {
   std::fprintf(stderr,
-               "usage: %s [--ping PORT] [--null PORT] [--handlersocket PORT] [--threads N] [--rows N] [--unix PATH]\n",
+               "usage: %s [--ping PORT] [--null PORT] [--handlersocket PORT] [--memcached PORT] [--threads N] [--rows "
+               "N] [--unix PATH]\n",
                program);
   std::exit(2);
 }
@@ -49,26 +53,25 @@ uint64_t number(const char *text, uint64_t most, const char *program) {
 }
 
 Options parse(int argc, char **argv) {
-  static constexpr option names[] = {{"ping", required_argument, nullptr, 'p'},
-                                     {"null", required_argument, nullptr, 'n'},
-                                     {"handlersocket", required_argument, nullptr, 'h'},
-                                     {"threads", required_argument, nullptr, 't'},
-                                     {"rows", required_argument, nullptr, 'r'},
-                                     {"unix", required_argument, nullptr, 'u'},
-                                     {nullptr, 0, nullptr, 0}};
+  static constexpr option names[] = {
+      {"ping", required_argument, nullptr, 'p'},          {"null", required_argument, nullptr, 'n'},
+      {"handlersocket", required_argument, nullptr, 'h'}, {"memcached", required_argument, nullptr, 'm'},
+      {"threads", required_argument, nullptr, 't'},       {"rows", required_argument, nullptr, 'r'},
+      {"unix", required_argument, nullptr, 'u'},          {nullptr, 0, nullptr, 0}};
   Options options;
   for (int name; (name = getopt_long(argc, argv, "", names, nullptr)) != -1;) {
     switch (name) {
       case 'p': options.ping = number(optarg, 65'535, argv[0]); break;
       case 'n': options.null = number(optarg, 65'535, argv[0]); break;
       case 'h': options.handlersocket = number(optarg, 65'535, argv[0]); break;
+      case 'm': options.memcached = number(optarg, 65'535, argv[0]); break;
       case 't': options.threads = number(optarg, 64, argv[0]); break;
       case 'r': options.rows = number(optarg, 10'000'000, argv[0]); break;
       case 'u': options.socket = optarg; break;
       default: usage(argv[0]);
     }
   }
-  const int doors = (options.ping != 0) + (options.null != 0) + (options.handlersocket != 0);
+  const int doors = (options.ping != 0) + (options.null != 0) + (options.handlersocket != 0) + (options.memcached != 0);
   if (optind != argc || doors == 0 || (doors > 1 && !options.socket.empty())) usage(argv[0]);
   return options;
 }
@@ -84,11 +87,24 @@ void fill(FakeEngine &engine, uint64_t rows) {
   }
 }
 
+void map_items(FakeEngine &engine) {
+  using Type = FakeEngine::Type;
+  std::vector<FakeEngine::Column> columns = {{"name", Type::text, false}};
+  for (const char *const column : {"db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column",
+                                   "expire_time_column", "unique_idx_name_on_key"})
+    columns.push_back({column, Type::text});
+  engine.create("innodb_memcache", "containers", columns, {{"PRIMARY", {"name"}}});
+  engine.insert("innodb_memcache", "containers",
+                {"default", "test", "item", "k", "v", "flags", "cas", "expire_time", "PRIMARY"});
+  engine.create("test", "item", {{"k", Type::blob, false}, {"v", Type::blob}, {"flags"}, {"cas"}, {"expire_time"}},
+                {{"PRIMARY", {"k"}}});
+}
+
 class Doors {
  public:
   Doors(const Options &options, Engine &engine) : options_(options), engine_(engine) {}
 
-  void open(const char *name, uint64_t port, std::unique_ptr<Protocol> protocol) {
+  void open(const char *name, uint64_t port, std::unique_ptr<Protocol> protocol, Access access = Access::read) {
     door::Settings settings;
     settings.name = name;
     settings.host = "127.0.0.1";
@@ -96,7 +112,7 @@ class Doors {
     settings.unix_path = options_.socket;
     settings.threads = static_cast<uint32_t>(options_.threads);
     protocols_.push_back(std::move(protocol));
-    doors_.push_back(std::make_unique<door::Door>(settings, *protocols_.back(), engine_, Access::read));
+    doors_.push_back(std::make_unique<door::Door>(settings, *protocols_.back(), engine_, access));
     std::string error;
     if (!doors_.back()->start(error)) {
       std::fprintf(stderr, "%s: %s\n", name, error.c_str());
@@ -141,6 +157,11 @@ int run(const Options &options) {
   if (options.handlersocket != 0)
     doors.open("handlersocket", options.handlersocket,
                std::make_unique<handlersocket::HandlerSocket>(handlersocket::Settings{}));
+  if (options.memcached != 0) {
+    map_items(engine);
+    doors.open("memcached", options.memcached, std::make_unique<memcached::Memcached>(memcached::Settings{}),
+               Access::write);
+  }
   std::fflush(stdout);
   int signal_number = 0;
   sigwait(&ends, &signal_number);

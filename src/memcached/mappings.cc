@@ -42,6 +42,8 @@ std::shared_ptr<const Snapshot> Mappings::snapshot() const {
 void Mappings::publish(std::vector<ContainerRow> rows, std::string delimiter, std::string trouble, int64_t now_ms) {
   read_ms_.store(now_ms, std::memory_order_relaxed);
   const std::shared_ptr<const Snapshot> before = snapshot();
+  // They come in the order that the column's collation gives them.
+  std::sort(rows.begin(), rows.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   const auto unchanged = [&](const Container &container, const ContainerRow &row) { return container.row() == row; };
   if (before != nullptr && before->trouble == trouble && before->delimiter == delimiter &&
       std::equal(before->containers.begin(), before->containers.end(), rows.begin(), rows.end(),
@@ -52,8 +54,7 @@ void Mappings::publish(std::vector<ContainerRow> rows, std::string delimiter, st
   fresh->delimiter = std::move(delimiter);
   fresh->trouble = std::move(trouble);
   if (!fresh->trouble.empty() && (before == nullptr || before->trouble != fresh->trouble))
-    log::warning("memcached: %s", fresh->trouble.c_str());
-  std::sort(rows.begin(), rows.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
+    log::note("memcached: %s", fresh->trouble.c_str());
   for (ContainerRow &row : rows) {
     std::shared_ptr<const Container> container = before != nullptr ? before->find(row.name) : nullptr;
     if (container == nullptr || !unchanged(*container, row)) {

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -185,6 +187,18 @@ TEST_F(McMapping, ChangesTakeEffectOnConnectionsThatAreThere) {
   map({"plain", "test", "other", "id", "v", "0", "0", "0", "PRIMARY"});
   read_mappings();
   EXPECT_EQ(send("get @@plain.1\r\n"), "VALUE @@plain.1 0 3\r\none\r\nEND\r\n");
+}
+
+TEST_F(McMapping, ReadingTheSameAgainChangesNothing) {
+  install();
+  map({"B", "test", "plain", "id", "v", "0", "0", "0", "PRIMARY"});
+  map({"c", "test", "plain", "id", "v", "0", "0", "0", "PRIMARY"});
+  read_mappings();
+  const uint64_t generation = protocol_->mappings().generation();
+  read_mappings();
+  EXPECT_EQ(protocol_->mappings().generation(), generation);
+  EXPECT_NE(protocol_->mappings().snapshot()->find("B"), nullptr);
+  EXPECT_EQ(protocol_->mappings().snapshot()->find("b"), nullptr);
 }
 
 TEST_F(McMapping, SessionsLeaveNothingOpen) {
@@ -494,6 +508,63 @@ TEST_F(McFaults, MemoryIsChangedOnceHoweverOftenABatchIsLost) {
     EXPECT_EQ(faulty.send("incr n 1\r\ndelete x\r\n"), std::to_string(number) + "\r\nDELETED\r\n") << "seed " << seed;
     engine_.set_faults({});
   }
+}
+
+// --- any bytes --------------------------------------------------------------------------------------------------
+
+/// A session of commands that are right, nearly right and wrong.
+std::string random_session(std::mt19937_64 &random) {
+  static const char *const keys[] = {"a",          "b",       "@@plain.1", "@@wide.1|x", "@@aaa.a",
+                                     "@@nobody.1", "@@plain", "1",         "1|x",        ""};
+  static const char *const pieces[] = {"get ",   "gat 0 ",    " ",          "\r\n",     "set ",     " 0 0 1\r\n",
+                                       "1\r\n",  "incr ",     "delete ",    " noreply", "mg ",      " v t f",
+                                       "ms ",    " 1 MA\r\n", "x\r\n",      "ma ",      " N0 J5 v", "flush_all\r\n",
+                                       "touch ", "mn\r\n",    " 0 0 3\r\n", "\x80\n",   "\xff",     "@@"};
+  const auto pick = [&](const auto &from) { return std::string(from[random() % std::size(from)]); };
+  std::string session;
+  for (uint64_t left = random() % 40; left > 0; --left) {
+    const std::string key = pick(keys);
+    switch (random() % 8) {
+      case 0: session += "get " + key + " " + pick(keys) + " " + pick(keys) + "\r\n"; break;
+      case 1: session += "set " + key + " 1 0 2\r\n12\r\n"; break;
+      case 2: session += "add " + key + " 0 -1 1\r\n7\r\n"; break;
+      case 3: session += "incr " + key + " 3\r\n"; break;
+      case 4: session += "append " + key + " 0 0 1 noreply\r\n5\r\n"; break;
+      case 5: session += "mg " + key + " v f k q\r\nmn\r\n"; break;
+      case 6: session += "delete " + key + "\r\n"; break;
+      case 7:
+        for (uint64_t more = random() % 6; more > 0; --more) session += pick(pieces) + pick(keys);
+        break;
+    }
+  }
+  return session;
+}
+
+TEST_F(McFaults, AnySessionAnswersTheSameHoweverItIsCutAndWhateverGoesWrong) {
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::string session = random_session(random);
+    std::string answers[3];
+    bool closed[3];
+    for (int way = 0; way < 3; ++way) {
+      connections_.clear();
+      engine_.set_faults({});
+      install();
+      make({});
+      read_mappings();
+      if (way == 2) {
+        engine_.set_faults({.seed = seed, .busy = 30, .pause = 30, .locked = 30, .lost = 100});
+        executor_ = engine_.attach({}, stop_);
+      }
+      LoneConnection one(*protocol_, *executor_);
+      answers[way] = way == 1 ? one.send_byte_by_byte(session) : one.send(session);
+      closed[way] = one.closed();
+    }
+    EXPECT_EQ(answers[1], answers[0]) << "cut, seed " << seed;
+    EXPECT_EQ(answers[2], answers[0]) << "with faults, seed " << seed;
+    EXPECT_EQ(closed[1], closed[0]) << seed;
+  }
+  EXPECT_EQ(engine_.bindings(), 0u);
 }
 
 }  // namespace
