@@ -214,6 +214,7 @@ class SlowLane::ScanThread {
         op.identity->peer.tls = connection.channel->tls();
       }
       op.position = &job->position;
+      const bool was_held_up = is_held_up(op.progress);
       run_op(*job, op, valve);
       if (is_held_up(op.progress)) {
         // What is answered must not wait for what is not. A reply already begun stays whole as long as it can.
@@ -226,6 +227,8 @@ class SlowLane::ScanThread {
         job->lost_runs = 0;
         job->position.reset();
         not_busy(*job);
+        // It was here for somebody else's lock. Those behind it may do as well as any, together with others.
+        if (was_held_up && job->next != job->ops.size()) break;
         // The next reply begins with room before it; all done, the worker sends what is left.
         if (job->next != job->ops.size() && connection.output.pending_bytes() >= flush_bytes)
           valve.flush(limits::client_stall_ms_max);
@@ -244,7 +247,16 @@ class SlowLane::ScanThread {
     }
     connection.output.set_valve(nullptr);
     if (!connection.dead) connection.output.release();
+    if (!connection.dead && !connection.output.broken() && job->next != job->ops.size()) take_the_rest_along(*job);
     go_home(std::move(job));
+  }
+
+  /// What was not tried yet is the worker's again.
+  static void take_the_rest_along(SlowJob &job) {
+    auto rest = std::make_unique<PutOff>();
+    rest->arena = std::move(job.arena);
+    rest->ops.assign(job.ops.begin() + static_cast<ptrdiff_t>(job.next), job.ops.end());
+    job.connection->put_off = std::move(rest);
   }
 
   /// False if the login has to wait for its turn. It is done if it has come too often to be tried at all.

@@ -105,6 +105,21 @@ TEST_F(SlowLaneTest, BusyTableIsTriedAgainUntilFree) {
   EXPECT_EQ(client.read(9), "a\nfree\nb\n");
 }
 
+// Each by itself would be a commit for each, with ever more behind it while DDL goes on.
+TEST_F(SlowLaneTest, WhatStandsBehindABusyTableIsRunTogether) {
+  open(Access::write);
+  engine_.busy = true;
+  engine_.commits = 10;
+  Client client = connect();
+  ASSERT_TRUE(client.send("table\nwrite\nsay a\nwrite\nwrite\n"));
+  EXPECT_TRUE(eventually([&] { return engine_.runs_slow >= 2; }));
+  EXPECT_EQ(engine_.commits, 10);
+  ASSERT_TRUE(client.send("write\n"));
+  engine_.busy = false;
+  EXPECT_EQ(client.read(27), "free\ndone\na\ndone\ndone\ndone\n");
+  EXPECT_GE(engine_.commits, 8) << "one run for those that came along, one for what came later";
+}
+
 // What was answered before a table was found held must not wait with it.
 TEST_F(SlowLaneTest, AnswersBeforeABusyTableLeaveAtOnce) {
   open();

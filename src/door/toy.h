@@ -227,7 +227,9 @@ class ToyExecutor final : public Executor {
       op.progress = op.verb != Verb::find ? finish(op, op.failure) : find(op);
       if (op.progress != Progress::done) stuck.push_back(op.connection);
     }
-    if (std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); })) commit();
+    if (std::any_of(ops.begin(), ops.end(),
+                    [](const Op &op) { return writes(op.verb) && op.progress == Progress::done; }))
+      commit();
     return {};
   }
   int64_t row_wait_ms() noexcept override { return 50'000; }

@@ -520,10 +520,12 @@ void Worker::take_inbox() {
 
 void Worker::adopt(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
-  // Back from the slow lane, or new: then this settles nothing.
   connection.output.set_valve(nullptr);
-  connection.session->settled();
-  connection.input.settle();
+  if (connection.put_off == nullptr) {
+    // All done in the slow lane, or new: then this settles nothing.
+    connection.session->settled();
+    connection.input.settle();
+  }
   connection.more = connection.input.unparsed_bytes() != 0 && !connection.closing;
   connection.receive_bytes = 0;
   connection.armed = net::Poller::readable;
