@@ -102,15 +102,18 @@ bool Doors::may_listen(const door::Settings &chosen, const char *remedy) const {
   return false;
 }
 
-bool Doors::open(door::Settings chosen, std::unique_ptr<Protocol> protocol, Access access, bool asks,
-                 const char *remedy) {
-  if (chosen.port == 0 && chosen.unix_path.empty()) return true;
+bool Doors::check(door::Settings &chosen, bool asks, const char *remedy) const {
   if (const std::string mode = text(settings_.socket_mode); !parse_mode(mode, chosen.unix_mode)) {
     log::error("%s_socket_mode: '%s' is no octal number up to 0777", plugin_, mode.c_str());
     return false;
   }
-  if (!asks && !may_listen(chosen, remedy)) return false;
-  // Listed first: a client may ask at once what add_to() tells.
+  return asks || may_listen(chosen, remedy);
+}
+
+bool Doors::open(const door::Settings &chosen, std::unique_ptr<Protocol> protocol, Access access) {
+  if (chosen.port == 0 && chosen.unix_path.empty()) return true;
+  // Whoever asks add_to() meanwhile waits: a door that is being started is not to be looked at.
+  const std::lock_guard guard(mutex_);
   Opened &opened = opened_.emplace_back();
   opened.protocol = std::move(protocol);
   opened.door = std::make_unique<door::Door>(chosen, *opened.protocol, *engine_, access);
@@ -129,7 +132,13 @@ bool Doors::open(door::Settings chosen, std::unique_ptr<Protocol> protocol, Acce
   return true;
 }
 
+bool Doors::any() const {
+  const std::lock_guard guard(mutex_);
+  return !opened_.empty();
+}
+
 void Doors::add_to(DoorStatus &status) const {
+  const std::lock_guard guard(mutex_);
   for (const Opened &opened : opened_) {
     opened.door->add_counters(status.counters);
     status.threads += opened.door->threads();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,16 @@ class Doors {
   [[nodiscard]] bool prepare();
   /// What every plugin has settings for; the rest is the plugin's.
   door::Settings common() const;
-  /// Opens a door, unless `chosen` has neither port nor socket. `asks`: whether clients have to say who they are.
-  /// False, with a line in the log, if it cannot be opened.
-  [[nodiscard]] bool open(door::Settings chosen, std::unique_ptr<Protocol> protocol, Access access, bool asks,
-                          const char *remedy);
+  /// Completes `chosen` and says whether there may be such a door; if not, the log says why. `asks`: whether clients
+  /// have to say who they are.
+  [[nodiscard]] bool check(door::Settings &chosen, bool asks, const char *remedy) const;
+  /// Opens a door, unless `chosen`, which was checked, has neither port nor socket. False, with a line in the log, if
+  /// it cannot be opened. One thread at a time.
+  [[nodiscard]] bool open(const door::Settings &chosen, std::unique_ptr<Protocol> protocol, Access access);
 
   Engine &engine() { return *engine_; }
-  bool any() const { return !opened_.empty(); }
+  /// Any thread.
+  bool any() const;
   /// Adds up all doors. Any thread.
   void add_to(DoorStatus &status) const;
 
@@ -52,6 +56,7 @@ class Doors {
   const DoorSettings &settings_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<net::TlsContext> tls_;
+  mutable std::mutex mutex_;  // guards what follows; held while a door is started
   std::vector<Opened> opened_;
 };
 

@@ -58,8 +58,9 @@ protocol::Settings protocol_settings(Access access) {
 bool open_door(Access access) {
   const protocol::Settings spoken = protocol_settings(access);
   const bool asks = spoken.accounts || !spoken.secret.empty();
-  return doors->open(door_settings(access), std::make_unique<protocol::HandlerSocket>(spoken), access, asks,
-                     "a secret or accounts; set one, handlersocket_auth");
+  door::Settings chosen = door_settings(access);
+  return doors->check(chosen, asks, "a secret or accounts; set one, handlersocket_auth") &&
+         doors->open(chosen, std::make_unique<protocol::HandlerSocket>(spoken), access);
 }
 
 int show(MYSQL_THD, st_mysql_show_var *variable, char *) {

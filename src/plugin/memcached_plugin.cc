@@ -23,39 +23,59 @@ namespace {
 
 namespace protocol = postern::memcached;
 
-/// Reads the containers once the server is up, so that an administrator hears at once what is wrong with them.
-class FirstLook {
+/// The door stays closed until there is a container: who does not use it shall find no port taken. Looks for one when
+/// the server is up and then now and again, opens the door, and ends.
+class Opener {
  public:
-  FirstLook(Engine &engine, protocol::Mappings &mappings) : engine_(engine), mappings_(mappings) {}
-  ~FirstLook() {
+  /// `open` is called on the thread of the opener, once at most. Everything outlives it.
+  Opener(Engine &engine, protocol::Mappings &mappings, void (*open)())
+      : engine_(engine), mappings_(mappings), open_(open) {}
+  ~Opener() {
     stop_.store(true, std::memory_order_release);
+    wake_.wake();
     thread_.join();
   }
-  void start() {
-    // If there is no thread for it, the first request looks.
-    (void)thread_.start([](void *self) { static_cast<FirstLook *>(self)->look(); }, this, "memcached look");
+  [[nodiscard]] bool start() {
+    return poller_ && poller_.add(wake_.fd(), net::Poller::readable, nullptr) &&
+           thread_.start([](void *self) { static_cast<Opener *>(self)->work(); }, this, "memcached open");
   }
 
  private:
-  void look() {
+  static constexpr int look_ms = 500;
+
+  void work() {
     const ThreadIdentity who{
-        .access = Access::read, .name = "memcached look", .wake_fd = wake_.fd(), .counters = &counters_};
+        .access = Access::read, .name = "memcached opener", .wake_fd = wake_.fd(), .counters = &counters_};
     std::unique_ptr<Executor> executor = engine_.attach(who, stop_);
-    if (executor == nullptr) return;
+    bool found = false;
+    while (executor != nullptr && !found && !stop_.load(std::memory_order_acquire) &&
+           executor->standing() == Standing::good) {
+      found = look(*executor);
+      epoll_event event;
+      if (!found && poller_.wait({&event, 1}, look_ms) != 0) wake_.drain();
+    }
+    executor.reset();
+    pool::drain();
+    if (found) open_();
+  }
+
+  bool look(Executor &executor) {
     Batch batch;
     protocol::Refresh refresh(mappings_);
     batch.begin(0);
     refresh.add_to(batch);
-    bool done = executor->run(batch.ops()).lasted();
+    bool done = executor.run(batch.ops()).lasted();
     for (const Op &op : batch.ops()) done = done && op.progress == Progress::done;
-    executor->idle();
+    executor.idle();
     if (done) refresh.publish(clock_ms());
-    pool::drain();
+    return mappings_.generation() != 0 && !mappings_.snapshot()->containers.empty();
   }
 
   Engine &engine_;
   protocol::Mappings &mappings_;
+  void (*const open_)();
   net::WakeFd wake_;
+  net::Poller poller_;
   Counters counters_;
   std::atomic<bool> stop_{false};
   door::Thread thread_;
@@ -64,8 +84,10 @@ class FirstLook {
 /// In the order it is needed.
 struct Running {
   Doors doors{"memcached", settings};
-  std::unique_ptr<FirstLook> first_look;
-  protocol::Memcached *spoken = nullptr;  // doors has it
+  door::Settings chosen{};
+  std::unique_ptr<protocol::Memcached> unopened{};
+  protocol::Memcached *spoken = nullptr;  // unopened, or doors', which has it once it is opened
+  std::unique_ptr<Opener> opener{};
 };
 Running *running = nullptr;
 
@@ -99,17 +121,29 @@ door::Settings door_settings() {
   return chosen;
 }
 
-bool open_door() {
+protocol::Settings protocol_settings() {
   protocol::Settings chosen;
   chosen.accounts = has_accounts();
   chosen.value_bytes_max = settings.max_value_bytes;
   chosen.cache_bytes = settings.cache_bytes;
   chosen.version = "1.6.18-postern-" POSTERN_VERSION;
   chosen.figures = tell_figures;
-  auto spoken = std::make_unique<protocol::Memcached>(std::move(chosen));
-  running->spoken = spoken.get();
-  return running->doors.open(door_settings(), std::move(spoken), Access::write, has_accounts(),
-                             "accounts; set memcached_auth");
+  return chosen;
+}
+
+/// What is wrong with the settings is told at once, whatever there is to open.
+bool prepare() {
+  Running &door = *running;
+  if (!door.doors.prepare()) return false;
+  door.chosen = door_settings();
+  if (!door.doors.check(door.chosen, has_accounts(), "accounts; set memcached_auth")) return false;
+  if (door.chosen.port == 0 && door.chosen.unix_path.empty()) return true;
+  door.unopened = std::make_unique<protocol::Memcached>(protocol_settings());
+  door.spoken = door.unopened.get();
+  door.opener = std::make_unique<Opener>(door.doors.engine(), door.spoken->mappings(), [] {
+    (void)running->doors.open(running->chosen, std::move(running->unopened), Access::write);  // the log has it
+  });
+  return door.opener->start();
 }
 
 int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
@@ -118,7 +152,7 @@ int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
   if (running != nullptr) running->doors.add_to(status);
   page.add(status);
   protocol::Statistics::Sums sums{};
-  if (running != nullptr && running->doors.any()) sums = running->spoken->statistics().sum();
+  if (running != nullptr && running->spoken != nullptr) sums = running->spoken->statistics().sum();
   size_t next = 0;
 #define STATISTIC(name, sentence) page.add(#name, sums[next++]);
 #include "memcached/statistics.def"
@@ -129,7 +163,7 @@ int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
 
 void close() {
   if (running == nullptr) return;
-  running->first_look.reset();
+  running->opener.reset();
   delete running;
   running = nullptr;
 }
@@ -140,14 +174,9 @@ int init(void *) {
   log::set_sink(mariadb::write_error_log);
   if (mariadb::server_is_bootstrapping()) return 0;
   running = new Running;
-  if (!running->doors.prepare() || !open_door()) {
-    close();
-    return 1;
-  }
-  if (!running->doors.any()) return 0;
-  running->first_look = std::make_unique<FirstLook>(running->doors.engine(), running->spoken->mappings());
-  running->first_look->start();
-  return 0;
+  if (prepare()) return 0;
+  close();
+  return 1;
 }
 
 int deinit(void *) {

@@ -10,6 +10,13 @@ import pytest
 from support import mc
 from support.mc import binary, until, until_mapped
 
+CONTAINERS = ("CREATE DATABASE innodb_memcache",
+              "CREATE TABLE innodb_memcache.containers (name VARCHAR(50) PRIMARY KEY, db_schema VARCHAR(250), db_table VARCHAR(250), "
+              "key_columns VARCHAR(250), value_columns VARCHAR(250), flags VARCHAR(250), cas_column VARCHAR(250), "
+              "expire_time_column VARCHAR(250), unique_idx_name_on_key VARCHAR(250))")
+CONTAINER = ("CREATE TABLE test.t (k INT PRIMARY KEY, v TEXT)", "INSERT INTO test.t VALUES (1, 'one')",
+             "INSERT INTO innodb_memcache.containers VALUES ('x', 'test', 't', 'k', 'v', '0', '0', '0', 'PRIMARY')")
+
 
 @pytest.fixture(scope="module")
 def accounts(tmp_path_factory):
@@ -142,8 +149,8 @@ def threads(server):
 def test_either_plugin_comes_and_goes_without_the_other(sandbox_factory):
     server = sandbox_factory(containers=True)
     for first, second in itertools.islice(itertools.cycle([("handlersocket", "memcached"), ("memcached", "handlersocket")]), 6):
+        until_mapped(server, "aaa")
         with server.mc() as one, server.hs() as other:
-            until_mapped(server, "aaa")
             assert one.get("AA") == b"HELLO, HELLO"
             one.send(b"set half 0 0 10\r\nabc")
             server.execute(f"UNINSTALL PLUGIN {first}")
@@ -169,8 +176,8 @@ def test_either_plugin_comes_and_goes_without_the_other(sandbox_factory):
 
 def test_uninstall_under_load_ends_everything(sandbox_factory):
     server = sandbox_factory(containers=True)
-    until_mapped(server, "aaa")
     for _ in range(10):
+        until_mapped(server, "aaa")
         with contextlib.ExitStack() as stack:
             clients = [stack.enter_context(server.mc()) for _ in range(20)]
             for number, one in enumerate(clients):
@@ -181,32 +188,45 @@ def test_uninstall_under_load_ends_everything(sandbox_factory):
     until_mapped(server, "aaa")
 
 
-def test_without_the_tables_the_log_and_the_client_are_told(sandbox_factory):
+def test_the_door_opens_with_the_first_container(sandbox_factory):
     server = sandbox_factory()
     until(lambda: "innodb_memcache.sql" in server.log())
+    assert not mc.listens(server.env["MEMC_PORT"])
+    server.execute("SHOW GLOBAL STATUS LIKE 'memcached%'", "UNINSTALL PLUGIN memcached", "INSTALL PLUGIN memcached SONAME 'postern'")
+    server.execute(*CONTAINERS)
+    until(lambda: "has no rows" in server.log())
+    assert not mc.listens(server.env["MEMC_PORT"])
+    server.execute(*CONTAINER)
+    until(lambda: mc.listens(server.env["MEMC_PORT"]))
     with server.mc() as one:
+        assert one.get("1") == b"one"
+    server.restart()
+    until(lambda: mc.listens(server.env["MEMC_PORT"]))
+
+
+def test_without_the_tables_the_log_and_the_client_are_told(sandbox_factory):
+    server = sandbox_factory(containers=True)
+    with server.mc() as one:
+        server.execute("DROP DATABASE innodb_memcache")
+        until(lambda: "no table" in one.ask("mg nobody v"))
         with pytest.raises(mc.ServerSays, match="SERVER_ERROR There is no table innodb_memcache.containers"):
             one.get("k")
         assert "innodb_memcache.sql" in one.set("k", 1)
-        server.execute("CREATE DATABASE innodb_memcache",
-                       "CREATE TABLE innodb_memcache.containers (name VARCHAR(50) PRIMARY KEY, db_schema VARCHAR(250), db_table VARCHAR(250), "
-                       "key_columns VARCHAR(250), value_columns VARCHAR(250), flags VARCHAR(250), cas_column VARCHAR(250), "
-                       "expire_time_column VARCHAR(250), unique_idx_name_on_key VARCHAR(250))")
+        server.execute(*CONTAINERS)
         until(lambda: "has no rows" in one.ask("get k"))
-        server.execute("CREATE TABLE test.t (k INT PRIMARY KEY, v TEXT)", "INSERT INTO test.t VALUES (1, 'one')",
-                       "INSERT INTO innodb_memcache.containers VALUES ('x', 'test', 't', 'k', 'v', '0', '0', '0', 'PRIMARY')")
+        server.execute(*CONTAINER)
         until_mapped(server, "x")
         assert one.get("1") == b"one"
-        server.execute("DROP DATABASE innodb_memcache")
-        until(lambda: "no table" in one.ask("mg 1 v") or one.line() is None)
-    assert server.log().count("There is no table innodb_memcache.containers") == 2
 
 
-def test_a_taken_port_is_told_and_the_other_plugin_works(sandbox_factory):
-    first = sandbox_factory()
+def test_a_taken_port_is_told_and_everything_else_works(sandbox_factory):
+    first = sandbox_factory(containers=True)
     second = sandbox_factory(f"--memcached-port={first.env['MEMC_PORT']}")
-    assert libraries(second) == {"handlersocket"}
-    assert "Postern: memcached port: " in second.log()
+    assert libraries(second) == {"handlersocket", "memcached"}
+    second.execute(*CONTAINERS, *CONTAINER)
+    until(lambda: "Postern: memcached port: " in second.log())
+    with second.hs() as client:
+        assert client.request("P", 0, "innodb_memcache", "containers", "PRIMARY", "name") == ["0", "1"]
 
 
 def test_writes_survive_a_crash(sandbox_factory):

@@ -5,6 +5,15 @@ import struct
 import time
 
 
+def listens(port):
+    """Whether the door is open."""
+    try:
+        socket.create_connection(("127.0.0.1", int(port)), timeout=10).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
 class Client:
     """One connection: mc.Client(port) or mc.Client("/path/of.sock"). Every wait has a bound."""
 
@@ -139,7 +148,8 @@ def until(condition, seconds=10):
 
 
 def until_mapped(server, container, place=None):
-    """Waits till the door knows the container, and, if that is told, as `schema/table`."""
+    """Waits till the door is open and knows the container, and, if that is told, as `schema/table`."""
+    until(lambda: listens(server.env["MEMC_PORT"]))
     with server.mc() as client:
         def mapped():
             try:
