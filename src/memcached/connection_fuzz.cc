@@ -1,0 +1,174 @@
+// Any bytes, sent in any pieces to a whole session over an engine that misbehaves, are answered with well-formed
+// answers and nothing else, and the session gives back what it opened.
+//
+// The first byte of an input chooses policies and the engine's mood, the second how the rest is cut.
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/fake_engine.h"
+#include "memcached/protocol.h"
+#include "support/escaped.h"
+#include "support/lone_connection.h"
+
+namespace postern::memcached {
+namespace {
+
+using Type = FakeEngine::Type;
+using Cell = FakeEngine::Cell;
+
+constexpr size_t header_bytes = 24;
+
+void require(bool holds, const char *what, std::string_view answers) {
+  if (holds) return;
+  std::fprintf(stderr, "broken promise: %s: %s\n", what, test::escaped(answers).c_str());
+  std::abort();
+}
+
+FakeEngine &engine() {
+  static FakeEngine *const made = new FakeEngine;
+  return *made;
+}
+
+void make_tables(Bytes policy) {
+  engine().set_faults({});
+  engine().create("innodb_memcache", "containers",
+                  {{"name", Type::text, false},
+                   {"db_schema", Type::text},
+                   {"db_table", Type::text},
+                   {"key_columns", Type::text},
+                   {"value_columns", Type::text},
+                   {"flags", Type::text},
+                   {"cas_column", Type::text},
+                   {"expire_time_column", Type::text},
+                   {"unique_idx_name_on_key", Type::text}},
+                  {{"PRIMARY", {"name"}}});
+  engine().create("innodb_memcache", "cache_policies",
+                  {{"policy_name", Type::text, false},
+                   {"get_policy", Type::text},
+                   {"set_policy", Type::text},
+                   {"delete_policy", Type::text},
+                   {"flush_policy", Type::text}},
+                  {{"PRIMARY", {"policy_name"}}});
+  const std::string word(policy);
+  engine().insert("innodb_memcache", "cache_policies", {"cache_policy", word, word, word, word});
+  const auto map = [](const std::vector<std::string> &row) {
+    engine().insert("innodb_memcache", "containers", std::vector<Cell>(row.begin(), row.end()));
+  };
+  engine().create("test", "demo_test", {{"c1", Type::text, false}, {"c2", Type::text}, {"c3"}, {"c4"}, {"c5"}},
+                  {{"PRIMARY", {"c1"}}});
+  engine().create("test", "plain", {{"id", Type::integer, false}, {"v", Type::text}}, {{"PRIMARY", {"id"}}});
+  engine().create("test", "wide",
+                  {{"a", Type::integer, false}, {"b", Type::text, false}, {"x", Type::text}, {"y"}, {"z", Type::text}},
+                  {{"PRIMARY", {"a", "b"}}});
+  engine().insert("test", "demo_test", {"AA", "HELLO, HELLO", "8", "1", "0"});
+  engine().insert("test", "demo_test", {"n", "10", "0", "2", "0"});
+  engine().insert("test", "demo_test", {"old", "gone", "0", "3", "1"});
+  engine().insert("test", "wide", {"1", "a", "x", "5", "z"});
+  map({"aaa", "test", "demo_test", "c1", "c2", "c3", "c4", "c5", "PRIMARY"});
+  map({"plain", "test", "plain", "id", "v", "0", "0", "0", "PRIMARY"});
+  map({"wide", "test", "wide", "a,b", "x,y,z", "0", "0", "0", "PRIMARY"});
+  map({"wrong", "test", "nowhere", "a", "b", "0", "0", "0", "PRIMARY"});
+}
+
+/// The number that the word at `at` is, counted from 0; behind the last word, none.
+bool number_at(std::string_view line, size_t at, uint64_t &number) {
+  for (; at != 0; --at) {
+    const size_t blank = line.find(' ');
+    if (blank == std::string_view::npos) return false;
+    line.remove_prefix(blank + 1);
+  }
+  return parse_natural(line.substr(0, line.find(' ')), number);
+}
+
+bool is_known(std::string_view line) {
+  for (const std::string_view word :
+       {"END", "STORED", "NOT_STORED", "EXISTS",  "NOT_FOUND", "DELETED",      "TOUCHED",
+        "OK",  "RESET",  "ERROR",      "HD",      "EN",        "NF",           "NS",
+        "EX",  "MN",     "ME",         "VERSION", "STAT",      "CLIENT_ERROR", "SERVER_ERROR"})
+    if (line == word || (line.starts_with(word) && line[word.size()] == ' ')) return true;
+  uint64_t number = 0;
+  return parse_natural(line, number);
+}
+
+/// How many bytes of `answers` are whole answers.
+size_t check_lines(std::string_view answers) {
+  size_t at = 0;
+  for (;;) {
+    const size_t end = answers.find("\r\n", at);
+    if (end == std::string_view::npos) return at;
+    const std::string_view line = answers.substr(at, end - at);
+    uint64_t bytes = 0;
+    const bool item =
+        line.starts_with("VALUE ") ? number_at(line, 3, bytes) : line.starts_with("VA ") && number_at(line, 1, bytes);
+    require(item || is_known(line), "a line is a known one", line);
+    if (!item) {
+      at = end + 2;
+      continue;
+    }
+    if (answers.size() < end + 2 + bytes + 2) return at;
+    require(answers.substr(end + 2 + bytes, 2) == "\r\n", "a value is as long as it is said to be", answers.substr(at));
+    at = end + 2 + bytes + 2;
+  }
+}
+
+size_t check_packets(std::string_view answers) {
+  size_t at = 0;
+  while (answers.size() - at >= header_bytes) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(answers[at + i]); };
+    const size_t body = size_t{byte(8)} << 24 | size_t{byte(9)} << 16 | size_t{byte(10)} << 8 | byte(11);
+    const size_t parts = (size_t{byte(2)} << 8 | byte(3)) + byte(4);
+    require(byte(0) == 0x81, "a packet is an answer", answers.substr(at));
+    require(parts <= body, "a body has room for its parts", answers.substr(at));
+    if (answers.size() - at < header_bytes + body) break;
+    at += header_bytes + body;
+  }
+  return at;
+}
+
+void examine(std::string_view input) {
+  if (input.size() < 3) return;
+  const auto mood = static_cast<unsigned char>(input[0]);
+  const auto cut = static_cast<unsigned char>(input[1]);
+  const std::string_view bytes = input.substr(2);
+  constexpr Bytes words[] = {"innodb_only", "innodb_only", "cache_only", "disabled"};
+  make_tables(words[mood & 3]);
+  const std::atomic<bool> stop{false};
+  const std::unique_ptr<Executor> executor = engine().attach({}, stop);
+  Settings settings;
+  settings.accounts = (mood & 4) != 0;
+  settings.value_bytes_max = 2'000;
+  settings.cache_bytes = size_t{1} << 20;
+  Memcached protocol(std::move(settings));
+  engine().set_faults({.seed = mood,
+                       .busy = mood & 8 ? 200u : 0u,
+                       .pause = mood & 16 ? 100u : 0u,
+                       .error = mood & 32 ? 100u : 0u,
+                       .locked = mood & 8 ? 100u : 0u,
+                       .lost = mood & 16 ? 200u : 0u});
+  {
+    test::LoneConnection connection(protocol, *executor);
+    if (mood & 64) connection.ops_max = 1 + cut % 4;
+    connection.pause_every = 1 + mood % 3;
+    std::string answers;
+    const size_t piece = cut == 0 ? bytes.size() : cut;
+    for (size_t at = 0; at < bytes.size(); at += piece) answers += connection.send(bytes.substr(at, piece));
+    const size_t whole = bytes[0] == '\x80' ? check_packets(answers) : check_lines(answers);
+    require(whole == answers.size() || connection.closed(), "answers are whole", answers);
+  }
+  engine().set_faults({});
+  require(engine().bindings() == 0, "a session gives back what it opened", "");
+}
+
+}  // namespace
+}  // namespace postern::memcached
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  postern::memcached::examine({reinterpret_cast<const char *>(data), size});
+  return 0;
+}
