@@ -9,18 +9,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "contract/fake_engine.h"
 #include "memcached/protocol.h"
+#include "memcached/tables_in_memory.h"
 #include "support/escaped.h"
 #include "support/lone_connection.h"
 
 namespace postern::memcached {
 namespace {
-
-using Type = FakeEngine::Type;
-using Cell = FakeEngine::Cell;
 
 constexpr size_t header_bytes = 24;
 
@@ -37,43 +34,14 @@ FakeEngine &engine() {
 
 void make_tables(Bytes policy) {
   engine().set_faults({});
-  engine().create("innodb_memcache", "containers",
-                  {{"name", Type::text, false},
-                   {"db_schema", Type::text},
-                   {"db_table", Type::text},
-                   {"key_columns", Type::text},
-                   {"value_columns", Type::text},
-                   {"flags", Type::text},
-                   {"cas_column", Type::text},
-                   {"expire_time_column", Type::text},
-                   {"unique_idx_name_on_key", Type::text}},
-                  {{"PRIMARY", {"name"}}});
-  engine().create("innodb_memcache", "cache_policies",
-                  {{"policy_name", Type::text, false},
-                   {"get_policy", Type::text},
-                   {"set_policy", Type::text},
-                   {"delete_policy", Type::text},
-                   {"flush_policy", Type::text}},
-                  {{"PRIMARY", {"policy_name"}}});
+  make_containers(engine());
   const std::string word(policy);
-  engine().insert("innodb_memcache", "cache_policies", {"cache_policy", word, word, word, word});
-  const auto map = [](const std::vector<std::string> &row) {
-    engine().insert("innodb_memcache", "containers", std::vector<Cell>(row.begin(), row.end()));
-  };
-  engine().create("test", "demo_test", {{"c1", Type::text, false}, {"c2", Type::text}, {"c3"}, {"c4"}, {"c5"}},
-                  {{"PRIMARY", {"c1"}}});
-  engine().create("test", "plain", {{"id", Type::integer, false}, {"v", Type::text}}, {{"PRIMARY", {"id"}}});
-  engine().create("test", "wide",
-                  {{"a", Type::integer, false}, {"b", Type::text, false}, {"x", Type::text}, {"y"}, {"z", Type::text}},
-                  {{"PRIMARY", {"a", "b"}}});
+  make_policies(engine(), {"cache_policy", word, word, word, word});
   engine().insert("test", "demo_test", {"AA", "HELLO, HELLO", "8", "1", "0"});
   engine().insert("test", "demo_test", {"n", "10", "0", "2", "0"});
   engine().insert("test", "demo_test", {"old", "gone", "0", "3", "1"});
   engine().insert("test", "wide", {"1", "a", "x", "5", "z"});
-  map({"aaa", "test", "demo_test", "c1", "c2", "c3", "c4", "c5", "PRIMARY"});
-  map({"plain", "test", "plain", "id", "v", "0", "0", "0", "PRIMARY"});
-  map({"wide", "test", "wide", "a,b", "x,y,z", "0", "0", "0", "PRIMARY"});
-  map({"wrong", "test", "nowhere", "a", "b", "0", "0", "0", "PRIMARY"});
+  map_container(engine(), {"wrong", "test", "nowhere", "a", "b", "0", "0", "0", "PRIMARY"});
 }
 
 /// The number that the word at `at` is, counted from 0; behind the last word, none.

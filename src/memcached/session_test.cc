@@ -13,6 +13,7 @@
 
 #include "contract/fake_engine.h"
 #include "memcached/protocol.h"
+#include "memcached/tables_in_memory.h"
 #include "support/lone_connection.h"
 
 namespace postern::memcached {
@@ -32,41 +33,9 @@ class MemcachedTest : public testing::Test {
     protocol_ = std::make_unique<Memcached>(std::move(settings));
     executor_ = engine_.attach({}, stop_);
   }
-  void install() {
-    engine_.create("innodb_memcache", "containers",
-                   {{"name", Type::text, false},
-                    {"db_schema", Type::text},
-                    {"db_table", Type::text},
-                    {"key_columns", Type::text},
-                    {"value_columns", Type::text},
-                    {"flags", Type::text},
-                    {"cas_column", Type::text},
-                    {"expire_time_column", Type::text},
-                    {"unique_idx_name_on_key", Type::text}},
-                   {{"PRIMARY", {"name"}}});
-    engine_.create("test", "demo_test", {{"c1", Type::text, false}, {"c2", Type::text}, {"c3"}, {"c4"}, {"c5"}},
-                   {{"PRIMARY", {"c1"}}});
-    engine_.create("test", "plain", {{"id", Type::integer, false}, {"v", Type::text}}, {{"PRIMARY", {"id"}}});
-    engine_.create("test", "wide",
-                   {{"a", Type::integer, false}, {"b", Type::text, false}, {"x", Type::text}, {"y"}, {"z", Type::text}},
-                   {{"PRIMARY", {"a", "b"}}});
-    map({"aaa", "test", "demo_test", "c1", "c2", "c3", "c4", "c5", "PRIMARY"});
-    map({"plain", "test", "plain", "id", "v", "0", "0", "0", "PRIMARY"});
-    map({"wide", "test", "wide", "a,b", "x,y,z", "0", "0", "0", "PRIMARY"});
-  }
-  void map(const std::vector<std::string> &row) {
-    engine_.insert("innodb_memcache", "containers", std::vector<Cell>(row.begin(), row.end()));
-  }
-  void policies(const std::vector<std::string> &row) {
-    engine_.create("innodb_memcache", "cache_policies",
-                   {{"policy_name", Type::text, false},
-                    {"get_policy", Type::text},
-                    {"set_policy", Type::text},
-                    {"delete_policy", Type::text},
-                    {"flush_policy", Type::text}},
-                   {{"PRIMARY", {"policy_name"}}});
-    engine_.insert("innodb_memcache", "cache_policies", std::vector<Cell>(row.begin(), row.end()));
-  }
+  void install() { make_containers(engine_); }
+  void map(const std::vector<std::string> &row) { map_container(engine_, row); }
+  void policies(const std::vector<std::string> &row) { make_policies(engine_, row); }
   /// What somebody's session does a second later.
   void read_mappings() {
     Batch batch;
@@ -173,17 +142,7 @@ TEST_F(McMapping, ChangesTakeEffectOnConnectionsThatAreThere) {
   EXPECT_EQ(send("get 1\r\n"), "SERVER_ERROR The container in use is no longer in innodb_memcache.containers\r\n");
   install();
   engine_.drop("innodb_memcache", "containers");
-  engine_.create("innodb_memcache", "containers",
-                 {{"name", Type::text, false},
-                  {"db_schema", Type::text},
-                  {"db_table", Type::text},
-                  {"key_columns", Type::text},
-                  {"value_columns", Type::text},
-                  {"flags", Type::text},
-                  {"cas_column", Type::text},
-                  {"expire_time_column", Type::text},
-                  {"unique_idx_name_on_key", Type::text}},
-                 {{"PRIMARY", {"name"}}});
+  make_no_containers(engine_);
   map({"plain", "test", "other", "id", "v", "0", "0", "0", "PRIMARY"});
   read_mappings();
   EXPECT_EQ(send("get @@plain.1\r\n"), "VALUE @@plain.1 0 3\r\none\r\nEND\r\n");
