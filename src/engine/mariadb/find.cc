@@ -129,8 +129,13 @@ void Finder::run(Op &op, OpenTable &table) {
   }
   batch_rows_ += scan.examined;
   counters_->add(Counter::rows_examined, scan.examined);
-  // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends.
-  if (scan.failure == Failure::interrupted && !scan.slow() && thd_->killed >= KILL_CONNECTION) walked = Walk::paused;
+  // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends, but
+  // not what has only just begun.
+  if (scan.failure == Failure::interrupted && thd_->killed >= KILL_CONNECTION) {
+    const bool just_begun = scan.place == nullptr && scan.sent == 0 && scan.examined <= limits::rows_between_looks;
+    if (!scan.slow()) walked = Walk::paused;
+    else if (just_begun) walked = Walk::held_up;
+  }
   if (walked == Walk::paused || walked == Walk::held_up) {
     op.progress = walked == Walk::paused ? Progress::paused : Progress::busy;
     if (scan.slow()) counters_->add(Counter::scan_pauses);
