@@ -9,7 +9,8 @@
 #                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
 #   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
 #   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to give them in the same order again
-#   make fuzz     every fuzzer in turn, with AddressSanitizer and UBSan, SECONDS=60 in all; what they find is kept
+#   make fuzz     every fuzzer in turn, with AddressSanitizer and UBSan, SECONDS=60 in all; what they find is kept;
+#                 SEED=N to have them try the same inputs again
 #   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
 #   make install  build for the MariaDB server of this machine and put the plugin into it
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
@@ -70,13 +71,14 @@ check: tidy unit
 integration: build
 	@$(PYTHON) -m pytest tests -ra --timeout=300 -p no:cacheprovider $(PYTEST_ARGS)
 
-# In this order also under -j: the last line is pytest's count.
+# In this order also under -j: the last line is pytest's count. What a new seed finds is for `make fuzz`, not for
+# whoever happens to change something else.
 test:
 	@tools/deps test
 	@tools/deps clients
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory counts
-	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory fuzz SEED=2010
 	@$(MAKE) --no-print-directory integration
 
 bench: build
@@ -98,7 +100,7 @@ fuzz:
 	@cmake -S . -B build-fuzz -G Ninja -DPOSTERN_FUZZ=ON -DPOSTERN_TESTS=OFF -DPOSTERN_SANITIZE=address,undefined \
 	  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo --log-level=NOTICE
 	@ninja -C build-fuzz
-	@scripts/fuzz build-fuzz $(SECONDS_ALL)
+	@scripts/fuzz build-fuzz $(SECONDS_ALL) $(SEED)
 
 # The server is as it comes, so its own leaks are not looked for; the sanitizer's runtime has to be the first library.
 # Of what was freed it keeps 8 MiB and not 256, so that the tests which bound our memory hold under it, too.
