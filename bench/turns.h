@@ -84,9 +84,13 @@ class Turns final : public Engine {
    public:
     explicit Answers(Turns &turns) : turns_(turns) {}
 
-    Settlement run(std::span<Op> ops) override {
+    using Executor::run;
+    Settlement run(std::span<Op> ops, Watcher *watcher) override {
       turns_.next(ops);
-      for (Op &op : ops) answer(op);
+      for (Op &op : ops) {
+        answer(op);
+        if (watcher != nullptr) watcher->answered(op);
+      }
       return {};
     }
     void idle() noexcept override {}

@@ -72,6 +72,11 @@ inline constexpr size_t arena_bytes_per_batch_max = size_t{4} << 20;
 /// Arena bytes a worker keeps between batches; more is given back.
 inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
 
+/// A run for so few connections, or of so few ops, sends each connection's replies before it carries out the next one's
+/// ops, unless it writes.
+inline constexpr size_t connections_sent_early_max = 8;
+inline constexpr size_t ops_sent_early_max = 16;
+
 /// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together, though
 /// never longer than its last batch took: who waits for the disk anyway waits twice as long at most.
 inline constexpr int64_t gather_gap_us = 50;

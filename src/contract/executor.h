@@ -42,6 +42,15 @@ struct Settlement {
   bool lasted() const { return failure == Failure::none; }
 };
 
+/// Hears of a run while it goes on, on the run's thread.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+
+  /// `op` of a run without writes is done, and whatever becomes of the run, its reply may leave.
+  virtual void answered(const Op &op) = 0;
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -65,7 +74,10 @@ class Executor {
   ///    limits::rows_between_looks rows that such a find examines it asks Reply::look(), so that one without matches
   ///    ends or pauses, too. One that was paused gets beyond its place before it asks.
   ///  - Never waits otherwise for a lock that SQL may hold for long.
-  virtual Settlement run(std::span<Op> ops) = 0;
+  ///  - `watcher`, unless null, hears of each op that is done, before the next one begins; of a run with writes, of
+  ///  none.
+  virtual Settlement run(std::span<Op> ops, Watcher *watcher) = 0;
+  Settlement run(std::span<Op> ops) { return run(ops, nullptr); }
 
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
   virtual void idle() noexcept = 0;

@@ -59,17 +59,17 @@ void FakeExecutor::set_holding(bool holding) {
   engine_.busy_executors_ += holding ? 1 : -1;
 }
 
-Settlement FakeExecutor::run(std::span<Op> ops) {
+Settlement FakeExecutor::run(std::span<Op> ops, Watcher *watcher) {
   const bool writing = std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
   if (writing) {
     const std::unique_lock lock(engine_.mutex_);
-    return run_locked(ops, true);
+    return run_locked(ops, true, nullptr);
   }
   const std::shared_lock lock(engine_.mutex_);
-  return run_locked(ops, false);
+  return run_locked(ops, false, watcher);
 }
 
-Settlement FakeExecutor::run_locked(std::span<Op> ops, bool writing) {
+Settlement FakeExecutor::run_locked(std::span<Op> ops, bool writing, Watcher *watcher) {
   set_holding(true);
   stuck_.clear();
   batch_rows_ = 0;
@@ -80,7 +80,11 @@ Settlement FakeExecutor::run_locked(std::span<Op> ops, bool writing) {
       continue;
     }
     execute(op);
-    if (op.progress != Progress::done) stuck_.push_back(op.connection);
+    if (op.progress != Progress::done) {
+      stuck_.push_back(op.connection);
+    } else if (watcher != nullptr) {
+      watcher->answered(op);
+    }
   }
   if (who_.counters != nullptr) who_.counters->add(Counter::batches);
   const bool lost = writing && chance(faults_.lost);

@@ -191,7 +191,8 @@ class FakeExecutor final : public Executor {
       : engine_(engine), who_(who), faults_(faults), random_(faults.seed) {}
   ~FakeExecutor() override;
 
-  Settlement run(std::span<Op> ops) override;
+  using Executor::run;
+  Settlement run(std::span<Op> ops, Watcher *watcher) override;
   void idle() noexcept override { set_holding(false); }
   int64_t row_wait_ms() noexcept override { return 50'000; }
   Standing standing() noexcept override { return stopping_.load() ? Standing::stopping : Standing::good; }
@@ -252,7 +253,7 @@ class FakeExecutor final : public Executor {
   };
 
   void set_holding(bool holding);
-  Settlement run_locked(std::span<Op> ops, bool writing);
+  Settlement run_locked(std::span<Op> ops, bool writing, Watcher *watcher);
   void execute(Op &op);
   void finish(Op &op, Outcome outcome);
   void log_in(Op &op);

@@ -48,6 +48,7 @@ struct Connection {
   uint32_t armed = 0;           ///< what the poller watches for
   uint32_t receive_bytes = 0;   ///< room for the next receive: grows while the client fills it
   bool more : 1 = false;        ///< the input may hold another complete request
+  bool unread : 1 = false;      ///< the kernel may hold bytes of which the poller tells no more
   bool carried : 1 = false;     ///< is in the worker's list for the next turn
   bool ready : 1 = false;       ///< is in the worker's list for this turn
   bool peer_ended : 1 = false;  ///< nothing more will come

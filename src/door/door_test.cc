@@ -302,6 +302,25 @@ TEST_F(DoorTest, IdleWorkerHoldsNothing) {
   EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }));
 }
 
+// With few clients each would else wait for the slowest of them, and the worker then for all of them.
+TEST_F(DoorTest, AnswerLeavesWhileOthersOfItsTurnAreCarriedOut) {
+  open();
+  Client first = connect();
+  Client quick = connect();
+  Client slow = connect();
+  for (Client *const client : {&first, &quick, &slow}) ASSERT_EQ(client->ask("say x\n", 2), "x\n");
+  ASSERT_TRUE(first.send("hold\n"));
+  ASSERT_TRUE(eventually([&] { return engine_.holding_up == 1; }));
+  ASSERT_TRUE(quick.send("say a\nsay b\n"));
+  ASSERT_TRUE(slow.send("say c\nhold\nsay d\n"));
+  engine_.holds = 1;
+  ASSERT_EQ(first.read(5), "held\n");
+  EXPECT_EQ(quick.read(4), "a\nb\n");
+  EXPECT_TRUE(eventually([&] { return engine_.holding_up == 1; }));
+  engine_.holds = 1;
+  EXPECT_EQ(slow.read(9), "c\nheld\nd\n");
+}
+
 // All three are in one turn: they were sent while the worker was held up by somebody else's commit.
 TEST_F(DoorTest, WhoOnlyReadsWaitsForNobodysCommit) {
   open(Access::write);

@@ -7,6 +7,7 @@
 //                         break N      N rows, then the engine fails
 //                         search       reads without finding a row until ToyEngine::found or it is told to stop;
 //                                      then `none`, and `?` before that if its reader was in doubt
+//                         hold         waits for ToyEngine::holds; answers `held`
 //                         write        a run with such requests waits for ToyEngine::commits; answers `done`
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
@@ -93,7 +94,7 @@ class ToyReply final : public Reply {
 };
 
 /// What ToyEngine is asked; travels as the key of a find.
-enum class ToyAsk : uint64_t { rows, table, broken, search };
+enum class ToyAsk : uint64_t { rows, table, broken, search, hold };
 
 class ToySession final : public Session {
  public:
@@ -133,6 +134,7 @@ class ToySession final : public Session {
     }
     const Bytes word = line.substr(0, line.find(' '));
     if (word == "table") return ask(batch, ToyAsk::table, "free", 0, 0);
+    if (word == "hold") return ask(batch, ToyAsk::hold, "held", 0, 0);
     if (word == "search") return ask(batch, ToyAsk::search, "none", 0, 0);
     uint64_t count = 0;
     uint64_t size = 10;
@@ -179,6 +181,8 @@ class ToyEngine final : public Engine {
   std::atomic<int> searching{0};
   std::atomic<int> searches{0};  ///< runs of such a find
   std::atomic<int> runs_slow{0};
+  std::atomic<int> holding_up{0};  ///< requests that wait for the next
+  std::atomic<int> holds{0};       ///< requests of that kind that may end
   std::atomic<int> committing{0};  ///< runs that wait for the next
   std::atomic<int> commits{0};     ///< runs with writes that may end
 
@@ -214,18 +218,24 @@ class ToyExecutor final : public Executor {
     --engine_.attached;
   }
 
-  Settlement run(std::span<Op> ops) override {
+  using Executor::run;
+  Settlement run(std::span<Op> ops, Watcher *watcher) override {
     if (!holding_) ++engine_.holding;
     holding_ = true;
     who_.counters->add(Counter::batches);
     std::vector<uint32_t> stuck;
+    if (std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); })) watcher = nullptr;
     for (Op &op : ops) {
       if (std::find(stuck.begin(), stuck.end(), op.connection) != stuck.end()) {
         op.progress = Progress::waiting;
         continue;
       }
       op.progress = op.verb != Verb::find ? finish(op, op.failure) : find(op);
-      if (op.progress != Progress::done) stuck.push_back(op.connection);
+      if (op.progress != Progress::done) {
+        stuck.push_back(op.connection);
+      } else if (watcher != nullptr) {
+        watcher->answered(op);
+      }
     }
     if (std::any_of(ops.begin(), ops.end(),
                     [](const Op &op) { return writes(op.verb) && op.progress == Progress::done; }))
@@ -245,11 +255,13 @@ class ToyExecutor final : public Executor {
     uint64_t row = 0;
   };
 
-  void commit() {
-    ++engine_.committing;
-    while (!stop_ && !engine_.stopping && engine_.commits == 0) std::this_thread::yield();
-    --engine_.commits;
-    --engine_.committing;
+  void commit() { wait_for(engine_.commits, engine_.committing); }
+
+  void wait_for(std::atomic<int> &leave, std::atomic<int> &waiting) {
+    ++waiting;
+    while (!stop_ && !engine_.stopping && leave == 0) std::this_thread::yield();
+    --leave;
+    --waiting;
   }
 
   Progress finish(Op &op, Failure failure) {
@@ -270,6 +282,7 @@ class ToyExecutor final : public Executor {
           std::this_thread::yield();
         --engine_.searching;
         return engine_.found ? finish(op, Failure::none) : Progress::paused;
+      case ToyAsk::hold: wait_for(engine_.holds, engine_.holding_up); return finish(op, Failure::none);
       case ToyAsk::rows: return rows(op, Failure::none);
       case ToyAsk::broken: return rows(op, Failure::engine_error);
     }

@@ -16,6 +16,8 @@ namespace {
 
 /// What a TLS connection begins with, the type of a handshake record. No protocol of ours has a request like that.
 constexpr char tls_first_byte = 0x16;
+/// The poller tells of bytes, and of their end, when they come, and not once more in each turn until they are received.
+constexpr uint32_t told_once = net::Poller::readable | net::Poller::ended | net::Poller::once_each;
 
 }  // namespace
 
@@ -129,7 +131,7 @@ void Worker::receive(size_t event_count) {
   resumed_.swap(carried_);
   for (Connection *const connection : resumed_) {
     connection->carried = false;
-    if (connection->greeting) receive_from(*connection);
+    if (connection->greeting || connection->unread) receive_from(*connection);
     if (connection->is_queued()) begin_greeting(*connection);
     make_ready(*connection);
   }
@@ -143,6 +145,7 @@ void Worker::receive(size_t event_count) {
     Connection &connection = *static_cast<Connection *>(event.data.ptr);
     if (event.events & net::Poller::readable || (connection.tls && connection.channel->wishes().writable_to_receive)) {
       receive_from(connection);
+      if (event.events & net::Poller::ended) connection.unread = true;  // behind what has been received
     } else if (event.events & net::Poller::hung_up) {
       connection.dead = true;
     }
@@ -154,6 +157,7 @@ void Worker::receive(size_t event_count) {
 }
 
 void Worker::receive_from(Connection &connection) {
+  connection.unread = true;
   if (connection.has_work() || connection.peer_ended || connection.closing || connection.is_queued()) return;
   if (connection.greeting) {
     if (greetings_left_ == 0) return carry(connection);
@@ -162,6 +166,7 @@ void Worker::receive_from(Connection &connection) {
   const uint32_t room = std::max<uint32_t>(connection.receive_bytes, limits::block_bytes_min / 4);
   const net::Transfer got = connection.channel->receive(connection.input, room);
   counters_.add(Counter::receives);
+  connection.unread = got.result == net::Transfer::Result::some && got.bytes >= room;
   switch (got.result) {
     case net::Transfer::Result::some:
       counters_.add(Counter::bytes_received, got.bytes);
@@ -293,14 +298,14 @@ void Worker::execute() {
   holds_tables_ = true;
   gathering_us_ = 0;
   std::shared_ptr<Arena> batch_arena;  // once somebody takes it along; all ops of the turn live there
-  const std::span<const Slice> all = slices_;
+  const std::span<Slice> all = slices_;
   const size_t readers = context_.access == Access::write ? put_readers_first() : 0;
   if (readers != 0 && readers != all.size()) {
     run(all.first(readers));
     settle(all.first(readers), batch_arena);
     for (Connection *const connection : ready_) send_released(*connection);
   }
-  const std::span<const Slice> rest = readers == all.size() ? all : all.subspan(readers);
+  const std::span<Slice> rest = readers == all.size() ? all : all.subspan(readers);
   const bool shares = readers != all.size() && all.size() > 1 && context_.access == Access::write;
   const int64_t began_us = shares ? clock_us() : 0;
   run(rest);
@@ -331,10 +336,25 @@ bool Worker::writes_anything(const Slice &slice) {
 }
 
 /// Connections that stand one behind the other in the batch: their ops are one run, and one transaction.
-void Worker::run(std::span<const Slice> slices) {
+void Worker::run(std::span<Slice> slices) {
   const size_t first = slices.front().first;
   const size_t count = slices.back().first + slices.back().count - first;
-  if (!executor_->run(batch_.ops().subspan(first, count)).lasted()) run_again(slices);
+  running_ = slices.data();
+  Watcher *const watcher =
+      slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max ? this : nullptr;
+  if (!executor_->run(batch_.ops().subspan(first, count), watcher).lasted()) run_again(slices);
+}
+
+/// Few clients would all wait for the last answer of a turn, and the worker then for all of them: with four, that
+/// takes a third of the speed. Of many, some ask while others are answered anyway, and a run that is not interrupted
+/// finds what it needs in the processor's cache.
+void Worker::answered(const Op &op) {
+  const auto at = static_cast<size_t>(&op - batch_.ops().data());
+  while (at >= running_->first + running_->count) ++running_;
+  if (at != running_->first + running_->count - 1) return;
+  settle_answered(*running_->connection);
+  running_->answered = true;
+  send_released(*running_->connection);
 }
 
 /// The transaction of the whole batch is lost, and nobody has been told of anything yet. Every connection gets one of
@@ -357,20 +377,26 @@ void Worker::take_back_replies(const Slice &slice) {
 void Worker::settle(std::span<const Slice> slices, std::shared_ptr<Arena> &batch_arena) {
   const std::span<Op> ops = batch_.ops();
   for (const Slice &slice : slices) {
+    if (slice.answered) continue;
     Connection &connection = *slice.connection;
     size_t unfinished = slice.first;
     const size_t end = slice.first + slice.count;
     while (unfinished != end && ops[unfinished].progress == Progress::done) ++unfinished;
-    touch(connection);
-    if (unfinished != end) {
+    if (unfinished == end) {
+      settle_answered(connection);
+    } else {
+      touch(connection);
       leave_unanswered(slice, unfinished, batch_arena);
-      continue;
     }
-    connection.put_off.reset();
-    connection.output.release();
-    connection.session->settled();
-    connection.input.settle();
   }
+}
+
+void Worker::settle_answered(Connection &connection) {
+  touch(connection);
+  connection.put_off.reset();
+  connection.output.release();
+  connection.session->settled();
+  connection.input.settle();
 }
 
 /// What a turn left of a connection's requests is for a later turn, or for the slow lane.
@@ -445,7 +471,11 @@ void Worker::arm(Connection &connection) {
     if (wishes.writable_to_receive && (wanted & net::Poller::readable)) wanted |= net::Poller::writable;
     if (wishes.readable_to_send) wanted |= net::Poller::readable;
   }
-  if (wanted == connection.armed) return;
+  if (wanted == net::Poller::readable && !connection.tls) wanted = told_once;
+  if (wanted == connection.armed) {
+    if (wanted == told_once && connection.unread) carry(connection);
+    return;
+  }
   connection.armed = wanted;
   if (!poller_.change(connection.channel->fd(), wanted, &connection)) {
     connection.dead = true;
@@ -528,7 +558,8 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   }
   connection.more = connection.input.unparsed_bytes() != 0 && !connection.closing;
   connection.receive_bytes = 0;
-  connection.armed = net::Poller::readable;
+  connection.armed = connection.tls ? uint32_t{net::Poller::readable} : told_once;
+  connection.unread = false;
   if (!poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.dead = true;
   link_newest(*owned.release());
   connection.active_ms = now_ms_;

@@ -23,7 +23,7 @@
 
 namespace postern::door {
 
-class Worker {
+class Worker final : private Watcher {
  public:
   /// Everything outlives the worker.
   struct Context {
@@ -38,7 +38,7 @@ class Worker {
   };
 
   Worker(const Context &context, std::string name);
-  ~Worker();
+  ~Worker() override;
 
   [[nodiscard]] bool start();
   /// Asks the thread to close everything and leave. Any thread; join() waits for it.
@@ -60,7 +60,8 @@ class Worker {
     Connection *connection;
     size_t first;
     size_t count;
-    Output::Mark mark;  // where their replies begin
+    Output::Mark mark;      // where their replies begin
+    bool answered = false;  // and sent, while the rest of the run went on
   };
 
   /// Connections in the order of active_ms.
@@ -81,11 +82,13 @@ class Worker {
   void collect();
   void execute();
   size_t put_readers_first();
-  void run(std::span<const Slice> slices);
+  void run(std::span<Slice> slices);
   void run_again(std::span<const Slice> slices);
+  void answered(const Op &op) override;
   void take_back_replies(const Slice &slice);
   bool writes_anything(const Slice &slice);
   void settle(std::span<const Slice> slices, std::shared_ptr<Arena> &batch_arena);
+  void settle_answered(Connection &connection);
   void send();
   void tend();
 
@@ -132,6 +135,7 @@ class Worker {
   std::vector<Connection *> carried_;  // for the next turn
   std::vector<Connection *> resumed_;  // carried from the turn before
   std::vector<Slice> slices_;
+  Slice *running_ = nullptr;   // the slice of the run that has been answered last, or the first one
   std::vector<Op> reordered_;  // scratch of put_readers_first()
   std::vector<Connection *> dead_;
   List idle_;  // not in the middle of anything that the client has to finish

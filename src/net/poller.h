@@ -14,7 +14,14 @@ namespace postern::net {
 /// and removing are any thread's.
 class Poller {
  public:
-  enum : uint32_t { readable = EPOLLIN, writable = EPOLLOUT, once = EPOLLONESHOT, hung_up = EPOLLHUP | EPOLLERR };
+  enum : uint32_t {
+    readable = EPOLLIN,
+    writable = EPOLLOUT,
+    ended = EPOLLRDHUP,             ///< the peer will send no more
+    hung_up = EPOLLHUP | EPOLLERR,  ///< always watched for
+    once = EPOLLONESHOT,            ///< the first event, then nothing until change()
+    once_each = EPOLLET,            ///< what has been told is told again only when more of it comes, or after change()
+  };
 
   Poller();
 

@@ -32,11 +32,12 @@ class MariaExecutor final : public Executor {
         write_tables_(who.counters),
         writer_(who.counters, thread_->row_wait(), stop) {}
 
-  Settlement run(std::span<Op> ops) override {
+  using Executor::run;
+  Settlement run(std::span<Op> ops, Watcher *watcher) override {
     if (thread_->killed() && standing() == Standing::stopping) return {.failure = Failure::stopping};
     const bool writing =
         access_ == Access::write && std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
-    return writing ? run_writing(ops) : run_reading(ops);
+    return writing ? run_writing(ops) : run_reading(ops, watcher);
   }
 
   void idle() noexcept override { tables_.release_all(); }
@@ -56,12 +57,12 @@ class MariaExecutor final : public Executor {
 
   THD *thd() const { return thread_->thd(); }
 
-  Settlement run_reading(std::span<Op> ops) {
+  Settlement run_reading(std::span<Op> ops, Watcher *watcher) {
     begin();
     for (int attempt = 0; attempt < prepare_attempts_max && !prepare(ops); ++attempt) {
     }
     tables_.lock_all(lookups_);
-    execute_all(ops);
+    execute_all(ops, watcher);
     tables_.unlock_all(Tables::Ending::commit);
     if (tables_.any_open() && tables_.wanted_by_others()) {
       tables_.release_all();
@@ -86,7 +87,7 @@ class MariaExecutor final : public Executor {
     // Consistent reads, although the statement is one that writes.
     thd()->lex->sql_command = SQLCOM_SELECT;
     tables_.lock_all(lookups_);
-    execute_all(ops);
+    execute_all(ops, nullptr);
     Settlement settlement = writer_.take_lost();
     if (settlement.lasted() && !writer_.undo()) {
       settlement = write_tables_.commit();
@@ -102,7 +103,7 @@ class MariaExecutor final : public Executor {
     return settlement;
   }
 
-  void execute_all(std::span<Op> ops) {
+  void execute_all(std::span<Op> ops, Watcher *watcher) {
     std::optional<uint32_t> held_up;  // the connection whose next op cannot run now
     size_t opens = 0;
     for (Op &op : ops) {
@@ -113,7 +114,11 @@ class MariaExecutor final : public Executor {
         continue;
       }
       execute(op, opening);
-      if (op.progress != Progress::done) held_up = op.connection;
+      if (op.progress != Progress::done) {
+        held_up = op.connection;
+      } else if (watcher != nullptr) {
+        watcher->answered(op);
+      }
       if (!writer_.lost().lasted()) return;
     }
   }
