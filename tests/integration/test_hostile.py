@@ -8,6 +8,7 @@ import time
 
 import pytest
 from support import hs
+from support.waiting import until
 
 MIB = 1024
 FUZZ_SECONDS = 10
@@ -116,10 +117,7 @@ def test_half_requests_and_disconnects_at_every_byte(target):
         for byte in session:
             client.send(bytes((byte,)))
         assert len(client.lines(3)) == 3
-    deadline = time.monotonic() + 10
-    while descriptors(target) > before + 2 and time.monotonic() < deadline:
-        target.query("SELECT 1")
-    assert descriptors(target) <= before + 2
+    until(lambda: descriptors(target) <= before + 2)
 
 
 def test_clients_that_do_not_read_cost_little_and_delay_nobody(target):
@@ -187,10 +185,7 @@ def test_many_connections_and_storms(target):
         if number % 3:
             client.line()
         (reset if number % 2 else hs.Client.close)(client)
-    deadline = time.monotonic() + 20
-    while descriptors(target) > before + 2 and time.monotonic() < deadline:
-        target.query("SELECT 1")
-    assert descriptors(target) <= before + 2
+    until(lambda: descriptors(target) <= before + 2, 20)
 
 
 def test_too_many_open_indexes(target):

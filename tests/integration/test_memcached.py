@@ -8,8 +8,9 @@ import time
 
 import pytest
 from support import mc
-from support.mc import binary, map_table, until, until_mapped
+from support.mc import binary, map_table, until_mapped
 from support.server import sandbox
+from support.waiting import until
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory):

@@ -8,7 +8,8 @@ import subprocess
 import pymysql
 import pytest
 from support import mc
-from support.mc import binary, until, until_mapped
+from support.mc import binary, until_mapped
+from support.waiting import until
 
 CONTAINERS = ("CREATE DATABASE innodb_memcache",
               "CREATE TABLE innodb_memcache.containers (name VARCHAR(50) PRIMARY KEY, db_schema VARCHAR(250), db_table VARCHAR(250), "

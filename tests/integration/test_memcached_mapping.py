@@ -6,7 +6,8 @@ import time
 import pymysql
 import pytest
 from support import mc
-from support.mc import map_table, until, until_mapped
+from support.mc import map_table, until_mapped
+from support.waiting import until
 
 COLUMNS = ("name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column", "expire_time_column",
            "unique_idx_name_on_key")

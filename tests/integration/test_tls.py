@@ -14,6 +14,7 @@ import time
 
 import pytest
 from support import hs
+from support.waiting import until
 
 CONNECTIONS = int(os.environ.get("POSTERN_CONNECTIONS", "2000"))
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl program")
@@ -99,13 +100,6 @@ def descriptors(server):
     return len(os.listdir(f"/proc/{server.env['PID']}/fd"))
 
 
-def wait_until(what, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not what() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert what()
-
-
 def connections(server):
     return server.status("handlersocket_connections")["handlersocket_connections"]
 
@@ -150,7 +144,7 @@ def test_old_versions_and_wrong_trust_fail(sandbox_factory, certificates, tmp_pa
         client.send(b"\x16\x03\x00\x00\x2d\x01\x00\x00\x29\x03\x00" + bytes(32) + b"\x00\x00\x02\x00\x0a\x01\x00")
         with contextlib.suppress(EOFError, ConnectionResetError):
             assert client.line()[:1] == b"\x15"
-    wait_until(lambda: server.status("handlersocket_tls%")["handlersocket_tls_handshakes_failed"] == 4)
+    until(lambda: server.status("handlersocket_tls%")["handlersocket_tls_handshakes_failed"] == 4)
     assert server.status("handlersocket_tls%")["handlersocket_tls_connections"] == 0
 
 
@@ -317,7 +311,7 @@ def test_resets_and_ends_in_the_handshake_leave_nothing(sandbox_factory, certifi
         for _ in range(100):
             with tls(server.env["HS_PORT"]) as client:
                 client.send(b"nothing\n")
-        wait_until(lambda: connections(server) == 0)
+        until(lambda: connections(server) == 0)
         if number == 0:
             before = memory_kib(server), descriptors(server)
     assert descriptors(server) <= before[1] + 2
@@ -390,7 +384,7 @@ def test_one_too_many_is_told(sandbox_factory):
             assert refused.closed_by_server()
     for client in clients:
         client.close()
-    wait_until(lambda: connections(server) == 0)
+    until(lambda: connections(server) == 0)
     with server.hs() as client:
         assert client.request("x") == ["2", "1", "cmd"]
 
@@ -442,7 +436,7 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
         check(client)
     empty = memory_kib(server)
     clients = [server.hs(timeout=60) for _ in range(CONNECTIONS)]
-    wait_until(lambda: connections(server) == CONNECTIONS, 60)
+    until(lambda: connections(server) == CONNECTIONS, 60)
     fresh = memory_kib(server)
     for client in clients:
         client.open(0, "test", "t", "id,v")
@@ -456,7 +450,7 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
     assert server.status("handlersocket_buffer_bytes")["handlersocket_buffer_bytes"] == 0
     for client in clients:
         client.close()
-    wait_until(lambda: connections(server) == 0, 60)
+    until(lambda: connections(server) == 0, 60)
     sizes = []
     for _ in range(3):
         clients = [server.hs() for _ in range(CONNECTIONS)]
@@ -464,7 +458,7 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
             client.send(b"P\t0\ttest")
         for client in clients:
             client.close()
-        wait_until(lambda: connections(server) == 0, 60)
+        until(lambda: connections(server) == 0, 60)
         sizes.append(memory_kib(server))
     assert sizes[-1] <= sizes[0] + 1024, f"memory grows: {sizes}"
 
@@ -485,7 +479,7 @@ def test_many_idle_encrypted_connections(sandbox_factory, certificates):
     assert each < 32 << 10
     for client in clients:
         client.close()
-    wait_until(lambda: connections(server) == 0)
+    until(lambda: connections(server) == 0)
 
 
 @needs_openssl

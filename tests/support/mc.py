@@ -2,7 +2,8 @@
 import re
 import socket
 import struct
-import time
+
+from support.waiting import until
 
 
 def listens(port):
@@ -137,14 +138,6 @@ def binary(opcode, key=b"", value=b"", extras=b"", cas=0, opaque=7):
     """A packet of the binary dialect."""
     body = extras + key + value
     return struct.pack(">BBHBBHIIQ", 0x80, opcode, len(key), len(extras), 0, 0, len(body), opaque, cas) + body
-
-
-def until(condition, seconds=10):
-    """Waits for what the door does by itself within about a second."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
 
 
 def until_mapped(server, container, place=None):
