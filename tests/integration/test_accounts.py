@@ -18,17 +18,12 @@ HELD_SECONDS = 1
 
 
 @pytest.fixture(scope="module")
-def accounts(tmp_path_factory):
-    from conftest import Factory, end
-    factory = Factory(tmp_path_factory.mktemp("accounts"))
-    try:
-        server = factory("--handlersocket-auth=account", "--plugin-load-add=auth_ed25519", "--max-password-errors=5")
-        server.execute("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c INT, KEY ab (a, b))",
-                       "INSERT INTO t SELECT seq, seq * 10, seq * 100, seq * 1000 FROM seq_1_to_100",
-                       "CREATE TABLE other LIKE t", database="test")
-        yield server
-    finally:
-        end(factory.servers)
+def accounts(module_factory):
+    server = module_factory("--handlersocket-auth=account", "--plugin-load-add=auth_ed25519", "--max-password-errors=5")
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c INT, KEY ab (a, b))",
+                   "INSERT INTO t SELECT seq, seq * 10, seq * 100, seq * 1000 FROM seq_1_to_100",
+                   "CREATE TABLE other LIKE t", database="test")
+    yield server
 
 
 @pytest.fixture

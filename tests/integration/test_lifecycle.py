@@ -27,11 +27,6 @@ def check(server):
             assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
 
 
-def memory_kib(server):
-    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
-
-
 def stalled_scan(server):
     """A client with a large reply under way that it does not read."""
     client = server.hs(timeout=30)
@@ -62,7 +57,7 @@ def test_install_and_uninstall_with_clients_connected(sandbox_factory):
         assert not threads(one)
         one.execute("INSTALL SONAME 'postern'")
         check(one)
-        sizes.append(memory_kib(one))
+        sizes.append(one.memory_kib())
     # A leak grows all the time. Buffers for replies as large as none before come once, on a loaded machine late.
     growths = [after - before for before, after in zip(sizes[4::5], sizes[9::5])]
     assert min(growths) < GROWTH_KIB_MAX, f"memory grows: {sizes}"

@@ -91,15 +91,6 @@ def check(client):
     assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
 
 
-def memory_kib(server):
-    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
-
-
-def descriptors(server):
-    return len(os.listdir(f"/proc/{server.env['PID']}/fd"))
-
-
 def connections(server):
     return server.status("handlersocket_connections")["handlersocket_connections"]
 
@@ -313,9 +304,9 @@ def test_resets_and_ends_in_the_handshake_leave_nothing(sandbox_factory, certifi
                 client.send(b"nothing\n")
         until(lambda: connections(server) == 0)
         if number == 0:
-            before = memory_kib(server), descriptors(server)
-    assert descriptors(server) <= before[1] + 2
-    assert memory_kib(server) < before[0] + 4096
+            before = server.memory_kib(), server.descriptors()
+    assert server.descriptors() <= before[1] + 2
+    assert server.memory_kib() < before[0] + 4096
     with tls(server.env["HS_PORT"]) as client:
         check(client)
 
@@ -434,14 +425,14 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
     fill(server)
     with server.hs() as client:
         check(client)
-    empty = memory_kib(server)
+    empty = server.memory_kib()
     clients = [server.hs(timeout=60) for _ in range(CONNECTIONS)]
     until(lambda: connections(server) == CONNECTIONS, 60)
-    fresh = memory_kib(server)
+    fresh = server.memory_kib()
     for client in clients:
         client.open(0, "test", "t", "id,v")
         assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
-    used = memory_kib(server)
+    used = server.memory_kib()
     per_fresh, per_used = (fresh - empty) * 1024 / CONNECTIONS, (used - empty) * 1024 / CONNECTIONS
     print(f"{CONNECTIONS} connections: {per_fresh:.0f} bytes each when fresh, {per_used:.0f} once used")
     # What the allocator and the threads' first touch of memory cost besides weighs more the fewer there are.
@@ -459,7 +450,7 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
         for client in clients:
             client.close()
         until(lambda: connections(server) == 0, 60)
-        sizes.append(memory_kib(server))
+        sizes.append(server.memory_kib())
     assert sizes[-1] <= sizes[0] + 1024, f"memory grows: {sizes}"
 
 
@@ -470,11 +461,11 @@ def test_many_idle_encrypted_connections(sandbox_factory, certificates):
     fill(server)
     with tls(server.env["HS_PORT"]) as client:
         check(client)
-    before = memory_kib(server)
+    before = server.memory_kib()
     clients = [tls(server.env["HS_PORT"]) for _ in range(count)]
     for client in clients:
         check(client)
-    each = (memory_kib(server) - before) * 1024 / count
+    each = (server.memory_kib() - before) * 1024 / count
     print(f"{count} encrypted connections: {each:.0f} bytes each once used")
     assert each < 32 << 10
     for client in clients:

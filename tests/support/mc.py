@@ -3,6 +3,7 @@ import re
 import socket
 import struct
 
+from support.connection import Connection
 from support.waiting import until
 
 
@@ -15,34 +16,7 @@ def listens(port):
     return True
 
 
-class Client:
-    """One connection: mc.Client(port) or mc.Client("/path/of.sock"). Every wait has a bound."""
-
-    def __init__(self, address, timeout=10, wrap=None):
-        if isinstance(address, str) and address.startswith("/"):
-            self.socket = socket.socket(socket.AF_UNIX)
-            place = address
-        else:
-            self.socket = socket.socket()
-            place = ("127.0.0.1", int(address))
-        self.socket.settimeout(timeout)
-        self.socket.connect(place)
-        if wrap is not None:
-            self.socket = wrap(self.socket)
-        self.received = b""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        self.socket.close()
-
-    def send(self, data):
-        self.socket.sendall(data)
-
+class Client(Connection):
     def _receive(self):
         part = self.socket.recv(1 << 20)
         if not part:
@@ -119,15 +93,6 @@ class Client:
         magic, opcode, key, extras, _, status, body, opaque, cas = struct.unpack(">BBHBBHIIQ", self.take(24))
         assert magic == 0x81
         return opcode, status, self.take(body)[extras + key:], opaque, cas
-
-    def closed_by_server(self):
-        """Whether the server closes now, with nothing more to say; waits for it."""
-        try:
-            return not self.received and self.socket.recv(1) == b""
-        except TimeoutError:
-            return False
-        except ConnectionResetError:
-            return True
 
 
 class ServerSays(Exception):
