@@ -10,6 +10,7 @@ import time
 
 import matrix
 import peers
+import process
 
 PEERS = ("ours", "ours-memcached", "original", "sql-prepared")
 CLIENTS = 50
@@ -60,7 +61,7 @@ class Client:
     """mariadb, fed a statement at a time."""
 
     def __init__(self, server):
-        command = ["taskset", "-c", server.bench.server_core, str(peers.HERE / "tools/sandbox"), "sql",
+        command = ["taskset", "-c", server.bench.server_core, str(process.HERE / "tools/sandbox"), "sql",
                    str(server.folder), "--batch", "--skip-column-names", "--unbuffered", "--force", "test"]
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.rest = b""
@@ -122,7 +123,7 @@ class Disturber:
         protocol, place = self.server.places[self.peer]
         if protocol == "memcached-container":  # it has no scans; HandlerSocket's go through the same engine
             protocol, place = self.server.places["ours"]
-        command = ["nice", "-n", "19", "taskset", "-c", self.server.bench.server_core, str(peers.OUT / "load"),
+        command = ["nice", "-n", "19", "taskset", "-c", self.server.bench.server_core, str(process.OUT / "load"),
                    "--protocol", protocol, *place, "--clients", "1", "--mix", "scan=100", "--scan", "100000",
                    "--table", "written", "--seconds", "600"]
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -15,7 +15,7 @@ CONNECTIONS = 5000
 # What 20,000 descriptors of a process are enough for, with files and listeners beside.
 CONNECTIONS_MOST = 19_150
 
-# Peers by name; peers.py knows how each is started and spoken to.
+# Peers by name; peers.py knows whose they are.
 READERS = ("null", "memcached", "redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
 UNIX_READERS = ("null-unix", "memcached-unix", "redis-unix", "original-unix", "ours-unix", "ours-memcached-unix")
 ORDERED = ("original", "sql-text", "sql-prepared", "ours")

@@ -235,17 +235,23 @@ def look(peer):
     return style
 
 
+def grid(panels, height):
+    """(figure, axes) with room for so many panels, each as high as that, in inches."""
+    from matplotlib import pyplot
+    columns = 3 if panels > 4 else 2 if panels > 1 else 1
+    lines = -(-panels // columns)
+    figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, height * lines), squeeze=False)
+    for axis in axes.flat[panels:]:
+        axis.axis("off")
+    return figure, axes
+
+
 def draw_bars(results, folder):
     """A panel for each row: bars to the median, marks from the least to the best round."""
-    from matplotlib import pyplot
     rows = [row for row in results["rows"] if not row.get("point")]
     if not rows:
         return
-    columns = 3 if len(rows) > 4 else 2 if len(rows) > 1 else 1
-    lines = -(-len(rows) // columns)
-    figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, 2.9 * lines), squeeze=False)
-    for axis in axes.flat[len(rows):]:
-        axis.axis("off")
+    figure, axes = grid(len(rows), 2.9)
     for row, axis in zip(rows, axes.flat):
         names = list(row["peers"])
         axis.set_title(row["title"], fontsize=8)
@@ -335,15 +341,10 @@ def draw_tail(results, folder):
 
 def draw_growth(results, folder, picture):
     """A panel for each thing that grows or changes: lines through the means, marks from the least to the best round."""
-    from matplotlib import pyplot
     panels = panels_of(results, picture)
     if not panels:
         return
-    columns = 3 if len(panels) > 4 else 2 if len(panels) > 1 else 1
-    lines = -(-len(panels) // columns)
-    figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, 4.2 * lines), squeeze=False)
-    for axis in axes.flat[len(panels):]:
-        axis.axis("off")
+    figure, axes = grid(len(panels), 4.2)
     for (along, rows), axis in zip(panels.items(), axes.flat):
         # Steps are about as far from each other on a logarithmic scale, or have no scale at all.
         places = list(dict.fromkeys(row["point"]["at"] for row in rows))

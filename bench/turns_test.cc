@@ -3,35 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "handlersocket/protocol.h"
-
-namespace {
-thread_local bool counting = false;
-thread_local uint64_t allocations = 0;
-}  // namespace
-
-void *operator new(size_t size) {
-  if (counting) ++allocations;
-  return std::malloc(size);
-}
-void *operator new[](size_t size) {
-  return operator new(size);
-}
-void operator delete(void *memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void *memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void *memory, size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void *memory, size_t) noexcept {
-  std::free(memory);
-}
+#include "support/allocations.h"
 
 namespace postern::bench {
 namespace {
@@ -39,12 +12,8 @@ namespace {
 /// Looks at the thread that it is switched on and off by.
 class AllocationMeter final : public Meter {
  public:
-  void on() override {
-    before_ = allocations;
-    counting = true;
-  }
+  void on() override { before_ = allocations; }
   void off() override {
-    counting = false;
     seen_ += allocations - before_;
     ++turns_;
   }

@@ -41,7 +41,7 @@ def folder_of(path):
 
 def check_includes(path, lines):
     folder = folder_of(path)
-    is_test = re.search(r"_(test|fuzz)\.cc$|contract_suite", path.name) is not None
+    is_test = re.search(r"_(test|fuzz)\.cc$", path.name) is not None
     # tests/support is on no path but the tests'.
     allowed = SEES.get(folder, set()) | {folder, "support"} | (TESTS_SEE if is_test else set())
     for number, line in enumerate(lines, 1):

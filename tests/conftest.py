@@ -3,6 +3,7 @@
 server            one server for the whole session; leave it as you found it
 database          a fresh database of that server, dropped afterwards; its name
 sandbox_factory   servers of your own: sandbox_factory("--log-bin"), stopped afterwards
+module_factory    the same, for servers that all tests of a module share
 fetched           other people's clients, built: fetched("hs4j")
 
 With POSTERN_TEST_ORIGINAL=1 the servers run the HandlerSocket plugin that comes with MariaDB in
@@ -60,6 +61,13 @@ class Factory:
 @pytest.fixture
 def sandbox_factory(tmp_path):
     factory = Factory(tmp_path)
+    yield factory
+    end(factory.servers)
+
+
+@pytest.fixture(scope="module")
+def module_factory(tmp_path_factory, request):
+    factory = Factory(tmp_path_factory.mktemp(request.module.__name__.rpartition(".")[2]))
     yield factory
     end(factory.servers)
 

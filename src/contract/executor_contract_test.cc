@@ -1,5 +1,5 @@
 // The contract's suite over the engine in memory, and what that engine can do besides.
-#include "contract/executor_writes_suite.h"
+#include "contract/executor_contract_suite.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -30,8 +30,7 @@ struct FakeFixture {
   std::atomic<bool> stop{false};
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Fake, ExecutorContract, FakeFixture);
-INSTANTIATE_TYPED_TEST_SUITE_P(Fake, ExecutorWrites, FakeFixture);
+INSTANTIATE_EXECUTOR_CONTRACT(Fake, FakeFixture);
 
 TEST(FakeEngine, TellsEveryExecutorThatTheServerStops) {
   FakeEngine engine;

@@ -1,15 +1,12 @@
-// executor_writes_suite.h: the promises of executor.h about writes, over any engine. Fixtures are as those of
-// executor_contract_suite.h.
-//
-//   INSTANTIATE_TYPED_TEST_SUITE_P(Mine, ExecutorWrites, MyFixture);
+// executor_writes_suite.h: the promises of executor.h about writes.
 #pragma once
 
-#include "contract/executor_contract_suite.h"
+#include "contract/executor_test_fixture.h"
 
 namespace postern {
 
 template <class Fixture>
-class ExecutorWrites : public ExecutorContract<Fixture> {};
+class ExecutorWrites : public ExecutorTest<Fixture> {};
 
 TYPED_TEST_SUITE_P(ExecutorWrites);
 

@@ -223,6 +223,28 @@ const FakeExecutor::Resolved &FakeExecutor::resolve(const FakeBinding &binding) 
   return at;
 }
 
+const FakeExecutor::Resolved *FakeExecutor::usable_by(Op &op) {
+  const Binding *const binding = op.slot->binding();
+  if (binding == nullptr) {
+    finish(op, {.failure = Failure::not_open});
+    return nullptr;
+  }
+  const Resolved &at = resolve(static_cast<const FakeBinding &>(*binding));
+  if ((at.table != nullptr && at.table->busy) || chance(faults_.busy)) {
+    op.progress = Progress::busy;
+    return nullptr;
+  }
+  if (at.failure != Failure::none) {
+    finish(op, {.failure = at.failure, .message = at.message});
+    return nullptr;
+  }
+  if (at.table->engine_error != 0) {
+    finish(op, {.failure = Failure::engine_error, .engine_code = at.table->engine_error});
+    return nullptr;
+  }
+  return &at;
+}
+
 void FakeExecutor::open(Op &op) {
   const Resolved at = resolve(*op.spec);
   if ((at.table != nullptr && at.table->busy) || chance(faults_.busy)) {

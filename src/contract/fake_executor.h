@@ -273,6 +273,8 @@ class FakeExecutor final : public Executor {
   void undo_to(size_t mark);
   Resolved resolve(const TableSpec &spec) const;
   const Resolved &resolve(const FakeBinding &binding);
+  /// What the op acts on; null if it is answered already, or the table is busy.
+  const Resolved *usable_by(Op &op);
   bool chance(uint32_t thousandths) { return thousandths != 0 && random_() % 1000 < thousandths; }
 
   static Failure prepare(Walk &walk);

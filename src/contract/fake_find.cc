@@ -4,17 +4,9 @@
 namespace postern {
 
 void FakeExecutor::find(Op &op) {
-  Binding *const binding = op.slot->binding();
-  if (binding == nullptr) return finish(op, {.failure = Failure::not_open});
-  const Resolved &at = resolve(static_cast<const FakeBinding &>(*binding));
-  if ((at.table != nullptr && at.table->busy) || chance(faults_.busy)) {
-    op.progress = Progress::busy;
-    return;
-  }
-  if (at.failure != Failure::none) return finish(op, {.failure = at.failure, .message = at.message});
-  if (at.table->engine_error != 0)
-    return finish(op, {.failure = Failure::engine_error, .engine_code = at.table->engine_error});
-
+  const Resolved *const usable = usable_by(op);
+  if (usable == nullptr) return;
+  const Resolved &at = *usable;
   FakePosition fresh;
   fresh.table = at.table->serial;
   FakePosition *position = &fresh;

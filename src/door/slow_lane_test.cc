@@ -11,6 +11,22 @@ namespace {
 class SlowLaneTest : public DoorTest {
  protected:
   SlowLaneTest() { settings_.send_buffer = 32 << 10; }
+
+  struct EveryKind {
+    Client searching;
+    Client waiting;
+    Client stalled;
+  };
+  /// One that searches, one whose table is held, and one that does not read its answer.
+  EveryKind start_every_kind() {
+    engine_.busy = true;
+    EveryKind clients{connect(), connect(), connect()};
+    clients.searching.send("search\n");
+    EXPECT_TRUE(eventually([&] { return engine_.searching == 1; }));
+    clients.waiting.send("table\n");
+    clients.stalled.send("rows 100000000 1000\n");
+    return clients;
+  }
 };
 
 TEST_F(SlowLaneTest, LongReplyIsWholeAndKeepsItsPlaceInLine) {
@@ -321,14 +337,7 @@ TEST_F(SlowLaneTest, ClientThatTakesNothingTimesOut) {
 TEST_F(SlowLaneTest, StopsWithEveryKindOfJobUnderWay) {
   settings_.scan_threads = 3;
   open();
-  engine_.busy = true;
-  Client searching = connect();
-  searching.send("search\n");
-  ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
-  Client waiting = connect();
-  waiting.send("table\n");
-  Client stalled = connect();
-  stalled.send("rows 100000000 1000\n");
+  EveryKind clients = start_every_kind();
   Client streaming = connect();
   streaming.send("rows 100000000 1000\n");
   std::thread reader([&] {
@@ -337,8 +346,8 @@ TEST_F(SlowLaneTest, StopsWithEveryKindOfJobUnderWay) {
   ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 10; }));
   EXPECT_LT(stop_ms(), soon_ms);
   reader.join();
-  EXPECT_TRUE(waiting.closed());
-  EXPECT_TRUE(searching.closed());
+  EXPECT_TRUE(clients.waiting.closed());
+  EXPECT_TRUE(clients.searching.closed());
   EXPECT_EQ(engine_.attached, 0);
   EXPECT_EQ(door_->connections(), 0u);
 }
@@ -346,18 +355,11 @@ TEST_F(SlowLaneTest, StopsWithEveryKindOfJobUnderWay) {
 TEST_F(SlowLaneTest, ServerThatStopsEndsEveryKindOfJob) {
   settings_.scan_threads = 2;
   open();
-  engine_.busy = true;
-  Client searching = connect();
-  searching.send("search\n");
-  ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
-  Client waiting = connect();
-  waiting.send("table\n");
-  Client stalled = connect();
-  stalled.send("rows 100000000 1000\n");
+  EveryKind clients = start_every_kind();
   ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 10; }));
   engine_.stop();
-  EXPECT_TRUE(waiting.closed());
-  EXPECT_TRUE(searching.closed());
+  EXPECT_TRUE(clients.waiting.closed());
+  EXPECT_TRUE(clients.searching.closed());
   EXPECT_TRUE(eventually([&] { return engine_.attached == 0; }));
   EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
 }

@@ -1,38 +1,11 @@
 // A busy connection costs no memory allocation for a request: what it needs was there before.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "handlersocket/protocol.h"
 #include "handlersocket/session.h"
-
-namespace {
-thread_local uint64_t allocations = 0;
-thread_local uint64_t allocated_bytes = 0;
-}  // namespace
-
-void *operator new(size_t size) {
-  ++allocations;
-  allocated_bytes += size;
-  return std::malloc(size);
-}
-void *operator new[](size_t size) {
-  return operator new(size);
-}
-void operator delete(void *memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void *memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void *memory, size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void *memory, size_t) noexcept {
-  std::free(memory);
-}
+#include "support/allocations.h"
 
 namespace postern::handlersocket {
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "contract/executor_contract_suite.h"
 #include "server_fixture.h"
 
 namespace postern {
@@ -15,8 +16,7 @@ namespace {
 
 using contract_test::ServerFixture;
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Server, ExecutorContract, ServerFixture);
-INSTANTIATE_TYPED_TEST_SUITE_P(Server, ExecutorWrites, ServerFixture);
+INSTANTIATE_EXECUTOR_CONTRACT(Server, ServerFixture);
 
 std::thread runner;
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/limits.h"
 #include "server_fixture.h"
 
 namespace postern::contract_test {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr auto all_rows = std::numeric_limits<uint64_t>::max();
 
-class ServerTables : public ExecutorContract<ServerFixture> {
+class ServerTables : public ExecutorTest<ServerFixture> {
  protected:
   void sql(const std::string &statements) { EXPECT_TRUE(fixture_.sql.run(statements)) << statements; }
   std::string ask(const std::string &statements) { return fixture_.sql.ask(statements); }

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from support.load import Load
-from support.server import ROOT
+from support.server import ROOT, timed
 
 WAIT_MS_MAX = 100
 BACKUP = ROOT / "build" / "server" / "root" / "usr" / "bin" / "mariadb-backup"
@@ -99,14 +99,6 @@ def test_a_global_lock_holds_writes_back_and_nothing_else(server, database, stat
             assert client.lines(5) == [b"0\t1\t1", b"0\t1\t1"] + [b"0\t1\t1"] * 3
     for table in "tmg":
         assert server.query(f"SELECT SUM(v) FROM {table}", database=database) == [(4,)]
-
-
-def timed(cursor, statement):
-    begin = time.monotonic()
-    cursor.execute(statement)
-    with contextlib.suppress(Exception):
-        cursor.fetchall()
-    return (time.monotonic() - begin) * 1000
 
 
 ROUNDS = [

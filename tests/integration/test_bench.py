@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from support.mc import map_table
 from support.server import ROOT
 
 ROWS = 1000
@@ -79,8 +80,8 @@ def test_the_memcached_door_is_measured(tables):
     columns = {"user": "user_name,user_email,created", "written": "user_name,user_email,created",
                "fresh": "user_name,user_email,created", "value_24": "value", "counter": "hits"}
     tables.execute("TRUNCATE TABLE fresh", "UPDATE counter SET hits = 0", database="test")
-    tables.execute(*(f"CALL postern.map_table('{name}', 'test', '{name}', '{'id' if name == 'counter' else 'user_id'}', "
-                     f"'{values}')" for name, values in columns.items()))
+    for name, values in columns.items():
+        map_table(tables, name, "test", name, "id" if name == "counter" else "user_id", values)
     for table in ("user", "value_24"):
         result = load(tables, "memcached-container", "find=50,multi=50", "--table", table, "--multi", 5, *MOMENT)
         assert result["wrong"] == result["refused"] == 0 and result["answers"] > 10, result

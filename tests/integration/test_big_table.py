@@ -11,25 +11,14 @@ MEMORY_KIB_MAX = 64 * 1024
 
 
 @pytest.fixture(scope="module")
-def big(tmp_path_factory):
-    from conftest import Factory, end
-
-    factory = Factory(tmp_path_factory.mktemp("big"))
-    try:
-        server = factory("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=1G")
-        columns = ", ".join(f"c{number} INT NOT NULL" for number in range(1, 12))
-        server.execute(f"CREATE TABLE person (id INT PRIMARY KEY, name VARCHAR(40), email VARCHAR(60), created DATETIME, {columns})",
-                       "SET unique_checks=0, foreign_key_checks=0",
-                       "INSERT INTO person SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2012-08-01 00:00:00', "
-                       + ", ".join(f"seq % {number + 1}" for number in range(1, 12)) + f" FROM seq_1_to_{ROWS}", database="test")
-        yield server
-    finally:
-        end(factory.servers)
-
-
-def memory_kib(server):
-    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
+def big(module_factory):
+    server = module_factory("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=1G")
+    columns = ", ".join(f"c{number} INT NOT NULL" for number in range(1, 12))
+    server.execute(f"CREATE TABLE person (id INT PRIMARY KEY, name VARCHAR(40), email VARCHAR(60), created DATETIME, {columns})",
+                   "SET unique_checks=0, foreign_key_checks=0",
+                   "INSERT INTO person SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2012-08-01 00:00:00', "
+                   + ", ".join(f"seq % {number + 1}" for number in range(1, 12)) + f" FROM seq_1_to_{ROWS}", database="test")
+    yield server
 
 
 def test_lookups(big):
@@ -45,7 +34,7 @@ def test_a_scan_of_everything_streams_while_others_are_served(big):
     names = ["id", "name", "email", "created"] + [f"c{number}" for number in range(1, 12)]
     big.query("SELECT COUNT(c11) FROM person", database="test")  # the pages are in memory before it is measured
     seen = {"ids": 0, "count": 0, "values": 0, "peak": 0}
-    before = memory_kib(big)
+    before = big.memory_kib("RssAnon")
 
     def scan():
         with big.hs(timeout=60) as client:
@@ -55,7 +44,7 @@ def test_a_scan_of_everything_streams_while_others_are_served(big):
             while True:
                 part = client.socket.recv(1 << 20)
                 assert part
-                seen["peak"] = max(seen["peak"], memory_kib(big))
+                seen["peak"] = max(seen["peak"], big.memory_kib("RssAnon"))
                 tokens = (rest + part).split(b"\t")
                 rest = tokens.pop()
                 if first:

@@ -3,11 +3,11 @@ import contextlib
 import os
 import subprocess
 import threading
-import time
 
 import pytest
 from support.load import Load
 from support.server import ROOT, Server
+from support.waiting import until
 
 DURABLE = ("--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1")
 PROGRAMS = ROOT / "build" / "server" / "root" / "usr" / "bin"
@@ -328,7 +328,7 @@ def test_semi_sync_replies_wait_for_the_replica(servers):
     primary.execute("CREATE DATABASE semi", "CREATE TABLE semi.t (id INT PRIMARY KEY, v INT)",
                     "SET GLOBAL rpl_semi_sync_master_timeout = 60000", "SET GLOBAL rpl_semi_sync_master_enabled = 1")
     replica.execute("SET GLOBAL rpl_semi_sync_slave_enabled = 1", "STOP SLAVE IO_THREAD", "START SLAVE IO_THREAD")
-    wait_until(lambda: primary.status("Rpl_semi_sync_master_clients")["rpl_semi_sync_master_clients"] == 1)
+    until(lambda: primary.status("Rpl_semi_sync_master_clients")["rpl_semi_sync_master_clients"] == 1)
     with primary.hs_wr(timeout=30) as client:
         try:
             client.open(0, "semi", "t", "id,v")
@@ -337,7 +337,7 @@ def test_semi_sync_replies_wait_for_the_replica(servers):
             assert waited >= 1
             replica.execute("STOP SLAVE IO_THREAD")
             client.send(b"0\t+\t2\t2\t2\n")
-            wait_until(lambda: primary.status("Rpl_semi_sync_master_wait_sessions")["rpl_semi_sync_master_wait_sessions"] == 1)
+            until(lambda: primary.status("Rpl_semi_sync_master_wait_sessions")["rpl_semi_sync_master_wait_sessions"] == 1)
             client.socket.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 client.line()
@@ -348,10 +348,3 @@ def test_semi_sync_replies_wait_for_the_replica(servers):
         finally:
             primary.execute("SET GLOBAL rpl_semi_sync_master_enabled = 0")
             replica.execute("SET GLOBAL rpl_semi_sync_slave_enabled = 0")
-
-
-def wait_until(holds):
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

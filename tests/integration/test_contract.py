@@ -2,9 +2,9 @@
 import json
 import os
 import shutil
-import time
 
 from support.server import ROOT
+from support.waiting import until
 
 TESTED = ROOT / "build" / "tests" / "contract" / "contract_test.so"
 SECONDS_MAX = 180
@@ -20,9 +20,7 @@ def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
     assert server.env["SQL_SOCKET"] == str(server.dir / "mysql.sock")
     shutil.copy(TESTED, server.query("SELECT @@plugin_dir")[0][0])
     server.execute("INSTALL SONAME 'contract_test'")
-    deadline = time.monotonic() + SECONDS_MAX
-    while not report.exists() and time.monotonic() < deadline:
-        server.query("SELECT 1")
+    until(report.exists, SECONDS_MAX)
     server.execute("UNINSTALL SONAME 'contract_test'")  # waits for the suite to end
     results = json.loads(report.read_text())
     failures = [f"{case['name']}: {failure['failure']}" for suite in results["testsuites"] for case in suite["testsuite"]

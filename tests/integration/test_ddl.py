@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from support.server import timed
 
 IDLE_CLIENTS = 20
 BUSY_CLIENTS = 5
@@ -57,14 +58,6 @@ class Crowd:
             assert not thread.is_alive(), "a busy client hangs"
         for client in self.clients:
             client.close()
-
-
-def timed(cursor, statement):
-    begin = time.monotonic()
-    cursor.execute(statement)
-    with contextlib.suppress(Exception):
-        cursor.fetchall()
-    return (time.monotonic() - begin) * 1000
 
 
 ROUNDS = [

@@ -8,23 +8,18 @@ import time
 
 import pytest
 from support import hs
+from support.waiting import until
 
 MIB = 1024
 FUZZ_SECONDS = 10
 
 
 @pytest.fixture(scope="module")
-def target(tmp_path_factory):
-    from conftest import Factory, end
-
-    factory = Factory(tmp_path_factory.mktemp("hostile"))
-    try:
-        server = factory("--handlersocket-threads=1")
-        server.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200), n INT, KEY n (n), KEY p (v(3)))",
-                       "INSERT INTO t SELECT seq, REPEAT('v', 100), seq % 7 FROM seq_1_to_100000", database="test")
-        yield server
-    finally:
-        end(factory.servers)
+def target(module_factory):
+    server = module_factory("--handlersocket-threads=1")
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200), n INT, KEY n (n), KEY p (v(3)))",
+                   "INSERT INTO t SELECT seq, REPEAT('v', 100), seq % 7 FROM seq_1_to_100000", database="test")
+    yield server
 
 
 @pytest.fixture(autouse=True)
@@ -35,15 +30,6 @@ def still_well(target):
         with client:
             client.open(0, "test", "t", "id")
             assert client.request(0, "=", 1, 7) == ["0", "1", "7"]
-
-
-def memory_kib(server):
-    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
-
-
-def descriptors(server):
-    return len(os.listdir(f"/proc/{server.env['PID']}/fd"))
 
 
 def reset(client):
@@ -93,7 +79,7 @@ def test_what_may_not_be_opened(target, schema, table):
 
 
 def test_a_line_longer_than_the_limit(target):
-    before = memory_kib(target)
+    before = target.memory_kib()
     with target.hs(timeout=30) as client:
         client.send(b"0\t=\t1\t" + b"x" * (16 * 1024 * 1024 - 7) + b"\n")  # just fits
         assert client.line() == b"2\t1\tstmtnum"
@@ -102,12 +88,12 @@ def test_a_line_longer_than_the_limit(target):
         with contextlib.suppress(ConnectionResetError, EOFError):
             assert client.line() == b"2\t1\tRequest is longer than the limit"
             assert client.closed_by_server()
-    assert memory_kib(target) < before + 64 * MIB
+    assert target.memory_kib() < before + 64 * MIB
 
 
 def test_half_requests_and_disconnects_at_every_byte(target):
     session = b"P\t0\ttest\tt\tPRIMARY\tid,v\n0\t=\t1\t7\n0\t>=\t1\t1\t50\t0\tF\t=\t0\tx\n"
-    before = descriptors(target)
+    before = target.descriptors()
     for cut in range(len(session)):
         client = target.hs()
         client.send(session[:cut])
@@ -116,14 +102,11 @@ def test_half_requests_and_disconnects_at_every_byte(target):
         for byte in session:
             client.send(bytes((byte,)))
         assert len(client.lines(3)) == 3
-    deadline = time.monotonic() + 10
-    while descriptors(target) > before + 2 and time.monotonic() < deadline:
-        target.query("SELECT 1")
-    assert descriptors(target) <= before + 2
+    until(lambda: target.descriptors() <= before + 2)
 
 
 def test_clients_that_do_not_read_cost_little_and_delay_nobody(target):
-    before = memory_kib(target)
+    before = target.memory_kib()
     sleepers = []
     for _ in range(20):
         client = target.hs()
@@ -141,7 +124,7 @@ def test_clients_that_do_not_read_cost_little_and_delay_nobody(target):
             assert client.request(0, "=", 1, 7) == ["0", "1", "7"]
             times.append(time.monotonic() - begin)
         assert sorted(times)[100] < 0.05
-    assert memory_kib(target) < before + 128 * MIB
+    assert target.memory_kib() < before + 128 * MIB
     for client in sleepers:
         reset(client)
 
@@ -158,7 +141,7 @@ def test_large_answers_to_small_requests_cost_little(target):
     for client in clients:
         client.open(0, "test", "large", "v")
         assert len(client.request(0, "=", 1, 1)[2]) == size
-    before = memory_kib(target)
+    before = target.memory_kib()
     for client in clients:
         client.send(requests)
         assert client.socket.recv(10, socket.MSG_PEEK)
@@ -166,7 +149,7 @@ def test_large_answers_to_small_requests_cost_little(target):
         client.open(0, "test", "t", "id")
         for _ in range(300):
             assert client.request(0, "=", 1, 7) == ["0", "1", "7"]
-            assert memory_kib(target) < before + 64 * MIB
+            assert target.memory_kib() < before + 64 * MIB
     for client in clients:
         answers = (row * 100 + b"0\t1\n") * 2 + b"0\t1\t1\n" * 56
         assert b"".join(client.line() + b"\n" for _ in range(finds + 2)) == answers
@@ -174,7 +157,7 @@ def test_large_answers_to_small_requests_cost_little(target):
 
 
 def test_many_connections_and_storms(target):
-    before = descriptors(target)
+    before = target.descriptors()
     clients = [target.hs() for _ in range(2000)]
     for client in clients[::50]:
         client.open(0, "test", "t", "id")
@@ -187,10 +170,7 @@ def test_many_connections_and_storms(target):
         if number % 3:
             client.line()
         (reset if number % 2 else hs.Client.close)(client)
-    deadline = time.monotonic() + 20
-    while descriptors(target) > before + 2 and time.monotonic() < deadline:
-        target.query("SELECT 1")
-    assert descriptors(target) <= before + 2
+    until(lambda: target.descriptors() <= before + 2, 20)
 
 
 def test_too_many_open_indexes(target):
@@ -235,7 +215,7 @@ def test_random_sessions(target):
             b"\x01@", b"\x01", b"\xff\xfe", b"`id`", b"`", b"vvvv"]
     # A table of their own: on the write port some of them delete and change rows.
     target.execute("CREATE OR REPLACE DATABASE fuzz", "CREATE TABLE fuzz.t LIKE test.t", "INSERT INTO fuzz.t SELECT * FROM test.t")
-    before = memory_kib(target)
+    before = target.memory_kib()
     end = time.monotonic() + FUZZ_SECONDS
     while time.monotonic() < end:
         with (target.hs() if chance.random() < 0.5 else target.hs_wr()) as client:
@@ -252,4 +232,4 @@ def test_random_sessions(target):
                     for _ in range(bytes(raw).count(b"\n")):
                         client.line()
     target.assert_alive()
-    assert memory_kib(target) < before + 64 * MIB
+    assert target.memory_kib() < before + 64 * MIB

@@ -11,6 +11,8 @@ from support import hs
 from support.server import ROOT
 
 SO = ROOT / "build" / "src" / "plugin" / "postern.so"
+# For five times that the plugin goes and comes.
+GROWTH_KIB_MAX = 2048
 
 
 def fill(server, rows=1000):
@@ -23,11 +25,6 @@ def check(server):
         with client:
             client.open(0, "test", "t", "id,v")
             assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
-
-
-def memory_kib(server):
-    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
 def stalled_scan(server):
@@ -60,8 +57,10 @@ def test_install_and_uninstall_with_clients_connected(sandbox_factory):
         assert not threads(one)
         one.execute("INSTALL SONAME 'postern'")
         check(one)
-        sizes.append(memory_kib(one))
-    assert sizes[-1] < sizes[4] + 8192, f"memory grows: {sizes}"
+        sizes.append(one.memory_kib())
+    # A leak grows all the time. Buffers for replies as large as none before come once, on a loaded machine late.
+    growths = [after - before for before, after in zip(sizes[4::5], sizes[9::5])]
+    assert min(growths) < GROWTH_KIB_MAX, f"memory grows: {sizes}"
 
 
 @pytest.mark.parametrize("state", ["idle", "busy", "scan"])

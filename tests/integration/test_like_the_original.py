@@ -8,7 +8,6 @@ import os
 import random
 
 import pytest
-from conftest import Factory, end
 from support import hs
 from support.server import original_plugin
 
@@ -111,17 +110,13 @@ class Generator:
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
+def pair(module_factory):
     """A server with our plugin and one with the original."""
-    factory = Factory(tmp_path_factory.mktemp("pair"))
     option = "--innodb-flush-log-at-trx-commit=0"  # durability is not asked here
-    try:
-        both = factory(option), factory(option, env={**os.environ, "POSTERN_SO": original_plugin()})
-        for one in both:
-            one.execute("CREATE DATABASE likewise", "USE likewise", TABLE)
-        yield both
-    finally:
-        end(factory.servers)
+    both = module_factory(option), module_factory(option, env={**os.environ, "POSTERN_SO": original_plugin()})
+    for one in both:
+        one.execute("CREATE DATABASE likewise", "USE likewise", TABLE)
+    return both
 
 
 def opened(client):

@@ -8,21 +8,18 @@ import time
 
 import pytest
 from support import mc
-from support.mc import binary, map_table, until, until_mapped
+from support.mc import binary, map_table, until_mapped
 from support.server import sandbox
+from support.waiting import until
+
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory):
+def door(module_factory):
     """One server with the script's example, for all tests of this module."""
-    from conftest import Factory, end
-    factory = Factory(tmp_path_factory.mktemp("memcached"))
-    try:
-        server = factory(containers=True)
-        until_mapped(server, "aaa")
-        yield server
-        server.assert_alive()
-    finally:
-        end(factory.servers)
+    server = module_factory(containers=True)
+    until_mapped(server, "aaa")
+    yield server
+    server.assert_alive()
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import subprocess
 import pymysql
 import pytest
 from support import mc
-from support.mc import binary, until, until_mapped
+from support.mc import binary, until_mapped
+from support.waiting import until
 
 CONTAINERS = ("CREATE DATABASE innodb_memcache",
               "CREATE TABLE innodb_memcache.containers (name VARCHAR(50) PRIMARY KEY, db_schema VARCHAR(250), db_table VARCHAR(250), "
@@ -19,23 +20,18 @@ CONTAINER = ("CREATE TABLE test.t (k INT PRIMARY KEY, v TEXT)", "INSERT INTO tes
 
 
 @pytest.fixture(scope="module")
-def accounts(tmp_path_factory):
-    from conftest import Factory, end
-    factory = Factory(tmp_path_factory.mktemp("accounts"))
-    try:
-        server = factory("--memcached-auth=account", containers=True)
-        server.execute("CREATE TABLE test.open (k VARCHAR(20) PRIMARY KEY, v TEXT, flags INT, cas BIGINT UNSIGNED, expire_time INT)",
-                       "CREATE TABLE test.closed LIKE test.open", "INSERT INTO test.closed VALUES ('k', 'secret', 0, 0, 0)",
-                       "CALL postern.map_table('default', 'test', 'open', 'k', 'v')",
-                       "CALL postern.map_table('closed', 'test', 'closed', 'k', 'v')",
-                       "CREATE USER ann@localhost IDENTIFIED BY 'pass word'", "GRANT SELECT, INSERT, UPDATE, DELETE ON test.open TO ann@localhost",
-                       "CREATE USER reader@localhost IDENTIFIED BY 'r'", "GRANT SELECT ON test.open TO reader@localhost")
-        with log_in(server, "ann", "pass word")[0] as one:
-            until(lambda: "denied" in one.ask("mg @@closed.k"))
-        yield server
-        server.assert_alive()
-    finally:
-        end(factory.servers)
+def accounts(module_factory):
+    server = module_factory("--memcached-auth=account", containers=True)
+    server.execute("CREATE TABLE test.open (k VARCHAR(20) PRIMARY KEY, v TEXT, flags INT, cas BIGINT UNSIGNED, expire_time INT)",
+                   "CREATE TABLE test.closed LIKE test.open", "INSERT INTO test.closed VALUES ('k', 'secret', 0, 0, 0)",
+                   "CALL postern.map_table('default', 'test', 'open', 'k', 'v')",
+                   "CALL postern.map_table('closed', 'test', 'closed', 'k', 'v')",
+                   "CREATE USER ann@localhost IDENTIFIED BY 'pass word'", "GRANT SELECT, INSERT, UPDATE, DELETE ON test.open TO ann@localhost",
+                   "CREATE USER reader@localhost IDENTIFIED BY 'r'", "GRANT SELECT ON test.open TO reader@localhost")
+    with log_in(server, "ann", "pass word")[0] as one:
+        until(lambda: "denied" in one.ask("mg @@closed.k"))
+    yield server
+    server.assert_alive()
 
 
 def log_in(server, user, password):

@@ -6,23 +6,19 @@ import time
 import pymysql
 import pytest
 from support import mc
-from support.mc import map_table, until, until_mapped
+from support.mc import map_table, until_mapped
+from support.waiting import until
 
 COLUMNS = ("name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column", "expire_time_column",
            "unique_idx_name_on_key")
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory):
-    from conftest import Factory, end
-    factory = Factory(tmp_path_factory.mktemp("mapping"))
-    try:
-        server = factory(containers=True)
-        until_mapped(server, "aaa")
-        yield server
-        server.assert_alive()
-    finally:
-        end(factory.servers)
+def door(module_factory):
+    server = module_factory(containers=True)
+    until_mapped(server, "aaa")
+    yield server
+    server.assert_alive()
 
 
 def map_by_hand(door, name, table, key, value, flags="0", cas="0", expiry="0", index="PRIMARY", wait=True):

@@ -4,12 +4,12 @@ import re
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from support import hs
 from support.server import SANDBOX, parse_env, sandbox
+from support.waiting import until
 
 KEYS = ("PID PID_FILE SQL_SOCKET SQL_PORT HS_HOST HS_PORT HS_PORT_WR HS_SOCKET MEMC_PORT MEMC_SOCKET ERROR_LOG DATADIR").split()
 PORT_KEYS = ("SQL_PORT", "HS_PORT", "HS_PORT_WR", "MEMC_PORT")
@@ -224,9 +224,7 @@ def test_stop_tells_of_an_end_that_was_no_shutdown(sandbox_factory):
     pid = int(server.env["PID"])
     os.kill(pid, signal.SIGSTOP)
     with subprocess.Popen([SANDBOX, "stop", server.dir], stderr=subprocess.PIPE, text=True) as stopping:
-        deadline = time.monotonic() + 30
-        while not signal_is_pending(pid, signal.SIGTERM):
-            assert time.monotonic() < deadline and stopping.poll() is None
+        until(lambda: signal_is_pending(pid, signal.SIGTERM), 30)
         server.kill()
         _, told = stopping.communicate(timeout=30)
     assert stopping.returncode == 1

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from support.waiting import until
 
 GROUP_ROWS = 1_000_000
 ALTERS = 12
@@ -142,13 +143,13 @@ def endless(server, database):
         clients.append(client)
         client.open(0, database, "t", "id", index="k", filters="v")
         client.send(ENDLESS)
-        wait_until(lambda: server.status("handlersocket_slow_finds")["handlersocket_slow_finds"] > slow)
+        until(lambda: server.status("handlersocket_slow_finds")["handlersocket_slow_finds"] > slow)
         return client
 
     yield start
     for client in clients:
         reset(client)
-    wait_until(lambda: connections(server) == 0)
+    until(lambda: connections(server) == 0)
 
 
 def reset(client):
@@ -156,13 +157,6 @@ def reset(client):
     if client.socket.fileno() >= 0:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
-
-
-def wait_until(condition, within_s=10):
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def connections(server):
@@ -178,7 +172,7 @@ def test_a_scan_ends_when_its_client_has_left(server, endless, leave):
     if leave == "reset":
         reset(client)
     client.close()
-    wait_until(lambda: connections(server) == before, within_s=3)
+    until(lambda: connections(server) == before, seconds=3)
     print(f"noticed after {(time.monotonic() - begin) * 1000:.0f} ms")
 
 

@@ -14,6 +14,7 @@ import time
 
 import pytest
 from support import hs
+from support.waiting import until
 
 CONNECTIONS = int(os.environ.get("POSTERN_CONNECTIONS", "2000"))
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl program")
@@ -90,22 +91,6 @@ def check(client):
     assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
 
 
-def memory_kib(server):
-    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
-
-
-def descriptors(server):
-    return len(os.listdir(f"/proc/{server.env['PID']}/fd"))
-
-
-def wait_until(what, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not what() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert what()
-
-
 def connections(server):
     return server.status("handlersocket_connections")["handlersocket_connections"]
 
@@ -150,7 +135,7 @@ def test_old_versions_and_wrong_trust_fail(sandbox_factory, certificates, tmp_pa
         client.send(b"\x16\x03\x00\x00\x2d\x01\x00\x00\x29\x03\x00" + bytes(32) + b"\x00\x00\x02\x00\x0a\x01\x00")
         with contextlib.suppress(EOFError, ConnectionResetError):
             assert client.line()[:1] == b"\x15"
-    wait_until(lambda: server.status("handlersocket_tls%")["handlersocket_tls_handshakes_failed"] == 4)
+    until(lambda: server.status("handlersocket_tls%")["handlersocket_tls_handshakes_failed"] == 4)
     assert server.status("handlersocket_tls%")["handlersocket_tls_connections"] == 0
 
 
@@ -317,11 +302,11 @@ def test_resets_and_ends_in_the_handshake_leave_nothing(sandbox_factory, certifi
         for _ in range(100):
             with tls(server.env["HS_PORT"]) as client:
                 client.send(b"nothing\n")
-        wait_until(lambda: connections(server) == 0)
+        until(lambda: connections(server) == 0)
         if number == 0:
-            before = memory_kib(server), descriptors(server)
-    assert descriptors(server) <= before[1] + 2
-    assert memory_kib(server) < before[0] + 4096
+            before = server.memory_kib(), server.descriptors()
+    assert server.descriptors() <= before[1] + 2
+    assert server.memory_kib() < before[0] + 4096
     with tls(server.env["HS_PORT"]) as client:
         check(client)
 
@@ -390,7 +375,7 @@ def test_one_too_many_is_told(sandbox_factory):
             assert refused.closed_by_server()
     for client in clients:
         client.close()
-    wait_until(lambda: connections(server) == 0)
+    until(lambda: connections(server) == 0)
     with server.hs() as client:
         assert client.request("x") == ["2", "1", "cmd"]
 
@@ -440,14 +425,14 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
     fill(server)
     with server.hs() as client:
         check(client)
-    empty = memory_kib(server)
+    empty = server.memory_kib()
     clients = [server.hs(timeout=60) for _ in range(CONNECTIONS)]
-    wait_until(lambda: connections(server) == CONNECTIONS, 60)
-    fresh = memory_kib(server)
+    until(lambda: connections(server) == CONNECTIONS, 60)
+    fresh = server.memory_kib()
     for client in clients:
         client.open(0, "test", "t", "id,v")
         assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
-    used = memory_kib(server)
+    used = server.memory_kib()
     per_fresh, per_used = (fresh - empty) * 1024 / CONNECTIONS, (used - empty) * 1024 / CONNECTIONS
     print(f"{CONNECTIONS} connections: {per_fresh:.0f} bytes each when fresh, {per_used:.0f} once used")
     # What the allocator and the threads' first touch of memory cost besides weighs more the fewer there are.
@@ -456,7 +441,7 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
     assert server.status("handlersocket_buffer_bytes")["handlersocket_buffer_bytes"] == 0
     for client in clients:
         client.close()
-    wait_until(lambda: connections(server) == 0, 60)
+    until(lambda: connections(server) == 0, 60)
     sizes = []
     for _ in range(3):
         clients = [server.hs() for _ in range(CONNECTIONS)]
@@ -464,8 +449,8 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
             client.send(b"P\t0\ttest")
         for client in clients:
             client.close()
-        wait_until(lambda: connections(server) == 0, 60)
-        sizes.append(memory_kib(server))
+        until(lambda: connections(server) == 0, 60)
+        sizes.append(server.memory_kib())
     assert sizes[-1] <= sizes[0] + 1024, f"memory grows: {sizes}"
 
 
@@ -476,16 +461,16 @@ def test_many_idle_encrypted_connections(sandbox_factory, certificates):
     fill(server)
     with tls(server.env["HS_PORT"]) as client:
         check(client)
-    before = memory_kib(server)
+    before = server.memory_kib()
     clients = [tls(server.env["HS_PORT"]) for _ in range(count)]
     for client in clients:
         check(client)
-    each = (memory_kib(server) - before) * 1024 / count
+    each = (server.memory_kib() - before) * 1024 / count
     print(f"{count} encrypted connections: {each:.0f} bytes each once used")
     assert each < 32 << 10
     for client in clients:
         client.close()
-    wait_until(lambda: connections(server) == 0)
+    until(lambda: connections(server) == 0)
 
 
 @needs_openssl

@@ -52,14 +52,8 @@ def cases():
 
 
 @pytest.fixture(scope="module")
-def secret_server(tmp_path_factory):
-    from conftest import Factory, end
-
-    factory = Factory(tmp_path_factory.mktemp("secret"))
-    try:
-        yield factory("--handlersocket-plain-secret=rdsecret", "--handlersocket-plain-secret-wr=wrsecret")
-    finally:
-        end(factory.servers)
+def secret_server(module_factory):
+    return module_factory("--handlersocket-plain-secret=rdsecret", "--handlersocket-plain-secret-wr=wrsecret")
 
 
 @pytest.fixture

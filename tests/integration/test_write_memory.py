@@ -14,12 +14,6 @@ BUFFERS_KIB_MAX = 40 * 1024
 GROWTH_KIB_MAX = 2048
 
 
-def memory_kib(server):
-    """The most that was ever resident."""
-    with open(f"/proc/{server.env['PID']}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-
-
 def line(*tokens):
     return b"\t".join(str(token).encode() for token in tokens) + b"\n"
 
@@ -59,9 +53,9 @@ def test_memory_stays_flat_over_writes(sandbox_factory, kind):
         client.open(1, "test", "t", "n")
         churn(client, 0, int(60_000 * share))
         for _ in range(ROUNDS):
-            sizes.append(memory_kib(server))
+            sizes.append(server.memory_kib("VmHWM"))
             assert churn(client, 0, int(OPS_PER_ROUND * share)) > 1000 * share
-        sizes.append(memory_kib(server))
+        sizes.append(server.memory_kib("VmHWM"))
     print(f"{kind}: resident KiB after each round {sizes}")
     assert sizes[-1] - sizes[0] < BUFFERS_KIB_MAX, sizes
     if ROUNDS >= 8:
@@ -75,8 +69,8 @@ def test_memory_stays_flat_over_the_rows_of_one_edit(sandbox_factory):
     with server.hs_wr(timeout=120) as client:
         client.open(0, "test", "t", "n")
         assert client.request(0, "<=", 1, 1000, 1000, 0, "+", 1) == ["0", "1", "1000"]
-        before = memory_kib(server)
+        before = server.memory_kib("VmHWM")
         assert client.request(0, ">=", 1, 1, 1_000_000, 0, "+", 1) == ["0", "1", "100000"]
-        grown = memory_kib(server) - before
+        grown = server.memory_kib("VmHWM") - before
     print(f"an edit of 100,000 rows: {grown} KiB more")
     assert grown < 32 * 1024

@@ -7,7 +7,7 @@ import os
 from decimal import Decimal
 
 import pytest
-from support.like_sql import Change, Delete, Insert, Twins, Update
+from support.like_sql import Change, Insert, Twins, Update
 
 STAND_IN = bool(os.environ.get("POSTERN_TEST_STAND_IN"))
 

@@ -292,9 +292,8 @@ class Soak:
     def sample_memory(self):
         while not self.ended.wait(SAMPLE_SECONDS):
             kib = None
-            with contextlib.suppress(OSError, StopIteration, KeyError), \
-                    open(f"/proc/{self.server.env['PID']}/status", encoding="ascii") as status:
-                kib = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+            with contextlib.suppress(OSError, StopIteration, KeyError):
+                kib = self.server.memory_kib()
             self.memory.append((time.monotonic() - self.begin, kib))
 
     # the report

@@ -10,9 +10,7 @@ A token is None (SQL NULL), an int, a str (sent as UTF-8) or bytes. In replies a
 or a str; bytes that are not UTF-8 come as surrogates, which encode() with "surrogateescape"
 turns back.
 """
-import socket
-
-TIMEOUT_SECONDS = 10
+from support.connection import Connection
 
 
 def encode_token(token):
@@ -40,31 +38,7 @@ def decode_line(line):
     return [decode_token(token) for token in line.split(b"\t")]
 
 
-class Client:
-    """One connection. address is a port on loopback, or the path of a unix socket."""
-
-    def __init__(self, address, timeout=TIMEOUT_SECONDS):
-        if isinstance(address, int) or str(address).isdigit():
-            self.socket = socket.create_connection(("127.0.0.1", int(address)), timeout)
-            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        else:
-            self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.settimeout(timeout)
-            self.socket.connect(str(address))
-        self.received = b""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        self.socket.close()
-
-    def send(self, data):
-        self.socket.sendall(data)
-
+class Client(Connection):
     def line(self):
         """The next reply line without its LF. EOFError if the server closes instead."""
         while b"\n" not in self.received:
@@ -100,12 +74,3 @@ class Client:
         request = ["P", index_id, database, table, index, columns]
         reply = self.request(*request, *([filters] if filters is not None else []))
         assert reply == ["0", "1"], f"{request} was answered {reply}"
-
-    def closed_by_server(self):
-        """Whether the server closes now, with nothing more to say; waits for it."""
-        try:
-            return not self.received and self.socket.recv(1) == b""
-        except TimeoutError:
-            return False
-        except ConnectionResetError:
-            return True

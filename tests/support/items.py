@@ -4,15 +4,14 @@ import contextlib
 import shutil
 import socket
 import subprocess
-import time
 
 import pytest
 
 from support import mc
 from support.server import ORIGINAL, ROOT, sandbox
+from support.waiting import until
 
 READY_SECONDS = 30
-POLL_SECONDS = 0.05
 ITEMS = """CREATE TABLE items (k VARBINARY(250) PRIMARY KEY, v LONGBLOB, flags INT UNSIGNED, cas BIGINT UNSIGNED,
            expires BIGINT) ENGINE = InnoDB"""
 MAPPED = "REPLACE INTO innodb_memcache.containers VALUES ('default', %s, 'items', 'k', 'v', 'flags', 'cas', 'expires', 'PRIMARY')"
@@ -28,26 +27,18 @@ def map_items(server, database, policy="innodb_only"):
         cursor.execute("REPLACE INTO innodb_memcache.cache_policies VALUES ('cache_policy', %s, %s, %s, %s)", (policy,) * 4)
 
 
-def wait_until(holds, otherwise):
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError):
-            if holds():
-                return
-        time.sleep(POLL_SECONDS)
-    raise AssertionError(otherwise)
-
-
 def wait_until_mapped(port, database, policy="innodb_only", login=None):
     """The door looks for another mapping once a second. `login`: user and password."""
     def is_mapped():
+        if not mc.listens(port):
+            return False
         with mc.Client(port) as client:
             if login is not None:
                 assert client.set("login", " ".join(login)) == "STORED"
             client.send(b"get @@default\r\n")
             place = client.line()
             return place.startswith(b"VALUE") and client.line() == f"{database}/items".encode()
-    wait_until(is_mapped, f"the mapping was not taken ({policy})")
+    until(is_mapped, READY_SECONDS, f"the mapping was not taken ({policy})")
 
 
 @contextlib.contextmanager
@@ -58,7 +49,7 @@ def memcached():
         port = free.getsockname()[1]
     process = subprocess.Popen(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port)])
     try:
-        wait_until(lambda: socket.create_connection(("127.0.0.1", port)).close() is None, "memcached does not answer")
+        until(lambda: mc.listens(port), READY_SECONDS, "memcached does not answer")
         yield port
     finally:
         process.terminate()

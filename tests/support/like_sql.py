@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 import pymysql
 
-from support import hs
-
 DOOR, TWIN = "through_door", "through_sql_"  # equally long, so that messages are cut at the same byte
 STRICT = "CONCAT(@@GLOBAL.sql_mode, ',STRICT_ALL_TABLES')"
 # The storage engine's numbers that the original answered, and what SQL calls them.

@@ -12,8 +12,6 @@ import random
 import threading
 import time
 
-from support import hs
-
 TABLES = ("a", "b")
 COUNTER = b"0"
 SCHEMA = (

@@ -2,7 +2,9 @@
 import re
 import socket
 import struct
-import time
+
+from support.connection import Connection
+from support.waiting import until
 
 
 def listens(port):
@@ -14,34 +16,7 @@ def listens(port):
     return True
 
 
-class Client:
-    """One connection: mc.Client(port) or mc.Client("/path/of.sock"). Every wait has a bound."""
-
-    def __init__(self, address, timeout=10, wrap=None):
-        if isinstance(address, str) and address.startswith("/"):
-            self.socket = socket.socket(socket.AF_UNIX)
-            place = address
-        else:
-            self.socket = socket.socket()
-            place = ("127.0.0.1", int(address))
-        self.socket.settimeout(timeout)
-        self.socket.connect(place)
-        if wrap is not None:
-            self.socket = wrap(self.socket)
-        self.received = b""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        self.socket.close()
-
-    def send(self, data):
-        self.socket.sendall(data)
-
+class Client(Connection):
     def _receive(self):
         part = self.socket.recv(1 << 20)
         if not part:
@@ -119,15 +94,6 @@ class Client:
         assert magic == 0x81
         return opcode, status, self.take(body)[extras + key:], opaque, cas
 
-    def closed_by_server(self):
-        """Whether the server closes now, with nothing more to say; waits for it."""
-        try:
-            return not self.received and self.socket.recv(1) == b""
-        except TimeoutError:
-            return False
-        except ConnectionResetError:
-            return True
-
 
 class ServerSays(Exception):
     """A line where an item was expected."""
@@ -137,14 +103,6 @@ def binary(opcode, key=b"", value=b"", extras=b"", cas=0, opaque=7):
     """A packet of the binary dialect."""
     body = extras + key + value
     return struct.pack(">BBHBBHIIQ", 0x80, opcode, len(key), len(extras), 0, 0, len(body), opaque, cas) + body
-
-
-def until(condition, seconds=10):
-    """Waits for what the door does by itself within about a second."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
 
 
 def until_mapped(server, container, place=None):

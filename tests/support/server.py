@@ -32,6 +32,15 @@ def parse_env(text):
     return dict(word.split("=", 1) for word in shlex.split(text))
 
 
+def timed(cursor, statement):
+    """Runs it to its end, its rows included; the milliseconds that took."""
+    begin = time.monotonic()
+    cursor.execute(statement)
+    with contextlib.suppress(Exception):
+        cursor.fetchall()
+    return (time.monotonic() - begin) * 1000
+
+
 def original_plugin():
     """The HandlerSocket plugin that comes with the server."""
     folder = Path(os.environ.get("POSTERN_SERVER_DIR") or ROOT / "build" / "server")
@@ -74,6 +83,16 @@ class Server:
         """The process that was started still runs and answers SQL."""
         assert self.alive(), f"the server is gone\n{self.log_tail()}"
         assert self.query("SELECT 1") == [(1,)]
+
+    # what it takes of the machine
+
+    def memory_kib(self, which="VmRSS"):
+        """`which` as in /proc/PID/status: VmHWM for the most that was ever resident, RssAnon without files."""
+        with open(f"/proc/{self.env['PID']}/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith(which))
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.env['PID']}/fd"))
 
     # doors
 

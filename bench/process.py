@@ -1,0 +1,121 @@
+"""A process under measurement: started on its core, waited for and stopped; and what processes use of the machine."""
+import contextlib
+import os
+import random
+import resource
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+OUT = HERE / "build" / "bench"
+LOOPBACK = "127.0.0.1"
+
+
+class Failure(Exception):
+    """Told to the user as it is; the command ends with exit code 1."""
+
+
+def free_port():
+    for _ in range(1000):
+        port = random.randrange(12000, 32000)
+        with socket.socket() as probe:
+            with contextlib.suppress(OSError):
+                probe.bind((LOOPBACK, port))
+                return port
+    raise Failure("no free port found")
+
+
+def all_processor_seconds():
+    """What all processes of the machine have used, and what a hypervisor has given to others."""
+    user, nice, system, _, _, interrupts, softirqs, stolen = (
+        int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    return (user + nice + system + interrupts + softirqs + stolen) / os.sysconf("SC_CLK_TCK")
+
+
+def busy_percent(seconds=0.3):
+    """Of a processor, what all processes use now."""
+    before = all_processor_seconds()
+    time.sleep(seconds)
+    return 100 * (all_processor_seconds() - before) / seconds
+
+
+def processor_seconds(pid):
+    """(time, what all processes of the machine have used, what the process and our finished children have)."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process_clock = ~pid << 3 | 2  # as clock_getcpuclockid() makes it
+    return (time.monotonic(), all_processor_seconds(),
+            time.clock_gettime(process_clock) + children.ru_utime + children.ru_stime)
+
+
+class Server:
+    """One process under measurement. `places`: peer name -> what bench/load is told about it."""
+
+    def __init__(self, bench, name):
+        self.bench = bench
+        self.name = name
+        self.child = None
+
+    def pid(self):
+        return self.child.pid
+
+    def spawn(self, command, ready):
+        """Starts a process on the server's core and waits until `ready`, a socket address, takes connections."""
+        # It ends with us, however we end.
+        command = ["setpriv", "--pdeathsig", "KILL", "taskset", "-c", self.bench.server_core, *command]
+        with open(OUT / f"{self.name}.log", "wb") as log:
+            self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        family = socket.AF_UNIX if isinstance(ready, str) else socket.AF_INET
+        deadline = time.monotonic() + 20
+        while True:
+            with socket.socket(family) as probe:
+                try:
+                    probe.connect(ready)
+                    return
+                except OSError:
+                    pass
+            try:
+                self.child.wait(0.02)
+            except subprocess.TimeoutExpired:
+                if time.monotonic() < deadline:
+                    continue
+            raise Failure(f"{self.name} did not start; see {log.name}")
+
+    def stop(self):
+        if self.child and self.child.poll() is None:
+            self.child.terminate()
+            try:
+                self.child.wait(20)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+
+    def set_state(self, state):
+        """Brings the server into a row's state."""
+
+    def make(self, table):
+        """Fills what a row reads, if it is not there yet."""
+
+    def renew(self):
+        """A process that has not served yet, so that what connections take of its memory can be told."""
+        self.stop()
+        self.start()
+
+    def wait_for_descriptors(self, wanted):
+        """Until the connections of an earlier run are closed at this end, too, and so many more can be had."""
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        deadline = time.monotonic() + 30
+        while len(os.listdir(f"/proc/{self.pid()}/fd")) + wanted > limit:
+            if time.monotonic() > deadline:
+                raise Failure(f"{self.name} has no descriptors for {wanted} connections; the limit is {limit}")
+            time.sleep(0.05)
+
+    def before(self, row):
+        """Just before a run; returns what after() wants to know."""
+
+    def after(self, row, memory, result):
+        """Just after a run: says what is wrong with what the server holds now, or None."""
+
+    def versions(self):
+        return {}

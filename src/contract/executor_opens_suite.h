@@ -1,0 +1,123 @@
+// executor_opens_suite.h: the promises of executor.h about what opens name: tables, indexes and columns.
+#pragma once
+
+#include "contract/executor_test_fixture.h"
+
+namespace postern {
+
+template <class Fixture>
+class ExecutorOpens : public ExecutorTest<Fixture> {
+ protected:
+  Failure failure_of(TableSpec spec) {
+    TableSlot &slot = this->slot();
+    const HeardReply &reply = this->open(slot, spec);
+    this->run_all();
+    EXPECT_EQ(slot.filled(), reply.failure == Failure::none);
+    return reply.failure;
+  }
+};
+
+TYPED_TEST_SUITE_P(ExecutorOpens);
+
+TYPED_TEST_P(ExecutorOpens, OpensAndFindsInOneRun) {
+  TableSlot &slot = this->slot();
+  HeardReply &opened = this->open(slot);
+  HeardReply &found = this->find(slot, this->key("7"));
+  this->run_all();
+  EXPECT_EQ(opened.failure, Failure::none);
+  ASSERT_EQ(found.rows.size(), 1u);
+  EXPECT_EQ(found.rows[0][1], "v7");
+  EXPECT_EQ(found.columns, 2u);
+  EXPECT_EQ(found.counted, 1u);
+}
+
+TYPED_TEST_P(ExecutorOpens, OpensFailEachInItsWay) {
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id", ""}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "n", "", ""}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "1", "id,id,v", ""}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "primary", "`id`,V", "`n`"}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "`id,v`", ""}), Failure::no_column);
+  EXPECT_EQ(this->failure_of({"contract", "t", "2", "id", ""}), Failure::no_index);
+  EXPECT_EQ(this->failure_of({"contract", "t", "99999999999999999999", "id", ""}), Failure::no_index);
+  EXPECT_EQ(this->failure_of({"contract", "t", "nosuch", "id", ""}), Failure::no_index);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id,nosuch", ""}), Failure::no_column);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id,", ""}), Failure::no_column);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id, v", ""}), Failure::no_column);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id", "nosuch"}), Failure::no_column);
+  EXPECT_EQ(this->failure_of({"contract", "nosuch", "PRIMARY", "id", ""}), Failure::no_table);
+  EXPECT_EQ(this->failure_of({"nosuch", "t", "PRIMARY", "id", ""}), Failure::no_table);
+  EXPECT_EQ(this->failure_of({"mysql", "user", "PRIMARY", "Host", ""}), Failure::system_schema);
+  EXPECT_EQ(this->failure_of({"information_schema", "TABLES", "PRIMARY", "TABLE_NAME", ""}), Failure::system_schema);
+}
+
+TYPED_TEST_P(ExecutorOpens, OnlyTheWholeKeyIsTheKey) {
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id", "", true}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "0", "`ID`,v", "n", true}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "v,id", "", true}), Failure::index_not_the_key);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "v,id", ""}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "", "", true}), Failure::index_not_the_key);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id,v", "", true, 2}), Failure::index_not_the_key);
+  EXPECT_EQ(this->failure_of({"contract", "t", "n", "n,v", "", true}), Failure::index_not_the_key);
+  EXPECT_EQ(this->failure_of({"contract", "t", "nosuch", "n,v", "", true}), Failure::no_index);
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v", "", true});
+  HeardReply &found = this->find(slot, this->key("7"));
+  this->run_all();
+  EXPECT_EQ(found.firsts(), std::vector<std::string>{"7"});
+  EXPECT_TRUE(slot.binding()->spec().whole_unique_key);
+  EXPECT_EQ(slot.binding()->spec().key_columns, 1u);
+}
+
+TYPED_TEST_P(ExecutorOpens, AFailedOpenFailsWhatActsOnIt) {
+  TableSlot &slot = this->slot();
+  HeardReply &opened = this->open(slot, {"contract", "nosuch", "PRIMARY", "id", ""});
+  HeardReply &found = this->find(slot, this->key("7"));
+  HeardReply &refused = this->answer(Failure::unknown_operator, &slot);
+  this->run_all();
+  EXPECT_EQ(opened.failure, Failure::no_table);
+  EXPECT_EQ(found.failure, Failure::not_open);
+  EXPECT_EQ(refused.failure, Failure::not_open);
+}
+
+TYPED_TEST_P(ExecutorOpens, AFailedReopenKeepsTheOld) {
+  auto old = std::make_unique<TableSlot>();
+  this->open(*old);
+  this->run_all();
+  TableSlot &failed = this->slot(std::move(old));
+  HeardReply &opened = this->open(failed, {"contract", "t", "nosuch", "id", ""});
+  HeardReply &found = this->find(failed, this->key("7"));
+  HeardReply &refused = this->answer(Failure::unknown_operator, &failed);
+  this->run_all();
+  EXPECT_EQ(opened.failure, Failure::no_index);
+  EXPECT_EQ(found.firsts(), std::vector<std::string>{"7"});
+  EXPECT_EQ(refused.failure, Failure::unknown_operator);
+}
+
+TYPED_TEST_P(ExecutorOpens, ABindingRemembersItsNames) {
+  TableSlot &slot = this->slot();
+  {
+    std::string columns = "id,v", filters = "n";
+    this->open(slot, {"contract", "t", "PRIMARY", columns, filters});
+    this->run_all();
+    columns = filters = "####";
+  }
+  ASSERT_NE(slot.binding(), nullptr);
+  EXPECT_EQ(slot.binding()->spec().table, "t");
+  EXPECT_EQ(slot.binding()->spec().columns, "id,v");
+  EXPECT_EQ(slot.binding()->spec().filter_columns, "n");
+}
+
+TYPED_TEST_P(ExecutorOpens, ATableThatIsGoneIsNamed) {
+  TableSlot &slot = this->opened();
+  this->executor_->idle();
+  this->fixture_.drop_table();
+  HeardReply &reply = this->find(slot, this->key("1"));
+  this->run_all();
+  EXPECT_EQ(reply.failure, Failure::no_table);
+  EXPECT_NE(reply.message.find("t"), std::string::npos);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(ExecutorOpens, OpensAndFindsInOneRun, OpensFailEachInItsWay, OnlyTheWholeKeyIsTheKey,
+                            AFailedOpenFailsWhatActsOnIt, AFailedReopenKeepsTheOld, ABindingRemembersItsNames,
+                            ATableThatIsGoneIsNamed);
+
+}  // namespace postern

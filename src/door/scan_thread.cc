@@ -1,0 +1,247 @@
+#include "door/scan_thread.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "net/address.h"
+
+namespace postern::door {
+namespace {
+
+constexpr int64_t far_ms = 3'600'000;
+
+bool is_held_up(Progress progress) {
+  return progress == Progress::busy || progress == Progress::locked;
+}
+
+}  // namespace
+
+bool SlowLane::ScanThread::start() {
+  if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, &wake_) ||
+      (duty_ == Duty::scan && !poller_.add(lane_.parked_poller_.fd(), net::Poller::readable, &lane_)))
+    return false;
+  return thread_.start([](void *self) { static_cast<ScanThread *>(self)->work(); }, this, name_);
+}
+
+void SlowLane::ScanThread::work() {
+  // A scan is in no hurry; those who wait for one row are.
+  if (duty_ == Duty::scan) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
+  const ThreadIdentity who{
+      .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
+  executor_ = lane_.engine_.attach(who, lane_.stop_);
+  if (executor_ != nullptr) {
+    executor_->describe(name_ + ": idle");
+    while (!lane_.stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) turn();
+    executor_->idle();
+  }
+  executor_.reset();
+  lane_.thread_left();
+  pool::drain();  // last: connections that die with the lane leave their blocks with this thread
+}
+
+void SlowLane::ScanThread::turn() {
+  const int64_t now_ms = clock_ms();
+  int64_t wait_until_ms = now_ms + far_ms;
+  if (std::unique_ptr<SlowJob> job = lane_.take(duty_, now_ms, wait_until_ms)) {
+    describe(true);
+    return run(std::move(job));
+  }
+  executor_->idle();
+  describe(false);
+  epoll_event events[4];
+  const size_t count = poller_.wait(events, static_cast<int>(std::max<int64_t>(wait_until_ms - now_ms, 0)));
+  for (size_t i = 0; i < count; ++i) {
+    if (events[i].data.ptr == &wake_) wake_.drain();
+    else lane_.unpark_ready();
+  }
+  lane_.unpark_silent(clock_ms(), counters_);
+}
+
+void SlowLane::ScanThread::describe(bool working) {
+  if (working == described_working_) return;
+  described_working_ = working;
+  const char *const work = duty_ == Duty::login ? ": verifying a login" : ": scanning, or waiting for a table";
+  executor_->describe(name_ + (working ? work : ": idle"));
+}
+
+void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
+  Connection &connection = *job->connection;
+  StreamValve valve(lane_, connection, lane_.stop_, counters_);
+  connection.output.set_valve(&valve);
+  if (!connection.dead) valve.resume();
+  if (valve.stalled()) return park(std::move(job));
+  while (job->next != job->ops.size() && !connection.dead && !connection.output.broken()) {
+    Op &op = job->ops[job->next];
+    if (lane_.duty_for(*job) != duty_) {
+      valve.flush(0);
+      return hand_over(std::move(job));
+    }
+    if (op.verb == Verb::login && op.failure == Failure::none) {
+      if (!admit(*job, op)) return hand_over(std::move(job));
+      if (op.progress == Progress::done) {
+        ++job->next;
+        continue;
+      }
+      op.identity->peer.tls = connection.channel->tls();
+    }
+    op.position = &job->position;
+    const bool was_held_up = is_held_up(op.progress);
+    run_op(*job, op, valve);
+    if (is_held_up(op.progress)) {
+      // What is answered must not wait for what is not. A reply already begun stays whole as long as it can.
+      if (job->position == nullptr) valve.flush(0);
+      return postpone(std::move(job));
+    }
+    if (op.progress == Progress::done) {
+      if (op.verb == Verb::login) note_login(*job, op);
+      ++job->next;
+      job->lost_runs = 0;
+      job->position.reset();
+      not_busy(*job);
+      // It was here for somebody else's lock. Those behind it may do as well as any, together with others.
+      if (was_held_up && job->next != job->ops.size()) break;
+      // The next reply begins with room before it; all done, the worker sends what is left.
+      if (job->next != job->ops.size() && connection.output.pending_bytes() >= StreamValve::flush_bytes)
+        valve.flush(limits::client_stall_ms_max);
+      if (valve.stalled()) return park(std::move(job));
+      if (job->next != job->ops.size() && valve.time_is_up(clock_ms())) {
+        valve.flush(0);
+        return make_way(std::move(job));
+      }
+    } else {
+      not_busy(*job);
+      if (connection.dead) break;
+      if (valve.stalled()) return park(std::move(job));
+      if (valve.time_was_up()) return make_way(std::move(job));
+      return postpone(std::move(job));  // DDL waits, or the thread must end
+    }
+  }
+  connection.output.set_valve(nullptr);
+  if (!connection.dead) connection.output.release();
+  if (!connection.dead && !connection.output.broken() && job->next != job->ops.size()) take_the_rest_along(*job);
+  go_home(std::move(job));
+}
+
+void SlowLane::ScanThread::take_the_rest_along(SlowJob &job) {
+  auto rest = std::make_unique<PutOff>();
+  rest->arena = std::move(job.arena);
+  rest->ops.assign(job.ops.begin() + static_cast<ptrdiff_t>(job.next), job.ops.end());
+  job.connection->put_off = std::move(rest);
+}
+
+bool SlowLane::ScanThread::admit(SlowJob &job, Op &op) {
+  op.progress = Progress::waiting;
+  if (job.admitted) return true;
+  const int64_t now_ms = clock_ms();
+  const std::string place = net::Address::peer_network(op.identity->peer.fd);
+  Throttle::Verdict verdict = lane_.throttle_.ask(place, op.login->user, now_ms);
+  if (verdict.due_ms > now_ms && lane_.logins_waiting() >= limits::logins_waiting_max) verdict.refused = true;
+  if (verdict.refused) {
+    static log::Limited limited;
+    if (uint64_t missed; limited.pass(missed))
+      log::warning("%s: too many failed logins from %s, refusing some without looking", name_.c_str(), place.c_str());
+    op.identity->account.reset();
+    forget_password(op);
+    counters_.add(Counter::logins_failed);
+    tell(op, {.failure = Failure::too_many_logins});
+    return true;
+  }
+  job.admitted = true;
+  if (verdict.due_ms <= now_ms) return true;
+  job.due_ms = verdict.due_ms;
+  return false;
+}
+
+void SlowLane::ScanThread::note_login(SlowJob &job, const Op &op) {
+  job.admitted = false;
+  if (op.failure != Failure::none) return;
+  const std::string place = net::Address::peer_network(op.identity->peer.fd);
+  lane_.throttle_.note(place, op.login->user, op.identity->account != nullptr, clock_ms());
+  forget_password(op);
+}
+
+void SlowLane::ScanThread::forget_password(const Op &op) {
+  const Bytes password = op.login->password;
+  if (!password.empty()) explicit_bzero(const_cast<char *>(password.data()), password.size());
+}
+
+void SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
+  Output &output = job.connection->output;
+  const Output::Mark mark = output.mark();
+  // What a write answers may leave when it is committed, and no sooner.
+  const bool held = writes(op.verb);
+  output.set_valve(held ? nullptr : &valve);
+  if (held) output.set_reply_bytes_max(limits::edit_reply_bytes_max);
+  const Settlement settlement = executor_->run({&op, 1});
+  if (held) output.set_reply_bytes_max(limits::find_bytes_fast_max);
+  output.set_valve(&valve);
+  if (held && (!settlement.lasted() || op.progress != Progress::done)) {
+    output.rewind(mark);
+    op.reply->restart();
+  }
+  if (!settlement.lasted()) {
+    if (!settlement.repeatable) {
+      tell(op, {.failure = settlement.failure, .engine_code = settlement.engine_code, .message = settlement.message});
+    } else if (settlement.failure == Failure::table_busy) {
+      op.progress = Progress::busy;  // everything is held, by a backup
+    } else if (++job.lost_runs <= limits::lost_runs_max) {
+      op.progress = Progress::locked;  // in the way of others: let them go first
+    } else {
+      tell(op, {.failure = settlement.failure, .engine_code = settlement.engine_code, .message = settlement.message});
+    }
+  }
+  if (is_held_up(op.progress) && !may_wait(job, op.progress)) {
+    tell(op, {.failure = op.progress == Progress::busy ? Failure::table_busy : Failure::row_locked});
+  }
+}
+
+bool SlowLane::ScanThread::may_wait(SlowJob &job, Progress held_up) const {
+  const int64_t now_ms = clock_ms();
+  if (job.busy_since_ms < 0) job.busy_since_ms = now_ms;
+  job.busy_retry_ms = std::clamp(job.busy_retry_ms * 2, limits::busy_retry_ms_min, limits::busy_retry_ms_max);
+  const int64_t most_ms = held_up == Progress::busy ? lane_.settings_.table_wait_ms : executor_->row_wait_ms();
+  return now_ms - job.busy_since_ms < most_ms;
+}
+
+void SlowLane::ScanThread::tell(Op &op, const Outcome &outcome) {
+  counters_.add(outcome.failure);
+  counters_.add(Counter::requests_failed);
+  op.reply->done(outcome);
+  op.progress = Progress::done;
+}
+
+void SlowLane::ScanThread::not_busy(SlowJob &job) {
+  job.busy_since_ms = -1;
+  job.busy_retry_ms = 0;
+}
+
+void SlowLane::ScanThread::postpone(std::unique_ptr<SlowJob> job) {
+  job->connection->output.set_valve(nullptr);
+  job->due_ms = clock_ms() + std::max(job->busy_retry_ms, limits::busy_retry_ms_min);
+  lane_.put_back(std::move(job));
+}
+
+void SlowLane::ScanThread::hand_over(std::unique_ptr<SlowJob> job) {
+  job->connection->output.set_valve(nullptr);
+  lane_.put_back(std::move(job));
+}
+
+void SlowLane::ScanThread::make_way(std::unique_ptr<SlowJob> job) {
+  job->connection->output.set_valve(nullptr);
+  job->long_running = true;
+  lane_.put_back(std::move(job));
+}
+
+void SlowLane::ScanThread::park(std::unique_ptr<SlowJob> job) {
+  job->connection->output.set_valve(nullptr);
+  lane_.park(std::move(job));
+}
+
+}  // namespace postern::door

@@ -1,0 +1,66 @@
+// scan_thread.h: one thread of the slow lane, with an executor of its own: what is done with one job.
+//
+// The lane owns it. All but start(), wake(), join() and counters() is its thread's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/counters.h"
+#include "contract/executor.h"
+#include "door/slow_lane.h"
+#include "door/stream_valve.h"
+#include "door/thread.h"
+#include "net/poller.h"
+
+namespace postern::door {
+
+class SlowLane::ScanThread {
+ public:
+  ScanThread(SlowLane &lane, Duty duty, std::string name) : lane_(lane), duty_(duty), name_(std::move(name)) {}
+
+  bool start();
+  void wake() { wake_.wake(); }
+  void join() { thread_.join(); }
+  const Counters &counters() const { return counters_; }
+
+ private:
+  void work();
+  void turn();
+  void describe(bool working);
+  void run(std::unique_ptr<SlowJob> job);
+  /// What was not tried yet is the worker's again.
+  static void take_the_rest_along(SlowJob &job);
+  /// False if the login has to wait for its turn. It is done if it has come too often to be tried at all.
+  bool admit(SlowJob &job, Op &op);
+  void note_login(SlowJob &job, const Op &op);
+  /// It lies in the connection's input, which others may get when they ask for a buffer.
+  static void forget_password(const Op &op);
+  /// Runs one op, which is done afterwards, or paused, or held up.
+  void run_op(SlowJob &job, Op &op, StreamValve &valve);
+  /// False if the op has waited long enough.
+  bool may_wait(SlowJob &job, Progress held_up) const;
+  /// The op fails for a reason that the engine did not tell its reply.
+  void tell(Op &op, const Outcome &outcome);
+  /// The wait for a table ends when the op gets on, not only when it is done.
+  static void not_busy(SlowJob &job);
+  void postpone(std::unique_ptr<SlowJob> job);
+  /// To whoever does such work, or to wait until it is due.
+  void hand_over(std::unique_ptr<SlowJob> job);
+  /// Behind all others.
+  void make_way(std::unique_ptr<SlowJob> job);
+  void park(std::unique_ptr<SlowJob> job);
+
+  SlowLane &lane_;
+  const Duty duty_;
+  const std::string name_;
+  Counters counters_;
+  net::Poller poller_;
+  net::WakeFd wake_;
+  std::unique_ptr<Executor> executor_;
+  bool described_working_ = false;
+  Thread thread_;
+};
+
+}  // namespace postern::door
