@@ -22,7 +22,7 @@ inline void map_users(memcached::Memcached &protocol) {
                                 .cas_column = "cas",
                                 .expiry_column = "expire_time",
                                 .index = "PRIMARY"}},
-                              ".", "", clock_ms());
+                              ".", "", {}, clock_ms());
   (void)protocol.mappings().claim_refresh(clock_ms());
 }
 

@@ -341,8 +341,7 @@ class SlowLane::ScanThread {
 
   /// The op fails for a reason that the engine did not tell its reply.
   void tell(Op &op, const Outcome &outcome) {
-    counters_.add(outcome.failure);
-    counters_.add(Counter::requests_failed);
+    count_failure(counters_, op, outcome.failure);
     op.reply->done(outcome);
     op.progress = Progress::done;
   }

@@ -168,7 +168,9 @@ void lower_erase_expired(Bytes key, OpenContainer &target, const Surroundings &w
   if (!split_key(container, arena.copy(key), values)) return;
   EditRows &rows = *arena.make<EditRows>(find_of(values, container), arena.make<ExpiredEdit>(container, with.now));
   rows.erases = true;
-  add_op(Verb::edit, arena.make<ErasedAnswer>(target, with.statistics), &target.slot, with).edit = &rows;
+  Op &op = add_op(Verb::edit, arena.make<ErasedAnswer>(target, with.statistics), &target.slot, with);
+  op.edit = &rows;
+  op.own = true;
 }
 
 void lower_login(const Request &request, const Surroundings &with) {

@@ -269,8 +269,15 @@ def test_policies_and_options_may_be_missing(door):
     door.execute("RENAME TABLE innodb_memcache.cache_policies TO innodb_memcache.p, innodb_memcache.config_options TO innodb_memcache.o")
     try:
         with door.mc() as one:
-            for _ in range(5):
-                assert one.get("@@aaa.AA") == b"HELLO, HELLO"
+            def counted():
+                stats = one.stats()
+                return [int(stats[f"postern_requests_{name}"]) for name in ("open", "failed")]
+            opens, failed = counted()
+            # Each reading opens three tables.
+            until(lambda: one.get("@@aaa.AA") == b"HELLO, HELLO" and counted()[0] >= opens + 3 * 3)
+            assert counted()[1] == failed, "they are no client's requests"
+        for name in ("cache_policies", "config_options"):
+            assert door.log().count(f"innodb_memcache.{name} cannot be read") == 1
     finally:
         door.execute("RENAME TABLE innodb_memcache.p TO innodb_memcache.cache_policies, innodb_memcache.o TO innodb_memcache.config_options")
 
