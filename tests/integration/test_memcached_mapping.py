@@ -133,6 +133,20 @@ def test_names_that_need_quotes(door):
         assert one.get("1") == b"a|2"
 
 
+def test_flags_in_a_column_with_a_sign(door):
+    door.execute("CREATE TABLE test.signed (k VARCHAR(20) PRIMARY KEY, v TEXT, f INT)")
+    map_by_hand(door, "signed", "signed", "k", "v", flags="f")
+    with door.mc() as one:
+        assert one.set("@@signed.k", "v", flags=2**31 - 1) == "STORED"
+        said = one.set("k", "w", flags=2**31)
+        assert said.startswith("CLIENT_ERROR ") and "'f'" in said
+        assert one.gets("k")[:2] == (2**31 - 1, b"v")
+        door.execute("UPDATE test.signed SET f = -1")
+        assert one.gets("k")[0] == 0
+        door.execute("ALTER TABLE test.signed MODIFY f BIGINT", "UPDATE test.signed SET f = 4294967296 + 7")
+        assert one.gets("k")[0] == 7
+
+
 def test_a_secondary_unique_index(door):
     door.execute("CREATE TABLE test.users (id INT AUTO_INCREMENT PRIMARY KEY, mail VARCHAR(50) NOT NULL, name VARCHAR(20), "
                  "nick VARCHAR(20), UNIQUE m (mail), UNIQUE (nick))")
