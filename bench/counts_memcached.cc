@@ -18,18 +18,17 @@ using namespace memcached;
 bool count_parser(const char *path, std::string bytes, Action action, size_t requests) {
   const Bounds bounds{.value_bytes_max = 1'000, .line_bytes_max = 2'048};
   TextParser parser;
-  Arena arena;
-  Request request;
   bool right = true;
   count(path, 1, [&] {
     size_t taken = 0;
     for (size_t i = 0; i < requests; ++i) {
+      Request request;
       size_t consumed = 0;
-      right =
-          right && parser.take(std::span(bytes).subspan(taken), bounds, arena, consumed, request) == Parsed::request;
+      right = right && parser.take(std::span(bytes).subspan(taken), bounds, consumed, request) == Parsed::request;
+      right = right && request.action == action;
       taken += consumed;
     }
-    right = right && request.action == action && taken == bytes.size();
+    right = right && taken == bytes.size();
   });
   return right;
 }

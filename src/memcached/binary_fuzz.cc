@@ -57,7 +57,7 @@ class Checked {
       std::vector<char> copy(received_.begin(), received_.end());
       Request request;
       size_t consumed = 0;
-      const Parsed parsed = parser_.take({copy.data(), copy.size()}, bounds, arena_, consumed, request);
+      const Parsed parsed = parser_.take({copy.data(), copy.size()}, bounds, consumed, request);
       require(consumed <= copy.size(), "consumes what there is");
       require((parsed == Parsed::need_more) == (consumed == 0), "goes on or waits");
       if (parsed == Parsed::need_more) {
@@ -93,7 +93,6 @@ class Checked {
   }
 
   BinaryParser parser_;
-  Arena arena_;
   std::string received_;
   std::string seen_;
   bool closed_ = false;

@@ -30,7 +30,7 @@ class MemcachedSession final : public Session {
   void use_newest_mappings();
   void erase_expired(const Surroundings &with);
   Collected take_all(Input &input, uint32_t ops_max, const Surroundings &with);
-  Parsed take(Input &input, Request &request, const Surroundings &with);
+  Parsed take(Input &input, Request &request);
   /// False: nothing more may be taken before what was taken is settled.
   bool act(Request &request, const Surroundings &with);
   void act_on_item(const Request &request, const Surroundings &with);

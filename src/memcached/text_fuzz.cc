@@ -30,7 +30,7 @@ class Checked {
       std::string there(input_);
       size_t consumed = 0;
       Request request;
-      const Parsed parsed = parser_.take(there, bounds, arena_, consumed, request);
+      const Parsed parsed = parser_.take(there, bounds, consumed, request);
       require(consumed <= there.size(), "consumes what there is");
       require((parsed == Parsed::need_more) == (consumed == 0), "goes on unless it needs more");
       if (parsed == Parsed::need_more) {
@@ -93,7 +93,6 @@ class Checked {
   }
 
   TextParser parser_;
-  Arena arena_;
   std::string input_;
   std::string requests_;
   bool closed_ = false;

@@ -33,10 +33,9 @@ Bytes word_of(Bytes bytes, size_t begin, size_t end) {
 
 }  // namespace
 
-Parsed TextParser::take(std::span<char> bytes, const Bounds &bounds, Arena &, size_t &consumed, Request &request) {
+Parsed TextParser::take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request) {
   consumed = 0;
   if (bytes.empty()) return Parsed::need_more;
-  request = Request{};
   const Bytes view(bytes.data(), bytes.size());
   switch (state_) {
     case State::command: return take_command(bytes, bounds, consumed, request);
