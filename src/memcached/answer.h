@@ -35,7 +35,10 @@ class Answer : public Reply {
     start_ = output_.mark();
     begun_ = true;
   }
-  void count(Statistic statistic) { statistics_.add(statistic); }
+  template <class... Each>
+  void count(Each... each) {
+    statistics_.add(each...);
+  }
 
   const Request &request_;
   Output &output_;

@@ -14,6 +14,10 @@ namespace {
 
 /// Writes the pieces of a key in its columns. False: there are not as many as columns.
 bool split_key(const Container &container, Bytes key, std::span<Value> values) {
+  if (container.key_columns() == 1) {
+    values[0] = Value::of(key);
+    return true;
+  }
   Pieces pieces(key, container.separator(), container.key_columns());
   uint32_t count = 0;
   for (Bytes piece; pieces.next(piece); ++count) values[count] = Value::of(piece);
@@ -90,7 +94,9 @@ void lower_place(const Request &request, OpenContainer &target, bool in_table, G
 void lower_item(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with) {
   Arena &arena = with.batch.arena();
   const Container &container = *target.container;
-  const std::span<Value> row = arena.array<Value>(container.columns());
+  const bool touches = request.action == Action::touch || (request.action == Action::get && request.touches);
+  const bool reads = touches ? !container.keeps_expiry() : request.action == Action::get;
+  const std::span<Value> row = arena.array<Value>(reads ? container.key_columns() : container.columns());
   if (!split_key(container, key, row)) {
     constexpr Bytes message = "The key has not as many parts as the container has key columns";
     return lower_failed(request, Failure::bad_key_value, message, group, with);
@@ -98,13 +104,12 @@ void lower_item(const Request &request, Bytes key, OpenContainer &target, Group 
   if ((compares_cas(request) || request.sets_cas) && !container.keeps_cas())
     return lower_failed(request, Failure::not_implemented, "The container has no cas_column", group, with);
 
-  const bool touches = request.action == Action::touch || (request.action == Action::get && request.touches);
-  if (request.action == Action::get && !(touches && container.keeps_expiry())) {
-    add_op(Verb::find, arena.make<GetAnswer>(request, key, target, group, with), &target.slot, with).find =
-        arena.make<Find>(find_of(row, container));
+  if (reads && request.action == Action::get) {
+    GetAnswer *const answer = arena.make<GetAnswer>(request, key, find_of(row, container), target, group, with);
+    add_op(Verb::find, answer, &target.slot, with).find = &answer->find();
     return;
   }
-  if (touches && !container.keeps_expiry()) {
+  if (reads) {
     add_op(Verb::find, arena.make<PresenceAnswer>(request, target, with), &target.slot, with).find =
         arena.make<Find>(find_of(row, container));
     return;

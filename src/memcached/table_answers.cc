@@ -12,16 +12,11 @@
 namespace postern::memcached {
 namespace {
 
-/// The value columns of a row, joined if there are several.
+/// Values with the separator between them.
 class JoinedValue {
  public:
-  JoinedValue(const Container &container, Row row) {
-    const Row values = row.subspan(container.first_value_column(), container.value_columns());
-    if (values.size() == 1 && values[0].kind() == Value::Kind::bytes) {
-      bytes_ = values[0].bytes();
-      return;
-    }
-    size_t size = container.separator().size() * (values.size() - 1);
+  JoinedValue(Row values, Bytes separator) {
+    size_t size = separator.size() * (values.size() - 1);
     for (const Value &value : values) size += value.kind() == Value::Kind::bytes ? value.bytes().size() : number_bytes;
     char *to = near_.data();
     if (size > near_.size()) {
@@ -31,7 +26,7 @@ class JoinedValue {
     char *const begin = to;
     good_ = to != nullptr;
     for (size_t i = 0; good_ && i < values.size(); ++i) {
-      if (i != 0) to = put(to, container.separator());
+      if (i != 0) to = put(to, separator);
       to = put(to, values[i]);
     }
     bytes_ = {begin, static_cast<size_t>(to - begin)};
@@ -91,18 +86,25 @@ void ItemAnswer::restart() {
 
 Flow ItemAnswer::tell_item(Row row, const ItemState &state) {
   if (silent()) return Flow::more;
-  const JoinedValue value(container(), row);
-  if (!value.good() || value.bytes().size() > limits::row_bytes_max) {
-    lost_ = value.good() ? Failure::row_too_large : Failure::out_of_memory;
+  const Row values = row.subspan(container().first_value_column(), container().value_columns());
+  if (values.size() == 1 && values[0].kind() == Value::Kind::bytes) return tell_value(values[0].bytes(), state);
+  const JoinedValue joined(values, container().separator());
+  if (joined.good()) return tell_value(joined.bytes(), state);
+  lost_ = Failure::out_of_memory;
+  return Flow::more;
+}
+
+Flow ItemAnswer::tell_value(Bytes value, const ItemState &state) {
+  if (value.size() > limits::row_bytes_max) {
+    lost_ = Failure::row_too_large;
     return Flow::more;
   }
   const bool streaming = output_.streaming();
-  const size_t bytes = value.bytes().size() + request_.key.size();
+  const size_t bytes = value.size() + request_.key.size();
   if (!streaming && output_.flow(output_.mark(), bytes) == Flow::pause) return Flow::pause;
   begin();
-  form().item(
-      output_, request_,
-      {.value = value.bytes(), .flags = state.flags, .cas = state.cas, .expires_at = state.expires_at, .now = now_});
+  form().item(output_, request_,
+              {.value = value, .flags = state.flags, .cas = state.cas, .expires_at = state.expires_at, .now = now_});
   told_ = true;
   return streaming ? output_.flow(start_) : Flow::more;
 }
@@ -127,9 +129,8 @@ Flow GetAnswer::look(uint32_t) {
 }
 
 void GetAnswer::done(const Outcome &outcome) {
-  count(Statistic::cmd_get);
-  if (failed(outcome)) return;
-  count(told_ ? Statistic::get_hits : Statistic::get_misses);
+  if (failed(outcome)) return count(Statistic::cmd_get);
+  count(Statistic::cmd_get, told_ ? Statistic::get_hits : Statistic::get_misses);
   if (expired_) note_expired();
   if (!told_) tell(Result::not_found);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/failure.h"
+#include "contract/op.h"
 #include "memcached/answer.h"
 #include "memcached/container.h"
 #include "memcached/edits.h"
@@ -30,12 +31,19 @@ class ItemAnswer : public KeyAnswer {
   const int64_t now_;
   bool told_ = false;
   Failure lost_ = Failure::none;  // why the row could not be told
+
+ private:
+  Flow tell_value(Bytes value, const ItemState &state);
 };
 
 class GetAnswer final : public ItemAnswer {
  public:
-  GetAnswer(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with)
-      : ItemAnswer(request, target, group, with), key_(key), open_(target) {}
+  GetAnswer(const Request &request, Bytes key, const Find &find, OpenContainer &target, Group *group,
+            const Surroundings &with)
+      : ItemAnswer(request, target, group, with), key_(key), find_(find), open_(target) {}
+
+  /// What the op is to find; kept here, since the two live as long as each other.
+  const Find &find() const { return find_; }
 
   Flow row(Row row) override;
   Flow look(uint32_t columns) override;
@@ -46,6 +54,7 @@ class GetAnswer final : public ItemAnswer {
   void note_expired();
 
   const Bytes key_;
+  const Find find_;
   OpenContainer &open_;
   bool expired_ = false;
 };
