@@ -40,6 +40,33 @@ bool compares_cas(const Request &request) {
   return request.compares || request.cas != 0;
 }
 
+/// A row of so many columns with the key in the first of them. Empty if the command cannot be carried out, which is
+/// told.
+std::span<Value> row_for(const Request &request, Bytes key, uint32_t columns, OpenContainer &target, Group *group,
+                         const Surroundings &with) {
+  const Container &container = *target.container;
+  const std::span<Value> row = with.batch.arena().array<Value>(columns);
+  if (!split_key(container, key, row)) {
+    constexpr Bytes message = "The key has not as many parts as the container has key columns";
+    lower_failed(request, Failure::bad_key_value, message, group, with);
+    return {};
+  }
+  if ((compares_cas(request) || request.sets_cas) && !container.keeps_cas()) {
+    lower_failed(request, Failure::not_implemented, "The container has no cas_column", group, with);
+    return {};
+  }
+  return row;
+}
+
+void lower_get(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with) {
+  const Container &container = *target.container;
+  const std::span<Value> row = row_for(request, key, container.key_columns(), target, group, with);
+  if (row.empty()) return;
+  GetAnswer *const answer =
+      with.batch.arena().make<GetAnswer>(request, key, find_of(row, container), target, group, with);
+  add_op(Verb::find, answer, &target.slot, with).find = &answer->find();
+}
+
 /// The whole row of an item that the command makes, or the part of it that it sets.
 void fill(std::span<Value> row, const Request &request, const Container &container, uint64_t cas, int64_t now) {
   const uint32_t first = container.first_value_column();
@@ -94,22 +121,11 @@ void lower_place(const Request &request, OpenContainer &target, bool in_table, G
 void lower_item(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with) {
   Arena &arena = with.batch.arena();
   const Container &container = *target.container;
-  const bool touches = request.action == Action::touch || (request.action == Action::get && request.touches);
-  const bool reads = touches ? !container.keeps_expiry() : request.action == Action::get;
-  const std::span<Value> row = arena.array<Value>(reads ? container.key_columns() : container.columns());
-  if (!split_key(container, key, row)) {
-    constexpr Bytes message = "The key has not as many parts as the container has key columns";
-    return lower_failed(request, Failure::bad_key_value, message, group, with);
-  }
-  if ((compares_cas(request) || request.sets_cas) && !container.keeps_cas())
-    return lower_failed(request, Failure::not_implemented, "The container has no cas_column", group, with);
-
-  if (reads && request.action == Action::get) {
-    GetAnswer *const answer = arena.make<GetAnswer>(request, key, find_of(row, container), target, group, with);
-    add_op(Verb::find, answer, &target.slot, with).find = &answer->find();
-    return;
-  }
-  if (reads) {
+  const bool gets = request.action == Action::get;
+  if (gets && !(request.touches && container.keeps_expiry())) return lower_get(request, key, target, group, with);
+  const std::span<Value> row = row_for(request, key, container.columns(), target, group, with);
+  if (row.empty()) return;
+  if (request.action == Action::touch && !container.keeps_expiry()) {
     add_op(Verb::find, arena.make<PresenceAnswer>(request, target, with), &target.slot, with).find =
         arena.make<Find>(find_of(row, container));
     return;
@@ -136,7 +152,7 @@ void lower_item(const Request &request, Bytes key, OpenContainer &target, Group 
   rows.erases = request.action == Action::erase;
   rows.weighs = weighs;
   Reply *reply = nullptr;
-  if (request.action == Action::get) {
+  if (gets) {
     rows.rows_wanted = true;
     reply = arena.make<GetAndTouchAnswer>(request, edit, target, group, with);
   } else {

@@ -200,6 +200,11 @@ Group *MemcachedSession::group_of(const Request &request, Arena &arena) {
 
 /// The container in use. nullptr: there is none, and the client is told why.
 OpenContainer *MemcachedSession::use(const Request &request, Group *group, const Surroundings &with) {
+  if (open_ != nullptr && !lost_ && open_->container->problem().empty()) return open_.get();
+  return begin_use(request, group, with);
+}
+
+OpenContainer *MemcachedSession::begin_use(const Request &request, Group *group, const Surroundings &with) {
   const auto refuse = [&](Bytes why) {
     lower_failed(request, Failure::cannot_open, why, group, with);
     return nullptr;

@@ -37,6 +37,7 @@ class MemcachedSession final : public Session {
   void flush(const Request &request, const Surroundings &with);
   bool act_as_stranger(Request &request, const Surroundings &with);
   OpenContainer *use(const Request &request, Group *group, const Surroundings &with);
+  OpenContainer *begin_use(const Request &request, Group *group, const Surroundings &with);
   void open(OpenContainer &target, const Surroundings &with);
   void act_in_memory(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with);
   bool switch_container(Bytes name);
