@@ -39,7 +39,7 @@ size_t end_of_word(Bytes bytes, size_t at) {
 /// A word that may be the last of its line, whose CR is not its own.
 Bytes word_of(Bytes bytes, size_t begin, size_t end) {
   if (bytes[end] == '\n' && end > begin && bytes[end - 1] == '\r') --end;
-  return bytes.substr(begin, end - begin);
+  return {bytes.data() + begin, end - begin};
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ Parsed TextParser::take_key(Bytes bytes, size_t at, size_t &consumed, Request &r
       return begin == 0 ? Parsed::need_more : Parsed::nothing;
     }
   }
-  const Bytes key = whole ? word_of(bytes, begin, end) : bytes.substr(begin, end - begin);
+  const Bytes key = whole ? word_of(bytes, begin, end) : Bytes(bytes.data() + begin, end - begin);
   const bool ends = whole && bytes[end] == '\n';
   if (key.size() > key_bytes_max) {
     refuse(request, Refusal::key_too_long);
