@@ -119,7 +119,7 @@ TEST(McText, KnowsWhatCannotBeAskedThroughALittleStore) {
   TextParser parser;
   Request request;
   size_t consumed = 0;
-  const Bounds bounds{.value_bytes_max = 10, .line_bytes_max = 100};
+  const Bounds bounds{.value_bytes_max = 10, .line_bytes_max = 300};
   const auto take = [&](std::string bytes) {
     request = {};
     EXPECT_EQ(parser.take(bytes, bounds, consumed, request), Parsed::request);
@@ -127,6 +127,10 @@ TEST(McText, KnowsWhatCannotBeAskedThroughALittleStore) {
   };
   take("stats items\r\n");
   EXPECT_EQ(request.action, Action::statistics);
+  take("stats " + std::string(key_bytes_max, 's') + "\r\n");
+  EXPECT_EQ(request.action, Action::statistics);
+  take("stats " + std::string(key_bytes_max + 1, 's') + "\r\n");
+  EXPECT_EQ(request.action, Action::refused) << "no key is longer";
   take("get a\r\n");
   EXPECT_TRUE(request.ends);
   EXPECT_TRUE(request.wants_value);
