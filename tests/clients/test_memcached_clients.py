@@ -25,7 +25,9 @@ def run(name, *command):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, encoding="utf-8", errors="replace",
                           check=False, timeout=SESSION_SECONDS, cwd=ROOT)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    (ROOT / "build" / "clients" / f"{name}.got").write_text(done.stdout)
+    got = ROOT / "build" / "clients" / f"{name}.got"
+    got.parent.mkdir(parents=True, exist_ok=True)  # clients that nothing is fetched for may come first
+    got.write_text(done.stdout)
     return done.stdout
 
 
