@@ -1,15 +1,17 @@
-// counts.cc: the hot paths of protocol and worker, each run so often that bench/counts.py can tell what it costs.
+// counts.cc: the hot paths of the protocols and the worker, each run so often that bench/counts.py can tell what it
+// costs. Those of HandlerSocket are here.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <memory>
 #include <string>
 
+#include "counts_memcached.h"
 #include "counting.h"
+#include "counting_turns.h"
 #include "handlersocket/encoder.h"
 #include "handlersocket/parser.h"
 #include "handlersocket/protocol.h"
-#include "turns.h"
 
 namespace postern::bench {
 namespace {
@@ -120,26 +122,14 @@ bool count_session(const char *path, const std::string &requests, size_t request
   return right;
 }
 
-class CountingMeter final : public Meter {
- public:
-  void on() override { Counting::on(); }
-  void off() override { Counting::off(); }
-};
-
 bool count_turn(const char *path, Access access, size_t connections, const std::string &request, size_t requests) {
-  constexpr uint32_t turns = 100;
   HandlerSocket protocol(Settings{.access = access});
-  CountingMeter meter;
-  Turns worker(protocol,
-               {.access = access,
-                .connections = connections,
-                .opening = opening,
-                .requests = lines(request, requests),
-                .count = requests},
-               meter);
-  if (!worker.run(turns)) return false;
-  Counting::tell(path, turns * connections * requests);
-  return true;
+  return count_turns(path, protocol,
+                     {.access = access,
+                      .connections = connections,
+                      .opening = opening,
+                      .requests = lines(request, requests),
+                      .count = requests});
 }
 
 bool count_all() {
@@ -150,7 +140,7 @@ bool count_all() {
          count_turn("turn-find", Access::read, 1, find, 1) && count_turn("turn-find-x16", Access::read, 1, find, 16) &&
          count_turn("turn-find-50-clients", Access::read, 50, find, 1) &&
          count_turn("turn-insert-x16", Access::write, 1, insert, 16) &&
-         count_turn("turn-update-x16", Access::write, 1, update, 16);
+         count_turn("turn-update-x16", Access::write, 1, update, 16) && count_memcached();
 }
 
 }  // namespace

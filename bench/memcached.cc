@@ -34,8 +34,8 @@ class Store : public Protocol {
  public:
   /// Without a container it is a store without tables.
   explicit Store(const Plan &plan, Bytes container = {})
-      : table_(plan.shape.table),
-        prefix_(container.empty() ? key_prefix(table_) : ""),
+      : prefix_(container.empty() ? key_prefix(plan.shape.table) : ""),
+        table_(plan.shape.table),
         between_(container.empty() ? '\t' : '|'),
         counter_prefix_(container.empty() ? "count:" : ""),
         container_(container) {}
@@ -52,6 +52,13 @@ class Store : public Protocol {
     return false;
   }
 
+  Heard hear(Bytes received, const Request &request) final {
+    Bytes line;
+    if (!first_line(received, line)) return {};
+    if (is_error(line)) return {Verdict::refused, line.size() + line_end.size()};
+    return hear_after(line, received, request);
+  }
+
  protected:
   void put_key(std::string &out, uint64_t key) const {
     out += prefix_;
@@ -61,6 +68,29 @@ class Store : public Protocol {
     out += counter_prefix_;
     put_number(out, key);
   }
+  /// The command, the key, what stands `before_size`, and the value but for its line end.
+  void put_item(std::string &out, Bytes command, const Request &request, Bytes before_size) {
+    out += command;
+    request.kind == Kind::zero ? put_counter(out, request.key) : put_key(out, request.key);
+    const Bytes value = body(request);
+    out += before_size;
+    put_number(out, value.size());
+    out += line_end;
+    out += value;
+  }
+  /// The answer, whose first `line` is there and no error.
+  virtual Heard hear_after(Bytes line, Bytes received, const Request &request) const = 0;
+  /// Takes the value of a row off the front; false if it is not complete.
+  bool take_value(Bytes &received, size_t size, uint64_t key, bool &right) const {
+    if (received.size() < size + line_end.size()) return false;
+    right = right && is_row(received.substr(0, size), table_, key, between_);
+    received.remove_prefix(size + line_end.size());
+    return true;
+  }
+
+  const std::string prefix_;
+
+ private:
   /// What a write stores.
   Bytes body(const Request &request) {
     body_.clear();
@@ -70,10 +100,7 @@ class Store : public Protocol {
   }
 
   const Table table_;
-  const std::string prefix_;
   const char between_;
-
- private:
   const std::string counter_prefix_;
   const std::string container_;
   std::string body_{};
@@ -103,26 +130,14 @@ class Text final : public Store {
         break;
       case Kind::update:
       case Kind::insert:
-      case Kind::zero: {
-        out += "set ";
-        request.kind == Kind::zero ? put_counter(out, request.key) : put_key(out, request.key);
-        const Bytes value = body(request);
-        out += " 0 0 ";
-        put_number(out, value.size());
-        out += line_end;
-        out += value;
-        break;
-      }
+      case Kind::zero: put_item(out, "set ", request, " 0 0 "); break;
       case Kind::scan: break;  // there is no order among its keys
     }
     out += line_end;
   }
 
-  Heard hear(Bytes received, const Request &request) override {
-    Bytes line;
-    if (!first_line(received, line)) return {};
+  Heard hear_after(Bytes line, Bytes received, const Request &request) const override {
     const size_t bytes = line.size() + line_end.size();
-    if (is_error(line)) return {Verdict::refused, bytes};
     switch (request.kind) {
       case Kind::find: return values(received, &request.key, 1);
       case Kind::multi: return values(received, request.keys.data(), request.keys.size());
@@ -148,9 +163,7 @@ class Text final : public Store {
       uint64_t size = 0;
       if (!line.starts_with(head_) || !parse_natural(line.substr(line.rfind(' ') + 1), size) || i >= count)
         return as(false, static_cast<size_t>(received.data() - begin));
-      if (received.size() < size + line_end.size()) return {};
-      right = right && is_row(received.substr(0, size), table_, key[i], between_);
-      received.remove_prefix(size + line_end.size());
+      if (!take_value(received, size, key[i], right)) return {};
     }
   }
 
@@ -176,26 +189,16 @@ class Meta final : public Store {
         break;
       case Kind::update:
       case Kind::insert:
-      case Kind::zero: {
-        out += "ms ";
-        request.kind == Kind::zero ? put_counter(out, request.key) : put_key(out, request.key);
-        const Bytes value = body(request);
-        out += ' ';
-        put_number(out, value.size());
-        out += line_end;
-        out += value;
+      case Kind::zero:
+        put_item(out, "ms ", request, " ");
         out += line_end;
         break;
-      }
       case Kind::scan: out += line_end; break;
     }
   }
 
-  Heard hear(Bytes received, const Request &request) override {
-    Bytes line;
-    if (!first_line(received, line)) return {};
+  Heard hear_after(Bytes line, Bytes received, const Request &request) const override {
     const size_t bytes = line.size() + line_end.size();
-    if (is_error(line)) return {Verdict::refused, bytes};
     switch (request.kind) {
       case Kind::find: return values(received, &request.key, 1, false);
       case Kind::multi: return values(received, request.keys.data(), request.keys.size(), true);
@@ -227,9 +230,7 @@ class Meta final : public Store {
       if (line == "MN") return as(right && i == count, so_far());
       uint64_t size = 0;
       if (!line.starts_with("VA ") || !parse_natural(line.substr(3), size) || i >= count) return as(false, so_far());
-      if (received.size() < size + line_end.size()) return {};
-      right = right && is_row(received.substr(0, size), table_, key[i], between_);
-      received.remove_prefix(size + line_end.size());
+      if (!take_value(received, size, key[i], right)) return {};
     }
     return as(right, so_far());
   }

@@ -32,13 +32,17 @@ class Meter {
 
 class Turns final : public Engine {
  public:
-  /// Each of `connections` first sends `opening`, then, for every turn, the `count` requests in `requests`.
+  /// Each of `connections` first sends `opening`, which opens one table, then, for every turn, `requests`, which are
+  /// `count` ops.
   struct Plan {
     Access access = Access::read;
     size_t connections = 1;
     std::string opening{};
     std::string requests{};
     size_t count = 1;
+    /// What every find finds.
+    std::vector<Value> row{Value::of("Yukari Takeba"), Value::of("yukari.takeba@dena.jp"),
+                           Value::of("2010-02-03 11:22:33")};
   };
 
   Turns(Protocol &protocol, Plan plan, Meter &meter)
@@ -105,8 +109,9 @@ class Turns final : public Engine {
       outcome.failure = op.failure;
       if (op.verb == Verb::open) op.slot->fill(this);
       if (op.verb == Verb::find) {
-        op.reply->row(row_);
-        outcome.columns = static_cast<uint32_t>(std::size(row_));
+        op.reply->row(turns_.plan_.row);
+        outcome.columns = static_cast<uint32_t>(turns_.plan_.row.size());
+        outcome.rows = 1;
       }
       if (writes(op.verb)) outcome.changed = 1;
       op.reply->done(outcome);
@@ -116,15 +121,14 @@ class Turns final : public Engine {
 
     Turns &turns_;
     const TableSpec spec_{"test", "user", "PRIMARY", "user_name,user_email,created", ""};
-    const Value row_[3] = {Value::of("Yukari Takeba"), Value::of("yukari.takeba@dena.jp"),
-                           Value::of("2010-02-03 11:22:33")};
   };
 
   /// In the midst of a turn: its requests are parsed, and nothing is answered.
   void next(std::span<Op> ops) {
     if (turn_ > warm_up_turns && turn_ <= last_turn_) meter_.off();
     if (turn_ > 0) right_ = right_ && ops.size() == plan_.connections * plan_.count;
-    if (turn_ == 0 && (opened_ += ops.size()) < plan_.connections) return;
+    for (const Op &op : ops) opened_ += op.verb == Verb::open;
+    if (opened_ < plan_.connections) return;
     ++turn_;
     if (turn_ > last_turn_ || !right_) {
       done_ = true;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "handlersocket/protocol.h"
+#include "memcached_requests.h"
 #include "support/allocations.h"
 
 namespace postern::bench {
@@ -26,22 +27,34 @@ class AllocationMeter final : public Meter {
   uint32_t turns_ = 0;
 };
 
-void expect_no_allocations(Access access, size_t connections, const std::string &request, size_t requests) {
+void expect_no_allocations(Protocol &protocol, const Turns::Plan &plan) {
   constexpr uint32_t turns = 100;
-  std::string all;
-  for (size_t i = 0; i < requests; ++i) all += request;
-  handlersocket::HandlerSocket protocol({.access = access});
   AllocationMeter meter;
-  Turns worker(protocol,
-               {.access = access,
-                .connections = connections,
-                .opening = "P\t1\ttest\tuser\tPRIMARY\tuser_name,user_email,created\n",
-                .requests = all,
-                .count = requests},
-               meter);
-  EXPECT_TRUE(worker.run(turns)) << request;
+  Turns worker(protocol, plan, meter);
+  EXPECT_TRUE(worker.run(turns)) << plan.requests;
   EXPECT_EQ(meter.turns(), turns);
-  EXPECT_EQ(meter.seen(), 0U) << request;
+  EXPECT_EQ(meter.seen(), 0U) << plan.requests;
+}
+
+void expect_no_allocations(Access access, size_t connections, const std::string &request, size_t requests) {
+  handlersocket::HandlerSocket protocol({.access = access});
+  expect_no_allocations(protocol, {.access = access,
+                                   .connections = connections,
+                                   .opening = "P\t1\ttest\tuser\tPRIMARY\tuser_name,user_email,created\n",
+                                   .requests = repeated(request, requests),
+                                   .count = requests});
+}
+
+/// `ops`: how many the requests are.
+void expect_no_allocations_of_memcached(const std::string &requests, size_t ops) {
+  memcached::Memcached protocol({});
+  map_users(protocol);
+  expect_no_allocations(protocol, {.access = Access::write,
+                                   .connections = 3,
+                                   .opening = requests,
+                                   .requests = requests,
+                                   .count = ops,
+                                   .row = user_row()});
 }
 
 TEST(WorkerTurn, OfFindsAllocatesNothing) {
@@ -60,6 +73,13 @@ TEST(WorkerTurn, OfWritesAllocatesNothing) {
   expect_no_allocations(Access::write, 20, "1\t=\t1\t4711\t1\t0\tU\tYukari Takeba\tan address\t\n", 16);
   expect_no_allocations(Access::write, 20, "1\t=\t1\t4711\t1\t0\tD\n", 16);
   expect_no_allocations(Access::write, 20, "1\t=\t1\t4711\t1\t0\t+?\t1\n", 16);
+}
+
+TEST(WorkerTurn, OfMemcachedAllocatesNothing) {
+  expect_no_allocations_of_memcached(repeated(text_get(1), 16), 16);
+  expect_no_allocations_of_memcached(text_get(50), 50);
+  expect_no_allocations_of_memcached(repeated(binary_get(), 16), 16);
+  expect_no_allocations_of_memcached(repeated(text_set, 16), 16);
 }
 
 }  // namespace

@@ -90,7 +90,8 @@ class Arena {
     size_t size = 0;
   };
 
-  void *take(size_t size, size_t alignment) {
+  /// In line, where size and alignment are known.
+  [[gnu::always_inline]] void *take(size_t size, size_t alignment) {
     const auto padding = static_cast<size_t>(-reinterpret_cast<uintptr_t>(next_)) & (alignment - 1);
     if (static_cast<size_t>(end_ - next_) < size + padding) return take_from_next_chunk(size);
     char *const at = next_ + padding;
@@ -98,7 +99,7 @@ class Arena {
     return at;
   }
 
-  void *take_from_next_chunk(size_t size) {
+  [[gnu::noinline]] void *take_from_next_chunk(size_t size) {
     size_t chunk = chunks_.empty() ? 0 : current_ + 1;
     while (chunk < chunks_.size() && chunks_[chunk].size < size) ++chunk;
     if (chunk == chunks_.size()) {

@@ -31,6 +31,13 @@ enum class Standing : uint8_t {
   stopping,  ///< the server is going down: destroy the executor now, on its thread
 };
 
+/// Counts that a client's request has failed.
+inline void count_failure(Counters &counters, const Op &op, Failure failure) {
+  if (op.own) return;
+  counters.add(failure);
+  counters.add(Counter::requests_failed);
+}
+
 /// What became of a run as a whole.
 struct Settlement {
   Failure failure = Failure::none;  ///< anything else: the run is lost; table_busy: nobody may commit just now

@@ -150,10 +150,7 @@ void FakeExecutor::finish(Op &op, Outcome outcome) {
                   : op.verb == Verb::login  ? Counter::logins
                                             : Counter::requests_other);
     counters->add(Counter::rows_sent, outcome.rows);
-    if (outcome.failure != Failure::none) {
-      counters->add(Counter::requests_failed);
-      counters->add(outcome.failure);
-    }
+    if (outcome.failure != Failure::none) count_failure(*counters, op, outcome.failure);
   }
   op.reply->done(outcome);
 }

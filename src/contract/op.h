@@ -114,6 +114,7 @@ struct Op {
   /// answer: how it fails; none for a plain acknowledgement. login: how it fails without being tried, or none.
   Failure failure = Failure::none;
   Progress progress = Progress::done;  ///< set by Executor::run
+  bool own = false;                    ///< the door's own, asked for by no client: that it fails is not counted
   uint32_t connection = 0;             ///< ops with the same number belong to one connection, in order
   /// On whose behalf. Null where the protocol lets in everybody who reaches it. An op with one that has no account
   /// fails as unauthorized, an answer too, and one whose account lacks a privilege as privilege_denied.

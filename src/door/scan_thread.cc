@@ -211,8 +211,7 @@ bool SlowLane::ScanThread::may_wait(SlowJob &job, Progress held_up) const {
 }
 
 void SlowLane::ScanThread::tell(Op &op, const Outcome &outcome) {
-  counters_.add(outcome.failure);
-  counters_.add(Counter::requests_failed);
+  count_failure(counters_, op, outcome.failure);
   op.reply->done(outcome);
   op.progress = Progress::done;
 }

@@ -3,8 +3,6 @@
 //
 // The first byte of an input chooses where the rest is cut.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,19 +10,16 @@
 #include "memcached/binary_form.h"
 #include "memcached/binary_packets.h"
 #include "memcached/binary_parser.h"
+#include "memcached/fuzzing.h"
 
 namespace postern::memcached {
 namespace {
 
+using test::require;
+
 constexpr Bounds bounds{.value_bytes_max = 300, .line_bytes_max = 2'048};
 // The longest packet that may be waited for: a login's, the value being short here.
 constexpr size_t packet_bytes_max = 24 + 250 + 8 + 5'000;
-
-void require(bool holds, const char *what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
 
 void check_answers(const Request &request) {
   constexpr BinaryForm form;
@@ -57,7 +52,7 @@ class Checked {
       std::vector<char> copy(received_.begin(), received_.end());
       Request request;
       size_t consumed = 0;
-      const Parsed parsed = parser_.take({copy.data(), copy.size()}, bounds, arena_, consumed, request);
+      const Parsed parsed = parser_.take({copy.data(), copy.size()}, bounds, consumed, request);
       require(consumed <= copy.size(), "consumes what there is");
       require((parsed == Parsed::need_more) == (consumed == 0), "goes on or waits");
       if (parsed == Parsed::need_more) {
@@ -70,7 +65,7 @@ class Checked {
     }
   }
 
-  const std::string &seen() const { return seen_; }
+  const std::string &requests() const { return requests_; }
   bool closed() const { return closed_; }
 
  private:
@@ -78,7 +73,7 @@ class Checked {
     for (const Bytes view : {request.key, request.value, request.user, request.password}) {
       require(view.empty() || (view.data() >= bytes.data() && view.data() + view.size() <= bytes.data() + bytes.size()),
               "views point into the input");
-      seen_.append(view) += '\n';
+      requests_.append(view) += '\n';
     }
     require(request.key.size() <= key_bytes_max, "key_bytes_max");
     require(request.action == Action::login || request.action == Action::refused ||
@@ -88,28 +83,19 @@ class Checked {
     for (const uint64_t number :
          {uint64_t(request.action), uint64_t(request.refusal), uint64_t(request.quiet), uint64_t(request.opaque),
           uint64_t(request.flags), uint64_t(request.expiry), request.cas, request.delta, request.initial})
-      seen_ += std::to_string(number) + " ";
+      requests_ += std::to_string(number) + " ";
     check_answers(request);
   }
 
   BinaryParser parser_;
-  Arena arena_;
   std::string received_;
-  std::string seen_;
+  std::string requests_;
   bool closed_ = false;
 };
 
 void examine(std::string_view input) {
   if (input.empty()) return;
-  const auto choice = static_cast<unsigned char>(input[0]);
-  const std::string_view bytes = input.substr(1);
-  Checked whole;
-  whole.receive(bytes);
-  Checked cut;
-  const size_t at = choice * bytes.size() / 256;
-  cut.receive(bytes.substr(0, at));
-  cut.receive(bytes.substr(at));
-  require(cut.seen() == whole.seen() && cut.closed() == whole.closed(), "the same requests however the bytes are cut");
+  test::received_in_any_pieces<Checked>(input);
 }
 
 }  // namespace

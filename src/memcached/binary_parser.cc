@@ -160,7 +160,7 @@ void read_body(Body body, const char *extras, const Lengths &lengths, Request &r
 
 }  // namespace
 
-Parsed BinaryParser::take(std::span<char> bytes, const Bounds &bounds, Arena &, size_t &consumed, Request &request) {
+Parsed BinaryParser::take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request) {
   consumed = 0;
   if (bytes.empty()) return Parsed::need_more;
   if (swallow_bytes_ != 0) {
@@ -169,7 +169,6 @@ Parsed BinaryParser::take(std::span<char> bytes, const Bounds &bounds, Arena &, 
     return Parsed::nothing;
   }
 
-  request = Request{};
   request.dialect = Dialect::binary;
   const char *const header = bytes.data();
   if (header[0] != binary::request_magic) {

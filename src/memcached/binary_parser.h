@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <span>
 
-#include "base/arena.h"
 #include "memcached/request.h"
 
 namespace postern::memcached {
@@ -21,8 +20,9 @@ namespace postern::memcached {
 class BinaryParser {
  public:
   /// Takes one request off the front of `bytes`, which is everything received and not consumed yet. `consumed`: how
-  /// many bytes that was. Views in the request point into `bytes`.
-  Parsed take(std::span<char> bytes, const Bounds &bounds, Arena &arena, size_t &consumed, Request &request);
+  /// many bytes that was. Views in the request point into `bytes`. `request` is fresh, and still is if there is
+  /// `nothing`.
+  Parsed take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request);
 
  private:
   uint32_t swallow_bytes_ = 0;  ///< what is left of the body of a packet that was refused

@@ -88,27 +88,4 @@ TableSpec Container::spec() const {
           .key_columns = key_columns_};
 }
 
-uint64_t number_in(const Value &value) {
-  switch (value.kind()) {
-    case Value::Kind::null: return 0;
-    case Value::Kind::integer: return value.integer() < 0 ? 0 : static_cast<uint64_t>(value.integer());
-    case Value::Kind::natural: return value.natural();
-    case Value::Kind::bytes: {
-      uint64_t number = 0;
-      return parse_natural(value.bytes(), number) ? number : 0;
-    }
-  }
-  return 0;
-}
-
-ItemState state_of(const Container &container, Row row) {
-  ItemState state;
-  if (container.keeps_cas()) state.cas = number_in(row[container.cas_column()]);
-  if (container.flags_column() != Container::no_column)
-    state.flags = static_cast<uint32_t>(number_in(row[container.flags_column()]));
-  if (container.keeps_expiry())
-    state.expires_at = static_cast<int64_t>(number_in(row[container.expiry_column()]) & INT64_MAX);
-  return state;
-}
-
 }  // namespace postern::memcached

@@ -124,7 +124,18 @@ class Pieces {
 };
 
 /// What a column holds as the number it stands for: 0 for NULL and for what is no number.
-uint64_t number_in(const Value &value);
+inline uint64_t number_in(const Value &value) {
+  switch (value.kind()) {
+    case Value::Kind::null: return 0;
+    case Value::Kind::integer: return value.integer() < 0 ? 0 : static_cast<uint64_t>(value.integer());
+    case Value::Kind::natural: return value.natural();
+    case Value::Kind::bytes: {
+      uint64_t number = 0;
+      return parse_natural(value.bytes(), number) ? number : 0;
+    }
+  }
+  return 0;
+}
 
 /// An item's CAS, flags and expiry as its row has them.
 struct ItemState {
@@ -132,6 +143,14 @@ struct ItemState {
   uint32_t flags = 0;
   int64_t expires_at = 0;
 };
-ItemState state_of(const Container &container, Row row);
+inline ItemState state_of(const Container &container, Row row) {
+  ItemState state;
+  if (container.keeps_cas()) state.cas = number_in(row[container.cas_column()]);
+  if (container.flags_column() != Container::no_column)
+    state.flags = static_cast<uint32_t>(number_in(row[container.flags_column()]));
+  if (container.keeps_expiry())
+    state.expires_at = static_cast<int64_t>(number_in(row[container.expiry_column()]) & INT64_MAX);
+  return state;
+}
 
 }  // namespace postern::memcached

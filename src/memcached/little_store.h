@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/arena.h"
 #include "base/output.h"
 #include "memcached/form.h"
 #include "memcached/text_parser.h"
@@ -25,12 +24,12 @@ class LittleStore {
   std::string receive(std::string_view bytes) {
     if (closed_) return {};
     input_ += bytes;
-    Request request;
     while (!closed_) {
+      Request request;
       size_t consumed = 0;
       // A copy of its own, so that a sanitizer sees whoever reads beyond it.
       std::string unconsumed(input_);
-      const Parsed parsed = parser_.take(unconsumed, bounds_, arena_, consumed, request);
+      const Parsed parsed = parser_.take(unconsumed, bounds_, consumed, request);
       if (parsed == Parsed::need_more) break;
       input_.erase(0, consumed);
       if (parsed == Parsed::nothing) continue;
@@ -169,7 +168,6 @@ class LittleStore {
 
   Bounds bounds_;
   TextParser parser_;
-  Arena arena_;
   Output output_;
   std::string input_;
   std::map<std::string, Stored> items_;

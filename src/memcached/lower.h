@@ -1,41 +1,14 @@
-// lower.h: requests → ops, with the reply that each of them will be heard by.
+// lower.h: requests → ops, each with the answer (answer.h) that will hear what became of it.
 //
 // Everything made lives in the batch's arena; requests do already. The container an op acts on is its session's.
 #pragma once
 
-#include <cstdint>
-
-#include "base/output.h"
-#include "contract/batch.h"
 #include "memcached/cache.h"
 #include "memcached/open_container.h"
 #include "memcached/request.h"
-#include "memcached/statistics.h"
+#include "memcached/surroundings.h"
 
 namespace postern::memcached {
-
-/// The keys of one `get`, as far as they are in one batch. What fails in the middle is told once, and ends the answer.
-struct Group {
-  bool failed = false;
-};
-
-/// Knows what `stats` tells.
-class Teller {
- public:
-  /// Writes all lines of what was asked for, and their end. Any thread.
-  virtual void tell_statistics(const Request &request, Output &output) const = 0;
-
- protected:
-  ~Teller() = default;
-};
-
-/// What the replies of one session need, for the length of one collect().
-struct Surroundings {
-  Batch &batch;
-  Output &output;
-  Statistics &statistics;
-  int64_t now;  ///< seconds since 1970
-};
 
 /// An answer that needs no item: see Form::plain. `group`: of an `end`, which is left out if the group has failed.
 void lower_plain(const Request &request, Bytes value, const Group *group, const Surroundings &with);

@@ -39,13 +39,14 @@ std::shared_ptr<const Snapshot> Mappings::snapshot() const {
   return snapshot_;
 }
 
-void Mappings::publish(std::vector<ContainerRow> rows, std::string delimiter, std::string trouble, int64_t now_ms) {
+void Mappings::publish(std::vector<ContainerRow> rows, std::string delimiter, std::string trouble,
+                       std::vector<std::string> doubts, int64_t now_ms) {
   read_ms_.store(now_ms, std::memory_order_relaxed);
   const std::shared_ptr<const Snapshot> before = snapshot();
   // They come in the order that the column's collation gives them.
   std::sort(rows.begin(), rows.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   const auto unchanged = [&](const Container &container, const ContainerRow &row) { return container.row() == row; };
-  if (before != nullptr && before->trouble == trouble && before->delimiter == delimiter &&
+  if (before != nullptr && before->trouble == trouble && before->doubts == doubts && before->delimiter == delimiter &&
       std::equal(before->containers.begin(), before->containers.end(), rows.begin(), rows.end(),
                  [&](const auto &container, const ContainerRow &row) { return unchanged(*container, row); }))
     return;
@@ -55,6 +56,11 @@ void Mappings::publish(std::vector<ContainerRow> rows, std::string delimiter, st
   fresh->trouble = std::move(trouble);
   if (!fresh->trouble.empty() && (before == nullptr || before->trouble != fresh->trouble))
     log::note("memcached: %s", fresh->trouble.c_str());
+  fresh->doubts = std::move(doubts);
+  for (const std::string &doubt : fresh->doubts) {
+    if (before == nullptr || std::find(before->doubts.begin(), before->doubts.end(), doubt) == before->doubts.end())
+      log::warning("memcached: %s", doubt.c_str());
+  }
   for (ContainerRow &row : rows) {
     std::shared_ptr<const Container> container = before != nullptr ? before->find(row.name) : nullptr;
     if (container == nullptr || !unchanged(*container, row)) {
@@ -106,6 +112,7 @@ void Refresh::add_table(Batch &batch, Table &table, Bytes name, Bytes columns) {
   Arena &arena = batch.arena();
   Op &open = batch.add();
   open.verb = Verb::open;
+  open.own = true;
   open.slot = &table.slot;
   open.spec = arena.make<TableSpec>(
       TableSpec{.database = database, .table = name, .index = "PRIMARY", .columns = columns, .filter_columns = {}});
@@ -115,6 +122,7 @@ void Refresh::add_table(Batch &batch, Table &table, Bytes name, Bytes columns) {
   key[0] = Value::of("");
   Op &find = batch.add();
   find.verb = Verb::find;
+  find.own = true;
   find.slot = &table.slot;
   find.find = arena.make<Find>(Find{.comparison = Comparison::at_least, .key = key, .limit = rows_max});
   find.reply = &table.found;
@@ -159,7 +167,21 @@ void Refresh::publish(int64_t now_ms) {
                       .policies = chosen});
   }
   std::string delimiter = option("table_map_delimiter", ".");
-  mappings_.publish(std::move(rows), std::move(delimiter), std::move(trouble), now_ms);
+  mappings_.publish(std::move(rows), std::move(delimiter), std::move(trouble), doubts(), now_ms);
+}
+
+/// Without containers there is one thing to tell, and these are not it.
+std::vector<std::string> Refresh::doubts() const {
+  std::vector<std::string> doubts;
+  if (!containers_.there()) return doubts;
+  const auto add = [&](const Table &table, const char *name, const char *instead) {
+    const Reading &trouble = table.trouble();
+    if (trouble.failure == Failure::none || passes(trouble.failure)) return;
+    doubts.push_back(std::string("innodb_memcache.") + name + " cannot be read, " + instead + ": " + trouble.message);
+  };
+  add(policies_, "cache_policies", "all commands work on the tables");
+  add(options_, "config_options", "separator is '|' and table_map_delimiter '.'");
+  return doubts;
 }
 
 std::string Refresh::option(Bytes name, Bytes otherwise) const {

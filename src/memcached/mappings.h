@@ -25,6 +25,7 @@ struct Snapshot {
   std::shared_ptr<const Container> standard;                 ///< for connections that have named none
   std::string delimiter = ".";                               ///< between `@@name` and the key
   std::string trouble;                                       ///< why there is no container, for people
+  std::vector<std::string> doubts;                           ///< what could not be read beside the containers
 
   std::shared_ptr<const Container> find(Bytes name) const;
 };
@@ -48,7 +49,8 @@ class Mappings {
   bool stale(int64_t now_ms) const { return now_ms >= read_ms_.load(std::memory_order_relaxed) + 2 * refresh_ms; }
 
   /// What was read. Logs what is new and wrong.
-  void publish(std::vector<ContainerRow> rows, std::string delimiter, std::string trouble, int64_t now_ms);
+  void publish(std::vector<ContainerRow> rows, std::string delimiter, std::string trouble,
+               std::vector<std::string> doubts, int64_t now_ms);
 
  private:
   std::atomic<uint64_t> generation_{0};
@@ -96,6 +98,7 @@ class Refresh {
   static void add_table(Batch &batch, Table &table, Bytes name, Bytes columns);
   std::string option(Bytes name, Bytes otherwise) const;
   Policies policies() const;
+  std::vector<std::string> doubts() const;
 
   Mappings &mappings_;
   const bool claimed_;

@@ -18,10 +18,10 @@
 #include "base/limits.h"
 #include "contract/session.h"
 #include "memcached/cache.h"
-#include "memcached/lower.h"
 #include "memcached/mappings.h"
 #include "memcached/request.h"
 #include "memcached/statistics.h"
+#include "memcached/surroundings.h"
 
 namespace postern::memcached {
 

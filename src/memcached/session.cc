@@ -87,7 +87,7 @@ Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const Surro
     const size_t ops = with.batch.size() - first;
     // A request may come with the opening of its table.
     if (ops != 0 && (ops + 2 > ops_max || arena.bytes() > limits::arena_bytes_per_batch_max)) return Collected::more;
-    switch (take(input, *request, with)) {
+    switch (take(input, *request)) {
       case Parsed::need_more: return Collected::need_more;
       case Parsed::nothing: break;
       case Parsed::close: act(*request, with); return Collected::close;
@@ -101,16 +101,15 @@ Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const Surro
   }
 }
 
-Parsed MemcachedSession::take(Input &input, Request &request, const Surroundings &with) {
+Parsed MemcachedSession::take(Input &input, Request &request) {
   const Bounds bounds{.value_bytes_max = knows_who() ? protocol_.settings().value_bytes_max : login_bytes_max,
                       .line_bytes_max = line_bytes_max};
   const std::span<char> bytes = input.unparsed();
   if (bytes.empty()) return Parsed::need_more;
   if (speech_ == Speech::unknown) speech_ = bytes.front() == binary_magic ? Speech::binary : Speech::text;
   size_t consumed = 0;
-  Arena &arena = with.batch.arena();
-  const Parsed parsed = speech_ == Speech::binary ? binary_.take(bytes, bounds, arena, consumed, request)
-                                                  : text_.take(bytes, bounds, arena, consumed, request);
+  const Parsed parsed = speech_ == Speech::binary ? binary_.take(bytes, bounds, consumed, request)
+                                                  : text_.take(bytes, bounds, consumed, request);
   if (consumed != 0) input.consume(consumed);
   return parsed;
 }
@@ -201,6 +200,11 @@ Group *MemcachedSession::group_of(const Request &request, Arena &arena) {
 
 /// The container in use. nullptr: there is none, and the client is told why.
 OpenContainer *MemcachedSession::use(const Request &request, Group *group, const Surroundings &with) {
+  if (open_ != nullptr && !lost_ && open_->container->problem().empty()) return open_.get();
+  return begin_use(request, group, with);
+}
+
+OpenContainer *MemcachedSession::begin_use(const Request &request, Group *group, const Surroundings &with) {
   const auto refuse = [&](Bytes why) {
     lower_failed(request, Failure::cannot_open, why, group, with);
     return nullptr;

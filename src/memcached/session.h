@@ -30,13 +30,14 @@ class MemcachedSession final : public Session {
   void use_newest_mappings();
   void erase_expired(const Surroundings &with);
   Collected take_all(Input &input, uint32_t ops_max, const Surroundings &with);
-  Parsed take(Input &input, Request &request, const Surroundings &with);
+  Parsed take(Input &input, Request &request);
   /// False: nothing more may be taken before what was taken is settled.
   bool act(Request &request, const Surroundings &with);
   void act_on_item(const Request &request, const Surroundings &with);
   void flush(const Request &request, const Surroundings &with);
   bool act_as_stranger(Request &request, const Surroundings &with);
   OpenContainer *use(const Request &request, Group *group, const Surroundings &with);
+  OpenContainer *begin_use(const Request &request, Group *group, const Surroundings &with);
   void open(OpenContainer &target, const Surroundings &with);
   void act_in_memory(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with);
   bool switch_container(Bytes name);

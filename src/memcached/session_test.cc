@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "contract/fake_engine.h"
 #include "memcached/protocol.h"
 #include "memcached/tables_in_memory.h"
@@ -31,7 +32,7 @@ class MemcachedTest : public testing::Test {
   void make(Settings settings) {
     connections_.clear();
     protocol_ = std::make_unique<Memcached>(std::move(settings));
-    executor_ = engine_.attach({}, stop_);
+    executor_ = engine_.attach({.counters = &counters_}, stop_);
   }
   void install() { make_containers(engine_); }
   void map(const std::vector<std::string> &row) { map_container(engine_, row); }
@@ -58,6 +59,7 @@ class MemcachedTest : public testing::Test {
   }
 
   FakeEngine engine_;
+  Counters counters_;
   const std::atomic<bool> stop_{false};
   std::unique_ptr<Memcached> protocol_;
   std::unique_ptr<Executor> executor_;
@@ -79,6 +81,23 @@ TEST_F(McMapping, WithoutTheTablesEveryCommandIsToldWhatToDo) {
   EXPECT_NE(told.find("SERVER_ERROR There is no table innodb_memcache.containers"), std::string::npos) << told;
   EXPECT_NE(told.find("innodb_memcache.sql"), std::string::npos);
   EXPECT_NE(told.find("VERSION "), std::string::npos);
+}
+
+std::vector<std::string> logged;
+
+TEST_F(McMapping, WithoutPoliciesAndOptionsNothingFailsAndOneLineEachSaysSo) {
+  logged.clear();
+  log::set_sink([](log::Level, const char *line) { logged.emplace_back(line); });
+  install();
+  EXPECT_EQ(send("get a\r\n"), "END\r\n");
+  read_mappings();
+  read_mappings();
+  log::set_sink(nullptr);
+  EXPECT_EQ(counters_.get(Counter::requests_failed), 0U);
+  EXPECT_EQ(counters_.get(Failure::no_table), 0U);
+  ASSERT_EQ(logged.size(), 2U);
+  EXPECT_NE(logged[0].find("innodb_memcache.cache_policies"), std::string::npos) << logged[0];
+  EXPECT_NE(logged[1].find("innodb_memcache.config_options"), std::string::npos) << logged[1];
 }
 
 TEST_F(McMapping, TheFirstByNameIsMeantUnlessOneIsNamedDefault) {

@@ -34,9 +34,11 @@ class Statistics {
   Statistics(const Statistics &) = delete;
   Statistics &operator=(const Statistics &) = delete;
 
-  void add(Statistic statistic) {
-    std::atomic<uint64_t> &count = shard()[static_cast<size_t>(statistic)];
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  template <class... More>
+  void add(Statistic statistic, More... more) {
+    std::array<std::atomic<uint64_t>, statistic_count> &counts = shard();
+    add(counts[static_cast<size_t>(statistic)]);
+    (add(counts[static_cast<size_t>(more)]), ...);
   }
 
   Sums sum() const;
@@ -48,6 +50,9 @@ class Statistics {
     std::array<std::atomic<uint64_t>, statistic_count> counts{};
   };
 
+  static void add(std::atomic<uint64_t> &count) {
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   std::array<std::atomic<uint64_t>, statistic_count> &shard();
   Shard &make_shard();
   Sums total() const;

@@ -105,6 +105,7 @@ void parse_statistics(Command &command) {
     return;
   }
   if (which == "cachedump") return command.refuse(Refusal::not_supported, "CLIENT_ERROR stats cachedump not allowed");
+  if (which.size() > key_bytes_max) return command.refuse(Refusal::unknown_command);
   command.request.action = Action::statistics;
   command.request.key = which;
 }

@@ -48,18 +48,17 @@ char *print_tail(char *to, const Request &request) {
 
 void TextForm::item(Output &output, const Request &request, const Item &item) const {
   const size_t rest_bytes_max = frame_bytes_max + request.key.size();
-  if (item.value.size() + rest_bytes_max <= limits::output_piece_bytes_max) {
-    char *const begin = output.reserve(item.value.size() + rest_bytes_max);
-    char *to = print_head(begin, request, item);
-    to = print_tail(append(to, item.value), request);
+  const bool in_one_piece = item.value.size() + rest_bytes_max <= limits::output_piece_bytes_max;
+  char *begin = output.reserve(rest_bytes_max + (in_one_piece ? item.value.size() : 0));
+  char *to = print_head(begin, request, item);
+  if (in_one_piece) {
+    to = append(to, item.value);
+  } else {
     output.commit(static_cast<size_t>(to - begin));
-    return;
+    output.put(item.value);
+    begin = to = output.reserve(rest_bytes_max);
   }
-  char *const begin = output.reserve(rest_bytes_max);
-  output.commit(static_cast<size_t>(print_head(begin, request, item) - begin));
-  output.put(item.value);
-  char *const tail = output.reserve(rest_bytes_max);
-  output.commit(static_cast<size_t>(print_tail(tail, request) - tail));
+  output.commit(static_cast<size_t>(print_tail(to, request) - begin));
 }
 
 void TextForm::number(Output &output, const Request &request, uint64_t number, const Item &) const {

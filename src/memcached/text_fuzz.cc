@@ -3,23 +3,18 @@
 //
 // The first byte of an input chooses where the rest is cut.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "memcached/fuzzing.h"
 #include "memcached/little_store.h"
 
 namespace postern::memcached {
 namespace {
 
-constexpr Bounds bounds{.value_bytes_max = 40, .line_bytes_max = 400};
+using test::require;
 
-void require(bool holds, const char *what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
+constexpr Bounds bounds{.value_bytes_max = 40, .line_bytes_max = 400};
 
 class Checked {
  public:
@@ -30,7 +25,7 @@ class Checked {
       std::string there(input_);
       size_t consumed = 0;
       Request request;
-      const Parsed parsed = parser_.take(there, bounds, arena_, consumed, request);
+      const Parsed parsed = parser_.take(there, bounds, consumed, request);
       require(consumed <= there.size(), "consumes what there is");
       require((parsed == Parsed::need_more) == (consumed == 0), "goes on unless it needs more");
       if (parsed == Parsed::need_more) {
@@ -93,7 +88,6 @@ class Checked {
   }
 
   TextParser parser_;
-  Arena arena_;
   std::string input_;
   std::string requests_;
   bool closed_ = false;
@@ -101,22 +95,14 @@ class Checked {
 
 void examine(std::string_view input) {
   if (input.empty()) return;
-  const auto choice = static_cast<unsigned char>(input[0]);
   const std::string_view bytes = input.substr(1);
-
-  Checked whole;
-  whole.receive(bytes);
+  const auto whole = test::received_in_any_pieces<Checked>(input);
   require(whole.waiting_bytes() <= bounds.line_bytes_max + 2 + bounds.value_bytes_max + 2, "bounds what waits");
-  Checked cut;
-  const size_t at = choice * bytes.size() / 256;
-  cut.receive(bytes.substr(0, at));
-  cut.receive(bytes.substr(at));
   Checked crumbs;
   if (bytes.size() <= 4'096) {
     for (const char &byte : bytes) crumbs.receive({&byte, 1});
     require(crumbs.requests() == whole.requests() && crumbs.closed() == whole.closed(), "the same byte by byte");
   }
-  require(cut.requests() == whole.requests() && cut.closed() == whole.closed(), "the same however it is cut");
 
   LittleStore store(bounds);
   const std::string answered = store.receive(bytes);

@@ -5,7 +5,7 @@
 // (a Request::refusal_line apart). grammar.md has the language.
 //
 //   size_t consumed;
-//   switch (parser.take(input.unparsed(), bounds, batch.arena(), consumed, request)) ...
+//   switch (parser.take(input.unparsed(), bounds, consumed, request)) ...
 //   input.consume(consumed);
 #pragma once
 
@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <span>
 
-#include "base/arena.h"
 #include "memcached/request.h"
 
 namespace postern::memcached {
@@ -23,8 +22,9 @@ struct Command;
 class TextParser {
  public:
   /// Takes one request off the front of `bytes`, which are all that were received and not yet consumed. A line of many
-  /// keys is one request a key, and each is there as soon as its key is.
-  Parsed take(std::span<char> bytes, const Bounds &bounds, Arena &arena, size_t &consumed, Request &request);
+  /// keys is one request a key, and each is there as soon as its key is. `request` is fresh, and still is if there is
+  /// `nothing`.
+  Parsed take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request);
 
  private:
   enum class State : uint8_t {

@@ -117,23 +117,28 @@ TEST(McText, ClosesOnALineWithoutEnd) {
 
 TEST(McText, KnowsWhatCannotBeAskedThroughALittleStore) {
   TextParser parser;
-  Arena arena;
   Request request;
   size_t consumed = 0;
-  const Bounds bounds{.value_bytes_max = 10, .line_bytes_max = 100};
+  const Bounds bounds{.value_bytes_max = 10, .line_bytes_max = 300};
   const auto take = [&](std::string bytes) {
-    EXPECT_EQ(parser.take(bytes, bounds, arena, consumed, request), Parsed::request);
+    request = {};
+    EXPECT_EQ(parser.take(bytes, bounds, consumed, request), Parsed::request);
     EXPECT_EQ(consumed, bytes.size());
   };
   take("stats items\r\n");
   EXPECT_EQ(request.action, Action::statistics);
+  take("stats " + std::string(key_bytes_max, 's') + "\r\n");
+  EXPECT_EQ(request.action, Action::statistics);
+  take("stats " + std::string(key_bytes_max + 1, 's') + "\r\n");
+  EXPECT_EQ(request.action, Action::refused) << "no key is longer";
   take("get a\r\n");
   EXPECT_TRUE(request.ends);
   EXPECT_TRUE(request.wants_value);
   {
     TextParser keys;
     std::string bytes = "get " + std::string(key_bytes_max + 1, 'k') + " a\r\n";
-    EXPECT_EQ(keys.take(bytes, bounds, arena, consumed, request), Parsed::request);
+    request = {};
+    EXPECT_EQ(keys.take(bytes, bounds, consumed, request), Parsed::request);
     EXPECT_EQ(request.refusal, Refusal::key_too_long);
     EXPECT_TRUE(request.ends) << "no other end of the answer comes";
   }
@@ -159,13 +164,12 @@ TEST(McText, KnowsWhatCannotBeAskedThroughALittleStore) {
 
 TEST(McText, TakesNothingOfWhatIsNotComplete) {
   TextParser parser;
-  Arena arena;
-  Request request;
   const Bounds bounds{.value_bytes_max = 10, .line_bytes_max = 100};
   for (const std::string_view bytes : {"s", "se", "set a 0 0 3\r", "set a 0 0 3\r\nabc\r"}) {
     std::string received(bytes);
+    Request request;
     size_t consumed = 1;
-    EXPECT_EQ(parser.take(received, bounds, arena, consumed, request), Parsed::need_more) << bytes;
+    EXPECT_EQ(parser.take(received, bounds, consumed, request), Parsed::need_more) << bytes;
     EXPECT_EQ(consumed, 0u) << bytes;
     EXPECT_EQ(received, bytes);
   }

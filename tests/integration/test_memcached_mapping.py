@@ -129,6 +129,20 @@ def test_names_that_need_quotes(door):
         assert one.get("1") == b"a|2"
 
 
+def test_flags_in_a_column_with_a_sign(door):
+    door.execute("CREATE TABLE test.signed (k VARCHAR(20) PRIMARY KEY, v TEXT, f INT)")
+    map_by_hand(door, "signed", "signed", "k", "v", flags="f")
+    with door.mc() as one:
+        assert one.set("@@signed.k", "v", flags=2**31 - 1) == "STORED"
+        said = one.set("k", "w", flags=2**31)
+        assert said.startswith("CLIENT_ERROR ") and "'f'" in said
+        assert one.gets("k")[:2] == (2**31 - 1, b"v")
+        door.execute("UPDATE test.signed SET f = -1")
+        assert one.gets("k")[0] == 0
+        door.execute("ALTER TABLE test.signed MODIFY f BIGINT", "UPDATE test.signed SET f = 4294967296 + 7")
+        assert one.gets("k")[0] == 7
+
+
 def test_a_secondary_unique_index(door):
     door.execute("CREATE TABLE test.users (id INT AUTO_INCREMENT PRIMARY KEY, mail VARCHAR(50) NOT NULL, name VARCHAR(20), "
                  "nick VARCHAR(20), UNIQUE m (mail), UNIQUE (nick))")
@@ -265,8 +279,15 @@ def test_policies_and_options_may_be_missing(door):
     door.execute("RENAME TABLE innodb_memcache.cache_policies TO innodb_memcache.p, innodb_memcache.config_options TO innodb_memcache.o")
     try:
         with door.mc() as one:
-            for _ in range(5):
-                assert one.get("@@aaa.AA") == b"HELLO, HELLO"
+            def counted():
+                stats = one.stats()
+                return [int(stats[f"postern_requests_{name}"]) for name in ("open", "failed")]
+            opens, failed = counted()
+            # Each reading opens three tables.
+            until(lambda: one.get("@@aaa.AA") == b"HELLO, HELLO" and counted()[0] >= opens + 3 * 3)
+            assert counted()[1] == failed, "they are no client's requests"
+        for name in ("cache_policies", "config_options"):
+            assert door.log().count(f"innodb_memcache.{name} cannot be read") == 1
     finally:
         door.execute("RENAME TABLE innodb_memcache.p TO innodb_memcache.cache_policies, innodb_memcache.o TO innodb_memcache.config_options")
 

@@ -310,10 +310,7 @@ class MariaExecutor final : public Executor {
   }
 
   void finish(Op &op, Failure failure, Bytes message = {}) {
-    if (failure != Failure::none) {
-      counters_->add(failure);
-      counters_->add(Counter::requests_failed);
-    }
+    if (failure != Failure::none) count_failure(*counters_, op, failure);
     Outcome outcome;
     outcome.failure = failure;
     outcome.message = message;

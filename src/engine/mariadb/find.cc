@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/limits.h"
+#include "contract/executor.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
 
@@ -149,10 +150,7 @@ void Finder::run(Op &op, OpenTable &table) {
   outcome.columns = static_cast<uint32_t>(table.columns.size());
   outcome.rows = scan.sent;
   outcome.message = message_;
-  if (outcome.failure != Failure::none) {
-    counters_->add(outcome.failure);
-    counters_->add(Counter::requests_failed);
-  }
+  if (outcome.failure != Failure::none) count_failure(*counters_, op, outcome.failure);
   op.reply->done(outcome);
 }
 

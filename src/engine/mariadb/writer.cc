@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "contract/executor.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
 
@@ -69,8 +70,7 @@ void Writer::run(Op &op, OpenTable &table) {
     if (outcome_.failure == Failure::interrupted && thd_->killed < KILL_CONNECTION) thd_->reset_killed();
     outcome_.changed = 0;
     undo_ = alone_;
-    counters_->add(outcome_.failure);
-    counters_->add(Counter::requests_failed);
+    count_failure(*counters_, op, outcome_.failure);
   }
   counters_->add(op.verb == Verb::insert ? Counter::requests_insert : Counter::requests_edit);
   counters_->add(Counter::rows_sent, outcome_.rows);

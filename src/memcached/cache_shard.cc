@@ -1,0 +1,127 @@
+#include "memcached/cache_shard.h"
+
+#include <bit>
+
+namespace postern::memcached {
+namespace {
+
+/// The bytes an item is thought to have when tables are made for all there can be.
+constexpr size_t item_bytes_expected = 256;
+/// The small queue's part of a shard: one in so many.
+constexpr size_t small_queue_part = 10;
+/// An item that was used so often while it was in the small queue goes on to the main queue.
+constexpr uint8_t uses_to_stay = 2;
+/// Items that a command lets stay for their use before it takes the next one regardless: others wait for the shard.
+constexpr size_t second_chances_max = 256;
+
+}  // namespace
+
+bool Cache::Ghosts::prepare(size_t count) {
+  count_ = std::bit_ceil(std::max<size_t>(count, places));
+  ghosts_ = static_cast<Ghost *>(std::calloc(count_, sizeof(Ghost)));
+  return ghosts_ != nullptr;
+}
+
+void Cache::Ghosts::add(uint64_t hash) {
+  Ghost *const bucket = bucket_of(hash);
+  // Of the same bucket the one that came first makes way.
+  Ghost *const place = std::max_element(bucket, bucket + places, [this](const Ghost &one, const Ghost &other) {
+    return clock_ - one.came < clock_ - other.came;
+  });
+  *place = {.print = print_of(hash), .came = clock_++};
+}
+
+bool Cache::Ghosts::take(uint64_t hash, size_t depth) {
+  Ghost *const bucket = bucket_of(hash);
+  const uint32_t print = print_of(hash);
+  for (Ghost *ghost = bucket; ghost != bucket + places; ++ghost) {
+    if (ghost->print != print || clock_ - ghost->came > depth) continue;
+    ghost->print = 0;
+    return true;
+  }
+  return false;
+}
+
+Cache::Shard::~Shard() {
+  for (Queue *queue : {&small_, &main_})
+    while (queue->oldest != nullptr) std::free(std::exchange(queue->oldest, queue->oldest->newer));
+  std::free(buckets_);
+}
+
+bool Cache::Shard::prepare(size_t bytes) {
+  buckets_count_ = std::bit_floor(bytes / item_bytes_expected * 2);
+  buckets_ = static_cast<Entry **>(std::calloc(buckets_count_, sizeof(Entry *)));
+  if (buckets_ == nullptr || !ghosts_.prepare(std::bit_floor(bytes / item_bytes_expected / 2))) return false;
+  bytes_max_ = bytes - table_bytes();
+  return true;
+}
+
+Cache::Entry *Cache::Shard::find(const Space &space, Bytes key, uint64_t hash, int64_t now, Discarded &discarded) {
+  for (Entry *entry = bucket_of(hash); entry != nullptr; entry = entry->chained) {
+    if (entry->hash != hash || entry->space != &space || entry->key() != key) continue;
+    if (!entry->is_over(now)) return entry;
+    ++reclaimed_;
+    remove(entry, discarded);
+    return nullptr;
+  }
+  return nullptr;
+}
+
+void Cache::Shard::put(Entry *entry, Entry *there, int64_t now, Discarded &discarded) {
+  if (there != nullptr) {
+    entry->in_main = there->in_main;
+    entry->uses = there->uses;
+    entry->use();
+    remove(there, discarded);
+  } else {
+    entry->in_main = ghosts_.take(entry->hash, small_.items + main_.items);
+  }
+  make_room(entry->bytes(), now, discarded);
+  Entry *&bucket = bucket_of(entry->hash);
+  entry->chained = bucket;
+  bucket = entry;
+  queue_of(entry).add(entry);
+  ++stored_;
+}
+
+void Cache::Shard::remove(Entry *entry, Discarded &discarded) {
+  Entry **link = &bucket_of(entry->hash);
+  while (*link != entry) link = &(*link)->chained;
+  *link = entry->chained;
+  queue_of(entry).remove(entry);
+  discarded.add(entry);
+}
+
+void Cache::Shard::add_counts(Counts &counts) const {
+  counts.items += small_.items + main_.items;
+  counts.bytes += small_.bytes + main_.bytes + table_bytes();
+  counts.stored += stored_;
+  counts.evictions += evictions_;
+  counts.reclaimed += reclaimed_;
+}
+
+void Cache::Shard::make_room(size_t bytes, int64_t now, Discarded &discarded) {
+  size_t second_chances = 0;
+  while (small_.bytes + main_.bytes + bytes > bytes_max_) {
+    const bool from_small = main_.items == 0 || (small_.items != 0 && small_.bytes > bytes_max_ / small_queue_part);
+    Entry *const oldest = from_small ? small_.oldest : main_.oldest;
+    if (oldest->is_over(now)) {
+      ++reclaimed_;
+      remove(oldest, discarded);
+      continue;
+    }
+    if (oldest->uses >= (from_small ? uses_to_stay : 1) && second_chances < second_chances_max) {
+      ++second_chances;
+      queue_of(oldest).remove(oldest);
+      oldest->uses = from_small ? 0 : oldest->uses - 1;
+      oldest->in_main = true;
+      main_.add(oldest);
+      continue;
+    }
+    if (from_small) ghosts_.add(oldest->hash);
+    ++evictions_;
+    remove(oldest, discarded);
+  }
+}
+
+}  // namespace postern::memcached
