@@ -182,6 +182,24 @@ class ExecutorTest : public testing::Test {
     return {.comparison = comparison, .key = values, .limit = limit};
   }
 
+  /// Runs what was added so far. The numbers of the ops that a watcher heard of, each right after it was done.
+  std::vector<size_t> run_watched() {
+    struct Listener final : Watcher {
+      void answered(const Op &op) override {
+        EXPECT_EQ(op.progress, Progress::done);
+        EXPECT_EQ(static_cast<HeardReply *>(op.reply)->dones, 1);
+        for (const Op *next = &op + 1; next <= &ops.back(); ++next) {
+          EXPECT_EQ(static_cast<HeardReply *>(next->reply)->dones, 0);
+        }
+        heard.push_back(static_cast<size_t>(&op - ops.data()));
+      }
+      std::span<Op> ops;
+      std::vector<size_t> heard;
+    } listener;
+    listener.ops = batch_.ops();
+    EXPECT_TRUE(executor_->run(batch_.ops(), &listener).lasted());
+    return listener.heard;
+  }
   void run() { EXPECT_TRUE(executor_->run(batch_.ops()).lasted()); }
   /// Runs the only op that was added by itself, as the slow lane does, until it is done.
   void run_alone() {

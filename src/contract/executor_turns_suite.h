@@ -99,6 +99,20 @@ TYPED_TEST_P(ExecutorTurns, WhatIsTooMuchForATurnIsPausedAndTheRestWaits) {
   EXPECT_EQ(behind.firsts(), std::vector<std::string>{"2"});
 }
 
+TYPED_TEST_P(ExecutorTurns, AWatcherHearsOfWhatIsDoneAndOfNothingElse) {
+  this->fixture_.make_table(static_cast<int>(limits::find_rows_fast_max + 100));
+  TableSlot &slot = this->opened();
+  this->batch_.begin(1);
+  this->find(slot, this->key("3"));
+  this->find(slot, this->key("0", Comparison::at_least, 1'000'000));
+  this->answer(Failure::none);
+  this->batch_.begin(2);
+  this->answer(Failure::unknown_command);
+  this->find(slot, this->key("4"));
+  EXPECT_EQ(this->run_watched(), (std::vector<size_t>{0, 3, 4}));
+  this->batch_.clear();
+}
+
 TYPED_TEST_P(ExecutorTurns, AReplyMayPauseAFindInAFastTurn) {
   TableSlot &slot = this->opened();
   HeardReply &reply = this->find(slot, this->key("0", Comparison::at_least, 50));
@@ -217,7 +231,7 @@ TYPED_TEST_P(ExecutorTurns, AnotherExecutorServesTheSlotsOfThisOne) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorTurns, RunsOpsInOrderAndEachIsDoneOnce,
-                            ABusyTableLeavesNothingWrittenAndNeighboursGoOn,
+                            ABusyTableLeavesNothingWrittenAndNeighboursGoOn, AWatcherHearsOfWhatIsDoneAndOfNothingElse,
                             WhatIsTooMuchForATurnIsPausedAndTheRestWaits, AReplyMayPauseAFindInAFastTurn,
                             AResumedFindEqualsAnUninterruptedOne, AFindWithoutMatchesAsksItsReplyWhetherToGoOn,
                             OpsCanBeRunAgain, IdleLetsDdlThrough, AnotherExecutorServesTheSlotsOfThisOne);

@@ -31,6 +31,15 @@ TYPED_TEST_P(ExecutorWrites, ARunSeesWhatItWritesAndOthersDoAfterIt) {
   EXPECT_EQ(this->stored(1000, 1000), std::vector<std::string>{"1000 newer NULL"});
 }
 
+// Until the commit nobody may be told.
+TYPED_TEST_P(ExecutorWrites, AWatcherHearsNothingOfARunWithWrites) {
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  this->find(slot, this->key("1"));
+  this->insert(slot, {Value::of("1000"), Value::of("new"), Value::null()});
+  EXPECT_EQ(this->run_watched(), std::vector<size_t>{});
+  this->batch_.clear();
+}
+
 TYPED_TEST_P(ExecutorWrites, AWriteThatFailsIsUndoneByItself) {
   TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
   HeardReply &first = this->insert(slot, {Value::of("1001"), Value::of("a")});
@@ -339,7 +348,8 @@ TYPED_TEST_P(ExecutorWrites, WritesNeedAnOpenTableAndWhatItNames) {
   EXPECT_EQ(gone.failure, Failure::no_table);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(ExecutorWrites, ARunSeesWhatItWritesAndOthersDoAfterIt, AWriteThatFailsIsUndoneByItself,
+REGISTER_TYPED_TEST_SUITE_P(ExecutorWrites, AWatcherHearsNothingOfARunWithWrites,
+                            ARunSeesWhatItWritesAndOthersDoAfterIt, AWriteThatFailsIsUndoneByItself,
                             AnEditKeepsWritesOrErases, FiltersDecideWhichRowIsEdited, DuplicatesFailAreIgnoredOrUpdate,
                             AnInsertDecidesAboutTheRowThatIsThere, ADecisionIsMadeAloneToo, AValueIsExtendedAtEitherEnd,
                             AllRowsCanBeErasedAtOnce, SumsAreTheColumnsOwn, SeveralRowsAreEditedAloneAndAllOrNone,
