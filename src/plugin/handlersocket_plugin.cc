@@ -36,8 +36,6 @@ door::Settings door_settings(Access access) {
   chosen.port = static_cast<uint16_t>(reads ? settings.port : settings.port_wr);
   chosen.unix_path = text(reads ? settings.socket : settings.socket_wr);
   chosen.threads = static_cast<uint32_t>(reads ? settings.threads : settings.threads_wr);
-  // While one writer waits for the disk another has the processor.
-  chosen.threads_per_processor = reads ? 1 : 2;
   chosen.login_threads = authentication() == Authentication::account ? limits::login_threads : 0;
   return chosen;
 }
