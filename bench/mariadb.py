@@ -32,7 +32,7 @@ class MariaDB(Server):
         return self.server["PLUGIN_DIR"] + "/handlersocket.so"
 
     def options(self, state):
-        # Each door has the write threads it has by default: the original one, ours two a processor.
+        # Each door has the write threads it has by default: the original one, ours one a processor.
         options = [f"--handlersocket-threads={state.threads}",
                    f"--innodb-buffer-pool-size={state.buffer_pool}", "--innodb-log-file-size=1G",
                    f"--max-connections={state.connections}", "--max-prepared-stmt-count=100000",

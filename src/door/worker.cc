@@ -357,11 +357,13 @@ void Worker::answered(const Op &op) {
   send_released(*running_->connection);
 }
 
-/// The transaction of the whole batch is lost, and nobody has been told of anything yet. Every connection gets one of
+/// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one of
 /// its own; where that is lost, too, its ops leave for the slow lane, where each is one by itself.
 void Worker::run_again(std::span<const Slice> slices) {
-  for (const Slice &slice : slices) take_back_replies(slice);
+  for (const Slice &slice : slices)
+    if (!slice.answered) take_back_replies(slice);
   for (const Slice &slice : slices) {
+    if (slice.answered) continue;
     const std::span<Op> ops = batch_.ops().subspan(slice.first, slice.count);
     if (executor_->run(ops).lasted()) continue;
     take_back_replies(slice);
