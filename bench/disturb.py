@@ -192,6 +192,8 @@ def measure(bench, options, say):
             peaks[peer] = once(bench, peer, [*mix, "--seconds", str(min(2, seconds))])["answers_per_second"]
         for case in cases:
             for peer, peak in peaks.items():
+                if case.kills and peer == "original":
+                    continue  # its threads end and are not replaced: from then on nobody is answered
                 say(f"{title}, {case.title}: {peer}")
                 # A machine that was busy with something else for a moment shows in one of them alone.
                 runs = [disturbed(bench, case, peer, [*mix, "--rate", f"{RATE_PART * peak:.0f}", "--seconds",

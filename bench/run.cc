@@ -23,6 +23,8 @@ namespace {
 constexpr int64_t second_ns = 1'000'000'000;
 /// How long the answers under way at the end are waited for.
 constexpr int64_t drain_ns = 10 * second_ns;
+/// What a server may take to answer a word of a connection's opening.
+constexpr int opening_seconds = 30;
 constexpr size_t receive_bytes = 256 << 10;
 constexpr size_t shown_bytes = 200;
 
@@ -207,6 +209,9 @@ class Run {
       return false;
     }
     const int one = 1;
+    // The kernel connects to a server that takes nobody any more, too.
+    const timeval patience{.tv_sec = opening_seconds, .tv_usec = 0};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (!address.is_unix()) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     Talk talk(fd);
     return protocol_->begin(talk, use, connection.opened, error);
