@@ -17,6 +17,7 @@ namespace postern::door {
 struct PutOff {
   std::shared_ptr<Arena> arena;  // what the ops live in, shared with others of the same batch
   std::vector<Op> ops;
+  int64_t busy_since_ms = -1;  ///< since when the first one finds its table held
 };
 
 /// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread

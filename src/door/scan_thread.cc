@@ -92,8 +92,8 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
       op.identity->peer.tls = connection.channel->tls();
     }
     op.position = &job->position;
-    const bool was_held_up = is_held_up(op.progress);
-    run_op(*job, op, valve);
+    const Progress before = op.progress;
+    const bool was_let_in = run_op(*job, op, valve);
     if (is_held_up(op.progress)) {
       // What is answered must not wait for what is not. A reply already begun stays whole as long as it can.
       if (job->position == nullptr) valve.flush(0);
@@ -105,8 +105,10 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
       job->lost_runs = 0;
       job->position.reset();
       not_busy(*job);
+      const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
+      if (before == Progress::busy && was_let_in && binding != nullptr) lane_.let_go(binding->spec());
       // It was here for somebody else's lock. Those behind it may do as well as any, together with others.
-      if (was_held_up && job->next != job->ops.size()) break;
+      if (is_held_up(before) && job->next != job->ops.size()) break;
       // The next reply begins with room before it; all done, the worker sends what is left.
       if (job->next != job->ops.size() && connection.output.pending_bytes() >= StreamValve::flush_bytes)
         valve.flush(limits::client_stall_ms_max);
@@ -127,13 +129,6 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
   if (!connection.dead) connection.output.release();
   if (!connection.dead && !connection.output.broken() && job->next != job->ops.size()) take_the_rest_along(*job);
   go_home(std::move(job));
-}
-
-void SlowLane::ScanThread::take_the_rest_along(SlowJob &job) {
-  auto rest = std::make_unique<PutOff>();
-  rest->arena = std::move(job.arena);
-  rest->ops.assign(job.ops.begin() + static_cast<ptrdiff_t>(job.next), job.ops.end());
-  job.connection->put_off = std::move(rest);
 }
 
 bool SlowLane::ScanThread::admit(SlowJob &job, Op &op) {
@@ -172,7 +167,7 @@ void SlowLane::ScanThread::forget_password(const Op &op) {
   if (!password.empty()) explicit_bzero(const_cast<char *>(password.data()), password.size());
 }
 
-void SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
+bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
   Output &output = job.connection->output;
   const Output::Mark mark = output.mark();
   // What a write answers may leave when it is committed, and no sooner.
@@ -182,6 +177,7 @@ void SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
   const Settlement settlement = executor_->run({&op, 1});
   if (held) output.set_reply_bytes_max(limits::find_bytes_fast_max);
   output.set_valve(&valve);
+  const bool done = settlement.lasted() && op.progress == Progress::done;
   if (held && (!settlement.lasted() || op.progress != Progress::done)) {
     output.rewind(mark);
     op.reply->restart();
@@ -200,6 +196,7 @@ void SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
   if (is_held_up(op.progress) && !may_wait(job, op.progress)) {
     tell(op, {.failure = op.progress == Progress::busy ? Failure::table_busy : Failure::row_locked});
   }
+  return done;
 }
 
 bool SlowLane::ScanThread::may_wait(SlowJob &job, Progress held_up) const {

@@ -30,15 +30,13 @@ class SlowLane::ScanThread {
   void turn();
   void describe(bool working);
   void run(std::unique_ptr<SlowJob> job);
-  /// What was not tried yet is the worker's again.
-  static void take_the_rest_along(SlowJob &job);
   /// False if the login has to wait for its turn. It is done if it has come too often to be tried at all.
   bool admit(SlowJob &job, Op &op);
   void note_login(SlowJob &job, const Op &op);
   /// It lies in the connection's input, which others may get when they ask for a buffer.
   static void forget_password(const Op &op);
-  /// Runs one op, which is done afterwards, or paused, or held up.
-  void run_op(SlowJob &job, Op &op, StreamValve &valve);
+  /// Runs one op, which is done afterwards, or paused, or held up. True if the engine has done it, well or not.
+  bool run_op(SlowJob &job, Op &op, StreamValve &valve);
   /// False if the op has waited long enough.
   bool may_wait(SlowJob &job, Progress held_up) const;
   /// The op fails for a reason that the engine did not tell its reply.

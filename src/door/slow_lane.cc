@@ -189,6 +189,44 @@ void SlowLane::unpark(SlowJob *job) {
   parked_.pop_back();
 }
 
+/// `table` is not held any more: whoever waits for it goes home. One by one, and each with a commit of its own, they
+/// would still be at it when the next lock comes.
+void SlowLane::let_go(const TableSpec &table) {
+  std::vector<std::unique_ptr<SlowJob>> free;
+  const auto let_go_from = [&](auto &jobs) {
+    for (auto &job : jobs)
+      if (waits_for(*job, table)) free.push_back(std::move(job));
+    std::erase(jobs, nullptr);
+  };
+  {
+    const std::lock_guard guard(mutex_);
+    let_go_from(runnable_);
+    let_go_from(delayed_);
+  }
+  for (auto &job : free) {
+    take_the_rest_along(*job);
+    go_home(std::move(job));
+  }
+}
+
+bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table) {
+  if (job.next == job.ops.size() || job.position != nullptr || job.connection->dead) return false;
+  const Op &op = job.ops[job.next];
+  const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
+  return op.progress == Progress::busy && binding != nullptr && binding->spec().table == table.table &&
+         binding->spec().database == table.database;
+}
+
+/// What is not done is the worker's again.
+void SlowLane::take_the_rest_along(SlowJob &job) {
+  auto rest = std::make_unique<PutOff>();
+  rest->arena = std::move(job.arena);
+  rest->ops.assign(job.ops.begin() + static_cast<ptrdiff_t>(job.next), job.ops.end());
+  rest->ops.front().position = nullptr;
+  rest->busy_since_ms = job.busy_since_ms;
+  job.connection->put_off = std::move(rest);
+}
+
 void SlowLane::go_home(std::unique_ptr<SlowJob> job) {
   // The position dies here, on a thread of the engine's; the ops before the connection that their slots belong to.
   job->position.reset();

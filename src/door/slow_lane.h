@@ -5,7 +5,8 @@
 // what is written leaves at once, so that memory stays bounded; a client that does not read gives its scan thread
 // back within limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position
 // and gives up tables and read view. A job that has used up its time while others wait goes behind them, so that a find
-// of a few rows waits for no scan. When all ops are answered the connection goes home to its worker.
+// of a few rows waits for no scan. When all ops are answered the connection goes home to its worker. So does everybody
+// who waits for a table, as soon as one of them has got it: their worker runs them together.
 #pragma once
 
 #include <atomic>
@@ -79,6 +80,9 @@ class SlowLane {
   void unpark_ready();
   void unpark_silent(int64_t now_ms, Counters &counters);
   void unpark(SlowJob *job);
+  void let_go(const TableSpec &table);
+  static bool waits_for(const SlowJob &job, const TableSpec &table);
+  static void take_the_rest_along(SlowJob &job);
   static void go_home(std::unique_ptr<SlowJob> job);
   void thread_left();
   void close();

@@ -38,6 +38,19 @@ TEST_F(SlowLaneTest, LongReplyIsWholeAndKeepsItsPlaceInLine) {
   EXPECT_EQ(client.ask("say d\n", 2), "d\n");
 }
 
+// Run one by one, each of them would have a commit of its own.
+TEST_F(SlowLaneTest, WhoWaitedForATableIsServedTogetherOnceItIsFree) {
+  open();
+  std::vector<Client> clients;
+  for (int i = 0; i < 20; ++i) clients.push_back(connect());
+  engine_.busy = true;
+  for (Client &client : clients) ASSERT_TRUE(client.send("table\nsay x\n"));
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 40; }));
+  engine_.busy = false;
+  for (Client &client : clients) EXPECT_EQ(client.read(7), "free\nx\n");
+  EXPECT_LE(engine_.tables_slow, 4) << "two scan threads";
+}
+
 TEST_F(SlowLaneTest, LongReplyIsBoundedInMemoryAndDelaysNobody) {
   open();
   Client greedy = connect();

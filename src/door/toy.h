@@ -98,7 +98,7 @@ enum class ToyAsk : uint64_t { rows, table, broken, search, hold };
 
 class ToySession final : public Session {
  public:
-  explicit ToySession(Output &output) : output_(output) {}
+  explicit ToySession(Output &output) : output_(output) { slot_.fill(&binding_); }
 
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override {
     for (uint32_t ops = 0; ops < ops_max; ++ops) {
@@ -152,12 +152,24 @@ class ToySession final : public Session {
     Op op;
     op.verb = Verb::find;
     op.find = batch.arena().make<Find>(Find{.key = key, .limit = count});
+    op.slot = &slot_;
     op.reply = batch.arena().make<ToyReply>(output_, answer);
     batch.add(op);
     return true;
   }
 
+  class TheTable final : public Binding {
+   public:
+    void unuse() noexcept override {}
+    const TableSpec &spec() const noexcept override { return spec_; }
+
+   private:
+    const TableSpec spec_{"toy", "table", "PRIMARY", "", ""};
+  };
+
   Output &output_;
+  TheTable binding_;
+  TableSlot slot_;
 };
 
 class ToyProtocol final : public Protocol {
@@ -181,10 +193,11 @@ class ToyEngine final : public Engine {
   std::atomic<int> searching{0};
   std::atomic<int> searches{0};  ///< runs of such a find
   std::atomic<int> runs_slow{0};
-  std::atomic<int> holding_up{0};  ///< requests that wait for the next
-  std::atomic<int> holds{0};       ///< requests of that kind that may end
-  std::atomic<int> committing{0};  ///< runs that wait for the next
-  std::atomic<int> commits{0};     ///< runs with writes that may end
+  std::atomic<int> tables_slow{0};  ///< requests for the table that were answered in the slow lane
+  std::atomic<int> holding_up{0};   ///< requests that wait for the next
+  std::atomic<int> holds{0};        ///< requests of that kind that may end
+  std::atomic<int> committing{0};   ///< runs that wait for the next
+  std::atomic<int> commits{0};      ///< runs with writes that may end
 
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
@@ -273,7 +286,10 @@ class ToyExecutor final : public Executor {
     const bool slow = op.position != nullptr;
     if (slow) ++engine_.runs_slow;
     switch (static_cast<ToyAsk>(op.find->key[0].natural())) {
-      case ToyAsk::table: return engine_.busy ? Progress::busy : finish(op, Failure::none);
+      case ToyAsk::table:
+        if (engine_.busy) return Progress::busy;
+        if (slow) ++engine_.tables_slow;
+        return finish(op, Failure::none);
       case ToyAsk::search:
         if (!slow) return Progress::paused;
         ++engine_.searching;

@@ -357,8 +357,8 @@ void Worker::answered(const Op &op) {
   send_released(*running_->connection);
 }
 
-/// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one of
-/// its own; where that is lost, too, its ops leave for the slow lane, where each is one by itself.
+/// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one
+/// of its own; where that is lost, too, its ops leave for the slow lane, where each is one by itself.
 void Worker::run_again(std::span<const Slice> slices) {
   for (const Slice &slice : slices)
     if (!slice.answered) take_back_replies(slice);
@@ -412,6 +412,8 @@ void Worker::leave_unanswered(const Slice &slice, size_t first_unfinished, std::
     connection.put_off = std::make_unique<PutOff>();
     connection.put_off->arena = batch_arena;
   }
+  if (first_unfinished != slice.first || left.front().progress != Progress::busy)
+    connection.put_off->busy_since_ms = -1;
   // That find may have been paused only because of what was written before it. It comes first in its next turn, which
   // begins below high water.
   connection.put_off->ops.assign(left.begin(), left.end());
@@ -424,6 +426,7 @@ void Worker::leave_for_slow_lane(Connection &connection) {
   auto job = std::make_unique<SlowJob>();
   job->ops = std::move(connection.put_off->ops);
   job->arena = std::move(connection.put_off->arena);
+  job->busy_since_ms = connection.put_off->busy_since_ms;
   connection.put_off.reset();
   if (job->ops.front().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
