@@ -412,8 +412,10 @@ void Worker::leave_unanswered(const Slice &slice, size_t first_unfinished, std::
     connection.put_off = std::make_unique<PutOff>();
     connection.put_off->arena = batch_arena;
   }
-  if (first_unfinished != slice.first || left.front().progress != Progress::busy)
-    connection.put_off->busy_since_ms = -1;
+  // One that has to run alone was not let in, either: it waits since it first did.
+  const bool waits_on = first_unfinished == slice.first &&
+                        (left.front().progress == Progress::busy || left.front().progress == Progress::alone);
+  if (!waits_on) connection.put_off->busy_since_ms = -1;
   // That find may have been paused only because of what was written before it. It comes first in its next turn, which
   // begins below high water.
   connection.put_off->ops.assign(left.begin(), left.end());
