@@ -180,9 +180,10 @@ void Door::deal(net::Fd socket, const Peer &peer) {
   const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
     return left->connections() < right->connections();
   });
-  (*least)->give(std::move(socket), peer);
+  // Counted first: once the worker has it, the client may be answered and look.
   counters_.add(Counter::connections_accepted);
   if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);
+  (*least)->give(std::move(socket), peer);
 }
 
 /// Nothing is known of the client yet, so it is told in plain words; one that speaks TLS sees that they are none of
