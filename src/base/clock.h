@@ -21,4 +21,12 @@ inline int64_t clock_us() {
   return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
 }
 
+/// Microseconds that the calling thread has spent off the processor, since some fixed moment: differences tell how long
+/// it slept, or had to let others run. Goes back by a few microseconds at times. About 300 ns.
+inline int64_t off_processor_us() {
+  timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return clock_us() - (int64_t{used.tv_sec} * 1'000'000 + used.tv_nsec / 1000);
+}
+
 }  // namespace postern

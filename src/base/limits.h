@@ -78,7 +78,8 @@ inline constexpr size_t connections_sent_early_max = 8;
 inline constexpr size_t ops_sent_early_max = 16;
 
 /// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together, though
-/// never longer than its last batch took: who waits for the disk anyway waits twice as long at most.
+/// never longer than its last batch slept: who waits for the disk anyway waits twice as long at most, and where nothing
+/// is flushed nobody waits.
 inline constexpr int64_t gather_gap_us = 50;
 inline constexpr int64_t gather_us_max = 1'000;
 

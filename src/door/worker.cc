@@ -307,9 +307,9 @@ void Worker::execute() {
   }
   const std::span<Slice> rest = readers == all.size() ? all : all.subspan(readers);
   const bool shares = readers != all.size() && all.size() > 1 && context_.access == Access::write;
-  const int64_t began_us = shares ? clock_us() : 0;
+  const int64_t began_us = shares ? off_processor_us() : 0;
   run(rest);
-  if (shares) gathering_us_ = std::min(clock_us() - began_us, limits::gather_us_max);
+  if (shares) gathering_us_ = std::clamp<int64_t>(off_processor_us() - began_us, 0, limits::gather_us_max);
   settle(rest, batch_arena);
 }
 
