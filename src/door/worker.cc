@@ -191,15 +191,11 @@ void Worker::receive_from(Connection &connection) {
   if (connection.fresh && connection.more) begin_greeting(connection);
 }
 
-/// Several clients that write share one flush of the log, which takes much longer than their requests do. They have
-/// just been answered together and are about to ask again; whoever comes too late has to wait for a flush in between.
+/// Of those who are about to ask, as many as come soon enough.
 void Worker::gather() {
-  if (gathering_us_ == 0 || ready_.empty()) return;
-  const int64_t until_us = clock_us() + gathering_us_;
+  if (ready_.empty() || !gathering_.begin()) return;
   while (ready_.size() < connection_count_.load(std::memory_order_relaxed)) {
-    const int64_t left_us = until_us - clock_us();
-    if (left_us <= 0) return;
-    const size_t count = poller_.wait_briefly(events_, std::min<int64_t>(left_us, limits::gather_gap_us));
+    const size_t count = gathering_.wait(poller_, events_);
     const size_t ready = ready_.size();
     if (count != 0) receive(count);
     if (ready_.size() == ready) return;
@@ -296,7 +292,6 @@ void Worker::execute() {
   }
   executed_ms_ = now_ms_;
   holds_tables_ = true;
-  gathering_us_ = 0;
   std::shared_ptr<Arena> batch_arena;  // once somebody takes it along; all ops of the turn live there
   const std::span<Slice> all = slices_;
   const size_t readers = context_.access == Access::write ? put_readers_first() : 0;
@@ -307,9 +302,9 @@ void Worker::execute() {
   }
   const std::span<Slice> rest = readers == all.size() ? all : all.subspan(readers);
   const bool shares = readers != all.size() && all.size() > 1 && context_.access == Access::write;
-  const int64_t began_us = shares ? clock_us() : 0;
+  gathering_.begin_run(shares);
   run(rest);
-  if (shares) gathering_us_ = std::min(clock_us() - began_us, limits::gather_us_max);
+  gathering_.end_run();
   settle(rest, batch_arena);
 }
 

@@ -16,6 +16,7 @@
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/connection.h"
+#include "door/gathering.h"
 #include "door/settings.h"
 #include "door/slow_lane.h"
 #include "door/thread.h"
@@ -143,7 +144,7 @@ class Worker final : private Watcher {
   uint32_t greetings_ = 0;          // connections whose handshake is under way
   uint32_t greetings_left_ = 0;     // that may go on in this turn
   uint32_t greetings_waiting_ = 0;  // of carried_, those that found no place among greetings_
-  int64_t gathering_us_ = 0;        // how long the next batch may wait for others to join it
+  Gathering gathering_;
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;
