@@ -55,6 +55,23 @@ void RowChange::mark_for_insert() {
   table->file->column_bitmaps_signal();
 }
 
+/// The values of the draft, each in its column. An update knows no next_number_field.
+inline Step RowChange::store_draft() {
+  TABLE *const table = write_.table->table;
+  for (size_t i = 0; i < draft.size(); ++i) {
+    Field *const field = table->field[draft.field(i)];
+    if (field->vcol_info != nullptr) {
+      if (!draft.is_null(i)) return fail_generated(field);
+      continue;
+    }
+    if (field == table->next_number_field) table->auto_increment_field_not_null = true;
+    draft.store(i, field);
+    if (write_.thd->is_error()) return write_.fail_as_told(Failure::bad_value);
+    field->set_has_explicit_value();
+  }
+  return Step::good;
+}
+
 Step RowChange::fill_new_row() {
   TABLE *const table = write_.table->table;
   write_.thd->count_cuted_fields = CHECK_FIELD_ERROR_FOR_NULL;
@@ -71,17 +88,8 @@ Step RowChange::fill_new_row() {
     if (step != Step::good) return step;
   } else {
     table->auto_increment_field_not_null = false;
-    for (size_t i = 0; i < draft.size(); ++i) {
-      Field *const field = table->field[draft.field(i)];
-      if (field->vcol_info != nullptr) {
-        if (!draft.is_null(i)) return fail_generated(field);
-        continue;
-      }
-      if (field == table->next_number_field) table->auto_increment_field_not_null = true;
-      draft.store(i, field);
-      if (write_.thd->is_error()) return write_.fail_as_told(Failure::bad_value);
-      field->set_has_explicit_value();
-    }
+    const Step step = store_draft();
+    if (step != Step::good) return step;
     if (table->default_field != nullptr && table->update_default_fields(false))
       return write_.fail_as_told(Failure::bad_value);
     if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE))
@@ -151,16 +159,8 @@ Step RowChange::update() {
 Step RowChange::fill_update() {
   TABLE *const table = write_.table->table;
   if (fills_by_items()) return fill_by_items(TRG_EVENT_UPDATE);
-  for (size_t i = 0; i < draft.size(); ++i) {
-    Field *const field = table->field[draft.field(i)];
-    if (field->vcol_info != nullptr) {
-      if (!draft.is_null(i)) return fail_generated(field);
-      continue;
-    }
-    draft.store(i, field);
-    if (write_.thd->is_error()) return write_.fail_as_told(Failure::bad_value);
-    field->set_has_explicit_value();
-  }
+  const Step step = store_draft();
+  if (step != Step::good) return step;
   table->evaluate_update_default_function();
   if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE))
     return write_.fail_as_told(Failure::bad_value);

@@ -45,6 +45,7 @@ class RowChange {
   void announce(int event);
   void mark_for_insert();
   Step fill_update();
+  Step store_draft();
   Step keep_history();
   void list_items();
   Step fill_by_items(int event);
