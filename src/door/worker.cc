@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/pool.h"
 #include "net/plain_channel.h"
 
