@@ -3,6 +3,7 @@ import json
 import statistics
 
 import disturb
+import matrix
 
 # Colours of peers, the same in every picture; a unix socket is hatched.
 COLOURS = {"null": "#9e9e9e", "memcached": "#4caf50", "redis": "#d32f2f", "original": "#1976d2", "sql-text": "#ffb74d",
@@ -106,9 +107,11 @@ def tail(row):
 
 
 def panels_of(results, picture):
-    """What a panel shows -> the rows along it."""
+    """What a panel shows -> the rows along it, in the matrix's order: those that need the same server are measured
+    together."""
+    order = {row.name: number for number, row in enumerate(matrix.every_row())}
     panels = {}
-    for row in results["rows"]:
+    for row in sorted(results["rows"], key=lambda row: order.get(row["name"], len(order))):
         if (row.get("point") or {}).get("picture") == picture:
             panels.setdefault(row["point"]["along"], []).append(row)
     return panels

@@ -1,7 +1,7 @@
 // door.h: one listening protocol: its sockets, its workers and its slow lane.
 //
 // Owned by the plugin. start() and stop() are called by one thread; everything else by any.
-// Mutexes of this folder, in the order they may be taken: SlowLane::mutex_, then Worker::inbox_mutex_. No call into
+// Mutexes of this folder, in the order they may be taken: SlowLane::mutex_, then Inbox::mutex_. No call into
 // the engine or a protocol is made with either held, but for the destructors of a closed connection.
 #pragma once
 

@@ -97,7 +97,7 @@ class SlowLane {
   net::Poller parked_poller_;  // watched by every scan thread
   Throttle throttle_;
 
-  std::mutex mutex_;  // a leaf but for a worker's inbox_mutex_
+  std::mutex mutex_;  // a leaf but for that of a worker's inbox
   bool closed_ = false;
   std::deque<std::unique_ptr<SlowJob>> logins_;  // runnable, by login threads alone
   std::deque<std::unique_ptr<SlowJob>> runnable_;

@@ -180,6 +180,32 @@ TEST_F(SlowLaneTest, BusyForTooLongIsAnswered) {
   EXPECT_EQ(count(Failure::table_busy), 1u);
 }
 
+// It goes home whenever somebody else gets the table, and comes back at once. If its wait began anew each time, it
+// would never end.
+TEST_F(SlowLaneTest, WhatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) {
+  settings_.table_wait_ms = 500;
+  open();
+  Client lone = connect();
+  Client other = connect();
+  engine_.lone_busy = true;
+  const int64_t began_ms = clock_ms();
+  ASSERT_TRUE(lone.send("lone\n"));
+  ASSERT_TRUE(eventually([&] { return engine_.runs_slow != 0; }));
+  std::string answer;
+  while (answer.empty() && clock_ms() - began_ms < deadline_ms) {
+    engine_.busy = true;
+    const int slow = engine_.tables_tried_slow;
+    ASSERT_TRUE(other.send("table\n"));
+    ASSERT_TRUE(eventually([&] { return engine_.tables_tried_slow > slow; }));
+    engine_.busy = false;
+    ASSERT_EQ(other.read(5), "free\n");
+    answer = lone.read(11, 0);
+  }
+  EXPECT_EQ(answer, "table_busy\n");
+  EXPECT_GE(engine_.lone_left, 4) << "it has not been home";
+  EXPECT_GE(clock_ms() - began_ms, 500);
+}
+
 TEST_F(SlowLaneTest, ManyConnectionsOfOneBatchMayLeaveTogether) {
   open();
   engine_.busy = true;

@@ -4,6 +4,7 @@
 // Requests, one a line:   say TEXT     the engine is asked nothing; answers TEXT
 //                         rows N SIZE  N rows of SIZE bytes, then `end`; a number is the first bytes of each row
 //                         table        waits while ToyEngine::busy; answers `free`
+//                         lone         has to run alone, and waits while ToyEngine::lone_busy; answers `free`
 //                         break N      N rows, then the engine fails
 //                         search       reads without finding a row until ToyEngine::found or it is told to stop;
 //                                      then `none`, and `?` before that if its reader was in doubt
@@ -94,7 +95,7 @@ class ToyReply final : public Reply {
 };
 
 /// What ToyEngine is asked; travels as the key of a find.
-enum class ToyAsk : uint64_t { rows, table, broken, search, hold };
+enum class ToyAsk : uint64_t { rows, table, lone, broken, search, hold };
 
 class ToySession final : public Session {
  public:
@@ -134,6 +135,7 @@ class ToySession final : public Session {
     }
     const Bytes word = line.substr(0, line.find(' '));
     if (word == "table") return ask(batch, ToyAsk::table, "free", 0, 0);
+    if (word == "lone") return ask(batch, ToyAsk::lone, "free", 0, 0);
     if (word == "hold") return ask(batch, ToyAsk::hold, "held", 0, 0);
     if (word == "search") return ask(batch, ToyAsk::search, "none", 0, 0);
     uint64_t count = 0;
@@ -183,21 +185,24 @@ class ToyProtocol final : public Protocol {
 
 class ToyEngine final : public Engine {
  public:
-  std::atomic<bool> ready{true};      ///< threads may attach
-  std::atomic<bool> stopping{false};  ///< set by stop()
-  std::atomic<bool> busy{false};      ///< DDL holds the table
-  std::atomic<bool> wanted{false};    ///< DDL waits for the table: a slow find pauses every 100 rows
-  std::atomic<int> holding{0};        ///< executors that ran and have not been idle since
+  std::atomic<bool> ready{true};       ///< threads may attach
+  std::atomic<bool> stopping{false};   ///< set by stop()
+  std::atomic<bool> busy{false};       ///< DDL holds the table
+  std::atomic<bool> lone_busy{false};  ///< somebody holds it whenever such a request is let in
+  std::atomic<int> lone_left{0};       ///< times such a request was left to be run alone
+  std::atomic<bool> wanted{false};     ///< DDL waits for the table: a slow find pauses every 100 rows
+  std::atomic<int> holding{0};         ///< executors that ran and have not been idle since
   std::atomic<int> attached{0};
   std::atomic<bool> found{false};  ///< searches end
   std::atomic<int> searching{0};
   std::atomic<int> searches{0};  ///< runs of such a find
   std::atomic<int> runs_slow{0};
-  std::atomic<int> tables_slow{0};  ///< requests for the table that were answered in the slow lane
-  std::atomic<int> holding_up{0};   ///< requests that wait for the next
-  std::atomic<int> holds{0};        ///< requests of that kind that may end
-  std::atomic<int> committing{0};   ///< runs that wait for the next
-  std::atomic<int> commits{0};      ///< runs with writes that may end
+  std::atomic<int> tables_tried_slow{0};  ///< requests for the table that the slow lane has run
+  std::atomic<int> tables_slow{0};        ///< requests for the table that were answered in the slow lane
+  std::atomic<int> holding_up{0};         ///< requests that wait for the next
+  std::atomic<int> holds{0};              ///< requests of that kind that may end
+  std::atomic<int> committing{0};         ///< runs that wait for the next
+  std::atomic<int> commits{0};            ///< runs with writes that may end
 
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
@@ -287,9 +292,16 @@ class ToyExecutor final : public Executor {
     if (slow) ++engine_.runs_slow;
     switch (static_cast<ToyAsk>(op.find->key[0].natural())) {
       case ToyAsk::table:
+        if (slow) ++engine_.tables_tried_slow;
         if (engine_.busy) return Progress::busy;
         if (slow) ++engine_.tables_slow;
         return finish(op, Failure::none);
+      case ToyAsk::lone:
+        if (!slow) {
+          ++engine_.lone_left;
+          return Progress::alone;
+        }
+        return engine_.lone_busy ? Progress::busy : finish(op, Failure::none);
       case ToyAsk::search:
         if (!slow) return Progress::paused;
         ++engine_.searching;

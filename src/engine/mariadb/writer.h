@@ -9,16 +9,15 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/counters.h"
 #include "contract/op.h"
-#include "engine/mariadb/draft.h"
 #include "engine/mariadb/filter.h"
 #include "engine/mariadb/key.h"
+#include "engine/mariadb/row_change.h"
 #include "engine/mariadb/row_wait.h"
-#include "engine/mariadb/write_tables.h"
+#include "engine/mariadb/write_op.h"
 
 namespace postern::mariadb {
 
@@ -26,7 +25,6 @@ namespace postern::mariadb {
 class Writer {
  public:
   Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop);
-  ~Writer();
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
@@ -37,18 +35,14 @@ class Writer {
   void run(Op &op, OpenTable &table);
 
   /// Not lasting: the transaction is gone, with everything that the run wrote before.
-  const Settlement &lost() const { return lost_; }
+  const Settlement &lost() const { return write_.lost(); }
   /// The same, for the end of the run: the next one may be without writes and must not find it.
-  Settlement take_lost() { return std::exchange(lost_, {}); }
+  Settlement take_lost() { return write_.take_lost(); }
   /// The op that was run alone has failed, or was left: whatever it did has to be undone.
   bool undo() const { return undo_; }
 
  private:
-  /// What came of a step. Anything but `good` ends the op; `failure` and so on say how.
-  enum class Step : uint8_t { good, failed, left };
-
   Step insert(const Insert &insert);
-  Step fill_new_row();
   Step write_new_row();
   Step update_duplicate(int met);
   int read_duplicate(uint32_t key);
@@ -64,53 +58,16 @@ class Writer {
   template <class Visit>
   Step walk_key(const Find &find, const Value *in_value, uint64_t &to_skip, uint64_t &left, Visit visit);
   Step edit_row(const EditRows &edit);
-  Step erase_row();
-  Step update_row();
-  Step fill_update();
-  Step keep_history();
-
   bool is_for_one_row(const Find &find) const;
-  bool has_triggers() const { return table_->table->triggers != nullptr; }
-  bool fills_by_items() const { return has_triggers() || table_->table->versioned(); }
-  void announce(int event);
-  void list_items();
-  Step fill_by_items(int event);
-  void forget_items();
-  void mark_for_insert();
-  void mark_for_edit();
-  Step fire(int event, int time);
-  Step fail(Failure failure, std::string message = {});
-  Step fail_generated(const Field *field);
-  Step fail_as_told(Failure failure);
-  Step fail_with(int code);
-  Step fail_interrupted();
-  Step leave(Progress progress);
-  void changed_row(Counter counter);
 
   Counters *const counters_;
   RowWait &row_wait_;
-  const std::atomic<bool> &stop_;
-  THD *thd_ = nullptr;
-  bool alone_ = false;
   bool undo_ = false;
-  int64_t row_wait_ms_ = 0;
-  uint64_t began_us_ = 0;
-  Settlement lost_;
 
-  // Of the running op.
-  Op *op_ = nullptr;
-  OpenTable *table_ = nullptr;
-  Outcome outcome_;
-  std::string message_;
-  uint64_t examined_ = 0;
-
-  RowDraft draft_;
+  WriteOp write_;
+  RowChange change_;
+  uint64_t examined_ = 0;  // of the running op
   Filters filters_;
-  // What is changed and to what, for the server's own functions; of one row, for an edit may have millions.
-  MEM_ROOT item_memory_;
-  Query_arena items_;
-  List<Item> fields_;
-  List<Item> values_;
   std::vector<uchar> key_;
   std::vector<uchar> places_;  // of the rows to edit, one behind the other
 };

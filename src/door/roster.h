@@ -1,0 +1,120 @@
+// roster.h: a worker's connections in the order in which they time out.
+//
+// They are in two lists: those in the middle of a request or a handshake, by when that began, and all others, by when
+// they last got something done. So both timeouts cost nothing to watch, however many connections there are.
+// A worker has one of these, and its thread alone touches it; it owns no connection.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "door/connection.h"
+#include "door/settings.h"
+
+namespace postern::door {
+
+class Roster {
+ public:
+  explicit Roster(const Settings &settings) : settings_(settings) {}
+  Roster(const Roster &) = delete;
+  Roster &operator=(const Roster &) = delete;
+
+  void add(Connection &connection, int64_t now_ms) {
+    connection.active_ms = now_ms;
+    link_newest(connection);
+  }
+  void remove(Connection &connection) { unlink(connection); }
+  /// Any of them, or nullptr.
+  Connection *any() const { return idle_.oldest != nullptr ? idle_.oldest : begun_.oldest; }
+
+  /// It has finished a request, or taken bytes of a reply.
+  void touch(Connection &connection, int64_t now_ms) {
+    connection.active_ms = now_ms;
+    if (idle_.newest == &connection) return;
+    unlink(connection);
+    connection.begun = false;
+    link_newest(connection);
+  }
+
+  /// Keeps apart who is in the middle of a request or a handshake, and keeps when that began. While there are answers
+  /// to take it is the idle timeout's business: the client may be busy with them.
+  void note_beginning(Connection &connection, int64_t now_ms) {
+    const bool begun = connection.greeting || (connection.input.unparsed_bytes() != 0 && !connection.has_work() &&
+                                               connection.output.pending_bytes() == 0);
+    if (begun == connection.begun) return;
+    unlink(connection);
+    connection.begun = begun;
+    add(connection, now_ms);
+  }
+
+  /// Until the next of them times out; INT64_MAX if none ever will.
+  int64_t left_ms(int64_t now_ms) const {
+    const auto left = [now_ms](const List &list, int64_t timeout_ms) {
+      return list.oldest == nullptr || timeout_ms <= 0 ? INT64_MAX : list.oldest->active_ms + timeout_ms - now_ms;
+    };
+    return std::min(left(idle_, settings_.idle_timeout_ms), left(begun_, begun_timeout_ms()));
+  }
+
+  // What `visit` gets it may take out of the list.
+
+  /// Those that were silent for too long.
+  template <class Visit>
+  void visit_silent(int64_t now_ms, Visit visit) const {
+    if (settings_.idle_timeout_ms > 0) visit_older(idle_, now_ms - settings_.idle_timeout_ms, visit);
+  }
+  /// Those that began something and did not finish it in time.
+  template <class Visit>
+  void visit_unfinished(int64_t now_ms, Visit visit) const {
+    if (const int64_t timeout_ms = begun_timeout_ms(); timeout_ms > 0) visit_older(begun_, now_ms - timeout_ms, visit);
+  }
+  /// Those that began something at that time or before.
+  template <class Visit>
+  void visit_begun_until(int64_t until_ms, Visit visit) const {
+    visit_older(begun_, until_ms, visit);
+  }
+
+ private:
+  /// In the order of active_ms.
+  struct List {
+    Connection *oldest = nullptr;
+    Connection *newest = nullptr;
+  };
+
+  template <class Visit>
+  static void visit_older(const List &list, int64_t until_ms, Visit visit) {
+    for (Connection *connection = list.oldest; connection != nullptr && connection->active_ms <= until_ms;) {
+      Connection &visited = *connection;
+      connection = connection->newer;
+      visit(visited);
+    }
+  }
+
+  int64_t begun_timeout_ms() const {
+    if (settings_.request_timeout_ms <= 0 || settings_.idle_timeout_ms <= 0)
+      return std::max(settings_.request_timeout_ms, settings_.idle_timeout_ms);
+    return std::min(settings_.request_timeout_ms, settings_.idle_timeout_ms);
+  }
+
+  List &list_of(const Connection &connection) { return connection.begun ? begun_ : idle_; }
+
+  void link_newest(Connection &connection) {
+    List &list = list_of(connection);
+    connection.older = list.newest;
+    connection.newer = nullptr;
+    (list.newest != nullptr ? list.newest->newer : list.oldest) = &connection;
+    list.newest = &connection;
+  }
+
+  void unlink(Connection &connection) {
+    List &list = list_of(connection);
+    (connection.older != nullptr ? connection.older->newer : list.oldest) = connection.newer;
+    (connection.newer != nullptr ? connection.newer->older : list.newest) = connection.older;
+    connection.older = connection.newer = nullptr;
+  }
+
+  const Settings &settings_;
+  List idle_;  // not in the middle of anything that the client has to finish
+  List begun_;
+};
+
+}  // namespace postern::door

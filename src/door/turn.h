@@ -1,0 +1,87 @@
+// turn.h: the requests of one turn of a worker: the batch, and whose ops are where in it.
+//
+// A worker has one, and its thread alone touches it. Slices are valid until clear().
+//
+//   turn.clear();  for each connection: {slice = turn.begin(...); collect into turn.batch(); turn.add(slice);}
+//   readers = turn.put_readers_first();  turn.run(executor, slices, watcher) for those, and for the others
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/limits.h"
+#include "contract/batch.h"
+#include "contract/executor.h"
+#include "door/connection.h"
+
+namespace postern::door {
+
+class Turn {
+ public:
+  /// The ops of one connection in the batch.
+  struct Slice {
+    Connection *connection;
+    size_t first;
+    size_t count;
+    Output::Mark mark;      // where their replies begin
+    bool answered = false;  // and sent, while the rest of the run went on
+  };
+
+  void clear() {
+    batch_.clear();
+    slices_.clear();
+  }
+  Batch &batch() { return batch_; }
+  bool empty() const { return batch_.size() == 0; }
+  /// How many ops may still be added.
+  size_t room() const { return limits::ops_per_batch_max - std::min<size_t>(batch_.size(), limits::ops_per_batch_max); }
+
+  /// What is put into the batch from here on is of this connection, which is the `number`th.
+  Slice begin(Connection &connection, uint32_t number) {
+    batch_.begin(number);
+    return {&connection, batch_.size(), 0, connection.output.mark()};
+  }
+  void add(Slice slice) {
+    slice.count = batch_.size() - slice.first;
+    if (slice.count != 0) slices_.push_back(slice);
+  }
+
+  std::span<Slice> slices() { return slices_; }
+  std::span<Op> ops_of(const Slice &slice) { return batch_.ops().subspan(slice.first, slice.count); }
+  /// From the first op that is not done.
+  std::span<Op> unfinished(const Slice &slice) {
+    const std::span<Op> ops = ops_of(slice);
+    size_t done = 0;
+    while (done != ops.size() && ops[done].progress == Progress::done) ++done;
+    return ops.subspan(done);
+  }
+
+  /// Who only reads need not wait until what others write is on the disk. Says how many connections those are; the ops
+  /// of the batch and the slices are in that order then.
+  size_t put_readers_first();
+
+  /// Slices that stand one behind the other: their ops are one run, and one transaction. `watcher` hears of it where
+  /// there is reason to send what is answered before the others' ops are carried out.
+  void run(Executor &executor, std::span<Slice> slices, Watcher &watcher);
+  /// The slice of the run under way whose last op this is, or nullptr.
+  Slice *ended_by(const Op &op) {
+    const auto at = static_cast<size_t>(&op - batch_.ops().data());
+    while (at >= running_->first + running_->count) ++running_;
+    return at == running_->first + running_->count - 1 ? running_ : nullptr;
+  }
+
+ private:
+  void run_again(Executor &executor, std::span<const Slice> slices);
+  void take_back_replies(const Slice &slice);
+  bool writes_anything(const Slice &slice);
+
+  Batch batch_;
+  std::vector<Slice> slices_;
+  Slice *running_ = nullptr;   // the slice of the run that has been answered last, or the first one
+  std::vector<Op> reordered_;  // scratch of put_readers_first()
+};
+
+}  // namespace postern::door
