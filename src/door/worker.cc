@@ -340,21 +340,41 @@ void Worker::run(std::span<Slice> slices) {
   const size_t first = slices.front().first;
   const size_t count = slices.back().first + slices.back().count - first;
   running_ = slices.data();
-  Watcher *const watcher =
-      slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max ? this : nullptr;
-  if (!executor_->run(batch_.ops().subspan(first, count), watcher).lasted()) run_again(slices);
+  sends_early_ = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
+  if (!executor_->run(batch_.ops().subspan(first, count), this).lasted()) run_again(slices);
 }
 
 /// Few clients would all wait for the last answer of a turn, and the worker then for all of them: with four, that
 /// takes a third of the speed. Of many, some ask while others are answered anyway, and a run that is not interrupted
-/// finds what it needs in the processor's cache.
+/// finds what it needs in the processor's cache, unless long replies have displaced that already.
 void Worker::answered(const Op &op) {
   const auto at = static_cast<size_t>(&op - batch_.ops().data());
   while (at >= running_->first + running_->count) ++running_;
-  if (at != running_->first + running_->count - 1) return;
-  settle_answered(*running_->connection);
-  running_->answered = true;
-  send_released(*running_->connection);
+  Slice &slice = *running_;
+  const size_t bytes = slice.connection->output.pending_bytes();
+  if (at != slice.first + slice.count - 1) {
+    if (bytes >= limits::reply_bytes_sent_ahead_min) send_ahead(slice, at + 1 - slice.first);
+    return;
+  }
+  if (!sends_early_ && bytes < limits::reply_bytes_sent_early_min) return;
+  settle_answered(*slice.connection);
+  slice.answered = true;
+  send_released(*slice.connection);
+}
+
+/// What is answered of a slice leaves, and is none of its business any more.
+void Worker::send_ahead(Slice &slice, size_t answered) {
+  Connection &connection = *slice.connection;
+  Output &output = connection.output;
+  // A client that did not take all of what was sent before takes no more now.
+  if (slice.bytes_sent_ahead >= limits::reply_bytes_sent_ahead_max || !output.sendable().empty()) return;
+  slice.bytes_sent_ahead += output.pending_bytes();
+  slice.first += answered;
+  slice.count -= answered;
+  slice.mark = output.mark();
+  if (connection.put_off != nullptr) connection.put_off->busy_since_ms = -1;
+  output.release();
+  send_released(connection);
 }
 
 /// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one
@@ -420,6 +440,7 @@ void Worker::leave_unanswered(const Slice &slice, size_t first_unfinished, std::
   // begins below high water.
   connection.put_off->ops.assign(left.begin(), left.end());
   if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
+  if (left.front().progress == Progress::crowded) return;
   leave_for_slow_lane(connection);
 }
 

@@ -60,8 +60,9 @@ class Worker final : private Watcher {
     Connection *connection;
     size_t first;
     size_t count;
-    Output::Mark mark;      // where their replies begin
-    bool answered = false;  // and sent, while the rest of the run went on
+    Output::Mark mark;            // where their replies begin
+    bool answered = false;        // and sent, while the rest of the run went on
+    size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too
   };
 
   /// Connections in the order of active_ms.
@@ -85,6 +86,7 @@ class Worker final : private Watcher {
   void run(std::span<Slice> slices);
   void run_again(std::span<const Slice> slices);
   void answered(const Op &op) override;
+  void send_ahead(Slice &slice, size_t answered);
   void take_back_replies(const Slice &slice);
   bool writes_anything(const Slice &slice);
   void settle(std::span<const Slice> slices, std::shared_ptr<Arena> &batch_arena);
@@ -136,6 +138,7 @@ class Worker final : private Watcher {
   std::vector<Connection *> resumed_;  // carried from the turn before
   std::vector<Slice> slices_;
   Slice *running_ = nullptr;   // the slice of the run that has been answered last, or the first one
+  bool sends_early_ = false;   // each connection of the run, however little it is
   std::vector<Op> reordered_;  // scratch of put_readers_first()
   std::vector<Connection *> dead_;
   List idle_;  // not in the middle of anything that the client has to finish
