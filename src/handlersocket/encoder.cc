@@ -53,6 +53,19 @@ char *escape_eight(char *to, const char *from) {
   return to + 8;
 }
 
+/// By itself, so that short values do not pay for its registers.
+[[gnu::noinline]] char *escape_long(char *to, const char *from, size_t size) {
+  for (; size >= step_bytes; size -= step_bytes) {
+    if (copy_step(to, from)) {
+      to += step_bytes;
+      from += step_bytes;
+    } else {
+      for (const char *const stop = from + step_bytes; from != stop; from += 8) to = escape_eight(to, from);
+    }
+  }
+  return escape(to, from, size);
+}
+
 /// Bytes a value takes before escaping.
 size_t plain_bytes(const Value &value) {
   switch (value.kind()) {
@@ -211,15 +224,17 @@ void put_error(Output &output, const Outcome &outcome, ErrorStyle errors, Asked 
 
 char *escape(char *to, const char *from, size_t size) {
   const char *const end = from + size;
-  while (end - from >= static_cast<ptrdiff_t>(step_bytes)) {
-    if (copy_step(to, from)) {
-      to += step_bytes;
-      from += step_bytes;
-    } else {
-      for (const char *const stop = from + step_bytes; from != stop; from += 8) to = escape_eight(to, from);
+  if (size >= step_bytes) return escape_long(to, from, size);
+  while (end - from >= 8) {
+    const uint64_t eight = load<uint64_t>(from);
+    if (needs_escape(eight)) {
+      for (const char *const stop = from + 8; from != stop; ++from) to = escape_byte(to, *from);
+      continue;
     }
+    std::memcpy(to, &eight, 8);
+    to += 8;
+    from += 8;
   }
-  for (; end - from >= 8; from += 8) to = escape_eight(to, from);
   // The rest, in words that overlap what was written before, if that is the same on the wire as it is here.
   const auto left = static_cast<size_t>(end - from);
   if (left != 0 && size >= 8) {

@@ -248,7 +248,8 @@ Finder::Walk Finder::offer(Scan &scan, const KeyStart &start, const Value *in_va
     return Walk::ended;
   }
   const Row row = table.reader.read();
-  if (!scan.slow() && !may_take_row(table)) return Walk::crowded;
+  table.has_large_rows = table.reader.long_bytes() > limits::find_bytes_fast_max;
+  if (table.has_large_rows && !scan.slow() && !may_take_large_row(table)) return Walk::crowded;
   const Flow flow = scan.op.reply->row(row);
   if (flow == Flow::pause && !scan.slow()) return Walk::paused;  // the row may not have been taken
   if (thd_->is_error()) {
@@ -277,12 +278,9 @@ bool Finder::must_pause(Scan &scan) const {
 }
 
 /// Whether the row just read fits what a batch may answer.
-bool Finder::may_take_row(OpenTable &table) {
-  const size_t bytes = table.reader.long_bytes();
-  table.has_large_rows = bytes > limits::find_bytes_fast_max;
-  if (!table.has_large_rows) return true;
+bool Finder::may_take_large_row(const OpenTable &table) {
   if (batch_large_bytes_ > limits::batch_large_bytes_max) return false;
-  batch_large_bytes_ += bytes;
+  batch_large_bytes_ += table.reader.long_bytes();
   return true;
 }
 

@@ -40,7 +40,7 @@ class Finder {
   Walk fail(Scan &scan, int code);
   Walk interrupt(Scan &scan);
   bool must_pause(Scan &scan) const;
-  bool may_take_row(OpenTable &table);
+  bool may_take_large_row(const OpenTable &table);
   static bool look_is_due(Scan &scan);
   bool must_give_way() const;
   Walk save(Scan &scan);
