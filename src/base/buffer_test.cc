@@ -216,11 +216,51 @@ TEST(Output, BreaksWithoutMemoryAndSwallowsTheRest) {
   EXPECT_EQ(pool::large_bytes(), before);
 }
 
+TEST(Output, FindsRoomForWhatItExpectsAtOnce) {
+  const size_t before = pool::large_bytes();
+  Output output;
+  output.put("begun");
+  output.expect(size_t{300} << 10);
+  const size_t room = pool::large_bytes() - before;
+  EXPECT_EQ(room, size_t{512} << 10);
+  const char *const at = output.reserve(1);
+  const std::string text(size_t{300} << 10, 'x');
+  output.put(text);
+  EXPECT_EQ(output.reserve(1), at + text.size()) << "nothing was moved";
+  EXPECT_EQ(pool::large_bytes() - before, room);
+  output.release();
+  EXPECT_TRUE(output.sendable() == "begun" + text);
+}
+
+TEST(Output, BreaksWhereItCannotHaveWhatItExpects) {
+  const size_t before = pool::large_bytes();
+  pool::set_large_bytes_max(before);
+  {
+    Output output;
+    output.expect(limits::block_bytes_recycled_max);
+    EXPECT_FALSE(output.broken());
+    output.expect(limits::block_bytes_recycled_max + 1);
+    EXPECT_TRUE(output.broken());
+    output.put("swallowed");
+    EXPECT_EQ(output.pending_bytes(), 0u);
+  }
+  pool::set_large_bytes_max(limits::buffer_bytes_max);
+}
+
 TEST(Output, WithoutAValveAReplyIsBoundedToWhatFitsATurn) {
   Output output;
   const Output::Mark start = output.mark();
   EXPECT_EQ(output.flow(start, 100), Flow::more);
-  EXPECT_EQ(output.flow(start, limits::find_bytes_fast_max + 1), Flow::pause);
+  EXPECT_EQ(output.flow(start, limits::first_row_bytes_fast_max), Flow::more) << "a single row may be larger";
+  EXPECT_EQ(output.flow(start, limits::first_row_bytes_fast_max + 1), Flow::pause);
+  output.put('x');
+  EXPECT_EQ(output.flow(start, limits::find_bytes_fast_max - 1), Flow::more);
+  EXPECT_EQ(output.flow(start, limits::find_bytes_fast_max), Flow::pause);
+  output.rewind(start);
+  output.set_reply_bytes_max(limits::edit_reply_bytes_max);
+  EXPECT_EQ(output.flow(start, limits::edit_reply_bytes_max), Flow::more);
+  EXPECT_EQ(output.flow(start, limits::edit_reply_bytes_max + 1), Flow::pause);
+  output.set_reply_bytes_max(limits::find_bytes_fast_max);
   EXPECT_FALSE(output.above_high_water());
   output.put(std::string(limits::output_high_water_bytes, 'x'));
   EXPECT_EQ(output.flow(output.mark()), Flow::more);

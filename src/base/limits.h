@@ -65,8 +65,14 @@ inline constexpr size_t tls_bytes_per_send_max = size_t{256} << 10;
 /// Rows one find may examine, and bytes it may answer, before it moves to the slow lane.
 inline constexpr uint64_t find_rows_fast_max = 4'000;
 inline constexpr size_t find_bytes_fast_max = size_t{128} << 10;
+/// Bytes of a find's first row all the same: it would have to be read once more in the slow lane, and copying it takes
+/// no longer than examining so many rows does.
+inline constexpr size_t first_row_bytes_fast_max = size_t{2} << 20;
 /// Rows all finds of one batch may examine; a find that would go on beyond moves to the slow lane.
 inline constexpr uint64_t batch_rows_max = 20'000;
+/// Bytes that all rows of one batch with more than find_bytes_fast_max may have together, which takes some two
+/// milliseconds; further such finds are for the next turn.
+inline constexpr size_t batch_large_bytes_max = size_t{4} << 20;
 /// Arena bytes of a batch beyond which a session that has added an op to it adds no more.
 inline constexpr size_t arena_bytes_per_batch_max = size_t{4} << 20;
 /// Arena bytes a worker keeps between batches; more is given back.
@@ -76,6 +82,13 @@ inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
 /// ops, unless it writes.
 inline constexpr size_t connections_sent_early_max = 8;
 inline constexpr size_t ops_sent_early_max = 16;
+/// Bytes of replies that are sent at once in any run without writes: they are in the processor's cache now, and their
+/// block is free for the next connection.
+inline constexpr size_t reply_bytes_sent_early_min = size_t{32} << 10;
+/// Bytes of one connection's replies that are sent ahead of the rest, likewise, and how many may in a turn, which
+/// bounds what one connection gets of it.
+inline constexpr size_t reply_bytes_sent_ahead_min = size_t{64} << 10;
+inline constexpr size_t reply_bytes_sent_ahead_max = output_high_water_bytes;
 
 /// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together, though
 /// never longer than its last batch slept: who waits for the disk anyway waits twice as long at most, and where nothing

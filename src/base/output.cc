@@ -1,7 +1,5 @@
 #include "base/output.h"
 
-#include <algorithm>
-
 #include "base/pool.h"
 
 namespace postern {
@@ -31,12 +29,11 @@ char *Output::reserve_more(size_t bytes) {
 }
 
 void Output::put(Bytes bytes) {
-  while (!bytes.empty()) {
-    const size_t piece = std::min(bytes.size(), limits::output_piece_bytes_max);
-    std::memcpy(reserve(piece), bytes.data(), piece);
-    commit(piece);
-    bytes.remove_prefix(piece);
-  }
+  if (bytes.empty()) return;
+  expect(bytes.size());
+  if (broken_) return;
+  std::memcpy(data_ + end_, bytes.data(), bytes.size());
+  commit(bytes.size());
 }
 
 void Output::sent(size_t bytes) {

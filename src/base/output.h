@@ -58,6 +58,10 @@ class Output {
   }
   /// Any number of bytes, copied as they are.
   void put(Bytes bytes);
+  /// So many bytes will follow: finds room for them at once, where growing with them would copy them again and again.
+  void expect(size_t bytes) {
+    if (size_ - end_ < bytes) reserve_more(bytes);
+  }
   void put_natural(uint64_t number) {
     char *const at = reserve(20);
     commit(static_cast<size_t>(print_natural(at, number) - at));
@@ -91,12 +95,13 @@ class Output {
   size_t pending_bytes() const { return end_ - sent_; }
 
   /// Whether a find that began its reply at `start` may write another row of about `row_bytes`. In a turn neither one
-  /// reply may be large nor many make much that nobody may ever read.
+  /// reply may be large, but for a single row, nor many make much that nobody may ever read.
   Flow flow(Mark start, size_t row_bytes = 0) {
     if (valve_ != nullptr) return valve_->flow(*this);
     const size_t reply_bytes = mark() - start;
-    if (reply_bytes + row_bytes > reply_bytes_max_) return Flow::pause;
     const bool in_a_turn = reply_bytes_max_ == limits::find_bytes_fast_max;
+    const size_t bytes_max = in_a_turn && reply_bytes == 0 ? limits::first_row_bytes_fast_max : reply_bytes_max_;
+    if (reply_bytes + row_bytes > bytes_max) return Flow::pause;
     return in_a_turn && pending_bytes() - reply_bytes > limits::output_high_water_bytes ? Flow::pause : Flow::more;
   }
   /// How large a reply may become that does not stream; other than by default it is not in a turn.

@@ -77,7 +77,8 @@ class Executor {
   ///    in the slow lane for limits::row_wait_slow_ms, or as long as the work took that would have to be done again;
   ///    then it is left locked.
   ///  - An op with a position (slow lane) may run as long as its reply lets it, and pauses when somebody waits for
-  ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max. About every
+  ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with
+  ///    others by batch_rows_max and batch_large_bytes_max. About every
   ///    limits::rows_between_looks rows that such a find examines it asks Reply::look(), so that one without matches
   ///    ends or pauses, too. One that was paused gets beyond its place before it asks.
   ///  - Never waits otherwise for a lock that SQL may hold for long.

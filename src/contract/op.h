@@ -103,6 +103,7 @@ class Position {
 enum class Progress : uint8_t {
   done,     ///< Reply::done() was called
   paused,   ///< a find that is more work than a turn allows, or whose reply asked to pause
+  crowded,  ///< a find of large rows, of which the batch has had enough; may run first thing in the next turn
   busy,     ///< its table is held by DDL or a table lock just now; nothing happened
   locked,   ///< a row it would change is locked by somebody else's transaction; nothing happened
   alone,    ///< a write that cannot share a transaction with other ops, or a login; nothing happened

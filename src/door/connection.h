@@ -12,8 +12,8 @@
 
 namespace postern::door {
 
-/// Requests that were read and not answered: the output was above high water, or they were in the slow lane behind one
-/// that was held up, and have come back.
+/// Requests that were read and not answered: the output was above high water, or the batch had had enough large rows,
+/// or they were in the slow lane behind one that was held up, and have come back.
 struct PutOff {
   std::shared_ptr<Arena> arena;  // what the ops live in, shared with others of the same batch
   std::vector<Op> ops;

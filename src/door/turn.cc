@@ -24,14 +24,13 @@ bool Turn::writes_anything(const Slice &slice) {
 
 /// Few clients would all wait for the last answer of a turn, and the worker then for all of them: with four, that
 /// takes a third of the speed. Of many, some ask while others are answered anyway, and a run that is not interrupted
-/// finds what it needs in the processor's cache.
+/// finds what it needs in the processor's cache, unless long replies have displaced that already.
 void Turn::run(Executor &executor, std::span<Slice> slices, Watcher &watcher) {
   const size_t first = slices.front().first;
   const size_t count = slices.back().first + slices.back().count - first;
   running_ = slices.data();
-  const bool sent_early = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
-  const std::span<Op> ops = batch_.ops().subspan(first, count);
-  if (!executor.run(ops, sent_early ? &watcher : nullptr).lasted()) run_again(executor, slices);
+  sends_early_ = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
+  if (!executor.run(batch_.ops().subspan(first, count), &watcher).lasted()) run_again(executor, slices);
 }
 
 /// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one

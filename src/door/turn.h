@@ -26,8 +26,9 @@ class Turn {
     Connection *connection;
     size_t first;
     size_t count;
-    Output::Mark mark;      // where their replies begin
-    bool answered = false;  // and sent, while the rest of the run went on
+    Output::Mark mark;            // where their replies begin
+    bool answered = false;        // and sent, while the rest of the run went on
+    size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too
   };
 
   void clear() {
@@ -63,14 +64,26 @@ class Turn {
   /// of the batch and the slices are in that order then.
   size_t put_readers_first();
 
-  /// Slices that stand one behind the other: their ops are one run, and one transaction. `watcher` hears of it where
-  /// there is reason to send what is answered before the others' ops are carried out.
+  /// Slices that stand one behind the other: their ops are one run, and one transaction. `watcher` hears of every op.
   void run(Executor &executor, std::span<Slice> slices, Watcher &watcher);
-  /// The slice of the run under way whose last op this is, or nullptr.
-  Slice *ended_by(const Op &op) {
+
+  // While that goes on.
+
+  /// The slice of an op that is just done; ops are asked about in their order.
+  Slice &slice_running(const Op &op) {
     const auto at = static_cast<size_t>(&op - batch_.ops().data());
     while (at >= running_->first + running_->count) ++running_;
-    return at == running_->first + running_->count - 1 ? running_ : nullptr;
+    return *running_;
+  }
+  const Op *last_of(const Slice &slice) { return &batch_.ops()[slice.first + slice.count - 1]; }
+  /// Whether each connection shall have its replies as soon as they are complete, however short they are.
+  bool sends_early() const { return sends_early_; }
+  /// The slice is what comes behind `op`, one of its own, and begins where its connection's output ends now.
+  void forget_until(Slice &slice, const Op &op) {
+    const size_t next = static_cast<size_t>(&op - batch_.ops().data()) + 1;
+    slice.count -= next - slice.first;
+    slice.first = next;
+    slice.mark = slice.connection->output.mark();
   }
 
  private:
@@ -81,6 +94,7 @@ class Turn {
   Batch batch_;
   std::vector<Slice> slices_;
   Slice *running_ = nullptr;   // the slice of the run that has been answered last, or the first one
+  bool sends_early_ = false;   // in this run
   std::vector<Op> reordered_;  // scratch of put_readers_first()
 };
 

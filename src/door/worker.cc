@@ -267,11 +267,29 @@ void Worker::execute() {
 }
 
 void Worker::answered(const Op &op) {
-  Turn::Slice *const slice = turn_.ended_by(op);
-  if (slice == nullptr) return;
-  settle_answered(*slice->connection);
-  slice->answered = true;
-  send_released(*slice->connection);
+  Turn::Slice &slice = turn_.slice_running(op);
+  const size_t bytes = slice.connection->output.pending_bytes();
+  if (&op != turn_.last_of(slice)) {
+    if (bytes >= limits::reply_bytes_sent_ahead_min) send_ahead(slice, op);
+    return;
+  }
+  if (!turn_.sends_early() && bytes < limits::reply_bytes_sent_early_min) return;
+  settle_answered(*slice.connection);
+  slice.answered = true;
+  send_released(*slice.connection);
+}
+
+/// The replies of a slice up to that of `op` leave before the rest.
+void Worker::send_ahead(Turn::Slice &slice, const Op &op) {
+  Connection &connection = *slice.connection;
+  Output &output = connection.output;
+  // A client that did not take all of what was sent before takes no more now.
+  if (slice.bytes_sent_ahead >= limits::reply_bytes_sent_ahead_max || !output.sendable().empty()) return;
+  slice.bytes_sent_ahead += output.pending_bytes();
+  turn_.forget_until(slice, op);
+  if (connection.put_off != nullptr) connection.put_off->busy_since_ms = -1;
+  output.release();
+  send_released(connection);
 }
 
 void Worker::settle(std::span<const Turn::Slice> slices, std::shared_ptr<Arena> &batch_arena) {
@@ -313,6 +331,7 @@ void Worker::leave_unanswered(const Turn::Slice &slice, std::span<const Op> left
   // begins below high water.
   connection.put_off->ops.assign(left.begin(), left.end());
   if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
+  if (left.front().progress == Progress::crowded) return;
   leave_for_slow_lane(connection);
 }
 

@@ -69,6 +69,7 @@ class Worker final : private Watcher {
   void collect();
   void execute();
   void answered(const Op &op) override;
+  void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices, std::shared_ptr<Arena> &batch_arena);
   void settle_answered(Connection &connection);
   void send();

@@ -57,6 +57,55 @@ TEST(HsEscape, LeavesNoByteBelowSixteenButTheMark) {
   }
 }
 
+TEST(HsEscape, IsTheSameAsByteByByteAtEveryLengthAndPlaceInMemory) {
+  const auto byte_by_byte = [](std::string_view bytes) {
+    std::string wire;
+    for (const char byte : bytes) {
+      if (static_cast<unsigned char>(byte) < 0x10) wire += {'\x01', static_cast<char>(byte + 0x40)};
+      else wire += byte;
+    }
+    return wire;
+  };
+  const uint64_t seed = std::random_device{}();
+  std::mt19937_64 random(seed);
+  std::string from(400, '\0');
+  std::string to(2 * from.size() + 64, '\0');
+  for (const uint64_t one_of : {uint64_t{1'000'000'000}, uint64_t{200}, uint64_t{30}, uint64_t{3}}) {
+    for (size_t size = 0; size <= 300; ++size) {
+      for (char &byte : from) {
+        byte = static_cast<char>(random() % one_of == 0 ? random() % 0x10 : 0x10 + random() % 0xf0);
+      }
+      const size_t at = random() % 64;
+      const size_t to_at = random() % 64;
+      const std::string_view bytes = std::string_view(from).substr(at, size);
+      std::fill(to.begin(), to.end(), '#');
+      const char *const end = escape(to.data() + to_at, bytes.data(), size);
+      const std::string_view wire(to.data() + to_at, static_cast<size_t>(end - to.data()) - to_at);
+      ASSERT_TRUE(wire == byte_by_byte(bytes)) << size << " bytes, seed " << seed;
+      ASSERT_EQ(std::string_view(to).substr(0, to_at).find_first_not_of('#'), std::string::npos);
+      ASSERT_EQ(to.find_first_not_of('#', to_at + 2 * size), std::string::npos) << size << " bytes, seed " << seed;
+    }
+  }
+}
+
+TEST(HsFindReply, WritesLargeRowsOfAnyBytesInATurn) {
+  const uint64_t seed = std::random_device{}();
+  std::mt19937_64 random(seed);
+  for (const size_t size : {size_t{4'000}, size_t{32'767}, size_t{32'768}, size_t{70'000}, size_t{1'000'000}}) {
+    for (const unsigned least : {0u, 0x10u}) {
+      Output output;
+      FindReply reply(output, ErrorStyle::compatible);
+      std::string bytes(size, '\0');
+      for (char &byte : bytes) byte = static_cast<char>(least + random() % (0x100 - least));
+      const Value row[] = {Value::of_natural(7), Value::of(bytes), Value::null()};
+      ASSERT_EQ(reply.row(row), Flow::more);
+      reply.done({.columns = 3, .rows = 1});
+      ASSERT_TRUE(written(output) == "0\t3\t7\t" + escaped_bytes(bytes) + std::string("\t\0\n", 3))
+          << size << " bytes, seed " << seed;
+    }
+  }
+}
+
 TEST(HsFindReply, WritesValuesOfEveryKind) {
   Output output;
   FindReply reply(output, ErrorStyle::compatible);
@@ -128,9 +177,9 @@ TEST(HsFindReply, StartsAgainAfterDoneAndInTheMiddle) {
 TEST(HsFindReply, PausesBeforeItCopiesWhatIsTooMuchForATurn) {
   Output output;
   FindReply reply(output, ErrorStyle::compatible);
-  const std::string large(limits::find_bytes_fast_max + 1, 'x');
+  const std::string large(limits::first_row_bytes_fast_max, 'x');
   const Value row[] = {Value::of(large)};
-  EXPECT_EQ(reply.row(row), Flow::pause);
+  EXPECT_EQ(reply.row(row), Flow::pause) << "with what is around it, it is too large";
   EXPECT_EQ(output.pending_bytes(), 0u);
 
   const std::string half(limits::find_bytes_fast_max / 2, 'x');

@@ -12,6 +12,9 @@
 namespace postern::memcached {
 namespace {
 
+/// What an item's answer takes beside key and value, about: more has room all the same.
+constexpr size_t frame_bytes = 256;
+
 /// Values with the separator between them.
 class JoinedValue {
  public:
@@ -103,6 +106,7 @@ Flow ItemAnswer::tell_value(Bytes value, const ItemState &state) {
   const size_t bytes = value.size() + request_.key.size();
   if (!streaming && output_.flow(output_.mark(), bytes) == Flow::pause) return Flow::pause;
   begin();
+  if (bytes > limits::output_piece_bytes_max) output_.expect(bytes + frame_bytes);
   form().item(output_, request_,
               {.value = value, .flags = state.flags, .cas = state.cas, .expires_at = state.expires_at, .now = now_});
   told_ = true;

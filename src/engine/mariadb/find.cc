@@ -95,6 +95,11 @@ void Finder::run(Op &op, OpenTable &table) {
   const Find &find = *op.find;
   Scan scan{op, find, table};
   message_.clear();
+  // Another large row would be read for nothing.
+  if (!scan.slow() && table.has_large_rows && batch_large_bytes_ > limits::batch_large_bytes_max) {
+    op.progress = Progress::crowded;
+    return;
+  }
   scan.to_skip = find.offset;
   Walk walked = Walk::ended;
   scan.failure = check_index(table, find);
@@ -136,6 +141,10 @@ void Finder::run(Op &op, OpenTable &table) {
     const bool just_begun = scan.place == nullptr && scan.sent == 0 && scan.examined <= limits::rows_between_looks;
     if (!scan.slow()) walked = Walk::paused;
     else if (just_begun) walked = Walk::held_up;
+  }
+  if (walked == Walk::crowded) {
+    op.progress = Progress::crowded;
+    return;
   }
   if (walked == Walk::paused || walked == Walk::held_up) {
     op.progress = walked == Walk::paused ? Progress::paused : Progress::busy;
@@ -238,7 +247,10 @@ Finder::Walk Finder::offer(Scan &scan, const KeyStart &start, const Value *in_va
     --scan.to_skip;
     return Walk::ended;
   }
-  const Flow flow = scan.op.reply->row(table.reader.read());
+  const Row row = table.reader.read();
+  table.has_large_rows = table.reader.long_bytes() > limits::find_bytes_fast_max;
+  if (table.has_large_rows && !scan.slow() && !may_take_large_row(table)) return Walk::crowded;
+  const Flow flow = scan.op.reply->row(row);
   if (flow == Flow::pause && !scan.slow()) return Walk::paused;  // the row may not have been taken
   if (thd_->is_error()) {
     scan.failure = Failure::internal;
@@ -263,6 +275,13 @@ bool Finder::must_pause(Scan &scan) const {
     return scan.examined > limits::find_rows_fast_max || batch_rows_ + scan.examined > limits::batch_rows_max;
   return look_is_due(scan) &&
          (must_give_way() || scan.op.reply->look(static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
+}
+
+/// Whether the row just read fits what a batch may answer.
+bool Finder::may_take_large_row(const OpenTable &table) {
+  if (batch_large_bytes_ > limits::batch_large_bytes_max) return false;
+  batch_large_bytes_ += table.reader.long_bytes();
+  return true;
 }
 
 bool Finder::look_is_due(Scan &scan) {

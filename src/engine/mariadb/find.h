@@ -23,12 +23,13 @@ class Finder {
   void begin_batch(THD *thd) {
     thd_ = thd;
     batch_rows_ = 0;
+    batch_large_bytes_ = 0;
   }
   /// Runs `op`, tells its reply every row and, unless it is paused, the outcome. `progress` of the op is set.
   void run(Op &op, OpenTable &table);
 
  private:
-  enum class Walk : uint8_t { ended, paused, held_up, failed, satisfied };
+  enum class Walk : uint8_t { ended, paused, crowded, held_up, failed, satisfied };
   struct Scan;
   struct Place;
 
@@ -39,6 +40,7 @@ class Finder {
   Walk fail(Scan &scan, int code);
   Walk interrupt(Scan &scan);
   bool must_pause(Scan &scan) const;
+  bool may_take_large_row(const OpenTable &table);
   static bool look_is_due(Scan &scan);
   bool must_give_way() const;
   Walk save(Scan &scan);
@@ -48,6 +50,7 @@ class Finder {
   const std::atomic<bool> &stop_;
   THD *thd_ = nullptr;
   uint64_t batch_rows_ = 0;
+  size_t batch_large_bytes_ = 0;
   Filters filters_;
   std::string message_;
 };

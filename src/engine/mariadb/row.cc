@@ -113,6 +113,7 @@ bool RowReader::reads(const TABLE *table) const {
 }
 
 Row RowReader::read() {
+  long_bytes_ = 0;
   for (size_t i = 0; i < columns_.size(); ++i) {
     Column &column = columns_[i];
     Value &value = values_[i];
@@ -138,6 +139,7 @@ Row RowReader::read() {
       case Form::other: {
         const String *const text = column.field->val_str(&column.string);
         value = text != nullptr ? Value::of({text->ptr(), text->length()}) : Value::null();
+        if (text != nullptr) long_bytes_ += text->length();
         break;
       }
     }

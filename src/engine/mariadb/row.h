@@ -27,11 +27,14 @@ class RowReader {
   bool reads(const TABLE *table) const;
   /// The row in record[0]; valid until the record changes or the next read().
   Row read();
+  /// Bytes in the row of the values that may be long: all but numbers, dates and VARCHAR.
+  size_t long_bytes() const { return long_bytes_; }
 
  private:
   struct Column;
   std::vector<Column> columns_;
   std::vector<Value> values_;
+  size_t long_bytes_ = 0;
 };
 
 }  // namespace postern::mariadb
