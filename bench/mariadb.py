@@ -36,7 +36,8 @@ class MariaDB(Server):
         options = [f"--handlersocket-threads={state.threads}",
                    f"--innodb-buffer-pool-size={state.buffer_pool}", "--innodb-log-file-size=1G",
                    f"--max-connections={state.connections}", "--max-prepared-stmt-count=100000",
-                   "--table-open-cache=4000", "--skip-name-resolve"]
+                   f"--innodb-adaptive-hash-index-parts={state.hash_parts}", "--table-open-cache=4000",
+                   "--skip-name-resolve"]
         if self.name == "ours" and not state.durable:
             # It reads and writes with the same threads. Where nobody waits for the disk it gets as many as the others.
             options.append(f"--memcached-threads={state.threads}")

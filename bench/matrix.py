@@ -43,13 +43,14 @@ class State:
     connections: int = CONNECTIONS
     large_pages: bool = False
     adaptive_hash: bool = True
+    hash_parts: int = 1  # of the adaptive hash index; eight is the server's default, see docs/performance.md
     durable: bool = False
     flush_log: int | None = None  # None is what `durable` means: 1 or 2
     sync_binlog: int | None = None  # likewise: 1 or 0
 
     def settled(self):
         return (self.binlog, self.buffer_pool, self.threads, self.threads_wr, self.connections, self.large_pages,
-                self.durable)
+                self.hash_parts, self.durable)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,9 +167,20 @@ def settings_rows():
         yield setting(f"hash-{at}-scan", f"range scan of 100 rows, 50 connections, innodb_adaptive_hash_index {at}, "
                       "rows a second", ("innodb_adaptive_hash_index, scan of 100 rows, 50 connections", at), state,
                       mix="scan=100", rows_per_operation=100, option="scan")
+        yield setting(f"hash-{at}-update", f"update, {in_flight(16)}, relaxed, innodb_adaptive_hash_index {at}",
+                      (f"innodb_adaptive_hash_index, update, {in_flight(16)}, relaxed", at), state, mix="update=100",
+                      table="written", depth=16)
         yield setting(f"hash-{at}-insert", f"insert, 50 connections, relaxed, innodb_adaptive_hash_index {at}",
                       ("innodb_adaptive_hash_index, insert, 50 connections, relaxed", at), state, mix="insert=100",
                       table="written")
+    for parts in (1, 8):
+        yield setting(f"parts-{parts}-find", f"find, {in_flight(16)}, innodb_adaptive_hash_index_parts {parts}",
+                      (f"innodb_adaptive_hash_index_parts, find, {in_flight(16)}", str(parts)),
+                      State(hash_parts=parts), depth=16)
+        yield setting(f"parts-{parts}-update", f"update, {in_flight(16)}, relaxed, "
+                      f"innodb_adaptive_hash_index_parts {parts}",
+                      (f"innodb_adaptive_hash_index_parts, update, {in_flight(16)}, relaxed", str(parts)),
+                      State(hash_parts=parts), depth=16, mix="update=100", table="written")
     # The table takes 90 MB.
     for pool in ("1G", "64M", "32M"):
         for threads in (1, 4, 16):
@@ -249,6 +261,9 @@ def plain_rows():
     for clients, depth, profile in ((50, 1, "default"), (20, 100, "default"), (50, 16, "all"), (1000, 1, "all")):
         yield find(clients, depth, profile, ENGINE_READERS, prefix="find-nohash",
                    words="uniform keys, adaptive hash index off", state=no_hash)
+    for clients, depth, profile in ((50, 1, "default"), (20, 100, "default"), (50, 16, "all")):
+        yield find(clients, depth, profile, ENGINE_READERS + ("ours-memcached",), prefix="find-parts-8",
+                   words="uniform keys, adaptive hash index in eight parts", state=State(hash_parts=8))
     yield Row("scan-nohash-100", "range scan of 100 rows, 50 connections, adaptive hash index off, rows a second",
               ENGINE_READERS, "all", mix="scan=100", rows_per_operation=100, option="scan", state=no_hash)
 

@@ -82,9 +82,10 @@ inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
 /// ops, unless it writes.
 inline constexpr size_t connections_sent_early_max = 8;
 inline constexpr size_t ops_sent_early_max = 16;
-/// Bytes of replies that are sent at once in any run without writes: they are in the processor's cache now, and their
-/// block is free for the next connection.
-inline constexpr size_t reply_bytes_sent_early_min = size_t{32} << 10;
+/// Mean bytes of a connection's replies with which they are sent at once in any run without writes: they are in the
+/// processor's cache now, and their block is free for the next connection. Shorter ones wake their client for less than
+/// that is worth.
+inline constexpr size_t reply_bytes_sent_early_min = size_t{16} << 10;
 /// Bytes of one connection's replies that are sent ahead of the rest, likewise, and how many may in a turn, which
 /// bounds what one connection gets of it.
 inline constexpr size_t reply_bytes_sent_ahead_min = size_t{64} << 10;

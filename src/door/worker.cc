@@ -273,7 +273,7 @@ void Worker::answered(const Op &op) {
     if (bytes >= limits::reply_bytes_sent_ahead_min) send_ahead(slice, op);
     return;
   }
-  if (!turn_.sends_early() && bytes < limits::reply_bytes_sent_early_min) return;
+  if (!turn_.sends_early() && bytes < slice.count * limits::reply_bytes_sent_early_min) return;
   settle_answered(*slice.connection);
   slice.answered = true;
   send_released(*slice.connection);
