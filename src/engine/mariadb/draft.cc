@@ -15,8 +15,8 @@ namespace postern::mariadb {
 namespace {
 
 /// Characters or bytes, in columns that hold them as they are.
-bool is_text(const Field *field) {
-  switch (field->real_type()) {
+bool is_text(const Field *field, enum_field_types type) {
+  switch (type) {
     case MYSQL_TYPE_VARCHAR:
     case MYSQL_TYPE_VARCHAR_COMPRESSED:
     case MYSQL_TYPE_VAR_STRING:
@@ -30,22 +30,49 @@ bool is_text(const Field *field) {
     default: return false;
   }
 }
+bool is_text(const Field *field) {
+  return is_text(field, field->real_type());
+}
 
 /// Characters belong to the column's character set. Everything else is read from text as SQL's literals are, and called
 /// by its text in messages.
-CHARSET_INFO *charset_for(const Field *field) {
-  const enum_field_types type = field->real_type();
+CHARSET_INFO *charset_for(const Field *field, enum_field_types type) {
   const bool is_characters =
-      type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET || type == MYSQL_TYPE_BIT || is_text(field);
+      type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET || type == MYSQL_TYPE_BIT || is_text(field, type);
   return is_characters ? field->charset() : &my_charset_utf8mb4_general_ci;
 }
 
 /// The server pads what is half a character in front, and takes it. True, with an error, if `text` is such.
-bool ends_within_a_character(const Field *field, Bytes text) {
-  CHARSET_INFO *const charset = charset_for(field);
+bool ends_within_a_character(const Field *field, CHARSET_INFO *charset, Bytes text) {
   if (charset->mbminlen == 1 || text.size() % charset->mbminlen == 0) return false;
   my_error(ER_INVALID_CHARACTER_STRING, MYF(0), charset->cs_name.str, field->field_name.str);
   return true;
+}
+
+/// A number as nearly all are, without the server's parser, which knows fractions and exponents. False for others.
+bool store_natural(Field *field, enum_field_types type, Bytes text) {
+  switch (type) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG: break;
+    default: return false;
+  }
+  uint64_t number = 0;
+  if (text.size() > 18 || !parse_natural(text, number)) return false;
+  field->set_notnull();
+  field->store(static_cast<longlong>(number), false);  // tells what is out of range as it does of text
+  return true;
+}
+
+void store_text(Field *field, Bytes text) {
+  const enum_field_types type = field->real_type();
+  if (store_natural(field, type, text)) return;
+  CHARSET_INFO *const charset = charset_for(field, type);
+  if (ends_within_a_character(field, charset, text)) return;
+  field->set_notnull();
+  field->store(text.data(), text.size(), charset);
 }
 
 bool parse_integer(Bytes text, __int128 &number) {
@@ -97,11 +124,7 @@ std::string text_of(const my_decimal &number) {
 void store_strictly(Field *field, const Value &value) {
   switch (value.kind()) {
     case Value::Kind::null: set_field_to_null_with_conversions(field, false); return;
-    case Value::Kind::bytes:
-      if (ends_within_a_character(field, value.bytes())) return;
-      field->set_notnull();
-      field->store(value.bytes().data(), value.bytes().size(), charset_for(field));
-      return;
+    case Value::Kind::bytes: store_text(field, value.bytes()); return;
     case Value::Kind::integer:
       field->set_notnull();
       field->store(static_cast<longlong>(value.integer()), false);
@@ -370,11 +393,13 @@ Item *RowDraft::item(size_t at, THD *thd, const Field *field) const {
   }
   switch (change.value.kind()) {
     case Value::Kind::null: return new (thd->mem_root) Item_null(thd);
-    case Value::Kind::bytes:
-      ends_within_a_character(field, change.value.bytes());  // whoever evaluates the item finds the error
+    case Value::Kind::bytes: {
+      const Bytes text = change.value.bytes();
+      CHARSET_INFO *const charset = charset_for(field, field->real_type());
+      ends_within_a_character(field, charset, text);  // whoever evaluates the item finds the error
       return new (thd->mem_root)
-          Item_string(thd, change.value.bytes().data(), static_cast<uint>(change.value.bytes().size()),
-                      charset_for(field), DERIVATION_COERCIBLE);
+          Item_string(thd, text.data(), static_cast<uint>(text.size()), charset, DERIVATION_COERCIBLE);
+    }
     case Value::Kind::integer: return new (thd->mem_root) Item_int(thd, static_cast<longlong>(change.value.integer()));
     case Value::Kind::natural:
       return new (thd->mem_root) Item_uint(thd, static_cast<ulonglong>(change.value.natural()));

@@ -45,6 +45,7 @@ void RowChange::mark_for_insert() {
   target.marked = WriteTable::Marked::insert;
   target.marked_for = write_.table;
   target.marked_values = draft.size();
+  target.rest_is_good = false;
   bitmap_clear_all(&table->def_read_set);
   bitmap_clear_all(&table->def_write_set);
   table->column_bitmaps_set_no_signal(&table->def_read_set, &table->def_write_set);
@@ -76,11 +77,14 @@ Step RowChange::fill_new_row() {
   TABLE *const table = write_.table->table;
   write_.thd->count_cuted_fields = CHECK_FIELD_ERROR_FOR_NULL;
   write_.thd->abort_on_warning = true;
-  // With a BEFORE trigger that may fill them in, columns without a value are looked at after it.
-  if (table->field == table->field_to_fill() &&
-      check_that_all_fields_are_given_values(write_.thd, table, table->pos_in_table_list))
-    return write_.fail_as_told(Failure::bad_value);
-  if (table->validate_default_values_of_unset_fields(write_.thd)) return write_.fail_as_told(Failure::bad_value);
+  if (WriteTable &target = *write_.table->target; !target.rest_is_good) {
+    // With a BEFORE trigger that may fill them in, columns without a value are looked at after it.
+    if (table->field == table->field_to_fill() &&
+        check_that_all_fields_are_given_values(write_.thd, table, table->pos_in_table_list))
+      return write_.fail_as_told(Failure::bad_value);
+    if (table->validate_default_values_of_unset_fields(write_.thd)) return write_.fail_as_told(Failure::bad_value);
+    target.rest_is_good = true;
+  }
   restore_default_record_for_insert(table);
   table->reset_default_fields();
   if (fills_by_items()) {

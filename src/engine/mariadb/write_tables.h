@@ -36,7 +36,8 @@ class WriteTable {
   enum class Marked : uint8_t { nothing, insert, edit };
   Marked marked = Marked::nothing;
   const OpenTable *marked_for = nullptr;
-  size_t marked_values = 0;  ///< for an insert, which may give the first few columns only
+  size_t marked_values = 0;   ///< for an insert, which may give the first few columns only
+  bool rest_is_good = false;  ///< the columns that it gives no value have one, as far as is known before triggers
 
  private:
   friend class WriteTables;
