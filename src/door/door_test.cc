@@ -222,6 +222,23 @@ TEST_F(DoorTest, OneReceiveAndOneSendForARequestAtDepthOne) {
   EXPECT_EQ(count(Counter::bytes_received), 1800u);
 }
 
+TEST_F(DoorTest, OneReceiveAndOneSendForRequestsThatComeTogether) {
+  open();
+  Client client = connect();
+  // More than is asked for, less than a block has room for.
+  const std::string word(limits::block_bytes_min / 32, 'x');
+  std::string requests;
+  std::string answers;
+  for (int i = 0; i < 16; ++i) {
+    requests += "say " + word + "\n";
+    answers += word + "\n";
+  }
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(client.ask(requests, answers.size()), answers);
+  EXPECT_TRUE(eventually([&] { return count(Counter::bytes_sent) == 100 * answers.size(); }));
+  EXPECT_EQ(count(Counter::receives), 100u);
+  EXPECT_EQ(count(Counter::sends), 100u);
+}
+
 TEST_F(DoorTest, ConnectionsBeyondTheLimitAreClosedAndCounted) {
   settings_.connections_max = 3;
   open();

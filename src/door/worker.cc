@@ -15,6 +15,14 @@ namespace {
 /// The poller tells of bytes, and of their end, when they come, and not once more in each turn until they are received.
 constexpr uint32_t told_once = net::Poller::readable | net::Poller::ended | net::Poller::once_each;
 
+/// A client that fills its room may have more for us the next time, too; one that needs little of it gives it back.
+uint32_t next_room(uint32_t room, const net::Transfer &got) {
+  if (got.filled)
+    return static_cast<uint32_t>(std::min(2 * std::max<size_t>(room, got.bytes), limits::block_bytes_recycled_max));
+  if (got.bytes >= room / 4) return room;
+  return room / 2;
+}
+
 }  // namespace
 
 Worker::Worker(const Context &context, std::string name)
@@ -151,16 +159,12 @@ void Worker::receive_from(Connection &connection) {
   const uint32_t room = std::max<uint32_t>(connection.receive_bytes, limits::block_bytes_min / 4);
   const net::Transfer got = connection.channel->receive(connection.input, room);
   counters_.add(Counter::receives);
-  connection.unread = got.result == net::Transfer::Result::some && got.bytes >= room;
+  connection.unread = got.result == net::Transfer::Result::some && got.filled;
   switch (got.result) {
     case net::Transfer::Result::some:
       counters_.add(Counter::bytes_received, got.bytes);
       connection.more = true;
-      // A client that fills its room may have more for us; one that does not needs no more room.
-      connection.receive_bytes =
-          got.bytes >= room
-              ? static_cast<uint32_t>(std::min<size_t>(size_t{room} * 2, limits::block_bytes_recycled_max))
-              : 0;
+      connection.receive_bytes = next_room(room, got);
       break;
     case net::Transfer::Result::would_block: connection.input.settle(); break;
     case net::Transfer::Result::ended:

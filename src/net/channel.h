@@ -21,6 +21,7 @@ struct Transfer {
   };
   Result result = Result::would_block;
   size_t bytes = 0;
+  bool filled = false;  ///< a receive left no room, so that there may be more
 };
 
 /// What can be told of the other end without receiving or sending.

@@ -20,8 +20,9 @@ Transfer PlainChannel::receive(Input &input, size_t bytes_min) {
   const ssize_t got = ::recv(fd(), room.data(), room.size(), 0);
   if (got < 0) return failure();
   if (got == 0) return {Transfer::Result::ended, 0};
-  input.received(static_cast<size_t>(got));
-  return {Transfer::Result::some, static_cast<size_t>(got)};
+  const auto bytes = static_cast<size_t>(got);
+  input.received(bytes);
+  return {Transfer::Result::some, bytes, bytes == room.size()};
 }
 
 Transfer PlainChannel::send(Output &output) {

@@ -118,13 +118,14 @@ Transfer TlsChannel::receive(Input &input, size_t bytes_min) {
     if (returned != 1) {
       const Transfer::Result result = failure(returned);
       wishes_.writable_to_receive = result == Transfer::Result::would_block && SSL_want_write(ssl_.get());
-      if (result == Transfer::Result::would_block && total != 0) return {Transfer::Result::some, total};
+      if (result == Transfer::Result::would_block && total != 0)
+        return {Transfer::Result::some, total, total >= bytes_min};
       return {result, total};
     }
     input.received(got);
     total += got;
   } while (SSL_has_pending(ssl_.get()) == 1);
-  return {Transfer::Result::some, total};
+  return {Transfer::Result::some, total, total >= bytes_min};
 }
 
 Transfer TlsChannel::send(Output &output) {
