@@ -3,10 +3,19 @@
 namespace postern::door {
 
 size_t Turn::put_readers_first() {
-  const auto writers =
-      std::partition(slices_.begin(), slices_.end(), [this](const Slice &s) { return !writes_anything(s); });
-  const auto readers = static_cast<size_t>(writers - slices_.begin());
+  // Writers keep their order: where keys rise with time, rows then come in the order of their index.
+  writers_.clear();
+  size_t readers = 0;
+  for (const Slice &slice : slices_) {
+    if (writes_anything(slice)) {
+      writers_.push_back(slice);
+    } else {
+      if (!writers_.empty()) slices_[readers] = slice;
+      ++readers;
+    }
+  }
   if (readers == 0 || readers == slices_.size()) return readers;
+  std::copy(writers_.begin(), writers_.end(), slices_.begin() + static_cast<ptrdiff_t>(readers));
   reordered_.clear();
   for (Slice &slice : slices_) {
     const size_t first = reordered_.size();

@@ -93,9 +93,10 @@ class Turn {
 
   Batch batch_;
   std::vector<Slice> slices_;
-  Slice *running_ = nullptr;   // the slice of the run that has been answered last, or the first one
-  bool sends_early_ = false;   // in this run
-  std::vector<Op> reordered_;  // scratch of put_readers_first()
+  Slice *running_ = nullptr;    // the slice of the run that has been answered last, or the first one
+  bool sends_early_ = false;    // in this run
+  std::vector<Slice> writers_;  // scratch of put_readers_first(), as is the next
+  std::vector<Op> reordered_;
 };
 
 }  // namespace postern::door
