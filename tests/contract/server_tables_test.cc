@@ -318,6 +318,7 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
   TableSlot &slot = keyed("t", "id,v,n");
   const auto failure_with = [&](const std::string &privileges, bool weighs) {
     sql("REVOKE ALL PRIVILEGES, GRANT OPTION FROM decider; GRANT " + privileges + " ON contract.t TO decider");
+    // So long the engine may go by what it knew before, and not longer: that it is over is what the test is about.
     std::this_thread::sleep_for(std::chrono::milliseconds(limits::privileges_hold_ms));
     const Value values[] = {Value::of("8"), Value::of("x")};
     TestEdit edit([](Row, Draft &) { return Decision::keep; });
