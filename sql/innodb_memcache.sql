@@ -1,6 +1,7 @@
--- What the memcached door reads: the database `innodb_memcache` as MySQL had it, with MySQL's example, and the database
--- `postern` with two procedures that fill in a mapping for you. To be run by an administrator as often as you like: it
--- changes nothing that is there but the procedures.
+-- What the memcached door reads: the database `innodb_memcache` as MySQL had it, and the database `postern` with two
+-- procedures that fill in a mapping for you. It maps nothing, so the door stays closed until you do; MySQL's example is in
+-- innodb_memcache_example.sql. To be run by an administrator as often as you like: it changes nothing that is there but
+-- the procedures. What it makes goes to the replicas, as all DDL does.
 --
 --   mariadb < innodb_memcache.sql
 
@@ -38,19 +39,6 @@ CREATE TABLE IF NOT EXISTS innodb_memcache.config_options (
 INSERT IGNORE INTO innodb_memcache.cache_policies
   VALUES ('cache_policy', 'innodb_only', 'innodb_only', 'innodb_only', 'innodb_only');
 INSERT IGNORE INTO innodb_memcache.config_options VALUES ('separator', '|'), ('table_map_delimiter', '.');
-
--- The example.
-CREATE DATABASE IF NOT EXISTS test;
-CREATE TABLE IF NOT EXISTS test.demo_test (
-  c1 VARCHAR(32) NOT NULL PRIMARY KEY,
-  c2 VARCHAR(1024),
-  c3 INT,
-  c4 BIGINT UNSIGNED,
-  c5 INT
-) ENGINE = InnoDB;
-INSERT IGNORE INTO test.demo_test VALUES ('AA', 'HELLO, HELLO', 8, 0, 0);
-INSERT IGNORE INTO innodb_memcache.containers
-  VALUES ('aaa', 'test', 'demo_test', 'c1', 'c2', 'c3', 'c4', 'c5', 'PRIMARY');
 
 CREATE DATABASE IF NOT EXISTS postern CHARACTER SET utf8mb4;
 

@@ -45,7 +45,7 @@ def row(door, table, key):
     return rows[0] if rows else None
 
 
-def test_the_example_of_the_script(door):
+def test_the_example(door):
     with door.mc() as example:
         assert example.get("AA") == b"HELLO, HELLO"
         assert example.gets("AA") == (8, b"HELLO, HELLO", 0)
@@ -59,6 +59,7 @@ def test_the_script_can_be_run_again(door):
     try:
         sandbox("start", door.dir, "--containers")
         assert door.query("SELECT value FROM innodb_memcache.config_options WHERE name = 'separator'") == [(":",)]
+        assert door.query("SELECT COUNT(*) FROM innodb_memcache.containers WHERE name = 'aaa'") == [(1,)]
     finally:
         door.execute("UPDATE innodb_memcache.config_options SET value = '|' WHERE name = 'separator'")
 
