@@ -2,10 +2,16 @@
 // loaded without the others.
 #include <mysql/plugin.h>
 
+#include "engine/mariadb/engine.h"
 #include "plugins.h"
 #include "settings.h"
 
 namespace {
+
+/// Made when the library is loaded, which is before the server looks at its version.
+const struct AtLoading {
+  AtLoading() { postern::mariadb::tell_if_refused(MYSQL_SERVER_VERSION); }
+} at_loading;
 
 st_mysql_daemon handlersocket_descriptor = {MYSQL_DAEMON_INTERFACE_VERSION};
 st_mysql_daemon memcached_descriptor = {MYSQL_DAEMON_INTERFACE_VERSION};
