@@ -43,8 +43,7 @@ def settings(plugin):
         elif kind == "SWITCH":
             yield name, "ON, OFF", "ON" if plain[0] == "1" else "OFF", strings[0]
         elif kind == "CHOICE":
-            words = strings[0].split(",")
-            yield name, ", ".join(words), words[int(plain[0])], strings[1]
+            yield name, strings[1].replace(",", ", "), strings[0], strings[2]
 
 
 def settings_table(plugin):
@@ -57,9 +56,10 @@ def settings_page():
     return (
         "# Settings\n\n"
         "Made by `scripts/document.py` from the `.def` files in `src/plugin`; do not edit.\n\n"
-        "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also\n"
-        "at `INSTALL SONAME`. Names that the original HandlerSocket had keep their meaning, so an old option file\n"
-        "goes on working.\n" + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
+        "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also at\n"
+        "`INSTALL SONAME`. Write them with `loose_` before their names (`loose_handlersocket_port = 9998`), so that the\n"
+        "server starts without the plugin, too ([why](operating.md#loose_)). Names that the original HandlerSocket had\n"
+        "keep their meaning, so an old option file goes on working.\n" + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )
 
 

@@ -22,10 +22,10 @@ namespace protocol = postern::handlersocket;
 Doors *doors = nullptr;
 
 /// In the order of handlersocket_auth's words.
-enum class Authentication : unsigned long { none, secret, account };
+enum class Authentication : unsigned { none, secret, account };
 
 Authentication authentication() {
-  return static_cast<Authentication>(settings.auth);
+  return static_cast<Authentication>(settings.auth_choice);
 }
 
 door::Settings door_settings(Access access) {
@@ -49,7 +49,7 @@ protocol::Settings protocol_settings(Access access) {
   chosen.request_bytes_max = settings.max_request_bytes;
   chosen.open_indexes_max = static_cast<uint32_t>(settings.max_open_indexes);
   chosen.key_values_max = static_cast<uint32_t>(settings.max_key_values);
-  chosen.errors = settings.errors == 0 ? protocol::ErrorStyle::compatible : protocol::ErrorStyle::text;
+  chosen.errors = settings.errors_choice == 0 ? protocol::ErrorStyle::compatible : protocol::ErrorStyle::text;
   return chosen;
 }
 
@@ -80,6 +80,7 @@ int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
 int init(void *) {
   log::set_sink(mariadb::write_error_log);
   if (mariadb::server_is_bootstrapping()) return 0;
+  if (!check_settings()) return 1;
   doors = new Doors("handlersocket", settings);
   if (doors->prepare() && open_door(Access::read) && open_door(Access::write)) return 0;
   delete std::exchange(doors, nullptr);

@@ -105,7 +105,7 @@ void tell_figures(protocol::Figures &figures) {
 }
 
 bool has_accounts() {
-  return settings.auth == 1;
+  return settings.auth_choice == 1;
 }
 
 door::Settings door_settings() {
@@ -173,6 +173,7 @@ void close() {
 int init(void *) {
   log::set_sink(mariadb::write_error_log);
   if (mariadb::server_is_bootstrapping()) return 0;
+  if (!check_settings()) return 1;
   running = new Running;
   if (prepare()) return 0;
   close();
