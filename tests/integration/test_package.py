@@ -1,0 +1,108 @@
+"""The Debian package, as tools/package makes it: it holds back no update, says what to do after one, and has its documents."""
+import hashlib
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.server import ROOT, parse_env
+
+VERSION = parse_env((ROOT / "build/server/server.env").read_text())["SERVER_VERSION"].partition("-")[0]
+NAME = f"postern-mariadb-{VERSION.rpartition('.')[0]}"
+LIBRARY = Path(os.environ.get("POSTERN_SO") or ROOT / "build/src/plugin/postern.so")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The package's unpacked files with its DEBIAN folder, and what making it told."""
+    out = tmp_path_factory.mktemp("package")
+    done = subprocess.run([ROOT / "tools/package", ROOT / "build/server", LIBRARY, out], capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    subprocess.run(["dpkg-deb", "--raw-extract", done.stdout.strip(), out / "tree"], check=True, timeout=60)
+    return out / "tree", done.stderr
+
+
+def control(tree):
+    return dict(re.findall(r"^([\w-]+): (.*)$", (tree / "DEBIAN/control").read_text(), re.M))
+
+
+def test_no_update_of_the_server_is_held_back(made):
+    depends = control(made[0])["Depends"]
+    assert f"mariadb-server-core (>= 1:{VERSION})" in depends
+    assert "<" not in depends
+
+
+def test_it_says_which_servers_it_is_for(made):
+    tree, told = made
+    assert f"for servers of MariaDB {VERSION} alone" in told
+    description = (tree / "DEBIAN/control").read_text()
+    assert VERSION in description and "memcached" in description and "HandlerSocket" in description
+
+
+def postinst(tree, tmp_path, server, how):
+    """What the administrator is told when that server is installed."""
+    query = tmp_path / "dpkg-query"
+    query.write_text(f"#!/bin/sh\n{f'printf %s {server}' if server else 'exit 1'}\n")
+    query.chmod(0o755)
+    done = subprocess.run([tree / "DEBIAN/postinst", how, ""], env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stdout == "", done
+    return done.stderr
+
+
+@pytest.mark.parametrize("how", ["configure", "triggered"])
+def test_an_administrator_is_told_of_another_server(made, tmp_path, how):
+    tree = made[0]
+    assert (tree / "DEBIAN/triggers").read_text() == "interest-noawait /usr/sbin/mariadbd\n"
+    other = f"{VERSION}9"
+    told = postinst(tree, tmp_path, f"1:{other}-0+deb12u1", how)
+    assert f"for MariaDB {VERSION}, and the installed server is {other}" in told and "make install" in told
+    assert postinst(tree, tmp_path, f"1:{VERSION}-0+deb12u1", how) == ""
+    assert postinst(tree, tmp_path, f"1:{VERSION}+maria~deb12", how) == ""
+    assert postinst(tree, tmp_path, "", how) == ""
+    assert postinst(tree, tmp_path, f"1:{other}", "abort-upgrade") == ""
+
+
+def test_sums_are_right(made):
+    tree = made[0]
+    sums = dict(line.split("  ")[::-1] for line in (tree / "DEBIAN/md5sums").read_text().splitlines())
+    assert sums == {path.relative_to(tree).as_posix(): hashlib.md5(path.read_bytes()).hexdigest()
+                    for path in (tree / "usr").rglob("*") if path.is_file()}
+
+
+def test_documents_and_scripts_come_along_and_no_link_is_dead(made):
+    documents = made[0] / "usr/share/doc" / NAME
+    names = {path.relative_to(documents).as_posix() for path in documents.rglob("*") if path.is_file()}
+    assert {"README.md", "SECURITY.md", "copyright", "changelog.gz", "changelog.Debian.gz", "docs/operating.md", "docs/deploying.md",
+            "docs/memcached.md", "docs/settings.md", "docs/handlersocket-grammar.md", "docs/memcached-grammar.md"} <= names
+    links = [(path, target) for path in documents.rglob("*.md")
+             for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", path.read_text()) if "://" not in target]
+    assert len(links) > 20
+    assert [(path, target) for path, target in links if not (path.parent / target).exists()] == []
+    assert {path.name for path in (made[0] / "usr/share/postern").iterdir()} == {"innodb_memcache.sql", "innodb_memcache_example.sql"}
+
+
+def test_the_option_file_does_nothing_until_it_is_taken_in(made):
+    text = (made[0] / "etc/mysql/mariadb.conf.d/70-postern.cnf").read_text()
+    assert [line for line in text.splitlines() if line and not line.startswith("#")] == ["[mariadbd]"]
+    settings = re.findall(r"^#(\w+) = ", text, re.M)
+    assert settings[0] == "plugin_load_add"
+    assert [name for name in settings[1:] if not name.startswith("loose_")] == []
+
+
+def anchors(text):
+    """What a heading can be linked by."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+def test_no_document_shows_a_setting_of_ours_without_loose():
+    """Nor has a link into a document that goes nowhere."""
+    documents = [ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").glob("*/grammar.md")]
+    for path in documents:
+        text = path.read_text()
+        assert re.findall(r"^\s*((?:handlersocket|memcached)_\w+ *=.*)$", text, re.M) == [], path
+        for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)]+)\)", text):
+            if "://" not in target:
+                assert anchor in anchors((path.parent / target).read_text() if target else text), (path, target, anchor)
