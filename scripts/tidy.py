@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Checks what a compiler does not: which folder includes which, words that have no place in some folders, stale
-generated pages, and the plain hygiene of text files. Prints every finding and exits 1 if there is one."""
+generated pages, and the plain hygiene of text files; of shell scripts what shellcheck finds, where that is installed
+(tools/deps test). Prints every finding and exits 1 if there is one."""
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -77,10 +79,16 @@ def check_text(path, lines, text):
             complain(path, number, "a tab")
 
 
+def check_scripts(paths):
+    """True if the shell scripts among the files are fine."""
+    scripts = [path for path in paths if not path.suffix and path.is_file() and path.open("rb").readline() in (b"#!/bin/bash\n", b"#!/bin/sh\n")]
+    return not shutil.which("shellcheck") or subprocess.run(["shellcheck", *scripts], check=False).returncode == 0
+
+
 def main():
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True)
-    for name in listed.stdout.decode().splitlines():
-        path = pathlib.Path(name)
+    paths = [pathlib.Path(name) for name in listed.stdout.decode().splitlines()]
+    for path in paths:
         if path.suffix not in (".cc", ".h", ".def", ".py", ".md", ".txt") or path.parts[:2] == ("tests", "corpus"):
             continue
         if path.parts[0] == "tests" and path.suffix in (".txt", ".tsv") or not (ROOT / path).exists():
@@ -93,7 +101,8 @@ def main():
             check_words(path, lines)
     print("\n".join(found), end="\n" if found else "")
     stale = subprocess.run([sys.executable, ROOT / "scripts/document.py", "--check"], check=False).returncode
-    sys.exit(1 if found or stale else 0)
+    sound = check_scripts([ROOT / path for path in paths if path.parts[:2] != ("tests", "corpus")])
+    sys.exit(1 if found or stale or not sound else 0)
 
 
 main()
