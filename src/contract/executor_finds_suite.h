@@ -136,17 +136,46 @@ TYPED_TEST_P(ExecutorFinds, FindsFailEachInItsWay) {
   };
   const Value two[] = {Value::of("1"), Value::of("2")};
   EXPECT_EQ(failure_of({.key = two}), Failure::too_many_key_parts);
-  EXPECT_EQ(failure_of(this->key("no number", Comparison::greater)), Failure::bad_key_value);
-  EXPECT_EQ(failure_of(this->key("1x", Comparison::at_most)), Failure::bad_key_value);
-  EXPECT_EQ(failure_of(this->key("", Comparison::less)), Failure::bad_key_value);
   const Filter unknown[] = {{.column = 1}};
   Find find = this->key("1");
   find.filters = unknown;
   EXPECT_EQ(failure_of(find), Failure::no_filter_column);
-  const Filter bad[] = {{.comparison = Comparison::less, .column = 0, .value = Value::of("no number")}};
-  find = this->key("1");
-  find.filters = bad;
-  EXPECT_EQ(failure_of(find), Failure::bad_filter_value);
+}
+
+TYPED_TEST_P(ExecutorFinds, TextIsTheNumberItBeginsWithInRanges) {
+  using Rows = std::vector<std::string>;
+  using enum Comparison;
+  TableSlot &slot = this->opened();
+  const auto rows = [&](std::string_view key, Comparison comparison) {
+    const HeardReply &reply = this->find(slot, this->key(key, comparison, 2));
+    this->run_all();
+    EXPECT_EQ(reply.failure, Failure::none) << key;
+    return reply.firsts();
+  };
+  EXPECT_EQ(rows("", at_least), (Rows{"1", "2"}));
+  EXPECT_EQ(rows("no number", greater), (Rows{"1", "2"}));
+  EXPECT_EQ(rows("", less), Rows{});
+  EXPECT_EQ(rows("7x", at_least), (Rows{"7", "8"}));
+  EXPECT_EQ(rows("7x", greater), (Rows{"8", "9"}));
+  EXPECT_EQ(rows("7x", at_most), (Rows{"7", "6"}));
+  EXPECT_EQ(rows("-1x", at_most), Rows{});
+  const auto filtered = [&](Comparison comparison, Value value) {
+    const Filter filter[] = {{.comparison = comparison, .column = 0, .value = value}};
+    Find find = this->key("5", at_least, 3);
+    find.filters = filter;
+    const HeardReply &reply = this->find(slot, find);
+    this->run_all();
+    EXPECT_EQ(reply.failure, Failure::none);
+    return reply.firsts();
+  };
+  EXPECT_EQ(filtered(less, Value::of("1x")), (Rows{"5", "6", "7"}));
+  EXPECT_EQ(filtered(at_least, Value::of("1x")), (Rows{"10", "11", "12"}));
+  const Value null[] = {Value::null()};
+  const HeardReply &from_null = this->find(slot, {.comparison = greater, .key = null, .limit = 2});
+  const HeardReply &to_null = this->find(slot, {.comparison = at_most, .key = null, .limit = 2});
+  this->run_all();
+  EXPECT_EQ(from_null.firsts(), (Rows{"1", "2"}));
+  EXPECT_EQ(to_null.firsts(), Rows{});
 }
 
 TYPED_TEST_P(ExecutorFinds, WhatDoesNotFitItsColumnEqualsNoRow) {
@@ -182,6 +211,6 @@ TYPED_TEST_P(ExecutorFinds, WhatDoesNotFitItsColumnEqualsNoRow) {
 REGISTER_TYPED_TEST_SUITE_P(ExecutorFinds, FindsByEveryComparison, NullIsAKeyAndSortsFirst, NoKeyAtAllFindsEveryRow,
                             LimitAndOffsetCountWhatPassesTheFilters, FiltersSkipStopAndKnowNull,
                             InListsReadEveryRowOfEachOrTheFirst, FindsFailEachInItsWay,
-                            WhatDoesNotFitItsColumnEqualsNoRow);
+                            TextIsTheNumberItBeginsWithInRanges, WhatDoesNotFitItsColumnEqualsNoRow);
 
 }  // namespace postern

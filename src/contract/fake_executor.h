@@ -278,7 +278,7 @@ class FakeExecutor final : public Executor {
   bool chance(uint32_t thousandths) { return thousandths != 0 && random_() % 1000 < thousandths; }
 
   static Failure prepare(Walk &walk);
-  static Failure prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared);
+  static void prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared);
   static Failure prepare_filter(Walk &walk, const Filter &filter);
   Step walk_all(Walk &walk);
   Step walk_range(Walk &walk);

@@ -2,6 +2,15 @@
 #include "contract/fake_executor.h"
 
 namespace postern {
+namespace {
+
+int64_t leading_integer(Bytes text) {
+  int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
 
 void FakeExecutor::find(Op &op) {
   const Resolved *const usable = usable_by(op);
@@ -41,22 +50,24 @@ Failure FakeExecutor::prepare(Walk &walk) {
   walk.key.resize(find.key.size());
   for (uint32_t i = 0; i < find.key.size(); ++i) {
     if (in && i == find.in_part) continue;  // replaced, whatever it is
-    const Failure failure = prepare_key(walk, i, find.key[i], walk.key[i]);
-    if (failure != Failure::none) return failure;
+    prepare_key(walk, i, find.key[i], walk.key[i]);
   }
   walk.in_list.resize(find.in_list.size());
   for (size_t i = 0; i < find.in_list.size(); ++i) {
-    const Failure failure = prepare_key(walk, find.in_part, find.in_list[i], walk.in_list[i]);
-    if (failure != Failure::none) return failure;
+    prepare_key(walk, find.in_part, find.in_list[i], walk.in_list[i]);
   }
   return Failure::none;
 }
 
-/// A value that does not fit equals no row; where it would lie among the rows nobody can say.
-Failure FakeExecutor::prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared) {
+/// A value that does not fit equals no row. In a range it is the integer it begins with, or 0; NULL is below them all.
+void FakeExecutor::prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared) {
   const FakeEngine::Column &column = walk.at.table->columns[walk.at.order->columns[part]];
-  prepared.possible = value.is_null() ? column.nullable : store(value, column.type, prepared.value);
-  return prepared.possible || walk.find.comparison == Comparison::equal ? Failure::none : Failure::bad_key_value;
+  const bool range = walk.find.comparison != Comparison::equal;
+  prepared.possible = value.is_null() ? column.nullable || range : store(value, column.type, prepared.value);
+  if (!prepared.possible && range) {
+    prepared.value.number = leading_integer(value.bytes());
+    prepared.possible = true;
+  }
 }
 
 Failure FakeExecutor::prepare_filter(Walk &walk, const Filter &filter) {
@@ -68,7 +79,7 @@ Failure FakeExecutor::prepare_filter(Walk &walk, const Filter &filter) {
   if (!store(filter.value, type, prepared.value)) {
     if (filter.comparison == Comparison::equal) prepared.comparison = Comparison::never;
     else if (filter.comparison == Comparison::unequal) prepared.always = true;
-    else if (filter.comparison != Comparison::never) return Failure::bad_filter_value;
+    else prepared.value.number = leading_integer(filter.value.bytes());
   }
   walk.filters.push_back(std::move(prepared));
   return Failure::none;

@@ -100,10 +100,17 @@ SHAPES = {
     "partitions": "PRIMARY KEY (a, b), KEY k (k)) PARTITION BY HASH (b) PARTITIONS 3 (",
     "Aria": "PRIMARY KEY (a, b), KEY k (k)) ENGINE=Aria (",
 }
+# Whose storage engines have no clustered keys; the switch does not matter to them.
+PARTITIONED_SHAPES = {
+    "partitions without a primary key": "KEY k (k)) PARTITION BY HASH (b) PARTITIONS 3 (",
+    "partitions of MyISAM": "PRIMARY KEY (a, b), KEY k (k)) ENGINE=MyISAM PARTITION BY HASH (b) PARTITIONS 3 (",
+    "partitions of Aria": "PRIMARY KEY (a, b), KEY k (k)) ENGINE=Aria PARTITION BY HASH (a) PARTITIONS 3 (",
+}
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
-@pytest.mark.parametrize("switch", ["on", "off"])
+@pytest.mark.parametrize("shape,switch", [(shape, switch) for switch in ("on", "off") for shape in SHAPES.values()] +
+                         [(shape, "on") for shape in PARTITIONED_SHAPES.values()],
+                         ids=[f"{switch}-{name}" for switch in ("on", "off") for name in SHAPES] + list(PARTITIONED_SHAPES))
 def test_a_paused_scan_answers_every_row_once(server, database, shape, switch):
     shape = shape.removesuffix(" (") if shape.endswith(" (") else f"{shape})"
     server.execute(

@@ -31,6 +31,19 @@ bool leads_to_one_row(const OpenTable &table, const Find &find, const KeyStart &
          start.parts == table.key_info().user_defined_key_parts && !has_null(find.key, in_value, find.in_part);
 }
 
+int read_upwards(OpenTable &table, const uchar *key, uint parts, ha_rkey_function how) {
+  TABLE *const server_table = table.table;
+  handler &file = *server_table->file;
+  const key_part_map map = make_prev_keypart_map(parts);
+  if (server_table->part_info == nullptr) return file.ha_index_read_map(server_table->record[0], key, map, how);
+  // Where a partition has no such row, index_read() asks it for its next one later on, and with MyISAM, Aria and MEMORY
+  // that may be any. SQL reads ranges of partitioned tables in this way, which does not.
+  const key_range from{key, calculate_key_len(server_table, table.index, key, map), map, how};
+  const int code = file.read_range_first(&from, nullptr, false, true);
+  if (code != 0 || server_table->vfield == nullptr) return code;
+  return server_table->update_virtual_fields(&file, VCOL_UPDATE_FOR_READ);
+}
+
 int first_row(OpenTable &table, const KeyStart &start) {
   if (start.parts == 0) {
     handler &file = table.file();
@@ -39,9 +52,9 @@ int first_row(OpenTable &table, const KeyStart &start) {
   }
   ha_rkey_function how = HA_READ_KEY_EXACT;
   switch (start.comparison) {
-    case Comparison::greater: how = start.recheck ? HA_READ_KEY_OR_NEXT : HA_READ_AFTER_KEY; break;
-    case Comparison::at_least: how = HA_READ_KEY_OR_NEXT; break;
-    case Comparison::less: how = start.recheck ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_BEFORE_KEY; break;
+    case Comparison::greater: return read_upwards(table, start.bytes, start.parts, HA_READ_AFTER_KEY);
+    case Comparison::at_least: return read_upwards(table, start.bytes, start.parts, HA_READ_KEY_OR_NEXT);
+    case Comparison::less: how = HA_READ_BEFORE_KEY; break;
     case Comparison::at_most: how = HA_READ_PREFIX_LAST_OR_PREV; break;
     default: break;
   }
@@ -56,6 +69,36 @@ int next_row(OpenTable &table, const KeyStart &start, bool from_first_row) {
     return file.ha_index_next_same(record, start.bytes, start.length);
   const int code = descending(start.comparison) ? file.ha_index_prev(record) : file.ha_index_next(record);
   return code == 0 && left_key(table, start) ? HA_ERR_END_OF_FILE : code;
+}
+
+int DownByGroups::enter() {
+  note_key();
+  return read_upwards(table_, key_.data(), table_.key_info().user_defined_key_parts, HA_READ_KEY_OR_NEXT);
+}
+
+void DownByGroups::note_key() {
+  KEY &key = table_.key_info();
+  key_.resize(key.key_length);
+  key_copy(key_.data(), table_.table->record[0], &key, key.key_length, true);
+}
+
+int DownByGroups::stay() {
+  note_key();
+  return 0;
+}
+
+int DownByGroups::next() {
+  const int code = table_.file().ha_index_next(table_.table->record[0]);
+  if (code == 0 && !key_cmp_if_same(table_.table, key_.data(), table_.index, table_.key_info().key_length)) return 0;
+  if (code != 0 && code != HA_ERR_END_OF_FILE && code != HA_ERR_KEY_NOT_FOUND) return code;
+  return enter_before(key_.data());
+}
+
+int DownByGroups::enter_before(const uchar *key) {
+  const int code = table_.file().ha_index_read_map(table_.table->record[0], key,
+                                                   make_prev_keypart_map(table_.key_info().user_defined_key_parts),
+                                                   HA_READ_BEFORE_KEY);
+  return code == 0 ? enter() : code;
 }
 
 bool left_key(const OpenTable &table, const KeyStart &start) {

@@ -6,24 +6,21 @@
 
 namespace postern::mariadb {
 
-Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> filters, std::string &message) {
+Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> filters) {
   prepared_.clear();
   images_.clear();
   for (const Filter &filter : filters) {
     if (filter.column >= table.filter_columns.size()) return Failure::no_filter_column;
     Field *const field = table.table->field[table.filter_columns[filter.column]];
-    Prepared prepared{filter.miss, filter.comparison, filter.value.is_null(), field, images_.size(), 0};
+    Prepared prepared{filter.miss, filter.comparison, filter.value.is_null(), field, images_.size(), 0,
+                      false,       filter.value.bytes()};
     if (!prepared.null) {
       if (field->flags & BLOB_FLAG) return Failure::filter_on_blob;
-      const Fit fit = store(thd, field, filter.value.bytes(), message);
-      if (fit == Fit::unfit) {
-        // A value no row can have: only a question of order has no answer.
-        if (filter.comparison == Comparison::equal) prepared.comparison = Comparison::never;
-        else if (filter.comparison != Comparison::unequal && filter.comparison != Comparison::never)
-          return Failure::bad_filter_value;
-      } else {
-        prepared.comparison = adjusted(filter.comparison, fit);
-      }
+      const bool ordered = filter.comparison != Comparison::equal && filter.comparison != Comparison::unequal;
+      const Fit fit = ordered ? place(thd, field, filter.value.bytes()) : store(thd, field, filter.value.bytes());
+      prepared.as_text = fit == Fit::as_text;
+      if (fit == Fit::unfit) prepared.comparison = Comparison::never;
+      else if (!prepared.as_text) prepared.comparison = adjusted(filter.comparison, fit);
       if (fit != Fit::exact && filter.comparison == Comparison::unequal) {
         // Every row differs from a value that the column cannot hold.
         prepared.comparison = Comparison::unequal;
@@ -44,6 +41,8 @@ bool Filters::holds(const Prepared &filter) const {
   int order;
   if (row_is_null || filter.null) {
     order = static_cast<int>(filter.null) - static_cast<int>(row_is_null);
+  } else if (filter.as_text) {
+    order = compare_as_text(filter.field, filter.text);
   } else if (filter.field->type() == MYSQL_TYPE_BIT) {
     const auto ours = static_cast<ulonglong>(filter.field->val_int());
     const auto theirs = static_cast<ulonglong>(filter.number);

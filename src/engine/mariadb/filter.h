@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "contract/op.h"
@@ -15,8 +14,8 @@ class Filters {
  public:
   enum class Verdict : uint8_t { pass, skip, stop };
 
-  /// Converts the filters' values to their columns' types, with record[0] as scratch.
-  Failure prepare(THD *thd, OpenTable &table, std::span<const Filter> filters, std::string &message);
+  /// Converts the filters' values to their columns' types, with record[0] as scratch. The values must stay.
+  Failure prepare(THD *thd, OpenTable &table, std::span<const Filter> filters);
   /// Judges the row in record[0].
   Verdict judge() const;
 
@@ -28,6 +27,8 @@ class Filters {
     Field *field;     // nullptr: the filter holds for every row
     size_t image;     // where the value's image begins in images_
     longlong number;  // BIT only: its image lies partly among the record's NULL bits
+    bool as_text;
+    Bytes text;  // with as_text
   };
   bool holds(const Prepared &filter) const;
 

@@ -3,6 +3,7 @@
 #include "engine/mariadb/find.h"
 
 #include <cstdio>
+#include <optional>
 
 #include "base/limits.h"
 #include "contract/executor.h"
@@ -34,6 +35,7 @@ struct Finder::Scan {
   size_t in_at = 0;
   bool resumed = false;         // the running key value is read on from a place
   bool row_is_current = false;  // record[0] holds a row of the running key value
+  bool must_rest = false;       // the reply takes no more for now
   Failure failure = Failure::none;
   int32_t engine_code = 0;
 
@@ -105,7 +107,7 @@ void Finder::run(Op &op, OpenTable &table) {
   scan.failure = check_index(table, find);
   if (scan.failure == Failure::none && !find.in_list.empty() && find.in_part >= find.key.size())
     scan.failure = Failure::syntax;
-  if (scan.failure == Failure::none) scan.failure = filters_.prepare(thd_, table, find.filters, message_);
+  if (scan.failure == Failure::none) scan.failure = filters_.prepare(thd_, table, find.filters);
   if (scan.failure == Failure::none && table.file().inited == handler::NONE) {
     if (const int code = table.file().ha_index_init(table.index, true)) walked = fail(scan, code);
   }
@@ -129,7 +131,7 @@ void Finder::run(Op &op, OpenTable &table) {
         if (walked != Walk::ended) break;
         ++scan.in_at;
         scan.row_is_current = false;
-        if (must_pause(scan) && scan.in_at < find.in_list.size()) walked = save(scan);
+        if ((scan.must_rest || must_pause(scan)) && scan.in_at < find.in_list.size()) walked = save(scan);
       }
     }
   }
@@ -166,39 +168,46 @@ void Finder::run(Op &op, OpenTable &table) {
 /// All rows for one key; with an IN list, for one of its values.
 Finder::Walk Finder::run_key(Scan &scan, const Value *in_value) {
   KeyStart start;
-  scan.failure = build_key(thd_, scan.table, scan.find.key, scan.find.comparison, scan.find.in_part, in_value,
-                           scan.table.key, start, message_);
-  if (scan.failure != Failure::none) return Walk::failed;
+  build_key(thd_, scan.table, scan.find.key, scan.find.comparison, scan.find.in_part, in_value, scan.table.key, start);
   ++scan.examined;  // a lookup costs, whether it finds a row or not
   scan.row_is_current = false;
   if (start.comparison == Comparison::never) return Walk::ended;
+  // Rare, and to be had where scans are resumed.
+  if (start.recheck && !scan.table.key_is_read && !scan.slow()) return Walk::paused;
   return walk(scan, start, in_value);
 }
 
 /// Reads the first row behind the place of a paused scan: at once where the index tells all rows apart. Else it walks
 /// through the rows with the key of the place, which may be very many: if somebody waits for the table meanwhile the
 /// scan has not got on and must try again, which is what `held_up` is.
-Finder::Walk Finder::resume_row(Scan &scan, const KeyStart &start, int &code) {
+Finder::Walk Finder::resume_row(Scan &scan, const KeyStart &start, DownByGroups *groups, int &code) {
   OpenTable &table = scan.table;
   handler &file = table.file();
   uchar *const record = table.table->record[0];
   const Place &place = *scan.place;
   const KEY &key = table.key_info();
-  const bool down = descending(start.comparison);
+  const bool down = descending(start.comparison) && groups == nullptr;
+  const auto read = [&](uint parts, ha_rkey_function downwards, ha_rkey_function upwards) {
+    return down ? file.ha_index_read_map(record, place.key.data(), make_prev_keypart_map(parts), downwards)
+                : read_upwards(table, place.key.data(), parts, upwards);
+  };
   if (place.unique_parts != 0 && place.unique_parts == unique_parts(table)) {
-    code = file.ha_index_read_map(record, place.key.data(), make_prev_keypart_map(place.unique_parts),
-                                  down ? HA_READ_BEFORE_KEY : HA_READ_AFTER_KEY);
+    code = read(place.unique_parts, HA_READ_BEFORE_KEY, HA_READ_AFTER_KEY);
   } else {
-    code = file.ha_index_read_map(record, place.key.data(), make_prev_keypart_map(key.user_defined_key_parts),
-                                  down ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_KEY_OR_NEXT);
+    code = read(key.user_defined_key_parts, HA_READ_PREFIX_LAST_OR_PREV, HA_READ_KEY_OR_NEXT);
+    bool behind = false;  // of the place, among rows with its key
     while (code == 0 && !key_cmp_if_same(table.table, place.key.data(), table.index, key.key_length)) {
       file.position(record);
       const int order = file.cmp_ref(file.ref, place.ref.data());
-      if (down ? order < 0 : order > 0) break;
+      behind = down ? order < 0 : order > 0;
+      if (behind) break;
       ++scan.examined;
       if (look_is_due(scan) && must_give_way()) return thd_->killed ? interrupt(scan) : Walk::held_up;
       code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
     }
+    const bool ended = code == HA_ERR_END_OF_FILE || code == HA_ERR_KEY_NOT_FOUND;
+    if (groups != nullptr && (code == 0 || ended))
+      code = behind ? groups->stay() : groups->enter_before(place.key.data());
   }
   if (code == 0 && left_key(table, start)) code = HA_ERR_END_OF_FILE;
   return Walk::ended;
@@ -208,36 +217,44 @@ Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_val
   OpenTable &table = scan.table;
   const bool resuming = scan.place != nullptr && !scan.place->key.empty();
   const bool one_row = leads_to_one_row(table, scan.find, start, in_value);
-  if (resuming && one_row) {
-    scan.place->key.clear();
-    return Walk::ended;  // it was the row behind which the scan paused
-  }
   scan.resumed = resuming;
+  std::optional<DownByGroups> by_groups;
+  if (scan.slow() && DownByGroups::suits(table, start) && unique_parts(table) == 0) by_groups.emplace(table);
+  DownByGroups *const groups = by_groups ? &*by_groups : nullptr;
   int code = 0;
   if (resuming) {
-    if (const Walk resumed = resume_row(scan, start, code); resumed != Walk::ended) return resumed;
+    if (const Walk resumed = resume_row(scan, start, groups, code); resumed != Walk::ended) return resumed;
     scan.place->key.clear();
   } else {
     code = first_row(table, start);
+    if (code == 0 && groups != nullptr) code = groups->enter();
   }
   for (;;) {
     if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Walk::ended;
     if (code != 0) return fail(scan, code);
-    const Walk walked = offer(scan, start, in_value);
-    if (walked != Walk::ended) return walked;
-    if (one_row) return Walk::ended;
+    ++scan.examined;
+    scan.row_is_current = true;
+    if (is_meant(scan, start, in_value)) {
+      // The one row is done with, and no place to go on behind.
+      scan.row_is_current = !one_row;
+      const Walk walked = offer(scan, one_row);
+      if (walked != Walk::ended || one_row) return walked;
+    }
     if (must_pause(scan)) return save(scan);
-    code = next_row(table, start, !scan.resumed);
+    code = groups != nullptr ? groups->next() : next_row(table, start, !scan.resumed);
   }
 }
 
-/// Looks at the row in record[0]; `ended` here means: go on with the next.
-Finder::Walk Finder::offer(Scan &scan, const KeyStart &start, const Value *in_value) {
-  ++scan.examined;
-  scan.row_is_current = true;
+/// Whether the row in record[0] is one of those asked for, filters aside.
+bool Finder::is_meant(const Scan &scan, const KeyStart &start, const Value *in_value) const {
   OpenTable &table = scan.table;
-  if (table.versioning_end != nullptr && !table.versioning_end->is_max()) return Walk::ended;
-  if (start.recheck && !row_matches(table, start, scan.find.key, scan.find.in_part, in_value)) return Walk::ended;
+  if (table.versioning_end != nullptr && !table.versioning_end->is_max()) return false;
+  return !start.recheck || row_matches(table, start, scan.find.key, scan.find.in_part, in_value);
+}
+
+/// Answers the row in record[0] if it passes the filters; `ended` here means: go on with the next.
+Finder::Walk Finder::offer(Scan &scan, bool one_row) {
+  OpenTable &table = scan.table;
   switch (filters_.judge()) {
     case Filters::Verdict::pass: break;
     case Filters::Verdict::skip: return Walk::ended;
@@ -259,8 +276,8 @@ Finder::Walk Finder::offer(Scan &scan, const KeyStart &start, const Value *in_va
   }
   ++scan.sent;
   if (scan.sent >= scan.find.limit) return Walk::satisfied;
-  if (flow == Flow::pause) return save(scan);
-  return Walk::ended;
+  scan.must_rest = flow == Flow::pause;
+  return scan.must_rest && !one_row ? save(scan) : Walk::ended;
 }
 
 Finder::Walk Finder::fail(Scan &scan, int code) {

@@ -13,6 +13,8 @@
 
 namespace postern::mariadb {
 
+class DownByGroups;
+
 /// Runs finds for one executor, one after the other, on tables that are locked.
 class Finder {
  public:
@@ -35,8 +37,9 @@ class Finder {
 
   Walk run_key(Scan &scan, const Value *in_value);
   Walk walk(Scan &scan, const KeyStart &start, const Value *in_value);
-  Walk resume_row(Scan &scan, const KeyStart &start, int &code);
-  Walk offer(Scan &scan, const KeyStart &start, const Value *in_value);
+  Walk resume_row(Scan &scan, const KeyStart &start, DownByGroups *groups, int &code);
+  bool is_meant(const Scan &scan, const KeyStart &start, const Value *in_value) const;
+  Walk offer(Scan &scan, bool one_row);
   Walk fail(Scan &scan, int code);
   Walk interrupt(Scan &scan);
   bool must_pause(Scan &scan) const;

@@ -56,59 +56,76 @@ bool build_varchar_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   return true;
 }
 
+/// Builds the part from any value but NULL; `whole_values` if the index does not tell the rows' order.
+Fit build_part(THD *thd, OpenTable &table, const KEY &key, uint32_t number, Bytes text, bool range, uchar *to,
+               bool &whole_values) {
+  const KEY_PART_INFO &part = key.key_part[number];
+  uchar *payload = to;
+  if (part.null_bit != 0) *payload++ = 0;
+  if (build_integer_part(part, text, payload) || build_varchar_part(part, text, payload)) return Fit::exact;
+  Field *const field = table.table->field[part.fieldnr - 1];
+  const Fit fit = range ? place(thd, field, text) : store(thd, field, text);
+  whole_values = fit == Fit::as_text || (range ? part.key_part_flag & HA_PART_KEY_SEG : is_longer_than_part(part, text));
+  if (fit == Fit::unfit || fit == Fit::as_text) return fit;
+  KEY one_part = key;  // key_copy() copies from the first part on
+  one_part.key_part = const_cast<KEY_PART_INFO *>(&part);
+  key_copy(to, table.table->record[0], &one_part, part.store_length, true);
+  return fit;
+}
+
 }  // namespace
 
-Failure build_key(THD *thd, OpenTable &table, std::span<const Value> values, Comparison comparison, uint32_t in_part,
-                  const Value *in_value, std::vector<uchar> &room, KeyStart &start, std::string &message) {
+void build_key(THD *thd, OpenTable &table, std::span<const Value> values, Comparison comparison, uint32_t in_part,
+               const Value *in_value, std::vector<uchar> &room, KeyStart &start) {
   KEY &key = table.key_info();
-  if (values.size() > key.user_defined_key_parts) return Failure::too_many_key_parts;
-  start.bytes = room.data();
-  start.comparison = comparison;
-  start.recheck = false;
+  const bool range = comparison != Comparison::equal;
+  start = {.bytes = room.data(), .comparison = comparison, .asked = comparison};
+  bool searching = true;  // the parts so far decide where the rows are, not only which
   uchar *to = room.data();
   for (uint32_t i = 0; i < values.size(); ++i) {
     const KEY_PART_INFO &part = key.key_part[i];
     const Value &value = value_at(values, i, in_part, in_value);
     Fit fit = Fit::exact;
-    if (value.is_null()) {
-      if (part.null_bit == 0) {
-        if (comparison == Comparison::equal) {
-          start.comparison = Comparison::never;
-          return Failure::none;
-        }
-        message = std::string("Column '") + part.field->field_name.str + "' cannot be null";
-        return Failure::bad_key_value;
-      }
+    bool whole_values = false;
+    bool counts = true;
+    if (!value.is_null()) {
+      fit = build_part(thd, table, key, i, value.bytes(), range, to, whole_values);
+    } else if (part.null_bit != 0) {
       *to = 1;
       std::memset(to + 1, 0, part.store_length - 1);
     } else {
-      uchar *payload = to;
-      if (part.null_bit != 0) *payload++ = 0;
-      if (!build_integer_part(part, value.bytes(), payload) && !build_varchar_part(part, value.bytes(), payload)) {
-        Field *const field = table.table->field[part.fieldnr - 1];
-        fit = store(thd, field, value.bytes(), message);
-        if (fit == Fit::unfit) {
-          if (comparison != Comparison::equal) return Failure::bad_key_value;
-          start.comparison = Comparison::never;
-          return Failure::none;
-        }
-        KEY one_part = key;  // key_copy() copies from the first part on
-        one_part.key_part = const_cast<KEY_PART_INFO *>(&part);
-        key_copy(to, table.table->record[0], &one_part, part.store_length, true);
-        start.recheck |= is_longer_than_part(part, value.bytes());
-      }
+      fit = Fit::above;  // all the column's values are, and none is stored
+      counts = false;
     }
-    to += part.store_length;
-    start.parts = i + 1;
-    if (fit != Fit::exact) {
+    if (fit != Fit::exact && !range) {
+      start.comparison = Comparison::never;
+      return;
+    }
+    if (whole_values) {
+      start.as_text |= key_part_map{1} << i;
+      start.recheck = true;
+    }
+    if (fit == Fit::unfit) {
+      counts = false;
+      start.asked = descending(comparison) ? Comparison::less : Comparison::greater;
+    } else if (fit != Fit::exact && !whole_values) {
       // Nothing lies between the stored and the given value, so the parts after this one decide nothing.
       if (part.key_part_flag & HA_REVERSE_SORT) fit = fit == Fit::below ? Fit::above : Fit::below;
-      start.comparison = adjusted(comparison, fit);
-      break;
+      start.asked = adjusted(comparison, fit);
     }
+    if (counts) start.asked_parts = i + 1;
+    if (searching && counts && fit != Fit::as_text) {
+      start.parts = i + 1;
+      start.length += part.store_length;
+    }
+    searching &= !(whole_values && range);
+    if (fit != Fit::exact && !whole_values) break;
+    to += part.store_length;
   }
-  start.length = static_cast<uint32_t>(to - room.data());
-  return Failure::none;
+  if (start.asked_parts == 0 && (start.asked == Comparison::greater || start.asked == Comparison::less))
+    start.comparison = Comparison::never;
+  else if (searching) start.comparison = start.asked;
+  else start.comparison = descending(comparison) ? Comparison::at_most : Comparison::at_least;
 }
 
 bool row_matches(OpenTable &table, const KeyStart &start, std::span<const Value> values, uint32_t in_part,
@@ -116,24 +133,22 @@ bool row_matches(OpenTable &table, const KeyStart &start, std::span<const Value>
   const KEY &key = table.key_info();
   const uchar *image = start.bytes;
   int order = 0;
-  for (uint32_t i = 0; i < start.parts && order == 0; ++i) {
+  for (uint32_t i = 0; i < start.asked_parts && order == 0; ++i) {
     const KEY_PART_INFO &part = key.key_part[i];
     const Value &given = value_at(values, i, in_part, in_value);
     Field *const field = table.table->field[part.fieldnr - 1];
     const bool row_is_null = field->is_null();
     if (row_is_null || given.is_null()) {
       order = static_cast<int>(given.is_null()) - static_cast<int>(row_is_null);
-    } else if (is_longer_than_part(part, given.bytes())) {
-      String buffer;
-      const String *const text = field->val_str(&buffer);
-      order = field->charset()->strnncollsp(text->ptr(), text->length(), given.bytes().data(), given.bytes().size());
+    } else if (start.as_text & key_part_map{1} << i) {
+      order = compare_as_text(field, given.bytes());
     } else {
       order = part.field->key_cmp(image + (part.null_bit != 0 ? 1 : 0), part.length);
     }
     if (part.key_part_flag & HA_REVERSE_SORT) order = -order;
     image += part.store_length;
   }
-  switch (start.comparison) {
+  switch (start.asked) {
     case Comparison::equal: return order == 0;
     case Comparison::greater: return order > 0;
     case Comparison::at_least: return order >= 0;

@@ -3,30 +3,39 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
+#include <vector>
 
 #include "contract/op.h"
 #include "engine/mariadb/table.h"
 
 namespace postern::mariadb {
 
-/// A position in an index, and how to walk from it.
+constexpr bool descending(Comparison comparison) {
+  return comparison == Comparison::less || comparison == Comparison::at_most;
+}
+
+/// A position in an index, how to walk from it, and which of the rows on the way are meant.
 struct KeyStart {
   uchar *bytes = nullptr;
-  uint32_t length = 0;
-  uint32_t parts = 0;
+  uint32_t length = 0;  ///< of the parts to search by
+  uint32_t parts = 0;   ///< to search by; 0: from the end of the index
   /// What was asked, in terms of the key that was built; `never`: no row can match.
   Comparison comparison = Comparison::equal;
-  /// The index holds a prefix of a column the key names: each row's whole value must be compared too.
+  /// The walk meets rows that were not asked for: row_matches() tells them.
   bool recheck = false;
+
+  // For row_matches().
+  Comparison asked = Comparison::equal;
+  uint32_t asked_parts = 0;
+  key_part_map as_text = 0;  ///< the parts in which whole values are compared, as text
 
   key_part_map map() const { return make_prev_keypart_map(parts); }
 };
 
-/// Builds into `room` (OpenTable::key or in_key) the key of `values`, with the value at `in_part` replaced by
-/// `in_value` if that is given. Uses record[0] as scratch. A failure leaves the server's words in `message`.
-Failure build_key(THD *thd, OpenTable &table, std::span<const Value> values, Comparison comparison, uint32_t in_part,
-                  const Value *in_value, std::vector<uchar> &room, KeyStart &start, std::string &message);
+/// Builds into `room` (OpenTable::key or in_key) the key of `values`, no more than the index has parts, with the value
+/// at `in_part` replaced by `in_value` if that is given. Uses record[0] as scratch.
+void build_key(THD *thd, OpenTable &table, std::span<const Value> values, Comparison comparison, uint32_t in_part,
+               const Value *in_value, std::vector<uchar> &room, KeyStart &start);
 
 /// With KeyStart::recheck: whether the row in record[0] really satisfies the comparison.
 bool row_matches(OpenTable &table, const KeyStart &start, std::span<const Value> values, uint32_t in_part,

@@ -2,6 +2,9 @@
 
 #include "engine/mariadb/table.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/limits.h"
 #include "engine/mariadb/failures.h"
 
@@ -92,10 +95,13 @@ void Tables::set_read_set(OpenTable &table) {
   for (const uint16_t position : table.filter_columns) want(position);
   if (table.versioning_end != nullptr) want(table.versioning_end->field_index);
   const KEY &key = table.key_info();
-  for (uint i = 0; i < key.user_defined_key_parts; ++i) {
-    const KEY_PART_INFO &part = key.key_part[i];
-    // A prefix of the column is in the index; the find compares the whole.
-    if (table.positions || part.key_part_flag & HA_PART_KEY_SEG) want(part.fieldnr - 1);
+  const std::span<const KEY_PART_INFO> parts(key.key_part, key.user_defined_key_parts);
+  // Where the index has prefixes of columns, finds compare the whole.
+  table.key_is_read = table.positions || std::any_of(parts.begin(), parts.end(), [](const KEY_PART_INFO &part) {
+                        return part.key_part_flag & HA_PART_KEY_SEG;
+                      });
+  if (table.key_is_read) {
+    for (const KEY_PART_INFO &part : parts) want(part.fieldnr - 1);
   }
   if (table.positions && opened->s->primary_key != MAX_KEY) {
     const KEY &primary = opened->key_info[opened->s->primary_key];

@@ -58,6 +58,7 @@ class OpenTable {
   MYSQL_LOCK *lock = nullptr;    ///< of this batch, unless the storage engine was locked directly
   bool lock_type_known = false;  ///< the storage engine has heard store_lock() since the open
   bool positions = false;        ///< the read set has what a Position needs
+  bool key_is_read = false;      ///< the read set has the columns of the index, for row_matches()
   bool has_large_rows = false;   ///< the row read last was one
 
   KEY &key_info() const { return table->key_info[index]; }

@@ -176,8 +176,8 @@ Step Writer::edit(const EditRows &edit) {
   if (!find.in_list.empty() && find.in_part >= find.key.size()) return write_.fail(Failure::too_many_key_parts);
   const bool one_row = is_for_one_row(find);
   if (!write_.alone && (!one_row || write_.table->target->lone_edits)) return write_.leave(Progress::alone);
-  const Failure failure = filters_.prepare(write_.thd, *write_.table, find.filters, write_.message);
-  if (failure != Failure::none) return write_.fail(failure, std::move(write_.message));
+  const Failure failure = filters_.prepare(write_.thd, *write_.table, find.filters);
+  if (failure != Failure::none) return write_.fail(failure);
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   change_.draft.begin(*write_.table);
   change_.begin_edit();
@@ -219,9 +219,7 @@ template <class Visit>
 Step Writer::walk_key(const Find &find, const Value *in_value, uint64_t &to_skip, uint64_t &left, Visit visit) {
   OpenTable &table = *write_.table;
   KeyStart start;
-  const Failure failure =
-      build_key(write_.thd, table, find.key, find.comparison, find.in_part, in_value, table.key, start, write_.message);
-  if (failure != Failure::none) return write_.fail(failure, std::move(write_.message));
+  build_key(write_.thd, table, find.key, find.comparison, find.in_part, in_value, table.key, start);
   ++examined_;
   if (start.comparison == Comparison::never) return Step::good;
   const bool one_row = leads_to_one_row(table, find, start, in_value);
@@ -234,22 +232,22 @@ Step Writer::walk_key(const Find &find, const Value *in_value, uint64_t &to_skip
     const bool current = table.versioning_end == nullptr || table.versioning_end->is_max();
     if (!current || (start.recheck && !row_matches(table, start, find.key, find.in_part, in_value))) {
       table.file().unlock_row();
+      continue;
+    }
+    const Filters::Verdict verdict = filters_.judge();
+    if (verdict == Filters::Verdict::stop) {
+      left = 0;
+      return Step::good;
+    }
+    if (verdict == Filters::Verdict::skip) {
+      table.file().unlock_row();
+    } else if (to_skip != 0) {
+      --to_skip;
+      table.file().unlock_row();
     } else {
-      const Filters::Verdict verdict = filters_.judge();
-      if (verdict == Filters::Verdict::stop) {
-        left = 0;
-        return Step::good;
-      }
-      if (verdict == Filters::Verdict::skip) {
-        table.file().unlock_row();
-      } else if (to_skip != 0) {
-        --to_skip;
-        table.file().unlock_row();
-      } else {
-        const Step step = visit();
-        if (step != Step::good) return step;
-        if (--left == 0) return Step::good;
-      }
+      const Step step = visit();
+      if (step != Step::good) return step;
+      if (--left == 0) return Step::good;
     }
     if (one_row) return Step::good;
   }
