@@ -67,9 +67,9 @@ bool Doors::prepare_tls() {
         net::TlsContext::Source{.files = tls_files, .generation = mariadb::server_tls_generation});
     if (tls_->load(error)) return true;
     tls_.reset();
-    if (settings_.require_tls == 0) log::warning("%s: TLS is not offered: %s", plugin_, error.c_str());
+    if (settings_.require_tls_choice == 0) log::warning("%s: TLS is not offered: %s", plugin_, error.c_str());
   }
-  if (settings_.require_tls == 0) return true;
+  if (settings_.require_tls_choice == 0) return true;
   if (settings_.tls == 0) error = std::string(plugin_) + "_tls is OFF";
   log::error("%s: %s_require_tls is ON, but %s", plugin_, plugin_, error.c_str());
   return false;
@@ -79,7 +79,7 @@ door::Settings Doors::common() const {
   door::Settings chosen;
   chosen.unix_owner = text(settings_.socket_owner);
   chosen.tls = tls_.get();
-  chosen.require_tls = settings_.require_tls != 0;
+  chosen.require_tls = settings_.require_tls_choice != 0;
   chosen.backlog = static_cast<int>(settings_.backlog);
   chosen.send_buffer = static_cast<int>(settings_.sndbuf);
   chosen.receive_buffer = static_cast<int>(settings_.rcvbuf);

@@ -147,6 +147,8 @@ WRONG = {
                  ("loose_memcached_auth", "'--memcached-auth' requires an argument", False)],
     "unknown word": [("loose_handlersocket_auth = acount", "handlersocket_auth: 'acount' is none of: none,secret,account", False),
                      ("loose_memcached_auth = acount", "memcached_auth: 'acount' is none of: none,account", False)],
+    "no switch": [("loose_handlersocket_require_tls = yes", "handlersocket_require_tls: 'yes' is none of: OFF,ON", False),
+                  ("loose_memcached_require_tls", "'--memcached-require-tls' requires an argument", False)],
     "no address": [("loose_handlersocket_address = nowhere", "'nowhere' is not a numeric IPv4 or IPv6 address", False),
                    ("loose_memcached_socket_mode = rwx", "memcached_socket_mode: 'rwx' is no octal number", False)],
     "no certificate": [("loose_handlersocket_require_tls = ON", "handlersocket_require_tls is ON, but the server has no certificate", False),
