@@ -74,8 +74,8 @@ class Executor {
   ///  - A login is left alone, too, in a fast turn: it may wait for name servers and whatever verifies passwords.
   ///  - What an account may do is looked at for each op; a privilege taken away holds within a second.
   ///  - A write that meets a row lock waits for it, in a fast turn for no more than limits::row_wait_fast_ms in all,
-  ///    in the slow lane for limits::row_wait_slow_ms, or as long as the work took that would have to be done again;
-  ///    then it is left locked.
+  ///    in the slow lane for as long as allow_row_wait() said, or as long as the work took that would have to be done
+  ///    again; then it is left locked.
   ///  - An op with a position (slow lane) may run as long as its reply lets it, and pauses when somebody waits for
   ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with
   ///    others by batch_rows_max and batch_large_bytes_max. About every
@@ -96,6 +96,10 @@ class Executor {
   /// Milliseconds after which a write that finds its row locked again and again should be told so: the server's own
   /// lock wait timeout as it is now.
   virtual int64_t row_wait_ms() noexcept = 0;
+
+  /// From now on a write in the slow lane may wait `ms` milliseconds for row locks; 0: it is left at once. Before the
+  /// first call limits::row_wait_slow_ms. An engine whose writes never wait need not know.
+  virtual void allow_row_wait(int ms) noexcept { static_cast<void>(ms); }
 
   /// What the thread does, for the process list; `text` is copied.
   virtual void describe(Bytes text) noexcept = 0;

@@ -51,7 +51,11 @@ void SlowLane::ScanThread::turn() {
   int64_t wait_until_ms = now_ms + far_ms;
   if (std::unique_ptr<SlowJob> job = lane_.take(duty_, now_ms, wait_until_ms)) {
     describe(true);
-    return run(std::move(job));
+    executor_->allow_row_wait(job->row_wait_ms);
+    const bool stays = job->stays;
+    run(std::move(job));
+    if (stays) lane_.stayed();
+    return;
   }
   executor_->idle();
   describe(false);
@@ -106,7 +110,10 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
       job->position.reset();
       not_busy(*job);
       const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
-      if (before == Progress::busy && was_let_in && binding != nullptr) lane_.let_go(binding->spec());
+      if (was_let_in && binding != nullptr) {
+        if (before == Progress::busy) lane_.let_go(binding->spec());
+        if (before == Progress::locked) lane_.try_waiters_for_rows(binding->spec());
+      }
       // It was here for somebody else's lock. Those behind it may do as well as any, together with others.
       if (is_held_up(before) && job->next != job->ops.size()) break;
       // The next reply begins with room before it; all done, the worker sends what is left.
@@ -174,6 +181,7 @@ bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
   const bool held = writes(op.verb);
   output.set_valve(held ? nullptr : &valve);
   if (held) output.set_reply_bytes_max(limits::edit_reply_bytes_max);
+  const int64_t began_ms = clock_ms();
   const Settlement settlement = executor_->run({&op, 1});
   if (held) output.set_reply_bytes_max(limits::find_bytes_fast_max);
   output.set_valve(&valve);
@@ -193,6 +201,8 @@ bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
       tell(op, {.failure = settlement.failure, .engine_code = settlement.engine_code, .message = settlement.message});
     }
   }
+  if (held && is_held_up(op.progress) && clock_ms() - began_ms > job.row_wait_ms + limits::slice_ms)
+    job.long_running = true;
   if (is_held_up(op.progress) && !may_wait(job, op.progress)) {
     tell(op, {.failure = op.progress == Progress::busy ? Failure::table_busy : Failure::row_locked});
   }
@@ -202,7 +212,8 @@ bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
 bool SlowLane::ScanThread::may_wait(SlowJob &job, Progress held_up) const {
   const int64_t now_ms = clock_ms();
   if (job.busy_since_ms < 0) job.busy_since_ms = now_ms;
-  job.busy_retry_ms = std::clamp(job.busy_retry_ms * 2, limits::busy_retry_ms_min, limits::busy_retry_ms_max);
+  job.busy_retry_ms =
+      std::clamp(job.busy_retry_ms * 2, limits::busy_retry_ms_min, static_cast<int>(lane_.retry_ms_max()));
   const int64_t most_ms = held_up == Progress::busy ? lane_.settings_.table_wait_ms : executor_->row_wait_ms();
   return now_ms - job.busy_since_ms < most_ms;
 }

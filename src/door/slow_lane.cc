@@ -8,6 +8,17 @@
 #include "door/worker.h"
 
 namespace postern::door {
+namespace {
+
+/// How many of those who wait for tables or rows are tried in a millisecond, if they are many.
+constexpr size_t busy_tries_per_ms_max = 2;
+/// Milliseconds that all who wait for a thread may wait for row locks together until each has been tried once; those
+/// who stay are left out.
+constexpr int row_wait_shared_ms = 20;
+/// How many of those who wait for rows of a table are tried at once when one of them has got its row.
+constexpr ptrdiff_t row_waiters_tried = 8;
+
+}  // namespace
 
 SlowLane::SlowLane(const Settings &settings, Engine &engine, Access access)
     : settings_(settings), engine_(engine), access_(access) {}
@@ -45,11 +56,13 @@ void SlowLane::close() {
     closed_ = true;
     for (auto &job : logins_) left.push_back(std::move(job));
     for (auto &job : runnable_) left.push_back(std::move(job));
+    for (auto &job : held_up_) left.push_back(std::move(job));
     for (auto &job : long_running_) left.push_back(std::move(job));
     for (auto &job : delayed_) left.push_back(std::move(job));
     for (auto &job : parked_) left.push_back(std::move(job));
     logins_.clear();
     runnable_.clear();
+    held_up_.clear();
     long_running_.clear();
     delayed_.clear();
     parked_.clear();
@@ -91,6 +104,7 @@ SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
 
 std::deque<std::unique_ptr<SlowJob>> &SlowLane::queue_for(const SlowJob &job) {
   if (duty_for(job) == Duty::login) return logins_;
+  if (job.is_held_up()) return held_up_;
   return job.long_running ? long_running_ : runnable_;
 }
 
@@ -99,6 +113,12 @@ size_t SlowLane::logins_waiting() {
   return logins_.size() + static_cast<size_t>(std::count_if(delayed_.begin(), delayed_.end(), [this](const auto &job) {
            return duty_for(*job) == Duty::login;
          }));
+}
+
+/// Between two tries of one who waits for a table or a row.
+size_t SlowLane::retry_ms_max() {
+  const std::lock_guard guard(mutex_);
+  return std::max<size_t>(limits::busy_retry_ms_max, jobs_waiting() / busy_tries_per_ms_max);
 }
 
 std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait_until_ms) {
@@ -122,21 +142,70 @@ std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait
     if (logins_.empty()) return nullptr;
     std::unique_ptr<SlowJob> login = std::move(logins_.front());
     logins_.pop_front();
+    login->stays = false;
     return login;
   }
-  // Who has not had much goes first, but not for ever.
-  const bool long_running = !long_running_.empty() && (runnable_.empty() || long_running_due_ms_ <= now_ms);
-  if (long_running) long_running_due_ms_ = now_ms + 2 * limits::slice_ms;
-  auto &jobs = long_running ? long_running_ : runnable_;
-  if (jobs.empty()) return nullptr;
-  std::unique_ptr<SlowJob> job = std::move(jobs.front());
-  jobs.pop_front();
+  std::unique_ptr<SlowJob> job = take_runnable(now_ms);
+  if (job != nullptr) allow_row_wait(*job);
   return job;
+}
+
+/// Who has not had much goes first, in turns with those who were held up, but not for ever.
+std::unique_ptr<SlowJob> SlowLane::take_runnable(int64_t now_ms) {
+  std::unique_ptr<SlowJob> job;
+  if (!long_running_.empty() && long_running_due_ms_ <= now_ms) job = take_long_running(now_ms);
+  if (job == nullptr && (held_up_next_ || runnable_.empty())) job = take_held_up();
+  if (job == nullptr && !runnable_.empty()) {
+    job = std::move(runnable_.front());
+    runnable_.pop_front();
+    held_up_next_ = true;
+  }
+  if (job == nullptr && !long_running_.empty()) job = take_long_running(now_ms);
+  return job;
+}
+
+std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
+  long_running_due_ms_ = now_ms + 2 * limits::slice_ms;
+  std::unique_ptr<SlowJob> job = std::move(long_running_.front());
+  long_running_.pop_front();
+  return job;
+}
+
+/// Nobody who could run waits behind those who can not. One that works long until it is held up must leave threads to
+/// others, too, and so counts as one that stays.
+std::unique_ptr<SlowJob> SlowLane::take_held_up() {
+  held_up_next_ = false;
+  const bool may_stay = staying_ < std::max<size_t>(staying_max(), 1);
+  const auto found = std::find_if(held_up_.begin(), held_up_.end(), [may_stay](const auto &job) {
+    return may_stay || !job->long_running || !job->writes_next();
+  });
+  if (found == held_up_.end()) return nullptr;
+  std::unique_ptr<SlowJob> job = std::move(*found);
+  held_up_.erase(found);
+  return job;
+}
+
+/// How long the job may wait for a row that is locked. The more there are who wait for a thread, the less.
+void SlowLane::allow_row_wait(SlowJob &job) {
+  const bool held_up = job.is_held_up();
+  job.row_wait_ms = row_wait_shared_ms / (1 + static_cast<int>(jobs_waiting()));
+  // Else nobody of many would ever be in the storage engine's queue.
+  if (held_up) job.row_wait_ms = std::max(job.row_wait_ms, 1);
+  const bool may_stay = staying_ < staying_max() && (held_up || held_up_.empty());
+  job.stays = job.writes_next() && (may_stay || (held_up && job.long_running));
+  if (!job.stays) return;
+  ++staying_;
+  if (may_stay) job.row_wait_ms = limits::row_wait_slow_ms;
+}
+
+void SlowLane::stayed() {
+  const std::lock_guard guard(mutex_);
+  --staying_;
 }
 
 bool SlowLane::others_wait(int64_t now_ms) {
   const std::lock_guard guard(mutex_);
-  return !runnable_.empty() || !long_running_.empty() ||
+  return !runnable_.empty() || !held_up_.empty() || !long_running_.empty() ||
          std::any_of(delayed_.begin(), delayed_.end(),
                      [this, now_ms](const auto &job) { return job->due_ms <= now_ms && duty_for(*job) == Duty::scan; });
 }
@@ -195,12 +264,12 @@ void SlowLane::let_go(const TableSpec &table) {
   std::vector<std::unique_ptr<SlowJob>> free;
   const auto let_go_from = [&](auto &jobs) {
     for (auto &job : jobs)
-      if (waits_for(*job, table)) free.push_back(std::move(job));
+      if (waits_for(*job, table, Progress::busy)) free.push_back(std::move(job));
     std::erase(jobs, nullptr);
   };
   {
     const std::lock_guard guard(mutex_);
-    let_go_from(runnable_);
+    let_go_from(held_up_);
     let_go_from(delayed_);
   }
   for (auto &job : free) {
@@ -209,11 +278,29 @@ void SlowLane::let_go(const TableSpec &table) {
   }
 }
 
-bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table) {
+/// A row of `table` was locked and is not any more. Often the others who wait for rows of it were waiting for the same
+/// transaction. A few are tried now, those first who have waited longest; if they get their rows, they have more tried.
+void SlowLane::try_waiters_for_rows(const TableSpec &table) {
+  const std::lock_guard guard(mutex_);
+  const auto begin = delayed_.begin();
+  const auto end = std::partition(begin, delayed_.end(),
+                                  [&table](const auto &job) { return waits_for(*job, table, Progress::locked); });
+  const auto tried = begin + std::min<ptrdiff_t>(end - begin, row_waiters_tried);
+  std::partial_sort(begin, tried, end,
+                    [](const auto &a, const auto &b) { return a->busy_since_ms < b->busy_since_ms; });
+  for (auto job = tried; job != begin;) {
+    --job;
+    (*job)->due_ms = 0;
+    held_up_.push_front(std::move(*job));
+  }
+  delayed_.erase(begin, tried);
+}
+
+bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress held_up) {
   if (job.next == job.ops.size() || job.position != nullptr || job.connection->dead) return false;
   const Op &op = job.ops[job.next];
   const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
-  return op.progress == Progress::busy && binding != nullptr && binding->spec().table == table.table &&
+  return op.progress == held_up && binding != nullptr && binding->spec().table == table.table &&
          binding->spec().database == table.database;
 }
 

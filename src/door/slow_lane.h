@@ -7,6 +7,10 @@
 // and gives up tables and read view. A job that has used up its time while others wait goes behind them, so that a find
 // of a few rows waits for no scan. When all ops are answered the connection goes home to its worker. So does everybody
 // who waits for a table, as soon as one of them has got it: their worker runs them together.
+//
+// Who waits for a table or a row lock is tried again and again, in turns with those who have not been held up. The more
+// there are, the shorter each try waits. All threads but one may wait longer for a row: whom they run for has a place
+// in the storage engine's queue, beside SQL.
 #pragma once
 
 #include <atomic>
@@ -43,7 +47,15 @@ struct SlowJob {
   int busy_retry_ms = 0;
   int lost_runs = 0;          ///< how often the transaction of ops[next] was lost
   bool admitted = false;      ///< ops[next] is a login that may be tried when the job is due
-  bool long_running = false;  ///< has used up its time once
+  bool long_running = false;  ///< has used up its time once, or has worked as long until it was held up
+  bool stays = false;         ///< its thread may wait long for a row
+  int row_wait_ms = 0;        ///< how long
+
+  /// Its next op was held up when it was last tried.
+  bool is_held_up() const {
+    return next != ops.size() && (ops[next].progress == Progress::busy || ops[next].progress == Progress::locked);
+  }
+  bool writes_next() const { return next != ops.size() && writes(ops[next].verb); }
 };
 
 class SlowLane {
@@ -75,13 +87,23 @@ class SlowLane {
 
   std::unique_ptr<SlowJob> take(Duty duty, int64_t now_ms, int64_t &wait_until_ms);
   size_t logins_waiting();
+  size_t retry_ms_max();
   void put_back(std::unique_ptr<SlowJob> job);
+  /// A job that stayed has left its thread.
+  void stayed();
+  std::unique_ptr<SlowJob> take_runnable(int64_t now_ms);
+  std::unique_ptr<SlowJob> take_held_up();
+  std::unique_ptr<SlowJob> take_long_running(int64_t now_ms);
+  void allow_row_wait(SlowJob &job);
+  size_t staying_max() const { return settings_.scan_threads > 1 ? settings_.scan_threads - 1 : 0; }
+  size_t jobs_waiting() const { return runnable_.size() + held_up_.size() + delayed_.size(); }
   void park(std::unique_ptr<SlowJob> job);
   void unpark_ready();
   void unpark_silent(int64_t now_ms, Counters &counters);
   void unpark(SlowJob *job);
   void let_go(const TableSpec &table);
-  static bool waits_for(const SlowJob &job, const TableSpec &table);
+  void try_waiters_for_rows(const TableSpec &table);
+  static bool waits_for(const SlowJob &job, const TableSpec &table, Progress held_up);
   static void take_the_rest_along(SlowJob &job);
   static void go_home(std::unique_ptr<SlowJob> job);
   void thread_left();
@@ -101,8 +123,11 @@ class SlowLane {
   bool closed_ = false;
   std::deque<std::unique_ptr<SlowJob>> logins_;  // runnable, by login threads alone
   std::deque<std::unique_ptr<SlowJob>> runnable_;
-  std::deque<std::unique_ptr<SlowJob>> long_running_;  // runnable, too
+  std::deque<std::unique_ptr<SlowJob>> held_up_;       // runnable, too
+  std::deque<std::unique_ptr<SlowJob>> long_running_;  // likewise
+  bool held_up_next_ = false;                          // it is their turn
   int64_t long_running_due_ms_ = 0;                    // when one of these comes first
+  size_t staying_ = 0;                                 // threads that may wait long for a row
   std::vector<std::unique_ptr<SlowJob>> delayed_;      // until due_ms
   std::vector<std::unique_ptr<SlowJob>> parked_;       // until the client reads
 };

@@ -206,6 +206,82 @@ TEST_F(SlowLaneTest, WhatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) {
   EXPECT_GE(clock_ms() - began_ms, 500);
 }
 
+/// Who waits for a row, with one scan thread and with several.
+class WaitersForRows : public SlowLaneTest, public ::testing::WithParamInterface<uint32_t> {
+ protected:
+  static constexpr int waiters_count = 100;
+
+  WaitersForRows() { settings_.scan_threads = GetParam(); }
+
+  void start(const std::string &request) {
+    open(Access::write);
+    engine_.row_locked = true;
+    for (int i = 0; i < waiters_count; ++i) waiters_.push_back(connect());
+    for (Client &client : waiters_) ASSERT_TRUE(client.send(request));
+    ASSERT_TRUE(eventually([&] { return engine_.rows_tried >= 2 * waiters_count; }));
+  }
+  /// How many tries came before a request that has to run alone: the median of some.
+  int tries_before_lone() {
+    Client client = connect();
+    std::vector<int> counts;
+    for (int i = 0; i < 11; ++i) {
+      EXPECT_EQ(client.ask("lone\n", 5), "free\n");
+      counts.push_back(engine_.rows_tried_before_lone);
+    }
+    std::sort(counts.begin(), counts.end());
+    return counts[counts.size() / 2];
+  }
+
+  std::vector<Client> waiters_;
+};
+INSTANTIATE_TEST_SUITE_P(ScanThreads, WaitersForRows, ::testing::Values(1, 2, 4));
+
+// Each of them had a thread for limits::row_wait_slow_ms, and whoever came then waited for all of them.
+TEST_P(WaitersForRows, DoNotHoldUpWhoCanRun) {
+  start("row 0\n");
+  EXPECT_LE(tries_before_lone(), 10);
+  EXPECT_LE(engine_.patient_tries_max, static_cast<int>(GetParam()) - 1);
+  if (GetParam() > 1) {
+    EXPECT_GE(engine_.patient_tries_max, 1) << "nobody keeps a place in the queue";
+  }
+  engine_.row_locked = false;
+  for (Client &client : waiters_) EXPECT_EQ(client.read(8), "changed\n");
+}
+
+// They are tried at once when one of them gets through, and none needs a second try.
+TEST_P(WaitersForRows, GetOnTogetherWhenTheRowIsFree) {
+  start("row 0\nsay x\n");
+  engine_.row_locked = false;
+  const int tried = engine_.rows_tried;
+  for (Client &client : waiters_) EXPECT_EQ(client.read(10), "changed\nx\n");
+  EXPECT_LE(engine_.rows_tried - tried, waiters_count);
+}
+
+TEST_P(WaitersForRows, StopAtOnce) {
+  start("row 0\n");
+  EXPECT_LT(stop_ms(), soon_ms);
+  for (Client &client : waiters_) EXPECT_TRUE(client.closed());
+}
+
+// Who works long before it is held up does so again and again. One thread is left to those who do not.
+TEST_F(SlowLaneTest, WaitersThatWorkLongLeaveAThreadToOthers) {
+  settings_.scan_threads = 3;
+  open(Access::write);
+  engine_.row_locked = true;
+  std::vector<Client> waiters;
+  for (int i = 0; i < 6; ++i) waiters.push_back(connect());
+  for (Client &client : waiters) ASSERT_TRUE(client.send("row 80\n"));
+  ASSERT_TRUE(eventually([&] { return engine_.rows_tried >= 9; })) << "now it is known of each";
+  ASSERT_TRUE(eventually([&] { return engine_.row_tries <= 2; }));
+  engine_.row_tries_max = 0;
+  Client client = connect();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(client.ask("lone\n", 5), "free\n");
+  ASSERT_TRUE(eventually([&, tried = engine_.rows_tried.load()] { return engine_.rows_tried >= tried + 4; }));
+  EXPECT_LE(engine_.row_tries_max, 2);
+  engine_.row_locked = false;
+  for (Client &one : waiters) EXPECT_EQ(one.read(8), "changed\n");
+}
+
 TEST_F(SlowLaneTest, ManyConnectionsOfOneBatchMayLeaveTogether) {
   open();
   engine_.busy = true;

@@ -9,6 +9,8 @@
 //                         search       reads without finding a row until ToyEngine::found or it is told to stop;
 //                                      then `none`, and `?` before that if its reader was in doubt
 //                         hold         waits for ToyEngine::holds; answers `held`
+//                         row MS       a write that works for MS milliseconds and then waits while
+//                                      ToyEngine::row_locked, in the slow lane as long as it may; answers `changed`
 //                         write        a run with such requests waits for ToyEngine::commits; answers `done`
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
@@ -117,6 +119,16 @@ class ToySession final : public Session {
       return true;
     }
     const Bytes word = line.substr(0, line.find(' '));
+    if (word == "row") {
+      EditRows edit;
+      std::from_chars(line.data() + 4, line.data() + line.size(), edit.find.limit);
+      Op &change = batch.add();
+      change.verb = Verb::edit;
+      change.edit = batch.arena().make<EditRows>(edit);
+      change.slot = &slot_;
+      change.reply = batch.arena().make<ToyReply>(output_, "changed");
+      return true;
+    }
     if (word == "table") return ask(batch, ToyAsk::table, "free", 0, 0);
     if (word == "lone") return ask(batch, ToyAsk::lone, "free", 0, 0);
     if (word == "hold") return ask(batch, ToyAsk::hold, "held", 0, 0);
@@ -173,6 +185,14 @@ class ToyEngine final : public Engine {
   std::atomic<bool> busy{false};       ///< DDL holds the table
   std::atomic<bool> lone_busy{false};  ///< somebody holds it whenever such a request is let in
   std::atomic<int> lone_left{0};       ///< times such a request was left to be run alone
+  std::atomic<bool> row_locked{false};    ///< by somebody's transaction
+  std::atomic<int> rows_tried{0};         ///< times the slow lane has tried to change it
+  std::atomic<int> row_tries{0};          ///< that are under way
+  std::atomic<int> row_tries_max{0};      ///< since this was set to 0
+  std::atomic<int> patient_tries{0};      ///< of these, that may wait for limits::row_wait_slow_ms
+  std::atomic<int> patient_tries_max{0};  ///< likewise
+  std::atomic<int> rows_tried_at_lone{0};      ///< when a worker last left a request that has to run alone
+  std::atomic<int> rows_tried_before_lone{0};  ///< between that and the slow lane's running it
   std::atomic<bool> wanted{false};     ///< DDL waits for the table: a slow find pauses every 100 rows
   std::atomic<int> holding{0};         ///< executors that ran and have not been idle since
   std::atomic<int> attached{0};
@@ -231,7 +251,9 @@ class ToyExecutor final : public Executor {
         op.progress = Progress::waiting;
         continue;
       }
-      op.progress = op.verb != Verb::find ? finish(op, op.failure) : find(op);
+      if (op.verb == Verb::find) op.progress = find(op);
+      else if (is_row(op)) op.progress = change_row(op);
+      else op.progress = finish(op, op.failure);
       if (op.progress != Progress::done) {
         stuck.push_back(op.connection);
       } else if (watcher != nullptr) {
@@ -239,11 +261,12 @@ class ToyExecutor final : public Executor {
       }
     }
     if (std::any_of(ops.begin(), ops.end(),
-                    [](const Op &op) { return writes(op.verb) && op.progress == Progress::done; }))
+                    [](const Op &op) { return writes(op.verb) && !is_row(op) && op.progress == Progress::done; }))
       commit();
     return {};
   }
   int64_t row_wait_ms() noexcept override { return 50'000; }
+  void allow_row_wait(int ms) noexcept override { row_wait_ms_ = ms; }
   void idle() noexcept override {
     if (holding_) --engine_.holding;
     holding_ = false;
@@ -255,6 +278,34 @@ class ToyExecutor final : public Executor {
   struct Place final : Position {
     uint64_t row = 0;
   };
+
+  static bool is_row(const Op &op) { return writes(op.verb) && op.slot != nullptr; }
+
+  Progress change_row(Op &op) {
+    if (op.position == nullptr) return engine_.row_locked ? Progress::locked : finish(op, Failure::none);
+    ++engine_.rows_tried;
+    const bool patient = row_wait_ms_ == limits::row_wait_slow_ms;
+    note_most(++engine_.row_tries, engine_.row_tries_max);
+    if (patient) note_most(++engine_.patient_tries, engine_.patient_tries_max);
+    const auto work_ms = static_cast<int64_t>(op.edit->find.limit);
+    sleep_while([] { return true; }, work_ms);
+    sleep_while([this] { return engine_.row_locked.load(); }, std::max<int64_t>(row_wait_ms_, work_ms));
+    if (patient) --engine_.patient_tries;
+    --engine_.row_tries;
+    return engine_.row_locked ? Progress::locked : finish(op, Failure::none);
+  }
+
+  static void note_most(int now, std::atomic<int> &most) {
+    int known = most;
+    while (known < now && !most.compare_exchange_weak(known, now)) continue;
+  }
+
+  template <class Condition>
+  void sleep_while(Condition condition, int64_t ms_max) {
+    const int64_t until_ms = clock_ms() + ms_max;
+    while (!stop_ && !engine_.stopping && clock_ms() < until_ms && condition())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 
   void commit() { wait_for(engine_.commits, engine_.committing); }
 
@@ -282,8 +333,10 @@ class ToyExecutor final : public Executor {
       case ToyAsk::lone:
         if (!slow) {
           ++engine_.lone_left;
+          engine_.rows_tried_at_lone = engine_.rows_tried.load();
           return Progress::alone;
         }
+        engine_.rows_tried_before_lone = engine_.rows_tried - engine_.rows_tried_at_lone;
         return engine_.lone_busy ? Progress::busy : finish(op, Failure::none);
       case ToyAsk::search:
         if (!slow) return Progress::paused;
@@ -332,6 +385,7 @@ class ToyExecutor final : public Executor {
   ToyEngine &engine_;
   const ThreadIdentity who_;
   const std::atomic<bool> &stop_;
+  int row_wait_ms_ = limits::row_wait_slow_ms;
   bool holding_ = false;
 };
 

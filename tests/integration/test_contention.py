@@ -9,6 +9,7 @@ import pymysql
 import pytest
 from support.load import Load
 from support.server import Server
+from support.waiting import until
 
 WORKERS = "--handlersocket-threads-wr=4"
 UPDATED = b"0\t1\t1"
@@ -305,6 +306,45 @@ def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
         assert time.monotonic() - begin < 2
         holder.commit()
         assert waiting.line() == UPDATED
+
+
+@pytest.mark.parametrize("lone", [False, True], ids=["shared", "alone"])
+@pytest.mark.parametrize("scan_threads", [1, 2])
+def test_many_who_wait_for_rows_hold_up_no_other_table(sandbox_factory, scan_threads, lone):
+    """Each of them had a thread of the slow lane for 50 ms, again and again: others waited 100 times as long behind 100."""
+    server = sandbox_factory(f"--handlersocket-scan-threads={scan_threads}", "--innodb-flush-log-at-trx-commit=2")
+    many = 100
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO t SELECT seq, 0 FROM seq_1_to_100",
+                   "CREATE TABLE u (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO u VALUES (1, 0)",
+                   "CREATE TRIGGER b_u BEFORE UPDATE ON u FOR EACH ROW SET NEW.n = NEW.n", database="test")
+    if lone:
+        server.execute("CREATE TRIGGER b_t BEFORE UPDATE ON t FOR EACH ROW SET NEW.n = NEW.n", database="test")
+    with contextlib.ExitStack() as stack:
+        waiting = [stack.enter_context(client(server, "test")) for _ in range(many)]
+        other = stack.enter_context(server.hs_wr(timeout=30))
+        other.open(0, "test", "u", "n")
+        holder = stack.enter_context(contextlib.closing(server.connect(database="test")))
+        holder.autocommit(False)
+        holder.cursor().execute("UPDATE t SET n = n + 1")
+        yields = server.status("handlersocket%")["handlersocket_row_lock_yields"]
+        for key, one in enumerate(waiting, 1):
+            one.send(add(key) + add(key))
+        until(lambda: server.status("handlersocket%")["handlersocket_row_lock_yields"] >= yields + 2 * many, 60, "they are not all tried")
+        taken = []
+        for _ in range(10):
+            begin = time.monotonic()
+            other.send(add(1))
+            assert other.line() == UPDATED
+            taken.append((time.monotonic() - begin) * 1000)
+        holder.commit()
+        begin = time.monotonic()
+        for one in waiting:
+            assert one.lines(2) == [UPDATED] * 2
+        last = (time.monotonic() - begin) * 1000
+    print(f"beside {many} that wait: median {statistics.median(taken):.1f} ms, most {max(taken):.1f}; the last of them after {last:.0f} ms")
+    assert server.query("SELECT COUNT(*), MIN(n), MAX(n) FROM test.t") == [(many, 3, 3)]
+    assert statistics.median(taken) < 300, taken
+    assert last < 10_000
 
 
 def test_what_cannot_be_undone_is_not_done_twice(crowded, rows):

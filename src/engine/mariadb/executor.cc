@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/limits.h"
 #include "engine/mariadb/engine.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/find.h"
@@ -50,6 +51,8 @@ class MariaExecutor final : public Executor {
 
   int64_t row_wait_ms() noexcept override { return thread_->row_wait_ms(); }
 
+  void allow_row_wait(int ms) noexcept override { lone_row_wait_ms_ = ms; }
+
   void describe(Bytes text) noexcept override { thread_->describe(text); }
 
  private:
@@ -78,7 +81,7 @@ class MariaExecutor final : public Executor {
     tables_.release_all();
     begin();
     thread_->begin_writing();
-    writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0);
+    writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0, lone_row_wait_ms_);
     for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
       write_tables_.begin(thd(), alone);
       if (prepare(ops)) break;
@@ -338,6 +341,7 @@ class MariaExecutor final : public Executor {
   Writer writer_;
   std::vector<SpecUse> opening_;  // of the running batch's open ops, in order
   size_t lookups_ = 0;            // of the running batch's finds
+  int lone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
   bool stopping_ = false;
 };
 

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
+#include "engine/mariadb/failures.h"
+
 namespace postern::mariadb {
 namespace {
 
@@ -61,6 +64,8 @@ void RowWait::on_end() {
 void RowWait::begin() {
   if (!watching_ || running_ || thd_ == nullptr) return;
   ++waits_;
+  // Who has done what cannot be undone fails if this is cut short, and so waits as long as if nobody else did.
+  if (cannot_be_undone(thd_)) left_us_ = std::max<int64_t>(left_us_, limits::row_wait_slow_ms * int64_t{1000});
   until_us_ = now_us() + left_us_;
   if (left_us_ <= 0) return look();
   const int64_t first_us = std::min(left_us_, look_us);

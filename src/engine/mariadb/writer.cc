@@ -14,9 +14,9 @@ namespace postern::mariadb {
 Writer::Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop)
     : counters_(counters), row_wait_(row_wait), write_(counters, row_wait, stop), change_(write_) {}
 
-void Writer::begin_batch(THD *thd, bool alone, int64_t row_wait_ms) {
+void Writer::begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int lone_row_wait_ms) {
   undo_ = false;
-  write_.begin_batch(thd, alone, row_wait_ms);
+  write_.begin_batch(thd, alone, row_wait_ms, lone_row_wait_ms);
 }
 
 void Writer::run(Op &op, OpenTable &table) {
