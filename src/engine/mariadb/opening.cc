@@ -156,9 +156,18 @@ OpenAttempt may_be_opened(THD *thd, const std::string &database, const std::stri
   return {};
 }
 
-OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function<void()> &give_up_all) {
+void name_table(THD *thd, TABLE_LIST &list, const std::string &database, const std::string &name, thr_lock_type lock) {
+  const LEX_CSTRING database_name{database.c_str(), database.size()};
+  const LEX_CSTRING table_name{name.c_str(), name.size()};
+  list.init_one_table(&database_name, &table_name, nullptr, lock);
   list.required_type = TABLE_TYPE_NORMAL;  // opening a view without this crashes the server
   list.open_type = OT_BASE_ONLY;
+  // Spider and Mroonga look here for what they could do in the server's place, a LIMIT or a COUNT: in a SELECT that asks
+  // for nothing of the kind. Without any they crash.
+  list.select_lex = thd->lex->first_select_lex();
+}
+
+OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function<void()> &give_up_all) {
   Open_table_context context(thd, open_flags_without_waiting);
   if (!open_table(thd, &list, &context)) return {};
   if (context.can_recover_from_failed_open()) {

@@ -40,6 +40,10 @@ std::string unquoted(Bytes name);
 /// For the server's open functions: fail where a metadata lock is not free, and repair nothing.
 extern const unsigned open_flags_without_waiting;
 
+/// Makes `list` what names a table in a statement of `thd`, for the server's open functions and for the storage engine,
+/// which look at it until the table is closed.
+void name_table(THD *thd, TABLE_LIST &list, const std::string &database, const std::string &name, thr_lock_type lock);
+
 /// Opens what `list` names, with the lock type it has, taking metadata locks only if they are free. `give_up_all`
 /// closes every open table and releases every metadata lock of the thread; it is called where the server asks for
 /// that, and the state is then `again`.

@@ -65,9 +65,7 @@ OpenTable &Tables::prepare_anew(Spec *spec, bool positions) {
 void Tables::open(OpenTable &table) {
   if (!table.admitted && !take(table, may_be_opened(thd_, table.database, table.name))) return;
   table.admitted = true;
-  const LEX_CSTRING database{table.database.c_str(), table.database.size()};
-  const LEX_CSTRING name{table.name.c_str(), table.name.size()};
-  table.list_.init_one_table(&database, &name, nullptr, TL_READ);
+  name_table(thd_, table.list_, table.database, table.name, TL_READ);
   if (!take(table, open_without_waiting(thd_, table.list_, give_up_all_))) return;
   table.table = table.list_.table;
   table.lock_type_known = false;

@@ -89,9 +89,7 @@ void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()
   // Our transactions do not take part in the cluster's certification: nodes would drift apart.
   if (WSREP_ON_ && WSREP_PROVIDER_EXISTS_) target.attempt = {TableState::failed, Failure::cluster};
   if (target.attempt.state != TableState::ready) return;
-  const LEX_CSTRING database{target.database.c_str(), target.database.size()};
-  const LEX_CSTRING name{target.name.c_str(), target.name.size()};
-  target.list_.init_one_table(&database, &name, nullptr, TL_WRITE);
+  name_table(thd_, target.list_, target.database, target.name, TL_WRITE);
   target.attempt = alone_ ? open_alone(target, verb) : open_without_waiting(thd_, target.list_, give_up_all);
   if (target.attempt.state == TableState::busy) counters_->add(Counter::busy_retries);
   if (target.attempt.state != TableState::ready) return;
@@ -108,8 +106,6 @@ void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()
 /// default values need.
 OpenAttempt WriteTables::open_alone(WriteTable &target, Verb verb) {
   TABLE_LIST &list = target.list_;
-  list.required_type = TABLE_TYPE_NORMAL;
-  list.open_type = OT_BASE_ONLY;
   list.trg_event_map = events_of(verb);
   list.for_insert_data = verb == Verb::insert;
   LEX *const lex = thd_->lex;
