@@ -199,13 +199,19 @@ WireError wire_error(Failure failure, Asked asked) {
   return {'1', {}};
 }
 
+/// One of the numbers that the server has for all storage engines. Others mean something to one of them alone.
+bool is_handler_error(int32_t code) {
+  return code > 0 && code < 1000;
+}
+
 void put_error(Output &output, const Outcome &outcome, ErrorStyle errors, Asked asked) {
   const WireError error = wire_error(outcome.failure, asked);
   output.put(error.code);
   output.put("\t1\t");
   if (errors == ErrorStyle::compatible && !error.word.empty()) {
     output.put(error.word);
-  } else if (errors == ErrorStyle::compatible && outcome.failure == Failure::engine_error) {
+  } else if (errors == ErrorStyle::compatible && outcome.failure == Failure::engine_error &&
+             (is_handler_error(outcome.engine_code) || outcome.message.empty())) {
     output.put_integer(outcome.engine_code);
   } else if (!outcome.message.empty()) {
     put_escaped(output, outcome.message);

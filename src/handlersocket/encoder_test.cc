@@ -149,6 +149,15 @@ TEST(HsFindReply, TakesItsRowsBackWhenItFails) {
   EXPECT_EQ(written(output), "before\n1\t1\t149\n");
 }
 
+TEST(HsFindReply, TellsWhatOneStorageEngineAloneCallsItInWords) {
+  for (const int32_t code : {12701, -1}) {
+    Output output;
+    FindReply reply(output, ErrorStyle::compatible);
+    reply.done({.failure = Failure::engine_error, .engine_code = code, .message = "Unable to connect"});
+    EXPECT_EQ(written(output), "1\t1\tUnable to connect\n");
+  }
+}
+
 TEST(HsFindReply, BreaksTheOutputWhenWhatFailsHasLeft) {
   Output output;
   FindReply reply(output, ErrorStyle::compatible);
