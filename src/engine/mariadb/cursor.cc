@@ -2,6 +2,8 @@
 
 #include "engine/mariadb/cursor.h"
 
+#include "engine/mariadb/storage.h"
+
 namespace postern::mariadb {
 namespace {
 
@@ -20,8 +22,11 @@ Failure check_index(const OpenTable &table, const Find &find) {
   if (find.key.empty() && find.comparison != Comparison::at_least && find.comparison != Comparison::at_most)
     return Failure::no_key_values;
   if (flags & HA_ONLY_WHOLE_INDEX && find.key.size() < key.user_defined_key_parts) return Failure::index_unusable;
-  if (find.comparison != Comparison::equal && !(flags & HA_READ_RANGE)) return Failure::index_unusable;
-  if (descending(find.comparison) && !(flags & HA_READ_PREV)) return Failure::index_unusable;
+  if (find.comparison == Comparison::equal) return Failure::none;
+  const Walks walks = table.engine->walks;
+  if (!(flags & HA_READ_RANGE) || walks == Walks::none) return Failure::index_unusable;
+  if (walks == Walks::both_without_null && key.flags & HA_NULL_PART_KEY) return Failure::index_unusable;
+  if (descending(find.comparison) && (!(flags & HA_READ_PREV) || walks == Walks::up)) return Failure::index_unusable;
   return Failure::none;
 }
 

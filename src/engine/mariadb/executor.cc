@@ -67,7 +67,9 @@ class MariaExecutor final : public Executor {
     tables_.lock_all(lookups_);
     execute_all(ops, watcher);
     tables_.unlock_all(Tables::Ending::commit);
-    if (tables_.any_open() && tables_.wanted_by_others()) {
+    if (tables_.must_close()) {
+      tables_.release_all();
+    } else if (tables_.any_open() && tables_.wanted_by_others()) {
       tables_.release_all();
       counters_->add(Counter::ddl_yields);
     }

@@ -9,6 +9,7 @@
 #include "contract/executor.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
+#include "engine/mariadb/storage.h"
 
 namespace postern::mariadb {
 
@@ -326,6 +327,8 @@ Finder::Walk Finder::save(Scan &scan) {
     scan.place = static_cast<Place *>(scan.op.position->get());
   }
   OpenTable &table = scan.table;
+  // Where a row is means nothing any more in a table that was closed.
+  if (!table.engine->stays_open && scan.row_is_current && unique_parts(table) == 0) return interrupt(scan);
   Place &place = *scan.place;
   place.shape = shape_of(table);
   place.to_skip = scan.to_skip;

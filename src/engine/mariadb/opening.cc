@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "engine/mariadb/failures.h"
+#include "engine/mariadb/storage.h"
 #include "engine/mariadb/table.h"
 
 namespace postern::mariadb {
@@ -209,8 +210,11 @@ OpenAttempt resolve_names(THD *thd, OpenTable &table) {
     return failed(thd, Failure::not_a_base_table, "'" + full_name + "' is a sequence");
   if (share->table_category != TABLE_CATEGORY_USER)
     return failed(thd, Failure::system_schema, "Access denied: '" + full_name + "' is a system table");
-  if (share->db_type()->db_type == DB_TYPE_MRG_MYISAM)
-    return failed(thd, Failure::engine_unsupported, "MERGE table '" + full_name + "' cannot be opened");
+  table.engine = storage_engine(*opened);
+  if (table.engine == nullptr)
+    return failed(thd, Failure::engine_unsupported,
+                  "'" + full_name + "' cannot be opened: it is a table of the storage engine " +
+                      std::string(storage_engine_name(*opened)));
   if (!find_index(opened, table.index_name, table.index))
     return failed(thd, Failure::no_index,
                   message_of(thd, ER_KEY_DOES_NOT_EXISTS,

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "engine/mariadb/failures.h"
+#include "engine/mariadb/storage.h"
 
 namespace postern::mariadb {
 namespace {
@@ -71,7 +72,9 @@ void Tables::open(OpenTable &table) {
   table.lock_type_known = false;
   ++open_count_;
   counters_->add(Counter::table_opens);
-  if (take(table, resolve_names(thd_, table))) set_read_set(table);
+  const bool resolved = take(table, resolve_names(thd_, table));
+  if (table.engine == nullptr || !table.engine->stays_open) must_close_ = true;
+  if (resolved) set_read_set(table);
 }
 
 /// Notes how an attempt ended; true if the table is ready.
@@ -205,6 +208,7 @@ void Tables::close_all() {
   close_thread_tables(thd_);
   counters_->add(Counter::table_closes, open_count_);
   open_count_ = 0;
+  must_close_ = false;
 }
 
 }  // namespace postern::mariadb

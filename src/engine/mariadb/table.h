@@ -15,6 +15,7 @@
 namespace postern::mariadb {
 
 class WriteTable;
+struct StorageEngine;
 
 /// What one spec means in an open table. For reading, the TABLE instance is its own, with its own read set, so that the
 /// storage engine's row template is built once, and its own index cursor; for writing, all specs share one. Belongs to
@@ -39,6 +40,7 @@ class OpenTable {
 
   bool admitted = false;                 ///< its names are such that may be opened
   TABLE *table = nullptr;                ///< nullptr while not open
+  const StorageEngine *engine = nullptr;  ///< nullptr for one that may not be opened
   bool resolved = false;                 ///< what follows is known for `table`, or for the last one
   uint32_t index = 0;                    ///< position in TABLE::key_info
   std::vector<uint16_t> columns;         ///< positions in TABLE::field
@@ -114,6 +116,8 @@ class Tables {
   /// lets DDL in, which then waits for ever for that table.
   void close_all();
   bool any_open() const { return open_count_ != 0; }
+  /// A table is open that must be closed when its statement is over.
+  bool must_close() const { return must_close_; }
 
  private:
   OpenTable &prepare_anew(Spec *spec, bool positions);
@@ -127,6 +131,7 @@ class Tables {
   const std::function<void()> give_up_all_;
   uint64_t batch_ = 0;
   size_t open_count_ = 0;
+  bool must_close_ = false;
   std::vector<std::unique_ptr<OpenTable>> open_;  // by Spec::id()
   std::vector<OpenTable *> used_;                 // in this batch
 };
