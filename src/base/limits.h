@@ -115,6 +115,8 @@ inline constexpr int slice_ms = 20;
 inline constexpr int busy_retry_ms_min = 1;
 inline constexpr int busy_retry_ms_max = 10;
 
+/// Milliseconds for which inserts keep away from shared runs after one has found its table's AUTO-INC lock held.
+inline constexpr uint64_t autoinc_held_ms = 100;
 /// Milliseconds a write waits for a row lock before it lets others have its thread and queues up again.
 inline constexpr int row_wait_slow_ms = 50;
 /// Times a write that is run alone is run again after its transaction was lost.

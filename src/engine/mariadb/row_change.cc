@@ -5,6 +5,7 @@
 #include <sql_trigger.h>
 #include <sql_update.h>
 
+#include "engine/mariadb/row_calls.h"
 #include "engine/mariadb/row_change.h"
 
 namespace postern::mariadb {
@@ -129,7 +130,7 @@ Step RowChange::erase() {
   announce(TRG_EVENT_DELETE);
   Step step = fire(TRG_EVENT_DELETE, TRG_ACTION_BEFORE);
   if (step != Step::good) return step;
-  if (const int code = table->delete_row()) return write_.fail_with(code);
+  if (const int code = delete_row(*table)) return write_.fail_to_change(code);
   write_.changed_row(Counter::rows_deleted);
   ++write_.outcome.changed;
   return fire(TRG_EVENT_DELETE, TRG_ACTION_AFTER);
@@ -148,8 +149,9 @@ Step RowChange::update() {
   // SQL gives a versioned row a history even where nothing changes.
   if (table->versioned() || compare_record(table)) {
     if (table->verify_constraints(false) != VIEW_CHECK_OK) return write_.fail_as_told(Failure::constraint);
-    const int code = table->file->ha_update_row(table->record[1], table->record[0]);
-    if (code != 0 && code != HA_ERR_RECORD_IS_THE_SAME) return write_.fail_with(code);
+    if (changes_autoinc() && !write_.alone) return write_.leave(Progress::alone);
+    const int code = update_row(*table);
+    if (code != 0 && code != HA_ERR_RECORD_IS_THE_SAME) return write_.fail_to_change(code);
     if (code == 0) write_.changed_row(Counter::rows_updated);
     if (write_.op->verb == Verb::insert && code == 0) ++write_.outcome.changed;
   }
@@ -158,6 +160,15 @@ Step RowChange::update() {
   step = keep_history();
   if (step != Step::good) return step;
   return fire(TRG_EVENT_UPDATE, TRG_ACTION_AFTER);
+}
+
+/// Whether the id that the server counts becomes another one. The storage engine then raises the counter under a lock
+/// that it keeps until the transaction ends, and may wait for that lock with the row changed already.
+bool RowChange::changes_autoinc() const {
+  TABLE *const table = write_.table->table;
+  Field *const id = table->found_next_number_field;
+  return id != nullptr && bitmap_is_set(table->write_set, id->field_index) &&
+         id->cmp_binary_offset(static_cast<uint>(table->s->rec_buff_length)) != 0;
 }
 
 Step RowChange::fill_update() {
@@ -179,7 +190,7 @@ Step RowChange::keep_history() {
   table->mark_columns_per_binlog_row_image();
   const int code = vers_insert_history_row(table);
   restore_record(table, record[2]);
-  return code == 0 ? Step::good : write_.fail_with(code);
+  return code == 0 ? Step::good : write_.fail_to_change(code);
 }
 
 /// What the storage engine is told that happens to the row: with several events it would take none for granted, and

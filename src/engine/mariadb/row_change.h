@@ -44,6 +44,7 @@ class RowChange {
   bool fills_by_items() const;
   void announce(int event);
   void mark_for_insert();
+  bool changes_autoinc() const;
   Step fill_update();
   Step store_draft();
   Step keep_history();

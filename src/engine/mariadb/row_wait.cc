@@ -53,19 +53,20 @@ uint64_t RowWait::take_waits() {
   return std::exchange(waits_, 0);
 }
 
-void RowWait::on_begin() {
-  if (current != nullptr) current->begin();
+void RowWait::on_begin(For what) {
+  if (current != nullptr) current->begin(what);
 }
 
 void RowWait::on_end() {
   if (current != nullptr) current->end();
 }
 
-void RowWait::begin() {
+void RowWait::begin(For what) {
   if (!watching_ || running_ || thd_ == nullptr) return;
   ++waits_;
   // Who has done what cannot be undone fails if this is cut short, and so waits as long as if nobody else did.
   if (cannot_be_undone(thd_)) left_us_ = std::max<int64_t>(left_us_, limits::row_wait_slow_ms * int64_t{1000});
+  last_ = what;
   until_us_ = now_us() + left_us_;
   if (left_us_ <= 0) return look();
   const int64_t first_us = std::min(left_us_, look_us);

@@ -1,8 +1,9 @@
-// row_wait.h: RowWait, how long the writes of one executor wait for row locks.
+// row_wait.h: RowWait, how long the writes of one executor wait for the locks of the storage engine.
 //
-// The server tells the thread's scheduler when a statement begins to wait for a row lock. While one does, a timer of
-// the server looks after the wait every few milliseconds and interrupts it, as KILL QUERY would, once the time allowed
-// is used up or the thread has to stop. A write that never waits costs nothing.
+// The server tells the thread's scheduler when a statement begins to wait for a lock on a row or, as InnoDB's AUTO-INC
+// lock is, on a table. While one does, a timer of the server looks after the wait every few milliseconds and interrupts
+// it, as KILL QUERY would, once the time allowed is used up or the thread has to stop. A write that never waits costs
+// nothing.
 #pragma once
 
 #include <atomic>
@@ -31,16 +32,23 @@ class RowWait {
   /// Whether a wait was cut short since the last call, after which the thread may go on as if nobody had interrupted
   /// it. To be asked after every write.
   bool take_expired();
+  bool expired() const { return expired_.load(std::memory_order_relaxed); }
   /// Waits begun since the last call.
   uint64_t take_waits();
 
+  /// What a wait is for.
+  enum class For : uint8_t { nothing, row, table };
+  /// What the last wait was for; `nothing` if none has begun since forget_last().
+  For last() const { return last_; }
+  void forget_last() { last_ = For::nothing; }
+
   /// For the thread's scheduler: the calling thread begins or ends a wait. A thread without a RowWait is left alone.
-  static void on_begin();
+  static void on_begin(For what);
   static void on_end();
 
  private:
   struct Timer;
-  void begin();
+  void begin(For what);
   void end();
   void look();
 
@@ -50,6 +58,7 @@ class RowWait {
   int64_t left_us_ = 0;
   int64_t until_us_ = 0;  // written before the timer is set, read by the timer's thread
   uint64_t waits_ = 0;
+  For last_ = For::nothing;
   bool watching_ = false;
   bool running_ = false;
   std::atomic<bool> expired_{false};

@@ -47,7 +47,8 @@ void on_kill(THD *thd) {
 }
 
 void on_wait_begin(THD *, int kind) {
-  if (kind == THD_WAIT_ROW_LOCK || kind == THD_WAIT_TABLE_LOCK) RowWait::on_begin();
+  if (kind == THD_WAIT_ROW_LOCK) RowWait::on_begin(RowWait::For::row);
+  else if (kind == THD_WAIT_TABLE_LOCK) RowWait::on_begin(RowWait::For::table);
 }
 
 void on_wait_end(THD *) {

@@ -40,26 +40,68 @@ Step WriteOp::fail_as_told(Failure failure) {
 }
 
 Step WriteOp::fail_with(int code) {
-  // A row that the binary log has no room for is changed already. Among others it takes all of them along, to be run
-  // again; alone it is undone.
-  const bool unlogged = code == HA_ERR_RBR_LOGGING_FAILED && !alone;
-  const bool gone = thd->transaction_rollback_request || unlogged;
-  if (!gone && (code == HA_ERR_ABORTED_BY_USER || code == HA_ERR_LOCK_WAIT_TIMEOUT)) {
-    if (row_wait_.take_expired() || code == HA_ERR_LOCK_WAIT_TIMEOUT) {
-      if (!cannot_be_undone(thd)) return leave(Progress::locked);
-      lost_ = {.failure = Failure::row_locked, .repeatable = false};
-      return Step::failed;
-    }
-  }
-  Failure failure = engine_failure(thd, table->table, code, message);
-  if (gone || (failure == Failure::interrupted && thd->killed >= KILL_CONNECTION)) {
-    lost_ = {.failure = failure, .engine_code = code, .message = message, .repeatable = !cannot_be_undone(thd)};
+  const bool gone = thd->transaction_rollback_request;
+  if (!gone && waited_too_long(code)) {
+    row_wait_.take_expired();
+    if (!cannot_be_undone(thd)) return leave(Progress::locked);
+    lost_ = {.failure = Failure::row_locked, .repeatable = false};
     return Step::failed;
   }
+  Failure failure = engine_failure(thd, table->table, code, message);
+  if (gone || (failure == Failure::interrupted && thd->killed >= KILL_CONNECTION)) return lose(failure, code);
   if (code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOUND_DUPP_UNIQUE) failure = Failure::duplicate_key;
   outcome.failure = failure;
   outcome.engine_code = code;
   return Step::failed;
+}
+
+Step WriteOp::fail_to_change(int code) {
+  if (row_wait_.last() == RowWait::For::table && table->table->found_next_number_field != nullptr)
+    table->target->note_autoinc_held(microsecond_interval_timer());
+  if (alone || thd->transaction_rollback_request || left_the_row(code)) return fail_with(code);
+  if (waited_too_long(code)) {
+    row_wait_.take_expired();
+    return lose(Failure::row_locked, code);
+  }
+  return lose(engine_failure(thd, table->table, code, message), code);
+}
+
+Step WriteOp::lose(Failure failure, int code) {
+  lost_ = {.failure = failure, .engine_code = code, .message = message, .repeatable = !cannot_be_undone(thd)};
+  return Step::failed;
+}
+
+/// Whether the code tells of a wait for a lock that has used up its time, ours or the server's. InnoDB has no code of
+/// its own for the AUTO-INC lock that a generated id needs.
+bool WriteOp::waited_too_long(int code) const {
+  switch (code) {
+    case HA_ERR_LOCK_WAIT_TIMEOUT: return true;
+    case HA_ERR_ABORTED_BY_USER:
+    case HA_ERR_AUTOINC_READ_FAILED: return row_wait_.expired();
+    default: return false;
+  }
+}
+
+/// Whether a call that was to change one row of an InnoDB table has left everything as it was. What is listed here is
+/// found before the row is touched, or InnoDB goes back to where the call began (row_mysql_handle_errors). Anything
+/// else may come after the change: raising the AUTO_INCREMENT counter is the call's last step and waits for a lock of
+/// its own.
+bool WriteOp::left_the_row(int code) const {
+  switch (code) {
+    case HA_ERR_FOUND_DUPP_KEY:
+    case HA_ERR_FOUND_DUPP_UNIQUE:
+    case HA_ERR_FOREIGN_DUPLICATE_KEY:
+    case HA_ERR_ROW_IS_REFERENCED:
+    case HA_ERR_NO_REFERENCED_ROW:
+    case HA_ERR_TO_BIG_ROW:
+    case HA_ERR_NULL_IN_SPATIAL:
+    case HA_ERR_NO_PARTITION_FOUND:
+    case HA_ERR_AUTOINC_READ_FAILED:
+    case HA_ERR_AUTOINC_ERANGE: return true;
+    case HA_ERR_LOCK_WAIT_TIMEOUT:
+    case HA_ERR_ABORTED_BY_USER: return row_wait_.last() == RowWait::For::row;
+    default: return false;
+  }
 }
 
 Step WriteOp::fail_interrupted() {

@@ -57,8 +57,12 @@ class WriteOp {
   Step fail(Failure failure, std::string its_message = {});
   /// The server has said what is wrong.
   Step fail_as_told(Failure failure);
-  /// A code of the storage engine.
+  /// A code of the storage engine, of a call that changes nothing.
   Step fail_with(int code);
+  /// A code of the storage engine, of a call that changes rows. Among other ops it takes all of them along, to be run
+  /// again, unless it is known to come without a change: what the call did before it failed would be committed with
+  /// them, and never reach the binary log.
+  Step fail_to_change(int code);
   /// By KILL, or because the thread has to stop. In that case nobody will hear of this op, and so those behind it must
   /// not be done without it.
   Step fail_interrupted();
@@ -70,6 +74,9 @@ class WriteOp {
 
  private:
   void changed_row_alone();
+  Step lose(Failure failure, int code);
+  bool waited_too_long(int code) const;
+  bool left_the_row(int code) const;
 
   Counters *const counters_;
   RowWait &row_wait_;

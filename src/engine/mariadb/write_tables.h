@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/limits.h"
 #include "contract/executor.h"
 #include "engine/mariadb/opening.h"
 #include "engine/mariadb/specs.h"
@@ -32,6 +33,16 @@ class WriteTable {
   bool lone_edits = false;    ///< nor one that is changed or deleted
   bool changed = false;       ///< by this run
 
+  /// Somebody holds the table's AUTO-INC lock, as a bulk insert does until its end. Who inserts waits for it, and so
+  /// inserts keep away from others' runs for a while.
+  void note_autoinc_held(uint64_t now_us) { autoinc_held_until_us_ = now_us + limits::autoinc_held_ms * 1000; }
+  bool autoinc_may_be_held() {
+    if (autoinc_held_until_us_ == 0) return false;
+    if (microsecond_interval_timer() < autoinc_held_until_us_) return true;
+    autoinc_held_until_us_ = 0;
+    return false;
+  }
+
   /// What the column bitmaps are set for; anything else has to set them anew.
   enum class Marked : uint8_t { nothing, insert, edit };
   Marked marked = Marked::nothing;
@@ -42,6 +53,7 @@ class WriteTable {
  private:
   friend class WriteTables;
   TABLE_LIST list_;
+  uint64_t autoinc_held_until_us_ = 0;
 };
 
 /// All tables of one executor's writes. A run is: begin(), prepare() for every write, lock_all(), the writes, then

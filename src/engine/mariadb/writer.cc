@@ -8,6 +8,7 @@
 #include "contract/executor.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
+#include "engine/mariadb/row_calls.h"
 
 namespace postern::mariadb {
 
@@ -25,6 +26,7 @@ void Writer::run(Op &op, OpenTable &table) {
   THD *const thd = write_.thd;
   thd->get_stmt_da()->reset_current_row_for_warning(1);
   row_wait_.watch(true);
+  row_wait_.forget_last();
   const Step step = op.verb == Verb::insert ? insert(*op.insert) : edit(*op.edit);
   row_wait_.watch(false);
   change_.end();
@@ -58,9 +60,10 @@ void Writer::run(Op &op, OpenTable &table) {
 // --- inserting ---------------------------------------------------------------------------------------------------
 
 Step Writer::insert(const Insert &insert) {
-  const WriteTable &target = *write_.table->target;
+  WriteTable &target = *write_.table->target;
   const bool may_update = insert.on_duplicate == OnDuplicate::update || insert.on_duplicate == OnDuplicate::decide;
-  if (!write_.alone && (may_update ? target.lone_edits : target.lone_inserts)) return write_.leave(Progress::alone);
+  if (!write_.alone && ((may_update ? target.lone_edits : target.lone_inserts) || target.autoinc_may_be_held()))
+    return write_.leave(Progress::alone);
   TABLE *const table = write_.table->table;
   handler &file = *table->file;
   if (file.inited != handler::NONE) file.ha_index_or_rnd_end();
@@ -84,11 +87,11 @@ Step Writer::write_new_row() {
   TABLE *const table = write_.table->table;
   handler &file = *table->file;
   const OnDuplicate on_duplicate = write_.op->insert->on_duplicate;
-  const int code = file.ha_write_row(table->record[0]);
+  const int code = insert_row(*table);
   if (code != 0) {
     if (on_duplicate == OnDuplicate::fail || file.is_fatal_error(code, HA_CHECK_ALL) ||
         !file.is_fatal_error(code, HA_CHECK_ALL & ~HA_CHECK_DUP))
-      return write_.fail_with(code);
+      return write_.fail_to_change(code);
     if (on_duplicate == OnDuplicate::ignore) return Step::good;
     return update_duplicate(code);
   }

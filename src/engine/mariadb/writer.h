@@ -2,8 +2,9 @@
 //
 // As SQL would do it: by the server's own conversions, defaults, constraints and triggers, in strict mode whatever the
 // global sql_mode says. Ops of many connections share one statement, so an op that is run among others must leave
-// nothing behind when it fails: it changes one row, and that change is its last step, which the storage engine undoes
-// by itself. Whatever may need more than that is left to be run alone.
+// nothing behind when it fails: it changes one row, and that change is its last step. Some failures are known to come
+// without the change; any other takes the whole run along, which is undone and run again (WriteOp::fail_to_change).
+// Whatever may need more than that is left to be run alone.
 #pragma once
 
 #include <atomic>
