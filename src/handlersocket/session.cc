@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/http.h"
 #include "base/limits.h"
 
 namespace postern::handlersocket {
@@ -45,7 +46,10 @@ Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops
       collected = Collected::need_more;
       break;
     }
-    take_line(line, line_end, batch);
+    if (!take_line(line, line_end, batch)) {
+      input.consume(bytes.size());
+      return Collected::close;
+    }
     line = line_end + 1;
     searched = 0;
   }
@@ -61,11 +65,17 @@ void HandlerSocketSession::settled() {
   opened_ = false;
 }
 
-void HandlerSocketSession::take_line(char *line, char *end, Batch &batch) {
+bool HandlerSocketSession::take_line(char *line, char *end, Batch &batch) {
   if (end != line && end[-1] == '\r') --end;
   Tokens tokens(line, end);
   const Bytes first = tokens.take();
   const Command command = command_of(first);
+  if (command == Command::unknown && is_http({line, static_cast<size_t>(end - line)})) return false;
+  act(command, first, tokens, batch);
+  return true;
+}
+
+void HandlerSocketSession::act(Command command, Bytes first, Tokens &tokens, Batch &batch) {
   if (command == Command::unknown) return answer_anybody(Failure::unknown_command, batch);
   if (command == Command::authenticate) return authenticate(tokens, batch);
   if (!authorized_) return answer(Failure::unauthorized, batch);

@@ -23,10 +23,12 @@ class HandlerSocketSession final : public Session {
   void settled() override;
 
  private:
-  void take_line(char *line, char *end, Batch &batch);
+  /// False: this is no client, and there is nothing to be said to it.
+  bool take_line(char *line, char *end, Batch &batch);
   void open(Tokens &tokens, Batch &batch);
   void authenticate(Tokens &tokens, Batch &batch);
   void log_in(Tokens &tokens, Batch &batch);
+  void act(Command command, Bytes first, Tokens &tokens, Batch &batch);
   void act_on_index(Bytes id, Tokens &tokens, Batch &batch);
   void answer_anybody(Failure failure, Batch &batch);
   void answer(Failure failure, Batch &batch, TableSlot *slot = nullptr);

@@ -99,7 +99,7 @@ void examine(std::string_view input) {
       check_reply(std::string_view(replies).substr(start, end - start));
     const auto lines = static_cast<size_t>(std::count(bytes.begin(), bytes.end(), '\n')) + 3;
     if (connection.closed()) {
-      // Cut off: a request too large, or a reply that failed when a part of it had left.
+      // Cut off: a request too large, a browser, or a reply that failed when a part of it had left.
       require(count <= lines + 1, "no more replies than requests", replies);
     } else {
       require(start == replies.size() && count == lines, "one reply for each request", replies);

@@ -313,6 +313,18 @@ TEST_F(HsSession, RefusesALineThatGrowsBeyondTheLimitBeforeItEnds) {
   EXPECT_FALSE(fits.connection().closed());
 }
 
+TEST_F(HsSession, HangsUpOnABrowser) {
+  EXPECT_EQ(server.send("x\nGET / HTTP/1.1\r\nHost: a\r\n\r\nx\n"), "2\t1\tcmd\n");
+  EXPECT_TRUE(server.connection().closed());
+}
+
+TEST_F(HsSession, TakesNoRequestForABrowsers) {
+  // The lines of HTTP begin with no command of this protocol, and are looked for only where there is none.
+  EXPECT_EQ(server.send("P\t1\thst\tGET / HTTP/1.1\t\tk\nA\t1\tHTTP/1.1\n1\t=\t1\tGET / HTTP/1.1\nGET\n"),
+            "1\t1\topen_table\n3\t1\tunauth\n2\t1\tstmtnum\n2\t1\tcmd\n");
+  EXPECT_FALSE(server.connection().closed());
+}
+
 TEST_F(HsSession, BoundsTheMemoryThatShortLinesMayAskFor) {
   std::string lines;
   for (int i = 0; i < 1'000; ++i) lines += "0\t=\t1\t\t1\t0\t@\t0\t10000\ta\n";
