@@ -11,6 +11,7 @@ void KeyAnswer::restart() {
 void KeyAnswer::fail(const Reason &why) {
   if (silent()) return;
   if (group_ != nullptr) group_->failed = failed_here_ = true;
+  if (why.failure == Failure::out_of_memory && request_.action != Action::get) count(Statistic::store_no_memory);
   begin();
   form().failed(output_, request_, why.failure, why.message);
 }
@@ -43,7 +44,7 @@ void DisabledAnswer::done(const Outcome &outcome) {
   if (outcome.failure != Failure::none) return fail(outcome);
   if (request_.action == Action::get) {
     count(Statistic::cmd_get);
-    count(Statistic::get_misses);
+    count_get(false);
     return tell(Result::not_found);
   }
   if (request_.action != Action::increment && request_.action != Action::decrement) return tell(Result::done);

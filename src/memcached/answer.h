@@ -40,6 +40,14 @@ class Answer : public Reply {
     statistics_.add(each...);
   }
 
+  void count_get(bool hit) {
+    count(hit ? Statistic::get_hits : Statistic::get_misses);
+    count_prefix(hit);
+  }
+  void count_prefix(bool hit) {
+    if (statistics_.prefixes().on()) statistics_.prefixes().count(request_.action, request_.key, hit);
+  }
+
   const Request &request_;
   Output &output_;
   Statistics &statistics_;

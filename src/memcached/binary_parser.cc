@@ -16,7 +16,7 @@ enum class Body : uint8_t {
   unknown,  ///< there is no such command
   nothing,
   key,
-  key_or_nothing,
+  key_or_nothing,         ///< statistics: which, with or without a blank and a word behind it
   key_and_value,          ///< append, prepend
   key_and_stored,         ///< flags and expiry, key, value
   key_and_delta,          ///< delta, initial, expiry, key
@@ -129,9 +129,14 @@ void read_body(Body body, const char *extras, const Lengths &lengths, Request &r
     case Body::unknown:
     case Body::nothing:
     case Body::key:
-    case Body::key_or_nothing:
     case Body::key_and_value:
     case Body::level: break;
+    case Body::key_or_nothing: {
+      const size_t blank = request.key.find(' ');
+      request.value = blank == Bytes::npos ? Bytes{} : request.key.substr(blank + 1);
+      request.key = request.key.substr(0, blank);
+      break;
+    }
     case Body::key_and_stored:
       request.flags = binary::read_number<uint32_t>(extras);
       request.expiry = binary::read_number<uint32_t>(extras + 4);

@@ -20,7 +20,6 @@ struct Command {
   Request &request;
   bool has_value = false;  ///< `value_bytes` of value and a line end follow, of a refused request, too
   size_t value_bytes = 0;  ///< at most length_max
-  bool hang_up = false;    ///< the other end does not speak this protocol
 
   void refuse(Refusal refusal, Bytes line = {}) const {
     request.action = Action::refused;

@@ -56,29 +56,11 @@ bool number_at(std::string_view line, size_t at, uint64_t &number) {
 
 bool is_known(std::string_view line) {
   // `ERROR: shutdown not enabled` has its colon from memcached.
-  for (const std::string_view word : {"END",
-                                      "STORED",
-                                      "NOT_STORED",
-                                      "EXISTS",
-                                      "NOT_FOUND",
-                                      "DELETED",
-                                      "TOUCHED",
-                                      "OK",
-                                      "RESET",
-                                      "ERROR",
-                                      "ERROR:",
-                                      "HD",
-                                      "EN",
-                                      "NF",
-                                      "NS",
-                                      "EX",
-                                      "MN",
-                                      "ME",
-                                      "VERSION",
-                                      "STAT",
-                                      "CLIENT_ERROR",
-                                      "SERVER_ERROR",
-                                      "MEMLIMIT_ADJUST_FAILED"})
+  for (const std::string_view word :
+       {"END",     "STORED",  "NOT_STORED", "EXISTS",       "NOT_FOUND",    "DELETED",
+        "TOUCHED", "OK",      "RESET",      "PREFIX",       "ERROR",        "ERROR:",
+        "HD",      "EN",      "NF",         "NS",           "EX",           "MN",
+        "ME",      "VERSION", "STAT",       "CLIENT_ERROR", "SERVER_ERROR", "MEMLIMIT_ADJUST_FAILED"})
     if (line == word || (line.starts_with(word) && line[word.size()] == ' ')) return true;
   uint64_t number = 0;
   return parse_natural(line, number);

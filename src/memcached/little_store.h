@@ -11,13 +11,16 @@
 
 #include "base/output.h"
 #include "memcached/form.h"
+#include "memcached/protocol.h"
 #include "memcached/text_parser.h"
 
 namespace postern::memcached {
 
 class LittleStore {
  public:
-  explicit LittleStore(Bounds bounds = {.value_bytes_max = size_t{1} << 20, .line_bytes_max = 2'048})
+  explicit LittleStore(Bounds bounds = {.value_bytes_max = size_t{1} << 20,
+                                        .line_bytes_max = 2'048,
+                                        .keys_bytes_seen = size_t{32} << 10})
       : bounds_(bounds) {}
 
   /// Receives more bytes; returns what is answered to them.
@@ -90,11 +93,7 @@ class LittleStore {
       }
       case Action::flush: items_.clear(); return form.result(output_, request, Result::done, 0);
       case Action::version: return form.plain(output_, request, "1.6.18");
-      case Action::statistics:
-        if (request.key == "reset") return form.plain(output_, request, {});
-        if (!request.key.empty()) return form.failed(output_, request, Failure::unknown_command, {});
-        form.statistic(output_, request, "threads", "4");
-        return form.statistic(output_, request, {}, {});
+      case Action::statistics: return protocol_.tell_statistics(request, output_);
       case Action::end:
       case Action::noop:
       case Action::verbosity:
@@ -167,6 +166,7 @@ class LittleStore {
   }
 
   Bounds bounds_;
+  Memcached protocol_{{}};
   TextParser parser_;
   Output output_;
   std::string input_;

@@ -40,10 +40,11 @@ void MemoryAnswer::number(uint64_t number, const Item &item) {
 void MemoryAnswer::count_all() {
   const bool hit = came_to_.failure == Failure::none && came_to_.result == Result::done;
   const bool compares = request_.compares || request_.cas != 0;
+  if (request_.action != Action::get) count_prefix(false);
   switch (request_.action) {
     case Action::get:
       count(Statistic::cmd_get);
-      count(hit ? Statistic::get_hits : Statistic::get_misses);
+      count_get(hit);
       if (!request_.touches) return;
       [[fallthrough]];
     case Action::touch:

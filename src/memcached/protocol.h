@@ -66,6 +66,10 @@ class Memcached final : public Protocol, public Teller {
   void tell_general(const Request &request, Output &output) const;
   void tell_settings(const Request &request, Output &output) const;
   void tell_items(const Request &request, Output &output) const;
+  void tell_slabs(const Request &request, Output &output) const;
+  void tell_detail(const Request &request, Output &output) const;
+  void reset_statistics(const Request &request, Output &output) const;
+  Cache::Counts cache_counts() const;
 
   const Settings settings_;
   const int64_t started_;  // seconds since 1970

@@ -13,6 +13,7 @@ namespace {
 /// What a client that is not logged in may send as a value: user and password.
 constexpr size_t login_bytes_max = 2 * limits::password_bytes_max;
 constexpr size_t line_bytes_max = 2'048;
+constexpr size_t keys_bytes_seen = size_t{32} << 10;
 constexpr Bytes container_mark = "@@";
 /// What every request of the binary dialect begins with, and no other.
 constexpr char binary_magic = static_cast<char>(0x80);
@@ -102,8 +103,12 @@ Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const Surro
 }
 
 Parsed MemcachedSession::take(Input &input, Request &request) {
-  const Bounds bounds{.value_bytes_max = knows_who() ? protocol_.settings().value_bytes_max : login_bytes_max,
-                      .line_bytes_max = line_bytes_max};
+  const Bounds bounds = knows_who() ? Bounds{.value_bytes_max = protocol_.settings().value_bytes_max,
+                                             .line_bytes_max = line_bytes_max,
+                                             .keys_bytes_seen = keys_bytes_seen}
+                                    : Bounds{.value_bytes_max = login_bytes_max,
+                                             .line_bytes_max = line_bytes_max,
+                                             .keys_bytes_seen = line_bytes_max};
   const std::span<char> bytes = input.unparsed();
   if (bytes.empty()) return Parsed::need_more;
   if (speech_ == Speech::unknown) speech_ = bytes.front() == binary_magic ? Speech::binary : Speech::text;
@@ -144,14 +149,14 @@ bool MemcachedSession::act(Request &request, const Surroundings &with) {
     case Action::noop:
     case Action::verbosity:
     case Action::quit:
-    case Action::refused: lower_plain(request, {}, nullptr, with); return true;
+    case Action::refused: refuse(request, with); return true;
     case Action::login:
     case Action::mechanisms: break;
   }
   if (identity_ == nullptr) {
     request.action = Action::refused;
     request.refusal = Refusal::unknown_command;
-    lower_plain(request, {}, nullptr, with);
+    refuse(request, with);
     return true;
   }
   return act_as_stranger(request, with);
@@ -175,17 +180,23 @@ bool MemcachedSession::act_as_stranger(Request &request, const Surroundings &wit
   switch (request.action) {
     case Action::version: lower_plain(request, protocol_.settings().version, nullptr, with); break;
     case Action::mechanisms: lower_plain(request, "PLAIN", nullptr, with); break;
-    case Action::quit:
-    case Action::refused: lower_plain(request, {}, nullptr, with); break;
+    case Action::quit: lower_plain(request, {}, nullptr, with); break;
+    case Action::refused: refuse(request, with); break;
     default: lower_failed(request, Failure::unauthorized, {}, group_of(request, with.batch.arena()), with); break;
   }
   with.batch.act_for(identity_.get());
   return true;
 }
 
+void MemcachedSession::refuse(const Request &request, const Surroundings &with) {
+  if (request.refusal == Refusal::value_too_large) protocol_.statistics().add(Statistic::store_too_large);
+  lower_plain(request, {}, group_of(request, with.batch.arena()), with);
+}
+
 /// The keys of a `get` that come one by one fail as one.
 Group *MemcachedSession::group_of(const Request &request, Arena &arena) {
-  const bool key = request.action == Action::get && request.dialect == Dialect::text;
+  const bool refused_key = request.action == Action::refused && request.ends;
+  const bool key = (request.action == Action::get || refused_key) && request.dialect == Dialect::text;
   if (!key && request.action != Action::end) return nullptr;
   const bool last = request.ends || request.action == Action::end;
   if (last && group_ == nullptr && !group_failed_) return nullptr;

@@ -35,6 +35,7 @@ class MemcachedSession final : public Session {
   bool act(Request &request, const Surroundings &with);
   void act_on_item(const Request &request, const Surroundings &with);
   void flush(const Request &request, const Surroundings &with);
+  void refuse(const Request &request, const Surroundings &with);
   bool act_as_stranger(Request &request, const Surroundings &with);
   OpenContainer *use(const Request &request, Group *group, const Surroundings &with);
   OpenContainer *begin_use(const Request &request, Group *group, const Surroundings &with);

@@ -100,6 +100,54 @@ TEST_F(McCommands, StatisticsCount) {
   EXPECT_NE(send("stats settings\r\n").find("STAT item_size_max "), std::string::npos);
 }
 
+TEST_F(McCommands, StatisticsCountByPrefix) {
+  install();
+  EXPECT_EQ(send("set foo:1 0 0 1\r\nx\r\nstats detail dump\r\nstats detail on\r\n"), "STORED\r\nEND\r\nOK\r\n");
+  EXPECT_EQ(send("set foo:1 0 0 1\r\nx\r\nget foo:1 foo:2 bar\r\nmg bar:1\r\nstats detail dump\r\n"),
+            "STORED\r\nVALUE foo:1 0 1\r\nx\r\nEND\r\nEN\r\n"
+            "PREFIX bar get 1 hit 0 set 0 del 0\r\nPREFIX foo get 2 hit 1 set 1 del 0\r\nEND\r\n");
+  EXPECT_EQ(send("stats reset\r\ndelete foo:3\r\nstats detail off\r\ndelete foo:3\r\nstats detail dump\r\n"),
+            "RESET\r\nNOT_FOUND\r\nOK\r\nNOT_FOUND\r\nPREFIX foo get 0 hit 0 set 0 del 1\r\nEND\r\n");
+}
+
+TEST_F(McCommands, StatisticsKeepABoundedNumberOfPrefixes) {
+  Prefixes prefixes;
+  for (size_t i = 0; i < Prefixes::prefixes_max + 10; ++i) prefixes.count(Action::set, std::to_string(i) + ":", false);
+  size_t lines = 0;
+  prefixes.tell([&lines](Bytes) { ++lines; });
+  EXPECT_EQ(lines, Prefixes::prefixes_max);
+}
+
+TEST_F(McCommands, StatisticsOfTheBinaryDialectTakeAWordBehindTheKey) {
+  install();
+  const auto ask = [&](const std::string &key) {
+    std::string packet("\x80\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
+    packet[3] = packet[11] = static_cast<char>(key.size());
+    return connection(1).send(packet + key);
+  };
+  const std::string end("\x81\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
+  for (const char *key : {"reset", "detail on", "detail off"}) EXPECT_EQ(ask(key), end) << key;
+  const std::string dump = ask("detail dump");
+  EXPECT_EQ(dump.substr(24), "detailedEND\r\n" + end);
+  for (const char *key : {"detail", "detail x", "cachedump 1 1", "conns", "x"})
+    EXPECT_EQ(ask(key).substr(24), "Not found") << key;
+}
+
+TEST_F(McCommands, StatisticsCountWhatIsTooLarge) {
+  install();
+  send("set k 0 0 1000000000\r\n");
+  EXPECT_NE(connection(1).send("stats\r\n").find("STAT store_too_large 1\r\n"), std::string::npos);
+}
+
+TEST_F(McCommands, HangsUpOnABrowser) {
+  install();
+  EXPECT_EQ(send("set a 0 0 1\r\nx\r\nPOST / HTTP/1.1\r\nHost: a\r\n\r\nflush_all\r\n"), "STORED\r\n");
+  EXPECT_TRUE(connection().closed());
+  EXPECT_EQ(row("demo_test")[1], "x");
+  EXPECT_EQ(connection(1).send("Host: a\r\nversion\r\n"), "");
+  EXPECT_TRUE(connection(1).closed());
+}
+
 TEST_F(McCommands, QuitEnds) {
   install();
   EXPECT_EQ(send("get a\r\nquit\r\nget a\r\n"), "END\r\n");
@@ -229,6 +277,13 @@ TEST_F(McAccounts, NothingIsToldBeforeALogin) {
   const std::string denied = send("get @@plain.1\r\n");
   EXPECT_NE(denied.find("_ERROR"), std::string::npos) << denied;
   EXPECT_EQ(connection(1).send("get k\r\n").find("VALUE"), std::string::npos);
+}
+
+TEST_F(McAccounts, ABrowserIsToldNothing) {
+  install();
+  make({.accounts = true});
+  EXPECT_EQ(send("GET / HTTP/1.1\r\n\r\nversion\r\n"), "");
+  EXPECT_TRUE(connection().closed());
 }
 
 TEST_F(McAccounts, AStrangersValueIsShort) {

@@ -43,6 +43,7 @@ Statistics::Sums Statistics::sum() const {
 }
 
 void Statistics::reset() {
+  prefixes_.reset();
   const std::lock_guard guard(mutex_);
   forgotten_ = total();
 }

@@ -12,6 +12,8 @@
 #include <mutex>
 #include <vector>
 
+#include "memcached/prefixes.h"
+
 namespace postern::memcached {
 
 enum class Statistic : uint8_t {
@@ -42,8 +44,11 @@ class Statistics {
   }
 
   Sums sum() const;
-  /// From here on sum() tells what was counted since.
+  /// From here on sum() tells what was counted since. The prefixes are forgotten.
   void reset();
+
+  Prefixes &prefixes() { return prefixes_; }
+  const Prefixes &prefixes() const { return prefixes_; }
 
  private:
   struct alignas(64) Shard {
@@ -61,6 +66,7 @@ class Statistics {
   mutable std::mutex mutex_;  // a leaf; guards what follows
   std::vector<std::unique_ptr<Shard>> shards_;
   Sums forgotten_{};  // at the last reset
+  Prefixes prefixes_;
 };
 
 }  // namespace postern::memcached

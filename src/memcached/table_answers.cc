@@ -134,7 +134,8 @@ Flow GetAnswer::look(uint32_t) {
 
 void GetAnswer::done(const Outcome &outcome) {
   if (failed(outcome)) return count(Statistic::cmd_get);
-  count(Statistic::cmd_get, told_ ? Statistic::get_hits : Statistic::get_misses);
+  count(Statistic::cmd_get);
+  count_get(told_);
   if (expired_) note_expired();
   if (!told_) tell(Result::not_found);
 }
@@ -160,7 +161,7 @@ void GetAndTouchAnswer::done(const Outcome &outcome) {
   count(Statistic::cmd_get);
   count(Statistic::cmd_touch);
   if (failed(outcome)) return;
-  count(told_ ? Statistic::get_hits : Statistic::get_misses);
+  count_get(told_);
   count(told_ ? Statistic::touch_hits : Statistic::touch_misses);
   if (edit_.seen().expired) count(Statistic::get_expired);
   if (!told_) tell(Result::not_found);
@@ -202,6 +203,7 @@ void WriteAnswer::restart() {
 }
 
 void WriteAnswer::count_command() {
+  count_prefix(false);
   switch (request_.action) {
     case Action::set:
     case Action::add:

@@ -1,5 +1,7 @@
 #include "memcached/command.h"
 
+#include "base/http.h"
+
 namespace postern::memcached {
 namespace {
 
@@ -95,19 +97,23 @@ void parse_verbosity(Command &command) {
   if (!parse_natural_32(command.words[1], level)) command.refuse(Refusal::bad_format);
 }
 
+/// `stats cachedump <class> <most>`: there are no classes of which an item could be told.
+void check_dump(const Command &command) {
+  constexpr uint32_t classes = 64;
+  uint32_t number = 0, most = 0;
+  if (command.words.count() < 4) return command.refuse(Refusal::bad_format, "CLIENT_ERROR bad command line");
+  if (!parse_natural_32(command.words[2], number) || !parse_natural_32(command.words[3], most))
+    return command.refuse(Refusal::bad_format);
+  if (number >= classes) command.refuse(Refusal::bad_format, "CLIENT_ERROR Illegal slab id");
+}
+
 void parse_statistics(Command &command) {
   const Bytes which = command.words[1];
-  if (which == "detail") {
-    const Bytes what = command.words[2];
-    if (what == "on" || what == "off") return accept(command);
-    command.request.action = Action::end;
-    if (what != "dump") command.refuse(Refusal::bad_format, "CLIENT_ERROR usage: stats detail on|off|dump");
-    return;
-  }
-  if (which == "cachedump") return command.refuse(Refusal::not_supported, "CLIENT_ERROR stats cachedump not allowed");
   if (which.size() > key_bytes_max) return command.refuse(Refusal::unknown_command);
   command.request.action = Action::statistics;
   command.request.key = which;
+  command.request.value = command.words[2];
+  if (which == "cachedump") check_dump(command);
 }
 
 void parse_memory_limit(Command &command) {
@@ -157,9 +163,8 @@ void parse_watch(Command &command) {
 }
 
 void parse_other(Command &command) {
-  command.refuse(Refusal::unknown_command);
-  // A browser, or somebody who makes one send what it should not.
-  command.hang_up = command.words.last().starts_with("HTTP/");
+  if (is_http(command.words.from(0))) command.request.action = Action::quit;
+  else command.refuse(Refusal::unknown_command);
 }
 
 void parse_administration(Command &command) {

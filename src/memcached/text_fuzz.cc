@@ -14,7 +14,7 @@ namespace {
 
 using test::require;
 
-constexpr Bounds bounds{.value_bytes_max = 40, .line_bytes_max = 400};
+constexpr Bounds bounds{.value_bytes_max = 40, .line_bytes_max = 400, .keys_bytes_seen = 300};
 
 class Checked {
  public:

@@ -22,8 +22,8 @@ struct Command;
 class TextParser {
  public:
   /// Takes one request off the front of `bytes`, which are all that were received and not yet consumed. A line of many
-  /// keys is one request a key, and each is there as soon as its key is. `request` is fresh, and still is if there is
-  /// `nothing`.
+  /// keys is one request a key; those beyond Bounds::keys_bytes_seen are there as soon as their key is. `request` is
+  /// fresh, and still is if there is `nothing`.
   Parsed take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request);
 
  private:
@@ -39,16 +39,20 @@ class TextParser {
   Parsed take_line(std::span<char> bytes, size_t line_bytes, const Bounds &bounds, size_t &consumed, Request &request);
   Parsed take_value(Command &command, std::span<char> rest, const Bounds &bounds, size_t &consumed);
   Parsed take_expiry(Bytes bytes, size_t &consumed, Request &request);
-  Parsed take_key(Bytes bytes, size_t at, size_t &consumed, Request &request);
+  Parsed take_key(Bytes bytes, size_t at, const Bounds &bounds, size_t &consumed, Request &request);
+  /// Looks through the keys from `begin` on, once a line. Parsed::nothing: none is too long; Parsed::request: one is.
+  Parsed look_through(Bytes bytes, size_t begin, const Bounds &bounds);
   Parsed drop_line(Bytes bytes, size_t &consumed);
   Parsed drop_value(Bytes bytes, size_t &consumed);
   /// Into a line of keys; `at`: where they begin, or their expiry.
-  Parsed begin_keys(Bytes bytes, size_t at, bool wants_cas, bool touches, size_t &consumed, Request &request);
+  Parsed begin_keys(Bytes bytes, size_t at, bool wants_cas, bool touches, const Bounds &bounds, size_t &consumed,
+                    Request &request);
 
   State state_ = State::command;
   bool wants_cas_ = false;
   bool touches_ = false;
   bool may_end_ = false;  // whether the line of keys would be complete if it ended here
+  bool seen_ = false;     // whether the line's keys have been looked through
   size_t scanned_ = 0;    // bytes at the front that are known to hold no end of line
   size_t refused_bytes_ = 0;
   Expiry expiry_ = 0;

@@ -42,12 +42,14 @@ def wait_until_mapped(port, database, policy="innodb_only", login=None):
 
 
 @contextlib.contextmanager
-def memcached():
-    if not shutil.which("memcached"):
+def memcached(program=None):
+    """The port of Debian's memcached: the installed one, or `program`."""
+    program = program or shutil.which("memcached")
+    if not program:
         pytest.skip("there is no memcached")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    process = subprocess.Popen(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port)])
+    process = subprocess.Popen([program, "-u", "nobody", "-l", "127.0.0.1", "-p", str(port)])
     try:
         until(lambda: mc.listens(port), READY_SECONDS, "memcached does not answer")
         yield port

@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 
-# What Postern never does: no watchers, no dumps, no threads that move items about.
-OPTIONS = ["-W", "-X", "-o", "no_lru_crawler,no_slab_reassign,no_lru_maintainer", "-t", "1"]
+# What Postern never does: no watchers, no threads that move items about.
+OPTIONS = ["-W", "-o", "no_lru_crawler,no_slab_reassign,no_lru_maintainer", "-t", "1"]
 START_SECONDS_MAX = 5
 
 
