@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -17,6 +18,21 @@ constexpr size_t keys_bytes_seen = size_t{32} << 10;
 constexpr Bytes container_mark = "@@";
 /// What every request of the binary dialect begins with, and no other.
 constexpr char binary_magic = static_cast<char>(0x80);
+
+/// Reads the `set` of a client that is not logged in as a login, if it can be one. It may as well be an item, of an
+/// application whose client has connected anew and knows nothing of logins.
+void read_login(Request &request) {
+  const Bytes value = request.value;
+  const size_t blank = value.find(' ');
+  const bool is_text =
+      std::none_of(value.begin(), value.end(), [](char byte) { return static_cast<unsigned char>(byte) < 0x20; });
+  const bool plain = request.flags == 0 && request.expiry == 0 && !request.compares && !request.quiet;
+  if (!plain || !is_text || blank == 0 || blank == Bytes::npos || blank > limits::name_bytes_max) return;
+  if (value.size() - blank - 1 > limits::password_bytes_max) return;
+  request.action = Action::login;
+  request.user = value.substr(0, blank);
+  request.password = value.substr(blank + 1);
+}
 
 /// The policy for a command on an item.
 Policy policy_for(Action action, const Policies &policies) {
@@ -164,13 +180,7 @@ bool MemcachedSession::act(Request &request, const Surroundings &with) {
 
 /// Nobody is told anything of the database before it is known who asks.
 bool MemcachedSession::act_as_stranger(Request &request, const Surroundings &with) {
-  if (request.action == Action::set && request.dialect == Dialect::text) {
-    const size_t blank = request.value.find(' ');
-    request.action = Action::login;
-    request.quiet = false;
-    request.user = request.value.substr(0, blank);
-    if (blank != Bytes::npos) request.password = request.value.substr(blank + 1);
-  }
+  if (request.action == Action::set && request.dialect == Dialect::text) read_login(request);
   if (request.action == Action::login) {
     // What it comes to is known when it is settled; until then nobody can say what the next request may do.
     lower_login(request, with);

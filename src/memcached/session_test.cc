@@ -279,6 +279,24 @@ TEST_F(McAccounts, NothingIsToldBeforeALogin) {
   EXPECT_EQ(connection(1).send("get k\r\n").find("VALUE"), std::string::npos);
 }
 
+TEST_F(McAccounts, WhatCannotBeALoginIsNotTried) {
+  install();
+  make({.accounts = true});
+  engine_.create_account("ann", "secret");
+  engine_.create_account("nobody", "");
+  for (const char *command :
+       {"set x 0 0 6\r\nnobody\r\n", "set x 0 0 0\r\n\r\n", "set x 0 0 1\r\n \r\n", "set x 0 0 7\r\n secret\r\n",
+        "set x 1 0 10\r\nann secret\r\n", "set x 0 60 10\r\nann secret\r\n", "set x 0 -1 10\r\nann secret\r\n",
+        "cas x 0 0 10 1\r\nann secret\r\n", "add x 0 0 10\r\nann secret\r\n", "set x 0 0 11\r\nann secret\n\r\n",
+        "set x 0 0 11\r\nan\1n secret\r\n", "ms x 10\r\nann secret\r\n"}) {
+    const std::string told = send(command);
+    EXPECT_TRUE(told.starts_with("CLIENT_ERROR ") && told.find("\r\n") == told.size() - 2) << command << told;
+  }
+  EXPECT_EQ(send("set x 0 0 10 noreply\r\nann secret\r\n"), "");
+  EXPECT_EQ(protocol_->statistics().sum()[static_cast<size_t>(Statistic::auth_cmds)], 0u);
+  EXPECT_EQ(send("set x 0 0 7\r\nnobody \r\n"), "STORED\r\n");
+}
+
 TEST_F(McAccounts, ABrowserIsToldNothing) {
   install();
   make({.accounts = true});

@@ -42,8 +42,8 @@ std::string text(const char *value) {
   return value != nullptr ? value : "";
 }
 
-Doors::Doors(const char *plugin, const DoorSettings &settings)
-    : plugin_(plugin), settings_(settings), engine_(mariadb::make_engine()) {
+Doors::Doors(const char *plugin, const DoorSettings &settings, mariadb::LoginNames names)
+    : plugin_(plugin), settings_(settings), engine_(mariadb::make_engine(names)) {
   large_bytes_max += settings_.max_buffer_bytes;
   pool::set_large_bytes_max(large_bytes_max);
 }

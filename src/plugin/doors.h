@@ -11,6 +11,7 @@
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/door.h"
+#include "engine/mariadb/engine.h"
 #include "net/tls_context.h"
 #include "settings.h"
 #include "status.h"
@@ -22,7 +23,7 @@ std::string text(const char *value);
 class Doors {
  public:
   /// `plugin` is the prefix of its settings. Both outlive this.
-  Doors(const char *plugin, const DoorSettings &settings);
+  Doors(const char *plugin, const DoorSettings &settings, mariadb::LoginNames names);
   ~Doors();
 
   /// What all doors share. False, with a line in the log, if there is to be TLS and cannot be.

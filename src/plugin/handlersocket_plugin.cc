@@ -81,7 +81,7 @@ int init(void *) {
   log::set_sink(mariadb::write_error_log);
   if (mariadb::server_is_bootstrapping()) return 0;
   if (!check_settings()) return 1;
-  doors = new Doors("handlersocket", settings);
+  doors = new Doors("handlersocket", settings, mariadb::LoginNames::meant);
   if (doors->prepare() && open_door(Access::read) && open_door(Access::write)) return 0;
   delete std::exchange(doors, nullptr);
   return 1;

@@ -83,7 +83,8 @@ class Opener {
 
 /// In the order it is needed.
 struct Running {
-  Doors doors{"memcached", settings};
+  // Clients of the text dialect begin with an item where they should have logged in.
+  Doors doors{"memcached", settings, mariadb::LoginNames::unsure};
   door::Settings chosen{};
   std::unique_ptr<protocol::Memcached> unopened{};
   protocol::Memcached *spoken = nullptr;  // unopened, or doors', which has it once it is opened

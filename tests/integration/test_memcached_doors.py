@@ -1,6 +1,7 @@
 """Who may come in by the memcached door and what for, TLS, and how it comes and goes beside the other plugin."""
 import contextlib
 import itertools
+import re
 import shutil
 import ssl
 import subprocess
@@ -67,6 +68,37 @@ def test_login_by_text(accounts):
         one, told = log_in(accounts, strange, "")
         with one:
             assert told.startswith("CLIENT_ERROR"), strange
+
+
+def test_values_of_applications_are_in_no_log(sandbox_factory):
+    """A client that has connected anew sends its items where the door expects a login."""
+    server = sandbox_factory("--memcached-auth=account", "--log-warnings=9", "--general-log=1", "--general-log-file=general.log",
+                             containers=True)
+    server.execute("CREATE USER ann@localhost IDENTIFIED BY 'pass word'", "CREATE USER ann2@localhost")
+    with server.mc() as one:
+        told = {value: one.set("k", value) for value in ("value1", "value2 ", "value3 value4", "value5\nvalue6 x", "ann wrong")}
+        assert all(line.startswith("CLIENT_ERROR") for line in told.values()), told
+        # Strangers are not told which accounts there are.
+        assert told["value3 value4"].replace("value3", "ann") == told["ann wrong"]
+        assert one.set("k", "value7 x", flags=1).startswith("CLIENT_ERROR")
+        assert one.store("cas", "k", "value8 x", tail=" 5").startswith("CLIENT_ERROR")
+        assert one.set("k", "ann2 ") == "STORED"
+    with server.mc() as one:
+        one.send(binary(0x21, b"PLAIN", b"\0value9\0value10"))
+        assert one.binary_answer()[1] == 0x20
+    logs = server.log() + next(server.dir.rglob("general.log")).read_text(errors="replace")
+    assert not re.findall(r".*value\d.*", logs)
+    assert logs.count("Access denied for user '(no account of this name)'@'localhost'") >= 3
+    assert "Access denied for user 'ann'@'localhost'" in logs and "ann2@localhost" in logs
+
+
+def test_browsers_are_hung_up_on(accounts):
+    for line in (b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nHost: here\r\n\r\n", b"PUT /x HTTP/1.0\r\n", b"Host: here\r\n"):
+        for connect in (accounts.mc, accounts.hs, accounts.hs_wr):
+            with connect() as one:
+                one.send(line + b"version\r\n")
+                assert one.closed_by_server(), line
+                assert one.received == b"", line
 
 
 def test_login_by_sasl(accounts):

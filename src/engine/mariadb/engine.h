@@ -12,8 +12,15 @@
 
 namespace postern::mariadb {
 
+/// What comes as the name of a login.
+enum class LoginNames : uint8_t {
+  meant,   ///< is one, and is told to the server, its logs and its audit plugins, whoever it is
+  unsure,  ///< may as well be something else, of a client that knows nothing of logins: those are told of it only if an
+           ///< account has this name
+};
+
 /// Must outlive every executor it attaches and every slot it fills.
-std::unique_ptr<Engine> make_engine();
+std::unique_ptr<Engine> make_engine(LoginNames names = LoginNames::meant);
 
 /// To be called while the library is being loaded, before the server has compared versions: where it will refuse the
 /// library as built for another one than `built_for` (MYSQL_SERVER_VERSION), the error log is told which and what to do.

@@ -22,9 +22,10 @@ namespace {
 
 class MariaExecutor final : public Executor {
  public:
-  MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, const ThreadIdentity &who,
+  MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, LoginNames names, const ThreadIdentity &who,
                 const std::atomic<bool> &stop)
       : thread_(std::move(thread)),
+        names_(names),
         specs_(specs),
         counters_(who.counters),
         access_(who.access),
@@ -210,7 +211,7 @@ class MariaExecutor final : public Executor {
     }
     op.identity->account.reset();
     if (op.failure != Failure::none) return refuse(op, op.failure);
-    LoginOutcome outcome = log_in(thd(), *op.login, op.identity->peer);
+    LoginOutcome outcome = log_in(thd(), *op.login, op.identity->peer, names_);
     op.identity->account = std::move(outcome.account);
     if (op.identity->account == nullptr) return refuse(op, Failure::unauthorized, outcome.message);
     counters_->add(Counter::logins);
@@ -333,6 +334,7 @@ class MariaExecutor final : public Executor {
 
   // Declared first, so that it is destroyed last: tables_ closes through its THD.
   std::unique_ptr<ServerThread> thread_;
+  const LoginNames names_;
   Specs &specs_;
   Counters *const counters_;
   const Access access_;
@@ -349,20 +351,23 @@ class MariaExecutor final : public Executor {
 
 class MariaEngine final : public Engine {
  public:
+  explicit MariaEngine(LoginNames names) : names_(names) {}
+
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
     std::unique_ptr<ServerThread> thread = ServerThread::enter(who, stop);
     if (thread == nullptr) return nullptr;
-    return std::make_unique<MariaExecutor>(std::move(thread), specs_, who, stop);
+    return std::make_unique<MariaExecutor>(std::move(thread), specs_, names_, who, stop);
   }
 
  private:
+  const LoginNames names_;
   Specs specs_;
 };
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine() {
-  return std::make_unique<MariaEngine>();
+std::unique_ptr<Engine> make_engine(LoginNames names) {
+  return std::make_unique<MariaEngine>(names);
 }
 
 bool server_is_bootstrapping() {

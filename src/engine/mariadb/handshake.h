@@ -23,6 +23,8 @@ class Handshake {
   Handshake(const Handshake &) = delete;
   Handshake &operator=(const Handshake &) = delete;
 
+  /// As another user, who outlives it, too. Before the first reply.
+  void come_as(Bytes user) { user_ = user; }
   /// Bytes from the server, in pieces of any size.
   void hear(Bytes bytes) { heard_.append(bytes); }
   /// Takes up to `size` bytes for the server; 0 if there is nothing more to say, which the server takes for a lost
@@ -36,7 +38,7 @@ class Handshake {
   bool prove(Bytes challenge, std::string &proof) const;
   void send(Bytes payload);
 
-  const Bytes user_;
+  Bytes user_;
   const Bytes password_;
   std::string heard_;
   std::string said_;

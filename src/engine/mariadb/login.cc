@@ -19,9 +19,14 @@
 namespace postern::mariadb {
 namespace {
 
+/// Whose name must not get into a log comes as this one. The server takes as long over it as over any that it does not
+/// know, and counts and tells of it as of any.
+constexpr Bytes unnamed = "(no account of this name)";
+static_assert(unnamed.size() <= USERNAME_LENGTH);
+
 /// What the server takes for a client's connection.
 struct MemoryConnection : st_vio {
-  Handshake *handshake;
+  Handshake *const handshake;
 
   MemoryConnection(Handshake &client, const Peer &peer) : st_vio(), handshake(&client) {
     mysql_socket = MYSQL_INVALID_SOCKET;
@@ -88,16 +93,25 @@ class LoginSession {
   THD *thd() const { return thd_; }
 
   /// False with an error in the diagnostics area, or none.
-  bool authenticate(MemoryConnection &connection, const Peer &peer) {
+  bool authenticate(MemoryConnection &connection, const Login &login, const Peer &peer, LoginNames names) {
     if (my_net_init(&thd_->net, &connection, thd_, MYF(MY_THREAD_SPECIFIC))) return false;
     uint connect_errors = 0;
     if (!take_address(connection, peer, connect_errors)) return false;
+    if (names == LoginNames::unsure && !has_account(std::string(login.user))) connection.handshake->come_as(unnamed);
     if (acl_authenticate(thd_, 0)) return false;
     if (connect_errors != 0) reset_host_connect_errors(thd_->main_security_ctx.ip);
     return true;
   }
 
  private:
+  /// Whether there is one of just this name for the peer, whatever its password.
+  bool has_account(const std::string &name) const {
+    const Security_context &peer = thd_->main_security_ctx;
+    Security_context found;
+    return !acl_getroot(&found, name.c_str(), peer.host != nullptr ? peer.host : peer.ip, peer.ip, "") &&
+           name == found.priv_user;
+  }
+
   bool take_address(MemoryConnection &connection, const Peer &peer, uint &connect_errors) {
     Security_context &security = thd_->main_security_ctx;
     if (peer.local) {
@@ -150,7 +164,7 @@ MariaAccount::~MariaAccount() {
   if (connections != nullptr) decrease_user_connections(connections);
 }
 
-LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer) {
+LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, LoginNames names) {
   // In the protocol a name ends at its first NUL, so that one with a NUL would become another.
   if (login.user.size() > USERNAME_LENGTH || login.user.find('\0') != Bytes::npos ||
       login.password.size() > limits::password_bytes_max || peer.fd < 0)
@@ -159,10 +173,13 @@ LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer) {
   MemoryConnection connection(handshake, peer);
   LoginSession session(thd);
   LoginOutcome outcome;
-  const bool authentic = session.authenticate(connection, peer);
+  const bool authentic = session.authenticate(connection, login, peer, names);
   mysql_audit_notify_connection_connect(session.thd());
   if (authentic) outcome.account = account_of(session.thd(), outcome.message);
   else outcome.message = take_server_message(session.thd());
+  // The client is told what it would be told of an account that there is.
+  if (const size_t at = outcome.message.find(unnamed); at != std::string::npos)
+    outcome.message.replace(at, unnamed.size(), login.user);
   return outcome;
 }
 

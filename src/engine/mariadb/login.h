@@ -11,6 +11,7 @@
 
 #include "base/failure.h"
 #include "contract/access.h"
+#include "engine/mariadb/engine.h"
 
 class THD;
 
@@ -23,6 +24,6 @@ struct LoginOutcome {
 
 /// On a thread whose THD is `thd`, which must be between two statements. May wait: for a name server, or for what an
 /// authentication plugin waits for.
-LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer);
+LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, LoginNames names);
 
 }  // namespace postern::mariadb
