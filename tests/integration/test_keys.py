@@ -81,9 +81,30 @@ def test_values_that_are_none(server, database):
         client.open(1, database, "t", "k", index="d")
         for wrong in ("abc", "1abc", "", "1e", "--1", "0x1"):
             assert client.request(0, "=", 1, wrong) == ["0", "1"]
+            assert client.request(0, "=", 1, "7", 10, 0, "@", 0, 2, wrong, 0) == ["0", "1", "0"]
         assert client.request(0, "=", 1, None) == ["0", "1"]
         assert client.request(1, "=", 1, "2024-02-30") == ["0", "1"]
         assert client.request(1, "=", 1, None) == ["0", "1", "1"]
+
+
+@pytest.mark.parametrize("definition,value,none", [("DECIMAL(5,2)", "1", "1x"), ("DOUBLE(7,2)", "1.23", "1.234"), ("INET4", "10.0.0.1", "abcd")])
+def test_what_is_lost_equals_nothing(server, database, definition, value, none):
+    server.execute(f"CREATE TABLE t (id INT PRIMARY KEY, k {definition}, KEY k (k))",
+                   f"INSERT INTO t VALUES (1, '{value}'), (2, NULL)", database=database)
+    with server.hs() as client:
+        client.open(0, database, "t", "id", index="k")
+        assert door(client, "=", value) == [1]
+        assert door(client, "=", none) == []
+
+
+def test_the_parts_before_a_prefix_are_compared(server, database):
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, c INT, v VARCHAR(20), KEY cv (c, v(3)))",
+                   "INSERT INTO t VALUES (1, 1, 'abcdef'), (2, 1, 'abcxyz'), (3, 2, 'abcdef')", database=database)
+    with server.hs() as client:
+        client.open(0, database, "t", "id", index="cv")
+        for c, ids in ((1, ["1"]), (2, ["3"]), (1, ["1"])):
+            assert client.request(0, "=", 2, c, "abcdef", 10) == ["0", "1", *ids]
+        assert client.request(0, ">", 2, 1, "abc", 10) == ["0", "1", "1", "2", "3"]
 
 
 def test_random_finds_on_a_key_of_parts(server, database):
