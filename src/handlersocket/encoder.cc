@@ -189,6 +189,8 @@ WireError wire_error(Failure failure, Asked asked) {
     case Failure::lock_failed: return {'1', "lock_tables"};
     case Failure::row_locked: return {'1', "146"};
     case Failure::commit_failed: return {'1', {}};
+    case Failure::read_only: return {'1', {}};
+    case Failure::cluster_not_ready: return {'1', {}};
     case Failure::cluster: return {'1', {}};
     case Failure::engine_error: return {'1', {}};
     case Failure::interrupted: return {'1', {}};

@@ -141,6 +141,7 @@ Status status_of(Failure failure) {
     case Failure::table_busy:
     case Failure::lock_failed:
     case Failure::row_locked:
+    case Failure::cluster_not_ready:
     case Failure::commit_failed:
     case Failure::interrupted:
     case Failure::stopping: return Status::temporary_failure;
@@ -155,6 +156,7 @@ Status status_of(Failure failure) {
     case Failure::index_not_the_key:
     case Failure::no_column:
     case Failure::no_filter_column:
+    case Failure::read_only:
     case Failure::cluster:
     case Failure::engine_error:
     case Failure::internal: return Status::internal_error;

@@ -58,6 +58,8 @@ Blame blame_of(Failure failure) {
     case Failure::table_busy:
     case Failure::lock_failed:
     case Failure::row_locked:
+    case Failure::read_only:
+    case Failure::cluster_not_ready:
     case Failure::cluster:
     case Failure::commit_failed:
     case Failure::engine_error:

@@ -19,6 +19,7 @@ bool passes(Failure failure) {
     case Failure::table_busy:
     case Failure::lock_failed:
     case Failure::row_locked:
+    case Failure::cluster_not_ready:
     case Failure::interrupted:
     case Failure::out_of_memory:
     case Failure::stopping: return true;

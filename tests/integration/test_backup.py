@@ -32,14 +32,14 @@ def update(index, key):
 
 
 def test_a_read_only_server_refuses_writes(sandbox_factory):
-    for style, words in (("compatible", "lock_tables"), ("text", "read-only")):
+    for style in ("compatible", "text"):
         server = sandbox_factory(f"--handlersocket-errors={style}")
         fill(server, "test")
         server.execute("SET GLOBAL read_only = 1")
         with writer(server, "test") as client:
             for index in range(3):
                 code, _, text = client.request(index, "=", 1, 1, 1, 0, "U", 9)
-                assert code == "1" and words in text, text
+                assert code == "1" and "read-only" in text, text
                 assert client.request(index, "=", 1, 1) == ["0", "1", "0"]
             assert client.pipeline((0, "=", 1, 1), (0, "=", 1, 1, 1, 0, "D"), (0, "=", 1, 1))[::2] == [["0", "1", "0"]] * 2
             server.execute("SET GLOBAL read_only = 0")
@@ -53,7 +53,7 @@ def test_read_only_under_load_loses_nothing(server, database):
             server.execute("SET GLOBAL read_only = 1")
             load.wait_for(300)
             server.execute("SET GLOBAL read_only = 0")
-    assert b"1\t1\tlock_tables" in load.errors
+    assert any(b"read-only" in line for line in load.errors)
     load.check(server)
 
 

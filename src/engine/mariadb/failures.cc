@@ -32,6 +32,8 @@ Failure open_failure(THD *thd) {
     case ER_QUERY_INTERRUPTED:
     case ER_CONNECTION_KILLED:
     case ER_SERVER_SHUTDOWN: return Failure::interrupted;
+    case ER_OPTION_PREVENTS_STATEMENT:
+    case ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: return Failure::read_only;
     default: return Failure::cannot_open;
   }
 }

@@ -193,8 +193,9 @@ OpenAttempt failed_lock(THD *thd) {
     take_server_message(thd);
     return {TableState::busy};
   }
-  const bool interrupted = thd->is_error() && open_failure(thd) == Failure::interrupted;
-  return {TableState::failed, interrupted ? Failure::interrupted : Failure::lock_failed, take_server_message(thd)};
+  Failure failure = open_failure(thd);
+  if (failure != Failure::interrupted && failure != Failure::read_only) failure = Failure::lock_failed;
+  return {TableState::failed, failure, take_server_message(thd)};
 }
 
 OpenAttempt resolve_names(THD *thd, OpenTable &table) {
