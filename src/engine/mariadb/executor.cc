@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "engine/mariadb/cluster.h"
 #include "engine/mariadb/engine.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/find.h"
@@ -19,6 +20,9 @@
 
 namespace postern::mariadb {
 namespace {
+
+/// What SQL says to statements on a Galera node that is not ready.
+constexpr Bytes not_ready_message = "WSREP has not yet prepared node for application use";
 
 class MariaExecutor final : public Executor {
  public:
@@ -135,6 +139,7 @@ class MariaExecutor final : public Executor {
     thd->set_command(COM_QUERY);  // only then does KILL find us
     thd->set_query_id(next_query_id());
     thd->set_time();
+    not_ready_ = cluster_refuses_reads(thd);
     tables_.begin_batch();
     privileges_.begin_batch(thd);
     finder_.begin_batch(thd);
@@ -154,6 +159,7 @@ class MariaExecutor final : public Executor {
   bool prepare(std::span<Op> ops) {
     opening_.clear();
     lookups_ = 0;
+    if (not_ready_) return true;
     for (Op &op : ops) {
       TableState state = TableState::ready;
       if (op.verb == Verb::open) opening_.emplace_back(specs_.use(*op.spec));
@@ -222,6 +228,10 @@ class MariaExecutor final : public Executor {
   void execute(Op &op, const Spec *opening) {
     op.progress = Progress::done;
     if (op.verb == Verb::login) return execute_login(op);
+    if (not_ready_ && op.verb != Verb::answer) {
+      if (op.verb == Verb::open) op.slot->clear();
+      return refuse(op, Failure::cluster_not_ready, not_ready_message);
+    }
     Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
     if (op.identity != nullptr) {
       const Spec *const spec = spec_of(op, opening);
@@ -346,6 +356,7 @@ class MariaExecutor final : public Executor {
   std::vector<SpecUse> opening_;  // of the running batch's open ops, in order
   size_t lookups_ = 0;            // of the running batch's finds
   int lone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
+  bool not_ready_ = false;        // the running batch is refused
   bool stopping_ = false;
 };
 

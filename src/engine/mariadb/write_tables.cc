@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "engine/mariadb/cluster.h"
 #include "engine/mariadb/failures.h"
 
 namespace postern::mariadb {
@@ -87,7 +88,7 @@ void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()
   target.attempt = target.admitted ? OpenAttempt{} : may_be_opened(thd_, target.database, target.name);
   target.admitted = target.attempt.state == TableState::ready;
   // Our transactions do not take part in the cluster's certification: nodes would drift apart.
-  if (WSREP_ON_ && WSREP_PROVIDER_EXISTS_) target.attempt = {TableState::failed, Failure::cluster};
+  if (cluster_certifies_writes()) target.attempt = {TableState::failed, Failure::cluster};
   if (target.attempt.state != TableState::ready) return;
   name_table(thd_, target.list_, target.database, target.name, TL_WRITE);
   target.attempt = alone_ ? open_alone(target, verb) : open_without_waiting(thd_, target.list_, give_up_all);
