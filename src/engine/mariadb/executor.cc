@@ -139,6 +139,11 @@ class MariaExecutor final : public Executor {
     thd->set_command(COM_QUERY);  // only then does KILL find us
     thd->set_query_id(next_query_id());
     thd->set_time();
+    thd->userstat_running = opt_userstat_running;
+    if (thread_->globals().changed(thd)) {
+      tables_.release_all();
+      thread_->globals().follow(thd);
+    }
     not_ready_ = cluster_refuses_reads(thd);
     tables_.begin_batch();
     privileges_.begin_batch(thd);

@@ -114,25 +114,7 @@ bool ServerThread::create() {
   // skip_grants() also lifts read_only; a door must not.
   security.master_access &= ~PRIV_IGNORE_READ_ONLY;
 
-  // What SET GLOBAL changes must not change how we read: every batch is a consistent, non-locking, autocommitted
-  // read that waits for nobody.
-  thd->variables.option_bits |= OPTION_AUTOCOMMIT;
-  thd->variables.option_bits &= ~OPTION_NOT_AUTOCOMMIT;
-  thd->server_status |= SERVER_STATUS_AUTOCOMMIT;
-  thd->variables.tx_isolation = ISO_REPEATABLE_READ;
-  thd->tx_isolation = ISO_REPEATABLE_READ;
-  thd->tx_read_only = false;
-  thd->variables.lock_wait_timeout = 0;
-  thd->variables.max_statement_time = 0;
-  thd->variables.max_statement_time_double = 0;
-  // Scans find their place again by the primary key behind a secondary one; the switch decides how long a key is.
-  thd->variables.optimizer_switch |= OPTIMIZER_SWITCH_EXTENDED_KEYS;
-
-  // Unique keys hold whatever a global says; foreign keys and CHECK follow their globals, as they do for SQL.
-  thd->variables.option_bits &= ~OPTION_RELAXED_UNIQUE_CHECKS;
-  // The binary log gets rows, whatever format sessions have.
-  thd->variables.binlog_format = BINLOG_FORMAT_ROW;
-
+  globals_.follow(thd);
   row_wait_.set_thd(thd);
   wakers.add(thd, who_.wake_fd);
   server_threads.insert(thd);
@@ -174,18 +156,8 @@ bool ServerThread::renew() {
 void ServerThread::begin_writing() {
   THD *const thd = thd_;
   thd->reset_for_next_command();
-  const system_variables &global = global_system_variables;
-  system_variables &ours = thd->variables;
-  ours.sql_mode = global.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
-  ours.auto_increment_increment = global.auto_increment_increment;
-  ours.auto_increment_offset = global.auto_increment_offset;
-  ours.binlog_row_image = global.binlog_row_image;
-  ours.gtid_domain_id = global.gtid_domain_id;
-  ours.server_id = global.server_id;
-  ours.time_zone = global.time_zone;
-  ours.max_allowed_packet = global.max_allowed_packet;
   // Each op locks the rows it names; locks on the gaps between them would only stand in the way of others.
-  ours.tx_isolation = ISO_READ_COMMITTED;
+  thd->variables.tx_isolation = ISO_READ_COMMITTED;
   thd->tx_isolation = ISO_READ_COMMITTED;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "contract/executor.h"
+#include "engine/mariadb/globals.h"
 #include "engine/mariadb/row_wait.h"
 
 class THD;
@@ -31,8 +32,9 @@ class ServerThread {
   /// Gives up the THD, which must hold no table, for a new one. False if the server is going down.
   bool renew();
 
-  /// Makes the THD ready for a statement that writes, with the global settings as they are now; end_writing() follows
-  /// when its tables are closed.
+  /// The global variables as the THD has them.
+  Globals &globals() { return globals_; }
+  /// Makes the THD ready for a statement that writes; end_writing() follows when its tables are closed.
   void begin_writing();
   void end_writing();
   /// The server's innodb_lock_wait_timeout as it is now, in milliseconds.
@@ -48,6 +50,7 @@ class ServerThread {
 
   const ThreadIdentity who_;
   RowWait row_wait_;
+  Globals globals_;
   THD *thd_ = nullptr;
   // The process list reads the text without a lock, so it is changed by writing the other copy and switching.
   char text_[2][128] = {};
