@@ -55,6 +55,7 @@ class Turns final : public Engine {
                  .slow_lane = slow_lane_,
                  .access = plan_.access,
                  .server_stopping = [](void *) {},
+                 .worker_ready = [](void *) {},
                  .door = this},
                 "turns") {}
 
@@ -76,6 +77,7 @@ class Turns final : public Engine {
     return right_;
   }
 
+  bool up() const override { return true; }
   std::unique_ptr<Executor> attach(const ThreadIdentity &, const std::atomic<bool> &) override {
     return std::make_unique<Answers>(*this);
   }

@@ -78,11 +78,14 @@ def status_page():
     lines += [
         "| `..._connections` | Connections now. |",
         "| `..._connections_peak` | Most connections at once, the ports' peaks added. |",
+        "| `..._listening` | ON when clients can connect. The ports listen when the server has started, memcached's when "
+        "there is a container, too. Of handlersocket's two ports it is the one for reading. |",
         "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins, bounded by the sum of their "
         "`..._max_buffer_bytes`. |",
         "\n## handlersocket\n",
         "| variable | meaning |",
         "|---|---|",
+        "| `Handlersocket_listening_wr` | `..._listening` of the port for writing. |",
         "| `Handlersocket_hs_table_open`, `_close`, `_lock`, `_unlock` | The original's names for `table_opens`, "
         "`table_closes`, `table_locks`, `table_unlocks`. |",
         "\n## memcached\n",

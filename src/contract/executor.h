@@ -109,6 +109,9 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
+  /// Whether attach() has nothing to wait for: the server is up.
+  virtual bool up() const = 0;
+
   /// Called on the thread that will use the executor. Waits until the server is ready to be used; returns nullptr
   /// if it goes down instead or if `stop` becomes true. `stop` outlives the executor; once it is true a scan pauses.
   virtual std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) = 0;

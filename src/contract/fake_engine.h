@@ -60,6 +60,7 @@ class FakeEngine final : public Engine {
   FakeEngine();
   ~FakeEngine() override;
 
+  bool up() const override { return true; }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
   /// Replaces the table if there is one.

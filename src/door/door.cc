@@ -42,7 +42,7 @@ Door::~Door() {
 }
 
 bool Door::start(std::string &error) {
-  if (!listen(error)) {
+  if (!bind(error) || (engine_.up() && !listen(error))) {
     listeners_.clear();
     return false;
   }
@@ -61,6 +61,12 @@ bool Door::start(std::string &error) {
             door.stop_.store(true, std::memory_order_release);
             door.wake_.wake();
           },
+      .worker_ready =
+          [](void *self) {
+            Door &door = *static_cast<Door *>(self);
+            if (door.workers_ready_.fetch_add(1, std::memory_order_acq_rel) + 1 == door.workers_.size())
+              door.wake_.wake();
+          },
       .door = this,
   };
   for (uint32_t i = 0; i < threads; ++i)
@@ -68,8 +74,6 @@ bool Door::start(std::string &error) {
   bool started = slow_lane_.start();
   for (const auto &worker : workers_) started = started && worker->start();
   started = started && poller_ && poller_.add(wake_.fd(), net::Poller::readable, nullptr);
-  for (net::Listener &listener : listeners_)
-    started = started && poller_.add(listener.fd(), net::Poller::readable, &listener);
   started = started && acceptor_.start([](void *self) { static_cast<Door *>(self)->accept_connections(); }, this,
                                        settings_.name + " accept");
   if (!started) {
@@ -79,7 +83,7 @@ bool Door::start(std::string &error) {
   return started;
 }
 
-bool Door::listen(std::string &error) {
+bool Door::bind(std::string &error) {
   net::ListenOptions options;
   options.backlog = settings_.backlog;
   options.unix_mode = settings_.unix_mode;
@@ -89,13 +93,44 @@ bool Door::listen(std::string &error) {
   net::Address address;
   if (settings_.port != 0) {
     if (!net::Address::parse(settings_.host, settings_.port, address, error)) return false;
-    if (!listeners_.emplace_back().open(address, options, error)) return false;
+    if (!listeners_.emplace_back().bind(address, options, error)) return false;
   }
   if (!settings_.unix_path.empty()) {
     if (!net::Address::parse_unix(settings_.unix_path, address, error)) return false;
-    if (!listeners_.emplace_back().open(address, options, error)) return false;
+    if (!listeners_.emplace_back().bind(address, options, error)) return false;
   }
   return true;
+}
+
+bool Door::listen(std::string &error) {
+  for (net::Listener &listener : listeners_) {
+    if (!listener.listen(error)) return false;
+    if (!poller_.add(listener.fd(), net::Poller::readable, &listener)) {
+      error = std::string("cannot watch ") + listener.address().print() + ": " + std::strerror(errno);
+      return false;
+    }
+  }
+  listening_.store(true, std::memory_order_relaxed);
+  const char *tls = "";
+  if (settings_.require_tls) tls = ", with TLS only";
+  else if (settings_.tls != nullptr) tls = ", with or without TLS";
+  if (settings_.port != 0)
+    log::note("%s port: listening on %s port %u%s", settings_.name.c_str(), settings_.host.c_str(), settings_.port,
+              tls);
+  if (!settings_.unix_path.empty())
+    log::note("%s socket: listening on %s", settings_.name.c_str(), settings_.unix_path.c_str());
+  return true;
+}
+
+/// Nobody may connect before the server is up: he would wait as long as recovery takes, and not know.
+void Door::listen_when_ready() {
+  if (listening() || stop_.load(std::memory_order_acquire) ||
+      workers_ready_.load(std::memory_order_acquire) != workers_.size())
+    return;
+  if (std::string error; !listen(error)) {
+    log::error("%s port: %s", settings_.name.c_str(), error.c_str());
+    listeners_.clear();
+  }
 }
 
 void Door::stop() {
@@ -120,6 +155,7 @@ void Door::accept_connections() {
     for (const epoll_event &event : std::span(events).first(count)) {
       if (event.data.ptr == nullptr) {
         wake_.drain();
+        listen_when_ready();
       } else if (!accept_some(*static_cast<net::Listener *>(event.data.ptr))) {
         must_rest = true;
       }
@@ -131,6 +167,7 @@ void Door::accept_connections() {
     }
   }
   // A worker left because the server goes down: nobody new shall wait in the kernel's queue for it.
+  listening_.store(false, std::memory_order_relaxed);
   for (net::Listener &listener : listeners_) {
     poller_.remove(listener.fd());
     listener.close();

@@ -29,11 +29,14 @@ class Door {
   ~Door();
 
   /// Binds, so that a wrong address or a taken port is told at once, and starts all threads. False with `error` set
-  /// and nothing left behind. Requests are served as soon as the engine lets threads attach.
+  /// and nothing left behind. Listens at once if the engine is up, else as soon as every worker has been let in: who
+  /// connects before is refused.
   [[nodiscard]] bool start(std::string &error);
   /// Closes every connection and joins every thread. Idempotent; takes no longer than a worker's turn.
   void stop();
 
+  /// Whether clients can connect.
+  bool listening() const { return listening_.load(std::memory_order_relaxed); }
   uint32_t connections() const;
   uint32_t connections_peak() const { return connections_peak_.load(std::memory_order_relaxed); }
   /// Workers; once it has started.
@@ -41,11 +44,14 @@ class Door {
   /// Adds what all threads counted.
   void add_counters(Counters &sum) const;
   const Settings &settings() const { return settings_; }
+  Access access() const { return access_; }
   /// The TCP port in use, which matters if the settings asked for any free one in a test.
   uint16_t port() const;
 
  private:
+  bool bind(std::string &error);
   bool listen(std::string &error);
+  void listen_when_ready();
   void accept_connections();
   bool accept_some(net::Listener &listener);
   bool refuse_with_reserve(net::Listener &listener);
@@ -64,6 +70,8 @@ class Door {
   net::WakeFd wake_;
   net::Fd reserve_;  // given up to refuse a client when the process has no descriptor left
   std::atomic<bool> stop_{false};
+  std::atomic<bool> listening_{false};
+  std::atomic<size_t> workers_ready_{0};
   std::atomic<uint32_t> connections_peak_{0};
   Thread acceptor_;
 };

@@ -297,24 +297,29 @@ TEST_F(DoorTest, ClosesAfterTheLastAnswerAndReadsNoFurther) {
   EXPECT_TRUE(client.closed());
 }
 
-TEST_F(DoorTest, RequestsWaitUntilTheServerIsReady) {
+TEST_F(DoorTest, RefusesClientsUntilTheServerIsReady) {
+  settings_.threads = 2;
   engine_.ready = false;
   open();
-  Client client = connect();
-  ASSERT_TRUE(client.connected());
-  client.send("say x\n");
-  EXPECT_FALSE(client.closed(50));
+  EXPECT_FALSE(door_->listening());
+  EXPECT_FALSE(connect().connected());
   engine_.ready = true;
-  EXPECT_EQ(client.read(2), "x\n");
+  ASSERT_TRUE(eventually([&] { return door_->listening(); }));
+  EXPECT_EQ(connect().ask("say x\n", 2), "x\n");
+  door_->stop();
+  EXPECT_FALSE(door_->listening());
+}
+
+TEST_F(DoorTest, ListensAtOnceIfTheServerIsReady) {
+  open();
+  EXPECT_TRUE(door_->listening());
 }
 
 TEST_F(DoorTest, StopsWhileTheServerIsNotReady) {
   engine_.ready = false;
   open();
-  Client client = connect();
-  client.send("say x\n");
   EXPECT_LT(stop_ms(), soon_ms);
-  EXPECT_TRUE(client.closed());
+  EXPECT_FALSE(door_->listening());
 }
 
 TEST_F(DoorTest, StopsWithClientsInTheMiddleOfRequests) {

@@ -207,6 +207,7 @@ class ToyEngine final : public Engine {
   std::atomic<int> committing{0};         ///< runs that wait for the next
   std::atomic<int> commits{0};            ///< runs with writes that may end
 
+  bool up() const override { return ready; }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
   /// The server goes down.

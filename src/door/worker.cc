@@ -73,6 +73,7 @@ void Worker::work() {
   executor_ = context_.engine.attach(who, stop_);
   if (executor_ != nullptr) {
     go_idle();
+    context_.worker_ready(context_.door);
     while (!stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) run_turn();
     executor_->idle();
   }

@@ -37,6 +37,8 @@ class Worker final : private Watcher {
     Access access;
     /// Called by a worker that leaves because the server goes down.
     void (*server_stopping)(void *door);
+    /// Called by a worker when it is ready for requests, once.
+    void (*worker_ready)(void *door);
     void *door;
   };
 

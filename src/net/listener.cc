@@ -68,7 +68,7 @@ void Listener::close() {
   fd_.reset();
 }
 
-bool Listener::open(const Address &address, const ListenOptions &options, std::string &error) {
+bool Listener::bind(const Address &address, const ListenOptions &options, std::string &error) {
   const auto failed = [&](const char *what) {
     error = std::string(what) + " " + address.print() + ": " + std::strerror(errno);
     return false;
@@ -106,10 +106,16 @@ bool Listener::open(const Address &address, const ListenOptions &options, std::s
       return failed("cannot set the mode of");
     }
   }
-  if (::listen(fd.get(), options.backlog) != 0) return failed("cannot listen on");
   fd_ = std::move(fd);
   address_ = address;
+  backlog_ = options.backlog;
   return true;
+}
+
+bool Listener::listen(std::string &error) {
+  if (::listen(fd_.get(), backlog_) == 0) return true;
+  error = "cannot listen on " + address_.print() + ": " + std::strerror(errno);
+  return false;
 }
 
 Fd Listener::accept() {

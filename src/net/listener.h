@@ -26,9 +26,11 @@ class Listener {
   Listener &operator=(Listener &&) noexcept = default;
   ~Listener();
 
-  /// Binds and listens; false with `error` set. A unix socket's file that nobody listens on is replaced, one that
-  /// somebody answers on is not.
-  bool open(const Address &address, const ListenOptions &options, std::string &error);
+  /// Takes the address; false with `error` set. Who connects is refused until listen(). A unix socket's file that
+  /// nobody listens on is replaced, one that somebody answers on is not.
+  bool bind(const Address &address, const ListenOptions &options, std::string &error);
+  /// From here on there are connections to accept. Fails if somebody else listens by now.
+  bool listen(std::string &error);
   void close();
 
   int fd() const { return fd_.get(); }
@@ -40,6 +42,7 @@ class Listener {
  private:
   Fd fd_;
   Address address_;
+  int backlog_ = 0;
   std::string path_;  // of a unix socket that is ours to remove
 };
 

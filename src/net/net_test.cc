@@ -70,7 +70,10 @@ class ListenerTest : public ::testing::Test {
 
   bool listen(Listener &listener, const ListenOptions &options = {}) {
     Address address;
-    return Address::parse_unix(path_, address, error_) && listener.open(address, options, error_);
+    return Address::parse_unix(path_, address, error_) && open(listener, address, options);
+  }
+  bool open(Listener &listener, const Address &address, const ListenOptions &options = {}) {
+    return listener.bind(address, options, error_) && listener.listen(error_);
   }
   static Fd connect(const Address &address) {
     Fd fd(::socket(address.family(), SOCK_STREAM, 0));
@@ -93,6 +96,29 @@ TEST_F(ListenerTest, AcceptsWithoutBlocking) {
   ASSERT_TRUE(accepted);
   EXPECT_NE(::fcntl(accepted.get(), F_GETFL) & O_NONBLOCK, 0);
   EXPECT_NE(::fcntl(accepted.get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST_F(ListenerTest, RefusesWhoComesBeforeItListens) {
+  Address any;
+  ASSERT_TRUE(Address::parse("127.0.0.1", 0, any, error_));
+  Listener tcp;
+  ASSERT_TRUE(tcp.bind(any, {}, error_)) << error_;
+  sockaddr_in bound{};
+  socklen_t size = sizeof bound;
+  ASSERT_EQ(::getsockname(tcp.fd(), reinterpret_cast<sockaddr *>(&bound), &size), 0);
+  Address port;
+  ASSERT_TRUE(Address::parse("127.0.0.1", ntohs(bound.sin_port), port, error_));
+  Address path;
+  ASSERT_TRUE(Address::parse_unix(path_, path, error_));
+  Listener local;
+  ASSERT_TRUE(local.bind(path, {}, error_)) << error_;
+  for (Listener *const listener : {&tcp, &local}) {
+    const Address &address = listener == &tcp ? port : path;
+    EXPECT_FALSE(connect(address));
+    EXPECT_EQ(errno, ECONNREFUSED);
+    ASSERT_TRUE(listener->listen(error_)) << error_;
+    EXPECT_TRUE(connect(address));
+  }
 }
 
 TEST_F(ListenerTest, ReplacesASocketFileThatNobodyAnswersOn) {
@@ -141,19 +167,19 @@ TEST_F(ListenerTest, TcpPortCanBeUsedAgainAtOnce) {
   Address any;
   ASSERT_TRUE(Address::parse("127.0.0.1", 0, any, error_));
   Listener first;
-  ASSERT_TRUE(first.open(any, {}, error_)) << error_;
+  ASSERT_TRUE(open(first, any)) << error_;
   sockaddr_in bound{};
   socklen_t size = sizeof bound;
   ASSERT_EQ(::getsockname(first.fd(), reinterpret_cast<sockaddr *>(&bound), &size), 0);
   Address same;
   ASSERT_TRUE(Address::parse("127.0.0.1", ntohs(bound.sin_port), same, error_));
   Listener second;
-  EXPECT_FALSE(second.open(same, {}, error_));
+  EXPECT_FALSE(open(second, same));
   EXPECT_NE(error_.find(same.print()), std::string::npos) << error_;
   const Fd client = connect(same);
   first.accept().reset();  // our side closes first: that is what leaves TIME_WAIT behind
   first.close();
-  EXPECT_TRUE(second.open(same, {}, error_)) << error_;
+  EXPECT_TRUE(open(second, same)) << error_;
 }
 
 class ChannelTest : public ::testing::Test {

@@ -1,5 +1,6 @@
 #include "doors.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -123,18 +124,19 @@ bool Doors::open(const door::Settings &chosen, std::unique_ptr<Protocol> protoco
     opened_.pop_back();
     return false;
   }
-  if (chosen.port != 0)
-    log::note("%s port: listening on %s port %u%s", chosen.name.c_str(), chosen.host.c_str(), chosen.port,
-              chosen.require_tls      ? ", with TLS only"
-              : chosen.tls != nullptr ? ", with or without TLS"
-                                      : "");
-  if (!chosen.unix_path.empty()) log::note("%s socket: listening on %s", chosen.name.c_str(), chosen.unix_path.c_str());
   return true;
 }
 
 bool Doors::any() const {
   const std::lock_guard guard(mutex_);
   return !opened_.empty();
+}
+
+bool Doors::listening(Access access) const {
+  const std::lock_guard guard(mutex_);
+  return std::any_of(opened_.begin(), opened_.end(), [access](const Opened &opened) {
+    return opened.door->access() == access && opened.door->listening();
+  });
 }
 
 void Doors::add_to(DoorStatus &status) const {

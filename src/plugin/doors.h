@@ -40,6 +40,8 @@ class Doors {
   Engine &engine() { return *engine_; }
   /// Any thread.
   bool any() const;
+  /// Whether clients can connect to the door for this. Any thread.
+  bool listening(Access access) const;
   /// Adds up all doors. Any thread.
   void add_to(DoorStatus &status) const;
 

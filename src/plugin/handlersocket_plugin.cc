@@ -66,6 +66,8 @@ int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
   if (doors != nullptr) doors->add_to(status);
   StatusPage page;
   page.add(status);
+  page.add_switch("listening", doors != nullptr && doors->listening(Access::read));
+  page.add_switch("listening_wr", doors != nullptr && doors->listening(Access::write));
   // Names of the original that monitoring scripts read.
   page.add("hs_table_open", status.counters.get(Counter::table_opens));
   page.add("hs_table_close", status.counters.get(Counter::table_closes));

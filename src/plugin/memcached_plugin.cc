@@ -152,6 +152,7 @@ int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
   StatusPage page;
   if (running != nullptr) running->doors.add_to(status);
   page.add(status);
+  page.add_switch("listening", running != nullptr && running->doors.listening(Access::write));
   protocol::Statistics::Sums sums{};
   if (running != nullptr && running->spoken != nullptr) sums = running->spoken->statistics().sum();
   size_t next = 0;

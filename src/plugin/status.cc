@@ -28,6 +28,14 @@ void StatusPage::add(const char *name, uint64_t value) {
   ++count_;
 }
 
+void StatusPage::add_switch(const char *name, bool on) {
+  if (count_ == variable_count_max) return;
+  auto *const value = reinterpret_cast<char *>(&page.values[count_]);
+  *value = on ? 1 : 0;
+  page.variables[count_] = {name, value, SHOW_BOOL};
+  ++count_;
+}
+
 void StatusPage::add(const DoorStatus &status) {
   const Counters &counters = status.counters;
 #define COUNTER(name, sentence) add(#name, counters.get(Counter::name));

@@ -23,6 +23,8 @@ class StatusPage {
  public:
   /// `name` lives as long as the library. No more than fit are taken.
   void add(const char *name, uint64_t value);
+  /// ON or OFF.
+  void add_switch(const char *name, bool on);
   /// What every plugin has.
   void add(const DoorStatus &status);
   void fill(st_mysql_show_var &variable);

@@ -368,6 +368,7 @@ class MariaExecutor final : public Executor {
 class MariaEngine final : public Engine {
  public:
   explicit MariaEngine(LoginNames names) : names_(names) {}
+  bool up() const override { return server_is_up(); }
 
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
     std::unique_ptr<ServerThread> thread = ServerThread::enter(who, stop);

@@ -84,6 +84,13 @@ bool wait_for_server_start(const std::atomic<bool> &stop) {
 
 }  // namespace
 
+bool server_is_up() {
+  mysql_mutex_lock(&LOCK_server_started);
+  const bool started = mysqld_server_started;
+  mysql_mutex_unlock(&LOCK_server_started);
+  return started;
+}
+
 std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, const std::atomic<bool> &stop) {
   my_thread_init();
   std::unique_ptr<ServerThread> thread(new ServerThread(who, stop));

@@ -57,4 +57,7 @@ class ServerThread {
   int text_shown_ = 0;
 };
 
+/// Whether the server has started and accepts work.
+bool server_is_up();
+
 }  // namespace postern::mariadb
