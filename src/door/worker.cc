@@ -98,6 +98,7 @@ size_t Worker::wait() {
   int timeout_ms = 0;
   const bool at_work = carried_.size() > greetings_.waiting();
   if (!at_work) {
+    describe_connections();
     if (holds_tables_) {
       timeout_ms = limits::linger_ms;
     } else {
@@ -116,10 +117,14 @@ size_t Worker::wait() {
 void Worker::go_idle() {
   executor_->idle();
   holds_tables_ = false;
+}
+
+void Worker::describe_connections() {
   const uint32_t connections = connection_count_.load(std::memory_order_relaxed);
   if (connections == described_connections_) return;
   described_connections_ = connections;
-  const std::string text = name_ + ": idle, " + std::to_string(connections) + " connections";
+  const char *const unit = connections == 1 ? " connection" : " connections";
+  const std::string text = name_ + ": " + std::to_string(connections) + unit;
   executor_->describe(text);
 }
 

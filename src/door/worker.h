@@ -94,6 +94,7 @@ class Worker final : private Watcher {
   void close(Connection &connection);
   void close_all();
   void go_idle();
+  void describe_connections();
 
   const Context context_;
   const std::string name_;

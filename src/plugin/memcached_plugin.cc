@@ -48,6 +48,7 @@ class Opener {
         .access = Access::read, .name = "memcached opener", .wake_fd = wake_.fd(), .counters = &counters_};
     std::unique_ptr<Executor> executor = engine_.attach(who, stop_);
     bool found = false;
+    if (executor != nullptr) executor->describe("memcached: no containers yet, looks for some twice a second");
     while (executor != nullptr && !found && !stop_.load(std::memory_order_acquire) &&
            executor->standing() == Standing::good) {
       found = look(*executor);

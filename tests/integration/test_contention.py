@@ -254,7 +254,7 @@ def test_kill_of_write_workers_loses_nothing(crowded):
         deadline = time.monotonic() + 20
         chance = random.Random(3)
         while killed < 60 and time.monotonic() < deadline:
-            found = crowded.query("SELECT id FROM information_schema.processlist WHERE user = 'postern' AND command <> 'Daemon'")
+            found = crowded.query("SELECT id FROM information_schema.processlist WHERE user = 'postern' AND command = 'Query'")
             for thread, in found:
                 # It may have nothing to do any more, and is no connection then.
                 with contextlib.suppress(pymysql.Error):

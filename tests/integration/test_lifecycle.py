@@ -9,6 +9,7 @@ import pymysql
 import pytest
 from support import hs
 from support.server import ROOT
+from support.waiting import until
 
 SO = ROOT / "build" / "src" / "plugin" / "postern.so"
 # For five times that the plugin goes and comes.
@@ -111,6 +112,53 @@ def test_kill_takes_no_worker_and_no_client_away(sandbox_factory):
         client.close()
     assert len(threads(server)) == before
     check(server)
+
+
+def test_kill_of_idle_threads_does_what_it_says(sandbox_factory):
+    """Whoever is in the process list can be killed by the id that stands there, and comes back under another one."""
+    server = sandbox_factory("--handlersocket-threads=2", containers=True)
+    fill(server)
+    with server.hs() as reader, server.hs_wr() as writer:
+        for client in (reader, writer):
+            client.open(0, "test", "t", "id,v")
+
+        def states():
+            return sorted(state for _, _, state in threads(server))
+
+        until(lambda: sum("1 connection" in state for state in states()) == 2)
+        until(lambda: {command for _, command, _ in threads(server)} == {"Sleep"})
+        before = threads(server)
+        told = states()
+        for how in ("KILL QUERY", "KILL", "KILL SOFT", "KILL CONNECTION"):
+            victims = threads(server)
+            for thread, _, _ in victims:
+                server.execute(f"{how} {thread}")
+            if how != "KILL QUERY":
+                gone = {thread for thread, _, _ in victims}
+                until(lambda: not gone & {thread for thread, _, _ in threads(server)} and len(threads(server)) == len(before))
+            assert states() == told, "each says what it did before"
+            for client in (reader, writer):
+                assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
+            # After KILL QUERY an idle session of SQL, too, is shown as Killed until its next statement.
+            if how != "KILL QUERY":
+                until(lambda: {command for _, command, _ in threads(server)} == {"Sleep"})
+
+
+def test_the_process_list_is_true_when_nobody_is_there(sandbox_factory):
+    server = sandbox_factory("--handlersocket-threads=1")
+    states = {"handlersocket read worker 1: 0 connections", "handlersocket write worker 1: 0 connections",
+              "memcached: no containers yet, looks for some twice a second"}
+
+    def shown():
+        return {state for _, _, state in threads(server)}
+
+    until(lambda: states <= shown())
+    server.execute("KILL USER postern")
+    until(lambda: states <= shown())
+    assert not any("starting" in state for state in shown())
+    with server.hs():  # it asks for nothing
+        until(lambda: "handlersocket read worker 1: 1 connection" in shown())
+    until(lambda: states <= shown())
 
 
 def test_kill_query_ends_a_scan(sandbox_factory):

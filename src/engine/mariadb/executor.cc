@@ -136,7 +136,7 @@ class MariaExecutor final : public Executor {
   void begin() {
     THD *const thd = this->thd();
     counters_->add(Counter::batches);
-    thd->set_command(COM_QUERY);  // only then does KILL find us
+    thd->set_command(COM_QUERY);
     thd->set_query_id(next_query_id());
     thd->set_time();
     thd->userstat_running = opt_userstat_running;
@@ -144,6 +144,7 @@ class MariaExecutor final : public Executor {
       tables_.release_all();
       thread_->globals().follow(thd);
     }
+    if (thd->killed && !thread_->killed()) thd->reset_killed();  // KILL QUERY came when there was none
     not_ready_ = cluster_refuses_reads(thd);
     tables_.begin_batch();
     privileges_.begin_batch(thd);
@@ -156,7 +157,7 @@ class MariaExecutor final : public Executor {
     opening_.clear();
     thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
     free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
-    thd->set_command(COM_DAEMON);
+    thd->set_command(COM_SLEEP);
     if (thd->killed && !thread_->killed()) thd->reset_killed();
   }
 

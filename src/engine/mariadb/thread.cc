@@ -111,8 +111,10 @@ bool ServerThread::create() {
   thd->store_globals();
   thd->system_thread = SYSTEM_THREAD_GENERIC;
   thd->scheduler = our_scheduler();
-  thd->set_command(COM_DAEMON);
+  // An idle connection to the server: KILL finds it.
+  thd->set_command(COM_SLEEP);
   thd->set_time();
+  thd->proc_info = text_[text_shown_];
 
   Security_context &security = thd->main_security_ctx;
   security.host_or_ip = "";
@@ -130,7 +132,6 @@ bool ServerThread::create() {
   thd->reset_for_next_command();
   thd->lex->sql_command = SQLCOM_SELECT;
   thd->count_cuted_fields = CHECK_FIELD_IGNORE;
-  describe("starting");
   // Shutdown kills every THD it finds; if it looked before ours was there, it has set abort_loop before that.
   return !abort_loop;
 }
@@ -140,7 +141,6 @@ void ServerThread::destroy() {
   if (thd == nullptr) return;
   row_wait_.set_thd(nullptr);
   lex_end(thd->lex);
-  thd->set_command(COM_DAEMON);
   wakers.remove(thd);
   server_threads.erase(thd);
   delete thd;

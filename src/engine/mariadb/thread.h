@@ -53,8 +53,8 @@ class ServerThread {
   Globals globals_;
   THD *thd_ = nullptr;
   // The process list reads the text without a lock, so it is changed by writing the other copy and switching.
-  char text_[2][128] = {};
-  int text_shown_ = 0;
+  char text_[2][128] = {"", "starting"};
+  int text_shown_ = 1;
 };
 
 /// Whether the server has started and accepts work.
