@@ -206,19 +206,20 @@ TEST_F(SlowLaneTest, WhatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) {
   EXPECT_GE(clock_ms() - began_ms, 500);
 }
 
-/// Who waits for a row, with one scan thread and with several.
-class WaitersForRows : public SlowLaneTest, public ::testing::WithParamInterface<uint32_t> {
+/// Many who wait for a row or a table, with one scan thread and with several.
+class Waiters : public SlowLaneTest, public ::testing::WithParamInterface<uint32_t> {
  protected:
   static constexpr int waiters_count = 100;
 
-  WaitersForRows() { settings_.scan_threads = GetParam(); }
+  Waiters() { settings_.scan_threads = GetParam(); }
 
   void start(const std::string &request) {
     open(Access::write);
     engine_.row_locked = true;
+    engine_.busy = true;
     for (int i = 0; i < waiters_count; ++i) waiters_.push_back(connect());
     for (Client &client : waiters_) ASSERT_TRUE(client.send(request));
-    ASSERT_TRUE(eventually([&] { return engine_.rows_tried >= 2 * waiters_count; }));
+    ASSERT_TRUE(eventually([&] { return engine_.tries() >= 2 * waiters_count; }));
   }
   /// How many tries came before a request that has to run alone: the median of some.
   int tries_before_lone() {
@@ -226,7 +227,7 @@ class WaitersForRows : public SlowLaneTest, public ::testing::WithParamInterface
     std::vector<int> counts;
     for (int i = 0; i < 11; ++i) {
       EXPECT_EQ(client.ask("lone\n", 5), "free\n");
-      counts.push_back(engine_.rows_tried_before_lone);
+      counts.push_back(engine_.tries_before_lone);
     }
     std::sort(counts.begin(), counts.end());
     return counts[counts.size() / 2];
@@ -234,10 +235,10 @@ class WaitersForRows : public SlowLaneTest, public ::testing::WithParamInterface
 
   std::vector<Client> waiters_;
 };
-INSTANTIATE_TEST_SUITE_P(ScanThreads, WaitersForRows, ::testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(ScanThreads, Waiters, ::testing::Values(1, 2, 4));
 
 // Each of them had a thread for limits::row_wait_slow_ms, and whoever came then waited for all of them.
-TEST_P(WaitersForRows, DoNotHoldUpWhoCanRun) {
+TEST_P(Waiters, ForARowHoldUpNobodyElse) {
   start("row 0\n");
   EXPECT_LE(tries_before_lone(), 10);
   EXPECT_LE(engine_.patient_tries_max, static_cast<int>(GetParam()) - 1);
@@ -248,8 +249,15 @@ TEST_P(WaitersForRows, DoNotHoldUpWhoCanRun) {
   for (Client &client : waiters_) EXPECT_EQ(client.read(8), "changed\n");
 }
 
+TEST_P(Waiters, ForATableHoldUpNobodyElse) {
+  start("table\n");
+  EXPECT_LE(tries_before_lone(), 10);
+  engine_.busy = false;
+  for (Client &client : waiters_) EXPECT_EQ(client.read(5), "free\n");
+}
+
 // They are tried at once when one of them gets through, and none needs a second try.
-TEST_P(WaitersForRows, GetOnTogetherWhenTheRowIsFree) {
+TEST_P(Waiters, ForARowGetOnTogetherWhenItIsFree) {
   start("row 0\nsay x\n");
   engine_.row_locked = false;
   const int tried = engine_.rows_tried;
@@ -257,7 +265,7 @@ TEST_P(WaitersForRows, GetOnTogetherWhenTheRowIsFree) {
   EXPECT_LE(engine_.rows_tried - tried, waiters_count);
 }
 
-TEST_P(WaitersForRows, StopAtOnce) {
+TEST_P(Waiters, StopAtOnce) {
   start("row 0\n");
   EXPECT_LT(stop_ms(), soon_ms);
   for (Client &client : waiters_) EXPECT_TRUE(client.closed());

@@ -191,8 +191,8 @@ class ToyEngine final : public Engine {
   std::atomic<int> row_tries_max{0};      ///< since this was set to 0
   std::atomic<int> patient_tries{0};      ///< of these, that may wait for limits::row_wait_slow_ms
   std::atomic<int> patient_tries_max{0};  ///< likewise
-  std::atomic<int> rows_tried_at_lone{0};      ///< when a worker last left a request that has to run alone
-  std::atomic<int> rows_tried_before_lone{0};  ///< between that and the slow lane's running it
+  std::atomic<int> tries_at_lone{0};      ///< for row or table, when a worker last left a request that has to run alone
+  std::atomic<int> tries_before_lone{0};  ///< between that and the slow lane's running it
   std::atomic<bool> wanted{false};     ///< DDL waits for the table: a slow find pauses every 100 rows
   std::atomic<int> holding{0};         ///< executors that ran and have not been idle since
   std::atomic<int> attached{0};
@@ -209,6 +209,8 @@ class ToyEngine final : public Engine {
 
   bool up() const override { return ready; }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
+
+  int tries() const { return rows_tried + tables_tried_slow; }
 
   /// The server goes down.
   void stop() {
@@ -334,10 +336,10 @@ class ToyExecutor final : public Executor {
       case ToyAsk::lone:
         if (!slow) {
           ++engine_.lone_left;
-          engine_.rows_tried_at_lone = engine_.rows_tried.load();
+          engine_.tries_at_lone = engine_.tries();
           return Progress::alone;
         }
-        engine_.rows_tried_before_lone = engine_.rows_tried - engine_.rows_tried_at_lone;
+        engine_.tries_before_lone = engine_.tries() - engine_.tries_at_lone;
         return engine_.lone_busy ? Progress::busy : finish(op, Failure::none);
       case ToyAsk::search:
         if (!slow) return Progress::paused;
