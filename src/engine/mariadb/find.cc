@@ -3,11 +3,9 @@
 #include "engine/mariadb/find.h"
 
 #include <cstdio>
-#include <optional>
 
 #include "base/limits.h"
 #include "contract/executor.h"
-#include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/storage.h"
 
@@ -219,9 +217,8 @@ Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_val
   const bool resuming = scan.place != nullptr && !scan.place->key.empty();
   const bool one_row = leads_to_one_row(table, scan.find, start, in_value);
   scan.resumed = resuming;
-  std::optional<DownByGroups> by_groups;
-  if (scan.slow() && DownByGroups::suits(table, start) && unique_parts(table) == 0) by_groups.emplace(table);
-  DownByGroups *const groups = by_groups ? &*by_groups : nullptr;
+  DownByGroups *groups = nullptr;
+  if (scan.slow() && DownByGroups::suits(table, start) && unique_parts(table) == 0) groups = &groups_.emplace(table);
   int code = 0;
   if (resuming) {
     if (const Walk resumed = resume_row(scan, start, groups, code); resumed != Walk::ended) return resumed;
@@ -235,7 +232,7 @@ Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_val
     if (code != 0) return fail(scan, code);
     ++scan.examined;
     scan.row_is_current = true;
-    if (is_meant(scan, start, in_value)) {
+    if ((!start.recheck && table.versioning_end == nullptr) || is_meant(scan, start, in_value)) {
       // The one row is done with, and no place to go on behind.
       scan.row_is_current = !one_row;
       const Walk walked = offer(scan, one_row);

@@ -3,17 +3,17 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "contract/op.h"
+#include "engine/mariadb/cursor.h"
 #include "engine/mariadb/filter.h"
 #include "engine/mariadb/key.h"
 #include "engine/mariadb/table.h"
 
 namespace postern::mariadb {
-
-class DownByGroups;
 
 /// Runs finds for one executor, one after the other, on tables that are locked.
 class Finder {
@@ -55,6 +55,7 @@ class Finder {
   uint64_t batch_rows_ = 0;
   size_t batch_large_bytes_ = 0;
   Filters filters_;
+  std::optional<DownByGroups> groups_;  // of a slow scan
   std::string message_;
 };
 

@@ -56,18 +56,20 @@ bool build_varchar_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   return true;
 }
 
+/// Builds the part from what most values are, at once; false if it takes build_part().
+bool build_plain_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
+  if (part.null_bit != 0) *to++ = 0;
+  return build_integer_part(part, text, to) || build_varchar_part(part, text, to);
+}
+
 /// Builds the part from any value but NULL; `whole_values` if the index does not tell the rows' order.
-Fit build_part(THD *thd, OpenTable &table, const KEY &key, uint32_t number, Bytes text, bool range, uchar *to,
+Fit build_part(THD *thd, OpenTable &table, const KEY_PART_INFO &part, Bytes text, bool range, uchar *to,
                bool &whole_values) {
-  const KEY_PART_INFO &part = key.key_part[number];
-  uchar *payload = to;
-  if (part.null_bit != 0) *payload++ = 0;
-  if (build_integer_part(part, text, payload) || build_varchar_part(part, text, payload)) return Fit::exact;
   Field *const field = table.table->field[part.fieldnr - 1];
   const Fit fit = range ? place(thd, field, text) : store(thd, field, text);
   whole_values = fit == Fit::as_text || (range ? part.key_part_flag & HA_PART_KEY_SEG : is_longer_than_part(part, text));
   if (fit == Fit::unfit || fit == Fit::as_text) return fit;
-  KEY one_part = key;  // key_copy() copies from the first part on
+  KEY one_part = table.key_info();  // key_copy() copies from the first part on
   one_part.key_part = const_cast<KEY_PART_INFO *>(&part);
   key_copy(to, table.table->record[0], &one_part, part.store_length, true);
   return fit;
@@ -85,11 +87,17 @@ void build_key(THD *thd, OpenTable &table, std::span<const Value> values, Compar
   for (uint32_t i = 0; i < values.size(); ++i) {
     const KEY_PART_INFO &part = key.key_part[i];
     const Value &value = value_at(values, i, in_part, in_value);
+    if (searching && !value.is_null() && build_plain_part(part, value.bytes(), to)) {
+      start.parts = start.asked_parts = i + 1;
+      to += part.store_length;
+      start.length = static_cast<uint32_t>(to - room.data());
+      continue;
+    }
     Fit fit = Fit::exact;
     bool whole_values = false;
     bool counts = true;
     if (!value.is_null()) {
-      fit = build_part(thd, table, key, i, value.bytes(), range, to, whole_values);
+      fit = build_part(thd, table, part, value.bytes(), range, to, whole_values);
     } else if (part.null_bit != 0) {
       *to = 1;
       std::memset(to + 1, 0, part.store_length - 1);
