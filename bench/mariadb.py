@@ -141,6 +141,11 @@ class MariaDB(Server):
         self.sql(f"SET GLOBAL innodb_flush_log_at_trx_commit={flush_log}; SET GLOBAL sync_binlog={sync_binlog};"
                  f"SET GLOBAL innodb_adaptive_hash_index={'ON' if state.adaptive_hash else 'OFF'}")
 
+    def hash_index(self):
+        """What the server says of its adaptive hash index: how many parts it has, or that it is off."""
+        on, parts = self.sql("SELECT @@innodb_adaptive_hash_index, @@innodb_adaptive_hash_index_parts").split()
+        return f"{parts} part{'s' if parts != '1' else ''}" if on == "1" else "off"
+
     def has_made(self, version):
         return self.sql("SHOW TABLES LIKE 'made'") and \
             self.sql(f"SELECT COUNT(*) FROM made WHERE version = {version}") == "1"

@@ -58,6 +58,14 @@ def ratio(one, other):
     return f"{one / other:.2f}" if one and other else "-"
 
 
+def hash_index_of(row):
+    """What all peers with an adaptive hash index had of it; who had what, if they differ."""
+    told = row.get("hash_index") or {}
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return ", ".join(f"{peer} {what}" for peer, what in told.items()) or "-"
+
+
 def overview(results):
     """A line for each row, a column for each peer: the best of the rounds."""
     names = list(dict.fromkeys(peer for row in results["rows"] for peer in row["peers"]))
@@ -74,15 +82,16 @@ def overview(results):
                 cells.append(short(measured["best"]) + ("*" if measured["client_bound"] else ""))
         cells.append(ratio(best_of(row, "ours"), best_of(row, "original")))
         cells.append(ratio(best_of(row, "ours-memcached"), best_of(row, "memcached")))
-        lines.append([row["title"], *cells])
-    return table(["operations a second, best", *names, "ours / original", "ours-memcached / memcached"], lines)
+        lines.append([row["title"], *cells, hash_index_of(row)])
+    return table(["operations a second, best", *names, "ours / original", "ours-memcached / memcached", "hash index"],
+                 lines)
 
 
 def details(row):
     lines = []
     for peer, measured in row["peers"].items():
         if "failure" in measured:
-            lines.append([peer, measured["failure"].replace("\t", " "), *[""] * 11])
+            lines.append([peer, measured["failure"].replace("\t", " "), *[""] * 12])
             continue
         unix = "-unix" if peer.endswith("-unix") else ""
         lines.append([peer + ("*" if measured["client_bound"] else ""), short(measured["best"]),
@@ -92,9 +101,10 @@ def details(row):
                       f"{measured['others_cpu_percent']:.0f}%",
                       ratio(measured["best"], best_of(row, "null" + unix)),
                       ratio(measured["best"], best_of(row, "original" + unix)),
-                      ratio(measured["best"], best_of(row, "memcached" + unix))])
+                      ratio(measured["best"], best_of(row, "memcached" + unix)),
+                      (row.get("hash_index") or {}).get(peer, "-")])
     return table(["peer", "best", "median", "spread", "CPU us/op", "CPU", "p50 us", "p99 us", "p99.9 us", "others",
-                  "/ null", "/ original", "/ memcached"], lines)
+                  "/ null", "/ original", "/ memcached", "hash index"], lines)
 
 
 def tail(row):
@@ -125,6 +135,7 @@ def growth(along, rows):
     memcached = "ours-memcached" in names
     # Against the row without silent connections, and what each of them takes.
     silent = any(row.get("idle") for row in rows)
+    hashed = any(row.get("hash_index") for row in rows)
     lines = []
     for row in rows:
         line = [row["point"]["at"]] + ([row["point"]["variant"]] if varied else [])
@@ -144,10 +155,11 @@ def growth(along, rows):
         line += [f"{ours['server_cpu_us']:.2f}" if "server_cpu_us" in ours else "-"]
         line += [ratio(best_of(row, "ours"), best_of(row, peer)) for peer in ("original", "sql-prepared")]
         line += [ratio(best_of(row, "ours-memcached"), best_of(row, "memcached"))] if memcached else []
+        line += [hash_index_of(row)] if hashed else []
         lines.append(line)
     head = [along] + (["variant"] if varied else []) + (["levels"] if deep else [])
     made = table([*head, *names, "ours: CPU us/op", "ours / original", "ours / SQL",
-                  *(["ours-memcached / memcached"] if memcached else [])], lines)
+                  *(["ours-memcached / memcached"] if memcached else []), *(["hash index"] if hashed else [])], lines)
     return made + ("\n\nIn brackets against the row without silent connections; B: bytes of the server's memory that each "
                    "of them\ntakes of a server that has had none before." if silent else "")
 
@@ -183,7 +195,8 @@ def text(results):
         "Servers have one core, the load another. null: the wire's limit. *: the load generator was the limit, not the "
         "server.\nCPU us/op: processor time of the server's whole process for one operation, least of the rounds. "
         "Latencies here are\nof a closed loop in the best round. others: of a processor, what other processes "
-        "and machines used\nmeanwhile; more than a few percent disturb."]
+        "and machines used\nmeanwhile; more than a few percent disturb. hash index: how many parts InnoDB's adaptive hash "
+        "index had, as the server told\nbehind the row; one entry stands for every peer that is a MariaDB server."]
     for picture in PICTURES:
         parts += [growth(along, rows) for along, rows in panels_of(results, picture).items()]
     if results.get("disturbed"):
