@@ -62,6 +62,24 @@ TEST(Pool, BlockMayBeReleasedByAnotherThread) {
   }).join();
 }
 
+TEST(Output, TellsWhatWasWrittenWhileItCanBeTakenBack) {
+  Output output;
+  output.put("one\n");
+  const Output::Mark mark = output.mark();
+  EXPECT_EQ(output.written_since(mark), "");
+  output.put("two\n");
+  EXPECT_EQ(output.written_since(mark), "two\n");
+  output.release();
+  EXPECT_EQ(output.written_since(mark), "");
+  output.sent(8);
+  EXPECT_EQ(output.written_since(mark), "");
+  output.put("three");
+  EXPECT_EQ(output.written_since(mark), "");
+  EXPECT_EQ(output.written_since(output.mark() - 5), "three");
+  output.set_broken();
+  EXPECT_EQ(output.written_since(output.mark() - 5), "");
+}
+
 TEST(Input, HoldsNothingWhenEverythingIsSettled) {
   Input input;
   receive(input, "abc\n");

@@ -62,6 +62,15 @@ inline constexpr int handshake_patience_ms = 2'000;
 inline constexpr int handshake_look_ms = 10;
 /// Bytes that one send over TLS encrypts.
 inline constexpr size_t tls_bytes_per_send_max = size_t{256} << 10;
+/// Finds of a run from which on equal ones are looked for, and one in how many of them has to be equal to another if
+/// they are to be looked for in the next run, too; else in one run of so many.
+inline constexpr size_t finds_shared_min = 64;
+inline constexpr size_t finds_shared_one_in = 16;
+inline constexpr uint32_t finds_shared_retry_runs = 16;
+/// Bytes of a question, and of an answer, that are kept for equal finds, and of all of a run.
+inline constexpr size_t shared_question_bytes_max = 512;
+inline constexpr size_t shared_answer_bytes_max = size_t{2} << 10;
+inline constexpr size_t shared_bytes_max = size_t{128} << 10;
 /// Rows one find may examine, and bytes it may answer, before it moves to the slow lane.
 inline constexpr uint64_t find_rows_fast_max = 4'000;
 inline constexpr size_t find_bytes_fast_max = size_t{128} << 10;

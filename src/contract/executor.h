@@ -66,7 +66,7 @@ class Executor {
   ///  - Every op either hears Reply::done() exactly once (progress done) or is left for later.
   ///  - If an op is paused or busy, later ops of the same connection are left waiting; other connections go on.
   ///  - All finds of one run read one consistent view that is opened after run() was entered; what the run itself
-  ///    has written is in it.
+  ///    has written is in it. So what an equal find has written may answer one (Reply::take), if it is just the same.
   ///  - All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
   ///    itself. If the transaction as a whole is lost (deadlock, refused commit) the settlement says so.
   ///  - A write that may have to be undone together with others, or whose effects cannot be undone, is left alone;

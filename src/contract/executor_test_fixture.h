@@ -37,6 +37,7 @@ class HeardReply final : public Reply {
   using Cell = std::optional<std::string>;
 
   Flow row(Row row) override {
+    EXPECT_FALSE(taken);
     std::vector<Cell> &cells = rows.emplace_back();
     for (const Value &value : row) {
       switch (value.kind()) {
@@ -46,6 +47,8 @@ class HeardReply final : public Reply {
         case Value::Kind::natural: cells.emplace_back(std::to_string(value.natural())); break;
       }
     }
+    for (const Cell &cell : cells) text_ += cell.value_or("NULL") + ' ';
+    text_ += '\n';
     return pause_after != 0 && rows.size() % pause_after == 0 ? Flow::pause : Flow::more;
   }
   Flow look(uint32_t of_columns) override {
@@ -62,11 +65,28 @@ class HeardReply final : public Reply {
     message = outcome.message;
     order = next_order()++;
   }
+  Bytes written() const override {
+    EXPECT_EQ(dones, 1);
+    return text_;
+  }
+  bool take(Bytes written) override {
+    EXPECT_TRUE(rows.empty());
+    if (!takes) return false;
+    taken = true;
+    text_ = written;
+    ++dones;
+    order = next_order()++;
+    return true;
+  }
   void restart() override {
     rows.clear();
+    text_.clear();
+    taken = false;
     dones = 0;
   }
 
+  /// All it heard, or what it took of another reply.
+  const std::string &text() const { return text_; }
   /// The first column of every row, for tests that need no more.
   std::vector<std::string> firsts() const {
     std::vector<std::string> found;
@@ -81,6 +101,8 @@ class HeardReply final : public Reply {
 
   size_t pause_after = 0;       ///< rows; 0 for never
   bool pause_at_looks = false;  ///< ask for a pause at every look
+  bool takes = false;           ///< what other replies have written
+  bool taken = false;           ///< and has done so
   int looks = 0;
   std::vector<std::vector<Cell>> rows;
   int dones = 0;
@@ -90,6 +112,9 @@ class HeardReply final : public Reply {
   uint64_t counted = 0;
   uint64_t changed = 0;
   std::string message;
+
+ private:
+  std::string text_;
 };
 
 /// Decides as a test says.

@@ -210,6 +210,77 @@ TYPED_TEST_P(ExecutorTurns, OpsCanBeRunAgain) {
   EXPECT_EQ(answered.dones, 1);
 }
 
+/// Whether or not an engine answers some of them with what it has answered others.
+TYPED_TEST_P(ExecutorTurns, EqualFindsAreAnsweredAlikeAndOthersNot) {
+  TableSlot &by_id = this->opened();
+  TableSlot &same = this->opened();
+  TableSlot &names = this->opened({"contract", "t", "PRIMARY", "v,id", "n"});
+  TableSlot &by_n = this->opened({"contract", "t", "n", "id", ""});
+  const Filter not_five[] = {{.comparison = Comparison::unequal, .column = 0, .value = Value::of("5")}};
+  const Value null[] = {Value::null()}, empty[] = {Value::of("")}, five[] = {Value::of("5")}, fifty[] = {Value::of("50")};
+  struct Asked {
+    TableSlot &slot;
+    Find find;
+  };
+  std::vector<Asked> asked;
+  for (TableSlot *const slot : {&by_id, &same, &names, &by_n}) {
+    const std::span<const Filter> filters = slot == &by_n ? std::span<const Filter>{} : not_five;
+    for (const std::span<const Value> key : {std::span<const Value>(null), std::span<const Value>(empty),
+                                             std::span<const Value>(five), std::span<const Value>(fifty)}) {
+      asked.push_back({*slot, {.key = key}});
+      asked.push_back({*slot, {.key = key, .limit = 3}});
+      asked.push_back({*slot, {.key = key, .limit = 3, .offset = 1}});
+      asked.push_back({*slot, {.key = key, .filters = filters}});
+      asked.push_back({*slot, {.key = key, .in_list = fifty}});
+      asked.push_back({*slot, {.comparison = Comparison::greater, .key = key}});
+    }
+  }
+  std::vector<std::string> alone;
+  for (const Asked &one : asked) {
+    const HeardReply &reply = this->find(one.slot, one.find);
+    this->run_all();
+    alone.push_back(reply.text());
+  }
+  const auto again = [&](int runs) {
+    for (int run = 0; run < runs; ++run) {
+      std::vector<HeardReply *> replies;
+      for (int i = 0; i < 4; ++i) {
+        for (const Asked &one : asked) {
+          replies.push_back(&this->find(one.slot, one.find));
+          replies.back()->takes = replies.size() % 7 != 0;
+        }
+      }
+      this->run_all();
+      for (size_t i = 0; i < replies.size(); ++i) {
+        EXPECT_EQ(replies[i]->text(), alone[i % alone.size()]) << i;
+        EXPECT_EQ(replies[i]->dones, 1);
+      }
+    }
+  };
+  again(3);
+
+  // What a run itself writes is in the view of what comes behind it, and in that of the next.
+  const auto rename = [&] {
+    return &this->edit(by_id, {.key = fifty}, [](Row, Draft &next) {
+      next.set(1, Value::of("new"));
+      return Decision::write;
+    });
+  };
+  std::vector<HeardReply *> before, after;
+  for (int i = 0; i < 100; ++i) before.push_back(&this->find(by_id, {.key = fifty}));
+  rename();
+  for (int i = 0; i < 100; ++i) after.push_back(&this->find(by_id, {.key = fifty}));
+  for (HeardReply *const reply : before) reply->takes = true;
+  for (HeardReply *const reply : after) reply->takes = true;
+  this->run_all();
+  for (const HeardReply *const reply : before) EXPECT_EQ(reply->text(), "50 v50 \n");
+  for (const HeardReply *const reply : after) EXPECT_EQ(reply->text(), "50 new \n");
+  for (size_t i = 0; i < alone.size(); ++i) {
+    if (size_t at = alone[i].find("v50"); at != std::string::npos) alone[i].replace(at, 3, "new");
+  }
+  again(2);
+}
+
 TYPED_TEST_P(ExecutorTurns, IdleLetsDdlThrough) {
   TableSlot &slot = this->opened();
   HeardReply &found = this->find(slot, this->key("5"));
@@ -234,6 +305,6 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorTurns, RunsOpsInOrderAndEachIsDoneOnce,
                             ABusyTableLeavesNothingWrittenAndNeighboursGoOn, AWatcherHearsOfWhatIsDoneAndOfNothingElse,
                             WhatIsTooMuchForATurnIsPausedAndTheRestWaits, AReplyMayPauseAFindInAFastTurn,
                             AResumedFindEqualsAnUninterruptedOne, AFindWithoutMatchesAsksItsReplyWhetherToGoOn,
-                            OpsCanBeRunAgain, IdleLetsDdlThrough, AnotherExecutorServesTheSlotsOfThisOne);
+                            OpsCanBeRunAgain, EqualFindsAreAnsweredAlikeAndOthersNot, IdleLetsDdlThrough, AnotherExecutorServesTheSlotsOfThisOne);
 
 }  // namespace postern

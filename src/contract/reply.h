@@ -30,8 +30,8 @@ struct Outcome {
 };
 
 /// Hears one op's rows and its outcome, on the thread that runs the batch. Lives in the batch's arena, so that it
-/// needs no destructor. Contract: row() any number of times, look() between them, then done() once; an op that has to
-/// be run again (lost batch, slow lane) hears restart() in between.
+/// needs no destructor. Contract: row() any number of times, look() between them, then done() once, or take() alone; an
+/// op that has to be run again (lost batch, slow lane) hears restart() in between.
 class Reply {
  public:
   /// The next row. `pause` asks the engine to stop: the reply has outgrown what may be held. An op with a position
@@ -41,6 +41,12 @@ class Reply {
   /// `pause` asks the engine to stop where it is: nobody is left to hear, or others wait for their turn.
   virtual Flow look([[maybe_unused]] uint32_t columns) { return Flow::more; }
   virtual void done(const Outcome &outcome) = 0;
+  /// To be asked right after done(): the reply's bytes, if another op of the run that asks the same, of whatever
+  /// connection, would be answered with just these; else empty. Valid until the output is touched.
+  virtual Bytes written() const { return {}; }
+  /// Answers with what `written()` of another reply was, instead of hearing rows and outcome. False: it cannot just now,
+  /// has written nothing and must hear them.
+  virtual bool take([[maybe_unused]] Bytes written) { return false; }
   /// Forget what was heard: the op starts from its first row again.
   virtual void restart() = 0;
 

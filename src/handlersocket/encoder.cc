@@ -351,6 +351,19 @@ void FindReply::done(const Outcome &outcome) {
   output_.put('\n');
 }
 
+/// All finds are answered alike.
+Bytes FindReply::written() const {
+  return output_.written_since(start_);
+}
+
+bool FindReply::take(Bytes written) {
+  start_ = output_.mark();
+  if (output_.streaming() || output_.flow(start_, written.size()) == Flow::pause) return false;
+  begun_ = true;
+  output_.put(written);
+  return true;
+}
+
 void FindReply::fail(const Outcome &outcome) {
   if (!take_back()) return;
   start_ = output_.mark();

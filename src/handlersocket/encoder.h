@@ -74,6 +74,8 @@ class FindReply final : public Reply {
   /// can be told only by closing the connection.
   Flow look(uint32_t columns) override;
   void done(const Outcome &outcome) override;
+  Bytes written() const override;
+  bool take(Bytes written) override;
   void restart() override;
 
  private:

@@ -183,6 +183,38 @@ TEST(HsFindReply, StartsAgainAfterDoneAndInTheMiddle) {
   EXPECT_EQ(written(output), "0\t1\n");
 }
 
+TEST(HsFindReply, TakesWhatAnotherHasWritten) {
+  Output output, other;
+  output.put("before\n");
+  FindReply first(output, ErrorStyle::compatible);
+  const Value row[] = {Value::of("text\t"), Value::null()};
+  first.row(row);
+  first.done({.columns = 2, .rows = 1});
+  const std::string line(first.written());
+  EXPECT_EQ(escaped(line), "0\\t2\\ttext\\x01I\\t\\x00\\n");
+  other.put("neighbour\n");
+  FindReply second(other, ErrorStyle::compatible);
+  EXPECT_TRUE(second.take(line));
+  EXPECT_EQ(second.written(), line);
+  EXPECT_EQ(other.pending_bytes(), 10 + line.size());
+  second.restart();
+  EXPECT_EQ(other.pending_bytes(), 10u);
+  EXPECT_TRUE(second.take(line));
+  EXPECT_EQ(written(other), "neighbour\n" + line);
+  EXPECT_EQ(written(output), "before\n" + line);
+}
+
+TEST(HsFindReply, TakesNothingAboveHighWater) {
+  Output output;
+  output.expect(limits::output_high_water_bytes + 1);
+  output.put(std::string(limits::output_high_water_bytes + 1, 'x'));
+  FindReply reply(output, ErrorStyle::compatible);
+  EXPECT_FALSE(reply.take("0\t1\ttext\n"));
+  EXPECT_EQ(output.pending_bytes(), limits::output_high_water_bytes + 1);
+  const Value row[] = {Value::of("text")};
+  EXPECT_EQ(reply.row(row), Flow::pause);
+}
+
 TEST(HsFindReply, PausesBeforeItCopiesWhatIsTooMuchForATurn) {
   Output output;
   FindReply reply(output, ErrorStyle::compatible);

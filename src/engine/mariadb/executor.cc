@@ -70,6 +70,7 @@ class MariaExecutor final : public Executor {
     for (int attempt = 0; attempt < prepare_attempts_max && !prepare(ops); ++attempt) {
     }
     tables_.lock_all(lookups_);
+    finder_.expect(lookups_);
     execute_all(ops, watcher);
     tables_.unlock_all(Tables::Ending::commit);
     if (tables_.must_close()) {

@@ -16,6 +16,8 @@ class Filters {
 
   /// Converts the filters' values to their columns' types, with record[0] as scratch. The values must stay.
   Failure prepare(THD *thd, OpenTable &table, std::span<const Filter> filters);
+  /// Whether there is none from the last prepare(), so that one with none could be left out.
+  bool none() const { return prepared_.empty(); }
   /// Judges the row in record[0].
   Verdict judge() const;
 

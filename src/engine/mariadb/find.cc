@@ -94,6 +94,8 @@ std::string shape_of(const OpenTable &table) {
 
 void Finder::run(Op &op, OpenTable &table) {
   const Find &find = *op.find;
+  const bool shares = equal_.on() && op.position == nullptr && table.repeats && EqualFinds::may_share(find);
+  if (shares && answer_as_before(op, table)) return;
   Scan scan{op, find, table};
   message_.clear();
   // Another large row would be read for nothing.
@@ -106,7 +108,8 @@ void Finder::run(Op &op, OpenTable &table) {
   scan.failure = check_index(table, find);
   if (scan.failure == Failure::none && !find.in_list.empty() && find.in_part >= find.key.size())
     scan.failure = Failure::syntax;
-  if (scan.failure == Failure::none) scan.failure = filters_.prepare(thd_, table, find.filters);
+  if (scan.failure == Failure::none && !(find.filters.empty() && filters_.none()))
+    scan.failure = filters_.prepare(thd_, table, find.filters);
   if (scan.failure == Failure::none && table.file().inited == handler::NONE) {
     if (const int code = table.file().ha_index_init(table.index, true)) walked = fail(scan, code);
   }
@@ -162,6 +165,17 @@ void Finder::run(Op &op, OpenTable &table) {
   outcome.message = message_;
   if (outcome.failure != Failure::none) count_failure(*counters_, op, outcome.failure);
   op.reply->done(outcome);
+  if (shares && outcome.failure == Failure::none) equal_.keep(op.reply->written(), scan.sent);
+}
+
+/// True if an equal find of this batch was answered, and its answer has become that of `op`.
+bool Finder::answer_as_before(Op &op, const OpenTable &table) {
+  const EqualFinds::Answer *const known = equal_.look_up(table.serial, *op.find);
+  if (known == nullptr || !op.reply->take(known->written)) return false;
+  op.progress = Progress::done;
+  counters_->add(Counter::finds_shared);
+  counters_->add(Counter::rows_sent, known->rows);
+  return true;
 }
 
 /// All rows for one key; with an IN list, for one of its values.

@@ -9,6 +9,7 @@
 
 #include "contract/op.h"
 #include "engine/mariadb/cursor.h"
+#include "engine/mariadb/equal_finds.h"
 #include "engine/mariadb/filter.h"
 #include "engine/mariadb/key.h"
 #include "engine/mariadb/table.h"
@@ -26,7 +27,10 @@ class Finder {
     thd_ = thd;
     batch_rows_ = 0;
     batch_large_bytes_ = 0;
+    equal_.end_run();
   }
+  /// The batch writes nothing, and has about so many finds: those that ask the same may be answered at once.
+  void expect(size_t finds) { equal_.begin_run(finds); }
   /// Runs `op`, tells its reply every row and, unless it is paused, the outcome. `progress` of the op is set.
   void run(Op &op, OpenTable &table);
 
@@ -35,6 +39,7 @@ class Finder {
   struct Scan;
   struct Place;
 
+  bool answer_as_before(Op &op, const OpenTable &table);
   Walk run_key(Scan &scan, const Value *in_value);
   Walk walk(Scan &scan, const KeyStart &start, const Value *in_value);
   Walk resume_row(Scan &scan, const KeyStart &start, DownByGroups *groups, int &code);
@@ -54,6 +59,7 @@ class Finder {
   THD *thd_ = nullptr;
   uint64_t batch_rows_ = 0;
   size_t batch_large_bytes_ = 0;
+  EqualFinds equal_;
   Filters filters_;
   std::optional<DownByGroups> groups_;  // of a slow scan
   std::string message_;

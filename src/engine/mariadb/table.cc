@@ -74,7 +74,10 @@ void Tables::open(OpenTable &table) {
   counters_->add(Counter::table_opens);
   const bool resolved = take(table, resolve_names(thd_, table));
   if (table.engine == nullptr || !table.engine->stays_open) must_close_ = true;
-  if (resolved) set_read_set(table);
+  if (!resolved) return;
+  // Others may have no view that lasts, and a generated column may be RAND().
+  table.repeats = table.file().ht->db_type == DB_TYPE_INNODB && table.table->vfield == nullptr;
+  set_read_set(table);
 }
 
 /// Notes how an attempt ended; true if the table is ready.

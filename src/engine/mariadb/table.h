@@ -47,6 +47,7 @@ class OpenTable {
   std::vector<uint16_t> filter_columns;  ///< likewise
   Field *versioning_end = nullptr;       ///< a row is current while this field is at its maximum
   bool unique = false;                   ///< the whole key, without NULL, names at most one row
+  bool repeats = false;                  ///< a find that is done again in the same batch finds the same
   bool covering = false;                 ///< the index alone holds every column wanted
   std::string definition;                ///< the version of the table's definition that all this was found in
   RowReader reader;
