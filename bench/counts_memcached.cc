@@ -16,7 +16,7 @@ namespace {
 using namespace memcached;
 
 bool count_parser(const char *path, std::string bytes, Action action, size_t requests) {
-  const Bounds bounds{.value_bytes_max = 1'000, .line_bytes_max = 2'048, .keys_bytes_seen = size_t{32} << 10};
+  const Bounds bounds{.value_bytes_max = 1'000, .line_bytes_max = 2'048};
   TextParser parser;
   bool right = true;
   count(path, 1, [&] {

@@ -70,17 +70,19 @@ bool HandlerSocketSession::take_line(char *line, char *end, Batch &batch) {
   Tokens tokens(line, end);
   const Bytes first = tokens.take();
   const Command command = command_of(first);
-  if (command == Command::unknown && is_http({line, static_cast<size_t>(end - line)})) return false;
-  act(command, first, tokens, batch);
+  if (command == Command::unknown) {
+    if (is_http({line, static_cast<size_t>(end - line)})) return false;
+    answer_anybody(Failure::unknown_command, batch);
+  } else if (command == Command::authenticate) {
+    authenticate(tokens, batch);
+  } else if (!authorized_) {
+    answer(Failure::unauthorized, batch);
+  } else if (command == Command::open) {
+    open(tokens, batch);
+  } else {
+    act_on_index(first, tokens, batch);
+  }
   return true;
-}
-
-void HandlerSocketSession::act(Command command, Bytes first, Tokens &tokens, Batch &batch) {
-  if (command == Command::unknown) return answer_anybody(Failure::unknown_command, batch);
-  if (command == Command::authenticate) return authenticate(tokens, batch);
-  if (!authorized_) return answer(Failure::unauthorized, batch);
-  if (command == Command::open) return open(tokens, batch);
-  act_on_index(first, tokens, batch);
 }
 
 void HandlerSocketSession::open(Tokens &tokens, Batch &batch) {

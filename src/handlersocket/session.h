@@ -28,7 +28,6 @@ class HandlerSocketSession final : public Session {
   void open(Tokens &tokens, Batch &batch);
   void authenticate(Tokens &tokens, Batch &batch);
   void log_in(Tokens &tokens, Batch &batch);
-  void act(Command command, Bytes first, Tokens &tokens, Batch &batch);
   void act_on_index(Bytes id, Tokens &tokens, Batch &batch);
   void answer_anybody(Failure failure, Batch &batch);
   void answer(Failure failure, Batch &batch, TableSlot *slot = nullptr);

@@ -18,9 +18,7 @@ namespace postern::memcached {
 
 class LittleStore {
  public:
-  explicit LittleStore(Bounds bounds = {.value_bytes_max = size_t{1} << 20,
-                                        .line_bytes_max = 2'048,
-                                        .keys_bytes_seen = size_t{32} << 10})
+  explicit LittleStore(Bounds bounds = {.value_bytes_max = size_t{1} << 20, .line_bytes_max = 2'048})
       : bounds_(bounds) {}
 
   /// Receives more bytes; returns what is answered to them.

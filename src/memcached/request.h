@@ -105,9 +105,6 @@ struct Request {
 struct Bounds {
   size_t value_bytes_max = 0;
   size_t line_bytes_max = 0;  ///< of a command line; the keys of a `get` are taken one by one and have no bound
-  /// As many bytes of those keys are looked through before the first is taken: a key that is too long is told of in
-  /// place of all items.
-  size_t keys_bytes_seen = 0;
 };
 inline constexpr size_t key_bytes_max = 250;
 

@@ -14,7 +14,6 @@ namespace {
 /// What a client that is not logged in may send as a value: user and password.
 constexpr size_t login_bytes_max = 2 * limits::password_bytes_max;
 constexpr size_t line_bytes_max = 2'048;
-constexpr size_t keys_bytes_seen = size_t{32} << 10;
 constexpr Bytes container_mark = "@@";
 /// What every request of the binary dialect begins with, and no other.
 constexpr char binary_magic = static_cast<char>(0x80);
@@ -119,12 +118,8 @@ Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const Surro
 }
 
 Parsed MemcachedSession::take(Input &input, Request &request) {
-  const Bounds bounds = knows_who() ? Bounds{.value_bytes_max = protocol_.settings().value_bytes_max,
-                                             .line_bytes_max = line_bytes_max,
-                                             .keys_bytes_seen = keys_bytes_seen}
-                                    : Bounds{.value_bytes_max = login_bytes_max,
-                                             .line_bytes_max = line_bytes_max,
-                                             .keys_bytes_seen = line_bytes_max};
+  const Bounds bounds{.value_bytes_max = knows_who() ? protocol_.settings().value_bytes_max : login_bytes_max,
+                      .line_bytes_max = line_bytes_max};
   const std::span<char> bytes = input.unparsed();
   if (bytes.empty()) return Parsed::need_more;
   if (speech_ == Speech::unknown) speech_ = bytes.front() == binary_magic ? Speech::binary : Speech::text;
@@ -205,8 +200,8 @@ void MemcachedSession::refuse(const Request &request, const Surroundings &with) 
 
 /// The keys of a `get` that come one by one fail as one.
 Group *MemcachedSession::group_of(const Request &request, Arena &arena) {
-  const bool refused_key = request.action == Action::refused && request.ends;
-  const bool key = (request.action == Action::get || refused_key) && request.dialect == Dialect::text;
+  const bool key = request.dialect == Dialect::text &&
+                   (request.action == Action::get || (request.action == Action::refused && request.ends));
   if (!key && request.action != Action::end) return nullptr;
   const bool last = request.ends || request.action == Action::end;
   if (last && group_ == nullptr && !group_failed_) return nullptr;

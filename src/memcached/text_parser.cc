@@ -61,7 +61,8 @@ Parsed TextParser::take(std::span<char> bytes, const Bounds &bounds, size_t &con
   switch (state_) {
     case State::command: return take_command(bytes, bounds, consumed, request);
     case State::expiry: return take_expiry(view, consumed, request);
-    case State::keys: return take_key(view, 0, bounds, consumed, request);
+    case State::first_key:
+    case State::keys: return take_key(view, 0, consumed, request);
     case State::rest_of_line: return drop_line(view, consumed);
     case State::refused_value: return drop_value(view, consumed);
   }
@@ -71,11 +72,11 @@ Parsed TextParser::take(std::span<char> bytes, const Bounds &bounds, size_t &con
 Parsed TextParser::take_command(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request) {
   const Bytes view(bytes.data(), bytes.size());
   if (view[0] == 'g' || view[0] == 'b') {
-    if (view.starts_with("get ")) return begin_keys(view, 4, false, false, bounds, consumed, request);
-    if (view.starts_with("gets ")) return begin_keys(view, 5, true, false, bounds, consumed, request);
-    if (view.starts_with("gat ")) return begin_keys(view, 4, false, true, bounds, consumed, request);
-    if (view.starts_with("gats ")) return begin_keys(view, 5, true, true, bounds, consumed, request);
-    if (view.starts_with("bget ")) return begin_keys(view, 5, false, false, bounds, consumed, request);
+    if (view.starts_with("get ")) return begin_keys(view, 4, false, false, consumed, request);
+    if (view.starts_with("gets ")) return begin_keys(view, 5, true, false, consumed, request);
+    if (view.starts_with("gat ")) return begin_keys(view, 4, false, true, consumed, request);
+    if (view.starts_with("gats ")) return begin_keys(view, 5, true, true, consumed, request);
+    if (view.starts_with("bget ")) return begin_keys(view, 5, false, false, consumed, request);
   } else if (view[0] == ' ') {
     consumed = skip_blanks(view, 0);
     return Parsed::nothing;
@@ -140,21 +141,20 @@ Parsed TextParser::take_value(Command &command, std::span<char> rest, const Boun
   return Parsed::request;
 }
 
-Parsed TextParser::begin_keys(Bytes bytes, size_t at, bool wants_cas, bool touches, const Bounds &bounds,
-                              size_t &consumed, Request &request) {
+Parsed TextParser::begin_keys(Bytes bytes, size_t at, bool wants_cas, bool touches, size_t &consumed,
+                              Request &request) {
   wants_cas_ = wants_cas;
   touches_ = touches;
   may_end_ = touches;  // `gat` without a key ends, as in memcached
   expiry_ = 0;
   scanned_ = 0;
-  seen_ = false;
   if (touches) {
     state_ = State::expiry;
     consumed = at;
     return Parsed::nothing;
   }
-  state_ = State::keys;
-  return take_key(bytes, at, bounds, consumed, request);
+  state_ = State::first_key;
+  return take_key(bytes, at, consumed, request);
 }
 
 Parsed TextParser::take_expiry(Bytes bytes, size_t &consumed, Request &request) {
@@ -169,7 +169,7 @@ Parsed TextParser::take_expiry(Bytes bytes, size_t &consumed, Request &request) 
   const bool ends = whole && bytes[end] == '\n';
   if (word.size() <= expiry_bytes_max && parse_integer(word, expiry_)) {
     consumed = end;
-    state_ = State::keys;
+    state_ = State::first_key;
     return Parsed::nothing;
   }
   refuse(request, word.empty() && ends ? Refusal::unknown_command : Refusal::bad_expiry);
@@ -178,45 +178,55 @@ Parsed TextParser::take_expiry(Bytes bytes, size_t &consumed, Request &request) 
   return Parsed::request;
 }
 
-Parsed TextParser::look_through(Bytes bytes, size_t begin, const Bounds &bounds) {
-  Bytes keys = bytes.substr(begin, bounds.keys_bytes_seen);
-  const size_t line_end = keys.find('\n', scanned_ > begin ? scanned_ - begin : 0);
-  if (line_end == Bytes::npos && keys.size() < bounds.keys_bytes_seen) {
-    scanned_ = bytes.size();
-    return Parsed::need_more;
-  }
-  seen_ = true;
-  keys = keys.substr(0, line_end);
+/// Takes the first of a line's keys when all have been looked at.
+Parsed TextParser::look_through(Bytes bytes, size_t begin, size_t &consumed, Request &request) {
+  const Bytes seen = bytes.substr(begin, keys_bytes_seen);
+  const size_t line_end = seen.find('\n', scanned_ > begin ? scanned_ - begin : 0);
+  Bytes keys = seen.substr(0, line_end);
+  // It may belong to the end of the line.
   if (keys.ends_with('\r')) keys.remove_suffix(1);
-  return has_long_key(keys) ? Parsed::request : Parsed::nothing;
+  if (has_long_key(keys)) return refuse_key(begin + 1, consumed, request);
+  if (line_end == Bytes::npos && seen.size() != keys_bytes_seen) {
+    scanned_ = seen.size();
+    consumed = begin;
+    return begin == 0 ? Parsed::need_more : Parsed::nothing;
+  }
+  scanned_ = 0;
+  state_ = State::keys;
+  return take_key(bytes, begin, consumed, request);
 }
 
-Parsed TextParser::take_key(Bytes bytes, size_t at, const Bounds &bounds, size_t &consumed, Request &request) {
+Parsed TextParser::refuse_key(size_t end, size_t &consumed, Request &request) {
+  refuse(request, Refusal::key_too_long);
+  request.ends = true;
+  consumed = end;
+  scanned_ = 0;
+  state_ = State::rest_of_line;
+  return Parsed::request;
+}
+
+Parsed TextParser::take_key(Bytes bytes, size_t at, size_t &consumed, Request &request) {
   const size_t begin = skip_blanks(bytes, at);
   const size_t end = end_of_word(bytes, begin);
   const bool whole = end < bytes.size();
   const bool ends = whole && bytes[end] == '\n';
-  const Bytes key = whole ? word_of(bytes, begin, end) : bytes.substr(begin);
-  // A key of the largest size may be waiting for the end of line behind its CR.
-  const bool may_fit = !whole && key.size() == key_bytes_max + 1 && key.ends_with('\r');
-  Parsed seen = key.size() > key_bytes_max && !may_fit ? Parsed::request : Parsed::nothing;
-  if (!seen_ && !ends && !key.empty() && seen == Parsed::nothing) seen = look_through(bytes, begin, bounds);
-  if (seen == Parsed::request) {
-    refuse(request, Refusal::key_too_long);
-    request.ends = true;
-    consumed = end;
-    scanned_ = 0;
-    state_ = State::rest_of_line;
-    return Parsed::request;
+  if (!ends && state_ == State::first_key) return look_through(bytes, begin, consumed, request);
+  if (!whole) {
+    // A key of the largest size may be waiting for the end of line behind its CR.
+    const size_t there = end - begin;
+    const bool fits = there <= key_bytes_max || (there == key_bytes_max + 1 && bytes[end - 1] == '\r');
+    if (fits) {
+      consumed = begin;
+      return begin == 0 ? Parsed::need_more : Parsed::nothing;
+    }
   }
-  if (!whole || seen == Parsed::need_more) {
-    consumed = begin;
-    scanned_ -= std::min(scanned_, begin);
-    return begin == 0 ? Parsed::need_more : Parsed::nothing;
-  }
+  const Bytes key = whole ? word_of(bytes, begin, end) : Bytes(bytes.data() + begin, end - begin);
+  if (key.size() > key_bytes_max) return refuse_key(end, consumed, request);
   consumed = end + 1;
-  scanned_ = 0;
-  if (ends) state_ = State::command;
+  if (ends) {
+    scanned_ = 0;
+    state_ = State::command;
+  }
   if (key.empty()) {
     request.action = Action::end;
     if (!may_end_) refuse(request, Refusal::unknown_command);

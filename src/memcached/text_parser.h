@@ -21,8 +21,12 @@ struct Command;
 
 class TextParser {
  public:
+  /// As many bytes of a line of keys are looked through before the first of them is taken: a key that is too long is
+  /// told of in place of all items.
+  static constexpr size_t keys_bytes_seen = size_t{32} << 10;
+
   /// Takes one request off the front of `bytes`, which are all that were received and not yet consumed. A line of many
-  /// keys is one request a key; those beyond Bounds::keys_bytes_seen are there as soon as their key is. `request` is
+  /// keys is one request a key; those beyond keys_bytes_seen are there as soon as their key is. `request` is
   /// fresh, and still is if there is `nothing`.
   Parsed take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request);
 
@@ -30,7 +34,8 @@ class TextParser {
   enum class State : uint8_t {
     command,       // a line begins
     expiry,        // behind `gat`
-    keys,          // behind `get`, or the expiry of `gat`
+    first_key,     // behind `get`, or the expiry of `gat`
+    keys,          // looked through
     rest_of_line,  // of a line that was refused: dropped
     refused_value  // dropped, too
   };
@@ -39,20 +44,18 @@ class TextParser {
   Parsed take_line(std::span<char> bytes, size_t line_bytes, const Bounds &bounds, size_t &consumed, Request &request);
   Parsed take_value(Command &command, std::span<char> rest, const Bounds &bounds, size_t &consumed);
   Parsed take_expiry(Bytes bytes, size_t &consumed, Request &request);
-  Parsed take_key(Bytes bytes, size_t at, const Bounds &bounds, size_t &consumed, Request &request);
-  /// Looks through the keys from `begin` on, once a line. Parsed::nothing: none is too long; Parsed::request: one is.
-  Parsed look_through(Bytes bytes, size_t begin, const Bounds &bounds);
+  Parsed take_key(Bytes bytes, size_t at, size_t &consumed, Request &request);
+  Parsed look_through(Bytes bytes, size_t begin, size_t &consumed, Request &request);
+  Parsed refuse_key(size_t end, size_t &consumed, Request &request);
   Parsed drop_line(Bytes bytes, size_t &consumed);
   Parsed drop_value(Bytes bytes, size_t &consumed);
   /// Into a line of keys; `at`: where they begin, or their expiry.
-  Parsed begin_keys(Bytes bytes, size_t at, bool wants_cas, bool touches, const Bounds &bounds, size_t &consumed,
-                    Request &request);
+  Parsed begin_keys(Bytes bytes, size_t at, bool wants_cas, bool touches, size_t &consumed, Request &request);
 
   State state_ = State::command;
   bool wants_cas_ = false;
   bool touches_ = false;
   bool may_end_ = false;  // whether the line of keys would be complete if it ended here
-  bool seen_ = false;     // whether the line's keys have been looked through
   size_t scanned_ = 0;    // bytes at the front that are known to hold no end of line
   size_t refused_bytes_ = 0;
   Expiry expiry_ = 0;

@@ -72,18 +72,19 @@ TEST(McText, TellsOfATooLongKeyBeforeAnyItem) {
   LittleStore store;
   EXPECT_EQ(store.receive("set a 0 0 1\r\nx\r\nget a"), "STORED\r\n");
   EXPECT_EQ(store.receive(" "), "");
-  EXPECT_EQ(store.receive("a " + too_long), "");
+  EXPECT_EQ(store.receive("a " + too_long), "CLIENT_ERROR bad command line format\r\n");
   EXPECT_EQ(store.receive(" a\r"), "");
-  EXPECT_EQ(store.receive("\nget a\r\n"), "CLIENT_ERROR bad command line format\r\nVALUE a 0 1\r\nx\r\nEND\r\n");
+  EXPECT_EQ(store.receive("\nget a\r\n"), "VALUE a 0 1\r\nx\r\nEND\r\n");
 }
 
 TEST(McText, AnswersAKeyOfAVeryLongLineBeforeItEnds) {
-  const std::string item = "VALUE a 0 1\r\nx\r\n";
-  const std::string too_long(key_bytes_max + 1, 'k');
-  LittleStore store(Bounds{.value_bytes_max = 10, .line_bytes_max = 100, .keys_bytes_seen = 8});
-  EXPECT_EQ(store.receive("set a 0 0 1\r\nx\r\nget  a a a"), "STORED\r\n");
-  EXPECT_EQ(store.receive(" a a"), item + item + item + item) << "so far as they are looked through, or whole";
-  EXPECT_EQ(store.receive(" a " + too_long), item + item + "CLIENT_ERROR bad command line format\r\n");
+  const std::string item = "VALUE a 0 1\r\nx\r\n", too_long(key_bytes_max + 1, 'k');
+  LittleStore store;
+  std::string keys = "get ", items;
+  while (keys.size() < 4 + TextParser::keys_bytes_seen - 1) keys += "a ", items += item;
+  EXPECT_EQ(store.receive("set a 0 0 1\r\nx\r\n" + keys.substr(0, 4 + TextParser::keys_bytes_seen - 1)), "STORED\r\n");
+  EXPECT_EQ(store.receive(" a "), items + item) << "looked through";
+  EXPECT_EQ(store.receive("a " + too_long), item + "CLIENT_ERROR bad command line format\r\n");
   EXPECT_EQ(store.receive(" a\r\nget a\r\n"), item + "END\r\n");
 }
 
