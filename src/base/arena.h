@@ -1,10 +1,14 @@
 // arena.h: bump allocation for the ops of one batch.
 //
 // Owned by one Batch and touched by one thread at a time. What it hands out lives until clear() or until the
-// arena dies; destructors are never run, so only trivially destructible types are accepted. An arena can be
-// moved: a connection that leaves for the slow lane takes the arena its ops live in along.
+// arena dies; destructors are never run, so only trivially destructible types are accepted. Ops that outlive their
+// batch take along the chunks that they live in, which are small, so that a client that is slow pins little of what
+// its neighbours asked:
+//
+//   const Arena::Mark from = arena.mark();  ...;  Arena::Kept kept;  if (!kept.keep(arena, from, arena.mark())) refuse;
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,31 +22,15 @@
 
 #include "base/bytes.h"
 #include "base/limits.h"
+#include "base/pool.h"
 
 namespace postern {
 
 class Arena {
  public:
   Arena() = default;
-  Arena(Arena &&other) noexcept
-      : chunks_(std::move(other.chunks_)),
-        next_(std::exchange(other.next_, nullptr)),
-        end_(std::exchange(other.end_, nullptr)),
-        bytes_(std::exchange(other.bytes_, 0)),
-        current_(std::exchange(other.current_, 0)) {
-    other.chunks_.clear();
-  }
-  Arena &operator=(Arena &&other) noexcept {
-    if (this != &other) {
-      chunks_ = std::move(other.chunks_);
-      other.chunks_.clear();
-      next_ = std::exchange(other.next_, nullptr);
-      end_ = std::exchange(other.end_, nullptr);
-      bytes_ = std::exchange(other.bytes_, 0);
-      current_ = std::exchange(other.current_, 0);
-    }
-    return *this;
-  }
+  Arena(const Arena &) = delete;
+  Arena &operator=(const Arena &) = delete;
 
   template <class T, class... Arguments>
   T *make(Arguments &&...arguments) {
@@ -67,13 +55,14 @@ class Arena {
     return {to, bytes.size()};
   }
 
-  /// Forgets everything handed out; keeps limits::arena_bytes_kept for the next batch and gives the rest back.
+  /// Forgets everything handed out; keeps limits::arena_bytes_kept for the next batch and gives the rest back. What
+  /// somebody keeps is his.
   void clear() {
-    while (bytes_ > limits::arena_bytes_kept) {
-      bytes_ -= chunks_.back().size;
-      chunks_.pop_back();
-    }
+    if (any_kept_) drop_kept();
+    while (bytes_ > limits::arena_bytes_kept) drop_last(large_.empty() ? chunks_ : large_);
+    large_used_ = 0;
     if (chunks_.empty()) {
+      current_ = 0;
       next_ = end_ = nullptr;
     } else {
       use(0);
@@ -83,35 +72,70 @@ class Arena {
   /// Bytes of memory held, used or not.
   size_t bytes() const { return bytes_; }
 
+  /// How much has been handed out.
+  struct Mark {
+    size_t chunk = 0;
+    size_t large = 0;
+  };
+  Mark mark() const { return {current_, large_used_}; }
+
+  class Kept;
+
  private:
-  static constexpr size_t chunk_bytes = size_t{32} << 10;
+  static constexpr size_t chunk_bytes = size_t{8} << 10;
   struct Chunk {
-    std::unique_ptr<char[]> data;
+    std::shared_ptr<char[]> data;
     size_t size = 0;
+    bool kept = false;  // by somebody else, too
   };
 
   /// In line, where size and alignment are known.
   [[gnu::always_inline]] void *take(size_t size, size_t alignment) {
     const auto padding = static_cast<size_t>(-reinterpret_cast<uintptr_t>(next_)) & (alignment - 1);
-    if (static_cast<size_t>(end_ - next_) < size + padding) return take_from_next_chunk(size);
+    if (static_cast<size_t>(end_ - next_) < size + padding) return take_anew(size);
     char *const at = next_ + padding;
     next_ = at + size;
     return at;
   }
 
-  [[gnu::noinline]] void *take_from_next_chunk(size_t size) {
-    size_t chunk = chunks_.empty() ? 0 : current_ + 1;
-    while (chunk < chunks_.size() && chunks_[chunk].size < size) ++chunk;
-    if (chunk == chunks_.size()) {
-      const size_t chunk_size = size > chunk_bytes ? size : chunk_bytes;
-      // operator new[] aligns for every fundamental type, so a chunk's first object needs no padding.
-      chunks_.push_back({std::unique_ptr<char[]>(new char[chunk_size]), chunk_size});
-      bytes_ += chunk_size;
-    }
+  // operator new[] aligns for every fundamental type, so a chunk's first object needs no padding.
+  [[gnu::noinline]] void *take_anew(size_t size) {
+    if (size > chunk_bytes) return take_large(size);
+    const size_t chunk = chunks_.empty() ? 0 : current_ + 1;
+    if (chunk == chunks_.size()) add(chunks_, chunk_bytes);
     use(chunk);
     char *const at = next_;
     next_ += size;
     return at;
+  }
+
+  /// A chunk for itself. The small ones stay where they are.
+  void *take_large(size_t size) {
+    size_t chunk = large_used_;
+    while (chunk < large_.size() && large_[chunk].size < size) ++chunk;
+    if (chunk == large_.size()) add(large_, size);
+    std::swap(large_[chunk], large_[large_used_]);
+    return large_[large_used_++].data.get();
+  }
+
+  void add(std::vector<Chunk> &to, size_t size) {
+    to.push_back({std::shared_ptr<char[]>(new char[size]), size});
+    bytes_ += size;
+  }
+
+  void drop_last(std::vector<Chunk> &from) {
+    bytes_ -= from.back().size;
+    from.pop_back();
+  }
+
+  [[gnu::noinline]] void drop_kept() {
+    for (std::vector<Chunk> *const chunks : {&chunks_, &large_}) {
+      std::erase_if(*chunks, [this](const Chunk &chunk) {
+        if (chunk.kept) bytes_ -= chunk.size;
+        return chunk.kept;
+      });
+    }
+    any_kept_ = false;
   }
 
   void use(size_t chunk) {
@@ -120,11 +144,47 @@ class Arena {
     end_ = next_ + chunks_[chunk].size;
   }
 
-  std::vector<Chunk> chunks_;
+  std::vector<Chunk> chunks_;  // of one size
+  std::vector<Chunk> large_;   // each for one thing that is larger than that
   char *next_ = nullptr;
   char *end_ = nullptr;
   size_t bytes_ = 0;
-  size_t current_ = 0;  // the chunk of next_
+  size_t current_ = 0;     // the chunk of next_
+  size_t large_used_ = 0;  // in this batch
+  bool any_kept_ = false;
+};
+
+/// What keeps alive what was handed out between two marks, after clear() and after the arena's end, on any thread.
+/// Counted against the bound of large buffers, for a client decides how long.
+class Arena::Kept {
+ public:
+  /// False, and nothing kept, if there is no memory for that.
+  [[nodiscard]] bool keep(Arena &arena, Mark from, Mark to) {
+    const size_t chunks = arena.chunks_.empty() ? 0 : to.chunk - from.chunk + 1;
+    const std::span small = std::span(arena.chunks_).subspan(from.chunk, chunks);
+    const std::span large = std::span(arena.large_).subspan(from.large, to.large - from.large);
+    pool::Charge charge;
+    for (const std::span some : {small, large})
+      for (const Chunk &chunk : some)
+        if (!charge.add(chunk.size)) return false;
+    std::unique_ptr<std::shared_ptr<char[]>[]> memory(new (std::nothrow)
+                                                          std::shared_ptr<char[]>[small.size() + large.size()]);
+    if (memory == nullptr) return false;
+    size_t count = 0;
+    for (const std::span some : {small, large}) {
+      for (Chunk &chunk : some) {
+        memory[count++] = chunk.data;
+        chunk.kept = arena.any_kept_ = true;
+      }
+    }
+    memory_ = std::move(memory);
+    charge_ = std::move(charge);
+    return true;
+  }
+
+ private:
+  std::unique_ptr<std::shared_ptr<char[]>[]> memory_;
+  pool::Charge charge_;
 };
 
 }  // namespace postern

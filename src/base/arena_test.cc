@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace postern {
 namespace {
 
@@ -39,15 +42,55 @@ TEST(Arena, KeepsSomeAndGivesTheRestBack) {
   EXPECT_LE(arena.bytes(), limits::arena_bytes_kept);
 }
 
-TEST(Arena, MovesWithWhatItGaveOut) {
-  Arena from;
-  const Bytes text = from.copy("stays");
-  Arena to(std::move(from));
+TEST(Arena, WhatIsKeptOutlivesTheBatchAndTheArena) {
+  Arena::Kept kept;
+  Bytes text;
+  std::span<uint64_t> numbers;
+  {
+    Arena arena;
+    arena.copy("of somebody else");
+    const Arena::Mark from = arena.mark();
+    text = arena.copy("stays");
+    numbers = arena.array<uint64_t>(100'000);
+    numbers.back() = 7;
+    ASSERT_TRUE(kept.keep(arena, from, arena.mark()));
+    arena.clear();
+    const std::string other(2'000'000, 'o');
+    arena.copy(other);
+    for (int i = 0; i < 10'000; ++i) arena.copy("overwrites");
+  }
   EXPECT_EQ(text, "stays");
-  EXPECT_EQ(from.bytes(), 0u);
-  from.copy("usable again");
-  from = std::move(to);
-  EXPECT_EQ(text, "stays");
+  EXPECT_EQ(numbers.back(), 7u);
+}
+
+TEST(Arena, WhatIsKeptIsCountedAndLittleOfWhatOthersAsked) {
+  const size_t before = pool::large_bytes();
+  Arena arena;
+  std::vector<Arena::Kept> all(150);
+  for (Arena::Kept &kept : all) {
+    for (int i = 0; i < 60; ++i) arena.array<char>(65'536);
+    const Arena::Mark from = arena.mark();
+    arena.array<char>(100);
+    ASSERT_TRUE(kept.keep(arena, from, arena.mark()));
+    for (int i = 0; i < 60; ++i) arena.array<char>(65'536);
+    for (int i = 0; i < 100'000; ++i) arena.make<uint64_t>();
+    arena.clear();
+    EXPECT_LE(arena.bytes(), limits::arena_bytes_kept);
+  }
+  EXPECT_GT(pool::large_bytes() - before, 150u * 100);
+  EXPECT_LT(pool::large_bytes() - before, 150u * 20'000);
+  all.clear();
+  EXPECT_EQ(pool::large_bytes(), before);
+}
+
+TEST(Arena, NothingIsKeptBeyondTheBound) {
+  Arena arena;
+  arena.array<char>(100'000);
+  pool::set_large_bytes_max(pool::large_bytes() + 50'000);
+  Arena::Kept kept;
+  EXPECT_FALSE(kept.keep(arena, {}, arena.mark()));
+  pool::set_large_bytes_max(limits::buffer_bytes_max);
+  EXPECT_TRUE(kept.keep(arena, {}, arena.mark()));
 }
 
 TEST(Arena, TakesForTheSameBatchAgainNoMoreThanBefore) {

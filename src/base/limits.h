@@ -152,6 +152,16 @@ inline constexpr int privileges_hold_ms = 100;
 /// Outcomes of such looks that an executor remembers.
 inline constexpr size_t privileges_remembered_max = 16'384;
 
+// --- what an executor keeps of open indexes --------------------------------------------------------------------
+
+/// Tables that may stay open from one batch to the next.
+inline constexpr size_t tables_open_max = 512;
+/// Bytes of what is known of open indexes that a thread keeps while it sleeps; of more it forgets all, and finds it
+/// again when it is asked.
+inline constexpr size_t open_tables_bytes_kept = size_t{256} << 10;
+/// And beyond which a thread that does not come to sleep looks for what belongs to no open index any more.
+inline constexpr size_t open_tables_bytes_max = size_t{4} << 20;
+
 // --- what one process may hold -----------------------------------------------------------------------------------
 
 /// Connections of one door (setting).

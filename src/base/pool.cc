@@ -31,12 +31,21 @@ thread_local List lists[recycled_classes];
 std::atomic<size_t> large_bytes_used{0};
 std::atomic<size_t> large_bytes_bound{limits::buffer_bytes_max};
 
+bool count_large(size_t bytes) {
+  const size_t before = large_bytes_used.fetch_add(bytes, std::memory_order_relaxed);
+  if (before + bytes <= large_bytes_bound.load(std::memory_order_relaxed)) return true;
+  large_bytes_used.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
+}
+
+void forget_large(size_t bytes) {
+  large_bytes_used.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
 Block acquire_large(size_t size) {
-  const size_t before = large_bytes_used.fetch_add(size, std::memory_order_relaxed);
-  if (before + size <= large_bytes_bound.load(std::memory_order_relaxed)) {
-    if (char *const data = static_cast<char *>(std::malloc(size))) return {data, size};
-  }
-  large_bytes_used.fetch_sub(size, std::memory_order_relaxed);
+  if (!count_large(size)) return {};
+  if (char *const data = static_cast<char *>(std::malloc(size))) return {data, size};
+  forget_large(size);
   return {};
 }
 
@@ -61,8 +70,7 @@ void release(Block block) {
   if (block.data == nullptr || block.size < limits::block_bytes_min) return;
   if (block.size > limits::block_bytes_recycled_max) {
     std::free(block.data);
-    large_bytes_used.fetch_sub(block.size, std::memory_order_relaxed);
-    return;
+    return forget_large(block.size);
   }
   List &list = lists[std::bit_width(block.size) - 1 - first_class];
   if ((list.count + 1) * block.size > kept_bytes_per_class) return std::free(block.data);
@@ -85,6 +93,21 @@ void set_large_bytes_max(size_t bytes) {
 }
 size_t large_bytes() {
   return large_bytes_used.load(std::memory_order_relaxed);
+}
+
+bool Charge::add(size_t bytes) {
+  if (!count_large(bytes)) return false;
+  bytes_ += bytes;
+  return true;
+}
+
+void Charge::subtract(size_t bytes) {
+  bytes_ -= bytes;
+  if (bytes != 0) forget_large(bytes);
+}
+
+Charge::~Charge() {
+  subtract(bytes_);
 }
 
 }  // namespace postern::pool

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace postern::pool {
 
@@ -26,8 +27,53 @@ void release(Block block);
 /// Frees the calling thread's list; called by a thread before it ends.
 void drain();
 
-/// The bound on the bytes of all large blocks together, and what they use now.
+/// The bound on the bytes of all large blocks and charges together, and what they use now.
 void set_large_bytes_max(size_t bytes);
 size_t large_bytes();
+
+/// Bytes that somebody holds outside of blocks for as long as a client likes, counted against the same bound. Given
+/// back when it dies, on any thread.
+class Charge {
+ public:
+  Charge() = default;
+  Charge(Charge &&other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+  Charge &operator=(Charge &&other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Charge();
+
+  /// Counts so many bytes more. False, and nothing counted, if that is beyond the bound.
+  [[nodiscard]] bool add(size_t bytes);
+  /// So many bytes, of those counted, fewer.
+  void subtract(size_t bytes);
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+};
+
+/// The same for many small things that somebody keeps together: counted in whole lots, so that a few of them are none.
+/// Touched by one thread at a time.
+class Tally {
+ public:
+  static constexpr size_t lot_bytes = size_t{64} << 10;
+
+  [[nodiscard]] bool add(size_t bytes) {
+    const size_t lots = (bytes_ + bytes) / lot_bytes * lot_bytes;
+    if (lots > charge_.bytes() && !charge_.add(lots - charge_.bytes())) return false;
+    bytes_ += bytes;
+    return true;
+  }
+  void subtract(size_t bytes) {
+    bytes_ -= bytes;
+    charge_.subtract(charge_.bytes() - bytes_ / lot_bytes * lot_bytes);
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+  Charge charge_;
+};
 
 }  // namespace postern::pool

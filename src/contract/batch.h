@@ -3,9 +3,9 @@
 // Owned and touched by one worker. clear() ends the life of everything in it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/arena.h"
@@ -47,8 +47,8 @@ class Batch {
     arena_.clear();
   }
 
-  /// Gives the arena away to ops that outlive the batch, and goes on with a fresh one.
-  Arena take_arena() { return std::exchange(arena_, Arena{}); }
+  /// Forgets the ops from this one on.
+  void truncate(size_t size) { ops_.resize(std::min(size, ops_.size())); }
 
  private:
   std::vector<Op> ops_;

@@ -43,7 +43,7 @@ struct Settlement {
   Failure failure = Failure::none;  ///< anything else: the run is lost; table_busy: nobody may commit just now
   int32_t engine_code = 0;          ///< as in Outcome
   std::string message{};            ///< as in Outcome
-  bool repeatable = true;           ///< false: a part of it could not be undone, so the ops must not be run again
+  bool repeatable = true;           ///< false: a part of it could not be undone or taken back: run nothing again
 
   /// False: nothing that the run wrote is there, and no reply of the run may leave. Its ops can be run again.
   bool lasted() const { return failure == Failure::none; }
@@ -65,6 +65,7 @@ class Executor {
   /// Runs the ops in order and sets each op's progress.
   ///  - Every op either hears Reply::done() exactly once (progress done) or is left for later.
   ///  - If an op is paused or busy, later ops of the same connection are left waiting; other connections go on.
+  ///  - It throws nothing. A run that memory was wanting for is lost as out_of_memory, and holds nothing.
   ///  - All finds of one run read one consistent view that is opened after run() was entered; what the run itself
   ///    has written is in it. So what an equal find has written may answer one (Reply::take), if it is just the same.
   ///  - All writes of one run are one transaction, committed when run() returns. A write that fails is undone by

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <new>
+
 #include "contract/fake_executor.h"
 
 namespace postern {
@@ -63,10 +65,19 @@ Settlement FakeExecutor::run(std::span<Op> ops, Watcher *watcher) {
   const bool writing = std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
   if (writing) {
     const std::unique_lock lock(engine_.mutex_);
-    return run_locked(ops, true, nullptr);
+    return run_or_undo(ops, true, nullptr);
   }
   const std::shared_lock lock(engine_.mutex_);
-  return run_locked(ops, false, watcher);
+  return run_or_undo(ops, false, watcher);
+}
+
+Settlement FakeExecutor::run_or_undo(std::span<Op> ops, bool writing, Watcher *watcher) {
+  try {
+    return run_locked(ops, writing, watcher);
+  } catch (const std::bad_alloc &) {
+    undo_to(0);
+    return {.failure = Failure::out_of_memory, .repeatable = writing || ops.size() != 1 || ops[0].position == nullptr};
+  }
 }
 
 Settlement FakeExecutor::run_locked(std::span<Op> ops, bool writing, Watcher *watcher) {

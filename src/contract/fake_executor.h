@@ -253,6 +253,7 @@ class FakeExecutor final : public Executor {
   };
 
   void set_holding(bool holding);
+  Settlement run_or_undo(std::span<Op> ops, bool writing, Watcher *watcher);
   Settlement run_locked(std::span<Op> ops, bool writing, Watcher *watcher);
   void execute(Op &op);
   void finish(Op &op, Outcome outcome);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/descriptors.h"
 #include "base/input.h"
 #include "base/output.h"
 #include "contract/session.h"
@@ -15,20 +16,25 @@ namespace postern::door {
 /// Requests that were read and not answered: the output was above high water, or the batch had had enough large rows,
 /// or they were in the slow lane behind one that was held up, and have come back.
 struct PutOff {
-  std::shared_ptr<Arena> arena;  // what the ops live in, shared with others of the same batch
+  Arena::Kept arena;  ///< what the ops live in
   std::vector<Op> ops;
-  int64_t busy_since_ms = -1;  ///< since when the first one finds its table held
+  int64_t busy_since_ms = -1;  ///< since when the first one finds its table held, or its row locked
 };
 
 /// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
 /// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
 struct Connection {
   /// The channel of a connection that is fresh is a plain one.
-  Connection(std::unique_ptr<net::Channel> its_channel, Protocol &protocol, const Peer &peer)
-      : channel(std::move(its_channel)), session(protocol.greet(output, peer)), local(peer.local) {}
+  Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
+             const Peer &peer)
+      : descriptor(std::move(its_descriptor)),
+        channel(std::move(its_channel)),
+        session(protocol.greet(output, peer)),
+        local(peer.local) {}
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
 
+  const descriptors::Held descriptor;  ///< the channel's, given back behind it
   std::unique_ptr<net::Channel> channel;
   Input input;
   Output output;
@@ -41,7 +47,7 @@ struct Connection {
   /// Whether it began with TLS and waits for others to finish their handshakes.
   bool is_queued() const { return fresh && input.unparsed_bytes() != 0; }
 
-  // Neighbours in one of the worker's two lists, both ordered by active_ms.
+  // Neighbours in one of the worker's two lists, both ordered by active_ms, or in Arrivals.
   Connection *older = nullptr;
   Connection *newer = nullptr;
   int64_t active_ms = 0;  ///< when it last finished a request or took bytes of a reply; if begun, when that was

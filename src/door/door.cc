@@ -6,8 +6,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -22,6 +24,25 @@ constexpr int accepts_per_wake = 64;
 /// How long the acceptor rests when the process is out of descriptors and cannot even refuse.
 constexpr int rest_ms = 100;
 
+/// Whether accept() failed because of a client that has left, or may not come, and not because of this process.
+bool concerns_one_client(int error) {
+  switch (error) {
+    case ECONNABORTED:
+    case EINTR:
+    case EPERM:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case EOPNOTSUPP:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ENONET:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ETIMEDOUT: return true;
+    default: return false;
+  }
+}
+
 uint32_t available_processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
@@ -29,6 +50,15 @@ uint32_t available_processors() {
 }
 
 }  // namespace
+
+uint32_t Door::threads_wanted(const Settings &settings) {
+  return settings.threads != 0 ? settings.threads : settings.threads_per_processor * available_processors();
+}
+
+uint32_t Door::descriptors_wanted(const Settings &settings) {
+  // A poller and a way to wake it for each thread, the acceptor and its reserve, what listens, the slow lane's own poller.
+  return 2 * (threads_wanted(settings) + settings.scan_threads + settings.login_threads + 1) + 4;
+}
 
 Door::Door(Settings settings, Protocol &protocol, Engine &engine, Access access)
     : settings_(std::move(settings)),
@@ -42,13 +72,23 @@ Door::~Door() {
 }
 
 bool Door::start(std::string &error) {
+  try {
+    return start_all(error);
+  } catch (const std::bad_alloc &) {
+    stop();
+    error = "out of memory";
+    return false;
+  }
+}
+
+bool Door::start_all(std::string &error) {
   if (!bind(error) || (engine_.up() && !listen(error))) {
     listeners_.clear();
     return false;
   }
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const uint32_t threads =
-      settings_.threads != 0 ? settings_.threads : settings_.threads_per_processor * available_processors();
+  const uint32_t threads = threads_wanted(settings_);
+  descriptors_ = descriptors::Held::take_besides(descriptors_wanted(settings_));
   const Worker::Context context{
       .settings = settings_,
       .protocol = protocol_,
@@ -77,7 +117,8 @@ bool Door::start(std::string &error) {
   started = started && acceptor_.start([](void *self) { static_cast<Door *>(self)->accept_connections(); }, this,
                                        settings_.name + " accept");
   if (!started) {
-    error = std::string("cannot start threads: ") + std::strerror(errno);
+    error = "cannot start " + std::to_string(threads) + " worker threads and what goes with them: " +
+            std::strerror(errno);
     stop();
   }
   return started;
@@ -145,20 +186,25 @@ void Door::stop() {
 }
 
 void Door::accept_connections() {
-  std::vector<epoll_event> events(listeners_.size() + 1);
+  std::array<epoll_event, 3> events;  // of the port, the unix socket and who wakes us
   const int look_ms = settings_.tls != nullptr ? limits::certificates_look_ms : -1;
   while (!stop_.load(std::memory_order_acquire)) {
     const size_t count = poller_.wait(events, look_ms);
     bool must_rest = false;
-    // This thread may read files, and nobody is dealt out before it has: new certificates are for the next client.
-    if (settings_.tls != nullptr) settings_.tls->refresh();
-    for (const epoll_event &event : std::span(events).first(count)) {
-      if (event.data.ptr == nullptr) {
-        wake_.drain();
-        listen_when_ready();
-      } else if (!accept_some(*static_cast<net::Listener *>(event.data.ptr))) {
-        must_rest = true;
+    try {
+      // This thread may read files, and nobody is dealt out before it has: new certificates are for the next client.
+      if (settings_.tls != nullptr) settings_.tls->refresh();
+      for (const epoll_event &event : std::span(events).first(count)) {
+        if (event.data.ptr == nullptr) {
+          wake_.drain();
+          listen_when_ready();
+        } else if (!accept_some(*static_cast<net::Listener *>(event.data.ptr))) {
+          must_rest = true;
+        }
       }
+    } catch (const std::bad_alloc &) {
+      note_no_memory();
+      must_rest = true;
     }
     if (must_rest) {
       // The listeners stay readable, so rest without them, and without needing a descriptor for that.
@@ -188,6 +234,7 @@ bool Door::accept_some(net::Listener &listener) {
       return refuse_with_reserve(listener);
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
+    if (!concerns_one_client(errno)) return false;
   }
   return true;
 }
@@ -214,13 +261,31 @@ void Door::deal(net::Fd socket, const Peer &peer) {
       log::warning("%s door: refused a connection, %u are open already", settings_.name.c_str(), now);
     return refuse(std::move(socket));
   }
+  descriptors::Held descriptor = descriptors::Held::take_for_client();
+  if (!descriptor) {
+    static log::Limited limited;
+    if (uint64_t missed; limited.pass(missed))
+      log::warning("%s door: refused a connection: with the %u that all doors have, the file descriptors left are the "
+                   "server's own (open_files_limit)",
+                   settings_.name.c_str(), descriptors::clients_max());
+    return refuse(std::move(socket));
+  }
   const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
     return left->connections() < right->connections();
   });
+  std::unique_ptr<Connection> connection = (*least)->greet(std::move(socket), std::move(descriptor), peer);
   // Counted first: once the worker has it, the client may be answered and look.
   counters_.add(Counter::connections_accepted);
   if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);
-  (*least)->give(std::move(socket), peer);
+  (*least)->give(std::move(connection));
+}
+
+void Door::note_no_memory() {
+  counters_.add(Counter::connections_refused);
+  counters_.add(Failure::out_of_memory);
+  static log::Limited limited;
+  if (uint64_t missed; limited.pass(missed))
+    log::warning("%s door: closed a connection for want of memory", settings_.name.c_str());
 }
 
 /// Nothing is known of the client yet, so it is told in plain words; one that speaks TLS sees that they are none of

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/descriptors.h"
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/settings.h"
@@ -37,6 +38,10 @@ class Door {
 
   /// Whether clients can connect.
   bool listening() const { return listening_.load(std::memory_order_relaxed); }
+  /// Workers of a door with these settings, and the descriptors it needs besides those of its clients.
+  static uint32_t threads_wanted(const Settings &settings);
+  static uint32_t descriptors_wanted(const Settings &settings);
+
   uint32_t connections() const;
   uint32_t connections_peak() const { return connections_peak_.load(std::memory_order_relaxed); }
   /// Workers; once it has started.
@@ -50,12 +55,14 @@ class Door {
 
  private:
   bool bind(std::string &error);
+  bool start_all(std::string &error);
   bool listen(std::string &error);
   void listen_when_ready();
   void accept_connections();
   bool accept_some(net::Listener &listener);
   bool refuse_with_reserve(net::Listener &listener);
   void deal(net::Fd socket, const Peer &peer);
+  void note_no_memory();
   void refuse(net::Fd socket);
 
   const Settings settings_;
@@ -63,6 +70,7 @@ class Door {
   Engine &engine_;
   const Access access_;
   Counters counters_;  // the acceptor's
+  descriptors::Held descriptors_;
   SlowLane slow_lane_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<net::Listener> listeners_;

@@ -489,7 +489,8 @@ TEST_F(DoorTest, FreshConnectionIsSmall) {
   std::vector<std::unique_ptr<Connection>> connections(count);
   const size_t before = mallinfo2().uordblks;
   for (auto &connection : connections)
-    connection = std::make_unique<Connection>(std::make_unique<net::PlainChannel>(net::Fd()), protocol_, Peer{});
+    connection = std::make_unique<Connection>(std::make_unique<net::PlainChannel>(net::Fd()), descriptors::Held(),
+                                              protocol_, Peer{});
   EXPECT_LT((mallinfo2().uordblks - before) / count, 512u);
 }
 #endif

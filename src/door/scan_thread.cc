@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -35,9 +36,13 @@ void SlowLane::ScanThread::work() {
   if (duty_ == Duty::scan) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
   const ThreadIdentity who{
       .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
-  executor_ = lane_.engine_.attach(who, lane_.stop_);
+  try {
+    executor_ = lane_.engine_.attach(who, lane_.stop_);
+  } catch (const std::bad_alloc &) {
+    log::error("%s: out of memory", name_.c_str());
+  }
   if (executor_ != nullptr) {
-    executor_->describe(name_ + ": idle");
+    executor_->describe(idle_text_);
     while (!lane_.stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) turn();
     executor_->idle();
   }
@@ -71,18 +76,31 @@ void SlowLane::ScanThread::turn() {
 void SlowLane::ScanThread::describe(bool working) {
   if (working == described_working_) return;
   described_working_ = working;
-  const char *const work = duty_ == Duty::login ? ": verifying a login" : ": scanning, or waiting for a table";
-  executor_->describe(name_ + (working ? work : ": idle"));
+  executor_->describe(working ? works_text_ : idle_text_);
 }
 
+/// Out of memory ends this connection, and no other.
 void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
+  try {
+    carry_out(job);
+  } catch (const std::bad_alloc &) {
+    if (job == nullptr) return;
+    counters_.add(Failure::out_of_memory);
+    job->connection->output.set_valve(nullptr);
+    job->connection->dead = true;
+    go_home(std::move(job));
+  }
+}
+
+/// The job is somebody else's, or has gone home, when this returns.
+void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
   Connection &connection = *job->connection;
   StreamValve valve(lane_, connection, lane_.stop_, counters_);
   connection.output.set_valve(&valve);
   if (!connection.dead) valve.resume();
   if (valve.stalled()) return park(std::move(job));
-  while (job->next != job->ops.size() && !connection.dead && !connection.output.broken()) {
-    Op &op = job->ops[job->next];
+  while (!job->all_done() && !connection.dead && !connection.output.broken()) {
+    Op &op = job->op();
     if (lane_.duty_for(*job) != duty_) {
       valve.flush(0);
       return hand_over(std::move(job));
@@ -115,12 +133,12 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
         if (before == Progress::locked) lane_.try_waiters_for_rows(binding->spec());
       }
       // It was here for somebody else's lock. Those behind it may do as well as any, together with others.
-      if (is_held_up(before) && job->next != job->ops.size()) break;
+      if (is_held_up(before) && !job->all_done()) break;
       // The next reply begins with room before it; all done, the worker sends what is left.
-      if (job->next != job->ops.size() && connection.output.pending_bytes() >= StreamValve::flush_bytes)
+      if (!job->all_done() && connection.output.pending_bytes() >= StreamValve::flush_bytes)
         valve.flush(limits::client_stall_ms_max);
       if (valve.stalled()) return park(std::move(job));
-      if (job->next != job->ops.size() && valve.time_is_up(clock_ms())) {
+      if (!job->all_done() && valve.time_is_up(clock_ms())) {
         valve.flush(0);
         return make_way(std::move(job));
       }
@@ -134,7 +152,7 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
   }
   connection.output.set_valve(nullptr);
   if (!connection.dead) connection.output.release();
-  if (!connection.dead && !connection.output.broken() && job->next != job->ops.size()) take_the_rest_along(*job);
+  if (!connection.dead && !connection.output.broken() && !job->all_done()) take_the_rest_along(*job);
   go_home(std::move(job));
 }
 
@@ -211,11 +229,12 @@ bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
 
 bool SlowLane::ScanThread::may_wait(SlowJob &job, Progress held_up) const {
   const int64_t now_ms = clock_ms();
-  if (job.busy_since_ms < 0) job.busy_since_ms = now_ms;
+  int64_t &busy_since_ms = job.work->busy_since_ms;
+  if (busy_since_ms < 0) busy_since_ms = now_ms;
   job.busy_retry_ms =
       std::clamp(job.busy_retry_ms * 2, limits::busy_retry_ms_min, static_cast<int>(lane_.retry_ms_max()));
   const int64_t most_ms = held_up == Progress::busy ? lane_.settings_.table_wait_ms : executor_->row_wait_ms();
-  return now_ms - job.busy_since_ms < most_ms;
+  return now_ms - busy_since_ms < most_ms;
 }
 
 void SlowLane::ScanThread::tell(Op &op, const Outcome &outcome) {
@@ -225,7 +244,7 @@ void SlowLane::ScanThread::tell(Op &op, const Outcome &outcome) {
 }
 
 void SlowLane::ScanThread::not_busy(SlowJob &job) {
-  job.busy_since_ms = -1;
+  job.work->busy_since_ms = -1;
   job.busy_retry_ms = 0;
 }
 

@@ -18,7 +18,12 @@ namespace postern::door {
 
 class SlowLane::ScanThread {
  public:
-  ScanThread(SlowLane &lane, Duty duty, std::string name) : lane_(lane), duty_(duty), name_(std::move(name)) {}
+  ScanThread(SlowLane &lane, Duty duty, std::string name)
+      : lane_(lane),
+        duty_(duty),
+        name_(std::move(name)),
+        idle_text_(name_ + ": idle"),
+        works_text_(name_ + (duty == Duty::login ? ": verifying a login" : ": scanning, or waiting for a table")) {}
 
   bool start();
   void wake() { wake_.wake(); }
@@ -30,6 +35,7 @@ class SlowLane::ScanThread {
   void turn();
   void describe(bool working);
   void run(std::unique_ptr<SlowJob> job);
+  void carry_out(std::unique_ptr<SlowJob> &job);
   /// False if the login has to wait for its turn. It is done if it has come too often to be tried at all.
   bool admit(SlowJob &job, Op &op);
   void note_login(SlowJob &job, const Op &op);
@@ -53,6 +59,8 @@ class SlowLane::ScanThread {
   SlowLane &lane_;
   const Duty duty_;
   const std::string name_;
+  const std::string idle_text_;
+  const std::string works_text_;
   Counters counters_;
   net::Poller poller_;
   net::WakeFd wake_;

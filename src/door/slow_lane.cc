@@ -16,7 +16,7 @@ constexpr size_t busy_tries_per_ms_max = 2;
 /// who stay are left out.
 constexpr int row_wait_shared_ms = 20;
 /// How many of those who wait for rows of a table are tried at once when one of them has got its row.
-constexpr ptrdiff_t row_waiters_tried = 8;
+constexpr size_t row_waiters_tried = 8;
 
 }  // namespace
 
@@ -50,24 +50,14 @@ void SlowLane::stop() {
 
 /// Sends everything that is left home, dead, and takes no more.
 void SlowLane::close() {
-  std::vector<std::unique_ptr<SlowJob>> left;
+  JobQueue left;
   {
     const std::lock_guard guard(mutex_);
     closed_ = true;
-    for (auto &job : logins_) left.push_back(std::move(job));
-    for (auto &job : runnable_) left.push_back(std::move(job));
-    for (auto &job : held_up_) left.push_back(std::move(job));
-    for (auto &job : long_running_) left.push_back(std::move(job));
-    for (auto &job : delayed_) left.push_back(std::move(job));
-    for (auto &job : parked_) left.push_back(std::move(job));
-    logins_.clear();
-    runnable_.clear();
-    held_up_.clear();
-    long_running_.clear();
-    delayed_.clear();
-    parked_.clear();
+    for (JobQueue *const jobs : {&logins_, &runnable_, &held_up_, &long_running_, &delayed_, &parked_})
+      while (std::unique_ptr<SlowJob> job = jobs->pop_front()) left.push_back(std::move(job));
   }
-  for (auto &job : left) {
+  while (std::unique_ptr<SlowJob> job = left.pop_front()) {
     job->connection->dead = true;
     go_home(std::move(job));
   }
@@ -98,11 +88,11 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
 /// Without threads for logins, which a door whose protocol has none does not start, every thread does everything.
 SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
   const bool login =
-      settings_.login_threads != 0 && job.next != job.ops.size() && job.ops[job.next].verb == Verb::login;
+      settings_.login_threads != 0 && !job.all_done() && job.op().verb == Verb::login;
   return login ? Duty::login : Duty::scan;
 }
 
-std::deque<std::unique_ptr<SlowJob>> &SlowLane::queue_for(const SlowJob &job) {
+JobQueue &SlowLane::queue_for(const SlowJob &job) {
   if (duty_for(job) == Duty::login) return logins_;
   if (job.is_held_up()) return held_up_;
   return job.long_running ? long_running_ : runnable_;
@@ -110,9 +100,7 @@ std::deque<std::unique_ptr<SlowJob>> &SlowLane::queue_for(const SlowJob &job) {
 
 size_t SlowLane::logins_waiting() {
   const std::lock_guard guard(mutex_);
-  return logins_.size() + static_cast<size_t>(std::count_if(delayed_.begin(), delayed_.end(), [this](const auto &job) {
-           return duty_for(*job) == Duty::login;
-         }));
+  return logins_.size() + delayed_.count_if([this](const SlowJob &job) { return duty_for(job) == Duty::login; });
 }
 
 /// Between two tries of one who waits for a table or a row.
@@ -123,26 +111,22 @@ size_t SlowLane::retry_ms_max() {
 
 std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait_until_ms) {
   const std::lock_guard guard(mutex_);
-  for (size_t i = 0; i < delayed_.size();) {
-    if (delayed_[i]->due_ms > now_ms) {
-      wait_until_ms = std::min(wait_until_ms, delayed_[i]->due_ms);
-      ++i;
-      continue;
+  delayed_.visit([&](SlowJob &job) {
+    if (job.due_ms > now_ms) {
+      wait_until_ms = std::min(wait_until_ms, job.due_ms);
+      return;
     }
-    delayed_[i]->due_ms = 0;
-    auto &queue = queue_for(*delayed_[i]);
-    queue.push_back(std::move(delayed_[i]));
-    std::swap(delayed_[i], delayed_.back());
-    delayed_.pop_back();
+    job.due_ms = 0;
+    queue_for(job).push_back(delayed_.remove(job));
+  });
+  if (settings_.idle_timeout_ms > 0) {
+    parked_.visit([&](const SlowJob &job) {
+      wait_until_ms = std::min(wait_until_ms, job.connection->active_ms + settings_.idle_timeout_ms);
+    });
   }
-  if (settings_.idle_timeout_ms > 0)
-    for (const auto &job : parked_)
-      wait_until_ms = std::min(wait_until_ms, job->connection->active_ms + settings_.idle_timeout_ms);
   if (duty == Duty::login) {
-    if (logins_.empty()) return nullptr;
-    std::unique_ptr<SlowJob> login = std::move(logins_.front());
-    logins_.pop_front();
-    login->stays = false;
+    std::unique_ptr<SlowJob> login = logins_.pop_front();
+    if (login != nullptr) login->stays = false;
     return login;
   }
   std::unique_ptr<SlowJob> job = take_runnable(now_ms);
@@ -156,8 +140,7 @@ std::unique_ptr<SlowJob> SlowLane::take_runnable(int64_t now_ms) {
   if (!long_running_.empty() && long_running_due_ms_ <= now_ms) job = take_long_running(now_ms);
   if (job == nullptr && (held_up_next_ || runnable_.empty())) job = take_held_up();
   if (job == nullptr && !runnable_.empty()) {
-    job = std::move(runnable_.front());
-    runnable_.pop_front();
+    job = runnable_.pop_front();
     held_up_next_ = true;
   }
   if (job == nullptr && !long_running_.empty()) job = take_long_running(now_ms);
@@ -166,9 +149,7 @@ std::unique_ptr<SlowJob> SlowLane::take_runnable(int64_t now_ms) {
 
 std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
   long_running_due_ms_ = now_ms + 2 * limits::slice_ms;
-  std::unique_ptr<SlowJob> job = std::move(long_running_.front());
-  long_running_.pop_front();
-  return job;
+  return long_running_.pop_front();
 }
 
 /// Nobody who could run waits behind those who can not. One that works long until it is held up must leave threads to
@@ -176,13 +157,9 @@ std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
 std::unique_ptr<SlowJob> SlowLane::take_held_up() {
   held_up_next_ = false;
   const bool may_stay = staying_ < std::max<size_t>(staying_max(), 1);
-  const auto found = std::find_if(held_up_.begin(), held_up_.end(), [may_stay](const auto &job) {
-    return may_stay || !job->long_running || !job->writes_next();
-  });
-  if (found == held_up_.end()) return nullptr;
-  std::unique_ptr<SlowJob> job = std::move(*found);
-  held_up_.erase(found);
-  return job;
+  SlowJob *const found = held_up_.find_if(
+      [may_stay](const SlowJob &job) { return may_stay || !job.long_running || !job.writes_next(); });
+  return found != nullptr ? held_up_.remove(*found) : nullptr;
 }
 
 /// How long the job may wait for a row that is locked. The more there are who wait for a thread, the less.
@@ -205,9 +182,10 @@ void SlowLane::stayed() {
 
 bool SlowLane::others_wait(int64_t now_ms) {
   const std::lock_guard guard(mutex_);
-  return !runnable_.empty() || !held_up_.empty() || !long_running_.empty() ||
-         std::any_of(delayed_.begin(), delayed_.end(),
-                     [this, now_ms](const auto &job) { return job->due_ms <= now_ms && duty_for(*job) == Duty::scan; });
+  if (!runnable_.empty() || !held_up_.empty() || !long_running_.empty()) return true;
+  return delayed_.find_if([this, now_ms](const SlowJob &job) {
+    return job.due_ms <= now_ms && duty_for(job) == Duty::scan;
+  }) != nullptr;
 }
 
 /// Until its client reads, a job needs no thread.
@@ -223,8 +201,7 @@ void SlowLane::park(std::unique_ptr<SlowJob> job) {
   parked_.push_back(std::move(job));
   if (!parked_poller_.add(fd, (reads ? net::Poller::readable : net::Poller::writable) | net::Poller::once, parked)) {
     parked->connection->dead = true;
-    runnable_.push_back(std::move(parked_.back()));
-    parked_.pop_back();
+    runnable_.push_back(parked_.remove(*parked));
   }
 }
 
@@ -239,40 +216,36 @@ void SlowLane::unpark_ready() {
 void SlowLane::unpark_silent(int64_t now_ms, Counters &counters) {
   if (settings_.idle_timeout_ms <= 0) return;
   const std::lock_guard guard(mutex_);
-  for (size_t i = parked_.size(); i-- > 0;) {
-    SlowJob &job = *parked_[i];
-    if (job.connection->active_ms + settings_.idle_timeout_ms > now_ms) continue;
+  parked_.visit([&](SlowJob &job) {
+    if (job.connection->active_ms + settings_.idle_timeout_ms > now_ms) return;
     job.connection->dead = true;
     counters.add(Counter::connections_timed_out);
     unpark(&job);
-  }
+  });
 }
 
 /// With mutex_ held. A job that somebody else unparked already is not found.
 void SlowLane::unpark(SlowJob *job) {
-  const auto found = std::find_if(parked_.begin(), parked_.end(), [job](const auto &one) { return one.get() == job; });
-  if (found == parked_.end()) return;
+  if (parked_.find_if([job](const SlowJob &one) { return &one == job; }) == nullptr) return;
   parked_poller_.remove(job->connection->channel->fd());
-  queue_for(*job).push_back(std::move(*found));
-  std::swap(*found, parked_.back());
-  parked_.pop_back();
+  queue_for(*job).push_back(parked_.remove(*job));
 }
 
 /// `table` is not held any more: whoever waits for it goes home. One by one, and each with a commit of its own, they
 /// would still be at it when the next lock comes.
 void SlowLane::let_go(const TableSpec &table) {
-  std::vector<std::unique_ptr<SlowJob>> free;
-  const auto let_go_from = [&](auto &jobs) {
-    for (auto &job : jobs)
-      if (waits_for(*job, table, Progress::busy)) free.push_back(std::move(job));
-    std::erase(jobs, nullptr);
+  JobQueue free;
+  const auto let_go_from = [&](JobQueue &jobs) {
+    jobs.visit([&](SlowJob &job) {
+      if (waits_for(job, table, Progress::busy)) free.push_back(jobs.remove(job));
+    });
   };
   {
     const std::lock_guard guard(mutex_);
     let_go_from(held_up_);
     let_go_from(delayed_);
   }
-  for (auto &job : free) {
+  while (std::unique_ptr<SlowJob> job = free.pop_front()) {
     take_the_rest_along(*job);
     go_home(std::move(job));
   }
@@ -282,23 +255,23 @@ void SlowLane::let_go(const TableSpec &table) {
 /// transaction. A few are tried now, those first who have waited longest; if they get their rows, they have more tried.
 void SlowLane::try_waiters_for_rows(const TableSpec &table) {
   const std::lock_guard guard(mutex_);
-  const auto begin = delayed_.begin();
-  const auto end = std::partition(begin, delayed_.end(),
-                                  [&table](const auto &job) { return waits_for(*job, table, Progress::locked); });
-  const auto tried = begin + std::min<ptrdiff_t>(end - begin, row_waiters_tried);
-  std::partial_sort(begin, tried, end,
-                    [](const auto &a, const auto &b) { return a->busy_since_ms < b->busy_since_ms; });
-  for (auto job = tried; job != begin;) {
-    --job;
-    (*job)->due_ms = 0;
-    held_up_.push_front(std::move(*job));
+  JobQueue tried;
+  while (tried.size() != row_waiters_tried) {
+    SlowJob *longest = nullptr;
+    delayed_.visit([&](SlowJob &job) {
+      if (!waits_for(job, table, Progress::locked)) return;
+      if (longest == nullptr || job.work->busy_since_ms < longest->work->busy_since_ms) longest = &job;
+    });
+    if (longest == nullptr) break;
+    longest->due_ms = 0;
+    tried.push_back(delayed_.remove(*longest));
   }
-  delayed_.erase(begin, tried);
+  while (std::unique_ptr<SlowJob> job = tried.pop_back()) held_up_.push_front(std::move(job));
 }
 
 bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress held_up) {
-  if (job.next == job.ops.size() || job.position != nullptr || job.connection->dead) return false;
-  const Op &op = job.ops[job.next];
+  if (job.all_done() || job.position != nullptr || job.connection->dead) return false;
+  const Op &op = job.op();
   const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
   return op.progress == held_up && binding != nullptr && binding->spec().table == table.table &&
          binding->spec().database == table.database;
@@ -306,18 +279,16 @@ bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress he
 
 /// What is not done is the worker's again.
 void SlowLane::take_the_rest_along(SlowJob &job) {
-  auto rest = std::make_unique<PutOff>();
-  rest->arena = std::move(job.arena);
-  rest->ops.assign(job.ops.begin() + static_cast<ptrdiff_t>(job.next), job.ops.end());
-  rest->ops.front().position = nullptr;
-  rest->busy_since_ms = job.busy_since_ms;
-  job.connection->put_off = std::move(rest);
+  std::vector<Op> &ops = job.work->ops;
+  ops.erase(ops.begin(), ops.begin() + static_cast<ptrdiff_t>(job.next));
+  ops.front().position = nullptr;
+  job.connection->put_off = std::move(job.work);
 }
 
 void SlowLane::go_home(std::unique_ptr<SlowJob> job) {
   // The position dies here, on a thread of the engine's; the ops before the connection that their slots belong to.
   job->position.reset();
-  job->ops.clear();
+  job->work.reset();
   std::unique_ptr<Connection> connection = std::move(job->connection);
   Worker *const home = job->home;
   job.reset();

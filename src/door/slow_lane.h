@@ -15,48 +15,20 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "base/arena.h"
 #include "base/counters.h"
 #include "contract/executor.h"
-#include "door/connection.h"
+#include "door/job_queue.h"
 #include "door/settings.h"
 #include "door/thread.h"
 #include "door/throttle.h"
 #include "net/poller.h"
 
 namespace postern::door {
-
-class Worker;
-
-/// A connection away from its worker, with what is to be done.
-struct SlowJob {
-  std::unique_ptr<Connection> connection;
-  Worker *home = nullptr;
-  std::shared_ptr<Arena> arena;  ///< what the ops live in, shared with others of the same batch
-  std::vector<Op> ops;
-  size_t next = 0;
-  std::unique_ptr<Position> position;  ///< of ops[next], if it was paused
-  int64_t due_ms = 0;                  ///< not to be run before
-  int64_t busy_since_ms = -1;          ///< since when ops[next] finds its table held, or its row locked
-  int busy_retry_ms = 0;
-  int lost_runs = 0;          ///< how often the transaction of ops[next] was lost
-  bool admitted = false;      ///< ops[next] is a login that may be tried when the job is due
-  bool long_running = false;  ///< has used up its time once, or has worked as long until it was held up
-  bool stays = false;         ///< its thread may wait long for a row
-  int row_wait_ms = 0;        ///< how long
-
-  /// Its next op was held up when it was last tried.
-  bool is_held_up() const {
-    return next != ops.size() && (ops[next].progress == Progress::busy || ops[next].progress == Progress::locked);
-  }
-  bool writes_next() const { return next != ops.size() && writes(ops[next].verb); }
-};
 
 class SlowLane {
  public:
@@ -83,7 +55,7 @@ class SlowLane {
   /// What a thread is there for.
   enum class Duty : uint8_t { scan, login };
   Duty duty_for(const SlowJob &job) const;
-  std::deque<std::unique_ptr<SlowJob>> &queue_for(const SlowJob &job);
+  JobQueue &queue_for(const SlowJob &job);
 
   std::unique_ptr<SlowJob> take(Duty duty, int64_t now_ms, int64_t &wait_until_ms);
   size_t logins_waiting();
@@ -121,15 +93,15 @@ class SlowLane {
 
   std::mutex mutex_;  // a leaf but for that of a worker's inbox
   bool closed_ = false;
-  std::deque<std::unique_ptr<SlowJob>> logins_;  // runnable, by login threads alone
-  std::deque<std::unique_ptr<SlowJob>> runnable_;
-  std::deque<std::unique_ptr<SlowJob>> held_up_;       // runnable, too
-  std::deque<std::unique_ptr<SlowJob>> long_running_;  // likewise
-  bool held_up_next_ = false;                          // it is their turn
-  int64_t long_running_due_ms_ = 0;                    // when one of these comes first
-  size_t staying_ = 0;                                 // threads that may wait long for a row
-  std::vector<std::unique_ptr<SlowJob>> delayed_;      // until due_ms
-  std::vector<std::unique_ptr<SlowJob>> parked_;       // until the client reads
+  JobQueue logins_;  // runnable, by login threads alone
+  JobQueue runnable_;
+  JobQueue held_up_;                 // runnable, too
+  JobQueue long_running_;            // likewise
+  bool held_up_next_ = false;        // it is their turn
+  int64_t long_running_due_ms_ = 0;  // when one of these comes first
+  size_t staying_ = 0;               // threads that may wait long for a row
+  JobQueue delayed_;                 // until due_ms
+  JobQueue parked_;                  // until the client reads
 };
 
 }  // namespace postern::door

@@ -4,7 +4,10 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <exception>
 #include <string>
+
+#include "base/log.h"
 
 namespace postern::door {
 
@@ -36,7 +39,12 @@ class Thread {
  private:
   static void *run(void *self) {
     const Thread &thread = *static_cast<Thread *>(self);
-    thread.body_(thread.argument_);
+    // Whoever may run out of memory sees to that himself. An exception that got here would end the server.
+    try {
+      thread.body_(thread.argument_);
+    } catch (const std::exception &problem) {
+      log::error("a thread ended: %s", problem.what());
+    }
     return nullptr;
   }
 

@@ -86,8 +86,10 @@ Throttle::Entry &Throttle::find_or_add(const std::string &key) {
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }
-  entries_.push_front({.key = key});
-  by_key_.emplace(entries_.front().key, entries_.begin());
+  std::list<Entry> added;
+  added.push_front({.key = key});
+  by_key_.emplace(added.front().key, added.begin());
+  entries_.splice(entries_.begin(), added);
   return entries_.front();
 }
 

@@ -23,6 +23,7 @@
 #include <charconv>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -58,12 +59,11 @@ class ToyReply final : public Reply {
   }
   void done(const Outcome &outcome) override {
     if (outcome.failure == Failure::none) return put_line(answer_);
-    if (begun_ && !output_.can_rewind(start_)) return output_.set_broken();
-    if (begun_) output_.rewind(start_);
+    if (begun_ && !output_.take_back(start_)) return;
     put_line(failure_name(outcome.failure));
   }
   void restart() override {
-    if (begun_) output_.rewind(start_);
+    if (begun_) (void)output_.take_back(start_);
     begun_ = false;
   }
 
@@ -206,6 +206,7 @@ class ToyEngine final : public Engine {
   std::atomic<int> holds{0};              ///< requests of that kind that may end
   std::atomic<int> committing{0};         ///< runs that wait for the next
   std::atomic<int> commits{0};            ///< runs with writes that may end
+  std::atomic<int> written{0};            ///< requests to write whose run was committed
 
   bool up() const override { return ready; }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
@@ -244,6 +245,13 @@ class ToyExecutor final : public Executor {
 
   using Executor::run;
   Settlement run(std::span<Op> ops, Watcher *watcher) override {
+    try {
+      return run_all(ops, watcher);
+    } catch (const std::bad_alloc &) {
+      return {.failure = Failure::out_of_memory, .repeatable = ops.size() != 1 || ops[0].position == nullptr};
+    }
+  }
+  Settlement run_all(std::span<Op> ops, Watcher *watcher) {
     if (!holding_) ++engine_.holding;
     holding_ = true;
     who_.counters->add(Counter::batches);
@@ -263,9 +271,11 @@ class ToyExecutor final : public Executor {
         watcher->answered(op);
       }
     }
-    if (std::any_of(ops.begin(), ops.end(),
-                    [](const Op &op) { return writes(op.verb) && !is_row(op) && op.progress == Progress::done; }))
-      commit();
+    const auto written = std::count_if(ops.begin(), ops.end(), [](const Op &op) {
+      return writes(op.verb) && !is_row(op) && op.progress == Progress::done;
+    });
+    if (written != 0) commit();
+    engine_.written += static_cast<int>(written);
     return {};
   }
   int64_t row_wait_ms() noexcept override { return 50'000; }

@@ -1,10 +1,19 @@
 #include "door/turn.h"
 
+#include <new>
+
 namespace postern::door {
 
 size_t Turn::put_readers_first() {
   // Writers keep their order: where keys rise with time, rows then come in the order of their index.
   writers_.clear();
+  reordered_.clear();
+  try {
+    writers_.reserve(slices_.size());
+    reordered_.reserve(batch_.size());
+  } catch (const std::bad_alloc &) {
+    return 0;
+  }
   size_t readers = 0;
   for (const Slice &slice : slices_) {
     if (writes_anything(slice)) {
@@ -16,7 +25,6 @@ size_t Turn::put_readers_first() {
   }
   if (readers == 0 || readers == slices_.size()) return readers;
   std::copy(writers_.begin(), writers_.end(), slices_.begin() + static_cast<ptrdiff_t>(readers));
-  reordered_.clear();
   for (Slice &slice : slices_) {
     const size_t first = reordered_.size();
     for (const Op &op : ops_of(slice)) reordered_.push_back(op);

@@ -27,6 +27,8 @@ class Turn {
     size_t first;
     size_t count;
     Output::Mark mark;            // where their replies begin
+    Arena::Mark arena_from{};     // what they are made of
+    Arena::Mark arena_to{};
     bool answered = false;        // and sent, while the rest of the run went on
     size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too
   };
@@ -43,12 +45,15 @@ class Turn {
   /// What is put into the batch from here on is of this connection, which is the `number`th.
   Slice begin(Connection &connection, uint32_t number) {
     batch_.begin(number);
-    return {&connection, batch_.size(), 0, connection.output.mark()};
+    return {&connection, batch_.size(), 0, connection.output.mark(), batch_.arena().mark()};
   }
   void add(Slice slice) {
     slice.count = batch_.size() - slice.first;
+    slice.arena_to = batch_.arena().mark();
     if (slice.count != 0) slices_.push_back(slice);
   }
+  /// Whatever has been put into the batch since begin() is not to be run.
+  void forget(const Slice &slice) { batch_.truncate(slice.first); }
 
   std::span<Slice> slices() { return slices_; }
   std::span<Op> ops_of(const Slice &slice) { return batch_.ops().subspan(slice.first, slice.count); }
@@ -61,7 +66,7 @@ class Turn {
   }
 
   /// Who only reads need not wait until what others write is on the disk. Says how many connections those are; the ops
-  /// of the batch and the slices are in that order then.
+  /// of the batch and the slices are in that order then. Without memory for that they stay as they are, and it is none.
   size_t put_readers_first();
 
   /// Slices that stand one behind the other: their ops are one run, and one transaction. `watcher` hears of every op.

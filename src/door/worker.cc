@@ -3,9 +3,12 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <new>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/pool.h"
 #include "net/plain_channel.h"
 
@@ -50,17 +53,22 @@ void Worker::join() {
   thread_.join();
 }
 
-void Worker::give(net::Fd socket, const Peer &peer) {
-  connection_count_.fetch_add(1, std::memory_order_relaxed);
+std::unique_ptr<Connection> Worker::greet(net::Fd socket, descriptors::Held descriptor, const Peer &peer) const {
   Peer known = peer;
   known.fd = socket.get();
   auto connection =
-      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), context_.protocol, known);
+      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor),
+                                   context_.protocol, known);
   connection->fresh = context_.settings.tls != nullptr;
+  return connection;
+}
+
+void Worker::give(std::unique_ptr<Connection> connection) noexcept {
+  connection_count_.fetch_add(1, std::memory_order_relaxed);
   take_back(std::move(connection));
 }
 
-void Worker::take_back(std::unique_ptr<Connection> connection) {
+void Worker::take_back(std::unique_ptr<Connection> connection) noexcept {
   if (!inbox_.put(connection)) connection_count_.fetch_sub(1, std::memory_order_relaxed);
   wake_.wake();
 }
@@ -70,17 +78,50 @@ void Worker::work() {
       .access = context_.access, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
   // Else the kernel may add 50 us to each of gather()'s waits.
   if (context_.access == Access::write) ::prctl(PR_SET_TIMERSLACK, 1'000);
-  executor_ = context_.engine.attach(who, stop_);
+  try {
+    executor_ = context_.engine.attach(who, stop_);
+  } catch (const std::bad_alloc &) {
+    log::error("%s: out of memory", name_.c_str());
+  }
   if (executor_ != nullptr) {
     go_idle();
     context_.worker_ready(context_.door);
-    while (!stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) run_turn();
+    while (!stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) {
+      try {
+        run_turn();
+      } catch (const std::bad_alloc &) {
+        break_off();
+      }
+    }
     executor_->idle();
   }
   close_all();
   executor_.reset();
   pool::drain();
   if (!stop_.load(std::memory_order_acquire)) context_.server_stopping(context_.door);
+}
+
+/// Out of memory ends one connection, and no other, where it is found out on behalf of that one.
+template <class Step>
+void Worker::guard(Connection &connection, Step step) {
+  try {
+    step();
+  } catch (const std::bad_alloc &) {
+    counters_.add(Failure::out_of_memory);
+    connection.dead = true;
+  }
+}
+
+/// There is no telling how far a turn has come that ran out of memory where nobody saw to it: everybody leaves.
+void Worker::break_off() {
+  static log::Limited limited;
+  if (uint64_t missed; limited.pass(missed)) log::error("%s: out of memory, closing its connections", name_.c_str());
+  counters_.add(Failure::out_of_memory);
+  executor_->idle();
+  holds_tables_ = false;
+  for (std::vector<Connection *> *const list : {&ready_, &carried_, &resumed_, &dead_}) list->clear();
+  turn_.clear();
+  close_everybody();
 }
 
 /// A request's whole life on this thread. The order matters: every request of the batch has arrived before its read
@@ -123,9 +164,10 @@ void Worker::describe_connections() {
   const uint32_t connections = connection_count_.load(std::memory_order_relaxed);
   if (connections == described_connections_) return;
   described_connections_ = connections;
-  const char *const unit = connections == 1 ? " connection" : " connections";
-  const std::string text = name_ + ": " + std::to_string(connections) + unit;
-  executor_->describe(text);
+  char text[100];
+  const int size = std::snprintf(text, sizeof text, "%.60s: %u connection%s", name_.c_str(), connections,
+                                 connections == 1 ? "" : "s");
+  executor_->describe({text, static_cast<size_t>(size)});
 }
 
 void Worker::receive(size_t event_count) {
@@ -133,8 +175,10 @@ void Worker::receive(size_t event_count) {
   resumed_.swap(carried_);
   for (Connection *const connection : resumed_) {
     connection->carried = false;
-    if (connection->greeting || connection->unread) receive_from(*connection);
-    if (connection->is_queued()) begin_greeting(*connection);
+    guard(*connection, [&] {
+      if (connection->greeting || connection->unread) receive_from(*connection);
+      if (connection->is_queued()) begin_greeting(*connection);
+    });
     make_ready(*connection);
   }
   resumed_.clear();
@@ -146,7 +190,7 @@ void Worker::receive(size_t event_count) {
     }
     Connection &connection = *static_cast<Connection *>(event.data.ptr);
     if (event.events & net::Poller::readable || (connection.tls && connection.channel->wishes().writable_to_receive)) {
-      receive_from(connection);
+      guard(connection, [&] { receive_from(connection); });
       if (event.events & net::Poller::ended) connection.unread = true;  // behind what has been received
     } else if (event.events & net::Poller::hung_up) {
       connection.dead = true;
@@ -235,8 +279,14 @@ void Worker::collect() {
     const size_t room = turn_.room();
     if (room == 0) continue;
     const Turn::Slice slice = turn_.begin(connection, i);
-    collect_from(connection, room);
-    turn_.add(slice);
+    try {
+      collect_from(connection, room);
+      turn_.add(slice);
+    } catch (const std::bad_alloc &) {
+      turn_.forget(slice);
+      connection.put_off.reset();
+      guard(connection, [&] { refuse(connection, Failure::out_of_memory); });
+    }
   }
 }
 
@@ -260,12 +310,11 @@ void Worker::execute() {
   }
   executed_ms_ = now_ms_;
   holds_tables_ = true;
-  std::shared_ptr<Arena> batch_arena;  // once somebody takes it along; all ops of the turn live there
   const std::span<Turn::Slice> all = turn_.slices();
   const size_t readers = context_.access == Access::write ? turn_.put_readers_first() : 0;
   if (readers != 0 && readers != all.size()) {
     turn_.run(*executor_, all.first(readers), *this);
-    settle(all.first(readers), batch_arena);
+    settle(all.first(readers));
     for (Connection *const connection : ready_) send_released(*connection);
   }
   const std::span<Turn::Slice> rest = readers == all.size() ? all : all.subspan(readers);
@@ -273,7 +322,7 @@ void Worker::execute() {
   gathering_.begin_run(shares);
   turn_.run(*executor_, rest, *this);
   gathering_.end_run();
-  settle(rest, batch_arena);
+  settle(rest);
 }
 
 void Worker::answered(const Op &op) {
@@ -302,7 +351,7 @@ void Worker::send_ahead(Turn::Slice &slice, const Op &op) {
   send_released(connection);
 }
 
-void Worker::settle(std::span<const Turn::Slice> slices, std::shared_ptr<Arena> &batch_arena) {
+void Worker::settle(std::span<const Turn::Slice> slices) {
   for (const Turn::Slice &slice : slices) {
     if (slice.answered) continue;
     const std::span<Op> left = turn_.unfinished(slice);
@@ -310,7 +359,7 @@ void Worker::settle(std::span<const Turn::Slice> slices, std::shared_ptr<Arena> 
       settle_answered(*slice.connection);
     } else {
       roster_.touch(*slice.connection, now_ms_);
-      leave_unanswered(slice, left, batch_arena);
+      guard(*slice.connection, [&] { leave_unanswered(slice, left); });
     }
   }
 }
@@ -319,19 +368,40 @@ void Worker::settle_answered(Connection &connection) {
   roster_.touch(connection, now_ms_);
   connection.put_off.reset();
   connection.output.release();
-  connection.session->settled();
+  guard(connection, [&] { connection.session->settled(); });
   connection.input.settle();
 }
 
 /// What a turn left of a connection's requests is for a later turn, or for the slow lane.
-void Worker::leave_unanswered(const Turn::Slice &slice, std::span<const Op> left, std::shared_ptr<Arena> &batch_arena) {
+void Worker::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   Connection &connection = *slice.connection;
   left.front().reply->restart();
   connection.output.release();
+  try {
+    put_off(slice, left);
+    if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
+    if (left.front().progress == Progress::crowded) return;
+    leave_for_slow_lane(connection);
+  } catch (const std::bad_alloc &) {
+    refuse_rest(connection, left);
+  }
+}
+
+/// There is no memory to keep them.
+void Worker::refuse_rest(Connection &connection, std::span<Op> left) {
+  for (Op &op : left) {
+    count_failure(counters_, op, Failure::out_of_memory);
+    op.reply->done({.failure = Failure::out_of_memory});
+  }
+  settle_answered(connection);
+}
+
+void Worker::put_off(const Turn::Slice &slice, std::span<const Op> left) {
+  Connection &connection = *slice.connection;
   if (connection.put_off == nullptr) {
-    if (batch_arena == nullptr) batch_arena = std::make_shared<Arena>(turn_.batch().take_arena());
-    connection.put_off = std::make_unique<PutOff>();
-    connection.put_off->arena = batch_arena;
+    auto fresh = std::make_unique<PutOff>();
+    if (!fresh->arena.keep(turn_.batch().arena(), slice.arena_from, slice.arena_to)) throw std::bad_alloc();
+    connection.put_off = std::move(fresh);
   }
   // One that has to run alone was not let in, either: it waits since it first did.
   const bool waits_on = left.size() == slice.count &&
@@ -340,19 +410,13 @@ void Worker::leave_unanswered(const Turn::Slice &slice, std::span<const Op> left
   // That find may have been paused only because of what was written before it. It comes first in its next turn, which
   // begins below high water.
   connection.put_off->ops.assign(left.begin(), left.end());
-  if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
-  if (left.front().progress == Progress::crowded) return;
-  leave_for_slow_lane(connection);
 }
 
 void Worker::leave_for_slow_lane(Connection &connection) {
-  send_released(connection);  // what is answered must not wait for what is not
   auto job = std::make_unique<SlowJob>();
-  job->ops = std::move(connection.put_off->ops);
-  job->arena = std::move(connection.put_off->arena);
-  job->busy_since_ms = connection.put_off->busy_since_ms;
-  connection.put_off.reset();
-  if (job->ops.front().progress == Progress::paused) counters_.add(Counter::slow_finds);
+  send_released(connection);  // what is answered must not wait for what is not
+  job->work = std::move(connection.put_off);
+  if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
   poller_.remove(connection.channel->fd());
   connection.armed = 0;
@@ -452,17 +516,24 @@ void Worker::time_out(Connection &connection) {
 }
 
 void Worker::take_inbox() {
-  for (auto &connection : inbox_.take()) adopt(std::move(connection));
+  Arrivals arrivals = inbox_.take();
+  while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
 }
 
 void Worker::adopt(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
   connection.output.set_valve(nullptr);
-  if (connection.put_off == nullptr) {
+  guard(connection, [&] {
+    make_room_for_all();
     // All done in the slow lane, or new: then this settles nothing.
-    connection.session->settled();
-    connection.input.settle();
+    if (connection.put_off == nullptr) connection.session->settled();
+  });
+  if (ready_.capacity() <= ready_.size()) {
+    counters_.add(Counter::connections_closed);
+    connection_count_.fetch_sub(1, std::memory_order_relaxed);
+    return;
   }
+  if (connection.put_off == nullptr) connection.input.settle();
   connection.more = connection.input.unparsed_bytes() != 0 && !connection.closing;
   connection.receive_bytes = 0;
   connection.armed = connection.tls ? uint32_t{net::Poller::readable} : told_once;
@@ -470,6 +541,13 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   if (!poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.dead = true;
   roster_.add(*owned.release(), now_ms_);
   make_ready(connection);
+}
+
+/// Each connection is in each of these once at most, so that from here on none of them grows.
+void Worker::make_room_for_all() {
+  const size_t count = connection_count_.load(std::memory_order_relaxed);
+  for (std::vector<Connection *> *const list : {&ready_, &carried_, &resumed_, &dead_})
+    if (list->capacity() < count) list->reserve(std::max<size_t>(2 * count, 64));
 }
 
 void Worker::make_ready(Connection &connection) {
@@ -493,14 +571,18 @@ void Worker::close(Connection &connection) {
   connection_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Worker::close_all() {
+void Worker::close_everybody() {
   carried_.clear();
   while (Connection *const connection = roster_.any()) {
     connection->carried = false;
     close(*connection);
   }
-  const std::vector<std::unique_ptr<Connection>> refused = inbox_.close();
-  connection_count_.fetch_sub(static_cast<uint32_t>(refused.size()), std::memory_order_relaxed);
+}
+
+void Worker::close_all() {
+  close_everybody();
+  Arrivals refused = inbox_.close();
+  while (refused.next() != nullptr) connection_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace postern::door

@@ -50,10 +50,12 @@ class Worker final : private Watcher {
   void stop();
   void join();
 
+  /// A connection of a new client, to be given to this worker. Throws std::bad_alloc; the socket is closed then.
+  std::unique_ptr<Connection> greet(net::Fd socket, descriptors::Held descriptor, const Peer &peer) const;
   /// A new connection. Any thread.
-  void give(net::Fd socket, const Peer &peer);
+  void give(std::unique_ptr<Connection> connection) noexcept;
   /// A connection back from the slow lane, its ops done unless it is dead. Any thread.
-  void take_back(std::unique_ptr<Connection> connection);
+  void take_back(std::unique_ptr<Connection> connection) noexcept;
 
   /// Connections given and not yet closed. Any thread.
   uint32_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
@@ -72,15 +74,22 @@ class Worker final : private Watcher {
   void execute();
   void answered(const Op &op) override;
   void send_ahead(Turn::Slice &slice, const Op &op);
-  void settle(std::span<const Turn::Slice> slices, std::shared_ptr<Arena> &batch_arena);
+  void settle(std::span<const Turn::Slice> slices);
   void settle_answered(Connection &connection);
   void send();
   void tend();
 
+  template <class Step>
+  void guard(Connection &connection, Step step);
+  void break_off();
+
   void take_inbox();
   void adopt(std::unique_ptr<Connection> connection);
+  void make_room_for_all();
   void collect_from(Connection &connection, size_t room);
-  void leave_unanswered(const Turn::Slice &slice, std::span<const Op> left, std::shared_ptr<Arena> &batch_arena);
+  void leave_unanswered(const Turn::Slice &slice, std::span<Op> left);
+  void put_off(const Turn::Slice &slice, std::span<const Op> left);
+  void refuse_rest(Connection &connection, std::span<Op> left);
   void leave_for_slow_lane(Connection &connection);
   void send_to(Connection &connection);
   void send_released(Connection &connection);
@@ -92,6 +101,7 @@ class Worker final : private Watcher {
   void make_way_for_greetings();
   void time_out(Connection &connection);
   void close(Connection &connection);
+  void close_everybody();
   void close_all();
   void go_idle();
   void describe_connections();

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -132,7 +133,11 @@ Parsed MemcachedSession::take(Input &input, Request &request) {
 
 void MemcachedSession::settled() {
   if (refresh_ != nullptr) {
-    refresh_->publish(clock_ms());
+    try {
+      refresh_->publish(clock_ms());
+    } catch (const std::bad_alloc &) {
+      // What was known stays, until the next look.
+    }
     refresh_.reset();
   }
   if (open_ != nullptr) open_->retired.reset();

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "engine/mariadb/engine.h"
@@ -14,6 +15,22 @@ namespace {
 
 /// What all plugins that are loaded may use together for large buffers.
 size_t large_bytes_max = 0;
+
+/// Of the file descriptors, clients get what the server cannot need. Where that is hardly any they get this part of all
+/// the same: it will not need everything at once.
+constexpr uint32_t least_part = 8;
+/// And the doors themselves may take this part.
+constexpr uint32_t doors_part = 4;
+
+uint32_t clients_for(const mariadb::Descriptors &server, uint32_t besides) {
+  const uint64_t taken = uint64_t{server.for_server} + besides;
+  const uint32_t left = taken < server.all ? server.all - static_cast<uint32_t>(taken) : 0;
+  return std::max(left, server.all / least_part);
+}
+
+uint32_t clients_bound(uint32_t besides) {
+  return clients_for(mariadb::server_descriptors(), besides);
+}
 
 /// Permissions as chmod(1) takes them.
 bool parse_mode(const std::string &octal, mode_t &mode) {
@@ -45,6 +62,7 @@ std::string text(const char *value) {
 
 Doors::Doors(const char *plugin, const DoorSettings &settings, mariadb::LoginNames names)
     : plugin_(plugin), settings_(settings), engine_(mariadb::make_engine(names)) {
+  descriptors::set_bound(clients_bound);
   large_bytes_max += settings_.max_buffer_bytes;
   pool::set_large_bytes_max(large_bytes_max);
 }
@@ -111,10 +129,35 @@ bool Doors::check(door::Settings &chosen, bool asks, const char *remedy) const {
   return asks || may_listen(chosen, remedy);
 }
 
+/// What the descriptors allow. False if not even the door itself.
+bool Doors::fits(const door::Settings &chosen) const {
+  const mariadb::Descriptors server = mariadb::server_descriptors();
+  const uint32_t besides = descriptors::besides() + door::Door::descriptors_wanted(chosen);
+  if (besides > server.all / doors_part) {
+    log::error("%s port: with this one all doors would take %u file descriptors for their threads, of %u that the "
+               "server has (open_files_limit); give it fewer threads",
+               chosen.name.c_str(), besides, server.all);
+    return false;
+  }
+  const uint32_t clients = clients_for(server, besides);
+  if (clients >= chosen.connections_max) return true;
+  if (clients > server.all / least_part) {
+    log::note("%s port: %s_max_connections is %u, but all doors together get %u clients: of %u file descriptors "
+              "(open_files_limit) %u are for the server",
+              chosen.name.c_str(), plugin_, chosen.connections_max, clients, server.all, server.for_server);
+  } else {
+    log::warning("%s port: open_files_limit is %u, of which max_connections, table_open_cache and the server's own files "
+                 "leave next to nothing: all doors together get %u clients, and those may be missed elsewhere",
+                 chosen.name.c_str(), server.all, clients);
+  }
+  return true;
+}
+
 bool Doors::open(const door::Settings &chosen, std::unique_ptr<Protocol> protocol, Access access) {
   if (chosen.port == 0 && chosen.unix_path.empty()) return true;
   // Whoever asks add_to() meanwhile waits: a door that is being started is not to be looked at.
   const std::lock_guard guard(mutex_);
+  if (!fits(chosen)) return false;
   Opened &opened = opened_.emplace_back();
   opened.protocol = std::move(protocol);
   opened.door = std::make_unique<door::Door>(chosen, *opened.protocol, *engine_, access);

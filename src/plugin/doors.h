@@ -53,6 +53,7 @@ class Doors {
   };
 
   bool prepare_tls();
+  bool fits(const door::Settings &chosen) const;
   bool may_listen(const door::Settings &chosen, const char *remedy) const;
 
   const char *const plugin_;

@@ -2,6 +2,7 @@
 #include <mysql/plugin.h>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -83,8 +84,12 @@ int init(void *) {
   log::set_sink(mariadb::write_error_log);
   if (mariadb::server_is_bootstrapping()) return 0;
   if (!check_settings()) return 1;
-  doors = new Doors("handlersocket", settings, mariadb::LoginNames::meant);
-  if (doors->prepare() && open_door(Access::read) && open_door(Access::write)) return 0;
+  try {
+    doors = new Doors("handlersocket", settings, mariadb::LoginNames::meant);
+    if (doors->prepare() && open_door(Access::read) && open_door(Access::write)) return 0;
+  } catch (const std::bad_alloc &) {
+    log::error("handlersocket: out of memory");
+  }
   delete std::exchange(doors, nullptr);
   return 1;
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -51,7 +52,11 @@ class Opener {
     if (executor != nullptr) executor->describe("memcached: no containers yet, looks for some twice a second");
     while (executor != nullptr && !found && !stop_.load(std::memory_order_acquire) &&
            executor->standing() == Standing::good) {
-      found = look(*executor);
+      try {
+        found = look(*executor);
+      } catch (const std::bad_alloc &) {
+        executor->idle();  // and once more, when there may be memory again
+      }
       epoll_event event;
       if (!found && poller_.wait({&event, 1}, look_ms) != 0) wake_.drain();
     }
@@ -143,7 +148,11 @@ bool prepare() {
   door.unopened = std::make_unique<protocol::Memcached>(protocol_settings());
   door.spoken = door.unopened.get();
   door.opener = std::make_unique<Opener>(door.doors.engine(), door.spoken->mappings(), [] {
-    (void)running->doors.open(running->chosen, std::move(running->unopened), Access::write);  // the log has it
+    try {
+      (void)running->doors.open(running->chosen, std::move(running->unopened), Access::write);  // the log has it
+    } catch (const std::bad_alloc &) {
+      log::error("memcached port: out of memory");
+    }
   });
   return door.opener->start();
 }
@@ -177,8 +186,12 @@ int init(void *) {
   log::set_sink(mariadb::write_error_log);
   if (mariadb::server_is_bootstrapping()) return 0;
   if (!check_settings()) return 1;
-  running = new Running;
-  if (prepare()) return 0;
+  try {
+    running = new Running;
+    if (prepare()) return 0;
+  } catch (const std::bad_alloc &) {
+    log::error("memcached: out of memory");
+  }
   close();
   return 1;
 }

@@ -49,6 +49,14 @@ ServerTls server_tls();
 /// thread; never waits. Two changes between two looks may go unseen.
 uint64_t server_tls_generation();
 
+/// How many file descriptors this process may have, and of these how many the server may come to need itself: for its
+/// clients, its tables and its logs. By its settings as they are now. Any thread.
+struct Descriptors {
+  uint32_t all = 0;
+  uint32_t for_server = 0;
+};
+Descriptors server_descriptors();
+
 /// Writes to the server's error log; a log::Sink.
 void write_error_log(log::Level level, const char *line);
 

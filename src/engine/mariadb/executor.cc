@@ -1,8 +1,10 @@
 #include "engine/mariadb/server.h"
 
 #include <log.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "base/limits.h"
@@ -33,9 +35,9 @@ class MariaExecutor final : public Executor {
         specs_(specs),
         counters_(who.counters),
         access_(who.access),
-        tables_(thread_->thd(), who.counters, [this] { give_up_all(); }),
+        tables_(thread_->thd(), specs, who.counters, [this] { give_up_all(); }),
         finder_(tables_, who.counters, stop),
-        write_tables_(who.counters),
+        write_tables_(specs, who.counters),
         writer_(who.counters, thread_->row_wait(), stop) {}
 
   using Executor::run;
@@ -46,7 +48,10 @@ class MariaExecutor final : public Executor {
     return writing ? run_writing(ops) : run_reading(ops, watcher);
   }
 
-  void idle() noexcept override { tables_.release_all(); }
+  void idle() noexcept override {
+    tables_.go_idle();
+    write_tables_.go_idle();
+  }
 
   Standing standing() noexcept override {
     if (!stopping_ && thread_->server_stopping()) stopping_ = true;
@@ -66,21 +71,27 @@ class MariaExecutor final : public Executor {
   THD *thd() const { return thread_->thd(); }
 
   Settlement run_reading(std::span<Op> ops, Watcher *watcher) {
+    Settlement settlement;
     begin();
-    for (int attempt = 0; attempt < prepare_attempts_max && !prepare(ops); ++attempt) {
+    try {
+      for (int attempt = 0; attempt < prepare_attempts_max && !prepare(ops); ++attempt) {
+      }
+      tables_.lock_all(lookups_);
+      finder_.expect(lookups_);
+      execute_all(ops, watcher);
+    } catch (const std::bad_alloc &) {
+      // A find in the slow lane may have sent a part of its reply, and its place with it.
+      settlement = {.failure = Failure::out_of_memory, .repeatable = ops.size() != 1 || ops[0].position == nullptr};
     }
-    tables_.lock_all(lookups_);
-    finder_.expect(lookups_);
-    execute_all(ops, watcher);
     tables_.unlock_all(Tables::Ending::commit);
-    if (tables_.must_close()) {
+    if (!settlement.lasted() || tables_.must_close() || tables_.holds_much()) {
       tables_.release_all();
     } else if (tables_.any_open() && tables_.wanted_by_others()) {
       tables_.release_all();
       counters_->add(Counter::ddl_yields);
     }
     end();
-    return {};
+    return settlement;
   }
 
   /// All writes are one statement and one transaction. Tables are opened and closed with it, those for reading too.
@@ -90,19 +101,26 @@ class MariaExecutor final : public Executor {
     begin();
     thread_->begin_writing();
     writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0, lone_row_wait_ms_);
-    for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
-      write_tables_.begin(thd(), alone);
-      if (prepare(ops)) break;
-    }
-    write_tables_.lock_all();
-    // Consistent reads, although the statement is one that writes.
-    thd()->lex->sql_command = SQLCOM_SELECT;
-    tables_.lock_all(lookups_);
-    execute_all(ops, nullptr);
-    Settlement settlement = writer_.take_lost();
-    if (settlement.lasted() && !writer_.undo()) {
-      settlement = write_tables_.commit();
-    } else {
+    Settlement settlement;
+    try {
+      for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
+        write_tables_.begin(thd(), alone);
+        if (prepare(ops)) break;
+      }
+      write_tables_.lock_all();
+      // Consistent reads, although the statement is one that writes.
+      thd()->lex->sql_command = SQLCOM_SELECT;
+      tables_.lock_all(lookups_);
+      execute_all(ops, nullptr);
+      settlement = writer_.take_lost();
+      if (settlement.lasted() && !writer_.undo()) {
+        settlement = write_tables_.commit();  // which throws only where it has failed
+      } else {
+        write_tables_.roll_back();
+      }
+    } catch (const std::bad_alloc &) {
+      settlement = {.failure = Failure::out_of_memory, .repeatable = !cannot_be_undone(thd())};
+      writer_.break_off();
       write_tables_.roll_back();
     }
     if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
@@ -119,12 +137,22 @@ class MariaExecutor final : public Executor {
     size_t opens = 0;
     for (Op &op : ops) {
       const Spec *opening = nullptr;
-      if (op.verb == Verb::open && opens < opening_.size()) opening = opening_[opens++].get();
+      bool too_much = false;  // for one more open index
+      if (op.verb == Verb::open && opens < opening_.size()) {
+        opening = opening_[opens++].get();
+        too_much = opening == nullptr;
+      }
       if (held_up == op.connection) {
         op.progress = Progress::waiting;
         continue;
       }
-      execute(op, opening);
+      if (too_much) {
+        op.progress = Progress::done;
+        op.slot->clear();
+        refuse(op, Failure::out_of_memory);
+      } else {
+        execute(op, opening);
+      }
       if (op.progress != Progress::done) {
         held_up = op.connection;
       } else if (watcher != nullptr) {
@@ -169,7 +197,11 @@ class MariaExecutor final : public Executor {
     if (not_ready_) return true;
     for (Op &op : ops) {
       TableState state = TableState::ready;
-      if (op.verb == Verb::open) opening_.emplace_back(specs_.use(*op.spec));
+      if (op.verb == Verb::open) {
+        SpecUse use(specs_.use(*op.spec));
+        opening_.push_back(std::move(use));
+        if (opening_.back().get() == nullptr) continue;
+      }
       if (op.identity != nullptr && !may_prepare(op)) continue;
       if (op.verb == Verb::open) {
         Spec *const spec = opening_.back().get();
@@ -343,6 +375,7 @@ class MariaExecutor final : public Executor {
   /// KILL took the thread's identity, not the thread: its clients go on under a new one.
   void renew() {
     tables_.release_all();
+    if (!thread_->has_room_to_renew()) return;  // it stays killed, and is asked again
     stopping_ = !thread_->renew();
     if (stopping_) return;
     tables_.set_thd(thd());
@@ -391,6 +424,17 @@ std::unique_ptr<Engine> make_engine(LoginNames names) {
 
 bool server_is_bootstrapping() {
   return opt_bootstrap;
+}
+
+Descriptors server_descriptors() {
+  rlimit limit{};
+  uint64_t all = open_files_limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) all = std::min<uint64_t>(all, limit.rlim_cur);
+  all = std::min<uint64_t>(all, UINT32_MAX);
+  // A table takes two where its rows and its indexes are files of their own. The rest: logs, temporary files, replicas.
+  constexpr uint64_t others = 256;
+  const uint64_t needed = uint64_t{max_connections} + extra_max_connections + 2 * uint64_t{tc_size} + others;
+  return {.all = static_cast<uint32_t>(all), .for_server = static_cast<uint32_t>(std::min(needed, all))};
 }
 
 void write_error_log(log::Level level, const char *line) {

@@ -10,6 +10,7 @@
 #include "engine/mariadb/login.h"
 
 #include <atomic>
+#include <new>
 
 #include "base/limits.h"
 #include "engine/mariadb/account.h"
@@ -41,10 +42,21 @@ struct MemoryConnection : st_vio {
     desc = const_cast<char *>("memory");
     viodelete = [](Vio *) {};
     vioerrno = [](Vio *) { return 0; };
-    read = [](Vio *vio, uchar *to, size_t size) { return of(vio).say(reinterpret_cast<char *>(to), size); };
-    write = [](Vio *vio, const uchar *from, size_t size) {
-      of(vio).hear(Bytes(reinterpret_cast<const char *>(from), size));
-      return size;
+    // Without memory the connection is lost; the server's functions in between could not be left by an exception.
+    read = [](Vio *vio, uchar *to, size_t size) -> size_t {
+      try {
+        return of(vio).say(reinterpret_cast<char *>(to), size);
+      } catch (const std::bad_alloc &) {
+        return 0;
+      }
+    };
+    write = [](Vio *vio, const uchar *from, size_t size) -> size_t {
+      try {
+        of(vio).hear(Bytes(reinterpret_cast<const char *>(from), size));
+        return size;
+      } catch (const std::bad_alloc &) {
+        return static_cast<size_t>(-1);
+      }
     };
     timeout = [](Vio *, uint, my_bool) { return 0; };
     vioblocking = [](Vio *, my_bool, my_bool *old) {

@@ -3,6 +3,9 @@
 #include "engine/mariadb/row.h"
 
 #include <array>
+#include <utility>
+
+#include "base/limits.h"
 
 namespace postern::mariadb {
 namespace {
@@ -144,7 +147,14 @@ Row RowReader::read() {
       }
     }
   }
+  holds_much_ |= long_bytes_ > limits::find_bytes_fast_max;
   return values_;
+}
+
+void RowReader::give_back() {
+  if (!std::exchange(holds_much_, false)) return;
+  for (Column &column : columns_)
+    if (column.string.alloced_length() > limits::block_bytes_min) column.string.free();
 }
 
 }  // namespace postern::mariadb

@@ -29,12 +29,18 @@ class RowReader {
   Row read();
   /// Bytes in the row of the values that may be long: all but numbers, dates and VARCHAR.
   size_t long_bytes() const { return long_bytes_; }
+  /// Whether a row has been so large that neither the values that were made of it nor what the table itself holds of it
+  /// should stay until the next one.
+  bool holds_much() const { return holds_much_; }
+  /// Gives back the memory of the values, when the last row is done.
+  void give_back();
 
  private:
   struct Column;
   std::vector<Column> columns_;
   std::vector<Value> values_;
   size_t long_bytes_ = 0;
+  bool holds_much_ = false;
 };
 
 }  // namespace postern::mariadb

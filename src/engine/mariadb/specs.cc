@@ -1,5 +1,7 @@
 #include "engine/mariadb/specs.h"
 
+#include <new>
+
 namespace postern::mariadb {
 namespace {
 
@@ -46,20 +48,29 @@ Spec *Specs::use(const TableSpec &names) {
     ++found->second->users_;
     return found->second;
   }
-  auto *const spec = new Spec;
+  auto made = std::make_unique<Spec>();
+  Spec *const spec = made.get();
   spec->owner_ = this;
   spec->key_ = std::move(key);
   spec->names_ = split(spec->key_);
   spec->users_ = 1;
   spec->serial_ = next_serial_++;
   if (free_ids_.empty()) {
-    spec->id_ = next_id_++;
-  } else {
-    spec->id_ = free_ids_.back();
-    free_ids_.pop_back();
+    if (free_ids_.capacity() == serials_.size()) free_ids_.reserve(2 * serials_.size() + 64);
+    serials_.push_back(0);
+    free_ids_.push_back(static_cast<uint32_t>(serials_.size() - 1));
   }
-  by_key_.emplace(spec->key_, spec);
-  return spec;
+  if (!bytes_.add(spec->bytes())) return nullptr;
+  try {
+    by_key_.emplace(spec->key_, spec);
+  } catch (const std::bad_alloc &) {
+    bytes_.subtract(spec->bytes());
+    throw;
+  }
+  spec->id_ = free_ids_.back();
+  free_ids_.pop_back();
+  serials_[spec->id_] = spec->serial_;
+  return made.release();
 }
 
 void Specs::unuse(Spec *spec) noexcept {
@@ -67,6 +78,9 @@ void Specs::unuse(Spec *spec) noexcept {
   if (--spec->users_ != 0) return;
   by_key_.erase(spec->key_);
   free_ids_.push_back(spec->id_);
+  serials_[spec->id_] = 0;
+  bytes_.subtract(spec->bytes());
+  retired_.fetch_add(1, std::memory_order_relaxed);
   delete spec;
 }
 

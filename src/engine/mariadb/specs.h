@@ -4,14 +4,17 @@
 // been given to another spec since.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/pool.h"
 #include "contract/table.h"
 
 namespace postern::mariadb {
@@ -34,6 +37,7 @@ class Spec final : public Binding {
   uint32_t id_ = 0;
   uint64_t serial_ = 0;
   uint64_t users_ = 0;  // guarded by Specs::mutex_
+  size_t bytes() const { return sizeof(Spec) + key_.capacity(); }
 };
 
 /// Thread-safe. The mutex is a leaf, taken when an index is opened or closed and never per request.
@@ -44,8 +48,18 @@ class Specs {
   Specs &operator=(const Specs &) = delete;
   ~Specs();
 
-  /// The spec with these names, with one more user, who gives it back with Spec::unuse().
+  /// The spec with these names, with one more user, who gives it back with Spec::unuse(). nullptr if all specs together
+  /// would take more memory than buffers may. Throws std::bad_alloc.
   Spec *use(const TableSpec &names);
+
+  /// How many specs are gone so far. Any thread, no lock.
+  uint64_t retired() const { return retired_.load(std::memory_order_relaxed); }
+  /// Calls `visit` with the serial numbers of all specs by their ids, 0 where there is none, and the mutex held.
+  template <class Visit>
+  void visit_serials(Visit visit) {
+    const std::lock_guard guard(mutex_);
+    visit(std::span<const uint64_t>(serials_));
+  }
 
  private:
   friend class Spec;
@@ -53,8 +67,10 @@ class Specs {
 
   std::mutex mutex_;
   std::unordered_map<std::string_view, Spec *> by_key_;
-  std::vector<uint32_t> free_ids_;
-  uint32_t next_id_ = 0;
+  std::vector<uint32_t> free_ids_;  // with room for every id, so that giving one back takes no memory
+  std::vector<uint64_t> serials_;   // by id; 0: free
+  pool::Tally bytes_;
+  std::atomic<uint64_t> retired_{0};
   uint64_t next_serial_ = 1;
 };
 

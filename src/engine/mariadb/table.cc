@@ -3,6 +3,7 @@
 #include "engine/mariadb/table.h"
 
 #include <algorithm>
+#include <new>
 #include <span>
 
 #include "base/limits.h"
@@ -17,29 +18,75 @@ constexpr size_t lookups_for_the_long_way = 4;
 
 }  // namespace
 
+namespace {
+
+/// What a column wanted takes in an OpenTable, about.
+constexpr size_t bytes_per_column = 128;
+
+size_t bytes_for(const TableSpec &names) {
+  const size_t columns = count_names(names.columns) + count_names(names.filter_columns);
+  return sizeof(OpenTable) + names.columns.size() + names.filter_columns.size() + columns * bytes_per_column;
+}
+
+}  // namespace
+
 OpenTable::OpenTable(Spec *spec)
-    : serial(spec->serial()),
+    : id(spec->id()),
+      serial(spec->serial()),
       database(table_name(spec->spec().database)),
       name(table_name(spec->spec().table)),
       index_name(spec->spec().index),
       column_list(spec->spec().columns),
       filter_column_list(spec->spec().filter_columns),
       whole_unique_key(spec->spec().whole_unique_key),
-      key_columns(spec->spec().key_columns) {}
+      key_columns(spec->spec().key_columns),
+      bytes(bytes_for(spec->spec())) {}
+
+OpenTable &OpenTables::put(std::unique_ptr<OpenTable> table) {
+  if (table->id >= tables_.size()) tables_.resize(table->id + 1);
+  std::unique_ptr<OpenTable> &place = tables_[table->id];
+  forget(place);
+  if (!bytes_.add(table->bytes)) throw std::bad_alloc();
+  place = std::move(table);
+  return *place;
+}
+
+void OpenTables::forget(std::unique_ptr<OpenTable> &table) {
+  if (table == nullptr) return;
+  bytes_.subtract(table->bytes);
+  table.reset();
+}
+
+void OpenTables::forget_retired() {
+  seen_ = specs_.retired();
+  specs_.visit_serials([this](std::span<const uint64_t> serials) {
+    for (std::unique_ptr<OpenTable> &table : tables_)
+      if (table != nullptr && serials[table->id] != table->serial) forget(table);
+  });
+}
+
+void OpenTables::forget_most() {
+  if (bytes_.bytes() > limits::open_tables_bytes_kept && seen_ != specs_.retired()) forget_retired();
+  if (bytes_.bytes() > limits::open_tables_bytes_kept) forget_all();
+}
+
+void OpenTables::forget_all() {
+  for (std::unique_ptr<OpenTable> &table : tables_) forget(table);
+}
 
 Tables::~Tables() {
   release_all();
 }
 
 OpenTable &Tables::prepare_anew(Spec *spec, bool positions) {
-  if (spec->id() >= open_.size()) open_.resize(spec->id() + 1);
-  std::unique_ptr<OpenTable> &slot = open_[spec->id()];
-  if (slot == nullptr || slot->serial != spec->serial()) {
+  OpenTable *known = open_.find(spec->id());
+  if (known == nullptr || known->serial != spec->serial()) {
+    auto fresh = std::make_unique<OpenTable>(spec);
     // An id given to new names: what was open for the old ones has no user left and goes when all goes.
-    if (slot != nullptr && slot->table != nullptr) give_up_all_();
-    slot = std::make_unique<OpenTable>(spec);
+    if (known != nullptr && known->table != nullptr) give_up_all_();
+    known = &open_.put(std::move(fresh));
   }
-  OpenTable &table = *slot;
+  OpenTable &table = *known;
   if (table.batch == batch_ && table.state != TableState::again) {
     if (positions && !table.positions && table.table != nullptr) {
       table.positions = true;
@@ -165,6 +212,8 @@ void Tables::unlock_all(Ending ending) {
     if (table->covering) file.ha_end_keyread();
     // Rows_read is added up where SQL closes a table after each statement; ours stays open while requests come.
     file.update_global_table_stats();
+    holds_much_ |= table->reader.holds_much();
+    table->reader.give_back();
     // A cursor on InnoDB may outlive the batch, which saves its set-up; others get none across an unlock.
     if (file.inited != handler::NONE && file.ht->db_type != DB_TYPE_INNODB) file.ha_index_end();
   }
@@ -199,15 +248,27 @@ void Tables::release_all() {
   thd_->release_transactional_locks();
 }
 
+void Tables::go_idle() {
+  release_all();
+  open_.forget_most();
+}
+
+void Tables::forget_retired() {
+  // One that is open is nobody's any more, and closes with the others.
+  if (open_count_ != 0) give_up_all_();
+  open_.forget_retired();
+}
+
 void Tables::close_all() {
   if (open_count_ == 0) return;
-  for (const auto &table : open_) {
-    if (table == nullptr || table->table == nullptr) continue;
-    if (table->file().inited != handler::NONE) table->file().ha_index_end();
-    table->table = nullptr;
-    table->state = TableState::again;
-  }
+  open_.visit([](OpenTable &table) {
+    if (table.table == nullptr) return;
+    if (table.file().inited != handler::NONE) table.file().ha_index_end();
+    table.table = nullptr;
+    table.state = TableState::again;
+  });
   used_.clear();
+  holds_much_ = false;
   close_thread_tables(thd_);
   counters_->add(Counter::table_closes, open_count_);
   open_count_ = 0;

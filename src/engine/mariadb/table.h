@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/limits.h"
+#include "base/pool.h"
 #include "engine/mariadb/opening.h"
 #include "engine/mariadb/row.h"
 #include "engine/mariadb/specs.h"
@@ -24,6 +26,7 @@ class OpenTable {
  public:
   explicit OpenTable(Spec *spec);
 
+  const uint32_t id;      ///< of the spec this was made for
   const uint64_t serial;  ///< of the spec this was made for
   const std::string database;
   const std::string name;
@@ -64,6 +67,8 @@ class OpenTable {
   bool key_is_read = false;      ///< the read set has the columns of the index, for row_matches()
   bool has_large_rows = false;   ///< the row read last was one
 
+  const size_t bytes;  ///< of memory, about
+
   KEY &key_info() const { return table->key_info[index]; }
   handler &file() const { return *table->file; }
 
@@ -72,12 +77,48 @@ class OpenTable {
   TABLE_LIST list_;
 };
 
+/// What one executor knows of the specs it was asked for, by their ids. Counted against the bound of large buffers: a
+/// client decides how many there are and how large.
+class OpenTables {
+ public:
+  explicit OpenTables(Specs &specs) : specs_(specs) {}
+  OpenTables(const OpenTables &) = delete;
+  OpenTables &operator=(const OpenTables &) = delete;
+
+  /// nullptr if there is none for the spec with this id.
+  OpenTable *find(uint32_t id) const { return id < tables_.size() ? tables_[id].get() : nullptr; }
+  /// Puts `table` in the place of what was there for its id. Throws std::bad_alloc, also beyond the bound.
+  OpenTable &put(std::unique_ptr<OpenTable> table);
+
+  /// Whether so much is here that what belongs to no spec any more should be looked for.
+  bool worth_a_look() const { return bytes_.bytes() > limits::open_tables_bytes_max && seen_ != specs_.retired(); }
+  /// Forgets what belongs to no spec any more; none of it may be open.
+  void forget_retired();
+  /// When the thread is about to sleep, and none is open: also forgets the rest if that is much.
+  void forget_most();
+  void forget_all();
+
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (const auto &table : tables_)
+      if (table != nullptr) visit(*table);
+  }
+
+ private:
+  void forget(std::unique_ptr<OpenTable> &table);
+
+  Specs &specs_;
+  std::vector<std::unique_ptr<OpenTable>> tables_;
+  pool::Tally bytes_;
+  uint64_t seen_ = 0;  // of Specs::retired()
+};
+
 /// All tables of one executor.
 class Tables {
  public:
   /// `give_up_all` gives up every table and metadata lock of the thread: those of others, too.
-  Tables(THD *thd, Counters *counters, std::function<void()> give_up_all)
-      : thd_(thd), counters_(counters), give_up_all_(std::move(give_up_all)) {}
+  Tables(THD *thd, Specs &specs, Counters *counters, std::function<void()> give_up_all)
+      : thd_(thd), counters_(counters), give_up_all_(std::move(give_up_all)), open_(specs) {}
   ~Tables();
   Tables(const Tables &) = delete;
   Tables &operator=(const Tables &) = delete;
@@ -85,7 +126,10 @@ class Tables {
   /// After ServerThread::renew(); nothing may be open.
   void set_thd(THD *thd) { thd_ = thd; }
 
-  void begin_batch() { ++batch_; }
+  void begin_batch() {
+    ++batch_;
+    if (open_.worth_a_look()) forget_retired();
+  }
   /// Makes sure that the table of `spec` is open, its names resolved, for the running batch. `positions` asks for
   /// a read set from which a scan can be resumed. State `again` means: all was given up, prepare every table
   /// of the batch anew.
@@ -96,9 +140,8 @@ class Tables {
   }
   /// What prepare() returned in this batch; nullptr if it was not called, or everything was given up since.
   OpenTable *prepared(const Spec *spec) {
-    if (spec->id() >= open_.size() || open_[spec->id()] == nullptr) return nullptr;
-    OpenTable &table = *open_[spec->id()];
-    return table.serial == spec->serial() && table.batch == batch_ ? &table : nullptr;
+    OpenTable *const table = open_.find(spec->id());
+    return table != nullptr && table->serial == spec->serial() && table->batch == batch_ ? table : nullptr;
   }
   /// Locks what was prepared; a table that cannot be had now becomes busy or failed. `lookups`: how many keys the batch
   /// looks up, about.
@@ -119,8 +162,14 @@ class Tables {
   bool any_open() const { return open_count_ != 0; }
   /// A table is open that must be closed when its statement is over.
   bool must_close() const { return must_close_; }
+  /// More tables are open, or those that are hold more, than should be kept until the next batch.
+  bool holds_much() const { return holds_much_ || open_count_ > limits::tables_open_max; }
+  /// The thread is about to sleep: gives up what release_all() does, and most of what is known of indexes if that is
+  /// much.
+  void go_idle();
 
  private:
+  void forget_retired();
   OpenTable &prepare_anew(Spec *spec, bool positions);
   void open(OpenTable &table);
   bool take(OpenTable &table, OpenAttempt attempt);
@@ -133,8 +182,9 @@ class Tables {
   uint64_t batch_ = 0;
   size_t open_count_ = 0;
   bool must_close_ = false;
-  std::vector<std::unique_ptr<OpenTable>> open_;  // by Spec::id()
-  std::vector<OpenTable *> used_;                 // in this batch
+  bool holds_much_ = false;
+  OpenTables open_;
+  std::vector<OpenTable *> used_;  // in this batch
 };
 
 }  // namespace postern::mariadb

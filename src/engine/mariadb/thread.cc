@@ -17,6 +17,16 @@ namespace {
 // thread pool believes that to be its own. The mutex is a leaf: it is taken under LOCK_thd_kill and LOCK_thd_data.
 class Wakers {
  public:
+  /// For one more THD at a time from here on, so that adding one takes no memory. Throws std::bad_alloc.
+  void expect() {
+    const std::lock_guard guard(mutex_);
+    wakers_.reserve(expected_ + 1);
+    ++expected_;
+  }
+  void expect_no_more() {
+    const std::lock_guard guard(mutex_);
+    --expected_;
+  }
   void add(THD *thd, int fd) {
     const std::lock_guard guard(mutex_);
     wakers_.push_back({thd, fd});
@@ -38,6 +48,7 @@ class Wakers {
   };
   std::mutex mutex_;
   std::vector<Waker> wakers_;
+  size_t expected_ = 0;
 };
 Wakers wakers;
 
@@ -93,6 +104,7 @@ bool server_is_up() {
 
 std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, const std::atomic<bool> &stop) {
   my_thread_init();
+  wakers.expect();
   std::unique_ptr<ServerThread> thread(new ServerThread(who, stop));
   if (!wait_for_server_start(stop) || !thread->create()) return nullptr;
   return thread;
@@ -100,6 +112,7 @@ std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, con
 
 ServerThread::~ServerThread() {
   destroy();
+  wakers.expect_no_more();
   my_thread_end();
 }
 
@@ -152,6 +165,12 @@ bool ServerThread::killed() const {
 
 bool ServerThread::server_stopping() const {
   return abort_loop || (thd_->killed >= KILL_SERVER && thd_->killed <= KILL_SERVER_HARD);
+}
+
+bool ServerThread::has_room_to_renew() {
+  void *const room = ::operator new(sizeof(THD), std::nothrow);
+  ::operator delete(room);
+  return room != nullptr;
 }
 
 bool ServerThread::renew() {

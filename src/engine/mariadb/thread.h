@@ -29,6 +29,8 @@ class ServerThread {
   bool killed() const;
   /// The server is going down.
   bool server_stopping() const;
+  /// Whether there is memory for another THD, about: renew() cannot do without.
+  static bool has_room_to_renew();
   /// Gives up the THD, which must hold no table, for a new one. False if the server is going down.
   bool renew();
 

@@ -38,8 +38,9 @@ void WriteTables::begin(THD *thd, bool alone) {
   open_.clear();
   used_.clear();
   locked_ = false;
+  if (bound_.worth_a_look()) bound_.forget_retired();
   if (targets_.size() <= targets_max) return;
-  bound_.clear();
+  bound_.forget_all();
   targets_.clear();
 }
 
@@ -50,13 +51,13 @@ WriteTable *WriteTables::find_target(const std::string &database, const std::str
 }
 
 OpenTable &WriteTables::prepare(Spec *spec, Verb verb, const std::function<void()> &give_up_all) {
-  if (spec->id() >= bound_.size()) bound_.resize(spec->id() + 1);
-  std::unique_ptr<OpenTable> &slot = bound_[spec->id()];
-  if (slot == nullptr || slot->serial != spec->serial()) {
-    slot = std::make_unique<OpenTable>(spec);
-    slot->target = find_target(slot->database, slot->name);
+  OpenTable *known = bound_.find(spec->id());
+  if (known == nullptr || known->serial != spec->serial()) {
+    auto fresh = std::make_unique<OpenTable>(spec);
+    fresh->target = find_target(fresh->database, fresh->name);
+    known = &bound_.put(std::move(fresh));
   }
-  OpenTable &table = *slot;
+  OpenTable &table = *known;
   if (table.batch == batch_) return table;
   WriteTable &target = *table.target;
   if (target.batch != batch_) {
@@ -76,9 +77,8 @@ OpenTable &WriteTables::prepare(Spec *spec, Verb verb, const std::function<void(
 }
 
 OpenTable *WriteTables::prepared(const Spec *spec) {
-  if (spec->id() >= bound_.size() || bound_[spec->id()] == nullptr) return nullptr;
-  OpenTable &table = *bound_[spec->id()];
-  return table.serial == spec->serial() && table.batch == batch_ ? &table : nullptr;
+  OpenTable *const table = bound_.find(spec->id());
+  return table != nullptr && table->serial == spec->serial() && table->batch == batch_ ? table : nullptr;
 }
 
 void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()> &give_up_all) {
@@ -226,6 +226,9 @@ Settlement WriteTables::commit() {
 
 void WriteTables::roll_back() {
   if (!locked_) return;
+  // An insert that was left in the middle has not taken that back.
+  for (WriteTable *const target : open_)
+    if (target->table != nullptr) target->table->file->extra(HA_EXTRA_NO_IGNORE_DUP_KEY);
   end_statement();
   thd_->binlog_flush_pending_rows_event(true, false);  // what cannot be undone is in the binary log, too
   trans_rollback_stmt(thd_);
@@ -249,7 +252,11 @@ void WriteTables::close() {
   if (thd_ == nullptr) return;
   locked_ = false;
   for (WriteTable *const target : open_) target->table = nullptr;
-  for (OpenTable *const table : used_) table->state = TableState::again;
+  for (OpenTable *const table : used_) {
+    table->state = TableState::again;
+    table->reader.give_back();
+  }
+  used_.clear();
   if (!open_.empty()) counters_->add(Counter::table_closes, open_.size());
   open_.clear();
   if (thd_->open_tables != nullptr) close_thread_tables(thd_);

@@ -60,7 +60,7 @@ class WriteTable {
 /// commit() or roll_back(), then close().
 class WriteTables {
  public:
-  explicit WriteTables(Counters *counters) : counters_(counters) {}
+  WriteTables(Specs &specs, Counters *counters) : counters_(counters), bound_(specs) {}
   WriteTables(const WriteTables &) = delete;
   WriteTables &operator=(const WriteTables &) = delete;
 
@@ -82,6 +82,9 @@ class WriteTables {
   /// when no run has begun since.
   void close();
 
+  /// The thread is about to sleep: gives back what is known of indexes if that is much.
+  void go_idle() { bound_.forget_most(); }
+
   bool any_open() const { return !open_.empty(); }
   bool locked() const { return locked_; }
 
@@ -100,7 +103,7 @@ class WriteTables {
   bool locked_ = false;
   bool commits_were_blocked_ = false;
   uint32_t listed_ = 0;                            // tables in the server's list of a lone op
-  std::vector<std::unique_ptr<OpenTable>> bound_;  // by Spec::id()
+  OpenTables bound_;
   std::vector<std::unique_ptr<WriteTable>> targets_;
   std::vector<WriteTable *> open_;  // in this run
   std::vector<OpenTable *> used_;   // in this run

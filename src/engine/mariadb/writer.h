@@ -39,6 +39,13 @@ class Writer {
   const Settlement &lost() const { return write_.lost(); }
   /// The same, for the end of the run: the next one may be without writes and must not find it.
   Settlement take_lost() { return write_.take_lost(); }
+  /// The op was left in the middle, by an exception.
+  void break_off() {
+    row_wait_.watch(false);
+    change_.end();
+    row_wait_.take_expired();
+    write_.take_lost();
+  }
   /// The op that was run alone has failed, or was left: whatever it did has to be undone.
   bool undo() const { return undo_; }
 

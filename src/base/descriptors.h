@@ -1,0 +1,47 @@
+// descriptors.h: how many of the process's file descriptors the doors have, and how many clients they may have.
+//
+// All doors of the process share the bound, whichever plugin they belong to: the server lives in the same process, and
+// what clients take it cannot have. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace postern::descriptors {
+
+/// How many clients all doors may have together, given how many descriptors the doors have besides; asked for each new
+/// client. nullptr: any number.
+using Bound = uint32_t (*)(uint32_t besides);
+void set_bound(Bound bound);
+
+/// What the doors have besides their clients: sockets that listen, pollers.
+uint32_t besides();
+/// How many clients all doors may have just now.
+uint32_t clients_max();
+
+/// Descriptors that a door has. Given back when it dies.
+class Held {
+ public:
+  Held() = default;
+  Held(Held &&other) noexcept
+      : count_(std::exchange(other.count_, 0)), of_client_(std::exchange(other.of_client_, false)) {}
+  Held &operator=(Held &&other) noexcept {
+    std::swap(count_, other.count_);
+    std::swap(of_client_, other.of_client_);
+    return *this;
+  }
+  ~Held();
+
+  /// That of one more client, if there may be one.
+  [[nodiscard]] static Held take_for_client();
+  static Held take_besides(uint32_t count);
+  explicit operator bool() const { return count_ != 0; }
+
+ private:
+  Held(uint32_t count, bool of_client) : count_(count), of_client_(of_client) {}
+
+  uint32_t count_ = 0;
+  bool of_client_ = false;
+};
+
+}  // namespace postern::descriptors
