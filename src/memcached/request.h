@@ -33,7 +33,7 @@ enum class Action : uint8_t {
   noop,   ///< `mn`, and the binary no-op
   flush,  ///< empties the container
   version,
-  statistics,  ///< Request::key: which, or empty; ::value: the word behind it
+  statistics,  ///< Request::key: which, or empty; ::value: what of it, for `detail`
   verbosity,   ///< and whatever else is accepted and changes nothing
   quit,
   login,       ///< Request::user and ::password

@@ -112,7 +112,8 @@ void parse_statistics(Command &command) {
   if (which.size() > key_bytes_max) return command.refuse(Refusal::unknown_command);
   command.request.action = Action::statistics;
   command.request.key = which;
-  command.request.value = command.words[2];
+  // Of `detail`: on, off or dump, and as much of another word as shows that it is none of these.
+  if (which == "detail") command.request.value = command.words[2].substr(0, 5);
   if (which == "cachedump") check_dump(command);
 }
 
