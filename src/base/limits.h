@@ -128,6 +128,13 @@ inline constexpr int busy_retry_ms_max = 10;
 inline constexpr uint64_t autoinc_held_ms = 100;
 /// Milliseconds a write waits for a row lock before it lets others have its thread and queues up again.
 inline constexpr int row_wait_slow_ms = 50;
+/// How many of those who wait for tables or rows are tried in a millisecond, if they are many.
+inline constexpr size_t busy_tries_per_ms_max = 2;
+/// Milliseconds that all who wait for a thread may wait for row locks together until each has been tried once; those
+/// who stay are left out.
+inline constexpr int row_wait_shared_ms = 20;
+/// How many of those who wait for rows of a table are tried at once when one of them has got its row.
+inline constexpr size_t row_waiters_tried = 8;
 /// Times a write that is run alone is run again after its transaction was lost.
 inline constexpr int lost_runs_max = 20;
 /// Rows one edit may change; more would be one transaction that the server can neither commit nor undo in time.

@@ -8,17 +8,6 @@
 #include "door/worker.h"
 
 namespace postern::door {
-namespace {
-
-/// How many of those who wait for tables or rows are tried in a millisecond, if they are many.
-constexpr size_t busy_tries_per_ms_max = 2;
-/// Milliseconds that all who wait for a thread may wait for row locks together until each has been tried once; those
-/// who stay are left out.
-constexpr int row_wait_shared_ms = 20;
-/// How many of those who wait for rows of a table are tried at once when one of them has got its row.
-constexpr size_t row_waiters_tried = 8;
-
-}  // namespace
 
 SlowLane::SlowLane(const Settings &settings, Engine &engine, Access access)
     : settings_(settings), engine_(engine), access_(access) {}
@@ -106,7 +95,7 @@ size_t SlowLane::logins_waiting() {
 /// Between two tries of one who waits for a table or a row.
 size_t SlowLane::retry_ms_max() {
   const std::lock_guard guard(mutex_);
-  return std::max<size_t>(limits::busy_retry_ms_max, jobs_waiting() / busy_tries_per_ms_max);
+  return std::max<size_t>(limits::busy_retry_ms_max, jobs_waiting() / limits::busy_tries_per_ms_max);
 }
 
 std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait_until_ms) {
@@ -165,7 +154,7 @@ std::unique_ptr<SlowJob> SlowLane::take_held_up() {
 /// How long the job may wait for a row that is locked. The more there are who wait for a thread, the less.
 void SlowLane::allow_row_wait(SlowJob &job) {
   const bool held_up = job.is_held_up();
-  job.row_wait_ms = row_wait_shared_ms / (1 + static_cast<int>(jobs_waiting()));
+  job.row_wait_ms = limits::row_wait_shared_ms / (1 + static_cast<int>(jobs_waiting()));
   // Else nobody of many would ever be in the storage engine's queue.
   if (held_up) job.row_wait_ms = std::max(job.row_wait_ms, 1);
   const bool may_stay = staying_ < staying_max() && (held_up || held_up_.empty());
@@ -256,7 +245,7 @@ void SlowLane::let_go(const TableSpec &table) {
 void SlowLane::try_waiters_for_rows(const TableSpec &table) {
   const std::lock_guard guard(mutex_);
   JobQueue tried;
-  while (tried.size() != row_waiters_tried) {
+  while (tried.size() != limits::row_waiters_tried) {
     SlowJob *longest = nullptr;
     delayed_.visit([&](SlowJob &job) {
       if (!waits_for(job, table, Progress::locked)) return;
