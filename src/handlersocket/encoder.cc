@@ -176,7 +176,6 @@ WireError wire_error(Failure failure, Asked asked) {
     case Failure::bad_key_value: return {'2', {}};
     case Failure::no_filter_column: return {'2', "filterfld"};
     case Failure::filter_on_blob: return {'2', "filterblob"};
-    case Failure::bad_filter_value: return {'2', {}};
     case Failure::row_too_large: return {'1', {}};
     case Failure::bad_value: return {'1', {}};
     case Failure::not_a_number: return {'2', {}};

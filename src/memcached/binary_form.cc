@@ -131,7 +131,6 @@ Status status_of(Failure failure) {
     case Failure::too_many_key_parts:
     case Failure::bad_key_value:
     case Failure::filter_on_blob:
-    case Failure::bad_filter_value:
     case Failure::bad_value:
     case Failure::constraint: return Status::invalid_arguments;
     case Failure::request_timed_out:

@@ -34,7 +34,6 @@ Blame blame_of(Failure failure) {
     case Failure::too_many_key_parts:
     case Failure::bad_key_value:
     case Failure::filter_on_blob:
-    case Failure::bad_filter_value:
     case Failure::bad_value:
     case Failure::not_a_number:
     case Failure::constraint:
