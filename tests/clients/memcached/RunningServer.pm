@@ -7,13 +7,16 @@ use strict;
 use warnings;
 use Cwd ();
 use IO::Socket::INET;
+use Socket qw(IPPROTO_TCP TCP_NODELAY);
 
 # What `use MemcachedTest` in a test would load; that finds it loaded and changed.
 $INC{'MemcachedTest.pm'} = Cwd::getcwd() . '/t/lib/MemcachedTest.pm';
 require $INC{'MemcachedTest.pm'};
 
 sub connected {
-    return IO::Socket::INET->new(PeerAddr => "127.0.0.1:$ENV{PORT}") || die "nobody listens: $!";
+    my $conn = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$ENV{PORT}") || die "nobody listens: $!";
+    setsockopt($conn, IPPROTO_TCP, TCP_NODELAY, 1);  # they send a packet in two pieces
+    return $conn;
 }
 
 sub new_memcached {
@@ -37,7 +40,8 @@ sub new_memcached {
     *Memcached::Handle::DESTROY = *Memcached::Handle::stop = *Memcached::Handle::graceful_stop = sub { };
     # Asked of the program; what they are about is left out.
     no strict 'refs';
-    *{"MemcachedTest::supports_$_"} = sub { 0 } for qw(sasl drop_priv extstore tls unix_socket proxy udp);
+    *{"MemcachedTest::supports_$_"} = sub { 0 } for qw(sasl drop_priv extstore tls proxy udp);
+    *MemcachedTest::supports_unix_socket = sub { 1 };
 }
 
 1;
