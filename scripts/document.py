@@ -59,7 +59,8 @@ def settings_page():
         "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also at\n"
         "`INSTALL SONAME`. Write them with `loose_` before their names (`loose_handlersocket_port = 9998`), so that the\n"
         "server starts without the plugin, too ([why](operating.md#loose_)). Names that the original HandlerSocket had\n"
-        "keep their meaning, so an old option file goes on working.\n" + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
+        "keep their meaning, so an old option file goes on working.\n"
+        + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )
 
 

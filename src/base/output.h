@@ -88,7 +88,8 @@ class Output {
   /// What was written since `mark`, as far as it can be taken back; nothing if the output is broken. Valid until
   /// anything else is written or sent.
   Bytes written_since(Mark mark) const {
-    return broken_ || !can_rewind(mark) ? Bytes{} : Bytes{data_ + (mark - base_), static_cast<size_t>(this->mark() - mark)};
+    return broken_ || !can_rewind(mark) ? Bytes{}
+                                        : Bytes{data_ + (mark - base_), static_cast<size_t>(this->mark() - mark)};
   }
   /// Everything written so far may be sent.
   void release() { released_ = end_; }

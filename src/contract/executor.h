@@ -1,7 +1,7 @@
 // executor.h: what a worker sees of any engine: Engine, which lets threads in, and Executor, one thread's way to
 // the tables.
 //
-// The promises below are tested for every engine by executor_contract_test.cc.
+// The promises below are tested for every engine by the suites in contract/testing.
 #pragma once
 
 #include <atomic>

@@ -44,8 +44,8 @@ class Reply {
   /// To be asked right after done(): the reply's bytes, if another op of the run that asks the same, of whatever
   /// connection, would be answered with just these; else empty. Valid until the output is touched.
   virtual Bytes written() const { return {}; }
-  /// Answers with what `written()` of another reply was, instead of hearing rows and outcome. False: it cannot just now,
-  /// has written nothing and must hear them.
+  /// Answers with what `written()` of another reply was, instead of hearing rows and outcome. False: it cannot just
+  /// now, has written nothing and must hear them.
   virtual bool take([[maybe_unused]] Bytes written) { return false; }
   /// Forget what was heard: the op starts from its first row again.
   virtual void restart() = 0;

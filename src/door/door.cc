@@ -56,7 +56,8 @@ uint32_t Door::threads_wanted(const Settings &settings) {
 }
 
 uint32_t Door::descriptors_wanted(const Settings &settings) {
-  // A poller and a way to wake it for each thread, the acceptor and its reserve, what listens, the slow lane's own poller.
+  // A poller and a way to wake it for each thread, the acceptor and its reserve, what listens, the slow lane's own
+  // poller.
   return 2 * (threads_wanted(settings) + settings.scan_threads + settings.login_threads + 1) + 4;
 }
 
@@ -117,8 +118,8 @@ bool Door::start_all(std::string &error) {
   started = started && acceptor_.start([](void *self) { static_cast<Door *>(self)->accept_connections(); }, this,
                                        settings_.name + " accept");
   if (!started) {
-    error = "cannot start " + std::to_string(threads) + " worker threads and what goes with them: " +
-            std::strerror(errno);
+    error =
+        "cannot start " + std::to_string(threads) + " worker threads and what goes with them: " + std::strerror(errno);
     stop();
   }
   return started;
@@ -265,9 +266,10 @@ void Door::deal(net::Fd socket, const Peer &peer) {
   if (!descriptor) {
     static log::Limited limited;
     if (uint64_t missed; limited.pass(missed))
-      log::warning("%s door: refused a connection: with the %u that all doors have, the file descriptors left are the "
-                   "server's own (open_files_limit)",
-                   settings_.name.c_str(), descriptors::clients_max());
+      log::warning(
+          "%s door: refused a connection: with the %u that all doors have, the file descriptors left are the "
+          "server's own (open_files_limit)",
+          settings_.name.c_str(), descriptors::clients_max());
     return refuse(std::move(socket));
   }
   const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {

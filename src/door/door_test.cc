@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/pool.h"
-#include "door/toy.h"
+#include "door/testing/toy.h"
 #include "net/plain_channel.h"
 #include "ping/ping.h"
 

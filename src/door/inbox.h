@@ -1,7 +1,7 @@
 // inbox.h: connections on their way to a worker: the one thing by which other threads reach it.
 //
-// A worker has one. Any thread puts and wakes the worker then; the worker takes. Nobody on the way needs memory that may
-// not be there: they are linked by Connection::newer.
+// A worker has one. Any thread puts and wakes the worker then; the worker takes. Nobody on the way needs memory that
+// may not be there: they are linked by Connection::newer.
 #pragma once
 
 #include <memory>

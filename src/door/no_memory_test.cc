@@ -7,7 +7,7 @@
 
 #include "base/descriptors.h"
 #include "base/pool.h"
-#include "door/toy.h"
+#include "door/testing/toy.h"
 #include "support/failing_allocations.h"
 
 namespace postern::door {
@@ -27,10 +27,10 @@ class NoMemoryTest : public DoorTest {
     std::string answer;
   };
   static std::vector<Request> requests() {
-    return {{"say a\n", "a\n"},      {"rows 3 10\n", rows_text(3, 10)}, {"write\n", "done\n"},
-            {"hold\n", "held\n"},    {"lone\n", "free\n"},              {"rows 6000 30\n", rows_text(6'000, 30)},
-            {"say b\n", "b\n"},      {"write\n", "done\n"},             {"table\n", "free\n"},
-            {"rows 9 9000\n", rows_text(9, 9'000)}};
+    return {
+        {"say a\n", "a\n"},    {"rows 3 10\n", rows_text(3, 10)},        {"write\n", "done\n"}, {"hold\n", "held\n"},
+        {"lone\n", "free\n"},  {"rows 6000 30\n", rows_text(6'000, 30)}, {"say b\n", "b\n"},    {"write\n", "done\n"},
+        {"table\n", "free\n"}, {"rows 9 9000\n", rows_text(9, 9'000)}};
   }
   static std::string all_asked() {
     std::string all;
@@ -38,8 +38,8 @@ class NoMemoryTest : public DoorTest {
     return all;
   }
 
-  /// Every request is answered in its turn, rightly or with a refusal, until the connection ends, which only a reply that
-  /// has begun may do in its middle. Returns how many writes were told.
+  /// Every request is answered in its turn, rightly or with a refusal, until the connection ends, which only a reply
+  /// that has begun may do in its middle. Returns how many writes were told.
   static int told(Client &client) {
     int writes = 0;
     std::string text;

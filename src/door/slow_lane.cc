@@ -76,8 +76,7 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
 
 /// Without threads for logins, which a door whose protocol has none does not start, every thread does everything.
 SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
-  const bool login =
-      settings_.login_threads != 0 && !job.all_done() && job.op().verb == Verb::login;
+  const bool login = settings_.login_threads != 0 && !job.all_done() && job.op().verb == Verb::login;
   return login ? Duty::login : Duty::scan;
 }
 
@@ -146,8 +145,8 @@ std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
 std::unique_ptr<SlowJob> SlowLane::take_held_up() {
   held_up_next_ = false;
   const bool may_stay = staying_ < std::max<size_t>(staying_max(), 1);
-  SlowJob *const found = held_up_.find_if(
-      [may_stay](const SlowJob &job) { return may_stay || !job.long_running || !job.writes_next(); });
+  SlowJob *const found =
+      held_up_.find_if([may_stay](const SlowJob &job) { return may_stay || !job.long_running || !job.writes_next(); });
   return found != nullptr ? held_up_.remove(*found) : nullptr;
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/pool.h"
-#include "door/toy.h"
+#include "door/testing/toy.h"
 
 namespace postern::door {
 namespace {

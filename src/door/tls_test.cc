@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "door/toy.h"
+#include "door/testing/toy.h"
 #include "net/tls_context.h"
 #include "support/tls.h"
 

@@ -26,8 +26,8 @@ class Turn {
     Connection *connection;
     size_t first;
     size_t count;
-    Output::Mark mark;            // where their replies begin
-    Arena::Mark arena_from{};     // what they are made of
+    Output::Mark mark;         // where their replies begin
+    Arena::Mark arena_from{};  // what they are made of
     Arena::Mark arena_to{};
     bool answered = false;        // and sent, while the rest of the run went on
     size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too

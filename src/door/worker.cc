@@ -56,9 +56,8 @@ void Worker::join() {
 std::unique_ptr<Connection> Worker::greet(net::Fd socket, descriptors::Held descriptor, const Peer &peer) const {
   Peer known = peer;
   known.fd = socket.get();
-  auto connection =
-      std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor),
-                                   context_.protocol, known);
+  auto connection = std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)),
+                                                 std::move(descriptor), context_.protocol, known);
   connection->fresh = context_.settings.tls != nullptr;
   return connection;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/limits.h"
-#include "handlersocket/plain_tokens.h"
+#include "handlersocket/testing/plain_tokens.h"
 #include "support/escaped.h"
 
 namespace postern::handlersocket {

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/limits.h"
-#include "handlersocket/op_text.h"
+#include "handlersocket/testing/op_text.h"
 #include "handlersocket/protocol.h"
-#include "handlersocket/same_tokens.h"
+#include "handlersocket/testing/same_tokens.h"
 
 namespace postern::handlersocket {
 namespace {

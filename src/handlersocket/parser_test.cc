@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "contract/fake_engine.h"
-#include "handlersocket/op_text.h"
+#include "engine/fake/fake_engine.h"
+#include "handlersocket/testing/op_text.h"
 #include "handlersocket/protocol.h"
-#include "handlersocket/same_tokens.h"
+#include "handlersocket/testing/same_tokens.h"
 #include "support/escaped.h"
 #include "support/json.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "contract/fake_engine.h"
-#include "handlersocket/plain_tokens.h"
+#include "engine/fake/fake_engine.h"
+#include "handlersocket/testing/plain_tokens.h"
 #include "handlersocket/protocol.h"
 #include "handlersocket/token.h"
 #include "support/escaped.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 #include "handlersocket/protocol.h"
 #include "support/escaped.h"
 #include "support/json.h"

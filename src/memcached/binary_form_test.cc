@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "memcached/binary_packets.h"
+#include "memcached/testing/packet_writer.h"
 #include "support/escaped.h"
 
 namespace postern::memcached {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "memcached/binary_form.h"
-#include "memcached/binary_packets.h"
+#include "memcached/testing/packet_writer.h"
 #include "memcached/binary_parser.h"
-#include "memcached/fuzzing.h"
+#include "memcached/testing/fuzzing.h"
 
 namespace postern::memcached {
 namespace {

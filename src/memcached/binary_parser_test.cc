@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "memcached/binary_packets.h"
+#include "memcached/testing/packet_writer.h"
 
 namespace postern::memcached {
 namespace {

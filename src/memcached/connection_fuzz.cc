@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 #include "memcached/protocol.h"
-#include "memcached/tables_in_memory.h"
+#include "memcached/testing/fake_tables.h"
 #include "support/escaped.h"
 #include "support/lone_connection.h"
 

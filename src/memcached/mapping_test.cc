@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "memcached/memcached_test_fixture.h"
+#include "memcached/testing/memcached_test_fixture.h"
 
 namespace postern::memcached {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "memcached/memcached_test_fixture.h"
+#include "memcached/testing/memcached_test_fixture.h"
 
 namespace postern::memcached {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "memcached/memcached_test_fixture.h"
+#include "memcached/testing/memcached_test_fixture.h"
 
 namespace postern::memcached {
 namespace {

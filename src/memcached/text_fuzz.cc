@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "memcached/fuzzing.h"
-#include "memcached/little_store.h"
+#include "memcached/testing/fuzzing.h"
+#include "memcached/testing/fake_store.h"
 
 namespace postern::memcached {
 namespace {
@@ -107,7 +107,7 @@ void examine(std::string_view input) {
     require(crumbs.requests() == whole.requests() && crumbs.closed() == whole.closed(), "the same byte by byte");
   }
 
-  LittleStore store(bounds);
+  FakeStore store(bounds);
   const std::string answered = store.receive(bytes);
   require(answered.empty() || answered.ends_with("\r\n"), "answers are whole lines");
 }

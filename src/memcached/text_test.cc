@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "memcached/base64.h"
-#include "memcached/little_store.h"
+#include "memcached/testing/fake_store.h"
 #include "memcached/tokens.h"
 #include "support/escaped.h"
 
@@ -53,13 +53,13 @@ TEST(McText, AnswersAsTheTranscriptSays) {
   const std::vector<Exchange> exchanges = transcript();
   ASSERT_GT(exchanges.size(), 100u);
   for (const Exchange &exchange : exchanges)
-    EXPECT_EQ(escaped(LittleStore().receive(exchange.sent)), escaped(exchange.answered)) << exchange.line;
+    EXPECT_EQ(escaped(FakeStore().receive(exchange.sent)), escaped(exchange.answered)) << exchange.line;
 }
 
 TEST(McText, AnswersTheSameHoweverItIsCut) {
   for (const Exchange &exchange : transcript()) {
     const size_t piece_bytes = exchange.sent.size() > 10'000 ? 100'003 : 1;
-    LittleStore store;
+    FakeStore store;
     std::string answered;
     for (size_t at = 0; at < exchange.sent.size(); at += piece_bytes)
       answered += store.receive(std::string_view(exchange.sent).substr(at, piece_bytes));
@@ -69,7 +69,7 @@ TEST(McText, AnswersTheSameHoweverItIsCut) {
 
 TEST(McText, TellsOfATooLongKeyBeforeAnyItem) {
   const std::string too_long(key_bytes_max + 1, 'k');
-  LittleStore store;
+  FakeStore store;
   EXPECT_EQ(store.receive("set a 0 0 1\r\nx\r\nget a"), "STORED\r\n");
   EXPECT_EQ(store.receive(" "), "");
   EXPECT_EQ(store.receive("a " + too_long), "CLIENT_ERROR bad command line format\r\n");
@@ -79,7 +79,7 @@ TEST(McText, TellsOfATooLongKeyBeforeAnyItem) {
 
 TEST(McText, AnswersAKeyOfAVeryLongLineBeforeItEnds) {
   const std::string item = "VALUE a 0 1\r\nx\r\n", too_long(key_bytes_max + 1, 'k');
-  LittleStore store;
+  FakeStore store;
   std::string keys = "get ", items;
   while (keys.size() < 4 + TextParser::keys_bytes_seen - 1) keys += "a ", items += item;
   EXPECT_EQ(store.receive("set a 0 0 1\r\nx\r\n" + keys.substr(0, 4 + TextParser::keys_bytes_seen - 1)), "STORED\r\n");
@@ -89,7 +89,7 @@ TEST(McText, AnswersAKeyOfAVeryLongLineBeforeItEnds) {
 }
 
 TEST(McText, TakesALineOfAnyNumberOfKeys) {
-  LittleStore store;
+  FakeStore store;
   store.receive("set a 0 0 1\r\nx\r\n");
   std::string answered = store.receive("gets");
   for (int i = 0; i < 10'000; ++i) answered += store.receive(" a");
@@ -99,14 +99,14 @@ TEST(McText, TakesALineOfAnyNumberOfKeys) {
 
 TEST(McText, AnEndOfLineBelongsToTheLongestKeyOnlyWhenItIsOne) {
   const std::string key(key_bytes_max, 'k');
-  LittleStore store;
+  FakeStore store;
   EXPECT_EQ(store.receive("get " + key + "\r"), "");
   EXPECT_EQ(store.receive("\nget " + key + "\r"), "END\r\n");
   EXPECT_EQ(store.receive("x\r\nversion\r\n"), "CLIENT_ERROR bad command line format\r\nVERSION 1.6.18\r\n");
 }
 
 TEST(McText, AValueThatIsRefusedIsDroppedAsItComes) {
-  LittleStore store(Bounds{.value_bytes_max = 10, .line_bytes_max = 100});
+  FakeStore store(Bounds{.value_bytes_max = 10, .line_bytes_max = 100});
   EXPECT_EQ(store.receive("set a 0 0 30\r\n"), "SERVER_ERROR object too large for cache\r\n");
   EXPECT_EQ(store.receive("0123456789"), "");
   EXPECT_EQ(store.receive("flush_all\r\n"), "");
@@ -115,20 +115,20 @@ TEST(McText, AValueThatIsRefusedIsDroppedAsItComes) {
 }
 
 TEST(McText, AValueOfTheLargestSizeIsStored) {
-  LittleStore store(Bounds{.value_bytes_max = 3, .line_bytes_max = 100});
+  FakeStore store(Bounds{.value_bytes_max = 3, .line_bytes_max = 100});
   EXPECT_EQ(store.receive("set a 0 0 3\r\nabc\r\nset a 0 0 4\r\nabcd\r\nms a 3\r\nabc\r\nms a 4\r\nabcd\r\n"),
             "STORED\r\nSERVER_ERROR object too large for cache\r\nHD\r\nSERVER_ERROR object too large for cache\r\n");
 }
 
 TEST(McText, ClosesOnALineWithoutEnd) {
-  LittleStore store(Bounds{.value_bytes_max = 10, .line_bytes_max = 100});
+  FakeStore store(Bounds{.value_bytes_max = 10, .line_bytes_max = 100});
   EXPECT_EQ(store.receive(std::string(100, 'x')), "");
   EXPECT_FALSE(store.closed());
   EXPECT_EQ(store.receive("x"), "CLIENT_ERROR line too long\r\n");
   EXPECT_TRUE(store.closed());
 }
 
-TEST(McText, KnowsWhatCannotBeAskedThroughALittleStore) {
+TEST(McText, KnowsWhatCannotBeAskedThroughAFakeStore) {
   TextParser parser;
   Request request;
   size_t consumed = 0;
@@ -189,7 +189,7 @@ TEST(McText, TakesNothingOfWhatIsNotComplete) {
 }
 
 TEST(McText, ABase64KeyIsDecodedOnceThoughItsValueIsLate) {
-  LittleStore store;
+  FakeStore store;
   for (const char byte : std::string_view("ms YWJj 2 b k\r\nhi\r\n")) {
     const std::string answered = store.receive({&byte, 1});
     EXPECT_TRUE(answered.empty() || answered == "HD kYWJj b\r\n") << answered;

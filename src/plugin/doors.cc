@@ -134,21 +134,24 @@ bool Doors::fits(const door::Settings &chosen) const {
   const mariadb::Descriptors server = mariadb::server_descriptors();
   const uint32_t besides = descriptors::besides() + door::Door::descriptors_wanted(chosen);
   if (besides > server.all / doors_part) {
-    log::error("%s port: with this one all doors would take %u file descriptors for their threads, of %u that the "
-               "server has (open_files_limit); give it fewer threads",
-               chosen.name.c_str(), besides, server.all);
+    log::error(
+        "%s port: with this one all doors would take %u file descriptors for their threads, of %u that the "
+        "server has (open_files_limit); give it fewer threads",
+        chosen.name.c_str(), besides, server.all);
     return false;
   }
   const uint32_t clients = clients_for(server, besides);
   if (clients >= chosen.connections_max) return true;
   if (clients > server.all / least_part) {
-    log::note("%s port: %s_max_connections is %u, but all doors together get %u clients: of %u file descriptors "
-              "(open_files_limit) %u are for the server",
-              chosen.name.c_str(), plugin_, chosen.connections_max, clients, server.all, server.for_server);
+    log::note(
+        "%s port: %s_max_connections is %u, but all doors together get %u clients: of %u file descriptors "
+        "(open_files_limit) %u are for the server",
+        chosen.name.c_str(), plugin_, chosen.connections_max, clients, server.all, server.for_server);
   } else {
-    log::warning("%s port: open_files_limit is %u, of which max_connections, table_open_cache and the server's own files "
-                 "leave next to nothing: all doors together get %u clients, and those may be missed elsewhere",
-                 chosen.name.c_str(), server.all, clients);
+    log::warning(
+        "%s port: open_files_limit is %u, of which max_connections, table_open_cache and the server's own files "
+        "leave next to nothing: all doors together get %u clients, and those may be missed elsewhere",
+        chosen.name.c_str(), server.all, clients);
   }
   return true;
 }

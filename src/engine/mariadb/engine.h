@@ -23,8 +23,8 @@ enum class LoginNames : uint8_t {
 std::unique_ptr<Engine> make_engine(LoginNames names = LoginNames::meant);
 
 /// To be called while the library is being loaded, before the server has compared versions: where it will refuse the
-/// library as built for another one than `built_for` (MYSQL_SERVER_VERSION), the error log is told which and what to do.
-/// What it uses of the server, a string and the log, is the same in all versions; nothing else may be called then.
+/// library as built for another one than `built_for` (MYSQL_SERVER_VERSION), the error log is told which and what to
+/// do. What it uses of the server, a string and the log, is the same in all versions; nothing else may be called then.
 void tell_if_refused(const char *built_for);
 
 /// Whether the server runs to install or upgrade itself (--bootstrap), when no door should open.

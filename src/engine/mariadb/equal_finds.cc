@@ -128,8 +128,12 @@ void EqualFinds::keep(Bytes written, uint64_t rows) {
   const size_t bytes = question_bytes_ + written.size();
   if (limits::shared_bytes_max - used_ < bytes) return;
   std::memcpy(bytes_.get() + used_ + question_bytes_, written.data(), written.size());
-  *free_ = {run_, hash_, static_cast<uint32_t>(used_), static_cast<uint16_t>(question_bytes_),
-            static_cast<uint16_t>(written.size()), static_cast<uint32_t>(rows)};
+  *free_ = {run_,
+            hash_,
+            static_cast<uint32_t>(used_),
+            static_cast<uint16_t>(question_bytes_),
+            static_cast<uint16_t>(written.size()),
+            static_cast<uint32_t>(rows)};
   used_ += bytes;
   free_ = nullptr;
 }

@@ -393,10 +393,10 @@ class MariaExecutor final : public Executor {
   Privileges privileges_;
   WriteTables write_tables_;
   Writer writer_;
-  std::vector<SpecUse> opening_;  // of the running batch's open ops, in order
-  size_t lookups_ = 0;            // of the running batch's finds
+  std::vector<SpecUse> opening_;                     // of the running batch's open ops, in order
+  size_t lookups_ = 0;                               // of the running batch's finds
   int lone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
-  bool not_ready_ = false;        // the running batch is refused
+  bool not_ready_ = false;                           // the running batch is refused
   bool stopping_ = false;
 };
 

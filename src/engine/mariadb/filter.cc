@@ -12,7 +12,7 @@ Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> fil
   for (const Filter &filter : filters) {
     if (filter.column >= table.filter_columns.size()) return Failure::no_filter_column;
     Field *const field = table.table->field[table.filter_columns[filter.column]];
-    Prepared prepared{filter.miss, filter.comparison, filter.value.is_null(), field, images_.size(), 0,
+    Prepared prepared{filter.miss, filter.comparison,   filter.value.is_null(), field, images_.size(), 0,
                       false,       filter.value.bytes()};
     if (!prepared.null) {
       if (field->flags & BLOB_FLAG) return Failure::filter_on_blob;

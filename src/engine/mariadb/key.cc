@@ -67,7 +67,8 @@ Fit build_part(THD *thd, OpenTable &table, const KEY_PART_INFO &part, Bytes text
                bool &whole_values) {
   Field *const field = table.table->field[part.fieldnr - 1];
   const Fit fit = range ? place(thd, field, text) : store(thd, field, text);
-  whole_values = fit == Fit::as_text || (range ? part.key_part_flag & HA_PART_KEY_SEG : is_longer_than_part(part, text));
+  whole_values =
+      fit == Fit::as_text || (range ? part.key_part_flag & HA_PART_KEY_SEG : is_longer_than_part(part, text));
   if (fit == Fit::unfit || fit == Fit::as_text) return fit;
   KEY one_part = table.key_info();  // key_copy() copies from the first part on
   one_part.key_part = const_cast<KEY_PART_INFO *>(&part);

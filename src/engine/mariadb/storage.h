@@ -17,8 +17,9 @@ enum class Walks : uint8_t {
   both_without_null,  ///< not where a column of the index may be NULL: rows are left out then
 };
 
-/// One that was tried with every request (tests/integration/test_engines.py). Others are not opened: what a storage
-/// engine asks of the statement it runs in is written nowhere, and what it does not find there may end the server.
+/// One that was tried with every request (tests/integration/engine/test_engines.py). Others are not opened: what a
+/// storage engine asks of the statement it runs in is written nowhere, and what it does not find there may end the
+/// server.
 struct StorageEngine {
   Bytes name;
   Walks walks;

@@ -41,18 +41,18 @@ class OpenTable {
   Failure failure = Failure::none;
   std::string message;  ///< the server's words for `failure`
 
-  bool admitted = false;                 ///< its names are such that may be opened
-  TABLE *table = nullptr;                ///< nullptr while not open
+  bool admitted = false;                  ///< its names are such that may be opened
+  TABLE *table = nullptr;                 ///< nullptr while not open
   const StorageEngine *engine = nullptr;  ///< nullptr for one that may not be opened
-  bool resolved = false;                 ///< what follows is known for `table`, or for the last one
-  uint32_t index = 0;                    ///< position in TABLE::key_info
-  std::vector<uint16_t> columns;         ///< positions in TABLE::field
-  std::vector<uint16_t> filter_columns;  ///< likewise
-  Field *versioning_end = nullptr;       ///< a row is current while this field is at its maximum
-  bool unique = false;                   ///< the whole key, without NULL, names at most one row
-  bool repeats = false;                  ///< a find that is done again in the same batch finds the same
-  bool covering = false;                 ///< the index alone holds every column wanted
-  std::string definition;                ///< the version of the table's definition that all this was found in
+  bool resolved = false;                  ///< what follows is known for `table`, or for the last one
+  uint32_t index = 0;                     ///< position in TABLE::key_info
+  std::vector<uint16_t> columns;          ///< positions in TABLE::field
+  std::vector<uint16_t> filter_columns;   ///< likewise
+  Field *versioning_end = nullptr;        ///< a row is current while this field is at its maximum
+  bool unique = false;                    ///< the whole key, without NULL, names at most one row
+  bool repeats = false;                   ///< a find that is done again in the same batch finds the same
+  bool covering = false;                  ///< the index alone holds every column wanted
+  std::string definition;                 ///< the version of the table's definition that all this was found in
   RowReader reader;
   std::vector<uchar> key;     ///< room for one key
   std::vector<uchar> in_key;  ///< and for another

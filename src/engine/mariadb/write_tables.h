@@ -102,7 +102,7 @@ class WriteTables {
   bool alone_ = false;
   bool locked_ = false;
   bool commits_were_blocked_ = false;
-  uint32_t listed_ = 0;                            // tables in the server's list of a lone op
+  uint32_t listed_ = 0;  // tables in the server's list of a lone op
   OpenTables bound_;
   std::vector<std::unique_ptr<WriteTable>> targets_;
   std::vector<WriteTable *> open_;  // in this run

@@ -1,7 +1,7 @@
 // executor_writes_suite.h: the promises of executor.h about writes.
 #pragma once
 
-#include "contract/executor_test_fixture.h"
+#include "contract/testing/executor_test_fixture.h"
 
 namespace postern {
 

@@ -1,4 +1,4 @@
-// binary_packets.h: packets of the binary dialect made and read back, for tests and fuzzers.
+// packet_writer.h: packets of the binary dialect made and read back, for tests and fuzzers.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/door.h"
-#include "door/test_client.h"
+#include "door/testing/test_client.h"
 
 namespace postern::door {
 
@@ -180,11 +180,11 @@ class ToyProtocol final : public Protocol {
 
 class ToyEngine final : public Engine {
  public:
-  std::atomic<bool> ready{true};       ///< threads may attach
-  std::atomic<bool> stopping{false};   ///< set by stop()
-  std::atomic<bool> busy{false};       ///< DDL holds the table
-  std::atomic<bool> lone_busy{false};  ///< somebody holds it whenever such a request is let in
-  std::atomic<int> lone_left{0};       ///< times such a request was left to be run alone
+  std::atomic<bool> ready{true};          ///< threads may attach
+  std::atomic<bool> stopping{false};      ///< set by stop()
+  std::atomic<bool> busy{false};          ///< DDL holds the table
+  std::atomic<bool> lone_busy{false};     ///< somebody holds it whenever such a request is let in
+  std::atomic<int> lone_left{0};          ///< times such a request was left to be run alone
   std::atomic<bool> row_locked{false};    ///< by somebody's transaction
   std::atomic<int> rows_tried{0};         ///< times the slow lane has tried to change it
   std::atomic<int> row_tries{0};          ///< that are under way
@@ -193,8 +193,8 @@ class ToyEngine final : public Engine {
   std::atomic<int> patient_tries_max{0};  ///< likewise
   std::atomic<int> tries_at_lone{0};      ///< for row or table, when a worker last left a request that has to run alone
   std::atomic<int> tries_before_lone{0};  ///< between that and the slow lane's running it
-  std::atomic<bool> wanted{false};     ///< DDL waits for the table: a slow find pauses every 100 rows
-  std::atomic<int> holding{0};         ///< executors that ran and have not been idle since
+  std::atomic<bool> wanted{false};        ///< DDL waits for the table: a slow find pauses every 100 rows
+  std::atomic<int> holding{0};            ///< executors that ran and have not been idle since
   std::atomic<int> attached{0};
   std::atomic<bool> found{false};  ///< searches end
   std::atomic<int> searching{0};

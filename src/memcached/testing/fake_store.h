@@ -1,4 +1,4 @@
-// little_store.h: a parser, a form and a map between them, for tests: bytes in, bytes out.
+// fake_store.h: a parser, a form and a map between them, for tests: bytes in, bytes out.
 //
 // What a table would do is done by the map at once, so that tests can say what a client sends and what it is answered.
 #pragma once
@@ -16,10 +16,9 @@
 
 namespace postern::memcached {
 
-class LittleStore {
+class FakeStore {
  public:
-  explicit LittleStore(Bounds bounds = {.value_bytes_max = size_t{1} << 20, .line_bytes_max = 2'048})
-      : bounds_(bounds) {}
+  explicit FakeStore(Bounds bounds = {.value_bytes_max = size_t{1} << 20, .line_bytes_max = 2'048}) : bounds_(bounds) {}
 
   /// Receives more bytes; returns what is answered to them.
   std::string receive(std::string_view bytes) {

@@ -1,7 +1,7 @@
 // executor_opens_suite.h: the promises of executor.h about what opens name: tables, indexes and columns.
 #pragma once
 
-#include "contract/executor_test_fixture.h"
+#include "contract/testing/executor_test_fixture.h"
 
 namespace postern {
 

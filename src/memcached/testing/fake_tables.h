@@ -1,10 +1,10 @@
-// tables_in_memory.h: the tables of innodb_memcache, and some to map, in the engine of tests.
+// fake_tables.h: the tables of innodb_memcache, and some to map, in the engine of tests.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 
 namespace postern::memcached {
 

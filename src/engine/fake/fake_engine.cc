@@ -1,10 +1,10 @@
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 
 #include <unistd.h>
 
 #include <new>
 
-#include "contract/fake_executor.h"
+#include "engine/fake/fake_executor.h"
 
 namespace postern {
 

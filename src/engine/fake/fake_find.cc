@@ -1,5 +1,5 @@
 #include "base/limits.h"
-#include "contract/fake_executor.h"
+#include "engine/fake/fake_executor.h"
 
 namespace postern {
 namespace {

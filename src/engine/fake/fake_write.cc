@@ -1,4 +1,4 @@
-#include "contract/fake_executor.h"
+#include "engine/fake/fake_executor.h"
 
 namespace postern {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/limits.h"
-#include "contract/executor_test_fixture.h"
+#include "contract/testing/executor_test_fixture.h"
 
 namespace postern {
 
@@ -217,7 +217,8 @@ TYPED_TEST_P(ExecutorTurns, EqualFindsAreAnsweredAlikeAndOthersNot) {
   TableSlot &names = this->opened({"contract", "t", "PRIMARY", "v,id", "n"});
   TableSlot &by_n = this->opened({"contract", "t", "n", "id", ""});
   const Filter not_five[] = {{.comparison = Comparison::unequal, .column = 0, .value = Value::of("5")}};
-  const Value null[] = {Value::null()}, empty[] = {Value::of("")}, five[] = {Value::of("5")}, fifty[] = {Value::of("50")};
+  const Value null[] = {Value::null()}, empty[] = {Value::of("")}, five[] = {Value::of("5")},
+              fifty[] = {Value::of("50")};
   struct Asked {
     TableSlot &slot;
     Find find;
@@ -305,6 +306,7 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorTurns, RunsOpsInOrderAndEachIsDoneOnce,
                             ABusyTableLeavesNothingWrittenAndNeighboursGoOn, AWatcherHearsOfWhatIsDoneAndOfNothingElse,
                             WhatIsTooMuchForATurnIsPausedAndTheRestWaits, AReplyMayPauseAFindInAFastTurn,
                             AResumedFindEqualsAnUninterruptedOne, AFindWithoutMatchesAsksItsReplyWhetherToGoOn,
-                            OpsCanBeRunAgain, EqualFindsAreAnsweredAlikeAndOthersNot, IdleLetsDdlThrough, AnotherExecutorServesTheSlotsOfThisOne);
+                            OpsCanBeRunAgain, EqualFindsAreAnsweredAlikeAndOthersNot, IdleLetsDdlThrough,
+                            AnotherExecutorServesTheSlotsOfThisOne);
 
 }  // namespace postern

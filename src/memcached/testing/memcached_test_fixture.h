@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 #include "memcached/protocol.h"
-#include "memcached/tables_in_memory.h"
+#include "memcached/testing/fake_tables.h"
 #include "support/lone_connection.h"
 
 namespace postern::memcached {

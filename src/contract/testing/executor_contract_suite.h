@@ -3,10 +3,10 @@
 //   INSTANTIATE_EXECUTOR_CONTRACT(Mine, MyFixture);  // as executor_test_fixture.h wants it
 #pragma once
 
-#include "contract/executor_finds_suite.h"
-#include "contract/executor_opens_suite.h"
-#include "contract/executor_turns_suite.h"
-#include "contract/executor_writes_suite.h"
+#include "contract/testing/executor_finds_suite.h"
+#include "contract/testing/executor_opens_suite.h"
+#include "contract/testing/executor_turns_suite.h"
+#include "contract/testing/executor_writes_suite.h"
 
 #define INSTANTIATE_EXECUTOR_CONTRACT(prefix, fixture)            \
   INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorOpens, fixture); \

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 
 namespace postern {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "handlersocket/plain_tokens.h"
+#include "handlersocket/testing/plain_tokens.h"
 #include "handlersocket/token.h"
 
 namespace postern::handlersocket::plain {

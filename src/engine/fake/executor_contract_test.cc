@@ -1,10 +1,10 @@
 // The contract's suite over the engine in memory, and what that engine can do besides.
-#include "contract/executor_contract_suite.h"
+#include "contract/testing/executor_contract_suite.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 
 namespace postern {
 namespace {
