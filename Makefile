@@ -111,7 +111,7 @@ asan: server
 	  -DPOSTERN_TESTS=OFF -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) --log-level=NOTICE
 	@ninja -C build-asan $(PLUGIN)
 	@ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=8 POSTERN_SO=build-asan/$(PLUGIN) POSTERN_PRELOAD="$$(gcc -print-file-name=libasan.so)" \
-	  $(PYTHON) -m pytest $(ASAN_TESTS:%=tests/integration/test_%.py) -ra --timeout=300 -p no:cacheprovider $(PYTEST_ARGS)
+	  $(PYTHON) -m pytest $(wildcard $(ASAN_TESTS:%=tests/integration/*/test_%.py)) -ra --timeout=300 -p no:cacheprovider $(PYTEST_ARGS)
 
 $(BUILD_installed)/$(PLUGIN): FORCE
 	@tools/deps build

@@ -29,8 +29,15 @@ BASELINE = ROOT / "bench" / "counts.txt"
 CHANGE_MAX = 0.05
 SECONDS_MAX = 60
 FUNCTIONS_SHOWN = 25
-VALGRIND = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--collect-atstart=no",
-            "--compress-strings=no", "--compress-pos=no"]
+VALGRIND = [
+    "valgrind",
+    "-q",
+    "--tool=callgrind",
+    "--instr-atstart=no",
+    "--collect-atstart=no",
+    "--compress-strings=no",
+    "--compress-pos=no",
+]
 
 
 class Failure(Exception):
@@ -40,6 +47,7 @@ class Failure(Exception):
 @dataclasses.dataclass
 class Count:
     """What one request of a path executes."""
+
     path: str
     ours: float
     elsewhere: float
@@ -70,12 +78,18 @@ def parse_dump(text, program):
             called = False
     whole = re.search(r"^summary: (\d+)$", text, re.MULTILINE)
     if whole is None or int(whole[1]) != objects.total():
-        raise Failure(f"callgrind's report of {path} was not understood: {objects.total()} instructions "
-                      f"of {whole[1] if whole else 'an unknown number'}")
+        raise Failure(
+            f"callgrind's report of {path} was not understood: {objects.total()} instructions "
+            f"of {whole[1] if whole else 'an unknown number'}"
+        )
     if objects[program] == 0:
         raise Failure(f"callgrind has seen no instruction of {program} in {path}")
-    return Count(path, objects[program] / requests, (objects.total() - objects[program]) / requests,
-                 {name: cost / requests for name, cost in functions.items()})
+    return Count(
+        path,
+        objects[program] / requests,
+        (objects.total() - objects[program]) / requests,
+        {name: cost / requests for name, cost in functions.items()},
+    )
 
 
 def read_dumps(folder, program):
@@ -89,7 +103,9 @@ def run(command, program, folder):
     """The counts of a command that is run under callgrind."""
     command = [*VALGRIND, f"--callgrind-out-file={folder}/dump", *map(str, command)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS_MAX, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=SECONDS_MAX, check=False
+        )
     except subprocess.TimeoutExpired as late:
         raise Failure(f"{program} did not end within {SECONDS_MAX} seconds") from late
     # A server that was told to end has ended well.
@@ -123,15 +139,33 @@ def count_engine(folder):
     (data / "test").mkdir(parents=True)
     tables = folder / "tables.sql"
     tables.write_text(TABLES.lstrip())
-    return run([server["MARIADBD"], "--no-defaults", f"--user={getpass.getuser()}",
-                f"--basedir={server['SERVER_BASEDIR']}", f"--datadir={data}", f"--tmpdir={folder}",
-                f"--pid-file={folder}/pid", f"--socket={folder}/socket", "--skip-networking", "--skip-grant-tables",
-                f"--plugin-dir={BUILD / 'bench'}", "--plugin-maturity=unknown", "--plugin-load-add=counts_engine.so",
-                "--counts-engine=FORCE",  # or it would wait for a shutdown that nobody asks for
-                f"--init-file={tables}", "--innodb-adaptive-hash-index=ON", "--innodb-use-native-aio=OFF",
-                "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M",
-                # Newer servers reserve terabytes of addresses otherwise, more than valgrind has.
-                "--loose-innodb-buffer-pool-size-max=32M"], "counts_engine.so", folder)
+    return run(
+        [
+            server["MARIADBD"],
+            "--no-defaults",
+            f"--user={getpass.getuser()}",
+            f"--basedir={server['SERVER_BASEDIR']}",
+            f"--datadir={data}",
+            f"--tmpdir={folder}",
+            f"--pid-file={folder}/pid",
+            f"--socket={folder}/socket",
+            "--skip-networking",
+            "--skip-grant-tables",
+            f"--plugin-dir={BUILD / 'bench'}",
+            "--plugin-maturity=unknown",
+            "--plugin-load-add=counts_engine.so",
+            "--counts-engine=FORCE",  # or it would wait for a shutdown that nobody asks for
+            f"--init-file={tables}",
+            "--innodb-adaptive-hash-index=ON",
+            "--innodb-use-native-aio=OFF",
+            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-buffer-pool-size=32M",
+            # Newer servers reserve terabytes of addresses otherwise, more than valgrind has.
+            "--loose-innodb-buffer-pool-size-max=32M",
+        ],
+        "counts_engine.so",
+        folder,
+    )
 
 
 def cmake_cache():
@@ -156,8 +190,10 @@ def parse_baseline(text):
 
 
 def baseline_text(made_by, counts):
-    head = ("# Instructions of our own code for one request of each path. Written by: make counts ACCEPT=1\n"
-            f"compiler: {made_by}\n")
+    head = (
+        "# Instructions of our own code for one request of each path. Written by: make counts ACCEPT=1\n"
+        f"compiler: {made_by}\n"
+    )
     return head + "".join(f"{count.path:<28}{count.ours:>10.1f}\n" for count in counts)
 
 
@@ -175,9 +211,11 @@ def compare(counts, baseline):
         text += f"{known:>12.1f}{change:>+9.1%}"
         if change > CHANGE_MAX:
             good = False
-            text += (f"   FAILED: {count.path} executes {count.ours:.1f} instructions a request, its baseline is "
-                     f"{known:.1f}. Where: bench/counts.py --functions {count.path}. If they are worth it: "
-                     "make counts ACCEPT=1, and why in the commit")
+            text += (
+                f"   FAILED: {count.path} executes {count.ours:.1f} instructions a request, its baseline is "
+                f"{known:.1f}. Where: bench/counts.py --functions {count.path}. If they are worth it: "
+                "make counts ACCEPT=1, and why in the commit"
+            )
         elif change < -CHANGE_MAX:
             text += "   better; keep it by make counts ACCEPT=1"
         lines.append(text)

@@ -37,32 +37,60 @@ class Case:
 
 CASES = (
     Case("quiet", "nothing else"),
-    Case("alter-inplace", "ALTER TABLE, a column added and dropped in place",
-         ("ALTER TABLE written ADD COLUMN extra INT, ALGORITHM=INPLACE",
-          "ALTER TABLE written DROP COLUMN extra, ALGORITHM=INPLACE")),
-    Case("alter-rebuild", "ALTER TABLE, rebuilt in place", ("ALTER TABLE written FORCE, ALGORITHM=INPLACE, LOCK=NONE",)),
+    Case(
+        "alter-inplace",
+        "ALTER TABLE, a column added and dropped in place",
+        (
+            "ALTER TABLE written ADD COLUMN extra INT, ALGORITHM=INPLACE",
+            "ALTER TABLE written DROP COLUMN extra, ALGORITHM=INPLACE",
+        ),
+    ),
+    Case(
+        "alter-rebuild", "ALTER TABLE, rebuilt in place", ("ALTER TABLE written FORCE, ALGORITHM=INPLACE, LOCK=NONE",)
+    ),
     Case("alter-copy", "ALTER TABLE, copied", ("ALTER TABLE written FORCE, ALGORITHM=COPY",)),
     Case("scan", "a scan of 100,000 rows through the same door", scans=True),
-    Case("sql-writes", "SQL transactions over 100 of the same rows",
-         ("BEGIN; UPDATE written SET user_name = CONCAT('name', user_id, '.', {number}) "
-          f"WHERE user_id BETWEEN {{key}} AND {{key}} + 99 AND user_id <= {KEYS}; COMMIT",)),
+    Case(
+        "sql-writes",
+        "SQL transactions over 100 of the same rows",
+        (
+            "BEGIN; UPDATE written SET user_name = CONCAT('name', user_id, '.', {number}) "
+            f"WHERE user_id BETWEEN {{key}} AND {{key}} + 99 AND user_id <= {KEYS}; COMMIT",
+        ),
+    ),
     Case("kill", "KILL of the threads that serve", kills=True),
 )
-LOADS = {"find": ("find, 50 connections", ["--mix", "find=100"]),
-         "update": ("durable update, 50 connections", ["--mix", "update=100"])}
+LOADS = {
+    "find": ("find, 50 connections", ["--mix", "find=100"]),
+    "update": ("durable update, 50 connections", ["--mix", "update=100"]),
+}
 ARGUMENTS = ["--clients", str(CLIENTS), "--max", str(KEYS), "--table", "written"]
 # Who serves a peer, in the process list.
-SERVING = {"ours": "state LIKE 'handlersocket%worker%'", "ours-memcached": "state LIKE 'memcached worker%'",
-           "original": "user = 'system user' AND (state LIKE '%handlersocket%' OR db = 'handlersocket')",
-           "sql-prepared": "user = 'root' AND command IN ('Execute', 'Sleep')"}
+SERVING = {
+    "ours": "state LIKE 'handlersocket%worker%'",
+    "ours-memcached": "state LIKE 'memcached worker%'",
+    "original": "user = 'system user' AND (state LIKE '%handlersocket%' OR db = 'handlersocket')",
+    "sql-prepared": "user = 'root' AND command IN ('Execute', 'Sleep')",
+}
 
 
 class Client:
     """mariadb, fed a statement at a time."""
 
     def __init__(self, server):
-        command = ["taskset", "-c", server.bench.server_core, str(process.HERE / "tools/sandbox"), "sql",
-                   str(server.folder), "--batch", "--skip-column-names", "--unbuffered", "--force", "test"]
+        command = [
+            "taskset",
+            "-c",
+            server.bench.server_core,
+            str(process.HERE / "tools/sandbox"),
+            "sql",
+            str(server.folder),
+            "--batch",
+            "--skip-column-names",
+            "--unbuffered",
+            "--force",
+            "test",
+        ]
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.rest = b""
         self.run(f"SET lock_wait_timeout = {LOCK_SECONDS}")
@@ -123,9 +151,28 @@ class Disturber:
         protocol, place = self.server.places[self.peer]
         if protocol == "memcached-container":  # it has no scans; HandlerSocket's go through the same engine
             protocol, place = self.server.places["ours"]
-        command = ["nice", "-n", "19", "taskset", "-c", self.server.bench.server_core, str(process.OUT / "load"),
-                   "--protocol", protocol, *place, "--clients", "1", "--mix", "scan=100", "--scan", "100000",
-                   "--table", "written", "--seconds", "600"]
+        command = [
+            "nice",
+            "-n",
+            "19",
+            "taskset",
+            "-c",
+            self.server.bench.server_core,
+            str(process.OUT / "load"),
+            "--protocol",
+            protocol,
+            *place,
+            "--clients",
+            "1",
+            "--mix",
+            "scan=100",
+            "--scan",
+            "100000",
+            "--table",
+            "written",
+            "--seconds",
+            "600",
+        ]
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.begun.set()
         self.stopped.wait()
@@ -142,8 +189,9 @@ class Disturber:
             chance = random.Random(1)
             while not self.stopped.wait(PAUSE_SECONDS):
                 for statement in self.case.statements or self.killing(client, chance):
-                    self.do(client, statement.format(number=chance.randrange(1, 1 << 24),
-                                                     key=chance.randrange(1, KEYS)))
+                    self.do(
+                        client, statement.format(number=chance.randrange(1, 1 << 24), key=chance.randrange(1, KEYS))
+                    )
             if self.case.name == "alter-inplace":
                 client.run("ALTER TABLE written DROP COLUMN IF EXISTS extra")
 
@@ -181,8 +229,11 @@ def measure(bench, options, say):
     seconds = options.seconds or SECONDS
     made = []
     for load, (title, mix) in LOADS.items():
-        cases = [case for case in CASES if not options.only
-                 or any(fnmatch.fnmatchcase(f"{load}-{case.name}", pattern) for pattern in options.only)]
+        cases = [
+            case
+            for case in CASES
+            if not options.only or any(fnmatch.fnmatchcase(f"{load}-{case.name}", pattern) for pattern in options.only)
+        ]
         peaks = {}
         for peer in named if cases else ():
             if peers.server_of(peer) in bench.absent:
@@ -196,19 +247,35 @@ def measure(bench, options, say):
                     continue  # its threads end and are not replaced: from then on nobody is answered
                 say(f"{title}, {case.title}: {peer}")
                 # A machine that was busy with something else for a moment shows in one of them alone.
-                runs = [disturbed(bench, case, peer, [*mix, "--rate", f"{RATE_PART * peak:.0f}", "--seconds",
-                                                      str(seconds)]) for _ in range(options.rounds or ROUNDS)]
+                runs = [
+                    disturbed(bench, case, peer, [*mix, "--rate", f"{RATE_PART * peak:.0f}", "--seconds", str(seconds)])
+                    for _ in range(options.rounds or ROUNDS)
+                ]
                 calmest = min(runs, key=lambda run: (not is_wrong(run["result"], peer), run["result"]["max_us"]))
-                made.append({"load": load, "title": title, "case": case.name, "case_title": case.title, "peer": peer,
-                             "rate": RATE_PART * peak, **calmest})
+                made.append(
+                    {
+                        "load": load,
+                        "title": title,
+                        "case": case.name,
+                        "case_title": case.title,
+                        "peer": peer,
+                        "rate": RATE_PART * peak,
+                        **calmest,
+                    }
+                )
                 yield made
 
 
 def disturbed(bench, case, peer, arguments):
     with Disturber(case, peer, bench.servers[peers.server_of(peer)]) as disturber:
         result = once(bench, peer, arguments)
-    return {"result": result, "disturbances": disturber.done, "disturbances_failed": disturber.failed,
-            "first_failure": disturber.first_failure, "longest_disturbance_seconds": disturber.longest_seconds}
+    return {
+        "result": result,
+        "disturbances": disturber.done,
+        "disturbances_failed": disturber.failed,
+        "first_failure": disturber.first_failure,
+        "longest_disturbance_seconds": disturber.longest_seconds,
+    }
 
 
 def is_wrong(result, peer):
@@ -226,16 +293,21 @@ def judge(made):
     for one in made:
         result = one["result"]
         if is_wrong(result, one["peer"]):
-            yield f"{one['title']}, {one['case_title']}, {one['peer']}: {result['wrong']} wrong, " \
-                  f"{result['unanswered']} unanswered {result['error']} {result['first_wrong']!r}"
+            yield f"{one['title']}, {one['case_title']}, {one['peer']}: {result['wrong']} wrong, " f"{result['unanswered']} unanswered {result['error']} {result['first_wrong']!r}"
 
 
 def stalls(one, made):
     """By how many us our slowest answer is beyond what SQL has on the same rows; None if it is no stall."""
     if not one["peer"].startswith("ours"):
         return None
-    of_sql = next((other["result"]["max_us"] for other in made if other["peer"] == "sql-prepared"
-                   and (other["load"], other["case"]) == (one["load"], one["case"])), None)
+    of_sql = next(
+        (
+            other["result"]["max_us"]
+            for other in made
+            if other["peer"] == "sql-prepared" and (other["load"], other["case"]) == (one["load"], one["case"])
+        ),
+        None,
+    )
     if of_sql is None or one["result"]["max_us"] - of_sql <= STALL_US:
         return None
     return one["result"]["max_us"] - of_sql

@@ -17,7 +17,7 @@ class MariaDB(Server):
         self.folder = bench.data / f"data-{name}"
         self.server = self.server_env()
         self.running = None  # the state it was started with
-        self.hashed = None   # whether the adaptive hash index is on
+        self.hashed = None  # whether the adaptive hash index is on
         self.environment = {}
         self.places = {}
 
@@ -33,11 +33,16 @@ class MariaDB(Server):
 
     def options(self, state):
         # Each door has the write threads it has by default: the original one, ours one a processor.
-        options = [f"--handlersocket-threads={state.threads}",
-                   f"--innodb-buffer-pool-size={state.buffer_pool}", "--innodb-log-file-size=1G",
-                   f"--max-connections={state.connections}", "--max-prepared-stmt-count=100000",
-                   f"--innodb-adaptive-hash-index-parts={state.hash_parts}", "--table-open-cache=4000",
-                   "--skip-name-resolve"]
+        options = [
+            f"--handlersocket-threads={state.threads}",
+            f"--innodb-buffer-pool-size={state.buffer_pool}",
+            "--innodb-log-file-size=1G",
+            f"--max-connections={state.connections}",
+            "--max-prepared-stmt-count=100000",
+            f"--innodb-adaptive-hash-index-parts={state.hash_parts}",
+            "--table-open-cache=4000",
+            "--skip-name-resolve",
+        ]
         if self.name == "ours" and not state.durable:
             # It reads and writes with the same threads. Where nobody waits for the disk it gets as many as the others.
             options.append(f"--memcached-threads={state.threads}")
@@ -50,13 +55,21 @@ class MariaDB(Server):
         if self.name == "original-unix":
             # Not documented: with this address the ports are paths.
             path = self.bench.sockets
-            options += ["--handlersocket-address=/", f"--handlersocket-port={path}/original.sock",
-                        f"--handlersocket-port-wr={path}/original-wr.sock"]
+            options += [
+                "--handlersocket-address=/",
+                f"--handlersocket-port={path}/original.sock",
+                f"--handlersocket-port-wr={path}/original-wr.sock",
+            ]
         return options
 
     def sandbox(self, *words, **more):
-        done = subprocess.run(["taskset", "-c", self.bench.server_core, str(HERE / "tools/sandbox"), *words],
-                              stdout=subprocess.PIPE, text=True, check=False, **more)
+        done = subprocess.run(
+            ["taskset", "-c", self.bench.server_core, str(HERE / "tools/sandbox"), *words],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            **more,
+        )
         if done.returncode != 0:
             raise Failure(f"tools/sandbox {words[0]} failed for {self.name}")
         return done.stdout
@@ -97,18 +110,25 @@ class MariaDB(Server):
         env = self.environment
         if self.name == "original-unix":
             path = self.bench.sockets
-            self.places = {"original-unix": ("handlersocket", ["--unix", f"{path}/original.sock", "--write-unix",
-                                                               f"{path}/original-wr.sock"])}
+            self.places = {
+                "original-unix": (
+                    "handlersocket",
+                    ["--unix", f"{path}/original.sock", "--write-unix", f"{path}/original-wr.sock"],
+                )
+            }
             return
         door = ["--port", env["HS_PORT"], "--write-port", env["HS_PORT_WR"]]
         self.places = {self.name: ("handlersocket", door)}
         if self.name == "ours":
             sql, unix = ["--port", env["SQL_PORT"]], ["--unix", env["SQL_SOCKET"]]
-            self.places |= {"ours-unix": ("handlersocket", ["--unix", env["HS_SOCKET"]]),
-                            "ours-memcached": ("memcached-container", ["--port", env["MEMC_PORT"]]),
-                            "ours-memcached-unix": ("memcached-container", ["--unix", env["MEMC_SOCKET"]]),
-                            "sql-text": ("sql-text", sql), "sql-prepared": ("sql-prepared", sql),
-                            "sql-prepared-unix": ("sql-prepared", unix)}
+            self.places |= {
+                "ours-unix": ("handlersocket", ["--unix", env["HS_SOCKET"]]),
+                "ours-memcached": ("memcached-container", ["--port", env["MEMC_PORT"]]),
+                "ours-memcached-unix": ("memcached-container", ["--unix", env["MEMC_SOCKET"]]),
+                "sql-text": ("sql-text", sql),
+                "sql-prepared": ("sql-prepared", sql),
+                "sql-prepared-unix": ("sql-prepared", unix),
+            }
 
     def pid(self):
         return int(self.environment["PID"])
@@ -124,8 +144,9 @@ class MariaDB(Server):
         free_kib = int(known.get("HugePages_Free", "0")) * int(known.get("Hugepagesize", "0 kB").split()[0])
         wanted_kib = int(state.buffer_pool.removesuffix("G")) * 1_153_434  # a tenth more than the pool
         if free_kib < wanted_kib:
-            raise Failure(f"the kernel has no large pages: it needs vm.nr_hugepages={wanted_kib // 2048 + 1} "
-                          "for each MariaDB")
+            raise Failure(
+                f"the kernel has no large pages: it needs vm.nr_hugepages={wanted_kib // 2048 + 1} " "for each MariaDB"
+            )
 
     def set_state(self, state):
         if state.settled() != self.running.settled():
@@ -138,8 +159,10 @@ class MariaDB(Server):
             self.launch(state)
         flush_log = state.flush_log if state.flush_log is not None else 1 if state.durable else 2
         sync_binlog = state.sync_binlog if state.sync_binlog is not None else 1 if state.durable else 0
-        self.sql(f"SET GLOBAL innodb_flush_log_at_trx_commit={flush_log}; SET GLOBAL sync_binlog={sync_binlog};"
-                 f"SET GLOBAL innodb_adaptive_hash_index={'ON' if state.adaptive_hash else 'OFF'}")
+        self.sql(
+            f"SET GLOBAL innodb_flush_log_at_trx_commit={flush_log}; SET GLOBAL sync_binlog={sync_binlog};"
+            f"SET GLOBAL innodb_adaptive_hash_index={'ON' if state.adaptive_hash else 'OFF'}"
+        )
 
     def hash_index(self):
         """What the server says of its adaptive hash index: how many parts it has, or that it is off."""
@@ -147,8 +170,10 @@ class MariaDB(Server):
         return f"{parts} part{'s' if parts != '1' else ''}" if on == "1" else "off"
 
     def has_made(self, version):
-        return self.sql("SHOW TABLES LIKE 'made'") and \
-            self.sql(f"SELECT COUNT(*) FROM made WHERE version = {version}") == "1"
+        return (
+            self.sql("SHOW TABLES LIKE 'made'")
+            and self.sql(f"SELECT COUNT(*) FROM made WHERE version = {version}") == "1"
+        )
 
     def make(self, table):
         number, statements = tables.statements_for(table) or (None, "")
@@ -160,9 +185,13 @@ class MariaDB(Server):
 
     def levels(self, table):
         """Of the primary key's tree, the leaves too: what its root page says, which stands in the file."""
-        root = int(self.sql("SELECT i.page_no FROM information_schema.innodb_sys_indexes i JOIN "
-                            "information_schema.innodb_sys_tables t USING (table_id) "
-                            f"WHERE t.name = 'test/{table}' AND i.name = 'PRIMARY'"))
+        root = int(
+            self.sql(
+                "SELECT i.page_no FROM information_schema.innodb_sys_indexes i JOIN "
+                "information_schema.innodb_sys_tables t USING (table_id) "
+                f"WHERE t.name = 'test/{table}' AND i.name = 'PRIMARY'"
+            )
+        )
         self.sql(f"FLUSH TABLES {table} FOR EXPORT; UNLOCK TABLES")
         page_bytes, level_at = 16384, 64
         with open(self.folder / "data/test" / f"{table}.ibd", "rb") as file:

@@ -36,6 +36,7 @@ def rows_in(table):
 @dataclasses.dataclass(frozen=True)
 class State:
     """What the servers are set to during a row. A change of what settled() tells restarts MariaDB."""
+
     binlog: bool = False
     buffer_pool: str = "1G"
     threads: int = 1  # of a door for reading
@@ -49,13 +50,22 @@ class State:
     sync_binlog: int | None = None  # likewise: 1 or 0
 
     def settled(self):
-        return (self.binlog, self.buffer_pool, self.threads, self.threads_wr, self.connections, self.large_pages,
-                self.hash_parts, self.durable)
+        return (
+            self.binlog,
+            self.buffer_pool,
+            self.threads,
+            self.threads_wr,
+            self.connections,
+            self.large_pages,
+            self.hash_parts,
+            self.durable,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Point:
     """Where a row stands in a picture: on the curve `variant` of the panel `along`, at `at`."""
+
     picture: str
     along: str
     at: str
@@ -88,8 +98,21 @@ class Row:
         extra = [f"--{self.option}", str(self.rows_per_operation)] if self.option else []
         if self.idle:
             extra += ["--idle", str(self.idle), "--idle-as", self.idle_as]
-        return ["--mix", self.mix, "--clients", str(self.clients), "--depth", str(self.depth), "--keys", self.keys,
-                "--max", str(self.key_max), "--table", self.table, *extra]
+        return [
+            "--mix",
+            self.mix,
+            "--clients",
+            str(self.clients),
+            "--depth",
+            str(self.depth),
+            "--keys",
+            self.keys,
+            "--max",
+            str(self.key_max),
+            "--table",
+            self.table,
+            *extra,
+        ]
 
 
 def shape_name(clients, depth):
@@ -98,8 +121,15 @@ def shape_name(clients, depth):
 
 def find(clients, depth, profile="default", peers=READERS, **more):
     prefix, words = more.pop("prefix", "find"), more.pop("words", "uniform keys")
-    return Row(f"{prefix}-{shape_name(clients, depth)}", f"find, {clients} connections x {depth} in flight, {words}",
-               peers, profile, clients=clients, depth=depth, **more)
+    return Row(
+        f"{prefix}-{shape_name(clients, depth)}",
+        f"find, {clients} connections x {depth} in flight, {words}",
+        peers,
+        profile,
+        clients=clients,
+        depth=depth,
+        **more,
+    )
 
 
 def write(name, title, mix, profile="default", clients=50, depth=1, durable=True, **more):
@@ -108,15 +138,31 @@ def write(name, title, mix, profile="default", clients=50, depth=1, durable=True
     kind = ("durable" if durable else "relaxed") + ("-binlog" if binlog else "")
     words = ("durable" if durable else "relaxed") + (", binlog on" if binlog else ", binlog off")
     peers = more.pop("peers", WRITERS if durable else VOLATILE_WRITERS)
-    return Row(f"{name}-{kind}-{shape_name(clients, depth)}",
-               f"{title}, {clients} connections x {depth} in flight, {words}", peers, profile, mix=mix, clients=clients,
-               depth=depth, state=State(binlog=binlog, durable=durable), **more)
+    return Row(
+        f"{name}-{kind}-{shape_name(clients, depth)}",
+        f"{title}, {clients} connections x {depth} in flight, {words}",
+        peers,
+        profile,
+        mix=mix,
+        clients=clients,
+        depth=depth,
+        state=State(binlog=binlog, durable=durable),
+        **more,
+    )
 
 
 def grow(name, title, point, clients=50, depth=16, peers=ENGINE_READERS, **more):
     more.setdefault("key_max", rows_in(more.get("table", "user")))
-    return Row(f"grow-{name}", f"find, {clients} connections x {depth} in flight, {title}", peers, "grow",
-               clients=clients, depth=depth, point=Point("growth", *point), **more)
+    return Row(
+        f"grow-{name}",
+        f"find, {clients} connections x {depth} in flight, {title}",
+        peers,
+        "grow",
+        clients=clients,
+        depth=depth,
+        point=Point("growth", *point),
+        **more,
+    )
 
 
 def in_flight(depth, clients=50):
@@ -128,28 +174,55 @@ def growth_rows():
     for adaptive_hash, name, words in ((True, "", "AHI on"), (False, "nohash-", "AHI off")):
         for rows in (10_000, 100_000, 1_000_000, 10_000_000):
             for depth in (16, 1):
-                yield grow(f"rows-{name}{rows}x{depth}", f"{rows:,} rows, {words}",
-                           (f"rows in the table, {in_flight(depth)}", f"{rows:,}", words), depth=depth,
-                           table="user" if rows == ROWS else f"user_{rows}", tells_levels=True,
-                           state=State(buffer_pool="3G", adaptive_hash=adaptive_hash))
+                yield grow(
+                    f"rows-{name}{rows}x{depth}",
+                    f"{rows:,} rows, {words}",
+                    (f"rows in the table, {in_flight(depth)}", f"{rows:,}", words),
+                    depth=depth,
+                    table="user" if rows == ROWS else f"user_{rows}",
+                    tells_levels=True,
+                    state=State(buffer_pool="3G", adaptive_hash=adaptive_hash),
+                )
     many = State(connections=CONNECTIONS_MOST)
     for clients in (1, 10, 50, 200, 1000, 5000, 19_000):
-        yield grow(f"connections-{clients}", "all of them busy", ("connections, 1 in flight each", f"{clients:,}"),
-                   clients, 1, ("null", "memcached", *ENGINE_READERS, "ours-memcached"), state=many)
+        yield grow(
+            f"connections-{clients}",
+            "all of them busy",
+            ("connections, 1 in flight each", f"{clients:,}"),
+            clients,
+            1,
+            ("null", "memcached", *ENGINE_READERS, "ours-memcached"),
+            state=many,
+        )
     for idle in (0, 1000, 5000, 19_000):
         for idle_as in ("used",) if idle < 19_000 else ("used", "connected"):
             words = "" if idle_as == "used" else ", which have asked nothing"
-            yield grow(f"idle-{idle}" + ("" if idle_as == "used" else "-fresh"), f"{idle:,} silent ones beside{words}",
-                       (f"silent connections beside {in_flight(16)}", f"{idle:,}" + (" fresh" if words else "")),
-                       peers=("memcached", *ENGINE_READERS, "ours-memcached"), idle=idle, idle_as=idle_as, state=many)
+            yield grow(
+                f"idle-{idle}" + ("" if idle_as == "used" else "-fresh"),
+                f"{idle:,} silent ones beside{words}",
+                (f"silent connections beside {in_flight(16)}", f"{idle:,}" + (" fresh" if words else "")),
+                peers=("memcached", *ENGINE_READERS, "ours-memcached"),
+                idle=idle,
+                idle_as=idle_as,
+                state=many,
+            )
     for depth, sizes in ((1, (10, 80, 640, 4096, 32_768, 262_144, 1_048_576)), (16, (10, 80, 640, 4096, 32_768))):
         for size in sizes:
-            yield grow(f"value-{size}x{depth}", f"a value of {size:,} bytes",
-                       (f"bytes of a value, {in_flight(depth)}", f"{size:,}"), depth=depth, table=f"value_{size}",
-                       peers=("memcached", *ENGINE_READERS, "ours-memcached"))
+            yield grow(
+                f"value-{size}x{depth}",
+                f"a value of {size:,} bytes",
+                (f"bytes of a value, {in_flight(depth)}", f"{size:,}"),
+                depth=depth,
+                table=f"value_{size}",
+                peers=("memcached", *ENGINE_READERS, "ours-memcached"),
+            )
     for columns in (1, 2, 4, 8, 16, 32):
-        yield grow(f"columns-{columns}", f"{columns} of {WIDE_COLUMNS} columns",
-                   (f"columns read of {WIDE_COLUMNS}, {in_flight(16)}", f"{columns}"), table=f"wide_{columns}")
+        yield grow(
+            f"columns-{columns}",
+            f"{columns} of {WIDE_COLUMNS} columns",
+            (f"columns read of {WIDE_COLUMNS}, {in_flight(16)}", f"{columns}"),
+            table=f"wide_{columns}",
+        )
 
 
 def setting(name, title, point, state, peers=ENGINE_READERS, **more):
@@ -161,57 +234,114 @@ def settings_rows():
     for adaptive_hash, at in ((True, "on"), (False, "off")):
         state = State(adaptive_hash=adaptive_hash)
         for keys in ("uniform", "zipfian"):
-            yield setting(f"hash-{at}-{keys}", f"find of {keys} keys, {in_flight(16)}, innodb_adaptive_hash_index {at}",
-                          (f"innodb_adaptive_hash_index, find of {keys} keys, {in_flight(16)}", at), state, depth=16,
-                          keys=keys)
-        yield setting(f"hash-{at}-scan", f"range scan of 100 rows, 50 connections, innodb_adaptive_hash_index {at}, "
-                      "rows a second", ("innodb_adaptive_hash_index, scan of 100 rows, 50 connections", at), state,
-                      mix="scan=100", rows_per_operation=100, option="scan")
-        yield setting(f"hash-{at}-update", f"update, {in_flight(16)}, relaxed, innodb_adaptive_hash_index {at}",
-                      (f"innodb_adaptive_hash_index, update, {in_flight(16)}, relaxed", at), state, mix="update=100",
-                      table="written", depth=16)
-        yield setting(f"hash-{at}-insert", f"insert, 50 connections, relaxed, innodb_adaptive_hash_index {at}",
-                      ("innodb_adaptive_hash_index, insert, 50 connections, relaxed", at), state, mix="insert=100",
-                      table="written")
+            yield setting(
+                f"hash-{at}-{keys}",
+                f"find of {keys} keys, {in_flight(16)}, innodb_adaptive_hash_index {at}",
+                (f"innodb_adaptive_hash_index, find of {keys} keys, {in_flight(16)}", at),
+                state,
+                depth=16,
+                keys=keys,
+            )
+        yield setting(
+            f"hash-{at}-scan",
+            f"range scan of 100 rows, 50 connections, innodb_adaptive_hash_index {at}, " "rows a second",
+            ("innodb_adaptive_hash_index, scan of 100 rows, 50 connections", at),
+            state,
+            mix="scan=100",
+            rows_per_operation=100,
+            option="scan",
+        )
+        yield setting(
+            f"hash-{at}-update",
+            f"update, {in_flight(16)}, relaxed, innodb_adaptive_hash_index {at}",
+            (f"innodb_adaptive_hash_index, update, {in_flight(16)}, relaxed", at),
+            state,
+            mix="update=100",
+            table="written",
+            depth=16,
+        )
+        yield setting(
+            f"hash-{at}-insert",
+            f"insert, 50 connections, relaxed, innodb_adaptive_hash_index {at}",
+            ("innodb_adaptive_hash_index, insert, 50 connections, relaxed", at),
+            state,
+            mix="insert=100",
+            table="written",
+        )
     for parts in (1, 8):
-        yield setting(f"parts-{parts}-find", f"find, {in_flight(16)}, innodb_adaptive_hash_index_parts {parts}",
-                      (f"innodb_adaptive_hash_index_parts, find, {in_flight(16)}", str(parts)),
-                      State(hash_parts=parts), depth=16)
-        yield setting(f"parts-{parts}-update", f"update, {in_flight(16)}, relaxed, "
-                      f"innodb_adaptive_hash_index_parts {parts}",
-                      (f"innodb_adaptive_hash_index_parts, update, {in_flight(16)}, relaxed", str(parts)),
-                      State(hash_parts=parts), depth=16, mix="update=100", table="written")
+        yield setting(
+            f"parts-{parts}-find",
+            f"find, {in_flight(16)}, innodb_adaptive_hash_index_parts {parts}",
+            (f"innodb_adaptive_hash_index_parts, find, {in_flight(16)}", str(parts)),
+            State(hash_parts=parts),
+            depth=16,
+        )
+        yield setting(
+            f"parts-{parts}-update",
+            f"update, {in_flight(16)}, relaxed, " f"innodb_adaptive_hash_index_parts {parts}",
+            (f"innodb_adaptive_hash_index_parts, update, {in_flight(16)}, relaxed", str(parts)),
+            State(hash_parts=parts),
+            depth=16,
+            mix="update=100",
+            table="written",
+        )
     # The table takes 90 MB.
     for pool in ("1G", "64M", "32M"):
         for threads in (1, 4, 16):
-            yield setting(f"pool-{pool}-{threads}", f"find, {in_flight(1)}, innodb_buffer_pool_size {pool}, "
-                          f"{threads} read threads", (f"innodb_buffer_pool_size, find, {in_flight(1)}", pool,
-                                                      f"{threads} read threads"),
-                          State(buffer_pool=pool, threads=threads),
-                          peers=("original", "ours") + (("sql-prepared",) if threads == 1 else ()))
+            yield setting(
+                f"pool-{pool}-{threads}",
+                f"find, {in_flight(1)}, innodb_buffer_pool_size {pool}, " f"{threads} read threads",
+                (f"innodb_buffer_pool_size, find, {in_flight(1)}", pool, f"{threads} read threads"),
+                State(buffer_pool=pool, threads=threads),
+                peers=("original", "ours") + (("sql-prepared",) if threads == 1 else ()),
+            )
     for threads in (1, 2, 4, 16):
-        yield setting(f"threads-{threads}", f"find, {in_flight(16)}, {threads} read threads",
-                      (f"handlersocket_threads, find, {in_flight(16)}", str(threads)), State(threads=threads),
-                      peers=("original", "ours"), depth=16)
+        yield setting(
+            f"threads-{threads}",
+            f"find, {in_flight(16)}, {threads} read threads",
+            (f"handlersocket_threads, find, {in_flight(16)}", str(threads)),
+            State(threads=threads),
+            peers=("original", "ours"),
+            depth=16,
+        )
     for threads in (1, 2, 4, 8):
         for depth in (1, 16):
-            yield setting(f"threads-wr-{threads}x{depth}", f"durable update, {in_flight(depth)}, {threads} write threads",
-                          (f"handlersocket_threads_wr, durable update, {in_flight(depth)}", str(threads)),
-                          State(threads_wr=threads, durable=True), peers=("ours",), mix="update=100", table="written",
-                          depth=depth)
+            yield setting(
+                f"threads-wr-{threads}x{depth}",
+                f"durable update, {in_flight(depth)}, {threads} write threads",
+                (f"handlersocket_threads_wr, durable update, {in_flight(depth)}", str(threads)),
+                State(threads_wr=threads, durable=True),
+                peers=("ours",),
+                mix="update=100",
+                table="written",
+                depth=depth,
+            )
     writers = {"peers": ("original", "sql-prepared", "ours"), "mix": "update=100", "table": "written"}
     for flush_log in (0, 1, 2):
-        yield setting(f"flush-{flush_log}", f"update, {in_flight(1)}, innodb_flush_log_at_trx_commit {flush_log}, "
-                      "binlog off", (f"innodb_flush_log_at_trx_commit, update, {in_flight(1)}, binlog off",
-                                     str(flush_log)), State(durable=True, flush_log=flush_log), **writers)
+        yield setting(
+            f"flush-{flush_log}",
+            f"update, {in_flight(1)}, innodb_flush_log_at_trx_commit {flush_log}, " "binlog off",
+            (f"innodb_flush_log_at_trx_commit, update, {in_flight(1)}, binlog off", str(flush_log)),
+            State(durable=True, flush_log=flush_log),
+            **writers,
+        )
     writers["peers"] = ("sql-prepared", "ours")
     for sync in (0, 1, 100):
-        yield setting(f"sync-{sync}", f"update, {in_flight(1)}, sync_binlog {sync}, binlog on, "
-                      "innodb_flush_log_at_trx_commit 1", (f"sync_binlog, update, {in_flight(1)}", str(sync)),
-                      State(binlog=True, durable=True, sync_binlog=sync), **writers)
+        yield setting(
+            f"sync-{sync}",
+            f"update, {in_flight(1)}, sync_binlog {sync}, binlog on, " "innodb_flush_log_at_trx_commit 1",
+            (f"sync_binlog, update, {in_flight(1)}", str(sync)),
+            State(binlog=True, durable=True, sync_binlog=sync),
+            **writers,
+        )
     for large, at in ((False, "off"), (True, "on")):
-        yield setting(f"pages-{at}", f"find, {in_flight(16)}, large_pages {at}",
-                      (f"large_pages, find, {in_flight(16)}", at), State(large_pages=large), depth=16)
+        yield setting(
+            f"pages-{at}",
+            f"find, {in_flight(16)}, large_pages {at}",
+            (f"large_pages, find, {in_flight(16)}", at),
+            State(large_pages=large),
+            depth=16,
+        )
 
 
 def article_rows():
@@ -220,10 +350,26 @@ def article_rows():
     ways = stores + ("memcached-unix", "ours-unix", "ours-memcached-unix")
     for clients in (1, 4, 50):
         at = f"{clients} client{'s' if clients > 1 else ''}"
-        yield Row(f"article-fetch-{clients}", f"10,000 pairs, fetched by {at}", ways, "article-2012", clients=clients,
-                  table="value_100", key_max=10_000, point=Point("article-2012", "10,000 pairs, fetched", at))
-        yield Row(f"article-load-{clients}", f"rows, loaded by {at}, relaxed", stores, "article-2012", mix="insert=100",
-                  clients=clients, table="written", point=Point("article-2012", "rows loaded, relaxed", at))
+        yield Row(
+            f"article-fetch-{clients}",
+            f"10,000 pairs, fetched by {at}",
+            ways,
+            "article-2012",
+            clients=clients,
+            table="value_100",
+            key_max=10_000,
+            point=Point("article-2012", "10,000 pairs, fetched", at),
+        )
+        yield Row(
+            f"article-load-{clients}",
+            f"rows, loaded by {at}, relaxed",
+            stores,
+            "article-2012",
+            mix="insert=100",
+            clients=clients,
+            table="written",
+            point=Point("article-2012", "rows loaded, relaxed", at),
+        )
 
 
 def every_row():
@@ -252,20 +398,55 @@ def plain_rows():
         yield find(clients, depth, profile, prefix="hot", words=f"{HOT_KEYS} hot keys", key_max=HOT_KEYS)
         yield find(clients, depth, profile, prefix="zipfian", words="zipfian keys (0.99)", keys="zipfian")
     for rows, profile in ((50, "quick"), (10, "all")):
-        yield Row(f"multi-{rows}", f"multi-get of {rows} keys, 50 connections, rows a second",
-                  tuple(p for p in READERS if p != "null"), profile, mix="multi=100", rows_per_operation=rows,
-                  option="multi")
+        yield Row(
+            f"multi-{rows}",
+            f"multi-get of {rows} keys, 50 connections, rows a second",
+            tuple(p for p in READERS if p != "null"),
+            profile,
+            mix="multi=100",
+            rows_per_operation=rows,
+            option="multi",
+        )
     for rows in (10, 100):
-        yield Row(f"scan-{rows}", f"range scan of {rows} rows, 50 connections, rows a second", ORDERED, "default",
-                  mix="scan=100", rows_per_operation=rows, option="scan")
+        yield Row(
+            f"scan-{rows}",
+            f"range scan of {rows} rows, 50 connections, rows a second",
+            ORDERED,
+            "default",
+            mix="scan=100",
+            rows_per_operation=rows,
+            option="scan",
+        )
     for clients, depth, profile in ((50, 1, "default"), (20, 100, "default"), (50, 16, "all"), (1000, 1, "all")):
-        yield find(clients, depth, profile, ENGINE_READERS, prefix="find-nohash",
-                   words="uniform keys, adaptive hash index off", state=no_hash)
+        yield find(
+            clients,
+            depth,
+            profile,
+            ENGINE_READERS,
+            prefix="find-nohash",
+            words="uniform keys, adaptive hash index off",
+            state=no_hash,
+        )
     for clients, depth, profile in ((50, 1, "default"), (20, 100, "default"), (50, 16, "all")):
-        yield find(clients, depth, profile, ENGINE_READERS + ("ours-memcached",), prefix="find-parts-8",
-                   words="uniform keys, adaptive hash index in eight parts", state=State(hash_parts=8))
-    yield Row("scan-nohash-100", "range scan of 100 rows, 50 connections, adaptive hash index off, rows a second",
-              ENGINE_READERS, "all", mix="scan=100", rows_per_operation=100, option="scan", state=no_hash)
+        yield find(
+            clients,
+            depth,
+            profile,
+            ENGINE_READERS + ("ours-memcached",),
+            prefix="find-parts-8",
+            words="uniform keys, adaptive hash index in eight parts",
+            state=State(hash_parts=8),
+        )
+    yield Row(
+        "scan-nohash-100",
+        "range scan of 100 rows, 50 connections, adaptive hash index off, rows a second",
+        ENGINE_READERS,
+        "all",
+        mix="scan=100",
+        rows_per_operation=100,
+        option="scan",
+        state=no_hash,
+    )
 
     counter = {"key_max": COUNTERS}
     yield write("update", "update", "update=100", "quick")
@@ -289,20 +470,37 @@ def plain_rows():
     # The buffer pool holds a tenth of the table: the disk answers, and who waits for it must not keep others waiting.
     # A door has as many threads as the original has by default.
     for clients in (1, 10):
-        yield find(clients, 1, "all", ORDERED, prefix="people", table="people", key_max=PEOPLE,
-                   words="15 columns, 5,000,000 rows, more than memory", state=State(buffer_pool="256M", threads=16))
+        yield find(
+            clients,
+            1,
+            "all",
+            ORDERED,
+            prefix="people",
+            table="people",
+            key_max=PEOPLE,
+            words="15 columns, 5,000,000 rows, more than memory",
+            state=State(buffer_pool="256M", threads=16),
+        )
 
 
-PROFILES = {"quick": {"quick"}, "default": {"quick", "default"}, "all": {"quick", "default", "all"},
-            "grow": {"grow"}, "settings": {"settings"}, "article-2012": {"article-2012"}}
+PROFILES = {
+    "quick": {"quick"},
+    "default": {"quick", "default"},
+    "all": {"quick", "default", "all"},
+    "grow": {"grow"},
+    "settings": {"settings"},
+    "article-2012": {"article-2012"},
+}
 
 
 def rows_of(profile, patterns):
     """Patterns choose from all rows; without any the profile does. Rows that need the same server stand together."""
+
     def wanted(row):
         if patterns:
             return any(fnmatch.fnmatchcase(row.name, pattern) for pattern in patterns)
         return row.profile in PROFILES[profile]
+
     chosen = [row for row in every_row() if wanted(row)]
     order = {}
     for row in chosen:

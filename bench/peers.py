@@ -16,8 +16,15 @@ from stores import Memcached, Null, Redis, Store
 
 # A store's inserts go over the same keys again and again, so that its memory has a bound.
 STORE_INSERTS_FROM = matrix.ROWS + 1
-SERVERS = {"null": Null, "memcached": Memcached, "memcached-unix": Memcached, "redis": Redis, "original": MariaDB,
-           "original-unix": MariaDB, "ours": MariaDB}
+SERVERS = {
+    "null": Null,
+    "memcached": Memcached,
+    "memcached-unix": Memcached,
+    "redis": Redis,
+    "original": MariaDB,
+    "original-unix": MariaDB,
+    "ours": MariaDB,
+}
 
 
 def server_of(peer):

@@ -30,7 +30,8 @@ def free_port():
 def all_processor_seconds():
     """What all processes of the machine have used, and what a hypervisor has given to others."""
     user, nice, system, _, _, interrupts, softirqs, stolen = (
-        int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+        int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    )
     return (user + nice + system + interrupts + softirqs + stolen) / os.sysconf("SC_CLK_TCK")
 
 
@@ -45,8 +46,11 @@ def processor_seconds(pid):
     """(time, what all processes of the machine have used, what the process and our finished children have)."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     process_clock = ~pid << 3 | 2  # as clock_getcpuclockid() makes it
-    return (time.monotonic(), all_processor_seconds(),
-            time.clock_gettime(process_clock) + children.ru_utime + children.ru_stime)
+    return (
+        time.monotonic(),
+        all_processor_seconds(),
+        time.clock_gettime(process_clock) + children.ru_utime + children.ru_stime,
+    )
 
 
 class Server:

@@ -6,8 +6,16 @@ import disturb
 import matrix
 
 # Colours of peers, the same in every picture; a unix socket is hatched.
-COLOURS = {"null": "#9e9e9e", "memcached": "#4caf50", "redis": "#d32f2f", "original": "#1976d2", "sql-text": "#ffb74d",
-           "sql-prepared": "#f57c00", "ours": "#6a1b9a", "ours-memcached": "#c2185b"}
+COLOURS = {
+    "null": "#9e9e9e",
+    "memcached": "#4caf50",
+    "redis": "#d32f2f",
+    "original": "#1976d2",
+    "sql-text": "#ffb74d",
+    "sql-prepared": "#f57c00",
+    "ours": "#6a1b9a",
+    "ours-memcached": "#c2185b",
+}
 CLIENT_BOUND_PERCENT = 97
 # Of rows that have a place along something; matrix.Point.
 PICTURES = ("growth", "settings", "article-2012")
@@ -19,13 +27,21 @@ def summary(samples, failure=None):
         return {"failure": failure or "not measured"}
     speeds = sorted(sample["rows_per_second"] for sample in samples)
     best = max(samples, key=lambda sample: sample["rows_per_second"])
-    return {"best": speeds[-1], "median": statistics.median(speeds), "least": speeds[0],
-            "spread_percent": 100 * (speeds[-1] - speeds[0]) / statistics.median(speeds),
-            "server_cpu_us": min(sample["server_cpu_us"] for sample in samples),
-            "server_cpu_percent": best["server_cpu_percent"], "client_cpu_percent": best["client_cpu_percent"],
-            "client_bound": best["client_cpu_percent"] > CLIENT_BOUND_PERCENT > best["server_cpu_percent"],
-            "others_cpu_percent": statistics.median(sample["others_cpu_percent"] for sample in samples),
-            "p50_us": best["p50_us"], "p99_us": best["p99_us"], "p999_us": best["p999_us"], "samples": samples}
+    return {
+        "best": speeds[-1],
+        "median": statistics.median(speeds),
+        "least": speeds[0],
+        "spread_percent": 100 * (speeds[-1] - speeds[0]) / statistics.median(speeds),
+        "server_cpu_us": min(sample["server_cpu_us"] for sample in samples),
+        "server_cpu_percent": best["server_cpu_percent"],
+        "client_cpu_percent": best["client_cpu_percent"],
+        "client_bound": best["client_cpu_percent"] > CLIENT_BOUND_PERCENT > best["server_cpu_percent"],
+        "others_cpu_percent": statistics.median(sample["others_cpu_percent"] for sample in samples),
+        "p50_us": best["p50_us"],
+        "p99_us": best["p99_us"],
+        "p999_us": best["p999_us"],
+        "samples": samples,
+    }
 
 
 def base_of(peer):
@@ -44,8 +60,10 @@ def short(number):
 def table(head, lines):
     """Markdown, aligned so that it can be read as it is."""
     widths = [max(len(str(line[i])) for line in [head, *lines]) for i in range(len(head))]
+
     def print_line(cells):
         return "| " + " | ".join(str(cell).ljust(width) for cell, width in zip(cells, widths)) + " |"
+
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return "\n".join([print_line(head), rule, *map(print_line, lines)])
 
@@ -83,8 +101,9 @@ def overview(results):
         cells.append(ratio(best_of(row, "ours"), best_of(row, "original")))
         cells.append(ratio(best_of(row, "ours-memcached"), best_of(row, "memcached")))
         lines.append([row["title"], *cells, hash_index_of(row)])
-    return table(["operations a second, best", *names, "ours / original", "ours-memcached / memcached", "hash index"],
-                 lines)
+    return table(
+        ["operations a second, best", *names, "ours / original", "ours-memcached / memcached", "hash index"], lines
+    )
 
 
 def details(row):
@@ -94,17 +113,43 @@ def details(row):
             lines.append([peer, measured["failure"].replace("\t", " "), *[""] * 12])
             continue
         unix = "-unix" if peer.endswith("-unix") else ""
-        lines.append([peer + ("*" if measured["client_bound"] else ""), short(measured["best"]),
-                      short(measured["median"]), f"{measured['spread_percent']:.0f}%",
-                      f"{measured['server_cpu_us']:.2f}", f"{measured['server_cpu_percent']:.0f}%",
-                      f"{measured['p50_us']:.0f}", f"{measured['p99_us']:.0f}", f"{measured['p999_us']:.0f}",
-                      f"{measured['others_cpu_percent']:.0f}%",
-                      ratio(measured["best"], best_of(row, "null" + unix)),
-                      ratio(measured["best"], best_of(row, "original" + unix)),
-                      ratio(measured["best"], best_of(row, "memcached" + unix)),
-                      (row.get("hash_index") or {}).get(peer, "-")])
-    return table(["peer", "best", "median", "spread", "CPU us/op", "CPU", "p50 us", "p99 us", "p99.9 us", "others",
-                  "/ null", "/ original", "/ memcached", "hash index"], lines)
+        lines.append(
+            [
+                peer + ("*" if measured["client_bound"] else ""),
+                short(measured["best"]),
+                short(measured["median"]),
+                f"{measured['spread_percent']:.0f}%",
+                f"{measured['server_cpu_us']:.2f}",
+                f"{measured['server_cpu_percent']:.0f}%",
+                f"{measured['p50_us']:.0f}",
+                f"{measured['p99_us']:.0f}",
+                f"{measured['p999_us']:.0f}",
+                f"{measured['others_cpu_percent']:.0f}%",
+                ratio(measured["best"], best_of(row, "null" + unix)),
+                ratio(measured["best"], best_of(row, "original" + unix)),
+                ratio(measured["best"], best_of(row, "memcached" + unix)),
+                (row.get("hash_index") or {}).get(peer, "-"),
+            ]
+        )
+    return table(
+        [
+            "peer",
+            "best",
+            "median",
+            "spread",
+            "CPU us/op",
+            "CPU",
+            "p50 us",
+            "p99 us",
+            "p99.9 us",
+            "others",
+            "/ null",
+            "/ original",
+            "/ memcached",
+            "hash index",
+        ],
+        lines,
+    )
 
 
 def tail(row):
@@ -158,10 +203,24 @@ def growth(along, rows):
         line += [hash_index_of(row)] if hashed else []
         lines.append(line)
     head = [along] + (["variant"] if varied else []) + (["levels"] if deep else [])
-    made = table([*head, *names, "ours: CPU us/op", "ours / original", "ours / SQL",
-                  *(["ours-memcached / memcached"] if memcached else []), *(["hash index"] if hashed else [])], lines)
-    return made + ("\n\nIn brackets against the row without silent connections; B: bytes of the server's memory that each "
-                   "of them\ntakes of a server that has had none before." if silent else "")
+    made = table(
+        [
+            *head,
+            *names,
+            "ours: CPU us/op",
+            "ours / original",
+            "ours / SQL",
+            *(["ours-memcached / memcached"] if memcached else []),
+            *(["hash index"] if hashed else []),
+        ],
+        lines,
+    )
+    return made + (
+        "\n\nIn brackets against the row without silent connections; B: bytes of the server's memory that each "
+        "of them\ntakes of a server that has had none before."
+        if silent
+        else ""
+    )
 
 
 def disturbed(made):
@@ -170,16 +229,39 @@ def disturbed(made):
         lines = []
         for one in (one for one in made if one["title"] == title):
             result, stall = one["result"], disturb.stalls(one, made)
-            went_on = f"{one['disturbances']}" + (f", {one['disturbances_failed']} failed"
-                                                  if one["disturbances_failed"] else "")
-            lines.append([one["case_title"], one["peer"], short(one["rate"]),
-                          *(f"{result[name]:,.0f}" for name in ("p50_us", "p99_us", "p999_us", "max_us")),
-                          result["refused"] + result["unanswered"], went_on,
-                          f"{one['longest_disturbance_seconds']:.1f}", f"{stall / 1000:,.0f} ms" if stall else "",
-                          (result["error"] or one["first_failure"])[:60]])
+            went_on = f"{one['disturbances']}" + (
+                f", {one['disturbances_failed']} failed" if one["disturbances_failed"] else ""
+            )
+            lines.append(
+                [
+                    one["case_title"],
+                    one["peer"],
+                    short(one["rate"]),
+                    *(f"{result[name]:,.0f}" for name in ("p50_us", "p99_us", "p999_us", "max_us")),
+                    result["refused"] + result["unanswered"],
+                    went_on,
+                    f"{one['longest_disturbance_seconds']:.1f}",
+                    f"{stall / 1000:,.0f} ms" if stall else "",
+                    (result["error"] or one["first_failure"])[:60],
+                ]
+            )
         yield f"### {title}, at {disturb.RATE_PART:.0%} of each one's peak, while this goes on\n\n" + table(
-            ["while", "peer", "requests/s", "p50 us", "p99 us", "p99.9 us", "max us", "refused", "how often", "longest s",
-             "beyond SQL", "what failed first"], lines)
+            [
+                "while",
+                "peer",
+                "requests/s",
+                "p50 us",
+                "p99 us",
+                "p99.9 us",
+                "max us",
+                "refused",
+                "how often",
+                "longest s",
+                "beyond SQL",
+                "what failed first",
+            ],
+            lines,
+        )
 
 
 def text(results):
@@ -196,7 +278,8 @@ def text(results):
         "server.\nCPU us/op: processor time of the server's whole process for one operation, least of the rounds. "
         "Latencies here are\nof a closed loop in the best round. others: of a processor, what other processes "
         "and machines used\nmeanwhile; more than a few percent disturb. hash index: how many parts InnoDB's adaptive hash "
-        "index had, as the server told\nbehind the row; one entry stands for every peer that is a MariaDB server."]
+        "index had, as the server told\nbehind the row; one entry stands for every peer that is a MariaDB server.",
+    ]
     for picture in PICTURES:
         parts += [growth(along, rows) for along, rows in panels_of(results, picture).items()]
     if results.get("disturbed"):
@@ -238,6 +321,7 @@ def write(results, folder):
 
 def keep(figure, folder, name):
     from matplotlib import pyplot
+
     figure.tight_layout()
     for suffix in ("svg", "png"):
         figure.savefig(folder / f"{name}.{suffix}", dpi=110)
@@ -254,6 +338,7 @@ def look(peer):
 def grid(panels, height):
     """(figure, axes) with room for so many panels, each as high as that, in inches."""
     from matplotlib import pyplot
+
     columns = 3 if panels > 4 else 2 if panels > 1 else 1
     lines = -(-panels // columns)
     figure, axes = pyplot.subplots(lines, columns, figsize=(6.2 * columns, height * lines), squeeze=False)
@@ -277,8 +362,14 @@ def draw_bars(results, folder):
                 axis.text(0, place, " " + measured["failure"].partition(":")[0], va="center", fontsize=7)
                 continue
             median = measured["median"]
-            axis.barh(place, median, xerr=[[median - measured["least"]], [measured["best"] - median]], capsize=2,
-                      error_kw={"elinewidth": 1}, **look(peer))
+            axis.barh(
+                place,
+                median,
+                xerr=[[median - measured["least"]], [measured["best"] - median]],
+                capsize=2,
+                error_kw={"elinewidth": 1},
+                **look(peer),
+            )
             axis.text(measured["best"], place, "  " + short(measured["best"]), va="center", fontsize=7)
         axis.set_yticks(range(len(names)), names, fontsize=7)
         axis.set_ylim(len(names) - 0.4, -0.6)
@@ -304,20 +395,29 @@ def curve(results, along, fixed):
 
 def draw_curves(results, folder):
     from matplotlib import pyplot
-    panels = [("connections, 1 in flight each",
-               curve(results, lambda row: row["clients"], lambda row: row["depth"] == 1)),
-              ("requests in flight on each connection (50 connections; 20 for 100)",
-               curve(results, lambda row: row["depth"],
-                     lambda row: row["clients"] == (20 if row["depth"] == 100 else 50)))]
+
+    panels = [
+        ("connections, 1 in flight each", curve(results, lambda row: row["clients"], lambda row: row["depth"] == 1)),
+        (
+            "requests in flight on each connection (50 connections; 20 for 100)",
+            curve(results, lambda row: row["depth"], lambda row: row["clients"] == (20 if row["depth"] == 100 else 50)),
+        ),
+    ]
     if not any(lines for _, lines in panels):
         return
     figure, axes = pyplot.subplots(1, 2, figsize=(13, 5))
     for (title, lines), axis in zip(panels, axes):
         for peer, points in lines.items():
             x, median, least, best = zip(*points)
-            axis.errorbar(x, median, yerr=[[m - low for m, low in zip(median, least)],
-                                           [high - m for m, high in zip(median, best)]],
-                          marker="o", capsize=3, label=peer, color=COLOURS.get(peer, "#795548"))
+            axis.errorbar(
+                x,
+                median,
+                yerr=[[m - low for m, low in zip(median, least)], [high - m for m, high in zip(median, best)]],
+                marker="o",
+                capsize=3,
+                label=peer,
+                color=COLOURS.get(peer, "#795548"),
+            )
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xlabel(title)
@@ -333,19 +433,22 @@ def draw_curves(results, folder):
 def draw_tail(results, folder):
     """Latency at fixed rates: bars for p50, p99, p99.9."""
     from matplotlib import pyplot
+
     rows = [row for row in results["rows"] if row.get("tail")]
     if not rows:
         return
     parts = list(dict.fromkeys(part for row in rows for parts in row["tail"].values() for part in parts))
-    figure, axes = pyplot.subplots(len(rows), len(parts), figsize=(6.5 * len(parts), 4 * len(rows)), squeeze=False,
-                                   sharey=True)
+    figure, axes = pyplot.subplots(
+        len(rows), len(parts), figsize=(6.5 * len(parts), 4 * len(rows)), squeeze=False, sharey=True
+    )
     for row, line in zip(rows, axes):
         for part, axis in zip(parts, line):
             names = [peer for peer in row["tail"] if part in row["tail"][peer]]
             for number, (quantile, shade) in enumerate((("p50_us", 0.4), ("p99_us", 0.7), ("p999_us", 1.0))):
                 for place, peer in enumerate(names):
-                    axis.bar(place + 0.27 * (number - 1), row["tail"][peer][part][quantile], 0.25, alpha=shade,
-                             **look(peer))
+                    axis.bar(
+                        place + 0.27 * (number - 1), row["tail"][peer][part][quantile], 0.25, alpha=shade, **look(peer)
+                    )
             axis.set_yscale("log")
             axis.set_ylim(bottom=10)
             axis.set_xticks(range(len(names)), names, fontsize=8, rotation=20)
@@ -374,10 +477,17 @@ def draw_growth(results, folder, picture):
                     curves.setdefault((peer, row["point"]["variant"]), []).append(point)
         for (peer, variant), points in curves.items():
             x, mean, least, best = zip(*sorted(points))
-            axis.errorbar(x, mean, yerr=[[m - low for m, low in zip(mean, least)],
-                                         [high - m for m, high in zip(mean, best)]], marker="o", markersize=4,
-                          capsize=3, label=f"{peer}, {variant}" if variant else peer, color=look(peer)["color"],
-                          linestyle=("-", "--", ":")[variants.index(variant) % 3])
+            axis.errorbar(
+                x,
+                mean,
+                yerr=[[m - low for m, low in zip(mean, least)], [high - m for m, high in zip(mean, best)]],
+                marker="o",
+                markersize=4,
+                capsize=3,
+                label=f"{peer}, {variant}" if variant else peer,
+                color=look(peer)["color"],
+                linestyle=("-", "--", ":")[variants.index(variant) % 3],
+            )
         axis.set_yscale("log")
         axis.set_xticks(range(len(places)), places, fontsize=7)
         axis.set_xlabel(along, fontsize=8)
@@ -393,6 +503,7 @@ def draw_growth(results, folder, picture):
 def draw_disturbed(made, folder):
     """A panel for each load: p99.9 and the slowest answer of each peer, case by case."""
     from matplotlib import pyplot
+
     if not made:
         return
     titles, cases, names = (list(dict.fromkeys(one[what] for one in made)) for what in ("title", "case", "peer"))

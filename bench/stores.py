@@ -25,9 +25,25 @@ class Store(Server):
 
     def put(self, protocol, place, mix, count, *more):
         # Few requests of many bytes, many of few.
-        result = self.bench.load(protocol, place, ["--mix", f"{mix}=100", "--count", str(count), "--keys", "sequential",
-                                                   "--max", str(max(count, 100)), "--clients", "4", "--depth",
-                                                   str(min(200, max(1, count // 1000))), *more])
+        result = self.bench.load(
+            protocol,
+            place,
+            [
+                "--mix",
+                f"{mix}=100",
+                "--count",
+                str(count),
+                "--keys",
+                "sequential",
+                "--max",
+                str(max(count, 100)),
+                "--clients",
+                "4",
+                "--depth",
+                str(min(200, max(1, count // 1000))),
+                *more,
+            ],
+        )
         if result["acknowledged"].get(mix) != count:
             raise Failure(f"{self.name} could not be filled: {result}")
 
@@ -46,12 +62,30 @@ class Memcached(Store):
         where = ["-s", path] if unix else ["-l", LOOPBACK, "-p", str(port)]
         user = ["-u", "root"] if os.getuid() == 0 else []
         self.program = self.find()
-        self.spawn([self.program, *where, "-U", "0", "-t", "1", "-m", "4096", "-I", "2m", "-c",
-                    str(matrix.CONNECTIONS_MOST), *user],
-                   path if unix else (LOOPBACK, port))
+        self.spawn(
+            [
+                self.program,
+                *where,
+                "-U",
+                "0",
+                "-t",
+                "1",
+                "-m",
+                "4096",
+                "-I",
+                "2m",
+                "-c",
+                str(matrix.CONNECTIONS_MOST),
+                *user,
+            ],
+            path if unix else (LOOPBACK, port),
+        )
         place = ["--unix", path] if unix else ["--port", str(port)]
-        self.places = {"memcached-unix": ("memcached", place)} if unix else {
-            "memcached": ("memcached", place), "memcached-meta": ("memcached-meta", place)}
+        self.places = (
+            {"memcached-unix": ("memcached", place)}
+            if unix
+            else {"memcached": ("memcached", place), "memcached-meta": ("memcached-meta", place)}
+        )
         self.fill("memcached", place)
 
     def find(self):
@@ -63,8 +97,14 @@ class Memcached(Store):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             options = ["-o", "APT::Sandbox::User=root"] if os.getuid() == 0 else []
-            done = subprocess.run(["apt-get", "-q", *options, "download", "memcached"], cwd=folder, text=True,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run(
+                ["apt-get", "-q", *options, "download", "memcached"],
+                cwd=folder,
+                text=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
             package = next(folder.glob("memcached_*.deb"), None)
             if done.returncode != 0 or not package:
                 raise Failure(f"memcached is not installed and cannot be downloaded: {done.stderr.strip()}")
@@ -72,8 +112,11 @@ class Memcached(Store):
         return str(folder / "usr/bin/memcached")
 
     def versions(self):
-        return {"memcached": subprocess.run([self.program, "-V"], capture_output=True, text=True,
-                                            check=False).stdout.split()[-1]}
+        return {
+            "memcached": subprocess.run(
+                [self.program, "-V"], capture_output=True, text=True, check=False
+            ).stdout.split()[-1]
+        }
 
 
 class Redis(Store):
@@ -83,9 +126,30 @@ class Redis(Store):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         self.program = self.find()
-        self.spawn([self.program, "--bind", LOOPBACK, "--port", str(port), "--unixsocket", path, "--save", "",
-                    "--appendonly", "no", "--auto-aof-rewrite-percentage", "0", "--dir", str(folder),
-                    "--maxclients", str(matrix.CONNECTIONS), "--daemonize", "no"], (LOOPBACK, port))
+        self.spawn(
+            [
+                self.program,
+                "--bind",
+                LOOPBACK,
+                "--port",
+                str(port),
+                "--unixsocket",
+                path,
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--auto-aof-rewrite-percentage",
+                "0",
+                "--dir",
+                str(folder),
+                "--maxclients",
+                str(matrix.CONNECTIONS),
+                "--daemonize",
+                "no",
+            ],
+            (LOOPBACK, port),
+        )
         self.port = port
         self.places = {"redis": ("redis", ["--port", str(port)]), "redis-unix": ("redis", ["--unix", path])}
         self.fill("redis", ["--port", str(port)])
@@ -112,8 +176,10 @@ class Redis(Store):
         """Durable means that its log is flushed before it answers. Turning the log on writes all it holds."""
         self.command("CONFIG", "SET", "appendfsync", "always" if state.durable else "everysec")
         self.command("CONFIG", "SET", "appendonly", "yes" if state.durable else "no")
-        while "aof_rewrite_in_progress:1" in (said := self.command("INFO", "persistence")) or \
-                "aof_rewrite_scheduled:1" in said:
+        while (
+            "aof_rewrite_in_progress:1" in (said := self.command("INFO", "persistence"))
+            or "aof_rewrite_scheduled:1" in said
+        ):
             time.sleep(0.05)
 
     def versions(self):

@@ -92,12 +92,14 @@ def database(server, request):
 @pytest.fixture(scope="session")
 def fetched():
     """Gets somebody's client by name; skips the test where it cannot be had. The folder of all of them."""
+
     def fetch(name):
         done = subprocess.run([ROOT / "tools" / "clients", name], capture_output=True, text=True, check=False)
         if done.returncode == CANNOT_BE_HAD:
             pytest.skip(done.stderr.strip())
         assert done.returncode == 0, done.stderr
         return ROOT / "build" / "clients"
+
     return fetch
 
 

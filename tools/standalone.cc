@@ -17,7 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/counters.h"
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 #include "door/door.h"
 #include "handlersocket/protocol.h"
 #include "memcached/protocol.h"

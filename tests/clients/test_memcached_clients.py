@@ -22,8 +22,16 @@ def port(request):
 
 
 def run(name, *command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, encoding="utf-8", errors="replace",
-                          check=False, timeout=SESSION_SECONDS, cwd=ROOT)
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        timeout=SESSION_SECONDS,
+        cwd=ROOT,
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     kept = ROOT / "build" / "clients" / f"{name}.got"
     kept.parent.mkdir(exist_ok=True)  # whoever comes with Python needs nothing fetched
@@ -80,7 +88,12 @@ def test_spymemcached(port, fetched):
 
 
 def xmemcached(folder):
-    return "java", "-cp", f"{folder}/xmemcached/xmemcached.jar:{folder}/xmemcached/slf4j-api.jar", HERE / "XmemcachedSession.java"
+    return (
+        "java",
+        "-cp",
+        f"{folder}/xmemcached/xmemcached.jar:{folder}/xmemcached/slf4j-api.jar",
+        HERE / "XmemcachedSession.java",
+    )
 
 
 def test_xmemcached(port, fetched):
@@ -97,7 +110,13 @@ def test_what_a_client_stores_is_a_row(server, database, fetched):
     folder = fetched("pymemcache")
     map_items(server, database)
     wait_until_mapped(server.env["MEMC_PORT"], database)
-    run("pymemcache_session", "/usr/bin/python3", HERE / "pymemcache_session.py", folder / "pymemcache", server.env["MEMC_PORT"])
+    run(
+        "pymemcache_session",
+        "/usr/bin/python3",
+        HERE / "pymemcache_session.py",
+        folder / "pymemcache",
+        server.env["MEMC_PORT"],
+    )
     assert server.query("SELECT v, flags FROM items WHERE k = 'left'", database=database) == [(b"by pymemcache", 3)]
     assert server.query("SELECT v FROM items WHERE k = 'bytes'", database=database) == [(bytes(range(256)) * 4,)]
     unmap_items(server)
@@ -107,8 +126,11 @@ def test_what_a_client_stores_is_a_row(server, database, fetched):
 def test_clients_log_in_as_accounts(sandbox_factory, fetched):
     """SASL PLAIN, for every client that has it; a wrong password is refused, the right one gets the whole session."""
     guarded = sandbox_factory("--loose-memcached-auth=account")
-    guarded.execute("CREATE DATABASE shop", f"CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'",
-                    f"GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO {USER}")
+    guarded.execute(
+        "CREATE DATABASE shop",
+        f"CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO {USER}",
+    )
     map_items(guarded, "shop")
     port = guarded.env["MEMC_PORT"]
     wait_until_mapped(port, "shop", login=(USER, PASSWORD))

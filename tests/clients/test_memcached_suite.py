@@ -21,24 +21,45 @@ FAILED = re.compile(r"^not ok (\d+)", re.MULTILINE)
 DONE = re.compile(r"^(?:not )?ok (\d+)", re.MULTILINE)
 PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
 
-RUN = ["binary", "binary-get", "bogus-commands", "cas", "expirations", "flags", "flush-all", "getandtouch", "incrdecr",
-       "issue_104", "issue_108", "issue_152", "issue_192", "issue_3", "issue_61", "issue_68", "issue_70",
-       "malicious-commands", "metaget", "multiversioning", "noreply", "quit", "stats", "stats-detail", "strtol-testing",
-       "touch"]
+RUN = [
+    "binary",
+    "binary-get",
+    "bogus-commands",
+    "cas",
+    "expirations",
+    "flags",
+    "flush-all",
+    "getandtouch",
+    "incrdecr",
+    "issue_104",
+    "issue_108",
+    "issue_152",
+    "issue_192",
+    "issue_3",
+    "issue_61",
+    "issue_68",
+    "issue_70",
+    "malicious-commands",
+    "metaget",
+    "multiversioning",
+    "noreply",
+    "quit",
+    "stats",
+    "stats-detail",
+    "strtol-testing",
+    "touch",
+]
 SLEEPERS = {"binary", "expirations", "flush-all", "getandtouch", "touch"}  # asked once, of tables
 LEFT_OUT = {
-    "of the program: its options, sockets, processes and files":
-        "00-startup conn-limits daemonize dash-M idle-timeout issue_67 item_size_max line-lengths maxconns misbehave restart "
-        "shutdown stats-conns udp unixsocket whitespace",
-    "of its memory: slabs, evictions, the LRU's crawler and maintainer":
-        "64bit chunked-items dyn-maxbytes evictions issue_14 issue_163 issue_183 issue_22 issue_29 issue_41 issue_42 issue_50 "
-        "lru lru-crawler lru-maintainer slabhang slabs-reassign-chunked slabs-reassign2 "
-        "slabs_reassign",
+    "of the program: its options, sockets, processes and files": "00-startup conn-limits daemonize dash-M idle-timeout issue_67 item_size_max line-lengths maxconns misbehave restart "
+    "shutdown stats-conns udp unixsocket whitespace",
+    "of its memory: slabs, evictions, the LRU's crawler and maintainer": "64bit chunked-items dyn-maxbytes evictions issue_14 issue_163 issue_183 issue_22 issue_29 issue_41 issue_42 issue_50 "
+    "lru lru-crawler lru-maintainer slabhang slabs-reassign-chunked slabs-reassign2 "
+    "slabs_reassign",
     "of its external storage": "binary-extstore chunked-extstore error-extstore extstore extstore-buckets extstore-jbod",
     "of its proxy": "proxy",
-    "of its own accounts and TLS; ours are the database's":
-        "ascii-auth binary-sasl ssl_cert_refresh ssl_ports ssl_proto_version ssl_session_resumption ssl_settings "
-        "ssl_verify_modes",
+    "of its own accounts and TLS; ours are the database's": "ascii-auth binary-sasl ssl_cert_refresh ssl_ports ssl_proto_version ssl_session_resumption ssl_settings "
+    "ssl_verify_modes",
     "of its log, which watchers read": "watcher watcher_connid",
     "skipped by itself, everywhere": "issue_140 issue_260 refhang",
     "38,000 checks of values of every size up to 1 MiB, which other tests store": "getset",
@@ -49,23 +70,35 @@ DIFFERS = {
     "flush-all": dict.fromkeys(ORIGINAL_OR_STORES, {11, 14, 17, 25, 26, 27}),
     "issue_61": dict.fromkeys(ORIGINAL_OR_STORES, {7}),  # a count of turns that a connection has given up
     # The flags of which a row knows nothing: last access, hits, stale items and who wins to make them anew.
-    "metaget": dict.fromkeys(ORIGINAL_OR_STORES, {*range(59, 90), *range(100, 128), 141}
-                             - {61, 65, 71, 77, 80, 86, 104, 109, 111, 112, 113, 115, 116, 120, 121, 122, 126}),
+    "metaget": dict.fromkeys(
+        ORIGINAL_OR_STORES,
+        {*range(59, 90), *range(100, 128), 141}
+        - {61, 65, 71, 77, 80, 86, 104, 109, 111, 112, 113, 115, 116, 120, 121, 122, 126},
+    ),
     # How many lines there are, bytes since the start, a dump of keys, get_flushed, the option -I; of rows
     # there is no count. Of what is in memory the counts go on over a reset, and what has expired is not told apart.
-    "stats": {"innodb_only": {1, 11, 27, 28, 32, 111, 112, 113},
-              "cache_only": {1, 2, 3, 4, 11, 27, 28, 32, 102, 106, 111, 112, 113}},
+    "stats": {
+        "innodb_only": {1, 11, 27, 28, 32, 111, 112, 113},
+        "cache_only": {1, 2, 3, 4, 11, 27, 28, 32, 102, 106, 111, 112, 113},
+    },
 }
 # The item that a value too large was to replace stays. binary.t would end there, so it looks for that instead.
-REPLACED = {"binary": ("""ok($@->too_big, "Was too big");\n    $empty->('toobig');""",
-                       """ok($@->too_big, "Was too big");\n    $check->('toobig', 10, 'not too big');""")}
+REPLACED = {
+    "binary": (
+        """ok($@->too_big, "Was too big");\n    $empty->('toobig');""",
+        """ok($@->too_big, "Was too big");\n    $check->('toobig', 10, 'not too big');""",
+    )
+}
 
 
 @pytest.fixture(scope="module")
 def server(module_factory):
     """With memcached's own defaults, and memory enough for all that the suite stores."""
-    return module_factory("--loose-memcached-max-value-bytes=1M", "--loose-memcached-max-connections=1024",
-                          "--loose-memcached-cache-bytes=512M")
+    return module_factory(
+        "--loose-memcached-max-value-bytes=1M",
+        "--loose-memcached-max-connections=1024",
+        "--loose-memcached-cache-bytes=512M",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +116,16 @@ def suite(fetched, tmp_path_factory):
 
 def failed_checks(name, suite, port):
     """The numbers of the checks that failed, UNFINISHED among them if not all were made, and what was said."""
-    done = subprocess.run(["perl", "-I", HERE, "-MRunningServer", f"t/{name}.t"], cwd=suite, capture_output=True, text=True,
-                          env={**os.environ, "PORT": str(port)}, errors="replace", check=False, timeout=TEST_SECONDS)
+    done = subprocess.run(
+        ["perl", "-I", HERE, "-MRunningServer", f"t/{name}.t"],
+        cwd=suite,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PORT": str(port)},
+        errors="replace",
+        check=False,
+        timeout=TEST_SECONDS,
+    )
     planned = PLAN.search(done.stdout)
     complete = planned and len(DONE.findall(done.stdout)) == int(planned[1])
     return {int(number) for number in FAILED.findall(done.stdout)} | (set() if complete else {UNFINISHED}), done.stderr

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "contract/executor_contract_suite.h"
+#include "contract/testing/executor_contract_suite.h"
 #include "server_fixture.h"
 
 namespace postern {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "contract/executor_test_fixture.h"
+#include "contract/testing/executor_test_fixture.h"
 #include "coprocess.h"
 #include "engine/mariadb/engine.h"
 

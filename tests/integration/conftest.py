@@ -5,9 +5,12 @@ import pytest
 @pytest.fixture(scope="module")
 def accounts(module_factory):
     server = module_factory("--handlersocket-auth=account", "--plugin-load-add=auth_ed25519", "--max-password-errors=5")
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c INT, KEY ab (a, b))",
-                   "INSERT INTO t SELECT seq, seq * 10, seq * 100, seq * 1000 FROM seq_1_to_100",
-                   "CREATE TABLE other LIKE t", database="test")
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c INT, KEY ab (a, b))",
+        "INSERT INTO t SELECT seq, seq * 10, seq * 100, seq * 1000 FROM seq_1_to_100",
+        "CREATE TABLE other LIKE t",
+        database="test",
+    )
     yield server
 
 
@@ -19,8 +22,7 @@ def user(accounts, request):
     def make(how="IDENTIFIED BY 'pw'", host="localhost", grants=()):
         name = f"u{abs(hash(request.node.nodeid)) % 10**8}_{len(made)}"
         made.append(f"'{name}'@'{host}'")
-        accounts.execute(f"CREATE USER {made[-1]} {how}",
-                         *(f"GRANT {grant} TO {made[-1]}" for grant in grants))
+        accounts.execute(f"CREATE USER {made[-1]} {how}", *(f"GRANT {grant} TO {made[-1]}" for grant in grants))
         return name
 
     yield make

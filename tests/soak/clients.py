@@ -20,7 +20,8 @@ READER_PAUSE_SECONDS = 0.01
 DUPLICATE = b"1\t1\t121"
 # What may be refused while faults are given: tables that are away, killed threads, a door that closes, locks held.
 EXPECTED_ERROR = re.compile(
-    rb"1\t1\t.*(doesn't exist|interrupted|shut|[Tt]imed out waiting|Lock wait timeout|open_table|lock_tables|stmtnum)|2\t1\t.*shut|\(cut\).*")
+    rb"1\t1\t.*(doesn't exist|interrupted|shut|[Tt]imed out waiting|Lock wait timeout|open_table|lock_tables|stmtnum)|2\t1\t.*shut|\(cut\).*"
+)
 
 
 def fixed_row(number):
@@ -52,10 +53,13 @@ class Retired:
             self.owner.apply(model, op)
             if rows == model:
                 return None
-        wrong = {key: (self.now.get(key), rows.get(key))
-                 for key in {*self.now, *rows} if self.now.get(key) != rows.get(key)}
-        return (f"connection {self.owner.number}: no prefix of the {len(self.pending)} unanswered requests gives the rows; "
-                f"(table, id): (answered, found): {dict(list(wrong.items())[:3])}")
+        wrong = {
+            key: (self.now.get(key), rows.get(key)) for key in {*self.now, *rows} if self.now.get(key) != rows.get(key)
+        }
+        return (
+            f"connection {self.owner.number}: no prefix of the {len(self.pending)} unanswered requests gives the rows; "
+            f"(table, id): (answered, found): {dict(list(wrong.items())[:3])}"
+        )
 
 
 class Client(threading.Thread):
@@ -107,8 +111,9 @@ class Writer(Client):
     def connect_and_work(self):
         retired = Retired(Owner(self.soak.next_connection(), self.soak.seed, many=0.02))
         self.soak.retire_later(retired)
-        with self.soak.server.hs_wr(timeout=REPLY_SECONDS_MAX) as writing, \
-                self.soak.server.hs(timeout=REPLY_SECONDS_MAX) as reading:
+        with self.soak.server.hs_wr(timeout=REPLY_SECONDS_MAX) as writing, self.soak.server.hs(
+            timeout=REPLY_SECONDS_MAX
+        ) as reading:
             for table, name in enumerate(TABLES):
                 for offset, columns in enumerate(("client,id,v,n", "v", "n")):
                     self.open(writing, table * 3 + offset, name, columns)
@@ -131,8 +136,8 @@ class Writer(Client):
         whole = b"".join(requests)
         cut, self.cut = self.cut, None
         if cut and len(whole) > 1:
-            whole = whole[:self.random.randrange(1, len(whole))]
-            ops = ops[:whole.count(b"\n")]
+            whole = whole[: self.random.randrange(1, len(whole))]
+            ops = ops[: whole.count(b"\n")]
         retired.pending = ops
         self.soak.counting(sum(op[0] == "count" for op in ops))
         connection.send(whole)
@@ -168,7 +173,9 @@ class Writer(Client):
                 if op[0] == "count":
                     self.soak.counted()
                 if line != expected:
-                    self.soak.problem(f"connection {retired.owner.number}: {op} was answered {line!r}, not {expected!r}")
+                    self.soak.problem(
+                        f"connection {retired.owner.number}: {op} was answered {line!r}, not {expected!r}"
+                    )
             retired.pending = []
         finally:
             self.soak.heard(lines, requests=len(ops))
@@ -177,8 +184,11 @@ class Writer(Client):
         if op[0] != "read":
             return retired.owner.apply(retired.now, op)
         row = retired.now.get(op[1])
-        return b"0\t4" if row is None else \
-            b"0\t4\t%d\t%d\t%b\t%d" % (retired.owner.number, op[1][1], row[0].encode(), row[1])
+        return (
+            b"0\t4"
+            if row is None
+            else b"0\t4\t%d\t%d\t%b\t%d" % (retired.owner.number, op[1][1], row[0].encode(), row[1])
+        )
 
 
 class Reader(Client):
@@ -201,6 +211,7 @@ class Reader(Client):
 
 class Visitor(Client):
     """Uses the second table, which is emptied, renamed, changed and dropped: only the replies' shapes are known."""
+
     SHAPES = re.compile(rb"0\t1\t[012]|0\t2(\t\d+\t\d+)?")
 
     def connect_and_work(self):
@@ -218,6 +229,7 @@ class Visitor(Client):
 
 class Stalled:
     """A client with megabytes of replies under way that it does not read, until it is told to."""
+
     SCANS = 30
 
     def __init__(self, soak):

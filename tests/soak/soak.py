@@ -25,8 +25,10 @@ from support.server import ROOT, Server
 
 PROBLEMS_SHOWN_MAX = 20
 SAMPLE_SECONDS = 1.0
-FIXED = ("CREATE TABLE fixed (id INT PRIMARY KEY, v VARCHAR(200))",
-         f"INSERT INTO fixed SELECT seq, CONCAT('fixed ', seq, ' ', REPEAT('y', 80)) FROM seq_1_to_{FIXED_ROWS}")
+FIXED = (
+    "CREATE TABLE fixed (id INT PRIMARY KEY, v VARCHAR(200))",
+    f"INSERT INTO fixed SELECT seq, CONCAT('fixed ', seq, ' ', REPEAT('y', 80)) FROM seq_1_to_{FIXED_ROWS}",
+)
 SECOND = "CREATE TABLE second (id INT PRIMARY KEY, n INT)"
 CHANGES = (
     ("TRUNCATE TABLE second",),
@@ -43,7 +45,10 @@ LOCKS = (
     (("FLUSH TABLES WITH READ LOCK",), "UNLOCK TABLES"),
     (("FLUSH TABLES a, b WITH READ LOCK",), "UNLOCK TABLES"),
     (("LOCK TABLES a WRITE, counters WRITE",), "UNLOCK TABLES"),
-    (("BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT"), "BACKUP STAGE END"),
+    (
+        ("BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT"),
+        "BACKUP STAGE END",
+    ),
 )
 
 
@@ -225,8 +230,9 @@ class Soak:
         self.given("connection cut inside a request")
 
     def reinstall(self):
-        self.without_connections("UNINSTALL and INSTALL SONAME", self.uninstall,
-                                 lambda: self.server.execute("INSTALL SONAME 'postern'"))
+        self.without_connections(
+            "UNINSTALL and INSTALL SONAME", self.uninstall, lambda: self.server.execute("INSTALL SONAME 'postern'")
+        )
 
     def uninstall(self):
         self.server.execute("UNINSTALL SONAME 'postern'")
@@ -243,12 +249,14 @@ class Soak:
         def alter():
             with contextlib.suppress(pymysql.Error, OSError):
                 self.server.execute(f"ALTER TABLE {table} FORCE", database="test")
+
         thread = threading.Thread(target=alter)
 
         def kill():
             thread.start()
             self.server.kill()
             thread.join()
+
         self.without_connections("kill -9 beside an ALTER", kill, self.server.start)
 
     def without_connections(self, name, end, begin=lambda: None, reopen=True):
@@ -270,16 +278,20 @@ class Soak:
     def check_tables(self):
         found = {}
         for table, name in enumerate(TABLES):
-            for client, key, value, number in self.server.query(f"SELECT client, id, v, n FROM {name}", database="test"):
+            for client, key, value, number in self.server.query(
+                f"SELECT client, id, v, n FROM {name}", database="test"
+            ):
                 found.setdefault(client, {})[table, key] = (value, number)
         for retired in self.retired:
             if wrong := retired.check(found.pop(retired.owner.number, {})):
                 self.problem(wrong)
         if found:
             self.problem(f"rows of connections that never were: {sorted(found)[:5]}")
-        (count,), = self.server.query("SELECT n FROM counters WHERE id = 0", database="test")
+        ((count,),) = self.server.query("SELECT n FROM counters WHERE id = 0", database="test")
         if not self.counts_answered <= count <= self.counts_sent:
-            self.problem(f"the counter is {count}, but {self.counts_answered} were answered and {self.counts_sent} sent")
+            self.problem(
+                f"the counter is {count}, but {self.counts_answered} were answered and {self.counts_sent} sent"
+            )
         for name in (*TABLES, "counters", "fixed", "second"):
             verdict = self.server.query(f"CHECK TABLE {name} EXTENDED", database="test")
             if verdict[-1][3] != "OK":
@@ -300,22 +312,30 @@ class Soak:
 
     def report(self):
         sizes = [kib / 1024 for _, kib in self.memory if kib]
-        lines = [f"seed {self.seed}, {time.monotonic() - self.begin:.0f} s, {len(self.clients)} clients",
-                 f"requests {self.requests}, of which {self.reads} reads of a table at rest, "
-                 f"{self.counts_answered} additions to one counter; connections of writers {self.connections}", "faults given:"]
+        lines = [
+            f"seed {self.seed}, {time.monotonic() - self.begin:.0f} s, {len(self.clients)} clients",
+            f"requests {self.requests}, of which {self.reads} reads of a table at rest, "
+            f"{self.counts_answered} additions to one counter; connections of writers {self.connections}",
+            "faults given:",
+        ]
         lines += [f"  {count:7} {name}" for name, count in sorted(self.faults.items())]
         lines += ["errors answered, all of a kind that the faults explain unless told below:"]
-        lines += [f"  {count:7} {kind}" for kind, count in sorted(self.errors.items(), key=lambda item: -item[1])] or ["  none"]
+        lines += [f"  {count:7} {kind}" for kind, count in sorted(self.errors.items(), key=lambda item: -item[1])] or [
+            "  none"
+        ]
         if sizes:
-            lines.append(f"memory of the server: {sizes[0]:.0f} MiB at first, {max(sizes):.0f} at most, {sizes[-1]:.0f} at last")
+            lines.append(
+                f"memory of the server: {sizes[0]:.0f} MiB at first, {max(sizes):.0f} at most, {sizes[-1]:.0f} at last"
+            )
         lines.append(f"wrong: {len(self.problems)}" if self.problems else "wrong: nothing")
         lines += [f"  {problem}" for problem in self.problems[:PROBLEMS_SHOWN_MAX]]
         return "\n".join(lines) + "\n"
 
     def write(self, folder):
         (folder / "report.txt").write_text(self.report())
-        (folder / "memory.csv").write_text("seconds,kib\n" + "".join(
-            f"{seconds:.1f},{'' if kib is None else kib}\n" for seconds, kib in self.memory))
+        (folder / "memory.csv").write_text(
+            "seconds,kib\n" + "".join(f"{seconds:.1f},{'' if kib is None else kib}\n" for seconds, kib in self.memory)
+        )
         try:
             import matplotlib
         except ImportError:
@@ -323,9 +343,12 @@ class Soak:
             return
         matplotlib.use("Agg")
         from matplotlib import pyplot
+
         figure, axis = pyplot.subplots(figsize=(9, 3.5))
         # Gaps where the server was down.
-        axis.plot([seconds for seconds, _ in self.memory], [kib / 1024 if kib else float("nan") for _, kib in self.memory])
+        axis.plot(
+            [seconds for seconds, _ in self.memory], [kib / 1024 if kib else float("nan") for _, kib in self.memory]
+        )
         axis.set(xlabel="seconds", ylabel="resident memory, MiB", title=f"soak, seed {self.seed}", ylim=(0, None))
         figure.tight_layout()
         figure.savefig(folder / "memory.png", dpi=110)

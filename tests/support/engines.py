@@ -15,20 +15,22 @@ FAR = "CREATE USER IF NOT EXISTS far IDENTIFIED BY 'far'", "GRANT ALL ON *.* TO 
 
 class Engine(NamedTuple):
     name: str
-    make: str                # "{port}" is that of SQL
-    library: str = ""        # of tools/server engines
-    behind: tuple = ()       # tables that hold its rows
-    ranges: bool = True      # it walks its primary key
-    null_ranges: bool = True    # and one that has NULL
+    make: str  # "{port}" is that of SQL
+    library: str = ""  # of tools/server engines
+    behind: tuple = ()  # tables that hold its rows
+    ranges: bool = True  # it walks its primary key
+    null_ranges: bool = True  # and one that has NULL
     opens: bool = True
-    keeps: bool = True       # what is written can be read again
+    keeps: bool = True  # what is written can be read again
     edits: bool = True
     null: bool = True
 
 
 def spider(table, more=""):
-    return (f"ENGINE=SPIDER COMMENT='wrapper \"mysql\", host \"127.0.0.1\", port \"{{port}}\", user \"far\", password \"far\","
-            f" database \"engines\"{table}'{more}")
+    return (
+        f'ENGINE=SPIDER COMMENT=\'wrapper "mysql", host "127.0.0.1", port "{{port}}", user "far", password "far",'
+        f' database "engines"{table}\'{more}'
+    )
 
 
 ENGINES = [
@@ -40,21 +42,56 @@ ENGINES = [
     Engine("innodb_parts", f"{SHAPE} ENGINE=InnoDB PARTITION BY HASH (id) PARTITIONS 3"),
     Engine("rocksdb", f"{SHAPE} ENGINE=ROCKSDB COLLATE utf8mb4_bin", "rocksdb"),
     Engine("spider", SHAPE + spider(', table "behind1"'), "spider", ("behind1",), null_ranges=False),
-    Engine("spider_parts", SHAPE + spider("", " PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (10) COMMENT"
-                                          "='table \"behind2\"', PARTITION b VALUES LESS THAN MAXVALUE COMMENT"
-                                          "='table \"behind3\"')"), "spider", ("behind2", "behind3"), null_ranges=False),
-    Engine("federated", f"{SHAPE} ENGINE=FEDERATED CONNECTION='mysql://far:far@127.0.0.1:{{port}}/engines/behind4'",
-           behind=("behind4",), ranges=False, null_ranges=False),
+    Engine(
+        "spider_parts",
+        SHAPE
+        + spider(
+            "",
+            " PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (10) COMMENT"
+            "='table \"behind2\"', PARTITION b VALUES LESS THAN MAXVALUE COMMENT"
+            "='table \"behind3\"')",
+        ),
+        "spider",
+        ("behind2", "behind3"),
+        null_ranges=False,
+    ),
+    Engine(
+        "federated",
+        f"{SHAPE} ENGINE=FEDERATED CONNECTION='mysql://far:far@127.0.0.1:{{port}}/engines/behind4'",
+        behind=("behind4",),
+        ranges=False,
+        null_ranges=False,
+    ),
     Engine("blackhole", f"{SHAPE} ENGINE=BLACKHOLE", keeps=False),
-    Engine("archive", f"({COLUMNS.replace('NOT NULL', 'NOT NULL AUTO_INCREMENT')}, PRIMARY KEY (id)) ENGINE=ARCHIVE",
-           ranges=False, null_ranges=False, edits=False),
+    Engine(
+        "archive",
+        f"({COLUMNS.replace('NOT NULL', 'NOT NULL AUTO_INCREMENT')}, PRIMARY KEY (id)) ENGINE=ARCHIVE",
+        ranges=False,
+        null_ranges=False,
+        edits=False,
+    ),
     Engine("merge", f"{SHAPE} ENGINE=MERGE UNION=(behind5) INSERT_METHOD=LAST", behind=("behind5",), opens=False),
-    Engine("csv", f"({COLUMNS.replace('INT,', 'INT NOT NULL,').replace('(40),', '(40) NOT NULL,')} NOT NULL) ENGINE=CSV",
-           opens=False, null=False),
-    Engine("connect", f"({COLUMNS.replace('k INT', 'k INT NOT NULL')}, {KEYS}) ENGINE=CONNECT TABLE_TYPE=FIX"
-           " FILE_NAME='connect.txt'", "connect", opens=False, null=False),
-    Engine("mroonga", f"({COLUMNS.replace('k INT', 'k INT NOT NULL')}, {KEYS}) ENGINE=Mroonga", "mroonga", opens=False,
-           null=False),
+    Engine(
+        "csv",
+        f"({COLUMNS.replace('INT,', 'INT NOT NULL,').replace('(40),', '(40) NOT NULL,')} NOT NULL) ENGINE=CSV",
+        opens=False,
+        null=False,
+    ),
+    Engine(
+        "connect",
+        f"({COLUMNS.replace('k INT', 'k INT NOT NULL')}, {KEYS}) ENGINE=CONNECT TABLE_TYPE=FIX"
+        " FILE_NAME='connect.txt'",
+        "connect",
+        opens=False,
+        null=False,
+    ),
+    Engine(
+        "mroonga",
+        f"({COLUMNS.replace('k INT', 'k INT NOT NULL')}, {KEYS}) ENGINE=Mroonga",
+        "mroonga",
+        opens=False,
+        null=False,
+    ),
     Engine("mroonga_wraps", f"{SHAPE} ENGINE=Mroonga COMMENT='engine \"InnoDB\"'", "mroonga", opens=False),
 ]
 
@@ -62,10 +99,14 @@ ENGINES = [
 def create(server, database, engine, name=None):
     """Makes its table, named after it, and what holds its rows."""
     for table in engine.behind:
-        server.execute(f"CREATE OR REPLACE TABLE {table} {SHAPE} ENGINE={'MyISAM' if engine.name == 'merge' else 'InnoDB'}",
-                       database=database)
-    server.execute(f"CREATE OR REPLACE TABLE {name or engine.name} {engine.make.format(port=server.env['SQL_PORT'])}",
-                   database=database)
+        server.execute(
+            f"CREATE OR REPLACE TABLE {table} {SHAPE} ENGINE={'MyISAM' if engine.name == 'merge' else 'InnoDB'}",
+            database=database,
+        )
+    server.execute(
+        f"CREATE OR REPLACE TABLE {name or engine.name} {engine.make.format(port=server.env['SQL_PORT'])}",
+        database=database,
+    )
 
 
 def fill(server, database, table, null=True):
@@ -75,6 +116,7 @@ def fill(server, database, table, null=True):
 
 
 # --- requests: which index, then the tokens behind its number ------------------------------------------------------------
+
 
 def finds():
     for operator in ("=", ">", ">=", "<", "<="):
@@ -99,15 +141,30 @@ def finds():
 
 
 WRITES = [
-    ("id", ("+", 4, 30, 300, "v30", 3000)), ("id", ("+", 4, 30, 301, "dup", 1)), ("id", ("+", 2, 31, 310)),
-    ("id", ("=", 1, 30, 1, 0, "U", 30, 302, "upd", 5)), ("id", ("=", 1, 30, 1, 0, "U?", 30, 303, "upd2", 6)),
-    ("id", ("=", 1, 5, 1, 0, "U", 40, 50, "moved", 7)), ("id", ("=", 1, 7, 1, 0, "U", 8, 50, "dup", 7)),
-    ("id", ("=", 1, 9, 1, 0, "U", 9, 90, "v09", 900)), ("id", ("=", 1, 99, 1, 0, "U", 9, 90, "v09", 900)),
-    ("n", ("=", 1, 9, 1, 0, "+", 5)), ("n", ("=", 1, 9, 1, 0, "-?", 7)), ("n", ("=", 1, 9, 1, 0, "-", 100000)),
-    ("n", (">=", 1, 10, 3, 1, "+?", 5)), ("kn", (">=", 1, 60, 3, 1, "-", 5)), ("n", ("=", 1, 1, 9, 0, "@", 0, 2, 3, 4, "+", 1)),
-    ("id", ("=", 1, 11, 1, 0, "D")), ("id", ("=", 1, 12, 1, 0, "D?")), ("id", ("=", 1, 99, 1, 0, "D")),
-    ("id", (">=", 1, 16, 3, 0, "D?")), ("k", ("<", 1, 40, 2, 0, "D")), ("k", ("=", 1, 10, 5, 0, "D")),
-    ("id", ("=", 1, 0, 10, 0, "@", 0, 3, 4, 6, 99, "D?")), ("id", (">", 1, 0, 100, 0, "F", "=", 1, "v08", "U?", 8, 80, "f", 1)),
-    ("id", (">", 1, 0, 100, 0, "F", ">", 1, "v1", "D")), ("id", (">=", 1, 0, 100, 0, "D")),
+    ("id", ("+", 4, 30, 300, "v30", 3000)),
+    ("id", ("+", 4, 30, 301, "dup", 1)),
+    ("id", ("+", 2, 31, 310)),
+    ("id", ("=", 1, 30, 1, 0, "U", 30, 302, "upd", 5)),
+    ("id", ("=", 1, 30, 1, 0, "U?", 30, 303, "upd2", 6)),
+    ("id", ("=", 1, 5, 1, 0, "U", 40, 50, "moved", 7)),
+    ("id", ("=", 1, 7, 1, 0, "U", 8, 50, "dup", 7)),
+    ("id", ("=", 1, 9, 1, 0, "U", 9, 90, "v09", 900)),
+    ("id", ("=", 1, 99, 1, 0, "U", 9, 90, "v09", 900)),
+    ("n", ("=", 1, 9, 1, 0, "+", 5)),
+    ("n", ("=", 1, 9, 1, 0, "-?", 7)),
+    ("n", ("=", 1, 9, 1, 0, "-", 100000)),
+    ("n", (">=", 1, 10, 3, 1, "+?", 5)),
+    ("kn", (">=", 1, 60, 3, 1, "-", 5)),
+    ("n", ("=", 1, 1, 9, 0, "@", 0, 2, 3, 4, "+", 1)),
+    ("id", ("=", 1, 11, 1, 0, "D")),
+    ("id", ("=", 1, 12, 1, 0, "D?")),
+    ("id", ("=", 1, 99, 1, 0, "D")),
+    ("id", (">=", 1, 16, 3, 0, "D?")),
+    ("k", ("<", 1, 40, 2, 0, "D")),
+    ("k", ("=", 1, 10, 5, 0, "D")),
+    ("id", ("=", 1, 0, 10, 0, "@", 0, 3, 4, 6, 99, "D?")),
+    ("id", (">", 1, 0, 100, 0, "F", "=", 1, "v08", "U?", 8, 80, "f", 1)),
+    ("id", (">", 1, 0, 100, 0, "F", ">", 1, "v1", "D")),
+    ("id", (">=", 1, 0, 100, 0, "D")),
 ]  # yapf: disable
 INDEXES = {"id": ("PRIMARY", "id,k,v,n"), "k": ("k", "id,k,v,n"), "n": ("PRIMARY", "n"), "kn": ("k", "n")}

@@ -45,7 +45,9 @@ class Client(Connection):
             try:
                 part = self.socket.recv(1 << 20)
             except TimeoutError as error:
-                raise TimeoutError(f"no whole line within {self.socket.gettimeout()} s; so far {self.shown()}") from error
+                raise TimeoutError(
+                    f"no whole line within {self.socket.gettimeout()} s; so far {self.shown()}"
+                ) from error
             if not part:
                 raise EOFError(f"connection closed; unfinished line {self.shown()}")
             self.received += part
@@ -54,7 +56,11 @@ class Client(Connection):
 
     def shown(self):
         """What a message tells of an unfinished line, which may have megabytes."""
-        return repr(self.received) if len(self.received) < 1000 else f"of {len(self.received)} bytes, {self.received[:200]!r}..."
+        return (
+            repr(self.received)
+            if len(self.received) < 1000
+            else f"of {len(self.received)} bytes, {self.received[:200]!r}..."
+        )
 
     def lines(self, count):
         return [self.line() for _ in range(count)]

@@ -24,11 +24,14 @@ def map_items(server, database, policy="innodb_only"):
     server.execute("DROP TABLE IF EXISTS items", ITEMS, database=database)
     with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
         cursor.execute(MAPPED, (database,))
-        cursor.execute("REPLACE INTO innodb_memcache.cache_policies VALUES ('cache_policy', %s, %s, %s, %s)", (policy,) * 4)
+        cursor.execute(
+            "REPLACE INTO innodb_memcache.cache_policies VALUES ('cache_policy', %s, %s, %s, %s)", (policy,) * 4
+        )
 
 
 def wait_until_mapped(port, database, policy="innodb_only", login=None):
     """The door looks for another mapping once a second. `login`: user and password."""
+
     def is_mapped():
         if not mc.listens(port):
             return False
@@ -38,6 +41,7 @@ def wait_until_mapped(port, database, policy="innodb_only", login=None):
             client.send(b"get @@default\r\n")
             place = client.line()
             return place.startswith(b"VALUE") and client.line() == f"{database}/items".encode()
+
     until(is_mapped, READY_SECONDS, f"the mapping was not taken ({policy})")
 
 
@@ -59,8 +63,10 @@ def memcached(program=None):
 
 
 def unmap_items(server):
-    server.execute("DELETE FROM innodb_memcache.containers WHERE name = 'default'",
-                   "UPDATE innodb_memcache.cache_policies SET get_policy = 1, set_policy = 1, delete_policy = 1, flush_policy = 1")
+    server.execute(
+        "DELETE FROM innodb_memcache.containers WHERE name = 'default'",
+        "UPDATE innodb_memcache.cache_policies SET get_policy = 1, set_policy = 1, delete_policy = 1, flush_policy = 1",
+    )
 
 
 @contextlib.contextmanager

@@ -55,12 +55,16 @@ def Delete(table, key, **scan):
 
 class Outcome(NamedTuple):
     accepted: bool
-    number: int = 0    # SQL's error, or rows
-    told: str = ""     # the error in words
+    number: int = 0  # SQL's error, or rows
+    told: str = ""  # the error in words
     generated: int = 0
 
     def __str__(self):
-        return f"accepted, {self.number} rows, id {self.generated}" if self.accepted else f"refused, {self.number} {self.told}"
+        return (
+            f"accepted, {self.number} rows, id {self.generated}"
+            if self.accepted
+            else f"refused, {self.number} {self.told}"
+        )
 
 
 class SqlSide:
@@ -90,17 +94,23 @@ class SqlSide:
         """What there is now: columns, index parts, automatic columns, tables with a history."""
         self.columns, self.indexes, self.automatic = {}, {}, {}
         for table, name, kind, charset, extra in self.rows(
-                "SELECT table_name, column_name, data_type, character_set_name, extra FROM information_schema.columns"
-                " WHERE table_schema=DATABASE() ORDER BY table_name, ordinal_position"):
+            "SELECT table_name, column_name, data_type, character_set_name, extra FROM information_schema.columns"
+            " WHERE table_schema=DATABASE() ORDER BY table_name, ordinal_position"
+        ):
             self.columns.setdefault(table, {})[name] = kind, charset
             if "auto_increment" in extra:
                 self.automatic[table] = name
         for table, index, name in self.rows(
-                "SELECT table_name, index_name, column_name FROM information_schema.statistics"
-                " WHERE table_schema=DATABASE() ORDER BY table_name, index_name, seq_in_index"):
+            "SELECT table_name, index_name, column_name FROM information_schema.statistics"
+            " WHERE table_schema=DATABASE() ORDER BY table_name, index_name, seq_in_index"
+        ):
             self.indexes.setdefault((table, index), []).append(name)
-        self.versioned = {row[0] for row in self.rows(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema=DATABASE() AND table_type='SYSTEM VERSIONED'")}
+        self.versioned = {
+            row[0]
+            for row in self.rows(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema=DATABASE() AND table_type='SYSTEM VERSIONED'"
+            )
+        }
 
     def rows(self, sql):
         self.cursor.execute(sql)
@@ -118,14 +128,18 @@ class SqlSide:
     def statement(self, op):
         def given(form, values, between):
             return between.join(form % (name.encode(), self.literal(op.table, name, value)) for name, value in values)
+
         table = op.table.encode()
         if isinstance(op, Insert):
             names = b", ".join(name.encode() for name in op.values)
             values = b", ".join(self.literal(op.table, name, value) for name, value in op.values.items())
             return b"INSERT INTO %s (%s) VALUES (%s)" % (table, names, values)
-        parts = self.indexes[op.table, op.index][:len(op.key)]
-        where = b"(%s) %s (%s)" % (b", ".join(part.encode() for part in parts), op.operator.encode(),
-                                   b", ".join(self.literal(op.table, part, value) for part, value in zip(parts, op.key)))
+        parts = self.indexes[op.table, op.index][: len(op.key)]
+        where = b"(%s) %s (%s)" % (
+            b", ".join(part.encode() for part in parts),
+            op.operator.encode(),
+            b", ".join(self.literal(op.table, part, value) for part, value in zip(parts, op.key)),
+        )
         direction = b" DESC" if op.operator.startswith("<") else b""
         tail = b" WHERE " + where + b" ORDER BY " + b", ".join(part.encode() + direction for part in parts)
         tail += b" LIMIT %d" % op.limit
@@ -135,8 +149,11 @@ class SqlSide:
             return b"UPDATE %s SET " % table + given(b"%s = %s", op.values.items(), b", ") + tail
         sign = op.modification.encode()
         # Without an exponent, which would make SQL calculate inexactly.
-        sets = (b"%s = %s %s %s" % (name.encode(), name.encode(), sign, format(Decimal(value.decode()), "f").encode())
-                for name, value in op.values.items() if value is not None)
+        sets = (
+            b"%s = %s %s %s" % (name.encode(), name.encode(), sign, format(Decimal(value.decode()), "f").encode())
+            for name, value in op.values.items()
+            if value is not None
+        )
         return b"UPDATE %s SET " % table + b", ".join(sets) + tail
 
     def run(self, ops):
@@ -159,12 +176,14 @@ class SqlSide:
 
     def snapshot(self, table):
         """Every row with every column, in the order of the values; times of a moment ago are {now}."""
+
         def shown(name, kind):
             if name in PERIOD and kind == "bigint":  # the number of a transaction, which is no twin of the other
                 return f"CAST(IF(`{name}` = ~0, 'none', 'one') AS BINARY)"
             text = f"CAST(`{name}` AS CHAR)" if kind in TEXT_FIRST_TYPES else f"`{name}`"
             # A FLOAT's text has fewer digits than the value.
             return f"CAST({f'CAST(`{name}` AS DOUBLE)' if kind == 'float' else text} AS BINARY)"
+
         columns = ", ".join(shown(name, kind) for name, (kind, _) in self.columns[table].items())
         hidden = [name for name in PERIOD if table in self.versioned and name not in self.columns[table]]
         period = "".join(f", CAST({name} AS BINARY)" for name in hidden)
@@ -215,7 +234,9 @@ class HsSide:
         return [self.index_id(op), op.operator, len(op.key), *op.key, op.limit, 0, op.modification, *values]
 
     def run(self, ops):
-        return [self.outcome(op, reply) for op, reply in zip(ops, self.client.pipeline(*[self.request(op) for op in ops]))]
+        return [
+            self.outcome(op, reply) for op, reply in zip(ops, self.client.pipeline(*[self.request(op) for op in ops]))
+        ]
 
     @staticmethod
     def outcome(op, reply):
@@ -290,7 +311,9 @@ class Twins:
 
 
 def shortened(row):
-    return tuple(value if value is None or len(value) < 60 else value[:50] + b"... (%d bytes)" % len(value) for value in row)
+    return tuple(
+        value if value is None or len(value) < 60 else value[:50] + b"... (%d bytes)" % len(value) for value in row
+    )
 
 
 def same_outcome(expected, got, words):

@@ -157,26 +157,30 @@ class Client(threading.Thread):
     # checking
 
     def counted(self, count):
-        return sum(1 for position, op in enumerate(self.ops[:count]) if op[0] == "count" and position not in self.refused)
+        return sum(
+            1 for position, op in enumerate(self.ops[:count]) if op[0] == "count" and position not in self.refused
+        )
 
     def check(self, rows):
         """`rows` are this client's in the tables; they must be those after some request not answered yet."""
         assert not self.strange, f"{self.name}: {len(self.strange)} wrong replies, the first {self.strange[0]}"
         model = {}
-        for position, op in enumerate(self.ops[:self.answered]):
+        for position, op in enumerate(self.ops[: self.answered]):
             if position not in self.refused:
                 self.owner.apply(model, op)
         if rows == model:
             return
         first = dict(model)
-        for op in self.ops[self.answered:]:
+        for op in self.ops[self.answered :]:
             self.owner.apply(model, op)
             if rows == model:
                 return
         missing = [(key, value) for key, value in first.items() if rows.get(key) != value][:5]
         extra = [(key, value) for key, value in rows.items() if first.get(key) != value][:5]
-        raise AssertionError(f"{self.name}: no prefix of what was sent gives the rows; {self.answered} of {len(self.ops)} "
-                             f"answered; expected {missing}, found {extra}")
+        raise AssertionError(
+            f"{self.name}: no prefix of what was sent gives the rows; {self.answered} of {len(self.ops)} "
+            f"answered; expected {missing}, found {extra}"
+        )
 
 
 class Load:
@@ -198,7 +202,9 @@ class Load:
         for client in self.clients:
             client.start()
         with self.changed:
-            assert self.changed.wait_for(lambda: self.opened == len(self.clients), self.timeout), "clients cannot open their tables"
+            assert self.changed.wait_for(
+                lambda: self.opened == len(self.clients), self.timeout
+            ), "clients cannot open their tables"
         return self
 
     def has_opened(self):
@@ -229,8 +235,9 @@ class Load:
         target = self.answered() + count
         with self.changed:
             done = self.changed.wait_for(lambda: self.answered() >= target or not self.alive(), seconds)
-        assert done and self.answered() >= target, \
-            f"only {self.answered()} of {target} replies; connections ended by {[c.lost for c in self.clients]}; {self.errors}"
+        assert (
+            done and self.answered() >= target
+        ), f"only {self.answered()} of {target} replies; connections ended by {[c.lost for c in self.clients]}; {self.errors}"
 
     def alive(self):
         return any(client.is_alive() for client in self.clients)
@@ -245,7 +252,9 @@ class Load:
         """What the tables hold, by client."""
         found = {client.number: {} for client in self.clients}
         for table, name in enumerate(TABLES):
-            for client, key, value, number in server.query(f"SELECT client, id, v, n FROM {name}", database=self.database):
+            for client, key, value, number in server.query(
+                f"SELECT client, id, v, n FROM {name}", database=self.database
+            ):
                 found[client][table, key] = (value, number)
         return found
 
@@ -258,7 +267,7 @@ class Load:
             client.check(found[client.number])
         least = sum(client.counted(client.answered) for client in self.clients)
         most = sum(client.counted(len(client.ops)) for client in self.clients)
-        (count,), = server.query("SELECT n FROM counters WHERE id = 0", database=self.database)
+        ((count,),) = server.query("SELECT n FROM counters WHERE id = 0", database=self.database)
         assert least <= count <= most, f"the counter is {count}, but {least} were answered and {most} sent"
         for name in (*TABLES, "counters"):
             verdict = server.query(f"CHECK TABLE {name} EXTENDED", database=self.database)

@@ -92,7 +92,7 @@ class Client(Connection):
         """The next packet as (opcode, status, value, opaque, cas)."""
         magic, opcode, key, extras, _, status, body, opaque, cas = struct.unpack(">BBHBBHIIQ", self.take(24))
         assert magic == 0x81
-        return opcode, status, self.take(body)[extras + key:], opaque, cas
+        return opcode, status, self.take(body)[extras + key :], opaque, cas
 
 
 class ServerSays(Exception):
@@ -109,12 +109,14 @@ def until_mapped(server, container, place=None):
     """Waits till the door is open and knows the container, and, if that is told, as `schema/table`."""
     until(lambda: listens(server.env["MEMC_PORT"]))
     with server.mc() as client:
+
         def mapped():
             try:
                 value = client.get(f"@@{container}")
             except ServerSays:
                 return False
             return value is not None and (place is None or value.decode() == place)
+
         until(mapped)
 
 

@@ -20,11 +20,20 @@ LOG_TAIL_LINES = 60
 
 def sandbox(*arguments, check=True, **options):
     """Runs tools/sandbox; its output is in the result, and in the error if it fails."""
-    done = subprocess.run([SANDBOX, *map(str, arguments)], stdin=options.pop("stdin", subprocess.DEVNULL),
-                          capture_output=True, text=True, errors="replace", check=False, **options)
+    done = subprocess.run(
+        [SANDBOX, *map(str, arguments)],
+        stdin=options.pop("stdin", subprocess.DEVNULL),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        **options,
+    )
     if check and done.returncode != 0:
-        raise AssertionError(f"tools/sandbox {shlex.join(map(str, arguments))} ended with {done.returncode}\n"
-                             f"{done.stdout}{done.stderr}")
+        raise AssertionError(
+            f"tools/sandbox {shlex.join(map(str, arguments))} ended with {done.returncode}\n"
+            f"{done.stdout}{done.stderr}"
+        )
     return done
 
 
@@ -110,8 +119,15 @@ class Server:
 
     def connect(self, user="root", **options):
         """A new SQL connection over the unix socket, in autocommit."""
-        return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user=user, charset="utf8mb4", autocommit=True,
-                               read_timeout=60, write_timeout=60, **options)
+        return pymysql.connect(
+            unix_socket=self.env["SQL_SOCKET"],
+            user=user,
+            charset="utf8mb4",
+            autocommit=True,
+            read_timeout=60,
+            write_timeout=60,
+            **options,
+        )
 
     def query(self, sql, arguments=None, database=None):
         """Runs one statement on a connection of its own; a list of row tuples."""

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "contract/fake_engine.h"
+#include "engine/fake/fake_engine.h"
 
 namespace postern::test {
 

@@ -20,7 +20,6 @@ def step(name, call, *arguments, **named):
     return told
 
 
-
 address = f"127.0.0.1:{sys.argv[2]}"
 user, password = sys.argv[3:5] if len(sys.argv) > 4 else (None, None)
 if user is not None:
@@ -49,7 +48,10 @@ step("delete nothing", client.delete, "added")
 step("delete with a stale cas", client.delete, "k", cas=cas)
 step("set many", client.set_multi, {f"m{i}": f"value {i}" for i in range(5)})
 step("get many", lambda: sorted(client.get_multi(["m0", "m3", "nothing", "m4"]).items()))
-step("get many with cas", lambda: sorted((key, value) for key, (value, _) in client.get_multi(["m1", "m2"], get_cas=True).items()))
+step(
+    "get many with cas",
+    lambda: sorted((key, value) for key, (value, _) in client.get_multi(["m1", "m2"], get_cas=True).items()),
+)
 step("delete many", client.delete_multi, ["m0", "m1"])
 step("get many of what is left", lambda: sorted(client.get_multi([f"m{i}" for i in range(5)]).items()))
 step("set a number", client.set, "int", 12_345)

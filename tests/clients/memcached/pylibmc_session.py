@@ -12,8 +12,12 @@ login = dict(zip(("username", "password"), sys.argv[3:5]))
 
 
 def connect(**changes):
-    return pylibmc.Client([f"127.0.0.1:{port}"], binary=protocol == "binary", behaviors={"cas": True, "tcp_nodelay": True},
-                          **{**login, **changes})
+    return pylibmc.Client(
+        [f"127.0.0.1:{port}"],
+        binary=protocol == "binary",
+        behaviors={"cas": True, "tcp_nodelay": True},
+        **{**login, **changes},
+    )
 
 
 def step(name, call, *arguments, **named):

@@ -13,15 +13,19 @@ from support.waiting import until
 # --- who gets in -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how, password", [
-    ("IDENTIFIED BY 'pw'", "pw"),
-    ("IDENTIFIED VIA mysql_native_password USING PASSWORD('pw')", "pw"),
-    ("IDENTIFIED VIA ed25519 USING PASSWORD('long secret')", "long secret"),
-    ("IDENTIFIED VIA ed25519 USING PASSWORD('one') OR mysql_native_password USING PASSWORD('two')", "one"),
-    ("IDENTIFIED VIA ed25519 USING PASSWORD('one') OR mysql_native_password USING PASSWORD('two')", "two"),
-    ("IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD('two')", "two"),
-    ("IDENTIFIED BY ''", ""),
-], ids=["native", "native-via", "ed25519", "or-first", "or-second", "or-socket", "no-password"])
+@pytest.mark.parametrize(
+    "how, password",
+    [
+        ("IDENTIFIED BY 'pw'", "pw"),
+        ("IDENTIFIED VIA mysql_native_password USING PASSWORD('pw')", "pw"),
+        ("IDENTIFIED VIA ed25519 USING PASSWORD('long secret')", "long secret"),
+        ("IDENTIFIED VIA ed25519 USING PASSWORD('one') OR mysql_native_password USING PASSWORD('two')", "one"),
+        ("IDENTIFIED VIA ed25519 USING PASSWORD('one') OR mysql_native_password USING PASSWORD('two')", "two"),
+        ("IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD('two')", "two"),
+        ("IDENTIFIED BY ''", ""),
+    ],
+    ids=["native", "native-via", "ed25519", "or-first", "or-second", "or-socket", "no-password"],
+)
 def test_the_servers_authentication_decides(accounts, user, how, password):
     name = user(how, grants=["SELECT ON test.t"])
     with accounts.hs() as client:
@@ -35,7 +39,9 @@ def test_the_servers_authentication_decides(accounts, user, how, password):
 @pytest.mark.parametrize("password", ["ta\tb", "nu\0l", "\1\2\x0f", "line\nfeed", "Pässwörd 鍵", "x" * 200])
 def test_any_bytes_may_be_a_password(accounts, user, password):
     quoted = "".join(f"{byte:02x}" for byte in password.encode())
-    name = user(f"IDENTIFIED BY PASSWORD '{accounts.query(f'SELECT PASSWORD(CONVERT(0x{quoted} USING utf8mb4))')[0][0]}'")
+    name = user(
+        f"IDENTIFIED BY PASSWORD '{accounts.query(f'SELECT PASSWORD(CONVERT(0x{quoted} USING utf8mb4))')[0][0]}'"
+    )
     with accounts.hs() as client:
         assert login(client, name, password[:-1]) == UNAUTHORIZED
         assert login(client, name, password) == GOOD
@@ -45,10 +51,34 @@ def test_what_follows_a_login_in_one_piece_is_answered_in_order(accounts, user):
     name = user(grants=["SELECT ON test.t"])
     opening, find = ("P", 0, "test", "t", "PRIMARY", "id"), (0, "=", 1, 5)
     with accounts.hs() as client:
-        replies = client.pipeline(opening, ("A", 2, name, "pw"), find, opening, find, ("A", 2, name, "no"), find,
-                                  ("A", 2, name, "pw"), find, ("A", 1, "pw"), find, ("what",))
-    assert replies == [UNAUTHORIZED, GOOD, ["2", "1", "stmtnum"], GOOD, ["0", "1", "5"], UNAUTHORIZED, UNAUTHORIZED,
-                       GOOD, ["0", "1", "5"], ["3", "1", "authtype"], UNAUTHORIZED, ["2", "1", "cmd"]]
+        replies = client.pipeline(
+            opening,
+            ("A", 2, name, "pw"),
+            find,
+            opening,
+            find,
+            ("A", 2, name, "no"),
+            find,
+            ("A", 2, name, "pw"),
+            find,
+            ("A", 1, "pw"),
+            find,
+            ("what",),
+        )
+    assert replies == [
+        UNAUTHORIZED,
+        GOOD,
+        ["2", "1", "stmtnum"],
+        GOOD,
+        ["0", "1", "5"],
+        UNAUTHORIZED,
+        UNAUTHORIZED,
+        GOOD,
+        ["0", "1", "5"],
+        ["3", "1", "authtype"],
+        UNAUTHORIZED,
+        ["2", "1", "cmd"],
+    ]
 
 
 def test_a_second_login_takes_nothing_of_the_first_along(accounts, user):
@@ -65,25 +95,37 @@ def test_a_second_login_takes_nothing_of_the_first_along(accounts, user):
 def test_malformed_logins_are_refused(accounts, user):
     name = user()
     with accounts.hs() as client:
-        for line in (b"A\t2", b"A\t2\t", b"A\t2\t" + name.encode(), b"A\t2\t\0\t\0", b"A\t2\tx\t\1", b"A\t2\t\1@root\tpw",
-                     b"A\t2\t" + name.encode() + b"\1@x\tpw", b"A\t2\t" + b"n" * 100000 + b"\tpw",
-                     b"A\t2\t" + name.encode() + b"\t" + b"p" * 100000):
+        for line in (
+            b"A\t2",
+            b"A\t2\t",
+            b"A\t2\t" + name.encode(),
+            b"A\t2\t\0\t\0",
+            b"A\t2\tx\t\1",
+            b"A\t2\t\1@root\tpw",
+            b"A\t2\t" + name.encode() + b"\1@x\tpw",
+            b"A\t2\t" + b"n" * 100000 + b"\tpw",
+            b"A\t2\t" + name.encode() + b"\t" + b"p" * 100000,
+        ):
             client.send(line + b"\n")
             assert client.line() == b"3\t1\tunauth", line[:40]
         assert client.request("A") == ["3", "1", "authtype"]
     accounts.assert_alive()
 
 
-@pytest.mark.parametrize("how, host", [
-    ("IDENTIFIED BY 'pw' ACCOUNT LOCK", "localhost"),
-    ("IDENTIFIED BY 'pw' PASSWORD EXPIRE", "localhost"),
-    ("IDENTIFIED BY 'pw' REQUIRE SSL", "localhost"),
-    ("IDENTIFIED BY 'pw' REQUIRE X509", "localhost"),
-    ("IDENTIFIED BY 'pw' REQUIRE SUBJECT '/CN=x'", "localhost"),
-    ("IDENTIFIED BY 'pw'", "10.%"),
-    ("IDENTIFIED BY 'pw'", "example.org"),
-    ("IDENTIFIED VIA unix_socket", "localhost"),
-], ids=["locked", "expired", "ssl", "x509", "subject", "network", "name", "socket"])
+@pytest.mark.parametrize(
+    "how, host",
+    [
+        ("IDENTIFIED BY 'pw' ACCOUNT LOCK", "localhost"),
+        ("IDENTIFIED BY 'pw' PASSWORD EXPIRE", "localhost"),
+        ("IDENTIFIED BY 'pw' REQUIRE SSL", "localhost"),
+        ("IDENTIFIED BY 'pw' REQUIRE X509", "localhost"),
+        ("IDENTIFIED BY 'pw' REQUIRE SUBJECT '/CN=x'", "localhost"),
+        ("IDENTIFIED BY 'pw'", "10.%"),
+        ("IDENTIFIED BY 'pw'", "example.org"),
+        ("IDENTIFIED VIA unix_socket", "localhost"),
+    ],
+    ids=["locked", "expired", "ssl", "x509", "subject", "network", "name", "socket"],
+)
 def test_the_server_keeps_accounts_out(accounts, user, how, host):
     name = user(how, host, grants=["SELECT ON test.*"])
     with accounts.hs() as client:
@@ -112,14 +154,17 @@ def test_max_password_errors_blocks(accounts, user):
 def test_unix_socket_accounts_are_told_by_the_peer(sandbox_factory):
     server = sandbox_factory("--handlersocket-auth=account")
     me = pwd.getpwuid(os.getuid()).pw_name
-    server.execute("CREATE OR REPLACE USER nobodyelse@localhost IDENTIFIED VIA unix_socket",
-                   f"CREATE USER IF NOT EXISTS '{me}'@localhost",
-                   f"ALTER USER '{me}'@localhost IDENTIFIED VIA unix_socket OR mysql_native_password USING 'invalid'")
+    server.execute(
+        "CREATE OR REPLACE USER nobodyelse@localhost IDENTIFIED VIA unix_socket",
+        f"CREATE USER IF NOT EXISTS '{me}'@localhost",
+        f"ALTER USER '{me}'@localhost IDENTIFIED VIA unix_socket OR mysql_native_password USING 'invalid'",
+    )
     with server.hs() as client:  # the server runs as this very user, which must not matter
         assert login(client, me, "") == UNAUTHORIZED
         assert login(client, me, "x") == UNAUTHORIZED
         assert login(client, "nobodyelse", "") == UNAUTHORIZED
     from support import hs
+
     with hs.Client(server.env["HS_SOCKET"]) as client:
         assert login(client, "nobodyelse", "") == UNAUTHORIZED
         assert login(client, me, "") == GOOD
@@ -127,10 +172,13 @@ def test_unix_socket_accounts_are_told_by_the_peer(sandbox_factory):
         # Somebody else at the other end of the same socket.
         os.chmod(server.dir, 0o755)
         os.chmod(server.env["HS_SOCKET"], 0o666)
-        script = (f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({server.env['HS_SOCKET']!r}); "
-                  "s.sendall(b'A\\t2\\troot\\t\\n'); print(s.recv(100))")
-        done = subprocess.run(["/usr/bin/python3", "-c", script], user="nobody", cwd="/", capture_output=True, text=True,
-                              check=False)
+        script = (
+            f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({server.env['HS_SOCKET']!r}); "
+            "s.sendall(b'A\\t2\\troot\\t\\n'); print(s.recv(100))"
+        )
+        done = subprocess.run(
+            ["/usr/bin/python3", "-c", script], user="nobody", cwd="/", capture_output=True, text=True, check=False
+        )
         assert "unauth" in done.stdout or "Permission denied" in done.stderr, done
 
 
@@ -156,8 +204,12 @@ def test_anonymous_accounts(accounts):
 
 def test_without_name_resolution(sandbox_factory):
     server = sandbox_factory("--handlersocket-auth=account", "--skip-name-resolve")
-    server.execute("CREATE USER byname@localhost IDENTIFIED BY 'pw'", "CREATE USER byip@'127.0.0.1' IDENTIFIED BY 'pw'",
-                   "GRANT SELECT ON test.* TO byip@'127.0.0.1'", "CREATE TABLE test.t (id INT PRIMARY KEY)")
+    server.execute(
+        "CREATE USER byname@localhost IDENTIFIED BY 'pw'",
+        "CREATE USER byip@'127.0.0.1' IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON test.* TO byip@'127.0.0.1'",
+        "CREATE TABLE test.t (id INT PRIMARY KEY)",
+    )
     with server.hs() as client:
         assert login(client, "byname") == UNAUTHORIZED
         assert login(client, "byip") == GOOD
@@ -174,9 +226,20 @@ def test_passwords_are_shown_nowhere(accounts, user):
         with accounts.hs() as client:
             assert login(client, name, "hush-hush") == GOOD
             assert login(client, name, "hush-hash") == UNAUTHORIZED
-            shown = repr([accounts.query(what) for what in (
-                "SHOW FULL PROCESSLIST", "SHOW GLOBAL STATUS", "SHOW GLOBAL VARIABLES",
-                "SELECT * FROM information_schema.processlist")]) + accounts.log()
+            shown = (
+                repr(
+                    [
+                        accounts.query(what)
+                        for what in (
+                            "SHOW FULL PROCESSLIST",
+                            "SHOW GLOBAL STATUS",
+                            "SHOW GLOBAL VARIABLES",
+                            "SELECT * FROM information_schema.processlist",
+                        )
+                    ]
+                )
+                + accounts.log()
+            )
     finally:
         accounts.execute("SET GLOBAL general_log = 0")
     for path in accounts.dir.rglob("general.log"):
@@ -187,8 +250,12 @@ def test_passwords_are_shown_nowhere(accounts, user):
 
 
 def test_the_audit_plugin_hears_of_logins(sandbox_factory):
-    server = sandbox_factory("--handlersocket-auth=account", "--plugin-load-add=server_audit",
-                             "--server-audit-logging=ON", "--server-audit-events=CONNECT")
+    server = sandbox_factory(
+        "--handlersocket-auth=account",
+        "--plugin-load-add=server_audit",
+        "--server-audit-logging=ON",
+        "--server-audit-events=CONNECT",
+    )
     server.execute("CREATE USER ann@localhost IDENTIFIED BY 'pw'")
     with server.hs() as client:
         assert login(client, "ann", "no") == UNAUTHORIZED
@@ -249,11 +316,15 @@ def test_the_bound_for_all_accounts_holds(sandbox_factory):
             stack.enter_context(contextlib.closing(server.connect(user="u", password="pw")))
 
 
-@pytest.mark.parametrize("options, listens", [
-    (["--handlersocket-auth=none", "--handlersocket-plain-secret=s", "--handlersocket-plain-secret-wr=s"], False),
-    (["--handlersocket-auth=none", "--handlersocket-allow-open-access=1"], True),
-    (["--handlersocket-auth=account"], True),
-], ids=["none", "forced", "account"])
+@pytest.mark.parametrize(
+    "options, listens",
+    [
+        (["--handlersocket-auth=none", "--handlersocket-plain-secret=s", "--handlersocket-plain-secret-wr=s"], False),
+        (["--handlersocket-auth=none", "--handlersocket-allow-open-access=1"], True),
+        (["--handlersocket-auth=account"], True),
+    ],
+    ids=["none", "forced", "account"],
+)
 def test_what_may_listen_for_other_machines(sandbox_factory, options, listens):
     server = sandbox_factory(start=False)
     with contextlib.nullcontext() if listens else pytest.raises(AssertionError):

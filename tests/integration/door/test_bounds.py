@@ -26,13 +26,19 @@ def settled(server, most, seconds=5):
 def server(module_factory):
     server = module_factory("--max-allowed-packet=64M", "--handlersocket-threads=1")
     long = "c" * 64
-    server.execute("CREATE TABLE fat (k INT PRIMARY KEY, v INT)", "INSERT INTO fat SELECT seq, seq FROM seq_1_to_1000",
-                   "CREATE TABLE wide (k INT PRIMARY KEY, v MEDIUMTEXT)",
-                   "INSERT INTO wide SELECT seq, REPEAT('x', 60000) FROM seq_1_to_200",
-                   f"CREATE TABLE oi (k INT PRIMARY KEY, {long} INT)", "INSERT INTO oi VALUES (1, 1)",
-                   "CREATE TABLE cc (k INT PRIMARY KEY, v LONGBLOB COMPRESSED)", "INSERT INTO cc VALUES (1, REPEAT('x', 6 << 20))",
-                   "CREATE TABLE plain (k INT PRIMARY KEY, v LONGBLOB)", "INSERT INTO plain VALUES (1, REPEAT('x', 6 << 20))",
-                   database="test")
+    server.execute(
+        "CREATE TABLE fat (k INT PRIMARY KEY, v INT)",
+        "INSERT INTO fat SELECT seq, seq FROM seq_1_to_1000",
+        "CREATE TABLE wide (k INT PRIMARY KEY, v MEDIUMTEXT)",
+        "INSERT INTO wide SELECT seq, REPEAT('x', 60000) FROM seq_1_to_200",
+        f"CREATE TABLE oi (k INT PRIMARY KEY, {long} INT)",
+        "INSERT INTO oi VALUES (1, 1)",
+        "CREATE TABLE cc (k INT PRIMARY KEY, v LONGBLOB COMPRESSED)",
+        "INSERT INTO cc VALUES (1, REPEAT('x', 6 << 20))",
+        "CREATE TABLE plain (k INT PRIMARY KEY, v LONGBLOB)",
+        "INSERT INTO plain VALUES (1, REPEAT('x', 6 << 20))",
+        database="test",
+    )
     return server
 
 
@@ -111,7 +117,12 @@ def poor(module_factory):
     resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, old[1]))
     server = module_factory(start=False)
     try:
-        server.start("--open-files-limit=400", "--max-connections=100", "--handlersocket-threads=1", "--handlersocket-threads-wr=1")
+        server.start(
+            "--open-files-limit=400",
+            "--max-connections=100",
+            "--handlersocket-threads=1",
+            "--handlersocket-threads-wr=1",
+        )
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, old)
     return server
@@ -177,8 +188,12 @@ def test_threads_beyond_the_descriptors_are_refused_in_words(sandbox_factory):
     resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, old[1]))
     try:
         with contextlib.suppress(AssertionError):  # the sandbox waits for doors that do not come
-            server.start("--open-files-limit=400", "--max-connections=100", "--handlersocket-threads=100",
-                         env={**os.environ, "POSTERN_TIMEOUT": "10"})
+            server.start(
+                "--open-files-limit=400",
+                "--max-connections=100",
+                "--handlersocket-threads=100",
+                env={**os.environ, "POSTERN_TIMEOUT": "10"},
+            )
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, old)
     assert "give it fewer threads" in server.log()

@@ -17,8 +17,11 @@ FUZZ_SECONDS = 10
 @pytest.fixture(scope="module")
 def target(module_factory):
     server = module_factory("--handlersocket-threads=1")
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200), n INT, KEY n (n), KEY p (v(3)))",
-                   "INSERT INTO t SELECT seq, REPEAT('v', 100), seq % 7 FROM seq_1_to_100000", database="test")
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200), n INT, KEY n (n), KEY p (v(3)))",
+        "INSERT INTO t SELECT seq, REPEAT('v', 100), seq % 7 FROM seq_1_to_100000",
+        database="test",
+    )
     yield server
 
 
@@ -38,20 +41,37 @@ def reset(client):
 
 
 BLOWS = [
-    (b"0\t=\t400000000\t101\n", b"2\t1\tkpnum"), (b"0\t=\t4294967295\t1\n", b"2\t1\tkpnum"), (b"0\t=\t33\t1\n", b"2\t1\tkpnum"),
-    (b"0\t=\t99999999999999999999999\t1\n", b"2\t1\tkpnum"), (b"4294967295\t=\t1\t1\n", b"2\t1\tstmtnum"),
-    (b"P\t4294967295\ttest\tt\tPRIMARY\tid\n", b"0\t1"), (b"P\t4294967296\ttest\tt\tPRIMARY\tid\n", b"2\t1\tstmtnum"),
+    (b"0\t=\t400000000\t101\n", b"2\t1\tkpnum"),
+    (b"0\t=\t4294967295\t1\n", b"2\t1\tkpnum"),
+    (b"0\t=\t33\t1\n", b"2\t1\tkpnum"),
+    (b"0\t=\t99999999999999999999999\t1\n", b"2\t1\tkpnum"),
+    (b"4294967295\t=\t1\t1\n", b"2\t1\tstmtnum"),
+    (b"P\t4294967295\ttest\tt\tPRIMARY\tid\n", b"0\t1"),
+    (b"P\t4294967296\ttest\tt\tPRIMARY\tid\n", b"2\t1\tstmtnum"),
     (b"0\t=\t1\t1\t10\t0\t@\t0\t4294967295\t1\n", b"2\t1\tMore key values than the limit"),
-    (b"0\t=\t1\t1\t10\t0\t@\t4000000000\t1\t1\n", b"2\t1\tkpnum"), (b"Q\n", b"2\t1\tcmd"), (b"/\n", b"2\t1\tcmd"), (b"\n", b"2\t1\tcmd"),
-    (b"\0\n", b"2\t1\tcmd"), (b"\t\t\t\t\n", b"2\t1\tcmd"), (b"0\t=\t1\t\x01\n", b"2\t1\tsyntax"),
+    (b"0\t=\t1\t1\t10\t0\t@\t4000000000\t1\t1\n", b"2\t1\tkpnum"),
+    (b"Q\n", b"2\t1\tcmd"),
+    (b"/\n", b"2\t1\tcmd"),
+    (b"\n", b"2\t1\tcmd"),
+    (b"\0\n", b"2\t1\tcmd"),
+    (b"\t\t\t\t\n", b"2\t1\tcmd"),
+    (b"0\t=\t1\t\x01\n", b"2\t1\tsyntax"),
     (b"0\t=\t1\t7\t18446744073709551615\t18446744073709551615\n", b"0\t1"),
-    (b"0\t+\t1\t5\n", b"2\t1\treadonly"), (b"0" + b"\t=" * 5000 + b"\n", None), (bytes(range(256)).replace(b"\n", b"") + b"\n", b"2\t1\tcmd"),
-    (b"P\t0\t" + b"x" * 300 + b"\tt\tPRIMARY\tid\n", b"1\t1\topen_table"), (b"P\t1\ttest\tt\tPRIMARY\t" + b"id," * 5000 + b"id\n", None),
-    (b"P\t1\t#mysql50#..\tt\tPRIMARY\tid\n", b"1\t1\topen_table"), (b"P\t1\ttest\t../../mysql/user\tPRIMARY\tid\n", b"1\t1\topen_table"),
-    (b"P\t1\ttest\t#mysql50#t\tPRIMARY\tid\n", b"1\t1\topen_table"), (b"P\t1\t..\t..\tPRIMARY\tid\n", b"1\t1\topen_table"),
-    (b"P\t1\ttest\t\xff\xfe\tPRIMARY\tid\n", b"1\t1\topen_table"), (b"P\t1\ttest\tt/\tPRIMARY\tid\n", b"1\t1\topen_table"),
-    (b"P\t1\ttest\tt \tPRIMARY\tid\n", b"1\t1\topen_table"), (b"P\t1\ttest\tt\tPRIMARY\t`id\n", b"2\t1\tfld"),
-    (b"P\t1\ttest\tt\t" + b"9" * 200 + b"\tid\n", b"2\t1\tidxnum"), (b"P\t1\ttest\tt\tPRIMARY\t\xc3\n", b"2\t1\tfld"),
+    (b"0\t+\t1\t5\n", b"2\t1\treadonly"),
+    (b"0" + b"\t=" * 5000 + b"\n", None),
+    (bytes(range(256)).replace(b"\n", b"") + b"\n", b"2\t1\tcmd"),
+    (b"P\t0\t" + b"x" * 300 + b"\tt\tPRIMARY\tid\n", b"1\t1\topen_table"),
+    (b"P\t1\ttest\tt\tPRIMARY\t" + b"id," * 5000 + b"id\n", None),
+    (b"P\t1\t#mysql50#..\tt\tPRIMARY\tid\n", b"1\t1\topen_table"),
+    (b"P\t1\ttest\t../../mysql/user\tPRIMARY\tid\n", b"1\t1\topen_table"),
+    (b"P\t1\ttest\t#mysql50#t\tPRIMARY\tid\n", b"1\t1\topen_table"),
+    (b"P\t1\t..\t..\tPRIMARY\tid\n", b"1\t1\topen_table"),
+    (b"P\t1\ttest\t\xff\xfe\tPRIMARY\tid\n", b"1\t1\topen_table"),
+    (b"P\t1\ttest\tt/\tPRIMARY\tid\n", b"1\t1\topen_table"),
+    (b"P\t1\ttest\tt \tPRIMARY\tid\n", b"1\t1\topen_table"),
+    (b"P\t1\ttest\tt\tPRIMARY\t`id\n", b"2\t1\tfld"),
+    (b"P\t1\ttest\tt\t" + b"9" * 200 + b"\tid\n", b"2\t1\tidxnum"),
+    (b"P\t1\ttest\tt\tPRIMARY\t\xc3\n", b"2\t1\tfld"),
 ]
 
 
@@ -65,13 +85,31 @@ def test_one_line(target, blow, reply):
         assert client.request(0, "=", 1, 7) == ["0", "1", "7"]
 
 
-@pytest.mark.parametrize("schema, table", [("mysql", "global_priv"), ("mysql", "user"), ("MYSQL", "user"), ("sys", "sys_config"),
-                                           ("information_schema", "TABLES"), ("performance_schema", "threads"), ("mysql", "innodb_table_stats"),
-                                           ("test", "view1"), ("test", "seq1"), ("test", "merge1"), ("test", "absent"), ("absent", "t")])
+@pytest.mark.parametrize(
+    "schema, table",
+    [
+        ("mysql", "global_priv"),
+        ("mysql", "user"),
+        ("MYSQL", "user"),
+        ("sys", "sys_config"),
+        ("information_schema", "TABLES"),
+        ("performance_schema", "threads"),
+        ("mysql", "innodb_table_stats"),
+        ("test", "view1"),
+        ("test", "seq1"),
+        ("test", "merge1"),
+        ("test", "absent"),
+        ("absent", "t"),
+    ],
+)
 def test_what_may_not_be_opened(target, schema, table):
-    target.execute("CREATE OR REPLACE VIEW view1 AS SELECT * FROM t", "CREATE SEQUENCE IF NOT EXISTS seq1",
-                   "CREATE TABLE IF NOT EXISTS m1 (id INT PRIMARY KEY) ENGINE=MyISAM",
-                   "CREATE TABLE IF NOT EXISTS merge1 (id INT, KEY (id)) ENGINE=MERGE UNION=(m1)", database="test")
+    target.execute(
+        "CREATE OR REPLACE VIEW view1 AS SELECT * FROM t",
+        "CREATE SEQUENCE IF NOT EXISTS seq1",
+        "CREATE TABLE IF NOT EXISTS m1 (id INT PRIMARY KEY) ENGINE=MyISAM",
+        "CREATE TABLE IF NOT EXISTS merge1 (id INT, KEY (id)) ENGINE=MERGE UNION=(m1)",
+        database="test",
+    )
     for client in (target.hs(), target.hs_wr()):
         with client:
             assert client.request("P", 0, schema, table, "", "id")[0] in ("1", "2")
@@ -131,12 +169,17 @@ def test_clients_that_do_not_read_cost_little_and_delay_nobody(target):
 
 def test_large_answers_to_small_requests_cost_little(target):
     size, finds = 120_000, 256
-    target.execute("CREATE TABLE large (id INT PRIMARY KEY, v MEDIUMTEXT)", f"INSERT INTO large VALUES (1, REPEAT('v', {size}))",
-                   database="test")
+    target.execute(
+        "CREATE TABLE large (id INT PRIMARY KEY, v MEDIUMTEXT)",
+        f"INSERT INTO large VALUES (1, REPEAT('v', {size}))",
+        database="test",
+    )
     find = b"0\t=\t1\t1\n"
     row = b"0\t1\t" + b"v" * size + b"\n"
     # In the middle the index is opened anew, and again as something else: what is put off must mean what it meant.
-    requests = find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tv\n" + find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tid\n" + find * 56
+    requests = (
+        find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tv\n" + find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tid\n" + find * 56
+    )
     clients = [target.hs(timeout=60) for _ in range(40)]
     for client in clients:
         client.open(0, "test", "large", "v")
@@ -177,13 +220,22 @@ def test_too_many_open_indexes(target):
     with target.hs() as client:
         for number in range(1024):
             client.open(number, "test", "t", "id")
-        assert client.request("P", 5000, "test", "t", "PRIMARY", "id") == ["2", "1", "Too many open indexes on this connection"]
+        assert client.request("P", 5000, "test", "t", "PRIMARY", "id") == [
+            "2",
+            "1",
+            "Too many open indexes on this connection",
+        ]
         client.open(3, "test", "t", "v")
         assert client.request(1023, "=", 1, 7) == ["0", "1", "7"]
 
 
 def test_a_crashed_table(target):
-    target.execute("CREATE OR REPLACE TABLE c (id INT PRIMARY KEY) ENGINE=MyISAM", "INSERT INTO c VALUES (1)", "FLUSH TABLES c", database="test")
+    target.execute(
+        "CREATE OR REPLACE TABLE c (id INT PRIMARY KEY) ENGINE=MyISAM",
+        "INSERT INTO c VALUES (1)",
+        "FLUSH TABLES c",
+        database="test",
+    )
     with open(f"{target.env['DATADIR']}/test/c.MYI", "r+b") as index:
         index.truncate(100)
     with target.hs() as client:
@@ -210,15 +262,58 @@ def test_random_sessions(target):
     seed = int(os.environ.get("POSTERN_SEED", random.randrange(2**32)))
     print("POSTERN_SEED =", seed)
     chance = random.Random(seed)
-    good = [b"P", b"A", b"0", b"1", b"2", b"=", b">", b">=", b"<", b"<=", b"1", b"2", b"7", b"100", b"@", b"F", b"W", b"!=", b"fuzz", b"t",
-            b"PRIMARY", b"n", b"p", b"id,v,n", b"id", b"v", b"\0", b"", b"abc", b"-1", b"99999999999", b"U", b"D", b"+", b"x" * 3000, b"3.5",
-            b"\x01@", b"\x01", b"\xff\xfe", b"`id`", b"`", b"vvvv"]
+    good = [
+        b"P",
+        b"A",
+        b"0",
+        b"1",
+        b"2",
+        b"=",
+        b">",
+        b">=",
+        b"<",
+        b"<=",
+        b"1",
+        b"2",
+        b"7",
+        b"100",
+        b"@",
+        b"F",
+        b"W",
+        b"!=",
+        b"fuzz",
+        b"t",
+        b"PRIMARY",
+        b"n",
+        b"p",
+        b"id,v,n",
+        b"id",
+        b"v",
+        b"\0",
+        b"",
+        b"abc",
+        b"-1",
+        b"99999999999",
+        b"U",
+        b"D",
+        b"+",
+        b"x" * 3000,
+        b"3.5",
+        b"\x01@",
+        b"\x01",
+        b"\xff\xfe",
+        b"`id`",
+        b"`",
+        b"vvvv",
+    ]
     # A table of their own: on the write port some of them delete and change rows.
-    target.execute("CREATE OR REPLACE DATABASE fuzz", "CREATE TABLE fuzz.t LIKE test.t", "INSERT INTO fuzz.t SELECT * FROM test.t")
+    target.execute(
+        "CREATE OR REPLACE DATABASE fuzz", "CREATE TABLE fuzz.t LIKE test.t", "INSERT INTO fuzz.t SELECT * FROM test.t"
+    )
     before = target.memory_kib()
     end = time.monotonic() + FUZZ_SECONDS
     while time.monotonic() < end:
-        with (target.hs() if chance.random() < 0.5 else target.hs_wr()) as client:
+        with target.hs() if chance.random() < 0.5 else target.hs_wr() as client:
             data = b"P\t0\tfuzz\tt\tPRIMARY\tid,v,n\tn,v\nP\t1\tfuzz\tt\tn\tid\tv\nP\t2\tfuzz\tt\tp\tid,v\n"
             for _ in range(chance.randrange(200)):
                 data += b"\t".join(chance.choice(good) for _ in range(chance.randrange(1, 14))) + b"\n"

@@ -17,8 +17,11 @@ GROWTH_KIB_MAX = 2048
 
 
 def fill(server, rows=1000):
-    server.execute("CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(200))",
-                   f"REPLACE INTO test.t SELECT seq, CONCAT('v', seq) FROM seq_1_to_{rows}", database="test")
+    server.execute(
+        "CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(200))",
+        f"REPLACE INTO test.t SELECT seq, CONCAT('v', seq) FROM seq_1_to_{rows}",
+        database="test",
+    )
 
 
 def check(server):
@@ -135,7 +138,10 @@ def test_kill_of_idle_threads_does_what_it_says(sandbox_factory):
                 server.execute(f"{how} {thread}")
             if how != "KILL QUERY":
                 gone = {thread for thread, _, _ in victims}
-                until(lambda: not gone & {thread for thread, _, _ in threads(server)} and len(threads(server)) == len(before))
+                until(
+                    lambda: not gone & {thread for thread, _, _ in threads(server)}
+                    and len(threads(server)) == len(before)
+                )
             assert states() == told, "each says what it did before"
             for client in (reader, writer):
                 assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
@@ -146,8 +152,11 @@ def test_kill_of_idle_threads_does_what_it_says(sandbox_factory):
 
 def test_the_process_list_is_true_when_nobody_is_there(sandbox_factory):
     server = sandbox_factory("--handlersocket-threads=1")
-    states = {"handlersocket read worker 1: 0 connections", "handlersocket write worker 1: 0 connections",
-              "memcached: no containers yet, looks for some twice a second"}
+    states = {
+        "handlersocket read worker 1: 0 connections",
+        "handlersocket write worker 1: 0 connections",
+        "memcached: no containers yet, looks for some twice a second",
+    }
 
     def shown():
         return {state for _, _, state in threads(server)}
@@ -205,11 +214,22 @@ def check_port_of(server):
 
 
 ODD_SERVERS = [
-    ["--autocommit=0"], ["--transaction-isolation=SERIALIZABLE"], ["--transaction-isolation=READ-UNCOMMITTED"],
-    ["--sql-mode=ANSI,PAD_CHAR_TO_FULL_LENGTH"], ["--lower-case-table-names=1"], ["--skip-grant-tables"], ["--read-only=1"],
-    ["--thread-handling=pool-of-threads"], ["--performance-schema=ON"], ["--transaction-read-only=1"],
-    ["--query-cache-type=1", "--query-cache-size=1M"], ["--log-bin", "--server-id=7"], ["--userstat=1"],
-    ["--innodb-adaptive-hash-index=OFF"], ["--max-statement-time=0.001"], ["--lock-wait-timeout=1"],
+    ["--autocommit=0"],
+    ["--transaction-isolation=SERIALIZABLE"],
+    ["--transaction-isolation=READ-UNCOMMITTED"],
+    ["--sql-mode=ANSI,PAD_CHAR_TO_FULL_LENGTH"],
+    ["--lower-case-table-names=1"],
+    ["--skip-grant-tables"],
+    ["--read-only=1"],
+    ["--thread-handling=pool-of-threads"],
+    ["--performance-schema=ON"],
+    ["--transaction-read-only=1"],
+    ["--query-cache-type=1", "--query-cache-size=1M"],
+    ["--log-bin", "--server-id=7"],
+    ["--userstat=1"],
+    ["--innodb-adaptive-hash-index=OFF"],
+    ["--max-statement-time=0.001"],
+    ["--lock-wait-timeout=1"],
     ["--table-open-cache=10"],
 ]
 
@@ -217,8 +237,13 @@ ODD_SERVERS = [
 @pytest.mark.parametrize("options", ODD_SERVERS, ids=lambda options: options[0])
 def test_odd_servers(sandbox_factory, options):
     server = sandbox_factory(*options)
-    server.execute("SET SESSION max_statement_time=0", "SET autocommit=1, GLOBAL read_only=0", "SET SESSION TRANSACTION READ WRITE",
-                   "CREATE TABLE test.t (id INT PRIMARY KEY, v VARCHAR(20))", "INSERT INTO test.t VALUES (7, 'v7')")
+    server.execute(
+        "SET SESSION max_statement_time=0",
+        "SET autocommit=1, GLOBAL read_only=0",
+        "SET SESSION TRANSACTION READ WRITE",
+        "CREATE TABLE test.t (id INT PRIMARY KEY, v VARCHAR(20))",
+        "INSERT INTO test.t VALUES (7, 'v7')",
+    )
     check(server)
     with server.hs() as client:
         client.open(0, "test", "T" if "lower" in options[0] else "t", "v")

@@ -10,9 +10,14 @@ from support.waiting import until
 
 def test_a_storm_of_wrong_passwords_stalls_nobody(sandbox_factory):
     server = sandbox_factory("--handlersocket-auth=account", "--handlersocket-scan-threads=1")
-    server.execute("CREATE USER good@localhost IDENTIFIED BY 'pw'", "CREATE USER poor@localhost IDENTIFIED BY 'pw'",
-                   "GRANT SELECT ON test.* TO good@localhost", "CREATE TABLE test.t (id INT PRIMARY KEY)",
-                   "INSERT INTO test.t SELECT seq FROM seq_1_to_20000", database="test")
+    server.execute(
+        "CREATE USER good@localhost IDENTIFIED BY 'pw'",
+        "CREATE USER poor@localhost IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON test.* TO good@localhost",
+        "CREATE TABLE test.t (id INT PRIMARY KEY)",
+        "INSERT INTO test.t SELECT seq FROM seq_1_to_20000",
+        database="test",
+    )
     stop = threading.Event()
 
     def storm():
@@ -46,16 +51,20 @@ def test_a_storm_of_wrong_passwords_stalls_nobody(sandbox_factory):
 
 def test_kill_and_uninstall_while_logins_come_in(sandbox_factory):
     server = sandbox_factory("--handlersocket-auth=account", "--handlersocket-threads=2")
-    server.execute("CREATE USER ann@localhost IDENTIFIED BY 'pw'", "GRANT SELECT ON test.* TO ann@localhost",
-                   "CREATE TABLE test.t (id INT PRIMARY KEY)")
+    server.execute(
+        "CREATE USER ann@localhost IDENTIFIED BY 'pw'",
+        "GRANT SELECT ON test.* TO ann@localhost",
+        "CREATE TABLE test.t (id INT PRIMARY KEY)",
+    )
     stop, answered, problems = threading.Event(), [0], []
 
     def storm():
         while not stop.is_set():
             with contextlib.suppress(OSError, EOFError), server.hs(timeout=5) as client:
                 while not stop.is_set():
-                    for reply in client.pipeline(*[("A", 2, "ann", "pw"), ("P", 0, "test", "t", "PRIMARY", "id"),
-                                                   (0, "=", 1, 1)] * 10):
+                    for reply in client.pipeline(
+                        *[("A", 2, "ann", "pw"), ("P", 0, "test", "t", "PRIMARY", "id"), (0, "=", 1, 1)] * 10
+                    ):
                         answered[0] += 1
                         if reply[0] != "0":
                             problems.append(reply)
@@ -66,7 +75,7 @@ def test_kill_and_uninstall_while_logins_come_in(sandbox_factory):
     try:
         for _ in range(20):
             before = answered[0]
-            for number, in server.query("SELECT id FROM information_schema.processlist WHERE user = 'postern'"):
+            for (number,) in server.query("SELECT id FROM information_schema.processlist WHERE user = 'postern'"):
                 with contextlib.suppress(Exception):  # it may have a new one by now
                     server.execute(f"KILL {number}")
             until(lambda: answered[0] > before, 10)

@@ -16,7 +16,7 @@ from support.waiting import until
 SECONDS = float(os.environ.get("POSTERN_SECONDS", "8"))
 SEED = int(os.environ.get("POSTERN_SEED", "11"))
 CLIENTS = 4  # of each door
-KEYS = 200   # of each client
+KEYS = 200  # of each client
 OUT_OF_MEMORY = "Out of memory"
 
 
@@ -56,14 +56,23 @@ def failing(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(module_factory, failing):
     server = module_factory(start=False)
-    server.start("--handlersocket-errors=text", "--handlersocket-threads=1", "--handlersocket-threads-wr=2", "--memcached-threads=2",
-                 containers=True, env=failing.environment())
+    server.start(
+        "--handlersocket-errors=text",
+        "--handlersocket-threads=1",
+        "--handlersocket-threads-wr=2",
+        "--memcached-threads=2",
+        containers=True,
+        env=failing.environment(),
+    )
     failing.aim(server.env["PID"])
-    server.execute("CREATE TABLE t (client INT, id INT, v VARCHAR(300), PRIMARY KEY (client, id))",
-                   "CREATE TABLE big (id INT PRIMARY KEY, v VARCHAR(300))",
-                   "INSERT INTO big SELECT seq, REPEAT('b', 300) FROM seq_1_to_20000",
-                   "CREATE TABLE fired (client INT, id INT, v VARCHAR(300), PRIMARY KEY (client, id))",
-                   "CREATE TRIGGER f BEFORE UPDATE ON fired FOR EACH ROW SET NEW.id = NEW.id", database="test")
+    server.execute(
+        "CREATE TABLE t (client INT, id INT, v VARCHAR(300), PRIMARY KEY (client, id))",
+        "CREATE TABLE big (id INT PRIMARY KEY, v VARCHAR(300))",
+        "INSERT INTO big SELECT seq, REPEAT('b', 300) FROM seq_1_to_20000",
+        "CREATE TABLE fired (client INT, id INT, v VARCHAR(300), PRIMARY KEY (client, id))",
+        "CREATE TRIGGER f BEFORE UPDATE ON fired FOR EACH ROW SET NEW.id = NEW.id",
+        database="test",
+    )
     return server
 
 
@@ -236,12 +245,17 @@ def test_random_sessions_without_memory(server, failing):
             client.stop = True
         for client in clients:
             client.join(60)
-    print(f"{failing.failed()} allocations failed, {sum(c.answers for c in clients)} answers, {sum(c.refusals for c in clients)} refusals")
+    print(
+        f"{failing.failed()} allocations failed, {sum(c.answers for c in clients)} answers, {sum(c.refusals for c in clients)} refusals"
+    )
     server.assert_alive()
     assert [client.problems for client in clients if client.problems] == []
     assert failing.failed() > 100 and sum(client.answers for client in clients) > 500
     for table in ("t", "fired"):
-        rows = {(client, key): value for client, key, value in server.query(f"SELECT client, id, v FROM {table}", database="test")}
+        rows = {
+            (client, key): value
+            for client, key, value in server.query(f"SELECT client, id, v FROM {table}", database="test")
+        }
         for client in clients[:CLIENTS]:
             for key, may in client.rows[table].known.items():
                 assert rows.get((client.number, key)) in may, (table, client.number, key)
@@ -254,9 +268,18 @@ def test_random_sessions_without_memory(server, failing):
 
 def test_nothing_is_left_behind(server):
     """No connection, no lock, no worker missing."""
-    until(lambda: server.status("handlersocket_connections")["handlersocket_connections"] == 0, 30, "connections were leaked")
-    server.execute("SET lock_wait_timeout = 5", "ALTER TABLE t ADD COLUMN more INT", "ALTER TABLE fired ADD COLUMN more INT",
-                   "ALTER TABLE big ADD COLUMN more INT", database="test")
+    until(
+        lambda: server.status("handlersocket_connections")["handlersocket_connections"] == 0,
+        30,
+        "connections were leaked",
+    )
+    server.execute(
+        "SET lock_wait_timeout = 5",
+        "ALTER TABLE t ADD COLUMN more INT",
+        "ALTER TABLE fired ADD COLUMN more INT",
+        "ALTER TABLE big ADD COLUMN more INT",
+        database="test",
+    )
     clients = [door() for door in (server.hs, server.hs_wr) for _ in range(8)]
     for client in clients:
         client.open(0, "test", "big", "id")

@@ -9,13 +9,19 @@ from support.waiting import until
 @pytest.fixture
 def own(sandbox_factory):
     server = sandbox_factory("--handlersocket-threads=2", "--handlersocket-plain-secret-wr=hush")
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), w INT)", "INSERT INTO t SELECT seq, 'v', seq FROM seq_1_to_1000", database="test")
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), w INT)",
+        "INSERT INTO t SELECT seq, 'v', seq FROM seq_1_to_1000",
+        database="test",
+    )
     return server
 
 
 def moved(server, before):
     after = server.status("handlersocket%")
-    return {name[len("handlersocket_"):]: value - before[name] for name, value in after.items() if value != before[name]}
+    return {
+        name[len("handlersocket_") :]: value - before[name] for name, value in after.items() if value != before[name]
+    }
 
 
 def test_counters_move_by_what_was_done(own):
@@ -54,8 +60,10 @@ def test_connections_now_and_peak(own):
 
     def are_closed():
         status = own.status("handlersocket_connections%")
-        return status["handlersocket_connections"] == 0 and \
-            status["handlersocket_connections_accepted"] == status["handlersocket_connections_closed"]
+        return (
+            status["handlersocket_connections"] == 0
+            and status["handlersocket_connections_accepted"] == status["handlersocket_connections_closed"]
+        )
 
     until(are_closed)
     assert own.status("handlersocket_connections_peak")["handlersocket_connections_peak"] >= 5
@@ -79,11 +87,20 @@ def test_the_process_list_shows_the_threads(own):
         client.open(0, "test", "t", "id")
 
         def states():
-            return "\n".join(state for (state,) in own.query("SELECT state FROM information_schema.processlist WHERE user = 'postern'"))
+            return "\n".join(
+                state
+                for (state,) in own.query("SELECT state FROM information_schema.processlist WHERE user = 'postern'")
+            )
 
         until(lambda: "1 connection" in states())
         text = states()
-        for part in ("handlersocket read worker 1", "handlersocket read worker 2", "handlersocket write worker 1", "scan", "1 connection"):
+        for part in (
+            "handlersocket read worker 1",
+            "handlersocket read worker 2",
+            "handlersocket write worker 1",
+            "scan",
+            "1 connection",
+        ):
             assert part in text
 
 

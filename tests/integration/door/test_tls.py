@@ -24,8 +24,28 @@ def make_certificate(directory, name, kind="ec"):
     """Key and certificate of a server called name, signed by itself."""
     key, certificate = directory / f"{name}-key.pem", directory / f"{name}.pem"
     algorithm = ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"] if kind == "ec" else ["rsa:2048"]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", *algorithm, "-nodes", "-days", "2", "-subj", f"/CN={name}",
-                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            *algorithm,
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            f"/CN={name}",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            key,
+            "-out",
+            certificate,
+        ],
+        check=True,
+        capture_output=True,
+    )
     return certificate, key
 
 
@@ -66,7 +86,9 @@ def client_context(trusted=None, **attributes):
 def tls(port, context=None, session=None, **options):
     client = hs.Client(port, **options)
     try:
-        client.socket = (context or client_context()).wrap_socket(client.socket, server_hostname="127.0.0.1", session=session)
+        client.socket = (context or client_context()).wrap_socket(
+            client.socket, server_hostname="127.0.0.1", session=session
+        )
     except BaseException:
         client.close()
         raise
@@ -77,13 +99,18 @@ def name_of(port):
     """Of whom the server's certificate tells."""
     with tls(port) as client:
         der = client.socket.getpeercert(binary_form=True)
-    text = subprocess.run(["openssl", "x509", "-inform", "der", "-noout", "-subject"], input=der, capture_output=True, check=True).stdout
+    text = subprocess.run(
+        ["openssl", "x509", "-inform", "der", "-noout", "-subject"], input=der, capture_output=True, check=True
+    ).stdout
     return text.decode().strip().rpartition("=")[2].strip()
 
 
 def fill(server, rows=1000):
-    server.execute("CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(200))",
-                   f"REPLACE INTO test.t SELECT seq, CONCAT('v', seq) FROM seq_1_to_{rows}", database="test")
+    server.execute(
+        "CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(200))",
+        f"REPLACE INTO test.t SELECT seq, CONCAT('v', seq) FROM seq_1_to_{rows}",
+        database="test",
+    )
 
 
 def check(client):
@@ -141,7 +168,9 @@ def test_old_versions_and_wrong_trust_fail(sandbox_factory, certificates, tmp_pa
 
 @needs_openssl
 def test_the_servers_versions_and_ciphers_hold(sandbox_factory, certificates):
-    server = sandbox_factory(*certificates.options(), "--tls-version=TLSv1.2", "--ssl-cipher=ECDHE-ECDSA-AES256-GCM-SHA384")
+    server = sandbox_factory(
+        *certificates.options(), "--tls-version=TLSv1.2", "--ssl-cipher=ECDHE-ECDSA-AES256-GCM-SHA384"
+    )
     with tls(server.env["HS_PORT"]) as client:
         assert client.socket.version() == "TLSv1.2" and client.socket.cipher()[0] == "ECDHE-ECDSA-AES256-GCM-SHA384"
     with pytest.raises(ssl.SSLError):
@@ -158,9 +187,22 @@ def test_openssl_s_client(sandbox_factory, certificates, version):
     server = sandbox_factory(*certificates.options())
     fill(server)
     requests = b"P\t0\ttest\tt\tPRIMARY\tid,v\n0\t=\t1\t7\nQ\n"
-    process = subprocess.Popen(["openssl", "s_client", "-quiet", version, "-CAfile", certificates.certificate, "-verify_return_error",
-                                "-connect", f"127.0.0.1:{server.env['HS_PORT']}"],
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [
+            "openssl",
+            "s_client",
+            "-quiet",
+            version,
+            "-CAfile",
+            certificates.certificate,
+            "-verify_return_error",
+            "-connect",
+            f"127.0.0.1:{server.env['HS_PORT']}",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     with process:
         process.stdin.write(requests)
         process.stdin.flush()
@@ -269,13 +311,18 @@ def test_tls_may_be_switched_off(sandbox_factory, certificates):
 def test_large_replies_and_pipelines(sandbox_factory, certificates):
     server = sandbox_factory(*certificates.options())
     fill(server, 100000)
-    server.execute("CREATE TABLE test.large (id INT PRIMARY KEY, v LONGTEXT)", f"INSERT INTO test.large VALUES (1, REPEAT('v', {1 << 20}))")
+    server.execute(
+        "CREATE TABLE test.large (id INT PRIMARY KEY, v LONGTEXT)",
+        f"INSERT INTO test.large VALUES (1, REPEAT('v', {1 << 20}))",
+    )
     with tls(server.env["HS_PORT"], timeout=60) as client:
         client.open(0, "test", "large", "v")
         client.open(1, "test", "t", "id")
         for _ in range(5):
             assert client.request(0, "=", 1, 1) == ["0", "1", "v" * (1 << 20)]
-        assert client.pipeline(*[(1, "=", 1, key) for key in range(1, 5001)]) == [["0", "1", str(key)] for key in range(1, 5001)]
+        assert client.pipeline(*[(1, "=", 1, key) for key in range(1, 5001)]) == [
+            ["0", "1", str(key)] for key in range(1, 5001)
+        ]
         assert client.request(1, ">=", 1, 1, 1000000) == ["0", "1", *map(str, range(1, 100001))]
 
 
@@ -383,7 +430,11 @@ def test_one_too_many_is_told(sandbox_factory):
 def test_unix_sockets_have_mode_and_owner(sandbox_factory, tmp_path):
     path = tmp_path / "hs_wr.sock"
     group = grp.getgrgid(os.getgid()).gr_name
-    server = sandbox_factory(f"--handlersocket-socket-wr={path}", "--handlersocket-socket-mode=0600", f"--handlersocket-socket-owner=:{group}")
+    server = sandbox_factory(
+        f"--handlersocket-socket-wr={path}",
+        "--handlersocket-socket-mode=0600",
+        f"--handlersocket-socket-owner=:{group}",
+    )
     fill(server)
     for address in path, server.env["HS_SOCKET"]:
         found = os.stat(address)
@@ -400,9 +451,15 @@ def test_unix_sockets_have_mode_and_owner(sandbox_factory, tmp_path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("option, told", [("--handlersocket-socket-mode=0999", "no octal number"), ("--handlersocket-socket-mode=", "no octal number"),
-                                          ("--handlersocket-socket-owner=no-such-user", "no such user"),
-                                          ("--handlersocket-socket-owner=:no-such-group", "no such group")])
+@pytest.mark.parametrize(
+    "option, told",
+    [
+        ("--handlersocket-socket-mode=0999", "no octal number"),
+        ("--handlersocket-socket-mode=", "no octal number"),
+        ("--handlersocket-socket-owner=no-such-user", "no such user"),
+        ("--handlersocket-socket-owner=:no-such-group", "no such group"),
+    ],
+)
 def test_wrong_modes_and_owners_are_told(sandbox_factory, option, told):
     server = sandbox_factory(start=False)
     with pytest.raises(AssertionError):
@@ -420,8 +477,12 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
     """2,000 by default; POSTERN_CONNECTIONS=19000 for the full length, where the descriptor limit allows it."""
     if raise_descriptor_limit() < CONNECTIONS + 200:
         pytest.skip(f"the descriptor limit is below {CONNECTIONS}")
-    server = sandbox_factory(f"--open-files-limit={CONNECTIONS + 1000}", f"--handlersocket-max-connections={CONNECTIONS + 10}",
-                             "--handlersocket-threads=2", "--handlersocket-timeout=0")
+    server = sandbox_factory(
+        f"--open-files-limit={CONNECTIONS + 1000}",
+        f"--handlersocket-max-connections={CONNECTIONS + 10}",
+        "--handlersocket-threads=2",
+        "--handlersocket-timeout=0",
+    )
     fill(server)
     with server.hs() as client:
         check(client)
@@ -477,7 +538,9 @@ def test_many_idle_encrypted_connections(sandbox_factory, certificates):
 def test_an_account_may_require_tls(sandbox_factory, certificates):
     server = sandbox_factory("--handlersocket-auth=account", *certificates.options())
     fill(server)
-    server.execute("CREATE USER safe@localhost IDENTIFIED BY 'pw' REQUIRE SSL", "GRANT SELECT ON test.t TO safe@localhost")
+    server.execute(
+        "CREATE USER safe@localhost IDENTIFIED BY 'pw' REQUIRE SSL", "GRANT SELECT ON test.t TO safe@localhost"
+    )
     with server.hs() as client:
         assert client.request("A", 2, "safe", "pw") == ["3", "1", "unauth"]
     with tls(server.env["HS_PORT"]) as client:

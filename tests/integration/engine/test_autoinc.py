@@ -30,9 +30,14 @@ def counting(tmp_path_factory):
 @pytest.fixture
 def database(counting, request):
     name = f"t{abs(hash(request.node.nodeid)) % 10**8}"
-    counting.execute(f"CREATE DATABASE {name}", f"USE {name}", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(20))",
-                     "CREATE TABLE other (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO other SELECT seq, 0 FROM seq_1_to_100",
-                     "FLUSH BINARY LOGS")
+    counting.execute(
+        f"CREATE DATABASE {name}",
+        f"USE {name}",
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(20))",
+        "CREATE TABLE other (id INT PRIMARY KEY, n INT NOT NULL)",
+        "INSERT INTO other SELECT seq, 0 FROM seq_1_to_100",
+        "FLUSH BINARY LOGS",
+    )
     yield name
     counting.execute(f"DROP DATABASE {name}")
 
@@ -49,7 +54,9 @@ class Bulk:
         until(lambda: server.query("SELECT 1 FROM information_schema.processlist WHERE state = 'User lock'"), 20)
 
     def _insert(self, database):
-        self.server.execute(f"INSERT INTO t (v) SELECT IF(seq = 1, 'bulk', GET_LOCK('{HOLD}', 60)) FROM seq_1_to_3", database=database)
+        self.server.execute(
+            f"INSERT INTO t (v) SELECT IF(seq = 1, 'bulk', GET_LOCK('{HOLD}', 60)) FROM seq_1_to_3", database=database
+        )
 
     def release(self):
         if self.lock is not None:
@@ -61,10 +68,12 @@ class Bulk:
 @pytest.fixture
 def bulk(counting, database):
     with contextlib.ExitStack() as stack:
+
         def begin():
             one = Bulk(counting, database)
             stack.callback(one.release)
             return one
+
         yield begin
 
 
@@ -72,8 +81,13 @@ def logged(server, database, change, table="t"):
     """Rows of the table that the newest binary log has for a change: INSERT INTO, UPDATE, DELETE FROM."""
     server.execute("FLUSH BINARY LOGS")
     log = server.query("SHOW BINARY LOGS")[-2][0]
-    shown = subprocess.run([PROGRAMS / "mariadb-binlog", "--verbose", "--base64-output=decode-rows", f"{server.env['DATADIR']}/{log}"],
-                           capture_output=True, text=True, errors="replace", check=True).stdout
+    shown = subprocess.run(
+        [PROGRAMS / "mariadb-binlog", "--verbose", "--base64-output=decode-rows", f"{server.env['DATADIR']}/{log}"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=True,
+    ).stdout
     return shown.count(f"### {change} `{database}`.`{table}`")
 
 
@@ -92,10 +106,16 @@ def test_an_insert_with_an_id_waits_for_the_counter_and_is_logged_once(counting,
         held = bulk()
         request = b"".join(b"0\t+\t2\t%d\tdoor\n" % key for key in (1001, 1002, 1003))
         assert send_while_held(counting, held, one, request, 3) == [INSERTED] * 3
-    assert counting.query("SELECT id FROM t WHERE v = 'door' ORDER BY id", database=database) == [(1001,), (1002,), (1003,)]
+    assert counting.query("SELECT id FROM t WHERE v = 'door' ORDER BY id", database=database) == [
+        (1001,),
+        (1002,),
+        (1003,),
+    ]
     counting.execute("INSERT INTO t (v) VALUES ('next')", database=database)
     assert counting.query("SELECT id FROM t WHERE v = 'next'", database=database) == [(1004,)]
-    assert logged(counting, database, "INSERT INTO") == 3 + 3  # of the bulk insert and of the door; the next is a statement
+    assert (
+        logged(counting, database, "INSERT INTO") == 3 + 3
+    )  # of the bulk insert and of the door; the next is a statement
 
 
 def test_an_insert_without_an_id_waits_for_the_counter(counting, database, bulk):
@@ -192,7 +212,9 @@ def test_deadlocks_over_the_counter_lose_nothing_that_was_told(counting, databas
                 with contextlib.suppress(Exception):  # the victim of a deadlock
                     cursor.execute("INSERT INTO t (v) SELECT n FROM other")
 
-    threads = [threading.Thread(target=door, args=(seed,)) for seed in range(6)] + [threading.Thread(target=bulk_inserts) for _ in range(2)]
+    threads = [threading.Thread(target=door, args=(seed,)) for seed in range(6)] + [
+        threading.Thread(target=bulk_inserts) for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -204,8 +226,12 @@ def test_deadlocks_over_the_counter_lose_nothing_that_was_told(counting, databas
 
 
 def test_ids_changed_by_two_workers(counting, database):
-    counting.execute("CREATE TABLE x (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT, b BLOB)",
-                     "INSERT INTO x (id, n) SELECT seq, seq FROM seq_1_to_8", "FLUSH BINARY LOGS", database=database)
+    counting.execute(
+        "CREATE TABLE x (id BIGINT AUTO_INCREMENT PRIMARY KEY, n INT, b BLOB)",
+        "INSERT INTO x (id, n) SELECT seq, seq FROM seq_1_to_8",
+        "FLUSH BINARY LOGS",
+        database=database,
+    )
     end = time.monotonic() + 2
     lock, top, done, wrong = threading.Lock(), [1000], [0], []
 

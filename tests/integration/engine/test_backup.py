@@ -14,10 +14,15 @@ BACKUP = ROOT / "build" / "server" / "root" / "usr" / "bin" / "mariadb-backup"
 
 
 def fill(server, database):
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "CREATE TABLE m (id INT PRIMARY KEY, v INT) ENGINE=MyISAM",
-                   "CREATE TABLE g (id INT PRIMARY KEY, v INT)", "CREATE TABLE said (no INT AUTO_INCREMENT PRIMARY KEY)",
-                   "CREATE TRIGGER a_u AFTER UPDATE ON g FOR EACH ROW INSERT INTO said VALUES ()",
-                   *[f"INSERT INTO {table} SELECT seq, 0 FROM seq_1_to_100" for table in "tmg"], database=database)
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE m (id INT PRIMARY KEY, v INT) ENGINE=MyISAM",
+        "CREATE TABLE g (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE said (no INT AUTO_INCREMENT PRIMARY KEY)",
+        "CREATE TRIGGER a_u AFTER UPDATE ON g FOR EACH ROW INSERT INTO said VALUES ()",
+        *[f"INSERT INTO {table} SELECT seq, 0 FROM seq_1_to_100" for table in "tmg"],
+        database=database,
+    )
 
 
 def writer(server, database, **options):
@@ -41,7 +46,9 @@ def test_a_read_only_server_refuses_writes(sandbox_factory):
                 code, _, text = client.request(index, "=", 1, 1, 1, 0, "U", 9)
                 assert code == "1" and "read-only" in text, text
                 assert client.request(index, "=", 1, 1) == ["0", "1", "0"]
-            assert client.pipeline((0, "=", 1, 1), (0, "=", 1, 1, 1, 0, "D"), (0, "=", 1, 1))[::2] == [["0", "1", "0"]] * 2
+            assert (
+                client.pipeline((0, "=", 1, 1), (0, "=", 1, 1, 1, 0, "D"), (0, "=", 1, 1))[::2] == [["0", "1", "0"]] * 2
+            )
             server.execute("SET GLOBAL read_only = 0")
             assert client.request(0, "=", 1, 1, 1, 0, "U", 9) == ["0", "1", "1"]
 
@@ -66,7 +73,9 @@ HOLDS = [
 ]
 
 
-@pytest.mark.parametrize("statements,end,waiting", HOLDS, ids=lambda value: value[-1] if isinstance(value, list) else None)
+@pytest.mark.parametrize(
+    "statements,end,waiting", HOLDS, ids=lambda value: value[-1] if isinstance(value, list) else None
+)
 def test_a_global_lock_holds_writes_back_and_nothing_else(server, database, statements, end, waiting):
     fill(server, database)
     with contextlib.closing(server.connect(database=database)) as holder, contextlib.ExitStack() as stack:
@@ -111,20 +120,31 @@ ROUNDS = [
     ["FLUSH TABLES a, b WITH READ LOCK", "UNLOCK TABLES"],
     ["LOCK TABLES a WRITE, counters WRITE", "UNLOCK TABLES"],
     ["LOCK TABLES b READ", "UNLOCK TABLES"],
-    ["BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT", "BACKUP STAGE END"],
+    [
+        "BACKUP STAGE START",
+        "BACKUP STAGE FLUSH",
+        "BACKUP STAGE BLOCK_DDL",
+        "BACKUP STAGE BLOCK_COMMIT",
+        "BACKUP STAGE END",
+    ],
     ["ANALYZE TABLE a"],
     ["ALTER TABLE counters ENGINE=InnoDB"],
     ["TRUNCATE TABLE a", "TRUNCATE TABLE b"],
     ["DROP TRIGGER IF EXISTS x", "CREATE TRIGGER x AFTER DELETE ON b FOR EACH ROW SET @nothing = 1"],
-    ["DROP TABLE counters", "CREATE TABLE counters (id INT PRIMARY KEY, n BIGINT NOT NULL)", "INSERT INTO counters VALUES (0, 0)"],
+    [
+        "DROP TABLE counters",
+        "CREATE TABLE counters (id INT PRIMARY KEY, n BIGINT NOT NULL)",
+        "INSERT INTO counters VALUES (0, 0)",
+    ],
 ]
 ROWS_SURVIVE = 12  # of the rounds
 
 
 def test_every_statement_gets_its_lock_under_writes(server, database):
     times, slow = {}, []
-    with Load(server, clients=8, database=database, many=0.02) as load, \
-            contextlib.closing(server.connect(database=database)) as connection:
+    with Load(server, clients=8, database=database, many=0.02) as load, contextlib.closing(
+        server.connect(database=database)
+    ) as connection:
         cursor = connection.cursor()
 
         def run(rounds):
@@ -138,8 +158,9 @@ def test_every_statement_gets_its_lock_under_writes(server, database):
     load.check(server)
     for line in load.errors:
         assert b"doesn't exist" in line, load.errors
-    with Load(server, clients=8, database=database, many=0.02, create=False, seed=2) as load, \
-            contextlib.closing(server.connect(database=database)) as connection:
+    with Load(server, clients=8, database=database, many=0.02, create=False, seed=2) as load, contextlib.closing(
+        server.connect(database=database)
+    ) as connection:
         cursor = connection.cursor()
         run(ROUNDS[ROWS_SURVIVE:])
     for line in load.errors:
@@ -157,14 +178,33 @@ def test_a_backup_of_a_busy_server_restores_to_a_consistent_state(sandbox_factor
     target = tmp_path / "backup"
     with Load(primary, many=0.02) as load:
         load.wait_for(1000)
-        done = subprocess.run([BACKUP, "--no-defaults", "--backup", f"--target-dir={target}", "--user=root", "--parallel=1",
-                               f"--socket={primary.env['SQL_SOCKET']}", f"--datadir={primary.env['DATADIR']}"],
-                              capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            [
+                BACKUP,
+                "--no-defaults",
+                "--backup",
+                f"--target-dir={target}",
+                "--user=root",
+                "--parallel=1",
+                f"--socket={primary.env['SQL_SOCKET']}",
+                f"--datadir={primary.env['DATADIR']}",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
         assert done.returncode == 0, done.stderr[-3000:]
         load.wait_for(1000)
     load.check(primary)
     assert not load.errors, load.errors
-    done = subprocess.run([BACKUP, "--no-defaults", "--prepare", f"--target-dir={target}"], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [BACKUP, "--no-defaults", "--prepare", f"--target-dir={target}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     # Each client's rows as they were after one of its requests; what came later is in the binary log.
     restored = sandbox_factory("--log-bin=bin", "--server-id=2")
@@ -178,10 +218,15 @@ def test_a_backup_of_a_busy_server_restores_to_a_consistent_state(sandbox_factor
     # From the place that the backup names, the binary log leads to the present.
     position = (target / "xtrabackup_binlog_info").read_text().split()[2]
     restored.execute(f"SET GLOBAL gtid_slave_pos = '{position}'", "CREATE USER x@'127.0.0.1' IDENTIFIED BY 'x'")
-    primary.execute("CREATE USER copy@'127.0.0.1' IDENTIFIED BY 'copy'", "GRANT REPLICATION SLAVE ON *.* TO copy@'127.0.0.1'")
-    restored.execute("CHANGE MASTER TO master_host='127.0.0.1', master_user='copy', master_password='copy', "
-                     f"master_port={primary.env['SQL_PORT']}, master_use_gtid=slave_pos", "START SLAVE")
-    (now,), = primary.query("SELECT @@gtid_binlog_pos")
+    primary.execute(
+        "CREATE USER copy@'127.0.0.1' IDENTIFIED BY 'copy'", "GRANT REPLICATION SLAVE ON *.* TO copy@'127.0.0.1'"
+    )
+    restored.execute(
+        "CHANGE MASTER TO master_host='127.0.0.1', master_user='copy', master_password='copy', "
+        f"master_port={primary.env['SQL_PORT']}, master_use_gtid=slave_pos",
+        "START SLAVE",
+    )
+    ((now,),) = primary.query("SELECT @@gtid_binlog_pos")
     assert restored.query("SELECT MASTER_GTID_WAIT(%s, 30)", (now,)) == [(0,)]
     assert load.rows(restored) == load.rows(primary)
     restored.execute("STOP SLAVE")

@@ -12,12 +12,21 @@ MEMORY_KIB_MAX = 64 * 1024
 
 @pytest.fixture(scope="module")
 def big(module_factory):
-    server = module_factory("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=1G")
+    server = module_factory(
+        "--innodb-flush-log-at-trx-commit=0",
+        "--innodb-doublewrite=0",
+        "--innodb-buffer-pool-size=1G",
+        "--innodb-log-file-size=1G",
+    )
     columns = ", ".join(f"c{number} INT NOT NULL" for number in range(1, 12))
-    server.execute(f"CREATE TABLE person (id INT PRIMARY KEY, name VARCHAR(40), email VARCHAR(60), created DATETIME, {columns})",
-                   "SET unique_checks=0, foreign_key_checks=0",
-                   "INSERT INTO person SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2012-08-01 00:00:00', "
-                   + ", ".join(f"seq % {number + 1}" for number in range(1, 12)) + f" FROM seq_1_to_{ROWS}", database="test")
+    server.execute(
+        f"CREATE TABLE person (id INT PRIMARY KEY, name VARCHAR(40), email VARCHAR(60), created DATETIME, {columns})",
+        "SET unique_checks=0, foreign_key_checks=0",
+        "INSERT INTO person SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2012-08-01 00:00:00', "
+        + ", ".join(f"seq % {number + 1}" for number in range(1, 12))
+        + f" FROM seq_1_to_{ROWS}",
+        database="test",
+    )
     yield server
 
 
@@ -50,7 +59,7 @@ def test_a_scan_of_everything_streams_while_others_are_served(big):
                 if first:
                     tokens, first = tokens[2:], False
                 start = -seen["values"] % len(names)
-                ids = tokens[start::len(names)]
+                ids = tokens[start :: len(names)]
                 seen["values"] += len(tokens)
                 seen["count"] += len(ids)
                 seen["ids"] += sum(map(int, ids))

@@ -68,9 +68,16 @@ TABLES_OF_ALL_KINDS = (
 
 def write_everywhere(server, database):
     """Writes of every kind to tables of every kind, alone and many at once; returns how many changed something."""
-    requests = [("P", 1, database, "keyless", "id", "id,v"), ("P", 2, database, "parts", "PRIMARY", "id,k,v"),
-                ("P", 3, database, "parent", "PRIMARY", "id,v"), ("P", 4, database, "child", "PRIMARY", "id,p")]
-    names = {name: 10 + 2 * number for number, name in enumerate(("plain", "ids", "made", "audited", "versioned", "old", "crash_safe"))}
+    requests = [
+        ("P", 1, database, "keyless", "id", "id,v"),
+        ("P", 2, database, "parts", "PRIMARY", "id,k,v"),
+        ("P", 3, database, "parent", "PRIMARY", "id,v"),
+        ("P", 4, database, "child", "PRIMARY", "id,p"),
+    ]
+    names = {
+        name: 10 + 2 * number
+        for number, name in enumerate(("plain", "ids", "made", "audited", "versioned", "old", "crash_safe"))
+    }
     for name, number in names.items():
         requests.append(("P", number, database, name, "PRIMARY", "id,v"))
         requests.append(("P", number + 1, database, name, "PRIMARY", "n" if name != "made" else "id"))
@@ -84,20 +91,47 @@ def write_everywhere(server, database):
         refusals += 1
         requests += [(number, "=", 1, 1, 1, 0, "U", 1, "changed"), (number, "=", 1, 2, 1, 0, "U", 20, "moved")]
         if name != "made":
-            requests += [(number + 1, "=", 1, 3, 1, 0, "+", 7), (number + 1, ">=", 1, 4, 3, 0, "+", 9), (number + 1, "=", 1, 3, 1, 0, "-", 2)]
-        requests += [(number, "=", 1, 5, 1, 0, "D"), (number, ">=", 1, 7, 2, 0, "D"), (number, "=", 1, 6, 1, 0, "@", 0, 2, 3, 6, "U?", 6, "in a list")]
+            requests += [
+                (number + 1, "=", 1, 3, 1, 0, "+", 7),
+                (number + 1, ">=", 1, 4, 3, 0, "+", 9),
+                (number + 1, "=", 1, 3, 1, 0, "-", 2),
+            ]
+        requests += [
+            (number, "=", 1, 5, 1, 0, "D"),
+            (number, ">=", 1, 7, 2, 0, "D"),
+            (number, "=", 1, 6, 1, 0, "@", 0, 2, 3, 6, "U?", 6, "in a list"),
+        ]
         refusals += 1  # two rows cannot have one id
-        requests += [(number, "U", 2, 1, "upserted"), (number, "U", 2, 30, "upserted"), (number, "I", 2, 30, "ignored"), (number, "I", 2, 31, "new")]
-    requests += [(40, "+", 1, 100), (40, "+", 4, 101, "v", 9, "blob " * 100), (40, "+", 3, 102, "v", 9), (40, "+", 2, 103, "v"), (40, "+", 1, 104)]
+        requests += [
+            (number, "U", 2, 1, "upserted"),
+            (number, "U", 2, 30, "upserted"),
+            (number, "I", 2, 30, "ignored"),
+            (number, "I", 2, 31, "new"),
+        ]
+    requests += [
+        (40, "+", 1, 100),
+        (40, "+", 4, 101, "v", 9, "blob " * 100),
+        (40, "+", 3, 102, "v", 9),
+        (40, "+", 2, 103, "v"),
+        (40, "+", 1, 104),
+    ]
     requests += [(40, "=", 1, 101, 1, 0, "U", 101, "only v"), (40, "=", 1, 102, 1, 0, "U", 102, "v", 10, "blob")]
     requests += [(41, "+", 1, f"id {number}") for number in range(40)]
     requests += [(1, "+", 2, number % 5, f"v{number}") for number in range(20)]
     requests += [(1, "=", 1, 2, 100, 0, "U", 3, "moved"), (1, "=", 1, 3, 2, 0, "D")]
-    requests += [(2, "+", 3, number % 3, number, "v") for number in range(12)] + [(2, "=", 2, 1, 4, 1, 0, "U", 1, 5000, "far")]
-    requests += [(3, "+", 2, number, "p") for number in range(10)] + [(4, "+", 2, number, number % 5) for number in range(20)]
+    requests += [(2, "+", 3, number % 3, number, "v") for number in range(12)] + [
+        (2, "=", 2, 1, 4, 1, 0, "U", 1, 5000, "far")
+    ]
+    requests += [(3, "+", 2, number, "p") for number in range(10)] + [
+        (4, "+", 2, number, number % 5) for number in range(20)
+    ]
     requests += [(3, "=", 1, 1, 1, 0, "D"), (3, "=", 1, 2, 1, 0, "U", 200, "renamed"), (4, "+", 2, 99, 99)]
     refusals += 1  # a child without a parent
-    requests += [(names["audited"], "+", 2, 50, "keep"), (names["audited"], "=", 1, 50, 1, 0, "D"), (names["audited"], "=", 1, 50, 1, 0, "U", 50, "kept")]
+    requests += [
+        (names["audited"], "+", 2, 50, "keep"),
+        (names["audited"], "=", 1, 50, 1, 0, "D"),
+        (names["audited"], "=", 1, 50, 1, 0, "U", 50, "kept"),
+    ]
     refusals += 1  # the trigger's
     with server.hs_wr(timeout=30) as client:
         replies = client.pipeline(*requests)
@@ -111,7 +145,9 @@ def write_everywhere(server, database):
 def test_tables_of_all_kinds_replicate(servers, format, image):
     primary, replica = servers
     database = f"kinds_{format}_{image}".lower()
-    primary.execute(f"SET GLOBAL binlog_format = {format}", f"SET GLOBAL binlog_row_image = {image}", f"CREATE DATABASE {database}")
+    primary.execute(
+        f"SET GLOBAL binlog_format = {format}", f"SET GLOBAL binlog_row_image = {image}", f"CREATE DATABASE {database}"
+    )
     primary.execute(*TABLES_OF_ALL_KINDS, database=database)
     primary.execute("FLUSH BINARY LOGS")
     write_everywhere(primary, database)
@@ -158,11 +194,23 @@ def test_the_binary_log_brings_an_empty_server_to_the_same_state(servers, sandbo
     empty = sandbox_factory("--server-id=3", env=without_plugin())
     logs = [f"{primary.env['DATADIR']}/{name}" for name, *_ in primary.query("SHOW BINARY LOGS")]
     reading = subprocess.Popen([PROGRAMS / "mariadb-binlog", "--no-defaults", *logs], stdout=subprocess.PIPE)
-    done = subprocess.run([PROGRAMS / "mariadb", "--no-defaults", "--user=root", f"--socket={empty.env['SQL_SOCKET']}"],
-                          stdin=reading.stdout, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [PROGRAMS / "mariadb", "--no-defaults", "--user=root", f"--socket={empty.env['SQL_SOCKET']}"],
+        stdin=reading.stdout,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     reading.stdout.close()
     assert reading.wait() == 0 and done.returncode == 0, done.stderr
-    databases = {name for name, in primary.query("SHOW DATABASES")} - {"mysql", "sys", "information_schema", "performance_schema", "test"}
+    databases = {name for name, in primary.query("SHOW DATABASES")} - {
+        "mysql",
+        "sys",
+        "information_schema",
+        "performance_schema",
+        "test",
+    }
     assert databases
     for database in databases:
         same(primary, empty, database)
@@ -176,11 +224,18 @@ def without_plugin():
 def test_filters_of_the_binary_log_are_honoured(sandbox_factory, option):
     server = sandbox_factory("--log-bin=bin", "--server-id=1", option)
     for database in ("kept", "left_out"):
-        server.execute(f"CREATE DATABASE {database}", f"CREATE TABLE {database}.t (id INT PRIMARY KEY, v INT)",
-                       f"CREATE TABLE {database}.m (id INT PRIMARY KEY, v INT) ENGINE=MyISAM")
+        server.execute(
+            f"CREATE DATABASE {database}",
+            f"CREATE TABLE {database}.t (id INT PRIMARY KEY, v INT)",
+            f"CREATE TABLE {database}.m (id INT PRIMARY KEY, v INT) ENGINE=MyISAM",
+        )
     with server.hs_wr() as client:
-        requests = [("P", 0, "kept", "t", "PRIMARY", "id,v"), ("P", 1, "left_out", "t", "PRIMARY", "id,v"),
-                    ("P", 2, "kept", "m", "PRIMARY", "id,v"), ("P", 3, "left_out", "m", "PRIMARY", "id,v")]
+        requests = [
+            ("P", 0, "kept", "t", "PRIMARY", "id,v"),
+            ("P", 1, "left_out", "t", "PRIMARY", "id,v"),
+            ("P", 2, "kept", "m", "PRIMARY", "id,v"),
+            ("P", 3, "left_out", "m", "PRIMARY", "id,v"),
+        ]
         requests += [(index, "+", 2, key, 0) for key in range(10) for index in range(4)]
         assert all(reply[0] == "0" for reply in client.pipeline(*requests))
         assert client.request(1, "=", 1, 1, 1, 0, "U", 1, 5) == ["0", "1", "1"]
@@ -201,13 +256,17 @@ def test_settings_of_the_server_hold_from_the_next_write_on(sandbox_factory):
         assert client.request(0, "+", 2, 2, "2020-01-01 12:00:00") == ["0", "1"]
     domain, origin, _ = server.query("SELECT @@gtid_binlog_pos")[0][0].split(",")[-1].split("-")
     assert (domain, origin) == ("7", "5")
-    assert server.query("SELECT TIMESTAMPDIFF(HOUR, b.at, a.at) FROM test.t a, test.t b WHERE a.id = 1 AND b.id = 2") == [(3,)]
+    assert server.query(
+        "SELECT TIMESTAMPDIFF(HOUR, b.at, a.at) FROM test.t a, test.t b WHERE a.id = 1 AND b.id = 2"
+    ) == [(3,)]
 
 
 def logged_inserts(server, logs):
     """How many inserted rows these binary logs hold."""
     files = [f"{server.env['DATADIR']}/{name}" for name in logs]
-    text = subprocess.run([PROGRAMS / "mariadb-binlog", "--no-defaults", "--verbose", *files], capture_output=True, check=True).stdout
+    text = subprocess.run(
+        [PROGRAMS / "mariadb-binlog", "--no-defaults", "--verbose", *files], capture_output=True, check=True
+    ).stdout
     return text.count(b"### INSERT INTO")
 
 
@@ -237,8 +296,13 @@ def read_on(server):
 
 
 def test_a_batch_too_large_for_the_binary_log_is_written_in_parts(sandbox_factory):
-    server = sandbox_factory("--log-bin=bin", "--server-id=1", "--max-binlog-cache-size=4096", "--binlog-cache-size=4096",
-                             "--binlog-row-event-max-size=256")
+    server = sandbox_factory(
+        "--log-bin=bin",
+        "--server-id=1",
+        "--max-binlog-cache-size=4096",
+        "--binlog-cache-size=4096",
+        "--binlog-row-event-max-size=256",
+    )
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", database="test")
     with server.hs_wr(timeout=30) as client, read_on(server):
         client.open(0, "test", "t", "id,v")
@@ -254,9 +318,15 @@ def test_a_batch_too_large_for_the_binary_log_is_written_in_parts(sandbox_factor
 
 
 def test_an_edit_too_large_for_the_binary_log_is_refused_whole(sandbox_factory):
-    server = sandbox_factory("--log-bin=bin", "--server-id=1", "--max-binlog-cache-size=4096", "--binlog-cache-size=4096")
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)", "INSERT INTO t SELECT seq, REPEAT('a', 1000) FROM seq_1_to_3",
-                   *[f"INSERT INTO t SELECT seq, REPEAT('a', 1000) FROM seq_{first}_to_{first + 1}" for first in range(4, 40, 2)], database="test")
+    server = sandbox_factory(
+        "--log-bin=bin", "--server-id=1", "--max-binlog-cache-size=4096", "--binlog-cache-size=4096"
+    )
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v TEXT)",
+        "INSERT INTO t SELECT seq, REPEAT('a', 1000) FROM seq_1_to_3",
+        *[f"INSERT INTO t SELECT seq, REPEAT('a', 1000) FROM seq_{first}_to_{first + 1}" for first in range(4, 40, 2)],
+        database="test",
+    )
     with server.hs_wr() as client:
         client.open(0, "test", "t", "v")
         assert client.request(0, ">=", 1, 0, 1000, 0, "U", "b")[0] == "1"
@@ -267,15 +337,20 @@ def test_an_edit_too_large_for_the_binary_log_is_refused_whole(sandbox_factory):
 def test_rows_with_more_and_fewer_values_in_one_batch(servers):
     """With the smallest row image the log has only the columns that a row was given."""
     primary, replica = servers
-    primary.execute("SET GLOBAL binlog_row_image = MINIMAL", "CREATE DATABASE uneven",
-                    "CREATE TABLE uneven.t (id INT PRIMARY KEY, a INT DEFAULT 7, b VARCHAR(20), c INT)",
-                    "CREATE TABLE uneven.needs (id INT PRIMARY KEY, a INT NOT NULL)")
+    primary.execute(
+        "SET GLOBAL binlog_row_image = MINIMAL",
+        "CREATE DATABASE uneven",
+        "CREATE TABLE uneven.t (id INT PRIMARY KEY, a INT DEFAULT 7, b VARCHAR(20), c INT)",
+        "CREATE TABLE uneven.needs (id INT PRIMARY KEY, a INT NOT NULL)",
+    )
     with primary.hs_wr() as client:
         client.open(0, "uneven", "t", "id,a,b,c")
         client.open(1, "uneven", "needs", "id,a")
         rows = [(number, *(number * 10 + part for part in range(number % 4))) for number in range(200)]
         assert client.pipeline(*[(0, "+", len(row), *row) for row in rows]) == [["0", "1"]] * 200
-        replies = client.pipeline(*[(1, "+", 2 - number % 2, number, *([5] if number % 2 == 0 else [])) for number in range(20)])
+        replies = client.pipeline(
+            *[(1, "+", 2 - number % 2, number, *([5] if number % 2 == 0 else [])) for number in range(20)]
+        )
         assert [reply[0] for reply in replies] == ["0", "1"] * 10
     catch_up(primary, replica)
     same(primary, replica, "uneven")
@@ -285,8 +360,12 @@ def test_rows_with_more_and_fewer_values_in_one_batch(servers):
 
 def test_semi_sync_replies_wait_for_the_replica(servers):
     primary, replica = servers
-    primary.execute("CREATE DATABASE semi", "CREATE TABLE semi.t (id INT PRIMARY KEY, v INT)",
-                    "SET GLOBAL rpl_semi_sync_master_timeout = 60000", "SET GLOBAL rpl_semi_sync_master_enabled = 1")
+    primary.execute(
+        "CREATE DATABASE semi",
+        "CREATE TABLE semi.t (id INT PRIMARY KEY, v INT)",
+        "SET GLOBAL rpl_semi_sync_master_timeout = 60000",
+        "SET GLOBAL rpl_semi_sync_master_enabled = 1",
+    )
     replica.execute("SET GLOBAL rpl_semi_sync_slave_enabled = 1", "STOP SLAVE IO_THREAD", "START SLAVE IO_THREAD")
     until(lambda: primary.status("Rpl_semi_sync_master_clients")["rpl_semi_sync_master_clients"] == 1)
     with primary.hs_wr(timeout=30) as client:
@@ -297,7 +376,9 @@ def test_semi_sync_replies_wait_for_the_replica(servers):
             assert waited >= 1
             replica.execute("STOP SLAVE IO_THREAD")
             client.send(b"0\t+\t2\t2\t2\n")
-            until(lambda: primary.status("Rpl_semi_sync_master_wait_sessions")["rpl_semi_sync_master_wait_sessions"] == 1)
+            until(
+                lambda: primary.status("Rpl_semi_sync_master_wait_sessions")["rpl_semi_sync_master_wait_sessions"] == 1
+            )
             client.socket.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 client.line()

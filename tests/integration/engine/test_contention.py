@@ -31,8 +31,12 @@ def crowded(tmp_path_factory):
 def rows(crowded, request):
     """A table t of 100 rows in a database of its own; the name of that."""
     name = f"t{abs(hash(request.node.nodeid)) % 10**8}"
-    crowded.execute(f"CREATE DATABASE {name}", f"USE {name}", "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, v VARCHAR(20), KEY n (n))",
-                    "INSERT INTO t SELECT seq, 0, 'v' FROM seq_1_to_100")
+    crowded.execute(
+        f"CREATE DATABASE {name}",
+        f"USE {name}",
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, v VARCHAR(20), KEY n (n))",
+        "INSERT INTO t SELECT seq, 0, 'v' FROM seq_1_to_100",
+    )
     yield name
     crowded.execute(f"DROP DATABASE {name}")
 
@@ -94,9 +98,12 @@ def test_a_counter_of_a_hundred_connections_and_sql_is_exact(crowded, rows):
 @pytest.mark.parametrize("triggers", [False, True], ids=["plain", "with triggers"])
 def test_deadlocks_lose_nothing_and_tell_nothing_wrong(crowded, rows, triggers):
     if triggers:
-        crowded.execute("CREATE TABLE sums (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO sums VALUES (0, 0), (1, 0)",
-                        "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW UPDATE sums SET n = n + NEW.n - OLD.n WHERE id = NEW.id % 2",
-                        database=rows)
+        crowded.execute(
+            "CREATE TABLE sums (id INT PRIMARY KEY, n INT NOT NULL)",
+            "INSERT INTO sums VALUES (0, 0), (1, 0)",
+            "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW UPDATE sums SET n = n + NEW.n - OLD.n WHERE id = NEW.id % 2",
+            database=rows,
+        )
     added = [0] * 101
     lock = threading.Lock()
     refused = {}
@@ -148,10 +155,16 @@ def test_deadlocks_lose_nothing_and_tell_nothing_wrong(crowded, rows, triggers):
                         added[key] += 1
 
     before = crowded.status("handlersocket%")
-    together([lambda n=n: door(n) for n in range(8)] + [lambda n=n: several_rows(n) for n in range(4)] + [lambda n=n: sql(n) for n in range(4)])
+    together(
+        [lambda n=n: door(n) for n in range(8)]
+        + [lambda n=n: several_rows(n) for n in range(4)]
+        + [lambda n=n: sql(n) for n in range(4)]
+    )
     after = crowded.status("handlersocket%")
     print({name: after[name] - before[name] for name in after if after[name] != before[name]})
-    assert crowded.query("SELECT id, n FROM t WHERE id < 9 ORDER BY id", database=rows) == [(key, added[key]) for key in range(1, 9)]
+    assert crowded.query("SELECT id, n FROM t WHERE id < 9 ORDER BY id", database=rows) == [
+        (key, added[key]) for key in range(1, 9)
+    ]
     if triggers:
         assert crowded.query("SELECT SUM(n) FROM sums", database=rows) == [(sum(added),)]
     # SQL would have been told of every deadlock; here it takes several in a row.
@@ -181,10 +194,16 @@ def latencies(server, database, seconds, busy=50):
 @pytest.mark.parametrize("workers", [1, 4])
 def test_a_locked_row_holds_up_its_client_alone(sandbox_factory, workers):
     server = sandbox_factory(f"--handlersocket-threads-wr={workers}", "--innodb-flush-log-at-trx-commit=2")
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO t SELECT seq, 0 FROM seq_1_to_100",
-                   "SET GLOBAL innodb_lock_wait_timeout = 2", database="test")
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)",
+        "INSERT INTO t SELECT seq, 0 FROM seq_1_to_100",
+        "SET GLOBAL innodb_lock_wait_timeout = 2",
+        database="test",
+    )
     free = latencies(server, "test", 1)
-    with contextlib.closing(server.connect(database="test")) as holder, client(server, "test") as waiting, client(server, "test") as other:
+    with contextlib.closing(server.connect(database="test")) as holder, client(server, "test") as waiting, client(
+        server, "test"
+    ) as other:
         holder.autocommit(False)
         holder.cursor().execute("UPDATE t SET n = 100 WHERE id = 1")
         begin = time.monotonic()
@@ -250,15 +269,21 @@ def test_generated_ids_are_unique_and_leave_few_gaps(crowded, rows):
 def test_kill_of_write_workers_loses_nothing(crowded):
     crowded.execute("CREATE DATABASE killing")
     killed = 0
-    with Load(crowded, clients=8, database="killing", many=0.02) as load, contextlib.closing(crowded.connect()) as connection:
+    with Load(crowded, clients=8, database="killing", many=0.02) as load, contextlib.closing(
+        crowded.connect()
+    ) as connection:
         deadline = time.monotonic() + 20
         chance = random.Random(3)
         while killed < 60 and time.monotonic() < deadline:
-            found = crowded.query("SELECT id FROM information_schema.processlist WHERE user = 'postern' AND command = 'Query'")
-            for thread, in found:
+            found = crowded.query(
+                "SELECT id FROM information_schema.processlist WHERE user = 'postern' AND command = 'Query'"
+            )
+            for (thread,) in found:
                 # It may have nothing to do any more, and is no connection then.
                 with contextlib.suppress(pymysql.Error):
-                    connection.cursor().execute(f"{chance.choice(['KILL', 'KILL QUERY', 'KILL SOFT', 'KILL HARD'])} {thread}")
+                    connection.cursor().execute(
+                        f"{chance.choice(['KILL', 'KILL QUERY', 'KILL SOFT', 'KILL HARD'])} {thread}"
+                    )
                     killed += 1
         load.wait_for(500)
     assert killed >= 20
@@ -268,9 +293,14 @@ def test_kill_of_write_workers_loses_nothing(crowded):
 
 def test_uninstall_does_not_wait_for_a_row_lock(sandbox_factory):
     server = sandbox_factory("--innodb-lock-wait-timeout=1000")
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO t VALUES (1, 0), (2, 0)",
-                   "CREATE TABLE side (id INT PRIMARY KEY, n INT)", "INSERT INTO side VALUES (1, 0)",
-                   "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW UPDATE side SET n = n + 1", database="test")
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)",
+        "INSERT INTO t VALUES (1, 0), (2, 0)",
+        "CREATE TABLE side (id INT PRIMARY KEY, n INT)",
+        "INSERT INTO side VALUES (1, 0)",
+        "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW UPDATE side SET n = n + 1",
+        database="test",
+    )
     with contextlib.closing(server.connect(database="test")) as holder:
         holder.autocommit(False)
         holder.cursor().execute("UPDATE side SET n = 100")
@@ -289,10 +319,17 @@ def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
     """The lane of writes that are run alone: one that waits inside a trigger does not stop the others for long."""
     server = sandbox_factory("--innodb-lock-wait-timeout=5")
     for name in ("t", "u"):
-        server.execute(f"CREATE TABLE {name} (id INT PRIMARY KEY, n INT NOT NULL)", f"INSERT INTO {name} VALUES (1, 0), (2, 0)",
-                       f"CREATE TABLE side_{name} (id INT PRIMARY KEY, n INT)", f"INSERT INTO side_{name} VALUES (1, 0)",
-                       f"CREATE TRIGGER a_{name} AFTER UPDATE ON {name} FOR EACH ROW UPDATE side_{name} SET n = n + 1", database="test")
-    with contextlib.closing(server.connect(database="test")) as holder, client(server, "test") as waiting, server.hs_wr(timeout=30) as other:
+        server.execute(
+            f"CREATE TABLE {name} (id INT PRIMARY KEY, n INT NOT NULL)",
+            f"INSERT INTO {name} VALUES (1, 0), (2, 0)",
+            f"CREATE TABLE side_{name} (id INT PRIMARY KEY, n INT)",
+            f"INSERT INTO side_{name} VALUES (1, 0)",
+            f"CREATE TRIGGER a_{name} AFTER UPDATE ON {name} FOR EACH ROW UPDATE side_{name} SET n = n + 1",
+            database="test",
+        )
+    with contextlib.closing(server.connect(database="test")) as holder, client(server, "test") as waiting, server.hs_wr(
+        timeout=30
+    ) as other:
         other.open(0, "test", "u", "n")
         holder.autocommit(False)
         holder.cursor().execute("UPDATE side_t SET n = 100")
@@ -314,9 +351,14 @@ def test_many_who_wait_for_rows_hold_up_no_other_table(sandbox_factory, scan_thr
     """Each of them had a thread of the slow lane for 50 ms, again and again: others waited 100 times as long behind 100."""
     server = sandbox_factory(f"--handlersocket-scan-threads={scan_threads}", "--innodb-flush-log-at-trx-commit=2")
     many = 100
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO t SELECT seq, 0 FROM seq_1_to_100",
-                   "CREATE TABLE u (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO u VALUES (1, 0)",
-                   "CREATE TRIGGER b_u BEFORE UPDATE ON u FOR EACH ROW SET NEW.n = NEW.n", database="test")
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)",
+        "INSERT INTO t SELECT seq, 0 FROM seq_1_to_100",
+        "CREATE TABLE u (id INT PRIMARY KEY, n INT NOT NULL)",
+        "INSERT INTO u VALUES (1, 0)",
+        "CREATE TRIGGER b_u BEFORE UPDATE ON u FOR EACH ROW SET NEW.n = NEW.n",
+        database="test",
+    )
     if lone:
         server.execute("CREATE TRIGGER b_t BEFORE UPDATE ON t FOR EACH ROW SET NEW.n = NEW.n", database="test")
     with contextlib.ExitStack() as stack:
@@ -329,7 +371,11 @@ def test_many_who_wait_for_rows_hold_up_no_other_table(sandbox_factory, scan_thr
         yields = server.status("handlersocket%")["handlersocket_row_lock_yields"]
         for key, one in enumerate(waiting, 1):
             one.send(add(key) + add(key))
-        until(lambda: server.status("handlersocket%")["handlersocket_row_lock_yields"] >= yields + 2 * many, 60, "they are not all tried")
+        until(
+            lambda: server.status("handlersocket%")["handlersocket_row_lock_yields"] >= yields + 2 * many,
+            60,
+            "they are not all tried",
+        )
         taken = []
         for _ in range(10):
             begin = time.monotonic()
@@ -341,17 +387,23 @@ def test_many_who_wait_for_rows_hold_up_no_other_table(sandbox_factory, scan_thr
         for one in waiting:
             assert one.lines(2) == [UPDATED] * 2
         last = (time.monotonic() - begin) * 1000
-    print(f"beside {many} that wait: median {statistics.median(taken):.1f} ms, most {max(taken):.1f}; the last of them after {last:.0f} ms")
+    print(
+        f"beside {many} that wait: median {statistics.median(taken):.1f} ms, most {max(taken):.1f}; the last of them after {last:.0f} ms"
+    )
     assert server.query("SELECT COUNT(*), MIN(n), MAX(n) FROM test.t") == [(many, 3, 3)]
     assert statistics.median(taken) < 300, taken
     assert last < 10_000
 
 
 def test_what_cannot_be_undone_is_not_done_twice(crowded, rows):
-    crowded.execute("CREATE TABLE notes (id INT AUTO_INCREMENT PRIMARY KEY, t INT) ENGINE=MyISAM",
-                    "CREATE TRIGGER b_u BEFORE UPDATE ON t FOR EACH ROW INSERT INTO notes (t) VALUES (NEW.id)",
-                    "CREATE TABLE other (id INT PRIMARY KEY, n INT NOT NULL)", "INSERT INTO other VALUES (1, 0)",
-                    "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW UPDATE other SET n = n + 1 WHERE id = 1", database=rows)
+    crowded.execute(
+        "CREATE TABLE notes (id INT AUTO_INCREMENT PRIMARY KEY, t INT) ENGINE=MyISAM",
+        "CREATE TRIGGER b_u BEFORE UPDATE ON t FOR EACH ROW INSERT INTO notes (t) VALUES (NEW.id)",
+        "CREATE TABLE other (id INT PRIMARY KEY, n INT NOT NULL)",
+        "INSERT INTO other VALUES (1, 0)",
+        "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW UPDATE other SET n = n + 1 WHERE id = 1",
+        database=rows,
+    )
     with contextlib.closing(crowded.connect(database=rows)) as holder, client(crowded, rows) as one:
         holder.autocommit(False)
         holder.cursor().execute("UPDATE other SET n = 100 WHERE id = 1")

@@ -15,15 +15,26 @@ def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
     report = tmp_path / "report.json"
     server = sandbox_factory(start=False)
     client = ROOT / "build" / "server" / "root" / "usr" / "bin" / "mariadb"
-    server.start(env={**os.environ, "POSTERN_SO": "none", "POSTERN_CONTRACT_REPORT": str(report), "POSTERN_SQL_CLIENT": str(client),
-                      "POSTERN_SQL_SOCKET": str(server.dir / "mysql.sock")})
+    server.start(
+        env={
+            **os.environ,
+            "POSTERN_SO": "none",
+            "POSTERN_CONTRACT_REPORT": str(report),
+            "POSTERN_SQL_CLIENT": str(client),
+            "POSTERN_SQL_SOCKET": str(server.dir / "mysql.sock"),
+        }
+    )
     assert server.env["SQL_SOCKET"] == str(server.dir / "mysql.sock")
     shutil.copy(TESTED, server.query("SELECT @@plugin_dir")[0][0])
     server.execute("INSTALL SONAME 'contract_test'")
     until(report.exists, SECONDS_MAX)
     server.execute("UNINSTALL SONAME 'contract_test'")  # waits for the suite to end
     results = json.loads(report.read_text())
-    failures = [f"{case['name']}: {failure['failure']}" for suite in results["testsuites"] for case in suite["testsuite"]
-                for failure in case.get("failures", [])]
+    failures = [
+        f"{case['name']}: {failure['failure']}"
+        for suite in results["testsuites"]
+        for case in suite["testsuite"]
+        for failure in case.get("failures", [])
+    ]
     assert not failures, "\n".join(failures)
     assert results["tests"] >= 20

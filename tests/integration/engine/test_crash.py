@@ -21,8 +21,9 @@ EXTRA = (
 
 def check_log(server, database):
     """The triggers' lines add up to what the rows hold."""
-    assert server.query("SELECT client, id, SUM(n) FROM log GROUP BY client, id HAVING SUM(n) <> 0 ORDER BY 1, 2", database=database) == \
-        server.query("SELECT client, id, n FROM b WHERE n <> 0 ORDER BY 1, 2", database=database)
+    assert server.query(
+        "SELECT client, id, SUM(n) FROM log GROUP BY client, id HAVING SUM(n) <> 0 ORDER BY 1, 2", database=database
+    ) == server.query("SELECT client, id, n FROM b WHERE n <> 0 ORDER BY 1, 2", database=database)
     assert server.query("CHECK TABLE log EXTENDED", database=database)[-1][3] == "OK"
 
 

@@ -16,8 +16,11 @@ ROW_7 = ["0", "2", "7", "v7"]
 
 
 def fill(server, database, table="t", engine="InnoDB"):
-    server.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, v VARCHAR(20), w INT, KEY w (w)) ENGINE={engine}",
-                   f"INSERT INTO {table} SELECT seq, CONCAT('v', seq), seq % 10 FROM seq_1_to_{ROWS}", database=database)
+    server.execute(
+        f"CREATE TABLE {table} (id INT PRIMARY KEY, v VARCHAR(20), w INT, KEY w (w)) ENGINE={engine}",
+        f"INSERT INTO {table} SELECT seq, CONCAT('v', seq), seq % 10 FROM seq_1_to_{ROWS}",
+        database=database,
+    )
 
 
 class Crowd:
@@ -70,12 +73,21 @@ ROUNDS = [
     ["FLUSH TABLES t WITH READ LOCK", "UNLOCK TABLES"],
     ["LOCK TABLES t WRITE", "UNLOCK TABLES"],
     ["LOCK TABLES t READ", "UNLOCK TABLES"],
-    ["BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL", "BACKUP STAGE BLOCK_COMMIT", "BACKUP STAGE END"],
+    [
+        "BACKUP STAGE START",
+        "BACKUP STAGE FLUSH",
+        "BACKUP STAGE BLOCK_DDL",
+        "BACKUP STAGE BLOCK_COMMIT",
+        "BACKUP STAGE END",
+    ],
     ["ANALYZE TABLE t"],
     ["ALTER TABLE t ENGINE=InnoDB"],
     ["TRUNCATE TABLE t", f"INSERT INTO t SELECT seq, CONCAT('v', seq), seq % 10 FROM seq_1_to_{ROWS}"],
-    ["DROP TABLE t", "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), w INT, KEY w (w))",
-     f"INSERT INTO t SELECT seq, CONCAT('v', seq), seq % 10 FROM seq_1_to_{ROWS}"],
+    [
+        "DROP TABLE t",
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), w INT, KEY w (w))",
+        f"INSERT INTO t SELECT seq, CONCAT('v', seq), seq % 10 FROM seq_1_to_{ROWS}",
+    ],
 ]
 
 
@@ -89,7 +101,9 @@ def test_every_statement_gets_its_lock_at_once(server, database):
             for _ in range(5):
                 for statement in statements:
                     times.setdefault(statement, []).append(timed(cursor, statement))
-            slow += [(statement, all_ms) for statement, all_ms in times.items() if statistics.median(all_ms) > WAIT_MS_MAX]
+            slow += [
+                (statement, all_ms) for statement, all_ms in times.items() if statistics.median(all_ms) > WAIT_MS_MAX
+            ]
         assert not slow
         before = sum(crowd.answered)
         for client in crowd.clients:
@@ -107,8 +121,15 @@ def test_engines_with_table_locks_give_way_too(server, database, engine):
     fill(server, database, engine=engine)
     with Crowd(server, database) as crowd, contextlib.closing(server.connect(database=database)) as connection:
         cursor = connection.cursor()
-        for statement in ("ALTER TABLE t COMMENT 'x'", "LOCK TABLES t WRITE", "UPDATE t SET w = w + 1", "UNLOCK TABLES",
-                          "UPDATE t SET w = w + 1", "FLUSH TABLES", "OPTIMIZE TABLE t"):
+        for statement in (
+            "ALTER TABLE t COMMENT 'x'",
+            "LOCK TABLES t WRITE",
+            "UPDATE t SET w = w + 1",
+            "UNLOCK TABLES",
+            "UPDATE t SET w = w + 1",
+            "FLUSH TABLES",
+            "OPTIMIZE TABLE t",
+        ):
             assert statistics.median(timed(cursor, statement) for _ in range(3)) < 2 * WAIT_MS_MAX, statement
         assert crowd.clients[1].request(0, "=", 1, 7) == ROW_7
         assert not crowd.strange
@@ -186,8 +207,11 @@ def test_waiting_for_a_locked_table_ends_with_an_error(sandbox_factory):
 
 
 def test_a_scan_gives_way_and_goes_on(server, database):
-    server.execute("CREATE TABLE big (id INT PRIMARY KEY, a VARCHAR(100), b INT, KEY (b))",
-                   "INSERT INTO big SELECT seq, REPEAT('x', 80), seq % 100 FROM seq_1_to_300000", database=database)
+    server.execute(
+        "CREATE TABLE big (id INT PRIMARY KEY, a VARCHAR(100), b INT, KEY (b))",
+        "INSERT INTO big SELECT seq, REPEAT('x', 80), seq % 100 FROM seq_1_to_300000",
+        database=database,
+    )
     for index, operator, key in (("PRIMARY", ">=", 0), ("PRIMARY", "<=", 400000), ("b", ">=", 0), ("b", "<", 1000)):
         with server.hs() as client, contextlib.closing(server.connect(database=database)) as connection:
             client.open(0, database, "big", "id,a", index=index)
@@ -205,6 +229,8 @@ def test_a_scan_gives_way_and_goes_on(server, database):
             ids = [int(one) for one in values[2::2]]
             assert values[:2] == [b"0", b"2"]
             assert len(ids) == 300000 and len(set(ids)) == 300000, (index, operator)
-            expected = sorted(ids, key=lambda one: one if index == "PRIMARY" else (one % 100, one), reverse=operator in ("<", "<="))
+            expected = sorted(
+                ids, key=lambda one: one if index == "PRIMARY" else (one % 100, one), reverse=operator in ("<", "<=")
+            )
             assert ids == expected, (index, operator)
             assert client.request(0, "=", 1, 7)[0] == "0"

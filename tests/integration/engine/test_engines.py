@@ -34,9 +34,15 @@ def fetched_engines():
 def bench(module_factory, fetched_engines):
     libraries = [*engines.LOADED, *(f"ha_{name}" for name in fetched_engines)]
     options = [f"--plugin-load-add={name}" for name in libraries]
-    made = module_factory(*options, "--loose-spider-same-server-link=ON", "--loose-rocksdb-blind-delete-primary-key=ON",
-                          "--myisam-recover-options=OFF", "--aria-recover-options=",
-                          containers=True, env={**os.environ, "POSTERN_ENGINES": str(FOLDER) if fetched_engines else "none"})
+    made = module_factory(
+        *options,
+        "--loose-spider-same-server-link=ON",
+        "--loose-rocksdb-blind-delete-primary-key=ON",
+        "--myisam-recover-options=OFF",
+        "--aria-recover-options=",
+        containers=True,
+        env={**os.environ, "POSTERN_ENGINES": str(FOLDER) if fetched_engines else "none"},
+    )
     made.libraries = fetched_engines
     made.execute(*engines.FAR, f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4")
     return made
@@ -78,7 +84,9 @@ def slots(client, tables, names):
         for name in names:
             index, columns = INDEXES[name]
             numbers[table, name] = len(numbers)
-            client.open(len(numbers) - 1, DATABASE, table, columns, index=index, filters="k,v" if "," in columns else None)
+            client.open(
+                len(numbers) - 1, DATABASE, table, columns, index=index, filters="k,v" if "," in columns else None
+            )
     return numbers
 
 
@@ -103,6 +111,7 @@ def index_names(engine, *wanted):
 
 
 # --- the matrix ------------------------------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("engine", [engine for engine in ENGINES if not engine.opens], ids=lambda engine: engine.name)
 def test_what_cannot_be_opened_is_refused_in_words(bench, engine):
@@ -163,34 +172,48 @@ def test_writes(bench, engine, tables):
                 assert after == expected, told
             if after != expected:
                 renew(bench, engine)
-    problems = [row for row in bench.query(f"CHECK TABLE {engine.name} EXTENDED", database=DATABASE) if row[2] == "error"]
+    problems = [
+        row for row in bench.query(f"CHECK TABLE {engine.name} EXTENDED", database=DATABASE) if row[2] == "error"
+    ]
     assert not problems
 
 
 def test_a_batch_of_all_engines(bench):
     """Finds and writes of all tables in one batch: nobody suffers from his neighbours."""
-    usable = [engine for engine in ENGINES if engine.opens and (not engine.library or engine.library in bench.libraries)]
+    usable = [
+        engine for engine in ENGINES if engine.opens and (not engine.library or engine.library in bench.libraries)
+    ]
     for engine in usable:
         engines.create(bench, DATABASE, engine)
         engines.fill(bench, DATABASE, engine.name)
     with bench.hs_wr(timeout=60) as client:
         number = slots(client, [engine.name for engine in usable], ["id"])
-        requests = [(number[engine.name, "id"], *tokens) for _ in range(3) for engine in usable
-                    for tokens in (("=", 1, 7), ("=", 1, 7, 1, 0, "U", 7, 70, "new", 700), ("=", 1, 7))]
+        requests = [
+            (number[engine.name, "id"], *tokens)
+            for _ in range(3)
+            for engine in usable
+            for tokens in (("=", 1, 7), ("=", 1, 7, 1, 0, "U", 7, 70, "new", 700), ("=", 1, 7))
+        ]
         replies = client.pipeline(*requests)
     for (slot, *tokens), reply in zip(requests, replies):
         engine = usable[slot]
         if len(tokens) == 3:
             assert reply[0] == "0" and len(reply) == (6 if engine.keeps else 2), (engine, reply)
         else:
-            assert reply == (["0", "1", "1" if engine.keeps else "0"] if engine.edits else ["1", "1", "131"]), (engine, reply)
+            assert reply == (["0", "1", "1" if engine.keeps else "0"] if engine.edits else ["1", "1", "131"]), (
+                engine,
+                reply,
+            )
 
 
 def test_rocksdb_reads_the_rows_that_are_to_be_deleted(bench):
     """With rocksdb_blind_delete_primary_key a DELETE by key reads nothing but keys; ours must read what filters look at."""
     need(bench, "rocksdb")
-    bench.execute("CREATE OR REPLACE TABLE blind (id INT PRIMARY KEY, v INT) ENGINE=ROCKSDB",
-                  "INSERT INTO blind SELECT seq, seq % 2 FROM seq_1_to_20", database=DATABASE)
+    bench.execute(
+        "CREATE OR REPLACE TABLE blind (id INT PRIMARY KEY, v INT) ENGINE=ROCKSDB",
+        "INSERT INTO blind SELECT seq, seq % 2 FROM seq_1_to_20",
+        database=DATABASE,
+    )
     with bench.hs_wr() as client:
         client.open(1, DATABASE, "blind", "id", filters="v")
         assert client.request(1, "=", 1, 0, 9, 0, "@", 0, 4, 1, 2, 3, 4, "F", "=", 0, 1, "D") == ["0", "1", "2"]
@@ -200,25 +223,42 @@ def test_rocksdb_reads_the_rows_that_are_to_be_deleted(bench):
 
 def test_tables_without_rows_of_their_own(bench):
     """SEQUENCE walks upwards only; SPHINX is not opened; OQGRAPH answers as SQL does, and takes nothing."""
-    bench.execute("CREATE OR REPLACE TABLE sphinx (id INT UNSIGNED NOT NULL, weight INT NOT NULL, query VARCHAR(99) NOT NULL,"
-                  " KEY (query)) ENGINE=SPHINX CONNECTION='sphinx://127.0.0.1:9/t'", database=DATABASE)
+    bench.execute(
+        "CREATE OR REPLACE TABLE sphinx (id INT UNSIGNED NOT NULL, weight INT NOT NULL, query VARCHAR(99) NOT NULL,"
+        " KEY (query)) ENGINE=SPHINX CONNECTION='sphinx://127.0.0.1:9/t'",
+        database=DATABASE,
+    )
     with bench.hs_wr(timeout=60) as client:
         client.open(1, DATABASE, "seq_1_to_20", "seq")
         assert client.request(1, "=", 1, 7) == ["0", "1", "7"]
         assert client.request(1, ">", 1, 7, 3, 0) == ["0", "1", "8", "9", "10"]
-        assert all(in_words(client.request(1, *tokens)) for tokens in
-                   (("<", 1, 7, 3, 0), ("<=", 1, 7), ("+", 1, 5), ("=", 1, 7, 1, 0, "D"), ("=", 1, 7, 1, 0, "U", 8)))
+        assert all(
+            in_words(client.request(1, *tokens))
+            for tokens in (
+                ("<", 1, 7, 3, 0),
+                ("<=", 1, 7),
+                ("+", 1, 5),
+                ("=", 1, 7, 1, 0, "D"),
+                ("=", 1, 7, 1, 0, "U", 8),
+            )
+        )
         assert in_words(client.request("P", 2, DATABASE, "sphinx", "query", "id,weight,query"))
         if "oqgraph" not in bench.libraries:
             return
-        bench.execute("CREATE OR REPLACE TABLE edges (o BIGINT UNSIGNED NOT NULL, d BIGINT UNSIGNED NOT NULL, PRIMARY KEY (o,d),"
-                      " KEY (d))", "INSERT INTO edges VALUES (1,2), (2,3), (3,4)",
-                      "CREATE OR REPLACE TABLE graph (latch VARCHAR(32), origid BIGINT UNSIGNED, destid BIGINT UNSIGNED, weight"
-                      " DOUBLE, seq BIGINT UNSIGNED, linkid BIGINT UNSIGNED, KEY (latch, origid, destid) USING HASH, KEY (latch,"
-                      " destid, origid) USING HASH) ENGINE=OQGRAPH DATA_TABLE='edges' ORIGID='o' DESTID='d'", database=DATABASE)
+        bench.execute(
+            "CREATE OR REPLACE TABLE edges (o BIGINT UNSIGNED NOT NULL, d BIGINT UNSIGNED NOT NULL, PRIMARY KEY (o,d),"
+            " KEY (d))",
+            "INSERT INTO edges VALUES (1,2), (2,3), (3,4)",
+            "CREATE OR REPLACE TABLE graph (latch VARCHAR(32), origid BIGINT UNSIGNED, destid BIGINT UNSIGNED, weight"
+            " DOUBLE, seq BIGINT UNSIGNED, linkid BIGINT UNSIGNED, KEY (latch, origid, destid) USING HASH, KEY (latch,"
+            " destid, origid) USING HASH) ENGINE=OQGRAPH DATA_TABLE='edges' ORIGID='o' DESTID='d'",
+            database=DATABASE,
+        )
         client.open(3, DATABASE, "graph", "origid,destid,seq,linkid", index="latch")
-        expected = bench.query("SELECT origid, destid, seq, linkid FROM graph WHERE latch='dijkstras' AND origid=1 AND destid=4",
-                               database=DATABASE)
+        expected = bench.query(
+            "SELECT origid, destid, seq, linkid FROM graph WHERE latch='dijkstras' AND origid=1 AND destid=4",
+            database=DATABASE,
+        )
         reply = client.request(3, "=", 3, "dijkstras", 1, 4, 100, 0)
         assert reply[2:] == [str(value) for row in expected for value in row] and len(expected) == 4
         for tokens in (("+", 4, 1, 1, 1, 1), ("=", 3, "dijkstras", 1, 4, 1, 0, "D"), ("=", 1, 7), (">=", 1, 7)):
@@ -227,14 +267,57 @@ def test_tables_without_rows_of_their_own(bench):
 
 # --- memcached -------------------------------------------------------------------------------------------------------------
 
-ITEMS = ("(k VARCHAR(80) NOT NULL, v VARCHAR(200), flags INT UNSIGNED, cas BIGINT UNSIGNED, expire_time INT UNSIGNED,"
-         " PRIMARY KEY (k))")
+ITEMS = (
+    "(k VARCHAR(80) NOT NULL, v VARCHAR(200), flags INT UNSIGNED, cas BIGINT UNSIGNED, expire_time INT UNSIGNED,"
+    " PRIMARY KEY (k))"
+)
 CONVERSATION = [
-    "get a", "set a 5 0 1|x", "get a", "add a 0 0 1|y", "add b 0 0 1|1", "replace b 0 0 2|10", "replace z 0 0 1|1",
-    "append a 0 0 2|yz", "prepend a 0 0 2|vw", "get a", "get a b z", "incr b 5", "decr b 3", "incr z 1", "incr a 1", "touch a 0",
-    "gat 0 a", "mg a v f", "ms a 2|mm", "mg a v", "mn", "md b", "get b", "set n 0 0 1 noreply|1", "get n", "delete a", "delete a",
-    "get a", "set c 1 0 3|ccc", "cas c 0 0 1 999999|q", "get c"]  # yapf: disable
-ENDINGS = (b"END", b"STORED", b"NOT_STORED", b"DELETED", b"NOT_FOUND", b"EXISTS", b"TOUCHED", b"OK", b"MN", b"EN", b"HD", b"NF")
+    "get a",
+    "set a 5 0 1|x",
+    "get a",
+    "add a 0 0 1|y",
+    "add b 0 0 1|1",
+    "replace b 0 0 2|10",
+    "replace z 0 0 1|1",
+    "append a 0 0 2|yz",
+    "prepend a 0 0 2|vw",
+    "get a",
+    "get a b z",
+    "incr b 5",
+    "decr b 3",
+    "incr z 1",
+    "incr a 1",
+    "touch a 0",
+    "gat 0 a",
+    "mg a v f",
+    "ms a 2|mm",
+    "mg a v",
+    "mn",
+    "md b",
+    "get b",
+    "set n 0 0 1 noreply|1",
+    "get n",
+    "delete a",
+    "delete a",
+    "get a",
+    "set c 1 0 3|ccc",
+    "cas c 0 0 1 999999|q",
+    "get c",
+]  # yapf: disable
+ENDINGS = (
+    b"END",
+    b"STORED",
+    b"NOT_STORED",
+    b"DELETED",
+    b"NOT_FOUND",
+    b"EXISTS",
+    b"TOUCHED",
+    b"OK",
+    b"MN",
+    b"EN",
+    b"HD",
+    b"NF",
+)
 
 
 def talk(client, command):
@@ -257,15 +340,30 @@ def binary_talk(client, container):
     both = bytes(8)
     client.send(mc.binary(0, b"@@" + container.encode()))
     assert client.binary_answer()[1] == 0
-    packets = [mc.binary(1, b"p", b"1", both), mc.binary(0, b"p"), mc.binary(2, b"p", b"2", both), mc.binary(3, b"p", b"7", both),
-               mc.binary(5, b"p", extras=(5).to_bytes(8, "big") + bytes(12)), mc.binary(0xE, b"p", b"3"), mc.binary(0, b"p"),
-               mc.binary(0x1C, b"p", extras=bytes(4)), mc.binary(4, b"p"), mc.binary(0, b"p")]
+    packets = [
+        mc.binary(1, b"p", b"1", both),
+        mc.binary(0, b"p"),
+        mc.binary(2, b"p", b"2", both),
+        mc.binary(3, b"p", b"7", both),
+        mc.binary(5, b"p", extras=(5).to_bytes(8, "big") + bytes(12)),
+        mc.binary(0xE, b"p", b"3"),
+        mc.binary(0, b"p"),
+        mc.binary(0x1C, b"p", extras=bytes(4)),
+        mc.binary(4, b"p"),
+        mc.binary(0, b"p"),
+    ]
     client.send(b"".join(packets))
     return [client.binary_answer()[:3] for _ in packets]
 
 
-MEMCACHED = ["ENGINE=InnoDB", "ENGINE=MyISAM", "ENGINE=Aria", "ENGINE=MEMORY", "ENGINE=ROCKSDB COLLATE utf8mb4_bin",
-             engines.spider(', table "items_behind"')]
+MEMCACHED = [
+    "ENGINE=InnoDB",
+    "ENGINE=MyISAM",
+    "ENGINE=Aria",
+    "ENGINE=MEMORY",
+    "ENGINE=ROCKSDB COLLATE utf8mb4_bin",
+    engines.spider(', table "items_behind"'),
+]
 
 
 @pytest.fixture(scope="module")
@@ -276,8 +374,11 @@ def containers(bench):
         library = next((name for name in ("spider", "rocksdb") if f"ENGINE={name.upper()}" in tail), "")
         if library and library not in bench.libraries:
             continue
-        bench.execute(f"CREATE OR REPLACE TABLE items_behind {ITEMS}",
-                      f"CREATE OR REPLACE TABLE items{number} {ITEMS} {tail.format(port=bench.env['SQL_PORT'])}", database=DATABASE)
+        bench.execute(
+            f"CREATE OR REPLACE TABLE items_behind {ITEMS}",
+            f"CREATE OR REPLACE TABLE items{number} {ITEMS} {tail.format(port=bench.env['SQL_PORT'])}",
+            database=DATABASE,
+        )
         bench.query(f"CALL postern.map_table('i{number}', '{DATABASE}', 'items{number}', 'k', 'v')")
         mapped.append((number, tail))
     for table in ("archive", "blackhole", "connect", "federated", "mroonga"):
@@ -334,13 +435,19 @@ def test_memcached_over_what_is_no_store(bench, containers, table):
 
 # --- what is broken ----------------------------------------------------------------------------------------------------------
 
+
 def refused_everything(bench, table, opens=True):
     for client in (bench.hs(timeout=60), bench.hs_wr(timeout=60)):
         with client:
             reply = client.request("P", 1, DATABASE, table, "PRIMARY", "id,k,v,n")
             assert reply == ["0", "1"] if opens else in_words(reply), reply
             requests = [("=", 1, 3), (">", 1, 3, 50, 0), ("=", 1, 3)]
-            requests += [("+", 4, 77, 1, "x", 1), ("=", 1, 3, 1, 0, "U", 3, 1, "z", 1), ("=", 1, 4, 1, 0, "D"), ("=", 1, 3)]
+            requests += [
+                ("+", 4, 77, 1, "x", 1),
+                ("=", 1, 3, 1, 0, "U", 3, 1, "z", 1),
+                ("=", 1, 4, 1, 0, "D"),
+                ("=", 1, 3),
+            ]
             for tokens in requests:
                 begin = time.monotonic()
                 reply = client.request(1, *tokens)
@@ -391,8 +498,12 @@ def test_a_file_that_is_missing(bench, kind, rows_file):
 
 def test_a_table_that_is_marked_as_crashed(bench):
     """By a file that is too short, as after a crash of the machine."""
-    bench.execute(f"CREATE OR REPLACE TABLE crashed {engines.SHAPE} ENGINE=Aria", "INSERT INTO crashed SELECT seq, seq, seq, seq"
-                  " FROM seq_1_to_50", "FLUSH TABLES", database=DATABASE)
+    bench.execute(
+        f"CREATE OR REPLACE TABLE crashed {engines.SHAPE} ENGINE=Aria",
+        "INSERT INTO crashed SELECT seq, seq, seq, seq" " FROM seq_1_to_50",
+        "FLUSH TABLES",
+        database=DATABASE,
+    )
     os.truncate(Path(bench.env["DATADIR"]) / DATABASE / "crashed.MAD", 100)
     refused_everything(bench, "crashed")
     bench.execute("DROP TABLE crashed", database=DATABASE)
@@ -403,8 +514,9 @@ def test_ddl_and_kill_while_another_server_is_asked(bench):
     need(bench, "spider")
     engine = next(engine for engine in ENGINES if engine.name == "spider")
     renew(bench, engine)
-    with contextlib.closing(bench.connect(database=DATABASE)) as holder, holder.cursor() as cursor, \
-            bench.hs_wr(timeout=60) as client:
+    with contextlib.closing(bench.connect(database=DATABASE)) as holder, holder.cursor() as cursor, bench.hs_wr(
+        timeout=60
+    ) as client:
         client.open(1, DATABASE, "spider", "id,k,v,n")
         cursor.execute("LOCK TABLES behind1 WRITE")
         client.send(b"1\t=\t1\t7\t1\t0\tU\t7\t70\tnew\t700\n")
@@ -414,6 +526,8 @@ def test_ddl_and_kill_while_another_server_is_asked(bench):
             bench.query(f"KILL {waiting}")
         cursor.execute("UNLOCK TABLES")
         assert client.line()[:1] in b"01"
-        bench.execute("ALTER TABLE spider COMMENT='wrapper \"mysql\", host \"127.0.0.1\", port \"9\", table \"behind1\"'",
-                      database=DATABASE)
+        bench.execute(
+            'ALTER TABLE spider COMMENT=\'wrapper "mysql", host "127.0.0.1", port "9", table "behind1"\'',
+            database=DATABASE,
+        )
         assert in_words(client.request(1, "=", 1, 7))

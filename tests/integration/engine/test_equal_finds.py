@@ -12,8 +12,11 @@ ROUNDS = 60
 @pytest.fixture(scope="module")
 def own(module_factory):
     server = module_factory("--handlersocket-threads=1")
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(20), KEY (v))",
-                   "INSERT INTO t SELECT seq, 0, CONCAT('w', seq) FROM seq_1_to_10", database="test")
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(20), KEY (v))",
+        "INSERT INTO t SELECT seq, 0, CONCAT('w', seq) FROM seq_1_to_10",
+        database="test",
+    )
     return server
 
 
@@ -86,12 +89,20 @@ def test_counters_tell_what_was_sent_and_what_was_read(own):
             assert after["rows_examined"] - before["rows_examined"] < FINDS * max(rows, 1)
 
 
-@pytest.mark.parametrize("kind, definition", [
-    ("another engine", "(id INT PRIMARY KEY, r DOUBLE) ENGINE=MyISAM"),
-    ("a column that differs each time", "(id INT PRIMARY KEY, r DOUBLE AS (RAND()) VIRTUAL) ENGINE=InnoDB")])
+@pytest.mark.parametrize(
+    "kind, definition",
+    [
+        ("another engine", "(id INT PRIMARY KEY, r DOUBLE) ENGINE=MyISAM"),
+        ("a column that differs each time", "(id INT PRIMARY KEY, r DOUBLE AS (RAND()) VIRTUAL) ENGINE=InnoDB"),
+    ],
+)
 def test_what_may_differ_is_read_each_time(own, kind, definition):
-    own.execute("DROP TABLE IF EXISTS other", f"CREATE TABLE other {definition}", "INSERT INTO other (id) VALUES (1)",
-                database="test")
+    own.execute(
+        "DROP TABLE IF EXISTS other",
+        f"CREATE TABLE other {definition}",
+        "INSERT INTO other (id) VALUES (1)",
+        database="test",
+    )
     before = shared(own)
     with own.hs() as client:
         client.open(0, "test", "other", "r")
@@ -105,7 +116,12 @@ def test_reopening_an_index_changes_what_equal_requests_mean(own):
     own.execute("CREATE TABLE same LIKE t", "INSERT INTO same SELECT id, v, 'other' FROM t", database="test")
     with own.hs() as client:
         requests, expected = [], []
-        for table, columns, values in (("t", "id", ["4"]), ("t", "w", ["w4"]), ("same", "w", ["other"]), ("t", "w", ["w4"])):
+        for table, columns, values in (
+            ("t", "id", ["4"]),
+            ("t", "w", ["w4"]),
+            ("same", "w", ["other"]),
+            ("t", "w", ["w4"]),
+        ):
             requests += [("P", 0, "test", table, "PRIMARY", columns)] + [(0, "=", 1, 4)] * FINDS
             expected += [["0", "1"]] + [["0", "1", *values]] * FINDS
         assert client.pipeline(*requests) == expected

@@ -31,7 +31,9 @@ def servers(tmp_path_factory):
     directory = tmp_path_factory.mktemp("faults")
     primary, replica = Server(directory / "primary"), Server(directory / "replica")
     try:
-        primary.start("--log-bin=bin", "--server-id=1", "--handlersocket-threads-wr=2", "--innodb-lock-wait-timeout=1", env=FAULTY)
+        primary.start(
+            "--log-bin=bin", "--server-id=1", "--handlersocket-threads-wr=2", "--innodb-lock-wait-timeout=1", env=FAULTY
+        )
         replica.start("--server-id=2", env={**os.environ, "POSTERN_SO": "none"})
         follow(primary, replica)
         yield primary, replica
@@ -45,9 +47,14 @@ def servers(tmp_path_factory):
 @pytest.fixture
 def database(servers, request):
     name = f"t{abs(hash(request.node.nodeid)) % 10**8}"
-    servers[0].execute(f"CREATE DATABASE {name}", f"USE {name}", *TABLES.values(), "CREATE TABLE fires (id INT, what VARCHAR(20))",
-                       "CREATE TRIGGER fired_i AFTER INSERT ON fired FOR EACH ROW INSERT INTO fires VALUES (NEW.id, 'insert')",
-                       "CREATE TRIGGER fired_u AFTER UPDATE ON fired FOR EACH ROW INSERT INTO fires VALUES (NEW.id, 'update')")
+    servers[0].execute(
+        f"CREATE DATABASE {name}",
+        f"USE {name}",
+        *TABLES.values(),
+        "CREATE TABLE fires (id INT, what VARCHAR(20))",
+        "CREATE TRIGGER fired_i AFTER INSERT ON fired FOR EACH ROW INSERT INTO fires VALUES (NEW.id, 'insert')",
+        "CREATE TRIGGER fired_u AFTER UPDATE ON fired FOR EACH ROW INSERT INTO fires VALUES (NEW.id, 'update')",
+    )
     yield name
     servers[0].execute(f"DROP DATABASE {name}")
 
@@ -101,7 +108,15 @@ class Owner:
         if kind == "delete":
             return b"%d\t=\t1\t%d\t1\t0\tD\n" % (at, key), kind, table, key, key, value, fault
         to = key if kind == "update" else self.number * 1000 + self.chance.randint(1, 12)
-        return (b"%d\t=\t1\t%d\t1\t0\tU\t%d\t%b\t%b\n" % (at, key, to, value.encode(), shown), kind, table, key, to, value, fault)
+        return (
+            b"%d\t=\t1\t%d\t1\t0\tU\t%d\t%b\t%b\n" % (at, key, to, value.encode(), shown),
+            kind,
+            table,
+            key,
+            to,
+            value,
+            fault,
+        )
 
     def hear(self, line, kind, table, key, to, value, fault):
         """What a row is now, if the answer is true; that it is true shows in the end."""
@@ -147,7 +162,10 @@ def test_what_is_told_is_in_the_table_the_log_and_the_replica(servers, database,
     assert all(sum(owner.told[how] for owner in owners) > 100 for how in (True, False))
     for table in TABLES:
         told = {key: row for owner in owners for key, row in owner.rows[table].items()}
-        there = {key: (value, fault) for key, value, fault in primary.query(f"SELECT id, v, fault FROM {table}", database=database)}
+        there = {
+            key: (value, fault)
+            for key, value, fault in primary.query(f"SELECT id, v, fault FROM {table}", database=database)
+        }
         assert there == told, table
     assert primary.status("handlersocket_transactions_lost")["handlersocket_transactions_lost"] > lost + 20
     catch_up(primary, replica)
@@ -163,7 +181,7 @@ def test_every_code_ends_its_own_op_and_no_other(servers, database, table, when)
         for one in (faulty, neighbour):
             one.open(0, database, table, "id,v,fault")
         for at in range(0, len(codes), 20):
-            some = codes[at:at + 20]
+            some = codes[at : at + 20]
             faulty.send(b"".join(b"0\t+\t3\t%d\tv%d\t%b %d\n" % (code, code, when.encode(), code) for code in some))
             neighbour.send(b"".join(b"0\t+\t3\t%d\tw%d\t\0\n" % (1000 + code, code) for code in some))
             for code in some:

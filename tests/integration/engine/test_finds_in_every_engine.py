@@ -9,19 +9,35 @@ import pytest
 ROWS, FINDS, CHANGES = 40, 120, 25
 COLUMNS = ["id", "a", "b", "c"]
 # name, columns, how many bytes of the last one it holds
-INDEXES = [("PRIMARY", ["id"], None), ("ab", "ab", None), ("ca", "ca", None), ("b2", "b", 2), ("cb2", "cb", 2),
-           ("u", ["a", "id"], None)]
+INDEXES = [
+    ("PRIMARY", ["id"], None),
+    ("ab", "ab", None),
+    ("ca", "ca", None),
+    ("b2", "b", 2),
+    ("cb2", "cb", 2),
+    ("u", ["a", "id"], None),
+]
 UPWARDS = ("=", ">", ">=")
 WORDS = [None, "", "a", "ab", "abc", "abd", "b", "ba", "bab", "zzz"]
 
 
 def definition(engine, partitions):
     btree = " USING BTREE" if engine == "MEMORY" else ""
-    keys = "".join(f", {kind} {name}{btree} {columns}" for kind, name, columns in [
-        ("PRIMARY KEY", "", "(id)"), ("KEY", "ab", "(a, b)"), ("KEY", "ca", "(c, a)"), ("KEY", "b2", "(b(2))"),
-        ("KEY", "cb2", "(c, b(2))"), ("UNIQUE", "u", "(a, id)")])
-    return (f"CREATE TABLE t (id INT, a BIGINT, b VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin, c INT NOT NULL, v INT{keys})"
-            f" ENGINE={engine} {partitions}")
+    keys = "".join(
+        f", {kind} {name}{btree} {columns}"
+        for kind, name, columns in [
+            ("PRIMARY KEY", "", "(id)"),
+            ("KEY", "ab", "(a, b)"),
+            ("KEY", "ca", "(c, a)"),
+            ("KEY", "b2", "(b(2))"),
+            ("KEY", "cb2", "(c, b(2))"),
+            ("UNIQUE", "u", "(a, id)"),
+        ]
+    )
+    return (
+        f"CREATE TABLE t (id INT, a BIGINT, b VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin, c INT NOT NULL, v INT{keys})"
+        f" ENGINE={engine} {partitions}"
+    )
 
 
 def compare(one, other):
@@ -49,8 +65,12 @@ class Generator:
         self.random = random.Random(seed)
 
     def value(self, column):
-        return {"id": lambda: self.random.randrange(-2, ROWS + 3), "a": lambda: self.random.choice([None, *range(7)]),
-                "b": lambda: self.random.choice(WORDS), "c": lambda: self.random.randrange(4)}[column]()
+        return {
+            "id": lambda: self.random.randrange(-2, ROWS + 3),
+            "a": lambda: self.random.choice([None, *range(7)]),
+            "b": lambda: self.random.choice(WORDS),
+            "c": lambda: self.random.randrange(4),
+        }[column]()
 
     def rows(self):
         return {number: {"id": number, **{column: self.value(column) for column in "abc"}} for number in range(ROWS)}
@@ -58,7 +78,7 @@ class Generator:
     def find(self):
         number = self.random.randrange(len(INDEXES))
         columns = list(INDEXES[number][1])
-        key = [self.value(column) for column in columns[:self.random.randrange(1, len(columns) + 1)]]
+        key = [self.value(column) for column in columns[: self.random.randrange(1, len(columns) + 1)]]
         in_list = [self.value(columns[len(key) - 1]) for _ in range(3)] if self.random.random() < 0.2 else None
         return number, self.random.choice(["=", ">", ">", ">=", "<", "<", "<="]), key, in_list
 
@@ -74,7 +94,10 @@ def expected(rows, find):
     number, operator, key, in_list = find
     columns = list(INDEXES[number][1])
     keys = [[*key[:-1], value] for value in in_list] if in_list else [key]
-    return [[row for row in rows.values() if passes(order_as_index(row, number, columns, one, operator), operator)] for one in keys]
+    return [
+        [row for row in rows.values() if passes(order_as_index(row, number, columns, one, operator), operator)]
+        for one in keys
+    ]
 
 
 def order_as_index(row, number, columns, key, operator):
@@ -123,14 +146,23 @@ def check_change(server, database, client, rows, find, delete, seed):
 
 
 def fill(server, database, rows):
-    values = ", ".join("(" + ", ".join("NULL" if row[column] is None else repr(row[column]) for column in COLUMNS) + ", 0)"
-                       for row in rows.values())
+    values = ", ".join(
+        "(" + ", ".join("NULL" if row[column] is None else repr(row[column]) for column in COLUMNS) + ", 0)"
+        for row in rows.values()
+    )
     server.execute(f"REPLACE INTO t (id, a, b, c, v) VALUES {values}", database=database)
 
 
-@pytest.mark.parametrize("partitions", ["", "PARTITION BY HASH (id) PARTITIONS 3", "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS"
-                                        " THAN (5), PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN MAXVALUE)"],
-                         ids=["whole", "hash", "range"])
+@pytest.mark.parametrize(
+    "partitions",
+    [
+        "",
+        "PARTITION BY HASH (id) PARTITIONS 3",
+        "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS"
+        " THAN (5), PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN MAXVALUE)",
+    ],
+    ids=["whole", "hash", "range"],
+)
 @pytest.mark.parametrize("engine", ["InnoDB", "MyISAM", "Aria", "MEMORY"])
 def test_finds_and_changes_meet_the_rows_asked_for(server, database, engine, partitions):
     seed = int(os.environ.get("POSTERN_SEED", random.randrange(2**32)))

@@ -29,8 +29,13 @@ def test_what_was_committed_is_seen(server, database):
 
 
 def test_a_batch_sees_one_view(server, database):
-    server.execute("CREATE TABLE a (id INT PRIMARY KEY, v INT)", "CREATE TABLE b (id INT PRIMARY KEY, v INT)",
-                   "INSERT INTO a VALUES (1, 1000)", "INSERT INTO b VALUES (1, 0)", database=database)
+    server.execute(
+        "CREATE TABLE a (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE b (id INT PRIMARY KEY, v INT)",
+        "INSERT INTO a VALUES (1, 1000)",
+        "INSERT INTO b VALUES (1, 0)",
+        database=database,
+    )
     stop = threading.Event()
 
     def transfer():
@@ -38,7 +43,12 @@ def test_a_batch_sees_one_view(server, database):
             cursor = connection.cursor()
             while not stop.is_set():
                 amount = random.randrange(-10, 10)
-                for statement in ("BEGIN", f"UPDATE a SET v = v - {amount}", f"UPDATE b SET v = v + {amount}", "COMMIT"):
+                for statement in (
+                    "BEGIN",
+                    f"UPDATE a SET v = v - {amount}",
+                    f"UPDATE b SET v = v + {amount}",
+                    "COMMIT",
+                ):
                     cursor.execute(statement)
 
     thread = threading.Thread(target=transfer)

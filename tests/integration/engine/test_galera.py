@@ -21,10 +21,21 @@ def node(fetched, module_factory):
     library = fetched("galera") / "galera" / "usr" / "lib" / "galera" / "libgalera_smm.so"
     port = free_port()
     server = module_factory(
-        "--wsrep-on=ON", f"--wsrep-provider={library}", "--wsrep-cluster-address=gcomm://", f"--wsrep-node-address=127.0.0.1:{port}",
+        "--wsrep-on=ON",
+        f"--wsrep-provider={library}",
+        "--wsrep-cluster-address=gcomm://",
+        f"--wsrep-node-address=127.0.0.1:{port}",
         f"--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{port};ist.recv_addr=127.0.0.1:{free_port()};pc.wait_prim=no",
-        "--wsrep-sst-method=skip", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", containers=True)
-    server.execute("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(10))", "INSERT INTO t VALUES (1, 'one'), (2, 'two')", database="test")
+        "--wsrep-sst-method=skip",
+        "--binlog-format=ROW",
+        "--innodb-autoinc-lock-mode=2",
+        containers=True,
+    )
+    server.execute(
+        "CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(10))",
+        "INSERT INTO t VALUES (1, 'one'), (2, 'two')",
+        database="test",
+    )
     until_mapped(server, "aaa")
     yield server
     server.assert_alive()
@@ -106,6 +117,10 @@ def test_dirty_reads_are_answered_as_sql_does(node):
 def test_writes_are_refused(node):
     with node.hs_wr() as writer:
         writer.open(0, "test", "t", "k,v")
-        assert writer.request(0, "+", 2, 3, "x") == ["1", "1", "Writes through this door are not supported on a Galera node"]
+        assert writer.request(0, "+", 2, 3, "x") == [
+            "1",
+            "1",
+            "Writes through this door are not supported on a Galera node",
+        ]
         assert writer.request(0, "=", 1, 2, 1, 0, "D")[0] == "1"
     assert node.query("SELECT k FROM t ORDER BY k", database="test") == [(1,), (2,)]

@@ -11,31 +11,67 @@ MANY = 5000
 
 # What the doors fix, whatever the globals are (globals.cc says why).
 PINNED = {
-    "autocommit", "sql_notes", "unique_checks", "system_versioning_insert_history", "system_versioning_asof",
-    "tx_isolation", "transaction_isolation", "lock_wait_timeout", "max_statement_time", "max_session_mem_used",
+    "autocommit",
+    "sql_notes",
+    "unique_checks",
+    "system_versioning_insert_history",
+    "system_versioning_asof",
+    "tx_isolation",
+    "transaction_isolation",
+    "lock_wait_timeout",
+    "max_statement_time",
+    "max_session_mem_used",
     "binlog_format",
 }
 # A trigger's body has those of its CREATE TRIGGER, also for SQL.
-OF_THE_TRIGGER = {"sql_mode", "character_set_client", "collation_connection", "character_set_connection",
-                  "collation_database", "character_set_database"}
+OF_THE_TRIGGER = {
+    "sql_mode",
+    "character_set_client",
+    "collation_connection",
+    "character_set_connection",
+    "collation_database",
+    "character_set_database",
+}
 # What no statement can be run under here, or what says nothing of the session.
-UNTOUCHED = {"tx_read_only", "wsrep_on", "debug", "debug_dbug", "debug_sync", "sql_log_bin",
-             "rand_seed1", "rand_seed2", "skip_replication", "skip_parallel_replication", "thread_pool_priority"}
+UNTOUCHED = {
+    "tx_read_only",
+    "wsrep_on",
+    "debug",
+    "debug_dbug",
+    "debug_sync",
+    "sql_log_bin",
+    "rand_seed1",
+    "rand_seed2",
+    "skip_replication",
+    "skip_parallel_replication",
+    "thread_pool_priority",
+}
 
 
 @pytest.fixture(scope="module")
 def door(module_factory):
-    server = module_factory("--handlersocket-threads=2", "--handlersocket-threads-wr=2", "--memcached-threads=2", "--log-bin",
-                            "--server-id=7", containers=True)
+    server = module_factory(
+        "--handlersocket-threads=2",
+        "--handlersocket-threads-wr=2",
+        "--memcached-threads=2",
+        "--log-bin",
+        "--server-id=7",
+        containers=True,
+    )
     server.execute(
         "CREATE TABLE r (k INT PRIMARY KEY, t TIMESTAMP NULL, c CHAR(6), month VARCHAR(20) CHARACTER SET utf8mb4 AS (MONTHNAME(t)) VIRTUAL, "
         "week INT AS (WEEK(t)) VIRTUAL, KEY (t))",
         f"INSERT INTO r (k, t, c) SELECT seq, '2020-01-03 01:30:00' + INTERVAL seq MINUTE, 'ab' FROM seq_1_to_{MANY}",
         "CREATE TABLE w (k INT AUTO_INCREMENT PRIMARY KEY, t TIMESTAMP NULL, v VARCHAR(2000), c INT CHECK (c > 0))",
-        "CREATE TABLE parent (id INT PRIMARY KEY)", "CREATE TABLE child (k INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
+        "CREATE TABLE parent (id INT PRIMARY KEY)",
+        "CREATE TABLE child (k INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
         # Whatever is written to a table with a trigger is written by a scan thread.
-        "CREATE TABLE lone LIKE w", "ALTER TABLE lone ADD CHECK (c > 0)", "CREATE TRIGGER lone_t BEFORE INSERT ON lone FOR EACH ROW SET @x = 1",
-        "CREATE TABLE m (k INT PRIMARY KEY, t TIMESTAMP NULL)", database="test")
+        "CREATE TABLE lone LIKE w",
+        "ALTER TABLE lone ADD CHECK (c > 0)",
+        "CREATE TRIGGER lone_t BEFORE INSERT ON lone FOR EACH ROW SET @x = 1",
+        "CREATE TABLE m (k INT PRIMARY KEY, t TIMESTAMP NULL)",
+        database="test",
+    )
     map_table(server, "m", "test", "m", "k", "t")
     yield server
     server.assert_alive()
@@ -74,14 +110,21 @@ def opened(door):
 
 
 READS = [
-    {"time_zone": "+05:00"}, {"sql_mode": "PAD_CHAR_TO_FULL_LENGTH"}, {"lc_time_names": "de_DE"}, {"default_week_format": 3},
+    {"time_zone": "+05:00"},
+    {"sql_mode": "PAD_CHAR_TO_FULL_LENGTH"},
+    {"lc_time_names": "de_DE"},
+    {"default_week_format": 3},
 ]
 
 
 @pytest.mark.parametrize("values", READS, ids=lambda values: next(iter(values)))
 def test_what_a_row_reads_as(door, opened, globally, values):
     def sql():
-        return list(door.query("SELECT CONCAT(k), CONCAT(t), CONCAT(c), month, CONCAT(week) FROM r WHERE k = 1", database="test")[0])
+        return list(
+            door.query(
+                "SELECT CONCAT(k), CONCAT(t), CONCAT(c), month, CONCAT(week) FROM r WHERE k = 1", database="test"
+            )[0]
+        )
 
     globally(time_zone="+00:00", lc_time_names="en_US", default_week_format=0)
     for given in (values, {}):
@@ -111,7 +154,9 @@ def test_time_zone_over_memcached(door, globally):
 
 def outcome(door, statement):
     """How a fresh session of SQL ends with it: the error's number, or 0."""
-    with contextlib.closing(pymysql.connect(unix_socket=door.env["SQL_SOCKET"], user="root", database="test", autocommit=None)) as fresh:
+    with contextlib.closing(
+        pymysql.connect(unix_socket=door.env["SQL_SOCKET"], user="root", database="test", autocommit=None)
+    ) as fresh:
         try:
             fresh.cursor().execute(statement)
             fresh.commit()
@@ -127,11 +172,22 @@ WRITES = [
     ({"check_constraint_checks": 0}, 3, (None, "x", -1), "INSERT INTO lone (v, c) VALUES ('x', -1)", 0, 4025),
     ({"tx_read_only": 1}, 2, (None, "x", 1), "INSERT INTO w (v, c) VALUES ('x', 1)", 1792, 0),
     ({"tx_read_only": 1}, 3, (None, "x", 1), "INSERT INTO lone (v, c) VALUES ('x', 1)", 1792, 0),
-    ({"sql_mode": "ALLOW_INVALID_DATES,STRICT_ALL_TABLES"}, 5, ("2020-02-31",), "INSERT INTO dates VALUES ('2020-02-31')", 0, 1292),
+    (
+        {"sql_mode": "ALLOW_INVALID_DATES,STRICT_ALL_TABLES"},
+        5,
+        ("2020-02-31",),
+        "INSERT INTO dates VALUES ('2020-02-31')",
+        0,
+        1292,
+    ),
 ]
 
 
-@pytest.mark.parametrize("values,index,row,statement,when_set,when_not", WRITES, ids=lambda value: next(iter(value)) if isinstance(value, dict) else "")
+@pytest.mark.parametrize(
+    "values,index,row,statement,when_set,when_not",
+    WRITES,
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
 def test_what_a_write_does(door, opened, globally, values, index, row, statement, when_set, when_not):
     door.execute("CREATE TABLE IF NOT EXISTS dates (d DATE, KEY d (d))", database="test")
     writers = opened[4:]
@@ -167,7 +223,9 @@ def test_what_is_stored(door, opened, globally):
         for index, table in ((2, "w"), (3, "lone")):
             code, _, number = one.request(index, "+", 3, "2020-01-01 12:00:00", "x", 1)
             assert code == "0" and int(number) % 10 == 4
-            assert door.query(f"SELECT CONCAT(t) FROM {table} WHERE k = %s", (number,), database="test") == [("2020-01-01 12:00:00",)]
+            assert door.query(f"SELECT CONCAT(t) FROM {table} WHERE k = %s", (number,), database="test") == [
+                ("2020-01-01 12:00:00",)
+            ]
 
 
 def test_what_bounds_one_users_session_bounds_nobody_here(door, opened):
@@ -201,15 +259,19 @@ def kill_all(door):
 
     threads = door.query("SELECT id FROM information_schema.processlist WHERE user = 'postern'")
     before = restarted()
-    for thread, in threads:
+    for (thread,) in threads:
         door.execute(f"KILL {thread}")
     until(lambda: restarted() == before + len(threads))
 
 
 def session_variables(door):
-    return [name.lower() for name, in door.query(
-        "SELECT variable_name FROM information_schema.system_variables WHERE variable_scope = 'SESSION' AND global_value IS NOT NULL "
-        "AND variable_name NOT LIKE 'handlersocket%%' ORDER BY 1")]
+    return [
+        name.lower()
+        for name, in door.query(
+            "SELECT variable_name FROM information_schema.system_variables WHERE variable_scope = 'SESSION' AND global_value IS NOT NULL "
+            "AND variable_name NOT LIKE 'handlersocket%%' ORDER BY 1"
+        )
+    ]
 
 
 def change_all(door, names, changed):
@@ -220,7 +282,9 @@ def change_all(door, names, changed):
             continue
         kind, least, most, words = door.query(
             "SELECT variable_type, numeric_min_value, numeric_max_value, enum_value_list FROM information_schema.system_variables "
-            "WHERE variable_name = %s", (name,))[0]
+            "WHERE variable_name = %s",
+            (name,),
+        )[0]
         was = door.query(f"SELECT @@GLOBAL.{name}")[0][0]
         if kind == "BOOLEAN":
             tries = [1 - int(was)]
@@ -238,9 +302,15 @@ def change_all(door, names, changed):
             if door.query(f"SELECT @@GLOBAL.{name}")[0][0] != was:
                 changed[name] = was
                 break
-    for name, value in {"lc_messages": "fr_FR", "lc_time_names": "de_DE", "time_zone": "-01:00", "old_mode": "NO_PROGRESS_INFO",
-                        "character_set_results": "latin1", "collation_server": "utf8mb4_bin",
-                        "optimizer_switch": "mrr=on"}.items():
+    for name, value in {
+        "lc_messages": "fr_FR",
+        "lc_time_names": "de_DE",
+        "time_zone": "-01:00",
+        "old_mode": "NO_PROGRESS_INFO",
+        "character_set_results": "latin1",
+        "collation_server": "utf8mb4_bin",
+        "optimizer_switch": "mrr=on",
+    }.items():
         changed[name] = door.query(f"SELECT @@GLOBAL.{name}")[0][0]
         door.query(f"SET GLOBAL {name} = %s", (value,))
 
@@ -251,16 +321,28 @@ def test_every_variable_of_sessions_follows_but_those_that_are_pinned(door):
     assert len(names) > 150
     seen = [name for name in names if name not in UNTOUCHED | OF_THE_TRIGGER]
     values = ", ".join(f"('{name}', @@SESSION.{name})" for name in seen)
-    door.execute("CREATE OR REPLACE TABLE seen (name VARCHAR(64), value LONGTEXT)", "CREATE OR REPLACE TABLE now LIKE seen",
-                 "CREATE OR REPLACE TABLE look (k INT AUTO_INCREMENT PRIMARY KEY, v INT)", database="test")
-    door.execute(f"CREATE TRIGGER look_t BEFORE INSERT ON look FOR EACH ROW INSERT INTO seen VALUES {values}", database="test")
+    door.execute(
+        "CREATE OR REPLACE TABLE seen (name VARCHAR(64), value LONGTEXT)",
+        "CREATE OR REPLACE TABLE now LIKE seen",
+        "CREATE OR REPLACE TABLE look (k INT AUTO_INCREMENT PRIMARY KEY, v INT)",
+        database="test",
+    )
+    door.execute(
+        f"CREATE TRIGGER look_t BEFORE INSERT ON look FOR EACH ROW INSERT INTO seen VALUES {values}", database="test"
+    )
 
-    with door.hs_wr() as client, contextlib.closing(door.connect(database="test")) as session, session.cursor() as cursor:
+    with door.hs_wr() as client, contextlib.closing(
+        door.connect(database="test")
+    ) as session, session.cursor() as cursor:
         client.open(0, "test", "look", "v")
 
         def differing():
             """Which variables of the thread that wrote a row are not as the globals are."""
-            for statement in ("DELETE FROM seen", "DELETE FROM now", "INSERT INTO now VALUES " + values.replace("@@SESSION", "@@GLOBAL")):
+            for statement in (
+                "DELETE FROM seen",
+                "DELETE FROM now",
+                "INSERT INTO now VALUES " + values.replace("@@SESSION", "@@GLOBAL"),
+            ):
                 cursor.execute(statement)
             assert client.request(0, "+", 1, 1)[0] == "0"
             cursor.execute("SELECT name FROM seen JOIN now USING (name) WHERE NOT seen.value <=> now.value")
@@ -290,7 +372,9 @@ def test_userstat(door, opened, globally):
     door.query("FLUSH TABLE_STATISTICS")
     for one in opened:
         assert one.request(0, "=", 1, 1)[0] == "0"
-    assert door.query("SELECT rows_read FROM information_schema.table_statistics WHERE table_name = 'r'") == [(len(opened),)]
+    assert door.query("SELECT rows_read FROM information_schema.table_statistics WHERE table_name = 'r'") == [
+        (len(opened),)
+    ]
 
 
 def test_read_only_is_told_in_the_servers_words(door, opened, globally):

@@ -9,8 +9,22 @@ import pytest
 from support.mc import map_table
 
 KIB = 1 << 10
-SIZES = [0, 100, 4 * KIB, 32 * KIB - 7, 32 * KIB, 64 * KIB, 128 * KIB - 50, 128 * KIB, 200 * KIB, 256 * KIB, 1024 * KIB,
-         2048 * KIB - 30, 2048 * KIB, 5000 * KIB]
+SIZES = [
+    0,
+    100,
+    4 * KIB,
+    32 * KIB - 7,
+    32 * KIB,
+    64 * KIB,
+    128 * KIB - 50,
+    128 * KIB,
+    200 * KIB,
+    256 * KIB,
+    1024 * KIB,
+    2048 * KIB - 30,
+    2048 * KIB,
+    5000 * KIB,
+]
 SEED = 20101020
 PATIENCE_SECONDS = 60
 
@@ -22,7 +36,9 @@ def on_the_wire(value):
 @pytest.fixture(scope="module")
 def large(module_factory):
     """A server whose doors have one thread each, and what a get of each value answers through either."""
-    server = module_factory("--handlersocket-threads=1", "--memcached-threads=1", "--max-allowed-packet=64M", containers=True)
+    server = module_factory(
+        "--handlersocket-threads=1", "--memcached-threads=1", "--max-allowed-packet=64M", containers=True
+    )
     source = random.Random(SEED)
     server.execute("CREATE TABLE test.large (k INT PRIMARY KEY, v LONGBLOB NOT NULL) ENGINE=InnoDB")
     values = {}
@@ -33,8 +49,10 @@ def large(module_factory):
     for key, value in values.items():
         server.query("INSERT INTO test.large VALUES (%s, UNHEX(%s))", (key, value.hex()))
     map_table(server, "large", "test", "large", "k", "v")
-    answers = {"hs": {key: b"0\t1\t" + on_the_wire(value) + b"\n" for key, value in values.items()},
-               "mc": {key: b"VALUE %d 0 %d\r\n%s\r\nEND\r\n" % (key, len(value), value) for key, value in values.items()}}
+    answers = {
+        "hs": {key: b"0\t1\t" + on_the_wire(value) + b"\n" for key, value in values.items()},
+        "mc": {key: b"VALUE %d 0 %d\r\n%s\r\nEND\r\n" % (key, len(value), value) for key, value in values.items()},
+    }
     yield server, answers
     server.assert_alive()
 

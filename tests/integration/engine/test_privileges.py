@@ -126,11 +126,14 @@ def test_a_default_role_counts_and_others_do_not(accounts, user):
 # --- when that changes -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("revoke, grant", [
-    ("REVOKE SELECT ON test.t FROM {0}@localhost", "GRANT SELECT ON test.t TO {0}@localhost"),
-    ("DROP USER {0}@localhost", None),
-    ("RENAME USER {0}@localhost TO {0}x@localhost", "RENAME USER {0}x@localhost TO {0}@localhost"),
-])
+@pytest.mark.parametrize(
+    "revoke, grant",
+    [
+        ("REVOKE SELECT ON test.t FROM {0}@localhost", "GRANT SELECT ON test.t TO {0}@localhost"),
+        ("DROP USER {0}@localhost", None),
+        ("RENAME USER {0}@localhost TO {0}x@localhost", "RENAME USER {0}x@localhost TO {0}@localhost"),
+    ],
+)
 def test_under_load_revoking_holds_within_a_second(accounts, user, revoke, grant):
     name = user(grants=["SELECT ON test.t"])
     with accounts.hs() as client:

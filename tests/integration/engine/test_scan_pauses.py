@@ -65,15 +65,22 @@ def alter_while(server, database, scan, gap_s=0.02):
 
 
 # A group that the index itself tells apart by the primary key, and two where only a walk finds the place again.
-@pytest.mark.parametrize("table", [
-    "id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)",
-    "id INT PRIMARY KEY, k VARCHAR(20) CHARACTER SET latin1 NOT NULL, v INT, KEY k (k(1))",
-    "id INT NOT NULL, k INT NOT NULL, v INT, KEY k (k)",
-], ids=["extended", "prefix", "no primary key"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)",
+        "id INT PRIMARY KEY, k VARCHAR(20) CHARACTER SET latin1 NOT NULL, v INT, KEY k (k(1))",
+        "id INT NOT NULL, k INT NOT NULL, v INT, KEY k (k)",
+    ],
+    ids=["extended", "prefix", "no primary key"],
+)
 @pytest.mark.parametrize("operator", ["=", "<="])
 def test_ddl_does_not_wait_for_a_scan_of_equal_keys(server, database, table, operator):
-    server.execute(f"CREATE TABLE t ({table}) ENGINE=InnoDB", f"INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_{GROUP_ROWS}",
-                   database=database)
+    server.execute(
+        f"CREATE TABLE t ({table}) ENGINE=InnoDB",
+        f"INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_{GROUP_ROWS}",
+        database=database,
+    )
     request = f"0\t{operator}\t1\t5\t{2 * GROUP_ROWS}\n".encode()
     undisturbed = Scan(server, database, request)
     ids = undisturbed.ids()
@@ -82,8 +89,10 @@ def test_ddl_does_not_wait_for_a_scan_of_equal_keys(server, database, table, ope
     disturbed.wait_for(len(undisturbed.reply) * 2 // 3)  # far into the group
     times = alter_while(server, database, disturbed)
     assert disturbed.ids() == ids
-    print(f"{len(times)} ALTERs, ms: {sorted(round(ms) for ms in times)}; "
-          f"scan {undisturbed.seconds:.2f} s, with them {disturbed.seconds:.2f} s")
+    print(
+        f"{len(times)} ALTERs, ms: {sorted(round(ms) for ms in times)}; "
+        f"scan {undisturbed.seconds:.2f} s, with them {disturbed.seconds:.2f} s"
+    )
     assert len(times) >= 3, "the scan was over before it was disturbed"
     assert statistics.median(times) < WAIT_MS_MAX and max(times) < 3 * WAIT_MS_MAX, times
 
@@ -108,9 +117,12 @@ PARTITIONED_SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape,switch", [(shape, switch) for switch in ("on", "off") for shape in SHAPES.values()] +
-                         [(shape, "on") for shape in PARTITIONED_SHAPES.values()],
-                         ids=[f"{switch}-{name}" for switch in ("on", "off") for name in SHAPES] + list(PARTITIONED_SHAPES))
+@pytest.mark.parametrize(
+    "shape,switch",
+    [(shape, switch) for switch in ("on", "off") for shape in SHAPES.values()]
+    + [(shape, "on") for shape in PARTITIONED_SHAPES.values()],
+    ids=[f"{switch}-{name}" for switch in ("on", "off") for name in SHAPES] + list(PARTITIONED_SHAPES),
+)
 def test_a_paused_scan_answers_every_row_once(server, database, shape, switch):
     shape = shape.removesuffix(" (") if shape.endswith(" (") else f"{shape})"
     server.execute(
@@ -118,7 +130,9 @@ def test_a_paused_scan_answers_every_row_once(server, database, shape, switch):
         "CREATE TABLE t (id INT NOT NULL, a INT NOT NULL, b INT NOT NULL, k VARCHAR(10), n INT, name VARCHAR(20) NOT NULL, "
         f"v INT, {shape}",
         "INSERT INTO t SELECT seq, seq DIV 100, seq % 100, IF(seq % 11, CHAR(97 + seq % 11), NULL), NULL, "
-        "IF(seq % 2, 'Same', 'same'), seq FROM seq_1_to_100000", database=database)
+        "IF(seq % 2, 'Same', 'same'), seq FROM seq_1_to_100000",
+        database=database,
+    )
     pauses = server.status("handlersocket_scan_pauses")["handlersocket_scan_pauses"]
     try:
         for request in (b"0\t>=\t1\t\0\t1000000\n", b"0\t<=\t1\tk\t1000000\n", b"0\t=\t1\td\t1000000\n"):
@@ -140,8 +154,11 @@ ENDLESS = b"0\t=\t1\t5\t1000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (VALUES, b"\t
 @pytest.fixture
 def endless(server, database):
     """A table for ENDLESS; what it makes is a client that asked that, its find under way in a scan thread."""
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)) ENGINE=InnoDB",
-                   "INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_10000", database=database)
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)) ENGINE=InnoDB",
+        "INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_10000",
+        database=database,
+    )
     clients = []
 
     def start():

@@ -29,7 +29,10 @@ def churn(client, index, ops):
     refused = 0
     for begin in range(0, ops, BATCH * 3):
         refused += push(client, [line(index, "+", 3, key, f"value {begin}", 1) for key in range(BATCH)])
-        refused += push(client, [line(index, "+", 3, key, "again" if key % 2 else "far too long" * 10, 1) for key in range(BATCH // 10)])
+        refused += push(
+            client,
+            [line(index, "+", 3, key, "again" if key % 2 else "far too long" * 10, 1) for key in range(BATCH // 10)],
+        )
         push(client, [line(index + 1, "=", 1, key, 1, 0, "+", key) for key in range(BATCH)])
         push(client, [line(index, "=", 1, key, 1, 0, "D") for key in range(BATCH)])
     return refused
@@ -37,16 +40,25 @@ def churn(client, index, ops):
 
 @pytest.mark.parametrize("kind", ["plain", "triggers"])
 def test_memory_stays_flat_over_writes(sandbox_factory, kind):
-    server = sandbox_factory("--log-bin=bin", "--server-id=1", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=8M",
-                             "--innodb-log-buffer-size=2M", "--innodb-adaptive-hash-index=OFF")
+    server = sandbox_factory(
+        "--log-bin=bin",
+        "--server-id=1",
+        "--innodb-flush-log-at-trx-commit=0",
+        "--innodb-buffer-pool-size=8M",
+        "--innodb-log-buffer-size=2M",
+        "--innodb-adaptive-hash-index=OFF",
+    )
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(40), n INT)", database="test")
     share = 1.0
     if kind == "triggers":
         share = 0.12  # each is a transaction of its own
-        server.execute("CREATE TABLE log (id INT PRIMARY KEY, v VARCHAR(200))",
-                       "CREATE TRIGGER b_i BEFORE INSERT ON t FOR EACH ROW IF NEW.v = 'again' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF",
-                       "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW REPLACE INTO log VALUES (NEW.id, CONCAT(OLD.v, NEW.v))",
-                       "CREATE TRIGGER a_d AFTER DELETE ON t FOR EACH ROW DELETE FROM log WHERE id = OLD.id", database="test")
+        server.execute(
+            "CREATE TABLE log (id INT PRIMARY KEY, v VARCHAR(200))",
+            "CREATE TRIGGER b_i BEFORE INSERT ON t FOR EACH ROW IF NEW.v = 'again' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF",
+            "CREATE TRIGGER a_u AFTER UPDATE ON t FOR EACH ROW REPLACE INTO log VALUES (NEW.id, CONCAT(OLD.v, NEW.v))",
+            "CREATE TRIGGER a_d AFTER DELETE ON t FOR EACH ROW DELETE FROM log WHERE id = OLD.id",
+            database="test",
+        )
     sizes = []
     with server.hs_wr(timeout=60) as client:
         client.open(0, "test", "t", "id,v,n")
@@ -63,9 +75,15 @@ def test_memory_stays_flat_over_writes(sandbox_factory, kind):
 
 
 def test_memory_stays_flat_over_the_rows_of_one_edit(sandbox_factory):
-    server = sandbox_factory("--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M", "--innodb-adaptive-hash-index=OFF")
-    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(40), n INT)",
-                   "INSERT INTO t SELECT seq, 'v', 0 FROM seq_1_to_100000", "CREATE TRIGGER b_u BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = 'w'", database="test")
+    server = sandbox_factory(
+        "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M", "--innodb-adaptive-hash-index=OFF"
+    )
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(40), n INT)",
+        "INSERT INTO t SELECT seq, 'v', 0 FROM seq_1_to_100000",
+        "CREATE TRIGGER b_u BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = 'w'",
+        database="test",
+    )
     with server.hs_wr(timeout=120) as client:
         client.open(0, "test", "t", "n")
         assert client.request(0, "<=", 1, 1000, 1000, 0, "+", 1) == ["0", "1", "1000"]

@@ -15,10 +15,18 @@ ROUNDS, REQUESTS = 40, 60
 COLUMNS = ["k", "v", "n", "m"]
 TABLE = (
     "CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(20), n INT, m BIGINT NOT NULL, g INT NOT NULL DEFAULT 3, KEY g (g), UNIQUE v (v))"
-    " CHARSET utf8mb4")
+    " CHARSET utf8mb4"
+)
 # id, index, columns, filter columns
-OPENED = [(0, "PRIMARY", "k,v,n,m", "n,v"), (1, "PRIMARY", "v", "m"), (2, "PRIMARY", "n,m", "k,n"),
-          (3, "g", "k,n", "v"), (4, "PRIMARY", "k", ""), (5, "v", "n", "k"), (6, "g", "g", "")]
+OPENED = [
+    (0, "PRIMARY", "k,v,n,m", "n,v"),
+    (1, "PRIMARY", "v", "m"),
+    (2, "PRIMARY", "n,m", "k,n"),
+    (3, "g", "k,n", "v"),
+    (4, "PRIMARY", "k", ""),
+    (5, "v", "n", "k"),
+    (6, "g", "g", ""),
+]
 WORDS = [None, "", "a", "b", "A ", "é", "日本", "\t\n", "\0\1", "x" * 20, "7"]
 
 
@@ -60,7 +68,12 @@ class Generator:
         # The original's answer to a list is whole only where the index is unique.
         if operator == "=" and index == "PRIMARY" and not one_row and self.random.random() < 0.3:
             # A value given twice is found twice; but a change may have made its row one that a filter drops.
-            several = ["@", 0, 3, *(self.random.sample(range(-2, 25), 3) if tokens else [self.key(index) for _ in range(3)])]
+            several = [
+                "@",
+                0,
+                3,
+                *(self.random.sample(range(-2, 25), 3) if tokens else [self.key(index) for _ in range(3)]),
+            ]
         return [number, operator, 1, self.key(index), *self.scan(one_row), *several, *self.filters(filters), *tokens]
 
     def update(self, columns, index):
@@ -74,8 +87,11 @@ class Generator:
 
     def value(self, name):
         return {
-            "k": lambda: self.random.randrange(25), "v": self.word, "n": self.number,
-            "m": lambda: self.random.randrange(10**12), "g": lambda: self.random.randrange(1, 4)
+            "k": lambda: self.random.randrange(25),
+            "v": self.word,
+            "n": self.number,
+            "m": lambda: self.random.randrange(10**12),
+            "g": lambda: self.random.randrange(1, 4),
         }[name]()
 
     def asking(self, modification):
@@ -101,12 +117,20 @@ class Generator:
         return [0, "+", 4, *(self.value(name) for name in COLUMNS)]
 
     def write(self):
-        return self.random.choice([
-            self.insert, self.insert, self.insert, self.find, lambda: self.find(self.update),
-            lambda: self.find(self.update_one, one_row=True), lambda: self.find(self.increment),
-            lambda: self.find(self.decrement), lambda: self.find(self.delete, one_row=True),
-            lambda: self.find(self.delete)
-        ])()
+        return self.random.choice(
+            [
+                self.insert,
+                self.insert,
+                self.insert,
+                self.find,
+                lambda: self.find(self.update),
+                lambda: self.find(self.update_one, one_row=True),
+                lambda: self.find(self.increment),
+                lambda: self.find(self.decrement),
+                lambda: self.find(self.delete, one_row=True),
+                lambda: self.find(self.delete),
+            ]
+        )()
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +167,9 @@ def test_random_sessions(pair, seed):
 def ask_both(clients, requests, generator, seed):
     # Sometimes all at once, sometimes one by one: the same must come of it.
     at_once = generator.random.random() < 0.5
-    ours, theirs = [client.pipeline(*requests) if at_once else [client.request(*request) for request in requests]
-                    for client in clients]
+    ours, theirs = [
+        client.pipeline(*requests) if at_once else [client.request(*request) for request in requests]
+        for client in clients
+    ]
     for request, got, expected in zip(requests, ours, theirs):
         assert got == expected, f"seed {seed}, {hs.encode_line(*request)!r}"

@@ -14,8 +14,12 @@ NOW_TOLERANCE = datetime.timedelta(minutes=5)
 
 
 def unescape(text):
-    return re.sub(rb"\\(x..|.)", lambda match: {b"t": b"\t", b"n": b"\n", b"r": b"\r", b"\\": b"\\"}.get(match[1])
-                  or bytes((int(match[1][1:], 16),)), text)
+    return re.sub(
+        rb"\\(x..|.)",
+        lambda match: {b"t": b"\t", b"n": b"\n", b"r": b"\r", b"\\": b"\\"}.get(match[1])
+        or bytes((int(match[1][1:], 16),)),
+        text,
+    )
 
 
 def decisions():
@@ -86,7 +90,9 @@ def prepared(request, sandbox_factory):
 
 
 def text(value):
-    return value if value is None else value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+    return (
+        value if value is None else value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+    )
 
 
 def assert_rows(server, sql, expected):
@@ -105,7 +111,7 @@ def assert_rows(server, sql, expected):
 @pytest.mark.parametrize("vector, reply, rows", cases())
 def test_vector(prepared, vector, reply, rows):
     server = prepared(vector)
-    with (server.hs() if vector["port"] == "rd" else server.hs_wr()) as client:
+    with server.hs() if vector["port"] == "rd" else server.hs_wr() as client:
         for before in vector["pre"]:
             data = before["send"].encode("latin1")
             client.send(data)

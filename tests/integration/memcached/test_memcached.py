@@ -26,8 +26,10 @@ def door(module_factory):
 def table(door):
     """A fresh table of the example's shape, mapped; its name, which is the container's, too."""
     name = f"t{time.monotonic_ns()}"
-    door.execute(f"CREATE TABLE test.{name} (k VARCHAR(250) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY, v LONGBLOB, "
-                 "flags INT UNSIGNED, cas BIGINT UNSIGNED, expire_time BIGINT)")
+    door.execute(
+        f"CREATE TABLE test.{name} (k VARCHAR(250) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY, v LONGBLOB, "
+        "flags INT UNSIGNED, cas BIGINT UNSIGNED, expire_time BIGINT)"
+    )
     map_table(door, name, "test", name, "k", "v")
     yield name
     door.execute(f"CALL postern.unmap_table('{name}')", f"DROP TABLE test.{name}")
@@ -71,11 +73,18 @@ def test_commands(door, table, one):
     assert one.gets("k") == (5, b"hello", cas)
     assert one.get("k", "nothing", "k") == {"k": b"hello"}
     assert [one.store("add", "k", 1), one.store("add", "n", 5)] == ["NOT_STORED", "STORED"]
-    assert [one.ask("incr n 7"), one.ask("decr n 2"), one.ask("decr n 99"), one.ask("incr z 1")] == \
-        ["12", "10", "0", "NOT_FOUND"]
+    assert [one.ask("incr n 7"), one.ask("decr n 2"), one.ask("decr n 99"), one.ask("incr z 1")] == [
+        "12",
+        "10",
+        "0",
+        "NOT_FOUND",
+    ]
     assert one.ask("incr k 1") == "CLIENT_ERROR cannot increment or decrement non-numeric value"
-    assert [one.store("append", "k", ">"), one.store("prepend", "k", "<"), one.store("append", "z", ">")] == \
-        ["STORED", "STORED", "NOT_STORED"]
+    assert [one.store("append", "k", ">"), one.store("prepend", "k", "<"), one.store("append", "z", ">")] == [
+        "STORED",
+        "STORED",
+        "NOT_STORED",
+    ]
     assert one.gets("k")[:2] == (5, b"<hello>")
     assert [one.store("replace", "k", 1), one.store("replace", "z", 1)] == ["STORED", "NOT_STORED"]
     assert [one.ask("touch k 1000"), one.ask("touch z 1")] == ["TOUCHED", "NOT_FOUND"]
@@ -127,13 +136,13 @@ def test_binary_commands(door, table):
         one.send(binary(0x01, key, b"value", struct.pack(">II", 3, 0)))
         opcode, status, _, opaque, cas = one.binary_answer()
         assert (opcode, status, opaque) == (1, 0, 7) and cas == row(door, table, "k")[2]
-        one.send(binary(0x00, b"k") + binary(0x00, b"z") + binary(0x09, b"z") + binary(0x0a))
+        one.send(binary(0x00, b"k") + binary(0x00, b"z") + binary(0x09, b"z") + binary(0x0A))
         assert one.binary_answer()[1:3] == (0, b"value")
         assert one.binary_answer()[1] == 1
-        assert one.binary_answer()[0] == 0x0a, "a quiet miss is silent"
+        assert one.binary_answer()[0] == 0x0A, "a quiet miss is silent"
         one.send(binary(0x05, b"n", extras=struct.pack(">QQI", 1, 10, 0)) * 2)
         assert [struct.unpack(">Q", one.binary_answer()[2]) for _ in range(2)] == [(10,), (11,)]
-        one.send(binary(0x05, b"m", extras=struct.pack(">QQI", 1, 10, 0xffffffff)))
+        one.send(binary(0x05, b"m", extras=struct.pack(">QQI", 1, 10, 0xFFFFFFFF)))
         assert one.binary_answer()[1] == 1
         one.send(binary(0x01, b"k", b"new", struct.pack(">II", 0, 0), cas=cas + 1))
         assert one.binary_answer()[1] == 2
@@ -252,7 +261,9 @@ def test_a_value_of_64_mib(door, table):
 
 
 def test_what_does_not_fit_is_refused_in_words(door):
-    door.execute("CREATE OR REPLACE TABLE test.small (id TINYINT UNSIGNED PRIMARY KEY, v VARCHAR(3), n TINYINT UNSIGNED)")
+    door.execute(
+        "CREATE OR REPLACE TABLE test.small (id TINYINT UNSIGNED PRIMARY KEY, v VARCHAR(3), n TINYINT UNSIGNED)"
+    )
     map_table(door, "small", "test", "small", "id", "n")
     with door.mc() as one:
         assert one.set("@@small.7", 200) == "STORED"
@@ -283,11 +294,32 @@ def test_ddl_is_not_blocked_and_noticed(door, table, one):
 
 
 HOSTILE = [
-    b"\r\n", b"get\r\n", b"get " + b"k" * 251 + b"\r\n", b"set k 0 0 -1\r\n", b"set k 0 0 99999999999999999999\r\n",
-    b"set k 0 0 3\r\nabcdef\r\n", b"set k x y z\r\n", b"incr k\r\n", b"incr k -1\r\n", b"\x00" * 100 + b"\r\n", b"get @@\r\n",
-    b"get @@.\r\n", b"set @@. 0 0 1\r\n1\r\n", b"get " + b"a " * 5000 + b"\r\n", b"x" * 5000 + b"\r\n", b"flush_all 99999\r\n",
-    b"mg\r\n", b"mg k " + b"z" * 200 + b"\r\n", b"ms k S3\r\n", b"me \r\n", b"verbosity\r\n", b"stats nonsense\r\n",
-    b"\x80\xff" + b"\xff" * 22, b"\x80\x00\x00\x01" + b"\x00" * 20, b"\x16\x03\x01\x00\x05hello", b"\xff" * 1000,
+    b"\r\n",
+    b"get\r\n",
+    b"get " + b"k" * 251 + b"\r\n",
+    b"set k 0 0 -1\r\n",
+    b"set k 0 0 99999999999999999999\r\n",
+    b"set k 0 0 3\r\nabcdef\r\n",
+    b"set k x y z\r\n",
+    b"incr k\r\n",
+    b"incr k -1\r\n",
+    b"\x00" * 100 + b"\r\n",
+    b"get @@\r\n",
+    b"get @@.\r\n",
+    b"set @@. 0 0 1\r\n1\r\n",
+    b"get " + b"a " * 5000 + b"\r\n",
+    b"x" * 5000 + b"\r\n",
+    b"flush_all 99999\r\n",
+    b"mg\r\n",
+    b"mg k " + b"z" * 200 + b"\r\n",
+    b"ms k S3\r\n",
+    b"me \r\n",
+    b"verbosity\r\n",
+    b"stats nonsense\r\n",
+    b"\x80\xff" + b"\xff" * 22,
+    b"\x80\x00\x00\x01" + b"\x00" * 20,
+    b"\x16\x03\x01\x00\x05hello",
+    b"\xff" * 1000,
 ]
 
 
@@ -316,7 +348,9 @@ def test_statistics_and_status(door, table, one):
     one.set("k", 1)
     one.get("k", "z")
     stats = one.stats()
-    assert stats["version"].startswith("1.6") and int(stats["threads"]) > 0 and int(stats["pid"]) == int(door.env["PID"])
+    assert (
+        stats["version"].startswith("1.6") and int(stats["threads"]) > 0 and int(stats["pid"]) == int(door.env["PID"])
+    )
     after = door.status("memcached%")
     assert after["memcached_get_hits"] == before["memcached_get_hits"] + 1
     assert after["memcached_get_misses"] == before["memcached_get_misses"] + 1

@@ -25,8 +25,13 @@ def port(request):
 @pytest.mark.parametrize("protocol", ["-a", "-b"])
 def test_memccapable(port, protocol):
     try:
-        done = subprocess.run(["memccapable", "-h", "127.0.0.1", "-p", str(port), protocol], capture_output=True, text=True,
-                              check=False, timeout=TEST_SECONDS)
+        done = subprocess.run(
+            ["memccapable", "-h", "127.0.0.1", "-p", str(port), protocol],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TEST_SECONDS,
+        )
     except FileNotFoundError:
         pytest.skip("there is no memccapable; run tools/deps clients")
     outcomes = dict(OUTCOME.findall(done.stdout))
@@ -36,8 +41,23 @@ def test_memccapable(port, protocol):
 
 KEYS = ["a", "b", "a:1", "b:2", "b:22", "long" + "k" * 246]
 TOO_LONG = "k" * 251
-STATISTICS = ["detail on", "detail off", "detail dump", "detail", "detail x", "reset", "sizes", "sizes_disable", "nonsense",
-              "cachedump", "cachedump 1", "cachedump 64 1", "cachedump 63 10", "cachedump x 1", "extstore"]
+STATISTICS = [
+    "detail on",
+    "detail off",
+    "detail dump",
+    "detail",
+    "detail x",
+    "reset",
+    "sizes",
+    "sizes_disable",
+    "nonsense",
+    "cachedump",
+    "cachedump 1",
+    "cachedump 64 1",
+    "cachedump 63 10",
+    "cachedump x 1",
+    "extstore",
+]
 SESSIONS, COMMANDS = 6, 150
 
 
@@ -48,12 +68,30 @@ def random_command(chance):
     # memcached counts by prefix the keys before one that is too long, though it tells nothing of them.
     refused = " ".join([*chance.choices(["a", "b"], k=chance.randrange(40)), TOO_LONG, *chance.choices(KEYS, k=3)])
     flags, noreply = chance.randrange(3), chance.choice(["", "", " noreply"])
-    return chance.choice([
-        f"get {keys}", f"gets {refused}", f"get {refused}", f"gat 0 {keys}", f"bget  {keys} ", f"delete {key}{noreply}", f"touch {key} 0{noreply}",
-        f"{chance.choice(['set', 'set', 'add', 'replace', 'append', 'prepend'])} {key} {flags} 0 {len(value)}{noreply}\r\n{value}",
-        f"mg {key} v f k q", f"ms {key} {len(value)} F{flags} k\r\n{value}", f"md {key} q k", f"incr {key} {flags}{noreply}",
-        f"stats {chance.choice(STATISTICS)}", f"stats {chance.choice(STATISTICS)}", chance.choice(["verbosity 1", "version 1 2"]),
-        f"touch {TOO_LONG} 0", "flush_all", "GET a", "get", "set a 0 0"])
+    return chance.choice(
+        [
+            f"get {keys}",
+            f"gets {refused}",
+            f"get {refused}",
+            f"gat 0 {keys}",
+            f"bget  {keys} ",
+            f"delete {key}{noreply}",
+            f"touch {key} 0{noreply}",
+            f"{chance.choice(['set', 'set', 'add', 'replace', 'append', 'prepend'])} {key} {flags} 0 {len(value)}{noreply}\r\n{value}",
+            f"mg {key} v f k q",
+            f"ms {key} {len(value)} F{flags} k\r\n{value}",
+            f"md {key} q k",
+            f"incr {key} {flags}{noreply}",
+            f"stats {chance.choice(STATISTICS)}",
+            f"stats {chance.choice(STATISTICS)}",
+            chance.choice(["verbosity 1", "version 1 2"]),
+            f"touch {TOO_LONG} 0",
+            "flush_all",
+            "GET a",
+            "get",
+            "set a 0 0",
+        ]
+    )
 
 
 def answer(client, command):
@@ -72,6 +110,8 @@ def test_random_sessions_are_answered_as_by_memcached(port, fetched):
         for seed in range(SESSIONS):
             chance, told = random.Random(seed), []
             with mc.Client(port) as ours, mc.Client(original) as theirs:
-                for command in ["flush_all", "stats detail off", "stats reset"] + [random_command(chance) for _ in range(COMMANDS)]:
+                for command in ["flush_all", "stats detail off", "stats reset"] + [
+                    random_command(chance) for _ in range(COMMANDS)
+                ]:
                     told.append(command)
                     assert answer(ours, command) == answer(theirs, command), (seed, told[-6:])

@@ -13,23 +13,33 @@ from support.mc import binary, until_mapped
 from support.server import ROOT, sandbox
 from support.waiting import until
 
-CONTAINERS = ("CREATE DATABASE innodb_memcache",
-              "CREATE TABLE innodb_memcache.containers (name VARCHAR(50) PRIMARY KEY, db_schema VARCHAR(250), db_table VARCHAR(250), "
-              "key_columns VARCHAR(250), value_columns VARCHAR(250), flags VARCHAR(250), cas_column VARCHAR(250), "
-              "expire_time_column VARCHAR(250), unique_idx_name_on_key VARCHAR(250))")
-CONTAINER = ("CREATE TABLE test.t (k INT PRIMARY KEY, v TEXT)", "INSERT INTO test.t VALUES (1, 'one')",
-             "INSERT INTO innodb_memcache.containers VALUES ('x', 'test', 't', 'k', 'v', '0', '0', '0', 'PRIMARY')")
+CONTAINERS = (
+    "CREATE DATABASE innodb_memcache",
+    "CREATE TABLE innodb_memcache.containers (name VARCHAR(50) PRIMARY KEY, db_schema VARCHAR(250), db_table VARCHAR(250), "
+    "key_columns VARCHAR(250), value_columns VARCHAR(250), flags VARCHAR(250), cas_column VARCHAR(250), "
+    "expire_time_column VARCHAR(250), unique_idx_name_on_key VARCHAR(250))",
+)
+CONTAINER = (
+    "CREATE TABLE test.t (k INT PRIMARY KEY, v TEXT)",
+    "INSERT INTO test.t VALUES (1, 'one')",
+    "INSERT INTO innodb_memcache.containers VALUES ('x', 'test', 't', 'k', 'v', '0', '0', '0', 'PRIMARY')",
+)
 
 
 @pytest.fixture(scope="module")
 def accounts(module_factory):
     server = module_factory("--memcached-auth=account", containers=True)
-    server.execute("CREATE TABLE test.open (k VARCHAR(20) PRIMARY KEY, v TEXT, flags INT, cas BIGINT UNSIGNED, expire_time INT)",
-                   "CREATE TABLE test.closed LIKE test.open", "INSERT INTO test.closed VALUES ('k', 'secret', 0, 0, 0)",
-                   "CALL postern.map_table('default', 'test', 'open', 'k', 'v')",
-                   "CALL postern.map_table('closed', 'test', 'closed', 'k', 'v')",
-                   "CREATE USER ann@localhost IDENTIFIED BY 'pass word'", "GRANT SELECT, INSERT, UPDATE, DELETE ON test.open TO ann@localhost",
-                   "CREATE USER reader@localhost IDENTIFIED BY 'r'", "GRANT SELECT ON test.open TO reader@localhost")
+    server.execute(
+        "CREATE TABLE test.open (k VARCHAR(20) PRIMARY KEY, v TEXT, flags INT, cas BIGINT UNSIGNED, expire_time INT)",
+        "CREATE TABLE test.closed LIKE test.open",
+        "INSERT INTO test.closed VALUES ('k', 'secret', 0, 0, 0)",
+        "CALL postern.map_table('default', 'test', 'open', 'k', 'v')",
+        "CALL postern.map_table('closed', 'test', 'closed', 'k', 'v')",
+        "CREATE USER ann@localhost IDENTIFIED BY 'pass word'",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON test.open TO ann@localhost",
+        "CREATE USER reader@localhost IDENTIFIED BY 'r'",
+        "GRANT SELECT ON test.open TO reader@localhost",
+    )
     with log_in(server, "ann", "pass word")[0] as one:
         until(lambda: "denied" in one.ask("mg @@closed.k"))
     yield server
@@ -44,7 +54,18 @@ def log_in(server, user, password):
 def test_nothing_is_told_to_strangers(accounts):
     with accounts.mc() as one:
         assert one.ask("version").startswith("VERSION")
-        for command in ("get k", "get a b c", "delete k", "incr k 1", "touch k 1", "stats", "flush_all", "mg k v", "mn", "gat 1 a b"):
+        for command in (
+            "get k",
+            "get a b c",
+            "delete k",
+            "incr k 1",
+            "touch k 1",
+            "stats",
+            "flush_all",
+            "mg k v",
+            "mn",
+            "gat 1 a b",
+        ):
             assert one.ask(command).startswith("CLIENT_ERROR"), command
         one.send(b"ms k 1\r\nx\r\nadd k 0 0 1\r\nx\r\nversion\r\n")
         assert one.line().startswith(b"CLIENT_ERROR") and one.line().startswith(b"CLIENT_ERROR")
@@ -63,7 +84,9 @@ def test_login_by_text(accounts):
         assert other.ask("get k").startswith("CLIENT_ERROR"), "a login is for one connection"
     with accounts.mc() as pipelined:
         pipelined.send(b"set x 0 0 13\r\nann pass word\r\nset p 0 0 1\r\n1\r\nget p\r\n")
-        assert [pipelined.line() for _ in range(2)] == [b"STORED", b"STORED"] and pipelined.items() == [("p", 0, b"1", None)]
+        assert [pipelined.line() for _ in range(2)] == [b"STORED", b"STORED"] and pipelined.items() == [
+            ("p", 0, b"1", None)
+        ]
     for strange in ("nobody x", "ann", "", " ", "ann  ", "root "):
         one, told = log_in(accounts, strange, "")
         with one:
@@ -72,11 +95,19 @@ def test_login_by_text(accounts):
 
 def test_values_of_applications_are_in_no_log(sandbox_factory):
     """A client that has connected anew sends its items where the door expects a login."""
-    server = sandbox_factory("--memcached-auth=account", "--log-warnings=9", "--general-log=1", "--general-log-file=general.log",
-                             containers=True)
+    server = sandbox_factory(
+        "--memcached-auth=account",
+        "--log-warnings=9",
+        "--general-log=1",
+        "--general-log-file=general.log",
+        containers=True,
+    )
     server.execute("CREATE USER ann@localhost IDENTIFIED BY 'pass word'", "CREATE USER ann2@localhost")
     with server.mc() as one:
-        told = {value: one.set("k", value) for value in ("value1", "value2 ", "value3 value4", "value5\nvalue6 x", "ann wrong")}
+        told = {
+            value: one.set("k", value)
+            for value in ("value1", "value2 ", "value3 value4", "value5\nvalue6 x", "ann wrong")
+        }
         assert all(line.startswith("CLIENT_ERROR") for line in told.values()), told
         # Strangers are not told which accounts there are.
         assert told["value3 value4"].replace("value3", "ann") == told["ann wrong"]
@@ -93,7 +124,12 @@ def test_values_of_applications_are_in_no_log(sandbox_factory):
 
 
 def test_browsers_are_hung_up_on(accounts):
-    for line in (b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nHost: here\r\n\r\n", b"PUT /x HTTP/1.0\r\n", b"Host: here\r\n"):
+    for line in (
+        b"GET / HTTP/1.1\r\n",
+        b"POST / HTTP/1.1\r\nHost: here\r\n\r\n",
+        b"PUT /x HTTP/1.0\r\n",
+        b"Host: here\r\n",
+    ):
         for connect in (accounts.mc, accounts.hs, accounts.hs_wr):
             with connect() as one:
                 one.send(line + b"version\r\n")
@@ -138,8 +174,11 @@ def test_statistics_count_logins(accounts):
     assert after["memcached_auth_errors"] == before["memcached_auth_errors"] + 1
 
 
-@pytest.mark.parametrize("options, listens", [
-    ([], False), (["--memcached-allow-open-access=1"], True), (["--memcached-auth=account"], True)], ids=["none", "forced", "account"])
+@pytest.mark.parametrize(
+    "options, listens",
+    [([], False), (["--memcached-allow-open-access=1"], True), (["--memcached-auth=account"], True)],
+    ids=["none", "forced", "account"],
+)
 def test_what_may_listen_for_other_machines(sandbox_factory, options, listens):
     server = sandbox_factory(*options, "--memcached-address=0.0.0.0")
     assert ("refusing to listen on 0.0.0.0" in server.log()) != listens
@@ -149,10 +188,34 @@ def test_what_may_listen_for_other_machines(sandbox_factory, options, listens):
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl program")
 def test_tls(sandbox_factory, tmp_path):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                    "-subj", "/CN=x", "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"], check=True, capture_output=True)
-    server = sandbox_factory(f"--ssl-cert={tmp_path / 'cert.pem'}", f"--ssl-key={tmp_path / 'key.pem'}", "--memcached-require-tls=1",
-                             containers=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=x",
+            "-keyout",
+            tmp_path / "key.pem",
+            "-out",
+            tmp_path / "cert.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
+    server = sandbox_factory(
+        f"--ssl-cert={tmp_path / 'cert.pem'}",
+        f"--ssl-key={tmp_path / 'key.pem'}",
+        "--memcached-require-tls=1",
+        containers=True,
+    )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with server.mc(wrap=context.wrap_socket) as one:
@@ -167,8 +230,13 @@ def test_tls(sandbox_factory, tmp_path):
 
 
 def libraries(server):
-    return {name for name, in server.query("SELECT plugin_name FROM information_schema.plugins "
-                                           "WHERE plugin_library LIKE 'postern%' AND plugin_status = 'ACTIVE'")}
+    return {
+        name
+        for name, in server.query(
+            "SELECT plugin_name FROM information_schema.plugins "
+            "WHERE plugin_library LIKE 'postern%' AND plugin_status = 'ACTIVE'"
+        )
+    }
 
 
 def threads(server):
@@ -177,7 +245,9 @@ def threads(server):
 
 def test_either_plugin_comes_and_goes_without_the_other(sandbox_factory):
     server = sandbox_factory(containers=True)
-    for first, second in itertools.islice(itertools.cycle([("handlersocket", "memcached"), ("memcached", "handlersocket")]), 6):
+    for first, second in itertools.islice(
+        itertools.cycle([("handlersocket", "memcached"), ("memcached", "handlersocket")]), 6
+    ):
         until_mapped(server, "aaa")
         with server.mc() as one, server.hs() as other:
             assert one.get("AA") == b"HELLO, HELLO"
@@ -210,7 +280,12 @@ def test_uninstall_under_load_ends_everything(sandbox_factory):
         with contextlib.ExitStack() as stack:
             clients = [stack.enter_context(server.mc()) for _ in range(20)]
             for number, one in enumerate(clients):
-                one.send(b"".join(b"set k%d 0 0 1\r\n1\r\nget k%d AA\r\nincr k%d 1\r\n" % (number, number, number) for _ in range(300)))
+                one.send(
+                    b"".join(
+                        b"set k%d 0 0 1\r\n1\r\nget k%d AA\r\nincr k%d 1\r\n" % (number, number, number)
+                        for _ in range(300)
+                    )
+                )
             server.execute("UNINSTALL PLUGIN memcached")
             assert not [state for state, in threads(server) if "memcached" in (state or "")]
             server.execute("INSTALL PLUGIN memcached SONAME 'postern'")
@@ -221,7 +296,11 @@ def test_the_door_opens_with_the_first_container(sandbox_factory):
     server = sandbox_factory()
     until(lambda: "innodb_memcache.sql" in server.log())
     assert not mc.listens(server.env["MEMC_PORT"])
-    server.execute("SHOW GLOBAL STATUS LIKE 'memcached%'", "UNINSTALL PLUGIN memcached", "INSTALL PLUGIN memcached SONAME 'postern'")
+    server.execute(
+        "SHOW GLOBAL STATUS LIKE 'memcached%'",
+        "UNINSTALL PLUGIN memcached",
+        "INSTALL PLUGIN memcached SONAME 'postern'",
+    )
     with open(ROOT / "sql/innodb_memcache.sql", encoding="utf-8") as script:
         sandbox("sql", server.dir, stdin=script)
     until(lambda: "has no rows" in server.log())
@@ -287,6 +366,7 @@ def test_a_read_only_server_refuses_writes_in_words(sandbox_factory):
 
 
 def test_map_table_needs_the_callers_own_rights(accounts):
-    with contextlib.closing(pymysql.connect(unix_socket=accounts.env["SQL_SOCKET"], user="reader", password="r")) as sql, \
-            sql.cursor() as cursor, pytest.raises(pymysql.MySQLError):
+    with contextlib.closing(
+        pymysql.connect(unix_socket=accounts.env["SQL_SOCKET"], user="reader", password="r")
+    ) as sql, sql.cursor() as cursor, pytest.raises(pymysql.MySQLError):
         cursor.execute("CALL postern.map_table('mine', 'test', 'open', 'k', 'v')")

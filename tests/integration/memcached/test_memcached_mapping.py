@@ -9,8 +9,17 @@ from support import mc
 from support.mc import map_table, until_mapped
 from support.waiting import until
 
-COLUMNS = ("name", "db_schema", "db_table", "key_columns", "value_columns", "flags", "cas_column", "expire_time_column",
-           "unique_idx_name_on_key")
+COLUMNS = (
+    "name",
+    "db_schema",
+    "db_table",
+    "key_columns",
+    "value_columns",
+    "flags",
+    "cas_column",
+    "expire_time_column",
+    "unique_idx_name_on_key",
+)
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +31,10 @@ def door(module_factory):
 
 
 def map_by_hand(door, name, table, key, value, flags="0", cas="0", expiry="0", index="PRIMARY", wait=True):
-    door.query(f"REPLACE INTO innodb_memcache.containers VALUES ({', '.join(['%s'] * len(COLUMNS))})",
-               (name, "test", table, key, value, flags, cas, expiry, index))
+    door.query(
+        f"REPLACE INTO innodb_memcache.containers VALUES ({', '.join(['%s'] * len(COLUMNS))})",
+        (name, "test", table, key, value, flags, cas, expiry, index),
+    )
     if wait:
         until_mapped(door, name, f"test/{table}")
 
@@ -35,11 +46,14 @@ def refusal(door, *arguments):
 
 
 def test_map_table_takes_the_index_and_the_columns_there_are(door):
-    door.execute("CREATE TABLE test.shop (id INT AUTO_INCREMENT PRIMARY KEY, a INT NOT NULL, b VARCHAR(20) NOT NULL, "
-                 "price INT, name VARCHAR(50), flags INT, cas BIGINT UNSIGNED, expire_time INT, UNIQUE ba (b, a))")
+    door.execute(
+        "CREATE TABLE test.shop (id INT AUTO_INCREMENT PRIMARY KEY, a INT NOT NULL, b VARCHAR(20) NOT NULL, "
+        "price INT, name VARCHAR(50), flags INT, cas BIGINT UNSIGNED, expire_time INT, UNIQUE ba (b, a))"
+    )
     map_table(door, "shop", "test", "shop", "A, b", "name,price")
     assert door.query("SELECT * FROM innodb_memcache.containers WHERE name = 'shop'") == [
-        ("shop", "test", "shop", "b,a", "name,price", "flags", "cas", "expire_time", "ba")]
+        ("shop", "test", "shop", "b,a", "name,price", "flags", "cas", "expire_time", "ba")
+    ]
     with door.mc() as one:
         assert one.set("@@shop.pen|7", "A pen|120", flags=3) == "STORED"
         assert one.gets("pen|7")[:2] == (3, b"A pen|120")
@@ -47,11 +61,13 @@ def test_map_table_takes_the_index_and_the_columns_there_are(door):
     assert door.query("SELECT id, a, b, price, name FROM test.shop") == [(1, 7, "pen", 150, "A better pen")]
     map_table(door, "shop", "test", "shop", "id", "name")
     with door.mc() as one:
+
         def by_id():
             try:
                 return one.get("@@shop.1") == b"A better pen"
             except mc.ServerSays:
                 return False
+
         until(by_id)
     door.execute("CALL postern.unmap_table('shop')")
     with door.mc() as one:
@@ -61,29 +77,53 @@ def test_map_table_takes_the_index_and_the_columns_there_are(door):
 
 
 def test_map_table_says_what_is_wrong(door):
-    door.execute("CREATE TABLE test.t1 (id INT PRIMARY KEY, a INT, b INT NOT NULL, v VARCHAR(9), UNIQUE (a), KEY (b), "
-                 "UNIQUE p (v(3)))", "CREATE VIEW test.v1 AS SELECT * FROM test.t1")
+    door.execute(
+        "CREATE TABLE test.t1 (id INT PRIMARY KEY, a INT, b INT NOT NULL, v VARCHAR(9), UNIQUE (a), KEY (b), "
+        "UNIQUE p (v(3)))",
+        "CREATE VIEW test.v1 AS SELECT * FROM test.t1",
+    )
     assert refusal(door, "x", "test", "nowhere", "id", "v") == "There is no table test.nowhere"
     assert refusal(door, "x", "test", "v1", "id", "v") == "There is no table test.v1"
     assert refusal(door, "x", "test", "t1", "id", "w") == "The table test.t1 has no column 'w'"
     assert refusal(door, "x", "test", "t1", "", "v") == "The table test.t1 has no column ''"
     assert refusal(door, "x", "test", "t1", "id", "id") == "The column 'id' is named twice"
     for key in ("a", "b", "v", "id,b"):
-        assert refusal(door, "x", "test", "t1", key, "v" if key != "v" else "a") == \
-            f"The table test.t1 has no primary key or unique index, without NULL, of just {key}"
+        assert (
+            refusal(door, "x", "test", "t1", key, "v" if key != "v" else "a")
+            == f"The table test.t1 has no primary key or unique index, without NULL, of just {key}"
+        )
     assert refusal(door, "", "test", "t1", "id", "v") == "The container needs a name"
     assert door.query("SELECT COUNT(*) FROM innodb_memcache.containers WHERE name IN ('x', '')") == [(0,)]
 
 
-@pytest.mark.parametrize("key_type, key", [
-    ("INT", "-42"), ("BIGINT UNSIGNED", "18446744073709551615"), ("CHAR(10)", "abc"), ("VARCHAR(10)", "abc"),
-    ("VARBINARY(10)", "abc"), ("BINARY(3)", "abc"), ("DATE", "2026-11-21"), ("DECIMAL(5,2)", "1.50"),
-    ("ENUM('a','b')", "b"), ("UUID", "123e4567-e89b-12d3-a456-426655440000"),
-])
-@pytest.mark.parametrize("value_type, value", [
-    ("INT", "-7"), ("BIGINT UNSIGNED", "18446744073709551615"), ("VARCHAR(20)", "grün"), ("TEXT", "text"),
-    ("BLOB", "blob"), ("DOUBLE", "1.5"), ("DATETIME", "2026-11-21 12:00:00"), ("JSON", '{"a":1}'),
-])
+@pytest.mark.parametrize(
+    "key_type, key",
+    [
+        ("INT", "-42"),
+        ("BIGINT UNSIGNED", "18446744073709551615"),
+        ("CHAR(10)", "abc"),
+        ("VARCHAR(10)", "abc"),
+        ("VARBINARY(10)", "abc"),
+        ("BINARY(3)", "abc"),
+        ("DATE", "2026-11-21"),
+        ("DECIMAL(5,2)", "1.50"),
+        ("ENUM('a','b')", "b"),
+        ("UUID", "123e4567-e89b-12d3-a456-426655440000"),
+    ],
+)
+@pytest.mark.parametrize(
+    "value_type, value",
+    [
+        ("INT", "-7"),
+        ("BIGINT UNSIGNED", "18446744073709551615"),
+        ("VARCHAR(20)", "grün"),
+        ("TEXT", "text"),
+        ("BLOB", "blob"),
+        ("DOUBLE", "1.5"),
+        ("DATETIME", "2026-11-21 12:00:00"),
+        ("JSON", '{"a":1}'),
+    ],
+)
 def test_types_of_keys_and_values(door, key_type, key, value_type, value):
     door.execute(f"CREATE OR REPLACE TABLE test.typed (k {key_type} PRIMARY KEY, v {value_type}) CHARACTER SET utf8mb4")
     map_by_hand(door, "typed", "typed", "k", "v")
@@ -102,7 +142,11 @@ def test_columns_that_are_not_there(door):
     with door.mc() as one:
         for _ in range(2):
             assert one.set("@@bare.k", "v", flags=9, expiry=-1) == "STORED", "the same again, too"
-        assert [one.store("replace", "k", "v"), one.store("append", "k", ""), one.ask("mg k")] == ["STORED", "STORED", "HD"]
+        assert [one.store("replace", "k", "v"), one.store("append", "k", ""), one.ask("mg k")] == [
+            "STORED",
+            "STORED",
+            "HD",
+        ]
         assert one.gets("k") == (0, b"v", 0)
         assert one.store("cas", "k", "x", tail=" 1") == "CLIENT_ERROR The container has no cas_column"
         assert [one.ask("touch k 1"), one.ask("touch z 1")] == ["TOUCHED", "NOT_FOUND"]
@@ -144,8 +188,10 @@ def test_flags_in_a_column_with_a_sign(door):
 
 
 def test_a_secondary_unique_index(door):
-    door.execute("CREATE TABLE test.users (id INT AUTO_INCREMENT PRIMARY KEY, mail VARCHAR(50) NOT NULL, name VARCHAR(20), "
-                 "nick VARCHAR(20), UNIQUE m (mail), UNIQUE (nick))")
+    door.execute(
+        "CREATE TABLE test.users (id INT AUTO_INCREMENT PRIMARY KEY, mail VARCHAR(50) NOT NULL, name VARCHAR(20), "
+        "nick VARCHAR(20), UNIQUE m (mail), UNIQUE (nick))"
+    )
     map_by_hand(door, "users", "users", "mail", "name,nick", index="m")
     with door.mc() as one:
         assert one.set("@@users.a@x", "Ann|a") == "STORED"
@@ -170,18 +216,31 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_container_is_told_of_and_harms_no_other(door, name):
-    door.execute("CREATE TABLE IF NOT EXISTS test.wrong (k INT PRIMARY KEY, v TEXT, b INT NOT NULL, c INT NOT NULL, "
-                 "d INT NOT NULL, KEY b (b), UNIQUE cd (c, d))", "CREATE OR REPLACE VIEW test.wrong_view AS SELECT * FROM test.wrong")
+    door.execute(
+        "CREATE TABLE IF NOT EXISTS test.wrong (k INT PRIMARY KEY, v TEXT, b INT NOT NULL, c INT NOT NULL, "
+        "d INT NOT NULL, KEY b (b), UNIQUE cd (c, d))",
+        "CREATE OR REPLACE VIEW test.wrong_view AS SELECT * FROM test.wrong",
+    )
     wrong = dict(WRONG[name])
     says = wrong.pop("says")
-    map_by_hand(door, f"w_{name}", wrong.pop("table", "wrong"), wrong.pop("key", "k"), wrong.pop("value", "v"), wait=False, **wrong)
+    map_by_hand(
+        door,
+        f"w_{name}",
+        wrong.pop("table", "wrong"),
+        wrong.pop("key", "k"),
+        wrong.pop("value", "v"),
+        wait=False,
+        **wrong,
+    )
     with door.mc() as one:
+
         def told():
             try:
                 return one.get(f"@@w_{name}.1") and False
             except mc.ServerSays as line:
                 assert str(line).startswith("SERVER_ERROR ") and says in str(line), line
                 return True
+
         until(told)
         assert told(), "and it goes on being told"
         assert one.get("@@aaa.AA") == b"HELLO, HELLO"
@@ -199,7 +258,10 @@ def test_a_container_that_becomes_right(door):
 
 
 def test_the_index_changes_under_a_client(door):
-    door.execute("CREATE TABLE test.changing (k INT NOT NULL, v TEXT, UNIQUE u (k))", "INSERT INTO test.changing VALUES (1, 'one')")
+    door.execute(
+        "CREATE TABLE test.changing (k INT NOT NULL, v TEXT, UNIQUE u (k))",
+        "INSERT INTO test.changing VALUES (1, 'one')",
+    )
     map_by_hand(door, "changing", "changing", "k", "v", index="u")
     with door.mc() as one:
         assert one.get("@@changing.1") == b"one"
@@ -211,8 +273,12 @@ def test_the_index_changes_under_a_client(door):
 
 
 def test_a_client_follows_its_container(door):
-    door.execute("CREATE TABLE test.old (k INT PRIMARY KEY, v TEXT)", "CREATE TABLE test.new LIKE test.old",
-                 "INSERT INTO test.old VALUES (1, 'old')", "INSERT INTO test.new VALUES (1, 'new')")
+    door.execute(
+        "CREATE TABLE test.old (k INT PRIMARY KEY, v TEXT)",
+        "CREATE TABLE test.new LIKE test.old",
+        "INSERT INTO test.old VALUES (1, 'old')",
+        "INSERT INTO test.new VALUES (1, 'new')",
+    )
     map_by_hand(door, "moving", "old", "k", "v")
     with door.mc() as one, door.mc() as sleeper:
         assert one.get("@@moving.1") == b"old" and sleeper.get("@@moving.1") == b"old"
@@ -227,8 +293,10 @@ def test_a_client_follows_its_container(door):
 def test_separator_and_delimiter(door):
     door.execute("CREATE TABLE test.joined (a INT, b INT, x TEXT, y TEXT, PRIMARY KEY (a, b))")
     map_by_hand(door, "joined", "joined", "a,b", "x,y")
-    door.execute("UPDATE innodb_memcache.config_options SET value = '::' WHERE name = 'separator'",
-                 "UPDATE innodb_memcache.config_options SET value = '/' WHERE name = 'table_map_delimiter'")
+    door.execute(
+        "UPDATE innodb_memcache.config_options SET value = '::' WHERE name = 'separator'",
+        "UPDATE innodb_memcache.config_options SET value = '/' WHERE name = 'table_map_delimiter'",
+    )
     try:
         with door.mc() as one:
             until(lambda: one.set("@@joined/1::2", "x::y") == "STORED")
@@ -236,19 +304,25 @@ def test_separator_and_delimiter(door):
             assert one.set("1", "x").startswith("CLIENT_ERROR")
         assert door.query("SELECT * FROM test.joined") == [(1, 2, "x", "y")]
     finally:
-        door.execute("UPDATE innodb_memcache.config_options SET value = '|' WHERE name = 'separator'",
-                     "UPDATE innodb_memcache.config_options SET value = '.' WHERE name = 'table_map_delimiter'")
+        door.execute(
+            "UPDATE innodb_memcache.config_options SET value = '|' WHERE name = 'separator'",
+            "UPDATE innodb_memcache.config_options SET value = '.' WHERE name = 'table_map_delimiter'",
+        )
         with door.mc() as one:
             until(lambda: one.get("@@aaa.AA") is not None)
 
 
 def set_policies(door, get, put, delete, flush):
-    door.execute(f"UPDATE innodb_memcache.cache_policies SET get_policy = '{get}', set_policy = '{put}', "
-                 f"delete_policy = '{delete}', flush_policy = '{flush}'")
+    door.execute(
+        f"UPDATE innodb_memcache.cache_policies SET get_policy = '{get}', set_policy = '{put}', "
+        f"delete_policy = '{delete}', flush_policy = '{flush}'"
+    )
 
 
 def test_policies(door):
-    door.execute("CREATE TABLE test.policed (k VARCHAR(20) PRIMARY KEY, v TEXT)", "INSERT INTO test.policed VALUES ('sql', 'x')")
+    door.execute(
+        "CREATE TABLE test.policed (k VARCHAR(20) PRIMARY KEY, v TEXT)", "INSERT INTO test.policed VALUES ('sql', 'x')"
+    )
     map_by_hand(door, "policed", "policed", "k", "v")
     try:
         with door.mc() as one:
@@ -257,8 +331,10 @@ def test_policies(door):
             until(lambda: one.get("sql") is None)
             assert one.set("m", "memory") == "STORED"
             assert one.get("m") == b"memory"
-            assert [one.ask("incr m 1"), one.store("add", "m", 1)] == \
-                ["CLIENT_ERROR cannot increment or decrement non-numeric value", "NOT_STORED"]
+            assert [one.ask("incr m 1"), one.store("add", "m", 1)] == [
+                "CLIENT_ERROR cannot increment or decrement non-numeric value",
+                "NOT_STORED",
+            ]
             assert one.stats()["curr_items"] == "1"
             set_policies(door, *["caching"] * 4)
             until(lambda: one.get("sql") == b"x")
@@ -276,12 +352,16 @@ def test_policies(door):
 
 
 def test_policies_and_options_may_be_missing(door):
-    door.execute("RENAME TABLE innodb_memcache.cache_policies TO innodb_memcache.p, innodb_memcache.config_options TO innodb_memcache.o")
+    door.execute(
+        "RENAME TABLE innodb_memcache.cache_policies TO innodb_memcache.p, innodb_memcache.config_options TO innodb_memcache.o"
+    )
     try:
         with door.mc() as one:
+
             def counted():
                 stats = one.stats()
                 return [int(stats[f"postern_requests_{name}"]) for name in ("open", "failed")]
+
             opens, failed = counted()
             # Each reading opens three tables.
             until(lambda: one.get("@@aaa.AA") == b"HELLO, HELLO" and counted()[0] >= opens + 3 * 3)
@@ -289,15 +369,21 @@ def test_policies_and_options_may_be_missing(door):
         for name in ("cache_policies", "config_options"):
             assert door.log().count(f"innodb_memcache.{name} cannot be read") == 1
     finally:
-        door.execute("RENAME TABLE innodb_memcache.p TO innodb_memcache.cache_policies, innodb_memcache.o TO innodb_memcache.config_options")
+        door.execute(
+            "RENAME TABLE innodb_memcache.p TO innodb_memcache.cache_policies, innodb_memcache.o TO innodb_memcache.config_options"
+        )
 
 
 def test_mysqls_documented_configuration_can_be_copied(door):
     """Rows as MySQL's manual has them."""
-    door.execute("CREATE TABLE test.multi_col (id VARCHAR(128) NOT NULL, value1 TEXT, value2 INT, flags INT, cas_column BIGINT, "
-                 "expire_time INT, PRIMARY KEY (id))")
-    door.query("INSERT INTO innodb_memcache.containers VALUES ('bbb', 'test', 'multi_col', 'id', 'value1,value2', 'flags', "
-               "'cas_column', 'expire_time', 'PRIMARY')")
+    door.execute(
+        "CREATE TABLE test.multi_col (id VARCHAR(128) NOT NULL, value1 TEXT, value2 INT, flags INT, cas_column BIGINT, "
+        "expire_time INT, PRIMARY KEY (id))"
+    )
+    door.query(
+        "INSERT INTO innodb_memcache.containers VALUES ('bbb', 'test', 'multi_col', 'id', 'value1,value2', 'flags', "
+        "'cas_column', 'expire_time', 'PRIMARY')"
+    )
     until_mapped(door, "bbb", "test/multi_col")
     with door.mc() as one:
         assert one.set("@@bbb.k", "text|5", flags=1) == "STORED"

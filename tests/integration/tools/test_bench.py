@@ -14,25 +14,44 @@ ROWS = 1000
 def tables(server):
     columns = "(user_id INT UNSIGNED PRIMARY KEY, user_name VARCHAR(50), user_email VARCHAR(255), created DATETIME)"
     rows = "SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2010-02-03 11:22:33'"
-    server.execute(*(f"CREATE TABLE {name} {columns}" for name in ("user", "written", "fresh")),
-                   *(f"INSERT INTO {name} {rows} FROM seq_1_to_{ROWS}" for name in ("user", "written")),
-                   "CREATE TABLE counter (id INT UNSIGNED PRIMARY KEY, hits BIGINT UNSIGNED NOT NULL)",
-                   f"INSERT INTO counter SELECT seq, 0 FROM seq_1_to_{ROWS}", database="test")
-    server.execute("CREATE TABLE value_24 (user_id INT UNSIGNED PRIMARY KEY, value VARBINARY(24))",
-                   f"INSERT INTO value_24 SELECT seq, LEFT(REPEAT(LPAD(seq, 10, '0'), 3), 24) FROM seq_1_to_{ROWS}",
-                   "CREATE TABLE value_300000 (user_id INT UNSIGNED PRIMARY KEY, value MEDIUMBLOB)",
-                   f"INSERT INTO value_300000 SELECT seq, REPEAT(LPAD(seq, 10, '0'), 30000) FROM seq_1_to_100",
-                   "CREATE TABLE wide (user_id INT UNSIGNED PRIMARY KEY, c1 VARCHAR(20), c2 VARCHAR(20), c3 VARCHAR(20))",
-                   "INSERT INTO wide SELECT seq, CONCAT('1.', seq), CONCAT('2.', seq), CONCAT('3.', seq) "
-                   f"FROM seq_1_to_{ROWS}", database="test")
+    server.execute(
+        *(f"CREATE TABLE {name} {columns}" for name in ("user", "written", "fresh")),
+        *(f"INSERT INTO {name} {rows} FROM seq_1_to_{ROWS}" for name in ("user", "written")),
+        "CREATE TABLE counter (id INT UNSIGNED PRIMARY KEY, hits BIGINT UNSIGNED NOT NULL)",
+        f"INSERT INTO counter SELECT seq, 0 FROM seq_1_to_{ROWS}",
+        database="test",
+    )
+    server.execute(
+        "CREATE TABLE value_24 (user_id INT UNSIGNED PRIMARY KEY, value VARBINARY(24))",
+        f"INSERT INTO value_24 SELECT seq, LEFT(REPEAT(LPAD(seq, 10, '0'), 3), 24) FROM seq_1_to_{ROWS}",
+        "CREATE TABLE value_300000 (user_id INT UNSIGNED PRIMARY KEY, value MEDIUMBLOB)",
+        f"INSERT INTO value_300000 SELECT seq, REPEAT(LPAD(seq, 10, '0'), 30000) FROM seq_1_to_100",
+        "CREATE TABLE wide (user_id INT UNSIGNED PRIMARY KEY, c1 VARCHAR(20), c2 VARCHAR(20), c3 VARCHAR(20))",
+        "INSERT INTO wide SELECT seq, CONCAT('1.', seq), CONCAT('2.', seq), CONCAT('3.', seq) " f"FROM seq_1_to_{ROWS}",
+        database="test",
+    )
     yield server
     server.execute("DROP TABLE user, written, fresh, counter, value_24, value_300000, wide", database="test")
 
 
 def load(server, protocol, mix, *more):
     port = server.env[{"handlersocket": "HS_PORT", "memcached-container": "MEMC_PORT"}.get(protocol, "SQL_PORT")]
-    command = [ROOT / "build/bench/load", "--protocol", protocol, "--port", port, "--mix", mix, "--clients", "3",
-               "--max", ROWS, "--server-pid", server.env["PID"], *more]
+    command = [
+        ROOT / "build/bench/load",
+        "--protocol",
+        protocol,
+        "--port",
+        port,
+        "--mix",
+        mix,
+        "--clients",
+        "3",
+        "--max",
+        ROWS,
+        "--server-pid",
+        server.env["PID"],
+        *more,
+    ]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=60, check=False)
     result = json.loads(done.stdout)
     assert result["error"] == "" and result["unanswered"] == 0
@@ -77,8 +96,13 @@ def test_silent_connections_stay_beside(tables, protocol, idle_as):
 def test_the_memcached_door_is_measured(tables):
     with open(ROOT / "sql/innodb_memcache.sql", encoding="utf-8") as script:
         subprocess.run([ROOT / "tools/sandbox", "sql", tables.dir], stdin=script, timeout=60, check=True)
-    columns = {"user": "user_name,user_email,created", "written": "user_name,user_email,created",
-               "fresh": "user_name,user_email,created", "value_24": "value", "counter": "hits"}
+    columns = {
+        "user": "user_name,user_email,created",
+        "written": "user_name,user_email,created",
+        "fresh": "user_name,user_email,created",
+        "value_24": "value",
+        "counter": "hits",
+    }
     tables.execute("TRUNCATE TABLE fresh", "UPDATE counter SET hits = 0", database="test")
     for name, values in columns.items():
         map_table(tables, name, "test", name, "id" if name == "counter" else "user_id", values)
@@ -88,8 +112,17 @@ def test_the_memcached_door_is_measured(tables):
     for mix in ("insert=100", "increment=100"):
         result = load(tables, "memcached-container", mix, "--count", "300")
         assert result["acknowledged"] == {mix.partition("=")[0]: 300}, result
-    result = load(tables, "memcached-container", "find=50,update=50", "--table", "written", "--keys", "sequential",
-                  "--count", "300")
+    result = load(
+        tables,
+        "memcached-container",
+        "find=50,update=50",
+        "--table",
+        "written",
+        "--keys",
+        "sequential",
+        "--count",
+        "300",
+    )
     assert result["wrong"] == result["refused"] == 0, result
     assert tables.query("SELECT COUNT(*) FROM test.fresh") == [(300,)]
     assert tables.query("SELECT SUM(hits) FROM test.counter") == [(300,)]
@@ -97,8 +130,9 @@ def test_the_memcached_door_is_measured(tables):
 
 @pytest.mark.parametrize("profile", ["--grow", "--settings", "--article-2012"])
 def test_every_profile_has_rows(profile):
-    listed = subprocess.run([ROOT / "bench/run", profile, "--only", "*", "--list"], capture_output=True, text=True,
-                            timeout=60, check=True)
+    listed = subprocess.run(
+        [ROOT / "bench/run", profile, "--only", "*", "--list"], capture_output=True, text=True, timeout=60, check=True
+    )
     assert len([line for line in listed.stdout.splitlines() if line.split()[1] == profile[2:]]) > 5
 
 
@@ -130,29 +164,88 @@ def test_what_is_acknowledged_is_written(tables, protocol):
 
 
 def measured(speed):
-    sample = {"rows_per_second": speed, "server_cpu_us": 1.5, "server_cpu_percent": 99, "client_cpu_percent": 50,
-              "others_cpu_percent": 0, "p50_us": 1, "p99_us": 2, "p999_us": 3}
-    return sample | {"best": speed, "median": speed, "least": speed, "spread_percent": 0, "client_bound": False,
-                     "samples": [sample]}
+    sample = {
+        "rows_per_second": speed,
+        "server_cpu_us": 1.5,
+        "server_cpu_percent": 99,
+        "client_cpu_percent": 50,
+        "others_cpu_percent": 0,
+        "p50_us": 1,
+        "p99_us": 2,
+        "p999_us": 3,
+    }
+    return sample | {
+        "best": speed,
+        "median": speed,
+        "least": speed,
+        "spread_percent": 0,
+        "client_bound": False,
+        "samples": [sample],
+    }
 
 
 def test_what_was_measured_becomes_tables_and_pictures(tmp_path):
-    row = {"title": "find", "mix": "find=100", "clients": 50, "depth": 1, "keys": "uniform", "rows_per_operation": 1,
-           "idle_server_bytes": {"ours": 392}}
-    rows = [row | {"name": f"grow-{idle}", "idle": idle, "peers": {"ours": measured(speed), "original": {"failure": "x"}},
-                   "point": {"picture": "growth", "along": "silent connections", "at": str(idle), "variant": ""}}
-            for idle, speed in ((0, 1000), (500, 900))]
+    row = {
+        "title": "find",
+        "mix": "find=100",
+        "clients": 50,
+        "depth": 1,
+        "keys": "uniform",
+        "rows_per_operation": 1,
+        "idle_server_bytes": {"ours": 392},
+    }
+    rows = [
+        row
+        | {
+            "name": f"grow-{idle}",
+            "idle": idle,
+            "peers": {"ours": measured(speed), "original": {"failure": "x"}},
+            "point": {"picture": "growth", "along": "silent connections", "at": str(idle), "variant": ""},
+        }
+        for idle, speed in ((0, 1000), (500, 900))
+    ]
     quick = {"p50_us": 1, "p99_us": 2, "p999_us": 3, "refused": 0, "unanswered": 0, "wrong": 0, "error": ""}
-    felt = [{"load": "find", "title": "find", "case": "scan", "case_title": "a scan", "peer": peer, "rate": 100,
-             "result": quick | {"max_us": most}, "disturbances": 1, "disturbances_failed": 0, "first_failure": "",
-             "longest_disturbance_seconds": 0} for peer, most in (("ours", 25_000), ("sql-prepared", 5_000))]
-    results = {"profile": "grow", "rows": rows, "disturbed": felt, "versions": {}, "rounds": 1, "seconds": 1,
-               "machine": {"processor": "", "cores": 2, "kernel": "", "distribution": "", "load_average_before": 0,
-                           "flushes_per_second": 1},
-               "build": {"commit": "", "changed": False, "type": "", "flags": ""}}
+    felt = [
+        {
+            "load": "find",
+            "title": "find",
+            "case": "scan",
+            "case_title": "a scan",
+            "peer": peer,
+            "rate": 100,
+            "result": quick | {"max_us": most},
+            "disturbances": 1,
+            "disturbances_failed": 0,
+            "first_failure": "",
+            "longest_disturbance_seconds": 0,
+        }
+        for peer, most in (("ours", 25_000), ("sql-prepared", 5_000))
+    ]
+    results = {
+        "profile": "grow",
+        "rows": rows,
+        "disturbed": felt,
+        "versions": {},
+        "rounds": 1,
+        "seconds": 1,
+        "machine": {
+            "processor": "",
+            "cores": 2,
+            "kernel": "",
+            "distribution": "",
+            "load_average_before": 0,
+            "flushes_per_second": 1,
+        },
+        "build": {"commit": "", "changed": False, "type": "", "flags": ""},
+    }
     (tmp_path / "in.json").write_text(json.dumps(results))
-    drawn = subprocess.run([ROOT / "bench/run", "--draw", tmp_path / "in.json", "--out", tmp_path], capture_output=True,
-                           text=True, timeout=60, check=True)
+    drawn = subprocess.run(
+        [ROOT / "bench/run", "--draw", tmp_path / "in.json", "--out", tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert "900 (0.90) 392 B" in drawn.stdout and "20 ms" in drawn.stdout
     if "No pictures" not in drawn.stdout:
         assert {path.name for path in tmp_path.glob("*.svg")} >= {"growth.svg", "disturb.svg"}

@@ -81,7 +81,11 @@ class House:
             return match[1] + ports[match[2]]
 
         text = re.sub(r"(_port(?:_wr)?\s*=\s*)(\d+)", port, text)
-        return text.replace("/run/mysqld", str(self.sockets)).replace("/etc/mysql/tls", str(self.directory)).replace("10.1.0.5", "127.0.0.1")
+        return (
+            text.replace("/run/mysqld", str(self.sockets))
+            .replace("/etc/mysql/tls", str(self.directory))
+            .replace("10.1.0.5", "127.0.0.1")
+        )
 
     @contextlib.contextmanager
     def running(self, text, which, *options):
@@ -90,7 +94,9 @@ class House:
         file.write_text(text)
         begin = len(self.server.log())
         self.server.log_since = lambda: self.server.log()[begin:]
-        self.server.start(f"--defaults-file={file}", f"--plugin-dir={self.library(which)}", *options, env=WITHOUT_PLUGIN)
+        self.server.start(
+            f"--defaults-file={file}", f"--plugin-dir={self.library(which)}", *options, env=WITHOUT_PLUGIN
+        )
         try:
             assert self.server.query("SELECT 1") == [(1,)]
             yield self.server
@@ -98,8 +104,12 @@ class House:
             self.server.stop()
 
     def plugins(self):
-        return dict(self.server.query("SELECT plugin_name, plugin_status FROM information_schema.plugins "
-                                      "WHERE plugin_library = 'postern.so'"))
+        return dict(
+            self.server.query(
+                "SELECT plugin_name, plugin_status FROM information_schema.plugins "
+                "WHERE plugin_library = 'postern.so'"
+            )
+        )
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +117,28 @@ def house(module_factory, tmp_path_factory):
     server = module_factory(env=WITHOUT_PLUGIN)
     server.stop()
     directory = tmp_path_factory.mktemp("etc")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                    "-subj", "/CN=test", "-keyout", directory / "server-key.pem", "-out", directory / "server-cert.pem"],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=test",
+            "-keyout",
+            directory / "server-key.pem",
+            "-out",
+            directory / "server-cert.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return House(server, directory)
 
 
@@ -139,22 +168,42 @@ def test_the_server_starts_after_uninstalling(house):
 # For each plugin a line, what the log has of it, and whether the plugin may run: never with a value that was not meant,
 # though the server goes on past what it cannot read behind loose_.
 WRONG = {
-    "no number": [("loose_handlersocket_scan_threads = few", "handlersocket_scan_threads is to be a number from 1 to 64", False),
-                  ("loose_memcached_max_connections = -5", "memcached_max_connections is to be a number from 1", False)],
-    "out of range": [("loose_handlersocket_scan_threads = 70000", "unsigned value 70000 adjusted to 64", True),
-                     ("loose_memcached_cache_bytes = 1", "unsigned value 1 adjusted to 1048576", True)],
-    "no value": [("loose_handlersocket_port", "'--handlersocket-port' requires an argument", False),
-                 ("loose_memcached_auth", "'--memcached-auth' requires an argument", False)],
-    "unknown word": [("loose_handlersocket_auth = acount", "handlersocket_auth: 'acount' is none of: none,secret,account", False),
-                     ("loose_memcached_auth = acount", "memcached_auth: 'acount' is none of: none,account", False)],
-    "no switch": [("loose_handlersocket_require_tls = yes", "handlersocket_require_tls: 'yes' is none of: OFF,ON", False),
-                  ("loose_memcached_require_tls", "'--memcached-require-tls' requires an argument", False)],
-    "no address": [("loose_handlersocket_address = nowhere", "'nowhere' is not a numeric IPv4 or IPv6 address", False),
-                   ("loose_memcached_socket_mode = rwx", "memcached_socket_mode: 'rwx' is no octal number", False)],
-    "no certificate": [("loose_handlersocket_require_tls = ON", "handlersocket_require_tls is ON, but the server has no certificate", False),
-                       ("loose_memcached_require_tls = ON", "memcached_require_tls is ON, but the server has no certificate", False)],
-    "misspelt": [("loose_handlersocket_prot = 1", "unknown variable 'loose_handlersocket_prot=1'", True),
-                 ("loose_memcached_prot = 1", "unknown variable 'loose_memcached_prot=1'", True)],
+    "no number": [
+        ("loose_handlersocket_scan_threads = few", "handlersocket_scan_threads is to be a number from 1 to 64", False),
+        ("loose_memcached_max_connections = -5", "memcached_max_connections is to be a number from 1", False),
+    ],
+    "out of range": [
+        ("loose_handlersocket_scan_threads = 70000", "unsigned value 70000 adjusted to 64", True),
+        ("loose_memcached_cache_bytes = 1", "unsigned value 1 adjusted to 1048576", True),
+    ],
+    "no value": [
+        ("loose_handlersocket_port", "'--handlersocket-port' requires an argument", False),
+        ("loose_memcached_auth", "'--memcached-auth' requires an argument", False),
+    ],
+    "unknown word": [
+        ("loose_handlersocket_auth = acount", "handlersocket_auth: 'acount' is none of: none,secret,account", False),
+        ("loose_memcached_auth = acount", "memcached_auth: 'acount' is none of: none,account", False),
+    ],
+    "no switch": [
+        ("loose_handlersocket_require_tls = yes", "handlersocket_require_tls: 'yes' is none of: OFF,ON", False),
+        ("loose_memcached_require_tls", "'--memcached-require-tls' requires an argument", False),
+    ],
+    "no address": [
+        ("loose_handlersocket_address = nowhere", "'nowhere' is not a numeric IPv4 or IPv6 address", False),
+        ("loose_memcached_socket_mode = rwx", "memcached_socket_mode: 'rwx' is no octal number", False),
+    ],
+    "no certificate": [
+        (
+            "loose_handlersocket_require_tls = ON",
+            "handlersocket_require_tls is ON, but the server has no certificate",
+            False,
+        ),
+        ("loose_memcached_require_tls = ON", "memcached_require_tls is ON, but the server has no certificate", False),
+    ],
+    "misspelt": [
+        ("loose_handlersocket_prot = 1", "unknown variable 'loose_handlersocket_prot=1'", True),
+        ("loose_memcached_prot = 1", "unknown variable 'loose_memcached_prot=1'", True),
+    ],
 }
 
 
@@ -178,7 +227,10 @@ def test_a_taken_port_keeps_no_server_from_starting(house):
 
 def test_the_file_of_the_readme_opens_the_doors(house):
     with house.running(house.here(FILES["README.md"]), "ours") as server:
-        server.execute("CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(20))", "REPLACE INTO test.t VALUES (7, 'seven')")
+        server.execute(
+            "CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(20))",
+            "REPLACE INTO test.t VALUES (7, 'seven')",
+        )
         for client in (server.hs(), server.hs_wr()):
             with client:
                 client.open(0, "test", "t", "v")
@@ -199,10 +251,15 @@ def test_the_files_with_accounts_and_tls_do_what_they_say(house, name):
     with house.running(house.here(FILES[name]), "ours", *(options if name == "the package" else [])) as server:
         with open(ROOT / "sql/innodb_memcache.sql") as script:
             subprocess.run([ROOT / "tools/sandbox", "sql", server.dir], stdin=script, check=True, timeout=60)
-        server.execute("CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(20))", "REPLACE INTO test.t VALUES (7, 'seven')",
-                       "CALL postern.map_table('default', 'test', 't', 'id', 'v')",
-                       "CREATE OR REPLACE USER shop@'127.0.%' IDENTIFIED BY 'pw' REQUIRE SSL", "GRANT SELECT ON test.t TO shop@'127.0.%'",
-                       "CREATE OR REPLACE USER shop@localhost IDENTIFIED BY 'pw'", "GRANT SELECT ON test.t TO shop@localhost")
+        server.execute(
+            "CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v VARCHAR(20))",
+            "REPLACE INTO test.t VALUES (7, 'seven')",
+            "CALL postern.map_table('default', 'test', 't', 'id', 'v')",
+            "CREATE OR REPLACE USER shop@'127.0.%' IDENTIFIED BY 'pw' REQUIRE SSL",
+            "GRANT SELECT ON test.t TO shop@'127.0.%'",
+            "CREATE OR REPLACE USER shop@localhost IDENTIFIED BY 'pw'",
+            "GRANT SELECT ON test.t TO shop@localhost",
+        )
         for port in ("HS_PORT", "HS_PORT_WR"):
             with hs.Client(server.env[port]) as plain:
                 assert plain.request("A", 2, "shop", "pw")[0] == "3"

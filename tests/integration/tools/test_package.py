@@ -17,8 +17,13 @@ LIBRARY = Path(os.environ.get("POSTERN_SO") or ROOT / "build/src/plugin/postern.
 def made(tmp_path_factory):
     """The package's unpacked files with its DEBIAN folder, and what making it told."""
     out = tmp_path_factory.mktemp("package")
-    done = subprocess.run([ROOT / "tools/package", ROOT / "build/server", LIBRARY, out], capture_output=True, text=True,
-                          timeout=120, check=False)
+    done = subprocess.run(
+        [ROOT / "tools/package", ROOT / "build/server", LIBRARY, out],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     subprocess.run(["dpkg-deb", "--raw-extract", done.stdout.strip(), out / "tree"], check=True, timeout=60)
     return out / "tree", done.stderr
@@ -46,8 +51,14 @@ def postinst(tree, tmp_path, server, how):
     query = tmp_path / "dpkg-query"
     query.write_text(f"#!/bin/sh\n{f'printf %s {server}' if server else 'exit 1'}\n")
     query.chmod(0o755)
-    done = subprocess.run([tree / "DEBIAN/postinst", how, ""], env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
-                          capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [tree / "DEBIAN/postinst", how, ""],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0 and done.stdout == "", done
     return done.stderr
 
@@ -68,20 +79,41 @@ def test_an_administrator_is_told_of_another_server(made, tmp_path, how):
 def test_sums_are_right(made):
     tree = made[0]
     sums = dict(line.split("  ")[::-1] for line in (tree / "DEBIAN/md5sums").read_text().splitlines())
-    assert sums == {path.relative_to(tree).as_posix(): hashlib.md5(path.read_bytes()).hexdigest()
-                    for path in (tree / "usr").rglob("*") if path.is_file()}
+    assert sums == {
+        path.relative_to(tree).as_posix(): hashlib.md5(path.read_bytes()).hexdigest()
+        for path in (tree / "usr").rglob("*")
+        if path.is_file()
+    }
 
 
 def test_documents_and_scripts_come_along_and_no_link_is_dead(made):
     documents = made[0] / "usr/share/doc" / NAME
     names = {path.relative_to(documents).as_posix() for path in documents.rglob("*") if path.is_file()}
-    assert {"README.md", "SECURITY.md", "copyright", "changelog.gz", "changelog.Debian.gz", "docs/operating.md", "docs/deploying.md",
-            "docs/memcached.md", "docs/settings.md", "docs/handlersocket-grammar.md", "docs/memcached-grammar.md"} <= names
-    links = [(path, target) for path in documents.rglob("*.md")
-             for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", path.read_text()) if "://" not in target]
+    assert {
+        "README.md",
+        "SECURITY.md",
+        "copyright",
+        "changelog.gz",
+        "changelog.Debian.gz",
+        "docs/operating.md",
+        "docs/deploying.md",
+        "docs/memcached.md",
+        "docs/settings.md",
+        "docs/handlersocket-grammar.md",
+        "docs/memcached-grammar.md",
+    } <= names
+    links = [
+        (path, target)
+        for path in documents.rglob("*.md")
+        for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", path.read_text())
+        if "://" not in target
+    ]
     assert len(links) > 20
     assert [(path, target) for path, target in links if not (path.parent / target).exists()] == []
-    assert {path.name for path in (made[0] / "usr/share/postern").iterdir()} == {"innodb_memcache.sql", "innodb_memcache_example.sql"}
+    assert {path.name for path in (made[0] / "usr/share/postern").iterdir()} == {
+        "innodb_memcache.sql",
+        "innodb_memcache_example.sql",
+    }
 
 
 def test_the_option_file_does_nothing_until_it_is_taken_in(made):
@@ -94,12 +126,19 @@ def test_the_option_file_does_nothing_until_it_is_taken_in(made):
 
 def anchors(text):
     """What a heading can be linked by."""
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)
+    }
 
 
 def test_no_document_shows_a_setting_of_ours_without_loose():
     """Nor has a link into a document that goes nowhere."""
-    documents = [ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "src").glob("*/grammar.md")]
+    documents = [
+        ROOT / "README.md",
+        ROOT / "SECURITY.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "src").glob("*/grammar.md"),
+    ]
     for path in documents:
         text = path.read_text()
         assert re.findall(r"^\s*((?:handlersocket|memcached)_\w+ *=.*)$", text, re.M) == [], path

@@ -11,7 +11,9 @@ from support import hs
 from support.server import SANDBOX, parse_env, sandbox
 from support.waiting import until
 
-KEYS = ("PID PID_FILE SQL_SOCKET SQL_PORT HS_HOST HS_PORT HS_PORT_WR HS_SOCKET MEMC_PORT MEMC_SOCKET ERROR_LOG DATADIR").split()
+KEYS = (
+    "PID PID_FILE SQL_SOCKET SQL_PORT HS_HOST HS_PORT HS_PORT_WR HS_SOCKET MEMC_PORT MEMC_SOCKET ERROR_LOG DATADIR"
+).split()
 PORT_KEYS = ("SQL_PORT", "HS_PORT", "HS_PORT_WR", "MEMC_PORT")
 WITHOUT_PLUGIN = {**os.environ, "POSTERN_SO": "none"}
 
@@ -231,8 +233,17 @@ def test_stop_tells_of_an_end_that_was_no_shutdown(sandbox_factory):
     assert "not by a clean shutdown" in told
 
 
-@pytest.mark.parametrize("arguments", [[], ["start"], ["dance", "DIR"], ["start", "DIR", "--hs-port"],
-                                       ["start", "DIR", "--hs-port", "x"], ["stop", "DIR", "more"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["start"],
+        ["dance", "DIR"],
+        ["start", "DIR", "--hs-port"],
+        ["start", "DIR", "--hs-port", "x"],
+        ["stop", "DIR", "more"],
+    ],
+)
 def test_wrong_usage(arguments, tmp_path):
     done = sandbox(*arguments, check=False, cwd=tmp_path)
     assert done.returncode == 2
