@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "counting.h"
 #include "counting_turns.h"
-#include "memcached/form.h"
+#include "memcached/wire/form.h"
 #include "memcached/protocol.h"
-#include "memcached/text_parser.h"
+#include "memcached/wire/text_framer.h"
 #include "memcached_requests.h"
 
 namespace postern::bench {
@@ -17,7 +17,7 @@ using namespace memcached;
 
 bool count_parser(const char *path, std::string bytes, Action action, size_t requests) {
   const Bounds bounds{.value_bytes_max = 1'000, .line_bytes_max = 2'048};
-  TextParser parser;
+  TextFramer parser;
   bool right = true;
   count(path, 1, [&] {
     size_t taken = 0;

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "contract/value.h"
-#include "memcached/testing/packet_writer.h"
+#include "memcached/wire/testing/packet_writer.h"
 #include "memcached/protocol.h"
 
 namespace postern::bench {

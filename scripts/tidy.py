@@ -17,7 +17,9 @@ SEES = {
     "contract": {"base"},
     "door": {"base", "net", "contract"},
     "handlersocket": {"base", "contract"},
-    "memcached": {"base", "contract"},
+    "items": {"base", "contract"},
+    "memcached/wire": {"base"},
+    "memcached": {"base", "contract", "items", "memcached/wire"},
     "ping": {"base", "contract"},
     "engine/fake": {"base", "contract"},
     "engine/mariadb": {"base", "contract"},
@@ -71,7 +73,7 @@ def check_includes(path, lines):
 
 
 def check_words(path, lines):
-    if folder_of(path) not in ("base", "net", "contract", "door", "engine/mariadb"):
+    if folder_of(path) not in ("base", "net", "contract", "items", "door", "engine/mariadb"):
         return
     for number, line in enumerate(lines, 1):
         if PROTOCOL.search(line) and not path.name.endswith("_test.cc"):

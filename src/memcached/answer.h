@@ -9,9 +9,9 @@
 
 #include "base/output.h"
 #include "contract/reply.h"
-#include "memcached/form.h"
+#include "memcached/wire/form.h"
 #include "memcached/open_container.h"
-#include "memcached/request.h"
+#include "memcached/wire/request.h"
 #include "memcached/statistics.h"
 #include "memcached/surroundings.h"
 

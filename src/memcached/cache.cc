@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "memcached/cache_shard.h"
 #include "memcached/expiry.h"
-#include "memcached/keyed_hash.h"
+#include "items/keyed_hash.h"
 
 namespace postern::memcached {
 namespace {
@@ -106,7 +106,7 @@ Cache::Space &Cache::space(Bytes container) {
 }
 
 uint64_t Cache::hash_of(const Space &space, Bytes key) const {
-  return keyed_hash(secret_[0] ^ space.number(), secret_[1], key);
+  return items::keyed_hash(secret_[0] ^ space.number(), secret_[1], key);
 }
 
 Cache::Outcome Cache::carry_out(Space &space, const Request &request, uint64_t cas, int64_t now, Reader &reader) {

@@ -27,8 +27,8 @@
 
 #include "base/bytes.h"
 #include "base/failure.h"
-#include "memcached/form.h"
-#include "memcached/request.h"
+#include "memcached/wire/form.h"
+#include "memcached/wire/request.h"
 
 namespace postern::memcached {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "memcached/cache.h"
-#include "memcached/expiry.h"
+#include "items/expiry.h"
 
 namespace postern::memcached {
 
@@ -63,7 +63,7 @@ struct Cache::Entry {
   Item item(int64_t now) {
     return {.value = value(), .flags = flags, .cas = cas, .expires_at = expires_at, .now = now};
   }
-  bool is_over(int64_t now) const { return is_expired(expires_at, now) || generation != space->generation(); }
+  bool is_over(int64_t now) const { return items::is_expired(expires_at, now) || generation != space->generation(); }
   void use() { uses = std::min<uint8_t>(uses_max, uses + 1); }
 };
 

@@ -7,11 +7,16 @@
 #include <span>
 
 #include "contract/edit.h"
-#include "memcached/container.h"
-#include "memcached/expiry.h"
-#include "memcached/request.h"
+#include "items/container.h"
+#include "items/expiry.h"
+#include "memcached/wire/request.h"
 
 namespace postern::memcached {
+
+using items::Container;
+using items::is_expired;
+using items::ItemState;
+using items::state_of;
 
 /// What an edit saw of the item, if it was there.
 struct Seen {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "memcached/answer.h"
-#include "memcached/cas.h"
+#include "items/cas.h"
 #include "memcached/edits.h"
 #include "memcached/expiry.h"
 #include "memcached/memory_answer.h"
@@ -18,7 +18,7 @@ bool split_key(const Container &container, Bytes key, std::span<Value> values) {
     values[0] = Value::of(key);
     return true;
   }
-  Pieces pieces(key, container.separator(), container.key_columns());
+  items::Pieces pieces(key, container.separator(), container.key_columns());
   uint32_t count = 0;
   for (Bytes piece; pieces.next(piece); ++count) values[count] = Value::of(piece);
   return count == container.key_columns();
@@ -73,7 +73,7 @@ void fill(std::span<Value> row, const Request &request, const Container &contain
   if (request.action == Action::increment || request.action == Action::decrement) {
     row[first] = Value::of_natural(request.initial);
   } else {
-    Pieces pieces(request.value, container.separator(), container.value_columns());
+    items::Pieces pieces(request.value, container.separator(), container.value_columns());
     uint32_t column = first;
     for (Bytes piece; pieces.next(piece); ++column) row[column] = Value::of(piece);
   }
@@ -131,7 +131,7 @@ void lower_item(const Request &request, Bytes key, OpenContainer &target, Group 
     return;
   }
 
-  const uint64_t cas = request.sets_cas ? request.new_cas : next_cas();
+  const uint64_t cas = request.sets_cas ? request.new_cas : items::next_cas();
   fill(row, request, container, cas, with.now);
   const uint64_t told_cas = container.keeps_cas() ? cas : 0;
   ItemEdit &edit = *arena.make<ItemEdit>(request, container, row, with.now);

@@ -5,7 +5,7 @@
 
 #include "memcached/cache.h"
 #include "memcached/open_container.h"
-#include "memcached/request.h"
+#include "memcached/wire/request.h"
 #include "memcached/surroundings.h"
 
 namespace postern::memcached {

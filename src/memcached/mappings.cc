@@ -1,6 +1,7 @@
 #include "memcached/mappings.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -12,6 +13,15 @@ namespace {
 constexpr Bytes database = "innodb_memcache";
 /// Rows read of each table; more are no mapping that anybody made by hand.
 constexpr uint64_t rows_max = 10'000;
+
+/// The meaning of a word in cache_policies. `caching` is on the tables, too: what SQL changes must never be answered as
+/// it was.
+std::optional<Policy> policy_of(Bytes word) {
+  if (word == "innodb_only" || word == "caching") return Policy::table;
+  if (word == "cache_only") return Policy::memory;
+  if (word == "disabled") return Policy::disabled;
+  return std::nullopt;
+}
 
 /// Failures that say nothing about the tables themselves: what was read before stays.
 bool passes(Failure failure) {

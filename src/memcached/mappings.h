@@ -15,9 +15,14 @@
 #include "contract/batch.h"
 #include "contract/reply.h"
 #include "contract/table.h"
-#include "memcached/container.h"
+#include "items/container.h"
 
 namespace postern::memcached {
+
+using items::Container;
+using items::ContainerRow;
+using items::Policies;
+using items::Policy;
 
 /// Immutable, and never empty-handed: without containers it says why.
 struct Snapshot {

@@ -1,7 +1,7 @@
 #include "memcached/memory_answer.h"
 
 #include "base/limits.h"
-#include "memcached/cas.h"
+#include "items/cas.h"
 
 namespace postern::memcached {
 
@@ -13,7 +13,7 @@ void MemoryAnswer::done(const Outcome &outcome) {
   if (gets && output_.pending_bytes() > limits::edit_reply_bytes_max) return fail(Reason{Failure::reply_too_large, {}});
   if (gets || !carried_out_) {
     heard_ = false;
-    came_to_ = cache_.carry_out(*target_->space, keyed_, next_cas(), now_, *this);
+    came_to_ = cache_.carry_out(*target_->space, keyed_, items::next_cas(), now_, *this);
     carried_out_ = true;
     count_all();
   }

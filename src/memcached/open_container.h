@@ -11,9 +11,11 @@
 #include "contract/reply.h"
 #include "contract/table.h"
 #include "memcached/cache.h"
-#include "memcached/container.h"
+#include "items/container.h"
 
 namespace postern::memcached {
+
+using items::Container;
 
 struct OpenContainer {
   /// Keys of expired items that are remembered to be deleted, as the client gave them.

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "memcached/request.h"
+#include "memcached/wire/request.h"
 
 namespace postern::memcached {
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "memcached/form.h"
+#include "memcached/wire/form.h"
 #include "memcached/session.h"
 
 namespace postern::memcached {

@@ -19,7 +19,7 @@
 #include "contract/session.h"
 #include "memcached/cache.h"
 #include "memcached/mappings.h"
-#include "memcached/request.h"
+#include "memcached/wire/request.h"
 #include "memcached/statistics.h"
 #include "memcached/surroundings.h"
 

@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "contract/session.h"
-#include "memcached/binary_parser.h"
+#include "memcached/wire/binary_parser.h"
 #include "memcached/lower.h"
 #include "memcached/open_container.h"
 #include "memcached/protocol.h"
-#include "memcached/text_parser.h"
+#include "memcached/wire/text_framer.h"
 
 namespace postern::memcached {
 
@@ -53,7 +53,7 @@ class MemcachedSession final : public Session {
   std::unique_ptr<OpenContainer> open_;  // none before it is needed
   std::unique_ptr<Refresh> refresh_;     // under way
   Group *group_ = nullptr;               // of the keys of a `get` that is not complete, in this batch
-  TextParser text_;
+  TextFramer text_;
   BinaryParser binary_;
   enum class Speech : uint8_t { unknown, text, binary } speech_ = Speech::unknown;  // the first byte tells
   bool group_failed_ = false;                                                       // in a batch before this

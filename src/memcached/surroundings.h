@@ -5,7 +5,7 @@
 
 #include "base/output.h"
 #include "contract/batch.h"
-#include "memcached/request.h"
+#include "memcached/wire/request.h"
 #include "memcached/statistics.h"
 
 namespace postern::memcached {

@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "contract/op.h"
 #include "memcached/answer.h"
-#include "memcached/container.h"
+#include "items/container.h"
 #include "memcached/edits.h"
 
 namespace postern::memcached {

@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "memcached/testing/fuzzing.h"
+#include "support/fuzzing.h"
 #include "memcached/testing/fake_store.h"
 
 namespace postern::memcached {
 namespace {
 
-using test::require;
+using postern::test::require;
 
 constexpr Bounds bounds{.value_bytes_max = 40, .line_bytes_max = 400};
 
@@ -88,7 +88,7 @@ class Checked {
     requests_ += '\n';
   }
 
-  TextParser parser_;
+  TextFramer parser_;
   std::string input_;
   std::string requests_;
   bool closed_ = false;
@@ -97,9 +97,9 @@ class Checked {
 void examine(std::string_view input) {
   if (input.empty()) return;
   const std::string_view bytes = input.substr(1);
-  const auto whole = test::received_in_any_pieces<Checked>(input);
+  const auto whole = postern::test::received_in_any_pieces<Checked>(input);
   require(whole.waiting_bytes() <=
-              std::max(TextParser::keys_bytes_seen, bounds.line_bytes_max + 2 + bounds.value_bytes_max + 2),
+              std::max(TextFramer::keys_bytes_seen, bounds.line_bytes_max + 2 + bounds.value_bytes_max + 2),
           "bounds what waits");
   Checked crumbs;
   if (bytes.size() <= 4'096) {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "memcached/base64.h"
+#include "memcached/wire/base64.h"
 #include "memcached/testing/fake_store.h"
-#include "memcached/tokens.h"
+#include "memcached/wire/tokens.h"
 #include "support/escaped.h"
 
 namespace postern::memcached {
@@ -81,8 +81,8 @@ TEST(McText, AnswersAKeyOfAVeryLongLineBeforeItEnds) {
   const std::string item = "VALUE a 0 1\r\nx\r\n", too_long(key_bytes_max + 1, 'k');
   FakeStore store;
   std::string keys = "get ", items;
-  while (keys.size() < 4 + TextParser::keys_bytes_seen - 1) keys += "a ", items += item;
-  EXPECT_EQ(store.receive("set a 0 0 1\r\nx\r\n" + keys.substr(0, 4 + TextParser::keys_bytes_seen - 1)), "STORED\r\n");
+  while (keys.size() < 4 + TextFramer::keys_bytes_seen - 1) keys += "a ", items += item;
+  EXPECT_EQ(store.receive("set a 0 0 1\r\nx\r\n" + keys.substr(0, 4 + TextFramer::keys_bytes_seen - 1)), "STORED\r\n");
   EXPECT_EQ(store.receive(" a "), items + item) << "looked through";
   EXPECT_EQ(store.receive("a " + too_long), item + "CLIENT_ERROR bad command line format\r\n");
   EXPECT_EQ(store.receive(" a\r\nget a\r\n"), item + "END\r\n");
@@ -129,7 +129,7 @@ TEST(McText, ClosesOnALineWithoutEnd) {
 }
 
 TEST(McText, KnowsWhatCannotBeAskedThroughAFakeStore) {
-  TextParser parser;
+  TextFramer parser;
   Request request;
   size_t consumed = 0;
   const Bounds bounds{.value_bytes_max = 10, .line_bytes_max = 300};
@@ -148,7 +148,7 @@ TEST(McText, KnowsWhatCannotBeAskedThroughAFakeStore) {
   EXPECT_TRUE(request.ends);
   EXPECT_TRUE(request.wants_value);
   {
-    TextParser keys;
+    TextFramer keys;
     std::string bytes = "get " + std::string(key_bytes_max + 1, 'k') + " a\r\n";
     request = {};
     EXPECT_EQ(keys.take(bytes, bounds, consumed, request), Parsed::request);
@@ -176,7 +176,7 @@ TEST(McText, KnowsWhatCannotBeAskedThroughAFakeStore) {
 }
 
 TEST(McText, TakesNothingOfWhatIsNotComplete) {
-  TextParser parser;
+  TextFramer parser;
   const Bounds bounds{.value_bytes_max = 10, .line_bytes_max = 100};
   for (const std::string_view bytes : {"s", "se", "set a 0 0 3\r", "set a 0 0 3\r\nabc\r"}) {
     std::string received(bytes);

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/output.h"
-#include "memcached/form.h"
+#include "memcached/wire/form.h"
 #include "memcached/protocol.h"
-#include "memcached/text_parser.h"
+#include "memcached/wire/text_framer.h"
 
 namespace postern::memcached {
 
@@ -164,7 +164,7 @@ class FakeStore {
 
   Bounds bounds_;
   Memcached protocol_{{}};
-  TextParser parser_;
+  TextFramer parser_;
   Output output_;
   std::string input_;
   std::map<std::string, Stored> items_;

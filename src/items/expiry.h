@@ -1,0 +1,12 @@
+// expiry.h: when an item is over. Seconds since 1970 everywhere; 0 is never.
+#pragma once
+
+#include <cstdint>
+
+namespace postern::items {
+
+constexpr bool is_expired(int64_t expires_at, int64_t now) {
+  return expires_at != 0 && expires_at <= now;
+}
+
+}  // namespace postern::items

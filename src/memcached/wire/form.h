@@ -1,0 +1,60 @@
+// form.h: Form, how answers look in one dialect of the protocol.
+//
+// Forms have no state: what they need of the asking is in the Request. They are called in the order of requests, on
+// whichever thread runs the batch, and write to the connection's output; what a quiet request does not want to hear
+// they leave out.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/failure.h"
+#include "base/output.h"
+#include "memcached/wire/request.h"
+
+namespace postern::memcached {
+
+/// One item, as it goes to the client. Borrowed for the length of the call.
+struct Item {
+  Bytes value;
+  uint32_t flags = 0;
+  uint64_t cas = 0;        ///< 0: the container keeps none
+  int64_t expires_at = 0;  ///< seconds since 1970; 0: never
+  int64_t now = 0;         ///< the same clock, to tell how long it has left
+};
+
+/// How a command went that has no item to show.
+enum class Result : uint8_t {
+  done,        ///< stored, deleted, touched, flushed, as it was asked
+  not_found,   ///< there is no such item
+  exists,      ///< there is one, with another CAS
+  not_stored,  ///< there is one (add), or there is none (replace, append, prepend)
+  not_a_number,
+};
+
+class Form {
+ public:
+  /// The item of a get. The key in the answer is the one that was asked for.
+  virtual void item(Output &output, const Request &request, const Item &item) const = 0;
+  /// The outcome of an increment or decrement that was done.
+  virtual void number(Output &output, const Request &request, uint64_t number, const Item &item) const = 0;
+  /// Everything else that a command on an item, or a flush, comes to. `cas`: of the item as it is now, if it was
+  /// written.
+  virtual void result(Output &output, const Request &request, Result result, uint64_t cas) const = 0;
+  /// The request was not carried out, through no fault of an item's. `message` is for people and may be empty; it is
+  /// cut, and freed of line ends, to fit.
+  virtual void failed(Output &output, const Request &request, Failure failure, Bytes message) const = 0;
+  /// Answers that need no item: end, noop, version (text `value`), verbosity, mechanisms (`value`), a login that was
+  /// accepted, a refused request.
+  virtual void plain(Output &output, const Request &request, Bytes value) const = 0;
+  /// One line of statistics; an empty name ends them.
+  virtual void statistic(Output &output, const Request &request, Bytes name, Bytes value) const = 0;
+
+ protected:
+  ~Form() = default;
+};
+
+/// The form of a dialect. Lives as long as the program.
+const Form &form_of(Dialect dialect);
+
+}  // namespace postern::memcached

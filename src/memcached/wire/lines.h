@@ -1,0 +1,26 @@
+// lines.h: the answers that the text and the meta dialect share.
+#pragma once
+
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/failure.h"
+#include "base/output.h"
+#include "memcached/wire/request.h"
+
+namespace postern::memcached {
+
+inline constexpr Bytes not_a_number_line = "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
+
+inline char *append(char *to, Bytes bytes) {
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  return to + bytes.size();
+}
+
+/// `CLIENT_ERROR` if the client can do something about it, else `SERVER_ERROR`, and the words.
+void put_failure(Output &output, Failure failure, Bytes message);
+/// What Form::plain() answers.
+void put_plain(Output &output, const Request &request, Bytes value);
+void put_statistic(Output &output, Bytes name, Bytes value);
+
+}  // namespace postern::memcached
