@@ -3,8 +3,6 @@
 //
 // The first byte of an input chooses the port and where the rest is cut.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,15 +11,12 @@
 #include "handlersocket/testing/op_text.h"
 #include "handlersocket/protocol.h"
 #include "handlersocket/testing/same_tokens.h"
+#include "support/fuzzing.h"
 
 namespace postern::handlersocket {
 namespace {
 
-void require(bool holds, const char *what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
+using test::require;
 
 class Checked {
  public:

@@ -4,8 +4,6 @@
 // The first byte of an input chooses the port and the engine's mood, the second how the rest is cut.
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,18 +12,14 @@
 #include "handlersocket/testing/plain_tokens.h"
 #include "handlersocket/protocol.h"
 #include "handlersocket/token.h"
-#include "support/escaped.h"
+#include "support/fuzzing.h"
 #include "support/lone_connection.h"
 #include "support/small_sql.h"
 
 namespace postern::handlersocket {
 namespace {
 
-void require(bool holds, const char *what, std::string_view reply) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s: %s\n", what, test::escaped(reply).c_str());
-  std::abort();
-}
+using test::require;
 
 FakeEngine &engine() {
   static FakeEngine *const made = new FakeEngine;

@@ -4,8 +4,6 @@
 // The first byte of an input chooses policies and the engine's mood, the second how the rest is cut.
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,7 +11,7 @@
 #include "engine/fake/fake_engine.h"
 #include "memcached/protocol.h"
 #include "memcached/testing/fake_tables.h"
-#include "support/escaped.h"
+#include "support/fuzzing.h"
 #include "support/lone_connection.h"
 
 namespace postern::memcached {
@@ -21,11 +19,7 @@ namespace {
 
 constexpr size_t header_bytes = 24;
 
-void require(bool holds, const char *what, std::string_view answers) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s: %s\n", what, test::escaped(answers).c_str());
-  std::abort();
-}
+using test::require;
 
 FakeEngine &engine() {
   static FakeEngine *const made = new FakeEngine;
