@@ -130,6 +130,7 @@ Step RowChange::erase() {
   announce(TRG_EVENT_DELETE);
   Step step = fire(TRG_EVENT_DELETE, TRG_ACTION_BEFORE);
   if (step != Step::good) return step;
+  write_.begin_change();
   if (const int code = delete_row(*table)) return write_.fail_to_change(code);
   write_.changed_row(Counter::rows_deleted);
   ++write_.outcome.changed;
@@ -150,6 +151,7 @@ Step RowChange::update() {
   if (table->versioned() || compare_record(table)) {
     if (table->verify_constraints(false) != VIEW_CHECK_OK) return write_.fail_as_told(Failure::constraint);
     if (changes_autoinc() && !write_.alone) return write_.leave(Progress::alone);
+    write_.begin_change();
     const int code = update_row(*table);
     if (code != 0 && code != HA_ERR_RECORD_IS_THE_SAME) return write_.fail_to_change(code);
     if (code == 0) write_.changed_row(Counter::rows_updated);
@@ -188,6 +190,7 @@ Step RowChange::keep_history() {
   if (!table->versioned(VERS_TIMESTAMP) || !table->vers_check_update(fields_)) return Step::good;
   store_record(table, record[2]);
   table->mark_columns_per_binlog_row_image();
+  write_.begin_change();
   const int code = vers_insert_history_row(table);
   restore_record(table, record[2]);
   return code == 0 ? Step::good : write_.fail_to_change(code);

@@ -44,6 +44,10 @@ class WriteOp {
     op->progress = Progress::done;
   }
 
+  /// Right before each call that changes a row. What the op waited for until now says nothing about that call: see
+  /// fail_to_change().
+  void begin_change() { row_wait_.forget_last(); }
+
   /// Killed, or the thread has to stop.
   bool must_end() const { return thd->killed || stop_.load(std::memory_order_relaxed); }
 

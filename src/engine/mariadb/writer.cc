@@ -26,7 +26,6 @@ void Writer::run(Op &op, OpenTable &table) {
   THD *const thd = write_.thd;
   thd->get_stmt_da()->reset_current_row_for_warning(1);
   row_wait_.watch(true);
-  row_wait_.forget_last();
   const Step step = op.verb == Verb::insert ? insert(*op.insert) : edit(*op.edit);
   row_wait_.watch(false);
   change_.end();
@@ -87,6 +86,7 @@ Step Writer::write_new_row() {
   TABLE *const table = write_.table->table;
   handler &file = *table->file;
   const OnDuplicate on_duplicate = write_.op->insert->on_duplicate;
+  write_.begin_change();
   const int code = insert_row(*table);
   if (code != 0) {
     if (on_duplicate == OnDuplicate::fail || file.is_fatal_error(code, HA_CHECK_ALL) ||

@@ -193,3 +193,51 @@ def test_every_code_ends_its_own_op_and_no_other(servers, database, table, when)
     catch_up(primary, replica)
     same_rows = replica.query(f"SELECT id FROM {table} ORDER BY id", database=database)
     assert [row[0] for row in same_rows] == rows
+
+
+def test_a_wait_for_the_row_is_not_taken_for_one_of_the_call_that_failed(servers, database):
+    """A change that met a lock on its way to the row, got it, and then fails with a code that waits end with: the row was
+    changed all the same, so what shares the run must not be committed with it."""
+    primary, replica = servers
+    primary.execute(
+        "CREATE TABLE met (id INT PRIMARY KEY, v VARCHAR(20), fault VARCHAR(40))",
+        "INSERT INTO met SELECT seq, NULL, NULL FROM seq_1_to_4000",
+        database=database,
+    )
+    waits = primary.status("handlersocket_row_lock_waits")["handlersocket_row_lock_waits"]
+    start, problems = threading.Barrier(2), []
+
+    def change(kind):
+        """Both change the same row at once; the rest of the run is the client's own."""
+        own = 2001 if kind == "good" else 3001
+        fault = b"\0" if kind == "good" else b"after 188"  # HA_ERR_ABORTED_BY_USER
+        try:
+            with primary.hs_wr(timeout=60) as one:
+                one.open(0, database, "met", "v,fault")
+                for key in range(1, 301):
+                    start.wait(60)
+                    one.send(
+                        b"0\t=\t1\t%d\t1\t0\tU\t%b\t%b\n" % (key, kind.encode(), fault)
+                        + b"0\t=\t1\t%d\t1\t0\tU\t%b\t\0\n" % (own + key, b"own")
+                    )
+                    met, mine = one.lines(2)
+                    assert mine == b"0\t1\t1" and met.startswith(b"0\t1\t1" if kind == "good" else b"1\t"), (met, mine)
+        except BaseException as problem:  # pylint: disable=broad-except
+            problems.append(problem)
+            start.abort()
+
+    threads = [threading.Thread(target=change, args=(kind,)) for kind in ("good", "faulty")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert problems == []
+    assert primary.query("SELECT id FROM met WHERE v = 'faulty'", database=database) == []
+    assert primary.query("SELECT v, COUNT(*) FROM met GROUP BY v HAVING v <> ''", database=database) == [
+        ("good", 300),
+        ("own", 600),
+    ]
+    assert primary.status("handlersocket_row_lock_waits")["handlersocket_row_lock_waits"] > waits + 5
+    catch_up(primary, replica)
+    ours, theirs = (server.query("SELECT * FROM met ORDER BY id", database=database) for server in servers)
+    assert theirs == ours
