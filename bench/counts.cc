@@ -88,7 +88,8 @@ class NoBinding final : public Binding {
   const TableSpec &spec() const noexcept override { return spec_; }
 
  private:
-  TableSpec spec_{"test", "user", "PRIMARY", "user_name", ""};
+  static constexpr Bytes columns[] = {"user_name"};
+  TableSpec spec_{"test", "user", "PRIMARY", columns};
 };
 
 /// From received bytes to ops: parsing and lowering.

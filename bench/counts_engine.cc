@@ -67,9 +67,9 @@ class Paths {
   void count_reads() {
     if (!executor_) return fail("attach");
     TableSlot user, named, wide;
-    open(user, {"test", "user", "PRIMARY", "user_name,user_email,created", ""});
-    open(named, {"test", "named", "PRIMARY", "v", ""});
-    open(wide, {"test", "wide", "PRIMARY", "tiny,big,price,day,at,kind,note,code,ratio,nothing", ""});
+    open(user, "user", {"user_name", "user_email", "created"});
+    open(named, "named", {"v"});
+    open(wide, "wide", {"tiny", "big", "price", "day", "at", "kind", "note", "code", "ratio", "nothing"});
     const Value id[] = {Value::of("471")};
     const Value name[] = {Value::of("name471"), Value::of("471")};
     const std::vector<std::string> ids = numbers(50);
@@ -88,8 +88,8 @@ class Paths {
   void count_writes() {
     if (!executor_) return fail("attach");
     TableSlot written, fresh;
-    open(written, {"test", "written", "PRIMARY", "user_name", ""});
-    open(fresh, {"test", "fresh", "PRIMARY", "id,v", ""});
+    open(written, "written", {"user_name"});
+    open(fresh, "fresh", {"id", "v"});
     const Value id[] = {Value::of("471")};
     const Value row[] = {Value::of("0"), Value::of("a value")};
     const Insert insert{row, OnDuplicate::fail};
@@ -121,7 +121,9 @@ class Paths {
     return op;
   }
 
-  void open(TableSlot &slot, const TableSpec &spec) {
+  /// By the primary key.
+  void open(TableSlot &slot, Bytes table, std::initializer_list<Bytes> columns) {
+    const TableSpec spec{"test", table, "PRIMARY", columns};
     Op op = op_on(slot, Verb::open);
     op.spec = &spec;
     if (!executor_->run({&op, 1}).lasted() || reply_.failures() != 0) fail("open");

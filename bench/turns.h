@@ -122,7 +122,8 @@ class Turns final : public Engine {
     const TableSpec &spec() const noexcept override { return spec_; }
 
     Turns &turns_;
-    const TableSpec spec_{"test", "user", "PRIMARY", "user_name,user_email,created", ""};
+    static constexpr Bytes columns[] = {"user_name", "user_email", "created"};
+    const TableSpec spec_{"test", "user", "PRIMARY", columns};
   };
 
   /// In the midst of a turn: its requests are parsed, and nothing is answered.

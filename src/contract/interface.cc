@@ -1,5 +1,6 @@
 #include "contract/batch.h"
 #include "contract/executor.h"
+#include "contract/kept_spec.h"
 #include "contract/op.h"
 #include "contract/reply.h"
 #include "contract/session.h"

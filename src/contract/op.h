@@ -74,7 +74,7 @@ enum class OnDuplicate : uint8_t {
 
 /// Writes one row. Columns that are given no value take their defaults.
 ///
-/// Where the index was opened as TableSpec::whole_unique_key, `update` and `decide` are about the row with that key
+/// Where the index was opened with TableSpec::key_columns, `update` and `decide` are about the row with that key
 /// alone: a row that is in the way by another unique key fails the insert as duplicate_key.
 struct Insert {
   std::span<const Value> values{};  ///< for the first of TableSpec::columns, in their order; no more than there are

@@ -3,57 +3,29 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/bytes.h"
 
 namespace postern {
 
-/// Names of a table, one of its indexes and the columns wanted of it, as the client gave them (UTF-8, compared as
-/// SQL compares identifiers). Views; they must live until the batch is settled, the engine copies what it keeps.
+/// Names of a table, one of its indexes and the columns wanted of it (UTF-8, compared as SQL compares identifiers).
+/// Views; they must live until the batch is settled, the engine copies what it keeps (KeptSpec).
 struct TableSpec {
   Bytes database;
   Bytes table;
-  Bytes index;           ///< by name; `PRIMARY` for the primary key. A name that begins with a digit is a position.
-  Bytes columns;         ///< a list of names (NameList); may be empty, may repeat
-  Bytes filter_columns;  ///< a list of names; may be empty
-  /// The index has to be the key of the rows: unique, of whole columns that are never NULL, namely of the first
-  /// `key_columns` of `columns` in their order, so that these values of a row are the key that finds it. If it is not,
+  Bytes index;                              ///< by name; `PRIMARY` for the primary key
+  std::span<const Bytes> columns{};         ///< may be empty, may repeat
+  std::span<const Bytes> filter_columns{};  ///< may be empty, may repeat
+  /// Not 0: the index has to be the key of the rows: unique, of whole columns that are never NULL, namely of the first
+  /// so many of `columns` in their order, so that these values of a row are the key that finds it. If it is not,
   /// whenever the table is opened, the open and every op on the index fail as index_not_the_key.
-  bool whole_unique_key = false;
-  uint32_t key_columns = 1;  ///< for whole_unique_key alone
+  uint32_t key_columns = 0;
+  /// Not negative: where no index has the name `index`, the one at this position is meant, counted from 0 in the order
+  /// of SHOW INDEX.
+  int32_t index_position = -1;
 };
-
-/// Walks a list of names separated by commas. A name in backquotes may hold commas; a backquote in it is doubled.
-/// An empty list has no names; a trailing comma is followed by an empty name.
-class NameList {
- public:
-  explicit NameList(Bytes list) : rest_(list), more_(!list.empty()) {}
-
-  /// The next name, still quoted if it was. False at the end.
-  bool next(Bytes &name) {
-    if (!more_) return false;
-    size_t end = 0;
-    bool quoted = false;
-    for (; end < rest_.size() && (quoted || rest_[end] != ','); ++end)
-      if (rest_[end] == '`') quoted = !quoted;
-    name = rest_.substr(0, end);
-    more_ = end < rest_.size();
-    rest_.remove_prefix(more_ ? end + 1 : end);
-    return true;
-  }
-
- private:
-  Bytes rest_;
-  bool more_;
-};
-
-inline uint32_t count_names(Bytes list) {
-  uint32_t count = 0;
-  Bytes name;
-  for (NameList names(list); names.next(name);) ++count;
-  return count;
-}
 
 /// What an engine made of a TableSpec: the names, known to be good when it was made. Owned by the engine and shared
 /// by every slot and executor; what an executor keeps open for it is the executor's own affair.

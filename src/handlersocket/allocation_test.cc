@@ -16,7 +16,8 @@ class NoBinding final : public Binding {
   const TableSpec &spec() const noexcept override { return spec_; }
 
  private:
-  TableSpec spec_{"hst", "kv", "PRIMARY", "k,v", "v"};
+  static constexpr Bytes columns[] = {"k", "v"};
+  TableSpec spec_{"hst", "kv", "PRIMARY", columns, std::span(columns).last(1)};
 };
 
 TEST(HsAllocation, AFreshSessionTakesAtMost128Bytes) {

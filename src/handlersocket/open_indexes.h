@@ -49,7 +49,7 @@ class OpenIndexes {
     for (OpenIndex &index : indexes_) {
       index.slot = TableSlot::settle(std::move(index.slot));
       if (index.slot != nullptr && index.filter_columns == unknown_filter_columns)
-        index.filter_columns = count_names(index.slot->binding()->spec().filter_columns);
+        index.filter_columns = static_cast<uint32_t>(index.slot->binding()->spec().filter_columns.size());
     }
     std::erase_if(indexes_, [](const OpenIndex &index) { return index.slot == nullptr; });
   }

@@ -1,6 +1,7 @@
 #include "handlersocket/parser.h"
 
 #include "base/limits.h"
+#include "handlersocket/names.h"
 
 namespace postern::handlersocket {
 namespace {
@@ -113,21 +114,24 @@ Command command_of(Bytes first_token) {
   return Command::unknown;
 }
 
-Failure parse_open(Tokens &tokens, OpenRequest &request) {
+Failure parse_open(Tokens &tokens, Arena &arena, OpenRequest &request) {
   request.id = tokens.take_natural();
   TableSpec &spec = request.spec;
   spec.database = tokens.take();
   spec.table = tokens.take();
   spec.index = tokens.take();
   if (spec.index.empty()) spec.index = "PRIMARY";
-  spec.columns = tokens.take();
-  spec.filter_columns = tokens.take();
+  spec.index_position = index_position(spec.index);
+  const Bytes columns = tokens.take();
+  const Bytes filter_columns = tokens.take();
   if (request.id >= index_ids) return Failure::not_open;
   if (spec.database.empty() || spec.database.size() > limits::name_bytes_max) return Failure::no_table;
   if (spec.table.empty() || spec.table.size() > limits::name_bytes_max) return Failure::no_table;
   if (spec.index.size() > limits::name_bytes_max) return Failure::no_index;
-  if (count_names(spec.columns) > limits::columns_max) return Failure::too_many_columns;
-  if (count_names(spec.filter_columns) > limits::columns_max) return Failure::too_many_columns;
+  if (count_names(columns) > limits::columns_max) return Failure::too_many_columns;
+  if (count_names(filter_columns) > limits::columns_max) return Failure::too_many_columns;
+  spec.columns = parse_names(columns, arena);
+  spec.filter_columns = parse_names(filter_columns, arena);
   return Failure::none;
 }
 

@@ -29,8 +29,8 @@ inline constexpr uint64_t index_ids = uint64_t{1} << 32;
 
 Command command_of(Bytes first_token);
 
-/// Each takes the tokens after the first.
-[[nodiscard]] Failure parse_open(Tokens &tokens, OpenRequest &request);
+/// Each takes the tokens after the first. Lists of names go into the arena.
+[[nodiscard]] Failure parse_open(Tokens &tokens, Arena &arena, OpenRequest &request);
 AuthenticateRequest parse_authenticate(Tokens &tokens);
 /// User and password, the tokens after the type of `A 2`; a missing one is empty. Both are values.
 [[nodiscard]] Failure parse_login(Tokens &tokens, Login &login);

@@ -87,12 +87,12 @@ bool HandlerSocketSession::take_line(char *line, char *end, Batch &batch) {
 
 void HandlerSocketSession::open(Tokens &tokens, Batch &batch) {
   OpenRequest request;
-  const Failure failure = parse_open(tokens, request);
+  const Failure failure = parse_open(tokens, batch.arena(), request);
   if (failure != Failure::none) return answer(failure, batch);
   OpenIndex *index = indexes_.find(request.id);
   if (index == nullptr) {
     if (indexes_.size() >= settings_.open_indexes_max) return answer(Failure::too_many_open_indexes, batch);
-    index = &indexes_.add(static_cast<uint32_t>(request.id), count_names(request.spec.filter_columns));
+    index = &indexes_.add(static_cast<uint32_t>(request.id), static_cast<uint32_t>(request.spec.filter_columns.size()));
   } else {
     index->filter_columns = unknown_filter_columns;
   }

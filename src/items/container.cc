@@ -52,13 +52,7 @@ uint32_t Container::add_columns(Bytes list, bool several) {
     const Bytes name = trimmed(list.substr(0, end));
     list = end == Bytes::npos ? Bytes{} : list.substr(end + 1);
     if (name.empty()) continue;
-    if (!column_list_.empty()) column_list_ += ',';
-    column_list_ += '`';
-    for (const char byte : name) {
-      if (byte == '`') column_list_ += '`';
-      column_list_ += byte;
-    }
-    column_list_ += '`';
+    column_names_.push_back(name);
     ++count;
   }
   columns_ += count;
@@ -75,9 +69,7 @@ TableSpec Container::spec() const {
   return {.database = row_.database,
           .table = row_.table,
           .index = row_.index,
-          .columns = column_list_,
-          .filter_columns = {},
-          .whole_unique_key = true,
+          .columns = column_names_,
           .key_columns = key_columns_};
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "contract/table.h"
 #include "contract/value.h"
@@ -85,7 +86,7 @@ class Container {
   uint32_t add_meta_column(const std::string &column);
 
   const ContainerRow row_;
-  std::string column_list_;
+  std::vector<Bytes> column_names_;  // views into row_
   std::string place_;
   std::string problem_;
   uint32_t key_columns_ = 0;

@@ -119,14 +119,14 @@ Refresh::~Refresh() {
   if (claimed_) mappings_.end_claim(clock_ms());
 }
 
-void Refresh::add_table(Batch &batch, Table &table, Bytes name, Bytes columns) {
+void Refresh::add_table(Batch &batch, Table &table, Bytes name, std::span<const Bytes> columns) {
   Arena &arena = batch.arena();
   Op &open = batch.add();
   open.verb = Verb::open;
   open.own = true;
   open.slot = &table.slot;
-  open.spec = arena.make<TableSpec>(
-      TableSpec{.database = database, .table = name, .index = "PRIMARY", .columns = columns, .filter_columns = {}});
+  open.spec =
+      arena.make<TableSpec>(TableSpec{.database = database, .table = name, .index = "PRIMARY", .columns = columns});
   open.reply = &table.opened;
   // The keys of all three tables are names, and there is none before the empty one.
   const std::span<Value> key = arena.array<Value>(1);
@@ -140,11 +140,14 @@ void Refresh::add_table(Batch &batch, Table &table, Bytes name, Bytes columns) {
 }
 
 void Refresh::add_to(Batch &batch) {
-  add_table(batch, containers_, "containers",
-            "name,db_schema,db_table,key_columns,value_columns,flags,cas_column,expire_time_column,"
-            "unique_idx_name_on_key");
-  add_table(batch, policies_, "cache_policies", "policy_name,get_policy,set_policy,delete_policy,flush_policy");
-  add_table(batch, options_, "config_options", "name,value");
+  static constexpr Bytes containers[] = {"name",        "db_schema",          "db_table",
+                                         "key_columns", "value_columns",      "flags",
+                                         "cas_column",  "expire_time_column", "unique_idx_name_on_key"};
+  static constexpr Bytes policies[] = {"policy_name", "get_policy", "set_policy", "delete_policy", "flush_policy"};
+  static constexpr Bytes options[] = {"name", "value"};
+  add_table(batch, containers_, "containers", containers);
+  add_table(batch, policies_, "cache_policies", policies);
+  add_table(batch, options_, "config_options", options);
 }
 
 void Refresh::publish(int64_t now_ms) {

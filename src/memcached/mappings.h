@@ -100,7 +100,7 @@ class Refresh {
     const Reading &trouble() const { return opened.failure != Failure::none ? opened : found; }
   };
 
-  static void add_table(Batch &batch, Table &table, Bytes name, Bytes columns);
+  static void add_table(Batch &batch, Table &table, Bytes name, std::span<const Bytes> columns);
   std::string option(Bytes name, Bytes otherwise) const;
   Policies policies() const;
   std::vector<std::string> doubts() const;

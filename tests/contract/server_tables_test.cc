@@ -24,11 +24,11 @@ class ServerTables : public ExecutorTest<ServerFixture> {
   std::string ask(const std::string &statements) { return fixture_.sql.ask(statements); }
 
   /// A slot on `contract.<table>` whose index is the key of its rows.
-  TableSlot &keyed(std::string_view table, std::string_view columns, std::string_view index = "PRIMARY") {
-    return opened({"contract", table, index, columns, "", true});
+  TableSlot &keyed(std::string_view table, std::vector<Bytes> columns, std::string_view index = "PRIMARY") {
+    return opened({"contract", table, index, std::move(columns), {}, 1});
   }
-  Failure failure_to_open(const TableSpec &spec) {
-    const HeardReply &reply = open(slot(), spec);
+  Failure failure_to_open(const Names &names) {
+    const HeardReply &reply = open(slot(), names);
     run_all();
     return reply.failure;
   }
@@ -64,21 +64,21 @@ class ServerTables : public ExecutorTest<ServerFixture> {
 TEST_F(ServerTables, TheKeyIsWhateverTheIndexIsNow) {
   sql("CREATE OR REPLACE TABLE contract.keys (a INT NOT NULL, b INT NOT NULL, c VARCHAR(20) NOT NULL, d INT,"
       "UNIQUE a (a), UNIQUE ba (b, a), UNIQUE c (c(5)), UNIQUE d (d), KEY b (b), UNIQUE whole (c))");
-  const auto failure_of = [&](Bytes index, Bytes columns, uint32_t key_columns = 1) {
-    return failure_to_open({"contract", "keys", index, columns, "", true, key_columns});
+  const auto failure_of = [&](Bytes index, std::vector<Bytes> columns, uint32_t key_columns = 1) {
+    return failure_to_open({"contract", "keys", index, std::move(columns), {}, key_columns});
   };
-  EXPECT_EQ(failure_of("a", "a,b"), Failure::none);
-  EXPECT_EQ(failure_of("whole", "c,b"), Failure::none);
-  EXPECT_EQ(failure_of("ba", "b,a,c", 2), Failure::none);
-  EXPECT_EQ(failure_of("ba", "a,b,c", 2), Failure::index_not_the_key) << "not in the index's order";
-  EXPECT_EQ(failure_of("ba", "b,a", 1), Failure::index_not_the_key);
-  EXPECT_EQ(failure_of("a", "a,b", 2), Failure::index_not_the_key);
-  EXPECT_EQ(failure_of("c", "c,b"), Failure::index_not_the_key) << "a prefix";
-  EXPECT_EQ(failure_of("d", "d,b"), Failure::index_not_the_key) << "may be NULL";
-  EXPECT_EQ(failure_of("b", "b,a"), Failure::index_not_the_key) << "not unique";
+  EXPECT_EQ(failure_of("a", {"a", "b"}), Failure::none);
+  EXPECT_EQ(failure_of("whole", {"c", "b"}), Failure::none);
+  EXPECT_EQ(failure_of("ba", {"b", "a", "c"}, 2), Failure::none);
+  EXPECT_EQ(failure_of("ba", {"a", "b", "c"}, 2), Failure::index_not_the_key) << "not in the index's order";
+  EXPECT_EQ(failure_of("ba", {"b", "a"}, 1), Failure::index_not_the_key);
+  EXPECT_EQ(failure_of("a", {"a", "b"}, 2), Failure::index_not_the_key);
+  EXPECT_EQ(failure_of("c", {"c", "b"}), Failure::index_not_the_key) << "a prefix";
+  EXPECT_EQ(failure_of("d", {"d", "b"}), Failure::index_not_the_key) << "may be NULL";
+  EXPECT_EQ(failure_of("b", {"b", "a"}), Failure::index_not_the_key) << "not unique";
 
-  TableSlot &reading = keyed("keys", "a,b", "a");
-  TableSlot &writing = keyed("keys", "a,d,b,c", "a");
+  TableSlot &reading = keyed("keys", {"a", "b"}, "a");
+  TableSlot &writing = keyed("keys", {"a", "d", "b", "c"}, "a");
   const std::vector<Value> row = {Value::of("1"), Value::of("2"), Value::of("3"), Value::of("x")};
   HeardReply &inserted = insert(writing, row, OnDuplicate::update);
   run_all();
@@ -105,7 +105,7 @@ TEST_F(ServerTables, AnotherUniqueKeyLeadsToNobodyElsesRow) {
   sql("CREATE OR REPLACE TABLE contract.others (id INT AUTO_INCREMENT PRIMARY KEY, k VARCHAR(10) NOT NULL, v "
       "VARCHAR(20),"
       "UNIQUE v (v), UNIQUE k (k)); INSERT INTO contract.others (k, v) VALUES ('a', 'one'), ('b', 'two')");
-  TableSlot &slot = keyed("others", "k,v", "k");
+  TableSlot &slot = keyed("others", {"k", "v"}, "k");
   for (const OnDuplicate on_duplicate : {OnDuplicate::update, OnDuplicate::decide}) {
     const auto write = [&](std::string_view key, std::string_view value) -> HeardReply & {
       if (on_duplicate == OnDuplicate::decide) return overwrite(slot, key, value);
@@ -138,7 +138,7 @@ TEST_F(ServerTables, DecidesWhereTriggersAndHistoriesAre) {
       " INSERT INTO contract.log VALUES (CONCAT(OLD.v, '>', NEW.v));"
       "CREATE TRIGGER contract.after_delete AFTER DELETE ON contract.told FOR EACH ROW"
       " INSERT INTO contract.log VALUES (CONCAT('deleted ', OLD.v))");
-  TableSlot &told = keyed("told", "id,v");
+  TableSlot &told = keyed("told", {"id", "v"});
   overwrite(told, "1", "a");
   run_left_alone();
   HeardReply &written = overwrite(told, "1", "b");
@@ -159,7 +159,7 @@ TEST_F(ServerTables, DecidesWhereTriggersAndHistoriesAre) {
   EXPECT_EQ(ask("SELECT * FROM contract.log"), "a+>b*\nb*>db**\ndeleted db**\n");
 
   sql("CREATE OR REPLACE TABLE contract.kept (id INT PRIMARY KEY, v VARCHAR(20)) WITH SYSTEM VERSIONING");
-  TableSlot &history = keyed("kept", "id,v");
+  TableSlot &history = keyed("kept", {"id", "v"});
   for (const char *const value : {"a", "b"}) {
     overwrite(history, "1", value);
     run_left_alone();
@@ -189,7 +189,7 @@ TEST_F(ServerTables, DecidesInEveryKindOfTable) {
     sql("CREATE OR REPLACE TABLE contract.kinds (id INT, v VARCHAR(20), twice INT " + twice +
         ", PRIMARY KEY USING BTREE (id)) " + kind);
     sql("INSERT INTO contract.kinds (id, v) VALUES (1, 'v1'), (2, 'v2'), (3, 'v3'), (4, 'v4')");
-    TableSlot &slot = keyed("kinds", "id,v,twice");
+    TableSlot &slot = keyed("kinds", {"id", "v", "twice"});
     const auto run_it = [&] {
       run();
       if (batch_.ops()[0].progress == Progress::alone) run_alone();
@@ -258,7 +258,7 @@ TEST_F(ServerTables, ExtendsWithinWhatTheColumnHolds) {
     SCOPED_TRACE(one.type + " " + one.old + " " + one.bytes);
     sql("CREATE OR REPLACE TABLE contract.extended (id INT PRIMARY KEY, v " + one.type +
         "); INSERT INTO contract.extended VALUES (1, " + one.old + "), (2, " + one.old + ")");
-    TableSlot &slot = keyed("extended", "id,v");
+    TableSlot &slot = keyed("extended", {"id", "v"});
     const HeardReply *const heard[] = {&extend(slot, "1", one.bytes), &extend(slot, "2", one.bytes, true)};
     HeardReply &rows = find(slot, key("1", Comparison::at_least, 2));
     run_all();
@@ -280,7 +280,7 @@ TEST_F(ServerTables, ExtendsWhatIsVeryLong) {
   sql("SET GLOBAL max_allowed_packet = 8 << 20; CREATE OR REPLACE TABLE contract.long_ones (id INT PRIMARY KEY, v "
       "LONGBLOB);"
       "INSERT INTO contract.long_ones VALUES (1, REPEAT('a', 4 << 20)), (2, REPEAT('b', (8 << 20) - 3))");
-  TableSlot &slot = keyed("long_ones", "id,v");
+  TableSlot &slot = keyed("long_ones", {"id", "v"});
   const std::string piece(2 << 20, 'c');
   HeardReply &longer = extend(slot, "1", piece);
   HeardReply &at_front = extend(slot, "1", "front", true);
@@ -315,7 +315,7 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
   op.position = &position;
   EXPECT_TRUE(executor_->run({&op, 1}).lasted());
   ASSERT_EQ(heard_login.failure, Failure::none) << heard_login.message;
-  TableSlot &slot = keyed("t", "id,v,n");
+  TableSlot &slot = keyed("t", {"id", "v", "n"});
   const auto failure_with = [&](const std::string &privileges, bool weighs) {
     sql("REVOKE ALL PRIVILEGES, GRANT OPTION FROM decider; GRANT " + privileges + " ON contract.t TO decider");
     // So long the engine may go by what it knew before, and not longer: that it is over is what the test is about.
@@ -382,7 +382,8 @@ TEST_F(ServerTables, NoDecisionIsLostBetweenInsertsAndDeletes) {
   const auto count = [&](uint32_t seed) {
     const std::unique_ptr<Executor> executor = fixture_.attach();
     TableSlot slot;
-    const TableSpec spec{"contract", "counts", "k", "k,n", "", true};
+    const Names names{"contract", "counts", "k", {"k", "n"}, {}, 1};
+    const TableSpec spec = names.spec();
     HeardReply reply;
     Op open;
     open.verb = Verb::open;
@@ -437,7 +438,7 @@ TEST_F(ServerTables, ErasesAWholeTableOrNothingOfIt) {
       "USE contract; INSERT INTO big SELECT seq, 'v', NULL FROM seq_1_to_5000;"
       "CREATE OR REPLACE TABLE child (id INT PRIMARY KEY, big INT, FOREIGN KEY (big) REFERENCES big (id));"
       "INSERT INTO child VALUES (1, 4000)");
-  TableSlot &slot = keyed("big", "id,v");
+  TableSlot &slot = keyed("big", {"id", "v"});
   HeardReply &refused = erase_all(slot);
   run_left_alone();
   EXPECT_EQ(refused.failure, Failure::engine_error);

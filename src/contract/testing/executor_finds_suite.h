@@ -32,7 +32,7 @@ TYPED_TEST_P(ExecutorFinds, FindsByEveryComparison) {
 }
 
 TYPED_TEST_P(ExecutorFinds, NullIsAKeyAndSortsFirst) {
-  TableSlot &slot = this->opened({"contract", "t", "n", "id", ""});
+  TableSlot &slot = this->opened({"contract", "t", "n", {"id"}});
   const Value null[] = {Value::null()};
   HeardReply &equal = this->find(slot, {.key = null, .limit = 100});
   HeardReply &greater = this->find(slot, {.comparison = Comparison::greater, .key = null, .limit = 2});
@@ -50,7 +50,7 @@ TYPED_TEST_P(ExecutorFinds, NullIsAKeyAndSortsFirst) {
 TYPED_TEST_P(ExecutorFinds, NoKeyAtAllFindsEveryRow) {
   using Rows = std::vector<std::string>;
   TableSlot &slot = this->opened();
-  TableSlot &by_n = this->opened({"contract", "t", "n", "n", ""});
+  TableSlot &by_n = this->opened({"contract", "t", "n", {"n"}});
   const auto all = [this](TableSlot &through, Comparison comparison, uint64_t limit) -> HeardReply & {
     return this->find(through, {.comparison = comparison, .limit = limit});
   };
@@ -108,7 +108,7 @@ TYPED_TEST_P(ExecutorFinds, FiltersSkipStopAndKnowNull) {
 
 TYPED_TEST_P(ExecutorFinds, InListsReadEveryRowOfEachOrTheFirst) {
   TableSlot &by_id = this->opened();
-  TableSlot &by_n = this->opened({"contract", "t", "n", "id", ""});
+  TableSlot &by_n = this->opened({"contract", "t", "n", {"id"}});
   const Value no_number[] = {Value::of("no number")};
   const Value ids[] = {Value::of("20"), Value::of("1000"), Value::of("3"), Value::of("20")};
   HeardReply &exact = this->find(by_id, {.key = no_number, .in_list = ids, .limit = 100});

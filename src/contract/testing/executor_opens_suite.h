@@ -1,6 +1,8 @@
 // executor_opens_suite.h: the promises of executor.h about what opens name: tables, indexes and columns.
 #pragma once
 
+#include <algorithm>
+
 #include "contract/testing/executor_test_fixture.h"
 
 namespace postern {
@@ -8,9 +10,9 @@ namespace postern {
 template <class Fixture>
 class ExecutorOpens : public ExecutorTest<Fixture> {
  protected:
-  Failure failure_of(TableSpec spec) {
+  Failure failure_of(const Names &names) {
     TableSlot &slot = this->slot();
-    const HeardReply &reply = this->open(slot, spec);
+    const HeardReply &reply = this->open(slot, names);
     this->run_all();
     EXPECT_EQ(slot.filled(), reply.failure == Failure::none);
     return reply.failure;
@@ -32,44 +34,54 @@ TYPED_TEST_P(ExecutorOpens, OpensAndFindsInOneRun) {
 }
 
 TYPED_TEST_P(ExecutorOpens, OpensFailEachInItsWay) {
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id", ""}), Failure::none);
-  EXPECT_EQ(this->failure_of({"contract", "t", "n", "", ""}), Failure::none);
-  EXPECT_EQ(this->failure_of({"contract", "t", "1", "id,id,v", ""}), Failure::none);
-  EXPECT_EQ(this->failure_of({"contract", "t", "primary", "`id`,V", "`n`"}), Failure::none);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "`id,v`", ""}), Failure::no_column);
-  EXPECT_EQ(this->failure_of({"contract", "t", "2", "id", ""}), Failure::no_index);
-  EXPECT_EQ(this->failure_of({"contract", "t", "99999999999999999999", "id", ""}), Failure::no_index);
-  EXPECT_EQ(this->failure_of({"contract", "t", "nosuch", "id", ""}), Failure::no_index);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id,nosuch", ""}), Failure::no_column);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id,", ""}), Failure::no_column);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id, v", ""}), Failure::no_column);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id", "nosuch"}), Failure::no_column);
-  EXPECT_EQ(this->failure_of({"contract", "nosuch", "PRIMARY", "id", ""}), Failure::no_table);
-  EXPECT_EQ(this->failure_of({"nosuch", "t", "PRIMARY", "id", ""}), Failure::no_table);
-  EXPECT_EQ(this->failure_of({"mysql", "user", "PRIMARY", "Host", ""}), Failure::system_schema);
-  EXPECT_EQ(this->failure_of({"information_schema", "TABLES", "PRIMARY", "TABLE_NAME", ""}), Failure::system_schema);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"id"}}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "n", {}}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "1", {"id", "id", "v"}, {}, 0, 1}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "primary", {"id", "V"}, {"n"}}), Failure::none);
+  for (const Bytes odd : {"id,v", "`id`", "", " v", "id "})
+    EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {odd}}), Failure::no_column) << odd;
+  EXPECT_EQ(this->failure_of({"contract", "t", "1", {"id"}}), Failure::no_index);
+  EXPECT_EQ(this->failure_of({"contract", "t", "2", {"id"}, {}, 0, 2}), Failure::no_index);
+  EXPECT_EQ(this->failure_of({"contract", "t", "", {"id"}}), Failure::no_index);
+  EXPECT_EQ(this->failure_of({"contract", "t", "nosuch", {"id"}}), Failure::no_index);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"id", "nosuch"}}), Failure::no_column);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"id", ""}}), Failure::no_column);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"id"}, {"nosuch"}}), Failure::no_column);
+  EXPECT_EQ(this->failure_of({"contract", "nosuch", "PRIMARY", {"id"}}), Failure::no_table);
+  EXPECT_EQ(this->failure_of({"nosuch", "t", "PRIMARY", {"id"}}), Failure::no_table);
+  EXPECT_EQ(this->failure_of({"mysql", "user", "PRIMARY", {"Host"}}), Failure::system_schema);
+  EXPECT_EQ(this->failure_of({"information_schema", "TABLES", "PRIMARY", {"TABLE_NAME"}}), Failure::system_schema);
 }
 
 TYPED_TEST_P(ExecutorOpens, OnlyTheWholeKeyIsTheKey) {
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id", "", true}), Failure::none);
-  EXPECT_EQ(this->failure_of({"contract", "t", "0", "`ID`,v", "n", true}), Failure::none);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "v,id", "", true}), Failure::index_not_the_key);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "v,id", ""}), Failure::none);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "", "", true}), Failure::index_not_the_key);
-  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", "id,v", "", true, 2}), Failure::index_not_the_key);
-  EXPECT_EQ(this->failure_of({"contract", "t", "n", "n,v", "", true}), Failure::index_not_the_key);
-  EXPECT_EQ(this->failure_of({"contract", "t", "nosuch", "n,v", "", true}), Failure::no_index);
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v", "", true});
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"id"}, {}, 1}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "0", {"ID", "v"}, {"n"}, 1, 0}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"v", "id"}, {}, 1}), Failure::index_not_the_key);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"v", "id"}}), Failure::none);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {}, {}, 1}), Failure::index_not_the_key);
+  EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"id", "v"}, {}, 2}), Failure::index_not_the_key);
+  EXPECT_EQ(this->failure_of({"contract", "t", "n", {"n", "v"}, {}, 1}), Failure::index_not_the_key);
+  EXPECT_EQ(this->failure_of({"contract", "t", "nosuch", {"n", "v"}, {}, 1}), Failure::no_index);
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v"}, {}, 1});
   HeardReply &found = this->find(slot, this->key("7"));
   this->run_all();
   EXPECT_EQ(found.firsts(), std::vector<std::string>{"7"});
-  EXPECT_TRUE(slot.binding()->spec().whole_unique_key);
   EXPECT_EQ(slot.binding()->spec().key_columns, 1u);
+}
+
+TYPED_TEST_P(ExecutorOpens, ANameGoesBeforeAPosition) {
+  TableSlot &by_name = this->opened({"contract", "t", "n", {"n"}, {}, 0, 0});
+  TableSlot &by_position = this->opened({"contract", "t", "nosuch", {"id"}, {}, 0, 0});
+  HeardReply &ten = this->find(by_name, this->key("10"));
+  HeardReply &seven = this->find(by_position, this->key("7"));
+  this->run_all();
+  EXPECT_EQ(ten.firsts(), std::vector<std::string>{"10"});
+  EXPECT_EQ(seven.firsts(), std::vector<std::string>{"7"});
 }
 
 TYPED_TEST_P(ExecutorOpens, AFailedOpenFailsWhatActsOnIt) {
   TableSlot &slot = this->slot();
-  HeardReply &opened = this->open(slot, {"contract", "nosuch", "PRIMARY", "id", ""});
+  HeardReply &opened = this->open(slot, {"contract", "nosuch", "PRIMARY", {"id"}});
   HeardReply &found = this->find(slot, this->key("7"));
   HeardReply &refused = this->answer(Failure::unknown_operator, &slot);
   this->run_all();
@@ -83,7 +95,7 @@ TYPED_TEST_P(ExecutorOpens, AFailedReopenKeepsTheOld) {
   this->open(*old);
   this->run_all();
   TableSlot &failed = this->slot(std::move(old));
-  HeardReply &opened = this->open(failed, {"contract", "t", "nosuch", "id", ""});
+  HeardReply &opened = this->open(failed, {"contract", "t", "nosuch", {"id"}});
   HeardReply &found = this->find(failed, this->key("7"));
   HeardReply &refused = this->answer(Failure::unknown_operator, &failed);
   this->run_all();
@@ -95,15 +107,15 @@ TYPED_TEST_P(ExecutorOpens, AFailedReopenKeepsTheOld) {
 TYPED_TEST_P(ExecutorOpens, ABindingRemembersItsNames) {
   TableSlot &slot = this->slot();
   {
-    std::string columns = "id,v", filters = "n";
-    this->open(slot, {"contract", "t", "PRIMARY", columns, filters});
+    std::string id = "id", v = "v", n = "n";
+    this->open(slot, {"contract", "t", "PRIMARY", {id, v}, {n}});
     this->run_all();
-    columns = filters = "####";
+    id = v = n = "####";
   }
   ASSERT_NE(slot.binding(), nullptr);
   EXPECT_EQ(slot.binding()->spec().table, "t");
-  EXPECT_EQ(slot.binding()->spec().columns, "id,v");
-  EXPECT_EQ(slot.binding()->spec().filter_columns, "n");
+  EXPECT_TRUE(std::ranges::equal(slot.binding()->spec().columns, std::vector<Bytes>{"id", "v"}));
+  EXPECT_TRUE(std::ranges::equal(slot.binding()->spec().filter_columns, std::vector<Bytes>{"n"}));
 }
 
 TYPED_TEST_P(ExecutorOpens, ATableThatIsGoneIsNamed) {
@@ -117,7 +129,7 @@ TYPED_TEST_P(ExecutorOpens, ATableThatIsGoneIsNamed) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorOpens, OpensAndFindsInOneRun, OpensFailEachInItsWay, OnlyTheWholeKeyIsTheKey,
-                            AFailedOpenFailsWhatActsOnIt, AFailedReopenKeepsTheOld, ABindingRemembersItsNames,
-                            ATableThatIsGoneIsNamed);
+                            ANameGoesBeforeAPosition, AFailedOpenFailsWhatActsOnIt, AFailedReopenKeepsTheOld,
+                            ABindingRemembersItsNames, ATableThatIsGoneIsNamed);
 
 }  // namespace postern

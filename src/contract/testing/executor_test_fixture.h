@@ -28,6 +28,7 @@
 
 #include "contract/batch.h"
 #include "contract/executor.h"
+#include "contract/testing/names.h"
 
 namespace postern {
 
@@ -151,11 +152,17 @@ class ExecutorTest : public testing::Test {
   }
   HeardReply &heard() { return replies_.emplace_back(); }
 
-  HeardReply &open(TableSlot &slot, TableSpec spec = {"contract", "t", "PRIMARY", "id,v", "n"}) {
+  HeardReply &open(TableSlot &slot, const Names &names = {"contract", "t", "PRIMARY", {"id", "v"}, {"n"}}) {
     Op op;
     op.verb = Verb::open;
     op.slot = &slot;
-    op.spec = batch_.arena().template make<TableSpec>(spec);
+    TableSpec &spec = *batch_.arena().template make<TableSpec>(names.spec());
+    for (std::span<const Bytes> *const list : {&spec.columns, &spec.filter_columns}) {
+      const std::span<Bytes> kept = batch_.arena().template array<Bytes>(list->size());
+      std::copy(list->begin(), list->end(), kept.begin());
+      *list = kept;
+    }
+    op.spec = &spec;
     return add(op);
   }
   HeardReply &find(TableSlot &slot, const Find &find) {
@@ -248,9 +255,9 @@ class ExecutorTest : public testing::Test {
     batch_.clear();
   }
   /// A slot that is open.
-  TableSlot &opened(TableSpec spec = {"contract", "t", "PRIMARY", "id,v", "n"}) {
+  TableSlot &opened(const Names &names = {"contract", "t", "PRIMARY", {"id", "v"}, {"n"}}) {
     TableSlot &made = slot();
-    EXPECT_EQ(open(made, spec).dones, 0);
+    EXPECT_EQ(open(made, names).dones, 0);
     run_all();
     EXPECT_TRUE(made.filled());
     return made;
@@ -273,7 +280,8 @@ class ExecutorTest : public testing::Test {
     TableSlot slot;
     Batch batch;
     HeardReply opened, found;
-    const TableSpec spec{"contract", "t", "PRIMARY", "id,v,n", ""};
+    const Names names{"contract", "t", "PRIMARY", {"id", "v", "n"}};
+    const TableSpec spec = names.spec();
     Op open;
     open.verb = Verb::open;
     open.reply = &opened;

@@ -125,7 +125,7 @@ TYPED_TEST_P(ExecutorTurns, AReplyMayPauseAFindInAFastTurn) {
 
 TYPED_TEST_P(ExecutorTurns, AResumedFindEqualsAnUninterruptedOne) {
   TableSlot &by_id = this->opened();
-  TableSlot &by_n = this->opened({"contract", "t", "n", "id,v", "n"});
+  TableSlot &by_n = this->opened({"contract", "t", "n", {"id", "v"}, {"n"}});
   const Filter not_five[] = {{.comparison = Comparison::unequal, .column = 0, .value = Value::of("5")}};
   const Value tens[] = {Value::of("9"), Value::of("50"), Value::of("5"), Value::of("0")};
   const Value any[] = {Value::of("5")};
@@ -214,8 +214,8 @@ TYPED_TEST_P(ExecutorTurns, OpsCanBeRunAgain) {
 TYPED_TEST_P(ExecutorTurns, EqualFindsAreAnsweredAlikeAndOthersNot) {
   TableSlot &by_id = this->opened();
   TableSlot &same = this->opened();
-  TableSlot &names = this->opened({"contract", "t", "PRIMARY", "v,id", "n"});
-  TableSlot &by_n = this->opened({"contract", "t", "n", "id", ""});
+  TableSlot &names = this->opened({"contract", "t", "PRIMARY", {"v", "id"}, {"n"}});
+  TableSlot &by_n = this->opened({"contract", "t", "n", {"id"}});
   const Filter not_five[] = {{.comparison = Comparison::unequal, .column = 0, .value = Value::of("5")}};
   const Value null[] = {Value::null()}, empty[] = {Value::of("")}, five[] = {Value::of("5")},
               fifty[] = {Value::of("50")};

@@ -11,7 +11,7 @@ class ExecutorWrites : public ExecutorTest<Fixture> {};
 TYPED_TEST_SUITE_P(ExecutorWrites);
 
 TYPED_TEST_P(ExecutorWrites, ARunSeesWhatItWritesAndOthersDoAfterIt) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {"n"}});
   HeardReply &before = this->find(slot, this->key("1000"));
   HeardReply &inserted = this->insert(slot, {Value::of("1000"), Value::of("new"), Value::null()});
   HeardReply &after = this->find(slot, this->key("1000"));
@@ -33,7 +33,7 @@ TYPED_TEST_P(ExecutorWrites, ARunSeesWhatItWritesAndOthersDoAfterIt) {
 
 // Until the commit nobody may be told.
 TYPED_TEST_P(ExecutorWrites, AWatcherHearsNothingOfARunWithWrites) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {"n"}});
   this->find(slot, this->key("1"));
   this->insert(slot, {Value::of("1000"), Value::of("new"), Value::null()});
   EXPECT_EQ(this->run_watched(), std::vector<size_t>{});
@@ -41,7 +41,7 @@ TYPED_TEST_P(ExecutorWrites, AWatcherHearsNothingOfARunWithWrites) {
 }
 
 TYPED_TEST_P(ExecutorWrites, AWriteThatFailsIsUndoneByItself) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {"n"}});
   HeardReply &first = this->insert(slot, {Value::of("1001"), Value::of("a")});
   HeardReply &twice = this->insert(slot, {Value::of("1"), Value::of("b")});
   HeardReply &no_number = this->insert(slot, {Value::of("1002"), Value::of("c"), Value::of("x")});
@@ -63,7 +63,7 @@ TYPED_TEST_P(ExecutorWrites, AWriteThatFailsIsUndoneByItself) {
 }
 
 TYPED_TEST_P(ExecutorWrites, AnEditKeepsWritesOrErases) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {"n"}});
   HeardReply &kept = this->edit(slot, this->key("1"), [](Row, Draft &next) {
     next.set(1, Value::of("no"));
     return Decision::keep;
@@ -90,7 +90,7 @@ TYPED_TEST_P(ExecutorWrites, AnEditKeepsWritesOrErases) {
 }
 
 TYPED_TEST_P(ExecutorWrites, FiltersDecideWhichRowIsEdited) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n"});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {"n"}});
   const auto set = [&](std::string_view if_n_is, std::string_view v) -> HeardReply & {
     const std::span<Filter> filter = this->batch_.arena().template array<Filter>(1);
     filter[0] = {.comparison = Comparison::equal, .column = 0, .value = Value::of(if_n_is)};
@@ -110,7 +110,7 @@ TYPED_TEST_P(ExecutorWrites, FiltersDecideWhichRowIsEdited) {
 }
 
 TYPED_TEST_P(ExecutorWrites, DuplicatesFailAreIgnoredOrUpdate) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v", ""});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v"}});
   const auto change = [&](std::string_view id, OnDuplicate on_duplicate) {
     const HeardReply &reply = this->insert(slot, {Value::of(id), Value::of("new")}, on_duplicate);
     this->run_all();
@@ -126,7 +126,7 @@ TYPED_TEST_P(ExecutorWrites, DuplicatesFailAreIgnoredOrUpdate) {
 }
 
 TYPED_TEST_P(ExecutorWrites, AnInsertDecidesAboutTheRowThatIsThere) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "", true});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {}, 1});
   const auto never = [](Row, Draft &) {
     ADD_FAILURE() << "there is no row";
     return Decision::keep;
@@ -170,7 +170,7 @@ TYPED_TEST_P(ExecutorWrites, AnInsertDecidesAboutTheRowThatIsThere) {
 }
 
 TYPED_TEST_P(ExecutorWrites, ADecisionIsMadeAloneToo) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "", true});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {}, 1});
   const auto decide = [&](std::string_view id, Decision decision) {
     HeardReply &reply = this->decide(slot, {Value::of(id), Value::of("new")}, [decision](Row, Draft &next) {
       next.set(1, Value::of("drawn"));
@@ -188,7 +188,7 @@ TYPED_TEST_P(ExecutorWrites, ADecisionIsMadeAloneToo) {
 }
 
 TYPED_TEST_P(ExecutorWrites, AValueIsExtendedAtEitherEnd) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "", true});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {}, 1});
   const auto extend = [&](std::string_view id, uint32_t column, std::string_view bytes, bool at_front) {
     const HeardReply &reply = this->edit(slot, this->key(id), [=](Row, Draft &next) {
       next.extend(column, bytes, at_front);
@@ -224,7 +224,7 @@ TYPED_TEST_P(ExecutorWrites, AValueIsExtendedAtEitherEnd) {
 }
 
 TYPED_TEST_P(ExecutorWrites, AllRowsCanBeErasedAtOnce) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", "n", true});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {"n"}, 1});
   const auto erase = [](Row, Draft &) { return Decision::erase; };
   const auto all = std::numeric_limits<uint64_t>::max();
   HeardReply &even = this->edit(
@@ -249,7 +249,7 @@ TYPED_TEST_P(ExecutorWrites, AllRowsCanBeErasedAtOnce) {
 }
 
 TYPED_TEST_P(ExecutorWrites, SumsAreTheColumnsOwn) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", ""});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}});
   using Sum = Draft::Sum;
   std::vector<Sum> sums;
   const auto add = [&](std::string_view id, uint32_t column, Value amount, bool subtract) {
@@ -275,7 +275,7 @@ TYPED_TEST_P(ExecutorWrites, SumsAreTheColumnsOwn) {
 }
 
 TYPED_TEST_P(ExecutorWrites, SeveralRowsAreEditedAloneAndAllOrNone) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", ""});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}});
   const auto set_n = [](Value value) {
     return [value](Row, Draft &next) {
       next.set(2, value);
@@ -310,7 +310,7 @@ TYPED_TEST_P(ExecutorWrites, SeveralRowsAreEditedAloneAndAllOrNone) {
 
 TYPED_TEST_P(ExecutorWrites, AnEditMeetsNoRowTwice) {
   // Rows that move along the very index they are found by.
-  TableSlot &slot = this->opened({"contract", "t", "n", "id,n", ""});
+  TableSlot &slot = this->opened({"contract", "t", "n", {"id", "n"}});
   HeardReply &moved = this->edit(slot, this->key("9", Comparison::at_least, 1'000), [](Row, Draft &next) {
     next.add(1, Value::of("5"), false);
     return Decision::write;
@@ -321,7 +321,7 @@ TYPED_TEST_P(ExecutorWrites, AnEditMeetsNoRowTwice) {
 }
 
 TYPED_TEST_P(ExecutorWrites, ABusyTableLeavesAWriteForLater) {
-  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", "id,v,n", ""});
+  TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}});
   this->executor_->idle();
   this->fixture_.hold_table(true);
   HeardReply &busy = this->insert(slot, {Value::of("1004"), Value::of("a")});

@@ -161,7 +161,7 @@ class ToySession final : public Session {
     const TableSpec &spec() const noexcept override { return spec_; }
 
    private:
-    const TableSpec spec_{"toy", "table", "PRIMARY", "", ""};
+    const TableSpec spec_{"toy", "table", "PRIMARY"};
   };
 
   Output &output_;

@@ -57,7 +57,8 @@ TEST(FakeEngine, CountsWhatItDoes) {
   fixture.make_table(10);
   Counters counters;
   const std::unique_ptr<Executor> executor = fixture.engine.attach({.counters = &counters}, fixture.stop);
-  const TableSpec spec{"contract", "t", "PRIMARY", "id", ""};
+  const Names names{"contract", "t", "PRIMARY", {"id"}};
+  const TableSpec spec = names.spec();
   const Value key[] = {Value::of("4")};
   const Find find{.comparison = Comparison::at_least, .key = key, .limit = 100};
   TableSlot slot;
@@ -82,7 +83,8 @@ TEST(FakeEngine, KeepsOneBindingForAnOpenThatRunsTwice) {
   fixture.make_table(1);
   const std::unique_ptr<Executor> executor = fixture.attach();
   TableSlot slot;
-  const TableSpec spec{"contract", "t", "PRIMARY", "id", ""};
+  const Names names{"contract", "t", "PRIMARY", {"id"}};
+  const TableSpec spec = names.spec();
   HeardReply reply;
   Op op;
   op.verb = Verb::open, op.slot = &slot, op.spec = &spec, op.reply = &reply;
@@ -104,7 +106,8 @@ TEST(FakeEngine, ADecisionOfALostRunIsMadeAnew) {
   fixture.engine.set_faults({.seed = 7, .lost = 600});
   const std::unique_ptr<Executor> executor = fixture.attach();
   TableSlot slot;
-  const TableSpec spec{"contract", "t", "PRIMARY", "id,v,n", "", true};
+  const Names names{"contract", "t", "PRIMARY", {"id", "v", "n"}, {}, 1};
+  const TableSpec spec = names.spec();
   HeardReply opened;
   Op open;
   open.verb = Verb::open, open.slot = &slot, open.spec = &spec, open.reply = &opened;
@@ -139,7 +142,8 @@ TEST(FakeEngine, MisbehavesTheSameWayForTheSameSeed) {
     fixture.engine.set_faults({.seed = 42, .busy = 200, .pause = 100, .error = 200});
     const std::unique_ptr<Executor> executor = fixture.attach();
     TableSlot slot;
-    const TableSpec spec{"contract", "t", "PRIMARY", "id", ""};
+    const Names names{"contract", "t", "PRIMARY", {"id"}};
+    const TableSpec spec = names.spec();
     const Value key[] = {Value::of("4")};
     const Find find{.comparison = Comparison::equal, .key = key};
     std::string seen;

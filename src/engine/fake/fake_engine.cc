@@ -184,23 +184,19 @@ FakeExecutor::Resolved FakeExecutor::resolve(const TableSpec &spec) const {
   if (at.table->kind != FakeEngine::Kind::base)
     return fail(Failure::not_a_base_table, "'" + name + "' is not a base table");
 
-  uint64_t number = 0;
-  if (!spec.index.empty() && spec.index[0] >= '0' && spec.index[0] <= '9') {
-    if (parse_natural(spec.index, number) && number < at.table->orders.size()) at.order = &at.table->orders[number];
-  } else {
-    for (const Table::Order &order : at.table->orders) {
-      if (same_name(order.index.name, spec.index)) at.order = &order;
-    }
+  for (const Table::Order &order : at.table->orders) {
+    if (same_name(order.index.name, spec.index)) at.order = &order;
   }
+  const bool by_position =
+      spec.index_position >= 0 && static_cast<size_t>(spec.index_position) < at.table->orders.size();
+  if (at.order == nullptr && by_position) at.order = &at.table->orders[static_cast<size_t>(spec.index_position)];
   if (at.order == nullptr) return fail(Failure::no_index, "No index '" + std::string(spec.index) + "' in " + name);
   if (!at.order->index.usable) return fail(Failure::index_unusable, {});
 
   std::string missing;
-  const auto collect = [&](Bytes list, std::vector<uint32_t> &columns) {
+  const auto collect = [&](std::span<const Bytes> names, std::vector<uint32_t> &columns) {
     const std::vector<FakeEngine::Column> &all = at.table->columns;
-    Bytes listed;
-    for (NameList names(list); names.next(listed);) {
-      const std::string wanted = unquoted(listed);
+    for (const Bytes wanted : names) {
       const auto column =
           std::find_if(all.begin(), all.end(), [&](const auto &one) { return same_name(one.name, wanted); });
       if (column == all.end()) {
@@ -213,7 +209,7 @@ FakeExecutor::Resolved FakeExecutor::resolve(const TableSpec &spec) const {
   };
   if (!collect(spec.columns, at.columns) || !collect(spec.filter_columns, at.filter_columns))
     return fail(Failure::no_column, "Unknown column '" + missing + "' in " + name);
-  if (spec.whole_unique_key) {
+  if (spec.key_columns != 0) {
     const std::vector<uint32_t> &parts = at.order->columns;
     const bool is_the_key =
         at.order->index.name == "PRIMARY" && parts.size() == spec.key_columns && parts.size() <= at.columns.size() &&

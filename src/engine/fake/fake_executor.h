@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/kept_spec.h"
 #include "engine/fake/fake_engine.h"
 
 namespace postern {
@@ -138,41 +139,26 @@ inline bool holds(Comparison comparison, int difference) {
   return false;
 }
 
-/// A name as it is in the table, of one as it is in a list.
-inline std::string unquoted(Bytes name) {
-  if (name.size() < 2 || name.front() != '`' || name.back() != '`') return std::string(name);
-  std::string plain;
-  for (size_t i = 1; i + 1 < name.size(); ++i) {
-    plain += name[i];
-    if (name[i] == '`') ++i;  // doubled
-  }
-  return plain;
-}
-
 /// The storage engine's code for a deadlock.
 constexpr int32_t deadlock_code = 149;
 
 /// An open index. Shared by nobody, so it dies with its slot.
 class FakeBinding final : public Binding {
  public:
-  FakeBinding(const TableSpec &spec, std::atomic<uint32_t> &count) : count_(count) {
+  FakeBinding(const TableSpec &spec, std::atomic<uint32_t> &count) : count_(count), spec_(spec) {
     static std::atomic<uint64_t> last{0};
     serial_ = ++last;
-    names_[0] = spec.database, names_[1] = spec.table, names_[2] = spec.index;
-    names_[3] = spec.columns, names_[4] = spec.filter_columns;
-    spec_ = {names_[0], names_[1], names_[2], names_[3], names_[4], spec.whole_unique_key, spec.key_columns};
     ++count_;
   }
   ~FakeBinding() { --count_; }
   void unuse() noexcept override { delete this; }
-  const TableSpec &spec() const noexcept override { return spec_; }
+  const TableSpec &spec() const noexcept override { return *spec_; }
   uint64_t serial() const { return serial_; }
 
  private:
   std::atomic<uint32_t> &count_;
   uint64_t serial_;
-  std::string names_[5];
-  TableSpec spec_;
+  const KeptSpec spec_;
 };
 
 class FakeAccount final : public Account {

@@ -39,38 +39,42 @@ std::string message_of(THD *thd, int error, const char *first, const char *secon
   return text;
 }
 
-Field *find_field(TABLE *table, const std::string &name) {
+Field *find_field(TABLE *table, Bytes name) {
   for (Field **field = table->field; *field != nullptr; ++field)
     if (same_name((*field)->field_name, name)) return (*field)->invisible == INVISIBLE_FULL ? nullptr : *field;
   return nullptr;
 }
 
-/// Resolves a list of names; false with the first unknown one in `unknown`.
-bool find_fields(TABLE *table, const std::string &list, std::vector<uint16_t> &positions, std::string &unknown) {
+/// Resolves names; false with the first unknown one in `unknown`.
+bool find_fields(TABLE *table, std::span<const Bytes> names, std::vector<uint16_t> &positions, std::string &unknown) {
   positions.clear();
-  Bytes name;
-  for (NameList names(list); names.next(name);) {
-    unknown = unquoted(name);
-    const Field *const field = find_field(table, unknown);
+  for (const Bytes name : names) {
+    unknown = name;
+    const Field *const field = find_field(table, name);
     if (field == nullptr || positions.size() == limits::columns_max) return false;
     positions.push_back(field->field_index);
   }
   return true;
 }
 
-/// By name, as SQL compares names; else, if it begins with a digit, by position.
-bool find_index(TABLE *table, const std::string &name, uint32_t &index) {
+/// By name, as SQL compares names; else by position.
+bool find_index(TABLE *table, const TableSpec &spec, uint32_t &index) {
   for (uint32_t i = 0; i < table->s->keys; ++i) {
-    if (same_name(table->key_info[i].name, name.empty() ? Bytes("PRIMARY") : Bytes(name))) {
+    if (same_name(table->key_info[i].name, spec.index)) {
       index = i;
       return true;
     }
   }
-  if (name.empty() || !std::isdigit(static_cast<unsigned char>(name.front()))) return false;
-  uint64_t position = 0;
-  if (!parse_natural(name, position) || position >= table->s->keys) return false;
-  index = static_cast<uint32_t>(position);
+  if (spec.index_position < 0 || static_cast<uint32_t>(spec.index_position) >= table->s->keys) return false;
+  index = static_cast<uint32_t>(spec.index_position);
   return true;
+}
+
+/// The names, quoted, with commas between them.
+std::string listed(std::span<const Bytes> names) {
+  std::string list;
+  for (const Bytes name : names) list.append(list.empty() ? "`" : ",`").append(name).append("`");
+  return list;
 }
 
 bool index_serves_lookups(const KEY &key) {
@@ -90,7 +94,7 @@ bool index_is_the_key(const OpenTable &table) {
   // The end of a row's time is a part of every unique key of a versioned table. Of one key, one row is current.
   if (parts != 0 && key.key_part[parts - 1].field->vers_sys_field()) --parts;
   if (!(key.flags & HA_NOSAME) || key.without_overlaps) return false;
-  if (parts != table.key_columns || parts > table.columns.size()) return false;
+  if (parts != table.spec->key_columns || parts > table.columns.size()) return false;
   for (uint32_t i = 0; i < parts; ++i) {
     const KEY_PART_INFO &part = key.key_part[i];
     if (part.fieldnr - 1 != table.columns[i] || part.null_bit != 0 || part.key_part_flag & HA_PART_KEY_SEG)
@@ -125,16 +129,6 @@ OpenAttempt failed_as_told(THD *thd) {
 }  // namespace
 
 const unsigned open_flags_without_waiting = MYSQL_OPEN_FAIL_ON_MDL_CONFLICT | MYSQL_OPEN_IGNORE_REPAIR;
-
-std::string unquoted(Bytes name) {
-  if (name.size() < 2 || name.front() != '`' || name.back() != '`') return std::string(name);
-  std::string copy;
-  for (size_t i = 1; i + 1 < name.size(); ++i) {
-    copy += name[i];
-    if (name[i] == '`' && name[i + 1] == '`') ++i;
-  }
-  return copy;
-}
 
 std::string table_name(Bytes name) {
   std::string copy(name);
@@ -216,21 +210,21 @@ OpenAttempt resolve_names(THD *thd, OpenTable &table) {
     return failed(thd, Failure::engine_unsupported,
                   "'" + full_name + "' cannot be opened: it is a table of the storage engine " +
                       std::string(storage_engine_name(*opened)));
-  if (!find_index(opened, table.index_name, table.index))
+  const std::string index_name(table.spec->index);
+  if (!find_index(opened, *table.spec, table.index))
     return failed(thd, Failure::no_index,
-                  message_of(thd, ER_KEY_DOES_NOT_EXISTS,
-                             table.index_name.empty() ? "PRIMARY" : table.index_name.c_str(), full_name.c_str()));
+                  message_of(thd, ER_KEY_DOES_NOT_EXISTS, index_name.c_str(), full_name.c_str()));
   if (!index_serves_lookups(table.key_info()))
     return failed(thd, Failure::index_unusable,
-                  "Index '" + table.index_name + "' of '" + full_name + "' does not support lookups by key");
+                  "Index '" + index_name + "' of '" + full_name + "' does not support lookups by key");
   std::string unknown;
-  if (!find_fields(opened, table.column_list, table.columns, unknown) ||
-      !find_fields(opened, table.filter_column_list, table.filter_columns, unknown))
+  if (!find_fields(opened, table.spec->columns, table.columns, unknown) ||
+      !find_fields(opened, table.spec->filter_columns, table.filter_columns, unknown))
     return failed(thd, Failure::no_column, message_of(thd, ER_BAD_FIELD_ERROR, unknown.c_str(), full_name.c_str()));
-  if (table.whole_unique_key && !index_is_the_key(table))
+  if (table.spec->key_columns != 0 && !index_is_the_key(table))
     return failed(thd, Failure::index_not_the_key,
-                  "Index '" + table.index_name + "' of '" + full_name + "' is not a unique index on exactly " +
-                      std::to_string(table.key_columns) + " of the columns '" + table.column_list +
+                  "Index '" + index_name + "' of '" + full_name + "' is not a unique index on exactly " +
+                      std::to_string(table.spec->key_columns) + " of the columns '" + listed(table.spec->columns) +
                       "', from the first, whole and never NULL");
 
   const KEY &key = table.key_info();

@@ -34,9 +34,6 @@ std::string table_name(Bytes name);
 /// Whether these names may be opened at all: system schemas never are. State ready or failed.
 OpenAttempt may_be_opened(THD *thd, const std::string &database, const std::string &table);
 
-/// A name from a list, without its backquotes.
-std::string unquoted(Bytes name);
-
 /// For the server's open functions: fail where a metadata lock is not free, and repair nothing.
 extern const unsigned open_flags_without_waiting;
 

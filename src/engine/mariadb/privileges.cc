@@ -58,10 +58,9 @@ class TableLook {
     return table_ &&
            !check_grant_column(thd_, &list_.grant, database_.c_str(), name_.c_str(), name, size, thd_->security_ctx);
   }
-  bool columns(Bytes list) {
-    Bytes listed;
-    for (NameList names(list); names.next(listed);) {
-      const std::string name = unquoted(listed);
+  bool columns(std::span<const Bytes> names) {
+    for (const Bytes listed : names) {
+      const std::string name(listed);  // the server wants it to end with a zero
       if (!column(name.c_str(), name.size())) return false;
     }
     return table_;
@@ -150,7 +149,7 @@ Privileges::Rights Privileges::look_at(Rights wanted, const MariaAccount &accoun
   if (!acting.exists()) return 0;
   const TableSpec &names = spec.spec();
   Rights rights = 0;
-  const auto look = [&](Rights right, privilege_t privilege, Bytes columns) {
+  const auto look = [&](Rights right, privilege_t privilege, std::span<const Bytes> columns) {
     if ((wanted & right) && TableLook(thd_, spec, privilege, true).columns(columns)) rights |= right;
   };
   look(see, SELECT_ACL, names.columns);
@@ -175,7 +174,7 @@ std::string Privileges::why(const Op &op, const Spec &spec, Access access, const
   Rights needed = needs(op, access);
   if (op.verb == Verb::open && access == Access::write) needed = see;
   // The first that is missing leaves the server's words behind.
-  const auto ask = [&](Rights right, privilege_t privilege, Bytes columns, bool key) {
+  const auto ask = [&](Rights right, privilege_t privilege, std::span<const Bytes> columns, bool key) {
     if (!(needed & right) || thd_->is_error()) return;
     TableLook look(thd_, spec, privilege, false);
     if (!look.columns(columns) || !key || table == nullptr) return;

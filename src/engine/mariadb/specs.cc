@@ -1,58 +1,46 @@
 #include "engine/mariadb/specs.h"
 
+#include <algorithm>
+#include <functional>
 #include <new>
 
 namespace postern::mariadb {
-namespace {
-
-/// One string that tells two specs apart whatever bytes their names hold, and keeps all that is in them.
-std::string join(const TableSpec &names) {
-  std::string key;
-  for (const Bytes name : {names.database, names.table, names.index, names.columns, names.filter_columns}) {
-    const auto size = static_cast<uint32_t>(name.size());
-    key.append(reinterpret_cast<const char *>(&size), sizeof size);
-    key.append(name);
-  }
-  if (names.whole_unique_key) key.append(reinterpret_cast<const char *>(&names.key_columns), sizeof names.key_columns);
-  return key;
-}
-
-TableSpec split(Bytes key) {
-  TableSpec names;
-  for (Bytes *const name : {&names.database, &names.table, &names.index, &names.columns, &names.filter_columns}) {
-    uint32_t size;
-    std::memcpy(&size, key.data(), sizeof size);
-    *name = key.substr(sizeof size, size);
-    key.remove_prefix(sizeof size + size);
-  }
-  names.whole_unique_key = !key.empty();
-  if (names.whole_unique_key) std::memcpy(&names.key_columns, key.data(), sizeof names.key_columns);
-  return names;
-}
-
-}  // namespace
-
 void Spec::unuse() noexcept {
   owner_->unuse(this);
 }
 
 Specs::~Specs() {
-  for (const auto &[key, spec] : by_key_) delete spec;
+  for (Spec *const spec : by_names_) delete spec;
+}
+
+size_t Specs::Hash::operator()(const TableSpec &names) const {
+  size_t hash = names.key_columns;
+  const auto mix = [&hash](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15; };
+  for (const Bytes name : {names.database, names.table, names.index}) mix(std::hash<Bytes>()(name));
+  for (const std::span<const Bytes> list : {names.columns, names.filter_columns}) {
+    mix(list.size());
+    for (const Bytes name : list) mix(std::hash<Bytes>()(name));
+  }
+  return hash;
+}
+
+bool Specs::Equal::operator()(const TableSpec &left, const TableSpec &right) const {
+  return left.database == right.database && left.table == right.table && left.index == right.index &&
+         left.index_position == right.index_position && left.key_columns == right.key_columns &&
+         std::ranges::equal(left.columns, right.columns) &&
+         std::ranges::equal(left.filter_columns, right.filter_columns);
 }
 
 Spec *Specs::use(const TableSpec &names) {
-  std::string key = join(names);
   const std::lock_guard guard(mutex_);
-  const auto found = by_key_.find(key);
-  if (found != by_key_.end()) {
-    ++found->second->users_;
-    return found->second;
+  const auto found = by_names_.find(names);
+  if (found != by_names_.end()) {
+    ++(*found)->users_;
+    return *found;
   }
-  auto made = std::make_unique<Spec>();
+  std::unique_ptr<Spec> made(new Spec(names));
   Spec *const spec = made.get();
   spec->owner_ = this;
-  spec->key_ = std::move(key);
-  spec->names_ = split(spec->key_);
   spec->users_ = 1;
   spec->serial_ = next_serial_++;
   if (free_ids_.empty()) {
@@ -62,7 +50,7 @@ Spec *Specs::use(const TableSpec &names) {
   }
   if (!bytes_.add(spec->bytes())) return nullptr;
   try {
-    by_key_.emplace(spec->key_, spec);
+    by_names_.insert(spec);
   } catch (const std::bad_alloc &) {
     bytes_.subtract(spec->bytes());
     throw;
@@ -76,7 +64,7 @@ Spec *Specs::use(const TableSpec &names) {
 void Specs::unuse(Spec *spec) noexcept {
   const std::lock_guard guard(mutex_);
   if (--spec->users_ != 0) return;
-  by_key_.erase(spec->key_);
+  by_names_.erase(spec);
   free_ids_.push_back(spec->id_);
   serials_[spec->id_] = 0;
   bytes_.subtract(spec->bytes());

@@ -9,13 +9,12 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/pool.h"
-#include "contract/table.h"
+#include "contract/kept_spec.h"
 
 namespace postern::mariadb {
 
@@ -24,7 +23,7 @@ class Specs;
 class Spec final : public Binding {
  public:
   void unuse() noexcept override;
-  const TableSpec &spec() const noexcept override { return names_; }
+  const TableSpec &spec() const noexcept override { return *names_; }
 
   uint32_t id() const { return id_; }
   uint64_t serial() const { return serial_; }
@@ -32,12 +31,12 @@ class Spec final : public Binding {
  private:
   friend class Specs;
   Specs *owner_ = nullptr;
-  std::string key_;  // what names_ point into
-  TableSpec names_;
+  explicit Spec(const TableSpec &names) : names_(names) {}
+  const KeptSpec names_;
   uint32_t id_ = 0;
   uint64_t serial_ = 0;
   uint64_t users_ = 0;  // guarded by Specs::mutex_
-  size_t bytes() const { return sizeof(Spec) + key_.capacity(); }
+  size_t bytes() const { return sizeof(Spec) + names_.bytes(); }
 };
 
 /// Thread-safe. The mutex is a leaf, taken when an index is opened or closed and never per request.
@@ -65,8 +64,22 @@ class Specs {
   friend class Spec;
   void unuse(Spec *spec) noexcept;
 
+  /// Both know a spec by its names alone.
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const TableSpec &names) const;
+    size_t operator()(const Spec *spec) const { return (*this)(spec->spec()); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const TableSpec &left, const TableSpec &right) const;
+    bool operator()(const Spec *left, const Spec *right) const { return left == right; }
+    bool operator()(const TableSpec &left, const Spec *right) const { return (*this)(left, right->spec()); }
+    bool operator()(const Spec *left, const TableSpec &right) const { return (*this)(left->spec(), right); }
+  };
+
   std::mutex mutex_;
-  std::unordered_map<std::string_view, Spec *> by_key_;
+  std::unordered_set<Spec *, Hash, Equal> by_names_;
   std::vector<uint32_t> free_ids_;  // with room for every id, so that giving one back takes no memory
   std::vector<uint64_t> serials_;   // by id; 0: free
   pool::Tally bytes_;

@@ -20,27 +20,22 @@ constexpr size_t lookups_for_the_long_way = 4;
 
 namespace {
 
-/// What a column wanted takes in an OpenTable, about.
+/// What a column wanted takes in an OpenTable beside its name, about.
 constexpr size_t bytes_per_column = 128;
 
-size_t bytes_for(const TableSpec &names) {
-  const size_t columns = count_names(names.columns) + count_names(names.filter_columns);
-  return sizeof(OpenTable) + names.columns.size() + names.filter_columns.size() + columns * bytes_per_column;
+size_t bytes_for(const KeptSpec &spec) {
+  return sizeof(OpenTable) + spec.bytes() + (spec->columns.size() + spec->filter_columns.size()) * bytes_per_column;
 }
 
 }  // namespace
 
-OpenTable::OpenTable(Spec *spec)
-    : id(spec->id()),
-      serial(spec->serial()),
-      database(table_name(spec->spec().database)),
-      name(table_name(spec->spec().table)),
-      index_name(spec->spec().index),
-      column_list(spec->spec().columns),
-      filter_column_list(spec->spec().filter_columns),
-      whole_unique_key(spec->spec().whole_unique_key),
-      key_columns(spec->spec().key_columns),
-      bytes(bytes_for(spec->spec())) {}
+OpenTable::OpenTable(Spec *its_spec)
+    : id(its_spec->id()),
+      serial(its_spec->serial()),
+      database(table_name(its_spec->spec().database)),
+      name(table_name(its_spec->spec().table)),
+      spec(its_spec->spec()),
+      bytes(bytes_for(spec)) {}
 
 OpenTable &OpenTables::put(std::unique_ptr<OpenTable> table) {
   if (table->id >= tables_.size()) tables_.resize(table->id + 1);

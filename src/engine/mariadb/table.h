@@ -10,6 +10,7 @@
 #include "base/counters.h"
 #include "base/limits.h"
 #include "base/pool.h"
+#include "contract/kept_spec.h"
 #include "engine/mariadb/opening.h"
 #include "engine/mariadb/row.h"
 #include "engine/mariadb/specs.h"
@@ -24,17 +25,13 @@ struct StorageEngine;
 /// one executor and is used on its thread only.
 class OpenTable {
  public:
-  explicit OpenTable(Spec *spec);
+  explicit OpenTable(Spec *its_spec);
 
   const uint32_t id;      ///< of the spec this was made for
   const uint64_t serial;  ///< of the spec this was made for
   const std::string database;
   const std::string name;
-  const std::string index_name;
-  const std::string column_list;
-  const std::string filter_column_list;
-  const bool whole_unique_key;
-  const uint32_t key_columns;
+  const KeptSpec spec;  ///< the names it was opened by
 
   uint64_t batch = 0;  ///< the last batch that used it
   TableState state = TableState::failed;

@@ -106,7 +106,7 @@ Step Writer::update_duplicate(int met) {
   const Insert &insert = *write_.op->insert;
   const uint met_key = table->file->get_dup_key(met);
   if (met_key >= table->s->keys) return write_.fail_with(met);
-  const bool by_other_key = write_.table->whole_unique_key && met_key != write_.table->index;
+  const bool by_other_key = write_.table->spec->key_columns != 0 && met_key != write_.table->index;
   // The storage engine knows these words until its next error.
   if (by_other_key) engine_failure(write_.thd, table, met, write_.message);
   write_.thd->lex->sql_command = SQLCOM_UPDATE;

@@ -54,9 +54,14 @@ inline std::string op_text(const Op &op) {
     case Verb::answer: return "answer " + std::string(failure_name(op.failure)) + (op.slot != nullptr ? " slot" : "");
     case Verb::open: {
       std::string text = "open";
-      for (const Bytes name :
-           {op.spec->database, op.spec->table, op.spec->index, op.spec->columns, op.spec->filter_columns})
+      for (const Bytes name : {op.spec->database, op.spec->table, op.spec->index})
         text += " '" + test::escaped(name) + "'";
+      text += " " + std::to_string(op.spec->index_position);
+      for (const std::span<const Bytes> list : {op.spec->columns, op.spec->filter_columns}) {
+        text += " (";
+        for (const Bytes name : list) text += "'" + test::escaped(name) + "',";
+        text += ")";
+      }
       return text;
     }
     case Verb::login:
