@@ -7,6 +7,7 @@
 
 #include "base/input.h"
 #include "base/output.h"
+#include "base/passage.h"
 #include "base/pool.h"
 
 namespace postern {
@@ -163,6 +164,24 @@ TEST(Output, TakesBackToAMark) {
   EXPECT_EQ(output.sendable(), "kept new");
   EXPECT_FALSE(output.can_rewind(mark)) << "what may have been sent cannot be taken back";
   EXPECT_TRUE(output.can_rewind(output.mark()));
+}
+
+TEST(Passage, IsTakenBackUnlessSomeOfItMayBeSent) {
+  Output output;
+  output.put("before ");
+  Passage passage(output);
+  EXPECT_TRUE(passage.take_back()) << "nothing was begun";
+  passage.begin();
+  output.put("gone");
+  EXPECT_TRUE(passage.take_back());
+  EXPECT_FALSE(passage.begun());
+  EXPECT_EQ(passage.start(), output.mark());
+  passage.begin();
+  output.put("sent");
+  output.release();
+  EXPECT_EQ(output.sendable(), "before sent");
+  EXPECT_FALSE(passage.take_back());
+  EXPECT_TRUE(output.broken());
 }
 
 TEST(Output, MarksStayGoodWhileEarlierBytesAreSent) {

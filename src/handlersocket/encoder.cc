@@ -270,15 +270,13 @@ Flow StatusReply::row(Row) {
 }
 
 void StatusReply::done(const Outcome &outcome) {
-  start_ = output_.mark();
-  begun_ = true;
+  passage_.begin();
   if (outcome.failure != Failure::none) return put_error(output_, outcome, errors_, Asked::status);
   output_.put("0\t1\n");
 }
 
 void StatusReply::restart() {
-  if (begun_) output_.take_back(start_);
-  begun_ = false;
+  passage_.take_back();
 }
 
 Flow WriteReply::row(Row) {
@@ -286,8 +284,7 @@ Flow WriteReply::row(Row) {
 }
 
 void WriteReply::done(const Outcome &outcome) {
-  start_ = output_.mark();
-  begun_ = true;
+  passage_.begin();
   if (outcome.failure != Failure::none) return put_error(output_, outcome, errors_, Asked::rows);
   output_.put("0\t1");
   if (tells_ == Tells::count || outcome.has_insert_id) {
@@ -298,82 +295,65 @@ void WriteReply::done(const Outcome &outcome) {
 }
 
 void WriteReply::restart() {
-  if (begun_) output_.take_back(start_);
-  begun_ = false;
+  passage_.take_back();
 }
 
 void FindReply::begin(size_t columns) {
-  begun_ = true;
+  passage_.begin();
   char *const start = output_.reserve(2 + number_bytes_max);
   start[0] = '0';
   start[1] = tab;
   output_.commit(static_cast<size_t>(print_natural(start + 2, columns) - start));
 }
 
-bool FindReply::take_back() {
-  if (begun_ && !output_.take_back(start_)) return false;
-  begun_ = false;
-  return true;
-}
-
 Flow FindReply::row(Row row) {
   if (row_too_large_) return Flow::more;
-  if (!begun_) start_ = output_.mark();
   size_t bytes = row.size();
   for (const Value &value : row) bytes += plain_bytes(value);
   const bool streaming = output_.streaming();
-  if (!streaming && output_.flow(start_, bytes) == Flow::pause) return Flow::pause;
+  if (!streaming && output_.flow(passage_.start(), bytes) == Flow::pause) return Flow::pause;
   if (bytes > limits::row_bytes_max) {
-    take_back();
+    passage_.take_back();
     row_too_large_ = true;
     return Flow::more;
   }
-  if (!begun_) begin(row.size());
+  if (!passage_.begun()) begin(row.size());
   put_row(output_, row, bytes);
-  return streaming ? output_.flow(start_) : Flow::more;
+  return streaming ? output_.flow(passage_.start()) : Flow::more;
 }
 
 Flow FindReply::look(uint32_t columns) {
-  if (!begun_ && !row_too_large_ && output_.doubts_reader()) {
-    start_ = output_.mark();
-    begin(columns);
-  }
+  if (!passage_.begun() && !row_too_large_ && output_.doubts_reader()) begin(columns);
   return output_.look();
 }
 
 void FindReply::done(const Outcome &outcome) {
   if (outcome.failure != Failure::none || row_too_large_) return fail(outcome);
-  if (!begun_) {
-    start_ = output_.mark();
-    begin(outcome.columns);
-  }
+  if (!passage_.begun()) begin(outcome.columns);
   output_.put('\n');
 }
 
 /// All finds are answered alike.
 Bytes FindReply::written() const {
-  return output_.written_since(start_);
+  return output_.written_since(passage_.start());
 }
 
 bool FindReply::take(Bytes written) {
-  start_ = output_.mark();
-  if (output_.streaming() || output_.flow(start_, written.size()) == Flow::pause) return false;
-  begun_ = true;
+  if (output_.streaming() || output_.flow(passage_.start(), written.size()) == Flow::pause) return false;
+  passage_.begin();
   output_.put(written);
   return true;
 }
 
 void FindReply::fail(const Outcome &outcome) {
-  if (!take_back()) return;
-  start_ = output_.mark();
-  begun_ = true;
+  if (!passage_.take_back()) return;
+  passage_.begin();
   const bool ours = outcome.failure == Failure::none;
   put_error(output_, ours ? Outcome{.failure = Failure::row_too_large} : outcome, errors_, Asked::rows);
 }
 
 void FindReply::restart() {
-  take_back();
-  begun_ = false;
+  passage_.take_back();
   row_too_large_ = false;
 }
 

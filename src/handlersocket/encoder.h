@@ -1,13 +1,13 @@
 // encoder.h: the replies of the HandlerSocket protocol, written straight into a connection's output.
 //
-// A reply lives in the arena of the batch its op belongs to and is touched by the thread that runs the batch. It
-// notes where in the output it began, so that a failure or a restart can take back what it has written.
+// A reply lives in the arena of the batch its op belongs to and is touched by the thread that runs the batch.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/output.h"
+#include "base/passage.h"
 #include "contract/reply.h"
 
 namespace postern::handlersocket {
@@ -25,7 +25,7 @@ char *escape(char *to, const char *from, size_t size);
 /// What open_index, authentication and refusals answer: `0 1`, or an error.
 class StatusReply final : public Reply {
  public:
-  StatusReply(Output &output, ErrorStyle errors) : output_(output), errors_(errors) {}
+  StatusReply(Output &output, ErrorStyle errors) : output_(output), passage_(output), errors_(errors) {}
 
   Flow row(Row row) override;
   void done(const Outcome &outcome) override;
@@ -33,9 +33,8 @@ class StatusReply final : public Reply {
 
  private:
   Output &output_;
-  Output::Mark start_ = 0;
+  Passage passage_;
   ErrorStyle errors_;
-  bool begun_ = false;
 };
 
 /// What an insert or a modification answers: `0 1`, the number of rows or the new id behind it, or an error.
@@ -45,7 +44,8 @@ class WriteReply final : public Reply {
     count,  ///< `0 1 <rows>`
     id,     ///< `0 1`, and the AUTO_INCREMENT value that was generated, 0 for none, where the table has such a column
   };
-  WriteReply(Output &output, ErrorStyle errors, Tells tells) : output_(output), errors_(errors), tells_(tells) {}
+  WriteReply(Output &output, ErrorStyle errors, Tells tells)
+      : output_(output), passage_(output), errors_(errors), tells_(tells) {}
 
   Flow row(Row row) override;
   void done(const Outcome &outcome) override;
@@ -53,10 +53,9 @@ class WriteReply final : public Reply {
 
  private:
   Output &output_;
-  Output::Mark start_ = 0;
+  Passage passage_;
   ErrorStyle errors_;
   Tells tells_;
-  bool begun_ = false;
 };
 
 /// What a find, or a modification that returns the rows, answers: `0 <columns>` and the values of all rows, or an
@@ -67,7 +66,7 @@ class WriteReply final : public Reply {
 /// what the output's valve says.
 class FindReply final : public Reply {
  public:
-  FindReply(Output &output, ErrorStyle errors) : output_(output), errors_(errors) {}
+  FindReply(Output &output, ErrorStyle errors) : output_(output), passage_(output), errors_(errors) {}
 
   Flow row(Row row) override;
   /// Begins the reply ahead of its first row if that may tell whether there is a reader. A find that fails after that
@@ -81,13 +80,10 @@ class FindReply final : public Reply {
  private:
   void begin(size_t columns);
   void fail(const Outcome &outcome);
-  /// False, and the output broken, if a part of the reply has left already.
-  bool take_back();
 
   Output &output_;
-  Output::Mark start_ = 0;
+  Passage passage_;
   ErrorStyle errors_;
-  bool begun_ = false;
   bool row_too_large_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/output.h"
+#include "base/passage.h"
 #include "contract/reply.h"
 #include "memcached/wire/form.h"
 #include "memcached/open_container.h"
@@ -21,20 +22,14 @@ namespace postern::memcached {
 class Answer : public Reply {
  public:
   Answer(const Request &request, const Surroundings &with)
-      : request_(request), output_(with.output), statistics_(with.statistics) {}
+      : request_(request), output_(with.output), statistics_(with.statistics), passage_(with.output) {}
 
   Flow row(Row) override { return Flow::more; }
-  void restart() override {
-    if (begun_) output_.take_back(start_);
-    begun_ = false;
-  }
+  void restart() override { passage_.take_back(); }
 
  protected:
   const Form &form() const { return form_of(request_.dialect); }
-  void begin() {
-    start_ = output_.mark();
-    begun_ = true;
-  }
+  void begin() { passage_.begin(); }
   template <class... Each>
   void count(Each... each) {
     statistics_.add(each...);
@@ -51,8 +46,7 @@ class Answer : public Reply {
   const Request &request_;
   Output &output_;
   Statistics &statistics_;
-  Output::Mark start_ = 0;
-  bool begun_ = false;
+  Passage passage_;
 
   ~Answer() = default;
 };

@@ -110,13 +110,13 @@ Flow ItemAnswer::tell_value(Bytes value, const ItemState &state) {
   form().item(output_, request_,
               {.value = value, .flags = state.flags, .cas = state.cas, .expires_at = state.expires_at, .now = now_});
   told_ = true;
-  return streaming ? output_.flow(start_) : Flow::more;
+  return streaming ? output_.flow(passage_.start()) : Flow::more;
 }
 
 bool ItemAnswer::failed(const Outcome &outcome) {
   const bool ours = outcome.failure == Failure::none;
   if (ours && lost_ == Failure::none) return false;
-  if (begun_ && !output_.take_back(start_)) return true;
+  if (!passage_.take_back()) return true;
   if (ours) fail(Reason{lost_, {}});
   else fail(outcome);
   return true;

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/passage.h"
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/door.h"
@@ -39,33 +40,28 @@ namespace postern::door {
 
 class ToyReply final : public Reply {
  public:
-  ToyReply(Output &output, Bytes answer) : output_(output), answer_(answer) {}
+  ToyReply(Output &output, Bytes answer) : output_(output), passage_(output), answer_(answer) {}
 
   Flow row(Row row) override {
-    if (!begun_) start_ = output_.mark();
-    begun_ = true;
+    if (!passage_.begun()) passage_.begin();
     const Bytes bytes = row[0].bytes();
-    if (!output_.streaming() && output_.flow(start_, bytes.size()) == Flow::pause) return Flow::pause;
+    if (!output_.streaming() && output_.flow(passage_.start(), bytes.size()) == Flow::pause) return Flow::pause;
     output_.put(bytes);
-    return output_.streaming() ? output_.flow(start_) : Flow::more;
+    return output_.streaming() ? output_.flow(passage_.start()) : Flow::more;
   }
   Flow look(uint32_t) override {
-    if (!begun_ && output_.doubts_reader()) {
-      start_ = output_.mark();
-      begun_ = true;
+    if (!passage_.begun() && output_.doubts_reader()) {
+      passage_.begin();
       output_.put('?');
     }
     return output_.look();
   }
   void done(const Outcome &outcome) override {
     if (outcome.failure == Failure::none) return put_line(answer_);
-    if (begun_ && !output_.take_back(start_)) return;
+    if (!passage_.take_back()) return;
     put_line(failure_name(outcome.failure));
   }
-  void restart() override {
-    if (begun_) (void)output_.take_back(start_);
-    begun_ = false;
-  }
+  void restart() override { passage_.take_back(); }
 
  private:
   void put_line(Bytes text) {
@@ -74,9 +70,8 @@ class ToyReply final : public Reply {
   }
 
   Output &output_;
+  Passage passage_;
   Bytes answer_;
-  Output::Mark start_ = 0;
-  bool begun_ = false;
 };
 
 /// What ToyEngine is asked; travels as the key of a find.

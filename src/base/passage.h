@@ -1,0 +1,40 @@
+// passage.h: Passage, where in an output one reply stands, so that a failure or a restart can take it back.
+//
+// A value of the reply whose it is, and touched by the thread that runs that reply's batch.
+//
+//   void done(const Outcome &outcome) override { passage_.begin(); output_.put(answer_); }
+//   void restart() override { passage_.take_back(); }
+#pragma once
+
+#include "base/output.h"
+
+namespace postern {
+
+class Passage {
+ public:
+  /// `output` outlives the passage.
+  explicit Passage(Output &output) : output_(output) {}
+
+  bool begun() const { return begun_; }
+  /// Where it began, or would begin now.
+  Output::Mark start() const { return begun_ ? start_ : output_.mark(); }
+  /// What is written from here on belongs to it.
+  void begin() {
+    start_ = output_.mark();
+    begun_ = true;
+  }
+  /// Takes back what was written since begin(), if that was called: it may begin anew. False: some of it may have been
+  /// sent, so the output is broken and swallows whatever is written.
+  bool take_back() {
+    if (begun_ && !output_.take_back(start_)) return false;
+    begun_ = false;
+    return true;
+  }
+
+ private:
+  Output &output_;
+  Output::Mark start_ = 0;
+  bool begun_ = false;
+};
+
+}  // namespace postern
