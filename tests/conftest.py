@@ -20,7 +20,7 @@ import subprocess
 
 import pytest
 
-from support.server import ORIGINAL, ROOT, Server, original_plugin, sandbox
+from support.server import ORIGINAL, ROOT, Server, name_of, original_plugin, sandbox
 
 CANNOT_BE_HAD = 3  # what tools/clients exits with then
 
@@ -83,7 +83,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def database(server, request):
-    name = f"t{abs(hash(request.node.nodeid)) % 10**8}"
+    name = f"t{name_of(request)}"
     server.execute(f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name}")
     yield name
     server.execute(f"DROP DATABASE IF EXISTS {name}")

@@ -1,5 +1,6 @@
 """Fixtures for tests of accounts: a server that has them, and accounts."""
 import pytest
+from support.server import name_of
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def user(accounts, request):
     made = []
 
     def make(how="IDENTIFIED BY 'pw'", host="localhost", grants=()):
-        name = f"u{abs(hash(request.node.nodeid)) % 10**8}_{len(made)}"
+        name = f"u{name_of(request)}_{len(made)}"
         made.append(f"'{name}'@'{host}'")
         accounts.execute(f"CREATE USER {made[-1]} {how}", *(f"GRANT {grant} TO {made[-1]}" for grant in grants))
         return name

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import time
+import zlib
 from pathlib import Path
 
 import pymysql
@@ -39,6 +40,11 @@ def sandbox(*arguments, check=True, **options):
 
 def parse_env(text):
     return dict(word.split("=", 1) for word in shlex.split(text))
+
+
+def name_of(request):
+    """A word for databases and accounts of the test that asks: the same in every run, and no other test's."""
+    return f"{zlib.crc32(request.node.nodeid.encode()):08x}"
 
 
 def timed(cursor, statement):

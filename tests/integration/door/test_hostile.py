@@ -143,6 +143,7 @@ def test_half_requests_and_disconnects_at_every_byte(target):
     until(lambda: target.descriptors() <= before + 2)
 
 
+@pytest.mark.alone
 def test_clients_that_do_not_read_cost_little_and_delay_nobody(target):
     before = target.memory_kib()
     sleepers = []

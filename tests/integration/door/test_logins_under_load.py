@@ -4,10 +4,12 @@ import select
 import threading
 import time
 
+import pytest
 from support.accounts import GOOD, login
 from support.waiting import until
 
 
+@pytest.mark.alone
 def test_a_storm_of_wrong_passwords_stalls_nobody(sandbox_factory):
     server = sandbox_factory("--handlersocket-auth=account", "--handlersocket-scan-threads=1")
     server.execute(

@@ -359,6 +359,7 @@ def test_resets_and_ends_in_the_handshake_leave_nothing(sandbox_factory, certifi
 
 
 @needs_openssl
+@pytest.mark.alone
 def test_ddl_during_a_storm_of_handshakes(sandbox_factory, certificates):
     """A handshake takes a millisecond of a worker that may hold tables."""
     certificates.put("first", "rsa")

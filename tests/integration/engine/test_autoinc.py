@@ -8,7 +8,7 @@ import time
 
 import pytest
 from support.mc import map_table
-from support.server import ROOT, Server
+from support.server import ROOT, Server, name_of
 from support.waiting import until
 
 INSERTED = b"0\t1\t0"  # where the id was given
@@ -29,7 +29,7 @@ def counting(tmp_path_factory):
 
 @pytest.fixture
 def database(counting, request):
-    name = f"t{abs(hash(request.node.nodeid)) % 10**8}"
+    name = f"t{name_of(request)}"
     counting.execute(
         f"CREATE DATABASE {name}",
         f"USE {name}",

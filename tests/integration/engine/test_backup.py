@@ -76,6 +76,7 @@ HOLDS = [
 @pytest.mark.parametrize(
     "statements,end,waiting", HOLDS, ids=lambda value: value[-1] if isinstance(value, list) else None
 )
+@pytest.mark.alone
 def test_a_global_lock_holds_writes_back_and_nothing_else(server, database, statements, end, waiting):
     fill(server, database)
     with contextlib.closing(server.connect(database=database)) as holder, contextlib.ExitStack() as stack:
@@ -140,6 +141,7 @@ ROUNDS = [
 ROWS_SURVIVE = 12  # of the rounds
 
 
+@pytest.mark.alone
 def test_every_statement_gets_its_lock_under_writes(server, database):
     times, slow = {}, []
     with Load(server, clients=8, database=database, many=0.02) as load, contextlib.closing(

@@ -39,6 +39,7 @@ def test_lookups(big):
             assert replies == [["0", "1", f"user{key}@example.org"] for key in keys]
 
 
+@pytest.mark.alone
 def test_a_scan_of_everything_streams_while_others_are_served(big):
     names = ["id", "name", "email", "created"] + [f"c{number}" for number in range(1, 12)]
     big.query("SELECT COUNT(c11) FROM person", database="test")  # the pages are in memory before it is measured

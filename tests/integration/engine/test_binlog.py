@@ -160,6 +160,7 @@ def test_tables_of_all_kinds_replicate(servers, format, image):
     same(primary, replica, database)
 
 
+@pytest.mark.alone
 def test_many_clients_share_transactions_and_replicate(servers):
     primary, replica = servers
     primary.execute("SET GLOBAL binlog_row_image = FULL", "CREATE DATABASE shared", "FLUSH BINARY LOGS")

@@ -30,7 +30,7 @@ def crowded(tmp_path_factory):
 @pytest.fixture
 def rows(crowded, request):
     """A table t of 100 rows in a database of its own; the name of that."""
-    name = f"t{abs(hash(request.node.nodeid)) % 10**8}"
+    name = f"t{name_of(request)}"
     crowded.execute(
         f"CREATE DATABASE {name}",
         f"USE {name}",
@@ -192,6 +192,7 @@ def latencies(server, database, seconds, busy=50):
 
 
 @pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.alone
 def test_a_locked_row_holds_up_its_client_alone(sandbox_factory, workers):
     server = sandbox_factory(f"--handlersocket-threads-wr={workers}", "--innodb-flush-log-at-trx-commit=2")
     server.execute(
@@ -291,6 +292,7 @@ def test_kill_of_write_workers_loses_nothing(crowded):
     assert all(b"interrupted" in line or b"1317" in line for line in load.errors), load.errors
 
 
+@pytest.mark.alone
 def test_uninstall_does_not_wait_for_a_row_lock(sandbox_factory):
     server = sandbox_factory("--innodb-lock-wait-timeout=1000")
     server.execute(
@@ -315,6 +317,7 @@ def test_uninstall_does_not_wait_for_a_row_lock(sandbox_factory):
     assert server.query("SELECT n FROM test.t") == [(0,), (0,)]
 
 
+@pytest.mark.alone
 def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
     """The lane of writes that are run alone: one that waits inside a trigger does not stop the others for long."""
     server = sandbox_factory("--innodb-lock-wait-timeout=5")
@@ -347,6 +350,7 @@ def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
 
 @pytest.mark.parametrize("lone", [False, True], ids=["shared", "alone"])
 @pytest.mark.parametrize("scan_threads", [1, 2])
+@pytest.mark.alone
 def test_many_who_wait_for_rows_hold_up_no_other_table(sandbox_factory, scan_threads, lone):
     """Each of them had a thread of the slow lane for 50 ms, again and again: others waited 100 times as long behind 100."""
     server = sandbox_factory(f"--handlersocket-scan-threads={scan_threads}", "--innodb-flush-log-at-trx-commit=2")

@@ -91,6 +91,7 @@ ROUNDS = [
 ]
 
 
+@pytest.mark.alone
 def test_every_statement_gets_its_lock_at_once(server, database):
     fill(server, database)
     with Crowd(server, database) as crowd, contextlib.closing(server.connect(database=database)) as connection:
@@ -117,6 +118,7 @@ def test_every_statement_gets_its_lock_at_once(server, database):
 
 
 @pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+@pytest.mark.alone
 def test_engines_with_table_locks_give_way_too(server, database, engine):
     fill(server, database, engine=engine)
     with Crowd(server, database) as crowd, contextlib.closing(server.connect(database=database)) as connection:
@@ -157,6 +159,7 @@ def test_what_is_gone_is_named_and_what_comes_back_works(server, database):
         assert client.request(0, "=", 1, 7) == ROW_7
 
 
+@pytest.mark.alone
 def test_names_opened_in_vain_do_not_stand_in_the_way(server, database):
     fill(server, database, "other")
     with server.hs() as client:
@@ -206,6 +209,7 @@ def test_waiting_for_a_locked_table_ends_with_an_error(sandbox_factory):
     locker.close()
 
 
+@pytest.mark.alone
 def test_a_scan_gives_way_and_goes_on(server, database):
     server.execute(
         "CREATE TABLE big (id INT PRIMARY KEY, a VARCHAR(100), b INT, KEY (b))",

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from support.replica import catch_up, follow, same
-from support.server import ROOT, Server
+from support.server import ROOT, Server, name_of
 
 FAULTY = {**os.environ, "POSTERN_SO": str(ROOT / "build" / "src" / "plugin" / "faults" / "postern.so")}
 
@@ -46,7 +46,7 @@ def servers(tmp_path_factory):
 
 @pytest.fixture
 def database(servers, request):
-    name = f"t{abs(hash(request.node.nodeid)) % 10**8}"
+    name = f"t{name_of(request)}"
     servers[0].execute(
         f"CREATE DATABASE {name}",
         f"USE {name}",

@@ -134,6 +134,7 @@ def test_a_default_role_counts_and_others_do_not(accounts, user):
         ("RENAME USER {0}@localhost TO {0}x@localhost", "RENAME USER {0}x@localhost TO {0}@localhost"),
     ],
 )
+@pytest.mark.alone
 def test_under_load_revoking_holds_within_a_second(accounts, user, revoke, grant):
     name = user(grants=["SELECT ON test.t"])
     with accounts.hs() as client:

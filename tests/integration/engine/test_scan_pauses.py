@@ -75,6 +75,7 @@ def alter_while(server, database, scan, gap_s=0.02):
     ids=["extended", "prefix", "no primary key"],
 )
 @pytest.mark.parametrize("operator", ["=", "<="])
+@pytest.mark.alone
 def test_ddl_does_not_wait_for_a_scan_of_equal_keys(server, database, table, operator):
     server.execute(
         f"CREATE TABLE t ({table}) ENGINE=InnoDB",
@@ -207,6 +208,7 @@ def test_a_client_that_ends_its_sending_is_served_on(server, endless):
     assert connections(server) == 1
 
 
+@pytest.mark.alone
 def test_finds_do_not_wait_for_long_scans(server, database, endless):
     for _ in range(4):
         endless()
