@@ -3,7 +3,7 @@
 #   make          install what is missing, get a server to build for, build
 #   make run      build, start a private server with the 2010 article's table, show it answer
 #   make stop     end that server
-#   make check    the fast inner loop: unit tests and tidy
+#   make check    the fast inner loop: layout, lint and unit tests
 #   make test     everything
 #   make bench    our doors beside their peers, in about a quarter of an hour; QUICK=1: in two minutes;
 #                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
@@ -33,7 +33,7 @@ BUILD_installed := build-installed
 SERVER_fetched := build/server
 SERVER_installed := build/server-installed
 
-.PHONY: all build deps server configure plugin run stop check unit tidy test integration bench \
+.PHONY: all build deps server configure plugin run stop check unit tidy lint test integration bench \
   counts soak fuzz asan install package clean distclean
 
 all: build
@@ -45,7 +45,8 @@ server: deps
 	@tools/server fetch build/server
 
 configure: server
-	@cmake -S . -B build -G Ninja -DPOSTERN_SERVER_DIR=build/server -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) --log-level=NOTICE
+	@cmake -S . -B build -G Ninja -DPOSTERN_SERVER_DIR=build/server -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
+	  -DPOSTERN_WERROR=ON --log-level=NOTICE
 
 build: configure
 	@ninja -C build
@@ -63,13 +64,24 @@ stop:
 unit: build
 	@ctest --test-dir build --output-on-failure -j "$$(nproc)" --timeout 120 --progress
 
+# What no compiler says: layout, arrows between rooms, words, sizes.
 tidy:
-	@if [ -f scripts/tidy.py ]; then $(PYTHON) scripts/tidy.py; fi
+	@tools/deps test
+	@$(PYTHON) scripts/tidy.py
 
-check: tidy unit
+# Headers that do not compile alone, and what clang-tidy says; only of what has changed since it was last found clean.
+lint: build
+	@tools/deps test
+	@ninja -C build all_verify_interface_header_sets
+	@$(PYTHON) scripts/lint.py build
 
+check: tidy unit lint
+
+# What bounds a time runs alone; the rest side by side, a file at a time: most of it waits.
+PYTEST := $(PYTHON) -m pytest tests -ra --timeout=300 -p no:cacheprovider
 integration: build
-	@$(PYTHON) -m pytest tests -ra --timeout=300 -p no:cacheprovider $(PYTEST_ARGS)
+	@$(PYTEST) -m alone $(PYTEST_ARGS)
+	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
 
 # In this order also under -j: the last line is pytest's count. What a new seed finds is for `make fuzz`, not for
 # whoever happens to change something else.

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 """Checks what a compiler does not: which folder includes which, words that have no place in some folders, stale
-generated pages, and the plain hygiene of text files; of shell scripts what shellcheck finds, where that is installed
-(tools/deps test). Prints every finding and exits 1 if there is one."""
+generated pages, the layout of sources, and the plain hygiene of text files; of shell scripts what shellcheck finds.
+Needs what tools/deps test installs. Prints every finding and exits 1 if there is one."""
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
@@ -95,11 +94,19 @@ def check_text(path, lines, text):
 def check_scripts(paths):
     """True if the shell scripts among the files are fine."""
     scripts = [
-        path
-        for path in paths
-        if not path.suffix and path.is_file() and path.open("rb").readline() in (b"#!/bin/bash\n", b"#!/bin/sh\n")
+        path for path in paths if not path.suffix and path.open("rb").readline() in (b"#!/bin/bash\n", b"#!/bin/sh\n")
     ]
-    return not shutil.which("shellcheck") or subprocess.run(["shellcheck", *scripts], check=False).returncode == 0
+    return subprocess.run(["shellcheck", *scripts], check=False).returncode == 0
+
+
+def check_layout(paths):
+    """True if clang-format and black would change nothing."""
+    sources = [path for path in paths if path.suffix in (".cc", ".h")]
+    python = [path for path in paths if path.suffix == ".py" or path.open("rb").readline() == b"#!/usr/bin/python3\n"]
+    formatted = subprocess.run(["clang-format-14", "--dry-run", "-Werror", *sources], check=False).returncode == 0
+    black = subprocess.run(["black", "--check", *python], cwd=ROOT, check=False, capture_output=True, text=True)
+    print(black.stderr if black.returncode else "", end="")
+    return formatted and black.returncode == 0
 
 
 def main():
@@ -118,7 +125,8 @@ def main():
             check_words(path, lines)
     print("\n".join(found), end="\n" if found else "")
     stale = subprocess.run([sys.executable, ROOT / "scripts/document.py", "--check"], check=False).returncode
-    sound = check_scripts([ROOT / path for path in paths if path.parts[:2] != ("tests", "corpus")])
+    present = [ROOT / path for path in paths if path.parts[:2] != ("tests", "corpus") and (ROOT / path).is_file()]
+    sound = check_scripts(present) & check_layout(present)
     sys.exit(1 if found or stale or not sound else 0)
 
 
