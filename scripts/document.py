@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes docs/settings.md and docs/status.md, and the README's table of settings, from the tables in src/.
+"""Makes docs/settings.md and docs/status.md from the tables in src/.
 
     scripts/document.py            write them
     scripts/document.py --check    exit 1 if one of them is not what it would write
@@ -10,7 +10,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STRING = r'"((?:[^"\\]|\\.)*)"'
-BEGIN, END = "<!-- settings: made by scripts/document.py -->", "<!-- end of settings -->"
 
 
 def rows(path, pattern):
@@ -106,17 +105,8 @@ def status_page():
     return "\n".join(lines) + "\n"
 
 
-def readme():
-    text = (ROOT / "README.md").read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        sys.exit("README.md has no place for the settings")
-    return f"{before}{BEGIN}\n{settings_table('handlersocket')}{END}{after}"
-
-
 def main():
-    made = {"docs/settings.md": settings_page(), "docs/status.md": status_page(), "README.md": readme()}
+    made = {"docs/settings.md": settings_page(), "docs/status.md": status_page()}
     stale = [path for path, text in made.items() if not (ROOT / path).exists() or (ROOT / path).read_text() != text]
     if "--check" in sys.argv:
         for path in stale:
