@@ -16,7 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "run.h"
+#include "load_loop.h"
 
 namespace postern::bench {
 namespace {

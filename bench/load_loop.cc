@@ -1,4 +1,4 @@
-#include "run.h"
+#include "load_loop.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

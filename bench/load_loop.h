@@ -1,4 +1,4 @@
-// run.h: one run of the load: connections, the loop around them, and what was measured. One thread.
+// load_loop.h: one run of the load: connections, the loop around them, and what was measured. One thread.
 #pragma once
 
 #include <array>
