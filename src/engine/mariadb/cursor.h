@@ -1,4 +1,4 @@
-// cursor.h: walking an index from a key, for finds and edits alike.
+// cursor.h: the steps of a walk along an index. What a find wants of the rows on the way is Walk's (walk.h).
 //
 // The row lands in record[0]. Results are the storage engine's codes, 0 for a row; HA_ERR_KEY_NOT_FOUND and
 // HA_ERR_END_OF_FILE say that there is none.

@@ -16,9 +16,7 @@ struct Finder::Place final : Position {
   std::vector<uchar> key;  // all parts of the index, from that row; empty: no row of this key value was read yet
   uint unique_parts = 0;   // how many of them tell it from every other row; 0: that takes `ref`
   std::vector<uchar> ref;  // the row itself, to tell it from others with the same key
-  size_t in_at = 0;        // position in the IN list
-  uint64_t to_skip = 0;    // what is left of the offset
-  uint64_t sent = 0;
+  Walked walked;
   std::string shape;  // of the table, see shape_of()
 };
 
@@ -27,14 +25,11 @@ struct Finder::Scan {
   const Find &find;
   OpenTable &table;
   Place *place = nullptr;  // where to go on, then where the scan is
-  uint64_t to_skip = 0;
-  uint64_t sent = 0;
   uint64_t examined = 0;
   uint64_t look_at = limits::rows_between_looks;  // how many examined rows are too many without a look around
-  size_t in_at = 0;
-  bool resumed = false;         // the running key value is read on from a place
-  bool row_is_current = false;  // record[0] holds a row of the running key value
-  bool must_rest = false;       // the reply takes no more for now
+  bool resumed = false;                           // the running key is read on from a place
+  bool row_is_current = false;                    // record[0] holds a row of the running key
+  bool must_rest = false;                         // the reply takes no more for now
   Failure failure = Failure::none;
   int32_t engine_code = 0;
 
@@ -103,69 +98,66 @@ void Finder::run(Op &op, OpenTable &table) {
     op.progress = Progress::crowded;
     return;
   }
-  scan.to_skip = find.offset;
-  Walk walked = Walk::ended;
-  scan.failure = check_index(table, find);
-  if (scan.failure == Failure::none && !find.in_list.empty() && find.in_part >= find.key.size())
-    scan.failure = Failure::syntax;
-  if (scan.failure == Failure::none && !(find.filters.empty() && filters_.none()))
-    scan.failure = filters_.prepare(thd_, table, find.filters);
-  if (scan.failure == Failure::none && table.file().inited == handler::NONE) {
-    if (const int code = table.file().ha_index_init(table.index, true)) walked = fail(scan, code);
-  }
-  if (scan.slow() && *op.position != nullptr) {
-    scan.place = static_cast<Place *>(op.position->get());
-    scan.to_skip = scan.place->to_skip;
-    scan.sent = scan.place->sent;
-    scan.in_at = scan.place->in_at;
-    if (scan.failure == Failure::none && scan.place->shape != shape_of(table)) {
-      // The rows sent so far were of another shape; there is no way to go on with this reply.
-      scan.failure = Failure::interrupted;
-      message_ = ER_THD(thd_, ER_TABLE_DEF_CHANGED);
-    }
-  }
-  if (scan.failure == Failure::none && walked == Walk::ended) {
-    if (find.in_list.empty()) {
-      walked = run_key(scan, nullptr);
-    } else {
-      while (walked == Walk::ended && scan.in_at < find.in_list.size()) {
-        walked = run_key(scan, &find.in_list[scan.in_at]);
-        if (walked != Walk::ended) break;
-        ++scan.in_at;
-        scan.row_is_current = false;
-        if ((scan.must_rest || must_pause(scan)) && scan.in_at < find.in_list.size()) walked = save(scan);
-      }
-    }
-  }
+  Halt halt = begin(scan);
+  if (halt == Halt::none) halt = walk_keys(scan);
+  const uint64_t sent = walk_.walked().taken;
   batch_rows_ += scan.examined;
   counters_->add(Counter::rows_examined, scan.examined);
   // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends, but
   // not what has only just begun.
   if (scan.failure == Failure::interrupted && thd_->killed >= KILL_CONNECTION) {
-    const bool just_begun = scan.place == nullptr && scan.sent == 0 && scan.examined <= limits::rows_between_looks;
-    if (!scan.slow()) walked = Walk::paused;
-    else if (just_begun) walked = Walk::held_up;
+    const bool just_begun = scan.place == nullptr && sent == 0 && scan.examined <= limits::rows_between_looks;
+    if (!scan.slow()) halt = Halt::paused;
+    else if (just_begun) halt = Halt::held_up;
   }
-  if (walked == Walk::crowded) {
+  if (halt == Halt::crowded) {
     op.progress = Progress::crowded;
     return;
   }
-  if (walked == Walk::paused || walked == Walk::held_up) {
-    op.progress = walked == Walk::paused ? Progress::paused : Progress::busy;
+  if (halt == Halt::paused || halt == Halt::held_up) {
+    op.progress = halt == Halt::paused ? Progress::paused : Progress::busy;
     if (scan.slow()) counters_->add(Counter::scan_pauses);
     return;
   }
-  counters_->add(Counter::rows_sent, scan.sent);
+  counters_->add(Counter::rows_sent, sent);
   op.progress = Progress::done;
   Outcome outcome;
   outcome.failure = scan.failure;
   outcome.engine_code = scan.engine_code;
   outcome.columns = static_cast<uint32_t>(table.columns.size());
-  outcome.rows = scan.sent;
+  outcome.rows = sent;
   outcome.message = message_;
   if (outcome.failure != Failure::none) count_failure(*counters_, op, outcome.failure);
   op.reply->done(outcome);
-  if (shares && outcome.failure == Failure::none) equal_.keep(op.reply->written(), scan.sent);
+  if (shares && outcome.failure == Failure::none) equal_.keep(op.reply->written(), sent);
+}
+
+/// Stands at the first key, or where the find was paused.
+Finder::Halt Finder::begin(Scan &scan) {
+  OpenTable &table = scan.table;
+  scan.failure = walk_.begin(thd_, table, scan.find);
+  Halt halt = scan.failure == Failure::none ? Halt::none : Halt::failed;
+  if (halt == Halt::none && table.file().inited == handler::NONE) {
+    if (const int code = table.file().ha_index_init(table.index, true)) halt = fail(scan, code);
+  }
+  if (!scan.slow() || *scan.op.position == nullptr) return halt;
+  scan.place = static_cast<Place *>(scan.op.position->get());
+  walk_.resume(scan.place->walked);
+  if (halt != Halt::none || scan.place->shape == shape_of(table)) return halt;
+  // The rows sent so far were of another shape; there is no way to go on with this reply.
+  scan.failure = Failure::interrupted;
+  message_ = ER_THD(thd_, ER_TABLE_DEF_CHANGED);
+  return Halt::failed;
+}
+
+Finder::Halt Finder::walk_keys(Scan &scan) {
+  while (walk_.at_key()) {
+    if (const Halt halt = walk_key(scan); halt != Halt::none) return halt;
+    walk_.next_key();
+    scan.row_is_current = false;
+    if (walk_.at_key() && (scan.must_rest || must_pause(scan))) return save(scan);
+  }
+  return Halt::none;
 }
 
 /// True if an equal find of this batch was answered, and its answer has become that of `op`.
@@ -178,23 +170,12 @@ bool Finder::answer_as_before(Op &op, const OpenTable &table) {
   return true;
 }
 
-/// All rows for one key; with an IN list, for one of its values.
-Finder::Walk Finder::run_key(Scan &scan, const Value *in_value) {
-  KeyStart start;
-  build_key(thd_, scan.table, scan.find.key, scan.find.comparison, scan.find.in_part, in_value, scan.table.key, start);
-  ++scan.examined;  // a lookup costs, whether it finds a row or not
-  scan.row_is_current = false;
-  if (start.comparison == Comparison::never) return Walk::ended;
-  // Rare, and to be had where scans are resumed.
-  if (start.recheck && !scan.table.key_is_read && !scan.slow()) return Walk::paused;
-  return walk(scan, start, in_value);
-}
-
 /// Reads the first row behind the place of a paused scan: at once where the index tells all rows apart. Else it walks
 /// through the rows with the key of the place, which may be very many: if somebody waits for the table meanwhile the
 /// scan has not got on and must try again, which is what `held_up` is.
-Finder::Walk Finder::resume_row(Scan &scan, const KeyStart &start, DownByGroups *groups, int &code) {
+Finder::Halt Finder::resume_row(Scan &scan, DownByGroups *groups, int &code) {
   OpenTable &table = scan.table;
+  const KeyStart &start = walk_.start();
   handler &file = table.file();
   uchar *const record = table.table->record[0];
   const Place &place = *scan.place;
@@ -215,7 +196,7 @@ Finder::Walk Finder::resume_row(Scan &scan, const KeyStart &start, DownByGroups 
       behind = down ? order < 0 : order > 0;
       if (behind) break;
       ++scan.examined;
-      if (look_is_due(scan) && must_give_way()) return thd_->killed ? interrupt(scan) : Walk::held_up;
+      if (look_is_due(scan) && must_give_way()) return thd_->killed ? interrupt(scan) : Halt::held_up;
       code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
     }
     const bool ended = code == HA_ERR_END_OF_FILE || code == HA_ERR_KEY_NOT_FOUND;
@@ -223,79 +204,67 @@ Finder::Walk Finder::resume_row(Scan &scan, const KeyStart &start, DownByGroups 
       code = behind ? groups->stay() : groups->enter_before(place.key.data());
   }
   if (code == 0 && left_key(table, start)) code = HA_ERR_END_OF_FILE;
-  return Walk::ended;
+  return Halt::none;
 }
 
-Finder::Walk Finder::walk(Scan &scan, const KeyStart &start, const Value *in_value) {
+/// All rows of the key that the walk stands at.
+Finder::Halt Finder::walk_key(Scan &scan) {
   OpenTable &table = scan.table;
-  const bool resuming = scan.place != nullptr && !scan.place->key.empty();
-  const bool one_row = leads_to_one_row(table, scan.find, start, in_value);
-  scan.resumed = resuming;
+  const bool possible = walk_.open_key();
+  ++scan.examined;  // a lookup costs, whether it finds a row or not
+  scan.row_is_current = false;
+  if (!possible) return Halt::none;
+  const KeyStart &start = walk_.start();
+  // Rare, and to be had where scans are resumed.
+  if (start.recheck && !table.key_is_read && !scan.slow()) return Halt::paused;
+  scan.resumed = scan.place != nullptr && !scan.place->key.empty();
   DownByGroups *groups = nullptr;
   if (scan.slow() && DownByGroups::suits(table, start) && unique_parts(table) == 0) groups = &groups_.emplace(table);
   int code = 0;
-  if (resuming) {
-    if (const Walk resumed = resume_row(scan, start, groups, code); resumed != Walk::ended) return resumed;
+  if (scan.resumed) {
+    if (const Halt halt = resume_row(scan, groups, code); halt != Halt::none) return halt;
     scan.place->key.clear();
   } else {
-    code = first_row(table, start);
+    code = walk_.first_row();
     if (code == 0 && groups != nullptr) code = groups->enter();
   }
   for (;;) {
-    if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Walk::ended;
+    if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Halt::none;
     if (code != 0) return fail(scan, code);
     ++scan.examined;
     scan.row_is_current = true;
-    if ((!start.recheck && table.versioning_end == nullptr) || is_meant(scan, start, in_value)) {
-      // The one row is done with, and no place to go on behind.
-      scan.row_is_current = !one_row;
-      const Walk walked = offer(scan, one_row);
-      if (walked != Walk::ended || one_row) return walked;
+    if (walk_.judge() == Met::wanted) {
+      if (const Halt halt = offer(scan); halt != Halt::none) return halt;
     }
+    // Before any pause: behind the only row of a key there is no place to go on from.
+    if (walk_.key_done()) return Halt::none;
     if (must_pause(scan)) return save(scan);
-    code = groups != nullptr ? groups->next() : next_row(table, start, !scan.resumed);
+    code = groups != nullptr ? groups->next() : walk_.next_row(!scan.resumed);
   }
 }
 
-/// Whether the row in record[0] is one of those asked for, filters aside.
-bool Finder::is_meant(const Scan &scan, const KeyStart &start, const Value *in_value) const {
+/// Answers the row in record[0].
+Finder::Halt Finder::offer(Scan &scan) {
   OpenTable &table = scan.table;
-  if (table.versioning_end != nullptr && !table.versioning_end->is_max()) return false;
-  return !start.recheck || row_matches(table, start, scan.find.key, scan.find.in_part, in_value);
-}
-
-/// Answers the row in record[0] if it passes the filters; `ended` here means: go on with the next.
-Finder::Walk Finder::offer(Scan &scan, bool one_row) {
-  OpenTable &table = scan.table;
-  switch (filters_.judge()) {
-    case Filters::Verdict::pass: break;
-    case Filters::Verdict::skip: return Walk::ended;
-    case Filters::Verdict::stop: return Walk::satisfied;
-  }
-  if (scan.to_skip != 0) {
-    --scan.to_skip;
-    return Walk::ended;
-  }
   const Row row = table.reader.read();
   table.has_large_rows = table.reader.long_bytes() > limits::find_bytes_fast_max;
-  if (table.has_large_rows && !scan.slow() && !may_take_large_row(table)) return Walk::crowded;
+  if (table.has_large_rows && !scan.slow() && !may_take_large_row(table)) return Halt::crowded;
   const Flow flow = scan.op.reply->row(row);
-  if (flow == Flow::pause && !scan.slow()) return Walk::paused;  // the row may not have been taken
+  if (flow == Flow::pause && !scan.slow()) return Halt::paused;  // the row may not have been taken
   if (thd_->is_error()) {
     scan.failure = Failure::internal;
     message_ = take_server_message(thd_);
-    return Walk::failed;
+    return Halt::failed;
   }
-  ++scan.sent;
-  if (scan.sent >= scan.find.limit) return Walk::satisfied;
+  walk_.take();
   scan.must_rest = flow == Flow::pause;
-  return scan.must_rest && !one_row ? save(scan) : Walk::ended;
+  return scan.must_rest && !walk_.key_done() ? save(scan) : Halt::none;
 }
 
-Finder::Walk Finder::fail(Scan &scan, int code) {
+Finder::Halt Finder::fail(Scan &scan, int code) {
   scan.failure = engine_failure(thd_, scan.table.table, code, message_);
   scan.engine_code = code;
-  return Walk::failed;
+  return Halt::failed;
 }
 
 /// Whether the find has had its share for now, or somebody else's turn has come.
@@ -323,15 +292,15 @@ bool Finder::must_give_way() const {
   return thd_->killed || stop_.load(std::memory_order_relaxed) || tables_.wanted_by_others();
 }
 
-Finder::Walk Finder::interrupt(Scan &scan) {
+Finder::Halt Finder::interrupt(Scan &scan) {
   scan.failure = Failure::interrupted;
   message_ = ER_THD(thd_, ER_QUERY_INTERRUPTED);
-  return Walk::failed;
+  return Halt::failed;
 }
 
 /// Notes where a slow scan goes on, unless it was killed. A fast find keeps no place: it starts anew.
-Finder::Walk Finder::save(Scan &scan) {
-  if (!scan.slow()) return Walk::paused;
+Finder::Halt Finder::save(Scan &scan) {
+  if (!scan.slow()) return Halt::paused;
   if (thd_->killed) return interrupt(scan);
   if (scan.place == nullptr) {
     *scan.op.position = std::make_unique<Place>();
@@ -342,9 +311,7 @@ Finder::Walk Finder::save(Scan &scan) {
   if (!table.engine->stays_open && scan.row_is_current && unique_parts(table) == 0) return interrupt(scan);
   Place &place = *scan.place;
   place.shape = shape_of(table);
-  place.to_skip = scan.to_skip;
-  place.sent = scan.sent;
-  place.in_at = scan.in_at;
+  place.walked = walk_.walked();
   place.key.clear();
   if (scan.row_is_current) {
     KEY &key = table.key_info();
@@ -357,7 +324,7 @@ Finder::Walk Finder::save(Scan &scan) {
     table.file().position(table.table->record[0]);
     place.ref.assign(table.file().ref, table.file().ref + table.file().ref_length);
   }
-  return Walk::paused;
+  return Halt::paused;
 }
 
 }  // namespace postern::mariadb

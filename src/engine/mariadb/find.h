@@ -10,9 +10,8 @@
 #include "contract/op.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/equal_finds.h"
-#include "engine/mariadb/filter.h"
-#include "engine/mariadb/key.h"
 #include "engine/mariadb/table.h"
+#include "engine/mariadb/walk.h"
 
 namespace postern::mariadb {
 
@@ -35,23 +34,24 @@ class Finder {
   void run(Op &op, OpenTable &table);
 
  private:
-  enum class Walk : uint8_t { ended, paused, crowded, held_up, failed, satisfied };
+  /// Why a find stopped before its end; `none`: it goes on, or has come to its end.
+  enum class Halt : uint8_t { none, paused, crowded, held_up, failed };
   struct Scan;
   struct Place;
 
   bool answer_as_before(Op &op, const OpenTable &table);
-  Walk run_key(Scan &scan, const Value *in_value);
-  Walk walk(Scan &scan, const KeyStart &start, const Value *in_value);
-  Walk resume_row(Scan &scan, const KeyStart &start, DownByGroups *groups, int &code);
-  bool is_meant(const Scan &scan, const KeyStart &start, const Value *in_value) const;
-  Walk offer(Scan &scan, bool one_row);
-  Walk fail(Scan &scan, int code);
-  Walk interrupt(Scan &scan);
+  Halt begin(Scan &scan);
+  Halt walk_keys(Scan &scan);
+  Halt walk_key(Scan &scan);
+  Halt resume_row(Scan &scan, DownByGroups *groups, int &code);
+  Halt offer(Scan &scan);
+  Halt fail(Scan &scan, int code);
+  Halt interrupt(Scan &scan);
   bool must_pause(Scan &scan) const;
   bool may_take_large_row(const OpenTable &table);
   static bool look_is_due(Scan &scan);
   bool must_give_way() const;
-  Walk save(Scan &scan);
+  Halt save(Scan &scan);
 
   Tables &tables_;
   Counters *const counters_;
@@ -60,7 +60,7 @@ class Finder {
   uint64_t batch_rows_ = 0;
   size_t batch_large_bytes_ = 0;
   EqualFinds equal_;
-  Filters filters_;
+  Walk walk_;                           // of the running find
   std::optional<DownByGroups> groups_;  // of a slow scan
   std::string message_;
 };

@@ -6,7 +6,6 @@
 
 #include "base/limits.h"
 #include "contract/executor.h"
-#include "engine/mariadb/cursor.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/row_calls.h"
 
@@ -175,12 +174,10 @@ int Writer::finish_duplicate(int code) {
 
 Step Writer::edit(const EditRows &edit) {
   const Find &find = edit.find;
-  if (const Failure failure = check_index(*write_.table, find); failure != Failure::none) return write_.fail(failure);
-  if (!find.in_list.empty() && find.in_part >= find.key.size()) return write_.fail(Failure::too_many_key_parts);
+  if (const Failure failure = walk_.begin(write_.thd, *write_.table, find); failure != Failure::none)
+    return write_.fail(failure);
   const bool one_row = is_for_one_row(find);
   if (!write_.alone && (!one_row || write_.table->target->lone_edits)) return write_.leave(Progress::alone);
-  const Failure failure = filters_.prepare(write_.thd, *write_.table, find.filters);
-  if (failure != Failure::none) return write_.fail(failure);
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   change_.draft.begin(*write_.table);
   change_.begin_edit();
@@ -204,63 +201,40 @@ bool Writer::is_for_one_row(const Find &find) const {
           std::none_of(find.key.begin(), find.key.end(), [](const Value &v) { return v.is_null(); }));
 }
 
-/// Every row of `find`, locked, in record[0]. `visit` ends the walk with anything but `good`.
+/// Every row that is wanted, locked, in record[0]. `visit` ends the walk with anything but `good`.
 template <class Visit>
-Step Writer::walk(const Find &find, Visit visit) {
-  uint64_t to_skip = find.offset;
-  uint64_t left = find.limit;
-  if (find.in_list.empty()) return walk_key(find, nullptr, to_skip, left, visit);
-  for (const Value &value : find.in_list) {
-    if (left == 0) break;
-    const Step step = walk_key(find, &value, to_skip, left, visit);
-    if (step != Step::good) return step;
-  }
+Step Writer::walk(Visit visit) {
+  for (; walk_.at_key(); walk_.next_key())
+    if (const Step step = walk_key(visit); step != Step::good) return step;
   return Step::good;
 }
 
 template <class Visit>
-Step Writer::walk_key(const Find &find, const Value *in_value, uint64_t &to_skip, uint64_t &left, Visit visit) {
-  OpenTable &table = *write_.table;
-  KeyStart start;
-  build_key(write_.thd, table, find.key, find.comparison, find.in_part, in_value, table.key, start);
+Step Writer::walk_key(Visit visit) {
+  const bool possible = walk_.open_key();
   ++examined_;
-  if (start.comparison == Comparison::never) return Step::good;
-  const bool one_row = leads_to_one_row(table, find, start, in_value);
-  for (int code = first_row(table, start);; code = next_row(table, start, true)) {
+  if (!possible) return Step::good;
+  for (int code = walk_.first_row();; code = walk_.next_row(true)) {
     if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Step::good;
     if (code != 0) return write_.fail_with(code);
     ++examined_;
     if (!write_.alone && examined_ > limits::find_rows_fast_max) return write_.leave(Progress::alone);
     if (write_.must_end()) return write_.fail_interrupted();
-    const bool current = table.versioning_end == nullptr || table.versioning_end->is_max();
-    if (!current || (start.recheck && !row_matches(table, start, find.key, find.in_part, in_value))) {
-      table.file().unlock_row();
-      continue;
-    }
-    const Filters::Verdict verdict = filters_.judge();
-    if (verdict == Filters::Verdict::stop) {
-      left = 0;
-      return Step::good;
-    }
-    if (verdict == Filters::Verdict::skip) {
-      table.file().unlock_row();
-    } else if (to_skip != 0) {
-      --to_skip;
-      table.file().unlock_row();
-    } else {
+    if (walk_.judge() == Met::wanted) {
       const Step step = visit();
       if (step != Step::good) return step;
-      if (--left == 0) return Step::good;
+      walk_.take();
+    } else {
+      write_.table->file().unlock_row();
     }
-    if (one_row) return Step::good;
+    if (walk_.key_done()) return Step::good;
   }
 }
 
 /// At most one row, changed where it is found.
 Step Writer::edit_first(const EditRows &edit) {
-  Find find = edit.find;
-  find.limit = 1;
-  return walk(find, [&] { return edit_row(edit); });
+  walk_.limit_to(1);
+  return walk([&] { return edit_row(edit); });
 }
 
 /// All rows are found and locked before the first is changed: a change may move a row to where the walk meets it again.
@@ -269,7 +243,7 @@ Step Writer::edit_all(const EditRows &edit) {
   handler &file = *table->file;
   places_.clear();
   const size_t place_bytes = file.ref_length;
-  Step step = walk(edit.find, [&] {
+  Step step = walk([&] {
     if (places_.size() >= std::min(limits::edit_rows_max * place_bytes, limits::edit_places_bytes_max))
       return write_.fail(Failure::too_many_rows);
     file.position(table->record[0]);
@@ -293,7 +267,7 @@ Step Writer::edit_all(const EditRows &edit) {
       break;
     }
     // A row that an IN list names twice has changed since it was found.
-    const Filters::Verdict verdict = filters_.judge();
+    const Filters::Verdict verdict = walk_.filters().judge();
     if (verdict == Filters::Verdict::stop) break;
     if (verdict == Filters::Verdict::pass) step = edit_row(edit);
   }
@@ -306,7 +280,7 @@ Step Writer::edit_all(const EditRows &edit) {
 /// many they are.
 Step Writer::erase_all(const EditRows &edit) {
   uint64_t rows = 0;
-  return walk(edit.find, [&] {
+  return walk([&] {
     if (++rows > limits::edit_rows_max) return write_.fail(Failure::too_many_rows);
     return edit_row(edit);
   });

@@ -14,10 +14,9 @@
 
 #include "base/counters.h"
 #include "contract/op.h"
-#include "engine/mariadb/filter.h"
-#include "engine/mariadb/key.h"
 #include "engine/mariadb/row_change.h"
 #include "engine/mariadb/row_wait.h"
+#include "engine/mariadb/walk.h"
 #include "engine/mariadb/write_op.h"
 
 namespace postern::mariadb {
@@ -62,9 +61,9 @@ class Writer {
   Step edit_all(const EditRows &edit);
   Step erase_all(const EditRows &edit);
   template <class Visit>
-  Step walk(const Find &find, Visit visit);
+  Step walk(Visit visit);
   template <class Visit>
-  Step walk_key(const Find &find, const Value *in_value, uint64_t &to_skip, uint64_t &left, Visit visit);
+  Step walk_key(Visit visit);
   Step edit_row(const EditRows &edit);
   bool is_for_one_row(const Find &find) const;
 
@@ -75,7 +74,7 @@ class Writer {
   WriteOp write_;
   RowChange change_;
   uint64_t examined_ = 0;  // of the running op
-  Filters filters_;
+  Walk walk_;              // of the running edit
   std::vector<uchar> key_;
   std::vector<uchar> places_;  // of the rows to edit, one behind the other
 };

@@ -1,0 +1,37 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/walk.h"
+
+#include <algorithm>
+
+namespace postern::mariadb {
+
+Failure Walk::begin(THD *thd, OpenTable &table, const Find &find) {
+  thd_ = thd;
+  table_ = &table;
+  find_ = &find;
+  walked_ = {.to_skip = find.offset};
+  keys_ = std::max<size_t>(find.in_list.size(), 1);
+  limit_ = find.limit;
+  all_done_ = false;
+  if (const Failure failure = check_index(table, find); failure != Failure::none) return failure;
+  if (!find.in_list.empty() && find.in_part >= find.key.size()) return Failure::too_many_key_parts;
+  if (find.filters.empty() && filters_.none()) return Failure::none;
+  return filters_.prepare(thd, table, find.filters);
+}
+
+bool Walk::open_key() {
+  build_key(thd_, *table_, find_->key, find_->comparison, find_->in_part, in_value(), table_->key, start_);
+  key_done_ = false;
+  if (start_.comparison == Comparison::never) return false;
+  one_row_ = leads_to_one_row(*table_, *find_, start_, in_value());
+  selects_ = start_.recheck || table_->versioning_end != nullptr;
+  return true;
+}
+
+bool Walk::is_asked_for() const {
+  if (table_->versioning_end != nullptr && !table_->versioning_end->is_max()) return false;
+  return !start_.recheck || row_matches(*table_, start_, find_->key, find_->in_part, in_value());
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,108 @@
+// walk.h: Walk, the rows that a find asks for, one after the other: the same for finds and for edits.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/op.h"
+#include "engine/mariadb/cursor.h"
+#include "engine/mariadb/filter.h"
+#include "engine/mariadb/key.h"
+#include "engine/mariadb/table.h"
+
+namespace postern::mariadb {
+
+/// What a row that the walk has come to is to its find.
+enum class Met : uint8_t {
+  other,    ///< not asked for: history, or a row that the index cannot tell from those meant
+  skipped,  ///< asked for, and left out by a filter or by the offset
+  wanted,
+};
+
+/// How far a walk has come.
+struct Walked {
+  size_t in_at = 0;      ///< position in the IN list
+  uint64_t to_skip = 0;  ///< what is left of the offset
+  uint64_t taken = 0;    ///< rows, towards the limit
+};
+
+/// Walks the rows of one find after the other, key by key: one key, or one for each value of the IN list. Belongs to
+/// one executor and is used on its thread only. Whoever walks counts what it examines, says when to pause, and does
+/// something with the row:
+///
+///     if (walk.begin(thd, table, find) != Failure::none) return;
+///     for (; walk.at_key(); walk.next_key()) {
+///       if (!walk.open_key()) continue;
+///       for (int code = walk.first_row(); code == 0; code = walk.next_row(true)) {
+///         if (walk.judge() == Met::wanted) {
+///           use(record[0]);
+///           walk.take();
+///         }
+///         if (walk.key_done()) break;
+///       }
+///     }
+class Walk {
+ public:
+  /// Whether the index can serve the find and its filters make sense: `none`, and the walk stands at the first key. The
+  /// find and the table must stay. Uses record[0] as scratch.
+  Failure begin(THD *thd, OpenTable &table, const Find &find);
+  /// Ends the walk after so many rows in place of Find::limit.
+  void limit_to(uint64_t rows) { limit_ = rows; }
+  /// Goes on where another walk of the same find was.
+  void resume(const Walked &walked) { walked_ = walked; }
+  const Walked &walked() const { return walked_; }
+
+  /// Whether there is one more key to walk from.
+  bool at_key() const { return !all_done_ && walked_.in_at < keys_; }
+  void next_key() { ++walked_.in_at; }
+  /// Builds the key. False if no row can match it. Uses record[0] as scratch.
+  bool open_key();
+  /// The key that was built.
+  const KeyStart &start() const { return start_; }
+
+  // Each reads a row into record[0] and returns the storage engine's code, see cursor.h.
+  int first_row() { return mariadb::first_row(*table_, start_); }
+  int next_row(bool from_first_row) { return mariadb::next_row(*table_, start_, from_first_row); }
+
+  /// Judges the row in record[0].
+  Met judge() {
+    if (selects_ && !is_asked_for()) return Met::other;
+    key_done_ = one_row_;
+    switch (filters_.judge()) {
+      case Filters::Verdict::pass: break;
+      case Filters::Verdict::skip: return Met::skipped;
+      case Filters::Verdict::stop: end(); return Met::skipped;
+    }
+    if (walked_.to_skip == 0) return Met::wanted;
+    --walked_.to_skip;
+    return Met::skipped;
+  }
+  /// Counts the row that was wanted.
+  void take() {
+    if (++walked_.taken >= limit_) end();
+  }
+  /// Whether the key has no further rows for the find.
+  bool key_done() const { return key_done_; }
+
+  /// Those of the find, for a row that is met again in another way.
+  const Filters &filters() const { return filters_; }
+
+ private:
+  const Value *in_value() const { return find_->in_list.empty() ? nullptr : &find_->in_list[walked_.in_at]; }
+  bool is_asked_for() const;
+  void end() { key_done_ = all_done_ = true; }
+
+  THD *thd_ = nullptr;
+  OpenTable *table_ = nullptr;
+  const Find *find_ = nullptr;
+  KeyStart start_;
+  Filters filters_;
+  Walked walked_;
+  size_t keys_ = 0;
+  uint64_t limit_ = 0;
+  bool one_row_ = false;  // the key leads to no more
+  bool selects_ = false;  // the key leads to rows that were not asked for, too
+  bool key_done_ = false;
+  bool all_done_ = false;
+};
+
+}  // namespace postern::mariadb
