@@ -99,7 +99,8 @@ bool count_session(const char *path, const std::string &requests, size_t request
   Input input;
   Output output;
   Batch batch;
-  const std::unique_ptr<Session> session = protocol.greet(output, Peer{});
+  const Peer peer{};
+  const std::unique_ptr<Session> session = protocol.open_session(output, peer);
   const auto collect = [&](const std::string &bytes) {
     const std::span<char> room = input.room(bytes.size());
     std::memcpy(room.data(), bytes.data(), bytes.size());

@@ -103,8 +103,8 @@ inline constexpr size_t reply_bytes_sent_ahead_max = output_high_water_bytes;
 /// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together, though
 /// never longer than its last batch slept: who waits for the disk anyway waits twice as long at most, and where nothing
 /// is flushed nobody waits.
-inline constexpr int64_t gather_gap_us = 50;
-inline constexpr int64_t gather_us_max = 1'000;
+inline constexpr int64_t commit_delay_gap_us = 50;
+inline constexpr int64_t commit_delay_us_max = 1'000;
 
 /// Milliseconds all writes of one batch may wait for row locks together; a write that would wait longer moves to the
 /// slow lane, so that one locked row holds nobody else up for long.

@@ -10,13 +10,20 @@
 
 namespace postern {
 
-/// Who is at the other end.
-struct Peer {
-  bool local = false;  ///< came through a unix socket
-  int fd = -1;  ///< the connection's socket, for its addresses and credentials alone; open as long as the session
-  /// The connection's OpenSSL session, an SSL, if it has one. Known when a login is run: a client may begin in the
-  /// clear.
-  void *tls = nullptr;
+/// Who is at the other end of a session's connection. Outlives the session; asked by the thread that has the session.
+/// This one is nobody, for tests.
+class Peer {
+ public:
+  virtual ~Peer() = default;
+
+  /// Whether it came through a unix socket.
+  virtual bool local() const { return false; }
+  /// The connection's socket, for its addresses and credentials alone; -1: none.
+  virtual int fd() const { return -1; }
+  /// The OpenSSL session, an SSL, that carries the connection now; nullptr: none. A client may begin in the clear.
+  virtual void *tls() const { return nullptr; }
+  /// Whether TLS may begin: the door has a certificate, and the stream is in the clear as yet.
+  virtual bool may_start_tls() const { return false; }
 };
 
 /// An account that was verified. Made by an engine; immutable and shared by any threads.
@@ -27,7 +34,7 @@ class Account {
 
 /// Owned by a session and pointed to by its ops. A login op changes it, in its turn among the session's ops.
 struct Identity {
-  Peer peer{};
+  const Peer &peer;
   std::shared_ptr<const Account> account{};  ///< nullptr: nobody yet, or the last login failed
 };
 

@@ -36,8 +36,8 @@ class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  /// A session whose replies go to `output`, which outlives it. Any thread.
-  virtual std::unique_ptr<Session> greet(Output &output, const Peer &peer) = 0;
+  /// A session whose replies go to `output`. That and `peer` outlive it. Any thread.
+  virtual std::unique_ptr<Session> open_session(Output &output, const Peer &peer) = 0;
 
   /// Writes what a client is told whose connection is closed for a reason that no request of it asked for. Any thread.
   virtual void refuse(Output &output, Failure why) = 0;

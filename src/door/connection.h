@@ -1,8 +1,34 @@
 // connection.h: one client, from accept to close.
+//
+// A connection is in one phase at a time:
+//
+//              the first byte             the peer sends         no request
+//              is plain                   no more                is left                all sent
+//   sniffing --------------------> open ---------------> ended -------------> closing ----------> dead
+//      |                            ^ |                                          ^
+//      | is TLS's                   | |  its session, or a refusal, closes it    |
+//      v                            | +------------------------------------------+
+//   queued ----> handshaking -------+
+//      others are done       it is done
+//
+// Any phase ends as dead when the connection fails. A peer may end, or be refused, before its first byte, too.
+//
+// | phase       | receives | parses | sends     | a refusal                  | in time, else closed        |
+// |-------------|----------|--------|-----------|----------------------------|-----------------------------|
+// | sniffing    | yes      | no     | nothing   | is told, and it closes     | idle timeout                |
+// | queued      | no       | no     | nothing   | is not understood: it dies | request timeout             |
+// | handshaking | yes      | no     | nothing   | is not understood: it dies | request timeout             |
+// | open        | yes      | yes    | yes       | is told, and it closes     | request or idle timeout     |
+// | ended       | no       | yes    | yes       | is told, and it closes     | request or idle timeout     |
+// | closing     | no       | no     | yes       | is told, and it closes     | idle timeout                |
+// | dead        | no       | no     | no        | comes too late             | deleted when the turn ends  |
+//
+// Without a certificate a connection begins as open.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/descriptors.h"
@@ -21,18 +47,97 @@ struct PutOff {
   int64_t busy_since_ms = -1;  ///< since when the first one finds its table held, or its row locked
 };
 
+enum class Phase : uint8_t {
+  sniffing,     ///< no byte has come; the first one will tell whether the client speaks TLS
+  handshaking,  ///< TLS is being negotiated
+  open,         ///< requests are received, parsed and answered
+  queued,       ///< it begins TLS when others have finished their handshakes
+  ended,        ///< the peer sends no more; what it asked before is still parsed and answered
+  closing,      ///< no more is parsed; closed once everything is sent
+  dead,         ///< closed when the turn ends
+};
+
+/// Whether a connection may go from one phase to another: the arrows of the picture above.
+constexpr bool may_become(Phase from, Phase to) {
+  switch (to) {
+    case Phase::sniffing: return false;
+    case Phase::queued: return from == Phase::sniffing;
+    case Phase::handshaking: return from == Phase::sniffing || from == Phase::queued;
+    case Phase::open: return from == Phase::sniffing || from == Phase::handshaking;
+    case Phase::ended: return from == Phase::sniffing || from == Phase::handshaking || from == Phase::open;
+    case Phase::closing: return from != Phase::dead && from != Phase::queued && from != Phase::handshaking;
+    case Phase::dead: return true;
+  }
+  return false;
+}
+
+/// The two lists of a worker that time its connections out.
+enum class TimeoutList : uint8_t {
+  idle,   ///< by when it last finished a request or took bytes of a reply
+  begun,  ///< in the middle of a request or a handshake, by when that began
+};
+
 /// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
 /// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
-struct Connection {
-  /// The channel of a connection that is fresh is a plain one.
+///
+/// The functions that change its phase are in connection.cc, but for die().
+class Connection final : public Peer {
+ public:
+  /// `may_be_tls`: its door has a certificate.
   Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
-             const Peer &peer)
-      : descriptor(std::move(its_descriptor)),
-        channel(std::move(its_channel)),
-        session(protocol.greet(output, peer)),
-        local(peer.local) {}
+             bool is_local, bool may_be_tls);
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
+
+  // What its session may ask.
+  bool local() const override { return local_; }
+  int fd() const override { return channel->fd(); }
+  void *tls() const override { return channel->tls(); }
+  bool may_start_tls() const override { return has_certificate_ && !has_tls_; }
+
+  Phase phase() const { return phase_; }
+  bool is_dead() const { return phase_ == Phase::dead; }
+  /// The phase, or that in which it died.
+  Phase last_phase() const { return is_dead() ? died_in_ : phase_; }
+  /// Its client speaks TLS, and understands nothing else before the handshake is done.
+  bool begins_tls() const { return phase_ == Phase::handshaking || phase_ == Phase::queued; }
+  /// Whether more bytes are wanted of its client.
+  bool receives() const { return phase_ <= Phase::open; }
+  /// Whether the channel is a TlsChannel.
+  bool has_tls() const { return has_tls_; }
+
+  /// Whether there may be something to do without receiving.
+  bool has_work() const { return unparsed_ || put_off != nullptr; }
+  /// The kernel may hold bytes of which the poller tells no more.
+  bool unread() const { return unread_; }
+  void set_unread(bool unread) { unread_ = unread; }
+
+  // Transitions.
+
+  /// What a receive brought, of any result but no_memory.
+  void note_received(const net::Transfer &got);
+  void first_byte_is_plain() { become(Phase::open); }
+  /// It has to wait for others. The bytes that came stay unparsed.
+  void queue_for_handshake();
+  /// The channel gives way to one that speaks TLS. What was received is that one's.
+  void begin_handshake(std::unique_ptr<net::Channel> tls);
+  void finish_handshake() { become(Phase::open); }
+  /// What its session said.
+  void note_collected(Collected collected);
+  /// Nothing more is parsed or received; what was received is forgotten, and what was put off is still answered.
+  void forget_unparsed();
+  void close_when_sent();
+  /// It is the worker's again, after the slow lane or an inbox. All done: nothing parsed is kept.
+  void come_home(bool all_done);
+  /// What follows when everything that could be sent is: the last phases go by themselves.
+  void settle_phase() {
+    if (phase_ != Phase::open || output.broken()) settle_last_phases();
+  }
+  void die() {
+    if (is_dead()) return;
+    died_in_ = phase_;
+    phase_ = Phase::dead;
+  }
 
   const descriptors::Held descriptor;  ///< the channel's, given back behind it
   std::unique_ptr<net::Channel> channel;
@@ -41,31 +146,28 @@ struct Connection {
   std::unique_ptr<Session> session;
   std::unique_ptr<PutOff> put_off;  ///< before anything else is parsed or received
 
-  /// Whether there may be something to do without receiving.
-  bool has_work() const { return more || put_off != nullptr; }
-
-  /// Whether it began with TLS and waits for others to finish their handshakes.
-  bool is_queued() const { return fresh && input.unparsed_bytes() != 0; }
-
-  // Neighbours in one of the worker's two lists, both ordered by active_ms, or in Arrivals.
+  // Neighbours in the worker's TimeoutLists, which are ordered by active_ms, or in Arrivals.
   Connection *older = nullptr;
   Connection *newer = nullptr;
-  int64_t active_ms = 0;  ///< when it last finished a request or took bytes of a reply; if begun, when that was
+  int64_t active_ms = 0;
+  TimeoutList timeout_list = TimeoutList::idle;
 
-  uint32_t armed = 0;           ///< what the poller watches for
-  uint32_t receive_bytes = 0;   ///< room for the next receive: grows while the client fills it
-  bool more : 1 = false;        ///< the input may hold another complete request
-  bool unread : 1 = false;      ///< the kernel may hold bytes of which the poller tells no more
-  bool carried : 1 = false;     ///< is in the worker's list for the next turn
-  bool ready : 1 = false;       ///< is in the worker's list for this turn
-  bool peer_ended : 1 = false;  ///< nothing more will come
-  bool closing : 1 = false;     ///< close once everything is sent
-  bool dead : 1 = false;        ///< close now
-  bool begun : 1 = false;       ///< is in the list of those in the middle of a request or a handshake
-  bool fresh : 1 = false;       ///< its first byte will tell whether it speaks TLS
-  bool tls : 1 = false;         ///< the channel is a TlsChannel
-  bool greeting : 1 = false;    ///< its handshake is under way
-  const bool local : 1;         ///< came through a unix socket
+  uint32_t armed = 0;          ///< what the poller watches for
+  uint32_t receive_bytes = 0;  ///< room for the next receive: grows while the client fills it
+  bool in_this_turn = false;   ///< of the worker; it may be in both
+  bool in_next_turn = false;
+
+ private:
+  void become(Phase phase);
+  void settle_last_phases();
+
+  Phase phase_;
+  Phase died_in_ = Phase::dead;
+  bool unparsed_ = false;  // the input may hold another complete request
+  bool unread_ = false;
+  bool has_tls_ = false;
+  const bool local_;
+  const bool has_certificate_;
 };
 static_assert(sizeof(Connection) <= 192);
 

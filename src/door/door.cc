@@ -224,11 +224,11 @@ void Door::accept_connections() {
 
 /// False if a client waits and can be neither accepted nor refused.
 bool Door::accept_some(net::Listener &listener) {
-  const Peer peer{.local = listener.address().is_unix()};
+  const bool local = listener.address().is_unix();
   for (int i = 0; i < accepts_per_wake; ++i) {
     net::Fd socket = listener.accept();
     if (socket) {
-      deal(std::move(socket), peer);
+      deal(std::move(socket), local);
       continue;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -254,7 +254,7 @@ bool Door::refuse_with_reserve(net::Listener &listener) {
   return done;
 }
 
-void Door::deal(net::Fd socket, const Peer &peer) {
+void Door::deal(net::Fd socket, bool local) {
   const uint32_t now = connections();
   if (now >= settings_.connections_max) {
     static log::Limited limited;
@@ -275,7 +275,7 @@ void Door::deal(net::Fd socket, const Peer &peer) {
   const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
     return left->connections() < right->connections();
   });
-  std::unique_ptr<Connection> connection = (*least)->greet(std::move(socket), std::move(descriptor), peer);
+  std::unique_ptr<Connection> connection = (*least)->make_connection(std::move(socket), std::move(descriptor), local);
   // Counted first: once the worker has it, the client may be answered and look.
   counters_.add(Counter::connections_accepted);
   if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);

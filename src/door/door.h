@@ -61,7 +61,7 @@ class Door {
   void accept_connections();
   bool accept_some(net::Listener &listener);
   bool refuse_with_reserve(net::Listener &listener);
-  void deal(net::Fd socket, const Peer &peer);
+  void deal(net::Fd socket, bool local);
   void note_no_memory();
   void refuse(net::Fd socket);
 

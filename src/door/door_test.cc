@@ -490,7 +490,7 @@ TEST_F(DoorTest, FreshConnectionIsSmall) {
   const size_t before = mallinfo2().uordblks;
   for (auto &connection : connections)
     connection = std::make_unique<Connection>(std::make_unique<net::PlainChannel>(net::Fd()), descriptors::Held(),
-                                              protocol_, Peer{});
+                                              protocol_, true, false);
   EXPECT_LT((mallinfo2().uordblks - before) / count, 512u);
 }
 #endif

@@ -87,7 +87,7 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
     if (job == nullptr) return;
     counters_.add(Failure::out_of_memory);
     job->connection->output.set_valve(nullptr);
-    job->connection->dead = true;
+    job->connection->die();
     go_home(std::move(job));
   }
 }
@@ -97,9 +97,9 @@ void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
   Connection &connection = *job->connection;
   StreamValve valve(lane_, connection, lane_.stop_, counters_);
   connection.output.set_valve(&valve);
-  if (!connection.dead) valve.resume();
+  if (!connection.is_dead()) valve.resume();
   if (valve.stalled()) return park(std::move(job));
-  while (!job->all_done() && !connection.dead && !connection.output.broken()) {
+  while (!job->all_done() && !connection.is_dead() && !connection.output.broken()) {
     Op &op = job->op();
     if (lane_.duty_for(*job) != duty_) {
       valve.flush(0);
@@ -111,7 +111,6 @@ void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
         ++job->next;
         continue;
       }
-      op.identity->peer.tls = connection.channel->tls();
     }
     op.position = &job->position;
     const Progress before = op.progress;
@@ -144,15 +143,15 @@ void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
       }
     } else {
       not_busy(*job);
-      if (connection.dead) break;
+      if (connection.is_dead()) break;
       if (valve.stalled()) return park(std::move(job));
       if (valve.time_was_up()) return make_way(std::move(job));
       return postpone(std::move(job));  // DDL waits, or the thread must end
     }
   }
   connection.output.set_valve(nullptr);
-  if (!connection.dead) connection.output.release();
-  if (!connection.dead && !connection.output.broken() && !job->all_done()) take_the_rest_along(*job);
+  if (!connection.is_dead()) connection.output.release();
+  if (!connection.is_dead() && !connection.output.broken() && !job->all_done()) take_the_rest_along(*job);
   go_home(std::move(job));
 }
 
@@ -160,7 +159,7 @@ bool SlowLane::ScanThread::admit(SlowJob &job, Op &op) {
   op.progress = Progress::waiting;
   if (job.admitted) return true;
   const int64_t now_ms = clock_ms();
-  const std::string place = net::Address::peer_network(op.identity->peer.fd);
+  const std::string place = net::Address::peer_network(op.identity->peer.fd());
   Throttle::Verdict verdict = lane_.throttle_.ask(place, op.login->user, now_ms);
   if (verdict.due_ms > now_ms && lane_.logins_waiting() >= limits::logins_waiting_max) verdict.refused = true;
   if (verdict.refused) {
@@ -182,7 +181,7 @@ bool SlowLane::ScanThread::admit(SlowJob &job, Op &op) {
 void SlowLane::ScanThread::note_login(SlowJob &job, const Op &op) {
   job.admitted = false;
   if (op.failure != Failure::none) return;
-  const std::string place = net::Address::peer_network(op.identity->peer.fd);
+  const std::string place = net::Address::peer_network(op.identity->peer.fd());
   lane_.throttle_.note(place, op.login->user, op.identity->account != nullptr, clock_ms());
   forget_password(op);
 }

@@ -47,7 +47,7 @@ void SlowLane::close() {
       while (std::unique_ptr<SlowJob> job = jobs->pop_front()) left.push_back(std::move(job));
   }
   while (std::unique_ptr<SlowJob> job = left.pop_front()) {
-    job->connection->dead = true;
+    job->connection->die();
     go_home(std::move(job));
   }
 }
@@ -70,7 +70,7 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
     }
   }
   if (job == nullptr) return wake_all();
-  job->connection->dead = true;
+  job->connection->die();
   go_home(std::move(job));
 }
 
@@ -183,12 +183,12 @@ void SlowLane::park(std::unique_ptr<SlowJob> job) {
   const bool reads = job->connection->channel->wishes().readable_to_send;
   const std::lock_guard guard(mutex_);
   if (closed_) {
-    parked->connection->dead = true;
+    parked->connection->die();
     return go_home(std::move(job));
   }
   parked_.push_back(std::move(job));
   if (!parked_poller_.add(fd, (reads ? net::Poller::readable : net::Poller::writable) | net::Poller::once, parked)) {
-    parked->connection->dead = true;
+    parked->connection->die();
     runnable_.push_back(parked_.remove(*parked));
   }
 }
@@ -206,7 +206,7 @@ void SlowLane::unpark_silent(int64_t now_ms, Counters &counters) {
   const std::lock_guard guard(mutex_);
   parked_.visit([&](SlowJob &job) {
     if (job.connection->active_ms + settings_.idle_timeout_ms > now_ms) return;
-    job.connection->dead = true;
+    job.connection->die();
     counters.add(Counter::connections_timed_out);
     unpark(&job);
   });
@@ -258,7 +258,7 @@ void SlowLane::try_waiters_for_rows(const TableSpec &table) {
 }
 
 bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress held_up) {
-  if (job.all_done() || job.position != nullptr || job.connection->dead) return false;
+  if (job.all_done() || job.position != nullptr || job.connection->is_dead()) return false;
   const Op &op = job.op();
   const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
   return op.progress == held_up && binding != nullptr && binding->spec().table == table.table &&
@@ -280,7 +280,7 @@ void SlowLane::go_home(std::unique_ptr<SlowJob> job) {
   std::unique_ptr<Connection> connection = std::move(job->connection);
   Worker *const home = job->home;
   job.reset();
-  home->take_back(std::move(connection));
+  home->return_connection(std::move(connection));
 }
 
 void SlowLane::wake_all() {

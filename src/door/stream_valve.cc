@@ -49,7 +49,7 @@ bool StreamValve::flush(int patience_ms) {
     counters_.add(Counter::bytes_sent, put.bytes);
     if (put.bytes != 0) connection_.active_ms = clock_ms();
     if (put.result == net::Transfer::Result::failed) {
-      connection_.dead = true;
+      connection_.die();
       return false;
     }
     if (put.result == net::Transfer::Result::some) continue;
@@ -83,13 +83,13 @@ void StreamValve::begin_slice(int64_t now_ms) {
 bool StreamValve::reader_is_there(Output &output) {
   switch (connection_.channel->presence()) {
     case net::Presence::there: return true;
-    case net::Presence::gone: connection_.dead = true; return false;
+    case net::Presence::gone: connection_.die(); return false;
     case net::Presence::ended: break;
   }
   // A client that was killed and one that waits for its answers look alike until they are sent something.
   doubtful_ = true;
   if (output.pending_bytes() != 0) flush(0);
-  return !stalled_ && !connection_.dead;
+  return !stalled_ && !connection_.is_dead();
 }
 
 }  // namespace postern::door

@@ -39,9 +39,9 @@ bool Turn::writes_anything(const Slice &slice) {
   return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
 }
 
-/// Few clients would all wait for the last answer of a turn, and the worker then for all of them: with four, that
-/// takes a third of the speed. Of many, some ask while others are answered anyway, and a run that is not interrupted
-/// finds what it needs in the processor's cache, unless long replies have displaced that already.
+/// A few clients would all wait for the last answer of a turn, and then the worker would wait for all of them: with
+/// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and a run
+/// that is not interrupted finds what it needs in the processor's cache, unless long replies have displaced it.
 void Turn::run(Executor &executor, std::span<Slice> slices, Watcher &watcher) {
   const size_t first = slices.front().first;
   const size_t count = slices.back().first + slices.back().count - first;
@@ -54,17 +54,17 @@ void Turn::run(Executor &executor, std::span<Slice> slices, Watcher &watcher) {
 /// of its own; where that is lost, too, its ops leave for the slow lane, where each is one by itself.
 void Turn::run_again(Executor &executor, std::span<const Slice> slices) {
   for (const Slice &slice : slices)
-    if (!slice.answered) take_back_replies(slice);
+    if (!slice.sent) rewind_replies(slice);
   for (const Slice &slice : slices) {
-    if (slice.answered) continue;
+    if (slice.sent) continue;
     const std::span<Op> ops = ops_of(slice);
     if (executor.run(ops).lasted()) continue;
-    take_back_replies(slice);
+    rewind_replies(slice);
     for (Op &op : ops) op.progress = Progress::waiting;
   }
 }
 
-void Turn::take_back_replies(const Slice &slice) {
+void Turn::rewind_replies(const Slice &slice) {
   slice.connection->output.rewind(slice.mark);
   for (const Op &op : ops_of(slice)) op.reply->restart();
 }

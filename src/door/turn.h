@@ -29,7 +29,7 @@ class Turn {
     Output::Mark mark;         // where their replies begin
     Arena::Mark arena_from{};  // what they are made of
     Arena::Mark arena_to{};
-    bool answered = false;        // and sent, while the rest of the run went on
+    bool sent = false;            // answered, and sent, while the rest of the run went on
     size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too
   };
 
@@ -42,7 +42,7 @@ class Turn {
   /// How many ops may still be added.
   size_t room() const { return limits::ops_per_batch_max - std::min<size_t>(batch_.size(), limits::ops_per_batch_max); }
 
-  /// What is put into the batch from here on is of this connection, which is the `number`th.
+  /// Ops added from now on belong to `connection`, number `number` of this turn.
   Slice begin(Connection &connection, uint32_t number) {
     batch_.begin(number);
     return {&connection, batch_.size(), 0, connection.output.mark(), batch_.arena().mark()};
@@ -52,7 +52,7 @@ class Turn {
     slice.arena_to = batch_.arena().mark();
     if (slice.count != 0) slices_.push_back(slice);
   }
-  /// Whatever has been put into the batch since begin() is not to be run.
+  /// Takes out what has been added to the batch since begin().
   void forget(const Slice &slice) { batch_.truncate(slice.first); }
 
   std::span<Slice> slices() { return slices_; }
@@ -65,16 +65,17 @@ class Turn {
     return ops.subspan(done);
   }
 
-  /// Who only reads need not wait until what others write is on the disk. Says how many connections those are; the ops
-  /// of the batch and the slices are in that order then. Without memory for that they stay as they are, and it is none.
+  /// Puts the connections that only read before the others, as they need not wait until what others write is on the
+  /// disk, and returns how many they are. Slices and ops change their places. Without memory for that nothing does, and
+  /// it returns 0.
   size_t put_readers_first();
 
-  /// Slices that stand one behind the other: their ops are one run, and one transaction. `watcher` hears of every op.
+  /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher` hears of every op.
   void run(Executor &executor, std::span<Slice> slices, Watcher &watcher);
 
   // While that goes on.
 
-  /// The slice of an op that is just done; ops are asked about in their order.
+  /// The slice of an op that is just done. To be called for the ops in their order.
   Slice &slice_running(const Op &op) {
     const auto at = static_cast<size_t>(&op - batch_.ops().data());
     while (at >= running_->first + running_->count) ++running_;
@@ -83,7 +84,7 @@ class Turn {
   const Op *last_of(const Slice &slice) { return &batch_.ops()[slice.first + slice.count - 1]; }
   /// Whether each connection shall have its replies as soon as they are complete, however short they are.
   bool sends_early() const { return sends_early_; }
-  /// The slice is what comes behind `op`, one of its own, and begins where its connection's output ends now.
+  /// The slice loses its ops up to `op`, and its replies begin where its connection's output ends now.
   void forget_until(Slice &slice, const Op &op) {
     const size_t next = static_cast<size_t>(&op - batch_.ops().data()) + 1;
     slice.count -= next - slice.first;
@@ -93,7 +94,7 @@ class Turn {
 
  private:
   void run_again(Executor &executor, std::span<const Slice> slices);
-  void take_back_replies(const Slice &slice);
+  void rewind_replies(const Slice &slice);
   bool writes_anything(const Slice &slice);
 
   Batch batch_;

@@ -32,8 +32,9 @@ Worker::Worker(const Context &context, std::string name)
     : context_(context),
       name_(std::move(name)),
       events_(limits::events_per_turn_max),
-      roster_(context.settings),
-      greetings_(context.settings, context.protocol, counters_) {}
+      timeouts_(context.settings),
+      tls_handshakes_(context.settings, counters_),
+      guard_(name_, counters_) {}
 
 Worker::~Worker() {
   join();
@@ -53,21 +54,17 @@ void Worker::join() {
   thread_.join();
 }
 
-std::unique_ptr<Connection> Worker::greet(net::Fd socket, descriptors::Held descriptor, const Peer &peer) const {
-  Peer known = peer;
-  known.fd = socket.get();
-  auto connection = std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)),
-                                                 std::move(descriptor), context_.protocol, known);
-  connection->fresh = context_.settings.tls != nullptr;
-  return connection;
+std::unique_ptr<Connection> Worker::make_connection(net::Fd socket, descriptors::Held descriptor, bool local) const {
+  return std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor),
+                                      context_.protocol, local, context_.settings.tls != nullptr);
 }
 
 void Worker::give(std::unique_ptr<Connection> connection) noexcept {
   connection_count_.fetch_add(1, std::memory_order_relaxed);
-  take_back(std::move(connection));
+  return_connection(std::move(connection));
 }
 
-void Worker::take_back(std::unique_ptr<Connection> connection) noexcept {
+void Worker::return_connection(std::unique_ptr<Connection> connection) noexcept {
   if (!inbox_.put(connection)) connection_count_.fetch_sub(1, std::memory_order_relaxed);
   wake_.wake();
 }
@@ -75,7 +72,7 @@ void Worker::take_back(std::unique_ptr<Connection> connection) noexcept {
 void Worker::work() {
   const ThreadIdentity who{
       .access = context_.access, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
-  // Else the kernel may add 50 us to each of gather()'s waits.
+  // Else the kernel may add 50 us to each wait of the commit delay.
   if (context_.access == Access::write) ::prctl(PR_SET_TIMERSLACK, 1'000);
   try {
     executor_ = context_.engine.attach(who, stop_);
@@ -86,11 +83,7 @@ void Worker::work() {
     go_idle();
     context_.worker_ready(context_.door);
     while (!stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) {
-      try {
-        run_turn();
-      } catch (const std::bad_alloc &) {
-        break_off();
-      }
+      if (!guard_.take_turn([this] { run_turn(); })) break_off();
     }
     executor_->idle();
   }
@@ -100,50 +93,39 @@ void Worker::work() {
   if (!stop_.load(std::memory_order_acquire)) context_.server_stopping(context_.door);
 }
 
-/// Out of memory ends one connection, and no other, where it is found out on behalf of that one.
-template <class Step>
-void Worker::guard(Connection &connection, Step step) {
-  try {
-    step();
-  } catch (const std::bad_alloc &) {
-    counters_.add(Failure::out_of_memory);
-    connection.dead = true;
-  }
-}
-
-/// There is no telling how far a turn has come that ran out of memory where nobody saw to it: everybody leaves.
+/// Nobody knows how far the turn has come: all connections are closed.
 void Worker::break_off() {
-  static log::Limited limited;
-  if (uint64_t missed; limited.pass(missed)) log::error("%s: out of memory, closing its connections", name_.c_str());
-  counters_.add(Failure::out_of_memory);
   executor_->idle();
   holds_tables_ = false;
-  for (std::vector<Connection *> *const list : {&ready_, &carried_, &resumed_, &dead_}) list->clear();
   turn_.clear();
   close_everybody();
 }
 
 /// A request's whole life on this thread. The order matters: every request of the batch has arrived before its read
 /// view opens, and no reply leaves before the batch that justifies it is settled.
+///
+/// execute() is run, settle and send, more than once where that lets answers leave earlier: first for the connections
+/// that only read, then for the others; and within a run that only reads for each connection whose last op is done, and
+/// for each long reply. finish() sends what is left.
 void Worker::run_turn() {
   receive(wait());
-  gather();
+  await_writers();
   collect();
   execute();
-  send();
-  tend();
+  finish();
+  housekeep();
 }
 
 size_t Worker::wait() {
   int timeout_ms = 0;
-  const bool at_work = carried_.size() > greetings_.waiting();
+  const bool at_work = lists_.next_turn_size() > tls_handshakes_.waiting();
   if (!at_work) {
     describe_connections();
     if (holds_tables_) {
       timeout_ms = limits::linger_ms;
     } else {
-      int64_t left_ms = roster_.left_ms(now_ms_);
-      if (greetings_.waiting() != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
+      int64_t left_ms = timeouts_.left_ms(now_ms_);
+      if (tls_handshakes_.waiting() != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
       timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
   }
@@ -153,7 +135,7 @@ size_t Worker::wait() {
   return count;
 }
 
-/// Nothing came for a while: nobody shall wait for what we hold.
+/// Nothing came for a while: others must not wait for the tables that the executor holds.
 void Worker::go_idle() {
   executor_->idle();
   holds_tables_ = false;
@@ -170,17 +152,13 @@ void Worker::describe_connections() {
 }
 
 void Worker::receive(size_t event_count) {
-  greetings_.begin_turn();
-  resumed_.swap(carried_);
-  for (Connection *const connection : resumed_) {
-    connection->carried = false;
-    guard(*connection, [&] {
-      if (connection->greeting || connection->unread) receive_from(*connection);
-      if (connection->is_queued()) begin_greeting(*connection);
+  tls_handshakes_.begin_turn();
+  lists_.begin_turn([this](Connection &connection) {
+    guard_.on_behalf_of(connection, [&] {
+      if (connection.phase() == Phase::queued) begin_handshake(connection);
+      else if (connection.phase() == Phase::handshaking || connection.unread()) receive_from(connection);
     });
-    make_ready(*connection);
-  }
-  resumed_.clear();
+  });
   bool woken = false;
   for (const epoll_event &event : std::span(events_).first(event_count)) {
     if (event.data.ptr == nullptr) {
@@ -188,13 +166,14 @@ void Worker::receive(size_t event_count) {
       continue;
     }
     Connection &connection = *static_cast<Connection *>(event.data.ptr);
-    if (event.events & net::Poller::readable || (connection.tls && connection.channel->wishes().writable_to_receive)) {
-      guard(connection, [&] { receive_from(connection); });
-      if (event.events & net::Poller::ended) connection.unread = true;  // behind what has been received
+    if (event.events & net::Poller::readable ||
+        (connection.has_tls() && connection.channel->wishes().writable_to_receive)) {
+      guard_.on_behalf_of(connection, [&] { receive_from(connection); });
+      if (event.events & net::Poller::ended) connection.set_unread(true);  // behind what has been received
     } else if (event.events & net::Poller::hung_up) {
-      connection.dead = true;
+      connection.die();
     }
-    make_ready(connection);
+    lists_.add_to_this_turn(connection);
   }
   if (!woken) return;
   wake_.drain();
@@ -202,77 +181,61 @@ void Worker::receive(size_t event_count) {
 }
 
 void Worker::receive_from(Connection &connection) {
-  connection.unread = true;
-  if (connection.has_work() || connection.peer_ended || connection.closing || connection.is_queued()) return;
-  if (connection.greeting && !greetings_.may_step()) return carry(connection);
+  connection.set_unread(true);
+  if (connection.has_work() || !connection.receives()) return;
+  const bool shakes_hands = connection.phase() == Phase::handshaking;
+  if (shakes_hands && !tls_handshakes_.may_step()) return lists_.add_to_next_turn(connection);
   const uint32_t room = std::max<uint32_t>(connection.receive_bytes, limits::block_bytes_min / 4);
   const net::Transfer got = connection.channel->receive(connection.input, room);
   counters_.add(Counter::receives);
-  connection.unread = got.result == net::Transfer::Result::some && got.filled;
-  switch (got.result) {
-    case net::Transfer::Result::some:
-      counters_.add(Counter::bytes_received, got.bytes);
-      connection.more = true;
-      connection.receive_bytes = next_room(room, got);
-      break;
-    case net::Transfer::Result::would_block: connection.input.settle(); break;
-    case net::Transfer::Result::ended:
-      counters_.add(Counter::bytes_received, got.bytes);
-      connection.more = got.bytes != 0;
-      connection.peer_ended = true;
-      if (!connection.more) connection.input.settle();
-      break;
-    case net::Transfer::Result::failed: connection.dead = true; break;
-    case net::Transfer::Result::no_memory: refuse(connection, Failure::out_of_memory); break;
-  }
-  if (connection.greeting) greetings_.note_received(connection);
-  if (connection.fresh && connection.more) begin_greeting(connection);
+  if (got.result == net::Transfer::Result::no_memory) return refuse(connection, Failure::out_of_memory);
+  counters_.add(Counter::bytes_received, got.bytes);
+  if (got.result == net::Transfer::Result::some) connection.receive_bytes = next_room(room, got);
+  if (shakes_hands && got.result != net::Transfer::Result::failed) tls_handshakes_.note_received(connection);
+  connection.note_received(got);
+  if (connection.phase() == Phase::sniffing && connection.has_work()) look_at_first_byte(connection);
 }
 
-/// Of those who are about to ask, as many as come soon enough.
-void Worker::gather() {
-  if (ready_.empty() || !gathering_.begin()) return;
-  while (ready_.size() < connection_count_.load(std::memory_order_relaxed)) {
-    const size_t count = gathering_.wait(poller_, events_);
-    const size_t ready = ready_.size();
+/// Is it TLS, and if not, may it be anything else?
+void Worker::look_at_first_byte(Connection &connection) {
+  if (TlsHandshakes::wanted_by(connection)) return begin_handshake(connection);
+  connection.first_byte_is_plain();
+  if (context_.settings.require_tls && !connection.local()) refuse(connection, Failure::tls_required);
+}
+
+void Worker::begin_handshake(Connection &connection) {
+  if (tls_handshakes_.begin(connection)) receive_from(connection);
+  else lists_.add_to_next_turn(connection);
+}
+
+/// Waits briefly for clients that were just answered and will write again.
+void Worker::await_writers() {
+  if (lists_.this_turn().empty() || !commit_delay_.begin()) return;
+  while (lists_.this_turn().size() < connection_count_.load(std::memory_order_relaxed)) {
+    const size_t count = commit_delay_.wait(poller_, events_);
+    const size_t ready = lists_.this_turn().size();
     if (count != 0) receive(count);
-    if (ready_.size() == ready) return;
-  }
-}
-
-/// The first byte is here: is it TLS, and if not, may it be anything else?
-void Worker::begin_greeting(Connection &connection) {
-  if (!Greetings::wanted_by(connection)) {
-    connection.fresh = false;
-    if (context_.settings.require_tls && !connection.local) refuse(connection, Failure::tls_required);
-  } else if (greetings_.begin(connection)) {
-    receive_from(connection);
-  } else {
-    carry(connection);
+    if (lists_.this_turn().size() == ready) return;
   }
 }
 
 /// Tells the client why it is turned away, and closes when that has left. What it asked and has not been answered
 /// is forgotten.
 void Worker::refuse(Connection &connection, Failure why) {
-  if (connection.greeting || connection.is_queued()) {  // it would not understand
-    connection.dead = true;
-    return;
-  }
-  connection.input.consume(connection.input.unparsed_bytes());
-  connection.input.settle();
-  connection.more = false;
+  if (connection.begins_tls()) return connection.die();  // it would not understand
+  connection.forget_unparsed();
   context_.protocol.refuse(connection.output, why);
   connection.output.release();
-  connection.closing = true;
+  connection.close_when_sent();
   counters_.add(why);
 }
 
 void Worker::collect() {
   turn_.clear();
-  for (uint32_t i = 0; i < ready_.size(); ++i) {
-    Connection &connection = *ready_[i];
-    if (connection.dead || !connection.has_work()) continue;
+  const std::vector<Connection *> &connections = lists_.this_turn();
+  for (uint32_t i = 0; i < connections.size(); ++i) {
+    Connection &connection = *connections[i];
+    if (connection.is_dead() || !connection.has_work()) continue;
     // Back-pressure: nothing is done for a client that does not take its answers.
     if (connection.output.above_high_water()) continue;
     const size_t room = turn_.room();
@@ -284,7 +247,7 @@ void Worker::collect() {
     } catch (const std::bad_alloc &) {
       turn_.forget(slice);
       connection.put_off.reset();
-      guard(connection, [&] { refuse(connection, Failure::out_of_memory); });
+      guard_.on_behalf_of(connection, [&] { refuse(connection, Failure::out_of_memory); });
     }
   }
 }
@@ -296,14 +259,12 @@ void Worker::collect_from(Connection &connection, size_t room) {
     return;
   }
   const auto ops_max = static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, room));
-  const Collected collected = connection.session->collect(connection.input, turn_.batch(), ops_max);
-  connection.more = collected == Collected::more;
-  if (collected == Collected::close) connection.closing = true;
+  connection.note_collected(connection.session->collect(connection.input, turn_.batch(), ops_max));
 }
 
 void Worker::execute() {
   if (turn_.empty()) {
-    // Something wakes us again and again that never becomes a request: that is no reason to hold tables.
+    // Bytes that never become a request wake us again and again: that is no reason to hold tables.
     if (holds_tables_ && now_ms_ - executed_ms_ > limits::linger_ms) go_idle();
     return;
   }
@@ -314,13 +275,13 @@ void Worker::execute() {
   if (readers != 0 && readers != all.size()) {
     turn_.run(*executor_, all.first(readers), *this);
     settle(all.first(readers));
-    for (Connection *const connection : ready_) send_released(*connection);
+    for (Connection *const connection : lists_.this_turn()) send_released(*connection);
   }
   const std::span<Turn::Slice> rest = readers == all.size() ? all : all.subspan(readers);
   const bool shares = readers != all.size() && all.size() > 1 && context_.access == Access::write;
-  gathering_.begin_run(shares);
+  commit_delay_.begin_run(shares);
   turn_.run(*executor_, rest, *this);
-  gathering_.end_run();
+  commit_delay_.end_run();
   settle(rest);
 }
 
@@ -333,7 +294,7 @@ void Worker::answered(const Op &op) {
   }
   if (!turn_.sends_early() && bytes < slice.count * limits::reply_bytes_sent_early_min) return;
   settle_answered(*slice.connection);
-  slice.answered = true;
+  slice.sent = true;
   send_released(*slice.connection);
 }
 
@@ -352,22 +313,22 @@ void Worker::send_ahead(Turn::Slice &slice, const Op &op) {
 
 void Worker::settle(std::span<const Turn::Slice> slices) {
   for (const Turn::Slice &slice : slices) {
-    if (slice.answered) continue;
+    if (slice.sent) continue;
     const std::span<Op> left = turn_.unfinished(slice);
     if (left.empty()) {
       settle_answered(*slice.connection);
     } else {
-      roster_.touch(*slice.connection, now_ms_);
-      guard(*slice.connection, [&] { leave_unanswered(slice, left); });
+      timeouts_.note_progress(*slice.connection, now_ms_);
+      guard_.on_behalf_of(*slice.connection, [&] { leave_unanswered(slice, left); });
     }
   }
 }
 
 void Worker::settle_answered(Connection &connection) {
-  roster_.touch(connection, now_ms_);
+  timeouts_.note_progress(connection, now_ms_);
   connection.put_off.reset();
   connection.output.release();
-  guard(connection, [&] { connection.session->settled(); });
+  guard_.on_behalf_of(connection, [&] { connection.session->settled(); });
   connection.input.settle();
 }
 
@@ -419,98 +380,93 @@ void Worker::leave_for_slow_lane(Connection &connection) {
   job->home = this;
   poller_.remove(connection.channel->fd());
   connection.armed = 0;
-  roster_.remove(connection);
-  std::erase(ready_, &connection);
-  connection.ready = false;
+  timeouts_.remove(connection);
+  lists_.remove_from_this_turn(connection);
   job->connection.reset(&connection);
   context_.slow_lane.submit(std::move(job));
 }
 
-void Worker::send() {
-  for (Connection *const connection : ready_) send_to(*connection);
-}
-
 void Worker::send_released(Connection &connection) {
-  if (connection.dead || connection.output.sendable().empty()) return;
+  if (connection.is_dead() || connection.output.sendable().empty()) return;
   const net::Transfer put = connection.channel->send(connection.output);
   counters_.add(Counter::sends);
   counters_.add(Counter::bytes_sent, put.bytes);
-  if (put.result == net::Transfer::Result::failed) connection.dead = true;
-  if (put.bytes != 0) roster_.touch(connection, now_ms_);
+  if (put.result == net::Transfer::Result::failed) connection.die();
+  if (put.bytes != 0) timeouts_.note_progress(connection, now_ms_);
 }
 
-void Worker::send_to(Connection &connection) {
+void Worker::finish() {
+  for (Connection *const connection : lists_.this_turn()) finish_with(*connection);
+}
+
+/// Sends what is left to send, and sees to it that the connection comes up again when there is something to do.
+void Worker::finish_with(Connection &connection) {
   send_released(connection);
-  if (connection.output.broken()) connection.dead = true;
-  const bool all_sent = connection.output.pending_bytes() == 0;
-  if (connection.peer_ended && !connection.has_work()) connection.closing = true;
-  if (connection.closing && all_sent && !connection.has_work()) connection.dead = true;
-  if (connection.dead) return dead_.push_back(&connection);
-  if (connection.has_work() && !connection.output.above_high_water()) carry(connection);
-  roster_.note_beginning(connection, now_ms_);
+  connection.settle_phase();
+  if (connection.is_dead()) return lists_.add_dead(connection);
+  if (connection.has_work() && !connection.output.above_high_water()) lists_.add_to_next_turn(connection);
+  timeouts_.sort_in(connection, now_ms_);
   arm(connection);
 }
 
 /// Tells the poller what to watch for, if that has changed.
 void Worker::arm(Connection &connection) {
   uint32_t wanted = 0;
-  if (!connection.peer_ended && !connection.closing && !connection.has_work() && !connection.is_queued())
-    wanted |= net::Poller::readable;
+  if (connection.receives() && !connection.has_work()) wanted |= net::Poller::readable;
   if (connection.output.pending_bytes() != 0) wanted |= net::Poller::writable;
   if (connection.output.above_high_water()) wanted &= ~net::Poller::readable;
-  if (connection.tls) {
+  if (connection.has_tls()) {
     const net::Wishes wishes = connection.channel->wishes();
     if (wishes.writable_to_receive && (wanted & net::Poller::readable)) wanted |= net::Poller::writable;
     if (wishes.readable_to_send) wanted |= net::Poller::readable;
   }
-  if (wanted == net::Poller::readable && !connection.tls) wanted = told_once;
+  if (wanted == net::Poller::readable && !connection.has_tls()) wanted = told_once;
   if (wanted == connection.armed) {
-    if (wanted == told_once && connection.unread) carry(connection);
+    if (wanted == told_once && connection.unread()) lists_.add_to_next_turn(connection);
     return;
   }
   connection.armed = wanted;
   if (!poller_.change(connection.channel->fd(), wanted, &connection)) {
-    connection.dead = true;
-    dead_.push_back(&connection);
+    connection.die();
+    lists_.add_dead(connection);
   }
 }
 
-void Worker::tend() {
-  for (Connection *const connection : ready_) connection->ready = false;
-  ready_.clear();
+/// Ends the turn, and closes the connections that are dead or out of time.
+void Worker::housekeep() {
+  lists_.end_turn();
   close_silent();
   close_unfinished();
-  if (greetings_.waiting() != 0) make_way_for_greetings();
-  for (Connection *const connection : dead_) close(*connection);
-  dead_.clear();
+  if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
+  lists_.visit_dead([this](Connection &connection) { close(connection); });
 }
 
 void Worker::close_silent() {
-  roster_.visit_silent(now_ms_, [this](Connection &connection) {
-    if (!connection.dead) time_out(connection);
+  timeouts_.visit_silent(now_ms_, [this](Connection &connection) {
+    if (!connection.is_dead()) time_out(connection);
   });
 }
 
-/// Whoever begins something has to finish it.
+/// A client that has begun a request or a handshake has to finish it in time.
 void Worker::close_unfinished() {
-  roster_.visit_unfinished(now_ms_, [this](Connection &connection) {
-    if (connection.dead) return;
+  timeouts_.visit_unfinished(now_ms_, [this](Connection &connection) {
+    if (connection.is_dead()) return;
     counters_.add(Counter::connections_timed_out);
     refuse(connection, Failure::request_timed_out);
-    send_to(connection);
+    finish_with(connection);
   });
 }
 
 /// Clients that do not go on with their handshakes must not keep others from theirs.
-void Worker::make_way_for_greetings() {
-  roster_.visit_begun_until(now_ms_ - limits::handshake_patience_ms, [this](Connection &connection) {
-    if (connection.greeting && !connection.carried && !connection.dead) time_out(connection);
+void Worker::make_way_for_handshakes() {
+  timeouts_.visit_begun_until(now_ms_ - limits::handshake_patience_ms, [this](Connection &connection) {
+    if (connection.phase() == Phase::handshaking && !connection.in_next_turn) time_out(connection);
   });
 }
 
 void Worker::time_out(Connection &connection) {
-  connection.dead = true;
-  dead_.push_back(&connection);
+  connection.die();
+  lists_.add_dead(connection);
   counters_.add(Counter::connections_timed_out);
 }
 
@@ -522,60 +478,37 @@ void Worker::take_inbox() {
 void Worker::adopt(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
   connection.output.set_valve(nullptr);
-  guard(connection, [&] {
-    make_room_for_all();
+  const bool all_done = connection.put_off == nullptr;
+  guard_.on_behalf_of(connection, [&] {
+    lists_.make_room_for(connection_count_.load(std::memory_order_relaxed));
     // All done in the slow lane, or new: then this settles nothing.
-    if (connection.put_off == nullptr) connection.session->settled();
+    if (all_done) connection.session->settled();
   });
-  if (ready_.capacity() <= ready_.size()) {
+  if (!lists_.has_room()) {
     counters_.add(Counter::connections_closed);
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
-  if (connection.put_off == nullptr) connection.input.settle();
-  connection.more = connection.input.unparsed_bytes() != 0 && !connection.closing;
+  connection.come_home(all_done);
   connection.receive_bytes = 0;
-  connection.armed = connection.tls ? uint32_t{net::Poller::readable} : told_once;
-  connection.unread = false;
-  if (!poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.dead = true;
-  roster_.add(*owned.release(), now_ms_);
-  make_ready(connection);
-}
-
-/// Each connection is in each of these once at most, so that from here on none of them grows.
-void Worker::make_room_for_all() {
-  const size_t count = connection_count_.load(std::memory_order_relaxed);
-  for (std::vector<Connection *> *const list : {&ready_, &carried_, &resumed_, &dead_})
-    if (list->capacity() < count) list->reserve(std::max<size_t>(2 * count, 64));
-}
-
-void Worker::make_ready(Connection &connection) {
-  if (connection.ready) return;
-  connection.ready = true;
-  ready_.push_back(&connection);
-}
-
-void Worker::carry(Connection &connection) {
-  if (connection.carried) return;
-  connection.carried = true;
-  carried_.push_back(&connection);
+  connection.armed = connection.has_tls() ? uint32_t{net::Poller::readable} : told_once;
+  if (!poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
+  timeouts_.add(*owned.release(), now_ms_);
+  lists_.add_to_this_turn(connection);
 }
 
 void Worker::close(Connection &connection) {
-  if (connection.carried) std::erase(carried_, &connection);
-  greetings_.forget(connection);
-  roster_.remove(connection);
+  tls_handshakes_.forget(connection);
+  lists_.remove_from_next_turn(connection);
+  timeouts_.remove(connection);
   delete &connection;
   counters_.add(Counter::connections_closed);
   connection_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Worker::close_everybody() {
-  carried_.clear();
-  while (Connection *const connection = roster_.any()) {
-    connection->carried = false;
-    close(*connection);
-  }
+  lists_.clear();
+  while (Connection *const connection = timeouts_.any()) close(*connection);
 }
 
 void Worker::close_all() {

@@ -13,15 +13,17 @@
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "contract/session.h"
+#include "door/commit_delay.h"
 #include "door/connection.h"
-#include "door/gathering.h"
-#include "door/greetings.h"
 #include "door/inbox.h"
-#include "door/roster.h"
+#include "door/memory_guard.h"
 #include "door/settings.h"
 #include "door/slow_lane.h"
 #include "door/thread.h"
+#include "door/timeout_lists.h"
+#include "door/tls_handshakes.h"
 #include "door/turn.h"
+#include "door/turn_lists.h"
 #include "net/poller.h"
 
 namespace postern::door {
@@ -50,12 +52,13 @@ class Worker final : private Watcher {
   void stop();
   void join();
 
-  /// A connection of a new client, to be given to this worker. Throws std::bad_alloc; the socket is closed then.
-  std::unique_ptr<Connection> greet(net::Fd socket, descriptors::Held descriptor, const Peer &peer) const;
+  /// A connection of a new client, to be given to this worker; `local`: it came through a unix socket. Throws
+  /// std::bad_alloc; the socket is closed then. Any thread.
+  std::unique_ptr<Connection> make_connection(net::Fd socket, descriptors::Held descriptor, bool local) const;
   /// A new connection. Any thread.
   void give(std::unique_ptr<Connection> connection) noexcept;
   /// A connection back from the slow lane, its ops done unless it is dead. Any thread.
-  void take_back(std::unique_ptr<Connection> connection) noexcept;
+  void return_connection(std::unique_ptr<Connection> connection) noexcept;
 
   /// Connections given and not yet closed. Any thread.
   uint32_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
@@ -63,48 +66,52 @@ class Worker final : private Watcher {
 
  private:
   void work();
+  void close_all();
+  void break_off();
+
+  // The steps of a turn, and what each of them is made of.
   void run_turn();
+
   size_t wait();
+  void go_idle();
+  void describe_connections();
+
   void receive(size_t event_count);
   void receive_from(Connection &connection);
-  void begin_greeting(Connection &connection);
-  void refuse(Connection &connection, Failure why);
-  void gather();
+  void look_at_first_byte(Connection &connection);
+  void begin_handshake(Connection &connection);
+  void take_inbox();
+  void adopt(std::unique_ptr<Connection> connection);
+
+  void await_writers();
+
   void collect();
+  void collect_from(Connection &connection, size_t room);
+
   void execute();
   void answered(const Op &op) override;
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);
   void settle_answered(Connection &connection);
-  void send();
-  void tend();
-
-  template <class Step>
-  void guard(Connection &connection, Step step);
-  void break_off();
-
-  void take_inbox();
-  void adopt(std::unique_ptr<Connection> connection);
-  void make_room_for_all();
-  void collect_from(Connection &connection, size_t room);
   void leave_unanswered(const Turn::Slice &slice, std::span<Op> left);
   void put_off(const Turn::Slice &slice, std::span<const Op> left);
   void refuse_rest(Connection &connection, std::span<Op> left);
   void leave_for_slow_lane(Connection &connection);
-  void send_to(Connection &connection);
   void send_released(Connection &connection);
+
+  void finish();
+  void finish_with(Connection &connection);
   void arm(Connection &connection);
-  void make_ready(Connection &connection);
-  void carry(Connection &connection);
+
+  void housekeep();
   void close_silent();
   void close_unfinished();
-  void make_way_for_greetings();
+  void make_way_for_handshakes();
   void time_out(Connection &connection);
   void close(Connection &connection);
   void close_everybody();
-  void close_all();
-  void go_idle();
-  void describe_connections();
+
+  void refuse(Connection &connection, Failure why);
 
   const Context context_;
   const std::string name_;
@@ -120,13 +127,11 @@ class Worker final : private Watcher {
   std::unique_ptr<Executor> executor_;
   Turn turn_;
   std::vector<epoll_event> events_;
-  std::vector<Connection *> ready_;    // of this turn
-  std::vector<Connection *> carried_;  // for the next turn
-  std::vector<Connection *> resumed_;  // carried from the turn before
-  std::vector<Connection *> dead_;
-  Roster roster_;
-  Greetings greetings_;
-  Gathering gathering_;
+  TurnLists lists_;
+  TimeoutLists timeouts_;
+  TlsHandshakes tls_handshakes_;
+  CommitDelay commit_delay_;
+  MemoryGuard guard_;
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;

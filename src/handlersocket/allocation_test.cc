@@ -23,8 +23,9 @@ class NoBinding final : public Binding {
 TEST(HsAllocation, AFreshSessionTakesAtMost128Bytes) {
   HandlerSocket protocol(Settings{});
   Output output;
+  const Peer peer{};
   const uint64_t before = allocated_bytes;
-  const std::unique_ptr<Session> session = protocol.greet(output, Peer{});
+  const std::unique_ptr<Session> session = protocol.open_session(output, peer);
   EXPECT_LE(allocated_bytes - before, 128u);
 }
 
@@ -33,7 +34,8 @@ TEST(HsAllocation, RequestsOfABusyConnectionTakeNone) {
   Input input;
   Output output;
   Batch batch;
-  const std::unique_ptr<Session> session = protocol.greet(output, Peer{});
+  const Peer peer{};
+  const std::unique_ptr<Session> session = protocol.open_session(output, peer);
   NoBinding binding;
   const auto turn = [&](std::string_view bytes, int requests) {
     const std::span<char> room = input.room(bytes.size());

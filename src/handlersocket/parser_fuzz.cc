@@ -21,7 +21,7 @@ using test::require;
 class Checked {
  public:
   explicit Checked(Access access) : protocol_(Settings{.access = access, .request_bytes_max = 2'000}) {
-    session_ = protocol_.greet(output_, Peer{});
+    session_ = protocol_.open_session(output_, peer_);
   }
 
   void receive(std::string_view bytes) {
@@ -90,6 +90,7 @@ class Checked {
   }
 
   HandlerSocket protocol_;
+  const Peer peer_{};
   Input input_;
   Output output_;
   Batch batch_;

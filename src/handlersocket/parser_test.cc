@@ -73,7 +73,7 @@ TEST(HsTokens, EqualThePlainTokenizerOnEveryVector) {
 class Pieces {
  public:
   explicit Pieces(Access access) : protocol_(Settings{.access = access}) {
-    session_ = protocol_.greet(output_, Peer{});
+    session_ = protocol_.open_session(output_, peer_);
   }
 
   void receive(std::string_view bytes) {
@@ -98,6 +98,7 @@ class Pieces {
   }
 
   HandlerSocket protocol_;
+  const Peer peer_{};
   Input input_;
   Output output_;
   Batch batch_;

@@ -1,9 +1,9 @@
 // protocol.h: HandlerSocket, the protocol of one HandlerSocket port.
 //
-// Owned by whoever opens the port; outlives every session it greets. Immutable, so any thread may call greet().
+// Owned by whoever opens the port; outlives every session it opens. Immutable, so any thread may call open_session().
 //
 //   handlersocket::HandlerSocket protocol({.access = Access::read, .secret = "open sesame"});
-//   std::unique_ptr<Session> session = protocol.greet(output, peer);
+//   std::unique_ptr<Session> session = protocol.open_session(output, peer);
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ class HandlerSocket final : public Protocol {
  public:
   explicit HandlerSocket(Settings settings) : settings_(std::move(settings)) {}
 
-  std::unique_ptr<Session> greet(Output &output, const Peer &peer) override;
+  std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace postern::handlersocket {
 
-std::unique_ptr<Session> HandlerSocket::greet(Output &output, const Peer &peer) {
+std::unique_ptr<Session> HandlerSocket::open_session(Output &output, const Peer &peer) {
   return std::make_unique<HandlerSocketSession>(settings_, output, peer);
 }
 
@@ -20,7 +20,7 @@ void HandlerSocket::refuse(Output &output, Failure why) {
 HandlerSocketSession::HandlerSocketSession(const Settings &settings, Output &output, const Peer &peer)
     : settings_(settings),
       output_(output),
-      identity_(settings.accounts ? new Identity{.peer = peer} : nullptr),
+      identity_(settings.accounts ? new Identity{peer} : nullptr),
       // With accounts the engine decides, op by op: a login has not been tried when what follows it is read.
       authorized_(settings.accounts || settings.secret.empty()) {}
 

@@ -46,7 +46,7 @@ constexpr Bytes statistic_names[] = {
 
 Memcached::Memcached(Settings settings) : settings_(std::move(settings)), started_(::time(nullptr)) {}
 
-std::unique_ptr<Session> Memcached::greet(Output &output, const Peer &peer) {
+std::unique_ptr<Session> Memcached::open_session(Output &output, const Peer &peer) {
   return std::make_unique<MemcachedSession>(*this, output, peer);
 }
 

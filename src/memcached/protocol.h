@@ -1,9 +1,9 @@
 // protocol.h: Memcached, the protocol of one memcached port.
 //
-// Owned by whoever opens the port; outlives every session it greets. Any thread may call greet().
+// Owned by whoever opens the port; outlives every session it opens. Any thread may call open_session().
 //
 //   memcached::Memcached protocol({.accounts = true});
-//   std::unique_ptr<Session> session = protocol.greet(output, peer);
+//   std::unique_ptr<Session> session = protocol.open_session(output, peer);
 #pragma once
 
 #include <atomic>
@@ -52,7 +52,7 @@ class Memcached final : public Protocol, public Teller {
  public:
   explicit Memcached(Settings settings);
 
-  std::unique_ptr<Session> greet(Output &output, const Peer &peer) override;
+  std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
   void tell_statistics(const Request &request, Output &output) const override;
 

@@ -46,9 +46,7 @@ Policy policy_for(Action action, const Policies &policies) {
 }  // namespace
 
 MemcachedSession::MemcachedSession(Memcached &protocol, Output &output, const Peer &peer)
-    : protocol_(protocol),
-      output_(output),
-      identity_(protocol.settings().accounts ? new Identity{.peer = peer} : nullptr) {}
+    : protocol_(protocol), output_(output), identity_(protocol.settings().accounts ? new Identity{peer} : nullptr) {}
 
 Collected MemcachedSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   const size_t first = batch.size();

@@ -15,7 +15,7 @@ class Ping final : public Protocol {
  public:
   /// `answer` without its line end.
   explicit Ping(std::string answer = "pong") : answer_(std::move(answer) + "\n") {}
-  std::unique_ptr<Session> greet(Output &output, const Peer &peer) override;
+  std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
 
  private:

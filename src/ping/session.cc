@@ -48,7 +48,7 @@ class PingSession final : public Session {
 
 }  // namespace
 
-std::unique_ptr<Session> Ping::greet(Output &output, const Peer &) {
+std::unique_ptr<Session> Ping::open_session(Output &output, const Peer &) {
   return std::make_unique<PingSession>(output, answer_);
 }
 

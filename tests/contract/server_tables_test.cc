@@ -303,7 +303,13 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
   sql("CREATE OR REPLACE USER decider IDENTIFIED BY 'secret'");
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-  Identity identity{.peer = {.local = true, .fd = fds[0]}};
+  struct LocalPeer final : Peer {
+    explicit LocalPeer(int its_fd) : fd_(its_fd) {}
+    bool local() const override { return true; }
+    int fd() const override { return fd_; }
+    const int fd_;
+  } const peer(fds[0]);
+  Identity identity{peer};
   const Login login{"decider", "secret"};
   Op op;
   op.verb = Verb::login;

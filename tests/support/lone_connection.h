@@ -18,7 +18,7 @@ namespace postern::test {
 class LoneConnection {
  public:
   LoneConnection(Protocol &protocol, Executor &executor) : executor_(executor), valve_(*this) {
-    session_ = protocol.greet(output_, Peer{});
+    session_ = protocol.open_session(output_, peer_);
   }
   LoneConnection(const LoneConnection &) = delete;
   LoneConnection &operator=(const LoneConnection &) = delete;
@@ -153,6 +153,7 @@ class LoneConnection {
 
   Executor &executor_;
   OpenValve valve_;
+  const Peer peer_{};
   Input input_;
   Output output_;
   Batch batch_;

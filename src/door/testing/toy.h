@@ -166,7 +166,9 @@ class ToySession final : public Session {
 
 class ToyProtocol final : public Protocol {
  public:
-  std::unique_ptr<Session> greet(Output &output, const Peer &) override { return std::make_unique<ToySession>(output); }
+  std::unique_ptr<Session> open_session(Output &output, const Peer &) override {
+    return std::make_unique<ToySession>(output);
+  }
   void refuse(Output &output, Failure why) override {
     output.put(failure_name(why));
     output.put('\n');

@@ -34,11 +34,11 @@ struct MemoryConnection : st_vio {
     type = VIO_TYPE_TCPIP;
     // Authentication plugins ask the socket for the credentials of the process at its other end, and the check of what
     // an account requires of TLS asks the session: both are the true client's.
-    if (peer.tls != nullptr) type = VIO_TYPE_SSL;
-    else if (peer.local) type = VIO_TYPE_SOCKET;
-    if (type != VIO_TYPE_TCPIP) mysql_socket.fd = peer.fd;
-    ssl_arg = peer.tls;
-    localhost = peer.local;
+    if (peer.tls() != nullptr) type = VIO_TYPE_SSL;
+    else if (peer.local()) type = VIO_TYPE_SOCKET;
+    if (type != VIO_TYPE_TCPIP) mysql_socket.fd = peer.fd();
+    ssl_arg = peer.tls();
+    localhost = peer.local();
     desc = const_cast<char *>("memory");
     viodelete = [](Vio *) {};
     vioerrno = [](Vio *) { return 0; };
@@ -126,13 +126,13 @@ class LoginSession {
 
   bool take_address(MemoryConnection &connection, const Peer &peer, uint &connect_errors) {
     Security_context &security = thd_->main_security_ctx;
-    if (peer.local) {
+    if (peer.local()) {
       security.host = my_localhost;
       security.host_or_ip = security.host;
       return true;
     }
     socklen_t size = sizeof connection.remote;
-    if (getpeername(peer.fd, reinterpret_cast<sockaddr *>(&connection.remote), &size) != 0) return false;
+    if (getpeername(peer.fd(), reinterpret_cast<sockaddr *>(&connection.remote), &size) != 0) return false;
     char ip[INET6_ADDRSTRLEN];
     const bool is_v4 = connection.remote.ss_family == AF_INET;
     const void *const address = is_v4
@@ -179,7 +179,7 @@ MariaAccount::~MariaAccount() {
 LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, LoginNames names) {
   // In the protocol a name ends at its first NUL, so that one with a NUL would become another.
   if (login.user.size() > USERNAME_LENGTH || login.user.find('\0') != Bytes::npos ||
-      login.password.size() > limits::password_bytes_max || peer.fd < 0)
+      login.password.size() > limits::password_bytes_max || peer.fd() < 0)
     return {};
   Handshake handshake(login.user, login.password);
   MemoryConnection connection(handshake, peer);

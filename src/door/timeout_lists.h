@@ -1,4 +1,4 @@
-// roster.h: a worker's connections in the order in which they time out.
+// timeout_lists.h: a worker's connections in the order in which they time out.
 //
 // They are in two lists: those in the middle of a request or a handshake, by when that began, and all others, by when
 // they last got something done. So both timeouts cost nothing to watch, however many connections there are.
@@ -13,11 +13,11 @@
 
 namespace postern::door {
 
-class Roster {
+class TimeoutLists {
  public:
-  explicit Roster(const Settings &settings) : settings_(settings) {}
-  Roster(const Roster &) = delete;
-  Roster &operator=(const Roster &) = delete;
+  explicit TimeoutLists(const Settings &settings) : settings_(settings) {}
+  TimeoutLists(const TimeoutLists &) = delete;
+  TimeoutLists &operator=(const TimeoutLists &) = delete;
 
   void add(Connection &connection, int64_t now_ms) {
     connection.active_ms = now_ms;
@@ -28,22 +28,23 @@ class Roster {
   Connection *any() const { return idle_.oldest != nullptr ? idle_.oldest : begun_.oldest; }
 
   /// It has finished a request, or taken bytes of a reply.
-  void touch(Connection &connection, int64_t now_ms) {
+  void note_progress(Connection &connection, int64_t now_ms) {
     connection.active_ms = now_ms;
     if (idle_.newest == &connection) return;
     unlink(connection);
-    connection.begun = false;
+    connection.timeout_list = TimeoutList::idle;
     link_newest(connection);
   }
 
-  /// Keeps apart who is in the middle of a request or a handshake, and keeps when that began. While there are answers
-  /// to take it is the idle timeout's business: the client may be busy with them.
-  void note_beginning(Connection &connection, int64_t now_ms) {
-    const bool begun = connection.greeting || (connection.input.unparsed_bytes() != 0 && !connection.has_work() &&
-                                               connection.output.pending_bytes() == 0);
-    if (begun == connection.begun) return;
+  /// Moves the connection to the list where it belongs when a turn ends. While there are answers to take it is the idle
+  /// timeout's business: the client may be busy with them.
+  void sort_in(Connection &connection, int64_t now_ms) {
+    const bool begun = connection.begins_tls() || (connection.input.unparsed_bytes() != 0 && !connection.has_work() &&
+                                                   connection.output.pending_bytes() == 0);
+    const TimeoutList list = begun ? TimeoutList::begun : TimeoutList::idle;
+    if (list == connection.timeout_list) return;
     unlink(connection);
-    connection.begun = begun;
+    connection.timeout_list = list;
     add(connection, now_ms);
   }
 
@@ -55,7 +56,7 @@ class Roster {
     return std::min(left(idle_, settings_.idle_timeout_ms), left(begun_, begun_timeout_ms()));
   }
 
-  // What `visit` gets it may take out of the list.
+  // `visit` may remove the connection it is given.
 
   /// Those that were silent for too long.
   template <class Visit>
@@ -95,7 +96,7 @@ class Roster {
     return std::min(settings_.request_timeout_ms, settings_.idle_timeout_ms);
   }
 
-  List &list_of(const Connection &connection) { return connection.begun ? begun_ : idle_; }
+  List &list_of(const Connection &connection) { return connection.timeout_list == TimeoutList::begun ? begun_ : idle_; }
 
   void link_newest(Connection &connection) {
     List &list = list_of(connection);
@@ -113,7 +114,7 @@ class Roster {
   }
 
   const Settings &settings_;
-  List idle_;  // not in the middle of anything that the client has to finish
+  List idle_;
   List begun_;
 };
 

@@ -1,7 +1,7 @@
-// greetings.h: the TLS handshakes of a worker's connections: how many are under way, how many may go a step further in
-// this turn, and how many connections wait for others to finish theirs.
+// tls_handshakes.h: the TLS handshakes of a worker's connections: how many are under way, how many may go a step
+// further in this turn, and how many connections wait for others to finish theirs.
 //
-// A step may take a millisecond while tables are held, and a handshake some 150 KiB, so that both are bounded.
+// A step may take a millisecond while tables are held, and a handshake some 150 KiB, so both are bounded.
 // A worker has one of these, and its thread alone touches it.
 #pragma once
 
@@ -10,21 +10,19 @@
 
 #include "base/counters.h"
 #include "base/limits.h"
-#include "contract/session.h"
 #include "door/connection.h"
 #include "door/settings.h"
 
 namespace postern::door {
 
-class Greetings {
+class TlsHandshakes {
  public:
   /// Everything outlives it.
-  Greetings(const Settings &settings, Protocol &protocol, Counters &counters)
-      : settings_(settings), protocol_(protocol), counters_(counters) {}
-  Greetings(const Greetings &) = delete;
-  Greetings &operator=(const Greetings &) = delete;
+  TlsHandshakes(const Settings &settings, Counters &counters) : settings_(settings), counters_(counters) {}
+  TlsHandshakes(const TlsHandshakes &) = delete;
+  TlsHandshakes &operator=(const TlsHandshakes &) = delete;
 
-  /// Whoever waits has to ask again.
+  /// A connection that waits has to call begin() again in each turn.
   void begin_turn() {
     steps_left_ = limits::handshakes_per_turn_max;
     waiting_ = 0;
@@ -36,24 +34,24 @@ class Greetings {
     return true;
   }
 
-  /// Whether what a connection begins with is TLS.
+  /// Whether the first bytes of a connection are TLS's.
   static bool wanted_by(Connection &connection);
-  /// False if there are so many that this one has to wait.
+  /// False if there are so many that this one is queued.
   bool begin(Connection &connection);
-  /// What a receive brought a handshake.
+  /// After a receive that did not fail: ends the handshake if that has brought the last of it.
   void note_received(Connection &connection);
   /// The connection is about to be closed.
   void forget(const Connection &connection);
 
+  /// How many connections are queued.
   size_t waiting() const { return waiting_; }
 
  private:
   const Settings &settings_;
-  Protocol &protocol_;
   Counters &counters_;
   uint32_t under_way_ = 0;
   uint32_t steps_left_ = 0;
-  uint32_t waiting_ = 0;  // carried to the next turn by their worker
+  uint32_t waiting_ = 0;  // in their worker's next turn
 };
 
 }  // namespace postern::door

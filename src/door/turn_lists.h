@@ -1,0 +1,87 @@
+// turn_lists.h: which of a worker's connections this turn is about, which the next one begins with, and which are dead.
+//
+// A worker has one of these, and its thread alone touches it; it owns no connection. Each connection is in a list once
+// at most, so none of them grows beyond what make_room_for() has reserved.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "door/connection.h"
+
+namespace postern::door {
+
+class TurnLists {
+ public:
+  /// So many connections fit into each list. Throws std::bad_alloc.
+  void make_room_for(size_t count) {
+    for (std::vector<Connection *> *const list : all())
+      if (list->capacity() < count) list->reserve(std::max<size_t>(2 * count, 64));
+  }
+  /// Whether one more connection can be added to this turn.
+  bool has_room() const { return this_turn_.size() < this_turn_.capacity(); }
+
+  /// The connections of this turn. Valid until one is added or removed.
+  const std::vector<Connection *> &this_turn() const { return this_turn_; }
+  size_t next_turn_size() const { return next_turn_.size(); }
+
+  void add_to_this_turn(Connection &connection) {
+    if (std::exchange(connection.in_this_turn, true)) return;
+    this_turn_.push_back(&connection);
+  }
+  void add_to_next_turn(Connection &connection) {
+    if (std::exchange(connection.in_next_turn, true)) return;
+    next_turn_.push_back(&connection);
+  }
+  /// It leaves its worker.
+  void remove_from_this_turn(Connection &connection) {
+    if (std::exchange(connection.in_this_turn, false)) std::erase(this_turn_, &connection);
+  }
+  void remove_from_next_turn(Connection &connection) {
+    if (std::exchange(connection.in_next_turn, false)) std::erase(next_turn_, &connection);
+  }
+
+  /// Visits those that this turn begins with; each is in the turn then, and may be added to the next one again.
+  template <class Visit>
+  void begin_turn(Visit visit) {
+    resumed_.swap(next_turn_);
+    for (Connection *const connection : resumed_) {
+      connection->in_next_turn = false;
+      visit(*connection);
+      add_to_this_turn(*connection);
+    }
+    resumed_.clear();
+  }
+  void end_turn() {
+    for (Connection *const connection : this_turn_) connection->in_this_turn = false;
+    this_turn_.clear();
+  }
+
+  /// The connection is dead, and is to be closed when the turn has ended. To be called once.
+  void add_dead(Connection &connection) { dead_.push_back(&connection); }
+  /// Visits the dead, for the last time.
+  template <class Visit>
+  void visit_dead(Visit visit) {
+    for (Connection *const connection : dead_) visit(*connection);
+    dead_.clear();
+  }
+
+  /// Forgets all connections, wherever they are; they are about to be closed.
+  void clear() {
+    for (Connection *const connection : next_turn_) connection->in_next_turn = false;
+    for (std::vector<Connection *> *const list : all()) list->clear();
+  }
+
+ private:
+  std::array<std::vector<Connection *> *, 4> all() { return {&this_turn_, &next_turn_, &resumed_, &dead_}; }
+
+  std::vector<Connection *> this_turn_;
+  std::vector<Connection *> next_turn_;
+  std::vector<Connection *> resumed_;  // from the turn before; empty outside begin_turn()
+  std::vector<Connection *> dead_;
+};
+
+}  // namespace postern::door
