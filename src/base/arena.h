@@ -1,9 +1,8 @@
 // arena.h: bump allocation for the ops of one batch.
 //
 // Owned by one Batch and touched by one thread at a time. What it hands out lives until clear() or until the
-// arena dies; destructors are never run, so only trivially destructible types are accepted. Ops that outlive their
-// batch take along the chunks that they live in, which are small, so that a client that is slow pins little of what
-// its neighbours asked:
+// arena dies; destructors are never run, so only trivially destructible types are accepted. An op that outlives its
+// batch keeps the chunks that it lives in. Chunks are small, so that a slow client pins little of its neighbours' ops:
 //
 //   const Arena::Mark from = arena.mark();  ...;  Arena::Kept kept;  if (!kept.keep(arena, from, arena.mark())) refuse;
 #pragma once
@@ -55,8 +54,8 @@ class Arena {
     return {to, bytes.size()};
   }
 
-  /// Forgets everything handed out; keeps limits::arena_bytes_kept for the next batch and gives the rest back. What
-  /// somebody keeps is his.
+  /// Forgets everything handed out; keeps limits::arena_bytes_kept for the next batch and gives the rest back.
+  /// A Kept holds on to its chunks.
   void clear() {
     if (any_kept_) drop_kept();
     while (bytes_ > limits::arena_bytes_kept) drop_last(large_.empty() ? chunks_ : large_);
@@ -154,8 +153,8 @@ class Arena {
   bool any_kept_ = false;
 };
 
-/// What keeps alive what was handed out between two marks, after clear() and after the arena's end, on any thread.
-/// Counted against the bound of large buffers, for a client decides how long.
+/// Keeps alive what was handed out between two marks, after clear() and after the arena's end. Any thread. It counts
+/// against the bound of large buffers, because a client decides how long it lives.
 class Arena::Kept {
  public:
   /// False, and nothing kept, if there is no memory for that.

@@ -1,7 +1,7 @@
 // descriptors.h: how many of the process's file descriptors the doors have, and how many clients they may have.
 //
 // All doors of the process share the bound, whichever plugin they belong to: the server lives in the same process, and
-// what clients take it cannot have. Any thread.
+// cannot have the descriptors that clients take. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -58,31 +58,31 @@ inline constexpr uint32_t handshakes_per_turn_max = 8;
 inline constexpr uint32_t handshakes_max = 1'024;
 /// Milliseconds after which a handshake makes way if others wait.
 inline constexpr int handshake_patience_ms = 2'000;
-/// Milliseconds between two looks whether a handshake has made way.
+/// Milliseconds between two checks for a handshake that has made way.
 inline constexpr int handshake_look_ms = 10;
 /// Bytes that one send over TLS encrypts.
 inline constexpr size_t tls_bytes_per_send_max = size_t{256} << 10;
-/// Finds of a run from which on equal ones are looked for, and one in how many of them has to be equal to another if
-/// they are to be looked for in the next run, too; else in one run of so many.
+/// A run of at least finds_shared_min finds looks for equal ones. The next run looks, too, if at least one find in
+/// finds_shared_one_in was equal to another; otherwise only one run in finds_shared_retry_runs does.
 inline constexpr size_t finds_shared_min = 64;
 inline constexpr size_t finds_shared_one_in = 16;
 inline constexpr uint32_t finds_shared_retry_runs = 16;
-/// Bytes of a question, and of an answer, that are kept for equal finds, and of all of a run.
+/// Bytes kept for equal finds: of one question, of one answer, and of all of them in a run.
 inline constexpr size_t shared_question_bytes_max = 512;
 inline constexpr size_t shared_answer_bytes_max = size_t{2} << 10;
 inline constexpr size_t shared_bytes_max = size_t{128} << 10;
 /// Rows one find may examine, and bytes it may answer, before it moves to the slow lane.
 inline constexpr uint64_t find_rows_fast_max = 4'000;
 inline constexpr size_t find_bytes_fast_max = size_t{128} << 10;
-/// Bytes of a find's first row all the same: it would have to be read once more in the slow lane, and copying it takes
-/// no longer than examining so many rows does.
+/// Bytes of a find's first row that a turn answers all the same: the slow lane would have to read the row again, and to
+/// copy it takes no longer than to examine find_rows_fast_max rows.
 inline constexpr size_t first_row_bytes_fast_max = size_t{2} << 20;
 /// Rows all finds of one batch may examine; a find that would go on beyond moves to the slow lane.
 inline constexpr uint64_t batch_rows_max = 20'000;
-/// Bytes that all rows of one batch with more than find_bytes_fast_max may have together, which takes some two
-/// milliseconds; further such finds are for the next turn.
+/// Bytes that the rows above find_bytes_fast_max of one batch may have together: some two milliseconds. Further such
+/// finds wait for the next turn.
 inline constexpr size_t batch_large_bytes_max = size_t{4} << 20;
-/// Arena bytes of a batch beyond which a session that has added an op to it adds no more.
+/// A session that has added an op to a batch adds no more once the batch's arena holds so many bytes.
 inline constexpr size_t arena_bytes_per_batch_max = size_t{4} << 20;
 /// Arena bytes a worker keeps between batches; more is given back.
 inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
@@ -91,18 +91,17 @@ inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
 /// ops, unless it writes.
 inline constexpr size_t connections_sent_early_max = 8;
 inline constexpr size_t ops_sent_early_max = 16;
-/// Mean bytes of a connection's replies with which they are sent at once in any run without writes: they are in the
-/// processor's cache now, and their block is free for the next connection. Shorter ones wake their client for less than
-/// that is worth.
+/// In a run without writes replies leave at once if a connection's have so many bytes on average: they are in the
+/// processor's cache now, and their block is free for the next connection. Shorter ones are not worth waking a client.
 inline constexpr size_t reply_bytes_sent_early_min = size_t{16} << 10;
-/// Bytes of one connection's replies that are sent ahead of the rest, likewise, and how many may in a turn, which
-/// bounds what one connection gets of it.
+/// Bytes of one connection's replies that are sent ahead of its other replies, and how many may be in one turn: the
+/// bound on one connection's share of a turn.
 inline constexpr size_t reply_bytes_sent_ahead_min = size_t{64} << 10;
 inline constexpr size_t reply_bytes_sent_ahead_max = output_high_water_bytes;
 
-/// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together, though
-/// never longer than its last batch slept: who waits for the disk anyway waits twice as long at most, and where nothing
-/// is flushed nobody waits.
+/// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together. It never
+/// waits longer than its last batch slept: a client that waits for the disk waits at most twice as long, and where
+/// nothing is flushed no client waits.
 inline constexpr int64_t commit_delay_gap_us = 50;
 inline constexpr int64_t commit_delay_us_max = 1'000;
 
@@ -112,9 +111,9 @@ inline constexpr int row_wait_fast_ms = 5;
 
 // --- the slow lane ---------------------------------------------------------------------------------------------
 
-/// Rows between two looks at waiting DDL, KILL and whether anybody still wants the answer.
+/// Rows between two checks for waiting DDL, for KILL, and for a client that no longer wants the answer.
 inline constexpr uint32_t rows_between_looks = 64;
-/// Milliseconds between two looks whether a client is still there.
+/// Milliseconds between two checks that a client is still there.
 inline constexpr int presence_ms = 10;
 /// Milliseconds a scan thread waits for a client to take what was sent before it serves another one.
 inline constexpr int client_stall_ms_max = 50;
@@ -128,12 +127,12 @@ inline constexpr int busy_retry_ms_max = 10;
 inline constexpr uint64_t autoinc_held_ms = 100;
 /// Milliseconds a write waits for a row lock before it lets others have its thread and queues up again.
 inline constexpr int row_wait_slow_ms = 50;
-/// How many of those who wait for tables or rows are tried in a millisecond, if they are many.
+/// Jobs waiting for tables or rows that are tried in a millisecond, if there are many.
 inline constexpr size_t busy_tries_per_ms_max = 2;
-/// Milliseconds that all who wait for a thread may wait for row locks together until each has been tried once; those
-/// who stay are left out.
+/// Milliseconds that all jobs in the queue may wait for row locks together until each has been tried once. Those that
+/// keep their thread do not count.
 inline constexpr int row_wait_shared_ms = 20;
-/// How many of those who wait for rows of a table are tried at once when one of them has got its row.
+/// Jobs waiting for rows of a table that are tried at once when one of them has got its row.
 inline constexpr size_t row_waiters_tried = 8;
 /// Times a write that is run alone is run again after its transaction was lost.
 inline constexpr int lost_runs_max = 20;
@@ -146,27 +145,27 @@ inline constexpr size_t edit_reply_bytes_max = size_t{64} << 20;
 
 // --- logins ---------------------------------------------------------------------------------------------------
 
-/// Threads of a door that verify logins: what waits for a name server must not keep others from coming in.
+/// Threads of a door that verify logins: one that waits for a name server must not hold up the others.
 inline constexpr uint32_t login_threads = 2;
 /// Bytes of a password; the server takes less.
 inline constexpr size_t password_bytes_max = 4'096;
-/// Logins of one door that wait for their turn, beyond which more are refused.
+/// Logins of one door that may wait for a thread; more are refused.
 inline constexpr size_t logins_waiting_max = 1'000;
-/// What is remembered of failed logins: entries.
+/// Entries in the memory of failed logins.
 inline constexpr size_t throttle_entries_max = 8'192;
-/// Milliseconds for which the outcome of a look at an account's privileges holds.
+/// Milliseconds for which a check of an account's privileges holds.
 inline constexpr int privileges_hold_ms = 100;
-/// Outcomes of such looks that an executor remembers.
+/// Such checks that an executor remembers.
 inline constexpr size_t privileges_remembered_max = 16'384;
 
 // --- what an executor keeps of open indexes --------------------------------------------------------------------
 
 /// Tables that may stay open from one batch to the next.
 inline constexpr size_t tables_open_max = 512;
-/// Bytes of what is known of open indexes that a thread keeps while it sleeps; of more it forgets all, and finds it
-/// again when it is asked.
+/// Bytes about open indexes that a thread may keep while it sleeps. With more it forgets all of them, and looks them up
+/// again when a request comes.
 inline constexpr size_t open_tables_bytes_kept = size_t{256} << 10;
-/// And beyond which a thread that does not come to sleep looks for what belongs to no open index any more.
+/// A busy thread with more than so many bytes drops what belongs to no open index any more.
 inline constexpr size_t open_tables_bytes_max = size_t{4} << 20;
 
 // --- what one process may hold -----------------------------------------------------------------------------------
@@ -177,7 +176,7 @@ inline constexpr uint32_t connections_max = 20'000;
 inline constexpr size_t cache_bytes = size_t{64} << 20;
 /// Bytes of all blocks larger than block_bytes_recycled_max, over all doors (setting).
 inline constexpr size_t buffer_bytes_max = size_t{1} << 30;
-/// Milliseconds between two looks whether certificates shall be read again; each new connection is one, too.
+/// Milliseconds between two checks for new certificates; each new connection checks, too.
 inline constexpr int certificates_look_ms = 250;
 /// Milliseconds a worker with nothing to do keeps its tables before it gives them up and sleeps.
 inline constexpr int linger_ms = 2;

@@ -1,7 +1,7 @@
 // log.h: what an administrator must know, one line at a time.
 //
 // The plugin points the sink at the server's error log; without one, lines go to stderr. Never log a client's
-// data. Anything a client can cause again and again goes through a Limited.
+// data. A line that clients can cause again and again goes through a Limited.
 #pragma once
 
 #include <atomic>

@@ -24,14 +24,14 @@ struct Transfer {
   bool filled = false;  ///< a receive left no room, so that there may be more
 };
 
-/// What can be told of the other end without receiving or sending.
+/// What is known of the other end without receiving or sending.
 enum class Presence : unsigned char {
   there,
   ended,  ///< it sends no more; it may wait for answers, or be gone
   gone,
 };
 
-/// What a channel needs of its descriptor to go on, besides what its owner waits for anyhow.
+/// Events of its descriptor that a channel needs to go on, besides those its owner waits for.
 struct Wishes {
   bool writable_to_receive = false;
   bool readable_to_send = false;
@@ -47,7 +47,7 @@ class Channel {
 
   /// One receive, into at least `bytes_min` bytes of room.
   virtual Transfer receive(Input &input, size_t bytes_min) = 0;
-  /// Sends of what may be sent as much as leaves at once, up to a bound.
+  /// Sends as much of the released output as leaves at once, up to a bound.
   virtual Transfer send(Output &output) = 0;
   virtual Wishes wishes() const { return {}; }
   /// The OpenSSL session, an SSL, that carries the stream; nullptr for none.
@@ -55,7 +55,7 @@ class Channel {
 
   Presence presence() const;
   int fd() const { return fd_.get(); }
-  /// Gives the descriptor to another channel; this one is of no more use.
+  /// Gives the descriptor to another channel; this one is useless then.
   Fd release() { return std::move(fd_); }
 
  private:

@@ -20,7 +20,7 @@ class Poller {
     ended = EPOLLRDHUP,             ///< the peer will send no more
     hung_up = EPOLLHUP | EPOLLERR,  ///< always watched for
     once = EPOLLONESHOT,            ///< the first event, then nothing until change()
-    once_each = EPOLLET,            ///< what has been told is told again only when more of it comes, or after change()
+    once_each = EPOLLET,            ///< told again only when more comes, or after change()
   };
 
   Poller();

@@ -20,7 +20,7 @@ class TlsChannel final : public Channel {
   TlsChannel(Fd fd, Ssl ssl, Bytes early);
   ~TlsChannel() override;
 
-  /// May bring nothing while bytes come: those of the handshake.
+  /// May bring nothing although bytes come: those of the handshake.
   Transfer receive(Input &input, size_t bytes_min) override;
   Transfer send(Output &output) override;
   Wishes wishes() const override { return wishes_; }
