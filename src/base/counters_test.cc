@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <thread>
+
 #include "base/log.h"
 
 namespace postern {
@@ -23,6 +26,37 @@ TEST(Counters, AbsorbAddsEveryRow) {
 TEST(Counters, ShardsShareNoCacheLine) {
   EXPECT_EQ(alignof(Counters) % 64, 0u);
   EXPECT_EQ(sizeof(Counters) % 64, 0u);
+}
+
+TEST(ThreadTallies, SumThreadsAndForgetWhatWasBeforeAReset) {
+  ThreadTallies<Counter> tallies;
+  const auto count = [&] { tallies.add(Counter::sends, Counter::receives); };
+  count();
+  std::thread(count).join();
+  Tally<Counter> before;
+  tallies.add_to(before);
+  EXPECT_EQ(before.get(Counter::sends), 2u);
+  EXPECT_EQ(before.get(Counter::receives), 2u);
+  EXPECT_EQ(before.get(Counter::commits), 0u);
+  tallies.reset();
+  count();
+  tallies.reset();
+  count();
+  Tally<Counter> after;
+  tallies.add_to(after);
+  EXPECT_EQ(after.get(Counter::sends), 1u);
+}
+
+TEST(ThreadTallies, OneDoesNotCountForAnother) {
+  auto first = std::make_unique<ThreadTallies<Counter>>();
+  first->add(Counter::sends);
+  first.reset();
+  ThreadTallies<Counter> second;
+  second.add(Counter::commits);
+  Tally<Counter> sum;
+  second.add_to(sum);
+  EXPECT_EQ(sum.get(Counter::sends), 0u);
+  EXPECT_EQ(sum.get(Counter::commits), 1u);
 }
 
 TEST(Failures, EachHasANameAndASentence) {
