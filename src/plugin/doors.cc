@@ -68,8 +68,8 @@ Doors::Doors(const char *plugin, const DoorSettings &settings, mariadb::LoginNam
 }
 
 Doors::~Doors() {
-  for (const Opened &opened : opened_) opened.door->stop();
-  opened_.clear();
+  for (const auto &door : doors_) door->stop();
+  doors_.clear();
   large_bytes_max -= settings_.max_buffer_bytes;
   pool::set_large_bytes_max(large_bytes_max);
 }
@@ -156,42 +156,34 @@ bool Doors::fits(const door::Settings &chosen) const {
   return true;
 }
 
-bool Doors::open(const door::Settings &chosen, std::unique_ptr<Protocol> protocol, Access access) {
+bool Doors::open(const door::Settings &chosen, Protocol &protocol, Access access) {
   if (chosen.port == 0 && chosen.unix_path.empty()) return true;
-  // Whoever asks add_to() meanwhile waits: a door that is being started is not to be looked at.
+  // add_to() waits until the door is started or gone.
   const std::lock_guard guard(mutex_);
   if (!fits(chosen)) return false;
-  Opened &opened = opened_.emplace_back();
-  opened.protocol = std::move(protocol);
-  opened.door = std::make_unique<door::Door>(chosen, *opened.protocol, *engine_, access);
+  auto door = std::make_unique<door::Door>(chosen, protocol, *engine_, access);
   std::string error;
-  if (!opened.door->start(error)) {
-    log::error("%s port: %s", chosen.name.c_str(), error.c_str());
-    opened_.pop_back();
-    return false;
+  if (door->start(error)) {
+    doors_.push_back(std::move(door));
+    return true;
   }
-  return true;
-}
-
-bool Doors::any() const {
-  const std::lock_guard guard(mutex_);
-  return !opened_.empty();
+  log::error("%s port: %s", chosen.name.c_str(), error.c_str());
+  return false;
 }
 
 bool Doors::listening(Access access) const {
   const std::lock_guard guard(mutex_);
-  return std::any_of(opened_.begin(), opened_.end(), [access](const Opened &opened) {
-    return opened.door->access() == access && opened.door->listening();
-  });
+  return std::any_of(doors_.begin(), doors_.end(),
+                     [access](const auto &door) { return door->access() == access && door->listening(); });
 }
 
 void Doors::add_to(DoorStatus &status) const {
   const std::lock_guard guard(mutex_);
-  for (const Opened &opened : opened_) {
-    opened.door->add_counters(status.counters);
-    status.threads += opened.door->threads();
-    status.connections += opened.door->connections();
-    status.connections_peak += opened.door->connections_peak();
+  for (const auto &door : doors_) {
+    door->add_counters(status.counters);
+    status.threads += door->threads();
+    status.connections += door->connections();
+    status.connections_peak += door->connections_peak();
   }
 }
 

@@ -34,24 +34,16 @@ class Doors {
   /// have to say who they are.
   [[nodiscard]] bool check(door::Settings &chosen, bool asks, const char *remedy) const;
   /// Opens a door, unless `chosen`, which was checked, has neither port nor socket. False, with a line in the log, if
-  /// it cannot be opened. One thread at a time.
-  [[nodiscard]] bool open(const door::Settings &chosen, std::unique_ptr<Protocol> protocol, Access access);
+  /// it cannot be opened. One thread at a time. `protocol` outlives this.
+  [[nodiscard]] bool open(const door::Settings &chosen, Protocol &protocol, Access access);
 
   Engine &engine() { return *engine_; }
-  /// Any thread.
-  bool any() const;
   /// Whether clients can connect to the door for this. Any thread.
   bool listening(Access access) const;
   /// Adds up all doors. Any thread.
   void add_to(DoorStatus &status) const;
 
  private:
-  /// A door uses its protocol.
-  struct Opened {
-    std::unique_ptr<Protocol> protocol;
-    std::unique_ptr<door::Door> door;
-  };
-
   bool prepare_tls();
   bool fits(const door::Settings &chosen) const;
   bool may_listen(const door::Settings &chosen, const char *remedy) const;
@@ -61,7 +53,7 @@ class Doors {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<net::TlsContext> tls_;
   mutable std::mutex mutex_;  // guards what follows; held while a door is started
-  std::vector<Opened> opened_;
+  std::vector<std::unique_ptr<door::Door>> doors_;
 };
 
 }  // namespace postern::plugin

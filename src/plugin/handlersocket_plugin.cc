@@ -20,7 +20,12 @@ namespace {
 
 namespace protocol = postern::handlersocket;
 
-Doors *doors = nullptr;
+/// In the order it is needed.
+struct Running {
+  std::unique_ptr<protocol::HandlerSocket> protocols[2];  // of the port for reading, of the one for writing
+  Doors doors{"handlersocket", settings, mariadb::LoginNames::meant};
+};
+Running *running = nullptr;
 
 /// In the order of handlersocket_auth's words.
 enum class Authentication : unsigned { none, secret, account };
@@ -31,7 +36,7 @@ Authentication authentication() {
 
 door::Settings door_settings(Access access) {
   const bool reads = access == Access::read;
-  door::Settings chosen = doors->common();
+  door::Settings chosen = running->doors.common();
   chosen.name = reads ? "handlersocket read" : "handlersocket write";
   chosen.host = text(settings.address);
   chosen.port = static_cast<uint16_t>(reads ? settings.port : settings.port_wr);
@@ -58,17 +63,19 @@ bool open_door(Access access) {
   const protocol::Settings spoken = protocol_settings(access);
   const bool asks = spoken.accounts || !spoken.secret.empty();
   door::Settings chosen = door_settings(access);
-  return doors->check(chosen, asks, "a secret or accounts; set one, handlersocket_auth") &&
-         doors->open(chosen, std::make_unique<protocol::HandlerSocket>(spoken), access);
+  if (!running->doors.check(chosen, asks, "a secret or accounts; set one, handlersocket_auth")) return false;
+  std::unique_ptr<protocol::HandlerSocket> &protocol = running->protocols[access == Access::read ? 0 : 1];
+  protocol = std::make_unique<protocol::HandlerSocket>(spoken);
+  return running->doors.open(chosen, *protocol, access);
 }
 
 int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
   DoorStatus status;
-  if (doors != nullptr) doors->add_to(status);
+  if (running != nullptr) running->doors.add_to(status);
   StatusPage page;
   page.add(status);
-  page.add_switch("listening", doors != nullptr && doors->listening(Access::read));
-  page.add_switch("listening_wr", doors != nullptr && doors->listening(Access::write));
+  page.add_switch("listening", running != nullptr && running->doors.listening(Access::read));
+  page.add_switch("listening_wr", running != nullptr && running->doors.listening(Access::write));
   // Names of the original that monitoring scripts read.
   page.add("hs_table_open", status.counters.get(Counter::table_opens));
   page.add("hs_table_close", status.counters.get(Counter::table_closes));
@@ -85,18 +92,18 @@ int init(void *) {
   if (mariadb::server_is_bootstrapping()) return 0;
   if (!check_settings()) return 1;
   try {
-    doors = new Doors("handlersocket", settings, mariadb::LoginNames::meant);
-    if (doors->prepare() && open_door(Access::read) && open_door(Access::write)) return 0;
+    running = new Running;
+    if (running->doors.prepare() && open_door(Access::read) && open_door(Access::write)) return 0;
   } catch (const std::bad_alloc &) {
     log::error("handlersocket: out of memory");
   }
-  delete std::exchange(doors, nullptr);
+  delete std::exchange(running, nullptr);
   return 1;
 }
 
 int deinit(void *) {
-  const bool open = doors != nullptr;
-  delete std::exchange(doors, nullptr);
+  const bool open = running != nullptr;
+  delete std::exchange(running, nullptr);
   pool::drain();
   if (open) log::note("handlersocket: all doors closed");
   return 0;

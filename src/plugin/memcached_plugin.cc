@@ -89,11 +89,10 @@ class Opener {
 
 /// In the order it is needed.
 struct Running {
+  std::unique_ptr<protocol::Memcached> protocol{};  // none without a port or socket
   // Clients of the text dialect begin with an item where they should have logged in.
   Doors doors{"memcached", settings, mariadb::LoginNames::unsure};
   door::Settings chosen{};
-  std::unique_ptr<protocol::Memcached> unopened{};
-  protocol::Memcached *spoken = nullptr;  // unopened, or doors', which has it once it is opened
   std::unique_ptr<Opener> opener{};
 };
 Running *running = nullptr;
@@ -145,11 +144,10 @@ bool prepare() {
   door.chosen = door_settings();
   if (!door.doors.check(door.chosen, has_accounts(), "accounts; set memcached_auth")) return false;
   if (door.chosen.port == 0 && door.chosen.unix_path.empty()) return true;
-  door.unopened = std::make_unique<protocol::Memcached>(protocol_settings());
-  door.spoken = door.unopened.get();
-  door.opener = std::make_unique<Opener>(door.doors.engine(), door.spoken->mappings(), [] {
+  door.protocol = std::make_unique<protocol::Memcached>(protocol_settings());
+  door.opener = std::make_unique<Opener>(door.doors.engine(), door.protocol->mappings(), [] {
     try {
-      (void)running->doors.open(running->chosen, std::move(running->unopened), Access::write);  // the log has it
+      (void)running->doors.open(running->chosen, *running->protocol, Access::write);  // the log has it
     } catch (const std::bad_alloc &) {
       log::error("memcached port: out of memory");
     }
@@ -164,7 +162,7 @@ int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
   page.add(status);
   page.add_switch("listening", running != nullptr && running->doors.listening(Access::write));
   protocol::Statistics::Sums sums{};
-  if (running != nullptr && running->spoken != nullptr) sums = running->spoken->statistics().sum();
+  if (running != nullptr && running->protocol != nullptr) sums = running->protocol->statistics().sum();
   size_t next = 0;
 #define STATISTIC(name, sentence) page.add(#name, sums[next++]);
 #include "memcached/statistics.def"
