@@ -66,8 +66,8 @@ def settings_page():
 def status_page():
     lines = [
         "# Status variables\n",
-        "Made by `scripts/document.py` from `src/base/counters.def`, `src/base/failure.def` and\n"
-        "`src/memcached/statistics.def`; do not edit.\n",
+        "Made by `scripts/document.py` from `src/base/counters.def`, `src/base/failure.def`,\n"
+        "`src/handlersocket/refusal.def` and `src/memcached/statistics.def`; do not edit.\n",
         "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `LIKE 'memcached%'` tells of the\n"
         "other one, each since it was loaded. Both plugins have these, under a prefix of their own in place of `...`:\n",
         "| variable | meaning |",
@@ -88,6 +88,10 @@ def status_page():
         "| `Handlersocket_listening_wr` | `..._listening` of the port for writing. |",
         "| `Handlersocket_hs_table_open`, `_close`, `_lock`, `_unlock` | The original's names for `table_opens`, "
         "`table_closes`, `table_locks`, `table_unlocks`. |",
+    ]
+    for name, text in rows("src/handlersocket/refusal.def", rf"REFUSAL\((\w+), .*, {STRING}\)"):
+        lines.append(f"| `Handlersocket_errors_{name}` | Requests answered with: {text}. |")
+    lines += [
         "\n## memcached\n",
         "`stats` tells them, too.\n",
         "| variable | meaning |",
@@ -100,7 +104,7 @@ def status_page():
         "| variable | counts requests answered with |",
         "|---|---|",
     ]
-    for name, text in rows("src/base/failure.def", rf"FAILURE\((\w+), {STRING}\)"):
+    for name, text in rows("src/base/failure.def", rf"FAILURE\((\w+), \w+, {STRING}\)"):
         lines.append(f"| `..._errors_{name}` | {text}. |")
     return "\n".join(lines) + "\n"
 

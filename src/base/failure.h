@@ -1,4 +1,4 @@
-// failure.h: why a request was refused. The rows are in failure.def.
+// failure.h: why a request failed. The rows are in failure.def.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,37 @@ namespace postern {
 
 enum class Failure : uint8_t {
   none,
-#define FAILURE(name, text) name,
+  refused,  ///< by the protocol alone: the reply knows why, tells and counts it
+#define FAILURE(name, kind, text) name,
 #include "base/failure.def"
 #undef FAILURE
 };
 
+/// What a failure is about. Protocols switch on it, and so they have an answer to failures that are yet to come.
+enum class FailureKind : uint8_t {
+  request,   ///< the request itself: it means nothing, or nothing that is done here
+  access,    ///< who asks, and how
+  schema,    ///< the table, index or columns asked for are not there, or not of use
+  value,     ///< a value does not fit its column
+  conflict,  ///< rows that are there, or rules of the table, forbid the change
+  limit,     ///< more than a limit allows
+  busy,      ///< not now: the same request may be done later
+  server,    ///< the server cannot, or something is broken
+};
+
 inline constexpr size_t failure_count = 0
-#define FAILURE(name, text) +1
+#define FAILURE(name, kind, text) +1
 #include "base/failure.def"
 #undef FAILURE
-                                        + 1;
+                                        + 2;
 
 /// The name as it appears in status variables: lower case, underscores.
 constexpr Bytes failure_name(Failure failure) {
   switch (failure) {
     case Failure::none: return "none";
-#define FAILURE(name, text) \
-  case Failure::name:       \
+    case Failure::refused: return "refused";
+#define FAILURE(name, kind, text) \
+  case Failure::name:             \
     return #name;
 #include "base/failure.def"
 #undef FAILURE
@@ -34,12 +48,27 @@ constexpr Bytes failure_name(Failure failure) {
   return "none";
 }
 
+/// Of none it says nothing that means anything.
+constexpr FailureKind kind_of(Failure failure) {
+  switch (failure) {
+    case Failure::none:
+    case Failure::refused: return FailureKind::request;
+#define FAILURE(name, kind, text) \
+  case Failure::name:             \
+    return FailureKind::kind;
+#include "base/failure.def"
+#undef FAILURE
+  }
+  return FailureKind::server;
+}
+
 /// A sentence for people.
 constexpr Bytes failure_text(Failure failure) {
   switch (failure) {
     case Failure::none: return "";
-#define FAILURE(name, text) \
-  case Failure::name:       \
+    case Failure::refused: return "Refused";
+#define FAILURE(name, kind, text) \
+  case Failure::name:             \
     return text;
 #include "base/failure.def"
 #undef FAILURE

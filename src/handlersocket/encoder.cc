@@ -126,78 +126,68 @@ void put_row(Output &output, Row row, size_t bytes) {
 /// What the request that failed was.
 enum class Asked : uint8_t { status, rows };
 
-/// An error's number and, if the original had this error, its word.
-struct WireError {
-  char code;
-  Bytes word;
-};
-
-WireError wire_error(Failure failure, Asked asked) {
-  const bool find = asked == Asked::rows;
+/// The number in front of an error: 1 server, 2 request, 3 authentication.
+char code_of(Failure failure, Asked asked) {
   switch (failure) {
-    case Failure::none: return {'0', {}};
-
-    case Failure::unknown_command: return {'2', "cmd"};
-    case Failure::syntax: return {'2', "syntax"};
-    case Failure::request_too_large: return {'2', {}};
-    case Failure::unknown_operator: return {'2', "op"};
-    case Failure::unknown_modification: return {'2', "modop"};
-    case Failure::not_implemented: return {'2', "notimpl"};
-    case Failure::no_key_values: return {'2', "klen"};
-    case Failure::too_many_key_values: return {'2', {}};
-    case Failure::too_many_filters: return {'2', {}};
-    case Failure::empty_in_list: return {'2', "invalueslen"};
-    case Failure::unknown_filter_type: return {'2', "filtertype"};
-    case Failure::read_only_door: return {'2', "readonly"};
-    case Failure::unauthorized: return {'3', "unauth"};
-    case Failure::unknown_authentication: return {'3', "authtype"};
-    case Failure::too_many_logins: return {'3', "unauth"};
-    case Failure::privilege_denied: return {'3', {}};
-    case Failure::too_many_open_indexes: return {'2', {}};
-    case Failure::too_many_columns: return {'2', {}};
-    case Failure::tls_required: return {'3', {}};
-    case Failure::request_timed_out: return {'2', {}};
-    case Failure::too_many_connections: return {'1', {}};
-
-    // A find that meets these had its index open: DDL took away what the message names. The original answered
-    // wrong rows or none there, so there is no word to keep.
-    case Failure::no_table: return {'1', find ? Bytes{} : "open_table"};
-    case Failure::cannot_open: return {'1', find ? Bytes{} : "open_table"};
-    case Failure::not_a_base_table: return find ? WireError{'2', {}} : WireError{'1', "open_table"};
-    case Failure::no_index: return {'2', find ? Bytes{} : "idxnum"};
-    case Failure::index_unusable:
-    case Failure::index_not_the_key: return {'2', find ? Bytes{} : "idxnum"};
-    case Failure::no_column: return {'2', find ? Bytes{} : "fld"};
-
-    case Failure::not_open: return {'2', "stmtnum"};
-    case Failure::system_schema: return {'1', find ? Bytes{} : "open_table"};
-    case Failure::engine_unsupported: return {'1', {}};
-    case Failure::too_many_key_parts: return {'2', "kpnum"};
-    case Failure::bad_key_value: return {'2', {}};
-    case Failure::no_filter_column: return {'2', "filterfld"};
-    case Failure::filter_on_blob: return {'2', "filterblob"};
-    case Failure::row_too_large: return {'1', {}};
-    case Failure::bad_value: return {'1', {}};
-    case Failure::not_a_number: return {'2', {}};
-    case Failure::constraint: return {'1', {}};
-    case Failure::duplicate_key: return {'1', "121"};
-    case Failure::too_many_rows: return {'2', {}};
-    case Failure::reply_too_large: return {'1', {}};
-
-    case Failure::table_busy: return {'1', {}};
-    case Failure::lock_failed: return {'1', "lock_tables"};
-    case Failure::row_locked: return {'1', "146"};
-    case Failure::commit_failed: return {'1', {}};
-    case Failure::read_only: return {'1', {}};
-    case Failure::cluster_not_ready: return {'1', {}};
-    case Failure::cluster: return {'1', {}};
-    case Failure::engine_error: return {'1', {}};
-    case Failure::interrupted: return {'1', {}};
-    case Failure::out_of_memory: return {'1', {}};
-    case Failure::stopping: return {'1', {}};
-    case Failure::internal: return {'1', {}};
+    case Failure::no_table:
+    case Failure::cannot_open:
+    case Failure::system_schema:
+    case Failure::engine_unsupported:
+    case Failure::bad_value:
+    case Failure::row_too_large:
+    case Failure::reply_too_large: return '1';
+    case Failure::not_a_base_table: return asked == Asked::rows ? '2' : '1';
+    case Failure::request_timed_out: return '2';
+    default: break;
   }
-  return {'1', {}};
+  switch (kind_of(failure)) {
+    case FailureKind::request:
+    case FailureKind::schema:
+    case FailureKind::value:
+    case FailureKind::limit: return '2';
+    case FailureKind::access: return '3';
+    case FailureKind::conflict:
+    case FailureKind::busy:
+    case FailureKind::server: break;
+  }
+  return '1';
+}
+
+/// The word that the original had for the failure of an open_index. A find that fails like that had its index open: DDL
+/// took away what the message names. The original answered wrong rows or none there, so there is no word to keep.
+Bytes open_word_of(Failure failure) {
+  switch (failure) {
+    case Failure::no_table:
+    case Failure::cannot_open:
+    case Failure::not_a_base_table:
+    case Failure::system_schema: return "open_table";
+    case Failure::no_index:
+    case Failure::index_unusable:
+    case Failure::index_not_the_key: return "idxnum";
+    case Failure::no_column: return "fld";
+    default: return {};
+  }
+}
+
+/// The word that the original had for any other failure.
+Bytes word_of(Failure failure) {
+  switch (failure) {
+    case Failure::unknown_command: return "cmd";
+    case Failure::syntax: return "syntax";
+    case Failure::not_implemented: return "notimpl";
+    case Failure::no_key_values: return "klen";
+    case Failure::read_only_door: return "readonly";
+    case Failure::unauthorized:
+    case Failure::too_many_logins: return "unauth";
+    case Failure::not_open: return "stmtnum";
+    case Failure::too_many_key_parts: return "kpnum";
+    case Failure::no_filter_column: return "filterfld";
+    case Failure::filter_on_blob: return "filterblob";
+    case Failure::duplicate_key: return "121";
+    case Failure::row_locked: return "146";
+    case Failure::lock_failed: return "lock_tables";
+    default: return {};
+  }
 }
 
 /// One of the numbers that the server has for all storage engines. Others mean something to one of them alone.
@@ -206,11 +196,12 @@ bool is_handler_error(int32_t code) {
 }
 
 void put_error(Output &output, const Outcome &outcome, ErrorStyle errors, Asked asked) {
-  const WireError error = wire_error(outcome.failure, asked);
-  output.put(error.code);
+  Bytes word = asked == Asked::status ? open_word_of(outcome.failure) : Bytes{};
+  if (word.empty()) word = word_of(outcome.failure);
+  output.put(code_of(outcome.failure, asked));
   output.put("\t1\t");
-  if (errors == ErrorStyle::compatible && !error.word.empty()) {
-    output.put(error.word);
+  if (errors == ErrorStyle::compatible && !word.empty()) {
+    output.put(word);
   } else if (errors == ErrorStyle::compatible && outcome.failure == Failure::engine_error &&
              (is_handler_error(outcome.engine_code) || outcome.message.empty())) {
     output.put_integer(outcome.engine_code);
@@ -224,6 +215,27 @@ void put_error(Output &output, const Outcome &outcome, ErrorStyle errors, Asked 
       output.put(')');
     }
   }
+  output.put('\n');
+}
+
+struct RefusalRow {
+  char code;
+  Bytes word;
+  Bytes text;
+};
+
+constexpr RefusalRow refusal_rows[] = {
+    {},
+#define REFUSAL(name, code, word, text) {code, word, text},
+#include "handlersocket/refusal.def"
+#undef REFUSAL
+};
+
+void put_refusal(Output &output, Refusal refusal, ErrorStyle errors) {
+  const RefusalRow &row = refusal_rows[static_cast<size_t>(refusal)];
+  output.put(row.code);
+  output.put("\t1\t");
+  output.put(errors == ErrorStyle::compatible && !row.word.empty() ? row.word : row.text);
   output.put('\n');
 }
 
@@ -277,6 +289,25 @@ void StatusReply::done(const Outcome &outcome) {
 
 void StatusReply::restart() {
   passage_.take_back();
+}
+
+void StatusReply::refused(Refusal refusal) {
+  passage_.begin();
+  put_refusal(output_, refusal, errors_);
+}
+
+Flow RefusalReply::row(Row) {
+  return Flow::more;
+}
+
+void RefusalReply::done(const Outcome &outcome) {
+  if (outcome.failure != Failure::refused) return status_.done(outcome);
+  refusals_.add(refusal_);
+  status_.refused(refusal_);
+}
+
+void RefusalReply::restart() {
+  status_.restart();
 }
 
 Flow WriteReply::row(Row) {

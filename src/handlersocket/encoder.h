@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "base/passage.h"
 #include "contract/reply.h"
+#include "handlersocket/refusal.h"
 
 namespace postern::handlersocket {
 
@@ -30,11 +31,30 @@ class StatusReply final : public Reply {
   Flow row(Row row) override;
   void done(const Outcome &outcome) override;
   void restart() override;
+  void refused(Refusal refusal);
 
  private:
   Output &output_;
   Passage passage_;
   ErrorStyle errors_;
+};
+
+/// What an op answers that fails as Failure::refused. Another failure may come first: whoever is not logged in does not
+/// hear what is wrong with a request.
+class RefusalReply final : public Reply {
+ public:
+  RefusalReply(Output &output, ErrorStyle errors, Refusal refusal, Refusals &refusals)
+      : status_(output, errors), refusals_(refusals), refusal_(refusal) {}
+
+  Flow row(Row row) override;
+  /// Counts the refusal.
+  void done(const Outcome &outcome) override;
+  void restart() override;
+
+ private:
+  StatusReply status_;
+  Refusals &refusals_;
+  Refusal refusal_;
 };
 
 /// What an insert or a modification answers: `0 1`, the number of rows or the new id behind it, or an error.

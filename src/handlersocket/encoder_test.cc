@@ -327,6 +327,40 @@ TEST(HsErrors, EveryFailureHasItsLine) {
   }
 }
 
+TEST(HsErrors, EveryRefusalHasItsLineAndIsCounted) {
+  Refusals refusals;
+  for (size_t i = 1; i < refusal_count; ++i) {
+    const auto refusal = static_cast<Refusal>(i);
+    for (const ErrorStyle style : {ErrorStyle::compatible, ErrorStyle::text}) {
+      Output output;
+      RefusalReply reply(output, style, refusal, refusals);
+      reply.done({.failure = Failure::refused});
+      const std::string line = written(output);
+      ASSERT_GT(line.size(), 5u) << i;
+      EXPECT_TRUE(line[0] >= '1' && line[0] <= '3') << line;
+      EXPECT_EQ(line.substr(1, 3), "\t1\t");
+      EXPECT_EQ(line.find('\n'), line.size() - 1);
+    }
+    Tally<Refusal> sum;
+    refusals.add_to(sum);
+    EXPECT_EQ(sum.get(refusal), 2u);
+  }
+}
+
+TEST(HsErrors, ARefusalGivesWayToWhatFailedBefore) {
+  Refusals refusals;
+  Output output;
+  RefusalReply reply(output, ErrorStyle::compatible, Refusal::unknown_operator, refusals);
+  reply.done({.failure = Failure::not_open});
+  EXPECT_EQ(output.written_since(0), "2\t1\tstmtnum\n");
+  reply.restart();
+  reply.done({.failure = Failure::refused});
+  EXPECT_EQ(output.written_since(0), "2\t1\top\n");
+  Tally<Refusal> sum;
+  refusals.add_to(sum);
+  EXPECT_EQ(sum.get(Refusal::unknown_operator), 1u);
+}
+
 TEST(HsErrors, MessagesAreEscaped) {
   Output output;
   FindReply reply(output, ErrorStyle::compatible);

@@ -3,13 +3,21 @@
 #include "handlersocket/modification.h"
 
 namespace postern::handlersocket {
+namespace {
 
-void lower_answer(Failure failure, TableSlot *slot, const Replies &replies, Batch &batch) {
+Reply *status_reply(Reason reason, const Replies &replies, Arena &arena) {
+  if (reason.refusal == Refusal::none) return arena.make<StatusReply>(replies.output, replies.errors);
+  return arena.make<RefusalReply>(replies.output, replies.errors, reason.refusal, replies.refusals);
+}
+
+}  // namespace
+
+void lower_answer(Reason reason, TableSlot *slot, const Replies &replies, Batch &batch) {
   Op &op = batch.add();
   op.verb = Verb::answer;
-  op.failure = failure;
+  op.failure = reason.failure;
   op.slot = slot;
-  op.reply = batch.arena().make<StatusReply>(replies.output, replies.errors);
+  op.reply = status_reply(reason, replies, batch.arena());
 }
 
 void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &replies, Batch &batch) {
@@ -20,12 +28,12 @@ void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &repl
   op.reply = batch.arena().make<StatusReply>(replies.output, replies.errors);
 }
 
-void lower_login(const Login &login, Failure failure, const Replies &replies, Batch &batch) {
+void lower_login(const Login &login, Reason reason, const Replies &replies, Batch &batch) {
   Op &op = batch.add();
   op.verb = Verb::login;
-  op.failure = failure;
+  op.failure = reason.failure;
   op.login = batch.arena().make<Login>(login);
-  op.reply = batch.arena().make<StatusReply>(replies.output, replies.errors);
+  op.reply = status_reply(reason, replies, batch.arena());
 }
 
 void lower_index_request(const IndexRequest &request, TableSlot &slot, const Replies &replies, Batch &batch) {

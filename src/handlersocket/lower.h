@@ -6,22 +6,24 @@
 #include "base/output.h"
 #include "contract/batch.h"
 #include "handlersocket/encoder.h"
+#include "handlersocket/refusal.h"
 #include "handlersocket/request.h"
 
 namespace postern::handlersocket {
 
-/// Where the replies of one connection go, and how its errors are told.
+/// Where the replies of one connection go, how its errors are told, and where its refusals are counted.
 struct Replies {
   Output &output;
   ErrorStyle errors;
+  Refusals &refusals;
 };
 
 /// An op that needs no engine: an acknowledgement, or a refusal in its place in line. With a slot it fails as
-/// not_open, whatever `failure` is, if that slot is not open by then.
-void lower_answer(Failure failure, TableSlot *slot, const Replies &replies, Batch &batch);
+/// not_open, whatever `reason` is, if that slot is not open by then.
+void lower_answer(Reason reason, TableSlot *slot, const Replies &replies, Batch &batch);
 void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
-/// A login that fails as `failure` without being tried, unless that is none.
-void lower_login(const Login &login, Failure failure, const Replies &replies, Batch &batch);
+/// A login that fails for `reason` without being tried, unless that is none.
+void lower_login(const Login &login, Reason reason, const Replies &replies, Batch &batch);
 /// `request` lives in the batch's arena already.
 void lower_index_request(const IndexRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
 

@@ -69,11 +69,11 @@ Failure read_values(Tokens &tokens, uint64_t size, uint64_t kept, Arena &arena, 
   return Failure::none;
 }
 
-Failure read_in_list(Tokens &tokens, uint32_t values_max, Arena &arena, Find &find) {
+Reason read_in_list(Tokens &tokens, uint32_t values_max, Arena &arena, Find &find) {
   const uint64_t part = tokens.take_natural();
   const uint64_t size = tokens.take_natural();
-  if (size == 0) return Failure::empty_in_list;
-  if (size > values_max) return Failure::too_many_key_values;
+  if (size == 0) return Refusal::empty_in_list;
+  if (size > values_max) return Refusal::too_many_key_values;
   const std::span<Value> values = arena.array<Value>(size);
   // Values that the line announces and does not have are empty strings, as in the original.
   for (Value &value : values) {
@@ -85,11 +85,11 @@ Failure read_in_list(Tokens &tokens, uint32_t values_max, Arena &arena, Find &fi
 }
 
 /// Reads filters from `type` on, and leaves in it the first token that begins none.
-Failure read_filters(Tokens &tokens, const Rules &rules, Arena &arena, Find &find, Bytes &type) {
+Reason read_filters(Tokens &tokens, const Rules &rules, Arena &arena, Find &find, Bytes &type) {
   std::span<Filter> filters;
   size_t count = 0;
   for (; type == "F" || type == "W"; type = tokens.take()) {
-    if (count == limits::filters_max) return Failure::too_many_filters;
+    if (count == limits::filters_max) return Refusal::too_many_filters;
     // A filter is three more tokens and the type of the next one, so the line bounds how many there can be.
     if (count == 0) filters = arena.array<Filter>(std::min<size_t>(tokens.left() / 4 + 1, limits::filters_max));
     Filter &filter = filters[count++];
@@ -114,7 +114,7 @@ Command command_of(Bytes first_token) {
   return Command::unknown;
 }
 
-Failure parse_open(Tokens &tokens, Arena &arena, OpenRequest &request) {
+Reason parse_open(Tokens &tokens, Arena &arena, OpenRequest &request) {
   request.id = tokens.take_natural();
   TableSpec &spec = request.spec;
   spec.database = tokens.take();
@@ -128,8 +128,8 @@ Failure parse_open(Tokens &tokens, Arena &arena, OpenRequest &request) {
   if (spec.database.empty() || spec.database.size() > limits::name_bytes_max) return Failure::no_table;
   if (spec.table.empty() || spec.table.size() > limits::name_bytes_max) return Failure::no_table;
   if (spec.index.size() > limits::name_bytes_max) return Failure::no_index;
-  if (count_names(columns) > limits::columns_max) return Failure::too_many_columns;
-  if (count_names(filter_columns) > limits::columns_max) return Failure::too_many_columns;
+  if (count_names(columns) > limits::columns_max) return Refusal::too_many_columns;
+  if (count_names(filter_columns) > limits::columns_max) return Refusal::too_many_columns;
   spec.columns = parse_names(columns, arena);
   spec.filter_columns = parse_names(filter_columns, arena);
   return Failure::none;
@@ -151,7 +151,7 @@ Failure parse_login(Tokens &tokens, Login &login) {
   return Failure::none;
 }
 
-Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, IndexRequest &request) {
+Reason parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, IndexRequest &request) {
   Find &find = request.find;
   const Operator operation = operator_of(tokens.take(), find.comparison, request.on_duplicate);
   const bool inserts = operation == Operator::insert;
@@ -161,8 +161,8 @@ Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, In
   std::span<const Value> values;
   // A key with too many values is refused later, but what follows it is looked at before.
   const uint64_t kept = inserts ? limits::columns_max : size > limits::key_parts_max ? 0 : size;
-  Failure failure = read_values(tokens, size, kept, arena, values, complete);
-  if (failure != Failure::none) return failure;
+  Reason reason = read_values(tokens, size, kept, arena, values, complete);
+  if (!reason.is_none()) return reason;
   (inserts ? request.values : find.key) = values;
   Bytes option;
   if (tokens.more()) {
@@ -170,15 +170,15 @@ Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, In
     find.offset = tokens.take_natural();
     option = tokens.take();
     if (option == "@") {
-      failure = read_in_list(tokens, rules.key_values_max, arena, find);
-      if (failure != Failure::none) return failure;
+      reason = read_in_list(tokens, rules.key_values_max, arena, find);
+      if (!reason.is_none()) return reason;
       option = tokens.take();
     }
-    failure = read_filters(tokens, rules, arena, find, option);
-    if (failure != Failure::none) return failure;
+    reason = read_filters(tokens, rules, arena, find, option);
+    if (!reason.is_none()) return reason;
   }
 
-  if (operation == Operator::unknown) return Failure::unknown_operator;
+  if (operation == Operator::unknown) return Refusal::unknown_operator;
   if (size == 0) return Failure::no_key_values;
   if (operation == Operator::reserved) return Failure::not_implemented;
   if (inserts) {
@@ -190,7 +190,7 @@ Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, In
     if (rules.access == Access::read) return Failure::read_only_door;
     request.verb = Verb::edit;
     request.modification = modification_of(option, request.rows_wanted);
-    if (request.modification == Modification::none) return Failure::unknown_modification;
+    if (request.modification == Modification::none) return Refusal::unknown_modification;
   }
   if (size > limits::key_parts_max) return Failure::too_many_key_parts;
   if (!complete) return Failure::syntax;

@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "base/arena.h"
-#include "base/failure.h"
 #include "contract/executor.h"
+#include "handlersocket/refusal.h"
 #include "handlersocket/request.h"
 #include "handlersocket/token.h"
 
@@ -30,11 +30,11 @@ inline constexpr uint64_t index_ids = uint64_t{1} << 32;
 Command command_of(Bytes first_token);
 
 /// Each takes the tokens after the first. Lists of names go into the arena.
-[[nodiscard]] Failure parse_open(Tokens &tokens, Arena &arena, OpenRequest &request);
+[[nodiscard]] Reason parse_open(Tokens &tokens, Arena &arena, OpenRequest &request);
 AuthenticateRequest parse_authenticate(Tokens &tokens);
 /// User and password, the tokens after the type of `A 2`; a missing one is empty. Both are values.
 [[nodiscard]] Failure parse_login(Tokens &tokens, Login &login);
 /// Values and filters go into the arena.
-[[nodiscard]] Failure parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, IndexRequest &request);
+[[nodiscard]] Reason parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, IndexRequest &request);
 
 }  // namespace postern::handlersocket

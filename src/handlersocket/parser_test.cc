@@ -130,13 +130,15 @@ TEST(HsParser, GivesTheSameOpsHoweverABytestreamIsCut) {
   }
 }
 
-IndexRequest parsed(std::string line, Arena &arena, Failure expected = Failure::none, Rules rules = {}) {
+IndexRequest parsed(std::string line, Arena &arena, Reason expected = Failure::none, Rules rules = {}) {
   static std::vector<std::unique_ptr<std::string>> kept;  // what the views point to
   kept.push_back(std::make_unique<std::string>(std::move(line)));
   std::string &bytes = *kept.back();
   Tokens tokens(bytes.data(), bytes.data() + bytes.size());
   IndexRequest request;
-  EXPECT_EQ(failure_name(parse_index_request(tokens, rules, arena, request)), failure_name(expected)) << escaped(bytes);
+  const Reason reason = parse_index_request(tokens, rules, arena, request);
+  EXPECT_EQ(failure_name(reason.failure), failure_name(expected.failure)) << escaped(bytes);
+  EXPECT_EQ(reason.refusal, expected.refusal) << escaped(bytes);
   return request;
 }
 
@@ -219,7 +221,7 @@ TEST(HsWrite, ModificationsAreWholeWords) {
   EXPECT_EQ(parsed("=\t1\tk\t1\t0\t-\t1", arena, Failure::none, writing).modification, Modification::decrement);
   EXPECT_FALSE(parsed("=\t1\tk\t1\t0\t-\t1", arena, Failure::none, writing).rows_wanted);
   for (const char *const word : {"UPSERT", "U??", "?", "u", "++", "-1"})
-    parsed(std::string("=\t1\tk\t1\t0\t") + word + "\t1", arena, Failure::unknown_modification, writing);
+    parsed(std::string("=\t1\tk\t1\t0\t") + word + "\t1", arena, Refusal::unknown_modification, writing);
   parsed("=\t1\tk\t1\t0\tU\tnew", arena, Failure::read_only_door);
 }
 
@@ -235,7 +237,7 @@ TEST(HsFind, AllocatesNothingForNumbersThatTheLineDoesNotBear) {
     std::string bytes(line);
     Tokens tokens(bytes.data(), bytes.data() + bytes.size());
     IndexRequest request;
-    EXPECT_NE(parse_index_request(tokens, {}, arena, request), Failure::none);
+    EXPECT_FALSE(parse_index_request(tokens, {}, arena, request).is_none());
     EXPECT_LE(arena.bytes(), size_t{64} << 10) << line;
   }
 }

@@ -1,6 +1,7 @@
 // protocol.h: HandlerSocket, the protocol of one HandlerSocket port.
 //
-// Owned by whoever opens the port; outlives every session it opens. Immutable, so any thread may call open_session().
+// Owned by whoever opens the port; outlives every session it opens. Its settings never change, so any thread may call
+// open_session().
 //
 //   handlersocket::HandlerSocket protocol({.access = Access::read, .secret = "open sesame"});
 //   std::unique_ptr<Session> session = protocol.open_session(output, peer);
@@ -15,6 +16,7 @@
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "handlersocket/encoder.h"
+#include "handlersocket/refusal.h"
 
 namespace postern::handlersocket {
 
@@ -38,8 +40,13 @@ class HandlerSocket final : public Protocol {
   std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
 
+  const Settings &settings() const { return settings_; }
+  /// What its sessions refused. Any thread may count and sum.
+  Refusals &refusals() { return refusals_; }
+
  private:
   const Settings settings_;
+  Refusals refusals_;
 };
 
 }  // namespace postern::handlersocket

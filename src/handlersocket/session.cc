@@ -10,19 +10,19 @@
 namespace postern::handlersocket {
 
 std::unique_ptr<Session> HandlerSocket::open_session(Output &output, const Peer &peer) {
-  return std::make_unique<HandlerSocketSession>(settings_, output, peer);
+  return std::make_unique<HandlerSocketSession>(*this, output, peer);
 }
 
 void HandlerSocket::refuse(Output &output, Failure why) {
   StatusReply(output, settings_.errors).done({.failure = why});
 }
 
-HandlerSocketSession::HandlerSocketSession(const Settings &settings, Output &output, const Peer &peer)
-    : settings_(settings),
+HandlerSocketSession::HandlerSocketSession(HandlerSocket &protocol, Output &output, const Peer &peer)
+    : protocol_(protocol),
       output_(output),
-      identity_(settings.accounts ? new Identity{peer} : nullptr),
+      identity_(settings().accounts ? new Identity{peer} : nullptr),
       // With accounts the engine decides, op by op: a login has not been tried when what follows it is read.
-      authorized_(settings.accounts || settings.secret.empty()) {}
+      authorized_(settings().accounts || settings().secret.empty()) {}
 
 Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   const std::span<char> bytes = input.unparsed();
@@ -37,7 +37,7 @@ Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops
     char *const line_end =
         left == searched ? nullptr : static_cast<char *>(std::memchr(line + searched, '\n', left - searched));
     const size_t line_bytes = line_end != nullptr ? static_cast<size_t>(line_end - line) + 1 : left + 1;
-    if (line_bytes > settings_.request_bytes_max) {
+    if (line_bytes > settings().request_bytes_max) {
       answer(Failure::request_too_large, batch);
       input.consume(bytes.size());
       return Collected::close;
@@ -87,11 +87,11 @@ bool HandlerSocketSession::take_line(char *line, char *end, Batch &batch) {
 
 void HandlerSocketSession::open(Tokens &tokens, Batch &batch) {
   OpenRequest request;
-  const Failure failure = parse_open(tokens, batch.arena(), request);
-  if (failure != Failure::none) return answer(failure, batch);
+  const Reason reason = parse_open(tokens, batch.arena(), request);
+  if (!reason.is_none()) return answer(reason, batch);
   OpenIndex *index = indexes_.find(request.id);
   if (index == nullptr) {
-    if (indexes_.size() >= settings_.open_indexes_max) return answer(Failure::too_many_open_indexes, batch);
+    if (indexes_.size() >= settings().open_indexes_max) return answer(Refusal::too_many_open_indexes, batch);
     index = &indexes_.add(static_cast<uint32_t>(request.id), static_cast<uint32_t>(request.spec.filter_columns.size()));
   } else {
     index->filter_columns = unknown_filter_columns;
@@ -102,33 +102,34 @@ void HandlerSocketSession::open(Tokens &tokens, Batch &batch) {
 }
 
 void HandlerSocketSession::authenticate(Tokens &tokens, Batch &batch) {
-  if (settings_.accounts) return log_in(tokens, batch);
+  if (settings().accounts) return log_in(tokens, batch);
   const AuthenticateRequest request = parse_authenticate(tokens);
   const bool known = request.type == "1";
   const bool escaped = request.key.find(escape_mark) != Bytes::npos;
-  const bool right = known && !escaped && equal_constant_time(settings_.secret, request.key);
+  const bool right = known && !escaped && equal_constant_time(settings().secret, request.key);
   // Without a secret a wrong key is told so, and everything goes on working: the original's clients may send one.
-  authorized_ = right || settings_.secret.empty();
-  if (!known) return answer(Failure::unknown_authentication, batch);
+  authorized_ = right || settings().secret.empty();
+  if (!known) return answer(Refusal::unknown_authentication, batch);
   answer(right ? Failure::none : Failure::unauthorized, batch);
 }
 
 void HandlerSocketSession::log_in(Tokens &tokens, Batch &batch) {
   Login login;
   // What cannot be a login is one that fails: like a wrong password it leaves nobody logged in.
-  const Failure failure = tokens.take() == "2" ? parse_login(tokens, login) : Failure::unknown_authentication;
-  lower_login(login, failure, replies(), batch);
+  const Reason reason = tokens.take() == "2" ? Reason(parse_login(tokens, login)) : Refusal::unknown_authentication;
+  lower_login(login, reason, replies(), batch);
 }
 
 void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) {
   OpenIndex *const index = indexes_.find(natural(id));
   if (index == nullptr) return answer(Failure::not_open, batch);
-  const Rules rules{
-      .access = settings_.access, .key_values_max = settings_.key_values_max, .filter_columns = index->filter_columns};
+  const Rules rules{.access = settings().access,
+                    .key_values_max = settings().key_values_max,
+                    .filter_columns = index->filter_columns};
   // Parsed where it stays: a copy of what was just written would stall the processor.
   IndexRequest &request = *batch.arena().make<IndexRequest>();
-  const Failure failure = parse_index_request(tokens, rules, batch.arena(), request);
-  if (failure != Failure::none) return answer(failure, batch, index->slot.get());
+  const Reason reason = parse_index_request(tokens, rules, batch.arena(), request);
+  if (!reason.is_none()) return answer(reason, batch, index->slot.get());
   lower_index_request(request, *index->slot, replies(), batch);
 }
 
@@ -139,8 +140,8 @@ void HandlerSocketSession::answer_anybody(Failure failure, Batch &batch) {
   batch.act_for(identity_.get());
 }
 
-void HandlerSocketSession::answer(Failure failure, Batch &batch, TableSlot *slot) {
-  lower_answer(failure, slot, replies(), batch);
+void HandlerSocketSession::answer(Reason reason, Batch &batch, TableSlot *slot) {
+  lower_answer(reason, slot, replies(), batch);
 }
 
 }  // namespace postern::handlersocket

@@ -16,8 +16,8 @@ namespace postern::handlersocket {
 
 class HandlerSocketSession final : public Session {
  public:
-  /// `settings` and `output` outlive the session.
-  HandlerSocketSession(const Settings &settings, Output &output, const Peer &peer);
+  /// `protocol` and `output` outlive the session.
+  HandlerSocketSession(HandlerSocket &protocol, Output &output, const Peer &peer);
 
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
@@ -30,10 +30,11 @@ class HandlerSocketSession final : public Session {
   void log_in(Tokens &tokens, Batch &batch);
   void act_on_index(Bytes id, Tokens &tokens, Batch &batch);
   void answer_anybody(Failure failure, Batch &batch);
-  void answer(Failure failure, Batch &batch, TableSlot *slot = nullptr);
-  Replies replies() const { return {output_, settings_.errors}; }
+  void answer(Reason reason, Batch &batch, TableSlot *slot = nullptr);
+  const Settings &settings() const { return protocol_.settings(); }
+  Replies replies() const { return {output_, settings().errors, protocol_.refusals()}; }
 
-  const Settings &settings_;
+  HandlerSocket &protocol_;
   Output &output_;
   OpenIndexes indexes_;
   std::unique_ptr<Identity> identity_;  // with Settings::accounts alone

@@ -23,18 +23,9 @@ std::optional<Policy> policy_of(Bytes word) {
   return std::nullopt;
 }
 
-/// Failures that say nothing about the tables themselves: what was read before stays.
+/// Whether a failure says nothing about the tables themselves: what was read before stays.
 bool passes(Failure failure) {
-  switch (failure) {
-    case Failure::table_busy:
-    case Failure::lock_failed:
-    case Failure::row_locked:
-    case Failure::cluster_not_ready:
-    case Failure::interrupted:
-    case Failure::out_of_memory:
-    case Failure::stopping: return true;
-    default: return false;
-  }
+  return kind_of(failure) == FailureKind::busy || failure == Failure::out_of_memory;
 }
 
 }  // namespace

@@ -62,23 +62,6 @@ class JoinedValue {
   bool good_ = true;
 };
 
-/// Whether what went wrong is the mapping's fault, which an administrator must know.
-bool is_mapping_wrong(Failure failure) {
-  switch (failure) {
-    case Failure::no_table:
-    case Failure::cannot_open:
-    case Failure::not_a_base_table:
-    case Failure::system_schema:
-    case Failure::engine_unsupported:
-    case Failure::no_index:
-    case Failure::index_unusable:
-    case Failure::index_not_the_key:
-    case Failure::no_column:
-    case Failure::too_many_columns: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 void ItemAnswer::restart() {
@@ -251,7 +234,9 @@ void OpenAnswer::done(const Outcome &outcome) {
   const Container &container = *target_.container;
   target_.message = "container '" + container.name() + "' (" + container.place() + "): ";
   target_.message += outcome.message.empty() ? failure_text(outcome.failure) : outcome.message;
-  if (is_mapping_wrong(outcome.failure) && container.tell_once()) log::error("memcached: %s", target_.message.c_str());
+  // That is the mapping's fault, which an administrator must know.
+  const bool mapping_wrong = kind_of(outcome.failure) == FailureKind::schema;
+  if (mapping_wrong && container.tell_once()) log::error("memcached: %s", target_.message.c_str());
 }
 
 void OpenAnswer::restart() {

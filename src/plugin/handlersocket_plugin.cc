@@ -71,11 +71,18 @@ bool open_door(Access access) {
 
 int show(MYSQL_THD, st_mysql_show_var *variable, char *) {
   DoorStatus status;
-  if (running != nullptr) running->doors.add_to(status);
+  Tally<protocol::Refusal> refusals;
+  if (running != nullptr) {
+    running->doors.add_to(status);
+    for (const auto &protocol : running->protocols) protocol->refusals().add_to(refusals);
+  }
   StatusPage page;
   page.add(status);
   page.add_switch("listening", running != nullptr && running->doors.listening(Access::read));
   page.add_switch("listening_wr", running != nullptr && running->doors.listening(Access::write));
+#define REFUSAL(name, code, word, text) page.add("errors_" #name, refusals.get(protocol::Refusal::name));
+#include "handlersocket/refusal.def"
+#undef REFUSAL
   // Names of the original that monitoring scripts read.
   page.add("hs_table_open", status.counters.get(Counter::table_opens));
   page.add("hs_table_close", status.counters.get(Counter::table_closes));

@@ -83,7 +83,7 @@ TYPED_TEST_P(ExecutorOpens, AFailedOpenFailsWhatActsOnIt) {
   TableSlot &slot = this->slot();
   HeardReply &opened = this->open(slot, {"contract", "nosuch", "PRIMARY", {"id"}});
   HeardReply &found = this->find(slot, this->key("7"));
-  HeardReply &refused = this->answer(Failure::unknown_operator, &slot);
+  HeardReply &refused = this->answer(Failure::unknown_command, &slot);
   this->run_all();
   EXPECT_EQ(opened.failure, Failure::no_table);
   EXPECT_EQ(found.failure, Failure::not_open);
@@ -97,11 +97,11 @@ TYPED_TEST_P(ExecutorOpens, AFailedReopenKeepsTheOld) {
   TableSlot &failed = this->slot(std::move(old));
   HeardReply &opened = this->open(failed, {"contract", "t", "nosuch", {"id"}});
   HeardReply &found = this->find(failed, this->key("7"));
-  HeardReply &refused = this->answer(Failure::unknown_operator, &failed);
+  HeardReply &refused = this->answer(Failure::unknown_command, &failed);
   this->run_all();
   EXPECT_EQ(opened.failure, Failure::no_index);
   EXPECT_EQ(found.firsts(), std::vector<std::string>{"7"});
-  EXPECT_EQ(refused.failure, Failure::unknown_operator);
+  EXPECT_EQ(refused.failure, Failure::unknown_command);
 }
 
 TYPED_TEST_P(ExecutorOpens, ABindingRemembersItsNames) {

@@ -108,57 +108,21 @@ Status status_of(Failure failure) {
     case Failure::unknown_command: return Status::unknown_command;
     case Failure::not_implemented:
     case Failure::read_only_door: return Status::not_supported;
-    case Failure::unauthorized:
-    case Failure::unknown_authentication:
-    case Failure::tls_required:
-    case Failure::too_many_logins:
-    case Failure::privilege_denied: return Status::login_failed;
-    case Failure::request_too_large:
-    case Failure::row_too_large:
-    case Failure::reply_too_large: return Status::too_large;
     case Failure::not_a_number: return Status::not_a_number;
-    case Failure::duplicate_key: return Status::exists;
-    case Failure::out_of_memory: return Status::out_of_memory;
-    case Failure::syntax:
-    case Failure::unknown_operator:
-    case Failure::unknown_modification:
-    case Failure::no_key_values:
-    case Failure::too_many_key_values:
-    case Failure::too_many_filters:
-    case Failure::empty_in_list:
-    case Failure::unknown_filter_type:
-    case Failure::too_many_columns:
-    case Failure::too_many_key_parts:
-    case Failure::bad_key_value:
-    case Failure::filter_on_blob:
-    case Failure::bad_value:
     case Failure::constraint: return Status::invalid_arguments;
-    case Failure::request_timed_out:
-    case Failure::too_many_connections:
-    case Failure::too_many_open_indexes:
-    case Failure::too_many_rows:
-    case Failure::table_busy:
-    case Failure::lock_failed:
-    case Failure::row_locked:
-    case Failure::cluster_not_ready:
-    case Failure::commit_failed:
-    case Failure::interrupted:
-    case Failure::stopping: return Status::temporary_failure;
-    case Failure::not_open:
-    case Failure::no_table:
-    case Failure::cannot_open:
-    case Failure::not_a_base_table:
-    case Failure::system_schema:
-    case Failure::engine_unsupported:
-    case Failure::no_index:
-    case Failure::index_unusable:
-    case Failure::index_not_the_key:
-    case Failure::no_column:
-    case Failure::no_filter_column:
-    case Failure::read_only:
-    case Failure::cluster:
-    case Failure::engine_error:
-    case Failure::internal: return Status::internal_error;
+    case Failure::too_many_rows: return Status::temporary_failure;
+    case Failure::out_of_memory: return Status::out_of_memory;
+    default: break;
+  }
+  switch (kind_of(failure)) {
+    case FailureKind::request:
+    case FailureKind::value: return Status::invalid_arguments;
+    case FailureKind::access: return Status::login_failed;
+    case FailureKind::conflict: return Status::exists;
+    case FailureKind::limit: return Status::too_large;
+    case FailureKind::busy: return Status::temporary_failure;
+    case FailureKind::schema:
+    case FailureKind::server: break;
   }
   return Status::internal_error;
 }

@@ -7,67 +7,18 @@ namespace {
 
 constexpr size_t message_bytes_max = 400;
 
-enum class Blame : uint8_t { client, server };
-
-Blame blame_of(Failure failure) {
-  switch (failure) {
-    case Failure::none:
-    case Failure::unknown_command:
-    case Failure::syntax:
-    case Failure::request_too_large:
-    case Failure::unknown_operator:
-    case Failure::unknown_modification:
-    case Failure::not_implemented:
-    case Failure::no_key_values:
-    case Failure::too_many_key_values:
-    case Failure::too_many_filters:
-    case Failure::empty_in_list:
-    case Failure::unknown_filter_type:
-    case Failure::read_only_door:
-    case Failure::unauthorized:
-    case Failure::unknown_authentication:
-    case Failure::tls_required:
-    case Failure::too_many_logins:
-    case Failure::privilege_denied:
-    case Failure::too_many_columns:
-    case Failure::too_many_open_indexes:
-    case Failure::too_many_key_parts:
-    case Failure::bad_key_value:
-    case Failure::filter_on_blob:
-    case Failure::bad_value:
-    case Failure::not_a_number:
-    case Failure::constraint:
-    case Failure::duplicate_key: return Blame::client;
-    case Failure::request_timed_out:
-    case Failure::too_many_connections:
-    case Failure::not_open:
-    case Failure::no_table:
-    case Failure::cannot_open:
-    case Failure::not_a_base_table:
-    case Failure::system_schema:
-    case Failure::engine_unsupported:
-    case Failure::no_index:
-    case Failure::index_unusable:
-    case Failure::index_not_the_key:
-    case Failure::no_column:
-    case Failure::no_filter_column:
-    case Failure::row_too_large:
-    case Failure::too_many_rows:
-    case Failure::reply_too_large:
-    case Failure::table_busy:
-    case Failure::lock_failed:
-    case Failure::row_locked:
-    case Failure::read_only:
-    case Failure::cluster_not_ready:
-    case Failure::cluster:
-    case Failure::commit_failed:
-    case Failure::engine_error:
-    case Failure::interrupted:
-    case Failure::out_of_memory:
-    case Failure::stopping:
-    case Failure::internal: break;
+bool is_clients_fault(Failure failure) {
+  switch (kind_of(failure)) {
+    case FailureKind::request:
+    case FailureKind::access:
+    case FailureKind::value:
+    case FailureKind::conflict: return true;
+    case FailureKind::schema:
+    case FailureKind::limit:
+    case FailureKind::busy:
+    case FailureKind::server: break;
   }
-  return Blame::server;
+  return false;
 }
 
 /// A line of memcached's own for it, or nothing.
@@ -100,7 +51,7 @@ Bytes line_of(Refusal refusal) {
 
 void put_failure(Output &output, Failure failure, Bytes message) {
   if (const Bytes line = line_of(failure); !line.empty()) return output.put(line);
-  output.put(blame_of(failure) == Blame::client ? Bytes("CLIENT_ERROR ") : Bytes("SERVER_ERROR "));
+  output.put(is_clients_fault(failure) ? Bytes("CLIENT_ERROR ") : Bytes("SERVER_ERROR "));
   if (message.empty()) message = failure_text(failure);
   if (message.size() > message_bytes_max) {
     size_t end = message_bytes_max;
