@@ -43,10 +43,15 @@ struct Settlement {
   Failure failure = Failure::none;  ///< anything else: the run is lost; table_busy: nobody may commit just now
   int32_t engine_code = 0;          ///< as in Outcome
   std::string message{};            ///< as in Outcome
+  SqlError server_error{};          ///< as in Outcome
   bool repeatable = true;           ///< false: a part of it could not be undone or taken back: run nothing again
 
   /// False: nothing that the run wrote is there, and no reply of the run may leave. Its ops can be run again.
   bool lasted() const { return failure == Failure::none; }
+  /// What an op of a lost run hears that is not run again. Borrows from the settlement.
+  Outcome outcome() const {
+    return {.failure = failure, .engine_code = engine_code, .message = message, .server_error = server_error};
+  }
 };
 
 /// Hears of a run while it goes on, on the run's thread.

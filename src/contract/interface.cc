@@ -4,5 +4,6 @@
 #include "contract/op.h"
 #include "contract/reply.h"
 #include "contract/session.h"
+#include "contract/sql_error.h"
 #include "contract/table.h"
 #include "contract/value.h"

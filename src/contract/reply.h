@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/output.h"
+#include "contract/sql_error.h"
 #include "contract/value.h"
 
 namespace postern {
@@ -27,6 +28,11 @@ struct Outcome {
   uint64_t insert_id = 0;
   /// What the server says of the failure, or empty.
   Bytes message{};
+  /// The number and the state that the server gives it, or none: ask sql_error().
+  SqlError server_error{};
+
+  /// How a client of SQL is told of the failure: as the server said it, else by the table for all failures.
+  SqlError sql_error() const { return server_error.number != 0 ? server_error : sql_error_of(failure); }
 };
 
 /// Hears one op's rows and its outcome, on the thread that runs the batch. Lives in the batch's arena, so that it

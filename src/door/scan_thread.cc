@@ -209,13 +209,13 @@ bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
   }
   if (!settlement.lasted()) {
     if (!settlement.repeatable) {
-      tell(op, {.failure = settlement.failure, .engine_code = settlement.engine_code, .message = settlement.message});
+      tell(op, settlement.outcome());
     } else if (settlement.failure == Failure::table_busy) {
       op.progress = Progress::busy;  // everything is held, by a backup
     } else if (++job.lost_runs <= limits::lost_runs_max) {
       op.progress = Progress::locked;  // in the way of others: let them go first
     } else {
-      tell(op, {.failure = settlement.failure, .engine_code = settlement.engine_code, .message = settlement.message});
+      tell(op, settlement.outcome());
     }
   }
   if (held && is_held_up(op.progress) && clock_ms() - began_ms > job.row_wait_ms + limits::slice_ms)

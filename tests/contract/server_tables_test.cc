@@ -13,6 +13,9 @@
 #include "base/limits.h"
 #include "server_fixture.h"
 
+/// The server's own.
+extern "C" const char *mysql_errno_to_sqlstate(unsigned number);
+
 namespace postern::contract_test {
 namespace {
 
@@ -60,6 +63,37 @@ class ServerTables : public ExecutorTest<ServerFixture> {
     run_alone();
   }
 };
+
+TEST_F(ServerTables, EveryFailureHasANumberWithItsState) {
+  for (size_t i = 1; i < failure_count; ++i) {
+    const auto failure = static_cast<Failure>(i);
+    const SqlError error = sql_error_of(failure);
+    EXPECT_NE(error.number, 0) << failure_name(failure);
+    EXPECT_STREQ(error.state, mysql_errno_to_sqlstate(error.number)) << failure_name(failure);
+  }
+}
+
+TEST_F(ServerTables, FailuresAreNumberedAsTheServerTellsThem) {
+  sql("CREATE OR REPLACE TABLE contract.picky (id INT PRIMARY KEY, v VARCHAR(3) NOT NULL, n TINYINT CHECK (n < 100));"
+      "\nDELIMITER //\n"
+      "CREATE TRIGGER contract.refuses BEFORE INSERT ON contract.picky FOR EACH ROW IF NEW.id = 99 THEN "
+      "SIGNAL SQLSTATE '45001' SET MYSQL_ERRNO = 30001, MESSAGE_TEXT = 'no'; END IF//\n"
+      "DELIMITER ;\nDO 0");
+  TableSlot &slot = opened({"contract", "picky", "PRIMARY", {"id", "v", "n"}});
+  const auto error_of = [&](Bytes id, Value v, Bytes n) {
+    const HeardReply &reply = insert(slot, {Value::of(id), v, Value::of(n)});
+    run_alone();
+    return std::to_string(reply.sql_error.number) + " " + reply.sql_error.state;
+  };
+  EXPECT_EQ(error_of("1", Value::of("abc"), "1"), "0 ");
+  EXPECT_EQ(error_of("1", Value::of("abc"), "1"), "1062 23000");
+  EXPECT_EQ(error_of("2", Value::of("abcd"), "1"), "1406 22001");
+  EXPECT_EQ(error_of("2", Value::of("abc"), "1000"), "1264 22003");
+  EXPECT_EQ(error_of("2", Value::of("abc"), "x"), "1366 22007");
+  EXPECT_EQ(error_of("2", Value::null(), "1"), "1048 23000");
+  EXPECT_EQ(error_of("2", Value::of("abc"), "100"), "4025 23000");
+  EXPECT_EQ(error_of("99", Value::of("abc"), "1"), "30001 45001");
+}
 
 TEST_F(ServerTables, TheKeyIsWhateverTheIndexIsNow) {
   sql("CREATE OR REPLACE TABLE contract.keys (a INT NOT NULL, b INT NOT NULL, c VARCHAR(20) NOT NULL, d INT,"

@@ -69,6 +69,20 @@ TYPED_TEST_P(ExecutorOpens, OnlyTheWholeKeyIsTheKey) {
   EXPECT_EQ(slot.binding()->spec().key_columns, 1u);
 }
 
+TYPED_TEST_P(ExecutorOpens, FailuresHaveTheNumbersOfSql) {
+  const auto error_of = [this](const Names &names) {
+    const HeardReply &reply = this->open(this->slot(), names);
+    this->run_all();
+    return std::to_string(reply.sql_error.number) + " " + reply.sql_error.state;
+  };
+  EXPECT_EQ(error_of({"contract", "t", "PRIMARY", {"id"}}), "0 ");
+  EXPECT_EQ(error_of({"contract", "nosuch", "PRIMARY", {"id"}}), "1146 42S02");
+  EXPECT_EQ(error_of({"nosuch", "t", "PRIMARY", {"id"}}), "1146 42S02");
+  EXPECT_EQ(error_of({"contract", "t", "nosuch", {"id"}}), "1176 42000");
+  EXPECT_EQ(error_of({"contract", "t", "PRIMARY", {"nosuch"}}), "1054 42S22");
+  EXPECT_EQ(error_of({"mysql", "user", "PRIMARY", {"Host"}}), "1142 42000");
+}
+
 TYPED_TEST_P(ExecutorOpens, ANameGoesBeforeAPosition) {
   TableSlot &by_name = this->opened({"contract", "t", "n", {"n"}, {}, 0, 0});
   TableSlot &by_position = this->opened({"contract", "t", "nosuch", {"id"}, {}, 0, 0});
@@ -129,7 +143,7 @@ TYPED_TEST_P(ExecutorOpens, ATableThatIsGoneIsNamed) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorOpens, OpensAndFindsInOneRun, OpensFailEachInItsWay, OnlyTheWholeKeyIsTheKey,
-                            ANameGoesBeforeAPosition, AFailedOpenFailsWhatActsOnIt, AFailedReopenKeepsTheOld,
-                            ABindingRemembersItsNames, ATableThatIsGoneIsNamed);
+                            FailuresHaveTheNumbersOfSql, ANameGoesBeforeAPosition, AFailedOpenFailsWhatActsOnIt,
+                            AFailedReopenKeepsTheOld, ABindingRemembersItsNames, ATableThatIsGoneIsNamed);
 
 }  // namespace postern

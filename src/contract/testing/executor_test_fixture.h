@@ -64,6 +64,7 @@ class HeardReply final : public Reply {
     counted = outcome.rows;
     changed = outcome.changed;
     message = outcome.message;
+    sql_error = outcome.sql_error();
     order = next_order()++;
   }
   Bytes written() const override {
@@ -113,6 +114,7 @@ class HeardReply final : public Reply {
   uint64_t counted = 0;
   uint64_t changed = 0;
   std::string message;
+  SqlError sql_error;
 
  private:
   std::string text_;

@@ -54,7 +54,11 @@ TYPED_TEST_P(ExecutorWrites, AWriteThatFailsIsUndoneByItself) {
   this->run_all();
   EXPECT_EQ(first.failure, Failure::none);
   EXPECT_EQ(twice.failure, Failure::duplicate_key);
+  EXPECT_EQ(twice.sql_error.number, 1062);
+  EXPECT_STREQ(twice.sql_error.state, "23000");
   EXPECT_EQ(no_number.failure, Failure::bad_value);
+  EXPECT_EQ(no_number.sql_error.number, 1366);
+  EXPECT_STREQ(no_number.sql_error.state, "22007");
   EXPECT_EQ(no_value.failure, Failure::bad_value);
   EXPECT_EQ(no_value.changed, 0u);
   EXPECT_EQ(last.failure, Failure::none);

@@ -101,7 +101,12 @@ Settlement FakeExecutor::run_locked(std::span<Op> ops, bool writing, Watcher *wa
   const bool lost = writing && chance(faults_.lost);
   if (lost) undo_to(0);
   undo_.clear();
-  if (lost) return {.failure = Failure::engine_error, .engine_code = deadlock_code, .message = "Deadlock found"};
+  if (lost) {
+    return {.failure = Failure::engine_error,
+            .engine_code = deadlock_code,
+            .message = "Deadlock found",
+            .server_error = {1213, "40001"}};
+  }
   return {};
 }
 

@@ -24,7 +24,7 @@ namespace postern::mariadb {
 namespace {
 
 /// What SQL says to statements on a Galera node that is not ready.
-constexpr Bytes not_ready_message = "WSREP has not yet prepared node for application use";
+const ServerError not_ready{"WSREP has not yet prepared node for application use"};
 
 class MariaExecutor final : public Executor {
  public:
@@ -258,7 +258,7 @@ class MariaExecutor final : public Executor {
     if (op.failure != Failure::none) return refuse(op, op.failure);
     LoginOutcome outcome = log_in(thd(), *op.login, op.identity->peer, names_);
     op.identity->account = std::move(outcome.account);
-    if (op.identity->account == nullptr) return refuse(op, Failure::unauthorized, outcome.message);
+    if (op.identity->account == nullptr) return refuse(op, Failure::unauthorized, outcome.error);
     counters_->add(Counter::logins);
     finish(op, Failure::none);
   }
@@ -269,7 +269,7 @@ class MariaExecutor final : public Executor {
     if (op.verb == Verb::login) return execute_login(op);
     if (not_ready_ && op.verb != Verb::answer) {
       if (op.verb == Verb::open) op.slot->clear();
-      return refuse(op, Failure::cluster_not_ready, not_ready_message);
+      return refuse(op, Failure::cluster_not_ready, not_ready);
     }
     Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
     if (op.identity != nullptr) {
@@ -320,9 +320,9 @@ class MariaExecutor final : public Executor {
     return Counter::requests_other;
   }
 
-  void refuse(Op &op, Failure failure, Bytes message = {}) {
+  void refuse(Op &op, Failure failure, const ServerError &error = nothing_said) {
     counters_->add(request_counter(op.verb));
-    finish(op, failure, message);
+    finish(op, failure, error);
   }
 
   /// The server wants every table closed before it opens one.
@@ -358,17 +358,18 @@ class MariaExecutor final : public Executor {
           op.progress = Progress::busy;  // meant for this thread's identity, not for the request
           return false;
         }
-        refuse(op, table->failure, table->message);
+        refuse(op, table->failure, table->error);
         return false;
     }
     return false;
   }
 
-  void finish(Op &op, Failure failure, Bytes message = {}) {
+  void finish(Op &op, Failure failure, const ServerError &error = nothing_said) {
     if (failure != Failure::none) count_failure(*counters_, op, failure);
     Outcome outcome;
     outcome.failure = failure;
-    outcome.message = message;
+    outcome.message = error.message;
+    outcome.server_error = error.number;
     op.reply->done(outcome);
   }
 

@@ -4,11 +4,16 @@
 
 namespace postern::mariadb {
 
-std::string take_server_message(THD *thd) {
-  std::string message;
-  if (thd->is_error()) message = thd->get_stmt_da()->message();
+ServerError take_server_error(THD *thd) {
+  ServerError error;
+  if (thd->is_error()) {
+    const Diagnostics_area &said = *thd->get_stmt_da();
+    error.message = said.message();
+    error.number.number = static_cast<uint16_t>(said.sql_errno());
+    std::memcpy(error.number.state, said.get_sqlstate(), sizeof error.number.state - 1);
+  }
   thd->clear_error(true);
-  return message;
+  return error;
 }
 
 bool open_found_busy(THD *thd) {
@@ -42,9 +47,9 @@ bool cannot_be_undone(THD *thd) {
   return thd->transaction->stmt.modified_non_trans_table || thd->transaction->all.modified_non_trans_table;
 }
 
-Failure engine_failure(THD *thd, TABLE *table, int code, std::string &message) {
+Failure engine_failure(THD *thd, TABLE *table, int code, ServerError &error) {
   if (!thd->is_error()) table->file->print_error(code, MYF(0));
-  message = take_server_message(thd);
+  error = take_server_error(thd);
   switch (code) {
     case HA_ERR_ABORTED_BY_USER: return Failure::interrupted;
     case HA_ERR_OUT_OF_MEM: return Failure::out_of_memory;

@@ -4,14 +4,28 @@
 #include <string>
 
 #include "base/failure.h"
+#include "contract/sql_error.h"
 
 class THD;
 struct TABLE;
 
 namespace postern::mariadb {
 
-/// What the diagnostics area says, or empty. Clears it.
-std::string take_server_message(THD *thd);
+/// What the server says of a failure.
+struct ServerError {
+  std::string message{};
+  SqlError number{};  ///< none: the words are ours
+
+  void clear() {
+    message.clear();
+    number = {};
+  }
+};
+
+inline const ServerError nothing_said{};
+
+/// What the diagnostics area says, or nothing. Clears it.
+ServerError take_server_error(THD *thd);
 
 /// A failed open: by the error in the diagnostics area, which stays there.
 Failure open_failure(THD *thd);
@@ -22,7 +36,7 @@ bool open_found_busy(THD *thd);
 /// twice.
 bool cannot_be_undone(THD *thd);
 
-/// A storage engine's return code, not 0, as a failure; `message` becomes the server's words for it.
-Failure engine_failure(THD *thd, TABLE *table, int code, std::string &message);
+/// A storage engine's return code, not 0, as a failure; `error` becomes what the server says of it.
+Failure engine_failure(THD *thd, TABLE *table, int code, ServerError &error);
 
 }  // namespace postern::mariadb

@@ -92,7 +92,7 @@ void Finder::run(Op &op, OpenTable &table) {
   const bool shares = equal_.on() && op.position == nullptr && table.repeats && EqualFinds::may_share(find);
   if (shares && answer_as_before(op, table)) return;
   Scan scan{op, find, table};
-  message_.clear();
+  error_.clear();
   // Another large row would be read for nothing.
   if (!scan.slow() && table.has_large_rows && batch_large_bytes_ > limits::batch_large_bytes_max) {
     op.progress = Progress::crowded;
@@ -126,7 +126,8 @@ void Finder::run(Op &op, OpenTable &table) {
   outcome.engine_code = scan.engine_code;
   outcome.columns = static_cast<uint32_t>(table.columns.size());
   outcome.rows = sent;
-  outcome.message = message_;
+  outcome.message = error_.message;
+  outcome.server_error = error_.number;
   if (outcome.failure != Failure::none) count_failure(*counters_, op, outcome.failure);
   op.reply->done(outcome);
   if (shares && outcome.failure == Failure::none) equal_.keep(op.reply->written(), sent);
@@ -146,7 +147,7 @@ Finder::Halt Finder::begin(Scan &scan) {
   if (halt != Halt::none || scan.place->shape == shape_of(table)) return halt;
   // The rows sent so far were of another shape; there is no way to go on with this reply.
   scan.failure = Failure::interrupted;
-  message_ = ER_THD(thd_, ER_TABLE_DEF_CHANGED);
+  error_ = {ER_THD(thd_, ER_TABLE_DEF_CHANGED), {ER_TABLE_DEF_CHANGED, "HY000"}};
   return Halt::failed;
 }
 
@@ -253,7 +254,7 @@ Finder::Halt Finder::offer(Scan &scan) {
   if (flow == Flow::pause && !scan.slow()) return Halt::paused;  // the row may not have been taken
   if (thd_->is_error()) {
     scan.failure = Failure::internal;
-    message_ = take_server_message(thd_);
+    error_ = take_server_error(thd_);
     return Halt::failed;
   }
   walk_.take();
@@ -262,7 +263,7 @@ Finder::Halt Finder::offer(Scan &scan) {
 }
 
 Finder::Halt Finder::fail(Scan &scan, int code) {
-  scan.failure = engine_failure(thd_, scan.table.table, code, message_);
+  scan.failure = engine_failure(thd_, scan.table.table, code, error_);
   scan.engine_code = code;
   return Halt::failed;
 }
@@ -294,7 +295,7 @@ bool Finder::must_give_way() const {
 
 Finder::Halt Finder::interrupt(Scan &scan) {
   scan.failure = Failure::interrupted;
-  message_ = ER_THD(thd_, ER_QUERY_INTERRUPTED);
+  error_.message = ER_THD(thd_, ER_QUERY_INTERRUPTED);
   return Halt::failed;
 }
 

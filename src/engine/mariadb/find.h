@@ -62,7 +62,7 @@ class Finder {
   EqualFinds equal_;
   Walk walk_;                           // of the running find
   std::optional<DownByGroups> groups_;  // of a slow scan
-  std::string message_;
+  ServerError error_;
 };
 
 }  // namespace postern::mariadb

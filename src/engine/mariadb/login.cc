@@ -147,15 +147,15 @@ class LoginSession {
   THD *const thd_;
 };
 
-/// An account as the server knows it after a successful login; nullptr with `message` if it is good for SQL alone.
-std::shared_ptr<const Account> account_of(THD *thd, std::string &message) {
+/// An account as the server knows it after a successful login; nullptr with `error` if it is good for SQL alone.
+std::shared_ptr<const Account> account_of(THD *thd, ServerError &error) {
   const Security_context &security = *thd->security_ctx;
   if (*security.host_or_ip == '\0') {
-    message = "Access denied: the server runs with --skip-grant-tables and cannot verify anybody";
+    error.message = "Access denied: the server runs with --skip-grant-tables and cannot verify anybody";
     return nullptr;
   }
   if (security.password_expired) {
-    message = ER_DEFAULT(ER_MUST_CHANGE_PASSWORD);
+    error = {ER_DEFAULT(ER_MUST_CHANGE_PASSWORD), {ER_MUST_CHANGE_PASSWORD, "HY000"}};
     return nullptr;
   }
   static std::atomic<uint64_t> last_serial{0};
@@ -187,11 +187,11 @@ LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, LoginNames n
   LoginOutcome outcome;
   const bool authentic = session.authenticate(connection, login, peer, names);
   mysql_audit_notify_connection_connect(session.thd());
-  if (authentic) outcome.account = account_of(session.thd(), outcome.message);
-  else outcome.message = take_server_message(session.thd());
+  if (authentic) outcome.account = account_of(session.thd(), outcome.error);
+  else outcome.error = take_server_error(session.thd());
   // The client is told what it would be told of an account that there is.
-  if (const size_t at = outcome.message.find(unnamed); at != std::string::npos)
-    outcome.message.replace(at, unnamed.size(), login.user);
+  std::string &message = outcome.error.message;
+  if (const size_t at = message.find(unnamed); at != std::string::npos) message.replace(at, unnamed.size(), login.user);
   return outcome;
 }
 

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/failure.h"
 #include "contract/access.h"
 #include "engine/mariadb/engine.h"
+#include "engine/mariadb/failures.h"
 
 class THD;
 
@@ -19,7 +19,7 @@ namespace postern::mariadb {
 
 struct LoginOutcome {
   std::shared_ptr<const Account> account;  ///< nullptr: refused
-  std::string message;                     ///< then the server's words, or empty
+  ServerError error;                       ///< then what the server says, or nothing
 };
 
 /// On a thread whose THD is `thd`, which must be between two statements. May wait: for a name server, or for what an

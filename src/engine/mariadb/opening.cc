@@ -118,12 +118,12 @@ bool same_definition(const TABLE_SHARE &share, std::string &version) {
 
 OpenAttempt failed(THD *thd, Failure failure, std::string message) {
   thd->clear_error(true);
-  return {TableState::failed, failure, std::move(message)};
+  return {TableState::failed, failure, {.message = std::move(message)}};
 }
 
 OpenAttempt failed_as_told(THD *thd) {
   const Failure failure = open_failure(thd);
-  return {TableState::failed, failure, take_server_message(thd)};
+  return {TableState::failed, failure, take_server_error(thd)};
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function
   // The metadata lock was taken before the open failed; kept, it would stand in the way of CREATE TABLE.
   thd->mdl_context.rollback_to_savepoint(context.start_of_statement_svp());
   if (open_found_busy(thd)) {
-    take_server_message(thd);
+    take_server_error(thd);
     return {TableState::busy};
   }
   return failed_as_told(thd);
@@ -184,12 +184,12 @@ OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function
 
 OpenAttempt failed_lock(THD *thd) {
   if (open_found_busy(thd)) {
-    take_server_message(thd);
+    take_server_error(thd);
     return {TableState::busy};
   }
   Failure failure = open_failure(thd);
   if (failure != Failure::interrupted && failure != Failure::read_only) failure = Failure::lock_failed;
-  return {TableState::failed, failure, take_server_message(thd)};
+  return {TableState::failed, failure, take_server_error(thd)};
 }
 
 OpenAttempt resolve_names(THD *thd, OpenTable &table) {

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/failure.h"
+#include "engine/mariadb/failures.h"
 
 class THD;
 struct TABLE_LIST;
@@ -25,7 +26,7 @@ enum class TableState : uint8_t {
 struct OpenAttempt {
   TableState state = TableState::ready;
   Failure failure = Failure::none;
-  std::string message{};  ///< the server's words for `failure`
+  ServerError error{};  ///< what the server says of `failure`
 };
 
 /// A database's or a table's name as the server compares it: lower case where it does so.

@@ -165,10 +165,10 @@ Privileges::Rights Privileges::look_at(Rights wanted, const MariaAccount &accoun
   return rights;
 }
 
-std::string Privileges::why(const Op &op, const Spec &spec, Access access, const OpenTable *table) {
+ServerError Privileges::why(const Op &op, const Spec &spec, Access access, const OpenTable *table) {
   const auto &account = static_cast<const MariaAccount &>(*op.identity->account);
   const ActingAs acting(thd_, account);
-  if (!acting.exists()) return "The account '" + account.name + "'@'" + account.host_pattern + "' is no more";
+  if (!acting.exists()) return {"The account '" + account.name + "'@'" + account.host_pattern + "' is no more"};
   thd_->clear_error(true);
   const TableSpec &names = spec.spec();
   Rights needed = needs(op, access);
@@ -186,7 +186,7 @@ std::string Privileges::why(const Op &op, const Spec &spec, Access access, const
   ask(see, SELECT_ACL, names.columns, false);
   ask(filter, SELECT_ACL, names.filter_columns, false);
   ask(see_key, SELECT_ACL, {}, true);
-  return take_server_message(thd_);
+  return take_server_error(thd_);
 }
 
 int64_t Privileges::now_ms() {

@@ -12,6 +12,7 @@
 #include "contract/executor.h"
 #include "contract/op.h"
 #include "engine/mariadb/account.h"
+#include "engine/mariadb/failures.h"
 #include "engine/mariadb/specs.h"
 #include "engine/mariadb/table.h"
 
@@ -32,7 +33,7 @@ class Privileges {
   /// The rest, for which the index must be known: that the account may see the columns of its key.
   bool allow_key(const Op &op, const Spec &spec, const OpenTable &table, Access access);
   /// Why the op that was just refused was, in the server's words; the same whether or not the table exists.
-  std::string why(const Op &op, const Spec &spec, Access access, const OpenTable *table);
+  ServerError why(const Op &op, const Spec &spec, Access access, const OpenTable *table);
 
  private:
   // Bits of what is allowed, and of what an op needs.

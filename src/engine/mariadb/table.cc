@@ -127,7 +127,7 @@ bool Tables::take(OpenTable &table, OpenAttempt attempt) {
   if (attempt.state == TableState::busy) counters_->add(Counter::busy_retries);
   table.state = attempt.state;
   table.failure = attempt.failure;
-  table.message = std::move(attempt.message);
+  table.error = std::move(attempt.error);
   return attempt.state == TableState::ready;
 }
 
@@ -165,9 +165,9 @@ void Tables::lock(OpenTable &table) {
   // hear that a statement begins. The first time it must also hear store_lock(), which decides how it reads.
   if (table.lock_type_known && file.lock_count() == 0) {
     if (const int code = file.ha_external_lock(thd_, F_RDLCK)) {
-      std::string message;
-      engine_failure(thd_, table.table, code, message);
-      take(table, {TableState::failed, Failure::lock_failed, std::move(message)});
+      ServerError error;
+      engine_failure(thd_, table.table, code, error);
+      take(table, {TableState::failed, Failure::lock_failed, std::move(error)});
       return;
     }
   } else {

@@ -36,7 +36,7 @@ class OpenTable {
   uint64_t batch = 0;  ///< the last batch that used it
   TableState state = TableState::failed;
   Failure failure = Failure::none;
-  std::string message;  ///< the server's words for `failure`
+  ServerError error;  ///< what the server says of `failure`
 
   bool admitted = false;                  ///< its names are such that may be opened
   TABLE *table = nullptr;                 ///< nullptr while not open

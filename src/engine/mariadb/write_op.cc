@@ -27,16 +27,16 @@ void WriteOp::changed_row_alone() {
   row_wait_.allow(std::min(row_wait_ms_, std::max<int64_t>(lone_row_wait_ms_, spent_ms)));
 }
 
-Step WriteOp::fail(Failure failure, std::string its_message) {
+Step WriteOp::fail(Failure failure, ServerError its_error) {
   outcome.failure = failure;
-  message = std::move(its_message);
+  error = std::move(its_error);
   return Step::failed;
 }
 
 Step WriteOp::fail_as_told(Failure failure) {
   if (thd->killed) return fail_with(HA_ERR_ABORTED_BY_USER);
   if (thd->transaction_rollback_request) return fail_with(HA_ERR_LOCK_DEADLOCK);
-  return fail(failure, take_server_message(thd));
+  return fail(failure, take_server_error(thd));
 }
 
 Step WriteOp::fail_with(int code) {
@@ -47,7 +47,7 @@ Step WriteOp::fail_with(int code) {
     lost_ = {.failure = Failure::row_locked, .repeatable = false};
     return Step::failed;
   }
-  Failure failure = engine_failure(thd, table->table, code, message);
+  Failure failure = engine_failure(thd, table->table, code, error);
   if (gone || (failure == Failure::interrupted && thd->killed >= KILL_CONNECTION)) return lose(failure, code);
   if (code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOUND_DUPP_UNIQUE) failure = Failure::duplicate_key;
   outcome.failure = failure;
@@ -63,11 +63,15 @@ Step WriteOp::fail_to_change(int code) {
     row_wait_.take_expired();
     return lose(Failure::row_locked, code);
   }
-  return lose(engine_failure(thd, table->table, code, message), code);
+  return lose(engine_failure(thd, table->table, code, error), code);
 }
 
 Step WriteOp::lose(Failure failure, int code) {
-  lost_ = {.failure = failure, .engine_code = code, .message = message, .repeatable = !cannot_be_undone(thd)};
+  lost_ = {.failure = failure,
+           .engine_code = code,
+           .message = error.message,
+           .server_error = error.number,
+           .repeatable = !cannot_be_undone(thd)};
   return Step::failed;
 }
 

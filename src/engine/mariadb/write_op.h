@@ -5,12 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "contract/op.h"
+#include "engine/mariadb/failures.h"
 #include "engine/mariadb/row_wait.h"
 #include "engine/mariadb/write_tables.h"
 
@@ -33,14 +33,14 @@ class WriteOp {
   Op *op = nullptr;
   OpenTable *table = nullptr;
   Outcome outcome;
-  std::string message;
+  ServerError error;
 
   void begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int lone_row_wait_ms);
   void begin(Op &its_op, OpenTable &its_table) {
     op = &its_op;
     table = &its_table;
     outcome = {};
-    message.clear();
+    error.clear();
     op->progress = Progress::done;
   }
 
@@ -58,7 +58,7 @@ class WriteOp {
     if (alone) changed_row_alone();
   }
 
-  Step fail(Failure failure, std::string its_message = {});
+  Step fail(Failure failure, ServerError its_error = {});
   /// The server has said what is wrong.
   Step fail_as_told(Failure failure);
   /// A code of the storage engine, of a call that changes nothing.

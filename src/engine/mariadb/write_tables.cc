@@ -71,7 +71,7 @@ OpenTable &WriteTables::prepare(Spec *spec, Verb verb, const std::function<void(
   } else {
     table.state = target.attempt.state;
     table.failure = target.attempt.failure;
-    table.message = target.attempt.message;
+    table.error = target.attempt.error;
   }
   return table;
 }
@@ -119,12 +119,12 @@ OpenAttempt WriteTables::open_alone(WriteTable &target, Verb verb) {
   if (!open_tables(thd_, DDL_options(), &first, &listed_, open_flags_without_waiting, &strategy)) return {};
   OpenAttempt attempt;
   if (open_found_busy(thd_)) {
-    take_server_message(thd_);
+    take_server_error(thd_);
     attempt.state = TableState::busy;
   } else {
     attempt.state = TableState::failed;
     attempt.failure = open_failure(thd_);
-    attempt.message = take_server_message(thd_);
+    attempt.error = take_server_error(thd_);
   }
   close();
   return attempt;
@@ -135,7 +135,7 @@ void WriteTables::bind(OpenTable &table, WriteTable &target) {
   OpenAttempt attempt = resolve_names(thd_, table);
   table.state = attempt.state;
   table.failure = attempt.failure;
-  table.message = std::move(attempt.message);
+  table.error = std::move(attempt.error);
 }
 
 void WriteTables::lock_all() {
@@ -178,7 +178,7 @@ void WriteTables::lock_all() {
     if (table->state != TableState::ready) continue;
     table->state = attempt.state;
     table->failure = attempt.failure;
-    table->message = attempt.message;
+    table->error = attempt.error;
   }
 }
 
@@ -196,6 +196,13 @@ bool WriteTables::commits_are_blocked() {
   return commits_were_blocked_;
 }
 
+/// Why the server did not commit.
+void WriteTables::take_words(Settlement &settlement) {
+  ServerError error = take_server_error(thd_);
+  settlement.message = std::move(error.message);
+  settlement.server_error = error.number;
+}
+
 Settlement WriteTables::commit() {
   if (!locked_) return {};
   bool changed = false;
@@ -210,14 +217,14 @@ Settlement WriteTables::commit() {
   settlement.repeatable = !cannot_be_undone(thd_);
   if (thd_->binlog_flush_pending_rows_event(true, true) || thd_->binlog_flush_pending_rows_event(true, false)) {
     settlement.failure = Failure::commit_failed;
-    settlement.message = take_server_message(thd_);
+    take_words(settlement);
     roll_back();
     return settlement;
   }
   if (trans_commit_stmt(thd_)) {
     commits_were_blocked_ = open_found_busy(thd_);
     settlement.failure = commits_were_blocked_ ? Failure::table_busy : Failure::commit_failed;
-    settlement.message = take_server_message(thd_);
+    take_words(settlement);
     return settlement;
   }
   if (changed) counters_->add(Counter::commits);

@@ -94,6 +94,7 @@ class WriteTables {
   OpenAttempt open_alone(WriteTable &target, Verb verb);
   void bind(OpenTable &table, WriteTable &target);
   void end_statement();
+  void take_words(Settlement &settlement);
   bool commits_are_blocked();
 
   THD *thd_ = nullptr;  // from begin() to close()

@@ -51,7 +51,8 @@ void Writer::run(Op &op, OpenTable &table) {
   counters_->add(op.verb == Verb::insert ? Counter::requests_insert : Counter::requests_edit);
   counters_->add(Counter::rows_sent, outcome.rows);
   outcome.columns = static_cast<uint32_t>(table.columns.size());
-  outcome.message = write_.message;
+  outcome.message = write_.error.message;
+  outcome.server_error = write_.error.number;
   op.reply->done(outcome);
 }
 
@@ -107,7 +108,7 @@ Step Writer::update_duplicate(int met) {
   if (met_key >= table->s->keys) return write_.fail_with(met);
   const bool by_other_key = write_.table->spec->key_columns != 0 && met_key != write_.table->index;
   // The storage engine knows these words until its next error.
-  if (by_other_key) engine_failure(write_.thd, table, met, write_.message);
+  if (by_other_key) engine_failure(write_.thd, table, met, write_.error);
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   change_.begin_edit();
   const int code = by_other_key ? read_same_key(write_.table->index) : read_duplicate(met_key);
@@ -117,7 +118,7 @@ Step Writer::update_duplicate(int met) {
     return Step::failed;
   }
   if (code != 0) return write_.fail_with(code);
-  write_.message.clear();
+  write_.error.clear();
   restore_record(table, record[1]);
   write_.outcome.has_insert_id = false;
   const bool decides = insert.on_duplicate == OnDuplicate::decide;
@@ -125,7 +126,7 @@ Step Writer::update_duplicate(int met) {
     RowDraft &draft = change_.draft;
     draft.begin(*write_.table);
     const Decision decision = insert.edit->present(write_.table->reader.read(), draft);
-    if (draft.failure() != Failure::none) return write_.fail(draft.failure(), draft.message());
+    if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
     if (decision != Decision::write) return Step::good;
   }
   const Step step = change_.update();
@@ -292,7 +293,7 @@ Step Writer::edit_row(const EditRows &edit) {
   RowDraft &draft = change_.draft;
   draft.begin(*write_.table);
   const Decision decision = edit.edit->present(now, draft);
-  if (draft.failure() != Failure::none) return write_.fail(draft.failure(), draft.message());
+  if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
   if (decision == Decision::keep) {
     write_.table->file().unlock_row();
     return Step::good;
