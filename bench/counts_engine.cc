@@ -126,7 +126,7 @@ class Paths {
     const TableSpec spec{"test", table, "PRIMARY", columns};
     Op op = op_on(slot, Verb::open);
     op.spec = &spec;
-    if (!executor_->run({&op, 1}).lasted() || reply_.failures() != 0) fail("open");
+    if (!executor_->run({.ops = {&op, 1}}).lasted() || reply_.failures() != 0) fail("open");
   }
 
   /// The adaptive hash index takes in a page once it has been searched often.
@@ -134,7 +134,7 @@ class Paths {
     Op op = op_on(slot, Verb::find);
     op.find = &find;
     std::vector<Op> batch(16, op);
-    for (int i = 0; i < 100; ++i) executor_->run(batch);
+    for (int i = 0; i < 100; ++i) executor_->run({.ops = batch});
   }
 
   void count_finds(const char *path, TableSlot &slot, const Find &find, size_t ops, uint64_t rows) {
@@ -150,7 +150,7 @@ class Paths {
     bool right = true;
     count(path, ops, [&] {
       const uint64_t before = got();
-      right = executor_->run(batch).lasted() && got() - before == expected && right;
+      right = executor_->run({.ops = batch}).lasted() && got() - before == expected && right;
     });
     if (!right || reply_.failures() != 0) fail(path);
   }

@@ -90,17 +90,16 @@ class Turns final : public Engine {
    public:
     explicit Answers(Turns &turns) : turns_(turns) {}
 
-    using Executor::run;
-    Settlement run(std::span<Op> ops, Watcher *watcher) override {
-      turns_.next(ops);
-      for (Op &op : ops) {
+    Settlement run(const Run &run) override {
+      turns_.next(run.ops);
+      for (Op &op : run.ops) {
         answer(op);
-        if (watcher != nullptr) watcher->answered(op);
+        if (run.watcher != nullptr) run.watcher->op_done(op);
       }
       return {};
     }
     void idle() noexcept override {}
-    Standing standing() noexcept override { return Standing::good; }
+    bool server_stopping() noexcept override { return false; }
     int64_t row_wait_ms() noexcept override { return 0; }
     void describe(Bytes) noexcept override {}
 

@@ -294,10 +294,10 @@ TEST(Output, WithoutAValveAReplyIsBoundedToWhatFitsATurn) {
   EXPECT_EQ(output.flow(start, limits::find_bytes_fast_max - 1), Flow::more);
   EXPECT_EQ(output.flow(start, limits::find_bytes_fast_max), Flow::pause);
   output.rewind(start);
-  output.set_reply_bytes_max(limits::edit_reply_bytes_max);
+  output.hold_until_commit();
   EXPECT_EQ(output.flow(start, limits::edit_reply_bytes_max), Flow::more);
   EXPECT_EQ(output.flow(start, limits::edit_reply_bytes_max + 1), Flow::pause);
-  output.set_reply_bytes_max(limits::find_bytes_fast_max);
+  output.bound_to_turn();
   EXPECT_FALSE(output.above_high_water());
   output.put(std::string(limits::output_high_water_bytes, 'x'));
   EXPECT_EQ(output.flow(output.mark()), Flow::more);
@@ -310,7 +310,7 @@ TEST(Output, WithoutAValveAReplyIsBoundedToWhatFitsATurn) {
     Flow flow(Output &) override { return Flow::more; }
   };
   OpenValve valve;
-  output.set_valve(&valve);
+  output.stream_through(valve);
   EXPECT_TRUE(output.streaming());
   EXPECT_EQ(output.flow(start, limits::find_bytes_fast_max + 1), Flow::more);
 }

@@ -100,42 +100,54 @@ class Output {
   /// Bytes written and not yet sent, released or not.
   size_t pending_bytes() const { return end_ - sent_; }
 
-  /// Whether a find that began its reply at `start` may write another row of about `row_bytes`. In a turn neither one
-  /// reply may be large, but for a single row, nor many make much that nobody may ever read.
+  /// From now on replies belong to a turn, as at first: neither may one be large, but for a single row, nor may many
+  /// make much that nobody may ever read.
+  void bound_to_turn() { set(Bound::turn, nullptr); }
+  /// From now on a reply waits for its commit, however large, up to limits::edit_reply_bytes_max.
+  void hold_until_commit() { set(Bound::commit, nullptr); }
+  /// From now on a reply leaves through `valve` while it is written, and may have any length.
+  void stream_through(Valve &valve) { set(Bound::none, &valve); }
+  bool streaming() const { return bound_ == Bound::none; }
+
+  /// Whether a reply that began at `start` may have another row of about `row_bytes`.
   Flow flow(Mark start, size_t row_bytes = 0) {
-    if (valve_ != nullptr) return valve_->flow(*this);
     const size_t reply_bytes = mark() - start;
-    const bool in_a_turn = reply_bytes_max_ == limits::find_bytes_fast_max;
-    const size_t bytes_max = in_a_turn && reply_bytes == 0 ? limits::first_row_bytes_fast_max : reply_bytes_max_;
+    switch (bound_) {
+      case Bound::turn: break;
+      case Bound::commit: return reply_bytes + row_bytes > limits::edit_reply_bytes_max ? Flow::pause : Flow::more;
+      case Bound::none: return valve_->flow(*this);
+    }
+    const size_t bytes_max = reply_bytes == 0 ? limits::first_row_bytes_fast_max : limits::find_bytes_fast_max;
     if (reply_bytes + row_bytes > bytes_max) return Flow::pause;
-    return in_a_turn && pending_bytes() - reply_bytes > limits::output_high_water_bytes ? Flow::pause : Flow::more;
+    return pending_bytes() - reply_bytes > limits::output_high_water_bytes ? Flow::pause : Flow::more;
   }
-  /// How large a reply may become that does not stream; other than by default it is not in a turn.
-  void set_reply_bytes_max(uint32_t bytes) { reply_bytes_max_ = bytes; }
   /// Whether nothing more should be written before some of it has left.
   bool above_high_water() const { return pending_bytes() > limits::output_high_water_bytes; }
   /// Whether a find that has no row to write may go on.
-  Flow look() { return valve_ != nullptr ? valve_->look(*this) : Flow::more; }
-  bool doubts_reader() const { return valve_ != nullptr && valve_->doubts_reader(); }
-  /// Installs or (nullptr) removes the valve. Without one, flow() bounds a reply to what fits a fast turn.
-  void set_valve(Valve *valve) { valve_ = valve; }
-  bool streaming() const { return valve_ != nullptr; }
+  Flow look() { return streaming() ? valve_->look(*this) : Flow::more; }
+  bool doubts_reader() const { return streaming() && valve_->doubts_reader(); }
 
   /// No memory for a reply, or a row beyond every bound: close this connection.
   bool broken() const { return broken_; }
   void set_broken() { broken_ = true; }
 
  private:
+  enum class Bound : uint8_t { turn, commit, none };  // of a reply
+
   char *reserve_more(size_t bytes);
+  void set(Bound bound, Valve *valve) {
+    bound_ = bound;
+    valve_ = valve;
+  }
 
   char *data_ = nullptr;
-  Valve *valve_ = nullptr;
+  Valve *valve_ = nullptr;  // while streaming
   uint64_t base_ = 0;  // position of data_[0]
   uint32_t size_ = 0;
   uint32_t sent_ = 0;
   uint32_t released_ = 0;
   uint32_t end_ = 0;
-  uint32_t reply_bytes_max_ = limits::find_bytes_fast_max;
+  Bound bound_ = Bound::turn;
   bool broken_ = false;
 };
 

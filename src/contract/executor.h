@@ -21,14 +21,8 @@ enum class Access : uint8_t { read, write };
 struct ThreadIdentity {
   Access access = Access::read;
   const char *name = "";         ///< shown to administrators, e.g. "ping worker 3"
-  int wake_fd = -1;              ///< an eventfd the engine writes to when the thread should look at standing()
+  int wake_fd = -1;              ///< an eventfd the engine writes to when the thread should ask server_stopping()
   Counters *counters = nullptr;  ///< this thread's shard
-};
-
-/// Whether a thread may go on.
-enum class Standing : uint8_t {
-  good,
-  stopping,  ///< the server is going down: destroy the executor now, on its thread
 };
 
 /// Counts that a client's request has failed.
@@ -60,7 +54,20 @@ class Watcher {
   virtual ~Watcher() = default;
 
   /// `op` of a run without writes is done, and whatever becomes of the run, its reply may leave.
-  virtual void answered(const Op &op) = 0;
+  virtual void op_done(const Op &op) = 0;
+};
+
+/// Where a run takes place, and so how much it may do.
+enum class Lane : uint8_t {
+  turn,   ///< in a worker's turn, which many connections share: bounded work, no long wait
+  alone,  ///< in the slow lane, one op with a thread to itself for as long as its reply lets it
+};
+
+/// What an executor is asked to run. Everything is borrowed until run() returns.
+struct Run {
+  std::span<Op> ops;
+  Lane lane = Lane::turn;
+  Watcher *watcher = nullptr;  ///< hears of each op that is done, before the next begins; of a run that writes, of none
 };
 
 class Executor {
@@ -75,29 +82,26 @@ class Executor {
   ///    has written is in it. So what an equal find has written may answer one (Reply::take), if it is just the same.
   ///  - All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
   ///    itself. If the transaction as a whole is lost (deadlock, refused commit) the settlement says so.
-  ///  - A write that may have to be undone together with others, or whose effects cannot be undone, is left alone;
-  ///    it is run as the only op of a run, with a position.
-  ///  - A login is left alone, too, in a fast turn: it may wait for name servers and whatever verifies passwords.
+  ///  - In a turn a write that may have to be undone together with others, or whose effects cannot be undone, is left
+  ///    alone: it is to be run in Lane::alone.
+  ///  - So is a login: it may wait for name servers and whatever verifies passwords.
   ///  - What an account may do is looked at for each op; a privilege taken away holds within a second.
-  ///  - A write that meets a row lock waits for it, in a fast turn for no more than limits::row_wait_fast_ms in all,
+  ///  - A write that meets a row lock waits for it, in a turn for no more than limits::row_wait_fast_ms in all,
   ///    in the slow lane for as long as allow_row_wait() said, or as long as the work took that would have to be done
   ///    again; then it is left locked.
-  ///  - An op with a position (slow lane) may run as long as its reply lets it, and pauses when somebody waits for
-  ///    its table; one without is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with
-  ///    others by batch_rows_max and batch_large_bytes_max. About every
-  ///    limits::rows_between_looks rows that such a find examines it asks Reply::look(), so that one without matches
-  ///    ends or pauses, too. One that was paused gets beyond its place before it asks.
+  ///  - In Lane::alone a find may run as long as its reply lets it, and pauses when somebody waits for its table. About
+  ///    every limits::rows_between_looks rows that it examines it asks Reply::look(), so that one without matches ends
+  ///    or pauses, too. A resumed find passes its saved position before it asks again.
+  ///  - In a turn a find is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with others by
+  ///    batch_rows_max and batch_large_bytes_max.
   ///  - Never waits otherwise for a lock that SQL may hold for long.
-  ///  - `watcher`, unless null, hears of each op that is done, before the next one begins; of a run with writes, of
-  ///  none.
-  virtual Settlement run(std::span<Op> ops, Watcher *watcher) = 0;
-  Settlement run(std::span<Op> ops) { return run(ops, nullptr); }
+  virtual Settlement run(const Run &run) = 0;
 
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
   virtual void idle() noexcept = 0;
 
-  /// To be asked after a wake-up and after run().
-  virtual Standing standing() noexcept = 0;
+  /// True: the server is going down; destroy the executor now, on its thread. Ask after a wake-up and after run().
+  virtual bool server_stopping() noexcept = 0;
 
   /// Milliseconds after which a write that finds its row locked again and again should be told so: the server's own
   /// lock wait timeout as it is now.

@@ -130,8 +130,8 @@ struct Op {
     const EditRows *edit;             ///< edit
     const Login *login;               ///< login
   };
-  /// Where a paused find keeps its place. Null in a fast turn: there a find that is too much is paused without a
-  /// place and starts anew in the slow lane, under its own read view; and a write that has to be alone is left.
+  /// Lane::alone: where a paused find keeps its place. Null in a turn: a find that is too much for one is paused
+  /// without a place, and starts anew in the slow lane, under its own read view.
   std::unique_ptr<Position> *position = nullptr;
 };
 static_assert(sizeof(Op) <= 64);

@@ -43,7 +43,7 @@ void SlowLane::ScanThread::work() {
   }
   if (executor_ != nullptr) {
     executor_->describe(idle_text_);
-    while (!lane_.stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) turn();
+    while (!lane_.stop_.load(std::memory_order_acquire) && !executor_->server_stopping()) turn();
     executor_->idle();
   }
   executor_.reset();
@@ -86,7 +86,7 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
   } catch (const std::bad_alloc &) {
     if (job == nullptr) return;
     counters_.add(Failure::out_of_memory);
-    job->connection->output.set_valve(nullptr);
+    job->connection->output.bound_to_turn();
     job->connection->die();
     go_home(std::move(job));
   }
@@ -96,7 +96,7 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
 void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
   Connection &connection = *job->connection;
   StreamValve valve(lane_, connection, lane_.stop_, counters_);
-  connection.output.set_valve(&valve);
+  connection.output.stream_through(valve);
   if (!connection.is_dead()) valve.resume();
   if (valve.stalled()) return park(std::move(job));
   while (!job->all_done() && !connection.is_dead() && !connection.output.broken()) {
@@ -149,7 +149,7 @@ void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
       return postpone(std::move(job));  // DDL waits, or the thread must end
     }
   }
-  connection.output.set_valve(nullptr);
+  connection.output.bound_to_turn();
   if (!connection.is_dead()) connection.output.release();
   if (!connection.is_dead() && !connection.output.broken() && !job->all_done()) take_the_rest_along(*job);
   go_home(std::move(job));
@@ -196,12 +196,10 @@ bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
   const Output::Mark mark = output.mark();
   // What a write answers may leave when it is committed, and no sooner.
   const bool held = writes(op.verb);
-  output.set_valve(held ? nullptr : &valve);
-  if (held) output.set_reply_bytes_max(limits::edit_reply_bytes_max);
+  if (held) output.hold_until_commit();
   const int64_t began_ms = clock_ms();
-  const Settlement settlement = executor_->run({&op, 1});
-  if (held) output.set_reply_bytes_max(limits::find_bytes_fast_max);
-  output.set_valve(&valve);
+  const Settlement settlement = executor_->run({.ops = {&op, 1}, .lane = Lane::alone});
+  output.stream_through(valve);
   const bool done = settlement.lasted() && op.progress == Progress::done;
   if (held && (!settlement.lasted() || op.progress != Progress::done)) {
     output.rewind(mark);
@@ -248,24 +246,24 @@ void SlowLane::ScanThread::not_busy(SlowJob &job) {
 }
 
 void SlowLane::ScanThread::postpone(std::unique_ptr<SlowJob> job) {
-  job->connection->output.set_valve(nullptr);
+  job->connection->output.bound_to_turn();
   job->due_ms = clock_ms() + std::max(job->busy_retry_ms, limits::busy_retry_ms_min);
   lane_.put_back(std::move(job));
 }
 
 void SlowLane::ScanThread::hand_over(std::unique_ptr<SlowJob> job) {
-  job->connection->output.set_valve(nullptr);
+  job->connection->output.bound_to_turn();
   lane_.put_back(std::move(job));
 }
 
 void SlowLane::ScanThread::make_way(std::unique_ptr<SlowJob> job) {
-  job->connection->output.set_valve(nullptr);
+  job->connection->output.bound_to_turn();
   job->long_running = true;
   lane_.put_back(std::move(job));
 }
 
 void SlowLane::ScanThread::park(std::unique_ptr<SlowJob> job) {
-  job->connection->output.set_valve(nullptr);
+  job->connection->output.bound_to_turn();
   lane_.park(std::move(job));
 }
 

@@ -82,7 +82,7 @@ void Worker::work() {
   if (executor_ != nullptr) {
     go_idle();
     context_.worker_ready(context_.door);
-    while (!stop_.load(std::memory_order_acquire) && executor_->standing() == Standing::good) {
+    while (!stop_.load(std::memory_order_acquire) && !executor_->server_stopping()) {
       if (!guard_.take_turn([this] { run_turn(); })) break_off();
     }
     executor_->idle();
@@ -285,7 +285,7 @@ void Worker::execute() {
   settle(rest);
 }
 
-void Worker::answered(const Op &op) {
+void Worker::op_done(const Op &op) {
   Turn::Slice &slice = turn_.slice_running(op);
   const size_t bytes = slice.connection->output.pending_bytes();
   if (&op != turn_.last_of(slice)) {
@@ -477,7 +477,7 @@ void Worker::take_inbox() {
 
 void Worker::adopt(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
-  connection.output.set_valve(nullptr);
+  connection.output.bound_to_turn();
   const bool all_done = connection.put_off == nullptr;
   guard_.on_behalf_of(connection, [&] {
     lists_.make_room_for(connection_count_.load(std::memory_order_relaxed));

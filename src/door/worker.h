@@ -89,7 +89,7 @@ class Worker final : private Watcher {
   void collect_from(Connection &connection, size_t room);
 
   void execute();
-  void answered(const Op &op) override;
+  void op_done(const Op &op) override;
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);
   void settle_answered(Connection &connection);

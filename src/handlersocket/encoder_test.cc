@@ -250,7 +250,7 @@ class CountingValve final : public Valve {
 TEST(HsFindReply, StreamsRowsOfAnySizeThroughAValve) {
   Output output;
   CountingValve valve;
-  output.set_valve(&valve);
+  output.stream_through(valve);
   FindReply reply(output, ErrorStyle::compatible);
   std::string large(3 * limits::output_piece_bytes_max + 7, 'x');
   for (size_t i = 0; i < large.size(); i += 1'000) large[i] = '\0';
@@ -269,7 +269,7 @@ TEST(HsFindReply, StreamsRowsOfAnySizeThroughAValve) {
 TEST(HsFindReply, BeginsAheadOfItsRowsOnlyForAReaderInDoubt) {
   Output output;
   CountingValve valve;
-  output.set_valve(&valve);
+  output.stream_through(valve);
   FindReply reply(output, ErrorStyle::compatible);
   EXPECT_EQ(reply.look(2), Flow::more);
   EXPECT_EQ(output.pending_bytes(), 0u);
@@ -290,7 +290,7 @@ TEST(HsFindReply, RefusesARowBeyondEveryBound) {
   const Value row[] = {Value::of(quarter), Value::of(quarter), Value::of(quarter), Value::of(quarter)};
   Output output;
   CountingValve valve;
-  output.set_valve(&valve);
+  output.stream_through(valve);
   FindReply reply(output, ErrorStyle::compatible);
   EXPECT_EQ(reply.row(row), Flow::more);
   EXPECT_EQ(reply.row(row), Flow::more);

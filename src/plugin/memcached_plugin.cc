@@ -51,7 +51,7 @@ class Opener {
     bool found = false;
     if (executor != nullptr) executor->describe("memcached: no containers yet, looks for some twice a second");
     while (executor != nullptr && !found && !stop_.load(std::memory_order_acquire) &&
-           executor->standing() == Standing::good) {
+           !executor->server_stopping()) {
       try {
         found = look(*executor);
       } catch (const std::bad_alloc &) {
@@ -70,7 +70,7 @@ class Opener {
     protocol::Refresh refresh(mappings_);
     batch.begin(0);
     refresh.add_to(batch);
-    bool done = executor.run(batch.ops()).lasted();
+    bool done = executor.run({.ops = batch.ops()}).lasted();
     for (const Op &op : batch.ops()) done = done && op.progress == Progress::done;
     executor.idle();
     if (done) refresh.publish(clock_ms());

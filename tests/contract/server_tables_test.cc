@@ -351,9 +351,7 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
   op.login = &login;
   HeardReply heard_login;
   op.reply = &heard_login;
-  std::unique_ptr<Position> position;
-  op.position = &position;
-  EXPECT_TRUE(executor_->run({&op, 1}).lasted());
+  EXPECT_TRUE(executor_->run({.ops = {&op, 1}, .lane = Lane::alone}).lasted());
   ASSERT_EQ(heard_login.failure, Failure::none) << heard_login.message;
   TableSlot &slot = keyed("t", {"id", "v", "n"});
   const auto failure_with = [&](const std::string &privileges, bool weighs) {
@@ -370,7 +368,7 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
     decides.slot = &slot;
     decides.insert = &insert;
     decides.reply = &reply;
-    EXPECT_TRUE(executor_->run({&decides, 1}).lasted());
+    EXPECT_TRUE(executor_->run({.ops = {&decides, 1}}).lasted());
     EXPECT_EQ(edit.presented, reply.failure == Failure::none ? 1 : 0);
     return reply.failure;
   };
@@ -388,12 +386,10 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
 
 /// Runs one op until it is done, as doors do.
 void run_to_the_end(Executor &executor, Op op, HeardReply &reply) {
-  std::unique_ptr<Position> position;
   op.reply = &reply;
-  for (;;) {
+  for (Lane lane = Lane::turn;; lane = Lane::alone) {
     reply.restart();
-    if (executor.run({&op, 1}).lasted() && op.progress == Progress::done) return;
-    op.position = &position;
+    if (executor.run({.ops = {&op, 1}, .lane = lane}).lasted() && op.progress == Progress::done) return;
   }
 }
 

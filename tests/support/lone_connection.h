@@ -96,7 +96,7 @@ class LoneConnection {
     std::span<Op> ops = batch_.ops();
     while (!ops.empty()) {
       const Output::Mark mark = output_.mark();
-      if (!executor_.run(ops).lasted()) {
+      if (!executor_.run({.ops = ops}).lasted()) {
         take_back(ops, mark);
         continue;
       }
@@ -120,16 +120,15 @@ class LoneConnection {
     flush();
     op.position = &position;
     const bool held = writes(op.verb);
-    if (held) output_.set_reply_bytes_max(limits::edit_reply_bytes_max);
-    else output_.set_valve(&valve_);
+    if (held) output_.hold_until_commit();
+    else output_.stream_through(valve_);
     do {
       const Output::Mark mark = output_.mark();
-      const bool lasted = executor_.run({&op, 1}).lasted();
+      const bool lasted = executor_.run({.ops = {&op, 1}, .lane = Lane::alone}).lasted();
       if (!lasted) op.progress = Progress::waiting;
       if (held && op.progress != Progress::done) take_back({&op, 1}, mark);
     } while (op.progress != Progress::done && !output_.broken());
-    output_.set_valve(nullptr);
-    output_.set_reply_bytes_max(limits::find_bytes_fast_max);
+    output_.bound_to_turn();
     op.position = nullptr;
   }
 

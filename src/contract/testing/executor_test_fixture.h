@@ -219,7 +219,7 @@ class ExecutorTest : public testing::Test {
   /// Runs what was added so far. The numbers of the ops that a watcher heard of, each right after it was done.
   std::vector<size_t> run_watched() {
     struct Listener final : Watcher {
-      void answered(const Op &op) override {
+      void op_done(const Op &op) override {
         EXPECT_EQ(op.progress, Progress::done);
         EXPECT_EQ(static_cast<HeardReply *>(op.reply)->dones, 1);
         for (const Op *next = &op + 1; next <= &ops.back(); ++next) {
@@ -231,16 +231,16 @@ class ExecutorTest : public testing::Test {
       std::vector<size_t> heard;
     } listener;
     listener.ops = batch_.ops();
-    EXPECT_TRUE(executor_->run(batch_.ops(), &listener).lasted());
+    EXPECT_TRUE(executor_->run({.ops = batch_.ops(), .watcher = &listener}).lasted());
     return listener.heard;
   }
-  void run() { EXPECT_TRUE(executor_->run(batch_.ops()).lasted()); }
+  void run(Lane lane = Lane::turn) { EXPECT_TRUE(executor_->run({.ops = batch_.ops(), .lane = lane}).lasted()); }
   /// Runs the only op that was added by itself, as the slow lane does, until it is done.
   void run_alone() {
     std::unique_ptr<Position> position;
     Op &op = batch_.ops()[0];
     op.position = &position;
-    EXPECT_TRUE(executor_->run({&op, 1}).lasted());
+    EXPECT_TRUE(executor_->run({.ops = {&op, 1}, .lane = Lane::alone}).lasted());
     EXPECT_EQ(op.progress, Progress::done);
     batch_.clear();
   }
@@ -299,7 +299,7 @@ class ExecutorTest : public testing::Test {
     op.slot = &slot;
     op.find = &find;
     batch.add(std::move(op));
-    EXPECT_TRUE(other->run(batch.ops()).lasted());
+    EXPECT_TRUE(other->run({.ops = batch.ops()}).lasted());
     std::vector<std::string> rows;
     for (const auto &row : found.rows) {
       if (std::stoi(*row[0]) > last) break;

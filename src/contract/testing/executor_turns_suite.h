@@ -55,8 +55,8 @@ TYPED_TEST_P(ExecutorTurns, ABusyTableLeavesNothingWrittenAndNeighboursGoOn) {
   }
 
   this->fixture_.hold_table(false);
-  this->executor_->run(ops.subspan(1, 3));
-  this->executor_->run(ops.subspan(5, 1));
+  this->executor_->run({.ops = ops.subspan(1, 3)});
+  this->executor_->run({.ops = ops.subspan(5, 1)});
   EXPECT_EQ(busy.firsts(), std::vector<std::string>{"1"});
   EXPECT_EQ(waiting.failure, Failure::unknown_command);
   EXPECT_EQ(waiting_too.firsts(), std::vector<std::string>{"2"});
@@ -87,7 +87,7 @@ TYPED_TEST_P(ExecutorTurns, WhatIsTooMuchForATurnIsPausedAndTheRestWaits) {
   scan.restart();
   std::unique_ptr<Position> position;
   ops[0].position = &position;
-  do this->executor_->run(ops.first(1));
+  do this->executor_->run({.ops = ops.first(1), .lane = Lane::alone});
   while (ops[0].progress == Progress::paused);
   EXPECT_EQ(ops[0].progress, Progress::done);
   EXPECT_EQ(scan.rows.size(), rows);
@@ -95,7 +95,7 @@ TYPED_TEST_P(ExecutorTurns, WhatIsTooMuchForATurnIsPausedAndTheRestWaits) {
   EXPECT_EQ(scan.dones, 1);
   position.reset();
   ops[0].position = nullptr;
-  this->executor_->run(ops.subspan(1, 1));
+  this->executor_->run({.ops = ops.subspan(1, 1)});
   EXPECT_EQ(behind.firsts(), std::vector<std::string>{"2"});
 }
 
@@ -146,7 +146,7 @@ TYPED_TEST_P(ExecutorTurns, AResumedFindEqualsAnUninterruptedOne) {
         const std::span<Op> ops = this->batch_.ops();
         ops[0].position = &position;
         for (int runs = 0; runs < 200; ++runs) {
-          this->run();
+          this->run(Lane::alone);
           if (ops[0].progress == Progress::done) break;
           EXPECT_EQ(ops[0].progress, Progress::paused);
         }
@@ -175,7 +175,7 @@ TYPED_TEST_P(ExecutorTurns, AFindWithoutMatchesAsksItsReplyWhetherToGoOn) {
   std::unique_ptr<Position> position;
   Op &op = this->batch_.ops()[0];
   op.position = &position;
-  this->run();
+  this->run(Lane::alone);
   EXPECT_EQ(op.progress, Progress::done);
   EXPECT_GE(slow.looks, 15);
   EXPECT_LE(slow.looks, 20);
@@ -186,7 +186,7 @@ TYPED_TEST_P(ExecutorTurns, AFindWithoutMatchesAsksItsReplyWhetherToGoOn) {
   pausing.restart();
   pausing.pause_at_looks = true;
   int runs = 0;
-  do this->run();
+  do this->run(Lane::alone);
   while (op.progress == Progress::paused && ++runs < 100);
   EXPECT_EQ(op.progress, Progress::done);
   EXPECT_GE(runs, 15);
@@ -297,7 +297,7 @@ TYPED_TEST_P(ExecutorTurns, AnotherExecutorServesTheSlotsOfThisOne) {
   const std::unique_ptr<Executor> other = this->fixture_.attach();
   ASSERT_NE(other, nullptr);
   HeardReply &found = this->find(slot, this->key("5"));
-  other->run(this->batch_.ops());
+  other->run({.ops = this->batch_.ops()});
   EXPECT_EQ(found.firsts(), std::vector<std::string>{"5"});
   this->batch_.clear();
 }

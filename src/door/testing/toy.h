@@ -240,12 +240,12 @@ class ToyExecutor final : public Executor {
     --engine_.attached;
   }
 
-  using Executor::run;
-  Settlement run(std::span<Op> ops, Watcher *watcher) override {
+  Settlement run(const Run &run) override {
+    lane_ = run.lane;
     try {
-      return run_all(ops, watcher);
+      return run_all(run.ops, run.watcher);
     } catch (const std::bad_alloc &) {
-      return {.failure = Failure::out_of_memory, .repeatable = ops.size() != 1 || ops[0].position == nullptr};
+      return {.failure = Failure::out_of_memory, .repeatable = run.lane == Lane::turn};
     }
   }
   Settlement run_all(std::span<Op> ops, Watcher *watcher) {
@@ -265,7 +265,7 @@ class ToyExecutor final : public Executor {
       if (op.progress != Progress::done) {
         stuck.push_back(op.connection);
       } else if (watcher != nullptr) {
-        watcher->answered(op);
+        watcher->op_done(op);
       }
     }
     const auto written = std::count_if(ops.begin(), ops.end(), [](const Op &op) {
@@ -281,7 +281,7 @@ class ToyExecutor final : public Executor {
     if (holding_) --engine_.holding;
     holding_ = false;
   }
-  Standing standing() noexcept override { return engine_.stopping ? Standing::stopping : Standing::good; }
+  bool server_stopping() noexcept override { return engine_.stopping; }
   void describe(Bytes) noexcept override {}
 
  private:
@@ -292,7 +292,7 @@ class ToyExecutor final : public Executor {
   static bool is_row(const Op &op) { return writes(op.verb) && op.slot != nullptr; }
 
   Progress change_row(Op &op) {
-    if (op.position == nullptr) return engine_.row_locked ? Progress::locked : finish(op, Failure::none);
+    if (lane_ == Lane::turn) return engine_.row_locked ? Progress::locked : finish(op, Failure::none);
     ++engine_.rows_tried;
     const bool patient = row_wait_ms_ == limits::row_wait_slow_ms;
     note_most(++engine_.row_tries, engine_.row_tries_max);
@@ -332,7 +332,7 @@ class ToyExecutor final : public Executor {
   }
 
   Progress find(Op &op) {
-    const bool slow = op.position != nullptr;
+    const bool slow = lane_ == Lane::alone;
     if (slow) ++engine_.runs_slow;
     switch (static_cast<ToyAsk>(op.find->key[0].natural())) {
       case ToyAsk::table:
@@ -364,7 +364,7 @@ class ToyExecutor final : public Executor {
   }
 
   Progress rows(Op &op, Failure at_end) {
-    const bool slow = op.position != nullptr;
+    const bool slow = lane_ == Lane::alone;
     if (slow && *op.position == nullptr) *op.position = std::make_unique<Place>();
     uint64_t from = slow ? static_cast<Place &>(**op.position).row : 0;
     std::string text(op.find->key[1].natural(), 'x');
@@ -396,6 +396,7 @@ class ToyExecutor final : public Executor {
   const ThreadIdentity who_;
   const std::atomic<bool> &stop_;
   int row_wait_ms_ = limits::row_wait_slow_ms;
+  Lane lane_ = Lane::turn;  // of the run
   bool holding_ = false;
 };
 

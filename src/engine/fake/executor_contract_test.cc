@@ -37,9 +37,9 @@ TEST(FakeEngine, TellsEveryExecutorThatTheServerStops) {
   const std::atomic<bool> stop{false};
   const int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   const std::unique_ptr<Executor> executor = engine.attach({.wake_fd = wake_fd}, stop);
-  EXPECT_EQ(executor->standing(), Standing::good);
+  EXPECT_FALSE(executor->server_stopping());
   engine.stop();
-  EXPECT_EQ(executor->standing(), Standing::stopping);
+  EXPECT_TRUE(executor->server_stopping());
   uint64_t woken = 0;
   EXPECT_EQ(read(wake_fd, &woken, sizeof woken), static_cast<ssize_t>(sizeof woken));
   EXPECT_EQ(engine.attach({}, stop), nullptr);
@@ -68,7 +68,7 @@ TEST(FakeEngine, CountsWhatItDoes) {
   ops[1].verb = Verb::find, ops[1].slot = &slot, ops[1].find = &find;
   ops[2].failure = Failure::unknown_command;
   for (int i = 0; i < 3; ++i) ops[i].reply = &replies[i];
-  executor->run(ops);
+  executor->run({.ops = ops});
   EXPECT_EQ(counters.get(Counter::requests_open), 1u);
   EXPECT_EQ(counters.get(Counter::requests_find), 1u);
   EXPECT_EQ(counters.get(Counter::requests_other), 1u);
@@ -88,13 +88,13 @@ TEST(FakeEngine, KeepsOneBindingForAnOpenThatRunsTwice) {
   HeardReply reply;
   Op op;
   op.verb = Verb::open, op.slot = &slot, op.spec = &spec, op.reply = &reply;
-  executor->run({&op, 1});
+  executor->run({.ops = {&op, 1}});
   reply.restart();
-  executor->run({&op, 1});
+  executor->run({.ops = {&op, 1}});
   EXPECT_EQ(fixture.engine.bindings(), 1u);
   fixture.engine.drop("contract", "t");
   reply.restart();
-  executor->run({&op, 1});
+  executor->run({.ops = {&op, 1}});
   EXPECT_EQ(reply.failure, Failure::no_table);
   EXPECT_FALSE(slot.filled());
   EXPECT_EQ(fixture.engine.bindings(), 0u);
@@ -111,7 +111,7 @@ TEST(FakeEngine, ADecisionOfALostRunIsMadeAnew) {
   HeardReply opened;
   Op open;
   open.verb = Verb::open, open.slot = &slot, open.spec = &spec, open.reply = &opened;
-  executor->run({&open, 1});
+  executor->run({.ops = {&open, 1}});
   TestEdit edit([](Row, Draft &next) {
     next.extend(1, "+", false);
     next.add(2, Value::of_integer(1), false);
@@ -124,7 +124,7 @@ TEST(FakeEngine, ADecisionOfALostRunIsMadeAnew) {
     HeardReply reply;
     Op op;
     op.verb = Verb::insert, op.slot = &slot, op.insert = &insert, op.reply = &reply;
-    while (!executor->run({&op, 1}).lasted()) {
+    while (!executor->run({.ops = {&op, 1}}).lasted()) {
       ++lost;
       reply.restart();
     }
@@ -155,7 +155,7 @@ TEST(FakeEngine, MisbehavesTheSameWayForTheSameSeed) {
       if (slot.filled()) op.find = &find;
       else op.spec = &spec;
       op.reply = &reply;
-      executor->run({&op, 1});
+      executor->run({.ops = {&op, 1}});
       seen += std::to_string(static_cast<int>(op.progress)) + std::string(failure_name(reply.failure));
     }
     return seen;

@@ -61,31 +61,31 @@ void FakeExecutor::set_holding(bool holding) {
   engine_.busy_executors_ += holding ? 1 : -1;
 }
 
-Settlement FakeExecutor::run(std::span<Op> ops, Watcher *watcher) {
-  const bool writing = std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
+Settlement FakeExecutor::run(const Run &run) {
+  const bool writing = std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) { return writes(op.verb); });
   if (writing) {
     const std::unique_lock lock(engine_.mutex_);
-    return run_or_undo(ops, true, nullptr);
+    return run_or_undo(run, true);
   }
   const std::shared_lock lock(engine_.mutex_);
-  return run_or_undo(ops, false, watcher);
+  return run_or_undo(run, false);
 }
 
-Settlement FakeExecutor::run_or_undo(std::span<Op> ops, bool writing, Watcher *watcher) {
+Settlement FakeExecutor::run_or_undo(const Run &run, bool writing) {
   try {
-    return run_locked(ops, writing, watcher);
+    return run_locked(run, writing);
   } catch (const std::bad_alloc &) {
     undo_to(0);
-    return {.failure = Failure::out_of_memory, .repeatable = writing || ops.size() != 1 || ops[0].position == nullptr};
+    return {.failure = Failure::out_of_memory, .repeatable = writing || run.lane == Lane::turn};
   }
 }
 
-Settlement FakeExecutor::run_locked(std::span<Op> ops, bool writing, Watcher *watcher) {
+Settlement FakeExecutor::run_locked(const Run &run, bool writing) {
   set_holding(true);
   stuck_.clear();
   batch_rows_ = 0;
-  alone_ = ops.size() == 1 && ops[0].position != nullptr;
-  for (Op &op : ops) {
+  lane_ = run.lane;
+  for (Op &op : run.ops) {
     if (std::find(stuck_.begin(), stuck_.end(), op.connection) != stuck_.end()) {
       op.progress = Progress::waiting;
       continue;
@@ -93,8 +93,8 @@ Settlement FakeExecutor::run_locked(std::span<Op> ops, bool writing, Watcher *wa
     execute(op);
     if (op.progress != Progress::done) {
       stuck_.push_back(op.connection);
-    } else if (watcher != nullptr) {
-      watcher->answered(op);
+    } else if (run.watcher != nullptr && !writing) {
+      run.watcher->op_done(op);
     }
   }
   if (who_.counters != nullptr) who_.counters->add(Counter::batches);
@@ -130,7 +130,7 @@ void FakeExecutor::execute(Op &op) {
 }
 
 void FakeExecutor::log_in(Op &op) {
-  if (op.failure == Failure::none && op.position == nullptr) {
+  if (op.failure == Failure::none && lane_ == Lane::turn) {
     op.progress = Progress::alone;
     return;
   }

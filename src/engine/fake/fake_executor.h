@@ -177,11 +177,10 @@ class FakeExecutor final : public Executor {
       : engine_(engine), who_(who), faults_(faults), random_(faults.seed) {}
   ~FakeExecutor() override;
 
-  using Executor::run;
-  Settlement run(std::span<Op> ops, Watcher *watcher) override;
+  Settlement run(const Run &run) override;
   void idle() noexcept override { set_holding(false); }
   int64_t row_wait_ms() noexcept override { return 50'000; }
-  Standing standing() noexcept override { return stopping_.load() ? Standing::stopping : Standing::good; }
+  bool server_stopping() noexcept override { return stopping_.load(); }
   void describe(Bytes) noexcept override {}
 
   void stop() {
@@ -239,8 +238,8 @@ class FakeExecutor final : public Executor {
   };
 
   void set_holding(bool holding);
-  Settlement run_or_undo(std::span<Op> ops, bool writing, Watcher *watcher);
-  Settlement run_locked(std::span<Op> ops, bool writing, Watcher *watcher);
+  Settlement run_or_undo(const Run &run, bool writing);
+  Settlement run_locked(const Run &run, bool writing);
   void execute(Op &op);
   void finish(Op &op, Outcome outcome);
   void log_in(Op &op);
@@ -281,7 +280,7 @@ class FakeExecutor final : public Executor {
   std::vector<uint32_t> stuck_;                      // connections with a paused or busy op in this run
   std::vector<Value> row_;
   uint64_t batch_rows_ = 0;
-  bool alone_ = false;
+  Lane lane_ = Lane::turn;  // of the run
   /// A row as it was before the run touched it.
   struct Undo {
     Table *table;

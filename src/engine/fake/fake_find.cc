@@ -22,7 +22,7 @@ void FakeExecutor::find(Op &op) {
   if (op.position != nullptr && *op.position != nullptr) position = static_cast<FakePosition *>(op.position->get());
   if (position->table != at.table->serial) return finish(op, {.failure = Failure::interrupted});
 
-  Walk walk{at, *op.find, op.reply, nullptr, {}, {}, {}, *position, op.position == nullptr};
+  Walk walk{at, *op.find, op.reply, nullptr, {}, {}, {}, *position, lane_ == Lane::turn};
   if (const Failure failure = prepare(walk); failure != Failure::none) return finish(op, {.failure = failure});
   const Step step = walk_all(walk);
   if (who_.counters != nullptr) who_.counters->add(Counter::rows_examined, walk.examined);

@@ -142,16 +142,16 @@ Outcome FakeExecutor::edit(Op &op, const Resolved &at) {
   const EditRows &edit = *op.edit;
   const Find &find = edit.find;
   const bool one_row = find.in_list.empty() && find.limit == 1;
-  if (!alone_ && !one_row) {
+  if (lane_ == Lane::turn && !one_row) {
     op.progress = Progress::alone;
     return {};
   }
   std::vector<uint32_t> found;
   FakePosition position;
-  Walk walk{at, find, nullptr, &found, {}, {}, {}, position, !alone_};
+  Walk walk{at, find, nullptr, &found, {}, {}, {}, position, lane_ == Lane::turn};
   if (const Failure failure = prepare(walk); failure != Failure::none) return {.failure = failure};
   if (walk_all(walk) == Step::pause) {
-    op.progress = alone_ ? Progress::locked : Progress::alone;
+    op.progress = lane_ == Lane::alone ? Progress::locked : Progress::alone;
     return {};
   }
   Outcome outcome{.columns = static_cast<uint32_t>(at.columns.size())};
@@ -177,7 +177,7 @@ Failure FakeExecutor::edit_row(const EditRows &edit, Reply &reply, const Resolve
   if (decision == Decision::keep) return Failure::none;
   if (edit.rows_wanted) {
     if (reply.row(now) == Flow::pause) {
-      paused = !alone_;
+      paused = lane_ == Lane::turn;
       return paused ? Failure::none : Failure::reply_too_large;
     }
     ++outcome.rows;

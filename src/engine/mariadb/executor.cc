@@ -40,12 +40,13 @@ class MariaExecutor final : public Executor {
         write_tables_(specs, who.counters),
         writer_(who.counters, thread_->row_wait(), stop) {}
 
-  using Executor::run;
-  Settlement run(std::span<Op> ops, Watcher *watcher) override {
-    if (thread_->killed() && standing() == Standing::stopping) return {.failure = Failure::stopping};
+  Settlement run(const Run &run) override {
+    if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
+    lane_ = run.lane;
+    const std::span<Op> ops = run.ops;
     const bool writing =
         access_ == Access::write && std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
-    return writing ? run_writing(ops) : run_reading(ops, watcher);
+    return writing ? run_writing(ops) : run_reading(ops, run.watcher);
   }
 
   void idle() noexcept override {
@@ -53,10 +54,10 @@ class MariaExecutor final : public Executor {
     write_tables_.go_idle();
   }
 
-  Standing standing() noexcept override {
+  bool server_stopping() noexcept override {
     if (!stopping_ && thread_->server_stopping()) stopping_ = true;
     if (!stopping_ && thread_->killed()) renew();
-    return stopping_ ? Standing::stopping : Standing::good;
+    return stopping_;
   }
 
   int64_t row_wait_ms() noexcept override { return thread_->row_wait_ms(); }
@@ -81,7 +82,7 @@ class MariaExecutor final : public Executor {
       execute_all(ops, watcher);
     } catch (const std::bad_alloc &) {
       // A find in the slow lane may have sent a part of its reply, and its place with it.
-      settlement = {.failure = Failure::out_of_memory, .repeatable = ops.size() != 1 || ops[0].position == nullptr};
+      settlement = {.failure = Failure::out_of_memory, .repeatable = lane_ == Lane::turn};
     }
     tables_.unlock_all(Tables::Ending::commit);
     if (!settlement.lasted() || tables_.must_close() || tables_.holds_much()) {
@@ -96,7 +97,7 @@ class MariaExecutor final : public Executor {
 
   /// All writes are one statement and one transaction. Tables are opened and closed with it, those for reading too.
   Settlement run_writing(std::span<Op> ops) {
-    const bool alone = ops.size() == 1 && ops[0].position != nullptr;
+    const bool alone = lane_ == Lane::alone;
     tables_.release_all();
     begin();
     thread_->begin_writing();
@@ -156,7 +157,7 @@ class MariaExecutor final : public Executor {
       if (op.progress != Progress::done) {
         held_up = op.connection;
       } else if (watcher != nullptr) {
-        watcher->answered(op);
+        watcher->op_done(op);
       }
       if (!writer_.lost().lasted()) return;
     }
@@ -177,7 +178,7 @@ class MariaExecutor final : public Executor {
     not_ready_ = cluster_refuses_reads(thd);
     tables_.begin_batch();
     privileges_.begin_batch(thd);
-    finder_.begin_batch(thd);
+    finder_.begin_batch(thd, lane_);
   }
 
   void end() {
@@ -211,7 +212,7 @@ class MariaExecutor final : public Executor {
       } else if (op.verb == Verb::find) {
         lookups_ += std::max<size_t>(op.find->in_list.size(), 1);
         if (Binding *const binding = op.slot->binding())
-          state = tables_.prepare(static_cast<Spec *>(binding), op.position != nullptr).state;
+          state = tables_.prepare(static_cast<Spec *>(binding), lane_ == Lane::alone).state;
       } else if (access_ == Access::write && writes(op.verb)) {
         if (Binding *const binding = op.slot->binding())
           state = write_tables_.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); }).state;
@@ -250,7 +251,7 @@ class MariaExecutor final : public Executor {
   }
 
   void execute_login(Op &op) {
-    if (op.failure == Failure::none && op.position == nullptr) {
+    if (op.failure == Failure::none && lane_ == Lane::turn) {
       op.progress = Progress::alone;
       return;
     }
@@ -396,6 +397,7 @@ class MariaExecutor final : public Executor {
   Writer writer_;
   std::vector<SpecUse> opening_;                     // of the running batch's open ops, in order
   size_t lookups_ = 0;                               // of the running batch's finds
+  Lane lane_ = Lane::turn;                           // of the running batch
   int lone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
   bool not_ready_ = false;                           // the running batch is refused
   bool stopping_ = false;

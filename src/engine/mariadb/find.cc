@@ -32,8 +32,6 @@ struct Finder::Scan {
   bool must_rest = false;                         // the reply takes no more for now
   Failure failure = Failure::none;
   int32_t engine_code = 0;
-
-  bool slow() const { return op.position != nullptr; }
 };
 
 namespace {
@@ -89,12 +87,12 @@ std::string shape_of(const OpenTable &table) {
 
 void Finder::run(Op &op, OpenTable &table) {
   const Find &find = *op.find;
-  const bool shares = equal_.on() && op.position == nullptr && table.repeats && EqualFinds::may_share(find);
+  const bool shares = equal_.on() && !slow() && table.repeats && EqualFinds::may_share(find);
   if (shares && answer_as_before(op, table)) return;
   Scan scan{op, find, table};
   error_.clear();
   // Another large row would be read for nothing.
-  if (!scan.slow() && table.has_large_rows && batch_large_bytes_ > limits::batch_large_bytes_max) {
+  if (!slow() && table.has_large_rows && batch_large_bytes_ > limits::batch_large_bytes_max) {
     op.progress = Progress::crowded;
     return;
   }
@@ -107,7 +105,7 @@ void Finder::run(Op &op, OpenTable &table) {
   // not what has only just begun.
   if (scan.failure == Failure::interrupted && thd_->killed >= KILL_CONNECTION) {
     const bool just_begun = scan.place == nullptr && sent == 0 && scan.examined <= limits::rows_between_looks;
-    if (!scan.slow()) halt = Halt::paused;
+    if (!slow()) halt = Halt::paused;
     else if (just_begun) halt = Halt::held_up;
   }
   if (halt == Halt::crowded) {
@@ -116,7 +114,7 @@ void Finder::run(Op &op, OpenTable &table) {
   }
   if (halt == Halt::paused || halt == Halt::held_up) {
     op.progress = halt == Halt::paused ? Progress::paused : Progress::busy;
-    if (scan.slow()) counters_->add(Counter::scan_pauses);
+    if (slow()) counters_->add(Counter::scan_pauses);
     return;
   }
   counters_->add(Counter::rows_sent, sent);
@@ -141,7 +139,7 @@ Finder::Halt Finder::begin(Scan &scan) {
   if (halt == Halt::none && table.file().inited == handler::NONE) {
     if (const int code = table.file().ha_index_init(table.index, true)) halt = fail(scan, code);
   }
-  if (!scan.slow() || *scan.op.position == nullptr) return halt;
+  if (!slow() || *scan.op.position == nullptr) return halt;
   scan.place = static_cast<Place *>(scan.op.position->get());
   walk_.resume(scan.place->walked);
   if (halt != Halt::none || scan.place->shape == shape_of(table)) return halt;
@@ -217,10 +215,10 @@ Finder::Halt Finder::walk_key(Scan &scan) {
   if (!possible) return Halt::none;
   const KeyStart &start = walk_.start();
   // Rare, and to be had where scans are resumed.
-  if (start.recheck && !table.key_is_read && !scan.slow()) return Halt::paused;
+  if (start.recheck && !table.key_is_read && !slow()) return Halt::paused;
   scan.resumed = scan.place != nullptr && !scan.place->key.empty();
   DownByGroups *groups = nullptr;
-  if (scan.slow() && DownByGroups::suits(table, start) && unique_parts(table) == 0) groups = &groups_.emplace(table);
+  if (slow() && DownByGroups::suits(table, start) && unique_parts(table) == 0) groups = &groups_.emplace(table);
   int code = 0;
   if (scan.resumed) {
     if (const Halt halt = resume_row(scan, groups, code); halt != Halt::none) return halt;
@@ -249,9 +247,9 @@ Finder::Halt Finder::offer(Scan &scan) {
   OpenTable &table = scan.table;
   const Row row = table.reader.read();
   table.has_large_rows = table.reader.long_bytes() > limits::find_bytes_fast_max;
-  if (table.has_large_rows && !scan.slow() && !may_take_large_row(table)) return Halt::crowded;
+  if (table.has_large_rows && !slow() && !may_take_large_row(table)) return Halt::crowded;
   const Flow flow = scan.op.reply->row(row);
-  if (flow == Flow::pause && !scan.slow()) return Halt::paused;  // the row may not have been taken
+  if (flow == Flow::pause && !slow()) return Halt::paused;  // the row may not have been taken
   if (thd_->is_error()) {
     scan.failure = Failure::internal;
     error_ = take_server_error(thd_);
@@ -270,7 +268,7 @@ Finder::Halt Finder::fail(Scan &scan, int code) {
 
 /// Whether the find has had its share for now, or somebody else's turn has come.
 bool Finder::must_pause(Scan &scan) const {
-  if (!scan.slow())
+  if (!slow())
     return scan.examined > limits::find_rows_fast_max || batch_rows_ + scan.examined > limits::batch_rows_max;
   return look_is_due(scan) &&
          (must_give_way() || scan.op.reply->look(static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
@@ -301,8 +299,9 @@ Finder::Halt Finder::interrupt(Scan &scan) {
 
 /// Notes where a slow scan goes on, unless it was killed. A fast find keeps no place: it starts anew.
 Finder::Halt Finder::save(Scan &scan) {
-  if (!scan.slow()) return Halt::paused;
+  if (!slow()) return Halt::paused;
   if (thd_->killed) return interrupt(scan);
+  if (scan.op.position == nullptr) return Walk::paused;
   if (scan.place == nullptr) {
     *scan.op.position = std::make_unique<Place>();
     scan.place = static_cast<Place *>(scan.op.position->get());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "contract/executor.h"
 #include "contract/op.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/equal_finds.h"
@@ -22,8 +23,9 @@ class Finder {
   Finder(Tables &tables, Counters *counters, const std::atomic<bool> &stop)
       : tables_(tables), counters_(counters), stop_(stop) {}
 
-  void begin_batch(THD *thd) {
+  void begin_batch(THD *thd, Lane lane) {
     thd_ = thd;
+    lane_ = lane;
     batch_rows_ = 0;
     batch_large_bytes_ = 0;
     equal_.end_run();
@@ -39,6 +41,7 @@ class Finder {
   struct Scan;
   struct Place;
 
+  bool slow() const { return lane_ == Lane::alone; }
   bool answer_as_before(Op &op, const OpenTable &table);
   Halt begin(Scan &scan);
   Halt walk_keys(Scan &scan);
@@ -57,6 +60,7 @@ class Finder {
   Counters *const counters_;
   const std::atomic<bool> &stop_;
   THD *thd_ = nullptr;
+  Lane lane_ = Lane::turn;  // of the batch
   uint64_t batch_rows_ = 0;
   size_t batch_large_bytes_ = 0;
   EqualFinds equal_;

@@ -35,7 +35,7 @@ class MemcachedTest : public testing::Test {
     Refresh refresh(protocol_->mappings());
     batch.begin(0);
     refresh.add_to(batch);
-    ASSERT_TRUE(executor_->run(batch.ops()).lasted());
+    ASSERT_TRUE(executor_->run({.ops = batch.ops()}).lasted());
     refresh.publish(0);
   }
 
