@@ -29,7 +29,7 @@ class Valve {
   /// Called between rows. Sends what it can; `pause` asks the engine to stop after this row.
   virtual Flow flow(Output &output) = 0;
   /// Called now and then while there is no row to write: whether the reply still has a reader and may go on.
-  virtual Flow look(Output &) { return Flow::more; }
+  virtual Flow still_wanted(Output &) { return Flow::more; }
   /// The reader may have left, and only bytes sent to it would tell: what can be written of the reply should be.
   virtual bool doubts_reader() const { return false; }
 
@@ -76,7 +76,7 @@ class Output {
   void rewind(Mark mark) { end_ = static_cast<uint32_t>(mark - base_); }
   bool can_rewind(Mark mark) const { return mark >= base_ + released_; }
   /// Takes back what was written since `start`, or breaks the output, and returns false, if some of it may be sent.
-  bool take_back(Mark start) {
+  bool rewind_or_break(Mark start) {
     if (mark() <= start) return true;
     if (!can_rewind(start)) {
       broken_ = true;
@@ -124,7 +124,7 @@ class Output {
   /// Whether nothing more should be written before some of it has left.
   bool above_high_water() const { return pending_bytes() > limits::output_high_water_bytes; }
   /// Whether a find that has no row to write may go on.
-  Flow look() { return streaming() ? valve_->look(*this) : Flow::more; }
+  Flow still_wanted() { return streaming() ? valve_->still_wanted(*this) : Flow::more; }
   bool doubts_reader() const { return streaming() && valve_->doubts_reader(); }
 
   /// No memory for a reply, or a row beyond every bound: close this connection.
@@ -142,7 +142,7 @@ class Output {
 
   char *data_ = nullptr;
   Valve *valve_ = nullptr;  // while streaming
-  uint64_t base_ = 0;  // position of data_[0]
+  uint64_t base_ = 0;       // position of data_[0]
   uint32_t size_ = 0;
   uint32_t sent_ = 0;
   uint32_t released_ = 0;

@@ -26,7 +26,7 @@ class Passage {
   /// Takes back what was written since begin(), if that was called: it may begin anew. False: some of it may have been
   /// sent, so the output is broken and swallows whatever is written.
   bool take_back() {
-    if (begun_ && !output_.take_back(start_)) return false;
+    if (begun_ && !output_.rewind_or_break(start_)) return false;
     begun_ = false;
     return true;
   }

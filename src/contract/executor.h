@@ -27,7 +27,7 @@ struct ThreadIdentity {
 
 /// Counts that a client's request has failed.
 inline void count_failure(Counters &counters, const Op &op, Failure failure) {
-  if (op.own) return;
+  if (op.internal) return;
   counters.add(failure);
   counters.add(Counter::requests_failed);
 }
@@ -90,8 +90,8 @@ class Executor {
   ///    in the slow lane for as long as allow_row_wait() said, or as long as the work took that would have to be done
   ///    again; then it is left locked.
   ///  - In Lane::alone a find may run as long as its reply lets it, and pauses when somebody waits for its table. About
-  ///    every limits::rows_between_looks rows that it examines it asks Reply::look(), so that one without matches ends
-  ///    or pauses, too. A resumed find passes its saved position before it asks again.
+  ///    every limits::rows_between_looks rows that it examines it asks Reply::still_wanted(), so that one without
+  ///    matches ends or pauses, too. A resumed find passes its saved position before it asks again.
   ///  - In a turn a find is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with others by
   ///    batch_rows_max and batch_large_bytes_max.
   ///  - Never waits otherwise for a lock that SQL may hold for long.

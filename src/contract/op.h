@@ -79,8 +79,8 @@ enum class OnDuplicate : uint8_t {
 struct Insert {
   std::span<const Value> values{};  ///< for the first of TableSpec::columns, in their order; no more than there are
   OnDuplicate on_duplicate = OnDuplicate::fail;
-  Edit *edit = nullptr;  ///< decide: keeps or writes; it erases nothing
-  bool weighs = false;   ///< decide: as EditRows::weighs
+  Edit *edit = nullptr;           ///< decide: keeps or writes; it erases nothing
+  bool reads_old_values = false;  ///< decide: as EditRows::reads_old_values
 };
 
 /// Shows every row of `find` to `edit`, and does what that decides. All of it happens, or nothing.
@@ -90,7 +90,8 @@ struct EditRows {
   bool rows_wanted = false;  ///< the reply hears the rows that are changed or deleted, as they were before
   /// What the account must be allowed: true for deleting, and then the edit writes nothing; false for changing.
   bool erases = false;
-  bool weighs = false;  ///< the new values depend on the old ones, so that the account must be allowed to see those
+  /// The new values depend on the old ones, so that the account must be allowed to see those.
+  bool reads_old_values = false;
 };
 
 /// Where a paused find goes on; made and understood by the engine alone.
@@ -101,13 +102,13 @@ class Position {
 
 /// How far an op got in the last run.
 enum class Progress : uint8_t {
-  done,     ///< Reply::done() was called
-  paused,   ///< a find that is more work than a turn allows, or whose reply asked to pause
-  crowded,  ///< a find of large rows, of which the batch has had enough; may run first thing in the next turn
-  busy,     ///< its table is held by DDL or a table lock just now; nothing happened
-  locked,   ///< a row it would change is locked by somebody else's transaction; nothing happened
-  alone,    ///< a write that cannot share a transaction with other ops, or a login; nothing happened
-  waiting,  ///< not tried, because an earlier op of the same connection is not done
+  done,           ///< Reply::done() was called
+  paused,         ///< a find that is more work than a turn allows, or whose reply asked to pause
+  deferred,       ///< a find of large rows, of which the batch has had enough; may run first thing in the next turn
+  busy,           ///< its table is held by DDL or a table lock just now; nothing happened
+  locked,         ///< a row it would change is locked by somebody else's transaction; nothing happened
+  needs_own_run,  ///< a write that cannot share a transaction with other ops, or a login; nothing happened
+  waiting,        ///< not tried, because an earlier op of the same connection is not done
 };
 
 struct Op {
@@ -115,7 +116,7 @@ struct Op {
   /// answer: how it fails; none for a plain acknowledgement. login: how it fails without being tried, or none.
   Failure failure = Failure::none;
   Progress progress = Progress::done;  ///< set by Executor::run
-  bool own = false;                    ///< the door's own, asked for by no client: that it fails is not counted
+  bool internal = false;               ///< the door's own, asked for by no client: that it fails is not counted
   uint32_t connection = 0;             ///< ops with the same number belong to one connection, in order
   /// On whose behalf. Null where the protocol lets in everybody who reaches it. An op with one that has no account
   /// fails as unauthorized, an answer too, and one whose account lacks a privilege as privilege_denied.

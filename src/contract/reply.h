@@ -36,8 +36,8 @@ struct Outcome {
 };
 
 /// Hears one op's rows and its outcome, on the thread that runs the batch. Lives in the batch's arena, so that it
-/// needs no destructor. Contract: row() any number of times, look() between them, then done() once, or take() alone; an
-/// op that has to be run again (lost batch, slow lane) hears restart() in between.
+/// needs no destructor. Contract: row() any number of times, still_wanted() between them, then done() once, or take()
+/// alone; an op that has to be run again (lost batch, slow lane) hears restart() in between.
 class Reply {
  public:
   /// The next row. `pause` asks the engine to stop: the reply has outgrown what may be held. An op with a position
@@ -45,7 +45,7 @@ class Reply {
   virtual Flow row(Row row) = 0;
   /// Slow lane only: the find of this reply goes on, whether it finds rows or not; each will have so many columns.
   /// `pause` asks the engine to stop where it is: nobody is left to hear, or others wait for their turn.
-  virtual Flow look([[maybe_unused]] uint32_t columns) { return Flow::more; }
+  virtual Flow still_wanted([[maybe_unused]] uint32_t columns) { return Flow::more; }
   virtual void done(const Outcome &outcome) = 0;
   /// To be asked right after done(): the reply's bytes, if another op of the run that asks the same, of whatever
   /// connection, would be answered with just these; else empty. Valid until the output is touched.

@@ -20,7 +20,7 @@ Flow StreamValve::flow(Output &output) {
   return Flow::pause;
 }
 
-Flow StreamValve::look(Output &output) {
+Flow StreamValve::still_wanted(Output &output) {
   if (stop_.load(std::memory_order_relaxed)) return Flow::pause;
   const int64_t now_ms = clock_ms();
   if (time_is_up(now_ms)) return Flow::pause;

@@ -27,7 +27,7 @@ class StreamValve final : public Valve {
       : lane_(lane), connection_(connection), stop_(stop), counters_(counters) {}
 
   Flow flow(Output &output) override;
-  Flow look(Output &output) override;
+  Flow still_wanted(Output &output) override;
   bool doubts_reader() const override { return doubtful_; }
 
   /// Whether others are to have the thread now.

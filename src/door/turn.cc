@@ -47,7 +47,8 @@ void Turn::run(Executor &executor, std::span<Slice> slices, Watcher &watcher) {
   const size_t count = slices.back().first + slices.back().count - first;
   running_ = slices.data();
   sends_early_ = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
-  if (!executor.run({.ops = batch_.ops().subspan(first, count), .watcher = &watcher}).lasted()) run_again(executor, slices);
+  if (!executor.run({.ops = batch_.ops().subspan(first, count), .watcher = &watcher}).lasted())
+    run_again(executor, slices);
 }
 
 /// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one

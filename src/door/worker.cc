@@ -340,7 +340,7 @@ void Worker::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   try {
     put_off(slice, left);
     if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
-    if (left.front().progress == Progress::crowded) return;
+    if (left.front().progress == Progress::deferred) return;
     leave_for_slow_lane(connection);
   } catch (const std::bad_alloc &) {
     refuse_rest(connection, left);
@@ -365,7 +365,7 @@ void Worker::put_off(const Turn::Slice &slice, std::span<const Op> left) {
   }
   // One that has to run alone was not let in, either: it waits since it first did.
   const bool waits_on = left.size() == slice.count &&
-                        (left.front().progress == Progress::busy || left.front().progress == Progress::alone);
+                        (left.front().progress == Progress::busy || left.front().progress == Progress::needs_own_run);
   if (!waits_on) connection.put_off->busy_since_ms = -1;
   // That find may have been paused only because of what was written before it. It comes first in its next turn, which
   // begins below high water.

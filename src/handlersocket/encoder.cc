@@ -353,9 +353,9 @@ Flow FindReply::row(Row row) {
   return streaming ? output_.flow(passage_.start()) : Flow::more;
 }
 
-Flow FindReply::look(uint32_t columns) {
+Flow FindReply::still_wanted(uint32_t columns) {
   if (!passage_.begun() && !row_too_large_ && output_.doubts_reader()) begin(columns);
-  return output_.look();
+  return output_.still_wanted();
 }
 
 void FindReply::done(const Outcome &outcome) {

@@ -91,7 +91,7 @@ class FindReply final : public Reply {
   Flow row(Row row) override;
   /// Begins the reply ahead of its first row if that may tell whether there is a reader. A find that fails after that
   /// can be told only by closing the connection.
-  Flow look(uint32_t columns) override;
+  Flow still_wanted(uint32_t columns) override;
   void done(const Outcome &outcome) override;
   Bytes written() const override;
   bool take(Bytes written) override;

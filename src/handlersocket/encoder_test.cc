@@ -239,7 +239,7 @@ class CountingValve final : public Valve {
     received += written(output);
     return answer;
   }
-  Flow look(Output &) override { return answer; }
+  Flow still_wanted(Output &) override { return answer; }
   bool doubts_reader() const override { return in_doubt; }
   int calls = 0;
   Flow answer = Flow::more;
@@ -271,12 +271,12 @@ TEST(HsFindReply, BeginsAheadOfItsRowsOnlyForAReaderInDoubt) {
   CountingValve valve;
   output.stream_through(valve);
   FindReply reply(output, ErrorStyle::compatible);
-  EXPECT_EQ(reply.look(2), Flow::more);
+  EXPECT_EQ(reply.still_wanted(2), Flow::more);
   EXPECT_EQ(output.pending_bytes(), 0u);
   valve.in_doubt = true;
   valve.answer = Flow::pause;
-  EXPECT_EQ(reply.look(2), Flow::pause);
-  EXPECT_EQ(reply.look(2), Flow::pause);
+  EXPECT_EQ(reply.still_wanted(2), Flow::pause);
+  EXPECT_EQ(reply.still_wanted(2), Flow::pause);
   EXPECT_EQ(written(output), "0\t2");
   const Value row[] = {Value::of("a"), Value::of("b")};
   reply.row(row);

@@ -52,7 +52,8 @@ void lower_index_request(const IndexRequest &request, TableSlot &slot, const Rep
     Edit *const edit = arena.make<ModificationEdit>(request.modification, request.values);
     EditRows &rows = *arena.make<EditRows>(request.find, edit, request.rows_wanted);
     rows.erases = request.modification == Modification::erase;
-    rows.weighs = request.modification == Modification::increment || request.modification == Modification::decrement;
+    rows.reads_old_values =
+        request.modification == Modification::increment || request.modification == Modification::decrement;
     op.edit = &rows;
     if (!request.rows_wanted) {
       op.reply = arena.make<WriteReply>(replies.output, replies.errors, WriteReply::Tells::count);

@@ -135,8 +135,9 @@ void lower_item(const Request &request, Bytes key, OpenContainer &target, Group 
   fill(row, request, container, cas, with.now);
   const uint64_t told_cas = container.keeps_cas() ? cas : 0;
   ItemEdit &edit = *arena.make<ItemEdit>(request, container, row, with.now);
-  const bool weighs = compares_cas(request) || (request.action != Action::set && request.action != Action::add &&
-                                                request.action != Action::replace && request.action != Action::erase);
+  const bool reads_old_values =
+      compares_cas(request) || (request.action != Action::set && request.action != Action::add &&
+                                request.action != Action::replace && request.action != Action::erase);
   const bool makes = inserts(request);
   if (makes) {
     const bool plain = request.action == Action::set;
@@ -145,12 +146,12 @@ void lower_item(const Request &request, Bytes key, OpenContainer &target, Group 
         arena.make<Insert>(Insert{.values = row,
                                   .on_duplicate = plain ? OnDuplicate::update : OnDuplicate::decide,
                                   .edit = plain ? nullptr : &edit,
-                                  .weighs = !plain && weighs});
+                                  .reads_old_values = !plain && reads_old_values});
     return;
   }
   EditRows &rows = *arena.make<EditRows>(find_of(row, container), &edit);
   rows.erases = request.action == Action::erase;
-  rows.weighs = weighs;
+  rows.reads_old_values = reads_old_values;
   Reply *reply = nullptr;
   if (gets) {
     rows.rows_wanted = true;
@@ -191,7 +192,7 @@ void lower_erase_expired(Bytes key, OpenContainer &target, const Surroundings &w
   rows.erases = true;
   Op &op = add_op(Verb::edit, arena.make<ErasedAnswer>(target, with.statistics), &target.slot, with);
   op.edit = &rows;
-  op.own = true;
+  op.internal = true;
 }
 
 void lower_login(const Request &request, const Surroundings &with) {

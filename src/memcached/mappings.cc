@@ -114,7 +114,7 @@ void Refresh::add_table(Batch &batch, Table &table, Bytes name, std::span<const 
   Arena &arena = batch.arena();
   Op &open = batch.add();
   open.verb = Verb::open;
-  open.own = true;
+  open.internal = true;
   open.slot = &table.slot;
   open.spec =
       arena.make<TableSpec>(TableSpec{.database = database, .table = name, .index = "PRIMARY", .columns = columns});
@@ -124,7 +124,7 @@ void Refresh::add_table(Batch &batch, Table &table, Bytes name, std::span<const 
   key[0] = Value::of("");
   Op &find = batch.add();
   find.verb = Verb::find;
-  find.own = true;
+  find.internal = true;
   find.slot = &table.slot;
   find.find = arena.make<Find>(Find{.comparison = Comparison::at_least, .key = key, .limit = rows_max});
   find.reply = &table.found;

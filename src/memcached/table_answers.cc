@@ -111,8 +111,8 @@ Flow GetAnswer::row(Row row) {
   return expired_ ? Flow::more : tell_item(row, state);
 }
 
-Flow GetAnswer::look(uint32_t) {
-  return output_.look();
+Flow GetAnswer::still_wanted(uint32_t) {
+  return output_.still_wanted();
 }
 
 void GetAnswer::done(const Outcome &outcome) {

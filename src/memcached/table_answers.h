@@ -46,7 +46,7 @@ class GetAnswer final : public ItemAnswer {
   const Find &find() const { return find_; }
 
   Flow row(Row row) override;
-  Flow look(uint32_t columns) override;
+  Flow still_wanted(uint32_t columns) override;
   void done(const Outcome &outcome) override;
   void restart() override;
 

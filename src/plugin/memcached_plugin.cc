@@ -50,8 +50,7 @@ class Opener {
     std::unique_ptr<Executor> executor = engine_.attach(who, stop_);
     bool found = false;
     if (executor != nullptr) executor->describe("memcached: no containers yet, looks for some twice a second");
-    while (executor != nullptr && !found && !stop_.load(std::memory_order_acquire) &&
-           !executor->server_stopping()) {
+    while (executor != nullptr && !found && !stop_.load(std::memory_order_acquire) && !executor->server_stopping()) {
       try {
         found = look(*executor);
       } catch (const std::bad_alloc &) {

@@ -59,7 +59,7 @@ class ServerTables : public ExecutorTest<ServerFixture> {
   /// Runs the only op: among others first, which it cannot be, then alone.
   void run_left_alone() {
     run();
-    EXPECT_EQ(batch_.ops()[0].progress, Progress::alone);
+    EXPECT_EQ(batch_.ops()[0].progress, Progress::needs_own_run);
     run_alone();
   }
 };
@@ -226,7 +226,7 @@ TEST_F(ServerTables, DecidesInEveryKindOfTable) {
     TableSlot &slot = keyed("kinds", {"id", "v", "twice"});
     const auto run_it = [&] {
       run();
-      if (batch_.ops()[0].progress == Progress::alone) run_alone();
+      if (batch_.ops()[0].progress == Progress::needs_own_run) run_alone();
       batch_.clear();
     };
     std::string seen;
@@ -354,13 +354,13 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
   EXPECT_TRUE(executor_->run({.ops = {&op, 1}, .lane = Lane::alone}).lasted());
   ASSERT_EQ(heard_login.failure, Failure::none) << heard_login.message;
   TableSlot &slot = keyed("t", {"id", "v", "n"});
-  const auto failure_with = [&](const std::string &privileges, bool weighs) {
+  const auto failure_with = [&](const std::string &privileges, bool reads_old_values) {
     sql("REVOKE ALL PRIVILEGES, GRANT OPTION FROM decider; GRANT " + privileges + " ON contract.t TO decider");
     // So long the engine may go by what it knew before, and not longer: that it is over is what the test is about.
     std::this_thread::sleep_for(std::chrono::milliseconds(limits::privileges_hold_ms));
     const Value values[] = {Value::of("8"), Value::of("x")};
     TestEdit edit([](Row, Draft &) { return Decision::keep; });
-    const Insert insert{values, OnDuplicate::decide, &edit, weighs};
+    const Insert insert{values, OnDuplicate::decide, &edit, reads_old_values};
     HeardReply reply;
     Op decides;
     decides.verb = Verb::insert;

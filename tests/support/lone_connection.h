@@ -104,7 +104,7 @@ class LoneConnection {
           std::find_if(ops.begin(), ops.end(), [](const Op &op) { return op.progress != Progress::done; });
       ops = ops.subspan(static_cast<size_t>(stuck - ops.begin()));
       if (ops.empty()) return;
-      if (ops.front().progress == Progress::paused || ops.front().progress == Progress::alone) {
+      if (ops.front().progress == Progress::paused || ops.front().progress == Progress::needs_own_run) {
         go_slow(ops.front());
         ops = ops.subspan(1);
       } else if (when_busy != nullptr) {

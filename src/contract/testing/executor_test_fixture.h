@@ -52,7 +52,7 @@ class HeardReply final : public Reply {
     text_ += '\n';
     return pause_after != 0 && rows.size() % pause_after == 0 ? Flow::pause : Flow::more;
   }
-  Flow look(uint32_t of_columns) override {
+  Flow still_wanted(uint32_t of_columns) override {
     ++looks;
     columns = of_columns;
     return pause_at_looks ? Flow::pause : Flow::more;

@@ -235,7 +235,7 @@ TYPED_TEST_P(ExecutorWrites, AllRowsCanBeErasedAtOnce) {
       slot, {.comparison = Comparison::at_most, .limit = all},
       [](Row now, Draft &) { return now[0].integer() % 2 == 0 ? Decision::erase : Decision::keep; }, false, true);
   this->run();
-  EXPECT_EQ(this->batch_.ops()[0].progress, Progress::alone);
+  EXPECT_EQ(this->batch_.ops()[0].progress, Progress::needs_own_run);
   EXPECT_EQ(this->stored(1, 4).size(), 4u);
   this->run_alone();
   EXPECT_EQ(even.changed, 50u);
@@ -291,7 +291,7 @@ TYPED_TEST_P(ExecutorWrites, SeveralRowsAreEditedAloneAndAllOrNone) {
   this->batch_.begin(2);
   HeardReply &neighbour = this->edit(slot, this->key("20"), set_n(Value::of("2")));
   this->run();
-  EXPECT_EQ(this->batch_.ops()[0].progress, Progress::alone);
+  EXPECT_EQ(this->batch_.ops()[0].progress, Progress::needs_own_run);
   EXPECT_EQ(this->batch_.ops()[1].progress, Progress::done);
   EXPECT_EQ(neighbour.changed, 1u);
   EXPECT_EQ(this->stored(10, 12), (std::vector<std::string>{"10 v10 1", "11 v11 1", "12 v12 1"}));

@@ -49,12 +49,12 @@ class ToyReply final : public Reply {
     output_.put(bytes);
     return output_.streaming() ? output_.flow(passage_.start()) : Flow::more;
   }
-  Flow look(uint32_t) override {
+  Flow still_wanted(uint32_t) override {
     if (!passage_.begun() && output_.doubts_reader()) {
       passage_.begin();
       output_.put('?');
     }
-    return output_.look();
+    return output_.still_wanted();
   }
   void done(const Outcome &outcome) override {
     if (outcome.failure == Failure::none) return put_line(answer_);
@@ -344,7 +344,7 @@ class ToyExecutor final : public Executor {
         if (!slow) {
           ++engine_.lone_left;
           engine_.tries_at_lone = engine_.tries();
-          return Progress::alone;
+          return Progress::needs_own_run;
         }
         engine_.tries_before_lone = engine_.tries() - engine_.tries_at_lone;
         return engine_.lone_busy ? Progress::busy : finish(op, Failure::none);
@@ -352,7 +352,7 @@ class ToyExecutor final : public Executor {
         if (!slow) return Progress::paused;
         ++engine_.searching;
         ++engine_.searches;
-        while (!stop_ && !engine_.stopping && !engine_.found && op.reply->look(1) == Flow::more)
+        while (!stop_ && !engine_.stopping && !engine_.found && op.reply->still_wanted(1) == Flow::more)
           std::this_thread::yield();
         --engine_.searching;
         return engine_.found ? finish(op, Failure::none) : Progress::paused;

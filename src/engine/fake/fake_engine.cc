@@ -131,7 +131,7 @@ void FakeExecutor::execute(Op &op) {
 
 void FakeExecutor::log_in(Op &op) {
   if (op.failure == Failure::none && lane_ == Lane::turn) {
-    op.progress = Progress::alone;
+    op.progress = Progress::needs_own_run;
     return;
   }
   op.identity->account.reset();

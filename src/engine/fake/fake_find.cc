@@ -139,7 +139,7 @@ FakeExecutor::Step FakeExecutor::visit(Walk &walk, uint32_t row_number) {
     return Step::pause;
   if (chance(faults_.pause)) return Step::pause;
   if (!walk.bounded && walk.reply != nullptr && walk.examined != 0 && walk.examined % limits::rows_between_looks == 0 &&
-      walk.reply->look(static_cast<uint32_t>(walk.at.columns.size())) == Flow::pause)
+      walk.reply->still_wanted(static_cast<uint32_t>(walk.at.columns.size())) == Flow::pause)
     return Step::pause;
   ++walk.examined;
   ++batch_rows_;

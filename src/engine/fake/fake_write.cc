@@ -143,7 +143,7 @@ Outcome FakeExecutor::edit(Op &op, const Resolved &at) {
   const Find &find = edit.find;
   const bool one_row = find.in_list.empty() && find.limit == 1;
   if (lane_ == Lane::turn && !one_row) {
-    op.progress = Progress::alone;
+    op.progress = Progress::needs_own_run;
     return {};
   }
   std::vector<uint32_t> found;
@@ -151,7 +151,7 @@ Outcome FakeExecutor::edit(Op &op, const Resolved &at) {
   Walk walk{at, find, nullptr, &found, {}, {}, {}, position, lane_ == Lane::turn};
   if (const Failure failure = prepare(walk); failure != Failure::none) return {.failure = failure};
   if (walk_all(walk) == Step::pause) {
-    op.progress = lane_ == Lane::alone ? Progress::locked : Progress::alone;
+    op.progress = lane_ == Lane::alone ? Progress::locked : Progress::needs_own_run;
     return {};
   }
   Outcome outcome{.columns = static_cast<uint32_t>(at.columns.size())};
@@ -160,7 +160,7 @@ Outcome FakeExecutor::edit(Op &op, const Resolved &at) {
     outcome.failure = edit_row(edit, *op.reply, at, row, outcome, paused);
     if (outcome.failure != Failure::none || paused) break;
   }
-  if (paused) op.progress = Progress::alone;
+  if (paused) op.progress = Progress::needs_own_run;
   return outcome;
 }
 

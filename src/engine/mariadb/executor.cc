@@ -62,7 +62,7 @@ class MariaExecutor final : public Executor {
 
   int64_t row_wait_ms() noexcept override { return thread_->row_wait_ms(); }
 
-  void allow_row_wait(int ms) noexcept override { lone_row_wait_ms_ = ms; }
+  void allow_row_wait(int ms) noexcept override { alone_row_wait_ms_ = ms; }
 
   void describe(Bytes text) noexcept override { thread_->describe(text); }
 
@@ -101,7 +101,7 @@ class MariaExecutor final : public Executor {
     tables_.release_all();
     begin();
     thread_->begin_writing();
-    writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0, lone_row_wait_ms_);
+    writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0, alone_row_wait_ms_);
     Settlement settlement;
     try {
       for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
@@ -252,7 +252,7 @@ class MariaExecutor final : public Executor {
 
   void execute_login(Op &op) {
     if (op.failure == Failure::none && lane_ == Lane::turn) {
-      op.progress = Progress::alone;
+      op.progress = Progress::needs_own_run;
       return;
     }
     op.identity->account.reset();
@@ -395,11 +395,11 @@ class MariaExecutor final : public Executor {
   Privileges privileges_;
   WriteTables write_tables_;
   Writer writer_;
-  std::vector<SpecUse> opening_;                     // of the running batch's open ops, in order
-  size_t lookups_ = 0;                               // of the running batch's finds
-  Lane lane_ = Lane::turn;                           // of the running batch
-  int lone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
-  bool not_ready_ = false;                           // the running batch is refused
+  std::vector<SpecUse> opening_;                      // of the running batch's open ops, in order
+  size_t lookups_ = 0;                                // of the running batch's finds
+  Lane lane_ = Lane::turn;                            // of the running batch
+  int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
+  bool not_ready_ = false;                            // the running batch is refused
   bool stopping_ = false;
 };
 

@@ -93,7 +93,7 @@ void Finder::run(Op &op, OpenTable &table) {
   error_.clear();
   // Another large row would be read for nothing.
   if (!slow() && table.has_large_rows && batch_large_bytes_ > limits::batch_large_bytes_max) {
-    op.progress = Progress::crowded;
+    op.progress = Progress::deferred;
     return;
   }
   Halt halt = begin(scan);
@@ -108,8 +108,8 @@ void Finder::run(Op &op, OpenTable &table) {
     if (!slow()) halt = Halt::paused;
     else if (just_begun) halt = Halt::held_up;
   }
-  if (halt == Halt::crowded) {
-    op.progress = Progress::crowded;
+  if (halt == Halt::deferred) {
+    op.progress = Progress::deferred;
     return;
   }
   if (halt == Halt::paused || halt == Halt::held_up) {
@@ -139,7 +139,7 @@ Finder::Halt Finder::begin(Scan &scan) {
   if (halt == Halt::none && table.file().inited == handler::NONE) {
     if (const int code = table.file().ha_index_init(table.index, true)) halt = fail(scan, code);
   }
-  if (!slow() || *scan.op.position == nullptr) return halt;
+  if (!slow() || scan.op.position == nullptr || *scan.op.position == nullptr) return halt;
   scan.place = static_cast<Place *>(scan.op.position->get());
   walk_.resume(scan.place->walked);
   if (halt != Halt::none || scan.place->shape == shape_of(table)) return halt;
@@ -247,7 +247,7 @@ Finder::Halt Finder::offer(Scan &scan) {
   OpenTable &table = scan.table;
   const Row row = table.reader.read();
   table.has_large_rows = table.reader.long_bytes() > limits::find_bytes_fast_max;
-  if (table.has_large_rows && !slow() && !may_take_large_row(table)) return Halt::crowded;
+  if (table.has_large_rows && !slow() && !may_take_large_row(table)) return Halt::deferred;
   const Flow flow = scan.op.reply->row(row);
   if (flow == Flow::pause && !slow()) return Halt::paused;  // the row may not have been taken
   if (thd_->is_error()) {
@@ -270,8 +270,8 @@ Finder::Halt Finder::fail(Scan &scan, int code) {
 bool Finder::must_pause(Scan &scan) const {
   if (!slow())
     return scan.examined > limits::find_rows_fast_max || batch_rows_ + scan.examined > limits::batch_rows_max;
-  return look_is_due(scan) &&
-         (must_give_way() || scan.op.reply->look(static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
+  return look_is_due(scan) && (must_give_way() || scan.op.reply->still_wanted(
+                                                      static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
 }
 
 /// Whether the row just read fits what a batch may answer.
@@ -301,7 +301,7 @@ Finder::Halt Finder::interrupt(Scan &scan) {
 Finder::Halt Finder::save(Scan &scan) {
   if (!slow()) return Halt::paused;
   if (thd_->killed) return interrupt(scan);
-  if (scan.op.position == nullptr) return Walk::paused;
+  if (scan.op.position == nullptr) return Halt::paused;
   if (scan.place == nullptr) {
     *scan.op.position = std::make_unique<Place>();
     scan.place = static_cast<Place *>(scan.op.position->get());

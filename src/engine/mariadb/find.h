@@ -37,7 +37,7 @@ class Finder {
 
  private:
   /// Why a find stopped before its end; `none`: it goes on, or has come to its end.
-  enum class Halt : uint8_t { none, paused, crowded, held_up, failed };
+  enum class Halt : uint8_t { none, paused, deferred, held_up, failed };
   struct Scan;
   struct Place;
 

@@ -124,12 +124,12 @@ Privileges::Rights Privileges::needs(const Op &op, Access access) {
         case OnDuplicate::fail:
         case OnDuplicate::ignore: return insert;
         case OnDuplicate::update: return insert | update;
-        case OnDuplicate::decide: return insert | update | (op.insert->weighs ? see : 0);
+        case OnDuplicate::decide: return insert | update | (op.insert->reads_old_values ? see : 0);
       }
       return 0;
     case Verb::edit: {
       const Rights change = op.edit->erases ? erase : update;
-      return change | filter | see_key | (op.edit->rows_wanted || op.edit->weighs ? see : 0);
+      return change | filter | see_key | (op.edit->rows_wanted || op.edit->reads_old_values ? see : 0);
     }
   }
   return 0;

@@ -150,7 +150,7 @@ Step RowChange::update() {
   // SQL gives a versioned row a history even where nothing changes.
   if (table->versioned() || compare_record(table)) {
     if (table->verify_constraints(false) != VIEW_CHECK_OK) return write_.fail_as_told(Failure::constraint);
-    if (changes_autoinc() && !write_.alone) return write_.leave(Progress::alone);
+    if (changes_autoinc() && !write_.alone) return write_.leave(Progress::needs_own_run);
     write_.begin_change();
     const int code = update_row(*table);
     if (code != 0 && code != HA_ERR_RECORD_IS_THE_SAME) return write_.fail_to_change(code);

@@ -9,14 +9,14 @@
 
 namespace postern::mariadb {
 
-void WriteOp::begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int lone_row_wait_ms) {
+void WriteOp::begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int alone_row_wait_ms) {
   thd = its_thd;
   alone = is_alone;
   row_wait_ms_ = row_wait_ms;
-  lone_row_wait_ms_ = lone_row_wait_ms;
+  alone_row_wait_ms_ = alone_row_wait_ms;
   began_us_ = microsecond_interval_timer();
   lost_ = {};
-  row_wait_.allow(alone ? lone_row_wait_ms : limits::row_wait_fast_ms);
+  row_wait_.allow(alone ? alone_row_wait_ms : limits::row_wait_fast_ms);
 }
 
 void WriteOp::changed_row_alone() {
@@ -24,7 +24,7 @@ void WriteOp::changed_row_alone() {
   // Beginning anew costs what has been done so far, so that waiting as long costs no more. Longer, and a row that
   // somebody keeps locked would hold up every other write that is run alone.
   const auto spent_ms = static_cast<int64_t>((microsecond_interval_timer() - began_us_) / 1000);
-  row_wait_.allow(std::min(row_wait_ms_, std::max<int64_t>(lone_row_wait_ms_, spent_ms)));
+  row_wait_.allow(std::min(row_wait_ms_, std::max<int64_t>(alone_row_wait_ms_, spent_ms)));
 }
 
 Step WriteOp::fail(Failure failure, ServerError its_error) {

@@ -35,7 +35,7 @@ class WriteOp {
   Outcome outcome;
   ServerError error;
 
-  void begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int lone_row_wait_ms);
+  void begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int alone_row_wait_ms);
   void begin(Op &its_op, OpenTable &its_table) {
     op = &its_op;
     table = &its_table;
@@ -86,7 +86,7 @@ class WriteOp {
   RowWait &row_wait_;
   const std::atomic<bool> &stop_;
   int64_t row_wait_ms_ = 0;  // the server's
-  int lone_row_wait_ms_ = 0;
+  int alone_row_wait_ms_ = 0;
   uint64_t began_us_ = 0;
   Settlement lost_;
 };

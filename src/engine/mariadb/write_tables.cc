@@ -98,9 +98,9 @@ void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()
   target.table->reginfo.lock_type = TL_WRITE;
   open_.push_back(&target);
   counters_->add(Counter::table_opens);
-  target.lone_inserts = changes_need_a_transaction(*target.table);
+  target.inserts_need_own_run = changes_need_a_transaction(*target.table);
   // What refers to this table changes with it.
-  target.lone_edits = target.lone_inserts || target.table->file->referenced_by_foreign_key();
+  target.edits_need_own_run = target.inserts_need_own_run || target.table->file->referenced_by_foreign_key();
 }
 
 /// Opens the table as a statement of its own would: with every table and routine that its triggers, foreign keys and
@@ -148,7 +148,7 @@ void WriteTables::lock_all() {
     count = listed_;
   } else {
     for (WriteTable *const target : open_) {
-      if (target->lone_inserts) continue;  // no op will touch it
+      if (target->inserts_need_own_run) continue;  // no op will touch it
       TABLE_LIST &list = target->list_;
       list.prev_global = last;
       *last = &list;

@@ -25,13 +25,13 @@ class WriteTable {
   const std::string database;
   const std::string name;
 
-  bool admitted = false;      ///< its names are such that may be opened
-  uint64_t batch = 0;         ///< the last run that asked for it
-  OpenAttempt attempt;        ///< how that went
-  TABLE *table = nullptr;     ///< while open
-  bool lone_inserts = false;  ///< a row that is inserted may not share a transaction with other ops
-  bool lone_edits = false;    ///< nor one that is changed or deleted
-  bool changed = false;       ///< by this run
+  bool admitted = false;              ///< its names are such that may be opened
+  uint64_t batch = 0;                 ///< the last run that asked for it
+  OpenAttempt attempt;                ///< how that went
+  TABLE *table = nullptr;             ///< while open
+  bool inserts_need_own_run = false;  ///< a row that is inserted may not share a transaction with other ops
+  bool edits_need_own_run = false;    ///< nor one that is changed or deleted
+  bool changed = false;               ///< by this run
 
   /// Somebody holds the table's AUTO-INC lock, as a bulk insert does until its end. Who inserts waits for it, and so
   /// inserts keep away from others' runs for a while.

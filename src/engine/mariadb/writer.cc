@@ -14,9 +14,9 @@ namespace postern::mariadb {
 Writer::Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop)
     : counters_(counters), row_wait_(row_wait), write_(counters, row_wait, stop), change_(write_) {}
 
-void Writer::begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int lone_row_wait_ms) {
+void Writer::begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_row_wait_ms) {
   undo_ = false;
-  write_.begin_batch(thd, alone, row_wait_ms, lone_row_wait_ms);
+  write_.begin_batch(thd, alone, row_wait_ms, alone_row_wait_ms);
 }
 
 void Writer::run(Op &op, OpenTable &table) {
@@ -36,7 +36,7 @@ void Writer::run(Op &op, OpenTable &table) {
   if (!write_.lost().lasted()) return;
   if (step == Step::left) {
     if (op.progress == Progress::locked) counters_->add(Counter::row_lock_yields);
-    if (op.progress == Progress::alone) counters_->add(Counter::lone_writes);
+    if (op.progress == Progress::needs_own_run) counters_->add(Counter::lone_writes);
     undo_ = write_.alone;
     return;
   }
@@ -61,8 +61,9 @@ void Writer::run(Op &op, OpenTable &table) {
 Step Writer::insert(const Insert &insert) {
   WriteTable &target = *write_.table->target;
   const bool may_update = insert.on_duplicate == OnDuplicate::update || insert.on_duplicate == OnDuplicate::decide;
-  if (!write_.alone && ((may_update ? target.lone_edits : target.lone_inserts) || target.autoinc_may_be_held()))
-    return write_.leave(Progress::alone);
+  if (!write_.alone &&
+      ((may_update ? target.edits_need_own_run : target.inserts_need_own_run) || target.autoinc_may_be_held()))
+    return write_.leave(Progress::needs_own_run);
   TABLE *const table = write_.table->table;
   handler &file = *table->file;
   if (file.inited != handler::NONE) file.ha_index_or_rnd_end();
@@ -178,7 +179,8 @@ Step Writer::edit(const EditRows &edit) {
   if (const Failure failure = walk_.begin(write_.thd, *write_.table, find); failure != Failure::none)
     return write_.fail(failure);
   const bool one_row = is_for_one_row(find);
-  if (!write_.alone && (!one_row || write_.table->target->lone_edits)) return write_.leave(Progress::alone);
+  if (!write_.alone && (!one_row || write_.table->target->edits_need_own_run))
+    return write_.leave(Progress::needs_own_run);
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   change_.draft.begin(*write_.table);
   change_.begin_edit();
@@ -219,7 +221,7 @@ Step Writer::walk_key(Visit visit) {
     if (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE) return Step::good;
     if (code != 0) return write_.fail_with(code);
     ++examined_;
-    if (!write_.alone && examined_ > limits::find_rows_fast_max) return write_.leave(Progress::alone);
+    if (!write_.alone && examined_ > limits::find_rows_fast_max) return write_.leave(Progress::needs_own_run);
     if (write_.must_end()) return write_.fail_interrupted();
     if (walk_.judge() == Met::wanted) {
       const Step step = visit();
@@ -300,7 +302,7 @@ Step Writer::edit_row(const EditRows &edit) {
   }
   if (edit.rows_wanted) {
     if (write_.op->reply->row(now) == Flow::pause)
-      return write_.alone ? write_.fail(Failure::reply_too_large) : write_.leave(Progress::alone);
+      return write_.alone ? write_.fail(Failure::reply_too_large) : write_.leave(Progress::needs_own_run);
     ++write_.outcome.rows;
   }
   if (decision == Decision::erase) return change_.erase();

@@ -28,9 +28,9 @@ class Writer {
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
-  /// `alone`: the run has one op and is undone as a whole if that fails; then `lone_row_wait_ms` is how long it may
+  /// `alone`: the run has one op and is undone as a whole if that fails; then `alone_row_wait_ms` is how long it may
   /// wait for rows, and `row_wait_ms` how long at most, once it has changed others.
-  void begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int lone_row_wait_ms);
+  void begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_row_wait_ms);
   /// Runs an insert or an edit and tells its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
 
