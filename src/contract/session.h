@@ -12,10 +12,25 @@
 
 namespace postern {
 
+/// Why a session stopped parsing.
 enum class Collected : uint8_t {
   need_more,  ///< no complete request is left in the input
   more,       ///< stopped by `ops_max`; there may be more
-  close,      ///< close the connection once the ops collected so far are answered
+  wait,       ///< what comes next depends on an op collected now: no byte of it is parsed before settled()
+  /// The client asked for TLS. The ops collected so far are answered in the clear. All that the client sends behind the
+  /// bytes consumed is TLS and is taken for nothing else, even if it has come already. Only where
+  /// Peer::may_start_tls(); else the connection closes.
+  start_tls,
+  close,  ///< close the connection once the ops collected so far are answered
+};
+
+/// How TLS begins on a connection, where its door has a certificate.
+enum class TlsBegins : uint8_t {
+  /// A client that wants TLS begins with it. Session::open() waits for that byte, and for the handshake.
+  with_the_first_byte,
+  /// A connection begins in the clear, until Collected::start_tls. Where TLS is required, a client that asks for more
+  /// than answers before that is refused.
+  when_asked,
 };
 
 /// The protocol state of one connection. Never blocks, never calls the engine. Used by one thread at a time, and
@@ -23,6 +38,10 @@ enum class Collected : uint8_t {
 class Session {
  public:
   virtual ~Session() = default;
+
+  /// Called once, before anything else. A protocol whose server speaks first writes its greeting here and not in a
+  /// constructor; it leaves at once.
+  virtual void open() {}
 
   /// Turns complete requests of `input` into at most `ops_max` ops in `batch`, and consumes them. Everything that
   /// answers is an op, so that replies keep the order of requests.
@@ -35,6 +54,8 @@ class Session {
 class Protocol {
  public:
   virtual ~Protocol() = default;
+
+  virtual TlsBegins tls_begins() const { return TlsBegins::with_the_first_byte; }
 
   /// A session whose replies go to `output`. That and `peer` outlive it. Any thread.
   virtual std::unique_ptr<Session> open_session(Output &output, const Peer &peer) = 0;

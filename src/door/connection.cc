@@ -5,18 +5,33 @@
 namespace postern::door {
 
 Connection::Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
-                       bool is_local, bool may_be_tls)
+                       bool is_local, Tls tls)
     : descriptor(std::move(its_descriptor)),
       channel(std::move(its_channel)),
-      phase_(may_be_tls ? Phase::sniffing : Phase::open),
+      phase_(tls.offered && protocol.tls_begins() == TlsBegins::with_the_first_byte ? Phase::sniffing : Phase::open),
       local_(is_local),
-      has_certificate_(may_be_tls) {
+      tls_(tls) {
   session = protocol.open_session(output, *this);
 }
 
 void Connection::become(Phase phase) {
   assert(may_become(phase_, phase));
   phase_ = phase;
+}
+
+void Connection::become_open() {
+  become(Phase::open);
+  let_session_open();
+}
+
+void Connection::let_session_open() {
+  if (std::exchange(session_is_open_, true)) return;
+  session->open();
+  output.release();
+}
+
+void Connection::begin() {
+  if (phase_ == Phase::open) let_session_open();
 }
 
 void Connection::note_received(const net::Transfer &got) {
@@ -48,8 +63,16 @@ void Connection::begin_handshake(std::unique_ptr<net::Channel> tls) {
 }
 
 void Connection::note_collected(Collected collected) {
-  unparsed_ = collected == Collected::more;
-  if (collected == Collected::close) close_when_sent();
+  unparsed_ = false;
+  switch (collected) {
+    case Collected::need_more: return;
+    case Collected::more:
+    case Collected::wait: unparsed_ = true; return;
+    case Collected::start_tls:
+      if (may_start_tls() && phase_ == Phase::open) return become(Phase::leaving_clear);
+      return close_when_sent();
+    case Collected::close: return close_when_sent();
+  }
 }
 
 void Connection::forget_unparsed() {

@@ -12,6 +12,11 @@
 //      others are done       it is done
 //
 // Any phase ends as dead when the connection fails. A peer may end, or be refused, before its first byte, too.
+// Where the protocol begins TLS when a client asks for it, a connection begins as open:
+//
+//   open ----------------------> leaving_clear ------------------------> handshaking, or queued: as above
+//         its session says               all is sent that was
+//         start_tls                      answered in the clear
 //
 // | phase       | receives | parses | sends     | a refusal                  | in time, else closed        |
 // |-------------|----------|--------|-----------|----------------------------|-----------------------------|
@@ -19,6 +24,7 @@
 // | queued      | no       | no     | nothing   | is not understood: it dies | request timeout             |
 // | handshaking | yes      | no     | nothing   | is not understood: it dies | request timeout             |
 // | open        | yes      | yes    | yes       | is told, and it closes     | request or idle timeout     |
+// | leaving...  | no       | no     | yes       | is told, and it closes     | idle timeout                |
 // | ended       | no       | yes    | yes       | is told, and it closes     | request or idle timeout     |
 // | closing     | no       | no     | yes       | is told, and it closes     | idle timeout                |
 // | dead        | no       | no     | no        | comes too late             | deleted when the turn ends  |
@@ -48,21 +54,23 @@ struct PutOff {
 };
 
 enum class Phase : uint8_t {
-  sniffing,     ///< no byte has come; the first one will tell whether the client speaks TLS
-  handshaking,  ///< TLS is being negotiated
-  open,         ///< requests are received, parsed and answered
-  queued,       ///< it begins TLS when others have finished their handshakes
-  ended,        ///< the peer sends no more; what it asked before is still parsed and answered
-  closing,      ///< no more is parsed; closed once everything is sent
-  dead,         ///< closed when the turn ends
+  sniffing,       ///< no byte has come; the first one will tell whether the client speaks TLS
+  handshaking,    ///< TLS is being negotiated
+  open,           ///< requests are received, parsed and answered
+  queued,         ///< it begins TLS when others have finished their handshakes
+  leaving_clear,  ///< it asked for TLS: what was answered in the clear is sent first
+  ended,          ///< the peer sends no more; what it asked before is still parsed and answered
+  closing,        ///< no more is parsed; closed once everything is sent
+  dead,           ///< closed when the turn ends
 };
 
 /// Whether a connection may go from one phase to another: the arrows of the picture above.
 constexpr bool may_become(Phase from, Phase to) {
   switch (to) {
     case Phase::sniffing: return false;
-    case Phase::queued: return from == Phase::sniffing;
-    case Phase::handshaking: return from == Phase::sniffing || from == Phase::queued;
+    case Phase::queued: return from == Phase::sniffing || from == Phase::leaving_clear;
+    case Phase::handshaking: return from == Phase::sniffing || from == Phase::queued || from == Phase::leaving_clear;
+    case Phase::leaving_clear: return from == Phase::open;
     case Phase::open: return from == Phase::sniffing || from == Phase::handshaking;
     case Phase::ended: return from == Phase::sniffing || from == Phase::handshaking || from == Phase::open;
     case Phase::closing: return from != Phase::dead && from != Phase::queued && from != Phase::handshaking;
@@ -83,9 +91,13 @@ enum class TimeoutList : uint8_t {
 /// The functions that change its phase are in connection.cc, but for die().
 class Connection final : public Peer {
  public:
-  /// `may_be_tls`: its door has a certificate.
+  /// What its door knows of TLS.
+  struct Tls {
+    bool offered = false;   ///< there is a certificate
+    bool required = false;  ///< but not through a unix socket
+  };
   Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
-             bool is_local, bool may_be_tls);
+             bool is_local, Tls tls);
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
 
@@ -93,7 +105,7 @@ class Connection final : public Peer {
   bool local() const override { return local_; }
   int fd() const override { return channel->fd(); }
   void *tls() const override { return channel->tls(); }
-  bool may_start_tls() const override { return has_certificate_ && !has_tls_; }
+  bool may_start_tls() const override { return tls_.offered && !has_tls_; }
 
   Phase phase() const { return phase_; }
   bool is_dead() const { return phase_ == Phase::dead; }
@@ -105,6 +117,10 @@ class Connection final : public Peer {
   bool receives() const { return phase_ <= Phase::open; }
   /// Whether the channel is a TlsChannel.
   bool has_tls() const { return has_tls_; }
+  /// Whether it has to begin TLS before anything is done for it.
+  bool lacks_tls() const { return tls_.required && !has_tls_ && !local_; }
+  /// Whether nothing is left to be sent in the clear.
+  bool has_left_clear() const { return phase_ == Phase::leaving_clear && !has_work() && output.pending_bytes() == 0; }
 
   /// Whether there may be something to do without receiving.
   bool has_work() const { return unparsed_ || put_off != nullptr; }
@@ -114,14 +130,16 @@ class Connection final : public Peer {
 
   // Transitions.
 
+  /// Its worker has it, for the first time.
+  void begin();
   /// What a receive brought, of any result but no_memory.
   void note_received(const net::Transfer &got);
-  void first_byte_is_plain() { become(Phase::open); }
+  void first_byte_is_plain() { become_open(); }
   /// It has to wait for others. The bytes that came stay unparsed.
   void queue_for_handshake();
   /// The channel gives way to one that speaks TLS. What was received is that one's.
   void begin_handshake(std::unique_ptr<net::Channel> tls);
-  void finish_handshake() { become(Phase::open); }
+  void finish_handshake() { become_open(); }
   /// What its session said.
   void note_collected(Collected collected);
   /// Nothing more is parsed or received; what was received is forgotten, and what was put off is still answered.
@@ -129,6 +147,8 @@ class Connection final : public Peer {
   void close_when_sent();
   /// It is the worker's again, after the slow lane or an inbox. All done: nothing parsed is kept.
   void come_home(bool all_done);
+  /// Whether its session was told to open; if not, it is new.
+  bool session_is_open() const { return session_is_open_; }
   /// What follows when everything that could be sent is: the last phases go by themselves.
   void settle_phase() {
     if (phase_ != Phase::open || output.broken()) settle_last_phases();
@@ -159,6 +179,8 @@ class Connection final : public Peer {
 
  private:
   void become(Phase phase);
+  void become_open();
+  void let_session_open();
   void settle_last_phases();
 
   Phase phase_;
@@ -166,8 +188,9 @@ class Connection final : public Peer {
   bool unparsed_ = false;  // the input may hold another complete request
   bool unread_ = false;
   bool has_tls_ = false;
+  bool session_is_open_ = false;
   const bool local_;
-  const bool has_certificate_;
+  const Tls tls_;
 };
 static_assert(sizeof(Connection) <= 192);
 

@@ -15,14 +15,16 @@ namespace {
 using net::Transfer;
 using Result = net::Transfer::Result;
 
-constexpr Phase phases[] = {Phase::sniffing, Phase::handshaking, Phase::open, Phase::queued,
-                            Phase::ended,    Phase::closing,     Phase::dead};
+constexpr Phase phases[] = {Phase::sniffing,      Phase::handshaking, Phase::open,    Phase::queued,
+                            Phase::leaving_clear, Phase::ended,       Phase::closing, Phase::dead};
 
 class ConnectionPhases : public ::testing::Test {
  protected:
   static std::unique_ptr<net::Channel> channel() { return std::make_unique<net::PlainChannel>(net::Fd()); }
 
-  Connection make(bool may_be_tls) { return {channel(), descriptors::Held(), protocol_, true, may_be_tls}; }
+  Connection make(bool may_be_tls) {
+    return {channel(), descriptors::Held(), protocol_, true, Connection::Tls{.offered = may_be_tls}};
+  }
 
   /// As a receive would: bytes, and what it says of itself.
   static void receive(Connection &connection, Bytes bytes, Result result = Result::some) {
@@ -45,10 +47,22 @@ class ConnectionPhases : public ::testing::Test {
 
 TEST_F(ConnectionPhases, AreReachedFromWhereThePictureSays) {
   const std::set<std::pair<Phase, Phase>> arrows = {
-      {Phase::sniffing, Phase::open},    {Phase::sniffing, Phase::queued},   {Phase::sniffing, Phase::handshaking},
-      {Phase::sniffing, Phase::ended},   {Phase::sniffing, Phase::closing},  {Phase::queued, Phase::handshaking},
-      {Phase::handshaking, Phase::open}, {Phase::handshaking, Phase::ended}, {Phase::open, Phase::ended},
-      {Phase::open, Phase::closing},     {Phase::ended, Phase::closing},     {Phase::closing, Phase::closing},
+      {Phase::sniffing, Phase::open},
+      {Phase::sniffing, Phase::queued},
+      {Phase::sniffing, Phase::handshaking},
+      {Phase::sniffing, Phase::ended},
+      {Phase::sniffing, Phase::closing},
+      {Phase::queued, Phase::handshaking},
+      {Phase::handshaking, Phase::open},
+      {Phase::handshaking, Phase::ended},
+      {Phase::open, Phase::ended},
+      {Phase::open, Phase::closing},
+      {Phase::ended, Phase::closing},
+      {Phase::leaving_clear, Phase::queued},
+      {Phase::leaving_clear, Phase::handshaking},
+      {Phase::leaving_clear, Phase::closing},
+      {Phase::open, Phase::leaving_clear},
+      {Phase::closing, Phase::closing},
   };
   for (const Phase from : phases) {
     for (const Phase to : phases) {
@@ -87,6 +101,43 @@ TEST_F(ConnectionPhases, TheFirstByteLeadsToRequestsOrToAHandshake) {
   waits.finish_handshake();
   EXPECT_EQ(waits.phase(), Phase::open);
   EXPECT_FALSE(waits.begins_tls());
+}
+
+TEST_F(ConnectionPhases, AskingForTlsWaitsUntilTheClearHasLeft) {
+  struct Asking final : Protocol {
+    std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override {
+      return ping_.open_session(output, peer);
+    }
+    TlsBegins tls_begins() const override { return TlsBegins::when_asked; }
+    void refuse(Output &, Failure) override {}
+    ping::Ping ping_;
+  } asking;
+  for (const bool offered : {false, true}) {
+    Connection connection(channel(), descriptors::Held(), asking, false, {.offered = offered, .required = true});
+    EXPECT_EQ(connection.phase(), Phase::open);
+    EXPECT_TRUE(connection.lacks_tls());
+    EXPECT_EQ(connection.may_start_tls(), offered);
+    receive(connection, "tls\n\x16");
+    connection.input.consume(4);
+    connection.note_collected(Collected::start_tls);
+    connection.output.put("begin");
+    connection.output.release();
+    if (!offered) {
+      EXPECT_EQ(connection.phase(), Phase::closing);
+      continue;
+    }
+    EXPECT_EQ(connection.phase(), Phase::leaving_clear);
+    EXPECT_FALSE(connection.receives() || connection.has_work() || connection.has_left_clear());
+    connection.come_home(true);
+    EXPECT_FALSE(connection.has_work()) << "the rest is not for the session";
+    connection.output.sent(5);
+    EXPECT_TRUE(connection.has_left_clear());
+    take_a_handshake(connection);
+    connection.finish_handshake();
+    EXPECT_FALSE(connection.lacks_tls() || connection.may_start_tls());
+    connection.note_collected(Collected::start_tls);
+    EXPECT_EQ(connection.phase(), Phase::closing) << "only once";
+  }
 }
 
 TEST_F(ConnectionPhases, APeerThatEndsIsStillAnswered) {

@@ -33,10 +33,10 @@ bool TlsHandshakes::begin(Connection &connection) {
 void TlsHandshakes::note_received(Connection &connection) {
   const auto &channel = static_cast<const net::TlsChannel &>(*connection.channel);
   if (channel.greeting()) return;
-  connection.finish_handshake();
   --under_way_;
   counters_.add(Counter::tls_connections);
   if (channel.resumed()) counters_.add(Counter::tls_resumptions);
+  connection.finish_handshake();  // last: it may run out of memory
 }
 
 void TlsHandshakes::forget(const Connection &connection) {

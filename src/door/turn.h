@@ -55,6 +55,12 @@ class Turn {
   /// Takes out what has been added to the batch since begin().
   void forget(const Slice &slice) { batch_.truncate(slice.first); }
 
+  /// Whether anything that has been added since begin() is more than an answer.
+  bool asks_engine(const Slice &slice) {
+    const std::span<const Op> ops = batch_.ops().subspan(slice.first);
+    return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return op.verb != Verb::answer; });
+  }
+
   std::span<Slice> slices() { return slices_; }
   std::span<Op> ops_of(const Slice &slice) { return batch_.ops().subspan(slice.first, slice.count); }
   /// From the first op that is not done.

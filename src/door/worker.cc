@@ -55,8 +55,10 @@ void Worker::join() {
 }
 
 std::unique_ptr<Connection> Worker::make_connection(net::Fd socket, descriptors::Held descriptor, bool local) const {
-  return std::make_unique<Connection>(std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor),
-                                      context_.protocol, local, context_.settings.tls != nullptr);
+  return std::make_unique<Connection>(
+      std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor), context_.protocol, local,
+      Connection::Tls{.offered = context_.settings.tls != nullptr,
+                      .required = context_.settings.tls != nullptr && context_.settings.require_tls});
 }
 
 void Worker::give(std::unique_ptr<Connection> connection) noexcept {
@@ -199,8 +201,15 @@ void Worker::receive_from(Connection &connection) {
 /// Is it TLS, and if not, may it be anything else?
 void Worker::look_at_first_byte(Connection &connection) {
   if (TlsHandshakes::wanted_by(connection)) return begin_handshake(connection);
+  if (connection.lacks_tls()) return refuse(connection, Failure::tls_required);
   connection.first_byte_is_plain();
-  if (context_.settings.require_tls && !connection.local()) refuse(connection, Failure::tls_required);
+}
+
+/// Bytes that the client has sent already go to the TLS channel, as the beginning of a handshake. If they are anything
+/// else the handshake fails: nothing that came in the clear is ever taken for what TLS has carried.
+void Worker::start_tls(Connection &connection) {
+  tls_handshakes_.begin(connection);
+  lists_.add_to_next_turn(connection);
 }
 
 void Worker::begin_handshake(Connection &connection) {
@@ -242,7 +251,7 @@ void Worker::collect() {
     if (room == 0) continue;
     const Turn::Slice slice = turn_.begin(connection, i);
     try {
-      collect_from(connection, room);
+      collect_from(connection, slice, room);
       turn_.add(slice);
     } catch (const std::bad_alloc &) {
       turn_.forget(slice);
@@ -252,7 +261,7 @@ void Worker::collect() {
   }
 }
 
-void Worker::collect_from(Connection &connection, size_t room) {
+void Worker::collect_from(Connection &connection, const Turn::Slice &slice, size_t room) {
   if (connection.put_off != nullptr) {
     if (connection.put_off->ops.size() > room) return;
     for (const Op &op : connection.put_off->ops) turn_.batch().add(op);
@@ -260,6 +269,9 @@ void Worker::collect_from(Connection &connection, size_t room) {
   }
   const auto ops_max = static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, room));
   connection.note_collected(connection.session->collect(connection.input, turn_.batch(), ops_max));
+  if (!connection.lacks_tls() || !turn_.asks_engine(slice)) return;
+  turn_.forget(slice);
+  refuse(connection, Failure::tls_required);
 }
 
 void Worker::execute() {
@@ -403,6 +415,7 @@ void Worker::finish() {
 void Worker::finish_with(Connection &connection) {
   send_released(connection);
   connection.settle_phase();
+  if (connection.has_left_clear()) guard_.on_behalf_of(connection, [&] { start_tls(connection); });
   if (connection.is_dead()) return lists_.add_dead(connection);
   if (connection.has_work() && !connection.output.above_high_water()) lists_.add_to_next_turn(connection);
   timeouts_.sort_in(connection, now_ms_);
@@ -481,8 +494,8 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   const bool all_done = connection.put_off == nullptr;
   guard_.on_behalf_of(connection, [&] {
     lists_.make_room_for(connection_count_.load(std::memory_order_relaxed));
-    // All done in the slow lane, or new: then this settles nothing.
-    if (all_done) connection.session->settled();
+    if (!connection.session_is_open()) connection.begin();
+    else if (all_done) connection.session->settled();
   });
   if (!lists_.has_room()) {
     counters_.add(Counter::connections_closed);

@@ -80,13 +80,14 @@ class Worker final : private Watcher {
   void receive_from(Connection &connection);
   void look_at_first_byte(Connection &connection);
   void begin_handshake(Connection &connection);
+  void start_tls(Connection &connection);
   void take_inbox();
   void adopt(std::unique_ptr<Connection> connection);
 
   void await_writers();
 
   void collect();
-  void collect_from(Connection &connection, size_t room);
+  void collect_from(Connection &connection, const Turn::Slice &slice, size_t room);
 
   void execute();
   void op_done(const Op &op) override;

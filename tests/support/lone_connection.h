@@ -19,6 +19,7 @@ class LoneConnection {
  public:
   LoneConnection(Protocol &protocol, Executor &executor) : executor_(executor), valve_(*this) {
     session_ = protocol.open_session(output_, peer_);
+    session_->open();
   }
   LoneConnection(const LoneConnection &) = delete;
   LoneConnection &operator=(const LoneConnection &) = delete;
@@ -87,7 +88,8 @@ class LoneConnection {
       session_->settled();
       batch_.clear();
       input_.settle();
-      if (output_.broken() || collected == Collected::close) closed_ = true;
+      const bool closes = collected == Collected::close || collected == Collected::start_tls;  // it has no TLS
+      if (output_.broken() || closes) closed_ = true;
       if (collected == Collected::need_more) return;
     }
   }

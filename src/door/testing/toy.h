@@ -12,6 +12,10 @@
 //                         row MS       a write that works for MS milliseconds and then waits while
 //                                      ToyEngine::row_locked, in the slow lane as long as it may; answers `changed`
 //                         write        a run with such requests waits for ToyEngine::commits; answers `done`
+//                         as NAME      answers `ok`, after which the client is NAME; nothing behind it is parsed before
+//                         wait NAME    the same by way of the slow lane
+//                         who          answers with that name
+//                         tls          answers `begin`; after that the stream is TLS
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
 
@@ -79,20 +83,32 @@ enum class ToyAsk : uint64_t { rows, table, lone, broken, search, hold };
 
 class ToySession final : public Session {
  public:
-  explicit ToySession(Output &output) : output_(output) { slot_.fill(&binding_); }
+  explicit ToySession(Output &output, std::string greeting) : output_(output), greeting_(std::move(greeting)) {
+    slot_.fill(&binding_);
+  }
 
+  void open() override {
+    EXPECT_FALSE(std::exchange(open_, true)) << "only once";
+    output_.put(greeting_);
+  }
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override {
+    EXPECT_TRUE(open_ && next_name_.empty()) << "parses too early";
     for (uint32_t ops = 0; ops < ops_max; ++ops) {
       const std::span<char> bytes = input.unparsed();
       const Bytes text(bytes.data(), bytes.size());
       const size_t end = text.find('\n');
       if (end == Bytes::npos) return Collected::need_more;
       input.consume(end + 1);
-      if (!take(text.substr(0, end), batch)) return Collected::close;
+      const Bytes line = text.substr(0, end);
+      if (!take(line, batch)) return Collected::close;
+      if (line == "tls") return Collected::start_tls;
+      if (!next_name_.empty()) return Collected::wait;
     }
     return Collected::more;
   }
-  void settled() override {}
+  void settled() override {
+    if (!next_name_.empty()) name_ = std::exchange(next_name_, {});
+  }
 
  private:
   bool take(Bytes line, Batch &batch) {
@@ -101,6 +117,21 @@ class ToySession final : public Session {
       op.reply = batch.arena().make<ToyReply>(output_, line);
       batch.add(op);
       return false;
+    }
+    if (line == "tls" || line == "who") {
+      op.reply = batch.arena().make<ToyReply>(output_, line == "tls" ? Bytes("begin") : batch.arena().copy(name_));
+      batch.add(op);
+      return true;
+    }
+    if (line.starts_with("as ")) {
+      next_name_ = line.substr(3);
+      op.reply = batch.arena().make<ToyReply>(output_, "ok");
+      batch.add(op);
+      return true;
+    }
+    if (line.starts_with("wait ")) {
+      next_name_ = line.substr(5);
+      return ask(batch, ToyAsk::lone, "ok", 0, 0);
     }
     if (line.starts_with("say ")) {
       op.reply = batch.arena().make<ToyReply>(output_, line.substr(4));
@@ -160,6 +191,10 @@ class ToySession final : public Session {
   };
 
   Output &output_;
+  const std::string greeting_;
+  bool open_ = false;
+  std::string name_;
+  std::string next_name_;  // once the op that gives it is settled
   TheTable binding_;
   TableSlot slot_;
 };
@@ -167,12 +202,16 @@ class ToySession final : public Session {
 class ToyProtocol final : public Protocol {
  public:
   std::unique_ptr<Session> open_session(Output &output, const Peer &) override {
-    return std::make_unique<ToySession>(output);
+    return std::make_unique<ToySession>(output, greeting);
   }
+  TlsBegins tls_begins() const override { return tls; }
   void refuse(Output &output, Failure why) override {
     output.put(failure_name(why));
     output.put('\n');
   }
+
+  std::string greeting;  ///< what a session says first
+  TlsBegins tls = TlsBegins::with_the_first_byte;
 };
 
 class ToyEngine final : public Engine {
