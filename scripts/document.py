@@ -104,7 +104,7 @@ def status_page():
         "| variable | counts requests answered with |",
         "|---|---|",
     ]
-    for name, text in rows("src/base/failure.def", rf"FAILURE\((\w+), \w+, {STRING}\)"):
+    for name, text in rows("src/base/failure.def", rf"FAILURE\((\w+), .*, {STRING}\)"):
         lines.append(f"| `..._errors_{name}` | {text}. |")
     return "\n".join(lines) + "\n"
 

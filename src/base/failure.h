@@ -11,7 +11,7 @@ namespace postern {
 enum class Failure : uint8_t {
   none,
   refused,  ///< by the protocol alone: the reply knows why, tells and counts it
-#define FAILURE(name, kind, text) name,
+#define FAILURE(name, kind, number, state, text) name,
 #include "base/failure.def"
 #undef FAILURE
 };
@@ -29,7 +29,7 @@ enum class FailureKind : uint8_t {
 };
 
 inline constexpr size_t failure_count = 0
-#define FAILURE(name, kind, text) +1
+#define FAILURE(name, kind, number, state, text) +1
 #include "base/failure.def"
 #undef FAILURE
                                         + 2;
@@ -39,8 +39,8 @@ constexpr Bytes failure_name(Failure failure) {
   switch (failure) {
     case Failure::none: return "none";
     case Failure::refused: return "refused";
-#define FAILURE(name, kind, text) \
-  case Failure::name:             \
+#define FAILURE(name, kind, number, state, text) \
+  case Failure::name:                            \
     return #name;
 #include "base/failure.def"
 #undef FAILURE
@@ -53,8 +53,8 @@ constexpr FailureKind kind_of(Failure failure) {
   switch (failure) {
     case Failure::none:
     case Failure::refused: return FailureKind::request;
-#define FAILURE(name, kind, text) \
-  case Failure::name:             \
+#define FAILURE(name, kind, number, state, text) \
+  case Failure::name:                            \
     return FailureKind::kind;
 #include "base/failure.def"
 #undef FAILURE
@@ -67,8 +67,8 @@ constexpr Bytes failure_text(Failure failure) {
   switch (failure) {
     case Failure::none: return "";
     case Failure::refused: return "Refused";
-#define FAILURE(name, kind, text) \
-  case Failure::name:             \
+#define FAILURE(name, kind, number, state, text) \
+  case Failure::name:                            \
     return text;
 #include "base/failure.def"
 #undef FAILURE

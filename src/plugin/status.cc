@@ -41,7 +41,7 @@ void StatusPage::add(const DoorStatus &status) {
 #define COUNTER(name, sentence) add(#name, counters.get(Counter::name));
 #include "base/counters.def"
 #undef COUNTER
-#define FAILURE(name, kind, text) add("errors_" #name, counters.get(Failure::name));
+#define FAILURE(name, kind, number, state, text) add("errors_" #name, counters.get(Failure::name));
 #include "base/failure.def"
 #undef FAILURE
   add("connections", status.connections);
