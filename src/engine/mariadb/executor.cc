@@ -14,7 +14,7 @@
 #include "engine/mariadb/find.h"
 #include "engine/mariadb/login.h"
 #include "engine/mariadb/privileges.h"
-#include "engine/mariadb/specs.h"
+#include "engine/sql/specs.h"
 #include "engine/mariadb/table.h"
 #include "engine/mariadb/thread.h"
 #include "engine/mariadb/write_tables.h"
@@ -199,7 +199,7 @@ class MariaExecutor final : public Executor {
     for (Op &op : ops) {
       TableState state = TableState::ready;
       if (op.verb == Verb::open) {
-        SpecUse use(specs_.use(*op.spec));
+        sql::SpecUse use(specs_.use(*op.spec));
         opening_.push_back(std::move(use));
         if (opening_.back().get() == nullptr) continue;
       }
@@ -395,7 +395,7 @@ class MariaExecutor final : public Executor {
   Privileges privileges_;
   WriteTables write_tables_;
   Writer writer_;
-  std::vector<SpecUse> opening_;                      // of the running batch's open ops, in order
+  std::vector<sql::SpecUse> opening_;                 // of the running batch's open ops, in order
   size_t lookups_ = 0;                                // of the running batch's finds
   Lane lane_ = Lane::turn;                            // of the running batch
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said

@@ -87,7 +87,7 @@ std::string shape_of(const OpenTable &table) {
 
 void Finder::run(Op &op, OpenTable &table) {
   const Find &find = *op.find;
-  const bool shares = equal_.on() && !slow() && table.repeats && EqualFinds::may_share(find);
+  const bool shares = equal_.on() && !slow() && table.repeats && sql::EqualFinds::may_share(find);
   if (shares && answer_as_before(op, table)) return;
   Scan scan{op, find, table};
   error_.clear();
@@ -161,7 +161,7 @@ Finder::Halt Finder::walk_keys(Scan &scan) {
 
 /// True if an equal find of this batch was answered, and its answer has become that of `op`.
 bool Finder::answer_as_before(Op &op, const OpenTable &table) {
-  const EqualFinds::Answer *const known = equal_.look_up(table.serial, *op.find);
+  const sql::EqualFinds::Answer *const known = equal_.look_up(table.serial, *op.find);
   if (known == nullptr || !op.reply->take(known->written)) return false;
   op.progress = Progress::done;
   counters_->add(Counter::finds_shared);

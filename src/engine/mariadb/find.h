@@ -10,7 +10,7 @@
 #include "contract/executor.h"
 #include "contract/op.h"
 #include "engine/mariadb/cursor.h"
-#include "engine/mariadb/equal_finds.h"
+#include "engine/sql/equal_finds.h"
 #include "engine/mariadb/table.h"
 #include "engine/mariadb/walk.h"
 
@@ -63,7 +63,7 @@ class Finder {
   Lane lane_ = Lane::turn;  // of the batch
   uint64_t batch_rows_ = 0;
   size_t batch_large_bytes_ = 0;
-  EqualFinds equal_;
+  sql::EqualFinds equal_;
   Walk walk_;                           // of the running find
   std::optional<DownByGroups> groups_;  // of a slow scan
   ServerError error_;

@@ -15,7 +15,7 @@
 #include "base/limits.h"
 #include "engine/mariadb/account.h"
 #include "engine/mariadb/failures.h"
-#include "engine/mariadb/handshake.h"
+#include "engine/mariadb/proofs.h"
 
 namespace postern::mariadb {
 namespace {
@@ -27,9 +27,9 @@ static_assert(unnamed.size() <= USERNAME_LENGTH);
 
 /// What the server takes for a client's connection.
 struct MemoryConnection : st_vio {
-  Handshake *const handshake;
+  sql::Handshake *const handshake;
 
-  MemoryConnection(Handshake &client, const Peer &peer) : st_vio(), handshake(&client) {
+  MemoryConnection(sql::Handshake &client, const Peer &peer) : st_vio(), handshake(&client) {
     mysql_socket = MYSQL_INVALID_SOCKET;
     type = VIO_TYPE_TCPIP;
     // Authentication plugins ask the socket for the credentials of the process at its other end, and the check of what
@@ -79,7 +79,7 @@ struct MemoryConnection : st_vio {
   }
 
  private:
-  static Handshake &of(Vio *vio) { return *static_cast<MemoryConnection *>(vio)->handshake; }
+  static sql::Handshake &of(Vio *vio) { return *static_cast<MemoryConnection *>(vio)->handshake; }
 };
 
 /// A session of its own for one login, on a thread that has another, which is current again afterwards.
@@ -181,7 +181,7 @@ LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, LoginNames n
   if (login.user.size() > USERNAME_LENGTH || login.user.find('\0') != Bytes::npos ||
       login.password.size() > limits::password_bytes_max || peer.fd() < 0)
     return {};
-  Handshake handshake(login.user, login.password);
+  sql::Handshake handshake(login.user, login.password, proofs);
   MemoryConnection connection(handshake, peer);
   LoginSession session(thd);
   LoginOutcome outcome;

@@ -9,6 +9,10 @@
 #include "engine/mariadb/failures.h"
 
 namespace postern::mariadb {
+
+using sql::Rights;
+namespace right = sql::right;
+
 namespace {
 
 /// Makes the account's present global privileges and role those of the thread while it lives.
@@ -87,64 +91,25 @@ bool key_columns(TableLook &look, const OpenTable &table) {
 
 bool Privileges::allow(const Op &op, const Spec &spec, Access access) {
   const auto &account = static_cast<const MariaAccount &>(*op.identity->account);
-  if (op.verb != Verb::open || access == Access::read) return has(needs(op, access) & ~see_key, account, spec, nullptr);
+  if (op.verb != Verb::open || access == Access::read)
+    return has(sql::rights_needed(op, access) & ~right::see_key, account, spec, nullptr);
   // Whoever opens an index for writing says later what for.
-  for (const Rights right : {see, insert, update, erase})
+  for (const Rights right : {right::see, right::insert, right::update, right::erase})
     if (has(right, account, spec, nullptr)) return true;
   return false;
 }
 
 bool Privileges::allow_key(const Op &op, const Spec &spec, const OpenTable &table, Access access) {
   const auto &account = static_cast<const MariaAccount &>(*op.identity->account);
-  return has(needs(op, access) & see_key, account, spec, &table);
+  return has(sql::rights_needed(op, access) & right::see_key, account, spec, &table);
 }
 
 bool Privileges::has(Rights needed, const MariaAccount &account, const Spec &spec, const OpenTable *table) {
-  Look &look = look_for(account, spec);
-  if (look.begun_ms == 0 || now_ms() - look.begun_ms >= limits::privileges_hold_ms) {
-    look.begun_ms = now_ms();
-    look.known = look.rights = 0;
-  }
-  // Only what is asked for: what the server refuses it may tell those who watch it, too.
-  if (const Rights unknown = needed & ~look.known) {
-    look.rights |= look_at(unknown, account, spec, table);
-    look.known |= unknown;
-  }
-  return (look.rights & needed) == needed;
+  return known_.has(needed, account.serial, spec.serial(), now_ms(),
+                    [&](Rights unknown) { return look_at(unknown, account, spec, table); });
 }
 
-Privileges::Rights Privileges::needs(const Op &op, Access access) {
-  switch (op.verb) {
-    case Verb::answer:
-    case Verb::login: return 0;
-    case Verb::open: return access == Access::read ? see | filter | see_key : 0;
-    case Verb::find: return see | filter | see_key;
-    case Verb::insert:
-      switch (op.insert->on_duplicate) {
-        case OnDuplicate::fail:
-        case OnDuplicate::ignore: return insert;
-        case OnDuplicate::update: return insert | update;
-        case OnDuplicate::decide: return insert | update | (op.insert->reads_old_values ? see : 0);
-      }
-      return 0;
-    case Verb::edit: {
-      const Rights change = op.edit->erases ? erase : update;
-      return change | filter | see_key | (op.edit->rows_wanted || op.edit->reads_old_values ? see : 0);
-    }
-  }
-  return 0;
-}
-
-Privileges::Look &Privileges::look_for(const MariaAccount &account, const Spec &spec) {
-  if (looks_.size() >= limits::privileges_remembered_max) looks_.clear();
-  Look &look = looks_[account.serial * 0x9e3779b97f4a7c15 + spec.serial()];
-  if (look.account != account.serial || look.spec != spec.serial())
-    look = {.account = account.serial, .spec = spec.serial()};
-  return look;
-}
-
-Privileges::Rights Privileges::look_at(Rights wanted, const MariaAccount &account, const Spec &spec,
-                                       const OpenTable *table) {
+Rights Privileges::look_at(Rights wanted, const MariaAccount &account, const Spec &spec, const OpenTable *table) {
   const ActingAs acting(thd_, account);
   if (!acting.exists()) return 0;
   const TableSpec &names = spec.spec();
@@ -152,14 +117,14 @@ Privileges::Rights Privileges::look_at(Rights wanted, const MariaAccount &accoun
   const auto look = [&](Rights right, privilege_t privilege, std::span<const Bytes> columns) {
     if ((wanted & right) && TableLook(thd_, spec, privilege, true).columns(columns)) rights |= right;
   };
-  look(see, SELECT_ACL, names.columns);
-  look(filter, SELECT_ACL, names.filter_columns);
-  look(insert, INSERT_ACL, names.columns);
-  look(update, UPDATE_ACL, names.columns);
-  look(erase, DELETE_ACL, {});
-  if (wanted & see_key) {
+  look(right::see, SELECT_ACL, names.columns);
+  look(right::filter, SELECT_ACL, names.filter_columns);
+  look(right::insert, INSERT_ACL, names.columns);
+  look(right::update, UPDATE_ACL, names.columns);
+  look(right::erase, DELETE_ACL, {});
+  if (wanted & right::see_key) {
     TableLook select(thd_, spec, SELECT_ACL, true);
-    if (key_columns(select, *table)) rights |= see_key;
+    if (key_columns(select, *table)) rights |= right::see_key;
   }
   thd_->clear_error(true);
   return rights;
@@ -171,8 +136,8 @@ ServerError Privileges::why(const Op &op, const Spec &spec, Access access, const
   if (!acting.exists()) return {"The account '" + account.name + "'@'" + account.host_pattern + "' is no more"};
   thd_->clear_error(true);
   const TableSpec &names = spec.spec();
-  Rights needed = needs(op, access);
-  if (op.verb == Verb::open && access == Access::write) needed = see;
+  Rights needed = sql::rights_needed(op, access);
+  if (op.verb == Verb::open && access == Access::write) needed = right::see;
   // The first that is missing leaves the server's words behind.
   const auto ask = [&](Rights right, privilege_t privilege, std::span<const Bytes> columns, bool key) {
     if (!(needed & right) || thd_->is_error()) return;
@@ -180,12 +145,12 @@ ServerError Privileges::why(const Op &op, const Spec &spec, Access access, const
     if (!look.columns(columns) || !key || table == nullptr) return;
     key_columns(look, *table);
   };
-  ask(insert, INSERT_ACL, names.columns, false);
-  ask(update, UPDATE_ACL, names.columns, false);
-  ask(erase, DELETE_ACL, {}, false);
-  ask(see, SELECT_ACL, names.columns, false);
-  ask(filter, SELECT_ACL, names.filter_columns, false);
-  ask(see_key, SELECT_ACL, {}, true);
+  ask(right::insert, INSERT_ACL, names.columns, false);
+  ask(right::update, UPDATE_ACL, names.columns, false);
+  ask(right::erase, DELETE_ACL, {}, false);
+  ask(right::see, SELECT_ACL, names.columns, false);
+  ask(right::filter, SELECT_ACL, names.filter_columns, false);
+  ask(right::see_key, SELECT_ACL, {}, true);
   return take_server_error(thd_);
 }
 

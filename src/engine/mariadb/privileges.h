@@ -1,20 +1,17 @@
 // privileges.h: Privileges, what an account may do with an open index, by the server's grants.
 //
-// Belongs to one executor and is used on its thread. The outcome of a look holds for limits::privileges_hold_ms: so a
-// privilege that is taken away holds within that time for ops that come after, and a busy account costs one look a
-// time, not one an op.
+// Belongs to one executor and is used on its thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 
 #include "contract/executor.h"
 #include "contract/op.h"
 #include "engine/mariadb/account.h"
 #include "engine/mariadb/failures.h"
-#include "engine/mariadb/specs.h"
 #include "engine/mariadb/table.h"
+#include "engine/sql/known_rights.h"
 
 class THD;
 
@@ -36,28 +33,14 @@ class Privileges {
   ServerError why(const Op &op, const Spec &spec, Access access, const OpenTable *table);
 
  private:
-  // Bits of what is allowed, and of what an op needs.
-  using Rights = uint8_t;
-  static constexpr Rights see = 1, filter = 2, insert = 4, update = 8, erase = 16, see_key = 32;
-
-  struct Look {
-    uint64_t account = 0;
-    uint64_t spec = 0;
-    int64_t begun_ms = 0;  // 0: never
-    Rights known = 0;      // what was looked at since
-    Rights rights = 0;     // of these, what is allowed
-  };
-
-  static Rights needs(const Op &op, Access access);
-  Look &look_for(const MariaAccount &account, const Spec &spec);
   /// Whether all of `needed` is allowed. `table`: for see_key alone.
-  bool has(Rights needed, const MariaAccount &account, const Spec &spec, const OpenTable *table);
-  Rights look_at(Rights wanted, const MariaAccount &account, const Spec &spec, const OpenTable *table);
+  bool has(sql::Rights needed, const MariaAccount &account, const Spec &spec, const OpenTable *table);
+  sql::Rights look_at(sql::Rights wanted, const MariaAccount &account, const Spec &spec, const OpenTable *table);
   int64_t now_ms();
 
   THD *thd_ = nullptr;
   int64_t now_ms_ = 0;  // of the batch; 0: not asked for yet
-  std::unordered_map<uint64_t, Look> looks_;
+  sql::KnownRights known_;
 };
 
 }  // namespace postern::mariadb

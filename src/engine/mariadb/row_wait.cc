@@ -37,10 +37,6 @@ RowWait::~RowWait() {
   current = nullptr;
 }
 
-void RowWait::allow(int64_t ms) {
-  left_us_ = ms * 1000;
-}
-
 bool RowWait::take_expired() {
   if (!expired_.load(std::memory_order_relaxed)) return false;
   expired_.store(false, std::memory_order_relaxed);
@@ -64,12 +60,12 @@ void RowWait::on_end() {
 void RowWait::begin(For what) {
   if (!watching_ || running_ || thd_ == nullptr) return;
   ++waits_;
-  // Who has done what cannot be undone fails if this is cut short, and so waits as long as if nobody else did.
-  if (cannot_be_undone(thd_)) left_us_ = std::max<int64_t>(left_us_, limits::row_wait_slow_ms * int64_t{1000});
+  // A write that has done what cannot be undone fails if this is cut short, and so waits as long as if it were alone.
+  if (cannot_be_undone(thd_)) budget_.allow_at_least(limits::row_wait_slow_ms);
   last_ = what;
-  until_us_ = now_us() + left_us_;
-  if (left_us_ <= 0) return look();
-  const int64_t first_us = std::min(left_us_, look_us);
+  const int64_t left_us = budget_.begin(now_us());
+  if (left_us <= 0) return look();
+  const int64_t first_us = std::min(left_us, look_us);
   thr_timer_set_period(&timer_->timer, static_cast<ulonglong>(first_us));
   running_ = thr_timer_settime(&timer_->timer, static_cast<ulonglong>(first_us)) == 0;
 }
@@ -80,13 +76,13 @@ void RowWait::end() {
   running_ = false;
   thr_timer_set_period(&timer_->timer, 0);
   thr_timer_end(&timer_->timer);
-  left_us_ = until_us_ - now_us();
+  budget_.end(now_us());
 }
 
 /// On the timer's thread, or on the waiting one.
 void RowWait::look() {
   if (expired_.load(std::memory_order_relaxed)) return;
-  if (now_us() < until_us_ && !stop_.load(std::memory_order_relaxed)) return;
+  if (!budget_.is_used_up(now_us()) && !stop_.load(std::memory_order_relaxed)) return;
   expired_.store(true, std::memory_order_relaxed);
   thd_->awake(KILL_TIMEOUT);
 }

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/sql/wait_budget.h"
+
 class THD;
 
 namespace postern::mariadb {
@@ -26,7 +28,7 @@ class RowWait {
   void set_thd(THD *thd) { thd_ = thd; }
 
   /// From now on all waits together may take `ms` milliseconds.
-  void allow(int64_t ms);
+  void allow(int64_t ms) { budget_.allow(ms); }
   /// Whether waits are looked after just now; by default they are not.
   void watch(bool on) { watching_ = on; }
   /// Whether a wait was cut short since the last call, after which the thread may go on as if nobody had interrupted
@@ -55,8 +57,7 @@ class RowWait {
   const std::atomic<bool> &stop_;
   std::unique_ptr<Timer> timer_;
   THD *thd_ = nullptr;
-  int64_t left_us_ = 0;
-  int64_t until_us_ = 0;  // written before the timer is set, read by the timer's thread
+  sql::WaitBudget budget_;  // changed while the timer does not run, read by the timer's thread
   uint64_t waits_ = 0;
   For last_ = For::nothing;
   bool watching_ = false;

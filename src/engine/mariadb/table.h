@@ -13,9 +13,12 @@
 #include "contract/kept_spec.h"
 #include "engine/mariadb/opening.h"
 #include "engine/mariadb/row.h"
-#include "engine/mariadb/specs.h"
+#include "engine/sql/specs.h"
 
 namespace postern::mariadb {
+
+using sql::Spec;
+using sql::Specs;
 
 class WriteTable;
 struct StorageEngine;

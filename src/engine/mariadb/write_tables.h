@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "contract/executor.h"
 #include "engine/mariadb/opening.h"
-#include "engine/mariadb/specs.h"
+#include "engine/sql/specs.h"
 #include "engine/mariadb/table.h"
 
 namespace postern::mariadb {

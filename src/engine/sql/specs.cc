@@ -1,10 +1,10 @@
-#include "engine/mariadb/specs.h"
+#include "engine/sql/specs.h"
 
 #include <algorithm>
 #include <functional>
 #include <new>
 
-namespace postern::mariadb {
+namespace postern::sql {
 void Spec::unuse() noexcept {
   owner_->unuse(this);
 }
@@ -72,4 +72,4 @@ void Specs::unuse(Spec *spec) noexcept {
   delete spec;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

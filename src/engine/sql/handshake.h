@@ -1,11 +1,11 @@
-// handshake.h: Handshake, the client's half of a MySQL connection's beginning, without a connection.
+// handshake.h: Handshake, the client's half of the beginning of a MySQL connection, without a connection.
 //
-// Owned by one login and used on its thread. Free of server headers. Passwords are written nowhere but into replies,
-// which are overwritten when the object dies.
+// Owned by one login and used on its thread. Passwords are written nowhere but into replies, which are overwritten when
+// the object dies.
 //
-//   Handshake handshake("ann", "secret");
+//   Handshake handshake("ann", "secret", proofs);
 //   handshake.hear(what the server sends);
-//   Bytes reply = handshake.reply();
+//   size_t size = handshake.say(room, sizeof room);  // what it has to be sent next; 0 for nothing
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,18 @@
 
 #include "base/bytes.h"
 
-namespace postern::mariadb {
+namespace postern::sql {
+
+/// How a client shows that it knows its password without telling it, by method of authentication.
+struct Proofs {
+  std::string (*native)(Bytes scramble, Bytes password);  ///< mysql_native_password: 20 bytes for 20
+  std::string (*ed25519)(Bytes nonce, Bytes password);    ///< client_ed25519: 64 bytes for 32
+};
 
 class Handshake {
  public:
-  /// Both outlive the handshake.
-  Handshake(Bytes user, Bytes password) : user_(user), password_(password) {}
+  /// All outlive the handshake.
+  Handshake(Bytes user, Bytes password, const Proofs &proofs) : user_(user), password_(password), proofs_(proofs) {}
   ~Handshake();
   Handshake(const Handshake &) = delete;
   Handshake &operator=(const Handshake &) = delete;
@@ -40,6 +46,7 @@ class Handshake {
 
   Bytes user_;
   const Bytes password_;
+  const Proofs &proofs_;
   std::string heard_;
   std::string said_;
   size_t taken_ = 0;  // of said_
@@ -48,4 +55,4 @@ class Handshake {
   int packets_ = 0;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "contract/op.h"
 
-namespace postern::mariadb {
+namespace postern::sql {
 
 class EqualFinds {
  public:
@@ -67,4 +67,4 @@ class EqualFinds {
   Answer answer_{};
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

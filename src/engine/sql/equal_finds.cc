@@ -1,4 +1,4 @@
-#include "engine/mariadb/equal_finds.h"
+#include "engine/sql/equal_finds.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 
-namespace postern::mariadb {
+namespace postern::sql {
 namespace {
 
 constexpr uint32_t null_bytes = UINT32_MAX;
@@ -138,4 +138,4 @@ void EqualFinds::keep(Bytes written, uint64_t rows) {
   free_ = nullptr;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

@@ -1,28 +1,15 @@
-#include <my_global.h>
-
-#include <mysql/service_sha1.h>
-
-#include "engine/mariadb/handshake.h"
-
-#undef likely
-#undef unlikely
-#undef test
-#undef swap_variables
+#include "engine/sql/handshake.h"
 
 #include <algorithm>
 #include <cstring>
 
-extern "C" int crypto_sign(unsigned char *signed_message, const unsigned char *message, unsigned long long message_size,
-                           const unsigned char *password, unsigned long long password_size);
-
-namespace postern::mariadb {
+namespace postern::sql {
 namespace {
 
 constexpr size_t header_bytes = 4;
 constexpr size_t scramble_bytes = 20;
 constexpr size_t scramble_first_bytes = 8;
 constexpr size_t nonce_bytes = 32;
-constexpr size_t signature_bytes = 64;
 /// A server that asks on and on gets no more answers; a method that asks several questions needs a few.
 constexpr int packets_max = 16;
 
@@ -49,19 +36,6 @@ bool cut_text(Bytes &from, Bytes &text) {
   text = from.substr(0, end);
   from.remove_prefix(end + 1);
   return true;
-}
-
-std::string native_proof(Bytes scramble, Bytes password) {
-  if (password.empty()) return {};
-  uchar once[scramble_bytes], twice[scramble_bytes], mixed[scramble_bytes];
-  my_sha1(once, password.data(), password.size());
-  my_sha1(twice, reinterpret_cast<const char *>(once), sizeof once);
-  my_sha1_multi(mixed, scramble.data(), scramble.size(), twice, sizeof twice, nullptr);
-  std::string proof;
-  for (size_t i = 0; i < scramble_bytes; ++i) proof += static_cast<char>(once[i] ^ mixed[i]);
-  explicit_bzero(once, sizeof once);
-  explicit_bzero(twice, sizeof twice);
-  return proof;
 }
 
 }  // namespace
@@ -121,7 +95,8 @@ bool Handshake::greet(Bytes packet) {
       !cut(packet, scramble_bytes - scramble_first_bytes, second))
     return false;
   // MariaDB's default method; it asks anew where the account has another.
-  const std::string proof = native_proof(std::string(first) + std::string(second), password_);
+  const std::string scramble = std::string(first) + std::string(second);
+  const std::string proof = password_.empty() ? std::string() : proofs_.native(scramble, password_);
   std::string reply;
   put_number(reply, long_password | protocol_41 | secure_connection | plugin_auth | plugin_auth_lenenc, 4);
   put_number(reply, 1U << 24, 4);
@@ -151,15 +126,12 @@ bool Handshake::switch_method(Bytes packet) {
 bool Handshake::prove(Bytes challenge, std::string &proof) const {
   if (method_ == "mysql_native_password") {
     if (challenge.size() < scramble_bytes) return false;
-    proof = native_proof(challenge.substr(0, scramble_bytes), password_);
+    if (!password_.empty()) proof = proofs_.native(challenge.substr(0, scramble_bytes), password_);
     return true;
   }
   if (method_ == "client_ed25519") {
     if (challenge.size() != nonce_bytes) return false;
-    unsigned char signed_nonce[signature_bytes + nonce_bytes];
-    crypto_sign(signed_nonce, reinterpret_cast<const unsigned char *>(challenge.data()), nonce_bytes,
-                reinterpret_cast<const unsigned char *>(password_.data()), password_.size());
-    proof.assign(reinterpret_cast<const char *>(signed_nonce), signature_bytes);
+    proof = proofs_.ed25519(challenge, password_);
     return true;
   }
   // The password itself, which stays in this process. A dialog asks one question, or gets the same answer to each.
@@ -183,4 +155,4 @@ void Handshake::send(Bytes payload) {
   said_.append(payload);
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

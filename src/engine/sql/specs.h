@@ -16,7 +16,7 @@
 #include "base/pool.h"
 #include "contract/kept_spec.h"
 
-namespace postern::mariadb {
+namespace postern::sql {
 
 class Specs;
 
@@ -109,4 +109,4 @@ class SpecUse {
   Spec *spec_;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

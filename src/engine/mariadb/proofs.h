@@ -1,0 +1,11 @@
+// proofs.h: what a client computes from its password, by the server's own functions.
+#pragma once
+
+#include "engine/sql/handshake.h"
+
+namespace postern::mariadb {
+
+/// May be called on any thread.
+extern const sql::Proofs proofs;
+
+}  // namespace postern::mariadb

@@ -1,0 +1,60 @@
+// known_rights.h: what an op needs to be allowed, and KnownRights, what is known of what accounts may do.
+//
+// Belongs to one executor and is used on its thread. What a look at the grants has shown holds for
+// limits::privileges_hold_ms: so a privilege that is taken away holds within that time for ops that come after, and a
+// busy account costs one look a time, not one an op.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "base/limits.h"
+#include "contract/executor.h"
+#include "contract/op.h"
+
+namespace postern::sql {
+
+/// Bits: what an account may do with an open index.
+using Rights = uint8_t;
+namespace right {
+inline constexpr Rights see = 1;     ///< the columns wanted
+inline constexpr Rights filter = 2;  ///< to see the filter columns
+inline constexpr Rights insert = 4;
+inline constexpr Rights update = 8;
+inline constexpr Rights erase = 16;
+inline constexpr Rights see_key = 32;  ///< the columns of the index, which are known when the table is open
+}  // namespace right
+
+/// `access`: of the door. An index that is opened for writing needs nothing here: who opens it says later what for.
+Rights rights_needed(const Op &op, Access access);
+
+class KnownRights {
+ public:
+  /// Whether the account may do all of `needed` with the spec, both by numbers that no other has had. What is not known
+  /// is asked of `look(Rights wanted) -> Rights allowed`.
+  template <class Look>
+  bool has(Rights needed, uint64_t account, uint64_t spec, int64_t now_ms, Look look) {
+    Known &known = known_of(account, spec, now_ms);
+    // Only what is asked for: what the server refuses it may tell those who watch it, too.
+    if (const auto unknown = static_cast<Rights>(needed & ~known.looked_at)) {
+      known.allowed |= look(unknown);
+      known.looked_at |= unknown;
+    }
+    return (known.allowed & needed) == needed;
+  }
+
+ private:
+  struct Known {
+    uint64_t account = 0;
+    uint64_t spec = 0;
+    int64_t since_ms = 0;
+    Rights looked_at = 0;
+    Rights allowed = 0;  // of these
+  };
+
+  Known &known_of(uint64_t account, uint64_t spec, int64_t now_ms);
+
+  std::unordered_map<uint64_t, Known> known_;
+};
+
+}  // namespace postern::sql
