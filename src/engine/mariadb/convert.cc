@@ -5,72 +5,20 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/mariadb/integer_type.h"
+
 namespace postern::mariadb {
+
+using sql::fit_of;
+
 namespace {
 
-/// A decimal number as far as integer columns care.
-struct Number {
-  bool negative = false;
-  bool fraction = false;  ///< more than the integer part, towards the sign
-  bool overflow = false;  ///< beyond 64 bits
-  uint64_t magnitude = 0;
-};
-
-bool parse_number(Bytes text, Number &number) {
-  const char *at = text.data();
-  const char *const end = at + text.size();
-  if (at != end && (*at == '-' || *at == '+')) number.negative = *at++ == '-';
-  const char *const digits = at;
-  for (; at != end && *at >= '0' && *at <= '9'; ++at) {
-    const auto digit = static_cast<uint64_t>(*at - '0');
-    if (number.magnitude > (std::numeric_limits<uint64_t>::max() - digit) / 10) number.overflow = true;
-    number.magnitude = number.magnitude * 10 + digit;
-  }
-  bool any = at != digits;
-  if (at != end && *at == '.') {
-    const char *const decimals = ++at;
-    for (; at != end && *at >= '0' && *at <= '9'; ++at) number.fraction |= *at != '0';
-    any |= at != decimals;
-  }
-  return any && at == end;
-}
-
-/// 0 if the column holds something else than integers.
-uint32_t integer_bytes(const Field *field) {
-  switch (field->real_type()) {
-    case MYSQL_TYPE_TINY: return 1;
-    case MYSQL_TYPE_SHORT: return 2;
-    case MYSQL_TYPE_INT24: return 3;
-    case MYSQL_TYPE_LONG: return 4;
-    case MYSQL_TYPE_LONGLONG: return 8;
-    default: return 0;
-  }
-}
-
-template <class T>
-constexpr Fit fit_of(T stored, T given) {
-  return stored == given ? Fit::exact : stored < given ? Fit::below : Fit::above;
-}
-
-Fit store_integer(Field *field, Bytes text, uint32_t bytes) {
-  Number number;
-  if (!parse_number(text, number)) return Fit::unfit;
-  const uint32_t bits = bytes * 8;
-  const bool is_unsigned = field->flags & UNSIGNED_FLAG;
-  const uint64_t most =
-      is_unsigned ? std::numeric_limits<uint64_t>::max() >> (64 - bits) : (uint64_t{1} << (bits - 1)) - 1;
-  const uint64_t least = is_unsigned ? 0 : uint64_t{1} << (bits - 1);  // as a magnitude
-  Fit fit = Fit::exact;
-  uint64_t magnitude = number.magnitude;
-  const uint64_t bound = number.negative ? least : most;
-  if (number.overflow || magnitude > bound) {
-    magnitude = bound;
-    fit = number.negative ? Fit::above : Fit::below;
-  } else if (number.fraction) {
-    fit = number.negative ? Fit::above : Fit::below;
-  }
-  const auto value = static_cast<longlong>(number.negative ? 0 - magnitude : magnitude);
-  field->store(value, is_unsigned);
+Fit store_integer(Field *field, Bytes text, sql::IntegerType type) {
+  sql::Number number;
+  int64_t value = 0;
+  if (!sql::parse_number(text, number)) return Fit::unfit;
+  const Fit fit = sql::fit_integer(number, type, value);
+  field->store(value, type.is_unsigned);
   return fit;
 }
 
@@ -184,25 +132,12 @@ Fit store_special(THD *thd, Field *field, Bytes text) {
 
 // --- places of text that is no value ---------------------------------------------------------------------------------
 
-Fit place_integer(Field *field, Bytes text, uint32_t bytes) {
-  const bool is_unsigned = field->flags & UNSIGNED_FLAG;
+Fit place_integer(Field *field, Bytes text, sql::IntegerType type) {
   bool whole = false;
-  const double given = leading_double(text, whole);
-  const double beyond = std::ldexp(1, static_cast<int>(bytes * 8 - (is_unsigned ? 0 : 1)));
-  const double least = is_unsigned ? 0 : -beyond;
-  const uint64_t most = std::numeric_limits<uint64_t>::max() >> (64 - bytes * 8 + (is_unsigned ? 0 : 1));
-  if (given < least) {
-    field->store(static_cast<longlong>(is_unsigned ? 0 : ~most), is_unsigned);
-    return Fit::above;
-  }
-  if (given >= beyond) {
-    field->store(static_cast<longlong>(most), is_unsigned);
-    return Fit::below;
-  }
-  const double floor = std::floor(given);
-  field->store(is_unsigned ? static_cast<longlong>(static_cast<ulonglong>(floor)) : static_cast<longlong>(floor),
-               is_unsigned);
-  return fit_of(floor, given);
+  int64_t value = 0;
+  const Fit fit = sql::fit_bound(leading_double(text, whole), type, value);
+  field->store(value, type.is_unsigned);
+  return fit;
 }
 
 Fit place_real(Field *field, Bytes text) {
@@ -307,7 +242,7 @@ int compare_as_text(Field *field, Bytes text) {
 
 Fit store(THD *thd, Field *field, Bytes text) {
   field->set_notnull();
-  if (const uint32_t bytes = integer_bytes(field)) return store_integer(field, text, bytes);
+  if (const sql::IntegerType type = integer_type(field); type.bytes != 0) return store_integer(field, text, type);
   const Counting counting(thd, CHECK_FIELD_WARN);
   if (field->result_type() == DECIMAL_RESULT) {
     bool whole = false;
@@ -328,7 +263,7 @@ Fit place(THD *thd, Field *field, Bytes text) {
     return is_list && order != 0 ? Fit::as_text : fit_of(order, 0);
   }
   if (fit != Fit::unfit) return fit;
-  if (const uint32_t bytes = integer_bytes(field)) return place_integer(field, text, bytes);
+  if (const sql::IntegerType type = integer_type(field); type.bytes != 0) return place_integer(field, text, type);
   const Counting counting(thd, CHECK_FIELD_WARN);
   bool whole = false;
   switch (field->type()) {

@@ -5,11 +5,11 @@
 
 #include "engine/mariadb/draft.h"
 
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/mariadb/integer_type.h"
 
 namespace postern::mariadb {
 namespace {
@@ -42,7 +42,7 @@ CHARSET_INFO *charset_for(const Field *field, enum_field_types type) {
   return is_characters ? field->charset() : &my_charset_utf8mb4_general_ci;
 }
 
-/// The server pads what is half a character in front, and takes it. True, with an error, if `text` is such.
+/// True, with an error set, if `text` ends in an incomplete character: the server would pad that on its left.
 bool ends_within_a_character(const Field *field, CHARSET_INFO *charset, Bytes text) {
   if (charset->mbminlen == 1 || text.size() % charset->mbminlen == 0) return false;
   my_error(ER_INVALID_CHARACTER_STRING, MYF(0), charset->cs_name.str, field->field_name.str);
@@ -50,43 +50,20 @@ bool ends_within_a_character(const Field *field, CHARSET_INFO *charset, Bytes te
 }
 
 /// A number as nearly all are, without the server's parser, which knows fractions and exponents. False for others.
-bool store_natural(Field *field, enum_field_types type, Bytes text) {
-  switch (type) {
-    case MYSQL_TYPE_TINY:
-    case MYSQL_TYPE_SHORT:
-    case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG:
-    case MYSQL_TYPE_LONGLONG: break;
-    default: return false;
-  }
+bool store_natural(Field *field, Bytes text) {
   uint64_t number = 0;
-  if (text.size() > 18 || !parse_natural(text, number)) return false;
+  if (integer_type(field).bytes == 0 || !sql::parse_short_natural(text, number)) return false;
   field->set_notnull();
   field->store(static_cast<longlong>(number), false);  // tells what is out of range as it does of text
   return true;
 }
 
 void store_text(Field *field, Bytes text) {
-  const enum_field_types type = field->real_type();
-  if (store_natural(field, type, text)) return;
-  CHARSET_INFO *const charset = charset_for(field, type);
+  if (store_natural(field, text)) return;
+  CHARSET_INFO *const charset = charset_for(field, field->real_type());
   if (ends_within_a_character(field, charset, text)) return;
   field->set_notnull();
   field->store(text.data(), text.size(), charset);
-}
-
-bool parse_integer(Bytes text, __int128 &number) {
-  const char *from = text.data();
-  const char *const end = from + text.size();
-  if (from != end && *from == '+') ++from;
-  const bool negative = from != end && *from == '-';
-  if (negative) ++from;
-  if (from == end || *from < '0' || *from > '9') return false;
-  uint64_t magnitude = 0;
-  const auto [at, error] = std::from_chars(from, end, magnitude);
-  if (error != std::errc() || at != end) return false;
-  number = negative ? -static_cast<__int128>(magnitude) : static_cast<__int128>(magnitude);
-  return true;
 }
 
 /// The whole of the text, blanks around it aside, has to be a number.
@@ -193,12 +170,14 @@ Draft::Sum RowDraft::add(uint32_t column, const Value &amount, bool subtract) {
   char digits[24];
   Bytes text;
   __int128 number = 0;
+  sql::Number parsed;
   bool is_integer = true;
   switch (amount.kind()) {
     case Value::Kind::null: return Sum::kept_sign;
     case Value::Kind::bytes:
       text = amount.bytes();
-      is_integer = parse_integer(text, number);
+      is_integer = sql::parse_number(text, parsed) && parsed.is_integer();
+      number = parsed.negative ? -static_cast<__int128>(parsed.magnitude) : static_cast<__int128>(parsed.magnitude);
       break;
     case Value::Kind::integer:
       number = amount.integer();

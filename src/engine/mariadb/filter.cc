@@ -20,7 +20,7 @@ Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> fil
       const Fit fit = ordered ? place(thd, field, filter.value.bytes()) : store(thd, field, filter.value.bytes());
       prepared.as_text = fit == Fit::as_text;
       if (fit == Fit::unfit) prepared.comparison = Comparison::never;
-      else if (!prepared.as_text) prepared.comparison = adjusted(filter.comparison, fit);
+      else if (!prepared.as_text) prepared.comparison = sql::adjusted(filter.comparison, fit);
       if (fit != Fit::exact && filter.comparison == Comparison::unequal) {
         // Every row differs from a value that the column cannot hold.
         prepared.comparison = Comparison::unequal;

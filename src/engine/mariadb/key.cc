@@ -3,6 +3,7 @@
 #include "engine/mariadb/key.h"
 
 #include "engine/mariadb/convert.h"
+#include "engine/mariadb/integer_type.h"
 
 namespace postern::mariadb {
 namespace {
@@ -13,21 +14,12 @@ const Value &value_at(std::span<const Value> values, uint32_t part, uint32_t in_
 
 /// Integers are built without the detour over the record, which is most of the work of a lookup by id.
 bool build_integer_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
-  uint32_t bytes;
-  switch (part.field->real_type()) {
-    case MYSQL_TYPE_TINY: bytes = 1; break;
-    case MYSQL_TYPE_SHORT: bytes = 2; break;
-    case MYSQL_TYPE_INT24: bytes = 3; break;
-    case MYSQL_TYPE_LONG: bytes = 4; break;
-    case MYSQL_TYPE_LONGLONG: bytes = 8; break;
-    default: return false;
-  }
-  const bool is_unsigned = part.field->flags & UNSIGNED_FLAG;
+  const sql::IntegerType type = integer_type(part.field);
   uint64_t number = 0;
-  if (text.size() > 18 || !parse_natural(text, number)) return false;  // signs, fractions, giants: the general way
-  const uint32_t bits = bytes * 8 - (is_unsigned ? 0 : 1);
+  if (type.bytes == 0 || !sql::parse_short_natural(text, number)) return false;
+  const uint32_t bits = type.bits();
   if (bits < 64 && number >> bits != 0) return false;
-  std::memcpy(to, &number, bytes);  // little-endian, like the key
+  std::memcpy(to, &number, type.bytes);  // little-endian, like the key
   return true;
 }
 
@@ -120,7 +112,7 @@ void build_key(THD *thd, OpenTable &table, std::span<const Value> values, Compar
     } else if (fit != Fit::exact && !whole_values) {
       // Nothing lies between the stored and the given value, so the parts after this one decide nothing.
       if (part.key_part_flag & HA_REVERSE_SORT) fit = fit == Fit::below ? Fit::above : Fit::below;
-      start.asked = adjusted(comparison, fit);
+      start.asked = sql::adjusted(comparison, fit);
     }
     if (counts) start.asked_parts = i + 1;
     if (searching && counts && fit != Fit::as_text) {

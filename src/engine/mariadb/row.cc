@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/mariadb/integer_type.h"
 
 namespace postern::mariadb {
 namespace {
@@ -27,15 +28,20 @@ enum class Form : uint8_t {
   other,
 };
 
+Form form_of(sql::IntegerType type) {
+  switch (type.bytes) {
+    case 1: return type.is_unsigned ? Form::uint8 : Form::int8;
+    case 2: return type.is_unsigned ? Form::uint16 : Form::int16;
+    case 3: return type.is_unsigned ? Form::uint24 : Form::int24;
+    case 4: return type.is_unsigned ? Form::uint32 : Form::int32;
+    default: return type.is_unsigned ? Form::uint64 : Form::int64;
+  }
+}
+
 Form form_of(const Field *field) {
-  const bool is_unsigned = field->flags & UNSIGNED_FLAG;
-  const bool zero_filled = field->flags & ZEROFILL_FLAG;
+  if (const sql::IntegerType type = integer_type(field); type.bytes != 0)
+    return field->flags & ZEROFILL_FLAG ? Form::other : form_of(type);
   switch (field->real_type()) {
-    case MYSQL_TYPE_TINY: return zero_filled ? Form::other : is_unsigned ? Form::uint8 : Form::int8;
-    case MYSQL_TYPE_SHORT: return zero_filled ? Form::other : is_unsigned ? Form::uint16 : Form::int16;
-    case MYSQL_TYPE_INT24: return zero_filled ? Form::other : is_unsigned ? Form::uint24 : Form::int24;
-    case MYSQL_TYPE_LONG: return zero_filled ? Form::other : is_unsigned ? Form::uint32 : Form::int32;
-    case MYSQL_TYPE_LONGLONG: return zero_filled ? Form::other : is_unsigned ? Form::uint64 : Form::int64;
     case MYSQL_TYPE_VARCHAR:
       if (field->compression_method() != nullptr) return Form::other;
       return field->pack_length() - field->field_length == 1 ? Form::varchar1 : Form::varchar2;

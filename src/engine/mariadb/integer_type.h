@@ -1,0 +1,24 @@
+// integer_type.h: which columns hold integers.
+#pragma once
+
+#include "engine/mariadb/server.h"
+
+#include "engine/sql/integers.h"
+
+namespace postern::mariadb {
+
+/// No type if the column holds something else than integers. In a header for the sake of lookups by id.
+inline sql::IntegerType integer_type(const Field *field) {
+  uint32_t bytes = 0;
+  switch (field->real_type()) {
+    case MYSQL_TYPE_TINY: bytes = 1; break;
+    case MYSQL_TYPE_SHORT: bytes = 2; break;
+    case MYSQL_TYPE_INT24: bytes = 3; break;
+    case MYSQL_TYPE_LONG: bytes = 4; break;
+    case MYSQL_TYPE_LONGLONG: bytes = 8; break;
+    default: break;
+  }
+  return {.bytes = bytes, .is_unsigned = (field->flags & UNSIGNED_FLAG) != 0};
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,40 @@
+// fit.h: Fit, how a value that a column holds compares with the one that was given for it.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/op.h"
+
+namespace postern::sql {
+
+enum class Fit : uint8_t {
+  exact,
+  below,    ///< the stored value is the nearest below the given one
+  above,    ///< the stored value is the nearest above the given one
+  unfit,    ///< the given value has no place among the column's values
+  as_text,  ///< of the bound of a range: nothing was stored; rows compare with the value as text does
+};
+
+template <class T>
+constexpr Fit fit_of(T stored, T given) {
+  return stored == given ? Fit::exact : stored < given ? Fit::below : Fit::above;
+}
+
+/// `comparison` with the given value, in terms of the stored one, for a stored value that is not exact: nothing lies
+/// between the two. Comparison::never and ::unequal (always, for a value) say that the stored one does not matter.
+constexpr Comparison adjusted(Comparison comparison, Fit fit) {
+  if (fit == Fit::exact) return comparison;
+  const bool below = fit == Fit::below;
+  switch (comparison) {
+    case Comparison::equal: return Comparison::never;
+    case Comparison::greater:
+    case Comparison::at_least: return below ? Comparison::greater : Comparison::at_least;
+    case Comparison::less:
+    case Comparison::at_most: return below ? Comparison::at_most : Comparison::less;
+    case Comparison::unequal: return Comparison::unequal;
+    case Comparison::never: return Comparison::never;
+  }
+  return comparison;
+}
+
+}  // namespace postern::sql

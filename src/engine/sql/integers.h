@@ -1,0 +1,50 @@
+// integers.h: numbers in text, and what of them the integer columns of SQL can hold.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "base/bytes.h"
+#include "engine/sql/fit.h"
+
+namespace postern::sql {
+
+/// A type of integer columns: TINYINT has one byte, BIGINT eight.
+struct IntegerType {
+  uint32_t bytes = 0;  ///< 0: no integer type
+  bool is_unsigned = false;
+
+  constexpr uint32_t bits() const { return bytes * 8 - (is_unsigned ? 0 : 1); }
+  constexpr uint64_t most() const { return std::numeric_limits<uint64_t>::max() >> (64 - bits()); }
+  /// The least, without its sign.
+  constexpr uint64_t least_magnitude() const { return is_unsigned ? 0 : most() + 1; }
+};
+
+/// A decimal number, so far as integer columns care.
+struct Number {
+  bool negative = false;
+  bool has_point = false;
+  bool fraction = false;  ///< more than the integer part, away from zero
+  bool overflow = false;  ///< beyond 64 bits; then `magnitude` means nothing
+  uint64_t magnitude = 0;
+
+  bool is_integer() const { return !has_point && !overflow; }
+};
+
+/// Reads a number that fills `text` whole: a sign or none, digits, and a point among or around them. False for anything
+/// else.
+bool parse_number(Bytes text, Number &number);
+
+/// Reads a number as most are: up to 18 digits and nothing else, so that it fits 64 bits with a sign. False for others.
+inline bool parse_short_natural(Bytes text, uint64_t &number) {
+  return text.size() <= 18 && parse_natural(text, number);
+}
+
+/// What a column of the type holds for the number: itself, its integer part, or the nearest end of the type.
+Fit fit_integer(const Number &number, IntegerType type, int64_t &stored);
+
+/// What a column of the type holds for the bound of a range: the integer part downwards, or the nearest end of the
+/// type. `given` is a number.
+Fit fit_bound(double given, IntegerType type, int64_t &stored);
+
+}  // namespace postern::sql
