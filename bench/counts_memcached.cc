@@ -15,7 +15,7 @@ namespace {
 
 using namespace memcached;
 
-bool count_parser(const char *path, std::string bytes, Action action, size_t requests) {
+bool count_parser(const char *path, std::string bytes, ItemAction action, size_t requests) {
   const Bounds bounds{.value_bytes_max = 1'000, .line_bytes_max = 2'048};
   TextFramer parser;
   bool right = true;
@@ -25,7 +25,7 @@ bool count_parser(const char *path, std::string bytes, Action action, size_t req
       Request request;
       size_t consumed = 0;
       right = right && parser.take(std::span(bytes).subspan(taken), bounds, consumed, request) == Parsed::request;
-      right = right && request.action == action;
+      right = right && request.asks(action);
       taken += consumed;
     }
     right = right && taken == bytes.size();
@@ -35,7 +35,7 @@ bool count_parser(const char *path, std::string bytes, Action action, size_t req
 
 bool count_encoder(const char *path) {
   Request request;
-  request.action = Action::get;
+  request.ask(ItemAction::get);
   request.ends = true;
   request.key = "user:4711";
   const Item item{.value = "yukari.takeba@dena.jp", .flags = 16};
@@ -62,9 +62,9 @@ bool count_turn(const char *path, const std::string &requests, size_t ops) {
 }  // namespace
 
 bool count_memcached() {
-  return count_parser("memcached-parse-get", text_get(1), Action::get, 1) &&
-         count_parser("memcached-parse-get-50", text_get(50), Action::get, 50) &&
-         count_parser("memcached-parse-set", text_set, Action::set, 1) && count_encoder("memcached-encode-item") &&
+  return count_parser("memcached-parse-get", text_get(1), ItemAction::get, 1) &&
+         count_parser("memcached-parse-get-50", text_get(50), ItemAction::get, 50) &&
+         count_parser("memcached-parse-set", text_set, ItemAction::set, 1) && count_encoder("memcached-encode-item") &&
          count_turn("memcached-turn-get", text_get(1), 1) &&
          count_turn("memcached-turn-get-x16", repeated(text_get(1), 16), 16) &&
          count_turn("memcached-turn-get-50", text_get(50), 50) &&

@@ -13,16 +13,16 @@ namespace postern::bench {
 
 /// The port knows its containers, and does not read them again.
 inline void map_users(memcached::Memcached &protocol) {
-  protocol.mappings().publish({{.name = "users",
-                                .database = "test",
-                                .table = "user",
-                                .key_columns = "id",
-                                .value_columns = "value",
-                                .flags_column = "flags",
-                                .cas_column = "cas",
-                                .expiry_column = "expire_time",
-                                .index = "PRIMARY"}},
-                              ".", "", {}, clock_ms());
+  protocol.mappings().publish({.rows = {{.name = "users",
+                                         .database = "test",
+                                         .table = "user",
+                                         .key_columns = "id",
+                                         .value_columns = "value",
+                                         .flags_column = "flags",
+                                         .cas_column = "cas",
+                                         .expiry_column = "expire_time",
+                                         .index = "PRIMARY"}}},
+                              clock_ms());
   (void)protocol.mappings().claim_refresh(clock_ms());
 }
 

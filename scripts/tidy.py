@@ -17,7 +17,7 @@ SEES = {
     "door": {"base", "net", "contract"},
     "handlersocket": {"base", "contract"},
     "items": {"base", "contract"},
-    "memcached/wire": {"base"},
+    "memcached/wire": {"base", "items"},
     "memcached": {"base", "contract", "items", "memcached/wire"},
     "ping": {"base", "contract"},
     "engine/fake": {"base", "contract"},

@@ -2,52 +2,49 @@
 
 namespace postern::memcached {
 
-void KeyAnswer::restart() {
-  Answer::restart();
-  if (failed_here_) group_->failed = false;
+void KeyAnswer::forget() {
+  passage_.take_back();
+  if (failed_here_) multi_get_->failed = false;
   failed_here_ = false;
 }
 
-void KeyAnswer::fail(const Reason &why) {
+void KeyAnswer::fail(Failure failure, Bytes message) {
   if (silent()) return;
-  if (group_ != nullptr) group_->failed = failed_here_ = true;
-  if (why.failure == Failure::out_of_memory && request_.action != Action::get) count(Statistic::store_no_memory);
+  if (multi_get_ != nullptr) multi_get_->failed = failed_here_ = true;
+  if (failure == Failure::out_of_memory && !request_.asks(ItemAction::get)) count(Statistic::store_no_memory);
   begin();
-  form().failed(output_, request_, why.failure, why.message);
-}
-
-void KeyAnswer::fail(const Outcome &outcome) {
-  if (outcome.failure == Failure::not_open && target_ != nullptr && target_->failure != Failure::none)
-    return fail(Reason{target_->failure, target_->message});
-  fail(Reason{outcome.failure, outcome.message});
+  form().failed(output_, request_, failure, message);
 }
 
 void PlainAnswer::done(const Outcome &outcome) {
-  if (group_ != nullptr && group_->failed) return;
+  if (multi_get_ != nullptr && multi_get_->failed) return;
   begin();
   if (outcome.failure != Failure::none) form().failed(output_, request_, outcome.failure, outcome.message);
   else form().plain(output_, request_, value_);
 }
 
 void FailedAnswer::done(const Outcome &outcome) {
-  fail(Reason{outcome.failure, outcome.failure == Failure::unauthorized ? outcome.message : message_});
+  fail(outcome.failure, outcome.failure == Failure::unauthorized ? outcome.message : message_);
 }
 
 void PlaceAnswer::done(const Outcome &outcome) {
-  if (outcome.failure != Failure::none) return fail(outcome);
+  if (outcome.failure != Failure::none) {
+    const items::Reason why = target_.reason(outcome);
+    return fail(why.failure, why.message);
+  }
   if (silent()) return;
   begin();
-  form().item(output_, request_, {.value = target_->container->place()});
+  form().item(output_, request_, {.value = target_.container->place()});
 }
 
 void DisabledAnswer::done(const Outcome &outcome) {
-  if (outcome.failure != Failure::none) return fail(outcome);
-  if (request_.action == Action::get) {
+  if (outcome.failure != Failure::none) return fail(outcome.failure, outcome.message);
+  if (request_.asks(ItemAction::get)) {
     count(Statistic::cmd_get);
     count_get(false);
     return tell(Result::not_found);
   }
-  if (request_.action != Action::increment && request_.action != Action::decrement) return tell(Result::done);
+  if (!request_.item.counts()) return tell(Result::done);
   begin();
   form().number(output_, request_, 0, {});
 }
@@ -63,7 +60,7 @@ void LoginAnswer::done(const Outcome &outcome) {
 void StatisticsAnswer::done(const Outcome &outcome) {
   begin();
   if (outcome.failure != Failure::none) form().failed(output_, request_, outcome.failure, outcome.message);
-  else teller_.tell_statistics(request_, output_);
+  else source_.write_statistics(request_, output_);
 }
 
 }  // namespace postern::memcached

@@ -1,8 +1,8 @@
-// answer.h: Answer, the reply of an op that tells a client what became of its request, and those answers that need
-// nothing of an item.
+// answer.h: Answer, what the replies have in common that tell a client what became of its request, and those replies
+// that need no item.
 //
 // Answers live in the batch's arena, and are heard on the thread that runs the batch. What they look like is up to the
-// request's Form. table_answers.h has those to commands on rows, memory_answer.h the one to commands in memory.
+// request's Form. item_answer.h has the answer to commands on items.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,21 @@
 #include "base/output.h"
 #include "base/passage.h"
 #include "contract/reply.h"
-#include "memcached/wire/form.h"
-#include "memcached/open_container.h"
-#include "memcached/wire/request.h"
+#include "memcached/containers.h"
+#include "memcached/reply_context.h"
 #include "memcached/statistics.h"
-#include "memcached/surroundings.h"
+#include "memcached/wire/form.h"
+#include "memcached/wire/request.h"
 
 namespace postern::memcached {
 
-/// What all answers have in common: where they go, and how they are taken back.
-class Answer : public Reply {
- public:
-  Answer(const Request &request, const Surroundings &with)
-      : request_(request), output_(with.output), statistics_(with.statistics), passage_(with.output) {}
-
-  Flow row(Row) override { return Flow::more; }
-  void restart() override { passage_.take_back(); }
-
+/// Where an answer goes.
+class Answer {
  protected:
+  Answer(const Request &request, const ReplyContext &with)
+      : request_(request), output_(with.output), statistics_(with.statistics), passage_(with.output) {}
+  ~Answer() = default;
+
   const Form &form() const { return form_of(request_.dialect); }
   void begin() { passage_.begin(); }
   template <class... Each>
@@ -40,104 +37,104 @@ class Answer : public Reply {
     count_prefix(hit);
   }
   void count_prefix(bool hit) {
-    if (statistics_.prefixes().on()) statistics_.prefixes().count(request_.action, request_.key, hit);
+    if (statistics_.prefixes().on()) statistics_.prefixes().count(request_.item.action, request_.key, hit);
   }
 
   const Request &request_;
   Output &output_;
   Statistics &statistics_;
   Passage passage_;
-
-  ~Answer() = default;
-};
-
-/// Why a request failed.
-struct Reason {
-  Failure failure;
-  Bytes message;
 };
 
 /// An answer that may be one of several keys of a `get`.
 class KeyAnswer : public Answer {
- public:
-  KeyAnswer(const Request &request, const OpenContainer *target, Group *group, const Surroundings &with)
-      : Answer(request, with), target_(target), group_(group) {}
-
-  void restart() override;
-
  protected:
-  bool silent() const { return group_ != nullptr && group_->failed; }
-  void fail(const Reason &why);
-  /// An op on the container failed: if that is not open, for the reason why it could not be opened.
-  void fail(const Outcome &outcome);
+  KeyAnswer(const Request &request, MultiGet *multi_get, const ReplyContext &with)
+      : Answer(request, with), multi_get_(multi_get) {}
+  ~KeyAnswer() = default;
+
+  bool silent() const { return multi_get_ != nullptr && multi_get_->failed; }
+  void fail(Failure failure, Bytes message);
   void tell(Result result, uint64_t cas = 0) {
     if (silent()) return;
     begin();
     form().result(output_, request_, result, cas);
   }
-
-  ~KeyAnswer() = default;
-
-  const OpenContainer *const target_;
+  void forget();
 
  private:
-  Group *const group_;
+  MultiGet *const multi_get_;
   bool failed_here_ = false;
 };
 
 /// See Form::plain().
-class PlainAnswer final : public Answer {
+class PlainAnswer final : public Reply, Answer {
  public:
-  PlainAnswer(const Request &request, Bytes value, const Group *group, const Surroundings &with)
-      : Answer(request, with), value_(value), group_(group) {}
+  PlainAnswer(const Request &request, Bytes value, const MultiGet *multi_get, const ReplyContext &with)
+      : Answer(request, with), value_(value), multi_get_(multi_get) {}
+  Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override;
+  void restart() override { passage_.take_back(); }
 
  private:
   const Bytes value_;
-  const Group *const group_;
+  const MultiGet *const multi_get_;
 };
 
 /// Of a request that was not tried.
-class FailedAnswer final : public KeyAnswer {
+class FailedAnswer final : public Reply, KeyAnswer {
  public:
-  FailedAnswer(const Request &request, Bytes message, Group *group, const Surroundings &with)
-      : KeyAnswer(request, nullptr, group, with), message_(message) {}
+  FailedAnswer(const Request &request, Bytes message, MultiGet *multi_get, const ReplyContext &with)
+      : KeyAnswer(request, multi_get, with), message_(message) {}
+  Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override;
+  void restart() override { forget(); }
 
  private:
   const Bytes message_;
 };
 
 /// `get @@name`.
-class PlaceAnswer final : public KeyAnswer {
+class PlaceAnswer final : public Reply, KeyAnswer {
  public:
-  PlaceAnswer(const Request &request, OpenContainer &target, Group *group, const Surroundings &with)
-      : KeyAnswer(request, &target, group, with) {}
+  PlaceAnswer(const Request &request, const OpenContainer &target, MultiGet *multi_get, const ReplyContext &with)
+      : KeyAnswer(request, multi_get, with), target_(target) {}
+  Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override;
+  void restart() override { forget(); }
+
+ private:
+  const OpenContainer &target_;
 };
 
 /// Of a request that acts nowhere.
-class DisabledAnswer final : public KeyAnswer {
+class DisabledAnswer final : public Reply, KeyAnswer {
  public:
-  DisabledAnswer(const Request &request, Group *group, const Surroundings &with)
-      : KeyAnswer(request, nullptr, group, with) {}
+  DisabledAnswer(const Request &request, MultiGet *multi_get, const ReplyContext &with)
+      : KeyAnswer(request, multi_get, with) {}
+  Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override;
+  void restart() override { forget(); }
 };
 
-class LoginAnswer final : public Answer {
+class LoginAnswer final : public Reply, Answer {
  public:
-  using Answer::Answer;
+  LoginAnswer(const Request &request, const ReplyContext &with) : Answer(request, with) {}
+  Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override;
+  void restart() override { passage_.take_back(); }
 };
 
-class StatisticsAnswer final : public Answer {
+class StatisticsAnswer final : public Reply, Answer {
  public:
-  StatisticsAnswer(const Request &request, const Teller &teller, const Surroundings &with)
-      : Answer(request, with), teller_(teller) {}
+  StatisticsAnswer(const Request &request, const StatsSource &source, const ReplyContext &with)
+      : Answer(request, with), source_(source) {}
+  Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override;
+  void restart() override { passage_.take_back(); }
 
  private:
-  const Teller &teller_;
+  const StatsSource &source_;
 };
 
 }  // namespace postern::memcached

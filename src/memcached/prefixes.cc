@@ -4,21 +4,21 @@
 
 namespace postern::memcached {
 
-void Prefixes::count(Action action, Bytes key, bool hit) {
+void Prefixes::count(ItemAction action, Bytes key, bool hit) {
   const std::lock_guard guard(mutex_);
   Counts *const counts = find(key);
   if (counts == nullptr) return;
   switch (action) {
-    case Action::get:
+    case ItemAction::get:
       ++counts->gets;
       if (hit) ++counts->hits;
       break;
-    case Action::set:
-    case Action::add:
-    case Action::replace:
-    case Action::append:
-    case Action::prepend: ++counts->sets; break;
-    case Action::erase: ++counts->erased; break;
+    case ItemAction::set:
+    case ItemAction::add:
+    case ItemAction::replace:
+    case ItemAction::append:
+    case ItemAction::prepend: ++counts->sets; break;
+    case ItemAction::erase: ++counts->erased; break;
     default: break;
   }
 }

@@ -27,7 +27,7 @@ class Prefixes {
   void turn(bool on) { on_.store(on, std::memory_order_relaxed); }
 
   /// Counts gets, deletions and the storage commands. `hit`: the get found an item.
-  void count(Action action, Bytes key, bool hit);
+  void count(ItemAction action, Bytes key, bool hit);
 
   /// Calls with the lines that are to be told, without their ends.
   void tell(const std::function<void(Bytes)> &line) const;

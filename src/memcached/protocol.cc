@@ -14,9 +14,9 @@ namespace postern::memcached {
 namespace {
 
 /// Writes lines of one `stats`.
-class Lines {
+class StatsWriter {
  public:
-  Lines(const Request &request, Output &output) : request_(request), output_(output) {}
+  StatsWriter(const Request &request, Output &output) : request_(request), output_(output) {}
   void add(Bytes name, Bytes value) { form_of(request_.dialect).statistic(output_, request_, name, value); }
   void add(Bytes name, uint64_t value) {
     char digits[20];
@@ -29,11 +29,11 @@ class Lines {
   Output &output_;
 };
 
-void add_time(Lines &lines, Bytes name, const timeval &time) {
+void add_time(StatsWriter &writer, Bytes name, const timeval &time) {
   char text[40];
   const int size =
       std::snprintf(text, sizeof text, "%ld.%06ld", static_cast<long>(time.tv_sec), static_cast<long>(time.tv_usec));
-  lines.add(name, Bytes(text, static_cast<size_t>(size)));
+  writer.add(name, Bytes(text, static_cast<size_t>(size)));
 }
 
 constexpr Bytes statistic_names[] = {
@@ -54,31 +54,31 @@ void Memcached::refuse(Output &output, Failure why) {
   form_of(Dialect::text).failed(output, Request{}, why, {});
 }
 
-Cache *Memcached::cache() {
-  if (Cache *const made = cache_.load(std::memory_order_acquire)) return made;
+items::Cache *Memcached::cache() {
+  if (items::Cache *const made = cache_.load(std::memory_order_acquire)) return made;
   const std::lock_guard guard(cache_mutex_);
-  if (cache_owner_ == nullptr) cache_owner_ = Cache::make(settings_.cache_bytes);
+  if (cache_owner_ == nullptr) cache_owner_ = items::Cache::make(settings_.cache_bytes);
   cache_.store(cache_owner_.get(), std::memory_order_release);
   return cache_owner_.get();
 }
 
-void Memcached::tell_statistics(const Request &request, Output &output) const {
+void Memcached::write_statistics(const Request &request, Output &output) const {
   const bool text = request.dialect == Dialect::text;
   const Bytes which = request.key;
-  Lines lines(request, output);
-  if (which.empty()) tell_general(request, output);
-  else if (which == "settings") tell_settings(request, output);
-  else if (which == "items") tell_items(request, output);
-  else if (which == "slabs") tell_slabs(request, output);
-  else if (which == "sizes") lines.add("sizes_status", Bytes("disabled"));
+  StatsWriter writer(request, output);
+  if (which.empty()) write_general(request, output);
+  else if (which == "settings") write_settings(request, output);
+  else if (which == "items") write_items(request, output);
+  else if (which == "slabs") write_slabs(request, output);
+  else if (which == "sizes") writer.add("sizes_status", Bytes("disabled"));
   else if (which == "sizes_disable")
-    return lines.add("sizes_status", Bytes("disabled"));  // and memcached does not end it
-  else if (which == "sizes_enable") return lines.add("sizes_status", Bytes("error"));
+    return writer.add("sizes_status", Bytes("disabled"));  // and memcached does not end it
+  else if (which == "sizes_enable") return writer.add("sizes_status", Bytes("error"));
   else if (which == "reset") return reset_statistics(request, output);
-  else if (which == "detail") return tell_detail(request, output);
+  else if (which == "detail") return write_detail(request, output);
   else if (!text || (which != "conns" && which != "cachedump" && which != "extstore"))
     return form_of(request.dialect).failed(output, request, Failure::unknown_command, {});
-  lines.end();
+  writer.end();
 }
 
 void Memcached::reset_statistics(const Request &request, Output &output) const {
@@ -86,17 +86,17 @@ void Memcached::reset_statistics(const Request &request, Output &output) const {
   form_of(request.dialect).plain(output, request, {});
 }
 
-void Memcached::tell_detail(const Request &request, Output &output) const {
+void Memcached::write_detail(const Request &request, Output &output) const {
   const Form &form = form_of(request.dialect);
   const bool text = request.dialect == Dialect::text;
   Prefixes &prefixes = statistics_.prefixes();
-  if (request.value == "on" || request.value == "off") {
-    prefixes.turn(request.value == "on");
+  if (request.detail == "on" || request.detail == "off") {
+    prefixes.turn(request.detail == "on");
     Request accepted = request;
     if (text) accepted.action = Action::verbosity;
     return form.plain(output, accepted, {});
   }
-  if (request.value != "dump") {
+  if (request.detail != "dump") {
     Request refused = request;
     refused.action = text ? Action::refused : Action::statistics;
     refused.refusal_line = "CLIENT_ERROR usage: stats detail on|off|dump";
@@ -110,101 +110,101 @@ void Memcached::tell_detail(const Request &request, Output &output) const {
   } else {
     std::string dump;
     prefixes.tell([&dump](Bytes line) { dump.append(line).append("\r\n"); });
-    Lines(request, output).add("detailed", dump + "END\r\n");
+    StatsWriter(request, output).add("detailed", dump + "END\r\n");
   }
-  Lines(request, output).end();
+  StatsWriter(request, output).end();
 }
 
-void Memcached::tell_general(const Request &request, Output &output) const {
-  Lines lines(request, output);
+void Memcached::write_general(const Request &request, Output &output) const {
+  StatsWriter writer(request, output);
   const int64_t now = ::time(nullptr);
-  lines.add("pid", static_cast<uint64_t>(getpid()));
-  lines.add("uptime", static_cast<uint64_t>(now - started_));
-  lines.add("time", static_cast<uint64_t>(now));
-  lines.add("version", settings_.version);
-  lines.add("pointer_size", 8 * sizeof(void *));
+  writer.add("pid", static_cast<uint64_t>(getpid()));
+  writer.add("uptime", static_cast<uint64_t>(now - started_));
+  writer.add("time", static_cast<uint64_t>(now));
+  writer.add("version", settings_.version);
+  writer.add("pointer_size", 8 * sizeof(void *));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  add_time(lines, "rusage_user", usage.ru_utime);
-  add_time(lines, "rusage_system", usage.ru_stime);
+  add_time(writer, "rusage_user", usage.ru_utime);
+  add_time(writer, "rusage_system", usage.ru_stime);
   Figures figures;
   if (settings_.figures) settings_.figures(figures);
   const Counters &counters = figures.counters;
-  lines.add("max_connections", figures.connections_max);
-  lines.add("curr_connections", figures.connections);
-  lines.add("total_connections", counters.get(Counter::connections_accepted));
-  lines.add("rejected_connections", counters.get(Counter::connections_refused));
+  writer.add("max_connections", figures.connections_max);
+  writer.add("curr_connections", figures.connections);
+  writer.add("total_connections", counters.get(Counter::connections_accepted));
+  writer.add("rejected_connections", counters.get(Counter::connections_refused));
   // One too many is refused; the port goes on listening.
-  lines.add("accepting_conns", uint64_t{1});
-  lines.add("listen_disabled_num", uint64_t{0});
-  lines.add("time_in_listen_disabled_us", uint64_t{0});
-  lines.add("connections_peak", figures.connections_peak);
+  writer.add("accepting_conns", uint64_t{1});
+  writer.add("listen_disabled_num", uint64_t{0});
+  writer.add("time_in_listen_disabled_us", uint64_t{0});
+  writer.add("connections_peak", figures.connections_peak);
   const Statistics::Sums sums = statistics_.sum();
-  for (size_t i = 0; i < statistic_count; ++i) lines.add(statistic_names[i], sums[i]);
+  for (size_t i = 0; i < statistic_count; ++i) writer.add(statistic_names[i], sums[i]);
   // A flush takes the items away at once, and nothing here waits for the end of an eviction.
-  lines.add("get_flushed", uint64_t{0});
-  lines.add("lrutail_reflocked", uint64_t{0});
-  lines.add("bytes_read", counters.get(Counter::bytes_received));
-  lines.add("bytes_written", counters.get(Counter::bytes_sent));
-  lines.add("threads", figures.threads);
+  writer.add("get_flushed", uint64_t{0});
+  writer.add("lrutail_reflocked", uint64_t{0});
+  writer.add("bytes_read", counters.get(Counter::bytes_received));
+  writer.add("bytes_written", counters.get(Counter::bytes_sent));
+  writer.add("threads", figures.threads);
   // Monitors look for these by name, so they are there before the memory is.
-  const Cache::Counts counts = cache_counts();
-  lines.add("curr_items", counts.items);
-  lines.add("total_items", counts.stored);
-  lines.add("bytes", counts.bytes);
-  lines.add("evictions", counts.evictions);
-  lines.add("reclaimed", counts.reclaimed);
-  lines.add("limit_maxbytes", settings_.cache_bytes);
-#define COUNTER(name, sentence) lines.add("postern_" #name, counters.get(Counter::name));
+  const items::Cache::Counts counts = cache_counts();
+  writer.add("curr_items", counts.items);
+  writer.add("total_items", counts.stored);
+  writer.add("bytes", counts.bytes);
+  writer.add("evictions", counts.evictions);
+  writer.add("reclaimed", counts.reclaimed);
+  writer.add("limit_maxbytes", settings_.cache_bytes);
+#define COUNTER(name, sentence) writer.add("postern_" #name, counters.get(Counter::name));
 #include "base/counters.def"
 #undef COUNTER
 }
 
-void Memcached::tell_settings(const Request &request, Output &output) const {
-  Lines lines(request, output);
+void Memcached::write_settings(const Request &request, Output &output) const {
+  StatsWriter writer(request, output);
   Figures figures;
   if (settings_.figures) settings_.figures(figures);
-  lines.add("maxbytes", settings_.cache_bytes);
-  lines.add("maxconns", figures.connections_max);
-  lines.add("tcpport", figures.port);
-  lines.add("udpport", uint64_t{0});
-  lines.add("inter", figures.address);
-  lines.add("domain_socket", figures.socket.empty() ? Bytes("NULL") : Bytes(figures.socket));
-  lines.add("evictions", Bytes("on"));
-  lines.add("shutdown_command", Bytes("no"));
-  lines.add("stat_key_prefix", Bytes(":"));
-  lines.add("detail_enabled", statistics_.prefixes().on() ? Bytes("yes") : Bytes("no"));
-  lines.add("num_threads", figures.threads);
-  lines.add("cas_enabled", Bytes("yes"));
-  lines.add("flush_enabled", Bytes("yes"));
-  lines.add("auth_enabled_sasl", settings_.accounts ? Bytes("yes") : Bytes("no"));
-  lines.add("auth_enabled_ascii", settings_.accounts ? Bytes("yes") : Bytes("no"));
-  lines.add("item_size_max", settings_.value_bytes_max);
-  lines.add("binding_protocol", Bytes("auto-negotiate"));
+  writer.add("maxbytes", settings_.cache_bytes);
+  writer.add("maxconns", figures.connections_max);
+  writer.add("tcpport", figures.port);
+  writer.add("udpport", uint64_t{0});
+  writer.add("inter", figures.address);
+  writer.add("domain_socket", figures.socket.empty() ? Bytes("NULL") : Bytes(figures.socket));
+  writer.add("evictions", Bytes("on"));
+  writer.add("shutdown_command", Bytes("no"));
+  writer.add("stat_key_prefix", Bytes(":"));
+  writer.add("detail_enabled", statistics_.prefixes().on() ? Bytes("yes") : Bytes("no"));
+  writer.add("num_threads", figures.threads);
+  writer.add("cas_enabled", Bytes("yes"));
+  writer.add("flush_enabled", Bytes("yes"));
+  writer.add("auth_enabled_sasl", settings_.accounts ? Bytes("yes") : Bytes("no"));
+  writer.add("auth_enabled_ascii", settings_.accounts ? Bytes("yes") : Bytes("no"));
+  writer.add("item_size_max", settings_.value_bytes_max);
+  writer.add("binding_protocol", Bytes("auto-negotiate"));
 }
 
 /// Of the store in memory. It has no slabs; monitoring tools expect to hear of one. Of no items memcached tells
 /// nothing.
-void Memcached::tell_items(const Request &request, Output &output) const {
-  const Cache::Counts counts = cache_counts();
+void Memcached::write_items(const Request &request, Output &output) const {
+  const items::Cache::Counts counts = cache_counts();
   if (counts.items == 0) return;
-  Lines lines(request, output);
-  lines.add("items:1:number", counts.items);
-  lines.add("items:1:evicted", counts.evictions);
-  lines.add("items:1:reclaimed", counts.reclaimed);
+  StatsWriter writer(request, output);
+  writer.add("items:1:number", counts.items);
+  writer.add("items:1:evicted", counts.evictions);
+  writer.add("items:1:reclaimed", counts.reclaimed);
 }
 
-void Memcached::tell_slabs(const Request &request, Output &output) const {
-  const Cache::Counts counts = cache_counts();
-  Lines lines(request, output);
-  if (counts.items != 0) lines.add("1:used_chunks", counts.items);
-  lines.add("active_slabs", uint64_t{counts.items != 0});
-  lines.add("total_malloced", counts.bytes);
+void Memcached::write_slabs(const Request &request, Output &output) const {
+  const items::Cache::Counts counts = cache_counts();
+  StatsWriter writer(request, output);
+  if (counts.items != 0) writer.add("1:used_chunks", counts.items);
+  writer.add("active_slabs", uint64_t{counts.items != 0});
+  writer.add("total_malloced", counts.bytes);
 }
 
-Cache::Counts Memcached::cache_counts() const {
-  const Cache *const cache = cache_.load(std::memory_order_acquire);
-  return cache != nullptr ? cache->counts() : Cache::Counts{};
+items::Cache::Counts Memcached::cache_counts() const {
+  const items::Cache *const cache = cache_.load(std::memory_order_acquire);
+  return cache != nullptr ? cache->counts() : items::Cache::Counts{};
 }
 
 }  // namespace postern::memcached

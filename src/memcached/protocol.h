@@ -17,11 +17,11 @@
 #include "base/counters.h"
 #include "base/limits.h"
 #include "contract/session.h"
-#include "memcached/cache.h"
-#include "memcached/mappings.h"
+#include "items/cache/cache.h"
+#include "memcached/containers.h"
 #include "memcached/wire/request.h"
 #include "memcached/statistics.h"
-#include "memcached/surroundings.h"
+#include "memcached/reply_context.h"
 
 namespace postern::memcached {
 
@@ -48,36 +48,36 @@ struct Settings {
   std::function<void(Figures &)> figures{};
 };
 
-class Memcached final : public Protocol, public Teller {
+class Memcached final : public Protocol, public StatsSource {
  public:
   explicit Memcached(Settings settings);
 
   std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
-  void tell_statistics(const Request &request, Output &output) const override;
+  void write_statistics(const Request &request, Output &output) const override;
 
   const Settings &settings() const { return settings_; }
   Mappings &mappings() { return mappings_; }
   Statistics &statistics() { return statistics_; }
   /// Made when it is first wanted; nullptr if there is no memory for it. Any thread.
-  Cache *cache();
+  items::Cache *cache();
 
  private:
-  void tell_general(const Request &request, Output &output) const;
-  void tell_settings(const Request &request, Output &output) const;
-  void tell_items(const Request &request, Output &output) const;
-  void tell_slabs(const Request &request, Output &output) const;
-  void tell_detail(const Request &request, Output &output) const;
+  void write_general(const Request &request, Output &output) const;
+  void write_settings(const Request &request, Output &output) const;
+  void write_items(const Request &request, Output &output) const;
+  void write_slabs(const Request &request, Output &output) const;
+  void write_detail(const Request &request, Output &output) const;
   void reset_statistics(const Request &request, Output &output) const;
-  Cache::Counts cache_counts() const;
+  items::Cache::Counts cache_counts() const;
 
   const Settings settings_;
   const int64_t started_;  // seconds since 1970
-  Mappings mappings_;
+  Mappings mappings_{container_tables};
   mutable Statistics statistics_;  // `stats reset`
   std::mutex cache_mutex_;         // a leaf; guards the making of cache_
-  std::unique_ptr<Cache> cache_owner_;
-  std::atomic<Cache *> cache_{nullptr};
+  std::unique_ptr<items::Cache> cache_owner_;
+  std::atomic<items::Cache *> cache_{nullptr};
 };
 
 }  // namespace postern::memcached

@@ -8,9 +8,13 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "items/lower.h"
+#include "memcached/expiry.h"
 
 namespace postern::memcached {
 namespace {
+
+using items::Policy;
 
 /// What a client that is not logged in may send as a value: user and password.
 constexpr size_t login_bytes_max = 2 * limits::password_bytes_max;
@@ -22,11 +26,11 @@ constexpr char binary_magic = static_cast<char>(0x80);
 /// Reads the `set` of a client that is not logged in as a login, if it can be one. It may as well be an item, of an
 /// application whose client has connected anew and knows nothing of logins.
 void read_login(Request &request) {
-  const Bytes value = request.value;
+  const Bytes value = request.item.value;
   const size_t blank = value.find(' ');
   const bool is_text =
       std::none_of(value.begin(), value.end(), [](char byte) { return static_cast<unsigned char>(byte) < 0x20; });
-  const bool plain = request.flags == 0 && request.expiry == 0 && !request.compares && !request.quiet;
+  const bool plain = request.item.flags == 0 && request.expiry == 0 && !request.item.compares && !request.quiet;
   if (!plain || !is_text || blank == 0 || blank == Bytes::npos || blank > limits::name_bytes_max) return;
   if (value.size() - blank - 1 > limits::password_bytes_max) return;
   request.action = Action::login;
@@ -34,11 +38,11 @@ void read_login(Request &request) {
   request.password = value.substr(blank + 1);
 }
 
-/// The policy for a command on an item.
-Policy policy_for(Action action, const Policies &policies) {
+Policy policy_for(ItemAction action, const items::Policies &policies) {
   switch (action) {
-    case Action::get: return policies.get;
-    case Action::erase: return policies.erase;
+    case ItemAction::get: return policies.get;
+    case ItemAction::erase: return policies.erase;
+    case ItemAction::flush: return policies.flush;
     default: return policies.set;
   }
 }
@@ -53,7 +57,7 @@ Collected MemcachedSession::collect(Input &input, Batch &batch, uint32_t ops_max
   if (!refresh_mappings(batch, ops_max)) return Collected::more;
   use_newest_mappings();
   batch.act_for(identity_.get());
-  const Surroundings with{
+  const ReplyContext with{
       .batch = batch, .output = output_, .statistics = protocol_.statistics(), .now = ::time(nullptr)};
   erase_expired(with);
   const auto own = static_cast<uint32_t>(batch.size() - first);
@@ -65,7 +69,7 @@ bool MemcachedSession::refresh_mappings(Batch &batch, uint32_t ops_max) {
   Mappings &mappings = protocol_.mappings();
   const int64_t now_ms = clock_ms();
   const bool none = mappings.generation() == 0;
-  const bool claimed = (none || ops_max > 2 * Refresh::ops) && mappings.claim_refresh(now_ms);
+  const bool claimed = (none || ops_max > 2 * mappings.refresh_ops()) && mappings.claim_refresh(now_ms);
   if (!none && !claimed) return true;
   refresh_ = std::make_unique<Refresh>(mappings, claimed);
   batch.act_for(nullptr);
@@ -88,13 +92,13 @@ void MemcachedSession::use_newest_mappings() {
   if (!lost_ && now != open_->container) open_ = std::make_unique<OpenContainer>(now, nullptr);
 }
 
-void MemcachedSession::erase_expired(const Surroundings &with) {
+void MemcachedSession::erase_expired(const ReplyContext &with) {
   if (open_ == nullptr || open_->expired.empty()) return;
   for (const std::string &key : open_->expired) lower_erase_expired(key, *open_, with);
   open_->expired.clear();
 }
 
-Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const Surroundings &with) {
+Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const ReplyContext &with) {
   Arena &arena = with.batch.arena();
   const size_t first = with.batch.size();
   Request *request = arena.make<Request>();
@@ -121,10 +125,10 @@ Parsed MemcachedSession::take(Input &input, Request &request) {
                       .line_bytes_max = line_bytes_max};
   const std::span<char> bytes = input.unparsed();
   if (bytes.empty()) return Parsed::need_more;
-  if (speech_ == Speech::unknown) speech_ = bytes.front() == binary_magic ? Speech::binary : Speech::text;
+  if (framing_ == Framing::unknown) framing_ = bytes.front() == binary_magic ? Framing::binary : Framing::text;
   size_t consumed = 0;
-  const Parsed parsed = speech_ == Speech::binary ? binary_.take(bytes, bounds, consumed, request)
-                                                  : text_.take(bytes, bounds, consumed, request);
+  const Parsed parsed = framing_ == Framing::binary ? binary_.take(bytes, bounds, consumed, request)
+                                                    : text_.take(bytes, bounds, consumed, request);
   if (consumed != 0) input.consume(consumed);
   return parsed;
 }
@@ -140,26 +144,16 @@ void MemcachedSession::settled() {
   }
   if (open_ != nullptr) open_->retired.reset();
   opening_ = false;
-  if (group_ != nullptr) group_failed_ = std::exchange(group_, nullptr)->failed;
+  if (multi_get_ != nullptr) multi_get_failed_ = std::exchange(multi_get_, nullptr)->failed;
 }
 
-bool MemcachedSession::act(Request &request, const Surroundings &with) {
+bool MemcachedSession::act(Request &request, const ReplyContext &with) {
   if (!knows_who()) return act_as_stranger(request, with);
   switch (request.action) {
-    case Action::get:
-    case Action::touch:
-    case Action::set:
-    case Action::add:
-    case Action::replace:
-    case Action::append:
-    case Action::prepend:
-    case Action::increment:
-    case Action::decrement:
-    case Action::erase: act_on_item(request, with); return true;
-    case Action::flush: flush(request, with); return true;
+    case Action::item: act_on_item(request, with); return true;
     case Action::version: lower_plain(request, protocol_.settings().version, nullptr, with); return true;
     case Action::statistics: lower_statistics(request, protocol_, with); return true;
-    case Action::end: lower_plain(request, {}, group_of(request, with.batch.arena()), with); return true;
+    case Action::end: lower_plain(request, {}, multi_get_of(request, with.batch.arena()), with); return true;
     case Action::noop:
     case Action::verbosity:
     case Action::quit:
@@ -177,8 +171,8 @@ bool MemcachedSession::act(Request &request, const Surroundings &with) {
 }
 
 /// Nobody is told anything of the database before it is known who asks.
-bool MemcachedSession::act_as_stranger(Request &request, const Surroundings &with) {
-  if (request.action == Action::set && request.dialect == Dialect::text) read_login(request);
+bool MemcachedSession::act_as_stranger(Request &request, const ReplyContext &with) {
+  if (request.asks(ItemAction::set) && request.dialect == Dialect::text) read_login(request);
   if (request.action == Action::login) {
     // What it comes to is known when it is settled; until then nobody can say what the next request may do.
     lower_login(request, with);
@@ -190,42 +184,42 @@ bool MemcachedSession::act_as_stranger(Request &request, const Surroundings &wit
     case Action::mechanisms: lower_plain(request, "PLAIN", nullptr, with); break;
     case Action::quit: lower_plain(request, {}, nullptr, with); break;
     case Action::refused: refuse(request, with); break;
-    default: lower_failed(request, Failure::unauthorized, {}, group_of(request, with.batch.arena()), with); break;
+    default: lower_failed(request, Failure::unauthorized, {}, multi_get_of(request, with.batch.arena()), with); break;
   }
   with.batch.act_for(identity_.get());
   return true;
 }
 
-void MemcachedSession::refuse(const Request &request, const Surroundings &with) {
+void MemcachedSession::refuse(const Request &request, const ReplyContext &with) {
   if (request.refusal == Refusal::value_too_large) protocol_.statistics().add(Statistic::store_too_large);
-  lower_plain(request, {}, group_of(request, with.batch.arena()), with);
+  lower_plain(request, {}, multi_get_of(request, with.batch.arena()), with);
 }
 
 /// The keys of a `get` that come one by one fail as one.
-Group *MemcachedSession::group_of(const Request &request, Arena &arena) {
+MultiGet *MemcachedSession::multi_get_of(const Request &request, Arena &arena) {
   const bool key = request.dialect == Dialect::text &&
-                   (request.action == Action::get || (request.action == Action::refused && request.ends));
+                   (request.asks(ItemAction::get) || (request.action == Action::refused && request.ends));
   if (!key && request.action != Action::end) return nullptr;
   const bool last = request.ends || request.action == Action::end;
-  if (last && group_ == nullptr && !group_failed_) return nullptr;
-  if (group_ == nullptr) group_ = arena.make<Group>(group_failed_);
-  Group *const group = group_;
+  if (last && multi_get_ == nullptr && !multi_get_failed_) return nullptr;
+  if (multi_get_ == nullptr) multi_get_ = arena.make<MultiGet>(multi_get_failed_);
+  MultiGet *const multi_get = multi_get_;
   if (last) {
-    group_ = nullptr;
-    group_failed_ = false;
+    multi_get_ = nullptr;
+    multi_get_failed_ = false;
   }
-  return group;
+  return multi_get;
 }
 
 /// The container in use. nullptr: there is none, and the client is told why.
-OpenContainer *MemcachedSession::use(const Request &request, Group *group, const Surroundings &with) {
+OpenContainer *MemcachedSession::use(const Request &request, MultiGet *multi_get, const ReplyContext &with) {
   if (open_ != nullptr && !lost_ && open_->container->problem().empty()) return open_.get();
-  return begin_use(request, group, with);
+  return begin_use(request, multi_get, with);
 }
 
-OpenContainer *MemcachedSession::begin_use(const Request &request, Group *group, const Surroundings &with) {
+OpenContainer *MemcachedSession::begin_use(const Request &request, MultiGet *multi_get, const ReplyContext &with) {
   const auto refuse = [&](Bytes why) {
-    lower_failed(request, Failure::cannot_open, why, group, with);
+    lower_failed(request, Failure::cannot_open, why, multi_get, with);
     return nullptr;
   };
   if (lost_) return refuse("The container in use is no longer in innodb_memcache.containers");
@@ -238,9 +232,9 @@ OpenContainer *MemcachedSession::begin_use(const Request &request, Group *group,
 }
 
 /// Sees to it that the table of the container in use is open for the ops that follow.
-void MemcachedSession::open(OpenContainer &target, const Surroundings &with) {
+void MemcachedSession::open(OpenContainer &target, const ReplyContext &with) {
   if (opening_ || target.slot.filled()) return;
-  lower_open(target, with);
+  items::add_open(target, container_tables.protocol, with.batch);
   opening_ = true;
 }
 
@@ -256,52 +250,45 @@ bool MemcachedSession::switch_container(Bytes name) {
   return true;
 }
 
-void MemcachedSession::act_on_item(const Request &request, const Surroundings &with) {
-  Group *const group = group_of(request, with.batch.arena());
+void MemcachedSession::act_on_item(Request &request, const ReplyContext &with) {
+  MultiGet *const multi_get = multi_get_of(request, with.batch.arena());
   Bytes key = request.key;
   bool place_wanted = false;
   if (key.starts_with(container_mark)) {
     key.remove_prefix(container_mark.size());
     const Bytes delimiter = snapshot_->delimiter;
     const size_t end = delimiter.empty() ? Bytes::npos : key.find(delimiter);
-    const bool gets = request.action == Action::get;
+    const bool gets = request.item.action == ItemAction::get;
     if (!switch_container(key.substr(0, end))) {
-      if (gets) return lower_miss(request, group, with);
-      return lower_failed(request, Failure::bad_key_value, "There is no container of that name", group, with);
+      if (gets) return lower_disabled(request, multi_get, with);
+      return lower_failed(request, Failure::bad_key_value, "There is no container of that name", multi_get, with);
     }
     place_wanted = end == Bytes::npos;
     if (place_wanted && !gets)
-      return lower_failed(request, Failure::bad_key_value, "There is no key behind the container's name", group, with);
+      return lower_failed(request, Failure::bad_key_value, "There is no key behind the container's name", multi_get,
+                          with);
     if (!place_wanted) key.remove_prefix(end + delimiter.size());
   }
-  OpenContainer *const target = use(request, group, with);
+  OpenContainer *const target = use(request, multi_get, with);
   if (target == nullptr) return;
-  const Policy policy = policy_for(request.action, target->container->policies());
+  request.item.key = key;
+  request.item.expires_at = expires_at(request.expiry, with.now);
+  const Policy policy = policy_for(request.item.action, target->container->policies());
   if (policy == Policy::table) open(*target, with);
-  if (place_wanted) return lower_place(request, *target, policy == Policy::table, group, with);
+  if (place_wanted) return lower_place(request, *target, policy == Policy::table, multi_get, with);
   switch (policy) {
-    case Policy::table: return lower_item(request, key, *target, group, with);
-    case Policy::memory: return act_in_memory(request, key, *target, group, with);
-    case Policy::disabled: return lower_disabled(request, group, with);
+    case Policy::table: return lower_item(request, *target, multi_get, with);
+    case Policy::memory: return act_in_memory(request, *target, multi_get, with);
+    case Policy::disabled: return lower_disabled(request, multi_get, with);
   }
 }
 
-void MemcachedSession::act_in_memory(const Request &request, Bytes key, OpenContainer &target, Group *group,
-                                     const Surroundings &with) {
-  Cache *const cache = protocol_.cache();
-  if (cache == nullptr) return lower_failed(request, Failure::out_of_memory, {}, group, with);
+void MemcachedSession::act_in_memory(const Request &request, OpenContainer &target, MultiGet *multi_get,
+                                     const ReplyContext &with) {
+  items::Cache *const cache = protocol_.cache();
+  if (cache == nullptr) return lower_failed(request, Failure::out_of_memory, {}, multi_get, with);
   if (target.space == nullptr) target.space = &cache->space(target.container->name());
-  lower_memory(request, key, target, *cache, group, with);
-}
-
-void MemcachedSession::flush(const Request &request, const Surroundings &with) {
-  OpenContainer *const target = use(request, nullptr, with);
-  if (target == nullptr) return;
-  switch (target->container->policies().flush) {
-    case Policy::table: open(*target, with); return lower_flush(request, *target, with);
-    case Policy::memory: return act_in_memory(request, request.key, *target, nullptr, with);
-    case Policy::disabled: return lower_disabled(request, nullptr, with);
-  }
+  lower_item(request, target, *cache, multi_get, with);
 }
 
 }  // namespace postern::memcached

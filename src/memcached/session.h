@@ -8,8 +8,8 @@
 
 #include "contract/session.h"
 #include "memcached/wire/binary_parser.h"
+#include "items/open_container.h"
 #include "memcached/lower.h"
-#include "memcached/open_container.h"
 #include "memcached/protocol.h"
 #include "memcached/wire/text_framer.h"
 
@@ -28,38 +28,37 @@ class MemcachedSession final : public Session {
  private:
   bool refresh_mappings(Batch &batch, uint32_t ops_max);
   void use_newest_mappings();
-  void erase_expired(const Surroundings &with);
-  Collected take_all(Input &input, uint32_t ops_max, const Surroundings &with);
+  void erase_expired(const ReplyContext &with);
+  Collected take_all(Input &input, uint32_t ops_max, const ReplyContext &with);
   Parsed take(Input &input, Request &request);
   /// False: nothing more may be taken before what was taken is settled.
-  bool act(Request &request, const Surroundings &with);
-  void act_on_item(const Request &request, const Surroundings &with);
-  void flush(const Request &request, const Surroundings &with);
-  void refuse(const Request &request, const Surroundings &with);
-  bool act_as_stranger(Request &request, const Surroundings &with);
-  OpenContainer *use(const Request &request, Group *group, const Surroundings &with);
-  OpenContainer *begin_use(const Request &request, Group *group, const Surroundings &with);
-  void open(OpenContainer &target, const Surroundings &with);
-  void act_in_memory(const Request &request, Bytes key, OpenContainer &target, Group *group, const Surroundings &with);
+  bool act(Request &request, const ReplyContext &with);
+  void act_on_item(Request &request, const ReplyContext &with);
+  void refuse(const Request &request, const ReplyContext &with);
+  bool act_as_stranger(Request &request, const ReplyContext &with);
+  OpenContainer *use(const Request &request, MultiGet *multi_get, const ReplyContext &with);
+  OpenContainer *begin_use(const Request &request, MultiGet *multi_get, const ReplyContext &with);
+  void open(OpenContainer &target, const ReplyContext &with);
+  void act_in_memory(const Request &request, OpenContainer &target, MultiGet *multi_get, const ReplyContext &with);
   bool switch_container(Bytes name);
-  Group *group_of(const Request &request, Arena &arena);
+  MultiGet *multi_get_of(const Request &request, Arena &arena);
   bool knows_who() const { return identity_ == nullptr || identity_->account != nullptr; }
 
   Memcached &protocol_;
   Output &output_;
   std::unique_ptr<Identity> identity_;  // with Settings::accounts alone
-  std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<const items::Snapshot> snapshot_;
   uint64_t generation_ = 0;              // of snapshot_
   std::unique_ptr<OpenContainer> open_;  // none before it is needed
   std::unique_ptr<Refresh> refresh_;     // under way
-  Group *group_ = nullptr;               // of the keys of a `get` that is not complete, in this batch
+  MultiGet *multi_get_ = nullptr;        // of the keys of a `get` that is not complete, in this batch
   TextFramer text_;
   BinaryParser binary_;
-  enum class Speech : uint8_t { unknown, text, binary } speech_ = Speech::unknown;  // the first byte tells
-  bool group_failed_ = false;                                                       // in a batch before this
-  bool chosen_ = false;                                                             // open_ was asked for by name
-  bool lost_ = false;                                                               // and is no more
-  bool opening_ = false;                                                            // since the last settled()
+  enum class Framing : uint8_t { unknown, text, binary } framing_ = Framing::unknown;  // the first byte tells
+  bool multi_get_failed_ = false;                                                      // in a batch before this
+  bool chosen_ = false;                                                                // open_ was asked for by name
+  bool lost_ = false;                                                                  // and is no more
+  bool opening_ = false;                                                               // since the last settled()
 };
 static_assert(sizeof(MemcachedSession) <= 128);
 

@@ -112,7 +112,8 @@ TEST_F(McCommands, StatisticsCountByPrefix) {
 
 TEST_F(McCommands, StatisticsKeepABoundedNumberOfPrefixes) {
   Prefixes prefixes;
-  for (size_t i = 0; i < Prefixes::prefixes_max + 10; ++i) prefixes.count(Action::set, std::to_string(i) + ":", false);
+  for (size_t i = 0; i < Prefixes::prefixes_max + 10; ++i)
+    prefixes.count(ItemAction::set, std::to_string(i) + ":", false);
   size_t lines = 0;
   prefixes.tell([&lines](Bytes) { ++lines; });
   EXPECT_EQ(lines, Prefixes::prefixes_max);

@@ -46,42 +46,43 @@ class Checked {
 
  private:
   void note(const Request &request, std::string_view taken) {
-    for (const Bytes view : {request.key, request.value, request.meta.flags}) {
+    for (const Bytes view : {request.key, request.item.value, request.detail, request.meta.flags}) {
       require(view.empty() || (view.data() >= taken.data() && view.data() + view.size() <= taken.data() + taken.size()),
               "views point into what was taken");
     }
     if (request.action != Action::refused) {
       require(request.key.size() <= key_bytes_max, "key_bytes_max");
-      require(request.value.size() <= bounds.value_bytes_max, "value_bytes_max");
+      require(request.item.value.size() <= bounds.value_bytes_max, "value_bytes_max");
       require(request.refusal == Refusal::none, "a refusal refuses");
     } else {
       require(request.refusal != Refusal::none, "a refused request says why");
     }
     const bool refused = request.action == Action::refused;
     for (const uint64_t number : {uint64_t(request.action),
+                                  uint64_t(request.item.action),
                                   uint64_t(request.dialect),
                                   uint64_t(request.refusal),
                                   uint64_t(request.quiet),
                                   uint64_t(request.wants_cas),
                                   uint64_t(request.wants_value),
-                                  uint64_t(request.touches),
-                                  uint64_t(request.creates),
+                                  uint64_t(request.item.touches),
+                                  uint64_t(request.item.creates),
                                   uint64_t(request.ends),
-                                  uint64_t(request.compares),
-                                  uint64_t(request.sets_cas),
+                                  uint64_t(request.item.compares),
+                                  uint64_t(request.item.sets_cas),
                                   uint64_t(request.opcode),
-                                  uint64_t(request.flags),
+                                  uint64_t(request.item.flags),
                                   uint64_t(request.expiry),
-                                  request.cas,
-                                  request.new_cas,
-                                  request.delta,
-                                  request.initial,
+                                  request.item.cas,
+                                  request.item.new_cas,
+                                  request.item.delta,
+                                  request.item.initial,
                                   uint64_t(request.meta.base64),
                                   uint64_t(request.meta.value),
                                   uint64_t(request.meta.quiet)})
       requests_ += std::to_string(number) + ' ';
-    for (const Bytes view :
-         {refused ? Bytes{} : request.key, request.value, request.meta.flags, request.refusal_line}) {
+    for (const Bytes view : {refused ? Bytes{} : request.key, request.item.value, request.detail, request.meta.flags,
+                             request.refusal_line}) {
       requests_ += std::to_string(view.size()) + ':';
       requests_ += view;
     }

@@ -157,22 +157,22 @@ TEST(McText, KnowsWhatCannotBeAskedThroughAFakeStore) {
   }
   take("mg a k t\r\n");
   EXPECT_FALSE(request.wants_value);
-  EXPECT_FALSE(request.touches);
+  EXPECT_FALSE(request.item.touches);
   take("mg a s\r\n");
   EXPECT_TRUE(request.wants_value);
   take("cas a 0 0 0 0\r\n\r\n");
-  EXPECT_EQ(request.action, Action::set);
-  EXPECT_TRUE(request.compares);
+  EXPECT_TRUE(request.asks(ItemAction::set));
+  EXPECT_TRUE(request.item.compares);
   take("ms a 0\r\n\r\n");
-  EXPECT_FALSE(request.compares);
+  EXPECT_FALSE(request.item.compares);
   take("ma a N30 J7 MD D3 E9 C5\r\n");
-  EXPECT_EQ(request.action, Action::decrement);
-  EXPECT_TRUE(request.creates && request.sets_cas && request.compares && !request.touches);
+  EXPECT_TRUE(request.asks(ItemAction::decrement));
+  EXPECT_TRUE(request.item.creates && request.item.sets_cas && request.item.compares && !request.item.touches);
   EXPECT_EQ(request.expiry, 30);
-  EXPECT_EQ(request.initial, 7u);
-  EXPECT_EQ(request.delta, 3u);
-  EXPECT_EQ(request.new_cas, 9u);
-  EXPECT_EQ(request.cas, 5u);
+  EXPECT_EQ(request.item.initial, 7u);
+  EXPECT_EQ(request.item.delta, 3u);
+  EXPECT_EQ(request.item.new_cas, 9u);
+  EXPECT_EQ(request.item.cas, 5u);
 }
 
 TEST(McText, TakesNothingOfWhatIsNotComplete) {

@@ -149,10 +149,10 @@ void BinaryForm::number(Output &output, const Request &request, uint64_t number,
 void BinaryForm::result(Output &output, const Request &request, Result result, uint64_t cas) const {
   const Status status = status_of(result, request.opcode);
   if (status == Status::success) {
-    if (!request.quiet) put_header(output, request, {.cas = request.action == Action::erase ? 0 : cas});
+    if (!request.quiet) put_header(output, request, {.cas = request.item.action == ItemAction::erase ? 0 : cas});
     return;
   }
-  if (request.action == Action::get && result == Result::not_found) {
+  if (request.item.action == ItemAction::get && result == Result::not_found) {
     if (request.quiet) return;
     if (request.wants_key) {
       put_header(output, request, {.status = status, .key_bytes = request.key.size()});

@@ -25,6 +25,12 @@ Request request_of(uint8_t opcode, Action action, bool quiet = false) {
   return request;
 }
 
+Request request_of(uint8_t opcode, ItemAction action, bool quiet = false) {
+  Request request = request_of(opcode, Action::item, quiet);
+  request.ask(action);
+  return request;
+}
+
 class Answered {
  public:
   Output &output() { return output_; }
@@ -68,21 +74,21 @@ std::string header(uint8_t opcode, uint16_t key_bytes, uint8_t extras_bytes, uin
 
 TEST(BinaryForm, AnItemIsFlagsAndValueWithItsCas) {
   const Item item{.value = "value", .flags = 7, .cas = 42};
-  EXPECT_BYTES(bytes_of_item(request_of(0x00, Action::get), item),
+  EXPECT_BYTES(bytes_of_item(request_of(0x00, ItemAction::get), item),
                header(0x00, 0, 4, 0, 9, 42) + std::string("\0\0\0\7value", 9));
-  EXPECT_BYTES(bytes_of_item(request_of(0x09, Action::get, true), item),
+  EXPECT_BYTES(bytes_of_item(request_of(0x09, ItemAction::get, true), item),
                header(0x09, 0, 4, 0, 9, 42) + std::string("\0\0\0\7value", 9));
 }
 
 TEST(BinaryForm, AGetWithKeyIsToldTheKey) {
-  Request request = request_of(0x0c, Action::get);
+  Request request = request_of(0x0c, ItemAction::get);
   request.wants_key = true;
   EXPECT_BYTES(bytes_of_item(request, {.value = "v", .flags = 0x01020304}), header(0x0c, 3, 4, 0, 8) + "\1\2\3\4keyv");
 }
 
 TEST(BinaryForm, ATouchIsToldFlagsOnly) {
-  Request request = request_of(0x1c, Action::get);
-  request.touches = true;
+  Request request = request_of(0x1c, ItemAction::get);
+  request.item.touches = true;
   request.wants_value = false;
   EXPECT_BYTES(bytes_of_item(request, {.value = "v", .flags = 7, .cas = 42}),
                header(0x1c, 0, 4, 0, 4, 42) + std::string("\0\0\0\7", 4));
@@ -90,20 +96,20 @@ TEST(BinaryForm, ATouchIsToldFlagsOnly) {
 
 TEST(BinaryForm, ANumberIsEightBytes) {
   Answered answered;
-  form.number(answered.output(), request_of(0x05, Action::increment), 258, {.value = "258", .cas = 42});
+  form.number(answered.output(), request_of(0x05, ItemAction::increment), 258, {.value = "258", .cas = 42});
   EXPECT_BYTES(answered.bytes(), header(0x05, 0, 0, 0, 8, 42) + std::string("\0\0\0\0\0\0\1\2", 8));
   Answered quiet;
-  form.number(quiet.output(), request_of(0x15, Action::increment, true), 258, {});
+  form.number(quiet.output(), request_of(0x15, ItemAction::increment, true), 258, {});
   EXPECT_BYTES(quiet.bytes(), "");
 }
 
 TEST(BinaryForm, AMissIsToldUnlessTheGetIsQuiet) {
-  EXPECT_BYTES(bytes_of_result(request_of(0x00, Action::get), Result::not_found),
+  EXPECT_BYTES(bytes_of_result(request_of(0x00, ItemAction::get), Result::not_found),
                header(0x00, 0, 0, 1, 9) + "Not found");
-  EXPECT_BYTES(bytes_of_result(request_of(0x1c, Action::get), Result::not_found),
+  EXPECT_BYTES(bytes_of_result(request_of(0x1c, ItemAction::get), Result::not_found),
                header(0x1c, 0, 0, 1, 9) + "Not found");
-  EXPECT_BYTES(bytes_of_result(request_of(0x09, Action::get, true), Result::not_found), "");
-  Request with_key = request_of(0x0c, Action::get);
+  EXPECT_BYTES(bytes_of_result(request_of(0x09, ItemAction::get, true), Result::not_found), "");
+  Request with_key = request_of(0x0c, ItemAction::get);
   with_key.wants_key = true;
   EXPECT_BYTES(bytes_of_result(with_key, Result::not_found), header(0x0c, 3, 0, 1, 3) + "key");
   with_key.quiet = true;
@@ -111,25 +117,25 @@ TEST(BinaryForm, AMissIsToldUnlessTheGetIsQuiet) {
 }
 
 TEST(BinaryForm, WhatWasStoredHasItsCas) {
-  EXPECT_BYTES(bytes_of_result(request_of(0x01, Action::set), Result::done, 42), header(0x01, 0, 0, 0, 0, 42));
-  EXPECT_BYTES(bytes_of_result(request_of(0x11, Action::set, true), Result::done, 42), "");
-  EXPECT_BYTES(bytes_of_result(request_of(0x04, Action::erase), Result::done, 42), header(0x04, 0, 0, 0, 0));
-  EXPECT_BYTES(bytes_of_result(request_of(0x08, Action::flush), Result::done), header(0x08, 0, 0, 0, 0));
+  EXPECT_BYTES(bytes_of_result(request_of(0x01, ItemAction::set), Result::done, 42), header(0x01, 0, 0, 0, 0, 42));
+  EXPECT_BYTES(bytes_of_result(request_of(0x11, ItemAction::set, true), Result::done, 42), "");
+  EXPECT_BYTES(bytes_of_result(request_of(0x04, ItemAction::erase), Result::done, 42), header(0x04, 0, 0, 0, 0));
+  EXPECT_BYTES(bytes_of_result(request_of(0x08, ItemAction::flush), Result::done), header(0x08, 0, 0, 0, 0));
 }
 
 TEST(BinaryForm, WhatIsNotStoredIsToldByCommandQuietOrNot) {
   for (const bool quiet : {false, true}) {
-    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x12 : 0x02, Action::add, quiet), Result::not_stored),
+    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x12 : 0x02, ItemAction::add, quiet), Result::not_stored),
                  header(quiet ? 0x12 : 0x02, 0, 0, 2, 20) + "Data exists for key.");
-    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x13 : 0x03, Action::replace, quiet), Result::not_stored),
+    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x13 : 0x03, ItemAction::replace, quiet), Result::not_stored),
                  header(quiet ? 0x13 : 0x03, 0, 0, 1, 9) + "Not found");
-    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x19 : 0x0e, Action::append, quiet), Result::not_stored),
+    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x19 : 0x0e, ItemAction::append, quiet), Result::not_stored),
                  header(quiet ? 0x19 : 0x0e, 0, 0, 5, 11) + "Not stored.");
-    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x14 : 0x04, Action::erase, quiet), Result::not_found),
+    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x14 : 0x04, ItemAction::erase, quiet), Result::not_found),
                  header(quiet ? 0x14 : 0x04, 0, 0, 1, 9) + "Not found");
-    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x11 : 0x01, Action::set, quiet), Result::exists, 42),
+    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x11 : 0x01, ItemAction::set, quiet), Result::exists, 42),
                  header(quiet ? 0x11 : 0x01, 0, 0, 2, 20) + "Data exists for key.");
-    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x15 : 0x05, Action::increment, quiet), Result::not_a_number),
+    EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x15 : 0x05, ItemAction::increment, quiet), Result::not_a_number),
                  header(quiet ? 0x15 : 0x05, 0, 0, 6, 46) + "Non-numeric server-side value for incr or decr");
   }
 }
@@ -165,7 +171,7 @@ TEST(BinaryForm, AnEmptyStatisticEndsThem) {
 }
 
 TEST(BinaryForm, AFailureIsToldInTheWordsGivenOrOurs) {
-  const Request request = request_of(0x11, Action::set, true);
+  const Request request = request_of(0x11, ItemAction::set, true);
   Answered answered;
   form.failed(answered.output(), request, Failure::bad_value, "Data too long for column 'v'");
   form.failed(answered.output(), request, Failure::unauthorized, "");
@@ -186,7 +192,7 @@ TEST(BinaryForm, AFailureIsToldInTheWordsGivenOrOurs) {
 
 TEST(BinaryForm, ALargeValueGoesOutWhole) {
   const std::string value(1'000'000, 'v');
-  std::string answered = bytes_of_item(request_of(0x00, Action::get), {.value = value});
+  std::string answered = bytes_of_item(request_of(0x00, ItemAction::get), {.value = value});
   std::string_view rest = answered;
   test::Answer answer;
   ASSERT_TRUE(test::read_answer(rest, answer));

@@ -70,19 +70,19 @@ class Checked {
 
  private:
   void check(std::string_view bytes, const Request &request) {
-    for (const Bytes view : {request.key, request.value, request.user, request.password}) {
+    for (const Bytes view : {request.key, request.item.value, request.detail, request.user, request.password}) {
       require(view.empty() || (view.data() >= bytes.data() && view.data() + view.size() <= bytes.data() + bytes.size()),
               "views point into the input");
       requests_.append(view) += '\n';
     }
     require(request.key.size() <= key_bytes_max, "key_bytes_max");
     require(request.action == Action::login || request.action == Action::refused ||
-                request.value.size() <= bounds.value_bytes_max,
+                request.item.value.size() <= bounds.value_bytes_max,
             "value_bytes_max");
     require(request.action != Action::refused || request.refusal != Refusal::none, "a refusal has a reason");
-    for (const uint64_t number :
-         {uint64_t(request.action), uint64_t(request.refusal), uint64_t(request.quiet), uint64_t(request.opaque),
-          uint64_t(request.flags), uint64_t(request.expiry), request.cas, request.delta, request.initial})
+    for (const uint64_t number : {uint64_t(request.action), uint64_t(request.item.action), uint64_t(request.refusal),
+                                  uint64_t(request.quiet), uint64_t(request.opaque), uint64_t(request.item.flags),
+                                  uint64_t(request.expiry), request.item.cas, request.item.delta, request.item.initial})
       requests_ += std::to_string(number) + " ";
     check_answers(request);
   }

@@ -29,6 +29,7 @@ enum class Body : uint8_t {
 struct OpcodeRule {
   Body body = Body::unknown;
   Action action = Action::refused;
+  ItemAction item = ItemAction::get;  ///< of Action::item
   bool quiet = false;
   bool wants_key = false;
 };
@@ -37,27 +38,32 @@ constexpr size_t commands_count = 0x25;
 
 constexpr std::array<OpcodeRule, commands_count> make_commands() {
   std::array<OpcodeRule, commands_count> commands{};
-  const auto have = [&commands](Opcode opcode, Opcode quiet_opcode, Action action, Body body, bool wants_key = false) {
-    commands[quiet_opcode] = {body, action, true, wants_key};
-    commands[opcode] = {body, action, false, wants_key};
+  const auto have = [&commands](Opcode opcode, Opcode quiet_opcode, ItemAction item, Body body,
+                                bool wants_key = false) {
+    commands[quiet_opcode] = {body, Action::item, item, true, wants_key};
+    commands[opcode] = {body, Action::item, item, false, wants_key};
   };
-  const auto have_one = [&have](Opcode opcode, Action action, Body body) { have(opcode, opcode, action, body); };
-  have(binary::get, binary::get_quietly, Action::get, Body::key);
-  have(binary::get_with_key, binary::get_with_key_quietly, Action::get, Body::key, true);
-  have(binary::get_and_touch, binary::get_and_touch_quietly, Action::get, Body::key_and_expiry);
-  have(binary::get_and_touch_with_key, binary::get_and_touch_with_key_quietly, Action::get, Body::key_and_expiry, true);
+  const auto have_one = [&commands](Opcode opcode, Action action, Body body) {
+    commands[opcode] = {.body = body, .action = action};
+  };
+  have(binary::get, binary::get_quietly, ItemAction::get, Body::key);
+  have(binary::get_with_key, binary::get_with_key_quietly, ItemAction::get, Body::key, true);
+  have(binary::get_and_touch, binary::get_and_touch_quietly, ItemAction::get, Body::key_and_expiry);
+  have(binary::get_and_touch_with_key, binary::get_and_touch_with_key_quietly, ItemAction::get, Body::key_and_expiry,
+       true);
   // It is answered with the item's flags, so it is a get that wants no value.
-  have_one(binary::touch, Action::get, Body::key_and_expiry);
-  have(binary::set, binary::set_quietly, Action::set, Body::key_and_stored);
-  have(binary::add, binary::add_quietly, Action::add, Body::key_and_stored);
-  have(binary::replace, binary::replace_quietly, Action::replace, Body::key_and_stored);
-  have(binary::append, binary::append_quietly, Action::append, Body::key_and_value);
-  have(binary::prepend, binary::prepend_quietly, Action::prepend, Body::key_and_value);
-  have(binary::increment, binary::increment_quietly, Action::increment, Body::key_and_delta);
-  have(binary::decrement, binary::decrement_quietly, Action::decrement, Body::key_and_delta);
-  have(binary::erase, binary::erase_quietly, Action::erase, Body::key);
-  have(binary::flush, binary::flush_quietly, Action::flush, Body::delay_or_nothing);
-  have(binary::quit, binary::quit_quietly, Action::quit, Body::nothing);
+  have(binary::touch, binary::touch, ItemAction::get, Body::key_and_expiry);
+  have(binary::set, binary::set_quietly, ItemAction::set, Body::key_and_stored);
+  have(binary::add, binary::add_quietly, ItemAction::add, Body::key_and_stored);
+  have(binary::replace, binary::replace_quietly, ItemAction::replace, Body::key_and_stored);
+  have(binary::append, binary::append_quietly, ItemAction::append, Body::key_and_value);
+  have(binary::prepend, binary::prepend_quietly, ItemAction::prepend, Body::key_and_value);
+  have(binary::increment, binary::increment_quietly, ItemAction::increment, Body::key_and_delta);
+  have(binary::decrement, binary::decrement_quietly, ItemAction::decrement, Body::key_and_delta);
+  have(binary::erase, binary::erase_quietly, ItemAction::erase, Body::key);
+  have(binary::flush, binary::flush_quietly, ItemAction::flush, Body::delay_or_nothing);
+  have_one(binary::quit, Action::quit, Body::nothing);
+  commands[binary::quit_quietly] = {.body = Body::nothing, .action = Action::quit, .quiet = true};
   have_one(binary::noop, Action::noop, Body::nothing);
   have_one(binary::version, Action::version, Body::nothing);
   have_one(binary::statistics, Action::statistics, Body::key_or_nothing);
@@ -112,19 +118,19 @@ void refuse(Request &request, Refusal refusal) {
 }
 
 /// `identity NUL user NUL password` of the mechanism PLAIN.
-void read_login(Request &request) {
-  const size_t user = request.value.find('\0') + 1;
-  const size_t password = user == 0 ? 0 : request.value.find('\0', user) + 1;
+void read_login(Bytes message, Request &request) {
+  const size_t user = message.find('\0') + 1;
+  const size_t password = user == 0 ? 0 : message.find('\0', user) + 1;
   if (request.key != "PLAIN" || password == 0) return refuse(request, Refusal::not_logged_in);
-  request.user = request.value.substr(user, password - 1 - user);
-  request.password = request.value.substr(password);
+  request.user = message.substr(user, password - 1 - user);
+  request.password = message.substr(password);
   if (request.user.size() > limits::name_bytes_max || request.password.size() > limits::password_bytes_max)
     refuse(request, Refusal::not_logged_in);
 }
 
 void read_body(Body body, const char *extras, const Lengths &lengths, Request &request) {
   request.key = {extras + lengths.extras, lengths.key};
-  request.value = {request.key.data() + lengths.key, lengths.value()};
+  request.item.value = {request.key.data() + lengths.key, lengths.value()};
   switch (body) {
     case Body::unknown:
     case Body::nothing:
@@ -133,33 +139,33 @@ void read_body(Body body, const char *extras, const Lengths &lengths, Request &r
     case Body::level: break;
     case Body::key_or_nothing: {
       const size_t blank = request.key.find(' ');
-      request.value = blank == Bytes::npos ? Bytes{} : request.key.substr(blank + 1);
+      request.detail = blank == Bytes::npos ? Bytes{} : request.key.substr(blank + 1);
       request.key = request.key.substr(0, blank);
       break;
     }
     case Body::key_and_stored:
-      request.flags = binary::read_number<uint32_t>(extras);
+      request.item.flags = binary::read_number<uint32_t>(extras);
       request.expiry = binary::read_number<uint32_t>(extras + 4);
       // With a CAS all three are the same: the item must be there, and be that one.
-      if (request.cas != 0) request.action = Action::set;
+      if (request.item.cas != 0) request.ask(ItemAction::set);
       break;
     case Body::key_and_delta:
-      request.delta = binary::read_number<uint64_t>(extras);
-      request.initial = binary::read_number<uint64_t>(extras + 8);
+      request.item.delta = binary::read_number<uint64_t>(extras);
+      request.item.initial = binary::read_number<uint64_t>(extras + 8);
       request.expiry = binary::read_number<uint32_t>(extras + 16);
-      request.creates = request.expiry != UINT32_MAX;
+      request.item.creates = request.expiry != UINT32_MAX;
       break;
     case Body::key_and_expiry:
-      request.touches = true;
+      request.item.touches = true;
       request.wants_value = request.opcode != binary::touch;
-      request.value = {};
+      request.item.value = {};
       request.expiry = binary::read_number<uint32_t>(extras);
       break;
     case Body::delay_or_nothing:
       // A table cannot be told to be empty later.
       if (lengths.extras != 0 && binary::read_number<uint32_t>(extras) != 0) refuse(request, Refusal::not_supported);
       break;
-    case Body::mechanism_and_message: read_login(request); break;
+    case Body::mechanism_and_message: read_login(request.item.value, request); break;
   }
 }
 
@@ -187,12 +193,14 @@ Parsed BinaryParser::take(std::span<char> bytes, const Bounds &bounds, size_t &c
 
   request.opcode = static_cast<uint8_t>(header[1]);
   request.opaque = binary::read_number<uint32_t>(header + 12);
-  request.cas = binary::read_number<uint64_t>(header + 16);
+  request.item.cas = binary::read_number<uint64_t>(header + 16);
+  request.item.compares = request.item.cas != 0;
   const Lengths lengths{.extras = static_cast<uint8_t>(header[4]),
                         .key = binary::read_number<uint16_t>(header + 2),
                         .body = binary::read_number<uint32_t>(header + 8)};
   const OpcodeRule &command = request.opcode < commands.size() ? commands[request.opcode] : unknown_command;
   request.action = command.action;
+  request.item.action = command.item;
   request.quiet = command.quiet;
   request.wants_key = command.wants_key;
 

@@ -44,49 +44,55 @@ void expect_closing(const std::string &bytes, Refusal refusal) {
 }
 
 TEST(BinaryParser, EveryOpcodeIsItsActionAndQuietOrNot) {
+  struct Asked {
+    Asked(Action other) : action(other) {}
+    Asked(ItemAction of_item) : action(Action::item), item(of_item) {}
+    Action action;
+    ItemAction item = ItemAction::get;
+  };
   struct Case {
     uint8_t opcode;
-    Action action;
+    Asked asked;
     bool quiet;
     std::string extras, key, value;
   };
   const Case cases[] = {
-      {0x00, Action::get, false, "", "k", ""},
-      {0x01, Action::set, false, stored, "k", "v"},
-      {0x02, Action::add, false, stored, "k", "v"},
-      {0x03, Action::replace, false, stored, "k", "v"},
-      {0x04, Action::erase, false, "", "k", ""},
-      {0x05, Action::increment, false, delta, "k", ""},
-      {0x06, Action::decrement, false, delta, "k", ""},
+      {0x00, ItemAction::get, false, "", "k", ""},
+      {0x01, ItemAction::set, false, stored, "k", "v"},
+      {0x02, ItemAction::add, false, stored, "k", "v"},
+      {0x03, ItemAction::replace, false, stored, "k", "v"},
+      {0x04, ItemAction::erase, false, "", "k", ""},
+      {0x05, ItemAction::increment, false, delta, "k", ""},
+      {0x06, ItemAction::decrement, false, delta, "k", ""},
       {0x07, Action::quit, false, "", "", ""},
-      {0x08, Action::flush, false, "", "", ""},
-      {0x09, Action::get, true, "", "k", ""},
+      {0x08, ItemAction::flush, false, "", "", ""},
+      {0x09, ItemAction::get, true, "", "k", ""},
       {0x0a, Action::noop, false, "", "", ""},
       {0x0b, Action::version, false, "", "", ""},
-      {0x0c, Action::get, false, "", "k", ""},
-      {0x0d, Action::get, true, "", "k", ""},
-      {0x0e, Action::append, false, "", "k", "v"},
-      {0x0f, Action::prepend, false, "", "k", "v"},
+      {0x0c, ItemAction::get, false, "", "k", ""},
+      {0x0d, ItemAction::get, true, "", "k", ""},
+      {0x0e, ItemAction::append, false, "", "k", "v"},
+      {0x0f, ItemAction::prepend, false, "", "k", "v"},
       {0x10, Action::statistics, false, "", "items", ""},
-      {0x11, Action::set, true, stored, "k", "v"},
-      {0x12, Action::add, true, stored, "k", "v"},
-      {0x13, Action::replace, true, stored, "k", "v"},
-      {0x14, Action::erase, true, "", "k", ""},
-      {0x15, Action::increment, true, delta, "k", ""},
-      {0x16, Action::decrement, true, delta, "k", ""},
+      {0x11, ItemAction::set, true, stored, "k", "v"},
+      {0x12, ItemAction::add, true, stored, "k", "v"},
+      {0x13, ItemAction::replace, true, stored, "k", "v"},
+      {0x14, ItemAction::erase, true, "", "k", ""},
+      {0x15, ItemAction::increment, true, delta, "k", ""},
+      {0x16, ItemAction::decrement, true, delta, "k", ""},
       {0x17, Action::quit, true, "", "", ""},
-      {0x18, Action::flush, true, big_endian<uint32_t>(0), "", ""},
-      {0x19, Action::append, true, "", "k", "v"},
-      {0x1a, Action::prepend, true, "", "k", "v"},
+      {0x18, ItemAction::flush, true, big_endian<uint32_t>(0), "", ""},
+      {0x19, ItemAction::append, true, "", "k", "v"},
+      {0x1a, ItemAction::prepend, true, "", "k", "v"},
       {0x1b, Action::verbosity, false, expiry, "", ""},
-      {0x1c, Action::get, false, expiry, "k", ""},
-      {0x1d, Action::get, false, expiry, "k", ""},
-      {0x1e, Action::get, true, expiry, "k", ""},
+      {0x1c, ItemAction::get, false, expiry, "k", ""},
+      {0x1d, ItemAction::get, false, expiry, "k", ""},
+      {0x1e, ItemAction::get, true, expiry, "k", ""},
       {0x20, Action::mechanisms, false, "", "", ""},
       {0x21, Action::login, false, "", "PLAIN", std::string("\0u\0p", 4)},
       {0x22, Action::login, false, "", "PLAIN", std::string("\0u\0p", 4)},
-      {0x23, Action::get, false, expiry, "k", ""},
-      {0x24, Action::get, true, expiry, "k", ""},
+      {0x23, ItemAction::get, false, expiry, "k", ""},
+      {0x24, ItemAction::get, true, expiry, "k", ""},
   };
   for (const Case &c : cases) {
     const Taken taken(Packet{.opcode = c.opcode, .extras = c.extras, .key = c.key, .value = c.value, .cas = 0}.bytes() +
@@ -94,15 +100,16 @@ TEST(BinaryParser, EveryOpcodeIsItsActionAndQuietOrNot) {
     SCOPED_TRACE(int{c.opcode});
     ASSERT_EQ(taken.parsed, Parsed::request);
     EXPECT_EQ(taken.bytes.substr(taken.consumed), "next");
-    EXPECT_EQ(taken.request.action, c.action);
+    EXPECT_EQ(taken.request.action, c.asked.action);
+    EXPECT_EQ(taken.request.item.action, c.asked.item);
     EXPECT_EQ(taken.request.quiet, c.quiet);
     EXPECT_EQ(taken.request.dialect, Dialect::binary);
     EXPECT_EQ(taken.request.opcode, c.opcode);
     EXPECT_EQ(taken.request.opaque, 0x01020304u);
     EXPECT_EQ(taken.request.key, c.key);
-    EXPECT_EQ(taken.request.value, c.value);
+    EXPECT_EQ(taken.request.item.value, c.value);
     EXPECT_EQ(taken.request.wants_key, c.opcode == 0x0c || c.opcode == 0x0d || c.opcode == 0x23 || c.opcode == 0x24);
-    EXPECT_EQ(taken.request.touches, c.opcode >= 0x1c && c.extras == expiry);
+    EXPECT_EQ(taken.request.item.touches, c.opcode >= 0x1c && c.extras == expiry);
     EXPECT_EQ(taken.request.wants_value, c.opcode != 0x1c);
   }
 }
@@ -110,17 +117,17 @@ TEST(BinaryParser, EveryOpcodeIsItsActionAndQuietOrNot) {
 TEST(BinaryParser, AStoredItemHasFlagsExpiryAndCas) {
   const Taken taken(Packet{.opcode = 0x01, .extras = stored, .key = "key", .value = "value", .cas = 99}.bytes());
   ASSERT_EQ(taken.parsed, Parsed::request);
-  EXPECT_EQ(taken.request.flags, 7u);
+  EXPECT_EQ(taken.request.item.flags, 7u);
   EXPECT_EQ(taken.request.expiry, 60);
-  EXPECT_EQ(taken.request.cas, 99u);
+  EXPECT_EQ(taken.request.item.cas, 99u);
   EXPECT_EQ(taken.request.key, "key");
-  EXPECT_EQ(taken.request.value, "value");
+  EXPECT_EQ(taken.request.item.value, "value");
 }
 
 TEST(BinaryParser, WithACasAddAndReplaceAreASet) {
   for (const uint8_t opcode : {0x02, 0x03, 0x12, 0x13}) {
     const Taken taken(Packet{.opcode = opcode, .extras = stored, .key = "k", .value = "v", .cas = 1}.bytes());
-    EXPECT_EQ(taken.request.action, Action::set);
+    EXPECT_TRUE(taken.request.asks(ItemAction::set));
     EXPECT_EQ(taken.request.opcode, opcode);
   }
 }
@@ -128,22 +135,22 @@ TEST(BinaryParser, WithACasAddAndReplaceAreASet) {
 TEST(BinaryParser, AValueMayBeEmptyAndHoldAnyByte) {
   const Taken empty(Packet{.opcode = 0x01, .extras = stored, .key = "k"}.bytes());
   EXPECT_EQ(empty.parsed, Parsed::request);
-  EXPECT_EQ(empty.request.value, "");
+  EXPECT_EQ(empty.request.item.value, "");
   const std::string any("\0\r\n\xff\x80 ", 6);
   const Taken taken(Packet{.opcode = 0x01, .extras = stored, .key = any, .value = any}.bytes());
   EXPECT_EQ(taken.request.key, any);
-  EXPECT_EQ(taken.request.value, any);
+  EXPECT_EQ(taken.request.item.value, any);
 }
 
 TEST(BinaryParser, AnIncrementCreatesUnlessItsExpiryIsAllOnes) {
   const Taken creating(Packet{.opcode = 0x05, .extras = delta, .key = "n"}.bytes());
-  EXPECT_TRUE(creating.request.creates);
-  EXPECT_EQ(creating.request.delta, 3u);
-  EXPECT_EQ(creating.request.initial, 10u);
+  EXPECT_TRUE(creating.request.item.creates);
+  EXPECT_EQ(creating.request.item.delta, 3u);
+  EXPECT_EQ(creating.request.item.initial, 10u);
   EXPECT_EQ(creating.request.expiry, 60);
   const std::string only_if_there = delta.substr(0, 16) + big_endian<uint32_t>(UINT32_MAX);
   const Taken taken(Packet{.opcode = 0x06, .extras = only_if_there, .key = "n"}.bytes());
-  EXPECT_FALSE(taken.request.creates);
+  EXPECT_FALSE(taken.request.item.creates);
 }
 
 TEST(BinaryParser, AnExpiryHasNoSign) {
@@ -241,7 +248,7 @@ TEST(BinaryParser, AValueBeyondTheBoundIsAnsweredAtOnceAndSwallowed) {
   EXPECT_EQ(taken.request.action, Action::refused);
   EXPECT_EQ(taken.again(), Parsed::nothing);
   EXPECT_EQ(taken.again(), Parsed::request);
-  EXPECT_EQ(taken.request.action, Action::get);
+  EXPECT_TRUE(taken.request.asks(ItemAction::get));
   EXPECT_EQ(taken.consumed, get.size());
 }
 

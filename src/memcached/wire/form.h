@@ -10,27 +10,13 @@
 #include "base/bytes.h"
 #include "base/failure.h"
 #include "base/output.h"
+#include "items/item.h"
 #include "memcached/wire/request.h"
 
 namespace postern::memcached {
 
-/// One item, as it goes to the client. Borrowed for the length of the call.
-struct Item {
-  Bytes value;
-  uint32_t flags = 0;
-  uint64_t cas = 0;        ///< 0: the container keeps none
-  int64_t expires_at = 0;  ///< seconds since 1970; 0: never
-  int64_t now = 0;         ///< the same clock, to tell how long it has left
-};
-
-/// How a command went that has no item to show.
-enum class Result : uint8_t {
-  done,        ///< stored, deleted, touched, flushed, as it was asked
-  not_found,   ///< there is no such item
-  exists,      ///< there is one, with another CAS
-  not_stored,  ///< there is one (add), or there is none (replace, append, prepend)
-  not_a_number,
-};
+using items::Item;
+using items::Result;
 
 class Form {
  public:

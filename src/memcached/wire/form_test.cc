@@ -53,8 +53,9 @@ TEST(McForm, NoreplyIsNotAnsweredAtAll) {
   Request request;
   request.quiet = true;
   const Form &form = form_of(Dialect::text);
-  for (const Action action : {Action::set, Action::erase, Action::touch, Action::flush, Action::increment}) {
-    request.action = action;
+  for (const ItemAction action :
+       {ItemAction::set, ItemAction::erase, ItemAction::touch, ItemAction::flush, ItemAction::increment}) {
+    request.ask(action);
     EXPECT_EQ(failed(request, Failure::engine_error, "x"), "");
     EXPECT_EQ(written([&](Output &output) { form.result(output, request, Result::done, 1); }), "");
     EXPECT_EQ(written([&](Output &output) { form.number(output, request, 1, {}); }), "");
@@ -65,7 +66,7 @@ TEST(McForm, QuietMetaCommandsStillTellErrors) {
   Request request;
   request.dialect = Dialect::meta;
   request.opcode = 's';
-  request.action = Action::set;
+  request.ask(ItemAction::set);
   request.meta.quiet = true;
   EXPECT_EQ(failed(request, Failure::engine_error, "x"), "SERVER_ERROR x\r\n");
 }
@@ -75,7 +76,7 @@ TEST(McForm, ItemsOfAnySizeAreWhole) {
                             limits::output_piece_bytes_max, 3 * limits::output_piece_bytes_max + 1}) {
     const std::string value(size, 'v');
     Request request;
-    request.action = Action::get;
+    request.ask(ItemAction::get);
     request.key = "key";
     request.wants_cas = true;
     request.ends = true;
@@ -91,7 +92,7 @@ TEST(McForm, ItemsOfAnySizeAreWhole) {
 
 TEST(McForm, WhatIsOverHasNoSecondsLeft) {
   Request request;
-  request.action = Action::get;
+  request.ask(ItemAction::get);
   request.dialect = Dialect::meta;
   request.meta.flags = "t";
   const auto told = [&](int64_t expires_at) {

@@ -15,7 +15,7 @@ class TextForm final : public Form {
   void statistic(Output &output, const Request &request, Bytes name, Bytes value) const override;
 };
 
-/// What a client wants to be told is in MetaTells::flags.
+/// What a client wants to be told is in MetaFlags::flags.
 class MetaForm final : public Form {
  public:
   void item(Output &output, const Request &request, const Item &item) const override;

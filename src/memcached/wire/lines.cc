@@ -71,8 +71,7 @@ void put_plain(Output &output, const Request &request, Bytes value) {
   switch (request.action) {
     case Action::end: line = "END"; break;
     case Action::noop: line = "MN"; break;
-    case Action::verbosity:
-    case Action::flush: line = "OK"; break;
+    case Action::verbosity: line = "OK"; break;
     case Action::statistics: line = "RESET"; break;
     case Action::login: line = "STORED"; break;
     case Action::version:
@@ -82,16 +81,7 @@ void put_plain(Output &output, const Request &request, Bytes value) {
     case Action::refused: line = request.refusal_line.empty() ? line_of(request.refusal) : request.refusal_line; break;
     case Action::mechanisms: line = value; break;
     case Action::quit: return;
-    case Action::get:
-    case Action::touch:
-    case Action::set:
-    case Action::add:
-    case Action::replace:
-    case Action::append:
-    case Action::prepend:
-    case Action::increment:
-    case Action::decrement:
-    case Action::erase: line = "ERROR"; break;
+    case Action::item: line = "ERROR"; break;
   }
   output.put(line);
   output.put("\r\n");

@@ -35,17 +35,18 @@ Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
       return base64_bytes(request.key) == 0 ? Bytes("CLIENT_ERROR error decoding key") : Bytes{};
     case 'N': flags.vivifies = true; return parse_integer(argument, flags.expiry_of_new) ? Bytes{} : bad_token;
     case 'T': flags.has_expiry = true; return parse_integer(argument, flags.expiry) ? Bytes{} : bad_token;
-    case 'C': flags.has_cas = true; return parse_natural(argument, request.cas) ? Bytes{} : bad_token;
-    case 'E': flags.has_new_cas = true; return parse_natural(argument, request.new_cas) ? Bytes{} : bad_token;
-    case 'F': return parse_natural_32(argument, request.flags) ? Bytes{} : bad_format;
+    case 'C': flags.has_cas = true; return parse_natural(argument, request.item.cas) ? Bytes{} : bad_token;
+    case 'E': flags.has_new_cas = true; return parse_natural(argument, request.item.new_cas) ? Bytes{} : bad_token;
+    case 'F': return parse_natural_32(argument, request.item.flags) ? Bytes{} : bad_format;
     case 'M':
       if (argument.size() != 1) return "CLIENT_ERROR incorrect length for M token";
       flags.mode = argument[0];
       return {};
     case 'J':
-      return parse_natural(argument, request.initial) ? Bytes{} : Bytes("CLIENT_ERROR invalid numeric initial value");
+      return parse_natural(argument, request.item.initial) ? Bytes{}
+                                                           : Bytes("CLIENT_ERROR invalid numeric initial value");
     case 'D':
-      return parse_natural(argument, request.delta) ? Bytes{} : Bytes("CLIENT_ERROR invalid numeric delta value");
+      return parse_natural(argument, request.item.delta) ? Bytes{} : Bytes("CLIENT_ERROR invalid numeric delta value");
     case 'O': flags.opaque_too_long = argument.size() > opaque_bytes_max; return {};
     case 'q': request.meta.quiet = true; return {};
     case 'v': request.meta.value = true; return {};
@@ -113,72 +114,72 @@ constexpr Bytes any_flag_line = "CLIENT_ERROR invalid or duplicate flag";
 
 void parse_get(CommandLine &command) {
   Request &request = command.request;
-  request.action = Action::get;
+  request.ask(ItemAction::get);
   Flags flags;
   if (!take_key(command, "CLIENT_ERROR options flags are too long")) return;
   if (!read_flags(command, 2, {}, flags)) return;
   // A row made of nothing, to be filled by whoever wins the race, is none that SQL should see.
   if (flags.vivifies || flags.has_new_cas) return command.refuse(Refusal::bad_flag);
   request.wants_value = request.meta.value || flags.wants_size;
-  request.touches = flags.has_expiry;
+  request.item.compares = request.item.cas != 0;
+  request.item.touches = flags.has_expiry;
   request.expiry = flags.expiry;
   check_opaque(command, flags);
 }
 
-bool read_storage_mode(char mode, Action &action) {
+bool read_storage_mode(char mode, ItemAction &action) {
   switch (mode) {
     case '\0':
     case 'S':
-    case 's': action = Action::set; return true;
+    case 's': action = ItemAction::set; return true;
     case 'E':
-    case 'e': action = Action::add; return true;
+    case 'e': action = ItemAction::add; return true;
     case 'A':
-    case 'a': action = Action::append; return true;
+    case 'a': action = ItemAction::append; return true;
     case 'P':
-    case 'p': action = Action::prepend; return true;
+    case 'p': action = ItemAction::prepend; return true;
     case 'R':
-    case 'r': action = Action::replace; return true;
+    case 'r': action = ItemAction::replace; return true;
   }
   return false;
 }
 
 void parse_set(CommandLine &command) {
   Request &request = command.request;
-  request.action = Action::set;
+  request.ask(ItemAction::set);
   const bool length = command.announce_value(command.words[2]);
   Flags flags;
   if (!take_key(command, too_many_line)) return;
   if (!length) return command.refuse(Refusal::bad_format);
   if (!read_flags(command, 3, {}, flags)) return;
-  if (!read_storage_mode(flags.mode, request.action))
+  if (!read_storage_mode(flags.mode, request.item.action))
     return command.refuse(Refusal::bad_flag, "CLIENT_ERROR invalid mode for ms M token");
   // As in memcached a CAS makes set and replace the same, and an add never meets an item to compare with.
-  if (request.action == Action::add) {
-    request.cas = 0;
+  if (request.item.action == ItemAction::add) {
+    request.item.cas = 0;
   } else if (flags.has_cas) {
-    request.compares = true;
-    if (request.action == Action::replace) request.action = Action::set;
+    request.item.compares = true;
+    if (request.item.action == ItemAction::replace) request.ask(ItemAction::set);
   }
-  const bool joins = request.action == Action::append || request.action == Action::prepend;
-  request.creates = joins && flags.vivifies;
-  request.expiry = request.creates ? flags.expiry_of_new : flags.expiry;
-  request.sets_cas = flags.has_new_cas;
+  request.item.creates = request.item.joins() && flags.vivifies;
+  request.expiry = request.item.creates ? flags.expiry_of_new : flags.expiry;
+  request.item.sets_cas = flags.has_new_cas;
   check_opaque(command, flags);
 }
 
 void parse_delete(CommandLine &command) {
   Request &request = command.request;
-  request.action = Action::erase;
+  request.ask(ItemAction::erase);
   Flags flags;
   if (!take_key(command, too_many_line) || !read_flags(command, 2, any_flag_line, flags)) return;
-  request.compares = flags.has_cas;
-  request.sets_cas = flags.has_new_cas;
+  request.item.compares = flags.has_cas;
+  request.item.sets_cas = flags.has_new_cas;
   check_opaque(command, flags);
 }
 
 void parse_arithmetic(CommandLine &command) {
   Request &request = command.request;
-  request.action = Action::increment;
+  request.ask(ItemAction::increment);
   Flags flags;
   if (!take_key(command, too_many_line) || !read_flags(command, 2, any_flag_line, flags)) return;
   switch (flags.mode) {
@@ -188,13 +189,13 @@ void parse_arithmetic(CommandLine &command) {
     case '+': break;
     case 'D':
     case 'd':
-    case '-': request.action = Action::decrement; break;
+    case '-': request.ask(ItemAction::decrement); break;
     default: return command.refuse(Refusal::bad_flag, "CLIENT_ERROR invalid mode for ma M token");
   }
-  request.compares = flags.has_cas;
-  request.sets_cas = flags.has_new_cas;
-  request.creates = flags.vivifies;
-  request.touches = flags.has_expiry;
+  request.item.compares = flags.has_cas;
+  request.item.sets_cas = flags.has_new_cas;
+  request.item.creates = flags.vivifies;
+  request.item.touches = flags.has_expiry;
   request.expiry = flags.has_expiry ? flags.expiry : flags.expiry_of_new;
   check_opaque(command, flags);
 }
@@ -202,7 +203,7 @@ void parse_arithmetic(CommandLine &command) {
 /// `me <key> [b]`.
 void parse_debug(CommandLine &command) {
   Request &request = command.request;
-  request.action = Action::get;
+  request.ask(ItemAction::get);
   request.key = command.words[1];
   if (request.key.empty() || request.key.size() > key_bytes_max) return command.refuse(Refusal::bad_format);
   request.meta.base64 = command.words[2] == "b";

@@ -11,8 +11,8 @@ namespace {
 constexpr Bytes done_code = "HD";
 constexpr Bytes value_code = "VA ";
 
-/// What a return flag may ask for, beside the request.
-struct Told {
+/// What is known for return flags to ask for, beside the request.
+struct ReturnFlags {
   const Item *item = nullptr;  ///< t
   bool has_flags = false;
   bool has_cas = false;
@@ -39,7 +39,7 @@ void put_flag(Output &output, char letter, uint64_t number) {
 }
 
 /// Everything behind the code of a line, its end too: what was asked for and can be told, in the order of asking.
-void put_flags(Output &output, const Request &request, const Told &told) {
+void put_flags(Output &output, const Request &request, const ReturnFlags &known) {
   Bytes left = request.meta.flags;
   while (!left.empty()) {
     const size_t end = std::min(left.find(' '), left.size());
@@ -56,18 +56,18 @@ void put_flags(Output &output, const Request &request, const Told &told) {
         if (request.meta.base64) output.put(" b");
         break;
       case 'c':
-        if (told.has_cas) put_flag(output, 'c', told.cas);
+        if (known.has_cas) put_flag(output, 'c', known.cas);
         break;
       case 's':
-        if (told.has_size) put_flag(output, 's', told.size);
+        if (known.has_size) put_flag(output, 's', known.size);
         break;
       case 'f':
-        if (told.has_flags) put_flag(output, 'f', told.item->flags);
+        if (known.has_flags) put_flag(output, 'f', known.item->flags);
         break;
       case 't':
-        if (told.item == nullptr) break;
+        if (known.item == nullptr) break;
         output.put(" t");
-        output.put_integer(seconds_left(*told.item));
+        output.put_integer(seconds_left(*known.item));
         break;
     }
   }
@@ -86,12 +86,12 @@ void put_debug(Output &output, const Request &request, const Item &item) {
   output.put("\r\n");
 }
 
-Bytes code_of(Action action, Result result) {
+Bytes code_of(ItemAction action, Result result) {
   switch (result) {
     case Result::done: break;
     case Result::exists: return "EX";
     case Result::not_stored: return "NS";
-    case Result::not_found: return action == Action::get ? "EN" : "NF";
+    case Result::not_found: return action == ItemAction::get ? "EN" : "NF";
     case Result::not_a_number: break;
   }
   return done_code;
@@ -100,22 +100,22 @@ Bytes code_of(Action action, Result result) {
 /// `q` leaves out what a client expects: that there was nothing to get, or that it was done.
 bool untold(const Request &request, Result result) {
   if (!request.meta.quiet) return false;
-  return result == (request.action == Action::get ? Result::not_found : Result::done);
+  return result == (request.item.action == ItemAction::get ? Result::not_found : Result::done);
 }
 
 }  // namespace
 
 void MetaForm::item(Output &output, const Request &request, const Item &item) const {
   if (request.opcode == 'e') return put_debug(output, request, item);
-  const Told told{
+  const ReturnFlags flags{
       .item = &item, .has_flags = true, .has_cas = true, .has_size = true, .cas = item.cas, .size = item.value.size()};
   if (!request.meta.value) {
     output.put(done_code);
-    return put_flags(output, request, told);
+    return put_flags(output, request, flags);
   }
   output.put(value_code);
   output.put_natural(item.value.size());
-  put_flags(output, request, told);
+  put_flags(output, request, flags);
   output.put(item.value);
   output.put("\r\n");
 }
@@ -124,14 +124,14 @@ void MetaForm::number(Output &output, const Request &request, uint64_t number, c
   if (untold(request, Result::done)) return;
   char digits[20];
   const Bytes value(digits, static_cast<size_t>(print_natural(digits, number) - digits));
-  const Told told{.item = &item, .has_cas = true, .cas = item.cas};
+  const ReturnFlags flags{.item = &item, .has_cas = true, .cas = item.cas};
   if (!request.meta.value) {
     output.put(done_code);
-    return put_flags(output, request, told);
+    return put_flags(output, request, flags);
   }
   output.put(value_code);
   output.put_natural(value.size());
-  put_flags(output, request, told);
+  put_flags(output, request, flags);
   output.put(value);
   output.put("\r\n");
 }
@@ -139,16 +139,16 @@ void MetaForm::number(Output &output, const Request &request, uint64_t number, c
 void MetaForm::result(Output &output, const Request &request, Result result, uint64_t cas) const {
   if (result == Result::not_a_number) return output.put(not_a_number_line);
   if (untold(request, result)) return;
-  output.put(code_of(request.action, result));
-  Told told;
+  output.put(code_of(request.item.action, result));
+  ReturnFlags flags;
   if (request.opcode == 's') {
-    told.has_cas = true;
-    told.cas = result == Result::done ? cas : 0;
+    flags.has_cas = true;
+    flags.cas = result == Result::done ? cas : 0;
     // What an appended item comes to is not known here.
-    told.has_size = result == Result::done && request.action != Action::append && request.action != Action::prepend;
-    told.size = request.value.size();
+    flags.has_size = result == Result::done && !request.item.joins();
+    flags.size = request.item.value.size();
   }
-  put_flags(output, request, told);
+  put_flags(output, request, flags);
 }
 
 void MetaForm::failed(Output &output, const Request &, Failure failure, Bytes message) const {

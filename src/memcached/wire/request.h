@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "items/item_command.h"
 
 namespace postern::memcached {
 
@@ -16,24 +17,15 @@ enum class Dialect : uint8_t {
   binary,  ///< 24 byte headers
 };
 
-/// What is asked. The first group needs an item's key, the others do not.
-enum class Action : uint8_t {
-  get,  ///< with Request::touches also gives the item another expiry
-  touch,
-  set,
-  add,
-  replace,
-  append,
-  prepend,
-  increment,
-  decrement,
-  erase,
+using items::ItemAction;
 
-  end,    ///< the answer to a `get` of several keys is complete
-  noop,   ///< `mn`, and the binary no-op
-  flush,  ///< empties the container
+/// What is asked.
+enum class Action : uint8_t {
+  item,  ///< Request::item
+  end,   ///< the answer to a `get` of several keys is complete
+  noop,  ///< `mn`, and the binary no-op
   version,
-  statistics,  ///< Request::key: which, or empty; ::value: what of it, for `detail`
+  statistics,  ///< Request::key: which, or empty; ::detail: what of it, for `detail`
   verbosity,   ///< and whatever else is accepted and changes nothing
   quit,
   login,       ///< Request::user and ::password
@@ -61,8 +53,8 @@ enum class Refusal : uint8_t {
 /// beyond that; anything negative is over at once.
 using Expiry = int64_t;
 
-/// How the answer of a meta command is told; see meta_form.h.
-struct MetaTells {
+/// How a meta command is answered.
+struct MetaFlags {
   Bytes flags;          ///< the flags as they were sent, to be answered in that order
   bool base64 = false;  ///< the key came, and goes, in base64; Request::key is the key itself
   bool value = false;   ///< `v`: the answer holds the value
@@ -77,28 +69,26 @@ struct Request {
   bool wants_cas = false;   ///< text: `gets`, `gats`
   bool wants_value = true;  ///< get: false for a meta get that tells neither the value nor its size
   bool wants_key = false;   ///< binary: get with key
-  bool touches = false;     ///< get, increment, decrement: the item takes `expiry`, too
-  bool creates = false;   ///< increment, decrement: if there is no item, one is made of `initial`; append, prepend: of
-                          ///< `value`. It expires as `expiry` says.
-  bool ends = false;      ///< text get: the last key of its line. The form ends the answer, no Action::end follows.
-                          ///< Also of a key that is refused: its error is the end, and the rest of the line is dropped.
-  bool compares = false;  ///< text and meta: the action is for an item whose CAS is `cas`, though that be 0
-  bool sets_cas = false;  ///< meta `E`: the item's CAS shall be `new_cas`
-  uint8_t opcode = 0;     ///< binary: as it came. meta: the command's second letter.
-  uint32_t opaque = 0;    ///< binary: goes back as it came
-  uint32_t flags = 0;
-  Bytes key;
-  Bytes value;
+  bool ends = false;        ///< text get: the last key of its line. The form ends the answer, no Action::end follows.
+                      ///< Also of a key that is refused: its error is the end, and the rest of the line is dropped.
+  uint8_t opcode = 0;   ///< binary: as it came. meta: the command's second letter.
+  uint32_t opaque = 0;  ///< binary: goes back as it came
+  /// All but the key and the time it expires at: those are the session's to say, which knows the container and the
+  /// time.
+  items::ItemCommand item{};
+  Bytes key;  ///< as the answer tells it, the container's name before it
   Expiry expiry = 0;
-  /// The action is for an item with just this CAS; 0, unless `compares`, means whatever the item's is.
-  uint64_t cas = 0;
-  uint64_t new_cas = 0;
-  uint64_t delta = 1;
-  uint64_t initial = 0;
-  MetaTells meta{};
+  MetaFlags meta{};
+  Bytes detail;
   Bytes user;
   Bytes password;
   Bytes refusal_line;  ///< refused: what text and meta answer, if not the usual line of `refusal`; lives for ever
+
+  void ask(ItemAction what) {
+    action = Action::item;
+    item.action = what;
+  }
+  bool asks(ItemAction what) const { return action == Action::item && item.action == what; }
 };
 
 /// What one request may hold.

@@ -24,33 +24,34 @@ void take_noreply(const CommandLine &command) {
 }
 
 /// `set` and its like: key, flags, expiry, bytes, for `cas` the CAS.
-void parse_storage(CommandLine &command, Action action, bool compares) {
+void parse_storage(CommandLine &command, ItemAction action, bool compares) {
   const Words &words = command.words;
   const size_t words_min = compares ? 6 : 5;
   if (words.count() != words_min && words.count() != words_min + 1) return refuse_count(command);
   Request &request = command.request;
-  request.action = action;
+  request.ask(action);
   take_noreply(command);
   const bool length = command.announce_value(words[4]);
   if (!take_key(command)) return;
-  const bool numbers = parse_natural_32(words[2], request.flags) && parse_integer(words[3], request.expiry) && length;
-  request.compares = compares;
-  if (!numbers || (compares && !parse_natural(words[5], request.cas))) command.refuse(Refusal::bad_format);
+  const bool numbers =
+      parse_natural_32(words[2], request.item.flags) && parse_integer(words[3], request.expiry) && length;
+  request.item.compares = compares;
+  if (!numbers || (compares && !parse_natural(words[5], request.item.cas))) command.refuse(Refusal::bad_format);
 }
 
-void parse_arithmetic(CommandLine &command, Action action) {
+void parse_arithmetic(CommandLine &command, ItemAction action) {
   const Words &words = command.words;
   if (words.count() != 3 && words.count() != 4) return refuse_count(command);
-  command.request.action = action;
+  command.request.ask(action);
   take_noreply(command);
   if (!take_key(command)) return;
-  if (!parse_natural(words[2], command.request.delta)) command.refuse(Refusal::bad_delta);
+  if (!parse_natural(words[2], command.request.item.delta)) command.refuse(Refusal::bad_delta);
 }
 
 void parse_touch(CommandLine &command) {
   const Words &words = command.words;
   if (words.count() != 3 && words.count() != 4) return refuse_count(command);
-  command.request.action = Action::touch;
+  command.request.ask(ItemAction::touch);
   take_noreply(command);
   if (!take_key(command)) return;
   if (!parse_integer(words[2], command.request.expiry)) command.refuse(Refusal::bad_expiry);
@@ -60,7 +61,7 @@ void parse_touch(CommandLine &command) {
 void parse_delete(CommandLine &command) {
   const Words &words = command.words;
   if (words.count() < 2 || words.count() > 4) return refuse_count(command);
-  command.request.action = Action::erase;
+  command.request.ask(ItemAction::erase);
   if (words.count() > 2) {
     take_noreply(command);
     const bool zero = words[2] == "0";
@@ -76,7 +77,7 @@ void parse_delete(CommandLine &command) {
 void parse_flush(CommandLine &command) {
   const Words &words = command.words;
   if (words.count() > 3) return refuse_count(command);
-  command.request.action = Action::flush;
+  command.request.ask(ItemAction::flush);
   take_noreply(command);
   if (words.count() == (command.request.quiet ? 2 : 1)) return;
   Expiry delay = 0;
@@ -113,7 +114,7 @@ void parse_statistics(CommandLine &command) {
   command.request.action = Action::statistics;
   command.request.key = which;
   // Of `detail`: on, off or dump, and as much of another word as shows that it is none of these.
-  if (which == "detail") command.request.value = command.words[2].substr(0, 5);
+  if (which == "detail") command.request.detail = command.words[2].substr(0, 5);
   if (which == "cachedump") check_dump(command);
 }
 
@@ -199,16 +200,16 @@ void parse_administration(CommandLine &command) {
 
 void parse_text(CommandLine &command) {
   const Bytes name = command.words[0];
-  if (name == "set") return parse_storage(command, Action::set, false);
-  if (name == "add") return parse_storage(command, Action::add, false);
-  if (name == "cas") return parse_storage(command, Action::set, true);
-  if (name == "incr") return parse_arithmetic(command, Action::increment);
-  if (name == "decr") return parse_arithmetic(command, Action::decrement);
+  if (name == "set") return parse_storage(command, ItemAction::set, false);
+  if (name == "add") return parse_storage(command, ItemAction::add, false);
+  if (name == "cas") return parse_storage(command, ItemAction::set, true);
+  if (name == "incr") return parse_arithmetic(command, ItemAction::increment);
+  if (name == "decr") return parse_arithmetic(command, ItemAction::decrement);
   if (name == "delete") return parse_delete(command);
   if (name == "touch") return parse_touch(command);
-  if (name == "replace") return parse_storage(command, Action::replace, false);
-  if (name == "append") return parse_storage(command, Action::append, false);
-  if (name == "prepend") return parse_storage(command, Action::prepend, false);
+  if (name == "replace") return parse_storage(command, ItemAction::replace, false);
+  if (name == "append") return parse_storage(command, ItemAction::append, false);
+  if (name == "prepend") return parse_storage(command, ItemAction::prepend, false);
   parse_administration(command);
 }
 

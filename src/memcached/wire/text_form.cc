@@ -10,7 +10,7 @@ constexpr Bytes end_line = "END\r\n";
 // Around key and value: the words, three numbers of at most 20 digits, blanks, line ends, the end of the answer.
 constexpr size_t frame_bytes_max = 6 + 3 * 21 + 2 + 2 + 5;
 
-Bytes line_of(Action action, Result result) {
+Bytes line_of(ItemAction action, Result result) {
   switch (result) {
     case Result::done: break;
     case Result::exists: return "EXISTS\r\n";
@@ -18,9 +18,9 @@ Bytes line_of(Action action, Result result) {
     case Result::not_found: return "NOT_FOUND\r\n";
     case Result::not_a_number: return not_a_number_line;
   }
-  if (action == Action::erase) return "DELETED\r\n";
-  if (action == Action::touch) return "TOUCHED\r\n";
-  if (action == Action::flush) return "OK\r\n";
+  if (action == ItemAction::erase) return "DELETED\r\n";
+  if (action == ItemAction::touch) return "TOUCHED\r\n";
+  if (action == ItemAction::flush) return "OK\r\n";
   return "STORED\r\n";
 }
 
@@ -70,7 +70,7 @@ void TextForm::number(Output &output, const Request &request, uint64_t number, c
 
 void TextForm::result(Output &output, const Request &request, Result result, uint64_t) const {
   if (request.quiet) return;
-  if (request.action != Action::get) return output.put(line_of(request.action, result));
+  if (request.item.action != ItemAction::get) return output.put(line_of(request.item.action, result));
   // A miss is told by silence.
   if (request.ends) output.put(end_line);
 }

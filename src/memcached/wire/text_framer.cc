@@ -138,7 +138,7 @@ Parsed TextFramer::take_value(CommandLine &command, std::span<char> rest, const 
     command.refuse(Refusal::bad_data_chunk);
     return Parsed::request;
   }
-  command.request.value = {rest.data(), bytes};
+  command.request.item.value = {rest.data(), bytes};
   return Parsed::request;
 }
 
@@ -234,11 +234,11 @@ Parsed TextFramer::take_key(Bytes bytes, size_t at, size_t &consumed, Request &r
     return Parsed::request;
   }
   may_end_ = true;
-  request.action = Action::get;
+  request.ask(ItemAction::get);
   request.key = key;
   request.ends = ends;
   request.wants_cas = wants_cas_;
-  request.touches = touches_;
+  request.item.touches = touches_;
   request.expiry = expiry_;
   return Parsed::request;
 }

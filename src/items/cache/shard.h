@@ -1,4 +1,4 @@
-// cache_shard.h: Cache::Shard, one part of the cache's memory: its items, how they are found, and which of them make
+// shard.h: Cache::Shard, one part of the cache's memory: its items, how they are found, and which of them make
 // room.
 //
 // All but what is said to be constant is used while Shard::mutex is held, and none of it looks into commands: cache.cc
@@ -13,10 +13,10 @@
 #include <mutex>
 #include <utility>
 
-#include "memcached/cache.h"
+#include "items/cache/cache.h"
 #include "items/expiry.h"
 
-namespace postern::memcached {
+namespace postern::items {
 
 /// Flushing is one addition: items of an earlier generation are not there any more.
 class Cache::Space {
@@ -63,7 +63,7 @@ struct Cache::Entry {
   Item item(int64_t now) {
     return {.value = value(), .flags = flags, .cas = cas, .expires_at = expires_at, .now = now};
   }
-  bool is_over(int64_t now) const { return items::is_expired(expires_at, now) || generation != space->generation(); }
+  bool is_over(int64_t now) const { return is_expired(expires_at, now) || generation != space->generation(); }
   void use() { uses = std::min<uint8_t>(uses_max, uses + 1); }
 };
 
@@ -169,4 +169,4 @@ class alignas(64) Cache::Shard {
   uint64_t reclaimed_ = 0;
 };
 
-}  // namespace postern::memcached
+}  // namespace postern::items

@@ -9,14 +9,9 @@
 #include "contract/edit.h"
 #include "items/container.h"
 #include "items/expiry.h"
-#include "memcached/wire/request.h"
+#include "items/item_command.h"
 
-namespace postern::memcached {
-
-using items::Container;
-using items::is_expired;
-using items::ItemState;
-using items::state_of;
+namespace postern::items {
 
 /// What an edit saw of the item, if it was there.
 struct Seen {
@@ -33,8 +28,8 @@ struct Seen {
 class ItemEdit final : public Edit {
  public:
   /// `values` is the whole row that an item made anew has, in the order of the container's columns.
-  ItemEdit(const Request &request, const Container &container, std::span<const Value> values, int64_t now)
-      : request_(request), container_(container), values_(values), now_(now) {}
+  ItemEdit(const ItemCommand &command, const Container &container, std::span<const Value> values, int64_t now)
+      : command_(command), container_(container), values_(values), now_(now) {}
 
   Decision present(Row row, Draft &next) override;
   const Seen &seen() const { return seen_; }
@@ -47,7 +42,7 @@ class ItemEdit final : public Edit {
   void renew_cas(Draft &next);
   void renew_expiry(Draft &next);
 
-  const Request &request_;
+  const ItemCommand &command_;
   const Container &container_;
   const std::span<const Value> values_;
   const int64_t now_;
@@ -73,4 +68,4 @@ class FlushEdit final : public Edit {
   Decision present(Row, Draft &) override { return Decision::erase; }
 };
 
-}  // namespace postern::memcached
+}  // namespace postern::items

@@ -1,32 +1,32 @@
-// surroundings.h: what lowering and the answers to what was lowered know of the session and of each other.
+// reply_context.h: what lowering and the answers to what was lowered know of the session and of each other.
 #pragma once
 
 #include <cstdint>
 
 #include "base/output.h"
 #include "contract/batch.h"
-#include "memcached/wire/request.h"
 #include "memcached/statistics.h"
+#include "memcached/wire/request.h"
 
 namespace postern::memcached {
 
 /// The keys of one `get`, as far as they are in one batch. What fails in the middle is told once, and ends the answer.
-struct Group {
+struct MultiGet {
   bool failed = false;
 };
 
-/// Knows what `stats` tells.
-class Teller {
+/// Knows what `stats` answers.
+class StatsSource {
  public:
   /// Writes all lines of what was asked for, and their end. Any thread.
-  virtual void tell_statistics(const Request &request, Output &output) const = 0;
+  virtual void write_statistics(const Request &request, Output &output) const = 0;
 
  protected:
-  ~Teller() = default;
+  ~StatsSource() = default;
 };
 
 /// What the replies of one session need, for the length of one collect().
-struct Surroundings {
+struct ReplyContext {
   Batch &batch;
   Output &output;
   Statistics &statistics;

@@ -10,19 +10,29 @@
 
 #include "contract/reply.h"
 #include "contract/table.h"
-#include "memcached/cache.h"
+#include "items/cache/cache.h"
 #include "items/container.h"
 
-namespace postern::memcached {
+namespace postern::items {
 
-using items::Container;
+/// Why something failed, for people; borrowed.
+struct Reason {
+  Failure failure;
+  Bytes message;
+};
 
 struct OpenContainer {
   /// Keys of expired items that are remembered to be deleted, as the client gave them.
   static constexpr size_t expired_max = 8;
 
-  explicit OpenContainer(std::shared_ptr<const Container> what, std::unique_ptr<OpenContainer> before)
+  explicit OpenContainer(std::shared_ptr<const Container> what, std::unique_ptr<OpenContainer> before = nullptr)
       : container(std::move(what)), retired(std::move(before)) {}
+
+  /// Why an op on it failed: if it is not open, why it could not be opened.
+  Reason reason(const Outcome &outcome) const {
+    if (outcome.failure == Failure::not_open && failure != Failure::none) return {failure, message};
+    return {outcome.failure, outcome.message};
+  }
 
   const std::shared_ptr<const Container> container;
   TableSlot slot;
@@ -34,4 +44,4 @@ struct OpenContainer {
   std::unique_ptr<OpenContainer> retired;
 };
 
-}  // namespace postern::memcached
+}  // namespace postern::items

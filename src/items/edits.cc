@@ -1,6 +1,6 @@
-#include "memcached/edits.h"
+#include "items/edits.h"
 
-namespace postern::memcached {
+namespace postern::items {
 namespace {
 
 /// The number in a column that is counted up or down: decimal digits, with or without blanks behind them.
@@ -24,26 +24,25 @@ Decision ItemEdit::present(Row row, Draft &next) {
   seen_ = {.state = state_of(container_, row)};
   if (is_expired(seen_.state.expires_at, now_)) {
     seen_.expired = true;
-    if (request_.action == Action::erase) return Decision::erase;
+    if (command_.action == ItemAction::erase) return Decision::erase;
     // Only what would have made a new item is shown to an insert.
-    return request_.action == Action::add || request_.creates ? store(next) : Decision::keep;
+    return command_.makes_item() ? store(next) : Decision::keep;
   }
-  const bool compares = request_.compares || request_.cas != 0;
-  if (compares && seen_.state.cas != request_.cas && request_.action != Action::add) {
+  if (command_.compares && seen_.state.cas != command_.cas && command_.action != ItemAction::add) {
     seen_.other_cas = true;
     return Decision::keep;
   }
   seen_.found = true;
-  switch (request_.action) {
-    case Action::set:
-    case Action::replace: return store(next);
-    case Action::append:
-    case Action::prepend: return join(next);
-    case Action::increment:
-    case Action::decrement: return count(row, next);
-    case Action::get:
-    case Action::touch: renew_expiry(next); return Decision::write;
-    case Action::erase: return Decision::erase;
+  switch (command_.action) {
+    case ItemAction::set:
+    case ItemAction::replace: return store(next);
+    case ItemAction::append:
+    case ItemAction::prepend: return join(next);
+    case ItemAction::increment:
+    case ItemAction::decrement: return count(row, next);
+    case ItemAction::get:
+    case ItemAction::touch: renew_expiry(next); return Decision::write;
+    case ItemAction::erase: return Decision::erase;
     default: return Decision::keep;  // add
   }
 }
@@ -56,8 +55,8 @@ Decision ItemEdit::store(Draft &next) {
 
 /// On which of several value columns append and prepend work the client says, by the flags.
 Decision ItemEdit::join(Draft &next) {
-  const uint32_t chosen = request_.flags < container_.value_columns() ? request_.flags : 0;
-  next.extend(container_.first_value_column() + chosen, request_.value, request_.action == Action::prepend);
+  const uint32_t chosen = command_.flags < container_.value_columns() ? command_.flags : 0;
+  next.extend(container_.first_value_column() + chosen, command_.value, command_.action == ItemAction::prepend);
   renew_cas(next);
   return Decision::write;
 }
@@ -71,12 +70,11 @@ Decision ItemEdit::count(Row row, Draft &next) {
     seen_.no_number = true;
     return Decision::keep;
   }
-  if (request_.action == Action::increment) number += request_.delta;
-  else number -= number < request_.delta ? number : request_.delta;
+  number = command_.changed(number);
   seen_.number = number;
   next.set(column, Value::of_natural(number));
   renew_cas(next);
-  if (request_.touches) renew_expiry(next);
+  if (command_.touches) renew_expiry(next);
   return Decision::write;
 }
 
@@ -92,4 +90,4 @@ void ItemEdit::renew_expiry(Draft &next) {
   seen_.state.expires_at = values_[container_.expiry_column()].integer();
 }
 
-}  // namespace postern::memcached
+}  // namespace postern::items

@@ -1,4 +1,4 @@
-#include "memcached/cache.h"
+#include "items/cache/cache.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace postern::memcached {
+namespace postern::items {
 namespace {
 
 constexpr int64_t start = 1'800'000'000;
@@ -23,13 +23,8 @@ constexpr int64_t start = 1'800'000'000;
 class Copy final : public Cache::Reader {
  public:
   void item(const Item &item) override { keep(item); }
-  void number(uint64_t number_done, const Item &item) override {
-    number_ = number_done;
-    keep(item);
-  }
   const std::string &value() const { return value_; }
   const Item &item() const { return item_; }
-  uint64_t number() const { return number_; }
 
  private:
   void keep(const Item &item) {
@@ -38,29 +33,32 @@ class Copy final : public Cache::Reader {
   }
   std::string value_;
   Item item_;
-  uint64_t number_ = 0;
 };
 
 class CacheTest : public testing::Test {
  protected:
-  Cache::Outcome run(const Request &request) { return cache_->carry_out(*space_, request, ++cas_, now_, copy_); }
+  ItemOutcome run(const ItemCommand &command) {
+    return outcome_ = cache_->carry_out(*space_, command, ++cas_, now_, copy_);
+  }
 
-  static Request request_of(Action action, Bytes key, Bytes value = "") {
-    Request request;
-    request.action = action;
-    request.key = key;
-    request.value = value;
-    return request;
+  static ItemCommand command_of(ItemAction action, Bytes key, Bytes value = "") {
+    ItemCommand command;
+    command.action = action;
+    command.key = key;
+    command.value = value;
+    return command;
   }
-  Result set(Bytes key, Bytes value, Expiry expiry = 0) {
-    Request request = request_of(Action::set, key, value);
-    request.expiry = expiry;
-    return run(request).result;
+  Result set(Bytes key, Bytes value, int64_t expires_at = 0) {
+    ItemCommand command = command_of(ItemAction::set, key, value);
+    command.expires_at = expires_at;
+    return run(command).result;
   }
-  Result result_of(Action action, Bytes key, Bytes value = "") { return run(request_of(action, key, value)).result; }
+  Result result_of(ItemAction action, Bytes key, Bytes value = "") {
+    return run(command_of(action, key, value)).result;
+  }
   /// The value, or how it was missed.
   std::string get(Bytes key) {
-    const Cache::Outcome outcome = run(request_of(Action::get, key));
+    const ItemOutcome outcome = run(command_of(ItemAction::get, key));
     return outcome.result == Result::done ? copy_.value() : "(none)";
   }
 
@@ -69,16 +67,17 @@ class CacheTest : public testing::Test {
   std::unique_ptr<Cache> cache_ = Cache::make(size_t{8} << 20);
   Cache::Space *space_ = &cache_->space("default");
   Copy copy_;
+  ItemOutcome outcome_;
   uint64_t cas_ = 0;
   int64_t now_ = start;
 };
 
 TEST_F(CacheTest, GetsWhatWasSet) {
   EXPECT_EQ(get("k"), "(none)");
-  Request request = request_of(Action::set, "k", std::string_view("v\0\r\n", 4));
-  request.flags = 7;
-  request.expiry = 60;
-  const Cache::Outcome stored = run(request);
+  ItemCommand command = command_of(ItemAction::set, "k", std::string_view("v\0\r\n", 4));
+  command.flags = 7;
+  command.expires_at = start + 60;
+  const ItemOutcome stored = run(command);
   EXPECT_EQ(stored.result, Result::done);
   EXPECT_EQ(stored.cas, cas_);
   EXPECT_EQ(get("k"), std::string("v\0\r\n", 4));
@@ -93,42 +92,43 @@ TEST_F(CacheTest, GetsWhatWasSet) {
 }
 
 TEST_F(CacheTest, AddStoresWhatIsNotThereReplaceWhatIs) {
-  EXPECT_EQ(result_of(Action::replace, "k", "a"), Result::not_stored);
-  EXPECT_EQ(result_of(Action::add, "k", "b"), Result::done);
-  EXPECT_EQ(result_of(Action::add, "k", "c"), Result::not_stored);
+  EXPECT_EQ(result_of(ItemAction::replace, "k", "a"), Result::not_stored);
+  EXPECT_EQ(result_of(ItemAction::add, "k", "b"), Result::done);
+  EXPECT_EQ(result_of(ItemAction::add, "k", "c"), Result::not_stored);
   EXPECT_EQ(get("k"), "b");
-  EXPECT_EQ(result_of(Action::replace, "k", "d"), Result::done);
+  EXPECT_EQ(result_of(ItemAction::replace, "k", "d"), Result::done);
   EXPECT_EQ(get("k"), "d");
 }
 
 TEST_F(CacheTest, AppendAndPrependKeepFlagsAndExpiry) {
-  EXPECT_EQ(result_of(Action::append, "k", "x"), Result::not_stored);
-  EXPECT_EQ(result_of(Action::prepend, "k", "x"), Result::not_stored);
-  Request request = request_of(Action::set, "k", "b");
-  request.flags = 9;
-  request.expiry = 100;
-  run(request);
-  EXPECT_EQ(result_of(Action::append, "k", "c"), Result::done);
-  EXPECT_EQ(result_of(Action::prepend, "k", "a"), Result::done);
+  EXPECT_EQ(result_of(ItemAction::append, "k", "x"), Result::not_stored);
+  EXPECT_EQ(result_of(ItemAction::prepend, "k", "x"), Result::not_stored);
+  ItemCommand command = command_of(ItemAction::set, "k", "b");
+  command.flags = 9;
+  command.expires_at = start + 100;
+  run(command);
+  EXPECT_EQ(result_of(ItemAction::append, "k", "c"), Result::done);
+  EXPECT_EQ(result_of(ItemAction::prepend, "k", "a"), Result::done);
   EXPECT_EQ(get("k"), "abc");
   EXPECT_EQ(copy_.item().flags, 9u);
   EXPECT_EQ(copy_.item().expires_at, start + 100);
-  request = request_of(Action::append, "new", "made");
-  request.creates = true;
-  EXPECT_EQ(run(request).result, Result::done);
+  command = command_of(ItemAction::append, "new", "made");
+  command.creates = true;
+  EXPECT_EQ(run(command).result, Result::done);
   EXPECT_EQ(get("new"), "made");
 }
 
 TEST_F(CacheTest, ACasLetsOnlyThatItemBeChanged) {
-  const auto with_cas = [this](Action action, Bytes key, uint64_t cas) {
-    Request request = request_of(action, key, "7");
-    request.cas = cas;
-    return run(request).result;
+  const auto with_cas = [this](ItemAction action, Bytes key, uint64_t cas) {
+    ItemCommand command = command_of(action, key, "7");
+    command.compares = true;
+    command.cas = cas;
+    return run(command).result;
   };
-  EXPECT_EQ(with_cas(Action::set, "k", 5), Result::not_found);
+  EXPECT_EQ(with_cas(ItemAction::set, "k", 5), Result::not_found);
   set("k", "1");
-  for (const Action action : {Action::set, Action::replace, Action::append, Action::prepend, Action::increment,
-                              Action::decrement, Action::erase}) {
+  for (const ItemAction action : {ItemAction::set, ItemAction::replace, ItemAction::append, ItemAction::prepend,
+                                  ItemAction::increment, ItemAction::decrement, ItemAction::erase}) {
     get("k");
     const uint64_t cas = copy_.item().cas;
     EXPECT_EQ(with_cas(action, "k", cas + 1), Result::exists);
@@ -136,98 +136,97 @@ TEST_F(CacheTest, ACasLetsOnlyThatItemBeChanged) {
   }
   EXPECT_EQ(get("k"), "(none)");
   set("k", "1");
-  Request zero = request_of(Action::set, "k", "2");
+  ItemCommand zero = command_of(ItemAction::set, "k", "2");
   zero.compares = true;
   EXPECT_EQ(run(zero).result, Result::exists);
 }
 
-TEST_F(CacheTest, ARequestMayBringItsOwnCas) {
-  Request request = request_of(Action::set, "k", "v");
-  request.sets_cas = true;
-  request.new_cas = 12'345;
-  EXPECT_EQ(run(request).cas, 12'345u);
+TEST_F(CacheTest, ACommandMayBringItsOwnCas) {
+  ItemCommand command = command_of(ItemAction::set, "k", "v");
+  command.sets_cas = true;
+  command.new_cas = 12'345;
+  EXPECT_EQ(run(command).cas, 12'345u);
   get("k");
   EXPECT_EQ(copy_.item().cas, 12'345u);
 }
 
 TEST_F(CacheTest, NumbersCountUpRoundTheEndAndDownToZero) {
-  EXPECT_EQ(result_of(Action::increment, "n"), Result::not_found);
+  EXPECT_EQ(result_of(ItemAction::increment, "n"), Result::not_found);
   set("n", "18446744073709551615");
-  EXPECT_EQ(result_of(Action::increment, "n"), Result::done);
-  EXPECT_EQ(copy_.number(), 0u);
+  EXPECT_EQ(result_of(ItemAction::increment, "n"), Result::done);
+  EXPECT_EQ(outcome_.number, 0u);
   EXPECT_EQ(get("n"), "0");
-  EXPECT_EQ(result_of(Action::decrement, "n"), Result::done);
+  EXPECT_EQ(result_of(ItemAction::decrement, "n"), Result::done);
   EXPECT_EQ(get("n"), "0");
   set("n", "9");
-  Request request = request_of(Action::increment, "n");
-  request.delta = 91;
-  EXPECT_EQ(run(request).result, Result::done);
-  EXPECT_EQ(copy_.number(), 100u);
-  EXPECT_EQ(copy_.value(), "100");
-  EXPECT_EQ(copy_.item().cas, cas_);
+  ItemCommand command = command_of(ItemAction::increment, "n");
+  command.delta = 91;
+  EXPECT_EQ(run(command).result, Result::done);
+  EXPECT_EQ(outcome_.number, 100u);
+  EXPECT_EQ(outcome_.cas, cas_);
   EXPECT_EQ(get("n"), "100");
-  request.action = Action::decrement;
-  request.delta = 1;
-  run(request);
+  command.action = ItemAction::decrement;
+  command.delta = 1;
+  run(command);
   EXPECT_EQ(get("n"), "99");
   set("n", " 5 ");
-  EXPECT_EQ(result_of(Action::increment, "n"), Result::done);
+  EXPECT_EQ(result_of(ItemAction::increment, "n"), Result::done);
   EXPECT_EQ(get("n"), "6");
   for (const Bytes text : {"", "x", "1x", "-1", "18446744073709551616"}) {
     set("n", text);
-    EXPECT_EQ(result_of(Action::increment, "n"), Result::not_a_number);
+    EXPECT_EQ(result_of(ItemAction::increment, "n"), Result::not_a_number);
     EXPECT_EQ(get("n"), text);
   }
 }
 
 TEST_F(CacheTest, AnIncrementMayMakeItsItem) {
-  Request request = request_of(Action::decrement, "n");
-  request.creates = true;
-  request.initial = 5;
-  request.expiry = 10;
-  EXPECT_EQ(run(request).result, Result::done);
-  EXPECT_EQ(copy_.number(), 5u);
-  EXPECT_EQ(copy_.item().expires_at, start + 10);
-  EXPECT_EQ(run(request).result, Result::done);
+  ItemCommand command = command_of(ItemAction::decrement, "n");
+  command.creates = true;
+  command.initial = 5;
+  command.expires_at = start + 10;
+  EXPECT_EQ(run(command).result, Result::done);
+  EXPECT_EQ(outcome_.number, 5u);
+  EXPECT_EQ(outcome_.expires_at, start + 10);
+  EXPECT_EQ(run(command).result, Result::done);
   EXPECT_EQ(get("n"), "4");
 }
 
 TEST_F(CacheTest, AnItemIsOverWhenItsTimeHasCome) {
-  set("relative", "v", 10);
-  set("absolute", "v", start + 20);
-  set("past", "v", -1);
+  set("soon", "v", start + 10);
+  set("later", "v", start + 20);
+  set("past", "v", 1);
   set("never", "v", 0);
   EXPECT_EQ(get("past"), "(none)");
   now_ = start + 9;
-  EXPECT_EQ(get("relative"), "v");
+  EXPECT_EQ(get("soon"), "v");
   now_ = start + 10;
-  EXPECT_EQ(get("relative"), "(none)");
-  EXPECT_EQ(result_of(Action::increment, "relative"), Result::not_found);
-  EXPECT_EQ(result_of(Action::append, "relative", "x"), Result::not_stored);
-  EXPECT_EQ(result_of(Action::erase, "relative"), Result::not_found);
-  EXPECT_EQ(result_of(Action::add, "relative", "w"), Result::done);
-  EXPECT_EQ(get("absolute"), "v");
+  EXPECT_EQ(get("soon"), "(none)");
+  EXPECT_EQ(result_of(ItemAction::increment, "soon"), Result::not_found);
+  EXPECT_EQ(result_of(ItemAction::append, "soon", "x"), Result::not_stored);
+  EXPECT_EQ(result_of(ItemAction::erase, "soon"), Result::not_found);
+  EXPECT_EQ(result_of(ItemAction::add, "soon", "w"), Result::done);
+  EXPECT_EQ(get("later"), "v");
   now_ = start + 20;
-  EXPECT_EQ(get("absolute"), "(none)");
+  EXPECT_EQ(get("later"), "(none)");
   now_ = start * 100;
   EXPECT_EQ(get("never"), "v");
 }
 
 TEST_F(CacheTest, ATouchGivesAnotherExpiryAndKeepsTheCas) {
-  set("k", "v", 10);
+  set("k", "v", start + 10);
   const uint64_t cas = cas_;
-  Request request = request_of(Action::touch, "k");
-  request.expiry = 100;
-  EXPECT_EQ(run(request).result, Result::done);
-  request = request_of(Action::get, "k");
-  request.touches = true;
-  request.expiry = 200;
+  ItemCommand command = command_of(ItemAction::touch, "k");
+  command.expires_at = start + 100;
+  EXPECT_EQ(run(command).result, Result::done);
+  command = command_of(ItemAction::get, "k");
+  command.touches = true;
   now_ += 50;
-  EXPECT_EQ(run(request).result, Result::done);
+  command.expires_at = now_ + 200;
+  EXPECT_EQ(run(command).result, Result::done);
   EXPECT_EQ(copy_.value(), "v");
   EXPECT_EQ(copy_.item().expires_at, now_ + 200);
   EXPECT_EQ(copy_.item().cas, cas);
-  EXPECT_EQ(result_of(Action::touch, "nobody"), Result::not_found);
+  EXPECT_EQ(result_of(ItemAction::touch, "nobody"), Result::not_found);
 }
 
 TEST_F(CacheTest, ContainersShareNoKeys) {
@@ -235,7 +234,7 @@ TEST_F(CacheTest, ContainersShareNoKeys) {
   use("other");
   EXPECT_EQ(get("k"), "(none)");
   set("k", "there");
-  EXPECT_EQ(result_of(Action::erase, "k"), Result::done);
+  EXPECT_EQ(result_of(ItemAction::erase, "k"), Result::done);
   use("default");
   EXPECT_EQ(get("k"), "here");
 }
@@ -244,9 +243,9 @@ TEST_F(CacheTest, AFlushEmptiesOneContainer) {
   set("k", "here");
   use("other");
   set("k", "there");
-  EXPECT_EQ(result_of(Action::flush, ""), Result::done);
+  EXPECT_EQ(result_of(ItemAction::flush, ""), Result::done);
   EXPECT_EQ(get("k"), "(none)");
-  EXPECT_EQ(result_of(Action::replace, "k", "v"), Result::not_stored);
+  EXPECT_EQ(result_of(ItemAction::replace, "k", "v"), Result::not_stored);
   set("k", "again");
   EXPECT_EQ(get("k"), "again");
   use("default");
@@ -255,7 +254,7 @@ TEST_F(CacheTest, AFlushEmptiesOneContainer) {
 
 TEST_F(CacheTest, WhatIsOverMakesRoomFirst) {
   const std::string value(1'000, 'v');
-  for (int i = 0; i < 4'000; ++i) set("short" + std::to_string(i), value, 10);
+  for (int i = 0; i < 4'000; ++i) set("short" + std::to_string(i), value, start + 10);
   now_ += 10;
   for (int i = 0; i < 7'000; ++i) set("new" + std::to_string(i), value);
   EXPECT_EQ(cache_->counts().evictions, 0u);
@@ -267,17 +266,18 @@ TEST_F(CacheTest, TheBoundIsNeverExceeded) {
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   const std::string bytes(300'000, 'x');
-  const Action actions[] = {Action::set,     Action::set,       Action::add,   Action::replace, Action::append,
-                            Action::prepend, Action::increment, Action::erase, Action::get};
+  const ItemAction actions[] = {ItemAction::set,       ItemAction::set,    ItemAction::add,
+                                ItemAction::replace,   ItemAction::append, ItemAction::prepend,
+                                ItemAction::increment, ItemAction::erase,  ItemAction::get};
   for (int i = 0; i < 100'000; ++i) {
     const double size =
         std::exp(std::uniform_real_distribution<>(0, std::log(i % 1'000 == 0 ? 300'000. : 5'000.))(random));
-    Request request = request_of(actions[random() % std::size(actions)], "", Bytes(bytes).substr(0, size_t(size)));
+    ItemCommand command = command_of(actions[random() % std::size(actions)], "", Bytes(bytes).substr(0, size_t(size)));
     const std::string key = std::to_string(random() % 20'000);
-    request.key = key;
-    request.creates = i % 2 == 0;
-    request.expiry = i % 3 == 0 ? 5 : 0;
-    run(request);
+    command.key = key;
+    command.creates = i % 2 == 0;
+    command.expires_at = i % 3 == 0 ? now_ + 5 : 0;
+    run(command);
     if (i % 100 == 0) {
       ++now_;
       ASSERT_LE(cache_->counts().bytes, cache_->bytes_max());
@@ -295,11 +295,11 @@ TEST(CacheMemory, IsWhatItIsSaidToBe) {
     const std::string value(value_bytes, 'v');
     for (size_t i = 0; i * (value_bytes + 100) < 2 * cache->bytes_max(); ++i) {
       const std::string key = std::to_string(i);
-      Request request;
-      request.action = Action::set;
-      request.key = key;
-      request.value = value;
-      ASSERT_EQ(cache->carry_out(space, request, i, start, copy).failure, Failure::none);
+      ItemCommand command;
+      command.action = ItemAction::set;
+      command.key = key;
+      command.value = value;
+      ASSERT_EQ(cache->carry_out(space, command, i, start, copy).failure, Failure::none);
     }
     const size_t taken = mallinfo2().uordblks + mallinfo2().hblkhd - before;
     EXPECT_GT(cache->counts().evictions, 0u) << value_bytes;
@@ -420,27 +420,28 @@ TEST(CacheThreads, CountWithoutLossAndNeverSeeHalfAnItem) {
     Cache::Space &shared = cache->space("shared");
     Copy copy;
     for (int i = 0; i < rounds; ++i) {
-      Request request;
-      request.key = "counter";
-      request.action = Action::increment;
-      request.creates = true;
-      request.initial = 1;
+      ItemCommand command;
+      command.key = "counter";
+      command.action = ItemAction::increment;
+      command.creates = true;
+      command.initial = 1;
       // Read all the time, so it stays, however the others push.
-      cache->carry_out(shared, request, ++cas, start, copy);
+      cache->carry_out(shared, command, ++cas, start, copy);
       const std::string key = std::to_string(random() % 500);
       // A value of one letter repeated; whoever sees two letters sees a write half done.
       const std::string value(random() % 10'000, static_cast<char>('a' + random() % 26));
-      request = Request{};
-      request.key = key;
-      request.value = value;
-      request.action = std::array{Action::set, Action::get, Action::get, Action::erase, Action::add}[random() % 5];
+      command = ItemCommand{};
+      command.key = key;
+      command.value = value;
+      command.action = std::array{ItemAction::set, ItemAction::get, ItemAction::get, ItemAction::erase,
+                                  ItemAction::add}[random() % 5];
       Cache::Space &where = random() % 2 == 0 ? shared : space;
-      const Cache::Outcome outcome = cache->carry_out(where, request, ++cas, start, copy);
-      if (request.action == Action::get && outcome.result == Result::done)
+      const ItemOutcome outcome = cache->carry_out(where, command, ++cas, start, copy);
+      if (command.action == ItemAction::get && outcome.result == Result::done)
         torn += copy.value().find_first_not_of(copy.value().substr(0, 1)) != std::string::npos;
       if (i % 1'000 == 0) {
-        request.action = Action::flush;
-        cache->carry_out(space, request, ++cas, start, copy);
+        command.action = ItemAction::flush;
+        cache->carry_out(space, command, ++cas, start, copy);
         torn += cache->counts().bytes > cache->bytes_max();
       }
     }
@@ -450,27 +451,27 @@ TEST(CacheThreads, CountWithoutLossAndNeverSeeHalfAnItem) {
   one.join();
   two.join();
   EXPECT_EQ(torn, 0u);
-  Request request;
-  request.action = Action::get;
-  request.key = "counter";
+  ItemCommand command;
+  command.action = ItemAction::get;
+  command.key = "counter";
   Copy copy;
-  ASSERT_EQ(cache->carry_out(cache->space("shared"), request, 0, start, copy).result, Result::done);
+  ASSERT_EQ(cache->carry_out(cache->space("shared"), command, 0, start, copy).result, Result::done);
   EXPECT_EQ(copy.value(), std::to_string(2 * rounds));
 }
 
 TEST_F(CacheTest, AValueLargerThanAShardIsRefusedAndChangesNothing) {
   set("k", "v");
   const std::string large(size_t{8} << 20, 'x');
-  for (const Action action : {Action::set, Action::append}) {
-    const Cache::Outcome outcome = run(request_of(action, "k", large));
+  for (const ItemAction action : {ItemAction::set, ItemAction::append}) {
+    const ItemOutcome outcome = run(command_of(action, "k", large));
     EXPECT_EQ(outcome.failure, Failure::request_too_large);
     EXPECT_EQ(get("k"), "v");
   }
   const std::string half(size_t{4} << 20, 'x');
-  EXPECT_EQ(run(request_of(Action::set, "k", half)).failure, Failure::none);
-  EXPECT_EQ(run(request_of(Action::append, "k", half)).failure, Failure::request_too_large);
+  EXPECT_EQ(run(command_of(ItemAction::set, "k", half)).failure, Failure::none);
+  EXPECT_EQ(run(command_of(ItemAction::append, "k", half)).failure, Failure::request_too_large);
   EXPECT_EQ(get("k"), half);
 }
 
 }  // namespace
-}  // namespace postern::memcached
+}  // namespace postern::items

@@ -1,8 +1,8 @@
-#include "memcached/cache_shard.h"
+#include "items/cache/shard.h"
 
 #include <bit>
 
-namespace postern::memcached {
+namespace postern::items {
 namespace {
 
 /// The bytes an item is thought to have when tables are made for all there can be.
@@ -124,4 +124,4 @@ void Cache::Shard::make_room(size_t bytes, int64_t now, Discarded &discarded) {
   }
 }
 
-}  // namespace postern::memcached
+}  // namespace postern::items

@@ -1,4 +1,4 @@
-#include "memcached/cache.h"
+#include "items/cache/cache.h"
 
 #include <sys/random.h>
 
@@ -8,11 +8,10 @@
 #include <new>
 
 #include "base/limits.h"
-#include "memcached/cache_shard.h"
-#include "memcached/expiry.h"
-#include "items/keyed_hash.h"
+#include "items/cache/shard.h"
+#include "items/cache/keyed_hash.h"
 
-namespace postern::memcached {
+namespace postern::items {
 namespace {
 
 /// A shard for each so many bytes: many enough that workers seldom meet, few enough that a large value fits in one.
@@ -21,24 +20,19 @@ constexpr size_t shards_max = 64;
 /// Of one item, however large the shards are: more could not be answered.
 constexpr size_t item_bytes_max = limits::row_bytes_max;
 
-/// The number an item holds. memcached pads numbers with blanks when they get shorter, so some clients' items do.
+/// The number an item holds. Some programs pad numbers that get shorter with blanks.
 bool read_number(Bytes text, uint64_t &number) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return parse_natural(text, number);
 }
 
-uint64_t changed_number(const Request &request, uint64_t number) {
-  if (request.action == Action::increment) return number + request.delta;
-  return number - std::min(number, request.delta);
-}
-
 }  // namespace
 
 /// One command on one key, and where that belongs.
-struct Cache::Command {
+struct Cache::CacheCommand {
   Space &space;
-  const Request &request;
+  const ItemCommand &asked;
   Shard &shard;
   uint64_t hash;
   uint64_t cas;
@@ -47,7 +41,7 @@ struct Cache::Command {
 
   /// A new item of this key, its value still to be filled in; null if there is no memory.
   Entry *make(size_t value_bytes, uint32_t flags, int64_t item_expires_at) const {
-    void *const memory = std::malloc(sizeof(Entry) + request.key.size() + value_bytes);
+    void *const memory = std::malloc(sizeof(Entry) + asked.key.size() + value_bytes);
     if (memory == nullptr) return nullptr;
     auto *const entry = new (memory) Entry{.chained = nullptr,
                                            .newer = nullptr,
@@ -59,23 +53,21 @@ struct Cache::Command {
                                            .expires_at = item_expires_at,
                                            .flags = flags,
                                            .value_bytes = static_cast<uint32_t>(value_bytes),
-                                           .key_bytes = static_cast<uint8_t>(request.key.size()),
+                                           .key_bytes = static_cast<uint8_t>(asked.key.size()),
                                            .uses = 0,
                                            .in_main = false};
-    request.key.copy(entry->data(), request.key.size());
+    asked.key.copy(entry->data(), asked.key.size());
     return entry;
   }
 
-  Entry *find() const { return shard.find(space, request.key, hash, now, discarded); }
+  Entry *find() const { return shard.find(space, asked.key, hash, now, discarded); }
 
   bool fits(size_t value_bytes) const {
-    const size_t bytes = Entry::bytes_for(request.key.size(), value_bytes);
+    const size_t bytes = Entry::bytes_for(asked.key.size(), value_bytes);
     return bytes <= shard.bytes_max() && bytes <= item_bytes_max;
   }
 
-  bool has_other_cas(const Entry &there) const {
-    return (request.cas != 0 || request.compares) && there.cas != request.cas;
-  }
+  bool has_other_cas(const Entry &there) const { return asked.compares && there.cas != asked.cas; }
 
   void put(Entry *entry, Entry *there) const {
     entry->generation = space.generation();
@@ -106,92 +98,77 @@ Cache::Space &Cache::space(Bytes container) {
 }
 
 uint64_t Cache::hash_of(const Space &space, Bytes key) const {
-  return items::keyed_hash(secret_[0] ^ space.number(), secret_[1], key);
+  return keyed_hash(secret_[0] ^ space.number(), secret_[1], key);
 }
 
-Cache::Outcome Cache::carry_out(Space &space, const Request &request, uint64_t cas, int64_t now, Reader &reader) {
-  if (request.action == Action::flush) {
+ItemOutcome Cache::carry_out(Space &space, const ItemCommand &command, uint64_t cas, int64_t now, Reader &reader) {
+  if (command.action == ItemAction::flush) {
     space.flush();
     return {};
   }
-  if (request.key.size() > key_bytes_max) return {.failure = Failure::bad_key_value};
-  const uint64_t hash = hash_of(space, request.key);
+  if (command.key.size() > key_bytes_max) return {.failure = Failure::bad_key_value};
+  const uint64_t hash = hash_of(space, command.key);
   // The other end of the hash than the one that chooses the bucket.
   Shard &shard = shards_[(hash >> 56) & (shards_count_ - 1)];
   Shard::Discarded discarded;
-  const Command command{.space = space,
-                        .request = request,
-                        .shard = shard,
-                        .hash = hash,
-                        .cas = request.sets_cas ? request.new_cas : cas,
-                        .now = now,
-                        .discarded = discarded};
-  switch (request.action) {
-    case Action::set:
-    case Action::add:
-    case Action::replace:
-    case Action::append:
-    case Action::prepend: return store(command);
-    case Action::increment:
-    case Action::decrement: {
+  const CacheCommand here{.space = space,
+                          .asked = command,
+                          .shard = shard,
+                          .hash = hash,
+                          .cas = command.sets_cas ? command.new_cas : cas,
+                          .now = now,
+                          .discarded = discarded};
+  switch (command.action) {
+    case ItemAction::set:
+    case ItemAction::add:
+    case ItemAction::replace:
+    case ItemAction::append:
+    case ItemAction::prepend: return store(here);
+    case ItemAction::increment:
+    case ItemAction::decrement: return count(here);
+    case ItemAction::get:
+    case ItemAction::touch: {
       const std::lock_guard lock(shard.mutex);
-      return count(command, reader);
-    }
-    case Action::get:
-    case Action::touch: {
-      const std::lock_guard lock(shard.mutex);
-      Entry *const there = command.find();
+      Entry *const there = here.find();
       if (there == nullptr) return {.result = Result::not_found};
       there->use();
-      if (request.touches || request.action == Action::touch) there->expires_at = expires_at(request.expiry, now);
-      if (request.action == Action::get) reader.item(there->item(now));
+      if (command.touches || command.action == ItemAction::touch) there->expires_at = command.expires_at;
+      if (command.action == ItemAction::get) reader.item(there->item(now));
       return {.cas = there->cas};
     }
-    case Action::erase: {
+    case ItemAction::erase: {
       const std::lock_guard lock(shard.mutex);
-      Entry *const there = command.find();
+      Entry *const there = here.find();
       if (there == nullptr) return {.result = Result::not_found};
-      if (command.has_other_cas(*there)) return {.result = Result::exists};
+      if (here.has_other_cas(*there)) return {.result = Result::exists};
       shard.remove(there, discarded);
       return {};
     }
-    case Action::flush:
-    case Action::end:
-    case Action::noop:
-    case Action::version:
-    case Action::statistics:
-    case Action::verbosity:
-    case Action::quit:
-    case Action::login:
-    case Action::mechanisms:
-    case Action::refused: break;
+    case ItemAction::flush: break;
   }
-  return {.failure = Failure::not_implemented};
+  return {};
 }
 
 /// The value is copied before the shard is held, in the hope that it will be stored.
-Cache::Outcome Cache::store(const Command &command) {
-  const Request &request = command.request;
-  if (!command.fits(request.value.size())) return {.failure = Failure::request_too_large};
-  Entry *const entry = command.make(request.value.size(), request.flags, expires_at(request.expiry, command.now));
+ItemOutcome Cache::store(const CacheCommand &command) {
+  const ItemCommand &asked = command.asked;
+  if (!command.fits(asked.value.size())) return {.failure = Failure::request_too_large};
+  Entry *const entry = command.make(asked.value.size(), asked.flags, asked.expires_at);
   if (entry == nullptr) return {.failure = Failure::out_of_memory};
-  request.value.copy(entry->value_data(), request.value.size());
+  asked.value.copy(entry->value_data(), asked.value.size());
 
-  const bool joins = request.action == Action::append || request.action == Action::prepend;
   const std::lock_guard lock(command.shard.mutex);
   Entry *const there = command.find();
-  Outcome outcome{.cas = command.cas};
-  if (there != nullptr && request.action == Action::add) {
+  ItemOutcome outcome{.cas = command.cas};
+  if (there != nullptr && asked.action == ItemAction::add) {
     there->use();
     outcome = {.result = Result::not_stored};
   } else if (there != nullptr && command.has_other_cas(*there)) {
     outcome = {.result = Result::exists};
-  } else if (there != nullptr && joins) {
+  } else if (there != nullptr && asked.joins()) {
     outcome = join(command, *there);
-  } else if (there == nullptr && (request.action == Action::replace || (joins && !request.creates))) {
-    outcome = {.result = Result::not_stored};
-  } else if (there == nullptr && request.action == Action::set && (request.cas != 0 || request.compares)) {
-    outcome = {.result = Result::not_found};
+  } else if (there == nullptr && !asked.makes_item()) {
+    outcome = {.result = asked.action == ItemAction::set ? Result::not_found : Result::not_stored};
   } else {
     command.put(entry, there);
     return outcome;
@@ -200,49 +177,49 @@ Cache::Outcome Cache::store(const Command &command) {
   return outcome;
 }
 
-Cache::Outcome Cache::join(const Command &command, Entry &there) {
-  const size_t value_bytes = size_t{there.value_bytes} + command.request.value.size();
+ItemOutcome Cache::join(const CacheCommand &command, Entry &there) {
+  const ItemCommand &asked = command.asked;
+  const size_t value_bytes = size_t{there.value_bytes} + asked.value.size();
   if (!command.fits(value_bytes)) return {.failure = Failure::request_too_large};
   Entry *const entry = command.make(value_bytes, there.flags, there.expires_at);
   if (entry == nullptr) return {.failure = Failure::out_of_memory};
-  const bool at_front = command.request.action == Action::prepend;
-  const Bytes first = at_front ? command.request.value : there.value();
-  const Bytes second = at_front ? there.value() : command.request.value;
+  const bool at_front = asked.action == ItemAction::prepend;
+  const Bytes first = at_front ? asked.value : there.value();
+  const Bytes second = at_front ? there.value() : asked.value;
   first.copy(entry->value_data(), first.size());
   second.copy(entry->value_data() + first.size(), second.size());
   command.put(entry, &there);
   return {.cas = command.cas};
 }
 
-Cache::Outcome Cache::count(const Command &command, Reader &reader) {
-  const Request &request = command.request;
+ItemOutcome Cache::count(const CacheCommand &command) {
+  const ItemCommand &asked = command.asked;
+  const std::lock_guard lock(command.shard.mutex);
   Entry *const there = command.find();
-  uint64_t number = request.initial;
+  uint64_t number = asked.initial;
   if (there == nullptr) {
-    if (!request.creates) return {.result = Result::not_found};
+    if (!asked.creates) return {.result = Result::not_found};
   } else {
     if (command.has_other_cas(*there)) return {.result = Result::exists};
     if (!read_number(there->value(), number)) return {.result = Result::not_a_number};
-    number = changed_number(request, number);
+    number = asked.changed(number);
   }
 
   char digits[20];
   const Bytes text(digits, static_cast<size_t>(print_natural(digits, number) - digits));
-  const bool takes_expiry = there == nullptr || request.touches;
-  const int64_t over = takes_expiry ? expires_at(request.expiry, command.now) : there->expires_at;
+  const int64_t over = there == nullptr || asked.touches ? asked.expires_at : there->expires_at;
   Entry *entry = there;
   if (there != nullptr && there->value_bytes == text.size()) {
     there->use();
     there->cas = command.cas;
     there->expires_at = over;
   } else {
-    entry = command.make(text.size(), there != nullptr ? there->flags : request.flags, over);
+    entry = command.make(text.size(), there != nullptr ? there->flags : asked.flags, over);
     if (entry == nullptr) return {.failure = Failure::out_of_memory};
     command.put(entry, there);
   }
   text.copy(entry->value_data(), text.size());
-  reader.number(number, entry->item(command.now));
-  return {.cas = command.cas};
+  return {.cas = command.cas, .number = number, .flags = entry->flags, .expires_at = entry->expires_at};
 }
 
 Cache::Counts Cache::counts() const {
@@ -254,4 +231,4 @@ Cache::Counts Cache::counts() const {
   return counts;
 }
 
-}  // namespace postern::memcached
+}  // namespace postern::items

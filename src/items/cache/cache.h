@@ -14,7 +14,7 @@
 //
 //   std::unique_ptr<Cache> cache = Cache::make(size_t{64} << 20);
 //   Cache::Space &users = cache->space("users");
-//   const Cache::Outcome outcome = cache->carry_out(users, request, cas, now, reader);
+//   const ItemOutcome outcome = cache->carry_out(users, command, cas, now, reader);
 #pragma once
 
 #include <array>
@@ -26,15 +26,15 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "base/failure.h"
-#include "memcached/wire/form.h"
-#include "memcached/wire/request.h"
+#include "items/item.h"
+#include "items/item_command.h"
 
-namespace postern::memcached {
+namespace postern::items {
 
 class Cache {
  public:
   static constexpr size_t bytes_least = size_t{1} << 20;
+  static constexpr size_t key_bytes_max = UINT8_MAX;
 
   /// One container's items. Lives as long as the cache; may be used by any thread.
   class Space;
@@ -44,17 +44,9 @@ class Cache {
    public:
     /// A get has hit.
     virtual void item(const Item &item) = 0;
-    /// An increment or decrement was done; `item` is what it left.
-    virtual void number(uint64_t number, const Item &item) = 0;
 
    protected:
     ~Reader() = default;
-  };
-
-  struct Outcome {
-    Failure failure = Failure::none;  ///< request_too_large: for any shard; out_of_memory. Nothing has changed.
-    Result result = Result::done;     ///< if there is no failure; done of a get or a number: the reader was called
-    uint64_t cas = 0;                 ///< of the item, if it was written
   };
 
   struct Counts {
@@ -75,9 +67,10 @@ class Cache {
   /// name up: keep what it returns.
   Space &space(Bytes container);
 
-  /// Does what `request` asks with its key, or with all keys (flush), at once and as a whole. `cas`: what an item
-  /// that is written shall have, unless the request brings its own. `now`: seconds since 1970.
-  Outcome carry_out(Space &space, const Request &request, uint64_t cas, int64_t now, Reader &reader);
+  /// Does what `command` asks with its key, or with all keys (flush), at once and as a whole. `cas`: what an item
+  /// that is written shall have, unless the command brings its own. `now`: on the clock of ItemCommand::expires_at.
+  /// Fails as request_too_large (more than any shard has), out_of_memory or bad_key_value.
+  ItemOutcome carry_out(Space &space, const ItemCommand &command, uint64_t cas, int64_t now, Reader &reader);
 
   Counts counts() const;
   size_t bytes_max() const { return bytes_max_; }
@@ -85,16 +78,16 @@ class Cache {
  private:
   struct Entry;
   struct Queue;
-  struct Command;
+  struct CacheCommand;
   class Ghosts;
   class Shard;
 
   Cache() = default;
 
   uint64_t hash_of(const Space &space, Bytes key) const;
-  Outcome store(const Command &command);
-  static Outcome join(const Command &command, Entry &there);
-  static Outcome count(const Command &command, Reader &reader);
+  static ItemOutcome store(const CacheCommand &command);
+  static ItemOutcome join(const CacheCommand &command, Entry &there);
+  static ItemOutcome count(const CacheCommand &command);
 
   std::array<uint64_t, 2> secret_{};  ///< nobody outside can choose keys that meet in one bucket
   size_t bytes_max_ = 0;
@@ -104,4 +97,4 @@ class Cache {
   std::map<std::string, std::unique_ptr<Space>, std::less<>> spaces_;
 };
 
-}  // namespace postern::memcached
+}  // namespace postern::items

@@ -1,0 +1,42 @@
+// item.h: what protocols are told of items.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/failure.h"
+
+namespace postern::items {
+
+/// One item. Borrowed for the length of the call.
+struct Item {
+  Bytes value{};
+  uint32_t flags = 0;
+  uint64_t cas = 0;        ///< 0: the container keeps none
+  int64_t expires_at = 0;  ///< 0: never
+  int64_t now = 0;         ///< the same clock, to tell how long it has left
+};
+
+/// How a command went that was carried out.
+enum class Result : uint8_t {
+  done,        ///< stored, deleted, touched, counted, flushed, as it was asked; of a get: the item was told
+  not_found,   ///< there is no such item
+  exists,      ///< there is one, with another CAS
+  not_stored,  ///< there is one (add), or there is none (replace, append, prepend)
+  not_a_number,
+};
+
+/// What a command came to.
+struct ItemOutcome {
+  Failure failure = Failure::none;  ///< if not none, nothing has changed
+  Bytes message{};                  ///< of the failure, for people; may be empty. Borrowed for the length of the call.
+  Result result = Result::done;     ///< if there is no failure
+  bool made = false;                ///< increment, decrement on a table: there was no item, and one was made
+  bool expired = false;             ///< a get has met an item that is over
+  uint64_t cas = 0;                 ///< of the item as it is now, if it was written; 0: the container keeps none
+  uint64_t number = 0;              ///< increment, decrement: the new one, and the item's flags and expiry
+  uint32_t flags = 0;
+  int64_t expires_at = 0;
+};
+
+}  // namespace postern::items

@@ -1,0 +1,53 @@
+// item_command.h: ItemCommand, what a client wants of one item, whatever protocol it speaks.
+//
+// Plain values and views, which live until the batch is settled.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace postern::items {
+
+enum class ItemAction : uint8_t {
+  get,  ///< with ItemCommand::touches also gives the item another expiry
+  touch,
+  set,
+  add,
+  replace,
+  append,
+  prepend,
+  increment,
+  decrement,
+  erase,
+  flush,  ///< deletes all items of the container; there is no key
+};
+
+struct ItemCommand {
+  ItemAction action = ItemAction::get;
+  bool touches = false;   ///< get, increment, decrement: the item takes `expires_at`, too
+  bool creates = false;   ///< increment, decrement: if there is no item, one is made of `initial`; append, prepend: of
+                          ///< `value`. It expires at `expires_at`.
+  bool compares = false;  ///< the action is for an item whose CAS is `cas`
+  bool sets_cas = false;  ///< the item's CAS shall be `new_cas`, else it is the next one
+  uint32_t flags = 0;     ///< append, prepend: which of several value columns, the first if there is none of the number
+  Bytes key{};
+  Bytes value{};
+  int64_t expires_at = 0;  ///< on the caller's clock, which is that of the container's column; 0: never
+  uint64_t cas = 0;
+  uint64_t new_cas = 0;
+  uint64_t delta = 1;  ///< increment, decrement
+  uint64_t initial = 0;
+
+  bool joins() const { return action == ItemAction::append || action == ItemAction::prepend; }
+  bool counts() const { return action == ItemAction::increment || action == ItemAction::decrement; }
+  /// Whether it makes an item where there is none.
+  bool makes_item() const { return action == ItemAction::add || creates || (action == ItemAction::set && !compares); }
+  /// What increment and decrement make of a number: they go round at the upper end and stop at zero.
+  uint64_t changed(uint64_t number) const {
+    return action == ItemAction::increment ? number + delta : number - std::min(number, delta);
+  }
+};
+
+}  // namespace postern::items

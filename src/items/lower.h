@@ -1,0 +1,21 @@
+// lower.h: what is done to a container's table beside the commands of clients (item_reply.h has those) → ops.
+//
+// Everything made lives in the batch's arena. Containers and replies belong to the caller and outlive the batch.
+#pragma once
+
+#include <cstdint>
+
+#include "contract/batch.h"
+#include "items/item_reply.h"
+
+namespace postern::items {
+
+/// Opens the container's table, or says in OpenContainer::failure and ::message why it cannot be opened. What is wrong
+/// with the mapping is also logged, once, in the name of `protocol`, which lives for ever.
+void add_open(OpenContainer &target, Bytes protocol, Batch &batch);
+
+/// Deletes the item if it is still expired; nobody asked for that, so it may fail. `now`: on the clock of
+/// ItemCommand::expires_at.
+void add_erase_expired(Bytes key, OpenContainer &target, ErasedReply &reply, int64_t now, Batch &batch);
+
+}  // namespace postern::items

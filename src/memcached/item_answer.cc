@@ -1,0 +1,100 @@
+#include "memcached/item_answer.h"
+
+#include "base/limits.h"
+
+namespace postern::memcached {
+namespace {
+
+/// What an item's answer takes beside key and value, about: more has room all the same.
+constexpr size_t frame_bytes = 256;
+
+}  // namespace
+
+Flow ItemAnswer::tell(const Item &item) {
+  if (silent()) return Flow::more;
+  const size_t bytes = item.value.size() + request_.key.size();
+  const bool streaming = output_.streaming();
+  if (!streaming && !in_memory() && output_.flow(output_.mark(), bytes) == Flow::pause) return Flow::pause;
+  begin();
+  if (bytes > limits::output_piece_bytes_max) output_.expect(bytes + frame_bytes);
+  form().item(output_, request_, item);
+  told_ = true;
+  return streaming && !in_memory() ? output_.flow(passage_.start()) : Flow::more;
+}
+
+void ItemAnswer::tell(const items::ItemOutcome &outcome) {
+  count_command();
+  if (outcome.failure != Failure::none) {
+    if (passage_.take_back()) fail(outcome.failure, outcome.message);
+    return;
+  }
+  count_outcome(outcome);
+  if (told_) return;
+  if (request_.item.action == ItemAction::get) return KeyAnswer::tell(Result::not_found);
+  if (outcome.result != Result::done || !request_.item.counts()) return KeyAnswer::tell(outcome.result, outcome.cas);
+  begin();
+  form().number(output_, request_, outcome.number,
+                {.flags = outcome.flags, .cas = outcome.cas, .expires_at = outcome.expires_at, .now = now()});
+}
+
+void ItemAnswer::take_back() {
+  forget();
+  told_ = false;
+}
+
+/// An item in memory is told at once, whether or not the client has read what came before.
+bool ItemAnswer::has_room() {
+  return output_.pending_bytes() <= limits::edit_reply_bytes_max;
+}
+
+void ItemAnswer::count_command() {
+  if (request_.item.action == ItemAction::get) {
+    count(Statistic::cmd_get);
+    if (also_touches()) count(Statistic::cmd_touch);
+    return;
+  }
+  count_prefix(false);
+  switch (request_.item.action) {
+    case ItemAction::set:
+    case ItemAction::add:
+    case ItemAction::replace:
+    case ItemAction::append:
+    case ItemAction::prepend: return count(Statistic::cmd_set);
+    case ItemAction::touch: return count(Statistic::cmd_touch);
+    case ItemAction::flush: return count(Statistic::cmd_flush);
+    default: return;
+  }
+}
+
+void ItemAnswer::count_outcome(const items::ItemOutcome &outcome) {
+  const bool found = outcome.result == Result::done;
+  switch (request_.item.action) {
+    case ItemAction::get:
+      count_get(told_);
+      if (outcome.expired) count(Statistic::get_expired);
+      if (also_touches()) count(told_ ? Statistic::touch_hits : Statistic::touch_misses);
+      return;
+    case ItemAction::touch: return count(found ? Statistic::touch_hits : Statistic::touch_misses);
+    case ItemAction::set:
+      if (!request_.item.compares) return;
+      return count(found                              ? Statistic::cas_hits
+                   : outcome.result == Result::exists ? Statistic::cas_badval
+                                                      : Statistic::cas_misses);
+    case ItemAction::increment:
+    case ItemAction::decrement: return count_number(outcome);
+    case ItemAction::erase:
+      if (outcome.result == Result::exists && !in_memory()) return;
+      return count(found ? Statistic::delete_hits : Statistic::delete_misses);
+    default: return;
+  }
+}
+
+void ItemAnswer::count_number(const items::ItemOutcome &outcome) {
+  const bool up = request_.item.action == ItemAction::increment;
+  const bool hit = outcome.result == Result::done && !outcome.made;
+  if (hit) return count(up ? Statistic::incr_hits : Statistic::decr_hits);
+  if (outcome.made || outcome.result == Result::not_found || in_memory())
+    count(up ? Statistic::incr_misses : Statistic::decr_misses);
+}
+
+}  // namespace postern::memcached

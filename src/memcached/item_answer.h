@@ -1,0 +1,42 @@
+// item_answer.h: ItemAnswer, the answer to a command on an item, and the reply of the deletions that the door does of
+// its own accord. See answer.h.
+#pragma once
+
+#include <cstdint>
+
+#include "items/item_reply.h"
+#include "memcached/answer.h"
+
+namespace postern::memcached {
+
+class ItemAnswer final : public items::ItemReply, KeyAnswer {
+ public:
+  ItemAnswer(const Request &request, OpenContainer &target, MultiGet *multi_get, const ReplyContext &with)
+      : ItemReply(request.item, target, with.now), KeyAnswer(request, multi_get, with) {}
+
+ private:
+  Flow tell(const Item &item) override;
+  void tell(const items::ItemOutcome &outcome) override;
+  void take_back() override;
+  Flow has_reader() override { return output_.still_wanted(); }
+  bool has_room() override;
+
+  void count_command();
+  void count_outcome(const items::ItemOutcome &outcome);
+  void count_number(const items::ItemOutcome &outcome);
+  bool also_touches() const { return request_.item.touches && (in_memory() || container().keeps_expiry()); }
+
+  bool told_ = false;
+};
+
+class ErasedAnswer final : public items::ErasedReply {
+ public:
+  ErasedAnswer(OpenContainer &target, Statistics &statistics) : ErasedReply(target), statistics_(statistics) {}
+
+ private:
+  void erased() override { statistics_.add(Statistic::expired_erased); }
+
+  Statistics &statistics_;
+};
+
+}  // namespace postern::memcached
