@@ -1,0 +1,16 @@
+"""The same client for asyncio: `import posterndb.asyncio as posterndb`, and `await`.
+
+Tasks may share a connection, and should: what they ask meanwhile goes out together, without waiting for each other's
+replies, so `asyncio.gather(*(users.get(key) for key in keys))` is a pipeline. A task that is cancelled loses its answer
+and nothing else; what it had asked for may have happened.
+"""
+
+from posterndb.asyncio.connection import Connection
+from posterndb.asyncio.index import Index
+from posterndb.asyncio.pool import Pool
+from posterndb.core import READ_PORT, WRITE_PORT
+from posterndb.requests import In, Where, While
+
+connect = Connection
+
+__all__ = ["Connection", "In", "Index", "Pool", "READ_PORT", "WRITE_PORT", "Where", "While", "connect"]
