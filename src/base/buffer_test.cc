@@ -81,6 +81,20 @@ TEST(Output, TellsWhatWasWrittenWhileItCanBeTakenBack) {
   EXPECT_EQ(output.written_since(output.mark() - 5), "");
 }
 
+TEST(Input, WipesSecretsThatWereParsed) {
+  Input input;
+  const Bytes bytes = "user secret next";
+  std::memcpy(input.room(100).data(), bytes.data(), bytes.size());
+  input.received(bytes.size());
+  const Bytes all(input.unparsed().data(), bytes.size());
+  input.consume(12);
+  input.wipe(all.substr(5, 6));
+  input.wipe({});
+  EXPECT_EQ(all.substr(0, 5), "user ");
+  EXPECT_EQ(all.substr(5, 6), Bytes("\0\0\0\0\0\0", 6));
+  EXPECT_EQ(all.substr(11), " next");
+}
+
 TEST(Input, HoldsNothingWhenEverythingIsSettled) {
   Input input;
   receive(input, "abc\n");

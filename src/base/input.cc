@@ -1,5 +1,6 @@
 #include "base/input.h"
 
+#include <cassert>
 #include <cstring>
 
 #include "base/limits.h"
@@ -22,6 +23,12 @@ std::span<char> Input::room(size_t bytes_min) {
   data_ = block.data;
   size_ = static_cast<uint32_t>(block.size);
   return {data_ + end_, size_ - end_};
+}
+
+void Input::wipe(Bytes parsed) {
+  if (parsed.empty()) return;
+  assert(parsed.data() >= data_ && parsed.data() + parsed.size() <= data_ + parsed_);
+  explicit_bzero(data_ + (parsed.data() - data_), parsed.size());
 }
 
 void Input::settle() {

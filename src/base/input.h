@@ -39,6 +39,8 @@ class Input {
   size_t scanned() const { return scanned_; }
   void set_scanned(size_t bytes) { scanned_ = bytes; }
 
+  /// Overwrites a view of parsed bytes, a secret: the buffer is others' later.
+  void wipe(Bytes parsed);
   /// Drops what was parsed: its ops have been answered.
   void settle();
 

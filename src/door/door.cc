@@ -43,6 +43,13 @@ bool concerns_one_client(int error) {
   }
 }
 
+/// The port of a TCP listener.
+uint16_t bound_port(const net::Listener &listener) {
+  sockaddr_in6 bound{};  // has its port where an IPv4 address has it
+  socklen_t size = sizeof bound;
+  return getsockname(listener.fd(), reinterpret_cast<sockaddr *>(&bound), &size) == 0 ? ntohs(bound.sin6_port) : 0;
+}
+
 uint32_t available_processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
@@ -133,9 +140,10 @@ bool Door::bind(std::string &error) {
   options.send_buffer = settings_.send_buffer;
   options.receive_buffer = settings_.receive_buffer;
   net::Address address;
-  if (settings_.port != 0) {
+  if (listens_to_tcp()) {
     if (!net::Address::parse(settings_.host, settings_.port, address, error)) return false;
     if (!listeners_.emplace_back().bind(address, options, error)) return false;
+    port_ = bound_port(listeners_.back());
   }
   if (!settings_.unix_path.empty()) {
     if (!net::Address::parse_unix(settings_.unix_path, address, error)) return false;
@@ -156,15 +164,14 @@ bool Door::listen(std::string &error) {
   const char *tls = "";
   if (settings_.require_tls) tls = ", with TLS only";
   else if (settings_.tls != nullptr) tls = ", with or without TLS";
-  if (settings_.port != 0)
-    log::note("%s port: listening on %s port %u%s", settings_.name.c_str(), settings_.host.c_str(), settings_.port,
-              tls);
+  if (listens_to_tcp())
+    log::note("%s port: listening on %s port %u%s", settings_.name.c_str(), settings_.host.c_str(), port_, tls);
   if (!settings_.unix_path.empty())
     log::note("%s socket: listening on %s", settings_.name.c_str(), settings_.unix_path.c_str());
   return true;
 }
 
-/// Nobody may connect before the server is up: he would wait as long as recovery takes, and not know.
+/// Clients may connect when the server is up, not before: they would wait as long as recovery takes, and not know.
 void Door::listen_when_ready() {
   if (listening() || stop_.load(std::memory_order_acquire) ||
       workers_ready_.load(std::memory_order_acquire) != workers_.size())
@@ -193,7 +200,7 @@ void Door::accept_connections() {
     const size_t count = poller_.wait(events, look_ms);
     bool must_rest = false;
     try {
-      // This thread may read files, and nobody is dealt out before it has: new certificates are for the next client.
+      // This thread may read files. It does so before it hands out a client, which gets the new certificates then.
       if (settings_.tls != nullptr) settings_.tls->refresh();
       for (const epoll_event &event : std::span(events).first(count)) {
         if (event.data.ptr == nullptr) {
@@ -213,7 +220,7 @@ void Door::accept_connections() {
       ::poll(&only_stop, 1, rest_ms);
     }
   }
-  // A worker left because the server goes down: nobody new shall wait in the kernel's queue for it.
+  // A worker left because the server goes down: new clients must not wait in the kernel's queue for it.
   listening_.store(false, std::memory_order_relaxed);
   for (net::Listener &listener : listeners_) {
     poller_.remove(listener.fd());
@@ -290,8 +297,7 @@ void Door::note_no_memory() {
     log::warning("%s door: closed a connection for want of memory", settings_.name.c_str());
 }
 
-/// Nothing is known of the client yet, so it is told in plain words; one that speaks TLS sees that they are none of
-/// TLS's.
+/// Nothing is known of the client yet, so it is told in the clear. A client that speaks TLS sees that this is not TLS.
 void Door::refuse(net::Fd socket) {
   counters_.add(Counter::connections_refused);
   counters_.add(Failure::too_many_connections);
@@ -316,16 +322,6 @@ void Door::add_counters(Counters &sum) const {
   sum.absorb(counters_);
   slow_lane_.add_counters(sum);
   for (const auto &worker : workers_) sum.absorb(worker->counters());
-}
-
-uint16_t Door::port() const {
-  for (const net::Listener &listener : listeners_) {
-    if (listener.address().is_unix()) continue;
-    sockaddr_in6 bound{};
-    socklen_t size = sizeof bound;
-    if (getsockname(listener.fd(), reinterpret_cast<sockaddr *>(&bound), &size) == 0) return ntohs(bound.sin6_port);
-  }
-  return 0;
 }
 
 }  // namespace postern::door

@@ -50,10 +50,11 @@ class Door {
   void add_counters(Counters &sum) const;
   const Settings &settings() const { return settings_; }
   Access access() const { return access_; }
-  /// The TCP port in use, which matters if the settings asked for any free one in a test.
-  uint16_t port() const;
+  /// The TCP port it is bound to once it has started, also where the settings ask for any; 0: none.
+  uint16_t port() const { return port_; }
 
  private:
+  bool listens_to_tcp() const { return settings_.port != 0 || settings_.any_port; }
   bool bind(std::string &error);
   bool start_all(std::string &error);
   bool listen(std::string &error);
@@ -77,6 +78,7 @@ class Door {
   net::Poller poller_;
   net::WakeFd wake_;
   net::Fd reserve_;  // given up to refuse a client when the process has no descriptor left
+  uint16_t port_ = 0;
   std::atomic<bool> stop_{false};
   std::atomic<bool> listening_{false};
   std::atomic<size_t> workers_ready_{0};

@@ -4,14 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/pool.h"
-#include "net/address.h"
 
 namespace postern::door {
 namespace {
@@ -106,7 +104,7 @@ void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
       return hand_over(std::move(job));
     }
     if (op.verb == Verb::login && op.failure == Failure::none) {
-      if (!admit(*job, op)) return hand_over(std::move(job));
+      if (!admit(*job)) return hand_over(std::move(job));
       if (op.progress == Progress::done) {
         ++job->next;
         continue;
@@ -121,7 +119,7 @@ void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
       return postpone(std::move(job));
     }
     if (op.progress == Progress::done) {
-      if (op.verb == Verb::login) note_login(*job, op);
+      if (op.verb == Verb::login) lane_.logins_.note(*job, clock_ms());
       ++job->next;
       job->lost_runs = 0;
       job->position.reset();
@@ -155,40 +153,17 @@ void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
   go_home(std::move(job));
 }
 
-bool SlowLane::ScanThread::admit(SlowJob &job, Op &op) {
+bool SlowLane::ScanThread::admit(SlowJob &job) {
+  Op &op = job.op();
   op.progress = Progress::waiting;
-  if (job.admitted) return true;
-  const int64_t now_ms = clock_ms();
-  const std::string place = net::Address::peer_network(op.identity->peer.fd());
-  Throttle::Verdict verdict = lane_.throttle_.ask(place, op.login->user, now_ms);
-  if (verdict.due_ms > now_ms && lane_.logins_waiting() >= limits::logins_waiting_max) verdict.refused = true;
-  if (verdict.refused) {
-    static log::Limited limited;
-    if (uint64_t missed; limited.pass(missed))
-      log::warning("%s: too many failed logins from %s, refusing some without looking", name_.c_str(), place.c_str());
-    op.identity->account.reset();
-    forget_password(op);
-    counters_.add(Counter::logins_failed);
-    tell(op, {.failure = Failure::too_many_logins});
-    return true;
+  switch (lane_.logins_.admit(job, name_, lane_.logins_waiting(), clock_ms())) {
+    case Logins::Admission::now: return true;
+    case Logins::Admission::later: return false;
+    case Logins::Admission::refused: break;
   }
-  job.admitted = true;
-  if (verdict.due_ms <= now_ms) return true;
-  job.due_ms = verdict.due_ms;
-  return false;
-}
-
-void SlowLane::ScanThread::note_login(SlowJob &job, const Op &op) {
-  job.admitted = false;
-  if (op.failure != Failure::none) return;
-  const std::string place = net::Address::peer_network(op.identity->peer.fd());
-  lane_.throttle_.note(place, op.login->user, op.identity->account != nullptr, clock_ms());
-  forget_password(op);
-}
-
-void SlowLane::ScanThread::forget_password(const Op &op) {
-  const Bytes password = op.login->password;
-  if (!password.empty()) explicit_bzero(const_cast<char *>(password.data()), password.size());
+  counters_.add(Counter::logins_failed);
+  tell(op, {.failure = Failure::too_many_logins});
+  return true;
 }
 
 bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {

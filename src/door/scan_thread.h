@@ -36,11 +36,8 @@ class SlowLane::ScanThread {
   void describe(bool working);
   void run(std::unique_ptr<SlowJob> job);
   void carry_out(std::unique_ptr<SlowJob> &job);
-  /// False if the login has to wait for its turn. It is done if it has come too often to be tried at all.
-  bool admit(SlowJob &job, Op &op);
-  void note_login(SlowJob &job, const Op &op);
-  /// It lies in the connection's input, which others may get when they ask for a buffer.
-  static void forget_password(const Op &op);
+  /// False if the login has to wait for its turn. It is done if it was refused.
+  bool admit(SlowJob &job);
   /// Runs one op, which is done afterwards, or paused, or held up. True if the engine has done it, well or not.
   bool run_op(SlowJob &job, Op &op, StreamValve &valve);
   /// False if the op has waited long enough.
@@ -50,9 +47,9 @@ class SlowLane::ScanThread {
   /// The wait for a table ends when the op gets on, not only when it is done.
   static void not_busy(SlowJob &job);
   void postpone(std::unique_ptr<SlowJob> job);
-  /// To whoever does such work, or to wait until it is due.
+  /// Queues the job for a thread of its duty, or until due_ms.
   void hand_over(std::unique_ptr<SlowJob> job);
-  /// Behind all others.
+  /// Queues the job behind all others.
   void make_way(std::unique_ptr<SlowJob> job);
   void park(std::unique_ptr<SlowJob> job);
 

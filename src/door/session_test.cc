@@ -23,7 +23,7 @@ class SpeakingFirst : public TlsDoorTest {
 TEST_F(SpeakingFirst, IsHeardAtOnceAndNothingSpins) {
   settings_.tls = nullptr;
   open();
-  Client tcp(settings_.port);
+  Client tcp(door_->port());
   EXPECT_EQ(tcp.read(8), "welcome\n");
   Client local = connect();
   EXPECT_EQ(local.read(8), "welcome\n");
@@ -37,9 +37,9 @@ TEST_F(SpeakingFirst, IsHeardAtOnceAndNothingSpins) {
 TEST_F(SpeakingFirst, ComesBeforeWhatWasAskedAtOnce) {
   settings_.tls = nullptr;
   open();
-  Client client(settings_.port);
+  Client client(door_->port());
   EXPECT_EQ(client.ask("say x\nsay y\n", 12), "welcome\nx\ny\n");
-  Client leaving(settings_.port);
+  Client leaving(door_->port());
   leaving.send("say x\n");
   leaving.end_sending();
   EXPECT_EQ(leaving.read(100), "welcome\nx\n");
@@ -47,18 +47,18 @@ TEST_F(SpeakingFirst, ComesBeforeWhatWasAskedAtOnce) {
 
 TEST_F(SpeakingFirst, WaitsForTheFirstByteWhereThatTellsOfTls) {
   open();
-  TlsClient secret(settings_.port);
+  TlsClient secret(door_->port());
   EXPECT_EQ(secret.peer.step(), 1);
   EXPECT_EQ(secret.read(8), "welcome\n") << "behind the handshake";
   EXPECT_EQ(secret.ask("say x\n", 2), "x\n");
-  Client plain(settings_.port);
+  Client plain(door_->port());
   EXPECT_EQ(plain.ask("say x\n", 10), "welcome\nx\n");
 }
 
 TEST_F(SpeakingFirst, IsHeardInTheClearWhereTlsIsAskedFor) {
   protocol_.tls = TlsBegins::when_asked;
   open();
-  for (Client *const client : {new Client(settings_.port), new Client(settings_.unix_path)}) {
+  for (Client *const client : {new Client(door_->port()), new Client(settings_.unix_path)}) {
     const std::unique_ptr<Client> owned(client);
     EXPECT_EQ(client->read(8), "welcome\n");
     EXPECT_EQ(client->ask("say x\n", 2), "x\n");
@@ -72,7 +72,7 @@ TEST_F(SpeakingFirst, ReachesASlowClientWhole) {
   open();
   Client slow = connect(4 << 10);
   slow.send("say x\n");
-  Client other(settings_.port);
+  Client other(door_->port());
   std::string said;
   while (said.size() < protocol_.greeting.size()) {
     const std::string more = slow.read(std::min<size_t>(100'000, protocol_.greeting.size() - said.size()));
@@ -126,20 +126,20 @@ class AskingForTls : public TlsDoorTest {
 
 TEST_F(AskingForTls, TheRestOfTheStreamIsTls) {
   open();
-  TlsClient client(settings_.port);
+  TlsClient client(door_->port());
   begin(client.client);
   ASSERT_EQ(client.peer.step(), 1);
   const std::string answer = "b\n" + rows_text(6'000, 20) + "c\n";
   EXPECT_TRUE(client.ask("say b\nrows 6000 20\nsay c\n", answer.size()) == answer) << "and no second greeting";
   EXPECT_EQ(count(Counter::tls_connections), 1u);
-  Client plain(settings_.port);
+  Client plain(door_->port());
   EXPECT_EQ(plain.ask("say x\n", 10), "welcome\nx\n");
 }
 
 TEST_F(AskingForTls, WhatIsAnsweredInTheSlowLaneLeavesInTheClear) {
   settings_.send_buffer = 8 << 10;
   open();
-  TlsClient client(settings_.port);
+  TlsClient client(door_->port());
   const std::string answer = "welcome\n" + rows_text(9'000, 100) + "begin\n";
   EXPECT_TRUE(client.client.ask("rows 9000 100\ntls\n", answer.size()) == answer);
   ASSERT_EQ(client.peer.step(), 1);
@@ -149,7 +149,7 @@ TEST_F(AskingForTls, WhatIsAnsweredInTheSlowLaneLeavesInTheClear) {
 // A client need not wait for an answer before it begins its handshake.
 TEST_F(AskingForTls, TheHandshakeMayComeWithTheRequestForIt) {
   open();
-  TlsClient client(settings_.port);
+  TlsClient client(door_->port());
   EXPECT_EQ(client.client.read(8), "welcome\n");
   // The first flight, taken from the kernel's way by a pair of sockets, in one piece with the request.
   int pair[2];
@@ -171,14 +171,14 @@ TEST_F(AskingForTls, TheHandshakeMayComeWithTheRequestForIt) {
 // CVE-2011-0411: whoever can write into the clear part of a stream must not make the secret part begin with his words.
 TEST_F(AskingForTls, WhatCameInTheClearIsNeverTakenForTls) {
   open();
-  TlsClient client(settings_.port);
+  TlsClient client(door_->port());
   EXPECT_EQ(client.client.read(8), "welcome\n");
   client.client.send("tls\nas mallory\nsay injected\n");
   EXPECT_EQ(client.client.read(6), "begin\n");
   EXPECT_EQ(client.client.read(100).find("injected"), std::string::npos);
   EXPECT_TRUE(client.client.closed());
   EXPECT_TRUE(eventually([&] { return count(Counter::tls_handshakes_failed) == 1; }));
-  Client late(settings_.port);
+  Client late(door_->port());
   begin(late);
   late.send("say injected\n");
   EXPECT_EQ(late.read(100).find("injected"), std::string::npos);
@@ -189,9 +189,9 @@ TEST_F(AskingForTls, WhatCameInTheClearIsNeverTakenForTls) {
 TEST_F(AskingForTls, WhereItIsRequiredNothingButAnswersComesBeforeIt) {
   settings_.require_tls = true;
   open();
-  Client eager(settings_.port);
+  Client eager(door_->port());
   EXPECT_EQ(eager.ask("say a\nrows 3 10\n", 100), "welcome\ntls_required\n");
-  TlsClient client(settings_.port);
+  TlsClient client(door_->port());
   begin(client.client);
   ASSERT_EQ(client.peer.step(), 1);
   EXPECT_EQ(client.ask("rows 3 10\n", rows_text(3, 10).size()), rows_text(3, 10));
@@ -204,7 +204,7 @@ TEST_F(AskingForTls, WhereItIsRequiredNothingButAnswersComesBeforeIt) {
 TEST_F(AskingForTls, WithoutACertificateTheConnectionCloses) {
   settings_.tls = nullptr;
   open();
-  Client client(settings_.port);
+  Client client(door_->port());
   EXPECT_EQ(client.ask("tls\n", 100), "welcome\nbegin\n");
   EXPECT_TRUE(client.closed());
 }
@@ -212,7 +212,7 @@ TEST_F(AskingForTls, WithoutACertificateTheConnectionCloses) {
 TEST_F(AskingForTls, AHandshakeThatDoesNotComeIsTimedOut) {
   settings_.request_timeout_ms = 300;
   open();
-  Client client(settings_.port);
+  Client client(door_->port());
   begin(client);
   EXPECT_TRUE(client.closed());
   EXPECT_EQ(count(Counter::connections_timed_out), 1u);

@@ -43,7 +43,7 @@ void SlowLane::close() {
   {
     const std::lock_guard guard(mutex_);
     closed_ = true;
-    for (JobQueue *const jobs : {&logins_, &runnable_, &held_up_, &long_running_, &delayed_, &parked_})
+    for (JobQueue *const jobs : {&login_jobs_, &runnable_, &held_up_, &long_running_, &delayed_, &parked_})
       while (std::unique_ptr<SlowJob> job = jobs->pop_front()) left.push_back(std::move(job));
   }
   while (std::unique_ptr<SlowJob> job = left.pop_front()) {
@@ -81,14 +81,14 @@ SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
 }
 
 JobQueue &SlowLane::queue_for(const SlowJob &job) {
-  if (duty_for(job) == Duty::login) return logins_;
+  if (duty_for(job) == Duty::login) return login_jobs_;
   if (job.is_held_up()) return held_up_;
   return job.long_running ? long_running_ : runnable_;
 }
 
 size_t SlowLane::logins_waiting() {
   const std::lock_guard guard(mutex_);
-  return logins_.size() + delayed_.count_if([this](const SlowJob &job) { return duty_for(job) == Duty::login; });
+  return login_jobs_.size() + delayed_.count_if([this](const SlowJob &job) { return duty_for(job) == Duty::login; });
 }
 
 /// Between two tries of one who waits for a table or a row.
@@ -113,7 +113,7 @@ std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait
     });
   }
   if (duty == Duty::login) {
-    std::unique_ptr<SlowJob> login = logins_.pop_front();
+    std::unique_ptr<SlowJob> login = login_jobs_.pop_front();
     if (login != nullptr) login->stays = false;
     return login;
   }

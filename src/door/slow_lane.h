@@ -23,9 +23,9 @@
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "door/job_queue.h"
+#include "door/logins.h"
 #include "door/settings.h"
 #include "door/thread.h"
-#include "door/throttle.h"
 #include "net/poller.h"
 
 namespace postern::door {
@@ -89,11 +89,11 @@ class SlowLane {
   std::vector<std::unique_ptr<ScanThread>> threads_;
   std::atomic<uint32_t> threads_running_{0};
   net::Poller parked_poller_;  // watched by every scan thread
-  Throttle throttle_;
+  Logins logins_;
 
   std::mutex mutex_;  // a leaf but for that of a worker's inbox
   bool closed_ = false;
-  JobQueue logins_;  // runnable, by login threads alone
+  JobQueue login_jobs_;  // runnable, by login threads alone
   JobQueue runnable_;
   JobQueue held_up_;                 // runnable, too
   JobQueue long_running_;            // likewise

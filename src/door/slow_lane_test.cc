@@ -344,7 +344,7 @@ TEST_F(SlowLaneTest, ClientThatLeavesWhileStreamingIsForgotten) {
 
 // A find without matches writes nothing, so no failing send tells of a client that is gone.
 TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
-  settings_.port = free_port();
+  settings_.any_port = true;
   open();
   Client local = connect();
   local.send("search\n");
@@ -353,7 +353,7 @@ TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
   EXPECT_TRUE(eventually([&] { return engine_.searching == 0 && door_->connections() == 0; }, 3'000));
 
   // Over TCP the same looks like a client that will send no more but waits for its answers.
-  Client remote(settings_.port);
+  Client remote(door_->port());
   remote.send("say a\nsearch\n");
   EXPECT_EQ(remote.read(2), "a\n");
   ASSERT_TRUE(eventually([&] { return engine_.searching == 1; }));
@@ -362,10 +362,10 @@ TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
 }
 
 TEST_F(SlowLaneTest, ClientThatOnlyEndedItsSendingHearsWhatASearchFinds) {
-  settings_.port = free_port();
+  settings_.any_port = true;
   open();
   Client local = connect();
-  Client remote(settings_.port);
+  Client remote(door_->port());
   for (Client *const client : {&local, &remote}) {
     client->send("search\nsay b\n");
     client->end_sending();

@@ -14,9 +14,9 @@ constexpr std::string_view tls_begins = "\x16\x03\x01";
 
 TEST_F(TlsDoorTest, TheFirstByteTells) {
   open();
-  Client plain(settings_.port);
+  Client plain(door_->port());
   EXPECT_EQ(plain.ask("say plain\n", 6), "plain\n");
-  TlsClient secret(settings_.port);
+  TlsClient secret(door_->port());
   ASSERT_EQ(secret.peer.step(), 1);
   EXPECT_EQ(secret.ask("say secret\n", 7), "secret\n");
   EXPECT_EQ(plain.ask("say again\n", 6), "again\n");
@@ -30,7 +30,7 @@ TEST_F(TlsDoorTest, TheFirstByteTells) {
 
 TEST_F(TlsDoorTest, APlainRequestStillCostsOneReceiveAndOneSend) {
   open();
-  Client client(settings_.port);
+  Client client(door_->port());
   for (int i = 0; i < 300; ++i) ASSERT_EQ(client.ask("say x\n", 2), "x\n");
   EXPECT_TRUE(eventually([&] { return count(Counter::bytes_sent) == 600; }));
   EXPECT_EQ(count(Counter::receives), 300u);
@@ -39,7 +39,7 @@ TEST_F(TlsDoorTest, APlainRequestStillCostsOneReceiveAndOneSend) {
 
 TEST_F(TlsDoorTest, AnEncryptedRequestCostsOneReceiveAndOneSend) {
   open();
-  TlsClient client(settings_.port);
+  TlsClient client(door_->port());
   ASSERT_EQ(client.ask("say x\n", 2), "x\n");
   const uint64_t receives = count(Counter::receives);
   for (int i = 0; i < 300; ++i) ASSERT_EQ(client.ask("say x\n", 2), "x\n");
@@ -51,11 +51,11 @@ TEST_F(TlsDoorTest, AnEncryptedRequestCostsOneReceiveAndOneSend) {
 TEST_F(TlsDoorTest, PlainClientsAreToldThatTlsIsRequired) {
   settings_.require_tls = true;
   open();
-  Client plain(settings_.port);
+  Client plain(door_->port());
   EXPECT_EQ(plain.ask("say plain\n", 100), "tls_required\n");
-  Client pipelined(settings_.port);
+  Client pipelined(door_->port());
   EXPECT_EQ(pipelined.ask("say a\nsay b\nrows 3 10\nsay", 100), "tls_required\n");
-  TlsClient secret(settings_.port);
+  TlsClient secret(door_->port());
   EXPECT_EQ(secret.ask("say secret\n", 7), "secret\n");
   Client local = connect();
   EXPECT_EQ(local.ask("say local\n", 6), "local\n");
@@ -66,7 +66,7 @@ TEST_F(TlsDoorTest, PlainClientsAreToldThatTlsIsRequired) {
 TEST_F(TlsDoorTest, PipelinedRequestsAndStreamsThroughTls) {
   settings_.send_buffer = 16 << 10;
   open();
-  TlsClient client(settings_.port);
+  TlsClient client(door_->port());
   std::string requests;
   std::string answers;
   for (int i = 0; i < 3'000; ++i) requests += "say " + std::to_string(i) + "\n", answers += std::to_string(i) + "\n";
@@ -80,11 +80,11 @@ TEST_F(TlsDoorTest, PipelinedRequestsAndStreamsThroughTls) {
 
 TEST_F(TlsDoorTest, EncryptedConnectionsEndPolitely) {
   open();
-  TlsClient client(settings_.port);
+  TlsClient client(door_->port());
   EXPECT_EQ(client.ask("say a\nbye\nsay b\n", 6), "a\nbye\n");
   EXPECT_EQ(client.read(1), "");
   EXPECT_TRUE(client.peer.ended());
-  TlsClient leaving(settings_.port);
+  TlsClient leaving(door_->port());
   ASSERT_EQ(leaving.ask("say a\n", 2), "a\n");
   leaving.peer.send("rows 9000 50\n");
   SSL_shutdown(leaving.peer.ssl());
@@ -96,13 +96,13 @@ TEST_F(TlsDoorTest, EncryptedConnectionsEndPolitely) {
 
 TEST_F(TlsDoorTest, HandshakesThatFailAreCountedAndClosed) {
   open();
-  Client garbage(settings_.port);
+  Client garbage(door_->port());
   garbage.send(std::string_view("\x16\x03\x01\x00\x05hello", 10));
   EXPECT_EQ(garbage.read(100).substr(0, 2), "\x15\x03") << "an alert";
   EXPECT_TRUE(garbage.closed());
-  TlsClient old(settings_.port, {.version_min = TLS1_1_VERSION, .version_max = TLS1_1_VERSION});
+  TlsClient old(door_->port(), {.version_min = TLS1_1_VERSION, .version_max = TLS1_1_VERSION});
   EXPECT_EQ(old.peer.step(), -1);
-  Client gone(settings_.port);
+  Client gone(door_->port());
   gone.send("\x16");
   gone.close();
   EXPECT_TRUE(eventually([&] { return count(Counter::tls_handshakes_failed) == 3; }));
@@ -112,9 +112,9 @@ TEST_F(TlsDoorTest, HandshakesThatFailAreCountedAndClosed) {
 
 TEST_F(TlsDoorTest, ManyHandshakesAtOnceAreAllServedAndDelayNobodyForLong) {
   open();
-  Client busy(settings_.port);
+  Client busy(door_->port());
   std::vector<std::unique_ptr<TlsClient>> clients;
-  for (int i = 0; i < 200; ++i) clients.push_back(std::make_unique<TlsClient>(settings_.port));
+  for (int i = 0; i < 200; ++i) clients.push_back(std::make_unique<TlsClient>(door_->port()));
   std::thread storm([&] {
     for (const auto &client : clients) {
       // The first flight of all, then the rest of each: many handshakes are ready at once.
@@ -143,11 +143,11 @@ TEST_F(TlsDoorTest, HandshakesThatNobodyFinishesKeepNobodyOut) {
   const int64_t begin = clock_ms();
   {
     std::vector<Client> half;
-    for (uint32_t i = 0; i < limits::handshakes_max + 20; ++i) half.emplace_back(settings_.port).send(tls_begins);
-    TlsClient client(settings_.port);
+    for (uint32_t i = 0; i < limits::handshakes_max + 20; ++i) half.emplace_back(door_->port()).send(tls_begins);
+    TlsClient client(door_->port());
     EXPECT_EQ(client.ask("say x\n", 2), "x\n");
     EXPECT_LT(clock_ms() - begin, 4 * limits::handshake_patience_ms);
-    Client plain(settings_.port);
+    Client plain(door_->port());
     EXPECT_EQ(plain.ask("say x\n", 2), "x\n");
   }
   EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
@@ -158,12 +158,12 @@ TEST_F(TlsDoorTest, HandshakesThatNobodyFinishesKeepNobodyOut) {
 TEST_F(TlsDoorTest, UnfinishedRequestsAndHandshakesAreTimedOut) {
   settings_.request_timeout_ms = 400;
   open();
-  Client silent(settings_.port);
-  Client unfinished(settings_.port);
+  Client silent(door_->port());
+  Client unfinished(door_->port());
   unfinished.send("say a\nsay");
-  TlsClient secret(settings_.port);
+  TlsClient secret(door_->port());
   ASSERT_EQ(secret.ask("say x\nsay", 2), "x\n");
-  Client half(settings_.port);
+  Client half(door_->port());
   half.send("\x16\x03\x01");
   Client reading = connect(4096);  // has answers to take: not in the middle of a request until it has
   reading.send("rows 3000 1000\nsay");
@@ -184,7 +184,7 @@ TEST_F(TlsDoorTest, UnfinishedRequestsAndHandshakesAreTimedOut) {
 TEST_F(TlsDoorTest, DribblingDoesNotPutOffTheTimeoutAndFinishingDoes) {
   settings_.request_timeout_ms = 500;
   open();
-  Client steady(settings_.port);
+  Client steady(door_->port());
   std::atomic<bool> done{false};
   // A whole request is finished again and again, and there is never a moment without an unfinished one.
   std::thread sender([&] {
@@ -195,7 +195,7 @@ TEST_F(TlsDoorTest, DribblingDoesNotPutOffTheTimeoutAndFinishingDoes) {
     }
     steady.send("end\n");
   });
-  Client dribbling(settings_.port);
+  Client dribbling(door_->port());
   const int64_t begin = clock_ms();
   while (clock_ms() - begin < deadline_ms && dribbling.send("a") && dribbling.read(1, 5).empty()) continue;
   const int64_t took = clock_ms() - begin;
@@ -213,13 +213,13 @@ TEST_F(TlsDoorTest, DribblingDoesNotPutOffTheTimeoutAndFinishingDoes) {
 
 TEST_F(TlsDoorTest, NewClientsGetNewCertificates) {
   open();
-  TlsClient before(settings_.port);
+  TlsClient before(door_->port());
   ASSERT_EQ(before.peer.step(), 1);
   EXPECT_EQ(before.peer.server_name(), "first");
   for (const char *const name : {"second", "third"}) {
     certificate_.replace(name);
     ++generation;
-    TlsClient after(settings_.port);  // the very next one
+    TlsClient after(door_->port());  // the very next one
     ASSERT_EQ(after.peer.step(), 1);
     EXPECT_EQ(after.peer.server_name(), name);
     EXPECT_EQ(before.ask("say x\n", 2), "x\n");
@@ -228,9 +228,9 @@ TEST_F(TlsDoorTest, NewClientsGetNewCertificates) {
 
 TEST_F(TlsDoorTest, StopsWithHandshakesUnderWay) {
   open();
-  Client half(settings_.port);
+  Client half(door_->port());
   half.send("\x16\x03\x01");
-  TlsClient silent(settings_.port);
+  TlsClient silent(door_->port());
   ASSERT_EQ(silent.ask("say x\n", 2), "x\n");
   silent.peer.send("rows 100000 1000\n");
   EXPECT_TRUE(eventually([&] { return engine_.runs_slow > 0; }));
@@ -243,11 +243,11 @@ TEST_F(TlsDoorTest, IdleEncryptedConnectionsAndTheirEndsLeaveNothing) {
   open();
   const auto storm = [&](int count) {
     for (int i = 0; i < count; ++i) {
-      TlsClient client(settings_.port);
+      TlsClient client(door_->port());
       if (i % 3 != 0) {
         EXPECT_EQ(client.ask("say x\n", 2), "x\n");
       }
-      Client half(settings_.port);
+      Client half(door_->port());
       half.send(std::string_view("\x16\x03\x01\x02\x00\x01", static_cast<size_t>(i % 6)));
     }
     return eventually([&] { return door_->connections() == 0; });

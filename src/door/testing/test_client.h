@@ -110,16 +110,4 @@ class Client {
   bool connected_ = false;
 };
 
-/// A port that nobody listens on just now.
-inline uint16_t free_port() {
-  const net::Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), size) != 0) return 0;
-  getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &size);
-  return ntohs(address.sin_port);
-}
-
 }  // namespace postern::door

@@ -56,7 +56,7 @@ class TlsDoorTest : public DoorTest {
     certificate_path = certificate_.path();
     std::string error;
     EXPECT_TRUE(context_.load(error)) << error;
-    settings_.port = free_port();
+    settings_.any_port = true;
     settings_.tls = &context_;
   }
   ~TlsDoorTest() override { door_.reset(); }
