@@ -29,7 +29,7 @@ SEES = {
 TESTS_SEE = {"base", "contract", "ping", "engine/fake"}
 SERVER_HEADER = re.compile(
     r"my_global|sql_|handler\.h|field\.h|mysqld|mysql/|table\.h|transaction|key\.h|lock\.h|"
-    r"my_bitmap|scheduler|log\.h"
+    r"my_bitmap|scheduler|log\.h|item\.h|set_var|hostname|violite|thr_timer|wsrep"
 )
 PROTOCOL = re.compile(r"handlersocket|memcache|redis", re.IGNORECASE)
 LINES_MAX = 900
@@ -70,6 +70,10 @@ def check_includes(path, lines):
                 complain(path, number, "of the server, plugin may include <mysql/plugin.h> only")
             elif server and folder not in ("engine/mariadb", "plugin"):
                 complain(path, number, f"a server header outside src/engine/mariadb: {match[1]}")
+            elif server and folder == "engine/mariadb" and path.name != "server.h":
+                complain(path, number, f"the server's headers come in by server.h alone: {match[1]}")
+        elif "MYSQL_VERSION_ID" in line and path.name != "compat.h":
+            complain(path, number, "what differs between series of the server belongs in compat.h")
 
 
 def check_words(path, lines):

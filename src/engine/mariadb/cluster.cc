@@ -1,11 +1,5 @@
 #include "engine/mariadb/server.h"
 
-// In this order, and without what a plugin sees of the service: then the server's own declarations can be had.
-#include <mysql/service_wsrep.h>
-#undef wsrep_xid_seqno
-#undef wsrep_xid_uuid
-#include <wsrep_mysqld.h>
-
 #include "engine/mariadb/cluster.h"
 
 namespace postern::mariadb {

@@ -1,8 +1,5 @@
 #include "engine/mariadb/server.h"
 
-#include <item.h>
-#include <sql_time.h>
-
 #include "engine/mariadb/draft.h"
 
 #include <limits>

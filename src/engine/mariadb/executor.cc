@@ -1,6 +1,5 @@
 #include "engine/mariadb/server.h"
 
-#include <log.h>
 #include <sys/resource.h>
 
 #include <algorithm>

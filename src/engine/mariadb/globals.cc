@@ -1,8 +1,5 @@
 #include "engine/mariadb/server.h"
 
-#include <set_var.h>
-#include <sql_plugin.h>
-
 #include "engine/mariadb/globals.h"
 
 #include <cstring>

@@ -1,11 +1,6 @@
 #include "engine/mariadb/server.h"
 
 #include <arpa/inet.h>
-#include <hostname.h>
-#include <sql_acl.h>
-#include <sql_audit.h>
-#include <sql_connect.h>
-#include <violite.h>
 
 #include "engine/mariadb/login.h"
 
@@ -14,6 +9,7 @@
 
 #include "base/limits.h"
 #include "engine/mariadb/account.h"
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/proofs.h"
 
@@ -120,7 +116,7 @@ class LoginSession {
   bool has_account(const std::string &name) const {
     const Security_context &peer = thd_->main_security_ctx;
     Security_context found;
-    return !acl_getroot(&found, name.c_str(), peer.host != nullptr ? peer.host : peer.ip, peer.ip, "") &&
+    return compat::find_account(found, name, peer.host != nullptr ? peer.host : peer.ip, peer.ip) &&
            name == found.priv_user;
   }
 

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "base/limits.h"
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/storage.h"
 #include "engine/mariadb/table.h"
@@ -27,9 +28,7 @@ bool equals_ignoring_case(Bytes left, Bytes right) {
 bool name_is_sane(const std::string &name, bool is_database) {
   if (name.empty() || name.size() > NAME_LEN || name.find('\0') != std::string::npos) return false;
   if (name.starts_with(MYSQL50_TABLE_NAME_PREFIX)) return false;
-  std::string copy = name;
-  LEX_STRING text{copy.data(), copy.size()};
-  return is_database ? !check_db_name(&text) : !check_table_name(name.data(), name.size(), false);
+  return is_database ? compat::is_database_name(name) : compat::is_table_name(name);
 }
 
 /// The server's message for an error about two names, in the server's language.
@@ -78,7 +77,7 @@ std::string listed(std::span<const Bytes> names) {
 }
 
 bool index_serves_lookups(const KEY &key) {
-  if (key.flags & (HA_FULLTEXT | HA_SPATIAL)) return false;
+  if (compat::is_full_text_or_spatial(key)) return false;
   switch (key.algorithm) {
     case HA_KEY_ALG_FULLTEXT:
     case HA_KEY_ALG_RTREE:

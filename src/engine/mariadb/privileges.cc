@@ -1,11 +1,10 @@
 #include "engine/mariadb/server.h"
 
-#include <sql_acl.h>
-
 #include "engine/mariadb/privileges.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/failures.h"
 
 namespace postern::mariadb {
@@ -21,12 +20,11 @@ class ActingAs {
   ActingAs(THD *thd, const MariaAccount &account) : thd_(thd), own_(thd->security_ctx) {
     const char *const ip = account.ip.empty() ? nullptr : account.ip.c_str();
     // By the account's name and not the user's, who may have come as an anonymous or a proxied one.
-    exists_ = !acl_getroot(&context_, account.name.c_str(), account.host.c_str(), ip, "") &&
+    exists_ = compat::find_account(context_, account.name, account.host.c_str(), ip) &&
               account.name == context_.priv_user && account.host_pattern == context_.priv_host;
     thd_->security_ctx = &context_;
     if (!exists_ || account.role.empty()) return;
-    privilege_t access(NO_ACL);
-    if (acl_check_setrole(thd_, account.role.c_str(), &access) == 0) acl_setrole(thd_, account.role.c_str(), access);
+    compat::take_role(thd_, account.role);
     thd_->clear_error(true);  // revoked, which leaves the account's own privileges
   }
   ~ActingAs() { thd_->security_ctx = own_; }
@@ -59,8 +57,7 @@ class TableLook {
 
   bool table() const { return table_; }
   bool column(const char *name, size_t size) {
-    return table_ &&
-           !check_grant_column(thd_, &list_.grant, database_.c_str(), name_.c_str(), name, size, thd_->security_ctx);
+    return table_ && compat::column_is_granted(thd_, list_.grant, database_, name_, name, size);
   }
   bool columns(std::span<const Bytes> names) {
     for (const Bytes listed : names) {

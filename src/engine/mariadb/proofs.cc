@@ -1,7 +1,5 @@
 #include "engine/mariadb/server.h"
 
-#include <mysql/service_sha1.h>
-
 #include "engine/mariadb/proofs.h"
 
 extern "C" int crypto_sign(unsigned char *signed_message, const unsigned char *message, unsigned long long message_size,

@@ -1,10 +1,6 @@
 #include "engine/mariadb/server.h"
 
-#include <item.h>
-#include <sql_insert.h>
-#include <sql_trigger.h>
-#include <sql_update.h>
-
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/row_calls.h"
 #include "engine/mariadb/row_change.h"
 
@@ -53,7 +49,7 @@ void RowChange::mark_for_insert() {
   for (size_t i = 0; i < draft.size(); ++i) bitmap_set_bit(table->write_set, draft.field(i));
   table->prepare_triggers_for_insert_stmt_or_event();
   table->mark_columns_needed_for_insert();
-  table->file->prepare_for_insert(true);
+  compat::prepare_for_writes(*table->file);
   table->file->column_bitmaps_signal();
 }
 
@@ -120,7 +116,7 @@ void RowChange::begin_edit() {
   table->prepare_triggers_for_delete_stmt_or_event();
   table->mark_columns_needed_for_update();
   if (has_triggers()) table->mark_columns_needed_for_delete();
-  table->file->prepare_for_insert(true);
+  compat::prepare_for_writes(*table->file);
   table->file->column_bitmaps_signal();
 }
 
@@ -208,8 +204,8 @@ Step RowChange::fill_by_items(int event) {
   Query_arena of_statement;
   write_.thd->set_n_backup_active_arena(&items_, &of_statement);
   list_items();
-  const bool failed = fill_record_n_invoke_before_triggers(write_.thd, write_.table->table, fields_, values_, false,
-                                                           static_cast<trg_event_type>(event));
+  const bool failed =
+      compat::fill_record(write_.thd, *write_.table->table, fields_, values_, static_cast<trg_event_type>(event));
   write_.thd->restore_active_arena(&items_, &of_statement);
   return failed || write_.thd->is_error() ? write_.fail_as_told(Failure::bad_value) : Step::good;
 }
@@ -234,8 +230,7 @@ void RowChange::list_items() {
 Step RowChange::fire_triggers(int event, int time) {
   const auto action = static_cast<trg_action_time_type>(time);
   const auto on = static_cast<trg_event_type>(event);
-  if (!write_.table->table->triggers->process_triggers(write_.thd, on, action, on != TRG_EVENT_DELETE))
-    return Step::good;
+  if (!compat::fire_triggers(write_.thd, *write_.table->table, on, action, on != TRG_EVENT_DELETE)) return Step::good;
   return write_.fail_as_told(Failure::constraint);
 }
 

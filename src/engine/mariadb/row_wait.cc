@@ -1,7 +1,5 @@
 #include "engine/mariadb/server.h"
 
-#include <thr_timer.h>
-
 #include "engine/mariadb/row_wait.h"
 
 #include <algorithm>

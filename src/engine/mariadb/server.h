@@ -1,22 +1,46 @@
 // server.h: the one place where the server's internal headers come in.
 //
-// They must be the first include of a file, before ours: they define several hundred lower-case macros. What
-// collides with the standard library or with us is undefined at the end.
+// It must be the first include of a file, before ours: these headers define several hundred lower-case macros. What
+// collides with the standard library or with us is undefined at the end. What differs between series of the server is
+// in compat.h.
 #pragma once
 
 #include <my_global.h>
 
 #include <sql_class.h>
 
+// In this order, and without what a plugin sees of the service: then the server's own declarations can be had.
+#include <mysql/service_wsrep.h>
+#undef wsrep_xid_seqno
+#undef wsrep_xid_uuid
+#include <wsrep_mysqld.h>
+
+#include <hostname.h>
+#include <item.h>
 #include <key.h>
 #include <lock.h>
+#include <log.h>
 #include <my_bitmap.h>
+#include <mysql/service_sha1.h>
+#include <mysql/service_thd_wait.h>
 #include <mysqld.h>
 #include <scheduler.h>
+#include <set_var.h>
+#include <sql_acl.h>
+#include <sql_audit.h>
 #include <sql_base.h>
+#include <sql_cache.h>
+#include <sql_connect.h>
+#include <sql_insert.h>
 #include <sql_parse.h>
+#include <sql_plugin.h>
+#include <sql_time.h>
+#include <sql_trigger.h>
+#include <sql_update.h>
 #include <table_cache.h>
+#include <thr_timer.h>
 #include <transaction.h>
+#include <violite.h>
 
 #undef likely
 #undef unlikely
@@ -24,5 +48,3 @@
 #undef array_elements
 #undef swap_variables
 #undef set_bits
-
-static_assert(MYSQL_VERSION_ID >= 101100 && MYSQL_VERSION_ID < 101200, "this engine is written for MariaDB 10.11");

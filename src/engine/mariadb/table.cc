@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/limits.h"
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/storage.h"
 
@@ -193,7 +194,7 @@ void Tables::lock_all(size_t lookups) {
   for (OpenTable *const table : used_) {
     handlerton *const engine = table->table->file->ht;
     if (!table->locked || engine->db_type != DB_TYPE_INNODB) continue;
-    engine->start_consistent_snapshot(engine, thd_);
+    compat::open_read_view(*engine, thd_);
     break;
   }
 }

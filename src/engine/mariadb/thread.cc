@@ -2,8 +2,6 @@
 
 #include "engine/mariadb/thread.h"
 
-#include <mysql/service_thd_wait.h>
-#include <set_var.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 #include "engine/mariadb/server.h"
 
-#include <violite.h>
-
 #include <atomic>
 #include <bit>
 

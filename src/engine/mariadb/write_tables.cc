@@ -1,8 +1,5 @@
 #include "engine/mariadb/server.h"
 
-#include <sql_cache.h>
-#include <sql_trigger.h>
-
 #include "engine/mariadb/write_tables.h"
 
 #include <algorithm>
