@@ -17,7 +17,7 @@
 
 #include "contract/executor.h"
 #include "counting.h"
-#include "engine/mariadb/engine.h"
+#include "engine/engine.h"
 
 namespace postern::bench {
 namespace {
@@ -164,7 +164,7 @@ class Paths {
 std::thread runner;
 
 void count_all() {
-  const std::unique_ptr<Engine> engine = mariadb::make_engine();
+  const std::unique_ptr<Engine> engine = engine::make_engine();
   Counting::prepare();
   // An executor enters and leaves the server with its thread.
   std::thread([&] { Paths(*engine, Access::read).count_reads(); }).join();

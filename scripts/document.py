@@ -22,12 +22,12 @@ def rows(path, pattern):
         yield match.groups()
 
 
-PLUGINS = ("handlersocket", "memcached")
+PLUGINS = re.findall(r"^DOOR\((\w+),", (ROOT / "src/plugin/doors.def").read_text(), re.M)
 
 
 def settings(plugin):
     """(name, type and range, default, help) of every setting of a plugin: its own rows, then those that all have."""
-    own, shared = f"src/plugin/{plugin}_settings.def", "src/plugin/door_settings.def"
+    own, shared = f"src/{plugin}/settings.def", "src/plugin/door_settings.def"
     pattern = r"(\w+)\((.*)\)"
     for kind, inner in [*rows(own, pattern), *rows(shared, pattern)]:
         strings = re.findall(STRING, inner)
@@ -42,7 +42,8 @@ def settings(plugin):
         elif kind == "SWITCH":
             yield name, "ON, OFF", "ON" if plain[0] == "1" else "OFF", strings[0]
         elif kind == "CHOICE":
-            yield name, strings[1].replace(",", ", "), strings[0], strings[2]
+            words = inner.rpartition('"')[2].strip(", ")
+            yield name, words.replace(",", ", "), strings[0], strings[1]
 
 
 def settings_table(plugin):
@@ -54,7 +55,7 @@ def settings_table(plugin):
 def settings_page():
     return (
         "# Settings\n\n"
-        "Made by `scripts/document.py` from the `.def` files in `src/plugin`; do not edit.\n\n"
+        "Made by `scripts/document.py` from `src/plugin/door_settings.def` and each door's `settings.def`; do not edit.\n\n"
         "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also at\n"
         "`INSTALL SONAME`. Write them with `loose_` before their names (`loose_handlersocket_port = 9998`), so that the\n"
         "server starts without the plugin, too ([why](operating.md#loose_)). Names that the original HandlerSocket had\n"

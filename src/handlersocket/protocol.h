@@ -43,6 +43,7 @@ class HandlerSocket final : public Protocol {
   const Settings &settings() const { return settings_; }
   /// What its sessions refused. Any thread may count and sum.
   Refusals &refusals() { return refusals_; }
+  const Refusals &refusals() const { return refusals_; }
 
  private:
   const Settings settings_;

@@ -36,12 +36,6 @@ void add_time(StatsWriter &writer, Bytes name, const timeval &time) {
   writer.add(name, Bytes(text, static_cast<size_t>(size)));
 }
 
-constexpr Bytes statistic_names[] = {
-#define STATISTIC(name, sentence) #name,
-#include "memcached/statistics.def"
-#undef STATISTIC
-};
-
 }  // namespace
 
 Memcached::Memcached(Settings settings) : settings_(std::move(settings)), started_(::time(nullptr)) {}
@@ -139,8 +133,11 @@ void Memcached::write_general(const Request &request, Output &output) const {
   writer.add("listen_disabled_num", uint64_t{0});
   writer.add("time_in_listen_disabled_us", uint64_t{0});
   writer.add("connections_peak", figures.connections_peak);
-  const Statistics::Sums sums = statistics_.sum();
-  for (size_t i = 0; i < statistic_count; ++i) writer.add(statistic_names[i], sums[i]);
+  Statistics::Sums sums;
+  statistics_.add_to(sums);
+#define STATISTIC(name, sentence) writer.add(#name, sums.get(Statistic::name));
+#include "memcached/statistics.def"
+#undef STATISTIC
   // A flush takes the items away at once, and nothing here waits for the end of an eviction.
   writer.add("get_flushed", uint64_t{0});
   writer.add("lrutail_reflocked", uint64_t{0});

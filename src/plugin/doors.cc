@@ -7,7 +7,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/pool.h"
-#include "engine/mariadb/engine.h"
+#include "engine/engine.h"
 #include "net/address.h"
 
 namespace postern::plugin {
@@ -22,14 +22,14 @@ constexpr uint32_t least_part = 8;
 /// And the doors themselves may take this part.
 constexpr uint32_t doors_part = 4;
 
-uint32_t clients_for(const mariadb::Descriptors &server, uint32_t besides) {
+uint32_t clients_for(const engine::Descriptors &server, uint32_t besides) {
   const uint64_t taken = uint64_t{server.for_server} + besides;
   const uint32_t left = taken < server.all ? server.all - static_cast<uint32_t>(taken) : 0;
   return std::max(left, server.all / least_part);
 }
 
 uint32_t clients_bound(uint32_t besides) {
-  return clients_for(mariadb::server_descriptors(), besides);
+  return clients_for(engine::server_descriptors(), besides);
 }
 
 /// Permissions as chmod(1) takes them.
@@ -42,7 +42,7 @@ bool parse_mode(const std::string &octal, mode_t &mode) {
 }
 
 net::TlsFiles tls_files() {
-  const mariadb::ServerTls server = mariadb::server_tls();
+  const engine::ServerTls server = engine::server_tls();
   return {.certificate = server.certificate,
           .key = server.key,
           .ca = server.ca,
@@ -60,8 +60,8 @@ std::string text(const char *value) {
   return value != nullptr ? value : "";
 }
 
-Doors::Doors(const char *plugin, const DoorSettings &settings, mariadb::LoginNames names)
-    : plugin_(plugin), settings_(settings), engine_(mariadb::make_engine(names)) {
+Doors::Doors(const char *plugin, const DoorSettings &settings, engine::LoginNames names)
+    : plugin_(plugin), settings_(settings), engine_(engine::make_engine(names)) {
   descriptors::set_bound(clients_bound);
   large_bytes_max += settings_.max_buffer_bytes;
   pool::set_large_bytes_max(large_bytes_max);
@@ -74,21 +74,17 @@ Doors::~Doors() {
   pool::set_large_bytes_max(large_bytes_max);
 }
 
-bool Doors::prepare() {
-  return prepare_tls();
-}
-
 /// False if there is to be TLS and cannot be. That a server has no certificate is no reason to refuse its old clients.
-bool Doors::prepare_tls() {
+bool Doors::prepare() {
   std::string error = "the server has no certificate (ssl_cert, ssl_key)";
-  if (settings_.tls != 0 && mariadb::server_tls().enabled) {
+  if (settings_.tls != 0 && engine::server_tls().enabled) {
     tls_ = std::make_unique<net::TlsContext>(
-        net::TlsContext::Source{.files = tls_files, .generation = mariadb::server_tls_generation});
+        net::TlsContext::Source{.files = tls_files, .generation = engine::server_tls_generation});
     if (tls_->load(error)) return true;
     tls_.reset();
-    if (settings_.require_tls_choice == 0) log::warning("%s: TLS is not offered: %s", plugin_, error.c_str());
+    if (!require_tls()) log::warning("%s: TLS is not offered: %s", plugin_, error.c_str());
   }
-  if (settings_.require_tls_choice == 0) return true;
+  if (!require_tls()) return true;
   if (settings_.tls == 0) error = std::string(plugin_) + "_tls is OFF";
   log::error("%s: %s_require_tls is ON, but %s", plugin_, plugin_, error.c_str());
   return false;
@@ -98,7 +94,7 @@ door::Settings Doors::common() const {
   door::Settings chosen;
   chosen.unix_owner = text(settings_.socket_owner);
   chosen.tls = tls_.get();
-  chosen.require_tls = settings_.require_tls_choice != 0;
+  chosen.require_tls = require_tls();
   chosen.backlog = static_cast<int>(settings_.backlog);
   chosen.send_buffer = static_cast<int>(settings_.sndbuf);
   chosen.receive_buffer = static_cast<int>(settings_.rcvbuf);
@@ -131,7 +127,7 @@ bool Doors::check(door::Settings &chosen, bool asks, const char *remedy) const {
 
 /// What the descriptors allow. False if not even the door itself.
 bool Doors::fits(const door::Settings &chosen) const {
-  const mariadb::Descriptors server = mariadb::server_descriptors();
+  const engine::Descriptors server = engine::server_descriptors();
   const uint32_t besides = descriptors::besides() + door::Door::descriptors_wanted(chosen);
   if (besides > server.all / doors_part) {
     log::error(

@@ -11,7 +11,7 @@
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/door.h"
-#include "engine/mariadb/engine.h"
+#include "engine/engine.h"
 #include "net/tls_context.h"
 #include "settings.h"
 #include "status.h"
@@ -23,7 +23,7 @@ std::string text(const char *value);
 class Doors {
  public:
   /// `plugin` is the prefix of its settings. Both outlive this.
-  Doors(const char *plugin, const DoorSettings &settings, mariadb::LoginNames names);
+  Doors(const char *plugin, const DoorSettings &settings, engine::LoginNames names);
   ~Doors();
 
   /// What all doors share. False, with a line in the log, if there is to be TLS and cannot be.
@@ -44,7 +44,7 @@ class Doors {
   void add_to(DoorStatus &status) const;
 
  private:
-  bool prepare_tls();
+  bool require_tls() const { return settings_.require_tls_choice == DoorSettings::RequireTls::ON; }
   bool fits(const door::Settings &chosen) const;
   bool may_listen(const door::Settings &chosen, const char *remedy) const;
 

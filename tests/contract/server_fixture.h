@@ -7,7 +7,7 @@
 
 #include "contract/testing/executor_test_fixture.h"
 #include "coprocess.h"
-#include "engine/mariadb/engine.h"
+#include "engine/engine.h"
 
 namespace postern::contract_test {
 
@@ -27,7 +27,7 @@ struct ServerFixture {
   void drop_table() { EXPECT_TRUE(sql.run("SET lock_wait_timeout = 5; DROP TABLE contract.t")); }
 
   Coprocess sql;
-  std::unique_ptr<Engine> engine = mariadb::make_engine();
+  std::unique_ptr<Engine> engine = engine::make_engine();
   Counters counters;
   std::atomic<bool> stop{false};
 };

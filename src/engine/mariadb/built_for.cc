@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "engine.h"
+#include "engine/engine.h"
 
-namespace postern::mariadb {
+namespace postern::engine {
 
 void tell_if_refused(const char *built_for) {
   // --version makes up what the variable says.
@@ -19,4 +19,4 @@ void tell_if_refused(const char *built_for) {
       digits, built_for, server_version);
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::engine

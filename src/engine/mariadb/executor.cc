@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "engine/mariadb/cluster.h"
-#include "engine/mariadb/engine.h"
+#include "engine/engine.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/find.h"
 #include "engine/mariadb/login.h"
@@ -27,7 +27,7 @@ const ServerError not_ready{"WSREP has not yet prepared node for application use
 
 class MariaExecutor final : public Executor {
  public:
-  MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, LoginNames names, const ThreadIdentity &who,
+  MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, engine::LoginNames names, const ThreadIdentity &who,
                 const std::atomic<bool> &stop)
       : thread_(std::move(thread)),
         names_(names),
@@ -385,7 +385,7 @@ class MariaExecutor final : public Executor {
 
   // Declared first, so that it is destroyed last: tables_ closes through its THD.
   std::unique_ptr<ServerThread> thread_;
-  const LoginNames names_;
+  const engine::LoginNames names_;
   Specs &specs_;
   Counters *const counters_;
   const Access access_;
@@ -404,7 +404,7 @@ class MariaExecutor final : public Executor {
 
 class MariaEngine final : public Engine {
  public:
-  explicit MariaEngine(LoginNames names) : names_(names) {}
+  explicit MariaEngine(engine::LoginNames names) : names_(names) {}
   bool up() const override { return server_is_up(); }
 
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
@@ -414,14 +414,17 @@ class MariaEngine final : public Engine {
   }
 
  private:
-  const LoginNames names_;
+  const engine::LoginNames names_;
   Specs specs_;
 };
 
 }  // namespace
+}  // namespace postern::mariadb
+
+namespace postern::engine {
 
 std::unique_ptr<Engine> make_engine(LoginNames names) {
-  return std::make_unique<MariaEngine>(names);
+  return std::make_unique<mariadb::MariaEngine>(names);
 }
 
 bool server_is_bootstrapping() {
@@ -447,4 +450,4 @@ void write_error_log(log::Level level, const char *line) {
   }
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::engine

@@ -101,11 +101,12 @@ class LoginSession {
   THD *thd() const { return thd_; }
 
   /// False with an error in the diagnostics area, or none.
-  bool authenticate(MemoryConnection &connection, const Login &login, const Peer &peer, LoginNames names) {
+  bool authenticate(MemoryConnection &connection, const Login &login, const Peer &peer, engine::LoginNames names) {
     if (my_net_init(&thd_->net, &connection, thd_, MYF(MY_THREAD_SPECIFIC))) return false;
     uint connect_errors = 0;
     if (!take_address(connection, peer, connect_errors)) return false;
-    if (names == LoginNames::unsure && !has_account(std::string(login.user))) connection.handshake->come_as(unnamed);
+    if (names == engine::LoginNames::unsure && !has_account(std::string(login.user)))
+      connection.handshake->come_as(unnamed);
     if (acl_authenticate(thd_, 0)) return false;
     if (connect_errors != 0) reset_host_connect_errors(thd_->main_security_ctx.ip);
     return true;
@@ -172,7 +173,7 @@ MariaAccount::~MariaAccount() {
   if (connections != nullptr) decrease_user_connections(connections);
 }
 
-LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, LoginNames names) {
+LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, engine::LoginNames names) {
   // In the protocol a name ends at its first NUL, so that one with a NUL would become another.
   if (login.user.size() > USERNAME_LENGTH || login.user.find('\0') != Bytes::npos ||
       login.password.size() > limits::password_bytes_max || peer.fd() < 0)

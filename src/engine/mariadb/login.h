@@ -10,7 +10,7 @@
 
 #include "base/failure.h"
 #include "contract/access.h"
-#include "engine/mariadb/engine.h"
+#include "engine/engine.h"
 #include "engine/mariadb/failures.h"
 
 class THD;
@@ -24,6 +24,6 @@ struct LoginOutcome {
 
 /// On a thread whose THD is `thd`, which must be between two statements. May wait: for a name server, or for what an
 /// authentication plugin waits for.
-LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, LoginNames names);
+LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, engine::LoginNames names);
 
 }  // namespace postern::mariadb

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <bit>
 
-#include "engine/mariadb/engine.h"
+#include "engine/engine.h"
 
-namespace postern::mariadb {
+namespace postern::engine {
 namespace {
 
 std::string text(const char *value) {
@@ -44,4 +44,4 @@ uint64_t server_tls_generation() {
   return now;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::engine

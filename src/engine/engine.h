@@ -1,6 +1,5 @@
-// engine.h: the way into this folder: an Engine over the tables of the MariaDB server that loaded us.
-//
-// Free of server headers, so that the plugin can include it.
+// engine.h: all that the plugin knows of a server: how to make an Engine over its tables, and what the doors need of
+// its settings. Which server that is, is up to the folder that is linked; its headers stay there.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 #include "base/log.h"
 #include "contract/executor.h"
 
-namespace postern::mariadb {
+namespace postern::engine {
 
 /// What comes as the name of a login.
 enum class LoginNames : uint8_t {
@@ -60,4 +59,4 @@ Descriptors server_descriptors();
 /// Writes to the server's error log; a log::Sink.
 void write_error_log(log::Level level, const char *line);
 
-}  // namespace postern::mariadb
+}  // namespace postern::engine
