@@ -64,11 +64,35 @@ def settings_page():
     )
 
 
+# What a door tells besides the rows of its .def files, and a word about them.
+MORE_STATUS = {
+    "handlersocket": [
+        "| `Handlersocket_listening_wr` | `..._listening` of the port for writing. |",
+        "| `Handlersocket_hs_table_open`, `_close`, `_lock`, `_unlock` | The original's names for `table_opens`, "
+        "`table_closes`, `table_locks`, `table_unlocks`. |",
+    ]
+}
+ABOUT_STATUS = {"memcached": ["`stats` tells them, too.\n"]}
+
+
+def own_status(plugin):
+    """The section of status variables that this plugin alone has."""
+    lines = [*MORE_STATUS.get(plugin, [])]
+    for path, pattern, line in (
+        (f"src/{plugin}/refusal.def", rf"REFUSAL\((\w+), .*, {STRING}\)", "errors_{}` | Requests answered with: {}."),
+        (f"src/{plugin}/statistics.def", rf"STATISTIC\((\w+), {STRING}\)", "{}` | {}"),
+    ):
+        if (ROOT / path).exists():
+            lines += [f"| `{plugin.capitalize()}_{line.format(*row)} |" for row in rows(path, pattern)]
+    head = ["| variable | meaning |", "|---|---|"]
+    return [f"\n## {plugin}\n", *ABOUT_STATUS.get(plugin, []), *head, *lines] if lines else []
+
+
 def status_page():
     lines = [
         "# Status variables\n",
-        "Made by `scripts/document.py` from `src/base/counters.def`, `src/base/failure.def`,\n"
-        "`src/handlersocket/refusal.def` and `src/memcached/statistics.def`; do not edit.\n",
+        "Made by `scripts/document.py` from `src/base/counters.def`, `src/base/failure.def` and each door's\n"
+        "`refusal.def` and `statistics.def`; do not edit.\n",
         "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `LIKE 'memcached%'` tells of the\n"
         "other one, each since it was loaded. Both plugins have these, under a prefix of their own in place of `...`:\n",
         "| variable | meaning |",
@@ -83,23 +107,9 @@ def status_page():
         "there is a container, too. Of handlersocket's two ports it is the one for reading. |",
         "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins, bounded by the sum of their "
         "`..._max_buffer_bytes`. |",
-        "\n## handlersocket\n",
-        "| variable | meaning |",
-        "|---|---|",
-        "| `Handlersocket_listening_wr` | `..._listening` of the port for writing. |",
-        "| `Handlersocket_hs_table_open`, `_close`, `_lock`, `_unlock` | The original's names for `table_opens`, "
-        "`table_closes`, `table_locks`, `table_unlocks`. |",
     ]
-    for name, text in rows("src/handlersocket/refusal.def", rf"REFUSAL\((\w+), .*, {STRING}\)"):
-        lines.append(f"| `Handlersocket_errors_{name}` | Requests answered with: {text}. |")
-    lines += [
-        "\n## memcached\n",
-        "`stats` tells them, too.\n",
-        "| variable | meaning |",
-        "|---|---|",
-    ]
-    for name, text in rows("src/memcached/statistics.def", rf"STATISTIC\((\w+), {STRING}\)"):
-        lines.append(f"| `Memcached_{name}` | {text} |")
+    for plugin in PLUGINS:
+        lines += own_status(plugin)
     lines += [
         "\n## Errors by kind\n",
         "| variable | counts requests answered with |",
