@@ -44,7 +44,7 @@ bool count_parser(const char *path, std::string line, Verb verb) {
     const Bytes first = tokens.take();
     IndexRequest &request = *arena.make<IndexRequest>();
     right = right && command_of(first) == Command::index && natural(first) == 1;
-    right = right && parse_index_request(tokens, rules, arena, request) == Failure::none && request.verb == verb;
+    right = right && parse_index_request(tokens, rules, arena, request).is_none() && request.verb == verb;
     arena.clear();
   });
   return right;
