@@ -48,8 +48,8 @@ class Turns final : public Engine {
   Turns(Protocol &protocol, Plan plan, Meter &meter)
       : plan_(std::move(plan)),
         meter_(meter),
-        slow_lane_(settings_, *this, plan_.access),
-        worker_({.settings = settings_,
+        slow_lane_(options_, *this, plan_.access),
+        worker_({.options = options_,
                  .protocol = protocol,
                  .engine = *this,
                  .slow_lane = slow_lane_,
@@ -153,7 +153,7 @@ class Turns final : public Engine {
 
   const Plan plan_;
   Meter &meter_;
-  const door::Settings settings_{};
+  const door::Options options_{};
   std::vector<net::Fd> clients_;
   uint32_t turn_ = 0;
   uint32_t last_turn_ = 0;

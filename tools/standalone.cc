@@ -105,20 +105,20 @@ class Doors {
   Doors(const Options &options, Engine &engine) : options_(options), engine_(engine) {}
 
   void open(const char *name, uint64_t port, std::unique_ptr<Protocol> protocol, Access access = Access::read) {
-    door::Settings settings;
-    settings.name = name;
-    settings.host = "127.0.0.1";
-    settings.port = static_cast<uint16_t>(port);
-    settings.unix_path = options_.socket;
-    settings.threads = static_cast<uint32_t>(options_.threads);
+    door::Options chosen;
+    chosen.name = name;
+    chosen.host = "127.0.0.1";
+    chosen.port = static_cast<uint16_t>(port);
+    chosen.unix_path = options_.socket;
+    chosen.threads = static_cast<uint32_t>(options_.threads);
     protocols_.push_back(std::move(protocol));
-    doors_.push_back(std::make_unique<door::Door>(settings, *protocols_.back(), engine_, access));
+    doors_.push_back(std::make_unique<door::Door>(chosen, *protocols_.back(), engine_, access));
     std::string error;
     if (!doors_.back()->start(error)) {
       std::fprintf(stderr, "%s: %s\n", name, error.c_str());
       std::exit(1);
     }
-    std::printf("%s: listening on 127.0.0.1:%u\n", name, settings.port);
+    std::printf("%s: listening on 127.0.0.1:%u\n", name, chosen.port);
   }
 
   void close() {

@@ -58,22 +58,22 @@ uint32_t available_processors() {
 
 }  // namespace
 
-uint32_t Door::threads_wanted(const Settings &settings) {
-  return settings.threads != 0 ? settings.threads : settings.threads_per_processor * available_processors();
+uint32_t Door::threads_wanted(const Options &options) {
+  return options.threads != 0 ? options.threads : options.threads_per_processor * available_processors();
 }
 
-uint32_t Door::descriptors_wanted(const Settings &settings) {
+uint32_t Door::descriptors_wanted(const Options &options) {
   // A poller and a way to wake it for each thread, the acceptor and its reserve, what listens, the slow lane's own
   // poller.
-  return 2 * (threads_wanted(settings) + settings.scan_threads + settings.login_threads + 1) + 4;
+  return 2 * (threads_wanted(options) + options.scan_threads + options.login_threads + 1) + 4;
 }
 
-Door::Door(Settings settings, Protocol &protocol, Engine &engine, Access access)
-    : settings_(std::move(settings)),
+Door::Door(Options options, Protocol &protocol, Engine &engine, Access access)
+    : options_(std::move(options)),
       protocol_(protocol),
       engine_(engine),
       access_(access),
-      slow_lane_(settings_, engine, access) {}
+      slow_lane_(options_, engine, access) {}
 
 Door::~Door() {
   stop();
@@ -95,10 +95,10 @@ bool Door::start_all(std::string &error) {
     return false;
   }
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const uint32_t threads = threads_wanted(settings_);
-  descriptors_ = descriptors::Held::take_besides(descriptors_wanted(settings_));
+  const uint32_t threads = threads_wanted(options_);
+  descriptors_ = descriptors::Held::take_besides(descriptors_wanted(options_));
   const Worker::Context context{
-      .settings = settings_,
+      .options = options_,
       .protocol = protocol_,
       .engine = engine_,
       .slow_lane = slow_lane_,
@@ -118,12 +118,12 @@ bool Door::start_all(std::string &error) {
       .door = this,
   };
   for (uint32_t i = 0; i < threads; ++i)
-    workers_.push_back(std::make_unique<Worker>(context, settings_.name + " worker " + std::to_string(i + 1)));
+    workers_.push_back(std::make_unique<Worker>(context, options_.name + " worker " + std::to_string(i + 1)));
   bool started = slow_lane_.start();
   for (const auto &worker : workers_) started = started && worker->start();
   started = started && poller_ && poller_.add(wake_.fd(), net::Poller::readable, nullptr);
   started = started && acceptor_.start([](void *self) { static_cast<Door *>(self)->accept_connections(); }, this,
-                                       settings_.name + " accept");
+                                       options_.name + " accept");
   if (!started) {
     error =
         "cannot start " + std::to_string(threads) + " worker threads and what goes with them: " + std::strerror(errno);
@@ -134,19 +134,19 @@ bool Door::start_all(std::string &error) {
 
 bool Door::bind(std::string &error) {
   net::ListenOptions options;
-  options.backlog = settings_.backlog;
-  options.unix_mode = settings_.unix_mode;
-  options.unix_owner = settings_.unix_owner;
-  options.send_buffer = settings_.send_buffer;
-  options.receive_buffer = settings_.receive_buffer;
+  options.backlog = options_.backlog;
+  options.unix_mode = options_.unix_mode;
+  options.unix_owner = options_.unix_owner;
+  options.send_buffer = options_.send_buffer;
+  options.receive_buffer = options_.receive_buffer;
   net::Address address;
   if (listens_to_tcp()) {
-    if (!net::Address::parse(settings_.host, settings_.port, address, error)) return false;
+    if (!net::Address::parse(options_.host, options_.port, address, error)) return false;
     if (!listeners_.emplace_back().bind(address, options, error)) return false;
     port_ = bound_port(listeners_.back());
   }
-  if (!settings_.unix_path.empty()) {
-    if (!net::Address::parse_unix(settings_.unix_path, address, error)) return false;
+  if (!options_.unix_path.empty()) {
+    if (!net::Address::parse_unix(options_.unix_path, address, error)) return false;
     if (!listeners_.emplace_back().bind(address, options, error)) return false;
   }
   return true;
@@ -162,12 +162,12 @@ bool Door::listen(std::string &error) {
   }
   listening_.store(true, std::memory_order_relaxed);
   const char *tls = "";
-  if (settings_.require_tls) tls = ", with TLS only";
-  else if (settings_.tls != nullptr) tls = ", with or without TLS";
+  if (options_.require_tls) tls = ", with TLS only";
+  else if (options_.tls != nullptr) tls = ", with or without TLS";
   if (listens_to_tcp())
-    log::note("%s port: listening on %s port %u%s", settings_.name.c_str(), settings_.host.c_str(), port_, tls);
-  if (!settings_.unix_path.empty())
-    log::note("%s socket: listening on %s", settings_.name.c_str(), settings_.unix_path.c_str());
+    log::note("%s port: listening on %s port %u%s", options_.name.c_str(), options_.host.c_str(), port_, tls);
+  if (!options_.unix_path.empty())
+    log::note("%s socket: listening on %s", options_.name.c_str(), options_.unix_path.c_str());
   return true;
 }
 
@@ -177,7 +177,7 @@ void Door::listen_when_ready() {
       workers_ready_.load(std::memory_order_acquire) != workers_.size())
     return;
   if (std::string error; !listen(error)) {
-    log::error("%s port: %s", settings_.name.c_str(), error.c_str());
+    log::error("%s port: %s", options_.name.c_str(), error.c_str());
     listeners_.clear();
   }
 }
@@ -195,13 +195,13 @@ void Door::stop() {
 
 void Door::accept_connections() {
   std::array<epoll_event, 3> events;  // of the port, the unix socket and who wakes us
-  const int look_ms = settings_.tls != nullptr ? limits::certificates_look_ms : -1;
+  const int look_ms = options_.tls != nullptr ? limits::certificates_look_ms : -1;
   while (!stop_.load(std::memory_order_acquire)) {
     const size_t count = poller_.wait(events, look_ms);
     bool must_rest = false;
     try {
       // This thread may read files. It does so before it hands out a client, which gets the new certificates then.
-      if (settings_.tls != nullptr) settings_.tls->refresh();
+      if (options_.tls != nullptr) options_.tls->refresh();
       for (const epoll_event &event : std::span(events).first(count)) {
         if (event.data.ptr == nullptr) {
           wake_.drain();
@@ -252,7 +252,7 @@ bool Door::refuse_with_reserve(net::Listener &listener) {
   static log::Limited limited;
   if (uint64_t missed; limited.pass(missed))
     log::warning("%s door: no file descriptor or memory left for a connection (open_files_limit?)",
-                 settings_.name.c_str());
+                 options_.name.c_str());
   reserve_.reset();
   net::Fd refused = listener.accept();
   const bool done = static_cast<bool>(refused);
@@ -263,10 +263,10 @@ bool Door::refuse_with_reserve(net::Listener &listener) {
 
 void Door::deal(net::Fd socket, bool local) {
   const uint32_t now = connections();
-  if (now >= settings_.connections_max) {
+  if (now >= options_.connections_max) {
     static log::Limited limited;
     if (uint64_t missed; limited.pass(missed))
-      log::warning("%s door: refused a connection, %u are open already", settings_.name.c_str(), now);
+      log::warning("%s door: refused a connection, %u are open already", options_.name.c_str(), now);
     return refuse(std::move(socket));
   }
   descriptors::Held descriptor = descriptors::Held::take_for_client();
@@ -276,7 +276,7 @@ void Door::deal(net::Fd socket, bool local) {
       log::warning(
           "%s door: refused a connection: with the %u that all doors have, the file descriptors left are the "
           "server's own (open_files_limit)",
-          settings_.name.c_str(), descriptors::clients_max());
+          options_.name.c_str(), descriptors::clients_max());
     return refuse(std::move(socket));
   }
   const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
@@ -294,7 +294,7 @@ void Door::note_no_memory() {
   counters_.add(Failure::out_of_memory);
   static log::Limited limited;
   if (uint64_t missed; limited.pass(missed))
-    log::warning("%s door: closed a connection for want of memory", settings_.name.c_str());
+    log::warning("%s door: closed a connection for want of memory", options_.name.c_str());
 }
 
 /// Nothing is known of the client yet, so it is told in the clear. A client that speaks TLS sees that this is not TLS.

@@ -14,7 +14,7 @@
 #include "base/descriptors.h"
 #include "contract/executor.h"
 #include "contract/session.h"
-#include "door/settings.h"
+#include "door/options.h"
 #include "door/slow_lane.h"
 #include "door/thread.h"
 #include "door/worker.h"
@@ -26,7 +26,7 @@ namespace postern::door {
 class Door {
  public:
   /// `protocol` and `engine` outlive the door.
-  Door(Settings settings, Protocol &protocol, Engine &engine, Access access);
+  Door(Options options, Protocol &protocol, Engine &engine, Access access);
   ~Door();
 
   /// Binds, so that a wrong address or a taken port is told at once, and starts all threads. False with `error` set
@@ -38,9 +38,9 @@ class Door {
 
   /// Whether clients can connect.
   bool listening() const { return listening_.load(std::memory_order_relaxed); }
-  /// Workers of a door with these settings, and the descriptors it needs besides those of its clients.
-  static uint32_t threads_wanted(const Settings &settings);
-  static uint32_t descriptors_wanted(const Settings &settings);
+  /// Workers of a door with these options, and the descriptors it needs besides those of its clients.
+  static uint32_t threads_wanted(const Options &options);
+  static uint32_t descriptors_wanted(const Options &options);
 
   uint32_t connections() const;
   uint32_t connections_peak() const { return connections_peak_.load(std::memory_order_relaxed); }
@@ -48,13 +48,13 @@ class Door {
   uint32_t threads() const { return static_cast<uint32_t>(workers_.size()); }
   /// Adds what all threads counted.
   void add_counters(Counters &sum) const;
-  const Settings &settings() const { return settings_; }
+  const Options &options() const { return options_; }
   Access access() const { return access_; }
-  /// The TCP port it is bound to once it has started, also where the settings ask for any; 0: none.
+  /// The TCP port it is bound to once it has started, also where the options ask for any; 0: none.
   uint16_t port() const { return port_; }
 
  private:
-  bool listens_to_tcp() const { return settings_.port != 0 || settings_.any_port; }
+  bool listens_to_tcp() const { return options_.port != 0 || options_.any_port; }
   bool bind(std::string &error);
   bool start_all(std::string &error);
   bool listen(std::string &error);
@@ -66,7 +66,7 @@ class Door {
   void note_no_memory();
   void refuse(net::Fd socket);
 
-  const Settings settings_;
+  const Options options_;
   Protocol &protocol_;
   Engine &engine_;
   const Access access_;

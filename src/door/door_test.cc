@@ -29,7 +29,7 @@ TEST_F(DoorTest, AnswersInTheOrderAskedWhenPipelined) {
 }
 
 TEST_F(DoorTest, ManyPipeliningConnectionsAreAllServed) {
-  settings_.threads = 2;
+  options_.threads = 2;
   open();
   std::string requests;
   std::string answers;
@@ -78,8 +78,8 @@ TEST_F(DoorTest, HalfClosedClientHearsAllAnswersAndThenTheEnd) {
 }
 
 TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
-  settings_.send_buffer = 16 << 10;
-  settings_.receive_buffer = 16 << 10;
+  options_.send_buffer = 16 << 10;
+  options_.receive_buffer = 16 << 10;
   open();
   Client client = connect();
   const std::string text(1000, 'a');
@@ -108,7 +108,7 @@ TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
 
 // Requests are small and answers may be large: what one turn answers must not grow with how many are pipelined.
 TEST_F(DoorTest, PipelinedAnswersThatNobodyReadsAreBoundedInMemory) {
-  settings_.send_buffer = 16 << 10;
+  options_.send_buffer = 16 << 10;
   open();
   constexpr size_t clients = 10;
   constexpr size_t finds = limits::ops_per_connection_max;
@@ -136,7 +136,7 @@ TEST_F(DoorTest, PipelinedAnswersThatNobodyReadsAreBoundedInMemory) {
 
 // A long reply leaves before the rest of the run is done, and so do those of a slice that come before its last.
 TEST_F(DoorTest, LongAnswersKeepTheirOrderAndNeedNoSlowLane) {
-  settings_.send_buffer = 64 << 10;
+  options_.send_buffer = 64 << 10;
   open();
   constexpr size_t clients = 20;
   const std::vector<size_t> sizes = {1'000'000, 10, 40'000, 40'000, 40'000, 20'000, 10, 100'000, 100'000, 100'000, 10};
@@ -196,7 +196,7 @@ TEST_F(DoorTest, PutOffRequestsAreAnsweredBeforeAConnectionCloses) {
 }
 
 TEST_F(DoorTest, StopsWithRequestsPutOff) {
-  settings_.send_buffer = 16 << 10;
+  options_.send_buffer = 16 << 10;
   open();
   std::string requests;
   for (int i = 0; i < 200; ++i) requests += "rows 100 1200\n";
@@ -240,7 +240,7 @@ TEST_F(DoorTest, OneReceiveAndOneSendForRequestsThatComeTogether) {
 }
 
 TEST_F(DoorTest, ConnectionsBeyondTheLimitAreClosedAndCounted) {
-  settings_.connections_max = 3;
+  options_.connections_max = 3;
   open();
   std::vector<Client> clients;
   for (int i = 0; i < 3; ++i) clients.push_back(connect());
@@ -258,7 +258,7 @@ TEST_F(DoorTest, ConnectionsBeyondTheLimitAreClosedAndCounted) {
 }
 
 TEST_F(DoorTest, ConnectionsAreDealtToTheWorkerWithTheFewest) {
-  settings_.threads = 2;
+  options_.threads = 2;
   open();
   std::vector<Client> clients;
   for (int i = 0; i < 10; ++i) clients.push_back(connect());
@@ -268,7 +268,7 @@ TEST_F(DoorTest, ConnectionsAreDealtToTheWorkerWithTheFewest) {
 }
 
 TEST_F(DoorTest, SilentConnectionIsClosedAndABusyOneIsNot) {
-  settings_.idle_timeout_ms = 400;
+  options_.idle_timeout_ms = 400;
   open();
   Client silent = connect();
   Client unfinished = connect();
@@ -298,7 +298,7 @@ TEST_F(DoorTest, ClosesAfterTheLastAnswerAndReadsNoFurther) {
 }
 
 TEST_F(DoorTest, RefusesClientsUntilTheServerIsReady) {
-  settings_.threads = 2;
+  options_.threads = 2;
   engine_.ready = false;
   open();
   EXPECT_FALSE(door_->listening());
@@ -323,7 +323,7 @@ TEST_F(DoorTest, StopsWhileTheServerIsNotReady) {
 }
 
 TEST_F(DoorTest, StopsWithClientsInTheMiddleOfRequests) {
-  settings_.threads = 2;
+  options_.threads = 2;
   open();
   Client fresh = connect();
   Client partial = connect();
@@ -340,7 +340,7 @@ TEST_F(DoorTest, StopsWithClientsInTheMiddleOfRequests) {
 }
 
 TEST_F(DoorTest, ServerThatStopsClosesEverythingAndRefusesTheNext) {
-  settings_.threads = 2;
+  options_.threads = 2;
   open();
   Client client = connect();
   ASSERT_EQ(client.ask("say x\n", 2), "x\n");
@@ -423,9 +423,9 @@ TEST_F(DoorTest, WorkerKeptAwakeWithoutRequestsHoldsNothing) {
 }
 
 TEST_F(DoorTest, TakenPortIsToldByStart) {
-  settings_.any_port = true;
+  options_.any_port = true;
   open();
-  Settings same = settings_;
+  Options same = options_;
   same.port = door_->port();
   same.any_port = false;
   same.unix_path.clear();
@@ -439,13 +439,13 @@ TEST_F(DoorTest, TakenPortIsToldByStart) {
 }
 
 TEST_F(DoorTest, UnixSocketHasItsModeAndGoesWithTheDoor) {
-  settings_.unix_mode = 0600;
+  options_.unix_mode = 0600;
   open();
   struct stat status;
-  ASSERT_EQ(::stat(settings_.unix_path.c_str(), &status), 0);
+  ASSERT_EQ(::stat(options_.unix_path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   door_->stop();
-  EXPECT_NE(::stat(settings_.unix_path.c_str(), &status), 0);
+  EXPECT_NE(::stat(options_.unix_path.c_str(), &status), 0);
 }
 
 TEST_F(DoorTest, RefusesPolitelyWithoutDescriptorsAndGoesOnAfterwards) {
@@ -463,7 +463,7 @@ TEST_F(DoorTest, RefusesPolitelyWithoutDescriptorsAndGoesOnAfterwards) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, settings_.unix_path.c_str(), sizeof address.sun_path - 1);
+  std::strncpy(address.sun_path, options_.unix_path.c_str(), sizeof address.sun_path - 1);
   for (const net::Fd &fd : sockets) ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address);
   const bool refused = eventually([&] { return count(Counter::connections_refused) == sockets.size(); });
   const std::string meanwhile = before.ask("say x\n", 2);
@@ -475,9 +475,9 @@ TEST_F(DoorTest, RefusesPolitelyWithoutDescriptorsAndGoesOnAfterwards) {
 }
 
 TEST_F(DoorTest, PingAnswersEveryLine) {
-  settings_.any_port = true;
+  options_.any_port = true;
   ping::Ping protocol("pong");
-  Door door(settings_, protocol, engine_, Access::read);
+  Door door(options_, protocol, engine_, Access::read);
   std::string error;
   ASSERT_TRUE(door.start(error)) << error;
   Client client(door.port());

@@ -16,7 +16,7 @@ namespace {
 class NoMemoryTest : public DoorTest {
  protected:
   NoMemoryTest() {
-    settings_.send_buffer = 32 << 10;
+    options_.send_buffer = 32 << 10;
     engine_.commits = 1 << 30;
     engine_.holds = 1 << 30;
   }
@@ -76,7 +76,7 @@ class NoMemoryTest : public DoorTest {
     ASSERT_EQ(after.ask("say x\ntable\nlone\n", 12), "x\nfree\nfree\n");
     after.close();
     ASSERT_TRUE(eventually([&] { return door_->connections() == 0; }));
-    EXPECT_EQ(engine_.attached, static_cast<int>(settings_.threads + settings_.scan_threads));
+    EXPECT_EQ(engine_.attached, static_cast<int>(options_.threads + options_.scan_threads));
     EXPECT_EQ(pool::large_bytes(), 0u);
   }
 
@@ -107,7 +107,7 @@ TEST_F(NoMemoryTest, WhicheverAllocationFailsNoReplyIsWrongAndNothingIsLeft) {
 }
 
 TEST_F(NoMemoryTest, ManyFailuresAtOnceEndConnectionsAndNothingElse) {
-  settings_.threads = 2;
+  options_.threads = 2;
   open(Access::write);
   ASSERT_TRUE(eventually([&] { return engine_.attached == 3; }));
   const std::string asked = all_asked();

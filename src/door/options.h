@@ -1,4 +1,4 @@
-// settings.h: what an administrator may choose about a door.
+// options.h: what an administrator may choose about a door.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace postern::door {
 
-struct Settings {
+struct Options {
   std::string name;       ///< for threads, the process list and the log, e.g. "ping"
   std::string host;       ///< numeric address
   uint16_t port = 0;      ///< 0: no TCP, unless any_port

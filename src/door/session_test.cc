@@ -21,7 +21,7 @@ class SpeakingFirst : public TlsDoorTest {
 };
 
 TEST_F(SpeakingFirst, IsHeardAtOnceAndNothingSpins) {
-  settings_.tls = nullptr;
+  options_.tls = nullptr;
   open();
   Client tcp(door_->port());
   EXPECT_EQ(tcp.read(8), "welcome\n");
@@ -35,7 +35,7 @@ TEST_F(SpeakingFirst, IsHeardAtOnceAndNothingSpins) {
 }
 
 TEST_F(SpeakingFirst, ComesBeforeWhatWasAskedAtOnce) {
-  settings_.tls = nullptr;
+  options_.tls = nullptr;
   open();
   Client client(door_->port());
   EXPECT_EQ(client.ask("say x\nsay y\n", 12), "welcome\nx\ny\n");
@@ -58,7 +58,7 @@ TEST_F(SpeakingFirst, WaitsForTheFirstByteWhereThatTellsOfTls) {
 TEST_F(SpeakingFirst, IsHeardInTheClearWhereTlsIsAskedFor) {
   protocol_.tls = TlsBegins::when_asked;
   open();
-  for (Client *const client : {new Client(door_->port()), new Client(settings_.unix_path)}) {
+  for (Client *const client : {new Client(door_->port()), new Client(options_.unix_path)}) {
     const std::unique_ptr<Client> owned(client);
     EXPECT_EQ(client->read(8), "welcome\n");
     EXPECT_EQ(client->ask("say x\n", 2), "x\n");
@@ -66,8 +66,8 @@ TEST_F(SpeakingFirst, IsHeardInTheClearWhereTlsIsAskedFor) {
 }
 
 TEST_F(SpeakingFirst, ReachesASlowClientWhole) {
-  settings_.tls = nullptr;
-  settings_.send_buffer = 4 << 10;
+  options_.tls = nullptr;
+  options_.send_buffer = 4 << 10;
   protocol_.greeting.assign(size_t{1} << 20, 'w');
   open();
   Client slow = connect(4 << 10);
@@ -137,7 +137,7 @@ TEST_F(AskingForTls, TheRestOfTheStreamIsTls) {
 }
 
 TEST_F(AskingForTls, WhatIsAnsweredInTheSlowLaneLeavesInTheClear) {
-  settings_.send_buffer = 8 << 10;
+  options_.send_buffer = 8 << 10;
   open();
   TlsClient client(door_->port());
   const std::string answer = "welcome\n" + rows_text(9'000, 100) + "begin\n";
@@ -187,7 +187,7 @@ TEST_F(AskingForTls, WhatCameInTheClearIsNeverTakenForTls) {
 }
 
 TEST_F(AskingForTls, WhereItIsRequiredNothingButAnswersComesBeforeIt) {
-  settings_.require_tls = true;
+  options_.require_tls = true;
   open();
   Client eager(door_->port());
   EXPECT_EQ(eager.ask("say a\nrows 3 10\n", 100), "welcome\ntls_required\n");
@@ -202,7 +202,7 @@ TEST_F(AskingForTls, WhereItIsRequiredNothingButAnswersComesBeforeIt) {
 }
 
 TEST_F(AskingForTls, WithoutACertificateTheConnectionCloses) {
-  settings_.tls = nullptr;
+  options_.tls = nullptr;
   open();
   Client client(door_->port());
   EXPECT_EQ(client.ask("tls\n", 100), "welcome\nbegin\n");
@@ -210,7 +210,7 @@ TEST_F(AskingForTls, WithoutACertificateTheConnectionCloses) {
 }
 
 TEST_F(AskingForTls, AHandshakeThatDoesNotComeIsTimedOut) {
-  settings_.request_timeout_ms = 300;
+  options_.request_timeout_ms = 300;
   open();
   Client client(door_->port());
   begin(client);

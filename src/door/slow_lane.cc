@@ -9,8 +9,8 @@
 
 namespace postern::door {
 
-SlowLane::SlowLane(const Settings &settings, Engine &engine, Access access)
-    : settings_(settings), engine_(engine), access_(access) {}
+SlowLane::SlowLane(const Options &options, Engine &engine, Access access)
+    : options_(options), engine_(engine), access_(access) {}
 
 SlowLane::~SlowLane() {
   stop();
@@ -19,10 +19,10 @@ SlowLane::~SlowLane() {
 bool SlowLane::start() {
   const auto add = [this](Duty duty, const char *work, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i)
-      threads_.push_back(std::make_unique<ScanThread>(*this, duty, settings_.name + work + std::to_string(i + 1)));
+      threads_.push_back(std::make_unique<ScanThread>(*this, duty, options_.name + work + std::to_string(i + 1)));
   };
-  add(Duty::scan, " scan ", std::max<uint32_t>(settings_.scan_threads, 1));
-  add(Duty::login, " login ", settings_.login_threads);
+  add(Duty::scan, " scan ", std::max<uint32_t>(options_.scan_threads, 1));
+  add(Duty::login, " login ", options_.login_threads);
   threads_running_ = static_cast<uint32_t>(threads_.size());
   for (const auto &thread : threads_) {
     if (!thread->start()) return false;
@@ -76,7 +76,7 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
 
 /// Without threads for logins, which a door whose protocol has none does not start, every thread does everything.
 SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
-  const bool login = settings_.login_threads != 0 && !job.all_done() && job.op().verb == Verb::login;
+  const bool login = options_.login_threads != 0 && !job.all_done() && job.op().verb == Verb::login;
   return login ? Duty::login : Duty::scan;
 }
 
@@ -107,9 +107,9 @@ std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait
     job.due_ms = 0;
     queue_for(job).push_back(delayed_.remove(job));
   });
-  if (settings_.idle_timeout_ms > 0) {
+  if (options_.idle_timeout_ms > 0) {
     parked_.visit([&](const SlowJob &job) {
-      wait_until_ms = std::min(wait_until_ms, job.connection->active_ms + settings_.idle_timeout_ms);
+      wait_until_ms = std::min(wait_until_ms, job.connection->active_ms + options_.idle_timeout_ms);
     });
   }
   if (duty == Duty::login) {
@@ -202,10 +202,10 @@ void SlowLane::unpark_ready() {
 
 /// A client that takes nothing for as long as a silent one may stay is closed.
 void SlowLane::unpark_silent(int64_t now_ms, Counters &counters) {
-  if (settings_.idle_timeout_ms <= 0) return;
+  if (options_.idle_timeout_ms <= 0) return;
   const std::lock_guard guard(mutex_);
   parked_.visit([&](SlowJob &job) {
-    if (job.connection->active_ms + settings_.idle_timeout_ms > now_ms) return;
+    if (job.connection->active_ms + options_.idle_timeout_ms > now_ms) return;
     job.connection->die();
     counters.add(Counter::connections_timed_out);
     unpark(&job);

@@ -24,7 +24,7 @@
 #include "contract/executor.h"
 #include "door/job_queue.h"
 #include "door/logins.h"
-#include "door/settings.h"
+#include "door/options.h"
 #include "door/thread.h"
 #include "net/poller.h"
 
@@ -33,7 +33,7 @@ namespace postern::door {
 class SlowLane {
  public:
   /// Everything outlives the lane.
-  SlowLane(const Settings &settings, Engine &engine, Access access);
+  SlowLane(const Options &options, Engine &engine, Access access);
   ~SlowLane();
 
   [[nodiscard]] bool start();
@@ -67,7 +67,7 @@ class SlowLane {
   std::unique_ptr<SlowJob> take_held_up();
   std::unique_ptr<SlowJob> take_long_running(int64_t now_ms);
   void allow_row_wait(SlowJob &job);
-  size_t staying_max() const { return settings_.scan_threads > 1 ? settings_.scan_threads - 1 : 0; }
+  size_t staying_max() const { return options_.scan_threads > 1 ? options_.scan_threads - 1 : 0; }
   size_t jobs_waiting() const { return runnable_.size() + held_up_.size() + delayed_.size(); }
   void park(std::unique_ptr<SlowJob> job);
   void unpark_ready();
@@ -82,7 +82,7 @@ class SlowLane {
   void close();
   void wake_all();
 
-  const Settings &settings_;
+  const Options &options_;
   Engine &engine_;
   const Access access_;
   std::atomic<bool> stop_{false};

@@ -10,7 +10,7 @@ namespace {
 
 class SlowLaneTest : public DoorTest {
  protected:
-  SlowLaneTest() { settings_.send_buffer = 32 << 10; }
+  SlowLaneTest() { options_.send_buffer = 32 << 10; }
 
   struct EveryKind {
     Client searching;
@@ -97,7 +97,7 @@ TEST_F(SlowLaneTest, StalledClientGoesOnWhereItStopped) {
 
 // Each time a slow reader takes a little, no more than a little may be written for it, however large the rows.
 TEST_F(SlowLaneTest, SlowReaderOfLargeRowsIsBoundedInMemory) {
-  settings_.send_buffer = 8 << 10;
+  options_.send_buffer = 8 << 10;
   open();
   Client client = connect(8 << 10);
   const size_t before = pool::large_bytes();
@@ -172,7 +172,7 @@ TEST_F(SlowLaneTest, AnswersBetweenASlowFindAndABusyTableLeaveAtOnce) {
 }
 
 TEST_F(SlowLaneTest, BusyForTooLongIsAnswered) {
-  settings_.table_wait_ms = 60;
+  options_.table_wait_ms = 60;
   open();
   engine_.busy = true;
   Client client = connect();
@@ -183,7 +183,7 @@ TEST_F(SlowLaneTest, BusyForTooLongIsAnswered) {
 // It goes home whenever somebody else gets the table, and comes back at once. If its wait began anew each time, it
 // would never end.
 TEST_F(SlowLaneTest, WhatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) {
-  settings_.table_wait_ms = 500;
+  options_.table_wait_ms = 500;
   open();
   Client lone = connect();
   Client other = connect();
@@ -211,7 +211,7 @@ class Waiters : public SlowLaneTest, public ::testing::WithParamInterface<uint32
  protected:
   static constexpr int waiters_count = 100;
 
-  Waiters() { settings_.scan_threads = GetParam(); }
+  Waiters() { options_.scan_threads = GetParam(); }
 
   void start(const std::string &request) {
     open(Access::write);
@@ -273,7 +273,7 @@ TEST_P(Waiters, StopAtOnce) {
 
 // Who works long before it is held up does so again and again. One thread is left to those who do not.
 TEST_F(SlowLaneTest, WaitersThatWorkLongLeaveAThreadToOthers) {
-  settings_.scan_threads = 3;
+  options_.scan_threads = 3;
   open(Access::write);
   engine_.row_locked = true;
   std::vector<Client> waiters;
@@ -344,7 +344,7 @@ TEST_F(SlowLaneTest, ClientThatLeavesWhileStreamingIsForgotten) {
 
 // A find without matches writes nothing, so no failing send tells of a client that is gone.
 TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
-  settings_.any_port = true;
+  options_.any_port = true;
   open();
   Client local = connect();
   local.send("search\n");
@@ -362,7 +362,7 @@ TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
 }
 
 TEST_F(SlowLaneTest, ClientThatOnlyEndedItsSendingHearsWhatASearchFinds) {
-  settings_.any_port = true;
+  options_.any_port = true;
   open();
   Client local = connect();
   Client remote(door_->port());
@@ -378,7 +378,7 @@ TEST_F(SlowLaneTest, ClientThatOnlyEndedItsSendingHearsWhatASearchFinds) {
 }
 
 TEST_F(SlowLaneTest, ShortFindsDoNotWaitForSearches) {
-  settings_.scan_threads = 2;
+  options_.scan_threads = 2;
   open();
   std::vector<Client> searching;
   for (int i = 0; i < 6; ++i) searching.push_back(connect());
@@ -437,7 +437,7 @@ TEST_F(SlowLaneTest, OneClientsManyFindsDoNotKeepOthersWaiting) {
 
 // A client that always takes a little never stalls; its scan must let go of its tables all the same.
 TEST_F(SlowLaneTest, SlowReaderOfLargeRowsIsPausedNowAndThen) {
-  settings_.send_buffer = 8 << 10;
+  options_.send_buffer = 8 << 10;
   open();
   Client client = connect(8 << 10);
   client.send("rows 60 65536\n");
@@ -449,7 +449,7 @@ TEST_F(SlowLaneTest, SlowReaderOfLargeRowsIsPausedNowAndThen) {
 }
 
 TEST_F(SlowLaneTest, ClientThatTakesNothingTimesOut) {
-  settings_.idle_timeout_ms = 200;
+  options_.idle_timeout_ms = 200;
   open();
   Client client = connect();
   client.send("rows 1000000 1000\n");
@@ -458,7 +458,7 @@ TEST_F(SlowLaneTest, ClientThatTakesNothingTimesOut) {
 }
 
 TEST_F(SlowLaneTest, StopsWithEveryKindOfJobUnderWay) {
-  settings_.scan_threads = 3;
+  options_.scan_threads = 3;
   open();
   EveryKind clients = start_every_kind();
   Client streaming = connect();
@@ -476,7 +476,7 @@ TEST_F(SlowLaneTest, StopsWithEveryKindOfJobUnderWay) {
 }
 
 TEST_F(SlowLaneTest, ServerThatStopsEndsEveryKindOfJob) {
-  settings_.scan_threads = 2;
+  options_.scan_threads = 2;
   open();
   EveryKind clients = start_every_kind();
   ASSERT_TRUE(eventually([&] { return engine_.runs_slow >= 10; }));

@@ -9,13 +9,13 @@
 #include <cstdint>
 
 #include "door/connection.h"
-#include "door/settings.h"
+#include "door/options.h"
 
 namespace postern::door {
 
 class TimeoutLists {
  public:
-  explicit TimeoutLists(const Settings &settings) : settings_(settings) {}
+  explicit TimeoutLists(const Options &options) : options_(options) {}
   TimeoutLists(const TimeoutLists &) = delete;
   TimeoutLists &operator=(const TimeoutLists &) = delete;
 
@@ -53,7 +53,7 @@ class TimeoutLists {
     const auto left = [now_ms](const List &list, int64_t timeout_ms) {
       return list.oldest == nullptr || timeout_ms <= 0 ? INT64_MAX : list.oldest->active_ms + timeout_ms - now_ms;
     };
-    return std::min(left(idle_, settings_.idle_timeout_ms), left(begun_, begun_timeout_ms()));
+    return std::min(left(idle_, options_.idle_timeout_ms), left(begun_, begun_timeout_ms()));
   }
 
   // `visit` may remove the connection it is given.
@@ -61,7 +61,7 @@ class TimeoutLists {
   /// Those that were silent for too long.
   template <class Visit>
   void visit_silent(int64_t now_ms, Visit visit) const {
-    if (settings_.idle_timeout_ms > 0) visit_older(idle_, now_ms - settings_.idle_timeout_ms, visit);
+    if (options_.idle_timeout_ms > 0) visit_older(idle_, now_ms - options_.idle_timeout_ms, visit);
   }
   /// Those that began something and did not finish it in time.
   template <class Visit>
@@ -91,9 +91,9 @@ class TimeoutLists {
   }
 
   int64_t begun_timeout_ms() const {
-    if (settings_.request_timeout_ms <= 0 || settings_.idle_timeout_ms <= 0)
-      return std::max(settings_.request_timeout_ms, settings_.idle_timeout_ms);
-    return std::min(settings_.request_timeout_ms, settings_.idle_timeout_ms);
+    if (options_.request_timeout_ms <= 0 || options_.idle_timeout_ms <= 0)
+      return std::max(options_.request_timeout_ms, options_.idle_timeout_ms);
+    return std::min(options_.request_timeout_ms, options_.idle_timeout_ms);
   }
 
   List &list_of(const Connection &connection) { return connection.timeout_list == TimeoutList::begun ? begun_ : idle_; }
@@ -113,7 +113,7 @@ class TimeoutLists {
     connection.older = connection.newer = nullptr;
   }
 
-  const Settings &settings_;
+  const Options &options_;
   List idle_;
   List begun_;
 };

@@ -25,7 +25,7 @@ bool TlsHandshakes::begin(Connection &connection) {
   }
   const Bytes early(connection.input.unparsed().data(), connection.input.unparsed_bytes());
   auto &plain = static_cast<net::PlainChannel &>(*connection.channel);
-  connection.begin_handshake(std::make_unique<net::TlsChannel>(plain.release(), settings_.tls->begin(), early));
+  connection.begin_handshake(std::make_unique<net::TlsChannel>(plain.release(), options_.tls->begin(), early));
   ++under_way_;
   return true;
 }

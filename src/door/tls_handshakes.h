@@ -11,14 +11,14 @@
 #include "base/counters.h"
 #include "base/limits.h"
 #include "door/connection.h"
-#include "door/settings.h"
+#include "door/options.h"
 
 namespace postern::door {
 
 class TlsHandshakes {
  public:
   /// Everything outlives it.
-  TlsHandshakes(const Settings &settings, Counters &counters) : settings_(settings), counters_(counters) {}
+  TlsHandshakes(const Options &options, Counters &counters) : options_(options), counters_(counters) {}
   TlsHandshakes(const TlsHandshakes &) = delete;
   TlsHandshakes &operator=(const TlsHandshakes &) = delete;
 
@@ -47,7 +47,7 @@ class TlsHandshakes {
   size_t waiting() const { return waiting_; }
 
  private:
-  const Settings &settings_;
+  const Options &options_;
   Counters &counters_;
   uint32_t under_way_ = 0;
   uint32_t steps_left_ = 0;

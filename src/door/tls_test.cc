@@ -49,7 +49,7 @@ TEST_F(TlsDoorTest, AnEncryptedRequestCostsOneReceiveAndOneSend) {
 }
 
 TEST_F(TlsDoorTest, PlainClientsAreToldThatTlsIsRequired) {
-  settings_.require_tls = true;
+  options_.require_tls = true;
   open();
   Client plain(door_->port());
   EXPECT_EQ(plain.ask("say plain\n", 100), "tls_required\n");
@@ -64,7 +64,7 @@ TEST_F(TlsDoorTest, PlainClientsAreToldThatTlsIsRequired) {
 }
 
 TEST_F(TlsDoorTest, PipelinedRequestsAndStreamsThroughTls) {
-  settings_.send_buffer = 16 << 10;
+  options_.send_buffer = 16 << 10;
   open();
   TlsClient client(door_->port());
   std::string requests;
@@ -137,8 +137,8 @@ TEST_F(TlsDoorTest, HandshakesThatNobodyFinishesKeepNobodyOut) {
   many.rlim_cur = std::min<rlim_t>(usual.rlim_max, 3 * limits::handshakes_max);
   setrlimit(RLIMIT_NOFILE, &many);
   if (many.rlim_cur < 3 * limits::handshakes_max) GTEST_SKIP() << "too few descriptors";
-  settings_.backlog = limits::handshakes_max * 2;
-  settings_.request_timeout_ms = 20'000;
+  options_.backlog = limits::handshakes_max * 2;
+  options_.request_timeout_ms = 20'000;
   open();
   const int64_t begin = clock_ms();
   {
@@ -156,7 +156,7 @@ TEST_F(TlsDoorTest, HandshakesThatNobodyFinishesKeepNobodyOut) {
 }
 
 TEST_F(TlsDoorTest, UnfinishedRequestsAndHandshakesAreTimedOut) {
-  settings_.request_timeout_ms = 400;
+  options_.request_timeout_ms = 400;
   open();
   Client silent(door_->port());
   Client unfinished(door_->port());
@@ -182,7 +182,7 @@ TEST_F(TlsDoorTest, UnfinishedRequestsAndHandshakesAreTimedOut) {
 }
 
 TEST_F(TlsDoorTest, DribblingDoesNotPutOffTheTimeoutAndFinishingDoes) {
-  settings_.request_timeout_ms = 500;
+  options_.request_timeout_ms = 500;
   open();
   Client steady(door_->port());
   std::atomic<bool> done{false};

@@ -32,8 +32,8 @@ Worker::Worker(const Context &context, std::string name)
     : context_(context),
       name_(std::move(name)),
       events_(limits::events_per_turn_max),
-      timeouts_(context.settings),
-      tls_handshakes_(context.settings, counters_),
+      timeouts_(context.options),
+      tls_handshakes_(context.options, counters_),
       guard_(name_, counters_) {}
 
 Worker::~Worker() {
@@ -57,8 +57,8 @@ void Worker::join() {
 std::unique_ptr<Connection> Worker::make_connection(net::Fd socket, descriptors::Held descriptor, bool local) const {
   return std::make_unique<Connection>(
       std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor), context_.protocol, local,
-      Connection::Tls{.offered = context_.settings.tls != nullptr,
-                      .required = context_.settings.tls != nullptr && context_.settings.require_tls});
+      Connection::Tls{.offered = context_.options.tls != nullptr,
+                      .required = context_.options.tls != nullptr && context_.options.require_tls});
 }
 
 void Worker::give(std::unique_ptr<Connection> connection) noexcept {

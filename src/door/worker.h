@@ -17,7 +17,7 @@
 #include "door/connection.h"
 #include "door/inbox.h"
 #include "door/memory_guard.h"
-#include "door/settings.h"
+#include "door/options.h"
 #include "door/slow_lane.h"
 #include "door/thread.h"
 #include "door/timeout_lists.h"
@@ -32,7 +32,7 @@ class Worker final : private Watcher {
  public:
   /// Everything outlives the worker.
   struct Context {
-    const Settings &settings;
+    const Options &options;
     Protocol &protocol;
     Engine &engine;
     SlowLane &slow_lane;

@@ -90,8 +90,8 @@ bool Doors::prepare() {
   return false;
 }
 
-door::Settings Doors::common() const {
-  door::Settings chosen;
+door::Options Doors::common() const {
+  door::Options chosen;
   chosen.unix_owner = text(settings_.socket_owner);
   chosen.tls = tls_.get();
   chosen.require_tls = require_tls();
@@ -107,7 +107,7 @@ door::Settings Doors::common() const {
 }
 
 /// Whoever can reach a port that asks for nothing reads every table; so nobody else's machine may reach it by default.
-bool Doors::may_listen(const door::Settings &chosen, const char *remedy) const {
+bool Doors::may_listen(const door::Options &chosen, const char *remedy) const {
   if (chosen.port == 0 || settings_.allow_open_access) return true;
   net::Address address;
   std::string error;
@@ -117,7 +117,7 @@ bool Doors::may_listen(const door::Settings &chosen, const char *remedy) const {
   return false;
 }
 
-bool Doors::check(door::Settings &chosen, bool asks, const char *remedy) const {
+bool Doors::check(door::Options &chosen, bool asks, const char *remedy) const {
   if (const std::string mode = text(settings_.socket_mode); !parse_mode(mode, chosen.unix_mode)) {
     log::error("%s_socket_mode: '%s' is no octal number up to 0777", plugin_, mode.c_str());
     return false;
@@ -126,7 +126,7 @@ bool Doors::check(door::Settings &chosen, bool asks, const char *remedy) const {
 }
 
 /// What the descriptors allow. False if not even the door itself.
-bool Doors::fits(const door::Settings &chosen) const {
+bool Doors::fits(const door::Options &chosen) const {
   const engine::Descriptors server = engine::server_descriptors();
   const uint32_t besides = descriptors::besides() + door::Door::descriptors_wanted(chosen);
   if (besides > server.all / doors_part) {
@@ -152,7 +152,7 @@ bool Doors::fits(const door::Settings &chosen) const {
   return true;
 }
 
-bool Doors::open(const door::Settings &chosen, Protocol &protocol, Access access) {
+bool Doors::open(const door::Options &chosen, Protocol &protocol, Access access) {
   if (chosen.port == 0 && chosen.unix_path.empty()) return true;
   // add_to() waits until the door is started or gone.
   const std::lock_guard guard(mutex_);

@@ -29,13 +29,13 @@ class Doors {
   /// What all doors share. False, with a line in the log, if there is to be TLS and cannot be.
   [[nodiscard]] bool prepare();
   /// What every plugin has settings for; the rest is the plugin's.
-  door::Settings common() const;
+  door::Options common() const;
   /// Completes `chosen` and says whether there may be such a door; if not, the log says why. `asks`: whether clients
   /// have to say who they are.
-  [[nodiscard]] bool check(door::Settings &chosen, bool asks, const char *remedy) const;
+  [[nodiscard]] bool check(door::Options &chosen, bool asks, const char *remedy) const;
   /// Opens a door, unless `chosen`, which was checked, has neither port nor socket. False, with a line in the log, if
   /// it cannot be opened. One thread at a time. `protocol` outlives this.
-  [[nodiscard]] bool open(const door::Settings &chosen, Protocol &protocol, Access access);
+  [[nodiscard]] bool open(const door::Options &chosen, Protocol &protocol, Access access);
 
   Engine &engine() { return *engine_; }
   /// Whether clients can connect to the door for this. Any thread.
@@ -45,8 +45,8 @@ class Doors {
 
  private:
   bool require_tls() const { return settings_.require_tls_choice == DoorSettings::RequireTls::ON; }
-  bool fits(const door::Settings &chosen) const;
-  bool may_listen(const door::Settings &chosen, const char *remedy) const;
+  bool fits(const door::Options &chosen) const;
+  bool may_listen(const door::Options &chosen, const char *remedy) const;
 
   const char *const plugin_;
   const DoorSettings &settings_;

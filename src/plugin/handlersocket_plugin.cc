@@ -41,7 +41,7 @@ class HandlerSocketRunning final : public Running {
   void add_own(StatusPage &page, const Counters &counters) const override;
 
  private:
-  door::Settings door_settings(Access access) const;
+  door::Options door_options(Access access) const;
   bool open_port(protocol::HandlerSocket &protocol, Access access);
 
   protocol::HandlerSocket read_{protocol_settings(Access::read)};
@@ -49,9 +49,9 @@ class HandlerSocketRunning final : public Running {
   Doors doors_{"handlersocket", settings, engine::LoginNames::meant};
 };
 
-door::Settings HandlerSocketRunning::door_settings(Access access) const {
+door::Options HandlerSocketRunning::door_options(Access access) const {
   const bool reads = access == Access::read;
-  door::Settings chosen = doors_.common();
+  door::Options chosen = doors_.common();
   chosen.name = reads ? "handlersocket read" : "handlersocket write";
   chosen.host = text(settings.address);
   chosen.port = static_cast<uint16_t>(reads ? settings.port : settings.port_wr);
@@ -63,7 +63,7 @@ door::Settings HandlerSocketRunning::door_settings(Access access) const {
 
 bool HandlerSocketRunning::open_port(protocol::HandlerSocket &protocol, Access access) {
   const bool asks = protocol.settings().accounts || !protocol.settings().secret.empty();
-  door::Settings chosen = door_settings(access);
+  door::Options chosen = door_options(access);
   return doors_.check(chosen, asks, "a secret or accounts; set one, handlersocket_auth") &&
          doors_.open(chosen, protocol, access);
 }

@@ -44,7 +44,7 @@ class MemcachedRunning final : public Running {
   void add_own(StatusPage &page, const Counters &counters) const override;
 
  private:
-  door::Settings door_settings() const;
+  door::Options door_options() const;
   protocol::Settings protocol_settings() const;
   void tell_figures(protocol::Figures &figures) const;
 
@@ -52,14 +52,14 @@ class MemcachedRunning final : public Running {
   std::unique_ptr<protocol::Memcached> protocol_;  // none without a port or socket
   // Clients of the text dialect begin with an item where they should have logged in.
   Doors doors_{"memcached", settings, engine::LoginNames::unsure};
-  door::Settings chosen_{};
+  door::Options chosen_{};
   std::unique_ptr<LateDoor> late_door_;
 };
 
 /// What is wrong with the settings is told at once, whatever there is to open.
 bool MemcachedRunning::open() {
   if (!doors_.prepare()) return false;
-  chosen_ = door_settings();
+  chosen_ = door_options();
   if (!doors_.check(chosen_, has_accounts(), "accounts; set memcached_auth")) return false;
   if (chosen_.port == 0 && chosen_.unix_path.empty()) return true;
   protocol_ = std::make_unique<protocol::Memcached>(protocol_settings());
@@ -70,8 +70,8 @@ bool MemcachedRunning::open() {
   return late_door_->start();
 }
 
-door::Settings MemcachedRunning::door_settings() const {
-  door::Settings chosen = doors_.common();
+door::Options MemcachedRunning::door_options() const {
+  door::Options chosen = doors_.common();
   chosen.name = "memcached";
   chosen.host = text(settings.address);
   chosen.port = static_cast<uint16_t>(settings.port);

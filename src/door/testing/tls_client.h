@@ -56,8 +56,8 @@ class TlsDoorTest : public DoorTest {
     certificate_path = certificate_.path();
     std::string error;
     EXPECT_TRUE(context_.load(error)) << error;
-    settings_.any_port = true;
-    settings_.tls = &context_;
+    options_.any_port = true;
+    options_.tls = &context_;
   }
   ~TlsDoorTest() override { door_.reset(); }
 

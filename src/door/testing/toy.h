@@ -462,21 +462,21 @@ inline std::string rows_text(uint64_t count, size_t size) {
 class DoorTest : public ::testing::Test {
  protected:
   DoorTest() {
-    settings_.name = "toy";
-    settings_.host = "127.0.0.1";
+    options_.name = "toy";
+    options_.host = "127.0.0.1";
     static std::atomic<int> number{0};
-    settings_.unix_path = "/tmp/postern-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ".sock";
-    settings_.threads = 1;
-    settings_.idle_timeout_ms = 0;
+    options_.unix_path = "/tmp/postern-" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ".sock";
+    options_.threads = 1;
+    options_.idle_timeout_ms = 0;
   }
   ~DoorTest() override { door_.reset(); }
 
   void open(Access access = Access::read) {
-    door_ = std::make_unique<Door>(settings_, protocol_, engine_, access);
+    door_ = std::make_unique<Door>(options_, protocol_, engine_, access);
     std::string error;
     ASSERT_TRUE(door_->start(error)) << error;
   }
-  Client connect(int receive_buffer = 0) { return Client(settings_.unix_path, receive_buffer); }
+  Client connect(int receive_buffer = 0) { return Client(options_.unix_path, receive_buffer); }
   uint64_t count(Counter counter) const {
     Counters sum;
     door_->add_counters(sum);
@@ -497,7 +497,7 @@ class DoorTest : public ::testing::Test {
   /// Generous for a loaded machine and sanitizers; a stop that waits for a client or a scan takes for ever.
   static constexpr int64_t soon_ms = 3'000;
 
-  Settings settings_;
+  Options options_;
   ToyProtocol protocol_;
   ToyEngine engine_;
   std::unique_ptr<Door> door_;
