@@ -29,9 +29,9 @@ class Door {
   Door(Options options, Protocol &protocol, Engine &engine, Access access);
   ~Door();
 
-  /// Binds, so that a wrong address or a taken port is told at once, and starts all threads. False with `error` set
-  /// and nothing left behind. Listens at once if the engine is up, else as soon as every worker has been let in: who
-  /// connects before is refused.
+  /// Binds, so that a wrong address or a taken port is told at once, and starts all threads. False with `error` set and
+  /// nothing left behind. Listens at once if the engine is up, else as soon as every worker is ready: clients that
+  /// connect before are refused.
   [[nodiscard]] bool start(std::string &error);
   /// Closes every connection and joins every thread. Idempotent; takes no longer than a worker's turn.
   void stop();

@@ -1,7 +1,7 @@
 // inbox.h: connections on their way to a worker: the one thing by which other threads reach it.
 //
-// A worker has one. Any thread puts and wakes the worker then; the worker takes. Nobody on the way needs memory that
-// may not be there: they are linked by Connection::newer.
+// A worker has one. Any thread puts a connection in and then wakes the worker; the worker takes them out. They are
+// linked by Connection::newer, so this needs no memory.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace postern::door {
 
-/// Connections in a row. Owns them.
+/// A queue of connections, which it owns.
 class Arrivals {
  public:
   Arrivals() = default;
@@ -30,7 +30,7 @@ class Arrivals {
     (last_ != nullptr ? last_->newer : first_) = added;
     last_ = added;
   }
-  /// The first of them, which leaves the row; nullptr if there is none.
+  /// Removes the first one and returns it; nullptr if there is none.
   std::unique_ptr<Connection> next() {
     std::unique_ptr<Connection> connection(first_);
     if (connection == nullptr) return nullptr;
@@ -58,7 +58,7 @@ class Inbox {
     return std::move(connections_);
   }
 
-  /// Takes no more; returns what nobody will take.
+  /// Takes no more; returns the connections that the worker will not take.
   [[nodiscard]] Arrivals close() {
     const std::lock_guard guard(mutex_);
     closed_ = true;

@@ -1,6 +1,6 @@
-// job_queue.h: JobQueue, jobs of the slow lane in a row, first come first.
+// job_queue.h: JobQueue, a queue of jobs of the slow lane, first come, first served.
 //
-// Owns them. Guarded by whoever has it. It takes no memory, so that no job is lost for want of some.
+// It owns its jobs. Its owner guards it. It allocates nothing, so that no job is lost when memory runs out.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class JobQueue {
   /// nullptr if there is none.
   std::unique_ptr<SlowJob> pop_front() { return first_ != nullptr ? remove(*first_) : nullptr; }
   std::unique_ptr<SlowJob> pop_back() { return last_ != nullptr ? remove(*last_) : nullptr; }
-  /// One of them, which leaves the row.
+  /// Removes a job of this queue and returns it.
   std::unique_ptr<SlowJob> remove(SlowJob &job) {
     (job.before != nullptr ? job.before->behind : first_) = job.behind;
     (job.behind != nullptr ? job.behind->before : last_) = job.before;
@@ -61,7 +61,7 @@ class JobQueue {
       visit(visited);
     }
   }
-  /// The first for which that holds, or nullptr.
+  /// The first job for which `holds` is true, or nullptr.
   template <class Holds>
   SlowJob *find_if(Holds holds) const {
     for (SlowJob *job = first_; job != nullptr; job = job->behind)

@@ -20,7 +20,7 @@ struct Options {
   mode_t unix_mode = 0660;
   std::string unix_owner;          ///< user, user:group or :group; empty: whose process this is
   net::TlsContext *tls = nullptr;  ///< outlives the door; nullptr: no TLS
-  bool require_tls = false;        ///< but not of unix sockets
+  bool require_tls = false;        ///< except on unix sockets
   int backlog = 1024;
   int send_buffer = 0;  ///< bytes; 0 leaves it to the kernel
   int receive_buffer = 0;

@@ -1,6 +1,6 @@
 // slow_job.h: SlowJob, a connection away from its worker, with what is to be done.
 //
-// Owned by the slow lane, and by the scan thread that runs it while that goes on.
+// Owned by the slow lane; while it runs, by the thread that runs it.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct SlowJob {
   int64_t due_ms = 0;                  ///< not to be run before
   int busy_retry_ms = 0;
   int lost_runs = 0;          ///< how often the transaction of the next one was lost
-  bool admitted = false;      ///< the next one is a login that may be tried when the job is due
+  bool admitted = false;      ///< the next one is a login that may be tried once the job is due
   bool long_running = false;  ///< has used up its time once, or has worked as long until it was held up
   bool stays = false;         ///< its thread may wait long for a row
   int row_wait_ms = 0;        ///< how long

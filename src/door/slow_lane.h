@@ -1,16 +1,16 @@
 // slow_lane.h: where requests go that are too much for a worker's turn.
 //
-// A find that reads or answers a lot, and any request for a table that DDL holds just now, leaves its worker with its
+// A find that reads or answers a lot, and any request for a table that DDL holds now, leaves its worker with its
 // connection and the ops behind it. Scan threads run those ops one at a time. A long reply streams: between rows
-// what is written leaves at once, so that memory stays bounded; a client that does not read gives its scan thread
-// back within limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position
-// and gives up tables and read view. A job that has used up its time while others wait goes behind them, so that a find
-// of a few rows waits for no scan. When all ops are answered the connection goes home to its worker. So does everybody
-// who waits for a table, as soon as one of them has got it: their worker runs them together.
+// what is written leaves at once, so that memory stays bounded; a client that does not read loses its scan
+// thread within limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position and
+// gives up tables and read view. A job that has used up its time while others wait goes behind them, so that a find
+// of a few rows waits for no scan. When all ops are answered the connection goes home to its worker. When
+// one job has got a table that others wait for, they go home as well: their worker runs them together.
 //
-// Who waits for a table or a row lock is tried again and again, in turns with those who have not been held up. The more
-// there are, the shorter each try waits. All threads but one may wait longer for a row: whom they run for has a place
-// in the storage engine's queue, beside SQL.
+// Jobs that wait for a table or a row lock are tried again and again, in turns with jobs that were not held up. The
+// more there are, the shorter each try waits. All threads but one may wait longer for a row: their jobs have a place in
+// the storage engine's queue, beside SQL.
 #pragma once
 
 #include <atomic>

@@ -13,7 +13,7 @@ Flow StreamValve::flow(Output &output) {
   if (output.pending_bytes() < flush_bytes) return Flow::more;
   if (looked_ms_ == 0) begin_slice(clock_ms());
   if (!flush(limits::client_stall_ms_max)) return Flow::pause;
-  // Large rows to a slow client: it may be long until enough of them have passed for a look at who else waits.
+  // Large rows to a slow client: it may take long until enough of them have passed for the engine to ask again.
   const int64_t now_ms = clock_ms();
   if (now_ms - looked_ms_ < slice_ms_) return Flow::more;
   time_is_up(now_ms);
@@ -72,8 +72,8 @@ void StreamValve::resume() {
   if (connection_.output.pending_bytes() < flush_bytes) stalled_ = false;
 }
 
-/// The time counts from the first row: a scan that took long to find its place again gets as long to go on from it,
-/// or it might never get on.
+/// The time counts from the first row. A scan that took long to find its place again gets as long to go on from there,
+/// or it might never advance.
 void StreamValve::begin_slice(int64_t now_ms) {
   looked_ms_ = now_ms;
   slice_ms_ = std::max<int64_t>(limits::slice_ms, now_ms - begin_ms_);

@@ -17,7 +17,7 @@ namespace postern::door {
 
 class SlowLane;
 
-/// Sends a stream's rows while the engine reads on, and ends it when nobody is left to read them.
+/// Sends the rows of a stream while the engine reads on, and ends the stream when its client is gone.
 class StreamValve final : public Valve {
  public:
   /// Unsent bytes of a stream above which a flush begins, and below which a parked client counts as reading again.
@@ -30,14 +30,14 @@ class StreamValve final : public Valve {
   Flow still_wanted(Output &output) override;
   bool doubts_reader() const override { return doubtful_; }
 
-  /// Whether others are to have the thread now.
+  /// Whether the job has had its time and others wait for the thread.
   bool time_is_up(int64_t now_ms);
   bool time_was_up() const { return time_is_up_; }
 
-  /// Sends until little is left. False if that took too long, or there is no sense in going on.
+  /// Sends until nothing is left. False if that took longer than `patience_ms`, or the connection or its thread ends.
   bool flush(int patience_ms);
-  /// Before a paused reply goes on: what is left of it leaves first, as far as the client takes it at once. Without
-  /// this a client that takes a little at a time would be written a whole row each time.
+  /// Before a paused reply goes on: sends what is left of it, as far as the client takes it at once. Without this, each
+  /// time a client takes a little, a whole row would be written for it.
   void resume();
   bool stalled() const { return stalled_; }
 

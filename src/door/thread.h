@@ -39,7 +39,7 @@ class Thread {
  private:
   static void *run(void *self) {
     const Thread &thread = *static_cast<Thread *>(self);
-    // Whoever may run out of memory sees to that himself. An exception that got here would end the server.
+    // A body handles running out of memory itself. An exception that left this function would end the server.
     try {
       thread.body_(thread.argument_);
     } catch (const std::exception &problem) {

@@ -7,7 +7,7 @@
 namespace postern::door {
 namespace {
 
-/// A minute without a failure forgives all that were.
+/// After a minute without a failure all earlier ones are forgiven.
 constexpr int64_t forgiven_ms = 60'000;
 
 }  // namespace
@@ -17,7 +17,7 @@ const Throttle::Rule Throttle::rules_[rule_count] = {
     {.free = 3, .delay_ms = 100, .delay_ms_max = 5'000, .backlog_ms = 10'000, .turns = true},
     // A place: many applications may live there.
     {.free = 30, .delay_ms = 20, .delay_ms_max = 100, .backlog_ms = 5'000, .turns = true},
-    // An account from anywhere: no stranger may keep its owner out, so it costs each only a moment.
+    // An account from anywhere: a stranger must not keep its owner out, so each login waits only a moment.
     {.free = 30, .delay_ms = 50, .delay_ms_max = 500, .backlog_ms = 500, .turns = false},
 };
 
@@ -25,7 +25,7 @@ std::string Throttle::key(size_t rule, Bytes place, Bytes user) {
   std::string key(1, static_cast<char>('0' + rule));
   if (rule != 2) key.append(place);
   key += '\0';
-  // Names are longer than the server allows only if somebody wants to fill our memory.
+  // Only a client that wants to fill our memory sends names longer than the server allows.
   if (rule != 1) key.append(user.substr(0, limits::name_bytes_max * 2));
   return key;
 }
@@ -61,7 +61,7 @@ void Throttle::note(Bytes place, Bytes user, bool succeeded, int64_t now_ms) {
   for (size_t i = 0; i < rule_count; ++i) {
     const std::string name = key(i, place, user);
     if (succeeded) {
-      // Only of this account from this place it is known now that all is well.
+      // That this account is fine from this place says nothing of others.
       if (Entry *const entry = i == 0 ? find(name) : nullptr) entry->failures = 0;
       continue;
     }

@@ -1,8 +1,8 @@
-// throttle.h: Throttle, how long somebody whose logins failed has to wait before the next one is tried.
+// throttle.h: Throttle, how long a login waits after others have failed.
 //
-// Failures are counted for an account from one place, for a place, and for an account from anywhere, so that neither
-// many accounts tried from one place nor one account tried from many are cheap, and so that one client with a wrong
-// password does not slow down others at its address with other accounts. Of a door; thread-safe.
+// Failures are counted for an account from one place, for a place, and for an account from anywhere. So it is cheap
+// neither to try many accounts from one place nor one account from many, and a client with a wrong password does not
+// slow down clients at its address that have other accounts. Of a door; thread-safe.
 //
 //   Throttle::Verdict verdict = throttle.ask("10.0.0.7", "ann", now_ms);
 //   if (!verdict.refused) ... try the login at verdict.due_ms, then throttle.note("10.0.0.7", "ann", success, now_ms);
@@ -25,9 +25,9 @@ class Throttle {
     int64_t due_ms = 0;    ///< when to try it; not later than now if at once
   };
 
-  /// Whether, and when, a login of `user` from `place` may be tried. Takes the turn.
+  /// Whether, and when, a login of `user` from `place` may be tried. The login has its turn from then on: ask once.
   Verdict ask(Bytes place, Bytes user, int64_t now_ms);
-  /// What became of it.
+  /// The login was tried.
   void note(Bytes place, Bytes user, bool succeeded, int64_t now_ms);
 
  private:
@@ -37,13 +37,13 @@ class Throttle {
     int64_t delay_ms;  // of the next; doubled by each more
     int64_t delay_ms_max;
     int64_t backlog_ms;  // turns are given away so far ahead
-    bool turns;          // one at a time; else everybody waits the delay from now
+    bool turns;          // one at a time; else each waits the delay from now
   };
   struct Entry {
     std::string key;
     uint32_t failures = 0;
     int64_t failed_ms = 0;     // the last time
-    int64_t next_turn_ms = 0;  // nobody before
+    int64_t next_turn_ms = 0;  // no login is tried before
   };
   static constexpr size_t rule_count = 3;
   static const Rule rules_[rule_count];

@@ -15,10 +15,11 @@
 namespace postern::door {
 namespace {
 
-/// The poller tells of bytes, and of their end, when they come, and not once more in each turn until they are received.
+/// The poller tells of bytes, and of their end, once when they come, and not again in each turn until they are
+/// received.
 constexpr uint32_t told_once = net::Poller::readable | net::Poller::ended | net::Poller::once_each;
 
-/// A client that fills its room may have more for us the next time, too; one that needs little of it gives it back.
+/// A client that fills its room may send as much again; one that needs little of it gets less.
 uint32_t next_room(uint32_t room, const net::Transfer &got) {
   if (got.filled)
     return static_cast<uint32_t>(std::min(2 * std::max<size_t>(room, got.bytes), limits::block_bytes_recycled_max));
@@ -310,7 +311,7 @@ void Worker::op_done(const Op &op) {
   send_released(*slice.connection);
 }
 
-/// The replies of a slice up to that of `op` leave before the rest.
+/// Sends the replies of a slice up to that of `op` before the rest is done.
 void Worker::send_ahead(Turn::Slice &slice, const Op &op) {
   Connection &connection = *slice.connection;
   Output &output = connection.output;
@@ -344,7 +345,7 @@ void Worker::settle_answered(Connection &connection) {
   connection.input.settle();
 }
 
-/// What a turn left of a connection's requests is for a later turn, or for the slow lane.
+/// A later turn or the slow lane does what this turn has left of a connection's requests.
 void Worker::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   Connection &connection = *slice.connection;
   left.front().reply->restart();
@@ -359,7 +360,7 @@ void Worker::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   }
 }
 
-/// There is no memory to keep them.
+/// There is no memory to keep the ops that are left.
 void Worker::refuse_rest(Connection &connection, std::span<Op> left) {
   for (Op &op : left) {
     count_failure(counters_, op, Failure::out_of_memory);
@@ -375,11 +376,11 @@ void Worker::put_off(const Turn::Slice &slice, std::span<const Op> left) {
     if (!fresh->arena.keep(turn_.batch().arena(), slice.arena_from, slice.arena_to)) throw std::bad_alloc();
     connection.put_off = std::move(fresh);
   }
-  // One that has to run alone was not let in, either: it waits since it first did.
+  // An op that has to run alone was not let in, either: it has waited since the first time.
   const bool waits_on = left.size() == slice.count &&
                         (left.front().progress == Progress::busy || left.front().progress == Progress::needs_own_run);
   if (!waits_on) connection.put_off->busy_since_ms = -1;
-  // That find may have been paused only because of what was written before it. It comes first in its next turn, which
+  // A find may have been paused only because of what was written before it. It comes first in its next turn, which
   // begins below high water.
   connection.put_off->ops.assign(left.begin(), left.end());
 }
