@@ -3,6 +3,17 @@
 #include <cassert>
 
 namespace postern::door {
+namespace {
+
+/// A client that fills its room may send as much again; one that needs little of it gets less.
+uint32_t next_room(uint32_t room, const net::Transfer &got) {
+  if (got.filled)
+    return static_cast<uint32_t>(std::min(2 * std::max<size_t>(room, got.bytes), limits::block_bytes_recycled_max));
+  if (got.bytes >= room / 4) return room;
+  return room / 2;
+}
+
+}  // namespace
 
 Connection::Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
                        bool is_local, Tls tls)
@@ -39,7 +50,7 @@ void Connection::note_received(const net::Transfer &got) {
   unparsed_ =
       got.bytes != 0 && (got.result == net::Transfer::Result::some || got.result == net::Transfer::Result::ended);
   switch (got.result) {
-    case net::Transfer::Result::some: return;
+    case net::Transfer::Result::some: receive_bytes_ = next_room(receive_bytes(), got); return;
     case net::Transfer::Result::ended: become(Phase::ended); break;
     case net::Transfer::Result::failed: die(); break;
     case net::Transfer::Result::would_block:
@@ -90,6 +101,19 @@ void Connection::come_home(bool all_done) {
   const bool parses = phase_ == Phase::open || phase_ == Phase::ended;
   unparsed_ = parses && input.unparsed_bytes() != 0;
   unread_ = false;
+  receive_bytes_ = 0;
+}
+
+uint32_t Connection::events_wanted() const {
+  uint32_t wanted = 0;
+  if (receives() && !has_work()) wanted |= net::Poller::readable;
+  if (output.pending_bytes() != 0) wanted |= net::Poller::writable;
+  if (output.above_high_water()) wanted &= ~net::Poller::readable;
+  if (!has_tls_) return wanted == net::Poller::readable ? told_once : wanted;
+  const net::Wishes wishes = channel->wishes();
+  if (wishes.writable_to_receive && (wanted & net::Poller::readable)) wanted |= net::Poller::writable;
+  if (wishes.readable_to_send) wanted |= net::Poller::readable;
+  return wanted;
 }
 
 void Connection::settle_last_phases() {

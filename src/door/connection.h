@@ -32,6 +32,7 @@
 // Without a certificate a connection begins as open.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -39,9 +40,11 @@
 
 #include "base/descriptors.h"
 #include "base/input.h"
+#include "base/limits.h"
 #include "base/output.h"
 #include "contract/session.h"
 #include "net/channel.h"
+#include "net/poller.h"
 
 namespace postern::door {
 
@@ -128,6 +131,17 @@ class Connection final : public Peer {
   bool unread() const { return unread_; }
   void set_unread(bool unread) { unread_ = unread; }
 
+  /// Room for the next receive: grows while the client fills it.
+  uint32_t receive_bytes() const { return std::max<uint32_t>(receive_bytes_, limits::block_bytes_min / 4); }
+
+  /// The poller tells of bytes, and of their end, once when they come, and not again in each turn until they are
+  /// received.
+  static constexpr uint32_t told_once = net::Poller::readable | net::Poller::ended | net::Poller::once_each;
+  /// What the poller is to watch for where bytes are wanted and none are left to send.
+  uint32_t events_to_receive() const { return has_tls_ ? uint32_t{net::Poller::readable} : told_once; }
+  /// What it is to watch for now.
+  uint32_t events_wanted() const;
+
   // Transitions.
 
   /// Its worker has it, for the first time.
@@ -172,9 +186,8 @@ class Connection final : public Peer {
   int64_t active_ms = 0;
   TimeoutList timeout_list = TimeoutList::idle;
 
-  uint32_t armed = 0;          ///< what the poller watches for
-  uint32_t receive_bytes = 0;  ///< room for the next receive: grows while the client fills it
-  bool in_this_turn = false;   ///< of the worker; it may be in both
+  uint32_t armed = 0;         ///< what the poller watches for
+  bool in_this_turn = false;  ///< of the worker; it may be in both
   bool in_next_turn = false;
 
  private:
@@ -183,6 +196,7 @@ class Connection final : public Peer {
   void let_session_open();
   void settle_last_phases();
 
+  uint32_t receive_bytes_ = 0;
   Phase phase_;
   Phase died_in_ = Phase::dead;
   bool unparsed_ = false;  // the input may hold another complete request

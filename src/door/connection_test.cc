@@ -191,6 +191,27 @@ TEST_F(ConnectionPhases, WhatComesHomeIsParsedOnUnlessItCloses) {
   EXPECT_FALSE(connection.has_work());
 }
 
+TEST_F(ConnectionPhases, WatchesForWhatItCanUse) {
+  using net::Poller;
+  Connection connection = make(false);
+  EXPECT_EQ(connection.events_wanted(), Connection::told_once);
+  connection.output.put("answer");
+  EXPECT_EQ(connection.events_wanted(), uint32_t{Poller::readable | Poller::writable});
+  connection.output.put(std::string(limits::output_high_water_bytes, 'x'));
+  EXPECT_EQ(connection.events_wanted(), uint32_t{Poller::writable}) << "back-pressure";
+  connection.output.rewind(0);
+  receive(connection, "a\n");
+  EXPECT_EQ(connection.events_wanted(), 0u) << "there is work";
+  connection.note_collected(Collected::close);
+  EXPECT_EQ(connection.events_wanted(), 0u);
+  Connection secret = make(true);
+  receive(secret, "\x16");
+  secret.queue_for_handshake();
+  EXPECT_EQ(secret.events_wanted(), 0u);
+  take_a_handshake(secret);
+  EXPECT_EQ(secret.events_wanted(), uint32_t{Poller::readable});
+}
+
 TEST_F(ConnectionPhases, ABrokenOutputAFailureAndAnyDeathAreFinal) {
   Connection broken = make(false);
   broken.output.set_broken();

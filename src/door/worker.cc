@@ -13,21 +13,6 @@
 #include "net/plain_channel.h"
 
 namespace postern::door {
-namespace {
-
-/// The poller tells of bytes, and of their end, once when they come, and not again in each turn until they are
-/// received.
-constexpr uint32_t told_once = net::Poller::readable | net::Poller::ended | net::Poller::once_each;
-
-/// A client that fills its room may send as much again; one that needs little of it gets less.
-uint32_t next_room(uint32_t room, const net::Transfer &got) {
-  if (got.filled)
-    return static_cast<uint32_t>(std::min(2 * std::max<size_t>(room, got.bytes), limits::block_bytes_recycled_max));
-  if (got.bytes >= room / 4) return room;
-  return room / 2;
-}
-
-}  // namespace
 
 Worker::Worker(const Context &context, std::string name)
     : context_(context),
@@ -180,7 +165,8 @@ void Worker::receive(size_t event_count) {
   }
   if (!woken) return;
   wake_.drain();
-  take_inbox();
+  Arrivals arrivals = inbox_.take();
+  while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
 }
 
 void Worker::receive_from(Connection &connection) {
@@ -188,12 +174,10 @@ void Worker::receive_from(Connection &connection) {
   if (connection.has_work() || !connection.receives()) return;
   const bool shakes_hands = connection.phase() == Phase::handshaking;
   if (shakes_hands && !tls_handshakes_.may_step()) return lists_.add_to_next_turn(connection);
-  const uint32_t room = std::max<uint32_t>(connection.receive_bytes, limits::block_bytes_min / 4);
-  const net::Transfer got = connection.channel->receive(connection.input, room);
+  const net::Transfer got = connection.channel->receive(connection.input, connection.receive_bytes());
   counters_.add(Counter::receives);
   if (got.result == net::Transfer::Result::no_memory) return refuse(connection, Failure::out_of_memory);
   counters_.add(Counter::bytes_received, got.bytes);
-  if (got.result == net::Transfer::Result::some) connection.receive_bytes = next_room(room, got);
   if (shakes_hands && got.result != net::Transfer::Result::failed) tls_handshakes_.note_received(connection);
   connection.note_received(got);
   if (connection.phase() == Phase::sniffing && connection.has_work()) look_at_first_byte(connection);
@@ -425,18 +409,9 @@ void Worker::finish_with(Connection &connection) {
 
 /// Tells the poller what to watch for, if that has changed.
 void Worker::arm(Connection &connection) {
-  uint32_t wanted = 0;
-  if (connection.receives() && !connection.has_work()) wanted |= net::Poller::readable;
-  if (connection.output.pending_bytes() != 0) wanted |= net::Poller::writable;
-  if (connection.output.above_high_water()) wanted &= ~net::Poller::readable;
-  if (connection.has_tls()) {
-    const net::Wishes wishes = connection.channel->wishes();
-    if (wishes.writable_to_receive && (wanted & net::Poller::readable)) wanted |= net::Poller::writable;
-    if (wishes.readable_to_send) wanted |= net::Poller::readable;
-  }
-  if (wanted == net::Poller::readable && !connection.has_tls()) wanted = told_once;
+  const uint32_t wanted = connection.events_wanted();
   if (wanted == connection.armed) {
-    if (wanted == told_once && connection.unread()) lists_.add_to_next_turn(connection);
+    if (wanted == Connection::told_once && connection.unread()) lists_.add_to_next_turn(connection);
     return;
   }
   connection.armed = wanted;
@@ -449,16 +424,12 @@ void Worker::arm(Connection &connection) {
 /// Ends the turn, and closes the connections that are dead or out of time.
 void Worker::housekeep() {
   lists_.end_turn();
-  close_silent();
-  close_unfinished();
-  if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
-  lists_.visit_dead([this](Connection &connection) { close(connection); });
-}
-
-void Worker::close_silent() {
   timeouts_.visit_silent(now_ms_, [this](Connection &connection) {
     if (!connection.is_dead()) time_out(connection);
   });
+  close_unfinished();
+  if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
+  lists_.visit_dead([this](Connection &connection) { close(connection); });
 }
 
 /// A client that has begun a request or a handshake has to finish it in time.
@@ -484,11 +455,6 @@ void Worker::time_out(Connection &connection) {
   counters_.add(Counter::connections_timed_out);
 }
 
-void Worker::take_inbox() {
-  Arrivals arrivals = inbox_.take();
-  while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
-}
-
 void Worker::adopt(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
   connection.output.bound_to_turn();
@@ -504,8 +470,7 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
     return;
   }
   connection.come_home(all_done);
-  connection.receive_bytes = 0;
-  connection.armed = connection.has_tls() ? uint32_t{net::Poller::readable} : told_once;
+  connection.armed = connection.events_to_receive();
   if (!poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
   timeouts_.add(*owned.release(), now_ms_);
   lists_.add_to_this_turn(connection);

@@ -81,7 +81,6 @@ class Worker final : private Watcher {
   void look_at_first_byte(Connection &connection);
   void begin_handshake(Connection &connection);
   void start_tls(Connection &connection);
-  void take_inbox();
   void adopt(std::unique_ptr<Connection> connection);
 
   void await_writers();
@@ -105,7 +104,6 @@ class Worker final : private Watcher {
   void arm(Connection &connection);
 
   void housekeep();
-  void close_silent();
   void close_unfinished();
   void make_way_for_handshakes();
   void time_out(Connection &connection);
