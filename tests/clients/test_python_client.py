@@ -4,10 +4,12 @@ Its page's examples run from the installed wheel; everything else from the sourc
 in test_python_transcripts.py.
 """
 import asyncio
+import contextlib
 import datetime
 import decimal
 import inspect
 import itertools
+import pickle
 import re
 import shutil
 import socket
@@ -325,6 +327,41 @@ def test_errors_stand_in_their_places(db, tables):
     assert db.execute_many([]) == []
 
 
+def test_threads_that_open_at_once_get_what_they_opened(db, tables):
+    rows = {}
+    barrier = threading.Barrier(8)
+
+    def open_and_read(at):
+        barrier.wait()
+        names = ["id", "i", "u", "f", "d", "s", "b", "t"][at:] + ["clock"]
+        rows[at] = (names, list(db.open(tables, "types", names).get(1).asdict()))
+
+    db.open(tables, "types", ["id"]).insert([1])
+    threads = [threading.Thread(target=open_and_read, args=(at,)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(rows) == 8 and all(names == read for names, read in rows.values())
+
+
+def test_rows_and_errors_are_plain_values(server, db, tables):
+    server.execute(
+        "CREATE TABLE odd (`count` INT, `index` INT, asdict INT, `a b` INT, PRIMARY KEY (`count`))", database=tables
+    )
+    rows = db.open(tables, "odd", {"count": int, "index": int, "asdict": int, "a b": int})
+    rows.insert([1, 2, 3, 4])
+    row = rows.get(1)
+    assert (row.count, row.index, row[2]) == (1, 2, 3)
+    assert row.asdict() == {"count": 1, "index": 2, "asdict": 3, "a b": 4}
+    assert row == pickle.loads(pickle.dumps(row)) == (1, 2, 3, 4) and repr(row).startswith("Row(count=1, ")
+    with pytest.raises(AttributeError):
+        row.nothing
+    for error in (posterndb.IntegrityError("121", 1), posterndb.TimeoutError("late"), posterndb.InterfaceError("x")):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error)
+
+
 def test_threads_may_share_a_connection(db, tables):
     rows = db.open(tables, "counted", {"id": int, "n": int})
     for id in range(8):
@@ -455,6 +492,31 @@ def test_a_login_that_is_not_answered_times_out():
         with pytest.raises(TimeoutError):
             asyncio.run(connect_async(**options))
         assert time.monotonic() - begin < 5
+
+
+def drip(listener):
+    """A reply that never ends, a byte at a time."""
+    with contextlib.suppress(OSError):
+        connection = listener.accept()[0]
+        while connection.send(b"0") == 1:
+            time.sleep(0.02)
+
+
+@pytest.mark.parametrize("flavour", ["blocking", "asyncio"])
+def test_a_reply_that_drips_is_late_all_the_same(flavour):
+    async def ask(port):
+        async with posterndb.asyncio.connect(port=port, timeout=0.3) as db:
+            await db.raw("P")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=drip, args=(listener,), daemon=True).start()
+        port = listener.getsockname()[1]
+        with pytest.raises(posterndb.TimeoutError, match="no reply within 0.3 s"):
+            if flavour == "asyncio":
+                asyncio.run(ask(port))
+            else:
+                with posterndb.connect(port=port, timeout=0.3) as db:
+                    db.raw("P")
 
 
 # --- accounts, TLS, unix sockets ---------------------------------------------------------------------------------

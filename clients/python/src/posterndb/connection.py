@@ -82,6 +82,7 @@ class Connection:
         max_reply_bytes: int = MAX_REPLY_BYTES,
     ) -> None:
         self._lock = threading.Lock()
+        self._opening = threading.Lock()
         self._reader = ReplyReader(max_reply_bytes)
         self._lines: Deque[bytes] = collections.deque()
         self._handles = Handles()
@@ -209,10 +210,11 @@ class Connection:
         `columns`: a list of names, all of them text; a mapping from names to types; or a dataclass or NamedTuple, which
         its fields name, and which the rows become. Open as many as you need, they live as long as the connection.
         """
-        opening = self._handles.opening(database, table, index, columns, filter_columns)
-        if opening.request is not None:
-            self.execute(opening.request)
-            self._handles.opened(opening)
+        with self._opening:
+            opening = self._handles.opening(database, table, index, columns, filter_columns)
+            if opening.request is not None:
+                self.execute(opening.request)
+                self._handles.opened(opening)
         return Index(self, opening.requests)
 
     def execute(self, request: Request[T]) -> T:
@@ -293,7 +295,7 @@ class Connection:
         if not data:
             return
         try:
-            self._socket.settimeout(self._timeout)
+            self._set_timeout(self._timeout)
             self._socket.sendall(data)
         except socket.timeout as error:
             raise TimeoutError("the server did not take the request in time") from error
@@ -303,10 +305,11 @@ class Connection:
     def _next_line(self) -> bytes:
         if self._lines:
             return self._lines.popleft()
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        left = self._timeout
+        deadline = None if left is None else time.monotonic() + left
         while not self._lines:
             try:
-                self._socket.settimeout(seconds_until(deadline))
+                self._set_timeout(left)
                 data = self._socket.recv(RECEIVE_BYTES)
             except socket.timeout as error:
                 raise TimeoutError(f"no reply within {self._timeout} s") from error
@@ -316,7 +319,19 @@ class Connection:
                 cut = " in the middle of a reply" if self._reader.unfinished else ""
                 raise ConnectionError(f"the server closed the connection{cut}")
             self._lines.extend(self._reader.feed(data))
+            left = None if self._lines else self._seconds_left(deadline)
         return self._lines.popleft()
+
+    def _seconds_left(self, deadline: Optional[float]) -> Optional[float]:
+        try:
+            return seconds_until(deadline)
+        except socket.timeout as error:
+            raise TimeoutError(f"no reply within {self._timeout} s") from error
+
+    def _set_timeout(self, seconds: Optional[float]) -> None:
+        """A system call, and mostly the time is the same as before."""
+        if self._socket.gettimeout() != seconds:
+            self._socket.settimeout(seconds)
 
 
 def seconds_until(deadline: Optional[float]) -> Optional[float]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import sys
 import typing
 from typing import (
+    TYPE_CHECKING,
     Any,
     Callable,
     ClassVar,
@@ -34,13 +36,11 @@ class Row(Tuple[Any, ...]):
 
     __slots__ = ()
     _fields: ClassVar[Tuple[str, ...]] = ()
-    _places: ClassVar[Dict[str, int]] = {}
 
-    def __getattr__(self, name: str) -> Any:
-        place = self._places.get(name)
-        if place is None:
-            raise AttributeError(f"the index was opened without a column {name}")
-        return self[place]
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            ...
 
     def asdict(self) -> Dict[str, Any]:
         return dict(zip(self._fields, self))
@@ -52,9 +52,15 @@ class Row(Tuple[Any, ...]):
         return make_row, (self._fields, tuple(self))
 
 
+# What a column's name must not hide.
+KEPT = {name for name in dir(Row) if name not in ("count", "index")}
+
+
 def row_class(names: Sequence[str]) -> Type[Row]:
-    places = {name: place for place, name in enumerate(names)}
-    return type("Row", (Row,), {"__slots__": (), "_fields": tuple(names), "_places": places})
+    # Not by __getattr__, so that a column may be called count or index, as methods of tuples are.
+    members: Dict[str, Any] = {"__slots__": (), "_fields": tuple(names)}
+    members.update((name, property(operator.itemgetter(at))) for at, name in enumerate(names) if name not in KEPT)
+    return type("Row", (Row,), members)
 
 
 def make_row(names: Sequence[str], values: Iterable[Any]) -> Row:

@@ -115,14 +115,12 @@ class Wire(asyncio.Protocol):
             self._transport.abort()
 
     async def close(self) -> None:
-        if self.error is None:
-            transport, self._transport = self._transport, None
-            self.fail(ConnectionError("the connection was closed"))
-            if transport is not None:
-                transport.close()
-                await asyncio.wait([self.gone], timeout=CLOSE_SECONDS)
-                transport.abort()
-        await asyncio.wait([self.gone], timeout=CLOSE_SECONDS)
+        transport, self._transport = self._transport, None
+        self.fail(ConnectionError("the connection was closed"))
+        if transport is not None:
+            transport.close()
+            await asyncio.wait([self.gone], timeout=CLOSE_SECONDS)
+            transport.abort()
 
     # inside
 
