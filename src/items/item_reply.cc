@@ -78,9 +78,31 @@ Result result_of(const ItemCommand &command, const Seen &seen, bool written) {
 
 }  // namespace
 
+Flow ItemReply::tell_value(Bytes value, const ItemState &state) {
+  if (value.size() > limits::row_bytes_max) {
+    lost_ = Failure::row_too_large;
+    return Flow::more;
+  }
+  told_ = true;
+  return tell(item_of(value, state, now_));
+}
+
+Flow ItemReply::tell_joined(Row values, const ItemState &state) {
+  const JoinedValue joined(values, target_.container->separator());
+  if (joined.good()) return tell_value(joined.bytes(), state);
+  lost_ = Failure::out_of_memory;
+  return Flow::more;
+}
+
+inline Flow ItemReply::tell_row(Row row, const ItemState &state) {
+  const Container &container = *target_.container;
+  const Row values = row.subspan(container.first_value_column(), container.value_columns());
+  if (values.size() != 1 || values[0].kind() != Value::Kind::bytes) return tell_joined(values, state);
+  return tell_value(values[0].bytes(), state);
+}
+
 Flow ItemReply::row(Row row) {
-  if (work_ == Work::edit) return tell_row(row, edit_->seen().state);  // a get that touches
-  if (work_ != Work::find) return Flow::more;
+  if (work_ != Work::find) return work_ == Work::edit ? tell_row(row, edit_->seen().state) : Flow::more;
   const ItemState state = state_of(*target_.container, row);
   expired_ = is_expired(state.expires_at, now_);
   return expired_ ? Flow::more : tell_row(row, state);
@@ -88,24 +110,6 @@ Flow ItemReply::row(Row row) {
 
 Flow ItemReply::still_wanted(uint32_t) {
   return has_reader();
-}
-
-Flow ItemReply::tell_row(Row row, const ItemState &state) {
-  const Container &container = *target_.container;
-  const Row values = row.subspan(container.first_value_column(), container.value_columns());
-  const auto tell_value = [&](Bytes value) {
-    if (value.size() > limits::row_bytes_max) {
-      lost_ = Failure::row_too_large;
-      return Flow::more;
-    }
-    told_ = true;
-    return tell(item_of(value, state, now_));
-  };
-  if (values.size() == 1 && values[0].kind() == Value::Kind::bytes) return tell_value(values[0].bytes());
-  const JoinedValue joined(values, container.separator());
-  if (joined.good()) return tell_value(joined.bytes());
-  lost_ = Failure::out_of_memory;
-  return Flow::more;
 }
 
 void ItemReply::done(const Outcome &outcome) {

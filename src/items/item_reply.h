@@ -83,6 +83,8 @@ class ItemReply : public Reply {
   void add_flush(Batch &batch);
   void add_write(std::span<Value> row, Batch &batch);
   Flow tell_row(Row row, const ItemState &state);
+  Flow tell_value(Bytes value, const ItemState &state);
+  Flow tell_joined(Row values, const ItemState &state);
   void tell_written(const Outcome &outcome);
   void carry_out();
   void note_expired();

@@ -35,16 +35,18 @@ class OpenReply final : public Reply {
   const Bytes protocol_;
 };
 
-/// Writes the pieces of a key in its columns. False: there are not as many as columns.
-bool split_key(const Container &container, Bytes key, std::span<Value> values) {
-  if (container.key_columns() == 1) {
-    values[0] = Value::of(key);
-    return true;
-  }
+bool split_key_in_many(const Container &container, Bytes key, std::span<Value> values) {
   Pieces pieces(key, container.separator(), container.key_columns());
   uint32_t count = 0;
   for (Bytes piece; pieces.next(piece); ++count) values[count] = Value::of(piece);
   return count == container.key_columns();
+}
+
+/// Writes the pieces of a key in its columns. False: there are not as many as columns.
+inline bool split_key(const Container &container, Bytes key, std::span<Value> values) {
+  if (container.key_columns() != 1) return split_key_in_many(container, key, values);
+  values[0] = Value::of(key);
+  return true;
 }
 
 Op &add_op(Verb verb, Reply &reply, TableSlot *slot, Batch &batch) {

@@ -18,28 +18,42 @@ Flow ItemAnswer::tell(const Item &item) {
   begin();
   if (bytes > limits::output_piece_bytes_max) output_.expect(bytes + frame_bytes);
   form().item(output_, request_, item);
-  told_ = true;
   return streaming && !in_memory() ? output_.flow(passage_.start()) : Flow::more;
 }
 
 void ItemAnswer::tell(const items::ItemOutcome &outcome) {
+  if (request_.asks(ItemAction::get)) return tell_get(outcome);
   count_command();
   if (outcome.failure != Failure::none) {
     if (passage_.take_back()) fail(outcome.failure, outcome.message);
     return;
   }
   count_outcome(outcome);
-  if (told_) return;
-  if (request_.item.action == ItemAction::get) return KeyAnswer::tell(Result::not_found);
   if (outcome.result != Result::done || !request_.item.counts()) return KeyAnswer::tell(outcome.result, outcome.cas);
   begin();
   form().number(output_, request_, outcome.number,
                 {.flags = outcome.flags, .cas = outcome.cas, .expires_at = outcome.expires_at, .now = now()});
 }
 
+/// What was written, if anything, is the item.
+void ItemAnswer::tell_get(const items::ItemOutcome &outcome) {
+  const bool touches = request_.item.touches && (in_memory() || container().keeps_expiry());
+  if (touches) count(Statistic::cmd_touch);
+  if (outcome.failure != Failure::none) {
+    count(Statistic::cmd_get);
+    if (passage_.take_back()) fail(outcome.failure, outcome.message);
+    return;
+  }
+  const bool hit = passage_.begun();
+  count(Statistic::cmd_get, hit ? Statistic::get_hits : Statistic::get_misses);
+  count_prefix(hit);
+  if (outcome.expired) count(Statistic::get_expired);
+  if (touches) count(hit ? Statistic::touch_hits : Statistic::touch_misses);
+  if (!hit) KeyAnswer::tell(Result::not_found);
+}
+
 void ItemAnswer::take_back() {
   forget();
-  told_ = false;
 }
 
 /// An item in memory is told at once, whether or not the client has read what came before.
@@ -48,11 +62,6 @@ bool ItemAnswer::has_room() {
 }
 
 void ItemAnswer::count_command() {
-  if (request_.item.action == ItemAction::get) {
-    count(Statistic::cmd_get);
-    if (also_touches()) count(Statistic::cmd_touch);
-    return;
-  }
   count_prefix(false);
   switch (request_.item.action) {
     case ItemAction::set:
@@ -69,11 +78,6 @@ void ItemAnswer::count_command() {
 void ItemAnswer::count_outcome(const items::ItemOutcome &outcome) {
   const bool found = outcome.result == Result::done;
   switch (request_.item.action) {
-    case ItemAction::get:
-      count_get(told_);
-      if (outcome.expired) count(Statistic::get_expired);
-      if (also_touches()) count(told_ ? Statistic::touch_hits : Statistic::touch_misses);
-      return;
     case ItemAction::touch: return count(found ? Statistic::touch_hits : Statistic::touch_misses);
     case ItemAction::set:
       if (!request_.item.compares) return;

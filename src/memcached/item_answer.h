@@ -21,12 +21,10 @@ class ItemAnswer final : public items::ItemReply, KeyAnswer {
   Flow has_reader() override { return output_.still_wanted(); }
   bool has_room() override;
 
+  void tell_get(const items::ItemOutcome &outcome);
   void count_command();
   void count_outcome(const items::ItemOutcome &outcome);
   void count_number(const items::ItemOutcome &outcome);
-  bool also_touches() const { return request_.item.touches && (in_memory() || container().keeps_expiry()); }
-
-  bool told_ = false;
 };
 
 class ErasedAnswer final : public items::ErasedReply {

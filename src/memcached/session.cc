@@ -272,7 +272,7 @@ void MemcachedSession::act_on_item(Request &request, const ReplyContext &with) {
   OpenContainer *const target = use(request, multi_get, with);
   if (target == nullptr) return;
   request.item.key = key;
-  request.item.expires_at = expires_at(request.expiry, with.now);
+  if (request.expiry != 0) request.item.expires_at = expires_at(request.expiry, with.now);
   const Policy policy = policy_for(request.item.action, target->container->policies());
   if (policy == Policy::table) open(*target, with);
   if (place_wanted) return lower_place(request, *target, policy == Policy::table, multi_get, with);
