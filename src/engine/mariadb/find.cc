@@ -11,25 +11,16 @@
 
 namespace postern::mariadb {
 
-/// The last row a paused find looked at. The find goes on behind it in index order, whatever became of that row.
-struct Finder::Place final : Position {
-  std::vector<uchar> key;  // all parts of the index, from that row; empty: no row of this key value was read yet
-  uint unique_parts = 0;   // how many of them tell it from every other row; 0: that takes `ref`
-  std::vector<uchar> ref;  // the row itself, to tell it from others with the same key
-  Walked walked;
-  std::string shape;  // of the table, see shape_of()
-};
-
 struct Finder::Scan {
   Op &op;
   const Find &find;
   OpenTable &table;
-  Place *place = nullptr;  // where to go on, then where the scan is
+  sql::ScanPlace *place = nullptr;  // where to go on, then where the scan is
   uint64_t examined = 0;
-  uint64_t look_at = limits::rows_between_looks;  // how many examined rows are too many without a look around
-  bool resumed = false;                           // the running key is read on from a place
-  bool row_is_current = false;                    // record[0] holds a row of the running key
-  bool must_rest = false;                         // the reply takes no more for now
+  sql::LookTimer look{};
+  bool resumed = false;         // the running key is read on from a place
+  bool row_is_current = false;  // record[0] holds a row of the running key
+  bool must_rest = false;       // the reply takes no more for now
   Failure failure = Failure::none;
   int32_t engine_code = 0;
 };
@@ -92,14 +83,14 @@ void Finder::run(Op &op, OpenTable &table) {
   Scan scan{op, find, table};
   error_.clear();
   // Another large row would be read for nothing.
-  if (!slow() && table.has_large_rows && batch_large_bytes_ > limits::batch_large_bytes_max) {
+  if (!slow() && table.has_large_rows && share_.has_had_large_rows()) {
     op.progress = Progress::deferred;
     return;
   }
   Halt halt = begin(scan);
   if (halt == Halt::none) halt = walk_keys(scan);
   const uint64_t sent = walk_.walked().taken;
-  batch_rows_ += scan.examined;
+  share_.take_rows(scan.examined);
   counters_->add(Counter::rows_examined, scan.examined);
   // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends, but
   // not what has only just begun.
@@ -140,7 +131,7 @@ Finder::Halt Finder::begin(Scan &scan) {
     if (const int code = table.file().ha_index_init(table.index, true)) halt = fail(scan, code);
   }
   if (!slow() || scan.op.position == nullptr || *scan.op.position == nullptr) return halt;
-  scan.place = static_cast<Place *>(scan.op.position->get());
+  scan.place = static_cast<sql::ScanPlace *>(scan.op.position->get());
   walk_.resume(scan.place->walked);
   if (halt != Halt::none || scan.place->shape == shape_of(table)) return halt;
   // The rows sent so far were of another shape; there is no way to go on with this reply.
@@ -177,7 +168,7 @@ Finder::Halt Finder::resume_row(Scan &scan, DownByGroups *groups, int &code) {
   const KeyStart &start = walk_.start();
   handler &file = table.file();
   uchar *const record = table.table->record[0];
-  const Place &place = *scan.place;
+  const sql::ScanPlace &place = *scan.place;
   const KEY &key = table.key_info();
   const bool down = descending(start.comparison) && groups == nullptr;
   const auto read = [&](uint parts, ha_rkey_function downwards, ha_rkey_function upwards) {
@@ -195,7 +186,7 @@ Finder::Halt Finder::resume_row(Scan &scan, DownByGroups *groups, int &code) {
       behind = down ? order < 0 : order > 0;
       if (behind) break;
       ++scan.examined;
-      if (look_is_due(scan) && must_give_way()) return thd_->killed ? interrupt(scan) : Halt::held_up;
+      if (scan.look.is_due(scan.examined) && must_give_way()) return thd_->killed ? interrupt(scan) : Halt::held_up;
       code = down ? file.ha_index_prev(record) : file.ha_index_next(record);
     }
     const bool ended = code == HA_ERR_END_OF_FILE || code == HA_ERR_KEY_NOT_FOUND;
@@ -232,6 +223,7 @@ Finder::Halt Finder::walk_key(Scan &scan) {
     if (code != 0) return fail(scan, code);
     ++scan.examined;
     scan.row_is_current = true;
+    // Judged before the row is made: most of what a skipped row would cost is reading its columns.
     if (walk_.judge() == Met::wanted) {
       if (const Halt halt = offer(scan); halt != Halt::none) return halt;
     }
@@ -245,11 +237,13 @@ Finder::Halt Finder::walk_key(Scan &scan) {
 /// Answers the row in record[0].
 Finder::Halt Finder::offer(Scan &scan) {
   OpenTable &table = scan.table;
+  // Read first: how long the row is shows only then. One that is put off is read again in a later turn.
   const Row row = table.reader.read();
   table.has_large_rows = table.reader.long_bytes() > limits::find_bytes_fast_max;
-  if (table.has_large_rows && !slow() && !may_take_large_row(table)) return Halt::deferred;
+  if (table.has_large_rows && !slow() && !share_.take_large_row(table.reader.long_bytes())) return Halt::deferred;
   const Flow flow = scan.op.reply->row(row);
   if (flow == Flow::pause && !slow()) return Halt::paused;  // the row may not have been taken
+  // Reading a column may have failed, of which no code tells. The reply takes the row back with all others.
   if (thd_->is_error()) {
     scan.failure = Failure::internal;
     error_ = take_server_error(thd_);
@@ -268,23 +262,10 @@ Finder::Halt Finder::fail(Scan &scan, int code) {
 
 /// Whether the find has had its share for now, or somebody else's turn has come.
 bool Finder::must_pause(Scan &scan) const {
-  if (!slow())
-    return scan.examined > limits::find_rows_fast_max || batch_rows_ + scan.examined > limits::batch_rows_max;
-  return look_is_due(scan) && (must_give_way() || scan.op.reply->still_wanted(
-                                                      static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
-}
-
-/// Whether the row just read fits what a batch may answer.
-bool Finder::may_take_large_row(const OpenTable &table) {
-  if (batch_large_bytes_ > limits::batch_large_bytes_max) return false;
-  batch_large_bytes_ += table.reader.long_bytes();
-  return true;
-}
-
-bool Finder::look_is_due(Scan &scan) {
-  if (scan.examined < scan.look_at) return false;
-  scan.look_at = scan.examined + limits::rows_between_looks;
-  return true;
+  if (!slow()) return share_.has_had_rows(scan.examined);
+  return scan.look.is_due(scan.examined) &&
+         (must_give_way() ||
+          scan.op.reply->still_wanted(static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
 }
 
 bool Finder::must_give_way() const {
@@ -303,13 +284,13 @@ Finder::Halt Finder::save(Scan &scan) {
   if (thd_->killed) return interrupt(scan);
   if (scan.op.position == nullptr) return Halt::paused;
   if (scan.place == nullptr) {
-    *scan.op.position = std::make_unique<Place>();
-    scan.place = static_cast<Place *>(scan.op.position->get());
+    *scan.op.position = std::make_unique<sql::ScanPlace>();
+    scan.place = static_cast<sql::ScanPlace *>(scan.op.position->get());
   }
   OpenTable &table = scan.table;
   // Where a row is means nothing any more in a table that was closed.
   if (!table.engine->stays_open && scan.row_is_current && unique_parts(table) == 0) return interrupt(scan);
-  Place &place = *scan.place;
+  sql::ScanPlace &place = *scan.place;
   place.shape = shape_of(table);
   place.walked = walk_.walked();
   place.key.clear();

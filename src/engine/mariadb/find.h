@@ -11,6 +11,7 @@
 #include "contract/op.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/sql/equal_finds.h"
+#include "engine/sql/scan_control.h"
 #include "engine/mariadb/table.h"
 #include "engine/mariadb/walk.h"
 
@@ -26,8 +27,7 @@ class Finder {
   void begin_batch(THD *thd, Lane lane) {
     thd_ = thd;
     lane_ = lane;
-    batch_rows_ = 0;
-    batch_large_bytes_ = 0;
+    share_.begin_run();
     equal_.end_run();
   }
   /// The batch writes nothing, and has about so many finds: those that ask the same may be answered at once.
@@ -39,7 +39,6 @@ class Finder {
   /// Why a find stopped before its end; `none`: it goes on, or has come to its end.
   enum class Halt : uint8_t { none, paused, deferred, held_up, failed };
   struct Scan;
-  struct Place;
 
   bool slow() const { return lane_ == Lane::alone; }
   bool answer_as_before(Op &op, const OpenTable &table);
@@ -51,8 +50,6 @@ class Finder {
   Halt fail(Scan &scan, int code);
   Halt interrupt(Scan &scan);
   bool must_pause(Scan &scan) const;
-  bool may_take_large_row(const OpenTable &table);
-  static bool look_is_due(Scan &scan);
   bool must_give_way() const;
   Halt save(Scan &scan);
 
@@ -61,8 +58,7 @@ class Finder {
   const std::atomic<bool> &stop_;
   THD *thd_ = nullptr;
   Lane lane_ = Lane::turn;  // of the batch
-  uint64_t batch_rows_ = 0;
-  size_t batch_large_bytes_ = 0;
+  sql::TurnShare share_;
   sql::EqualFinds equal_;
   Walk walk_;                           // of the running find
   std::optional<DownByGroups> groups_;  // of a slow scan

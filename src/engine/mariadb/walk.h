@@ -8,6 +8,7 @@
 #include "engine/mariadb/filter.h"
 #include "engine/mariadb/key.h"
 #include "engine/mariadb/table.h"
+#include "engine/sql/scan_control.h"
 
 namespace postern::mariadb {
 
@@ -18,12 +19,7 @@ enum class Met : uint8_t {
   wanted,
 };
 
-/// How far a walk has come.
-struct Walked {
-  size_t in_at = 0;      ///< position in the IN list
-  uint64_t to_skip = 0;  ///< what is left of the offset
-  uint64_t taken = 0;    ///< rows, towards the limit
-};
+using sql::Walked;
 
 /// Walks the rows of one find after the other, key by key: one key, or one for each value of the IN list. Belongs to
 /// one executor and is used on its thread only. Whoever walks counts what it examines, says when to pause, and does

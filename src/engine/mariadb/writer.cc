@@ -90,6 +90,8 @@ Step Writer::write_new_row() {
   write_.begin_change();
   const int code = insert_row(*table);
   if (code != 0) {
+    // Only a duplicate may be ignored or updated. is_fatal_error() lets other codes pass, too, such as a missing parent
+    // row: those pass without HA_CHECK_DUP as well.
     if (on_duplicate == OnDuplicate::fail || file.is_fatal_error(code, HA_CHECK_ALL) ||
         !file.is_fatal_error(code, HA_CHECK_ALL & ~HA_CHECK_DUP))
       return write_.fail_to_change(code);
@@ -111,6 +113,7 @@ Step Writer::update_duplicate(int met) {
   // The storage engine knows these words until its next error.
   if (by_other_key) engine_failure(write_.thd, table, met, write_.error);
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
+  // Before the row is read: reading has to fetch the columns that changing needs.
   change_.begin_edit();
   const int code = by_other_key ? read_same_key(write_.table->index) : read_duplicate(met_key);
   if (by_other_key && (code == HA_ERR_KEY_NOT_FOUND || code == HA_ERR_END_OF_FILE)) {
@@ -183,6 +186,7 @@ Step Writer::edit(const EditRows &edit) {
     return write_.leave(Progress::needs_own_run);
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   change_.draft.begin(*write_.table);
+  // Ends a walk of the index whose columns were others; only then is it known whether one has to be begun.
   change_.begin_edit();
   handler &file = write_.table->file();
   if (file.inited != handler::NONE && (file.inited != handler::INDEX || file.active_index != write_.table->index))
@@ -253,6 +257,7 @@ Step Writer::edit_all(const EditRows &edit) {
     places_.insert(places_.end(), file.ref, file.ref + place_bytes);
     return Step::good;
   });
+  // The places are read by position, for which the handler must have left the index.
   file.ha_index_end();
   if (step != Step::good) return step;
   if (const int code = file.ha_rnd_init(false)) return write_.fail_with(code);
