@@ -1,0 +1,235 @@
+#include "wire.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace handlersocket {
+namespace {
+
+constexpr char escape = 0x01, shift = 0x40, null_byte = 0x00;
+/// Bytes below this are escaped.
+constexpr unsigned char plain_from = 0x10;
+/// More than any number has, a shortest double included.
+constexpr size_t digits_max = 32;
+
+template <class T>
+void put_digits(std::string &out, T number) {
+  char digits[digits_max];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  out.append(digits, static_cast<size_t>(end - digits));
+}
+
+bool is_plain(char byte) {
+  return static_cast<unsigned char>(byte) >= plain_from;
+}
+
+void put_name(std::string &out, std::string_view name) {
+  if (name.find_first_of(",`") == std::string_view::npos) {
+    out += name;
+    return;
+  }
+  out += '`';
+  for (const char byte : name) {
+    if (byte == '`') out += '`';
+    out += byte;
+  }
+  out += '`';
+}
+
+void put_names(std::string &out, const std::vector<std::string> &names) {
+  const char *comma = "";
+  for (const std::string &name : names) {
+    out += comma;
+    put_name(out, name);
+    comma = ",";
+  }
+}
+
+/// Takes the next token off a line; the line is nothing when it was the last.
+std::string_view take_token(std::optional<std::string_view> &line) {
+  const size_t tab = line->find('\t');
+  const std::string_view token = line->substr(0, tab);
+  if (tab == std::string_view::npos) {
+    line.reset();
+  } else {
+    line->remove_prefix(tab + 1);
+  }
+  return token;
+}
+
+/// Decimal digits and nothing else, and below 2^64.
+bool parse_natural(std::string_view text, uint64_t &number) {
+  const char *const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, number);
+  return failure == std::errc{} && stop == end;
+}
+
+/// Unescapes in place; the new end, or nullptr if an escape is malformed.
+char *unescape(char *from, char *end) {
+  char *to = std::find(from, end, escape);
+  for (from = to; from != end; ++from) {
+    if (*from != escape) {
+      *to++ = *from;
+      continue;
+    }
+    if (++from == end || static_cast<unsigned char>(*from) < static_cast<unsigned char>(shift)) return nullptr;
+    *to++ = static_cast<char>(*from - shift);
+  }
+  return to;
+}
+
+}  // namespace
+
+void put_number(std::string &out, uint64_t number) {
+  put_digits(out, number);
+}
+
+void put_bytes(std::string &out, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto stop = std::find_if_not(bytes.begin(), bytes.end(), is_plain);
+    const auto plain = static_cast<size_t>(stop - bytes.begin());
+    out.append(bytes.substr(0, plain));
+    if (stop == bytes.end()) return;
+    out += escape;
+    out += static_cast<char>(*stop + shift);
+    bytes.remove_prefix(plain + 1);
+  }
+}
+
+void put_value(std::string &out, const Value &value) {
+  switch (value.kind()) {
+    case Value::Kind::null: out += null_byte; break;
+    case Value::Kind::bytes: put_bytes(out, value.bytes()); break;
+    case Value::Kind::integer: put_digits(out, value.integer()); break;
+    case Value::Kind::natural: put_digits(out, value.natural()); break;
+    case Value::Kind::fraction: put_digits(out, value.fraction()); break;
+  }
+}
+
+void put_values(std::string &out, Values values) {
+  for (const Value &value : values) {
+    out += '\t';
+    put_value(out, value);
+  }
+}
+
+bool sendable(std::string_view token) {
+  return token.find_first_of(std::string_view("\t\n\r\0", 4)) == std::string_view::npos;
+}
+
+bool sendable(const IndexSpec &spec) {
+  const auto good = [](const std::string &name) { return sendable(std::string_view(name)); };
+  return good(spec.database) && good(spec.table) && good(spec.index) &&
+         std::all_of(spec.columns.begin(), spec.columns.end(), good) &&
+         std::all_of(spec.filter_columns.begin(), spec.filter_columns.end(), good);
+}
+
+bool sendable(const Where &where) {
+  return sendable(where.operation) && std::all_of(where.filters.begin(), where.filters.end(),
+                                                  [](const Filter &filter) { return sendable(filter.operation); });
+}
+
+void put_open(std::string &out, uint32_t id, const IndexSpec &spec) {
+  out += "P\t";
+  put_number(out, id);
+  for (const std::string *name : {&spec.database, &spec.table, &spec.index}) {
+    out += '\t';
+    out += *name;
+  }
+  out += '\t';
+  put_names(out, spec.columns);
+  if (spec.filter_columns.empty()) return;
+  out += '\t';
+  put_names(out, spec.filter_columns);
+}
+
+void put_where(std::string &out, uint32_t id, Values key, const Where &where, bool always) {
+  put_number(out, id);
+  out += '\t';
+  out += where.operation;
+  out += '\t';
+  put_number(out, key.size());
+  put_values(out, key);
+  if (!always && where.limit == 1 && where.offset == 0 && !where.in && where.filters.empty()) return;
+  out += '\t';
+  put_number(out, where.limit);
+  out += '\t';
+  put_number(out, where.offset);
+  if (where.in) {
+    out += "\t@\t";
+    put_number(out, where.in->part);
+    out += '\t';
+    put_number(out, where.in->values.size());
+    put_values(out, where.in->values);
+  }
+  for (const Filter &filter : where.filters) {
+    out += filter.ends ? "\tW\t" : "\tF\t";
+    out += filter.operation;
+    out += '\t';
+    put_number(out, filter.column);
+    out += '\t';
+    put_value(out, filter.value);
+  }
+}
+
+bool ReplyParser::parse_error(std::string_view rest, uint64_t code, Reply &reply) {
+  reply.error = Error{Error::Kind::refused, static_cast<unsigned>(code), {}};
+  const size_t tab = rest.find('\t');
+  if (tab == std::string_view::npos) return true;
+  std::string &text = reply.error->text;
+  text = rest.substr(tab + 1);
+  text.resize(std::min(text.size(), text.find('\t')));
+  const char *const end = unescape(text.data(), text.data() + text.size());
+  if (end != nullptr) text.resize(static_cast<size_t>(end - text.data()));
+  return end != nullptr;
+}
+
+bool ReplyParser::take_cells(std::string_view cells, Rows &rows) {
+  rows.bytes_.assign(cells);
+  const bool escapes = std::memchr(cells.data(), escape, cells.size()) != nullptr;
+  char *const base = rows.bytes_.data(), *const end = base + cells.size();
+  for (char *begin = base;; ++begin) {
+    auto *stop = static_cast<char *>(std::memchr(begin, '\t', static_cast<size_t>(end - begin)));
+    if (stop == nullptr) stop = end;
+    const char *const last = escapes ? unescape(begin, stop) : stop;
+    if (last == nullptr) return false;
+    const bool is_null = stop - begin == 1 && *begin == null_byte;
+    rows.cells_.push_back(
+        {static_cast<size_t>(begin - base), is_null ? Rows::null : static_cast<size_t>(last - begin)});
+    if (stop == end) return true;
+    begin = stop;
+  }
+}
+
+bool ReplyParser::parse(std::string_view line, Answer answer, std::optional<size_t> columns, Reply &reply) {
+  Rows &rows = reply.rows;
+  reply.error.reset();
+  reply.id.reset();
+  reply.count = 0;
+  rows.cells_.clear();
+  rows.columns_ = 0;
+
+  std::optional<std::string_view> rest = line;
+  uint64_t code = 0, told = 0;
+  if (!parse_natural(take_token(rest), code) || code > UINT32_MAX) return false;
+  if (code != 0) return parse_error(rest.value_or(std::string_view{}), code, reply);
+  if (!rest || !parse_natural(take_token(rest), told)) return false;
+
+  switch (answer) {
+    case Answer::done: return told == 1 && !rest;
+    case Answer::count: return told == 1 && rest && parse_natural(*rest, reply.count);
+    case Answer::id:
+      if (told != 1 || !rest) return told == 1;
+      return parse_natural(*rest, reply.id.emplace());
+    case Answer::rows:
+      if (columns != told) return false;
+      break;
+    case Answer::any: break;
+  }
+  rows.columns_ = told;
+  if (!rest) return true;
+  return take_cells(*rest, rows) && told != 0 && rows.cells_.size() % told == 0;
+}
+
+}  // namespace handlersocket
