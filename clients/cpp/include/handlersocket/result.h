@@ -18,7 +18,7 @@ struct Error {
     refused,    ///< the server answered this request with an error; the connection goes on
     connect,    ///< no connection: name, port, socket or TLS
     closed,     ///< the connection ended before the reply; a change that was asked for may have happened
-    timeout,    ///< neither did the reply come in time; the connection is closed
+    timeout,    ///< the reply did not come in time; the connection is closed
     malformed,  ///< what came is no reply to the request; the connection is closed
     too_large,  ///< the reply is longer than Options::reply_bytes_max; the connection is closed
     usage,      ///< the call makes no sense here; nothing was sent
