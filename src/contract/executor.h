@@ -12,6 +12,7 @@
 
 #include "base/counters.h"
 #include "contract/op.h"
+#include "contract/unit.h"
 
 namespace postern {
 
@@ -60,14 +61,17 @@ class Watcher {
 /// Where a run takes place, and so how much it may do.
 enum class Lane : uint8_t {
   turn,   ///< in a worker's turn, which many connections share: bounded work, no long wait
-  alone,  ///< in the slow lane, one op with a thread to itself for as long as its reply lets it
+  alone,  ///< in the slow lane, one op or one unit with a thread to itself for as long as its reply lets it
 };
 
 /// What an executor is asked to run. Everything is borrowed until run() returns.
 struct Run {
   std::span<Op> ops;
+  std::span<const Unit> units{};  ///< in order; an op in none of them is by itself
   Lane lane = Lane::turn;
-  Watcher *watcher = nullptr;  ///< hears of each op that is done, before the next begins; of a run that writes, of none
+  /// Hears of each op that is done before the next begins, of those of a unit when it is done; of a run that writes, of
+  /// none.
+  Watcher *watcher = nullptr;
 };
 
 class Executor {
@@ -82,6 +86,11 @@ class Executor {
   ///    has written is in it. So what an equal find has written may answer one (Reply::take), if it is just the same.
   ///  - All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
   ///    itself. If the transaction as a whole is lost (deadlock, refused commit) the settlement says so.
+  ///  - A unit is done as a whole or left as a whole: with nothing of it in the table and nothing heard, its first op
+  ///    says why and the others wait. In a turn one that writes is left, to be run in Lane::alone.
+  ///  - If an op of an atomic unit fails, nothing of the unit is in the table, and all its replies hear of that
+  ///  failure.
+  ///    If it is not atomic, the others are done and committed together.
   ///  - In a turn a write that may have to be undone together with others, or whose effects cannot be undone, is left
   ///    alone: it is to be run in Lane::alone.
   ///  - So is a login: it may wait for name servers and whatever verifies passwords.

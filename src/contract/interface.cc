@@ -6,4 +6,6 @@
 #include "contract/session.h"
 #include "contract/sql_error.h"
 #include "contract/table.h"
+#include "contract/unit.h"
+#include "contract/unit_replies.h"
 #include "contract/value.h"

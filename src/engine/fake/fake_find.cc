@@ -26,6 +26,8 @@ void FakeExecutor::find(Op &op) {
   if (const Failure failure = prepare(walk); failure != Failure::none) return finish(op, {.failure = failure});
   const Step step = walk_all(walk);
   if (who_.counters != nullptr) who_.counters->add(Counter::rows_examined, walk.examined);
+  if (step == Step::pause && lane_ == Lane::alone && op.position == nullptr)
+    return finish(op, {.failure = Failure::reply_too_large});
   if (step == Step::pause) {
     op.progress = Progress::paused;
     if (op.position != nullptr && *op.position == nullptr) *op.position = std::make_unique<FakePosition>(fresh);
