@@ -131,7 +131,7 @@ void WriteTables::open_listed() {
     }
     table->state = table->target->attempt.state;
     table->failure = table->target->attempt.failure;
-    table->message = table->target->attempt.message;
+    table->error = table->target->attempt.error;
   }
 }
 
