@@ -54,6 +54,13 @@ struct Filter {
 /// `key`; `greater` and `at_least` walk the index upwards from there, `less` and `at_most` downwards. With an IN list
 /// the value at `in_part` of the key is replaced by each value of the list in turn: every row of each for `equal`, the
 /// first row of each for the others.
+///
+/// `until` bounds the walk at its far end: upwards, rows whose first key parts are above it are left out, downwards
+/// those below it. NULL is below every value there, too, so that no key and an `until` begin with NULL on the way up.
+///
+/// With `prefix` the last value of `key` is the beginning of a text. Rows are found whose first key parts equal the
+/// other values, and whose next one begins with that text as `LIKE 'text%'` has it, in the column's collation and with
+/// nothing in the text standing for anything else; downwards with `at_most`, else upwards. NULL begins no row.
 struct Find {
   Comparison comparison = Comparison::equal;
   uint32_t in_part = 0;
@@ -62,7 +69,21 @@ struct Find {
   uint64_t limit = 1;                ///< rows wanted, counted after filters; at least 1
   uint64_t offset = 0;               ///< rows to leave out first, counted after filters
   std::span<const Filter> filters{};
+  std::span<const Value> until{};  ///< the far end, of any number of key parts; empty: the index's own
+  bool until_included = true;      ///< whether rows that equal `until` are found
+  bool prefix = false;             ///< not with `greater` or `less`
+  bool shape_wanted = false;       ///< Verb::find: the reply hears Reply::shape()
 };
+
+/// What is wrong with the ends of a find, whatever its index is: none, or how it fails. An IN list has no ends.
+constexpr Failure wrong_ends(const Find &find) {
+  if (!find.prefix && find.until.empty()) return Failure::none;
+  if (!find.in_list.empty()) return Failure::syntax;
+  if (!find.prefix) return Failure::none;
+  if (find.key.empty()) return Failure::no_key_values;
+  return find.comparison == Comparison::greater || find.comparison == Comparison::less ? Failure::syntax
+                                                                                       : Failure::none;
+}
 
 /// What becomes of an insert that meets a row with the same value of a unique key.
 enum class OnDuplicate : uint8_t {

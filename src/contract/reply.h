@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/failure.h"
 #include "base/output.h"
+#include "contract/shape.h"
 #include "contract/sql_error.h"
 #include "contract/value.h"
 
@@ -40,6 +42,10 @@ struct Outcome {
 /// alone; an op that has to be run again (lost batch, slow lane) hears restart() in between.
 class Reply {
  public:
+  /// With Find::shape_wanted: the columns of the rows to come, in their order. Heard once before the first row, by a
+  /// find without rows before done(), and again after restart(), for DDL may change them. A find that goes on at its
+  /// place is not told again: it fails if they have changed.
+  virtual void shape([[maybe_unused]] std::span<const ColumnShape> columns) {}
   /// The next row. `pause` asks the engine to stop: the reply has outgrown what may be held. An op with a position
   /// stops after this row, one without starts anew in the slow lane, and an edit has not been given the row at all.
   virtual Flow row(Row row) = 0;

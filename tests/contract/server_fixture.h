@@ -18,7 +18,7 @@ struct ServerFixture {
   void make_table(int rows) {
     EXPECT_TRUE(
         sql.run("CREATE DATABASE IF NOT EXISTS contract; DROP TABLE IF EXISTS contract.t;"
-                "CREATE TABLE contract.t (id INT PRIMARY KEY, v VARCHAR(20), n INT, KEY n (n))"));
+                "CREATE TABLE contract.t (id INT PRIMARY KEY, v VARCHAR(20), n INT, KEY n (n), KEY v (v))"));
     EXPECT_TRUE(sql.run(
         "USE contract; INSERT INTO t SELECT seq, CONCAT('v', seq), IF(seq % 7 = 0, NULL, seq DIV 10) FROM seq_1_to_" +
         std::to_string(rows)));

@@ -41,7 +41,7 @@ TYPED_TEST_P(ExecutorOpens, OpensFailEachInItsWay) {
   for (const Bytes odd : {"id,v", "`id`", "", " v", "id "})
     EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {odd}}), Failure::no_column) << odd;
   EXPECT_EQ(this->failure_of({"contract", "t", "1", {"id"}}), Failure::no_index);
-  EXPECT_EQ(this->failure_of({"contract", "t", "2", {"id"}, {}, 0, 2}), Failure::no_index);
+  EXPECT_EQ(this->failure_of({"contract", "t", "3", {"id"}, {}, 0, 3}), Failure::no_index);
   EXPECT_EQ(this->failure_of({"contract", "t", "", {"id"}}), Failure::no_index);
   EXPECT_EQ(this->failure_of({"contract", "t", "nosuch", {"id"}}), Failure::no_index);
   EXPECT_EQ(this->failure_of({"contract", "t", "PRIMARY", {"id", "nosuch"}}), Failure::no_column);

@@ -6,7 +6,8 @@
 //   struct MyFixture {
 //     /// An executor of the engine that may write, on the calling thread.
 //     std::unique_ptr<Executor> attach();
-//     /// `contract.t(id int primary key, v varchar(20), n int, key n(n))` with the rows (i, "v<i>", i / 10) for i
+//     /// `contract.t(id int primary key, v varchar(20), n int, key n(n), key v(v))` with the rows (i, "v<i>", i / 10)
+//     for i
 //     /// from 1 to `rows`; n is NULL where i is a multiple of 7.
 //     void make_table(int rows);
 //     /// DDL holds contract.t, or no longer.
@@ -37,6 +38,13 @@ class HeardReply final : public Reply {
  public:
   using Cell = std::optional<std::string>;
 
+  void shape(std::span<const ColumnShape> its_columns) override {
+    EXPECT_TRUE(rows.empty());
+    ++shapes;
+    shape_text.clear();
+    for (const ColumnShape &one : its_columns)
+      shape_text += std::string(one.name) + ' ' + std::to_string(one.type) + (one.flags & 1 ? " not null\n" : "\n");
+  }
   Flow row(Row row) override {
     EXPECT_FALSE(taken);
     std::vector<Cell> &cells = rows.emplace_back();
@@ -103,6 +111,8 @@ class HeardReply final : public Reply {
 
   size_t pause_after = 0;       ///< rows; 0 for never
   bool pause_at_looks = false;  ///< ask for a pause at every look
+  int shapes = 0;               ///< told in all
+  std::string shape_text;       ///< the last one: name, type, `not null`
   bool takes = false;           ///< what other replies have written
   bool taken = false;           ///< and has done so
   int looks = 0;
@@ -243,6 +253,20 @@ class ExecutorTest : public testing::Test {
     EXPECT_TRUE(executor_->run({.ops = {&op, 1}, .lane = Lane::alone}).lasted());
     EXPECT_EQ(op.progress, Progress::done);
     batch_.clear();
+  }
+  /// The first columns of what `find` finds in the slow lane with a pause after every so many rows; 0: without one.
+  std::vector<std::string> firsts_with_pauses(TableSlot &slot, const Find &find, size_t pause_after) {
+    HeardReply &reply = this->find(slot, find);
+    reply.pause_after = pause_after;
+    std::unique_ptr<Position> position;
+    Op &op = batch_.ops()[0];
+    op.position = &position;
+    do run(Lane::alone);
+    while (op.progress == Progress::paused);
+    EXPECT_EQ(op.progress, Progress::done);
+    EXPECT_EQ(reply.failure, Failure::none);
+    batch_.clear();
+    return reply.firsts();
   }
   /// The rows of contract.t with ids from `first` to `last`, as another thread's executor sees them: "id v n".
   std::vector<std::string> stored(int first, int last) {

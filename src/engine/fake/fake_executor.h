@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "contract/kept_spec.h"
-#include "contract/unit_replies.h"
 #include "engine/fake/fake_engine.h"
 
 namespace postern {
@@ -232,6 +231,7 @@ class FakeExecutor final : public Executor {
     std::vector<uint32_t> *found;
     std::vector<PreparedKey> key;
     std::vector<PreparedKey> in_list;
+    std::vector<PreparedKey> until;
     std::vector<PreparedFilter> filters;
     FakePosition &position;
     bool bounded;
@@ -242,14 +242,13 @@ class FakeExecutor final : public Executor {
   Settlement run_or_undo(const Run &run, bool writing);
   Settlement run_locked(const Run &run, bool writing);
   void execute(Op &op);
-  void execute_unit(std::span<Op> ops, bool atomic);
-  void leave(std::span<Op> ops, Progress progress);
-  bool is_stuck(const Op &op) const;
   void finish(Op &op, Outcome outcome);
   void log_in(Op &op);
   Failure check(const Op &op) const;
   void open(Op &op);
   void find(Op &op);
+  static void tell_shape(const Op &op, const Resolved &at);
+  static bool is_within(const Walk &walk, const std::vector<StoredCell> &row);
   void write(Op &op);
   Outcome insert(const Resolved &at, const Insert &insert);
   Outcome edit(Op &op, const Resolved &at);
@@ -268,7 +267,7 @@ class FakeExecutor final : public Executor {
   bool chance(uint32_t thousandths) { return thousandths != 0 && random_() % 1000 < thousandths; }
 
   static Failure prepare(Walk &walk);
-  static void prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared);
+  static void prepare_key(const Walk &walk, uint32_t part, const Value &value, bool range, PreparedKey &prepared);
   static Failure prepare_filter(Walk &walk, const Filter &filter);
   Step walk_all(Walk &walk);
   Step walk_range(Walk &walk);

@@ -10,6 +10,10 @@ int64_t leading_integer(Bytes text) {
   return number;
 }
 
+bool goes_down(const Find &find) {
+  return find.comparison == Comparison::less || find.comparison == Comparison::at_most;
+}
+
 }  // namespace
 
 void FakeExecutor::find(Op &op) {
@@ -22,12 +26,11 @@ void FakeExecutor::find(Op &op) {
   if (op.position != nullptr && *op.position != nullptr) position = static_cast<FakePosition *>(op.position->get());
   if (position->table != at.table->serial) return finish(op, {.failure = Failure::interrupted});
 
-  Walk walk{at, *op.find, op.reply, nullptr, {}, {}, {}, *position, lane_ == Lane::turn};
+  Walk walk{at, *op.find, op.reply, nullptr, {}, {}, {}, {}, *position, lane_ == Lane::turn};
   if (const Failure failure = prepare(walk); failure != Failure::none) return finish(op, {.failure = failure});
+  if (op.find->shape_wanted && position == &fresh) tell_shape(op, at);
   const Step step = walk_all(walk);
   if (who_.counters != nullptr) who_.counters->add(Counter::rows_examined, walk.examined);
-  if (step == Step::pause && lane_ == Lane::alone && op.position == nullptr)
-    return finish(op, {.failure = Failure::reply_too_large});
   if (step == Step::pause) {
     op.progress = Progress::paused;
     if (op.position != nullptr && *op.position == nullptr) *op.position = std::make_unique<FakePosition>(fresh);
@@ -46,25 +49,74 @@ Failure FakeExecutor::prepare(Walk &walk) {
     return Failure::too_many_key_parts;
   const bool ranges_over_all = find.comparison == Comparison::at_least || find.comparison == Comparison::at_most;
   if (find.key.empty() && !ranges_over_all) return Failure::no_key_values;
+  if (const Failure failure = wrong_ends(find); failure != Failure::none) return failure;
+  if (find.until.size() > walk.at.order->columns.size()) return Failure::too_many_key_parts;
+  // The text itself is no part of the key to look up.
+  const size_t parts = find.key.size() - (find.prefix ? 1 : 0);
+  if (find.prefix && walk.at.table->columns[walk.at.order->columns[parts]].type == Type::integer)
+    return Failure::index_unusable;
   for (const Filter &filter : find.filters) {
     if (const Failure failure = prepare_filter(walk, filter); failure != Failure::none) return failure;
   }
-  walk.key.resize(find.key.size());
-  for (uint32_t i = 0; i < find.key.size(); ++i) {
+  const bool range = find.comparison != Comparison::equal && !find.prefix;
+  walk.key.resize(parts);
+  for (uint32_t i = 0; i < parts; ++i) {
     if (in && i == find.in_part) continue;  // replaced, whatever it is
-    prepare_key(walk, i, find.key[i], walk.key[i]);
+    prepare_key(walk, i, find.key[i], range, walk.key[i]);
   }
   walk.in_list.resize(find.in_list.size());
   for (size_t i = 0; i < find.in_list.size(); ++i) {
-    prepare_key(walk, find.in_part, find.in_list[i], walk.in_list[i]);
+    prepare_key(walk, find.in_part, find.in_list[i], range, walk.in_list[i]);
   }
+  walk.until.resize(find.until.size());
+  for (uint32_t i = 0; i < find.until.size(); ++i) prepare_key(walk, i, find.until[i], true, walk.until[i]);
   return Failure::none;
 }
 
+/// Whether the row is not beyond `until`, and begins as it should.
+bool FakeExecutor::is_within(const Walk &walk, const std::vector<StoredCell> &row) {
+  const Find &find = walk.find;
+  const std::vector<uint32_t> &columns = walk.at.order->columns;
+  if (find.prefix) {
+    const Value &text = find.key.back();
+    const StoredCell &cell = row[columns[find.key.size() - 1]];
+    if (text.is_null() || cell.null) return false;
+    const bool is_text = walk.at.table->columns[columns[find.key.size() - 1]].type == Type::text;
+    const bool begins =
+        is_text ? lower(cell.text).starts_with(lower(text.bytes())) : cell.text.starts_with(text.bytes());
+    if (!begins) return false;
+  }
+  for (size_t i = 0; i < walk.until.size(); ++i) {
+    const int result = compare(row[columns[i]], walk.until[i].value, walk.at.table->columns[columns[i]].type);
+    if (result != 0) return goes_down(find) ? result > 0 : result < 0;
+  }
+  return walk.until.empty() || find.until_included;
+}
+
+/// As the server's columns of these types are told.
+void FakeExecutor::tell_shape(const Op &op, const Resolved &at) {
+  std::vector<ColumnShape> shapes;
+  for (const uint32_t column : at.columns) {
+    const FakeEngine::Column &its = at.table->columns[column];
+    const uint16_t flags = its.nullable ? 0 : 1;
+    switch (its.type) {
+      case Type::integer:
+        shapes.push_back({.name = its.name, .type = 3, .flags = flags, .charset = 63, .length = 11});
+        break;
+      case Type::text:
+        shapes.push_back({.name = its.name, .type = 253, .flags = flags, .charset = 45, .length = 80});
+        break;
+      case Type::blob:
+        shapes.push_back({.name = its.name, .type = 252, .flags = flags, .charset = 63, .length = 65'535});
+        break;
+    }
+  }
+  op.reply->shape(shapes);
+}
+
 /// A value that does not fit equals no row. In a range it is the integer it begins with, or 0; NULL is below them all.
-void FakeExecutor::prepare_key(const Walk &walk, uint32_t part, const Value &value, PreparedKey &prepared) {
+void FakeExecutor::prepare_key(const Walk &walk, uint32_t part, const Value &value, bool range, PreparedKey &prepared) {
   const FakeEngine::Column &column = walk.at.table->columns[walk.at.order->columns[part]];
-  const bool range = walk.find.comparison != Comparison::equal;
   prepared.possible = value.is_null() ? column.nullable || range : store(value, column.type, prepared.value);
   if (!prepared.possible && range) {
     prepared.value.number = leading_integer(value.bytes());
@@ -117,11 +169,11 @@ FakeExecutor::Step FakeExecutor::walk_range(Walk &walk) {
   const auto lower = std::partition_point(rows.begin(), rows.end(), [&](uint32_t row) { return difference(row) < 0; });
   const auto upper = std::partition_point(lower, rows.end(), [&](uint32_t row) { return difference(row) <= 0; });
   const Comparison comparison = walk.find.comparison;
-  const bool down = comparison == Comparison::less || comparison == Comparison::at_most;
-  auto begin = comparison == Comparison::greater ? upper : down ? rows.begin() : lower;
-  auto end = comparison == Comparison::equal || comparison == Comparison::at_most ? upper
-             : comparison == Comparison::less                                     ? lower
-                                                                                  : rows.end();
+  const bool down = goes_down(walk.find);
+  auto begin = comparison == Comparison::greater ? upper : down && !walk.find.prefix ? rows.begin() : lower;
+  auto end = walk.find.prefix || comparison == Comparison::equal || comparison == Comparison::at_most ? upper
+             : comparison == Comparison::less                                                         ? lower
+                                                                                                      : rows.end();
   if (walk.position.last_row) {
     const auto last = std::find(begin, end, *walk.position.last_row);
     (down ? end : begin) = down ? last : last + 1;
@@ -149,6 +201,7 @@ FakeExecutor::Step FakeExecutor::visit(Walk &walk, uint32_t row_number) {
   const Table &table = *walk.at.table;
   const std::vector<StoredCell> &row = table.rows[row_number];
   position.last_row = row_number;
+  if (!is_within(walk, row)) return Step::next_row;
   for (const PreparedFilter &filter : walk.filters) {
     const int difference = compare(row[filter.column], filter.value, table.columns[filter.column].type);
     if (filter.always || holds(filter.comparison, difference)) continue;

@@ -148,7 +148,7 @@ Outcome FakeExecutor::edit(Op &op, const Resolved &at) {
   }
   std::vector<uint32_t> found;
   FakePosition position;
-  Walk walk{at, find, nullptr, &found, {}, {}, {}, position, lane_ == Lane::turn};
+  Walk walk{at, find, nullptr, &found, {}, {}, {}, {}, position, lane_ == Lane::turn};
   if (const Failure failure = prepare(walk); failure != Failure::none) return {.failure = failure};
   if (walk_all(walk) == Step::pause) {
     op.progress = lane_ == Lane::alone ? Progress::locked : Progress::needs_own_run;

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "contract/executor.h"
 #include "engine/mariadb/failures.h"
+#include "engine/mariadb/shape.h"
 #include "engine/mariadb/storage.h"
 
 namespace postern::mariadb {
@@ -88,6 +89,7 @@ void Finder::run(Op &op, OpenTable &table) {
     return;
   }
   Halt halt = begin(scan);
+  if (halt == Halt::none && find.shape_wanted && scan.place == nullptr) op.reply->shape(column_shapes(table));
   if (halt == Halt::none) halt = walk_keys(scan);
   const uint64_t sent = walk_.walked().taken;
   share_.take_rows(scan.examined);
@@ -263,10 +265,9 @@ Finder::Halt Finder::fail(Scan &scan, int code) {
 /// Whether the find has had its share for now, or somebody else's turn has come.
 bool Finder::must_pause(Scan &scan) const {
   if (!slow()) return share_.has_had_rows(scan.examined);
-  if (!scan.look.is_due(scan.examined)) return false;
-  if (scan.op.position == nullptr) return thd_->killed || stop_.load(std::memory_order_relaxed);
-  const auto columns = static_cast<uint32_t>(scan.table.columns.size());
-  return must_give_way() || scan.op.reply->still_wanted(columns) == Flow::pause;
+  return scan.look.is_due(scan.examined) &&
+         (must_give_way() ||
+          scan.op.reply->still_wanted(static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
 }
 
 bool Finder::must_give_way() const {
@@ -283,11 +284,7 @@ Finder::Halt Finder::interrupt(Scan &scan) {
 Finder::Halt Finder::save(Scan &scan) {
   if (!slow()) return Halt::paused;
   if (thd_->killed) return interrupt(scan);
-  if (scan.op.position == nullptr) {  // of a unit, which is done as a whole
-    if (stop_.load(std::memory_order_relaxed)) return Halt::paused;
-    scan.failure = Failure::reply_too_large;
-    return Halt::failed;
-  }
+  if (scan.op.position == nullptr) return Halt::paused;
   if (scan.place == nullptr) {
     *scan.op.position = std::make_unique<sql::ScanPlace>();
     scan.place = static_cast<sql::ScanPlace *>(scan.op.position->get());

@@ -32,8 +32,8 @@ struct KeyStart {
   key_part_map map() const { return make_prev_keypart_map(parts); }
 };
 
-/// Builds into `room` (OpenTable::key or in_key) the key of `values`, no more than the index has parts, with the value
-/// at `in_part` replaced by `in_value` if that is given. Uses record[0] as scratch.
+/// Builds into `room`, which has room for a whole key, the key of `values`, no more than the index has parts, with the
+/// value at `in_part` replaced by `in_value` if that is given. Uses record[0] as scratch.
 void build_key(THD *thd, OpenTable &table, std::span<const Value> values, Comparison comparison, uint32_t in_part,
                const Value *in_value, std::vector<uchar> &room, KeyStart &start);
 

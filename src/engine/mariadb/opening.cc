@@ -230,7 +230,6 @@ OpenAttempt resolve_names(THD *thd, OpenTable &table) {
   table.versioning_end = share->versioned != VERS_UNDEFINED ? opened->vers_end_field() : nullptr;
   table.unique = key.flags & HA_NOSAME;
   table.key.assign(key.key_length + 1, 0);
-  table.in_key.assign(key.key_length + 1, 0);
   table.reader.bind(opened, table.columns);
   table.resolved = true;
   return {};

@@ -54,8 +54,7 @@ class OpenTable {
   bool covering = false;                  ///< the index alone holds every column wanted
   std::string definition;                 ///< the version of the table's definition that all this was found in
   RowReader reader;
-  std::vector<uchar> key;     ///< room for one key
-  std::vector<uchar> in_key;  ///< and for another
+  std::vector<uchar> key;  ///< room for one key
 
   // Of a table open for writing.
   WriteTable *target = nullptr;  ///< what it shares with other specs
@@ -131,8 +130,8 @@ class Tables {
     if (open_.worth_a_look()) forget_retired();
   }
   /// Makes sure that the table of `spec` is open, its names resolved, for the running batch. `positions` asks for
-  /// a read set from which a scan can be resumed. State `again` means: all was given up, prepare every table
-  /// of the batch anew.
+  /// a read set from which a scan can be resumed, or compared with bounds. State `again` means: all was given up,
+  /// prepare every table of the batch anew.
   OpenTable &prepare(Spec *spec, bool positions) {
     OpenTable *const table = prepared(spec);
     const bool done = table != nullptr && table->state != TableState::again && (table->positions || !positions);

@@ -16,22 +16,34 @@ Failure Walk::begin(THD *thd, OpenTable &table, const Find &find) {
   all_done_ = false;
   if (const Failure failure = check_index(table, find); failure != Failure::none) return failure;
   if (!find.in_list.empty() && find.in_part >= find.key.size()) return Failure::too_many_key_parts;
+  bounded_ = Bounds::needed(find);
+  if (bounded_) {
+    if (const Failure failure = wrong_ends(find); failure != Failure::none) return failure;
+    if (const Failure failure = Bounds::check(table, find); failure != Failure::none) return failure;
+  }
   if (find.filters.empty() && filters_.none()) return Failure::none;
   return filters_.prepare(thd, table, find.filters);
 }
 
 bool Walk::open_key() {
-  build_key(thd_, *table_, find_->key, find_->comparison, find_->in_part, in_value(), table_->key, start_);
   key_done_ = false;
-  if (start_.comparison == Comparison::never) return false;
+  if (!find_->prefix) {
+    build_key(thd_, *table_, find_->key, find_->comparison, find_->in_part, in_value(), table_->key, start_);
+    if (start_.comparison == Comparison::never) return false;
+  }
+  if (bounded_ && !bounds_.open(thd_, *table_, *find_, start_)) return false;
   one_row_ = leads_to_one_row(*table_, *find_, start_, in_value());
-  selects_ = start_.recheck || table_->versioning_end != nullptr;
+  selects_ = start_.recheck || bounded_ || table_->versioning_end != nullptr;
   return true;
 }
 
-bool Walk::is_asked_for() const {
+bool Walk::is_asked_for() {
   if (table_->versioning_end != nullptr && !table_->versioning_end->is_max()) return false;
-  return !start_.recheck || row_matches(*table_, start_, find_->key, find_->in_part, in_value());
+  if (start_.recheck && !row_matches(*table_, start_, find_->key, find_->in_part, in_value())) return false;
+  if (!bounded_) return true;
+  const Bounds::Verdict verdict = bounds_.judge();
+  if (verdict == Bounds::Verdict::beyond) end();
+  return verdict == Bounds::Verdict::within;
 }
 
 }  // namespace postern::mariadb

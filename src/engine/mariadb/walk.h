@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "contract/op.h"
+#include "engine/mariadb/bounds.h"
 #include "engine/mariadb/cursor.h"
 #include "engine/mariadb/filter.h"
 #include "engine/mariadb/key.h"
@@ -84,7 +85,7 @@ class Walk {
 
  private:
   const Value *in_value() const { return find_->in_list.empty() ? nullptr : &find_->in_list[walked_.in_at]; }
-  bool is_asked_for() const;
+  bool is_asked_for();
   void end() { key_done_ = all_done_ = true; }
 
   THD *thd_ = nullptr;
@@ -92,9 +93,11 @@ class Walk {
   const Find *find_ = nullptr;
   KeyStart start_;
   Filters filters_;
+  Bounds bounds_;
   Walked walked_;
   size_t keys_ = 0;
   uint64_t limit_ = 0;
+  bool bounded_ = false;  // by more than the key
   bool one_row_ = false;  // the key leads to no more
   bool selects_ = false;  // the key leads to rows that were not asked for, too
   bool key_done_ = false;

@@ -203,7 +203,7 @@ Step Writer::edit(const EditRows &edit) {
 bool Writer::is_for_one_row(const Find &find) const {
   if (!find.in_list.empty()) return false;
   return find.limit == 1 ||
-         (write_.table->unique && find.comparison == Comparison::equal &&
+         (!find.prefix && write_.table->unique && find.comparison == Comparison::equal &&
           find.key.size() == write_.table->key_info().user_defined_key_parts &&
           std::none_of(find.key.begin(), find.key.end(), [](const Value &v) { return v.is_null(); }));
 }

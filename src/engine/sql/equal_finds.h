@@ -32,7 +32,8 @@ class EqualFinds {
 
   /// Whether a find can be answered by another one's answer at all: it is a short question about equality alone.
   static bool may_share(const Find &find) {
-    return find.comparison == Comparison::equal && find.in_list.empty() && find.filters.empty() && find.offset == 0;
+    return find.comparison == Comparison::equal && find.in_list.empty() && find.filters.empty() && find.offset == 0 &&
+           find.until.empty() && !find.prefix && !find.shape_wanted;
   }
   /// What an equal find on the spec with this serial was answered; nullptr if none was. Then the answer to this one may
   /// be kept, before the next one is looked up.

@@ -1,4 +1,5 @@
 """The executor contract's suite, which the unit tests run over the engine in memory, over the real one."""
+import contextlib
 import json
 import os
 import shutil
@@ -38,3 +39,15 @@ def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
     ]
     assert not failures, "\n".join(failures)
     assert results["tests"] >= 20
+    # Of columns of every type the engine tells what SQL tells of them.
+    told = server.query("SELECT name, type, decimals, flags, charset, length FROM contract.shapes ORDER BY at")
+    assert told == shapes_in_sql(server, "SELECT * FROM contract.every_type LIMIT 0")
+
+
+def shapes_in_sql(server, statement):
+    """The column definitions of a statement's result, for a session that wants nothing converted."""
+    with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("SET character_set_results = NULL")
+        cursor.execute(statement)
+        fields = cursor._result.fields  # pymysql's description leaves out flags and character sets
+        return [(one.name, one.type_code, one.scale, one.flags, one.charsetnr, one.length) for one in fields]

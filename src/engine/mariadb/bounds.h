@@ -1,0 +1,57 @@
+// bounds.h: Bounds, what ends a walk besides the key that it starts from: Find::until and Find::prefix.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "contract/op.h"
+#include "engine/mariadb/key.h"
+#include "engine/mariadb/table.h"
+
+namespace postern::mariadb {
+
+/// Belongs to one Walk. The table's read set must have the columns of the index.
+class Bounds {
+ public:
+  enum class Verdict : uint8_t {
+    within,
+    outside,  ///< a row on the way that was not asked for
+    beyond,   ///< nor is any behind it
+  };
+
+  static bool needed(const Find &find) { return find.prefix || !find.until.empty(); }
+  /// Whether the index can serve bounds that are needed.
+  static Failure check(const OpenTable &table, const Find &find);
+
+  /// Builds what bounds the find, and with Find::prefix where it starts, too. False if no row can be within. Uses
+  /// record[0] as scratch.
+  bool open(THD *thd, OpenTable &table, const Find &find, KeyStart &start);
+  /// Judges the row in record[0].
+  Verdict judge() const;
+
+ private:
+  bool open_prefix(THD *thd, KeyStart &start);
+  bool write_pattern(Bytes text);
+  void write_ends(const KEY_PART_INFO &part, std::vector<uchar> &low, std::vector<uchar> &high);
+  Field *prefixed() const;
+  bool has_prefix() const;
+  bool is_past(const uchar *key, uint32_t parts) const;
+
+  OpenTable *table_ = nullptr;
+  const Find *find_ = nullptr;
+  bool down_ = false;
+
+  // With Find::prefix.
+  KeyStart leading_;          // the parts before the text
+  std::string pattern_;       // for LIKE
+  std::vector<uchar> begin_;  // the key before all that begin with the text, in the order of the walk
+  std::vector<uchar> end_;    // and the one behind them
+  uint32_t parts_ = 0;        // of both
+
+  // With Find::until.
+  KeyStart until_;
+  std::vector<uchar> until_key_;
+};
+
+}  // namespace postern::mariadb
