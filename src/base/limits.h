@@ -168,6 +168,9 @@ inline constexpr size_t open_tables_bytes_kept = size_t{256} << 10;
 /// A busy thread with more than so many bytes drops what belongs to no open index any more.
 inline constexpr size_t open_tables_bytes_max = size_t{4} << 20;
 
+/// An OwnBlock of so many bytes has a mapping of its own: as many as malloc gives one at first.
+inline constexpr size_t own_block_bytes_mapped_min = size_t{128} << 10;
+
 // --- what one process may hold -----------------------------------------------------------------------------------
 
 /// Connections of one door (setting).

@@ -1,0 +1,47 @@
+// own_block.h: OwnBlock, memory that goes back to the system when it is freed, if it is large.
+//
+// malloc does so with a large block only until a larger one has been freed anywhere in the process: from then on blocks
+// of that size come from its heaps, which shrink when it pleases. Whoever holds many large blocks for as long as a
+// client likes takes them here.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+
+#include "base/limits.h"
+
+namespace postern {
+
+/// Aligned for any object, and not initialised. Owned by one; may be freed by any thread.
+class OwnBlock {
+ public:
+  /// Throws std::bad_alloc.
+  explicit OwnBlock(size_t bytes) : bytes_(bytes) {
+    if (!is_mapped()) {
+      data_ = static_cast<char *>(::operator new(bytes));
+      return;
+    }
+    void *const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<char *>(mapped);
+  }
+  OwnBlock(const OwnBlock &) = delete;
+  OwnBlock &operator=(const OwnBlock &) = delete;
+  ~OwnBlock() {
+    if (is_mapped()) munmap(data_, bytes_);
+    else ::operator delete(data_);
+  }
+
+  char *data() const { return data_; }
+  size_t size() const { return bytes_; }
+
+ private:
+  bool is_mapped() const { return bytes_ >= limits::own_block_bytes_mapped_min; }
+
+  size_t bytes_;
+  char *data_;
+};
+
+}  // namespace postern
