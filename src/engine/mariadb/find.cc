@@ -125,7 +125,7 @@ void Finder::run(Op &op, OpenTable &table) {
 }
 
 /// Stands at the first key, or where the find was paused.
-Finder::Halt Finder::begin(Scan &scan) {
+[[gnu::always_inline]] inline Finder::Halt Finder::begin(Scan &scan) {
   OpenTable &table = scan.table;
   scan.failure = walk_.begin(thd_, table, scan.find);
   Halt halt = scan.failure == Failure::none ? Halt::none : Halt::failed;
@@ -142,7 +142,7 @@ Finder::Halt Finder::begin(Scan &scan) {
   return Halt::failed;
 }
 
-Finder::Halt Finder::walk_keys(Scan &scan) {
+[[gnu::always_inline]] inline Finder::Halt Finder::walk_keys(Scan &scan) {
   while (walk_.at_key()) {
     if (const Halt halt = walk_key(scan); halt != Halt::none) return halt;
     walk_.next_key();

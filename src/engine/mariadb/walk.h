@@ -104,4 +104,16 @@ class Walk {
   bool all_done_ = false;
 };
 
+inline bool Walk::open_key() {
+  key_done_ = false;
+  if (!find_->prefix) {
+    build_key(thd_, *table_, find_->key, find_->comparison, find_->in_part, in_value(), table_->key, start_);
+    if (start_.comparison == Comparison::never) return false;
+  }
+  if (bounded_ && !bounds_.open(thd_, *table_, *find_, start_)) return false;
+  one_row_ = leads_to_one_row(*table_, *find_, start_, in_value());
+  selects_ = start_.recheck || bounded_ || table_->versioning_end != nullptr;
+  return true;
+}
+
 }  // namespace postern::mariadb
