@@ -8,7 +8,7 @@ import time
 import pymysql
 import pytest
 from support.load import Load
-from support.server import Server
+from support.server import Server, name_of
 from support.waiting import until
 
 WORKERS = "--handlersocket-threads-wr=4"
