@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/limits.h"
-#include "door/scan_thread.h"
+#include "door/lane_thread.h"
 #include "door/worker.h"
 
 namespace postern::door {
@@ -19,7 +19,7 @@ SlowLane::~SlowLane() {
 bool SlowLane::start() {
   const auto add = [this](Duty duty, const char *work, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i)
-      threads_.push_back(std::make_unique<ScanThread>(*this, duty, options_.name + work + std::to_string(i + 1)));
+      threads_.push_back(std::make_unique<LaneThread>(*this, duty, options_.name + work + std::to_string(i + 1)));
   };
   add(Duty::scan, " scan ", std::max<uint32_t>(options_.scan_threads, 1));
   add(Duty::login, " login ", options_.login_threads);
@@ -37,7 +37,7 @@ void SlowLane::stop() {
   close();
 }
 
-/// Sends everything that is left home, dead, and takes no more.
+/// Sends all jobs that are left home, dead, and takes no more.
 void SlowLane::close() {
   JobQueue left;
   {
@@ -122,7 +122,7 @@ std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait
   return job;
 }
 
-/// Who has not had much goes first, in turns with those who were held up, but not for ever.
+/// Jobs that have run little go first, in turns with those that were held up, but not for ever.
 std::unique_ptr<SlowJob> SlowLane::take_runnable(int64_t now_ms) {
   std::unique_ptr<SlowJob> job;
   if (!long_running_.empty() && long_running_due_ms_ <= now_ms) job = take_long_running(now_ms);
@@ -140,8 +140,8 @@ std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
   return long_running_.pop_front();
 }
 
-/// Nobody who could run waits behind those who can not. One that works long until it is held up must leave threads to
-/// others, too, and so counts as one that stays.
+/// No job that could run waits behind those that cannot. A job that works long until it is held up must leave threads
+/// to others, too, and so counts as one that stays.
 std::unique_ptr<SlowJob> SlowLane::take_held_up() {
   held_up_next_ = false;
   const bool may_stay = staying_ < std::max<size_t>(staying_max(), 1);
@@ -150,11 +150,11 @@ std::unique_ptr<SlowJob> SlowLane::take_held_up() {
   return found != nullptr ? held_up_.remove(*found) : nullptr;
 }
 
-/// How long the job may wait for a row that is locked. The more there are who wait for a thread, the less.
+/// How long the job may wait for a locked row: the more jobs wait for a thread, the less.
 void SlowLane::allow_row_wait(SlowJob &job) {
   const bool held_up = job.is_held_up();
   job.row_wait_ms = limits::row_wait_shared_ms / (1 + static_cast<int>(jobs_waiting()));
-  // Else nobody of many would ever be in the storage engine's queue.
+  // Else none of many jobs would ever be in the storage engine's queue.
   if (held_up) job.row_wait_ms = std::max(job.row_wait_ms, 1);
   const bool may_stay = staying_ < staying_max() && (held_up || held_up_.empty());
   job.stays = job.writes_next() && (may_stay || (held_up && job.long_running));

@@ -1,8 +1,8 @@
 // slow_lane.h: where requests go that are too much for a worker's turn.
 //
 // A find that reads or answers a lot, and any request for a table that DDL holds now, leaves its worker with its
-// connection and the ops behind it. Scan threads run those ops one at a time. A long reply streams: between rows
-// what is written leaves at once, so that memory stays bounded; a client that does not read loses its scan
+// connection and the ops behind it. Lane threads run those ops one at a time. A long reply streams: between rows
+// what is written leaves at once, so that memory stays bounded; a client that does not read loses its lane
 // thread within limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position and
 // gives up tables and read view. A job that has used up its time while others wait goes behind them, so that a find
 // of a few rows waits for no scan. When all ops are answered the connection goes home to its worker. When
@@ -43,14 +43,14 @@ class SlowLane {
   /// Takes a job. Any thread. After stop() the connection goes home dead at once.
   void submit(std::unique_ptr<SlowJob> job);
 
-  /// Whether a job could run if a thread were free. Scan threads only.
+  /// Whether a job could run if a thread were free. Lane threads only.
   bool others_wait(int64_t now_ms);
 
   /// Adds what its threads counted.
   void add_counters(Counters &sum) const;
 
  private:
-  class ScanThread;
+  class LaneThread;
 
   /// What a thread is there for.
   enum class Duty : uint8_t { scan, login };
@@ -86,7 +86,7 @@ class SlowLane {
   Engine &engine_;
   const Access access_;
   std::atomic<bool> stop_{false};
-  std::vector<std::unique_ptr<ScanThread>> threads_;
+  std::vector<std::unique_ptr<LaneThread>> threads_;
   std::atomic<uint32_t> threads_running_{0};
   net::Poller parked_poller_;  // watched by every scan thread
   Logins logins_;

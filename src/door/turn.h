@@ -52,7 +52,7 @@ class Turn {
     slice.arena_to = batch_.arena().mark();
     if (slice.count != 0) slices_.push_back(slice);
   }
-  /// Takes out what has been added to the batch since begin().
+  /// Removes what was added to the batch since begin().
   void forget(const Slice &slice) { batch_.truncate(slice.first); }
 
   /// Whether anything that has been added since begin() is more than an answer.
@@ -71,9 +71,8 @@ class Turn {
     return ops.subspan(done);
   }
 
-  /// Puts the connections that only read before the others, as they need not wait until what others write is on the
-  /// disk, and returns how many they are. Slices and ops change their places. Without memory for that nothing does, and
-  /// it returns 0.
+  /// Puts the connections that only read before those that write, whose ops wait for the disk, and returns how many
+  /// they are. Slices and ops change their places. Without memory for that nothing moves, and it returns 0.
   size_t put_readers_first();
 
   /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher` hears of every op.

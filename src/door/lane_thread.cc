@@ -1,4 +1,4 @@
-#include "door/scan_thread.h"
+#include "door/lane_thread.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,14 +22,14 @@ bool is_held_up(Progress progress) {
 
 }  // namespace
 
-bool SlowLane::ScanThread::start() {
+bool SlowLane::LaneThread::start() {
   if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, &wake_) ||
       (duty_ == Duty::scan && !poller_.add(lane_.parked_poller_.fd(), net::Poller::readable, &lane_)))
     return false;
-  return thread_.start([](void *self) { static_cast<ScanThread *>(self)->work(); }, this, name_);
+  return thread_.start([](void *self) { static_cast<LaneThread *>(self)->work(); }, this, name_);
 }
 
-void SlowLane::ScanThread::work() {
+void SlowLane::LaneThread::work() {
   // A scan is in no hurry; those who wait for one row are.
   if (duty_ == Duty::scan) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
   const ThreadIdentity who{
@@ -49,7 +49,7 @@ void SlowLane::ScanThread::work() {
   pool::drain();  // last: connections that die with the lane leave their blocks with this thread
 }
 
-void SlowLane::ScanThread::turn() {
+void SlowLane::LaneThread::turn() {
   const int64_t now_ms = clock_ms();
   int64_t wait_until_ms = now_ms + far_ms;
   if (std::unique_ptr<SlowJob> job = lane_.take(duty_, now_ms, wait_until_ms)) {
@@ -71,14 +71,14 @@ void SlowLane::ScanThread::turn() {
   lane_.unpark_silent(clock_ms(), counters_);
 }
 
-void SlowLane::ScanThread::describe(bool working) {
+void SlowLane::LaneThread::describe(bool working) {
   if (working == described_working_) return;
   described_working_ = working;
   executor_->describe(working ? works_text_ : idle_text_);
 }
 
 /// Out of memory ends this connection, and no other.
-void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
+void SlowLane::LaneThread::run(std::unique_ptr<SlowJob> job) {
   try {
     carry_out(job);
   } catch (const std::bad_alloc &) {
@@ -91,7 +91,7 @@ void SlowLane::ScanThread::run(std::unique_ptr<SlowJob> job) {
 }
 
 /// The job is somebody else's, or has gone home, when this returns.
-void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
+void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
   Connection &connection = *job->connection;
   StreamValve valve(lane_, connection, lane_.stop_, counters_);
   connection.output.stream_through(valve);
@@ -153,7 +153,7 @@ void SlowLane::ScanThread::carry_out(std::unique_ptr<SlowJob> &job) {
   go_home(std::move(job));
 }
 
-bool SlowLane::ScanThread::admit(SlowJob &job) {
+bool SlowLane::LaneThread::admit(SlowJob &job) {
   Op &op = job.op();
   op.progress = Progress::waiting;
   switch (lane_.logins_.admit(job, name_, lane_.logins_waiting(), clock_ms())) {
@@ -166,7 +166,7 @@ bool SlowLane::ScanThread::admit(SlowJob &job) {
   return true;
 }
 
-bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
+bool SlowLane::LaneThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
   Output &output = job.connection->output;
   const Output::Mark mark = output.mark();
   // What a write answers may leave when it is committed, and no sooner.
@@ -199,7 +199,7 @@ bool SlowLane::ScanThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
   return done;
 }
 
-bool SlowLane::ScanThread::may_wait(SlowJob &job, Progress held_up) const {
+bool SlowLane::LaneThread::may_wait(SlowJob &job, Progress held_up) const {
   const int64_t now_ms = clock_ms();
   int64_t &busy_since_ms = job.work->busy_since_ms;
   if (busy_since_ms < 0) busy_since_ms = now_ms;
@@ -209,35 +209,35 @@ bool SlowLane::ScanThread::may_wait(SlowJob &job, Progress held_up) const {
   return now_ms - busy_since_ms < most_ms;
 }
 
-void SlowLane::ScanThread::tell(Op &op, const Outcome &outcome) {
+void SlowLane::LaneThread::tell(Op &op, const Outcome &outcome) {
   count_failure(counters_, op, outcome.failure);
   op.reply->done(outcome);
   op.progress = Progress::done;
 }
 
-void SlowLane::ScanThread::not_busy(SlowJob &job) {
+void SlowLane::LaneThread::not_busy(SlowJob &job) {
   job.work->busy_since_ms = -1;
   job.busy_retry_ms = 0;
 }
 
-void SlowLane::ScanThread::postpone(std::unique_ptr<SlowJob> job) {
+void SlowLane::LaneThread::postpone(std::unique_ptr<SlowJob> job) {
   job->connection->output.bound_to_turn();
   job->due_ms = clock_ms() + std::max(job->busy_retry_ms, limits::busy_retry_ms_min);
   lane_.put_back(std::move(job));
 }
 
-void SlowLane::ScanThread::hand_over(std::unique_ptr<SlowJob> job) {
+void SlowLane::LaneThread::hand_over(std::unique_ptr<SlowJob> job) {
   job->connection->output.bound_to_turn();
   lane_.put_back(std::move(job));
 }
 
-void SlowLane::ScanThread::make_way(std::unique_ptr<SlowJob> job) {
+void SlowLane::LaneThread::make_way(std::unique_ptr<SlowJob> job) {
   job->connection->output.bound_to_turn();
   job->long_running = true;
   lane_.put_back(std::move(job));
 }
 
-void SlowLane::ScanThread::park(std::unique_ptr<SlowJob> job) {
+void SlowLane::LaneThread::park(std::unique_ptr<SlowJob> job) {
   job->connection->output.bound_to_turn();
   lane_.park(std::move(job));
 }

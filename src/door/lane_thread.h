@@ -1,4 +1,4 @@
-// scan_thread.h: one thread of the slow lane, with an executor of its own: what is done with one job.
+// lane_thread.h: one thread of the slow lane, with an executor of its own: what is done with one job.
 //
 // The lane owns it. All but start(), wake(), join() and counters() is its thread's.
 #pragma once
@@ -16,9 +16,9 @@
 
 namespace postern::door {
 
-class SlowLane::ScanThread {
+class SlowLane::LaneThread {
  public:
-  ScanThread(SlowLane &lane, Duty duty, std::string name)
+  LaneThread(SlowLane &lane, Duty duty, std::string name)
       : lane_(lane),
         duty_(duty),
         name_(std::move(name)),
