@@ -3,7 +3,7 @@
 #   make          install what is missing, get a server to build for, build
 #   make run      build, start a private server with the 2010 article's table, show it answer
 #   make stop     end that server
-#   make check    the fast inner loop: layout, lint and unit tests
+#   make check    the fast inner loop: layout, lint and unit tests; make lint ALL=1: also what includes the server's headers
 #   make test     everything
 #   make bench    our doors beside their peers, in about a quarter of an hour; QUICK=1: in two minutes;
 #                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
@@ -73,7 +73,7 @@ tidy:
 lint: build
 	@tools/deps test
 	@ninja -C build all_verify_interface_header_sets
-	@$(PYTHON) scripts/lint.py build
+	@$(PYTHON) scripts/lint.py build $(if $(ALL),--all)
 
 check: tidy unit lint
 
