@@ -61,15 +61,17 @@ void SlowLane::submit(std::unique_ptr<SlowJob> job) {
   put_back(std::move(job));
 }
 
+/// False once the lane is closed; `job` is left then.
+bool SlowLane::queue_up(std::unique_ptr<SlowJob> &job) {
+  const std::lock_guard guard(mutex_);
+  if (closed_) return false;
+  JobQueue &queue = job->due_ms != 0 ? delayed_ : queue_for(*job);
+  queue.push_back(std::move(job));
+  return true;
+}
+
 void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
-  {
-    const std::lock_guard guard(mutex_);
-    if (!closed_) {
-      if (job->due_ms != 0) delayed_.push_back(std::move(job));
-      else queue_for(*job).push_back(std::move(job));
-    }
-  }
-  if (job == nullptr) return wake_all();
+  if (queue_up(job)) return wake_all();
   job->connection->die();
   go_home(std::move(job));
 }

@@ -60,6 +60,7 @@ class SlowLane {
   std::unique_ptr<SlowJob> take(Duty duty, int64_t now_ms, int64_t &wait_until_ms);
   size_t logins_waiting();
   size_t retry_ms_max();
+  bool queue_up(std::unique_ptr<SlowJob> &job);
   void put_back(std::unique_ptr<SlowJob> job);
   /// A job that stayed has left its thread.
   void stayed();

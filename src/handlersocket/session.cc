@@ -78,14 +78,14 @@ bool HandlerSocketSession::take_line(char *line, char *end, Batch &batch) {
   } else if (!authorized_) {
     answer(Failure::unauthorized, batch);
   } else if (command == Command::open) {
-    open(tokens, batch);
+    open_index(tokens, batch);
   } else {
     act_on_index(first, tokens, batch);
   }
   return true;
 }
 
-void HandlerSocketSession::open(Tokens &tokens, Batch &batch) {
+void HandlerSocketSession::open_index(Tokens &tokens, Batch &batch) {
   OpenRequest request;
   const Reason reason = parse_open(tokens, batch.arena(), request);
   if (!reason.is_none()) return answer(reason, batch);

@@ -25,7 +25,7 @@ class HandlerSocketSession final : public Session {
  private:
   /// False: this is no client, and there is nothing to be said to it.
   bool take_line(char *line, char *end, Batch &batch);
-  void open(Tokens &tokens, Batch &batch);
+  void open_index(Tokens &tokens, Batch &batch);
   void authenticate(Tokens &tokens, Batch &batch);
   void log_in(Tokens &tokens, Batch &batch);
   void act_on_index(Bytes id, Tokens &tokens, Batch &batch);

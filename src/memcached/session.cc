@@ -232,7 +232,7 @@ OpenContainer *MemcachedSession::begin_use(const Request &request, MultiGet *mul
 }
 
 /// Sees to it that the table of the container in use is open for the ops that follow.
-void MemcachedSession::open(OpenContainer &target, const ReplyContext &with) {
+void MemcachedSession::open_container(OpenContainer &target, const ReplyContext &with) {
   if (opening_ || target.slot.filled()) return;
   items::add_open(target, container_tables.protocol, with.batch);
   opening_ = true;
@@ -274,7 +274,7 @@ void MemcachedSession::act_on_item(Request &request, const ReplyContext &with) {
   request.item.key = key;
   if (request.expiry != 0) request.item.expires_at = expires_at(request.expiry, with.now);
   const Policy policy = policy_for(request.item.action, target->container->policies());
-  if (policy == Policy::table) open(*target, with);
+  if (policy == Policy::table) open_container(*target, with);
   if (place_wanted) return lower_place(request, *target, policy == Policy::table, multi_get, with);
   switch (policy) {
     case Policy::table: return lower_item(request, *target, multi_get, with);

@@ -38,7 +38,7 @@ class MemcachedSession final : public Session {
   bool act_as_stranger(Request &request, const ReplyContext &with);
   OpenContainer *use(const Request &request, MultiGet *multi_get, const ReplyContext &with);
   OpenContainer *begin_use(const Request &request, MultiGet *multi_get, const ReplyContext &with);
-  void open(OpenContainer &target, const ReplyContext &with);
+  void open_container(OpenContainer &target, const ReplyContext &with);
   void act_in_memory(const Request &request, OpenContainer &target, MultiGet *multi_get, const ReplyContext &with);
   bool switch_container(Bytes name);
   MultiGet *multi_get_of(const Request &request, Arena &arena);

@@ -26,6 +26,23 @@ int no_password(char *, int, int, void *) {
   return 0;
 }
 
+/// What all our contexts have, whatever the files are.
+void set_what_no_file_says(SSL_CTX *context) {
+  // A peer that just leaves has always been an end of its requests; none is executed before it is complete.
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  // An idle connection holds no buffer. What an output holds moves when it grows.
+  SSL_CTX_set_mode(context,
+                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_read_ahead(context, 1);  // one receive for a record, not two
+  // Sessions are resumed by tickets, which the clients keep, and not from a cache that we would have to.
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(context, 1);
+  static constexpr unsigned char whose[] = "postern";
+  SSL_CTX_set_session_id_context(context, whose, sizeof whose - 1);
+  SSL_CTX_set_dh_auto(context, 1);
+  SSL_CTX_set_default_passwd_cb(context, no_password);
+}
+
 }  // namespace
 
 void FreeSsl::operator()(ssl_st *ssl) const {
@@ -55,19 +72,7 @@ TlsContext::Context TlsContext::make(const TlsFiles &files, std::string &error) 
   if (SSL_CTX_set_min_proto_version(context, files.version_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION) != 1 ||
       SSL_CTX_set_max_proto_version(context, files.version_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) != 1)
     return failed("the TLS versions");
-  // A peer that just leaves has always been an end of its requests; none is executed before it is complete.
-  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
-  // An idle connection holds no buffer. What an output holds moves when it grows.
-  SSL_CTX_set_mode(context,
-                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_read_ahead(context, 1);  // one receive for a record, not two
-  // Sessions are resumed by tickets, which the clients keep, and not from a cache that we would have to.
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_num_tickets(context, 1);
-  static constexpr unsigned char whose[] = "postern";
-  SSL_CTX_set_session_id_context(context, whose, sizeof whose - 1);
-  SSL_CTX_set_dh_auto(context, 1);
-  SSL_CTX_set_default_passwd_cb(context, no_password);
+  set_what_no_file_says(context);
 
   if (!files.ciphers.empty()) {
     // The list may name those of TLS 1.3, of TLS 1.2, or of both; each call complains of what it does not know.
