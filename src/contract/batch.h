@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "contract/op.h"
+#include "contract/unit.h"
 
 namespace postern {
 
@@ -37,21 +38,41 @@ class Batch {
     ops_.push_back(op);
   }
 
+  /// The ops added from here on are one unit, until end_unit(). One op by itself is no unit.
+  void begin_unit(bool atomic) { unit_ = {static_cast<uint32_t>(ops_.size()), 0, atomic}; }
+  void end_unit() {
+    unit_.count = static_cast<uint32_t>(ops_.size()) - unit_.first;
+    if (unit_.count > 1) units_.push_back(unit_);
+  }
+  /// A unit of ops that were added before.
+  void add(Unit unit) { units_.push_back(unit); }
+
   std::span<Op> ops() { return ops_; }
-  /// The same ops in another order.
-  void exchange_ops(std::vector<Op> &ops) { ops_.swap(ops); }
+  /// In order.
+  std::span<const Unit> units() const { return units_; }
+  /// The same ops, and units, in another order.
+  void exchange(std::vector<Op> &ops, std::vector<Unit> &units) {
+    ops_.swap(ops);
+    units_.swap(units);
+  }
   size_t size() const { return ops_.size(); }
 
   void clear() {
     ops_.clear();
+    units_.clear();
     arena_.clear();
   }
 
   /// Forgets the ops from this one on.
-  void truncate(size_t size) { ops_.resize(std::min(size, ops_.size())); }
+  void truncate(size_t size) {
+    ops_.resize(std::min(size, ops_.size()));
+    std::erase_if(units_, [&](const Unit &unit) { return unit.first + unit.count > ops_.size(); });
+  }
 
  private:
   std::vector<Op> ops_;
+  std::vector<Unit> units_;
+  Unit unit_;  // being added
   Arena arena_;
   uint32_t connection_ = 0;
   Identity *identity_ = nullptr;

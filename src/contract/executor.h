@@ -12,6 +12,7 @@
 
 #include "base/counters.h"
 #include "contract/op.h"
+#include "contract/unit.h"
 
 namespace postern {
 
@@ -60,41 +61,80 @@ class Watcher {
 /// Where a run takes place, and so how much it may do.
 enum class Lane : uint8_t {
   turn,   ///< in a worker's turn, which many connections share: bounded work, no long wait
-  alone,  ///< in the slow lane, one op with a thread to itself for as long as its reply lets it
+  alone,  ///< in the slow lane, one op or one unit with a thread to itself for as long as its reply lets it
 };
 
 /// What an executor is asked to run. Everything is borrowed until run() returns.
 struct Run {
   std::span<Op> ops;
+  std::span<const Unit> units{};  ///< in order; an op in none of them is by itself
   Lane lane = Lane::turn;
-  Watcher *watcher = nullptr;  ///< hears of each op that is done, before the next begins; of a run that writes, of none
+  /// Hears of each op that is done before the next begins, of those of a unit when it is done; of a run that writes, of
+  /// none.
+  Watcher *watcher = nullptr;
 };
 
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Runs the ops in order and sets each op's progress.
-  ///  - Every op either hears Reply::done() exactly once (progress done) or is left for later.
-  ///  - If an op is paused or busy, later ops of the same connection are left waiting; other connections go on.
-  ///  - It throws nothing. A run that memory was wanting for is lost as out_of_memory, and holds nothing.
-  ///  - All finds of one run read one consistent view that is opened after run() was entered; what the run itself
-  ///    has written is in it. So what an equal find has written may answer one (Reply::take), if it is just the same.
-  ///  - All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
-  ///    itself. If the transaction as a whole is lost (deadlock, refused commit) the settlement says so.
-  ///  - In a turn a write that may have to be undone together with others, or whose effects cannot be undone, is left
-  ///    alone: it is to be run in Lane::alone.
-  ///  - So is a login: it may wait for name servers and whatever verifies passwords.
-  ///  - What an account may do is looked at for each op; a privilege taken away holds within a second.
-  ///  - A write that meets a row lock waits for it, in a turn for no more than limits::row_wait_fast_ms in all,
-  ///    in the slow lane for as long as allow_row_wait() said, or as long as the work took that would have to be done
-  ///    again; then it is left locked.
-  ///  - In Lane::alone a find may run as long as its reply lets it, and pauses when somebody waits for its table. About
-  ///    every limits::rows_between_looks rows that it examines it asks Reply::still_wanted(), so that one without
-  ///    matches ends or pauses, too. A resumed find passes its saved position before it asks again.
-  ///  - In a turn a find is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with others by
-  ///    batch_rows_max and batch_large_bytes_max.
-  ///  - Never waits otherwise for a lock that SQL may hold for long.
+  /// Runs the ops in order and sets each op's progress. Its promises, and the tests that show them: of the suites in
+  /// contract/testing (run over the fake engine and inside the server), and a few of the server's own in
+  /// tests/contract.
+  ///
+  /// Order and outcome
+  ///  1. Every op either hears Reply::done() exactly once (progress done) or is left for later.
+  ///     [Turns.RunsOpsInOrderAndEachIsDoneOnce]
+  ///  2. If an op is left, later ops of its connection are left waiting; other connections go on.
+  ///     [Turns.ABusyTableLeavesNothingWrittenAndNeighboursGoOn]
+  ///  3. An op whose replies heard restart() can be run again, by any executor. [Turns.OpsCanBeRunAgain,
+  ///     Turns.AnotherExecutorServesTheSlotsOfThisOne]
+  ///  4. A watcher hears of each op as it is done, and of none of a run that writes.
+  ///     [Turns.AWatcherHearsOfWhatIsDoneAndOfNothingElse, Writes.AWatcherHearsNothingOfARunWithWrites]
+  ///  5. It throws nothing. A run that memory was wanting for is lost as out_of_memory, and holds nothing.
+  ///     [no_memory_test.cc of the door]
+  /// Views and transactions
+  ///  6. All finds of one run read one consistent view that is opened after run() was entered; what the run itself has
+  ///     written is in it. [Writes.ARunSeesWhatItWritesAndOthersDoAfterIt]
+  ///  7. So what an equal find has written may answer one (Reply::take), if it is just the same.
+  ///     [Turns.EqualFindsAreAnsweredAlikeAndOthersNot]
+  ///  8. All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
+  ///     itself. [Writes.AWriteThatFailsIsUndoneByItself, Writes.SeveralRowsAreEditedAloneAndAllOrNone]
+  ///  9. If the transaction is lost as a whole (deadlock, refused commit) the settlement says so, and nothing of it is
+  ///     there. [ServerUnits.AUnitThatMeetsADeadlockIsLostAsAWholeAndCanBeRunAgain,
+  ///     ServerUnits.KillOfTheThreadLeavesNothingOfAUnit]
+  /// Units
+  /// 10. A unit is done as a whole or left as a whole: with nothing of it in the table and nothing heard, its first op
+  ///     says why and the others wait. [Units.AUnitWhoseTableIsHeldIsLeftAsAWhole,
+  ///     ServerUnits.AUnitThatMeetsALockedRowIsLeftAsAWhole]
+  /// 11. In a turn one that writes is left, to be run in Lane::alone.
+  ///     [Units.InATurnAUnitThatWritesIsLeftAndItsNeighboursGoOn]
+  /// 12. If an op of an atomic unit fails, nothing of the unit is in the table: all its replies hear restart(), and
+  ///     then that failure. [Units.NothingOfAnAtomicUnitStaysIfAnOpOfItFails, Units.AnAtomicUnitMayNotMeetItsOwnRow]
+  /// 13. If it is not atomic, an op that fails is undone by itself and the others are committed together.
+  ///     [Units.OfAUnitThatIsNotAtomicTheFailedOpsAloneAreUndone]
+  /// 14. A unit has no bound on its ops, and its replies are whole or fail: none is paused.
+  ///     [Units.AUnitMayBeLargerThanABatch, Units.AReplyThatMayGrowNoMoreFailsInAUnit]
+  /// What a turn does not do
+  /// 15. A write that may have to be undone together with others, or whose effects cannot be undone, is left: it
+  ///     needs a run of its own, in Lane::alone. So does a login, which may wait for name servers and whatever verifies
+  ///     passwords. [Writes.AllRowsCanBeErasedAtOnce]
+  /// 16. A find is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with others by
+  ///     batch_rows_max and batch_large_bytes_max. [Turns.WhatIsTooMuchForATurnIsPausedAndTheRestWaits,
+  ///     Turns.AReplyMayPauseAFindInAFastTurn]
+  /// What waits, and for how long
+  /// 17. A write that meets a row lock waits for it, in a turn for no more than limits::row_wait_fast_ms in all, in the
+  ///     slow lane for as long as allow_row_wait() said, or as long as the work took that would have to be done again;
+  ///     then it is left locked. [ServerUnits.AUnitThatMeetsALockedRowIsLeftAsAWhole]
+  /// 18. In Lane::alone a find may run as long as its reply lets it, and pauses when somebody waits for its table.
+  ///     [Turns.AResumedFindEqualsAnUninterruptedOne]
+  /// 19. About every limits::rows_between_looks rows that it examines it asks Reply::still_wanted(), so that one
+  ///     without matches ends or pauses, too. A resumed find passes its saved position before it asks again.
+  ///     [Turns.AFindWithoutMatchesAsksItsReplyWhetherToGoOn]
+  /// 20. It never waits otherwise for a lock that SQL may hold for long. [Writes.ABusyTableLeavesAWriteForLater]
+  /// Accounts
+  /// 21. What an account may do is looked at for each op; a privilege taken away holds within a second.
+  ///     [ServerTables.DecidingTakesThePrivilegesOfWhatItDoes]
   virtual Settlement run(const Run &run) = 0;
 
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().

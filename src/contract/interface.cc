@@ -7,4 +7,6 @@
 #include "contract/shape.h"
 #include "contract/sql_error.h"
 #include "contract/table.h"
+#include "contract/unit.h"
+#include "contract/unit_replies.h"
 #include "contract/value.h"

@@ -44,7 +44,8 @@ class Session {
   virtual void open() {}
 
   /// Turns complete requests of `input` into at most `ops_max` ops in `batch`, and consumes them. Everything that
-  /// answers is an op, so that replies keep the order of requests.
+  /// answers is an op, so that replies keep the order of requests. A unit never counts against `ops_max` half-way: one
+  /// that has begun is added as a whole.
   virtual Collected collect(Input &input, Batch &batch, uint32_t ops_max) = 0;
 
   /// The ops collected before have all been answered, and their views are about to die.

@@ -53,6 +53,7 @@ namespace postern::door {
 struct PutOff {
   Arena::Kept arena;  ///< what the ops live in
   std::vector<Op> ops;
+  std::vector<Unit> units;     ///< of these ops
   int64_t busy_since_ms = -1;  ///< since when the first one finds its table held, or its row locked
 };
 

@@ -110,9 +110,10 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
         continue;
       }
     }
-    op.position = &job->position;
+    const std::span<Op> ops = job->ops_to_run();
+    if (ops.size() == 1) op.position = &job->position;
     const Progress before = op.progress;
-    const bool was_let_in = run_op(*job, op, valve);
+    const bool was_let_in = run_ops(*job, ops, valve);
     if (is_held_up(op.progress)) {
       // What is answered must not wait for what is not. A reply already begun stays whole as long as it can.
       if (job->position == nullptr) valve.flush(0);
@@ -120,15 +121,11 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
     }
     if (op.progress == Progress::done) {
       if (op.verb == Verb::login) lane_.logins_.note(*job, clock_ms());
-      ++job->next;
+      job->next += ops.size();
       job->lost_runs = 0;
       job->position.reset();
       not_busy(*job);
-      const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
-      if (was_let_in && binding != nullptr) {
-        if (before == Progress::busy) lane_.let_go(binding->spec());
-        if (before == Progress::locked) lane_.try_waiters_for_rows(binding->spec());
-      }
+      if (was_let_in && is_held_up(before)) let_others_try(ops, before);
       // It was here for somebody else's lock. Those behind it may do as well as any, together with others.
       if (is_held_up(before) && !job->all_done()) break;
       // The next reply begins with room before it; all done, the worker sends what is left.
@@ -162,41 +159,54 @@ bool SlowLane::LaneThread::admit(SlowJob &job) {
     case Logins::Admission::refused: break;
   }
   counters_.add(Counter::logins_failed);
-  tell(op, {.failure = Failure::too_many_logins});
+  tell({&op, 1}, {.failure = Failure::too_many_logins});
   return true;
 }
 
-bool SlowLane::LaneThread::run_op(SlowJob &job, Op &op, StreamValve &valve) {
+bool SlowLane::LaneThread::run_ops(SlowJob &job, std::span<Op> ops, StreamValve &valve) {
   Output &output = job.connection->output;
   const Output::Mark mark = output.mark();
-  // What a write answers may leave when it is committed, and no sooner.
-  const bool held = writes(op.verb);
+  const Unit *const unit = job.unit();
+  const Unit all{0, static_cast<uint32_t>(ops.size()), unit != nullptr && unit->atomic};
+  // What a write answers may leave when it is committed, and no sooner; nor may a part of what a unit answers.
+  const bool held = unit != nullptr || writes(ops[0].verb);
   if (held) output.hold_until_commit();
   const int64_t began_ms = clock_ms();
-  const Settlement settlement = executor_->run({.ops = {&op, 1}, .lane = Lane::alone});
+  const Settlement settlement =
+      executor_->run({.ops = ops, .units = {&all, unit != nullptr ? size_t{1} : 0}, .lane = Lane::alone});
   output.stream_through(valve);
-  const bool done = settlement.lasted() && op.progress == Progress::done;
-  if (held && (!settlement.lasted() || op.progress != Progress::done)) {
+  Progress &progress = ops[0].progress;
+  const bool done = settlement.lasted() && progress == Progress::done;
+  if (held && !done) {
     output.rewind(mark);
-    op.reply->restart();
+    for (const Op &op : ops) op.reply->restart();
   }
-  if (!settlement.lasted()) {
-    if (!settlement.repeatable) {
-      tell(op, settlement.outcome());
-    } else if (settlement.failure == Failure::table_busy) {
-      op.progress = Progress::busy;  // everything is held, by a backup
-    } else if (++job.lost_runs <= limits::lost_runs_max) {
-      op.progress = Progress::locked;  // in the way of others: let them go first
-    } else {
-      tell(op, settlement.outcome());
-    }
-  }
-  if (held && is_held_up(op.progress) && clock_ms() - began_ms > job.row_wait_ms + limits::slice_ms)
+  if (!settlement.lasted()) note_lost(job, ops, settlement);
+  if (held && is_held_up(progress) && clock_ms() - began_ms > job.row_wait_ms + limits::slice_ms)
     job.long_running = true;
-  if (is_held_up(op.progress) && !may_wait(job, op.progress)) {
-    tell(op, {.failure = op.progress == Progress::busy ? Failure::table_busy : Failure::row_locked});
-  }
+  if (is_held_up(progress) && !may_wait(job, progress))
+    tell(ops, {.failure = progress == Progress::busy ? Failure::table_busy : Failure::row_locked});
   return done;
+}
+
+void SlowLane::LaneThread::note_lost(SlowJob &job, std::span<Op> ops, const Settlement &settlement) {
+  const bool by_backup = settlement.failure == Failure::table_busy;
+  if (settlement.repeatable && by_backup) {
+    ops[0].progress = Progress::busy;
+  } else if (settlement.repeatable && ++job.lost_runs <= limits::lost_runs_max) {
+    ops[0].progress = Progress::locked;  // in the way of others: let them go first
+  } else {
+    tell(ops, settlement.outcome());
+  }
+}
+
+void SlowLane::LaneThread::let_others_try(std::span<const Op> ops, Progress before) {
+  for (const Op &op : ops) {
+    const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
+    if (binding == nullptr) continue;
+    if (before == Progress::busy) lane_.let_go(binding->spec());
+    else lane_.try_waiters_for_rows(binding->spec());
+  }
 }
 
 bool SlowLane::LaneThread::may_wait(SlowJob &job, Progress held_up) const {
@@ -209,10 +219,12 @@ bool SlowLane::LaneThread::may_wait(SlowJob &job, Progress held_up) const {
   return now_ms - busy_since_ms < most_ms;
 }
 
-void SlowLane::LaneThread::tell(Op &op, const Outcome &outcome) {
-  count_failure(counters_, op, outcome.failure);
-  op.reply->done(outcome);
-  op.progress = Progress::done;
+void SlowLane::LaneThread::tell(std::span<Op> ops, const Outcome &outcome) {
+  for (Op &op : ops) {
+    count_failure(counters_, op, outcome.failure);
+    op.reply->done(outcome);
+    op.progress = Progress::done;
+  }
 }
 
 void SlowLane::LaneThread::not_busy(SlowJob &job) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -38,12 +39,17 @@ class SlowLane::LaneThread {
   void carry_out(std::unique_ptr<SlowJob> &job);
   /// False if the login has to wait for its turn. It is done if it was refused.
   bool admit(SlowJob &job);
-  /// Runs one op, which is done afterwards, or paused, or held up. True if the engine has done it, well or not.
-  bool run_op(SlowJob &job, Op &op, StreamValve &valve);
+  /// Runs one op, or those of one unit, which are done afterwards, or paused, or held up, as the first says. True if
+  /// the engine has done them, well or not.
+  bool run_ops(SlowJob &job, std::span<Op> ops, StreamValve &valve);
+  /// The transaction of the ops is lost: they are held up, or have failed.
+  void note_lost(SlowJob &job, std::span<Op> ops, const Settlement &settlement);
+  /// Tells others who wait for what these ops have got.
+  void let_others_try(std::span<const Op> ops, Progress before);
   /// False if the op has waited long enough.
   bool may_wait(SlowJob &job, Progress held_up) const;
-  /// The op fails for a reason that the engine did not tell its reply.
-  void tell(Op &op, const Outcome &outcome);
+  /// The ops fail for a reason that the engine did not tell their replies.
+  void tell(std::span<Op> ops, const Outcome &outcome);
   /// The wait for a table ends when the op gets on, not only when it is done.
   static void not_busy(SlowJob &job);
   void postpone(std::unique_ptr<SlowJob> job);

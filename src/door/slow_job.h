@@ -3,9 +3,11 @@
 // Owned by the slow lane; while it runs, by the thread that runs it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "contract/op.h"
@@ -36,11 +38,26 @@ struct SlowJob {
   bool all_done() const { return next == work->ops.size(); }
   Op &op() { return work->ops[next]; }
   const Op &op() const { return work->ops[next]; }
+  /// The unit that begins with the next op, or nullptr.
+  const Unit *unit() const {
+    for (const Unit &unit : work->units)
+      if (unit.first == next) return &unit;
+    return nullptr;
+  }
+  /// The next op, or those of its unit, which are run together.
+  std::span<Op> ops_to_run() const {
+    const Unit *const its_unit = unit();
+    return std::span(work->ops).subspan(next, its_unit != nullptr ? its_unit->count : 1);
+  }
   /// Its next op was held up when it was last tried.
   bool is_held_up() const {
     return !all_done() && (op().progress == Progress::busy || op().progress == Progress::locked);
   }
-  bool writes_next() const { return !all_done() && writes(op().verb); }
+  bool writes_next() const {
+    if (all_done()) return false;
+    const std::span<const Op> ops = ops_to_run();
+    return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
+  }
 };
 
 }  // namespace postern::door

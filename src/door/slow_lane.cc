@@ -261,10 +261,12 @@ void SlowLane::try_waiters_for_rows(const TableSpec &table) {
 
 bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress held_up) {
   if (job.all_done() || job.position != nullptr || job.connection->is_dead()) return false;
-  const Op &op = job.op();
-  const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
-  return op.progress == held_up && binding != nullptr && binding->spec().table == table.table &&
-         binding->spec().database == table.database;
+  if (job.op().progress != held_up) return false;
+  const std::span<const Op> ops = job.ops_to_run();
+  return std::any_of(ops.begin(), ops.end(), [&table](const Op &op) {
+    const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
+    return binding != nullptr && binding->spec().table == table.table && binding->spec().database == table.database;
+  });
 }
 
 /// What is not done is the worker's again.
@@ -272,6 +274,9 @@ void SlowLane::take_the_rest_along(SlowJob &job) {
   std::vector<Op> &ops = job.work->ops;
   ops.erase(ops.begin(), ops.begin() + static_cast<ptrdiff_t>(job.next));
   ops.front().position = nullptr;
+  std::vector<Unit> &units = job.work->units;
+  std::erase_if(units, [&job](const Unit &unit) { return unit.first < job.next; });
+  for (Unit &unit : units) unit.first -= static_cast<uint32_t>(job.next);
   job.connection->put_off = std::move(job.work);
 }
 

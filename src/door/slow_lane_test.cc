@@ -171,6 +171,21 @@ TEST_F(SlowLaneTest, AnswersBetweenASlowFindAndABusyTableLeaveAtOnce) {
   EXPECT_EQ(client.read(5), "free\n");
 }
 
+TEST_F(SlowLaneTest, AUnitIsRunAsAWholeBesideOtherConnections) {
+  open(Access::write);
+  Client client = connect();
+  Client other = connect();
+  engine_.row_locked = true;
+  ASSERT_TRUE(client.send("say a\nunit say b;row 1;say c\nsay d\nunit row 1;row 1\nsay e\n"));
+  EXPECT_EQ(client.read(2), "a\n");
+  ASSERT_TRUE(eventually([&] { return engine_.rows_tried > 1; }));
+  ASSERT_TRUE(other.send("unit say x;say y\nsay z\n"));
+  EXPECT_EQ(other.read(6), "x\ny\nz\n");
+  EXPECT_EQ(client.read(1, 50), "") << "nothing of a unit leaves before all of it is done";
+  engine_.row_locked = false;
+  EXPECT_EQ(client.read(33), "b\nchanged\nc\nd\nchanged\nchanged\ne\n");
+}
+
 TEST_F(SlowLaneTest, BusyForTooLongIsAnswered) {
   options_.table_wait_ms = 60;
   open();

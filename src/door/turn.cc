@@ -8,9 +8,11 @@ size_t Turn::put_readers_first() {
   // Writers keep their order: where keys rise with time, rows then come in the order of their index.
   writers_.clear();
   reordered_.clear();
+  reordered_units_.clear();
   try {
     writers_.reserve(slices_.size());
     reordered_.reserve(batch_.size());
+    reordered_units_.reserve(batch_.units().size());
   } catch (const std::bad_alloc &) {
     return 0;
   }
@@ -27,10 +29,15 @@ size_t Turn::put_readers_first() {
   std::copy(writers_.begin(), writers_.end(), slices_.begin() + static_cast<ptrdiff_t>(readers));
   for (Slice &slice : slices_) {
     const size_t first = reordered_.size();
+    for (Unit unit : batch_.units()) {
+      if (unit.first < slice.first || unit.first >= slice.first + slice.count) continue;
+      unit.first += static_cast<uint32_t>(first - slice.first);
+      reordered_units_.push_back(unit);
+    }
     for (const Op &op : ops_of(slice)) reordered_.push_back(op);
     slice.first = first;
   }
-  batch_.exchange_ops(reordered_);
+  batch_.exchange(reordered_, reordered_units_);
   return readers;
 }
 
@@ -47,19 +54,19 @@ void Turn::run(Executor &executor, std::span<Slice> slices, Watcher &watcher) {
   const size_t count = slices.back().first + slices.back().count - first;
   running_ = slices.data();
   sends_early_ = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
-  if (!executor.run({.ops = batch_.ops().subspan(first, count), .watcher = &watcher}).lasted())
-    run_again(executor, slices);
+  const std::span<Op> ops = batch_.ops().subspan(first, count);
+  if (!executor.run({.ops = ops, .units = units_of(ops), .watcher = &watcher}).lasted()) run_again(executor, slices);
 }
 
 /// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one
-/// of its own; where that is lost, too, its ops leave for the slow lane, where each is one by itself.
+/// of its own; where that is lost, too, its ops leave for the slow lane, where each op or unit has one.
 void Turn::run_again(Executor &executor, std::span<const Slice> slices) {
   for (const Slice &slice : slices)
     if (!slice.sent) rewind_replies(slice);
   for (const Slice &slice : slices) {
     if (slice.sent) continue;
     const std::span<Op> ops = ops_of(slice);
-    if (executor.run({.ops = ops}).lasted()) continue;
+    if (executor.run({.ops = ops, .units = units_of(ops)}).lasted()) continue;
     rewind_replies(slice);
     for (Op &op : ops) op.progress = Progress::waiting;
   }

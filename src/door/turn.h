@@ -71,6 +71,14 @@ class Turn {
     return ops.subspan(done);
   }
 
+  /// The units of neighbouring ops, with their positions among them. Valid until the next call.
+  std::span<const Unit> units_of(std::span<const Op> ops) {
+    units_.clear();
+    if (batch_.units().empty()) return {};
+    add_units_within(batch_.units(), static_cast<size_t>(ops.data() - batch_.ops().data()), ops.size(), units_);
+    return units_;
+  }
+
   /// Puts the connections that only read before those that write, whose ops wait for the disk, and returns how many
   /// they are. Slices and ops change their places. Without memory for that nothing moves, and it returns 0.
   size_t put_readers_first();
@@ -106,8 +114,10 @@ class Turn {
   std::vector<Slice> slices_;
   Slice *running_ = nullptr;    // the slice of the run that has been answered last, or the first one
   bool sends_early_ = false;    // in this run
-  std::vector<Slice> writers_;  // scratch of put_readers_first(), as is the next
+  std::vector<Unit> units_;     // scratch of units_of()
+  std::vector<Slice> writers_;  // scratch of put_readers_first(), as are the next two
   std::vector<Op> reordered_;
+  std::vector<Unit> reordered_units_;
 };
 
 }  // namespace postern::door

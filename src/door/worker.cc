@@ -248,8 +248,12 @@ void Worker::collect() {
 
 void Worker::collect_from(Connection &connection, const Turn::Slice &slice, size_t room) {
   if (connection.put_off != nullptr) {
-    if (connection.put_off->ops.size() > room) return;
-    for (const Op &op : connection.put_off->ops) turn_.batch().add(op);
+    const PutOff &left = *connection.put_off;
+    const size_t first = turn_.batch().size();
+    if (left.ops.size() > room && first != 0) return;  // alone it may be more: a unit has no bound
+    for (const Op &op : left.ops) turn_.batch().add(op);
+    for (const Unit &unit : left.units)
+      turn_.batch().add(Unit{unit.first + static_cast<uint32_t>(first), unit.count, unit.atomic});
     return;
   }
   const auto ops_max = static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, room));
@@ -367,6 +371,8 @@ void Worker::put_off(const Turn::Slice &slice, std::span<const Op> left) {
   // A find may have been paused only because of what was written before it. It comes first in its next turn, which
   // begins below high water.
   connection.put_off->ops.assign(left.begin(), left.end());
+  const std::span<const Unit> units = turn_.units_of(left);
+  connection.put_off->units.assign(units.begin(), units.end());
 }
 
 void Worker::leave_for_slow_lane(Connection &connection) {

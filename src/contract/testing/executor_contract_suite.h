@@ -7,6 +7,7 @@
 #include "contract/testing/executor_opens_suite.h"
 #include "contract/testing/executor_ranges_suite.h"
 #include "contract/testing/executor_turns_suite.h"
+#include "contract/testing/executor_units_suite.h"
 #include "contract/testing/executor_writes_suite.h"
 
 #define INSTANTIATE_EXECUTOR_CONTRACT(prefix, fixture)             \
@@ -14,4 +15,5 @@
   INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorFinds, fixture);  \
   INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorRanges, fixture); \
   INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorTurns, fixture);  \
+  INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorUnits, fixture);  \
   INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorWrites, fixture)

@@ -16,6 +16,7 @@
 //                         wait NAME    the same by way of the slow lane
 //                         who          answers with that name
 //                         tls          answers `begin`; after that the stream is TLS
+//                         unit A;B;C   those requests as one unit
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
 
@@ -136,6 +137,16 @@ class ToySession final : public Session {
     if (line.starts_with("say ")) {
       op.reply = batch.arena().make<ToyReply>(output_, line.substr(4));
       batch.add(op);
+      return true;
+    }
+    if (line.starts_with("unit ")) {
+      batch.begin_unit(true);
+      for (line.remove_prefix(5); !line.empty();) {
+        const size_t size = std::min(line.find(';'), line.size());
+        take(line.substr(0, size), batch);
+        line.remove_prefix(std::min(size + 1, line.size()));
+      }
+      batch.end_unit();
       return true;
     }
     if (line == "write") {
@@ -282,25 +293,35 @@ class ToyExecutor final : public Executor {
   Settlement run(const Run &run) override {
     lane_ = run.lane;
     try {
-      return run_all(run.ops, run.watcher);
+      return run_all(run);
     } catch (const std::bad_alloc &) {
       return {.failure = Failure::out_of_memory, .repeatable = run.lane == Lane::turn};
     }
   }
-  Settlement run_all(std::span<Op> ops, Watcher *watcher) {
+  Settlement run_all(const Run &run) {
+    const std::span<Op> ops = run.ops;
+    Watcher *watcher = run.watcher;
     if (!holding_) ++engine_.holding;
     holding_ = true;
     who_.counters->add(Counter::batches);
     std::vector<uint32_t> stuck;
     if (std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); })) watcher = nullptr;
+    const Unit *unit = run.units.data();
     for (Op &op : ops) {
       if (std::find(stuck.begin(), stuck.end(), op.connection) != stuck.end()) {
         op.progress = Progress::waiting;
         continue;
       }
-      if (op.verb == Verb::find) op.progress = find(op);
-      else if (is_row(op)) op.progress = change_row(op);
-      else op.progress = finish(op, op.failure);
+      const auto at = static_cast<size_t>(&op - ops.data());
+      while (unit != run.units.data() + run.units.size() && unit->first + unit->count <= at) ++unit;
+      const bool in_unit = unit != run.units.data() + run.units.size() && unit->first <= at;
+      op.progress = in_unit && lane_ == Lane::turn ? Progress::needs_own_run : execute(op);
+      if (in_unit && op.progress != Progress::done && unit->first != at) {
+        for (Op &done : ops.subspan(unit->first, unit->count)) {
+          done.reply->restart();
+          done.progress = std::exchange(op.progress, Progress::waiting);
+        }
+      }
       if (op.progress != Progress::done) {
         stuck.push_back(op.connection);
       } else if (watcher != nullptr) {
@@ -327,6 +348,11 @@ class ToyExecutor final : public Executor {
   struct Place final : Position {
     uint64_t row = 0;
   };
+
+  Progress execute(Op &op) {
+    if (op.verb == Verb::find) return find(op);
+    return is_row(op) ? change_row(op) : finish(op, op.failure);
+  }
 
   static bool is_row(const Op &op) { return writes(op.verb) && op.slot != nullptr; }
 

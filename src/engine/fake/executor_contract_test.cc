@@ -135,6 +135,33 @@ TEST(FakeEngine, ADecisionOfALostRunIsMadeAnew) {
             (std::vector<FakeEngine::Cell>{"11", "new" + std::string(19, '+'), "19"}));
 }
 
+TEST(FakeEngine, NothingOfAUnitStaysWhoseRunIsLost) {
+  FakeFixture fixture;
+  fixture.make_table(10);
+  fixture.engine.set_faults({.seed = 3, .lost = 700});
+  const std::unique_ptr<Executor> executor = fixture.attach();
+  TableSlot slot;
+  const Names names{"contract", "t", "PRIMARY", {"id", "v"}, {}};
+  const TableSpec spec = names.spec();
+  HeardReply replies[3];
+  Op ops[3];
+  ops[0].verb = Verb::open, ops[0].slot = &slot, ops[0].spec = &spec;
+  const Value rows[][1] = {{Value::of("11")}, {Value::of("12")}};
+  const Insert inserts[] = {{rows[0]}, {rows[1]}};
+  for (int i = 0; i < 3; ++i) ops[i].reply = &replies[i];
+  for (int i = 1; i < 3; ++i) ops[i].verb = Verb::insert, ops[i].slot = &slot, ops[i].insert = &inserts[i - 1];
+  const Unit unit{0, 3, true};
+  int lost = 0;
+  while (!executor->run({.ops = ops, .units = {&unit, 1}, .lane = Lane::alone}).lasted()) {
+    EXPECT_EQ(fixture.engine.rows("contract", "t").size(), 10u);
+    for (HeardReply &reply : replies) reply.restart();
+    ++lost;
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_EQ(fixture.engine.rows("contract", "t").size(), 12u);
+  for (const HeardReply &reply : replies) EXPECT_EQ(reply.dones, 1);
+}
+
 TEST(FakeEngine, MisbehavesTheSameWayForTheSameSeed) {
   const auto outcomes = [] {
     FakeFixture fixture;

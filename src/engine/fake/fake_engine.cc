@@ -85,17 +85,22 @@ Settlement FakeExecutor::run_locked(const Run &run, bool writing) {
   stuck_.clear();
   batch_rows_ = 0;
   lane_ = run.lane;
-  for (Op &op : run.ops) {
-    if (std::find(stuck_.begin(), stuck_.end(), op.connection) != stuck_.end()) {
-      op.progress = Progress::waiting;
-      continue;
+  const Unit *unit = run.units.data();
+  const Unit *const units_end = unit + run.units.size();
+  for (size_t at = 0; at != run.ops.size();) {
+    const bool is_unit = unit != units_end && unit->first == at;
+    const std::span<Op> ops = run.ops.subspan(at, is_unit ? unit->count : 1);
+    at += ops.size();
+    if (is_unit) {
+      execute_unit(ops, unit++->atomic);
+    } else if (is_stuck(ops[0])) {
+      ops[0].progress = Progress::waiting;
+    } else {
+      execute(ops[0]);
+      if (ops[0].progress != Progress::done) stuck_.push_back(ops[0].connection);
     }
-    execute(op);
-    if (op.progress != Progress::done) {
-      stuck_.push_back(op.connection);
-    } else if (run.watcher != nullptr && !writing) {
-      run.watcher->op_done(op);
-    }
+    if (ops[0].progress != Progress::done || run.watcher == nullptr || writing) continue;
+    for (const Op &op : ops) run.watcher->op_done(op);
   }
   if (who_.counters != nullptr) who_.counters->add(Counter::batches);
   const bool lost = writing && chance(faults_.lost);
@@ -108,6 +113,36 @@ Settlement FakeExecutor::run_locked(const Run &run, bool writing) {
             .server_error = {1213, "40001"}};
   }
   return {};
+}
+
+bool FakeExecutor::is_stuck(const Op &op) const {
+  return std::find(stuck_.begin(), stuck_.end(), op.connection) != stuck_.end();
+}
+
+void FakeExecutor::leave(std::span<Op> ops, Progress progress) {
+  for (Op &op : ops) op.progress = Progress::waiting;
+  ops[0].progress = progress;
+  stuck_.push_back(ops[0].connection);
+}
+
+void FakeExecutor::execute_unit(std::span<Op> ops, bool atomic) {
+  if (is_stuck(ops[0])) return leave(ops, Progress::waiting);
+  const bool writing = std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
+  if (lane_ == Lane::turn && writing) return leave(ops, Progress::needs_own_run);
+  UnitReplies replies(ops);
+  const size_t mark = undo_.size();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    execute(ops[i]);
+    if (const Progress left = ops[i].progress; left != Progress::done) {
+      undo_to(mark);
+      replies.restart();
+      return leave(ops, left == Progress::busy || left == Progress::locked ? left : Progress::needs_own_run);
+    }
+    if (atomic && replies.failed(i)) {
+      undo_to(mark);
+      return replies.fail_all(i, who_.counters);
+    }
+  }
 }
 
 void FakeExecutor::execute(Op &op) {

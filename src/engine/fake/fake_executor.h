@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "contract/kept_spec.h"
+#include "contract/unit_replies.h"
 #include "engine/fake/fake_engine.h"
 
 namespace postern {
@@ -242,6 +243,9 @@ class FakeExecutor final : public Executor {
   Settlement run_or_undo(const Run &run, bool writing);
   Settlement run_locked(const Run &run, bool writing);
   void execute(Op &op);
+  void execute_unit(std::span<Op> ops, bool atomic);
+  void leave(std::span<Op> ops, Progress progress);
+  bool is_stuck(const Op &op) const;
   void finish(Op &op, Outcome outcome);
   void log_in(Op &op);
   Failure check(const Op &op) const;

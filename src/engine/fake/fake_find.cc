@@ -31,6 +31,8 @@ void FakeExecutor::find(Op &op) {
   if (op.find->shape_wanted && position == &fresh) tell_shape(op, at);
   const Step step = walk_all(walk);
   if (who_.counters != nullptr) who_.counters->add(Counter::rows_examined, walk.examined);
+  if (step == Step::pause && lane_ == Lane::alone && op.position == nullptr)
+    return finish(op, {.failure = Failure::reply_too_large});
   if (step == Step::pause) {
     op.progress = Progress::paused;
     if (op.position != nullptr && *op.position == nullptr) *op.position = std::make_unique<FakePosition>(fresh);

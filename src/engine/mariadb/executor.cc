@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "contract/unit_replies.h"
 #include "engine/mariadb/bounds.h"
 #include "engine/mariadb/cluster.h"
 #include "engine/engine.h"
@@ -43,10 +44,8 @@ class MariaExecutor final : public Executor {
   Settlement run(const Run &run) override {
     if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
     lane_ = run.lane;
-    const std::span<Op> ops = run.ops;
-    const bool writing =
-        access_ == Access::write && std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
-    return writing ? run_writing(ops) : run_reading(ops, run.watcher);
+    if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
+    return write_any(run.ops) ? run_writing(run) : run_reading(run);
   }
 
   void idle() noexcept override {
@@ -68,21 +67,47 @@ class MariaExecutor final : public Executor {
 
  private:
   static constexpr int prepare_attempts_max = 3;
+  enum class UnitEnds : uint8_t { commit, roll_back, run_again };
 
   THD *thd() const { return thread_->thd(); }
 
-  Settlement run_reading(std::span<Op> ops, Watcher *watcher) {
+  bool write_any(std::span<const Op> ops) const {
+    return access_ == Access::write &&
+           std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
+  }
+
+  /// A unit that has the transaction to itself. An op that fails by itself is undone with all others, and these are run
+  /// again without it.
+  Settlement run_unit(const Run &run) {
+    std::optional<UnitReplies> replies;
+    try {
+      replies.emplace(run.ops);
+    } catch (const std::bad_alloc &) {
+      return {.failure = Failure::out_of_memory};
+    }
+    unit_ = &*replies;
+    const bool writing = write_any(run.ops);
+    Settlement settlement;
+    do {
+      unit_ends_ = UnitEnds::commit;
+      settlement = writing ? run_writing(run) : run_reading(run);
+    } while (unit_ends_ == UnitEnds::run_again && settlement.lasted());
+    unit_ = nullptr;
+    return settlement;
+  }
+
+  Settlement run_reading(const Run &run) {
     Settlement settlement;
     begin();
     try {
-      for (int attempt = 0; attempt < prepare_attempts_max && !prepare(ops); ++attempt) {
+      for (int attempt = 0; attempt < prepare_attempts_max && !prepare(run.ops); ++attempt) {
       }
       tables_.lock_all(lookups_);
       finder_.expect(lookups_);
-      execute_all(ops, watcher);
+      execute_all(run, run.watcher);
     } catch (const std::bad_alloc &) {
       // A find in the slow lane may have sent a part of its reply, and its place with it.
-      settlement = {.failure = Failure::out_of_memory, .repeatable = lane_ == Lane::turn};
+      settlement = {.failure = Failure::out_of_memory, .repeatable = lane_ == Lane::turn || unit_ != nullptr};
     }
     tables_.unlock_all(Tables::Ending::commit);
     if (!settlement.lasted() || tables_.must_close() || tables_.holds_much()) {
@@ -96,7 +121,7 @@ class MariaExecutor final : public Executor {
   }
 
   /// All writes are one statement and one transaction. Tables are opened and closed with it, those for reading too.
-  Settlement run_writing(std::span<Op> ops) {
+  Settlement run_writing(const Run &run) {
     const bool alone = lane_ == Lane::alone;
     tables_.release_all();
     begin();
@@ -106,15 +131,16 @@ class MariaExecutor final : public Executor {
     try {
       for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
         write_tables_.begin(thd(), alone);
-        if (prepare(ops)) break;
+        if (prepare(run.ops)) break;
       }
       write_tables_.lock_all();
       // Consistent reads, although the statement is one that writes.
       thd()->lex->sql_command = SQLCOM_SELECT;
       tables_.lock_all(lookups_);
-      execute_all(ops, nullptr);
+      execute_all(run, nullptr);
       settlement = writer_.take_lost();
-      if (settlement.lasted() && !writer_.undo()) {
+      const bool undo = unit_ != nullptr ? unit_ends_ != UnitEnds::commit : writer_.undo();
+      if (settlement.lasted() && !undo) {
         settlement = write_tables_.commit();  // which throws only where it has failed
       } else {
         write_tables_.roll_back();
@@ -133,33 +159,92 @@ class MariaExecutor final : public Executor {
     return settlement;
   }
 
-  void execute_all(std::span<Op> ops, Watcher *watcher) {
+  void execute_all(const Run &run, Watcher *watcher) {
     std::optional<uint32_t> held_up;  // the connection whose next op cannot run now
-    size_t opens = 0;
-    for (Op &op : ops) {
-      const Spec *opening = nullptr;
-      bool too_much = false;  // for one more open index
-      if (op.verb == Verb::open && opens < opening_.size()) {
-        opening = opening_[opens++].get();
-        too_much = opening == nullptr;
-      }
-      if (held_up == op.connection) {
-        op.progress = Progress::waiting;
-        continue;
-      }
-      if (too_much) {
-        op.progress = Progress::done;
-        op.slot->clear();
-        refuse(op, Failure::out_of_memory);
+    opens_ = 0;
+    const Unit *unit = run.units.data();
+    const Unit *const units_end = unit + run.units.size();
+    for (size_t at = 0; at != run.ops.size();) {
+      const bool is_unit = unit != units_end && unit->first == at;
+      const std::span<Op> ops = run.ops.subspan(at, is_unit ? unit->count : 1);
+      at += ops.size();
+      if (held_up == ops[0].connection) {
+        leave(ops, Progress::waiting);
+      } else if (is_unit) {
+        execute_unit(ops, unit->atomic);
       } else {
-        execute(op, opening);
+        execute_next(ops[0]);
       }
-      if (op.progress != Progress::done) {
-        held_up = op.connection;
+      if (is_unit) ++unit;
+      if (ops[0].progress != Progress::done) {
+        held_up = ops[0].connection;
       } else if (watcher != nullptr) {
-        watcher->op_done(op);
+        for (const Op &op : ops) watcher->op_done(op);
       }
       if (!writer_.lost().lasted()) return;
+    }
+  }
+
+  /// Ops are executed, or passed by, in their order: so each open op finds what it opens.
+  void execute_next(Op &op) {
+    if (op.verb != Verb::open || opens_ == opening_.size()) return execute(op, nullptr);
+    const Spec *const opening = opening_[opens_++].get();
+    if (opening != nullptr) return execute(op, opening);
+    op.progress = Progress::done;
+    op.slot->clear();
+    refuse(op, Failure::out_of_memory);
+  }
+  void pass_by(std::span<const Op> ops) {
+    const auto is_open = [](const Op &op) { return op.verb == Verb::open; };
+    opens_ = std::min(opens_ + static_cast<size_t>(std::count_if(ops.begin(), ops.end(), is_open)), opening_.size());
+  }
+  /// For later, none of them having been executed.
+  void leave(std::span<Op> ops, Progress progress) {
+    pass_by(ops);
+    wait_behind(ops, progress);
+  }
+  static void wait_behind(std::span<Op> ops, Progress progress) {
+    for (Op &op : ops) op.progress = Progress::waiting;
+    ops[0].progress = progress;
+  }
+
+  void execute_unit(std::span<Op> ops, bool atomic) {
+    if (unit_ != nullptr) return execute_unit(ops, atomic, *unit_);
+    if (write_any(ops)) return leave(ops, Progress::needs_own_run);
+    UnitReplies replies(ops);
+    execute_unit(ops, atomic, replies);
+  }
+
+  void execute_unit(std::span<Op> ops, bool atomic, UnitReplies &replies) {
+    for (size_t i = 0; i < ops.size(); ++i) {
+      Op &op = ops[i];
+      if (replies.failure_kept(i)) {
+        pass_by({&op, 1});
+        replies.tell_kept(i);
+        continue;
+      }
+      execute_next(op);
+      if (!writer_.lost().lasted()) return;
+      if (op.progress == Progress::done && !replies.failed(i)) continue;
+      const std::span<Op> rest = ops.subspan(i + 1);
+      if (op.progress != Progress::done) {
+        const Progress left = op.progress;
+        pass_by(rest);
+        replies.restart();
+        unit_ends_ = UnitEnds::roll_back;
+        return wait_behind(ops, left == Progress::busy || left == Progress::locked ? left : Progress::needs_own_run);
+      }
+      if (atomic) {
+        pass_by(rest);
+        unit_ends_ = UnitEnds::roll_back;
+        return replies.fail_all(i, counters_);
+      }
+      if (writes(op.verb) && !cannot_be_undone(thd())) {
+        replies.keep_failure(i);
+        replies.restart();
+        unit_ends_ = UnitEnds::run_again;
+        return;
+      }
     }
   }
 
@@ -196,6 +281,7 @@ class MariaExecutor final : public Executor {
     opening_.clear();
     lookups_ = 0;
     if (not_ready_) return true;
+    if (lane_ == Lane::alone && write_any(ops)) prepare_writes_alone(ops);
     for (Op &op : ops) {
       TableState state = TableState::ready;
       if (op.verb == Verb::open) {
@@ -213,13 +299,23 @@ class MariaExecutor final : public Executor {
         lookups_ += std::max<size_t>(op.find->in_list.size(), 1);
         if (Binding *const binding = op.slot->binding())
           state = tables_.prepare(static_cast<Spec *>(binding), lane_ == Lane::alone || Bounds::needed(*op.find)).state;
-      } else if (access_ == Access::write && writes(op.verb)) {
+      } else if (access_ == Access::write && writes(op.verb) && lane_ == Lane::turn) {
         if (Binding *const binding = op.slot->binding())
           state = write_tables_.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); }).state;
       }
       if (state == TableState::again) return false;
     }
     return true;
+  }
+
+  /// Opens the tables that the ops write to, before any other: where one cannot be had all are closed again.
+  void prepare_writes_alone(std::span<Op> ops) {
+    for (Op &op : ops) {
+      if (!writes(op.verb) || (op.identity != nullptr && !may_prepare(op))) continue;
+      if (Binding *const binding = op.slot->binding())
+        write_tables_.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); });
+    }
+    write_tables_.open_listed();
   }
 
   /// Whether the op's account may know of its table.
@@ -397,6 +493,9 @@ class MariaExecutor final : public Executor {
   Writer writer_;
   std::vector<sql::SpecUse> opening_;                 // of the running batch's open ops, in order
   size_t lookups_ = 0;                                // of the running batch's finds
+  size_t opens_ = 0;                                  // how many of those were executed or passed by
+  UnitReplies *unit_ = nullptr;                       // of the unit that has the running batch to itself
+  UnitEnds unit_ends_ = UnitEnds::commit;             // how that batch shall end
   Lane lane_ = Lane::turn;                            // of the running batch
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
   bool not_ready_ = false;                            // the running batch is refused

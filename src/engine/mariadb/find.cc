@@ -265,9 +265,10 @@ Finder::Halt Finder::fail(Scan &scan, int code) {
 /// Whether the find has had its share for now, or somebody else's turn has come.
 bool Finder::must_pause(Scan &scan) const {
   if (!slow()) return share_.has_had_rows(scan.examined);
-  return scan.look.is_due(scan.examined) &&
-         (must_give_way() ||
-          scan.op.reply->still_wanted(static_cast<uint32_t>(scan.table.columns.size())) == Flow::pause);
+  if (!scan.look.is_due(scan.examined)) return false;
+  if (scan.op.position == nullptr) return thd_->killed || stop_.load(std::memory_order_relaxed);
+  const auto columns = static_cast<uint32_t>(scan.table.columns.size());
+  return must_give_way() || scan.op.reply->still_wanted(columns) == Flow::pause;
 }
 
 bool Finder::must_give_way() const {
@@ -284,7 +285,11 @@ Finder::Halt Finder::interrupt(Scan &scan) {
 Finder::Halt Finder::save(Scan &scan) {
   if (!slow()) return Halt::paused;
   if (thd_->killed) return interrupt(scan);
-  if (scan.op.position == nullptr) return Halt::paused;
+  if (scan.op.position == nullptr) {  // of a unit, which is done as a whole
+    if (stop_.load(std::memory_order_relaxed)) return Halt::paused;
+    scan.failure = Failure::reply_too_large;
+    return Halt::failed;
+  }
   if (scan.place == nullptr) {
     *scan.op.position = std::make_unique<sql::ScanPlace>();
     scan.place = static_cast<sql::ScanPlace *>(scan.op.position->get());

@@ -34,6 +34,7 @@ void WriteTables::begin(THD *thd, bool alone) {
   ++batch_;
   open_.clear();
   used_.clear();
+  to_open_.clear();
   locked_ = false;
   if (bound_.worth_a_look()) bound_.forget_retired();
   if (targets_.size() <= targets_max) return;
@@ -59,11 +60,14 @@ OpenTable &WriteTables::prepare(Spec *spec, Verb verb, const std::function<void(
   WriteTable &target = *table.target;
   if (target.batch != batch_) {
     target.batch = batch_;
-    open(target, verb, give_up_all);
+    target.events = 0;
+    open(target, give_up_all);
   }
+  verb_ = verb;
+  target.events |= events_of(verb);
   table.batch = batch_;
   used_.push_back(&table);
-  if (target.attempt.state == TableState::ready) {
+  if (target.attempt.state == TableState::ready && !alone_) {
     bind(table, target);
   } else {
     table.state = target.attempt.state;
@@ -78,7 +82,7 @@ OpenTable *WriteTables::prepared(const Spec *spec) {
   return table != nullptr && table->serial == spec->serial() && table->batch == batch_ ? table : nullptr;
 }
 
-void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()> &give_up_all) {
+void WriteTables::open(WriteTable &target, const std::function<void()> &give_up_all) {
   target.table = nullptr;
   target.changed = false;
   target.marked = WriteTable::Marked::nothing;
@@ -87,10 +91,14 @@ void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()
   // Our transactions do not take part in the cluster's certification: nodes would drift apart.
   if (cluster_certifies_writes()) target.attempt = {TableState::failed, Failure::cluster};
   if (target.attempt.state != TableState::ready) return;
+  if (alone_) return to_open_.push_back(&target);
   name_table(thd_, target.list_, target.database, target.name, TL_WRITE);
-  target.attempt = alone_ ? open_alone(target, verb) : open_without_waiting(thd_, target.list_, give_up_all);
+  target.attempt = open_without_waiting(thd_, target.list_, give_up_all);
   if (target.attempt.state == TableState::busy) counters_->add(Counter::busy_retries);
-  if (target.attempt.state != TableState::ready) return;
+  if (target.attempt.state == TableState::ready) opened(target);
+}
+
+void WriteTables::opened(WriteTable &target) {
   target.table = target.list_.table;
   target.table->reginfo.lock_type = TL_WRITE;
   open_.push_back(&target);
@@ -100,18 +108,52 @@ void WriteTables::open(WriteTable &target, Verb verb, const std::function<void()
   target.edits_need_own_run = target.inserts_need_own_run || target.table->file->referenced_by_foreign_key();
 }
 
-/// Opens the table as a statement of its own would: with every table and routine that its triggers, foreign keys and
-/// default values need.
-OpenAttempt WriteTables::open_alone(WriteTable &target, Verb verb) {
-  TABLE_LIST &list = target.list_;
-  list.trg_event_map = events_of(verb);
-  list.for_insert_data = verb == Verb::insert;
+void WriteTables::open_listed() {
+  OpenAttempt attempt = open_together(to_open_);
+  if (attempt.state != TableState::ready && to_open_.size() > 1) {
+    // The others are to be had without the one that is in the way.
+    for (WriteTable *const target : to_open_) {
+      target->attempt = open_together({&target, 1});
+      if (target->attempt.state == TableState::ready) close_together();
+    }
+    std::erase_if(to_open_, [](const WriteTable *target) { return target->attempt.state != TableState::ready; });
+    attempt = open_together(to_open_);
+  }
+  for (WriteTable *const target : to_open_) {
+    target->attempt = attempt;
+    if (attempt.state == TableState::busy) counters_->add(Counter::busy_retries);
+    if (attempt.state == TableState::ready) opened(*target);
+  }
+  for (OpenTable *const table : used_) {
+    if (table->target->attempt.state == TableState::ready) {
+      bind(*table, *table->target);
+      continue;
+    }
+    table->state = table->target->attempt.state;
+    table->failure = table->target->attempt.failure;
+    table->error = table->target->attempt.error;
+  }
+}
+
+/// Opens the tables as a statement of its own would: with every table and routine that their triggers, foreign keys
+/// and default values need. All, or none.
+OpenAttempt WriteTables::open_together(std::span<WriteTable *const> targets) {
+  listed_ = 0;
+  if (targets.empty()) return {};
   LEX *const lex = thd_->lex;
-  lex->sql_command = verb == Verb::insert ? SQLCOM_INSERT : SQLCOM_UPDATE;
-  lex->query_tables = &list;
-  list.prev_global = &lex->query_tables;
-  lex->query_tables_last = &list.next_global;
-  TABLE_LIST *first = &list;
+  lex->sql_command = verb_ == Verb::insert ? SQLCOM_INSERT : SQLCOM_UPDATE;
+  TABLE_LIST **last = &lex->query_tables;
+  for (WriteTable *const target : targets) {
+    TABLE_LIST &list = target->list_;
+    name_table(thd_, list, target->database, target->name, TL_WRITE);
+    list.trg_event_map = target->events;
+    list.for_insert_data = target->events & trg2bit(TRG_EVENT_INSERT);
+    list.prev_global = last;
+    *last = &list;
+    last = &list.next_global;
+  }
+  lex->query_tables_last = last;
+  TABLE_LIST *first = lex->query_tables;
   DML_prelocking_strategy strategy;
   if (!open_tables(thd_, DDL_options(), &first, &listed_, open_flags_without_waiting, &strategy)) return {};
   OpenAttempt attempt;
@@ -123,8 +165,20 @@ OpenAttempt WriteTables::open_alone(WriteTable &target, Verb verb) {
     attempt.failure = open_failure(thd_);
     attempt.error = take_server_error(thd_);
   }
-  close();
+  close_together();
   return attempt;
+}
+
+/// What open_together() has opened, and what it has made of the statement.
+void WriteTables::close_together() {
+  if (thd_->open_tables != nullptr) close_thread_tables(thd_);
+  thd_->release_transactional_locks();
+  LEX *const lex = thd_->lex;
+  // The lists of what the tables' triggers need live on the statement's memory.
+  lex->unit.cleanup();
+  lex_end(lex);
+  lex_start(thd_);
+  lex->sql_command = SQLCOM_SELECT;
 }
 
 void WriteTables::bind(OpenTable &table, WriteTable &target) {
@@ -263,19 +317,16 @@ void WriteTables::close() {
   used_.clear();
   if (!open_.empty()) counters_->add(Counter::table_closes, open_.size());
   open_.clear();
-  if (thd_->open_tables != nullptr) close_thread_tables(thd_);
-  thd_->release_transactional_locks();
-  LEX *const lex = thd_->lex;
   if (alone_) {
-    // The lists of what the table's triggers need live on the statement's memory.
-    lex->unit.cleanup();
-    lex_end(lex);
-    lex_start(thd_);
+    close_together();
   } else {
+    if (thd_->open_tables != nullptr) close_thread_tables(thd_);
+    thd_->release_transactional_locks();
+    LEX *const lex = thd_->lex;
     lex->query_tables = nullptr;
     lex->query_tables_last = &lex->query_tables;
+    lex->sql_command = SQLCOM_SELECT;
   }
-  lex->sql_command = SQLCOM_SELECT;
   thd_ = nullptr;
 }
 

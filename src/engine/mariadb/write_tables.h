@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ class WriteTable {
   bool inserts_need_own_run = false;  ///< a row that is inserted may not share a transaction with other ops
   bool edits_need_own_run = false;    ///< nor one that is changed or deleted
   bool changed = false;               ///< by this run
+  uint8_t events = 0;                 ///< what this run may do to it, as trg_event_map; run alone
 
   /// Somebody holds the table's AUTO-INC lock, as a bulk insert does until its end. Who inserts waits for it, and so
   /// inserts keep away from others' runs for a while.
@@ -56,19 +58,22 @@ class WriteTable {
   uint64_t autoinc_held_until_us_ = 0;
 };
 
-/// All tables of one executor's writes. A run is: begin(), prepare() for every write, lock_all(), the writes, then
-/// commit() or roll_back(), then close().
+/// All tables of one executor's writes. A run is: begin(), prepare() for every write, open_listed(), lock_all(), the
+/// writes, then commit() or roll_back(), then close().
 class WriteTables {
  public:
   WriteTables(Specs &specs, Counters *counters) : counters_(counters), bound_(specs) {}
   WriteTables(const WriteTables &) = delete;
   WriteTables &operator=(const WriteTables &) = delete;
 
-  /// `alone`: the run has one op, and its table may be one that cannot be shared: triggers are provided for.
+  /// `alone`: the run has one op or one unit, and its tables may be such that cannot be shared: triggers are provided
+  /// for. Then prepare() only lists what open_listed() opens.
   void begin(THD *thd, bool alone);
   /// Makes sure that the table of `spec` is open for `verb` in this run. State `again` means: everything of the thread
   /// was given up by `give_up_all`; begin() anew.
   OpenTable &prepare(Spec *spec, Verb verb, const std::function<void()> &give_up_all);
+  /// Opens what was listed. No other table of the thread may be open.
+  void open_listed();
   /// What prepare() returned in this run, or nullptr.
   OpenTable *prepared(const Spec *spec);
   /// Locks what was prepared; what cannot be had now becomes busy or failed.
@@ -90,8 +95,10 @@ class WriteTables {
 
  private:
   WriteTable *find_target(const std::string &database, const std::string &name);
-  void open(WriteTable &target, Verb verb, const std::function<void()> &give_up_all);
-  OpenAttempt open_alone(WriteTable &target, Verb verb);
+  void open(WriteTable &target, const std::function<void()> &give_up_all);
+  OpenAttempt open_together(std::span<WriteTable *const> targets);
+  void opened(WriteTable &target);
+  void close_together();
   void bind(OpenTable &table, WriteTable &target);
   void end_statement();
   void take_words(Settlement &settlement);
@@ -103,7 +110,9 @@ class WriteTables {
   bool alone_ = false;
   bool locked_ = false;
   bool commits_were_blocked_ = false;
-  uint32_t listed_ = 0;  // tables in the server's list of a lone op
+  Verb verb_ = Verb::edit;             // of what was listed last
+  std::vector<WriteTable *> to_open_;  // listed
+  uint32_t listed_ = 0;                // tables in the server's list, with those that triggers and keys need
   OpenTables bound_;
   std::vector<std::unique_ptr<WriteTable>> targets_;
   std::vector<WriteTable *> open_;  // in this run

@@ -1,0 +1,27 @@
+// unit.h: Unit, neighbouring ops of one connection that are done as a whole or left as a whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace postern {
+
+/// Two ops or more that no batch, run or lane parts. There is no login among them.
+struct Unit {
+  uint32_t first = 0;  ///< position among the ops it is told with
+  uint32_t count = 1;
+  bool atomic = true;  ///< one op fails, all fail; false: an op that fails is undone by itself
+};
+
+/// Adds those of `units` to `found` that lie among the `count` ops from `first`, with their positions counted from
+/// there. `units` are in order.
+inline void add_units_within(std::span<const Unit> units, size_t first, size_t count, std::vector<Unit> &found) {
+  for (const Unit &unit : units) {
+    if (unit.first < first || unit.first >= first + count) continue;
+    found.push_back({static_cast<uint32_t>(unit.first - first), unit.count, unit.atomic});
+  }
+}
+
+}  // namespace postern
