@@ -183,7 +183,7 @@ TEST_F(SlowLaneTest, AUnitIsRunAsAWholeBesideOtherConnections) {
   EXPECT_EQ(other.read(6), "x\ny\nz\n");
   EXPECT_EQ(client.read(1, 50), "") << "nothing of a unit leaves before all of it is done";
   engine_.row_locked = false;
-  EXPECT_EQ(client.read(33), "b\nchanged\nc\nd\nchanged\nchanged\ne\n");
+  EXPECT_EQ(client.read(32), "b\nchanged\nc\nd\nchanged\nchanged\ne\n");
 }
 
 TEST_F(SlowLaneTest, BusyForTooLongIsAnswered) {
