@@ -1,0 +1,144 @@
+// read_plan.h: ReadPlan, what a SELECT of rows by key means, and ResolvedRead, the same in terms of an open table.
+//
+// Recognition (recognise.h) makes a ReadPlan of what the server's parser made of a statement. It has names as they were
+// written, and places of values in place of values: so one plan serves every execution of a prepared statement, and
+// every text that differs in its literals only. Immutable once made; shared by threads.
+//
+//   SELECT u.name FROM users AS u WHERE u.id = 42 AND deleted_at IS NULL LIMIT 1
+//   -> table users; columns {name}; conditions {id = argument 0, deleted_at IS NULL}; limit argument 1
+//
+// Resolution (resolve_read.h) finds columns and an index in one definition of the table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace postern::mariadb {
+
+/// Where a value comes from.
+struct PlanValue {
+  enum class From : uint8_t {
+    argument,  ///< of the execution: a literal of the text that the normaliser took out, or a parameter
+    integer,   ///< written in the statement; `integer`
+    text,      ///< written in the statement, in the connection's character set as it was then; `text`
+  };
+  From from = From::argument;
+  uint16_t argument = 0;  ///< counted from 0 in the order of the text
+  int64_t integer = 0;
+  std::string text;
+
+  bool operator==(const PlanValue &) const = default;
+};
+
+enum class PlanTest : uint8_t {
+  equal,     ///< one value; true for no NULL
+  in,        ///< one or more values
+  less,      ///< one value
+  at_most,   ///< one value
+  greater,   ///< one value
+  at_least,  ///< one value
+  unequal,   ///< one value; only good for a filter
+  like,      ///< one value, a pattern: an index serves a prefix, 'p%'
+  null,      ///< no value
+  not_null,  ///< no value; only good for a filter
+};
+
+/// One of the conditions that all must be true of a row. BETWEEN is two of them.
+struct PlanCondition {
+  std::string column;
+  PlanTest test = PlanTest::equal;
+  std::vector<PlanValue> values;
+
+  bool operator==(const PlanCondition &) const = default;
+};
+
+/// One thing in the select list.
+struct PlanWanted {
+  enum class What : uint8_t {
+    column,       ///< `column`
+    all_columns,  ///< `*`: every column that is visible, in the table's order
+    constant,     ///< an integer written there, as in SELECT 1; `integer`
+    count,        ///< COUNT(*), COUNT(1), or, with a column, COUNT(c): the only thing wanted then
+  };
+  What what = What::column;
+  std::string column;
+  int64_t integer = 0;
+
+  bool operator==(const PlanWanted &) const = default;
+};
+
+struct PlanOrder {
+  std::string column;
+  bool descending = false;
+
+  bool operator==(const PlanOrder &) const = default;
+};
+
+enum class PlanLock : uint8_t { none, share, update };
+
+struct ReadPlan {
+  std::string database;
+  std::string table;
+  std::vector<PlanWanted> wanted;
+  std::vector<PlanCondition> conditions;  ///< in the order of the text; at least one, or an order with a limit
+  std::vector<PlanOrder> order;
+  std::optional<PlanValue> limit;
+  std::optional<PlanValue> offset;  ///< only with a limit
+  PlanLock lock = PlanLock::none;
+  /// SELECT EXISTS (SELECT ... conditions): always one row, of the integer 1 or 0; `wanted` says nothing then.
+  bool exists = false;
+  uint16_t arguments = 0;  ///< that an execution must have
+
+  bool operator==(const ReadPlan &) const = default;
+};
+
+/// What a value must be so that looking it up by the column's key, or comparing the column with it, is exactly what
+/// the server's comparison does. Everything else is the server's. resolve_read.h has the reasons.
+enum class Exact : uint8_t {
+  /// An integer that the column can have; a double without a fraction and below 2^53, a text of at most 15 digits with
+  /// no leading zero, blank or plus, whose integer the column can have.
+  integer,
+  /// An integer or decimal with no more digits before and behind the point than the column has.
+  decimal,
+  /// A text that character_sets_agree() with the column, no longer than it has room for.
+  text,
+  /// As `text`; exactly as long as the column too: BINARY(n).
+  binary_fixed,
+  /// As `text`, with no blank at the end: CHAR under a NO PAD collation.
+  text_no_blank,
+  /// A text 'YYYY-MM-DD' of a date that exists, no part of it zero.
+  date,
+  /// A text 'YYYY-MM-DD hh:mm:ss[.f]' of a time that exists, with no more digits of a second than the column has.
+  datetime,
+};
+
+/// One condition, resolved.
+struct ResolvedCondition {
+  uint16_t condition = 0;  ///< position in ReadPlan::conditions
+  uint16_t field = 0;      ///< position in TABLE::field
+  Exact exact = Exact::integer;
+};
+
+/// How the rows are found.
+enum class ReadWay : uint8_t {
+  one,      ///< a whole unique key by equality: a row or none
+  several,  ///< a whole unique key, one part of it by IN: a row or none for each different value
+  walk,     ///< by the index: rows equal in the leading parts, in a range or with a prefix in the next one
+};
+
+struct ResolvedRead {
+  ReadWay way = ReadWay::one;
+  uint32_t index = 0;                      ///< position in TABLE::key_info
+  std::vector<ResolvedCondition> parts;    ///< leading parts of the index, in order, each by `equal`, `null` or `in`
+  std::vector<ResolvedCondition> range;    ///< of the next part: at most one lower, one upper bound; or one `like`
+  std::vector<ResolvedCondition> filters;  ///< to be judged of every row found
+  bool backwards = false;                  ///< the walk goes down the index
+  /// Rows come in an order that the server would have too, or that the statement asked for. If not, and there are two
+  /// rows or more, the statement is the server's: it might have chosen another index and so another order.
+  bool ordered = true;
+  std::vector<uint16_t> columns;  ///< to send, positions in TABLE::field; constants and counts are not here
+};
+
+}  // namespace postern::mariadb
