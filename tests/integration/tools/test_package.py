@@ -113,6 +113,7 @@ def test_documents_and_scripts_come_along_and_no_link_is_dead(made):
     assert {path.name for path in (made[0] / "usr/share/postern").iterdir()} == {
         "innodb_memcache.sql",
         "innodb_memcache_example.sql",
+        "redis.sql",
     }
 
 
