@@ -118,7 +118,8 @@ class Executor {
   /// What a turn does not do
   /// 15. A write that may have to be undone together with others, or whose effects cannot be undone, is left: it
   ///     needs a run of its own, in Lane::alone. So does a login, which may wait for name servers and whatever verifies
-  ///     passwords. [Writes.AllRowsCanBeErasedAtOnce]
+  ///     passwords. [Writes.AllRowsCanBeErasedAtOnce] And so does a statement without a plan that holds, which is not
+  ///     run in any lane but by ServerSession::serve(). [Turns.AStatementWithoutAPlanIsLeftAndNeighboursGoOn]
   /// 16. A find is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with others by
   ///     batch_rows_max and batch_large_bytes_max. [Turns.WhatIsTooMuchForATurnIsPausedAndTheRestWaits,
   ///     Turns.AReplyMayPauseAFindInAFastTurn]
@@ -165,6 +166,9 @@ class Engine {
   /// Called on the thread that will use the executor. Waits until the server is ready to be used; returns nullptr
   /// if it goes down instead or if `stop` becomes true. `stop` outlives the executor; once it is true a scan pauses.
   virtual std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) = 0;
+
+  /// A session of the server for a client that has just connected; nullptr: there is none to be had. Any thread.
+  virtual std::unique_ptr<ServerSession> host() { return nullptr; }
 };
 
 }  // namespace postern

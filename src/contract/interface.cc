@@ -3,6 +3,7 @@
 #include "contract/kept_spec.h"
 #include "contract/op.h"
 #include "contract/reply.h"
+#include "contract/server_session.h"
 #include "contract/session.h"
 #include "contract/shape.h"
 #include "contract/sql_error.h"

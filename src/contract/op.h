@@ -12,6 +12,7 @@
 #include "contract/access.h"
 #include "contract/edit.h"
 #include "contract/reply.h"
+#include "contract/server_session.h"
 #include "contract/table.h"
 #include "contract/value.h"
 
@@ -24,6 +25,9 @@ enum class Verb : uint8_t {
   insert,  ///< writes a new row
   edit,    ///< finds rows as a find does, locks them and changes or deletes them
   login,   ///< verifies Op::login and makes Op::identity that account, or nobody; takes its time
+  /// A command to the server, on a session of the server that the connection owns: answered in a turn where it has a
+  /// plan that holds, else left for the server itself.
+  statement,
 };
 
 enum class Comparison : uint8_t {
@@ -128,7 +132,7 @@ enum class Progress : uint8_t {
   deferred,       ///< a find of large rows, of which the batch has had enough; may run first thing in the next turn
   busy,           ///< its table is held by DDL or a table lock just now; nothing happened
   locked,         ///< a row it would change is locked by somebody else's transaction; nothing happened
-  needs_own_run,  ///< a write that cannot share a transaction with other ops, or a login; nothing happened
+  needs_own_run,  ///< a write that cannot share a transaction, a login, or what the server has to do; nothing happened
   waiting,        ///< not tried, because an earlier op of the same connection is not done
 };
 
@@ -151,6 +155,7 @@ struct Op {
     const Insert *insert;             ///< insert
     const EditRows *edit;             ///< edit
     const Login *login;               ///< login
+    const Statement *statement;       ///< statement
   };
   /// Lane::alone: where a paused find keeps its place. Null in a turn: a find that is too much for one is paused
   /// without a place, and starts anew in the slow lane, under its own read view.

@@ -64,6 +64,25 @@ TYPED_TEST_P(ExecutorTurns, ABusyTableLeavesNothingWrittenAndNeighboursGoOn) {
   for (const HeardReply *reply : {&busy, &waiting, &waiting_too, &opening}) EXPECT_EQ(reply->dones, 1);
 }
 
+TYPED_TEST_P(ExecutorTurns, AStatementWithoutAPlanIsLeftAndNeighboursGoOn) {
+  const Statement statement{.packet = "\1\0\0\0\16"};
+  HeardReply left;
+  this->batch_.begin(1);
+  HeardReply &before = this->answer(Failure::none);
+  Op &op = this->batch_.add();
+  op.verb = Verb::statement;
+  op.statement = &statement;
+  op.reply = &left;
+  HeardReply &behind = this->answer(Failure::none);
+  this->batch_.begin(2);
+  HeardReply &neighbour = this->answer(Failure::none);
+  this->run();
+  const Progress expected[] = {Progress::done, Progress::needs_own_run, Progress::waiting, Progress::done};
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(this->batch_.ops()[i].progress, expected[i]) << i;
+  EXPECT_EQ(before.dones + neighbour.dones, 2);
+  EXPECT_EQ(left.dones + behind.dones, 0);
+}
+
 TYPED_TEST_P(ExecutorTurns, WhatIsTooMuchForATurnIsPausedAndTheRestWaits) {
   const auto rows = limits::find_rows_fast_max + 100;
   this->fixture_.make_table(static_cast<int>(rows));
@@ -303,7 +322,8 @@ TYPED_TEST_P(ExecutorTurns, AnotherExecutorServesTheSlotsOfThisOne) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorTurns, RunsOpsInOrderAndEachIsDoneOnce,
-                            ABusyTableLeavesNothingWrittenAndNeighboursGoOn, AWatcherHearsOfWhatIsDoneAndOfNothingElse,
+                            ABusyTableLeavesNothingWrittenAndNeighboursGoOn,
+                            AStatementWithoutAPlanIsLeftAndNeighboursGoOn, AWatcherHearsOfWhatIsDoneAndOfNothingElse,
                             WhatIsTooMuchForATurnIsPausedAndTheRestWaits, AReplyMayPauseAFindInAFastTurn,
                             AResumedFindEqualsAnUninterruptedOne, AFindWithoutMatchesAsksItsReplyWhetherToGoOn,
                             OpsCanBeRunAgain, EqualFindsAreAnsweredAlikeAndOthersNot, IdleLetsDdlThrough,

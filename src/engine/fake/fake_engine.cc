@@ -147,6 +147,10 @@ void FakeExecutor::execute_unit(std::span<Op> ops, bool atomic) {
 
 void FakeExecutor::execute(Op &op) {
   if (op.verb == Verb::login) return log_in(op);
+  if (op.verb == Verb::statement) {
+    op.progress = Progress::needs_own_run;
+    return;
+  }
   if (op.identity != nullptr) {
     const Failure failure = check(op);
     if (failure != Failure::none) return finish(op, {.failure = failure});
@@ -160,7 +164,8 @@ void FakeExecutor::execute(Op &op) {
     case Verb::find: return find(op);
     case Verb::insert:
     case Verb::edit: return write(op);
-    case Verb::login: return;
+    case Verb::login:
+    case Verb::statement: return;
   }
 }
 

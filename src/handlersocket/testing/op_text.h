@@ -67,6 +67,7 @@ inline std::string op_text(const Op &op) {
     case Verb::login:
       return "login " + std::string(failure_name(op.failure)) + " '" + test::escaped(op.login->user) + "' '" +
              test::escaped(op.login->password) + "'";
+    case Verb::statement: return "statement";
     case Verb::find: return "find " + find_text(*op.find);
     case Verb::insert:
       return "insert " + std::to_string(static_cast<int>(op.insert->on_duplicate)) + values_text(op.insert->values);

@@ -1,0 +1,106 @@
+// server_session.h: ServerSession, a whole session of the server that one connection owns, and Plan, how a statement of
+// it may be answered without the server's parser.
+//
+// A connection whose protocol is the server's own has one. The server greets its client, verifies it, counts it and
+// kills it; every command that nobody else answers is the server's to answer, on a thread of the statement pool
+// (door/statement_pool.h), which may wait for hours. What has a plan is answered by the worker in its turn, on the same
+// session: Statement::plan.
+//
+// Owned by the protocol's session and used by one thread at a time: the connection's worker, or the thread of the pool
+// that has the connection. interrupt() alone is any thread's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/bytes.h"
+#include "base/input.h"
+#include "base/output.h"
+#include "contract/value.h"
+
+namespace postern {
+
+/// How statements of one form are answered in a turn. Made by an engine, which alone looks into it; immutable but for
+/// what the engine synchronises itself; shared by any threads and sessions, and kept by whoever may need it again.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  /// How many of Statement::values it takes.
+  virtual uint32_t values() const = 0;
+  /// False once it is known that it answers nothing any more (DDL): whoever keeps it forgets it.
+  virtual bool holds() const { return true; }
+};
+
+/// What the server has shown of the command that it served last.
+struct Learnt {
+  /// How the like of it may be answered from now on; nullptr: the server alone answers it, or it is not known yet.
+  std::shared_ptr<const Plan> plan{};
+  /// The prepared statement that was made, or run, by its number on the wire; 0: the command was a text.
+  uint32_t statement_id = 0;
+  /// Whether the answer holds for the like of it: without a plan they are not to be shown to the engine again.
+  bool final = false;
+};
+
+class ServerSession;
+
+/// One command of a client to the server. What it points to lives as long as its op.
+struct Statement {
+  ServerSession *session = nullptr;
+  /// As it came, with the headers of its packets. Where the server is to receive the rest itself, only the beginning.
+  Bytes packet{};
+  /// The connection's input behind the packet: what the server takes from it when it reads on.
+  Input *rest = nullptr;
+  /// Where a run in a turn writes the answer, whole packets. Nothing is written unless the op is done.
+  Output *output = nullptr;
+  /// How it may be answered in a turn; nullptr: not at all.
+  const Plan *plan = nullptr;
+  /// What its text has where the plan has a place for a value, or its parameters, in their order.
+  std::span<const Value> values{};
+};
+
+class ServerSession {
+ public:
+  /// Ends the session if end() has not been called.
+  virtual ~ServerSession() = default;
+  ServerSession(const ServerSession &) = delete;
+  ServerSession &operator=(const ServerSession &) = delete;
+
+  // For the threads of the pool: these wait as long as the server does.
+
+  /// Takes the socket `fd`, greets the client and verifies it. False: it was refused, and told so, and the session is
+  /// to be ended. The socket is the server's from now on, whatever happens.
+  virtual bool log_in(int fd, bool local) = 0;
+  /// Lets the server read one command, the statement's, and answer it. False: the session is to be ended.
+  virtual bool serve(const Statement &statement) = 0;
+  /// Ends the session, and closes the socket. `peer_ended`: the client sends no more, and the server shall see that by
+  /// itself. Idempotent.
+  virtual void end(bool peer_ended) = 0;
+
+  /// Whether log_in() has returned true and end() was not called.
+  virtual bool alive() const = 0;
+  /// Whether the client's bytes are compressed, so that only the server can read them.
+  virtual bool compressed() const = 0;
+  /// The socket, and the OpenSSL session (an SSL) that carries the stream or nullptr: the server's own, lent as long as
+  /// the session is alive.
+  virtual int fd() const = 0;
+  virtual void *tls() const = 0;
+
+  /// For the worker: milliseconds that the session may stay silent as it is now.
+  virtual int64_t idle_limit_ms() const = 0;
+  /// For the worker: that time is over. The session is to be ended.
+  virtual void time_out() = 0;
+  /// Whatever the server is doing for the session ends soon. Any thread; the session must not die meanwhile.
+  virtual void interrupt() = 0;
+
+  /// A number for everything about the session that changes what a text means: database, modes, character sets and so
+  /// on. Equal numbers mean equal contexts, in all sessions of the server. Changes only when the server has served.
+  virtual uint64_t dialect() const = 0;
+  /// Of the command served last. Valid until the next one is served.
+  virtual const Learnt &learnt() const = 0;
+
+ protected:
+  ServerSession() = default;
+};
+
+}  // namespace postern

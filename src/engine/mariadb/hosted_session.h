@@ -1,0 +1,65 @@
+// hosted_session.h: HostedSession, a client's session of the server: its THD, which the server itself logs in, serves
+// and ends on whatever thread has the connection.
+//
+// The rest is by file: hosted_session.cc has its life, hosted_turn.cc what is answered in a turn, hosted_learn.cc what
+// is learnt of what the server has served.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/counters.h"
+#include "contract/server_session.h"
+
+class CONNECT;
+class THD;
+
+namespace postern::mariadb {
+
+class HostedSession final : public ServerSession {
+ public:
+  HostedSession() = default;
+  ~HostedSession() override { end(false); }
+
+  bool log_in(int fd, bool local) override;
+  bool serve(const Statement &statement) override;
+  void end(bool peer_ended) override;
+
+  bool alive() const override { return thd_ != nullptr; }
+  bool compressed() const override;
+  int fd() const override;
+  void *tls() const override;
+
+  int64_t idle_limit_ms() const override;
+  void time_out() override;
+  void interrupt() override;
+
+  uint64_t dialect() const override { return dialect_; }
+  const Learnt &learnt() const override { return learnt_; }
+
+  /// Answers the statement by its plan on this session's own THD, on the thread of a worker that is attached to
+  /// another. False: nothing has happened, and the server is to serve it.
+  bool run_in_turn(const Statement &statement, Counters &counters);
+
+ private:
+  bool join(CONNECT *connect);
+  bool prepare();
+  void close();
+  /// The dialect of the session as it is now; with this thread attached.
+  void note_context();
+  /// After the server has served `statement`, with this thread attached: `answer` is what it said, as it was on the
+  /// wire but for TLS; empty if it was too long to be kept.
+  void learn(const Statement &statement, Bytes answer);
+
+  std::mutex mutex_;  // guards what thd_ points to against interrupt(); a leaf but for the THD's own
+  THD *thd_ = nullptr;
+  std::atomic<bool> interrupted_{false};
+  bool logged_in_ = false;
+  uint64_t dialect_ = 0;
+  Learnt learnt_;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,47 @@
+// vio_hooks.h: what stands between the server's network code and a client's socket: bytes that the door has received
+// already come first, and what the server answers may be noted.
+//
+// The server asks these through pointers in the Vio, on the thread that serves the session; whatever reads or writes
+// the Vio on another thread gets the server's own functions.
+#pragma once
+
+#include <string>
+
+#include "base/bytes.h"
+#include "base/input.h"
+
+struct st_vio;
+
+namespace postern::mariadb {
+
+/// What one command reads and writes, while the server serves it.
+class Conversation {
+ public:
+  /// The bytes of `packet` come first, then those of `rest`, then the socket's. What the server answers is noted in
+  /// `answer`, unless that is nullptr. The thread has one at a time.
+  Conversation(st_vio *vio, Bytes packet, Input *rest, std::string *answer);
+  ~Conversation();
+  Conversation(const Conversation &) = delete;
+  Conversation &operator=(const Conversation &) = delete;
+
+  /// What is noted of an answer; of a longer one the answer is cleared.
+  static constexpr size_t answer_bytes_max = size_t{16} << 10;
+
+  // For the hooks.
+  const st_vio *vio() const { return vio_; }
+  /// Copies what there is, at most `size` bytes, and returns how much.
+  size_t take(char *to, size_t size);
+  bool has_data() const { return !packet_.empty() || (rest_ != nullptr && rest_->unparsed_bytes() != 0); }
+  void note_written(Bytes bytes) noexcept;
+
+ private:
+  const st_vio *const vio_;
+  Bytes packet_;
+  Input *const rest_;
+  std::string *answer_;
+};
+
+/// Has the Vio ask here from now on. After the login, for TLS sets the pointers anew.
+void hook(st_vio *vio);
+
+}  // namespace postern::mariadb
