@@ -22,12 +22,13 @@ def rows(path, pattern):
         yield match.groups()
 
 
-PLUGINS = re.findall(r"^DOOR\((\w+),", (ROOT / "src/plugin/doors.def").read_text(), re.M)
+FOLDERS = dict(re.findall(r"^DOOR\((\w+), (\w+),", (ROOT / "src/plugin/doors.def").read_text(), re.M))
+PLUGINS = list(FOLDERS)
 
 
 def settings(plugin):
     """(name, type and range, default, help) of every setting of a plugin: its own rows, then those that all have."""
-    own, shared = f"src/{plugin}/settings.def", "src/plugin/door_settings.def"
+    own, shared = f"src/{FOLDERS[plugin]}/settings.def", "src/plugin/door_settings.def"
     pattern = r"(\w+)\((.*)\)"
     for kind, inner in [*rows(own, pattern), *rows(shared, pattern)]:
         strings = re.findall(STRING, inner)
@@ -79,8 +80,12 @@ def own_status(plugin):
     """The section of status variables that this plugin alone has."""
     lines = [*MORE_STATUS.get(plugin, [])]
     for path, pattern, line in (
-        (f"src/{plugin}/refusal.def", rf"REFUSAL\((\w+), .*, {STRING}\)", "errors_{}` | Requests answered with: {}."),
-        (f"src/{plugin}/statistics.def", rf"STATISTIC\((\w+), {STRING}\)", "{}` | {}"),
+        (
+            f"src/{FOLDERS[plugin]}/refusal.def",
+            rf"REFUSAL\((\w+), .*, {STRING}\)",
+            "errors_{}` | Requests answered with: {}.",
+        ),
+        (f"src/{FOLDERS[plugin]}/statistics.def", rf"STATISTIC\((\w+), {STRING}\)", "{}` | {}"),
     ):
         if (ROOT / path).exists():
             lines += [f"| `{plugin.capitalize()}_{line.format(*row)} |" for row in rows(path, pattern)]

@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # The plugins of the library: each has a folder.
-DOORS = set(re.findall(r"^DOOR\((\w+),", (ROOT / "src/plugin/doors.def").read_text(), re.M))
+DOORS = set(re.findall(r"^DOOR\(\w+, (\w+),", (ROOT / "src/plugin/doors.def").read_text(), re.M))
 
 # What each folder of src/ may include besides itself: the arrows of docs/architecture.md.
 SEES = {

@@ -65,7 +65,7 @@ int show(const Plugin &plugin, st_mysql_show_var &variable) {
 }  // namespace
 
 // The server calls functions that are told nothing of the plugin they are for.
-#define DOOR(name, prefix, sentence)                                                           \
+#define DOOR(name, folder, prefix, sentence)                                                   \
   namespace name {                                                                             \
   namespace {                                                                                  \
   st_mysql_daemon descriptor = {MYSQL_DAEMON_INTERFACE_VERSION};                               \
@@ -90,19 +90,19 @@ int show(const Plugin &plugin, st_mysql_show_var &variable) {
 
 // The array begins in the macro. maria_declare_plugin_end would begin with a comma, with which a row ends here.
 maria_declare_plugin(postern)
-#define DOOR(name, prefix, sentence)        \
-  {MYSQL_DAEMON_PLUGIN,                     \
-   &postern::plugin::name::descriptor,      \
-   #name,                                   \
-   "Postern",                               \
-   sentence,                                \
-   PLUGIN_LICENSE_GPL,                      \
-   postern::plugin::name::init,             \
-   postern::plugin::name::deinit,           \
-   0x0001,                                  \
-   postern::plugin::name::status_variables, \
-   postern::plugin::name::system_variables, \
-   POSTERN_VERSION,                         \
+#define DOOR(name, folder, prefix, sentence) \
+  {MYSQL_DAEMON_PLUGIN,                      \
+   &postern::plugin::name::descriptor,       \
+   #name,                                    \
+   "Postern",                                \
+   sentence,                                 \
+   PLUGIN_LICENSE_GPL,                       \
+   postern::plugin::name::init,              \
+   postern::plugin::name::deinit,            \
+   0x0001,                                   \
+   postern::plugin::name::status_variables,  \
+   postern::plugin::name::system_variables,  \
+   POSTERN_VERSION,                          \
    MariaDB_PLUGIN_MATURITY_GAMMA},
 #include "doors.def"
 #undef DOOR

@@ -25,7 +25,7 @@ class Running {
 };
 
 // Each plugin's file, <name>_plugin.cc, defines these.
-#define DOOR(name, prefix, sentence)                                                          \
+#define DOOR(name, folder, prefix, sentence)                                                  \
   namespace name {                                                                            \
   extern st_mysql_sys_var *system_variables[];                                                \
   /** To be called before the settings are used: whether all make sense; sets the choices. */ \
