@@ -1,0 +1,88 @@
+// answer.h: Answer, what the server once answered to a SELECT but for its rows, so that the like of it can be answered
+// with other rows; and Packets, which writes an answer packet by packet.
+//
+// The names and types of columns, and how the end is told, are the server's own bytes. Only what is about the moment is
+// put in anew: the numbers of packets and the status of the session. Immutable; shared by threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/output.h"
+
+namespace postern::sql {
+
+/// What the client and the server have agreed on, and with it the form of an answer.
+struct AnswerForm {
+  bool deprecate_eof = false;   ///< CLIENT_DEPRECATE_EOF: columns end without a packet, rows with one of the form OK
+  bool cache_metadata = false;  ///< MARIADB_CLIENT_CACHE_METADATA: columns may be left out
+  bool extended = false;        ///< MARIADB_CLIENT_EXTENDED_METADATA: columns have one more text
+
+  bool operator==(const AnswerForm &) const = default;
+};
+
+/// One answer as it is written, from packet 1 on.
+class Packets {
+ public:
+  explicit Packets(Output &output) : output_(output) {}
+
+  /// Whole packets that have their numbers already: `count` of them, from the next number on.
+  void put_whole(Bytes packets, uint32_t count) {
+    output_.put(packets);
+    number_ += static_cast<uint8_t>(count);
+  }
+  /// One packet; shorter than 16 MiB - 1.
+  void put(Bytes payload) {
+    const size_t size = payload.size();
+    char *const head = output_.reserve(4);
+    head[0] = static_cast<char>(size);
+    head[1] = static_cast<char>(size >> 8);
+    head[2] = static_cast<char>(size >> 16);
+    head[3] = static_cast<char>(number_++);
+    output_.commit(4);
+    output_.put(payload);
+  }
+
+  Output &output() { return output_; }
+
+ private:
+  Output &output_;
+  uint8_t number_ = 1;  // wraps, as it does on the wire
+};
+
+class Answer {
+ public:
+  /// Of all that the server has answered to one command. nullopt: it is no result set, has warnings or more to it than
+  /// columns, rows and an end, or was cut short.
+  static std::optional<Answer> of(Bytes packets, AnswerForm form);
+
+  /// Everything before the rows. `status`: the session's, while the statement runs.
+  void put_head(Packets &packets, uint16_t status) const;
+  /// What follows the rows. `status`: the session's, as the statement has left it.
+  void put_end(Packets &packets, uint16_t status) const;
+
+  uint32_t columns() const { return columns_; }
+  /// The type of a column as on the wire; 255 if the answer has left columns out.
+  uint8_t type(uint32_t column) const { return column < types_.size() ? types_[column] : uint8_t{255}; }
+  bool columns_left_out() const { return types_.empty(); }
+  AnswerForm form() const { return form_; }
+  /// The session's status at the end.
+  uint16_t status() const { return status_; }
+
+ private:
+  Answer() = default;
+
+  std::string head_;
+  uint32_t head_packets_ = 0;
+  size_t head_status_at_ = std::string::npos;  // in head_
+  std::string end_;                            // a packet's payload
+  uint32_t columns_ = 0;
+  uint16_t status_ = 0;
+  std::vector<uint8_t> types_;
+  AnswerForm form_;
+};
+
+}  // namespace postern::sql
