@@ -135,10 +135,12 @@ struct ResolvedRead {
   std::vector<ResolvedCondition> range;    ///< of the next part: at most one lower, one upper bound; or one `like`
   std::vector<ResolvedCondition> filters;  ///< to be judged of every row found
   bool backwards = false;                  ///< the walk goes down the index
-  /// Rows come in an order that the server would have too, or that the statement asked for. If not, and there are two
-  /// rows or more, the statement is the server's: it might have chosen another index and so another order.
+  /// Rows come in the order that the statement asks for, or in the one that the server would give them without asking.
+  /// If not, and two rows or more match, the statement is the server's, which might choose another index and order.
   bool ordered = true;
-  std::vector<uint16_t> columns;  ///< to send, positions in TABLE::field; constants and counts are not here
+  /// The order asked for may leave rows equal: in ReadPlan::order alike, two rows next to each other are the server's.
+  bool ties = false;
+  std::vector<uint16_t> columns;  ///< to send, positions in TABLE::field, in order; neither constants nor counts
 };
 
 }  // namespace postern::mariadb

@@ -1,0 +1,28 @@
+// lex_of_text.h: LexOfText, what the server's parser makes of a text, without a trace in the THD that lends itself.
+#pragma once
+
+#include "base/bytes.h"
+
+class THD;
+struct LEX;
+
+namespace postern::mariadb {
+
+/// The THD may be in the middle of a statement, and has its own back when this dies. Nothing else may use it meanwhile.
+class LexOfText {
+ public:
+  /// Parses as PREPARE does.
+  LexOfText(THD *thd, Bytes text);
+  ~LexOfText();
+  LexOfText(const LexOfText &) = delete;
+  LexOfText &operator=(const LexOfText &) = delete;
+
+  /// nullptr: the text has an error, or there is no memory.
+  LEX *lex() const;
+
+ private:
+  struct Parsed;
+  Parsed *parsed_;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,28 @@
+// recognise.h: from what the server's parser made of a statement to a ReadPlan.
+//
+// What a statement means is decided by the server's own parser alone: only forms are recognised whose every part is
+// understood, and whatever else is in the tree makes the statement the server's. Whether columns and index exist, and
+// whether its values compare exactly, is resolution's to say, against the table (resolve_read.h).
+#pragma once
+
+#include <string>
+
+#include "base/bytes.h"
+#include "engine/mariadb/read_plan.h"
+#include "engine/mariadb/why_not.h"
+
+class THD;
+struct LEX;
+
+namespace postern::mariadb {
+
+/// What a parsed statement means. `lex` may have been prepared, and executed, since. The THD's connection collation
+/// must be the one that it was parsed with. `plan` is only good if the answer is WhyNot::planned.
+WhyNot recognise(THD *thd, LEX &lex, ReadPlan &plan);
+
+/// Parses `text` as a statement to be prepared, in which every ? is an argument, under the THD's current database,
+/// sql_mode and character sets, and recognises it. Leaves no trace in the THD: neither errors nor warnings, and what it
+/// was doing goes on. Only for text that begins with SELECT.
+WhyNot plan_of_text(THD *thd, Bytes text, ReadPlan &plan);
+
+}  // namespace postern::mariadb

@@ -1,0 +1,33 @@
+// resolve_read.h: from a ReadPlan's names to the columns and the index of an open table.
+//
+// The heart of it is exactness: a value is looked up in an index only where that finds the rows for which the server's
+// comparison is true, and no others. By type of column:
+// - Integers: a number in a text is compared as a double by the server, with BIGINT as an integer; a double as a
+//   double. So only what has one integer for all of these is exact, and below 2^53.
+// - DECIMAL: integers and decimals only. Texts and doubles are compared as doubles.
+// - CHAR, VARCHAR, TEXT: texts only; a number makes numbers of all rows. The column's collation wins over the value's.
+//   The value must mean the same characters in the column's character set: character_sets_agree().
+// - VARBINARY: the bytes. BINARY(n) is compared with its zero bytes, but they are filled up in a key: n bytes only.
+// - CHAR under a NO PAD collation has lost its blanks at the end, which a value has not.
+// - DATE, DATETIME: texts as the server would write them; others may mean a time, a time zone, or draw a warning.
+// - FLOAT, DOUBLE, BIT, YEAR, TIME, TIMESTAMP, ENUM, SET, UUID, INET, geometries: none.
+#pragma once
+
+#include "base/bytes.h"
+#include "engine/mariadb/read_plan.h"
+#include "engine/mariadb/why_not.h"
+
+struct TABLE;
+struct charset_info_st;
+
+namespace postern::mariadb {
+
+/// Finds columns and index in `table`, which is open. `read` is only good if the answer is WhyNot::planned, and only
+/// for this definition of the table.
+WhyNot resolve(const ReadPlan &plan, const TABLE &table, ResolvedRead &read);
+
+/// Whether `text`, a value in the character set of a connection, consists of the same bytes in the column's, and the
+/// server would compare in the column's collation.
+bool character_sets_agree(const charset_info_st *column, const charset_info_st *connection, Bytes text);
+
+}  // namespace postern::mariadb

@@ -1,0 +1,27 @@
+// why_not.h: WhyNot, why a statement has no plan.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace postern::mariadb {
+
+enum class WhyNot : uint8_t {
+#define WHY_NOT(name, words) name,
+#include "engine/mariadb/why_not.def"
+#undef WHY_NOT
+};
+
+/// In words, for people.
+constexpr std::string_view words(WhyNot why) {
+  switch (why) {
+#define WHY_NOT(name, text) \
+  case WhyNot::name:        \
+    return text;
+#include "engine/mariadb/why_not.def"
+#undef WHY_NOT
+  }
+  return {};
+}
+
+}  // namespace postern::mariadb
