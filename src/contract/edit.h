@@ -9,9 +9,10 @@ namespace postern {
 
 /// What becomes of a row that an edit was shown.
 enum class Decision : uint8_t {
-  keep,   ///< nothing; the row is not counted
-  write,  ///< it takes the values of the draft
-  erase,  ///< it is deleted
+  keep,    ///< nothing; the row is not counted
+  write,   ///< it takes the values of the draft
+  erase,   ///< it is deleted
+  refuse,  ///< the op fails as Failure::refused, and does nothing
 };
 
 /// The new values of one row. Lent by the engine for the length of Edit::present(). Columns are positions in

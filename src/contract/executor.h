@@ -61,7 +61,7 @@ class Watcher {
 /// Where a run takes place, and so how much it may do.
 enum class Lane : uint8_t {
   turn,   ///< in a worker's turn, which many connections share: bounded work, no long wait
-  alone,  ///< in the slow lane, one op or one unit with a thread to itself for as long as its reply lets it
+  alone,  ///< in the slow lane, one op or one unit, with a thread to itself for as long as its reply lets it
 };
 
 /// What an executor is asked to run. Everything is borrowed until run() returns.
@@ -94,8 +94,9 @@ class Executor {
   ///  5. It throws nothing. A run that memory was wanting for is lost as out_of_memory, and holds nothing.
   ///     [no_memory_test.cc of the door]
   /// Views and transactions
-  ///  6. All finds of one run read one consistent view that is opened after run() was entered; what the run itself has
-  ///     written is in it. [Writes.ARunSeesWhatItWritesAndOthersDoAfterIt]
+  ///  6. All finds of one run, or of one step of a script, read one consistent view that is opened after run() was
+  ///     entered; what the run itself has written is in it. [Writes.ARunSeesWhatItWritesAndOthersDoAfterIt,
+  ///     ServerScripts.ALockReadsWhatIsCurrentAndAFindTheViewOfItsStep]
   ///  7. So what an equal find has written may answer one (Reply::take), if it is just the same.
   ///     [Turns.EqualFindsAreAnsweredAlikeAndOthersNot]
   ///  8. All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
@@ -115,26 +116,45 @@ class Executor {
   ///     [Units.OfAUnitThatIsNotAtomicTheFailedOpsAloneAreUndone]
   /// 14. A unit has no bound on its ops, and its replies are whole or fail: none is paused.
   ///     [Units.AUnitMayBeLargerThanABatch, Units.AReplyThatMayGrowNoMoreFailsInAUnit]
+  /// Locks
+  /// 15. A lock finds what is there now. Until its transaction ends nobody else changes or deletes those rows, nor
+  ///     inserts one where it found none. In a turn it is left. [Scripts.ALockFindsWhatAFindDoes,
+  ///     ServerScripts.WhatIsLockedAndWhatIsNotThereStayAsTheyAreUntilTheEnd,
+  ///     ServerScripts.ALockInAUnitKeepsARowFromComing]
+  /// Scripts
+  /// 16. A script is asked for each step when all replies of the one before have heard how that ended, until it is
+  ///     over; then its own reply hears done(). [Scripts.AScriptSaysItsNextStepWhenItHasHeardOfTheLast]
+  /// 17. All its steps are one transaction. If an op of a step fails, nothing of the step is in the table: all replies
+  ///     of the step hear restart(), and then that failure. [Scripts.AStepThatFailsIsUndoneByItselfAndTheScriptGoesOn,
+  ///     Scripts.BackLeavesWhatWasDoneBeforeTheMark, Scripts.NothingStaysOfAScriptThatIsUndone,
+  ///     ServerScripts.TriggersAreUndoneWithTheStepThatFiredThem]
+  /// 18. A script that cannot go on (its table or a row is held, a deadlock, KILL) is left or lost as a whole, with
+  ///     nothing of it in the table, and begins anew in its next run. KILL QUERY ends it.
+  ///     [Scripts.AScriptWhoseTableIsHeldIsLeftAndBeginsAnew,
+  ///     ServerScripts.AScriptThatMeetsALockedRowIsLeftWithNothingOfIt,
+  ///     ServerScripts.AScriptThatMeetsADeadlockIsLostAsAWholeAndBeginsAnew, ServerScripts.KillLeavesNothingOfAScript,
+  ///     ServerScripts.AScriptGivesWayToAnAlterThatCameFirstAndBeginsAnew]
+  /// 19. In a turn one is left, to be run in Lane::alone. [Scripts.InATurnAScriptIsLeftAndItsNeighboursGoOn]
   /// What a turn does not do
-  /// 15. A write that may have to be undone together with others, or whose effects cannot be undone, is left: it
+  /// 20. A write that may have to be undone together with others, or whose effects cannot be undone, is left: it
   ///     needs a run of its own, in Lane::alone. So does a login, which may wait for name servers and whatever verifies
   ///     passwords. [Writes.AllRowsCanBeErasedAtOnce] And so does a statement without a plan that holds, which is not
   ///     run in any lane but by ServerSession::serve(). [Turns.AStatementWithoutAPlanIsLeftAndNeighboursGoOn]
-  /// 16. A find is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with others by
+  /// 21. A find is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with others by
   ///     batch_rows_max and batch_large_bytes_max. [Turns.WhatIsTooMuchForATurnIsPausedAndTheRestWaits,
   ///     Turns.AReplyMayPauseAFindInAFastTurn]
   /// What waits, and for how long
-  /// 17. A write that meets a row lock waits for it, in a turn for no more than limits::row_wait_fast_ms in all, in the
+  /// 22. A write that meets a row lock waits for it, in a turn for no more than limits::row_wait_fast_ms in all, in the
   ///     slow lane for as long as allow_row_wait() said, or as long as the work took that would have to be done again;
   ///     then it is left locked. [ServerUnits.AUnitThatMeetsALockedRowIsLeftAsAWhole]
-  /// 18. In Lane::alone a find may run as long as its reply lets it, and pauses when somebody waits for its table.
+  /// 23. In Lane::alone a find may run as long as its reply lets it, and pauses when somebody waits for its table.
   ///     [Turns.AResumedFindEqualsAnUninterruptedOne]
-  /// 19. About every limits::rows_between_looks rows that it examines it asks Reply::still_wanted(), so that one
+  /// 24. About every limits::rows_between_looks rows that it examines it asks Reply::still_wanted(), so that one
   ///     without matches ends or pauses, too. A resumed find passes its saved position before it asks again.
   ///     [Turns.AFindWithoutMatchesAsksItsReplyWhetherToGoOn]
-  /// 20. It never waits otherwise for a lock that SQL may hold for long. [Writes.ABusyTableLeavesAWriteForLater]
+  /// 25. It never waits otherwise for a lock that SQL may hold for long. [Writes.ABusyTableLeavesAWriteForLater]
   /// Accounts
-  /// 21. What an account may do is looked at for each op; a privilege taken away holds within a second.
+  /// 26. What an account may do is looked at for each op; a privilege taken away holds within a second.
   ///     [ServerTables.DecidingTakesThePrivilegesOfWhatItDoes]
   virtual Settlement run(const Run &run) = 0;
 

@@ -18,12 +18,16 @@
 
 namespace postern {
 
+class Script;
+
 enum class Verb : uint8_t {
   answer,  ///< needs no engine, but keeps its place in line; fails with Op::failure
   open,    ///< fills Op::slot from Op::spec
   find,    ///< reads rows by key
   insert,  ///< writes a new row
   edit,    ///< finds rows as a find does, locks them and changes or deletes them
+  lock,    ///< finds rows as they are now, and locks them, as SELECT ... FOR UPDATE: in units and scripts
+  script,  ///< steps of one transaction, which Op::script tells one after the other
   login,   ///< verifies Op::login and makes Op::identity that account, or nobody; takes its time
   /// A command to the server, on a session of the server that the connection owns: answered in a turn where it has a
   /// plan that holds, else left for the server itself.
@@ -53,6 +57,9 @@ struct Filter {
 };
 
 /// Reads rows along one index.
+///
+/// Verb::lock reads the rows that are there now, and not those of the run's view. Nobody else changes or deletes them,
+/// nor adds one that the find would have found, until the transaction ends: where no row is, the place is locked.
 ///
 /// `at_least` and `at_most` with no key at all read the whole of it. `equal` reads the rows whose first key parts equal
 /// `key`; `greater` and `at_least` walk the index upwards from there, `less` and `at_most` downwards. With an IN list
@@ -104,7 +111,7 @@ enum class OnDuplicate : uint8_t {
 struct Insert {
   std::span<const Value> values{};  ///< for the first of TableSpec::columns, in their order; no more than there are
   OnDuplicate on_duplicate = OnDuplicate::fail;
-  Edit *edit = nullptr;           ///< decide: keeps or writes; it erases nothing
+  Edit *edit = nullptr;           ///< decide: keeps, writes or refuses; it erases nothing
   bool reads_old_values = false;  ///< decide: as EditRows::reads_old_values
 };
 
@@ -147,11 +154,13 @@ struct Op {
   /// fails as unauthorized, an answer too, and one whose account lacks a privilege as privilege_denied.
   Identity *identity = nullptr;
   Reply *reply = nullptr;
-  /// open: to be filled. Others: what it acts on; if that is not open the op fails as not_open.
+  /// open: to be filled. script: null, or one whose table it will act on, for whoever has it wait. Others: what it acts
+  /// on; if that is not open the op fails as not_open.
   TableSlot *slot = nullptr;
   union {
     const TableSpec *spec = nullptr;  ///< open
-    const Find *find;                 ///< find
+    const Find *find;                 ///< find, lock
+    Script *script;                   ///< script
     const Insert *insert;             ///< insert
     const EditRows *edit;             ///< edit
     const Login *login;               ///< login
@@ -163,9 +172,9 @@ struct Op {
 };
 static_assert(sizeof(Op) <= 64);
 
-/// Whether the op changes rows.
+/// Whether the op needs a transaction, as what changes or locks rows does.
 constexpr bool writes(Verb verb) {
-  return verb == Verb::insert || verb == Verb::edit;
+  return verb == Verb::insert || verb == Verb::edit || verb == Verb::lock || verb == Verb::script;
 }
 
 }  // namespace postern

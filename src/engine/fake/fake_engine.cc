@@ -145,6 +145,34 @@ void FakeExecutor::execute_unit(std::span<Op> ops, bool atomic) {
   }
 }
 
+void FakeExecutor::execute_script(Op &op) {
+  const size_t begin = undo_.size();
+  size_t mark = begin;
+  const auto leave = [&](Progress progress) {
+    undo_to(begin);
+    op.progress = progress;
+  };
+  if (lane_ == Lane::turn) return leave(Progress::needs_own_run);
+  using What = Script::Step::What;
+  for (Script::Step step = op.script->begin(); step.what != What::commit; step = op.script->next()) {
+    switch (step.what) {
+      case What::mark: mark = undo_.size(); continue;
+      case What::back: undo_to(mark); continue;
+      case What::undo: undo_to(begin); return finish(op, {});
+      case What::commit:
+      case What::run: break;
+    }
+    if (step.ops.empty()) continue;
+    for (Op &one : step.ops) {
+      one.identity = op.identity;
+      one.connection = op.connection;
+    }
+    execute_unit(step.ops, true);
+    if (const Progress left = step.ops[0].progress; left != Progress::done) return leave(left);
+  }
+  finish(op, {});
+}
+
 void FakeExecutor::execute(Op &op) {
   if (op.verb == Verb::login) return log_in(op);
   if (op.verb == Verb::statement) {
@@ -162,8 +190,10 @@ void FakeExecutor::execute(Op &op) {
     }
     case Verb::open: return open(op);
     case Verb::find: return find(op);
+    case Verb::lock: return lock(op);
     case Verb::insert:
     case Verb::edit: return write(op);
+    case Verb::script: return execute_script(op);
     case Verb::login:
     case Verb::statement: return;
   }
@@ -186,7 +216,7 @@ void FakeExecutor::log_in(Op &op) {
 /// Whether the op's account may do it.
 Failure FakeExecutor::check(const Op &op) const {
   if (op.identity->account == nullptr) return Failure::unauthorized;
-  if (op.verb == Verb::answer) return Failure::none;
+  if (op.verb == Verb::answer || op.verb == Verb::script) return Failure::none;
   const auto found = engine_.accounts_.find(static_cast<const FakeAccount &>(*op.identity->account).user);
   if (found == engine_.accounts_.end()) return Failure::privilege_denied;
   const Binding *const binding = op.verb == Verb::open ? nullptr : op.slot->binding();
@@ -201,6 +231,7 @@ void FakeExecutor::finish(Op &op, Outcome outcome) {
   if (Counters *const counters = who_.counters) {
     counters->add(op.verb == Verb::open     ? Counter::requests_open
                   : op.verb == Verb::find   ? Counter::requests_find
+                  : op.verb == Verb::lock   ? Counter::requests_find
                   : op.verb == Verb::insert ? Counter::requests_insert
                   : op.verb == Verb::edit   ? Counter::requests_edit
                   : op.verb == Verb::login  ? Counter::logins

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "contract/kept_spec.h"
+#include "contract/script.h"
 #include "contract/unit_replies.h"
 #include "engine/fake/fake_engine.h"
 
@@ -244,6 +245,7 @@ class FakeExecutor final : public Executor {
   Settlement run_locked(const Run &run, bool writing);
   void execute(Op &op);
   void execute_unit(std::span<Op> ops, bool atomic);
+  void execute_script(Op &op);
   void leave(std::span<Op> ops, Progress progress);
   bool is_stuck(const Op &op) const;
   void finish(Op &op, Outcome outcome);
@@ -251,6 +253,7 @@ class FakeExecutor final : public Executor {
   Failure check(const Op &op) const;
   void open(Op &op);
   void find(Op &op);
+  void lock(Op &op);
   static void tell_shape(const Op &op, const Resolved &at);
   static bool is_within(const Walk &walk, const std::vector<StoredCell> &row);
   void write(Op &op);

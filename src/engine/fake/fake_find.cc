@@ -16,6 +16,21 @@ bool goes_down(const Find &find) {
 
 }  // namespace
 
+/// A run that locks has the whole engine to itself.
+void FakeExecutor::lock(Op &op) {
+  if (lane_ == Lane::turn) {
+    op.progress = Progress::needs_own_run;
+    return;
+  }
+  if (chance(faults_.locked)) {
+    op.progress = Progress::locked;
+    return;
+  }
+  std::unique_ptr<Position> *const position = std::exchange(op.position, nullptr);
+  find(op);
+  op.position = position;
+}
+
 void FakeExecutor::find(Op &op) {
   const Resolved *const usable = usable_by(op);
   if (usable == nullptr) return;

@@ -120,7 +120,11 @@ Outcome FakeExecutor::insert(const Resolved &at, const Insert &insert) {
     case OnDuplicate::ignore: return {};
     case OnDuplicate::update: set(); break;
     case OnDuplicate::decide:
-      if (insert.edit->present(row_of(at, *other), draft) != Decision::write) return {.failure = draft.failure};
+      switch (insert.edit->present(row_of(at, *other), draft)) {
+        case Decision::write: break;
+        case Decision::refuse: return {.failure = Failure::refused};
+        default: return {.failure = draft.failure};
+      }
       break;
   }
   if (draft.failure != Failure::none) return {.failure = draft.failure};
@@ -174,6 +178,7 @@ Failure FakeExecutor::edit_row(const EditRows &edit, Reply &reply, const Resolve
   const Row now = row_of(at, row);
   const Decision decision = edit.edit->present(now, draft);
   if (draft.failure != Failure::none) return draft.failure;
+  if (decision == Decision::refuse) return Failure::refused;
   if (decision == Decision::keep) return Failure::none;
   if (edit.rows_wanted) {
     if (reply.row(now) == Flow::pause) {

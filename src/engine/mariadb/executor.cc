@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "contract/script.h"
 #include "contract/unit_replies.h"
 #include "engine/mariadb/bounds.h"
 #include "engine/mariadb/cluster.h"
@@ -38,6 +39,7 @@ class MariaExecutor final : public Executor {
         counters_(who.counters),
         access_(who.access),
         tables_(thread_->thd(), specs, who.counters, [this] { give_up_all(); }),
+        stop_(stop),
         finder_(tables_, who.counters, stop),
         write_tables_(specs, who.counters),
         writer_(who.counters, thread_->row_wait(), stop) {}
@@ -46,6 +48,7 @@ class MariaExecutor final : public Executor {
     if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
     lane_ = run.lane;
     if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
+    if (lane_ == Lane::alone && run.ops[0].verb == Verb::script) return run_script(run.ops[0]);
     return write_any(run.ops) ? run_writing(run) : run_reading(run);
   }
 
@@ -121,13 +124,101 @@ class MariaExecutor final : public Executor {
     return settlement;
   }
 
-  /// All writes are one statement and one transaction. Tables are opened and closed with it, those for reading too.
+  /// All writes are one statement and one transaction.
   Settlement run_writing(const Run &run) {
-    const bool alone = lane_ == Lane::alone;
     tables_.release_all();
     begin();
-    thread_->begin_writing();
+    begin_row_waits();
+    const Settlement settlement = run_statement(run);
+    if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
+    end();
+    return settlement;
+  }
+
+  /// The steps are statements of one transaction.
+  Settlement run_script(Op &op) {
+    tables_.release_all();
+    begin();
+    Settlement settlement;
+    op.progress = Progress::done;
+    if (const Failure why = refusal_of_script(op); why != Failure::none) {
+      refuse(op, why, not_ready_ ? not_ready : nothing_said);
+    } else {
+      begin_row_waits();
+      write_tables_.begin_script(thd());
+      settlement = run_steps(op);
+    }
+    if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
+    end();
+    return settlement;
+  }
+
+  Failure refusal_of_script(const Op &op) const {
+    if (not_ready_) return Failure::cluster_not_ready;
+    if (op.identity != nullptr && op.identity->account == nullptr) return Failure::unauthorized;
+    return access_ == Access::read ? Failure::read_only_door : Failure::none;
+  }
+
+  Settlement run_steps(Op &op) {
+    Settlement settlement;
+    try {
+      Script::Step step = op.script->begin();
+      while (settlement.lasted() && op.progress == Progress::done && !ends_script(step)) {
+        settlement = run_step(op, step);
+        if (settlement.lasted() && op.progress == Progress::done) step = op.script->next();
+      }
+      const bool over = settlement.lasted() && op.progress == Progress::done;
+      if (over) finish(op, Failure::none);
+      if (over && step.what == Script::Step::What::commit) return write_tables_.commit_script(thd());
+      // What is left for later would be done twice.
+      if (settlement.lasted() && !over && cannot_be_undone(thd()))
+        settlement = {.failure = Failure::table_busy, .repeatable = false};
+    } catch (const std::bad_alloc &) {
+      settlement = {.failure = Failure::out_of_memory, .repeatable = !cannot_be_undone(thd())};
+    }
+    write_tables_.roll_back_script(thd());
+    return settlement;
+  }
+
+  static bool ends_script(const Script::Step &step) {
+    return step.what == Script::Step::What::commit || step.what == Script::Step::What::undo;
+  }
+
+  Settlement run_step(Op &op, const Script::Step &step) {
+    if (stop_.load(std::memory_order_relaxed)) return {.failure = Failure::stopping};
+    // KILL QUERY ends the request; KILL takes the thread's identity, and the request is run again under another.
+    if (thd()->killed) return {.failure = Failure::interrupted, .repeatable = thread_->killed()};
+    bool failed = false;
+    if (step.what == Script::Step::What::mark) failed = !write_tables_.set_mark(thd());
+    if (step.what == Script::Step::What::back) failed = !write_tables_.go_back_to_mark(thd());
+    if (failed) return {.failure = Failure::commit_failed, .repeatable = !cannot_be_undone(thd())};
+    if (step.what != Script::Step::What::run || step.ops.empty()) return {};
+    for (Op &one : step.ops) {
+      one.identity = op.identity;
+      one.connection = op.connection;
+    }
+    tables_.begin_batch();
+    finder_.begin_batch(thd(), lane_);
+    const Unit all{0, static_cast<uint32_t>(step.ops.size()), true};
+    UnitReplies replies(step.ops);
+    unit_ = &replies;
+    unit_ends_ = UnitEnds::commit;
+    const Settlement settlement = run_statement({.ops = step.ops, .units = {&all, 1}, .lane = lane_});
+    unit_ = nullptr;
+    op.progress = step.ops[0].progress;
+    return settlement;
+  }
+
+  void begin_row_waits() {
+    const bool alone = lane_ == Lane::alone;
     writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0, alone_row_wait_ms_);
+  }
+
+  /// Tables are opened and closed with it, those for reading too.
+  Settlement run_statement(const Run &run) {
+    const bool alone = lane_ == Lane::alone;
+    thread_->begin_writing(
+        alone && std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) { return op.verb == Verb::lock; }));
     Settlement settlement;
     try {
       for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
@@ -151,12 +242,11 @@ class MariaExecutor final : public Executor {
       writer_.break_off();
       write_tables_.roll_back();
     }
-    if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
     tables_.unlock_all(Tables::Ending::ended);
     tables_.close_all();
     write_tables_.close();
     thread_->end_writing();
-    end();
+    end_statement();
     return settlement;
   }
 
@@ -267,12 +357,17 @@ class MariaExecutor final : public Executor {
     finder_.begin_batch(thd, lane_);
   }
 
-  void end() {
+  void end_statement() {
     THD *const thd = this->thd();
     if (thd->is_error()) thd->clear_error(true);
     opening_.clear();
     thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
     free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
+  }
+
+  void end() {
+    THD *const thd = this->thd();
+    end_statement();
     thd->set_command(COM_SLEEP);
     if (thd->killed && !thread_->killed()) thd->reset_killed();
   }
@@ -300,7 +395,7 @@ class MariaExecutor final : public Executor {
         lookups_ += std::max<size_t>(op.find->in_list.size(), 1);
         if (Binding *const binding = op.slot->binding())
           state = tables_.prepare(static_cast<Spec *>(binding), lane_ == Lane::alone || Bounds::needed(*op.find)).state;
-      } else if (access_ == Access::write && writes(op.verb) && lane_ == Lane::turn) {
+      } else if (access_ == Access::write && writes(op.verb) && op.verb != Verb::script && lane_ == Lane::turn) {
         if (Binding *const binding = op.slot->binding())
           state = write_tables_.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); }).state;
       }
@@ -329,7 +424,8 @@ class MariaExecutor final : public Executor {
   /// What the op acts on; nullptr for nothing. `opening`: what an open op opens.
   static const Spec *spec_of(const Op &op, const Spec *opening) {
     if (op.verb == Verb::open) return opening;
-    if (op.verb == Verb::answer || op.verb == Verb::login || op.verb == Verb::statement) return nullptr;
+    if (op.verb == Verb::answer || op.verb == Verb::login || op.verb == Verb::script || op.verb == Verb::statement)
+      return nullptr;
     return static_cast<const Spec *>(op.slot->binding());
   }
 
@@ -391,6 +487,8 @@ class MariaExecutor final : public Executor {
         if (op.progress == Progress::done) counters_->add(Counter::requests_find);
         return;
       }
+      case Verb::script: op.progress = Progress::needs_own_run; return;
+      case Verb::lock:
       case Verb::insert:
       case Verb::edit: {
         if (access_ == Access::read) return refuse(op, Failure::read_only_door);
@@ -424,7 +522,9 @@ class MariaExecutor final : public Executor {
     switch (verb) {
       case Verb::answer: return Counter::requests_other;
       case Verb::open: return Counter::requests_open;
-      case Verb::find: return Counter::requests_find;
+      case Verb::find:
+      case Verb::lock: return Counter::requests_find;
+      case Verb::script: return Counter::requests_other;
       case Verb::insert: return Counter::requests_insert;
       case Verb::edit: return Counter::requests_edit;
       case Verb::login: return Counter::logins_failed;
@@ -442,7 +542,7 @@ class MariaExecutor final : public Executor {
   void give_up_all() {
     tables_.close_all();
     write_tables_.close();
-    thd()->release_transactional_locks();
+    release_locks(thd());
   }
 
   void execute_open(Op &op, const Spec *opening) {
@@ -503,6 +603,7 @@ class MariaExecutor final : public Executor {
   Counters *const counters_;
   const Access access_;
   Tables tables_;
+  const std::atomic<bool> &stop_;
   Finder finder_;
   Privileges privileges_;
   WriteTables write_tables_;

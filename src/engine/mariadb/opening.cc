@@ -181,6 +181,10 @@ OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function
   return failed_as_told(thd);
 }
 
+void release_locks(THD *thd) {
+  if (!thd->in_multi_stmt_transaction_mode()) thd->release_transactional_locks();
+}
+
 OpenAttempt failed_lock(THD *thd) {
   if (open_found_busy(thd)) {
     take_server_error(thd);

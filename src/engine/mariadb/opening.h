@@ -47,6 +47,9 @@ void name_table(THD *thd, TABLE_LIST &list, const std::string &database, const s
 /// that, and the state is then `again`.
 OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function<void()> &give_up_all);
 
+/// Gives up the metadata locks that a transaction holds until its end, unless it goes on with further statements.
+void release_locks(THD *thd);
+
 /// Why the server did not lock open tables, from the diagnostics area, which it clears. State busy or failed.
 OpenAttempt failed_lock(THD *thd);
 

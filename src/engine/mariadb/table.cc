@@ -241,7 +241,7 @@ bool Tables::wanted_by_others() const {
 
 void Tables::release_all() {
   close_all();
-  thd_->release_transactional_locks();
+  release_locks(thd_);
 }
 
 void Tables::go_idle() {

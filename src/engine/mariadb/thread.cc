@@ -177,12 +177,14 @@ bool ServerThread::renew() {
   return create();
 }
 
-void ServerThread::begin_writing() {
+void ServerThread::begin_writing(bool locks_places) {
   THD *const thd = thd_;
   thd->reset_for_next_command();
-  // Each op locks the rows it names; locks on the gaps between them would only stand in the way of others.
-  thd->variables.tx_isolation = ISO_READ_COMMITTED;
-  thd->tx_isolation = ISO_READ_COMMITTED;
+  // Each op locks the rows it names; locks on the gaps between them would only stand in the way of others. InnoDB looks
+  // at the isolation where a statement begins, in the middle of a transaction, too.
+  const enum_tx_isolation isolation = locks_places ? ISO_REPEATABLE_READ : ISO_READ_COMMITTED;
+  thd->variables.tx_isolation = isolation;
+  thd->tx_isolation = isolation;
 }
 
 void ServerThread::end_writing() {

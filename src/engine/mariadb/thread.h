@@ -36,8 +36,9 @@ class ServerThread {
 
   /// The global variables as the THD has them.
   Globals &globals() { return globals_; }
-  /// Makes the THD ready for a statement that writes; end_writing() follows when its tables are closed.
-  void begin_writing();
+  /// Makes the THD ready for a statement that writes; end_writing() follows when its tables are closed. `locks_places`:
+  /// rows that it reads to lock them are kept from coming, too, where they are not.
+  void begin_writing(bool locks_places);
   void end_writing();
   /// The server's innodb_lock_wait_timeout as it is now, in milliseconds.
   int64_t row_wait_ms() const;

@@ -22,6 +22,7 @@ bool changes_need_a_transaction(const TABLE &table) {
 }
 
 uint8 events_of(Verb verb) {
+  if (verb == Verb::lock) return 0;
   const uint8 changes = trg2bit(TRG_EVENT_UPDATE);
   return verb == Verb::insert ? changes | trg2bit(TRG_EVENT_INSERT) : changes | trg2bit(TRG_EVENT_DELETE);
 }
@@ -56,15 +57,15 @@ OpenTable &WriteTables::prepare(Spec *spec, Verb verb, const std::function<void(
     known = &bound_.put(std::move(fresh));
   }
   OpenTable &table = *known;
+  table.target->events |= events_of(verb);
   if (table.batch == batch_) return table;
   WriteTable &target = *table.target;
   if (target.batch != batch_) {
     target.batch = batch_;
-    target.events = 0;
+    target.events = events_of(verb);
     open(target, give_up_all);
   }
   verb_ = verb;
-  target.events |= events_of(verb);
   table.batch = batch_;
   used_.push_back(&table);
   if (target.attempt.state == TableState::ready && !alone_) {
@@ -172,7 +173,7 @@ OpenAttempt WriteTables::open_together(std::span<WriteTable *const> targets) {
 /// What open_together() has opened, and what it has made of the statement.
 void WriteTables::close_together() {
   if (thd_->open_tables != nullptr) close_thread_tables(thd_);
-  thd_->release_transactional_locks();
+  release_locks(thd_);
   LEX *const lex = thd_->lex;
   // The lists of what the tables' triggers need live on the statement's memory.
   lex->unit.cleanup();
@@ -248,10 +249,18 @@ bool WriteTables::commits_are_blocked() {
 }
 
 /// Why the server did not commit.
-void WriteTables::take_words(Settlement &settlement) {
-  ServerError error = take_server_error(thd_);
+void WriteTables::take_words(THD *thd, Settlement &settlement) {
+  ServerError error = take_server_error(thd);
   settlement.message = std::move(error.message);
   settlement.server_error = error.number;
+}
+
+/// The server has undone everything.
+Settlement WriteTables::failed_commit(THD *thd, Settlement settlement) {
+  commits_were_blocked_ = open_found_busy(thd);
+  settlement.failure = commits_were_blocked_ ? Failure::table_busy : Failure::commit_failed;
+  take_words(thd, settlement);
+  return settlement;
 }
 
 Settlement WriteTables::commit() {
@@ -268,17 +277,13 @@ Settlement WriteTables::commit() {
   settlement.repeatable = !cannot_be_undone(thd_);
   if (thd_->binlog_flush_pending_rows_event(true, true) || thd_->binlog_flush_pending_rows_event(true, false)) {
     settlement.failure = Failure::commit_failed;
-    take_words(settlement);
+    take_words(thd_, settlement);
     roll_back();
     return settlement;
   }
-  if (trans_commit_stmt(thd_)) {
-    commits_were_blocked_ = open_found_busy(thd_);
-    settlement.failure = commits_were_blocked_ ? Failure::table_busy : Failure::commit_failed;
-    take_words(settlement);
-    return settlement;
-  }
-  if (changed) counters_->add(Counter::commits);
+  if (trans_commit_stmt(thd_)) return failed_commit(thd_, std::move(settlement));
+  if (thd_->in_multi_stmt_transaction_mode()) script_changed_ |= changed;
+  else if (changed) counters_->add(Counter::commits);
   return settlement;
 }
 
@@ -321,13 +326,53 @@ void WriteTables::close() {
     close_together();
   } else {
     if (thd_->open_tables != nullptr) close_thread_tables(thd_);
-    thd_->release_transactional_locks();
+    release_locks(thd_);
     LEX *const lex = thd_->lex;
     lex->query_tables = nullptr;
     lex->query_tables_last = &lex->query_tables;
     lex->sql_command = SQLCOM_SELECT;
   }
   thd_ = nullptr;
+}
+
+void WriteTables::begin_script(THD *thd) {
+  script_changed_ = false;
+  trans_begin(thd);  // which fails only in the middle of another
+}
+
+namespace {
+
+/// The binary log has the name from the statement.
+LEX_CSTRING name_mark(THD *thd) {
+  constexpr LEX_CSTRING name{STRING_WITH_LEN("postern")};
+  thd->lex->ident = name;
+  return name;
+}
+
+}  // namespace
+
+bool WriteTables::set_mark(THD *thd) {
+  return !trans_savepoint(thd, name_mark(thd));
+}
+
+bool WriteTables::go_back_to_mark(THD *thd) {
+  return !trans_rollback_to_savepoint(thd, name_mark(thd));
+}
+
+Settlement WriteTables::commit_script(THD *thd) {
+  Settlement settlement;
+  settlement.repeatable = !cannot_be_undone(thd);
+  const bool failed = trans_commit(thd);
+  if (failed) settlement = failed_commit(thd, std::move(settlement));
+  else if (script_changed_) counters_->add(Counter::commits);
+  thd->release_transactional_locks();
+  return settlement;
+}
+
+void WriteTables::roll_back_script(THD *thd) {
+  trans_rollback(thd);
+  thd->clear_error(true);
+  thd->release_transactional_locks();
 }
 
 }  // namespace postern::mariadb

@@ -83,9 +83,18 @@ class WriteTables {
   /// backup lets nobody commit just now.
   Settlement commit();
   void roll_back();
-  /// Closes every table of the thread, also those that others opened, and gives up all metadata locks. Does nothing
-  /// when no run has begun since.
+  /// Closes every table of the thread, also those that others opened, and gives up all metadata locks, which a script's
+  /// transaction keeps. Does nothing when no run has begun since.
   void close();
+
+  // A script's transaction, of several such runs: commit() and roll_back() end a step of it. None may have begun.
+
+  void begin_script(THD *thd);
+  /// False if that failed, and the transaction has to be rolled back.
+  bool set_mark(THD *thd);
+  bool go_back_to_mark(THD *thd);
+  Settlement commit_script(THD *thd);
+  void roll_back_script(THD *thd);
 
   /// The thread is about to sleep: gives back what is known of indexes if that is much.
   void go_idle() { bound_.forget_most(); }
@@ -101,7 +110,8 @@ class WriteTables {
   void close_together();
   void bind(OpenTable &table, WriteTable &target);
   void end_statement();
-  void take_words(Settlement &settlement);
+  void take_words(THD *thd, Settlement &settlement);
+  Settlement failed_commit(THD *thd, Settlement settlement);
   bool commits_are_blocked();
 
   THD *thd_ = nullptr;  // from begin() to close()
@@ -110,6 +120,7 @@ class WriteTables {
   bool alone_ = false;
   bool locked_ = false;
   bool commits_were_blocked_ = false;
+  bool script_changed_ = false;        // something, in the steps that were committed
   Verb verb_ = Verb::edit;             // of what was listed last
   std::vector<WriteTable *> to_open_;  // listed
   uint32_t listed_ = 0;                // tables in the server's list, with those that triggers and keys need

@@ -25,7 +25,9 @@ void Writer::run(Op &op, OpenTable &table) {
   THD *const thd = write_.thd;
   thd->get_stmt_da()->reset_current_row_for_warning(1);
   row_wait_.watch(true);
-  const Step step = op.verb == Verb::insert ? insert(*op.insert) : edit(*op.edit);
+  const Step step = op.verb == Verb::insert ? insert(*op.insert)
+                    : op.verb == Verb::edit ? edit(*op.edit)
+                                            : lock(*op.find);
   row_wait_.watch(false);
   change_.end();
   row_wait_.take_expired();  // where it did not matter any more
@@ -48,7 +50,9 @@ void Writer::run(Op &op, OpenTable &table) {
     undo_ = write_.alone;
     count_failure(*counters_, op, outcome.failure);
   }
-  counters_->add(op.verb == Verb::insert ? Counter::requests_insert : Counter::requests_edit);
+  counters_->add(op.verb == Verb::insert ? Counter::requests_insert
+                 : op.verb == Verb::edit ? Counter::requests_edit
+                                         : Counter::requests_find);
   counters_->add(Counter::rows_sent, outcome.rows);
   outcome.columns = static_cast<uint32_t>(table.columns.size());
   outcome.message = write_.error.message;
@@ -131,6 +135,7 @@ Step Writer::update_duplicate(int met) {
     draft.begin(*write_.table);
     const Decision decision = insert.edit->present(write_.table->reader.read(), draft);
     if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
+    if (decision == Decision::refuse) return write_.fail(Failure::refused);
     if (decision != Decision::write) return Step::good;
   }
   const Step step = change_.update();
@@ -184,6 +189,16 @@ Step Writer::edit(const EditRows &edit) {
   const bool one_row = is_for_one_row(find);
   if (!write_.alone && (!one_row || write_.table->target->edits_need_own_run))
     return write_.leave(Progress::needs_own_run);
+  if (const Step step = open_index(); step != Step::good) return step;
+  if (one_row) return edit_first(edit);
+  // What fails on the way is undone: by whoever can.
+  const bool erases_on_the_way =
+      edit.erases && find.in_list.empty() && write_.table->file().has_transactions_and_rollback();
+  return erases_on_the_way ? erase_all(edit) : edit_all(edit);
+}
+
+/// For a walk that locks what it meets.
+Step Writer::open_index() {
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   change_.draft.begin(*write_.table);
   // Ends a walk of the index whose columns were others; only then is it known whether one has to be begun.
@@ -194,10 +209,22 @@ Step Writer::edit(const EditRows &edit) {
   if (file.inited == handler::NONE) {
     if (const int code = file.ha_index_init(write_.table->index, true)) return write_.fail_with(code);
   }
-  if (one_row) return edit_first(edit);
-  // What fails on the way is undone: by whoever can.
-  const bool erases_on_the_way = edit.erases && find.in_list.empty() && file.has_transactions_and_rollback();
-  return erases_on_the_way ? erase_all(edit) : edit_all(edit);
+  return Step::good;
+}
+
+/// Reads as an edit does, and so waits for rows and takes their locks as one.
+Step Writer::lock(const Find &find) {
+  if (const Failure failure = walk_.begin(write_.thd, *write_.table, find); failure != Failure::none)
+    return write_.fail(failure);
+  if (!write_.alone) return write_.leave(Progress::needs_own_run);
+  if (const Step step = open_index(); step != Step::good) return step;
+  return walk([&] {
+    const Flow flow = write_.op->reply->row(write_.table->reader.read());
+    if (write_.thd->is_error()) return write_.fail_as_told(Failure::internal);
+    if (flow == Flow::pause) return write_.fail(Failure::reply_too_large);
+    ++write_.outcome.rows;
+    return Step::good;
+  });
 }
 
 bool Writer::is_for_one_row(const Find &find) const {
@@ -301,6 +328,7 @@ Step Writer::edit_row(const EditRows &edit) {
   draft.begin(*write_.table);
   const Decision decision = edit.edit->present(now, draft);
   if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
+  if (decision == Decision::refuse) return write_.fail(Failure::refused);
   if (decision == Decision::keep) {
     write_.table->file().unlock_row();
     return Step::good;

@@ -1,4 +1,4 @@
-// writer.h: inserting, changing and deleting rows of tables that are open and locked for writing.
+// writer.h: inserting, changing, deleting and locking rows of tables that are open and locked for writing.
 //
 // As SQL would do it: by the server's own conversions, defaults, constraints and triggers, in strict mode whatever the
 // global sql_mode says. Ops of many connections share one statement, so an op that is run among others must leave
@@ -31,7 +31,7 @@ class Writer {
   /// `alone`: the run has one op and is undone as a whole if that fails; then `alone_row_wait_ms` is how long it may
   /// wait for rows, and `row_wait_ms` how long at most, once it has changed others.
   void begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_row_wait_ms);
-  /// Runs an insert or an edit and tells its reply the outcome, unless it is left for later.
+  /// Runs an insert, an edit or a lock and tells its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
 
   /// Not lasting: the transaction is gone, with everything that the run wrote before.
@@ -57,6 +57,8 @@ class Writer {
   int finish_duplicate(int code);
 
   Step edit(const EditRows &edit);
+  Step lock(const Find &find);
+  Step open_index();
   Step edit_first(const EditRows &edit);
   Step edit_all(const EditRows &edit);
   Step erase_all(const EditRows &edit);

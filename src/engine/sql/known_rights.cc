@@ -6,9 +6,11 @@ Rights rights_needed(const Op &op, Access access) {
   switch (op.verb) {
     case Verb::answer:
     case Verb::login:
+    case Verb::script:
     case Verb::statement: return 0;
     case Verb::open: return access == Access::read ? right::see | right::filter | right::see_key : 0;
-    case Verb::find: return right::see | right::filter | right::see_key;
+    case Verb::find:
+    case Verb::lock: return right::see | right::filter | right::see_key;
     case Verb::insert:
       switch (op.insert->on_duplicate) {
         case OnDuplicate::fail:

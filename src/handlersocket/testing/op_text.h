@@ -69,6 +69,8 @@ inline std::string op_text(const Op &op) {
              test::escaped(op.login->password) + "'";
     case Verb::statement: return "statement";
     case Verb::find: return "find " + find_text(*op.find);
+    case Verb::lock: return "lock " + find_text(*op.find);
+    case Verb::script: return "script";
     case Verb::insert:
       return "insert " + std::to_string(static_cast<int>(op.insert->on_duplicate)) + values_text(op.insert->values);
     case Verb::edit: {
