@@ -15,11 +15,16 @@
 #   make install  build for the MariaDB server of this machine and put the plugin into it
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
 #   make clean    remove what was built; make distclean: the private server, too
+#
+# make, run, stop, unit and integration take SERIES=11.8: for that series of MariaDB, in build-11.8/.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 
+SERIES ?= 10.11
+export SERIES
+BUILD := build$(if $(filter-out 10.11,$(SERIES)),-$(SERIES))
 BUILD_TYPE ?= RelWithDebInfo
 SERVER ?= fetched
 PYTEST_ARGS ?=
@@ -28,9 +33,9 @@ MINUTES ?= 30
 
 PYTHON := /usr/bin/python3
 PLUGIN := src/plugin/postern.so
-BUILD_fetched := build
+BUILD_fetched := $(BUILD)
 BUILD_installed := build-installed
-SERVER_fetched := build/server
+SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
 .PHONY: all build deps server configure plugin run stop check unit tidy lint test integration bench \
@@ -42,27 +47,27 @@ deps:
 	@tools/deps build
 
 server: deps
-	@tools/server fetch build/server
+	@tools/server fetch $(BUILD)/server
 
 configure: server
-	@cmake -S . -B build -G Ninja -DPOSTERN_SERVER_DIR=build/server -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
+	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	  -DPOSTERN_WERROR=ON --log-level=NOTICE
 
 build: configure
-	@ninja -C build
+	@ninja -C $(BUILD)
 
 # The plugin alone, without the tests: what running it needs.
 plugin: configure
-	@ninja -C build $(PLUGIN)
+	@ninja -C $(BUILD) $(PLUGIN)
 
 run: plugin
-	@tools/demo build/run
+	@tools/demo $(BUILD)/run
 
 stop:
-	@tools/sandbox stop build/run
+	@tools/sandbox stop $(BUILD)/run
 
 unit: build
-	@ctest --test-dir build --output-on-failure -j "$$(nproc)" --timeout 120 --progress
+	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(nproc)" --timeout 120 --progress
 
 # What no compiler says: layout, arrows between rooms, words, sizes.
 tidy:
@@ -132,7 +137,7 @@ $(BUILD_installed)/$(PLUGIN): FORCE
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPOSTERN_TESTS=OFF --log-level=NOTICE
 	@ninja -C $(BUILD_installed) $(PLUGIN)
 
-build/$(PLUGIN): plugin
+$(BUILD)/$(PLUGIN): plugin
 
 .PHONY: FORCE
 FORCE:
@@ -144,9 +149,10 @@ package: $(BUILD_$(SERVER))/$(PLUGIN)
 	@tools/package $(SERVER_$(SERVER)) $(BUILD_$(SERVER))/$(PLUGIN) build
 
 clean:
-	@if [ -d build/run ]; then tools/sandbox stop build/run; fi
+	@for run in build*/run; do if [ -d "$$run" ]; then tools/sandbox stop "$$run"; fi; done
 	@rm -rf build-installed build-asan build-fuzz
-	@if [ -d build ]; then find build -mindepth 1 -maxdepth 1 ! -name 'server*' -exec rm -rf {} +; fi
+	@for build in build build-[0-9]*; do \
+	  if [ -d "$$build" ]; then find "$$build" -mindepth 1 -maxdepth 1 ! -name 'server*' -exec rm -rf {} +; fi; done
 
 distclean: clean
-	@rm -rf build
+	@rm -rf build build-[0-9]*

@@ -30,6 +30,9 @@ include("${postern_server_dir}/server.cmake")
 # Another server in the same folder means other headers: configure again.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${postern_server_dir}/server.cmake")
 message(STATUS "Building for MariaDB ${SERVER_VERSION} in ${postern_server_dir}")
+if(NOT SERVER_VERSION MATCHES "^(10\\.11|11\\.8)\\.")
+  message(WARNING "Postern is tested with MariaDB 10.11 and 11.8 alone, and may or may not build for ${SERVER_VERSION}")
+endif()
 
 # What both have in common. The server resolves a plugin's calls into it when it loads the
 # plugin; only the pointers to its services come from a library.

@@ -14,6 +14,9 @@ from support import hs, mc
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SANDBOX = ROOT / "tools" / "sandbox"
+SERIES = os.environ.get("SERIES") or "10.11"
+BUILD = ROOT / ("build" if SERIES == "10.11" else f"build-{SERIES}")
+SERVER_DIR = Path(os.environ.get("POSTERN_SERVER_DIR") or BUILD / "server")
 ORIGINAL = bool(os.environ.get("POSTERN_TEST_ORIGINAL"))
 CRASH = re.compile(r"got signal|Assertion|ERROR: AddressSanitizer|runtime error:|\[FATAL\]")
 LOG_TAIL_LINES = 60
@@ -58,8 +61,7 @@ def timed(cursor, statement):
 
 def original_plugin():
     """The HandlerSocket plugin that comes with the server."""
-    folder = Path(os.environ.get("POSTERN_SERVER_DIR") or ROOT / "build" / "server")
-    settings = parse_env((folder / "server.env").read_text())
+    settings = parse_env((SERVER_DIR / "server.env").read_text())
     return str(Path(settings["PLUGIN_DIR"]) / "handlersocket.so")
 
 

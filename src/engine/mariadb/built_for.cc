@@ -9,7 +9,7 @@ namespace postern::engine {
 
 void tell_if_refused(const char *built_for) {
   // --version makes up what the variable says.
-  if (using_custom_server_version) return;
+  if (!IS_SYSVAR_AUTOSIZE(&server_version_ptr)) return;
   const int digits = static_cast<int>(std::strspn(built_for, "0123456789."));
   if (std::strncmp(server_version, built_for, static_cast<size_t>(digits) + 1) == 0) return;
   sql_print_error(

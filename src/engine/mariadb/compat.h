@@ -1,20 +1,47 @@
 // compat.h: what differs between the series of MariaDB that this engine is built for, one function a difference.
 //
-// No other file asks for the version: whoever adds a series gives these functions another body for it, by #if here.
-// What is known to differ in 11.8 (11.5 for the first five): names are passed as LEX_CSTRING or types of their own;
-// triggers may pass over a row; a handler is prepared for deleting apart; a view is opened without its engine; KEY has
-// no flags for full-text and spatial indexes.
+// No other file asks for the version. Tested are 10.11 and 11.8; a series that is not is built all the same, and may
+// need another body of a function here.
 #pragma once
 
 #include "engine/mariadb/server.h"
 
+#include <cstring>
 #include <string>
 
-static_assert(MYSQL_VERSION_ID >= 101100 && MYSQL_VERSION_ID < 101200, "this engine is written for MariaDB 10.11");
+static_assert(MYSQL_VERSION_ID >= 101100, "this engine is written for MariaDB 10.11 and later");
 
 namespace postern::mariadb::compat {
 
-// --- names -----------------------------------------------------------------------------------------------------------
+// --- names and accounts ----------------------------------------------------------------------------------------------
+
+#if MYSQL_VERSION_ID >= 110500  // names are passed with their lengths, and have types of their own
+
+inline bool is_database_name(const std::string &name) {
+  return !Lex_ident_db::check_name(LEX_CSTRING{name.data(), name.size()});
+}
+inline bool is_table_name(const std::string &name) {
+  return !Lex_ident_table::check_name(LEX_CSTRING{name.data(), name.size()}, false);
+}
+inline LEX_CSTRING text_of(const char *text) {
+  return LEX_CSTRING{text, text != nullptr ? std::strlen(text) : 0};
+}
+/// Fills `context` with the account that a client of this name and address would be. `ip` may be null.
+inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip) {
+  return !acl_getroot(&context, text_of(user.c_str()), text_of(host), text_of(ip), text_of(""));
+}
+/// Makes the role the thread's if it is granted; if not, an error may be set.
+inline void take_role(THD *thd, const std::string &role) {
+  privilege_t access(NO_ACL);
+  if (acl_check_setrole(thd, text_of(role.c_str()), &access) == 0) acl_setrole(thd, text_of(role.c_str()), access);
+}
+inline bool column_is_granted(THD *thd, GRANT_INFO &grant, const std::string &database, const std::string &table,
+                              const char *column, size_t size) {
+  return !check_grant_column(thd, &grant, database.c_str(), table.c_str(), Lex_ident_column(LEX_CSTRING{column, size}),
+                             thd->security_ctx);
+}
+
+#else
 
 inline bool is_database_name(std::string name) {
   LEX_STRING text{name.data(), name.size()};
@@ -23,9 +50,6 @@ inline bool is_database_name(std::string name) {
 inline bool is_table_name(const std::string &name) {
   return !check_table_name(name.data(), name.size(), false);
 }
-
-// --- accounts --------------------------------------------------------------------------------------------------------
-
 /// Fills `context` with the account that a client of this name and address would be. `ip` may be null.
 inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip) {
   return !acl_getroot(&context, user.c_str(), host, ip, "");
@@ -40,15 +64,58 @@ inline bool column_is_granted(THD *thd, GRANT_INFO &grant, const std::string &da
   return !check_grant_column(thd, &grant, database.c_str(), table.c_str(), column, size, thd->security_ctx);
 }
 
+#endif
+
+// --- variables -------------------------------------------------------------------------------------------------------
+
+/// Gives the thread's session the global values anew. Asks for the member and not for the version: with it, the name of
+/// the connection to a primary stands in the thread, and what the server puts there is the global one's.
+template <class Thd>
+void take_globals(Thd *thd) {
+  if constexpr (requires { thd->default_master_connection_buff; }) {
+    const char *const own = thd->variables.default_master_connection.str;
+    plugin_thdvar_init(thd);
+    thd->variables.default_master_connection.str = own;
+  } else {
+    plugin_thdvar_init(thd);
+  }
+}
+
 // --- rows ------------------------------------------------------------------------------------------------------------
 
-/// True if one has failed, or will not have the row.
+#if MYSQL_VERSION_ID >= 110800
+
+/// True if one has failed. A BEFORE trigger may have the row skipped: then `skipped` is set.
 inline bool fire_triggers(THD *thd, TABLE &table, trg_event_type event, trg_action_time_type time,
-                          bool old_row_is_record1) {
+                          bool old_row_is_record1, bool &skipped) {
+  return table.triggers->process_triggers(thd, event, time, old_row_is_record1,
+                                          time == TRG_ACTION_BEFORE ? &skipped : nullptr);
+}
+/// Fills record[0] and fires BEFORE triggers. As fire_triggers().
+inline bool fill_record(THD *thd, TABLE &table, List<Item> &fields, List<Item> &values, trg_event_type event,
+                        bool &skipped) {
+  return fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event, &skipped);
+}
+/// For inserting, changing and deleting rows.
+inline void prepare_for_writes(handler &file) {
+  file.prepare_for_modify(true, true);
+}
+inline void open_read_view(handlerton &engine, THD *thd) {
+  engine.start_consistent_snapshot(thd);
+}
+inline bool is_full_text_or_spatial(const KEY &key) {
+  return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE;
+}
+
+#else
+
+/// True if one has failed. Triggers that have the row skipped are later series'.
+inline bool fire_triggers(THD *thd, TABLE &table, trg_event_type event, trg_action_time_type time,
+                          bool old_row_is_record1, bool &) {
   return table.triggers->process_triggers(thd, event, time, old_row_is_record1);
 }
-/// Fills record[0] and fires BEFORE triggers. True as of fire_triggers().
-inline bool fill_record(THD *thd, TABLE &table, List<Item> &fields, List<Item> &values, trg_event_type event) {
+/// Fills record[0] and fires BEFORE triggers. As fire_triggers().
+inline bool fill_record(THD *thd, TABLE &table, List<Item> &fields, List<Item> &values, trg_event_type event, bool &) {
   return fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event);
 }
 /// For inserting, changing and deleting rows.
@@ -61,5 +128,7 @@ inline void open_read_view(handlerton &engine, THD *thd) {
 inline bool is_full_text_or_spatial(const KEY &key) {
   return key.flags & (HA_FULLTEXT | HA_SPATIAL);
 }
+
+#endif
 
 }  // namespace postern::mariadb::compat

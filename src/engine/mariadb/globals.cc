@@ -1,5 +1,6 @@
 #include "engine/mariadb/server.h"
 
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/globals.h"
 
 #include <cstring>
@@ -92,7 +93,6 @@ bool Globals::engine_variables_changed() {
 }
 
 void Globals::follow(THD *thd) {
-  system_variables &ours = thd->variables;
   {
     const GlobalsLock lock;
     const system_variables &global = global_system_variables;
@@ -100,9 +100,7 @@ void Globals::follow(THD *thd) {
     seen_.assign(bytes, bytes + sizeof global);
     seen_engine_variables_.assign(global.dynamic_variables_ptr,
                                   global.dynamic_variables_ptr + global.dynamic_variables_size);
-    const char *const master_connection = ours.default_master_connection.str;
-    plugin_thdvar_init(thd);
-    ours.default_master_connection.str = master_connection;
+    compat::take_globals(thd);
   }
   pin(thd);
   derive(thd);

@@ -130,10 +130,11 @@ OpenAttempt failed_as_told(THD *thd) {
 const unsigned open_flags_without_waiting = MYSQL_OPEN_FAIL_ON_MDL_CONFLICT | MYSQL_OPEN_IGNORE_REPAIR;
 
 std::string table_name(Bytes name) {
-  std::string copy(name);
-  if (lower_case_table_names != 0 && !copy.empty())
-    copy.resize(my_casedn_str(system_charset_info, copy.data()) ? std::strlen(copy.c_str()) : 0);
-  return copy;
+  if (lower_case_table_names == 0) return std::string(name);
+  CHARSET_INFO *const charset = system_charset_info;
+  std::string lower(name.size() * charset->casedn_multiply(), '\0');
+  lower.resize(charset->casedn(name.data(), name.size(), lower.data(), lower.size()));
+  return lower;
 }
 
 OpenAttempt may_be_opened(THD *thd, const std::string &database, const std::string &table) {

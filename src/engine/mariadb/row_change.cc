@@ -18,6 +18,7 @@ void RowChange::end() {
   write_.thd->abort_on_warning = false;
   write_.thd->count_cuted_fields = CHECK_FIELD_IGNORE;
   forget_items();
+  skipped_ = false;
   draft.give_back();
 }
 
@@ -86,7 +87,7 @@ Step RowChange::fill_new_row() {
   table->reset_default_fields();
   if (fills_by_items()) {
     const Step step = fill_by_items(TRG_EVENT_INSERT);
-    if (step != Step::good) return step;
+    if (step != Step::good || skipped_) return step;
   } else {
     table->auto_increment_field_not_null = false;
     const Step step = store_draft();
@@ -125,7 +126,7 @@ Step RowChange::erase() {
   write_.thd->lex->sql_command = SQLCOM_DELETE;
   announce(TRG_EVENT_DELETE);
   Step step = fire(TRG_EVENT_DELETE, TRG_ACTION_BEFORE);
-  if (step != Step::good) return step;
+  if (step != Step::good || skipped_) return step;
   write_.begin_change();
   if (const int code = delete_row(*table)) return write_.fail_to_change(code);
   write_.changed_row(Counter::rows_deleted);
@@ -142,7 +143,7 @@ Step RowChange::update() {
   announce(TRG_EVENT_UPDATE);
   table->reset_default_fields();
   Step step = fill_update();
-  if (step != Step::good) return step;
+  if (step != Step::good || skipped_) return step;
   // SQL gives a versioned row a history even where nothing changes.
   if (table->versioned() || compare_record(table)) {
     if (table->verify_constraints(false) != VIEW_CHECK_OK) return write_.fail_as_told(Failure::constraint);
@@ -204,8 +205,9 @@ Step RowChange::fill_by_items(int event) {
   Query_arena of_statement;
   write_.thd->set_n_backup_active_arena(&items_, &of_statement);
   list_items();
-  const bool failed =
-      compat::fill_record(write_.thd, *write_.table->table, fields_, values_, static_cast<trg_event_type>(event));
+  skipped_ = false;
+  const bool failed = compat::fill_record(write_.thd, *write_.table->table, fields_, values_,
+                                          static_cast<trg_event_type>(event), skipped_);
   write_.thd->restore_active_arena(&items_, &of_statement);
   return failed || write_.thd->is_error() ? write_.fail_as_told(Failure::bad_value) : Step::good;
 }
@@ -230,7 +232,9 @@ void RowChange::list_items() {
 Step RowChange::fire_triggers(int event, int time) {
   const auto action = static_cast<trg_action_time_type>(time);
   const auto on = static_cast<trg_event_type>(event);
-  if (!compat::fire_triggers(write_.thd, *write_.table->table, on, action, on != TRG_EVENT_DELETE)) return Step::good;
+  skipped_ = false;
+  if (!compat::fire_triggers(write_.thd, *write_.table->table, on, action, on != TRG_EVENT_DELETE, skipped_))
+    return Step::good;
   return write_.fail_as_told(Failure::constraint);
 }
 

@@ -24,6 +24,8 @@ class RowChange {
   /// A new row of these values; to be filled and then written by whoever knows what a duplicate means.
   void begin_insert(std::span<const Value> values);
   Step fill_new_row();
+  /// Whether a BEFORE trigger had the last row skipped. That is no failure: nothing is changed, and nothing counted.
+  bool skipped() const { return skipped_; }
   /// The new row has been written.
   Step inserted() {
     write_.changed_row(Counter::rows_inserted);
@@ -61,6 +63,7 @@ class RowChange {
   Query_arena items_;
   List<Item> fields_;
   List<Item> values_;
+  bool skipped_ = false;
 };
 
 }  // namespace postern::mariadb

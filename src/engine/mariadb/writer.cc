@@ -75,7 +75,7 @@ Step Writer::insert(const Insert &insert) {
 
   write_.outcome.has_insert_id = table->found_next_number_field != nullptr;
   Step step = change_.fill_new_row();
-  if (step != Step::good) return step;
+  if (step != Step::good || change_.skipped()) return step;
   const bool tolerant = insert.on_duplicate != OnDuplicate::fail;
   if (tolerant) file.extra(HA_EXTRA_IGNORE_DUP_KEY);
   if (may_update) file.extra(HA_EXTRA_INSERT_WITH_UPDATE);

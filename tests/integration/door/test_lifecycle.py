@@ -8,10 +8,10 @@ import time
 import pymysql
 import pytest
 from support import hs
-from support.server import ROOT
+from support.server import BUILD
 from support.waiting import until
 
-SO = ROOT / "build" / "src" / "plugin" / "postern.so"
+SO = BUILD / "src" / "plugin" / "postern.so"
 # For five times that the plugin goes and comes.
 GROWTH_KIB_MAX = 2048
 

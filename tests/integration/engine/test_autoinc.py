@@ -8,12 +8,12 @@ import time
 
 import pytest
 from support.mc import map_table
-from support.server import ROOT, Server, name_of
+from support.server import SERVER_DIR, Server, name_of
 from support.waiting import until
 
 INSERTED = b"0\t1\t0"  # where the id was given
 CHANGED = b"0\t1\t1"
-PROGRAMS = ROOT / "build" / "server" / "root" / "usr" / "bin"
+PROGRAMS = SERVER_DIR / "root" / "usr" / "bin"
 HOLD = "hold the counter"
 
 

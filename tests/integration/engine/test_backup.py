@@ -7,10 +7,10 @@ import time
 
 import pytest
 from support.load import Load
-from support.server import ROOT, timed
+from support.server import SERVER_DIR, timed
 
 WAIT_MS_MAX = 100
-BACKUP = ROOT / "build" / "server" / "root" / "usr" / "bin" / "mariadb-backup"
+BACKUP = SERVER_DIR / "root" / "usr" / "bin" / "mariadb-backup"
 
 
 def fill(server, database):

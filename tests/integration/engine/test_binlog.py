@@ -7,11 +7,11 @@ import threading
 import pytest
 from support.load import Load
 from support.replica import catch_up, follow, same
-from support.server import ROOT, Server
+from support.server import SERVER_DIR, Server
 from support.waiting import until
 
 DURABLE = ("--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1")
-PROGRAMS = ROOT / "build" / "server" / "root" / "usr" / "bin"
+PROGRAMS = SERVER_DIR / "root" / "usr" / "bin"
 
 
 def events(server, database=None):

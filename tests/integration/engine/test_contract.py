@@ -4,10 +4,10 @@ import json
 import os
 import shutil
 
-from support.server import ROOT
+from support.server import BUILD, SERVER_DIR
 from support.waiting import until
 
-TESTED = ROOT / "build" / "tests" / "contract" / "contract_test.so"
+TESTED = BUILD / "tests" / "contract" / "contract_test.so"
 SECONDS_MAX = 180
 
 
@@ -15,7 +15,7 @@ def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
     # The server's environment reaches the suite; its socket is where the sandbox always puts it.
     report = tmp_path / "report.json"
     server = sandbox_factory(start=False)
-    client = ROOT / "build" / "server" / "root" / "usr" / "bin" / "mariadb"
+    client = SERVER_DIR / "root" / "usr" / "bin" / "mariadb"
     server.start(
         env={
             **os.environ,

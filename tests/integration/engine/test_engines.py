@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from support import engines, mc
 from support.engines import ENGINES, INDEXES
-from support.server import ROOT, parse_env
+from support.server import BUILD, ROOT, parse_env
 from support.waiting import until
 
 DATABASE = "engines"
-FOLDER = Path(os.environ.get("POSTERN_ENGINES") or ROOT / "build" / "engines")
+FOLDER = Path(os.environ.get("POSTERN_ENGINES") or BUILD / "engines")
 IN_VAIN_SECONDS_MAX = 15  # Spider tries to connect for two seconds before it tells
 
 

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 from support.replica import catch_up, follow, same
-from support.server import ROOT, Server, name_of
+from support.server import BUILD, Server, name_of
 
-FAULTY = {**os.environ, "POSTERN_SO": str(ROOT / "build" / "src" / "plugin" / "faults" / "postern.so")}
+FAULTY = {**os.environ, "POSTERN_SO": str(BUILD / "src" / "plugin" / "faults" / "postern.so")}
 
 # Every code of include/my_base.h, HA_ERR_FIRST to HA_ERR_LAST, but for those of which the server takes for granted that
 # the storage engine has noted more about them: duplicates (121, 141, 162, 163), of which there are real ones here, and a

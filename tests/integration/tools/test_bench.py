@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from support.mc import map_table
-from support.server import ROOT
+from support.server import BUILD, ROOT
 
 ROWS = 1000
 
@@ -37,7 +37,7 @@ def tables(server):
 def load(server, protocol, mix, *more):
     port = server.env[{"handlersocket": "HS_PORT", "memcached-container": "MEMC_PORT"}.get(protocol, "SQL_PORT")]
     command = [
-        ROOT / "build/bench/load",
+        BUILD / "bench/load",
         "--protocol",
         protocol,
         "--port",

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 from support import hs, mc
-from support.server import ROOT, parse_env
+from support.server import BUILD, ROOT, SERVER_DIR, parse_env
 from support.waiting import until
 
-SETTINGS = parse_env((ROOT / "build/server/server.env").read_text())
+SETTINGS = parse_env((SERVER_DIR / "server.env").read_text())
 VERSION = SETTINGS["SERVER_VERSION"].partition("-")[0]
 # The same length: it is put into the library's bytes.
 OTHER_VERSION = f"{VERSION[:-1]}{(int(VERSION[-1]) + 1) % 10}"
 # The option file alone says what is loaded, not tools/sandbox.
 WITHOUT_PLUGIN = {**os.environ, "POSTERN_SO": "none"}
-LIBRARY = Path(os.environ.get("POSTERN_SO") or ROOT / "build/src/plugin/postern.so")
+LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 
 
 def block(document, number=0):

@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.server import ROOT, parse_env
+from support.server import BUILD, ROOT, SERVER_DIR, parse_env
 
-VERSION = parse_env((ROOT / "build/server/server.env").read_text())["SERVER_VERSION"].partition("-")[0]
+VERSION = parse_env((SERVER_DIR / "server.env").read_text())["SERVER_VERSION"].partition("-")[0]
 NAME = f"postern-mariadb-{VERSION.rpartition('.')[0]}"
-LIBRARY = Path(os.environ.get("POSTERN_SO") or ROOT / "build/src/plugin/postern.so")
+LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def made(tmp_path_factory):
     """The package's unpacked files with its DEBIAN folder, and what making it told."""
     out = tmp_path_factory.mktemp("package")
     done = subprocess.run(
-        [ROOT / "tools/package", ROOT / "build/server", LIBRARY, out],
+        [ROOT / "tools/package", SERVER_DIR, LIBRARY, out],
         capture_output=True,
         text=True,
         timeout=120,
