@@ -23,6 +23,7 @@ SEES = {
     "memcached/wire": {"base", "items"},
     "memcached": {"base", "contract", "items", "memcached/wire"},
     "ping": {"base", "contract"},
+    "redis/keyspace": {"base", "contract", "items"},
     "engine": {"base", "contract"},
     "engine/fake": {"base", "contract"},
     "engine/sql": {"base", "contract"},

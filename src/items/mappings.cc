@@ -3,20 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
 
 namespace postern::items {
-namespace {
-
-/// Rows read of each table; more are no mapping that anybody made by hand.
-constexpr uint64_t rows_max = 10'000;
-
-}  // namespace
-
-bool MappingTable::passing() const {
-  return kind_of(failure) == FailureKind::busy || failure == Failure::out_of_memory;
-}
 
 std::shared_ptr<const Container> Snapshot::find(Bytes name) const {
   const auto at = std::lower_bound(containers.begin(), containers.end(), name,
@@ -30,7 +19,7 @@ std::shared_ptr<const Snapshot> Mappings::snapshot() const {
 }
 
 void Mappings::publish(Mapping mapping, int64_t now_ms) {
-  read_ms_.store(now_ms, std::memory_order_relaxed);
+  note_read(now_ms);
   const std::shared_ptr<const Snapshot> before = snapshot();
   std::vector<ContainerRow> &rows = mapping.rows;
   // They come in the order that the column's collation gives them.
@@ -57,7 +46,7 @@ void Mappings::publish(Mapping mapping, int64_t now_ms) {
 
   const std::lock_guard guard(mutex_);
   snapshot_ = std::move(fresh);
-  generation_.fetch_add(1, std::memory_order_release);
+  next_generation();
 }
 
 void Mappings::log_news(const Snapshot *before, const Snapshot &fresh) const {
@@ -73,75 +62,6 @@ void Mappings::log_news(const Snapshot *before, const Snapshot &fresh) const {
     log::error("%s: container '%s' cannot be used: %s", protocol.c_str(), container->name().c_str(),
                container->problem().c_str());
   }
-}
-
-Flow Refresh::Reading::row(Row row) {
-  std::vector<std::string> &cells = read.rows.emplace_back();
-  for (const Value &value : row) {
-    switch (value.kind()) {
-      case Value::Kind::null: cells.emplace_back(); break;
-      case Value::Kind::bytes: cells.emplace_back(value.bytes()); break;
-      case Value::Kind::integer: cells.push_back(std::to_string(value.integer())); break;
-      case Value::Kind::natural: cells.push_back(std::to_string(value.natural())); break;
-    }
-  }
-  return Flow::more;
-}
-
-void Refresh::Reading::done(const Outcome &outcome) {
-  read.failure = outcome.failure;
-  if (read.failure != Failure::none)
-    read.message = outcome.message.empty() ? failure_text(read.failure) : outcome.message;
-}
-
-void Refresh::Reading::restart() {
-  read = {};
-}
-
-Refresh::Refresh(Mappings &mappings, bool claimed)
-    : mappings_(mappings), claimed_(claimed), tables_(std::make_unique<Table[]>(mappings.source().tables.size())) {}
-
-/// Not before: while the tables are held by somebody, one client waits for them, and not one more each second.
-Refresh::~Refresh() {
-  if (claimed_) mappings_.end_claim(clock_ms());
-}
-
-void Refresh::add_table(Batch &batch, const MappingSource::Table &source, Table &table) const {
-  Arena &arena = batch.arena();
-  Op &open = batch.add();
-  open.verb = Verb::open;
-  open.internal = true;
-  open.slot = &table.slot;
-  open.spec = arena.make<TableSpec>(TableSpec{
-      .database = mappings_.source().database, .table = source.name, .index = "PRIMARY", .columns = source.columns});
-  open.reply = &table.opened;
-  // The keys are names, and there is none before the empty one.
-  const std::span<Value> key = arena.array<Value>(1);
-  key[0] = Value::of("");
-  Op &find = batch.add();
-  find.verb = Verb::find;
-  find.internal = true;
-  find.slot = &table.slot;
-  find.find = arena.make<Find>(Find{.comparison = Comparison::at_least, .key = key, .limit = rows_max});
-  find.reply = &table.found;
-}
-
-void Refresh::add_to(Batch &batch) {
-  const auto sources = mappings_.source().tables;
-  for (size_t i = 0; i < sources.size(); ++i) add_table(batch, sources[i], tables_[i]);
-}
-
-void Refresh::publish(int64_t now_ms) {
-  std::vector<MappingTable> read;
-  for (size_t i = 0; i < mappings_.source().tables.size(); ++i) {
-    Table &table = tables_[i];
-    MappingTable &what = table.opened.read.there() ? table.found.read : table.opened.read;
-    if (!what.there()) what.rows.clear();
-    // What was read before stays.
-    if (what.passing() && mappings_.generation() != 0) return;
-    read.push_back(std::move(what));
-  }
-  mappings_.publish(mappings_.source().understand(read), now_ms);
 }
 
 }  // namespace postern::items

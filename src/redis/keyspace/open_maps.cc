@@ -1,0 +1,150 @@
+#include "redis/keyspace/open_maps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "items/container.h"
+
+namespace postern::redis {
+namespace {
+
+constexpr Bytes hash_columns[] = {"k", "f", "v"};
+constexpr Bytes set_columns[] = {"k", "m"};
+constexpr Bytes zset_columns[] = {"k", "m", "score"};
+constexpr Bytes list_columns[] = {"k", "pos", "v"};
+
+/// Tells no client: those hear why a table is not open when they ask for a key in it.
+class OpenReply final : public Reply {
+ public:
+  OpenReply(const Map &map, OpenTable &table) : map_(map), table_(table) {}
+  Flow row(Row) override { return Flow::more; }
+  void done(const Outcome &outcome) override {
+    table_.failure = outcome.failure;
+    if (outcome.failure == Failure::none) return;
+    table_.message = "mapping '" + map_.row().prefix + "' cannot be used: ";
+    table_.message += outcome.message.empty() ? failure_text(outcome.failure) : outcome.message;
+    // That is the mapping's fault, which an administrator must know.
+    if (kind_of(outcome.failure) == FailureKind::schema && map_.tell_once())
+      log::error("redis: %s", table_.message.c_str());
+  }
+  void restart() override {
+    table_.failure = Failure::none;
+    table_.message.clear();
+  }
+
+ private:
+  const Map &map_;
+  OpenTable &table_;
+};
+
+void add_open(const Map &map, OpenTable &table, const TableSpec &spec, Batch &batch) {
+  Op &op = batch.add();
+  op.verb = Verb::open;
+  op.reply = batch.arena().make<OpenReply>(map, table);
+  op.slot = &table.slot;
+  op.spec = batch.arena().make<TableSpec>(spec);
+}
+
+TableSpec spec_of(const Map &map, Elements elements) {
+  TableSpec spec{.database = map.row().database, .table = "", .index = "PRIMARY", .columns = {}, .key_columns = 2};
+  switch (elements) {
+    case Elements::hashes: spec.table = "hashes", spec.columns = hash_columns; break;
+    case Elements::sets: spec.table = "sets", spec.columns = set_columns; break;
+    case Elements::zsets: spec.table = "zsets", spec.columns = zset_columns; break;
+    case Elements::zsets_by_score:
+      spec.table = "zsets", spec.columns = zset_columns;
+      spec.index = "by_score";
+      spec.key_columns = 0;
+      break;
+    case Elements::lists: spec.table = "lists", spec.columns = list_columns; break;
+  }
+  return spec;
+}
+
+/// The pieces of the key in its columns. False: there are not as many as columns.
+bool split(const Map &map, Bytes rest, std::span<Value> values) {
+  items::Pieces pieces(rest, map.row().separator, map.key_columns());
+  size_t count = 0;
+  for (Bytes piece; pieces.next(piece); ++count) values[count] = Value::of(piece);
+  return count == values.size();
+}
+
+}  // namespace
+
+void OpenMaps::use(std::shared_ptr<const MapSnapshot> snapshot) {
+  std::vector<std::unique_ptr<OpenMap>> open(snapshot->maps().size());
+  for (std::unique_ptr<OpenMap> &one : open_) {
+    if (one == nullptr) continue;
+    const auto same = std::find(snapshot->maps().begin(), snapshot->maps().end(), one->map);
+    if (same != snapshot->maps().end()) open[static_cast<size_t>(same - snapshot->maps().begin())] = std::move(one);
+  }
+  open_ = std::move(open);
+  snapshot_ = std::move(snapshot);
+}
+
+Place OpenMaps::find(uint32_t db, Bytes key, Batch &batch) {
+  Place place{.name = key};
+  const uint32_t number = snapshot_ == nullptr ? MapSnapshot::none : snapshot_->find(db, key);
+  if (number == MapSnapshot::none) return place;
+  const Map &map = *snapshot_->maps()[number];
+  if (!map.problem().empty()) {
+    place.state = Place::State::broken;
+    place.why = batch.arena().copy("mapping '" + map.row().prefix + "' cannot be used: " + map.problem());
+    return place;
+  }
+  place.open = &open(number, batch);
+  const std::span<Value> values = batch.arena().array<Value>(map.key_columns());
+  place.state = split(map, key.substr(map.prefix().size()), values) ? Place::State::there : Place::State::no_row;
+  place.key = values;
+  return place;
+}
+
+OpenMap &OpenMaps::open(uint32_t number, Batch &batch) {
+  std::unique_ptr<OpenMap> &open = open_[number];
+  if (open == nullptr) open = std::make_unique<OpenMap>(snapshot_->maps()[number]);
+  if (!open->table.slot.filled() && !open->table.opening) {
+    opening_.push_back(&open->table);
+    open->table.opening = true;
+    add_open(*open->map, open->table, open->map->spec(), batch);
+  }
+  return *open;
+}
+
+OpenTable &OpenMaps::open(OpenMap &open, Elements elements, Batch &batch) {
+  std::unique_ptr<OpenTable> &table = open.elements[static_cast<size_t>(elements)];
+  if (table == nullptr) table = std::make_unique<OpenTable>();
+  if (!table->slot.filled() && !table->opening) {
+    opening_.push_back(table.get());
+    table->opening = true;
+    add_open(*open.map, *table, spec_of(*open.map, elements), batch);
+  }
+  return *table;
+}
+
+OpenTable *OpenMaps::open(OpenMap &open, std::span<const uint32_t> fields, Batch &batch) {
+  auto &parts = open.parts;
+  const auto same = [&](const auto &part) { return std::ranges::equal(part->fields, fields); };
+  auto at = std::find_if(parts.begin(), parts.end(), same);
+  if (at == parts.end()) {
+    if (parts.size() == OpenMap::parts_max) return nullptr;
+    parts.push_back(std::make_unique<OpenMap::Part>());
+    parts.back()->fields.assign(fields.begin(), fields.end());
+    at = parts.end() - 1;
+  }
+  OpenTable &table = (*at)->table;
+  if (!table.slot.filled() && !table.opening) {
+    opening_.push_back(&table);
+    table.opening = true;
+    const std::span<Bytes> names = batch.arena().array<Bytes>(open.map->first_field() + fields.size());
+    add_open(*open.map, table, open.map->spec(fields, names), batch);
+  }
+  return &table;
+}
+
+void OpenMaps::settled() {
+  for (OpenTable *const table : opening_) table->opening = false;
+  opening_.clear();
+}
+
+}  // namespace postern::redis

@@ -1,0 +1,98 @@
+// open_maps.h: OpenMaps, the mappings as one session has them open, and Place, where a key is.
+//
+// Owned by its session. Ops and replies point to what is in it, which lives until they are settled.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "contract/batch.h"
+#include "contract/table.h"
+#include "redis/keyspace/maps.h"
+
+namespace postern::redis {
+
+/// One table as a session has it open.
+struct OpenTable {
+  TableSlot slot;
+  bool opening = false;             ///< in this batch
+  Failure failure = Failure::none;  ///< why it could not be opened
+  std::string message{};
+};
+
+/// The tables beside the entries of a generic keyspace.
+enum class Elements : uint8_t { hashes, sets, zsets, zsets_by_score, lists };
+inline constexpr size_t element_tables = 5;
+
+struct OpenMap {
+  explicit OpenMap(std::shared_ptr<const Map> what) : map(std::move(what)) {}
+
+  /// Why an op on one of the tables failed, for people. Empty: the failure's own words.
+  static Bytes message(const OpenTable &table, const Outcome &outcome) {
+    return outcome.failure == Failure::not_open && table.failure != Failure::none ? Bytes(table.message)
+                                                                                  : outcome.message;
+  }
+
+  /// Some fields of the rows.
+  struct Part {
+    std::vector<uint32_t> fields;
+    OpenTable table;
+  };
+  static constexpr size_t parts_max = 64;
+
+  const std::shared_ptr<const Map> map;
+  OpenTable table;                                                    ///< all columns
+  std::array<std::unique_ptr<OpenTable>, element_tables> elements{};  ///< of a generic keyspace
+  std::vector<std::unique_ptr<Part>> parts{};                         ///< the one used last stands last
+  std::vector<std::string> expired{};  ///< keys that were found expired, without their prefix
+  bool may_erase = true;               ///< false once an expired key could not be deleted
+};
+
+/// Where a key is, or why it is nowhere.
+struct Place {
+  enum class State : uint8_t {
+    there,
+    unmapped,  ///< no mapping serves the key
+    broken,    ///< the mapping cannot be used; `why` says so
+    no_row,    ///< no row can have the key: it has too few pieces
+  };
+  State state = State::unmapped;
+  OpenMap *open = nullptr;
+  std::span<const Value> key{};  ///< of the key columns
+  Bytes name{};                  ///< the key as the client gave it
+  Bytes why{};
+
+  const Map &map() const { return *open->map; }
+  bool generic() const { return open != nullptr && open->map->generic(); }
+};
+
+class OpenMaps {
+ public:
+  /// What is pointed to lives until the ops that point to it are settled: call it between batches.
+  void use(std::shared_ptr<const MapSnapshot> snapshot);
+  const MapSnapshot *snapshot() const { return snapshot_.get(); }
+
+  /// Where the key is. Adds the op that opens its table if it is not open.
+  Place find(uint32_t db, Bytes key, Batch &batch);
+  /// The mapping at a position of snapshot()->maps(), its table open.
+  OpenMap &open(uint32_t number, Batch &batch);
+  /// A table of a generic keyspace.
+  OpenTable &open(OpenMap &open, Elements elements, Batch &batch);
+  /// The table with these fields alone; nullptr: there are too many such tables open for one more. `fields` is sorted
+  /// and has each once.
+  OpenTable *open(OpenMap &open, std::span<const uint32_t> fields, Batch &batch);
+
+  /// The ops of the last batch are done.
+  void settled();
+
+ private:
+  std::shared_ptr<const MapSnapshot> snapshot_;
+  std::vector<std::unique_ptr<OpenMap>> open_;  // by position in the snapshot
+  std::vector<OpenTable *> opening_;            // in this batch
+};
+
+}  // namespace postern::redis
