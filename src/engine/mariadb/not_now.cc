@@ -1,0 +1,76 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/not_now.h"
+
+#include <atomic>
+
+namespace postern::mariadb {
+namespace {
+
+constexpr size_t reasons = static_cast<size_t>(NotNow::count);
+std::atomic<uint64_t> counts[reasons];
+
+/// Microseconds. What takes a worker longer was held up by the disk, and is told as slow; a limit below that is there
+/// to see every statement.
+constexpr ulonglong long_query_us_min = 50'000;
+
+/// What has to see every command of the session, whatever it is.
+NotNow watched(THD *thd) {
+  if (opt_log && !(thd->variables.option_bits & OPTION_LOG_OFF)) return NotNow::general_log;
+  if (mysql_global_audit_mask[0] & (MYSQL_AUDIT_GENERAL_CLASSMASK | MYSQL_AUDIT_TABLE_CLASSMASK)) return NotNow::audit;
+  if (thd->get_psi() != nullptr) return NotNow::performance_schema;
+  if (opt_userstat_running) return NotNow::user_statistics;
+  if (thd->variables.option_bits & OPTION_PROFILING) return NotNow::profiling;
+  if (thd->variables.long_query_time < long_query_us_min) return NotNow::slow_log;
+  if (mqh_used && thd->user_connect != nullptr) return NotNow::account_limits;
+  return NotNow::answered;
+}
+
+bool holds_locks(THD *thd) {
+  return thd->locked_tables_mode != LTM_NONE || thd->global_read_lock.is_acquired() ||
+         thd->handler_tables_hash.records != 0 || thd->mdl_backup_lock != nullptr || thd->mdl_backup_ticket != nullptr;
+}
+
+/// A read would first write what these have gathered.
+bool bulk_insert_may_wait(THD *thd) {
+  constexpr ulonglong relaxed = OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS;
+  return (thd->variables.option_bits & relaxed) == relaxed && thd->in_active_multi_stmt_transaction();
+}
+
+}  // namespace
+
+void count(NotNow why) {
+  counts[static_cast<size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+}
+
+std::array<uint64_t, reasons> counted_reasons() {
+  std::array<uint64_t, reasons> all;
+  for (size_t i = 0; i < reasons; ++i) all[i] = counts[i].load(std::memory_order_relaxed);
+  return all;
+}
+
+NotNow housekeeping_allows(THD *thd) {
+  if (thd->killed != NOT_KILLED) return NotNow::killed;
+  if (thd->security_ctx->password_expired) return NotNow::password_expired;
+  if (thd->transaction->xid_state.is_explicit_XA()) return NotNow::xa_transaction;
+  if (holds_locks(thd)) return NotNow::lock_tables;
+  if (WSREP_ON_) return NotNow::galera;
+  return watched(thd);
+}
+
+NotNow session_allows(THD *thd) {
+  if (const NotNow why = housekeeping_allows(thd); why != NotNow::answered) return why;
+  const system_variables &variables = thd->variables;
+  if (thd->tx_isolation == ISO_SERIALIZABLE && thd->in_multi_stmt_transaction_mode()) return NotNow::serializable;
+  if (thd->has_thd_temporary_tables()) return NotNow::temporary_table;
+  if (bulk_insert_may_wait(thd)) return NotNow::bulk_insert;
+  if (variables.select_limit != HA_POS_ERROR) return NotNow::select_limit;
+  if (variables.vers_asof_timestamp.type != SYSTEM_TIME_UNSPECIFIED) return NotNow::as_of;
+  if (variables.max_statement_time != 0) return NotNow::statement_time;
+  if (!(variables.option_bits & OPTION_BIG_SELECTS)) return NotNow::join_size;
+  if (variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return NotNow::query_cache;
+  if (thd->session_tracker.transaction_info.is_enabled()) return NotNow::state_tracker;
+  return NotNow::answered;
+}
+
+}  // namespace postern::mariadb

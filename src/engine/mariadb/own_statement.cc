@@ -1,0 +1,99 @@
+#include "engine/mariadb/own_statement.h"
+
+#include <cstring>
+
+#include "engine/mariadb/opening.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// All that is counted of a statement stands before the memory it uses, which is as it is.
+constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
+
+}  // namespace
+
+OwnStatement::OwnStatement(THD *thd, bool prepared)
+    : thd_(thd),
+      locks_before_(thd->mdl_context.mdl_savepoint()),
+      prepared_(prepared),
+      isolation_(static_cast<uint>(thd->tx_isolation)),
+      read_only_(thd->tx_read_only) {
+  std::memcpy(static_cast<void *>(&before_), &thd->status_var, counted_bytes);
+  thd->reset_for_next_command();
+  thd->set_command(prepared ? COM_STMT_EXECUTE : COM_QUERY);
+  thd->query_plan_flags = QPLAN_INIT;
+  thd->set_time();
+  thd->set_query_id(next_query_id());
+  thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
+  // Without this the storage engine would lock what it reads, and wait for others' rows.
+  thd->lex->sql_command = SQLCOM_SELECT;
+  thd->lex->query_tables_own_last = nullptr;  // the statement before may have had some
+  thd->count_cuted_fields = CHECK_FIELD_IGNORE;
+}
+
+bool OwnStatement::open(TABLE_LIST &list) {
+  const ulong wait = std::exchange(thd_->variables.lock_wait_timeout, 0);
+  Open_table_context context(thd_, open_flags_without_waiting);
+  bool opened = !open_table(thd_, &list, &context) && list.table != nullptr;
+  if (opened) {
+    list.table->pos_in_table_list = &list;
+    thd_->lock = mysql_lock_tables(thd_, &list.table, 1, 0);
+    opened = thd_->lock != nullptr;
+  }
+  thd_->variables.lock_wait_timeout = wait;
+  return opened;
+}
+
+bool OwnStatement::commit() {
+  if (trans_commit_stmt(thd_)) return false;
+  close_tables();
+  return true;
+}
+
+void OwnStatement::close_tables() {
+  close_thread_tables(thd_);
+  if (thd_->in_active_multi_stmt_transaction()) thd_->mdl_context.release_statement_locks();
+  else thd_->release_transactional_locks();
+}
+
+void OwnStatement::done(uint64_t examined, uint64_t sent, uint64_t found, size_t bytes_received, size_t bytes_sent) {
+  THD *const thd = thd_;
+  STATUS_VAR &counts = thd->status_var;
+  ++counts.questions;
+  ++counts.com_stat[SQLCOM_SELECT];
+  if (prepared_) ++counts.com_stmt_execute;
+  if (sent == 0) ++counts.empty_queries;
+  else counts.rows_sent += sent;
+  counts.bytes_received += bytes_received;
+  counts.bytes_sent += bytes_sent;
+  thd->inc_examined_row_count(examined);
+  thd->inc_sent_row_count(sent);
+  thd->limit_found_rows = found;
+  thd->set_row_count_func(-1);
+  if (thd->server_status & SERVER_QUERY_WAS_SLOW) ++counts.long_query_count;
+  end();
+}
+
+void OwnStatement::undo() {
+  THD *const thd = thd_;
+  trans_rollback_stmt(thd);
+  close_thread_tables(thd);
+  thd->clear_error(true);
+  if (thd->in_active_multi_stmt_transaction()) thd->mdl_context.rollback_to_savepoint(locks_before_);
+  else thd->release_transactional_locks();
+  // Set for the next transaction alone, which is still to come.
+  thd->tx_isolation = static_cast<enum_tx_isolation>(isolation_);
+  thd->tx_read_only = read_only_;
+  std::memcpy(static_cast<void *>(&thd->status_var), &before_, counted_bytes);
+  end();
+}
+
+void OwnStatement::end() {
+  thd_->lex->sql_command = SQLCOM_END;
+  thd_->cleanup_after_query();
+  thd_->reset_query();
+  thd_->set_command(COM_SLEEP);
+  free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
+}
+
+}  // namespace postern::mariadb

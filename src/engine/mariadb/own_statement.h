@@ -1,0 +1,45 @@
+// own_statement.h: OwnStatement, one SELECT as the server would run it in a session, but for parsing and planning: what
+// comes before it, what it leaves behind, and what takes it back.
+//
+// For the thread that the session's THD is attached to (attachment.h).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/mariadb/read_plan.h"
+#include "engine/mariadb/server.h"
+
+namespace postern::mariadb {
+
+/// What a statement has counted and changed in its session by itself is taken back by undo(), so that the server can
+/// run it as if nothing had been. One of done() and undo() is called, and nothing behind it.
+class OwnStatement {
+ public:
+  /// The statement begins: its time, its number, no warnings.
+  OwnStatement(THD *thd, bool prepared);
+  OwnStatement(const OwnStatement &) = delete;
+  OwnStatement &operator=(const OwnStatement &) = delete;
+
+  /// Opens the table and locks it as a SELECT does, with its metadata lock, without waiting. False: it is held, or
+  /// cannot be opened.
+  bool open(TABLE_LIST &list);
+  /// Ends the statement within its transaction, or with it. False: that has failed; undo() is still to come.
+  bool commit();
+  /// Counts what the server would have counted. `sent`: rows in the answer; `found`: FOUND_ROWS() from here on.
+  void done(uint64_t examined, uint64_t sent, uint64_t found, size_t bytes_received, size_t bytes_sent);
+  void undo();
+
+ private:
+  void close_tables();
+  void end();
+
+  THD *const thd_;
+  const MDL_savepoint locks_before_;
+  const bool prepared_;
+  const uint isolation_;
+  const bool read_only_;
+  // The counters that opening, locking and reading change.
+  STATUS_VAR before_;
+};
+
+}  // namespace postern::mariadb
