@@ -24,6 +24,8 @@ SEES = {
     "memcached": {"base", "contract", "items", "memcached/wire"},
     "ping": {"base", "contract"},
     "redis/keyspace": {"base", "contract", "items"},
+    "redis/wire": {"base"},
+    "redis": {"base", "contract", "items", "redis/keyspace", "redis/wire"},
     "engine": {"base", "contract"},
     "engine/fake": {"base", "contract"},
     "engine/sql": {"base", "contract"},

@@ -16,7 +16,9 @@ namespace postern {
 enum class Collected : uint8_t {
   need_more,  ///< no complete request is left in the input
   more,       ///< stopped by `ops_max`; there may be more
-  wait,       ///< what comes next depends on an op collected now: no byte of it is parsed before settled()
+  /// What comes next depends on an op collected now: no byte of it is parsed before settled(). Then collect() is called
+  /// again, whether or not there is more input.
+  wait,
   /// The client asked for TLS. The ops collected so far are answered in the clear. All that the client sends behind the
   /// bytes consumed is TLS and is taken for nothing else, even if it has come already. Only where
   /// Peer::may_start_tls(); else the connection closes.

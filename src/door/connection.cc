@@ -75,6 +75,7 @@ void Connection::begin_handshake(std::unique_ptr<net::Channel> tls) {
 
 void Connection::note_collected(Collected collected) {
   unparsed_ = false;
+  waits_ = collected == Collected::wait;
   switch (collected) {
     case Collected::need_more: return;
     case Collected::more:
@@ -99,7 +100,7 @@ void Connection::close_when_sent() {
 void Connection::come_home(bool all_done) {
   if (all_done) input.settle();
   const bool parses = phase_ == Phase::open || phase_ == Phase::ended;
-  unparsed_ = parses && input.unparsed_bytes() != 0;
+  unparsed_ = parses && (waits_ || input.unparsed_bytes() != 0);
   unread_ = false;
   receive_bytes_ = 0;
 }

@@ -201,6 +201,7 @@ class Connection final : public Peer {
   Phase phase_;
   Phase died_in_ = Phase::dead;
   bool unparsed_ = false;  // the input may hold another complete request
+  bool waits_ = false;     // its session goes on by itself when what was collected is settled
   bool unread_ = false;
   bool has_tls_ = false;
   bool session_is_open_ = false;

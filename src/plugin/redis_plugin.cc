@@ -1,0 +1,131 @@
+// redis_plugin.cc: the plugin `redis`: one port, over the tables that the database postern maps.
+#include <mysql/plugin.h>
+
+#include <memory>
+#include <string>
+
+#include "late_door.h"
+#include "redis/protocol.h"
+#include "running.h"
+#include "settings.h"
+
+namespace postern::plugin::redis {
+
+#define PREFIX "redis_"
+#define OWN_SETTINGS "redis/settings.def"
+#include "plugin_settings.inc"
+
+namespace {
+
+namespace protocol = postern::redis;
+
+bool has_accounts() {
+  return settings.auth_choice == Settings::Authentication::account;
+}
+
+/// Hears nothing: whether the table is there is seen in the slot.
+class Unheard final : public Reply {
+ public:
+  Flow row(Row) override { return Flow::more; }
+  void done(const Outcome &) override {}
+  void restart() override {}
+};
+
+/// Whether there is the table that says what the door serves.
+bool has_maps(Executor &executor) {
+  static constexpr Bytes columns[] = {"prefix"};
+  static constexpr TableSpec spec{.database = "postern", .table = "redis_maps", .index = "PRIMARY", .columns = columns};
+  Batch batch;
+  TableSlot slot;
+  Unheard reply;
+  batch.begin(0);
+  Op &op = batch.add();
+  op.verb = Verb::open;
+  op.internal = true;
+  op.reply = &reply;
+  op.slot = &slot;
+  op.spec = &spec;
+  const bool lasted = executor.run({.ops = batch.ops()}).lasted();
+  executor.idle();
+  return lasted && slot.filled();
+}
+
+class RedisRunning final : public Running {
+ public:
+  bool open() override;
+  const Doors &doors() const override { return doors_; }
+  void add_own(StatusPage &page, const Counters &counters) const override;
+
+ private:
+  door::Options door_options() const;
+  protocol::Settings protocol_settings() const;
+  void tell_figures(protocol::Figures &figures) const;
+
+  // In the order they need each other.
+  std::unique_ptr<protocol::Redis> protocol_;  // none without a port or socket
+  Doors doors_{"redis", settings, engine::LoginNames::meant};
+  door::Options chosen_{};
+  std::unique_ptr<LateDoor> late_door_;
+};
+
+/// What is wrong with the settings is told at once, whatever there is to open.
+bool RedisRunning::open() {
+  if (!doors_.prepare()) return false;
+  chosen_ = door_options();
+  if (!doors_.check(chosen_, has_accounts(), "accounts; set redis_auth")) return false;
+  if (chosen_.port == 0 && chosen_.unix_path.empty()) return true;
+  protocol_ = std::make_unique<protocol::Redis>(protocol_settings());
+  late_door_ = std::make_unique<LateDoor>(
+      doors_.engine(), "redis", "redis: no table postern.redis_maps yet, looks for it twice a second", has_maps,
+      [this] { (void)doors_.open(chosen_, *protocol_, Access::write); });  // the log has what went wrong
+  return late_door_->start();
+}
+
+door::Options RedisRunning::door_options() const {
+  door::Options chosen = doors_.common();
+  chosen.name = "redis";
+  chosen.host = text(settings.address);
+  chosen.port = static_cast<uint16_t>(settings.port);
+  chosen.unix_path = text(settings.socket);
+  chosen.threads = static_cast<uint32_t>(settings.threads);
+  // While one worker waits for the disk another has the processor.
+  chosen.threads_per_processor = 2;
+  chosen.login_threads = has_accounts() ? limits::login_threads : 0;
+  return chosen;
+}
+
+protocol::Settings RedisRunning::protocol_settings() const {
+  protocol::Settings chosen;
+  chosen.accounts = has_accounts();
+  chosen.default_account = text(settings.default_account);
+  chosen.value_bytes_max = settings.max_value_bytes;
+  chosen.request_bytes_max = settings.max_request_bytes;
+  chosen.version = POSTERN_VERSION;
+  chosen.figures = [this](protocol::Figures &figures) { tell_figures(figures); };
+  return chosen;
+}
+
+void RedisRunning::tell_figures(protocol::Figures &figures) const {
+  DoorStatus status;
+  doors_.add_to(status);
+  figures.counters.absorb(status.counters);
+  figures.connections = status.connections;
+  figures.connections_max = settings.max_connections;
+  figures.threads = status.threads;
+  figures.port = settings.port;
+  figures.timeout = settings.timeout;
+  figures.address = text(settings.address);
+  figures.socket = text(settings.socket);
+}
+
+void RedisRunning::add_own(StatusPage &page, const Counters &) const {
+  page.add_switch("listening", doors_.listening(Access::write));
+}
+
+}  // namespace
+
+std::unique_ptr<Running> make_running() {
+  return std::make_unique<RedisRunning>();
+}
+
+}  // namespace postern::plugin::redis

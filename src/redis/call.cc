@@ -1,0 +1,60 @@
+#include "redis/call.h"
+
+#include <cstring>
+
+#include "redis/handlers.h"
+#include "redis/session.h"
+
+namespace postern::redis {
+
+Next answer_ok(Call &call) {
+  return answer_status(call, "OK");
+}
+
+Next answer_status(Call &call, Bytes text) {
+  answer(call, [text](Writer &writer) { writer.status(text); });
+  return Next::go_on;
+}
+
+Next answer_integer(Call &call, int64_t number) {
+  answer(call, [number](Writer &writer) { writer.integer(number); });
+  return Next::go_on;
+}
+
+Next answer_bulk(Call &call, Bytes bytes) {
+  answer(call, [bytes](Writer &writer) { writer.bulk(bytes); });
+  return Next::go_on;
+}
+
+Next refuse(Call &call, Bytes text, Bytes rest) {
+  const Bytes copy = call.arena().copy(text);
+  const Bytes more = call.arena().copy(rest);
+  answer(call, [copy, more](Writer &writer) { writer.error(copy, more); }).failure = Failure::refused;
+  return Next::go_on;
+}
+
+Next refuse_arity(Call &call) {
+  std::string text = "ERR wrong number of arguments for '";
+  text.append(call.command.name).append("' command");
+  return refuse(call, text);
+}
+
+bool is_word(Bytes argument, Bytes word) {
+  if (argument.size() != word.size()) return false;
+  for (size_t i = 0; i < word.size(); ++i) {
+    const char byte = argument[i];
+    if ((byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte) != word[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace postern::redis
+
+namespace postern::redis::lower {
+
+/// Never called: a command that comes later is an unknown one.
+Next later(Call &call) {
+  return refuse(call, syntax_error);
+}
+
+}  // namespace postern::redis::lower

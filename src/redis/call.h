@@ -1,0 +1,86 @@
+// call.h: Call, one command on its way to ops, and the replies that need no table.
+//
+// A call lives while its handler runs. What outlives that is made in the batch's arena.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/output.h"
+#include "base/passage.h"
+#include "contract/batch.h"
+#include "contract/reply.h"
+#include "redis/command.h"
+#include "redis/errors.h"
+#include "redis/wire/writer.h"
+
+namespace postern::redis {
+
+class RedisSession;
+
+struct Call {
+  const Command &command;
+  std::span<const Bytes> arguments;  ///< the first is the name, as the client has it
+  RedisSession &session;
+  Batch &batch;
+  Output &output;        ///< where its reply is written; nobody reads it under CLIENT REPLY OFF
+  Resp resp;             ///< how its reply is written
+  int64_t now_ms;        ///< since 1970; one reading of the clock for all commands that came together
+  bool in_unit = false;  ///< EXEC has begun a unit, which this command's ops are of
+
+  Arena &arena() const { return batch.arena(); }
+};
+
+/// Writes what `Write` writes, or how the op has failed.
+template <class Write>
+class Answer final : public Reply {
+ public:
+  Answer(Output &output, Resp resp, Write write) : output_(output), passage_(output), resp_(resp), write_(write) {}
+  Flow row(Row) override { return Flow::more; }
+  void done(const Outcome &outcome) override {
+    passage_.begin();
+    Writer writer(output_, resp_);
+    if (outcome.failure != Failure::none && outcome.failure != Failure::refused) write_failure(writer, outcome);
+    else write_(writer);
+  }
+  void restart() override { passage_.take_back(); }
+
+ private:
+  Output &output_;
+  Passage passage_;
+  const Resp resp_;
+  Write write_;
+};
+
+/// An op of no table that is answered with what `write(Writer &)` writes. What it captures lives as long as the batch.
+template <class Write>
+Op &answer(Call &call, Write write) {
+  Op &op = call.batch.add();
+  op.reply = call.arena().make<Answer<Write>>(call.output, call.resp, std::move(write));
+  return op;
+}
+
+Next answer_ok(Call &call);
+Next answer_status(Call &call, Bytes text);
+Next answer_integer(Call &call, int64_t number);
+/// The bytes live as long as the batch.
+Next answer_bulk(Call &call, Bytes bytes);
+
+/// An error of the client's, in Redis's words, with the word for errors first. Both texts are told as one, and copied.
+/// A transaction that is being queued will not be carried out.
+Next refuse(Call &call, Bytes text, Bytes rest = {});
+
+inline constexpr Bytes syntax_error = "ERR syntax error";
+inline constexpr Bytes not_an_integer = "ERR value is not an integer or out of range";
+inline constexpr Bytes not_a_float = "ERR value is not a valid float";
+inline constexpr Bytes wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
+inline constexpr Bytes no_such_key = "ERR no such key";
+
+/// `ERR wrong number of arguments for 'get' command`.
+Next refuse_arity(Call &call);
+
+/// Whether an argument is this word, in any case. `word` is in lower case.
+[[nodiscard]] bool is_word(Bytes argument, Bytes word);
+
+}  // namespace postern::redis

@@ -1,0 +1,140 @@
+#include "redis/clients.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdio>
+
+namespace postern::redis {
+namespace {
+
+/// As Redis prints it: 127.0.0.1:6379, [::1]:6379, or a path that nobody knows.
+std::string print_address(const sockaddr_storage &address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET) {
+    const auto &known = reinterpret_cast<const sockaddr_in &>(address);
+    inet_ntop(AF_INET, &known.sin_addr, text, sizeof text);
+    return std::string(text) + ":" + std::to_string(ntohs(known.sin_port));
+  }
+  if (address.ss_family == AF_INET6) {
+    const auto &known = reinterpret_cast<const sockaddr_in6 &>(address);
+    inet_ntop(AF_INET6, &known.sin6_addr, text, sizeof text);
+    return "[" + std::string(text) + "]:" + std::to_string(ntohs(known.sin6_port));
+  }
+  return "unix:0";
+}
+
+using AskForName = int (*)(int, sockaddr *, socklen_t *);
+
+std::string address_of(int fd, AskForName ask) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (fd < 0 || ask(fd, reinterpret_cast<sockaddr *>(&address), &size) != 0) return "?:0";
+  return print_address(address);
+}
+
+}  // namespace
+
+void Client::begin(const Peer &peer, int64_t now_ms) {
+  const std::lock_guard guard(all_.mutex_);
+  if (id_ != 0) return;
+  id_ = ++all_.last_id_;
+  fd_ = peer.fd();
+  begun_ms_ = now_ms;
+  active_ms_ = now_ms;
+  older_ = all_.newest_;
+  (older_ != nullptr ? older_->newer_ : all_.oldest_) = this;
+  all_.newest_ = this;
+}
+
+Client::~Client() {
+  if (id_ == 0) return;
+  const std::lock_guard guard(all_.mutex_);
+  (older_ != nullptr ? older_->newer_ : all_.oldest_) = newer_;
+  (newer_ != nullptr ? newer_->older_ : all_.newest_) = older_;
+}
+
+std::string Client::name() const {
+  const std::lock_guard guard(all_.mutex_);
+  return name_;
+}
+
+void Client::set_name(Bytes name) {
+  const std::lock_guard guard(all_.mutex_);
+  name_ = name;
+}
+
+std::string Client::user() const {
+  const std::lock_guard guard(all_.mutex_);
+  return user_;
+}
+
+void Client::set_user(Bytes user) {
+  const std::lock_guard guard(all_.mutex_);
+  user_ = user;
+}
+
+std::string Client::line(int64_t now_ms) const {
+  const std::lock_guard guard(all_.mutex_);
+  return line_locked(now_ms);
+}
+
+std::string Client::line_locked(int64_t now_ms) const {
+  const Command *const command = last_command_.load(std::memory_order_relaxed);
+  const int32_t queued = queued_.load(std::memory_order_relaxed);
+  std::string text = "id=" + std::to_string(id_);
+  text += " addr=" + address_of(fd_, ::getpeername) + " laddr=" + address_of(fd_, ::getsockname);
+  text += " fd=" + std::to_string(fd_) + " name=" + name_;
+  text += " age=" + std::to_string((now_ms - begun_ms_) / 1000);
+  text += " idle=" + std::to_string((now_ms - active_ms_.load(std::memory_order_relaxed)) / 1000);
+  text += queued < 0 ? " flags=N" : " flags=x";
+  text += " db=" + std::to_string(database()) + " sub=0 psub=0 ssub=0 multi=" + std::to_string(queued);
+  text += " qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=";
+  text += command != nullptr ? command->name : Bytes("NULL");
+  text += " user=" + (user_.empty() ? std::string("default") : user_) + " redir=-1 resp=";
+  text += resp() == Resp::three ? '3' : '2';
+  return text;
+}
+
+namespace {
+
+bool passes(const ClientFilter &filter, uint64_t id, Bytes user, int fd) {
+  if (filter.id != 0 && filter.id != id) return false;
+  if (filter.except_id != 0 && filter.except_id == id) return false;
+  if (!filter.user.empty() && filter.user != (user.empty() ? Bytes("default") : user)) return false;
+  if (!filter.address.empty() && filter.address != address_of(fd, ::getpeername)) return false;
+  return filter.local_address.empty() || filter.local_address == address_of(fd, ::getsockname);
+}
+
+}  // namespace
+
+std::string Clients::lines(Bytes user, const ClientFilter &filter, int64_t now_ms) const {
+  const std::lock_guard guard(mutex_);
+  std::string text;
+  for (const Client *client = oldest_; client != nullptr; client = client->newer_) {
+    if (client->user_ != user || !passes(filter, client->id_, client->user_, client->fd_)) continue;
+    text += client->line_locked(now_ms) + "\n";
+  }
+  return text;
+}
+
+// The client's worker sees that its socket ends, as if the client had gone. A session, and the client with it, dies
+// before its socket is closed, so that the descriptor is still its own here.
+uint64_t Clients::kill(Bytes user, const ClientFilter &filter, uint64_t &denied) {
+  const std::lock_guard guard(mutex_);
+  uint64_t killed = 0;
+  denied = 0;
+  for (const Client *client = oldest_; client != nullptr; client = client->newer_) {
+    if (!passes(filter, client->id_, client->user_, client->fd_)) continue;
+    if (client->user_ != user) {
+      ++denied;
+      continue;
+    }
+    ++killed;
+    if (client->fd_ >= 0) ::shutdown(client->fd_, SHUT_RDWR);
+  }
+  return killed;
+}
+
+}  // namespace postern::redis

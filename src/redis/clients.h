@@ -1,0 +1,97 @@
+// clients.h: Client, what the door knows of one connection beside its transaction, and Clients, all of them, for CLIENT
+// LIST and CLIENT KILL.
+//
+// A client is owned by its session. Its own thread writes it; any thread may read it through Clients.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "base/bytes.h"
+#include "contract/access.h"
+#include "redis/command.h"
+#include "redis/wire/writer.h"
+
+namespace postern::redis {
+
+class Clients;
+
+class Client {
+ public:
+  explicit Client(Clients &all) : all_(all) {}
+  Client(const Client &) = delete;
+  Client &operator=(const Client &) = delete;
+  ~Client();
+
+  /// Its connection stands: from here on others see it.
+  void begin(const Peer &peer, int64_t now_ms);
+
+  uint64_t id() const { return id_; }
+  uint8_t database() const { return database_.load(std::memory_order_relaxed); }
+  void select(uint8_t database) { database_.store(database, std::memory_order_relaxed); }
+  Resp resp() const { return resp_.load(std::memory_order_relaxed); }
+  void speak(Resp resp) { resp_.store(resp, std::memory_order_relaxed); }
+  /// That it has sent something, and what.
+  void note(const Command &command) { last_command_.store(&command, std::memory_order_relaxed); }
+  void note_active(int64_t now_ms) { active_ms_.store(now_ms, std::memory_order_relaxed); }
+  /// Commands queued by MULTI; -1: it is in none.
+  void note_queued(int32_t queued) { queued_.store(queued, std::memory_order_relaxed); }
+
+  std::string name() const;
+  void set_name(Bytes name);
+  /// As which account it has logged in; empty: none.
+  std::string user() const;
+  void set_user(Bytes user);
+
+  /// A line as CLIENT LIST has it, without its end.
+  std::string line(int64_t now_ms) const;
+
+ private:
+  friend Clients;
+  /// With the lock of all clients.
+  std::string line_locked(int64_t now_ms) const;
+  std::string address() const;
+
+  Clients &all_;
+  Client *older_ = nullptr;
+  Client *newer_ = nullptr;
+  uint64_t id_ = 0;  // 0: nobody sees it
+  int64_t begun_ms_ = 0;
+  std::atomic<int64_t> active_ms_{0};
+  std::atomic<const Command *> last_command_{nullptr};
+  int fd_ = -1;
+  std::atomic<int32_t> queued_{-1};
+  std::atomic<uint8_t> database_{0};
+  std::atomic<Resp> resp_{Resp::two};
+  std::string name_;  // both under the lock of all clients
+  std::string user_;
+};
+
+/// Which clients CLIENT KILL and CLIENT LIST are about.
+struct ClientFilter {
+  uint64_t id = 0;         ///< 0: any
+  Bytes address{};         ///< empty: any
+  Bytes local_address{};   ///< empty: any
+  Bytes user{};            ///< empty: any
+  uint64_t except_id = 0;  ///< 0: none
+};
+
+class Clients {
+ public:
+  /// A line each of those whose account is `user`.
+  std::string lines(Bytes user, const ClientFilter &filter, int64_t now_ms) const;
+  /// Ends the connections of those whose account is `user`. `denied`: so many more are others' and stay.
+  uint64_t kill(Bytes user, const ClientFilter &filter, uint64_t &denied);
+
+ private:
+  friend Client;
+
+  mutable std::mutex mutex_;  // a leaf; guards the list, and names and users in it
+  Client *newest_ = nullptr;
+  Client *oldest_ = nullptr;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace postern::redis

@@ -1,0 +1,98 @@
+#include "redis/command.h"
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "redis/handlers.h"
+
+namespace postern::redis {
+namespace {
+
+namespace rows {
+using namespace CommandFlag;
+using namespace Category;
+using namespace lower;
+constexpr Command all[] = {
+#define COMMAND(name, arity, flags, first, last, step, group, categories, since, summary, handler) \
+  {name, arity, (flags), first, last, step, CommandGroup::group, (categories), since, summary, lower::handler},
+#include "redis/commands.def"
+#undef COMMAND
+};
+}  // namespace rows
+
+constexpr size_t name_bytes_max = 32;
+
+size_t hash_of(Bytes name) {
+  uint32_t hash = 2'166'136'261;
+  for (const char byte : name) hash = (hash ^ static_cast<unsigned char>(byte)) * 16'777'619;
+  return hash ^ hash >> 15;
+}
+
+/// All commands by name. Immutable.
+class Table {
+ public:
+  Table() {
+    for (const Command &command : rows::all)
+      if (command.handler != lower::later) commands_.push_back(command);
+    for (const Command &command : commands_) {
+      size_t at = hash_of(command.name) % places_.size();
+      while (places_[at] != nullptr) at = (at + 1) % places_.size();
+      places_[at] = &command;
+    }
+  }
+
+  std::span<const Command> commands() const { return commands_; }
+
+  /// `name` is in lower case.
+  const Command *find(Bytes name) const {
+    for (size_t at = hash_of(name) % places_.size(); places_[at] != nullptr; at = (at + 1) % places_.size())
+      if (places_[at]->name == name) return places_[at];
+    return nullptr;
+  }
+
+ private:
+  std::vector<Command> commands_;
+  std::array<const Command *, 1'024> places_{};
+  static_assert(std::size(rows::all) * 2 <= 1'024);
+};
+
+const Table &table() {
+  static const Table made;
+  return made;
+}
+
+/// Behind what stands at `to` already. False: no command has so long a name.
+bool append_lower(char *to, size_t &size, Bytes name) {
+  if (size + name.size() > name_bytes_max) return false;
+  for (const char byte : name) to[size++] = static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte);
+  return true;
+}
+
+}  // namespace
+
+bool Command::is_container() const {
+  return handler == lower::container;
+}
+
+std::span<const Command> commands() {
+  return table().commands();
+}
+
+const Command *find_command(Bytes name) {
+  char lowered[name_bytes_max];
+  size_t size = 0;
+  return append_lower(lowered, size, name) ? table().find({lowered, size}) : nullptr;
+}
+
+const Command *find_subcommand(const Command &container, Bytes name) {
+  char lowered[name_bytes_max];
+  size_t size = 0;
+  if (name.find('|') != Bytes::npos) return nullptr;
+  return append_lower(lowered, size, container.name) && append_lower(lowered, size, "|") &&
+                 append_lower(lowered, size, name)
+             ? table().find({lowered, size})
+             : nullptr;
+}
+
+}  // namespace postern::redis

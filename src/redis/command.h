@@ -1,0 +1,109 @@
+// command.h: Command, what the door knows of one command before it looks at its arguments. The rows are in
+// commands.def.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.h"
+
+namespace postern::redis {
+
+struct Call;
+
+/// What the session does when a command's ops have been added.
+enum class Next : uint8_t {
+  go_on,
+  wait,   ///< what comes next depends on these ops: nothing more is parsed before they are settled
+  close,  ///< close the connection when all is answered
+};
+
+/// Adds the ops of one command.
+using Handler = Next (*)(Call &call);
+
+/// Bits, so that several can be joined by |.
+namespace CommandFlag {
+enum : uint32_t {
+  plain = 0,
+  write = 1 << 0,
+  readonly = 1 << 1,
+  denyoom = 1 << 2,
+  admin = 1 << 3,
+  noscript = 1 << 4,
+  blocking = 1 << 5,
+  loading = 1 << 6,
+  stale = 1 << 7,
+  skip_slowlog = 1 << 8,
+  skip_monitor = 1 << 9,
+  fast = 1 << 10,
+  no_auth = 1 << 11,
+  no_mandatory_keys = 1 << 12,
+  no_async_loading = 1 << 13,
+  no_multi = 1 << 14,
+  movablekeys = 1 << 15,
+  allow_busy = 1 << 16,
+};
+}
+
+namespace Category {
+enum : uint32_t {
+  in_none = 0,
+  in_keyspace = 1 << 0,
+  in_set = 1 << 1,
+  in_sortedset = 1 << 2,
+  in_list = 1 << 3,
+  in_hash = 1 << 4,
+  in_string = 1 << 5,
+  in_bitmap = 1 << 6,
+  in_admin = 1 << 7,
+  in_dangerous = 1 << 8,
+  in_connection = 1 << 9,
+  in_transaction = 1 << 10,
+};
+}
+
+enum class CommandGroup : uint8_t {
+  connection,
+  server,
+  transactions,
+  string,
+  bitmap,
+  hash,
+  generic,
+  list,
+  set,
+  sorted_set,
+  cluster,
+};
+
+struct Command {
+  Bytes name;  ///< in lower case; of a subcommand, with its container's and | before it
+  int32_t arity;
+  uint32_t flags;
+  int16_t first_key;
+  int16_t last_key;  ///< negative: counted from the end
+  int16_t key_step;
+  CommandGroup group;
+  uint32_t categories;
+  Bytes since;
+  Bytes summary;
+  Handler handler;
+
+  bool has(uint32_t flag) const { return (flags & flag) != 0; }
+  /// Whether so many arguments, the name among them, may be given.
+  bool takes(size_t count) const {
+    return arity >= 0 ? count == static_cast<size_t>(arity) : count >= static_cast<size_t>(-arity);
+  }
+  bool is_container() const;
+  bool is_subcommand() const { return name.find('|') != Bytes::npos; }
+};
+
+/// Every command and subcommand that there is; a subcommand stands behind its container.
+std::span<const Command> commands();
+/// By the name as a client has it, in any case; nullptr: there is none. Subcommands are found as container|name.
+const Command *find_command(Bytes name);
+/// `name` of `container`, nullptr: it has none of that name.
+const Command *find_subcommand(const Command &container, Bytes name);
+
+}  // namespace postern::redis

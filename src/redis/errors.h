@@ -1,0 +1,12 @@
+// errors.h: how a failure of an op is told to a client: Redis's word for it, and what the server says.
+#pragma once
+
+#include "contract/reply.h"
+#include "redis/wire/writer.h"
+
+namespace postern::redis {
+
+/// Writes one error reply. By the kind of the failure, but for those that have words of their own.
+void write_failure(Writer &writer, const Outcome &outcome);
+
+}  // namespace postern::redis

@@ -1,0 +1,41 @@
+// handlers.h: the handlers of commands.def, each defined in the file of its group.
+//
+// How a family of commands is added: its rows in commands.def get a handler in place of `later`, and a file
+// GROUP_commands.cc defines it:
+//
+//   namespace postern::redis::lower {
+//   Next echo(Call &call) {
+//     answer(call, [text = call.arguments[1]](Writer &writer) { writer.bulk(text); });
+//     return Next::go_on;
+//   }
+//   }
+//
+// The rules, which the session and EXEC rely on:
+//  1. The number of arguments was checked, and that the client may ask. `call.arguments` are views of the input: they
+//     live until the ops are settled, and no longer.
+//  2. A handler never answers by itself: it adds ops to `call.batch`, whose replies are made in its arena. Together
+//  they
+//     write exactly one reply to `call.output`, in the order of the ops. A reply that hears restart() takes its bytes
+//     back (base/passage.h).
+//  3. `call.resp` is how this reply is to be written; a reply keeps it, for the client may change it behind the
+//  command.
+//  4. What only needs to be said is an answer() or a refuse() (call.h), also where arguments are wrong.
+//  5. Ops that must be one transaction stand between begin_unit() and end_unit(). A handler may be called inside a unit
+//     that EXEC has begun (`call.in_unit`); then it begins none.
+//  6. A command whose next step depends on what an op finds returns wait_for() with a Stage, which is asked to go on
+//  when
+//     the ops are settled. It keeps copies of what it needs. Inside EXEC there are no stages.
+//  7. State of the connection that a handler changes at once (SELECT, CLIENT SETNAME) holds for the commands behind it,
+//     which may be in the same batch, but what ops point to must not change before they are settled.
+#pragma once
+
+#include "redis/command.h"
+
+namespace postern::redis::lower {
+
+#define COMMAND(name, arity, flags, first, last, step, group, categories, since, summary, handler) \
+  Next handler(Call &call);
+#include "redis/commands.def"
+#undef COMMAND
+
+}  // namespace postern::redis::lower

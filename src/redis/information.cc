@@ -1,0 +1,155 @@
+#include "redis/information.h"
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/pool.h"
+#include "redis/call.h"
+
+namespace postern::redis {
+namespace {
+
+/// Lines of one answer.
+class Lines {
+ public:
+  void section(Bytes name) {
+    if (!text_.empty()) text_ += "\r\n";
+    text_.append("# ").append(name).append("\r\n");
+  }
+  void add(Bytes name, Bytes value) { text_.append(name).append(":").append(value).append("\r\n"); }
+  void add(Bytes name, uint64_t value) { add(name, std::to_string(value)); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_server(Lines &lines, const Redis &protocol, const Figures &figures) {
+  utsname system{};
+  uname(&system);
+  const int64_t now = ::time(nullptr);
+  const auto uptime = static_cast<uint64_t>(now - protocol.started());
+  lines.section("Server");
+  lines.add("redis_version", redis_version);
+  lines.add("postern_version", protocol.settings().version);
+  lines.add("redis_mode", "standalone");
+  lines.add("os", std::string(system.sysname) + " " + system.release + " " + system.machine);
+  lines.add("arch_bits", 8 * sizeof(void *));
+  lines.add("multiplexing_api", "epoll");
+  lines.add("process_id", static_cast<uint64_t>(getpid()));
+  lines.add("run_id", protocol.run_id());
+  lines.add("tcp_port", figures.port);
+  lines.add("server_time_usec", static_cast<uint64_t>(now) * 1'000'000);
+  lines.add("uptime_in_seconds", uptime);
+  lines.add("uptime_in_days", uptime / 86'400);
+  lines.add("io_threads_active", uint64_t{0});
+}
+
+void add_clients(Lines &lines, const Figures &figures) {
+  lines.section("Clients");
+  lines.add("connected_clients", figures.connections);
+  lines.add("cluster_connections", uint64_t{0});
+  lines.add("maxclients", figures.connections_max);
+  lines.add("blocked_clients", uint64_t{0});
+  lines.add("tracking_clients", uint64_t{0});
+}
+
+void add_memory(Lines &lines) {
+  const uint64_t used = pool::large_bytes();
+  lines.section("Memory");
+  lines.add("used_memory", used);
+  lines.add("used_memory_human", std::to_string(used / 1024) + "K");
+  lines.add("maxmemory", uint64_t{0});
+  lines.add("maxmemory_human", "0B");
+  lines.add("maxmemory_policy", "noeviction");
+  lines.add("mem_fragmentation_ratio", "1.00");
+}
+
+/// Clients wait until nothing is being loaded; a door opens when its tables are there.
+void add_persistence(Lines &lines) {
+  lines.section("Persistence");
+  lines.add("loading", uint64_t{0});
+  lines.add("async_loading", uint64_t{0});
+  lines.add("rdb_changes_since_last_save", uint64_t{0});
+  lines.add("rdb_bgsave_in_progress", uint64_t{0});
+  lines.add("rdb_last_save_time", static_cast<uint64_t>(::time(nullptr)));
+  lines.add("rdb_last_bgsave_status", "ok");
+  lines.add("aof_enabled", uint64_t{1});
+  lines.add("aof_rewrite_in_progress", uint64_t{0});
+  lines.add("aof_last_write_status", "ok");
+}
+
+void add_stats(Lines &lines, const Figures &figures) {
+  const Counters &counters = figures.counters;
+  const uint64_t requests = counters.get(Counter::requests_find) + counters.get(Counter::requests_insert) +
+                            counters.get(Counter::requests_edit) + counters.get(Counter::requests_other);
+  lines.section("Stats");
+  lines.add("total_connections_received", counters.get(Counter::connections_accepted));
+  lines.add("total_commands_processed", requests);
+  lines.add("total_net_input_bytes", counters.get(Counter::bytes_received));
+  lines.add("total_net_output_bytes", counters.get(Counter::bytes_sent));
+  lines.add("rejected_connections", counters.get(Counter::connections_refused));
+  lines.add("evicted_keys", uint64_t{0});
+  lines.add("total_error_replies", counters.get(Counter::requests_failed));
+  lines.add("postern_commits", counters.get(Counter::commits));
+  lines.add("postern_transactions_lost", counters.get(Counter::transactions_lost));
+}
+
+void add_replication(Lines &lines, const Figures &figures) {
+  lines.section("Replication");
+  lines.add("role", figures.read_only ? "slave" : "master");
+  lines.add("connected_slaves", uint64_t{0});
+  lines.add("master_repl_offset", uint64_t{0});
+}
+
+void add_processor(Lines &lines) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  lines.section("CPU");
+  const auto add = [&](Bytes name, const timeval &time) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%ld.%06ld", static_cast<long>(time.tv_sec), static_cast<long>(time.tv_usec));
+    lines.add(name, text);
+  };
+  add("used_cpu_sys", usage.ru_stime);
+  add("used_cpu_user", usage.ru_utime);
+}
+
+/// Whether a section is wanted; `usual`: it is told where none is named.
+bool wants(std::span<const Bytes> sections, Bytes section, bool usual) {
+  if (sections.empty()) return usual;
+  return std::any_of(sections.begin(), sections.end(), [&](Bytes one) {
+    return is_word(one, section) || is_word(one, "all") || is_word(one, "everything") ||
+           (usual && is_word(one, "default"));
+  });
+}
+
+}  // namespace
+
+std::string information(const Redis &protocol, std::span<const Bytes> sections) {
+  Figures figures;
+  protocol.tell(figures);
+  Lines lines;
+  if (wants(sections, "server", true)) add_server(lines, protocol, figures);
+  if (wants(sections, "clients", true)) add_clients(lines, figures);
+  if (wants(sections, "memory", true)) add_memory(lines);
+  if (wants(sections, "persistence", true)) add_persistence(lines);
+  if (wants(sections, "stats", true)) add_stats(lines, figures);
+  if (wants(sections, "replication", true)) add_replication(lines, figures);
+  if (wants(sections, "cpu", true)) add_processor(lines);
+  if (wants(sections, "modules", true)) lines.section("Modules");
+  if (wants(sections, "errorstats", true)) lines.section("Errorstats");
+  if (wants(sections, "cluster", true)) {
+    lines.section("Cluster");
+    lines.add("cluster_enabled", uint64_t{0});
+  }
+  if (wants(sections, "keyspace", true)) lines.section("Keyspace");
+  return lines.take();
+}
+
+}  // namespace postern::redis

@@ -1,0 +1,311 @@
+// introspection_commands.cc: COMMAND and its subcommands, and HELP of every container: what commands.def knows.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "redis/handlers.h"
+#include "redis/session.h"
+#include "redis/wire/glob.h"
+
+namespace postern::redis::lower {
+namespace {
+
+struct Named {
+  uint32_t bit;
+  Bytes name;
+};
+
+// In the order that Redis tells them.
+constexpr Named flag_names[] = {
+    {CommandFlag::write, "write"},
+    {CommandFlag::readonly, "readonly"},
+    {CommandFlag::denyoom, "denyoom"},
+    {CommandFlag::admin, "admin"},
+    {CommandFlag::noscript, "noscript"},
+    {CommandFlag::blocking, "blocking"},
+    {CommandFlag::loading, "loading"},
+    {CommandFlag::stale, "stale"},
+    {CommandFlag::skip_monitor, "skip_monitor"},
+    {CommandFlag::skip_slowlog, "skip_slowlog"},
+    {CommandFlag::fast, "fast"},
+    {CommandFlag::no_auth, "no_auth"},
+    {CommandFlag::no_mandatory_keys, "no_mandatory_keys"},
+    {CommandFlag::no_async_loading, "no_async_loading"},
+    {CommandFlag::no_multi, "no_multi"},
+    {CommandFlag::movablekeys, "movablekeys"},
+    {CommandFlag::allow_busy, "allow_busy"},
+};
+
+/// With those that follow from the flags.
+std::vector<Bytes> categories_of(const Command &command) {
+  const auto in = [&](uint32_t category) { return (command.categories & category) != 0; };
+  const bool admin = command.has(CommandFlag::admin);
+  const struct {
+    bool in;
+    Bytes name;
+  } all[] = {
+      {in(Category::in_keyspace), "@keyspace"},
+      {command.has(CommandFlag::readonly), "@read"},
+      {command.has(CommandFlag::write), "@write"},
+      {in(Category::in_set), "@set"},
+      {in(Category::in_sortedset), "@sortedset"},
+      {in(Category::in_list), "@list"},
+      {in(Category::in_hash), "@hash"},
+      {in(Category::in_string), "@string"},
+      {in(Category::in_bitmap), "@bitmap"},
+      {admin || in(Category::in_admin), "@admin"},
+      {command.has(CommandFlag::fast), "@fast"},
+      {!command.has(CommandFlag::fast), "@slow"},
+      {command.has(CommandFlag::blocking), "@blocking"},
+      {admin || in(Category::in_dangerous), "@dangerous"},
+      {in(Category::in_connection), "@connection"},
+      {in(Category::in_transaction), "@transaction"},
+  };
+  std::vector<Bytes> found;
+  for (const auto &one : all)
+    if (one.in) found.push_back(one.name);
+  return found;
+}
+
+Bytes group_name(CommandGroup group) {
+  switch (group) {
+    case CommandGroup::connection: return "connection";
+    case CommandGroup::server: return "server";
+    case CommandGroup::transactions: return "transactions";
+    case CommandGroup::string: return "string";
+    case CommandGroup::bitmap: return "bitmap";
+    case CommandGroup::hash: return "hash";
+    case CommandGroup::generic: return "generic";
+    case CommandGroup::list: return "list";
+    case CommandGroup::set: return "set";
+    case CommandGroup::sorted_set: return "sorted-set";
+    case CommandGroup::cluster: return "cluster";
+  }
+  return "";
+}
+
+bool is_sub_of(const Command &command, const Command &container) {
+  return command.name.size() > container.name.size() && command.name.starts_with(container.name) &&
+         command.name[container.name.size()] == '|';
+}
+
+std::vector<const Command *> subcommands_of(const Command &container) {
+  std::vector<const Command *> found;
+  if (!container.is_container()) return found;
+  for (const Command &command : commands())
+    if (is_sub_of(command, container)) found.push_back(&command);
+  return found;
+}
+
+size_t count_of_commands() {
+  const std::span<const Command> all = commands();
+  return static_cast<size_t>(
+      std::count_if(all.begin(), all.end(), [](const Command &one) { return !one.is_subcommand(); }));
+}
+
+void write_info(Writer &writer, const Command &command) {
+  writer.array(10);
+  writer.bulk(command.name);
+  writer.integer(command.arity);
+  writer.set(static_cast<size_t>(std::count_if(std::begin(flag_names), std::end(flag_names),
+                                               [&](const Named &flag) { return command.has(flag.bit); })));
+  for (const Named &flag : flag_names)
+    if (command.has(flag.bit)) writer.status(flag.name);
+  writer.integer(command.first_key);
+  writer.integer(command.last_key);
+  writer.integer(command.key_step);
+  const std::vector<Bytes> categories = categories_of(command);
+  writer.set(categories.size());
+  for (const Bytes category : categories) writer.status(category);
+  writer.set(0);  // tips
+  writer.set(0);  // key specifications: the three numbers above are all there is to know
+  const std::vector<const Command *> subcommands = subcommands_of(command);
+  if (subcommands.empty()) return writer.set(0);
+  writer.array(subcommands.size());
+  for (const Command *const subcommand : subcommands) write_info(writer, *subcommand);
+}
+
+void write_docs(Writer &writer, const Command &command) {
+  const std::vector<const Command *> subcommands = subcommands_of(command);
+  writer.bulk(command.name);
+  writer.map(subcommands.empty() ? 3 : 4);
+  writer.bulk("summary");
+  writer.bulk(command.summary);
+  writer.bulk("since");
+  writer.bulk(command.since);
+  writer.bulk("group");
+  writer.bulk(group_name(command.group));
+  if (subcommands.empty()) return;
+  writer.bulk("subcommands");
+  writer.map(subcommands.size());
+  for (const Command *const subcommand : subcommands) write_docs(writer, *subcommand);
+}
+
+void write_all_infos(Writer &writer) {
+  writer.array(count_of_commands());
+  for (const Command &command : commands())
+    if (!command.is_subcommand()) write_info(writer, command);
+}
+
+/// Which commands COMMAND LIST tells.
+struct Filter {
+  enum class By : uint8_t { nothing, module, category, pattern } by = By::nothing;
+  Bytes value{};
+
+  bool passes(const Command &command) const {
+    switch (by) {
+      case By::nothing: return true;
+      case By::module: return false;
+      case By::pattern: return glob_matches(value, command.name, true);
+      case By::category: {
+        const std::vector<Bytes> all = categories_of(command);
+        return std::any_of(all.begin(), all.end(), [&](Bytes one) { return is_word(value, one.substr(1)); });
+      }
+    }
+    return false;
+  }
+};
+
+/// The command that the arguments of COMMAND GETKEYS are of; nullptr: the client has been told what is wrong.
+const Command *command_with_keys(Call &call) {
+  const std::span<const Bytes> asked = call.arguments.subspan(2);
+  const Command *command = find_command(asked.front());
+  if (command != nullptr && command->is_container() && asked.size() > 1) command = find_subcommand(*command, asked[1]);
+  if (command == nullptr) {
+    refuse(call, "ERR Invalid command specified");
+  } else if (command->first_key == 0) {
+    refuse(call, "ERR The command has no key arguments");
+  } else if (!command->takes(asked.size())) {
+    refuse(call, "ERR Invalid number of arguments specified for command");
+  } else {
+    return command;
+  }
+  return nullptr;
+}
+
+/// Where the keys of a command stand among its arguments.
+std::vector<Bytes> keys_of(const Command &command, std::span<const Bytes> arguments) {
+  std::vector<Bytes> keys;
+  const auto count = static_cast<int64_t>(arguments.size());
+  const int64_t last = command.last_key < 0 ? count + command.last_key : command.last_key;
+  for (int64_t at = command.first_key; at <= last && at < count; at += command.key_step)
+    keys.push_back(arguments[static_cast<size_t>(at)]);
+  return keys;
+}
+
+}  // namespace
+
+/// One that stands alone: COMMAND is the only one that may.
+Next container(Call &call) {
+  answer(call, [](Writer &writer) { write_all_infos(writer); });
+  return Next::go_on;
+}
+
+Next command_count(Call &call) {
+  return answer_integer(call, static_cast<int64_t>(count_of_commands()));
+}
+
+Next command_info(Call &call) {
+  if (call.arguments.size() == 2) return container(call);
+  answer(call, [names = call.arguments.subspan(2)](Writer &writer) {
+    writer.array(names.size());
+    for (const Bytes name : names) {
+      if (const Command *const command = find_command(name)) write_info(writer, *command);
+      else writer.nil_array();
+    }
+  });
+  return Next::go_on;
+}
+
+Next command_docs(Call &call) {
+  answer(call, [names = call.arguments.subspan(2)](Writer &writer) {
+    if (names.empty()) {
+      writer.map(count_of_commands());
+      for (const Command &command : commands())
+        if (!command.is_subcommand()) write_docs(writer, command);
+      return;
+    }
+    writer.map(static_cast<size_t>(
+        std::count_if(names.begin(), names.end(), [](Bytes name) { return find_command(name) != nullptr; })));
+    for (const Bytes name : names)
+      if (const Command *const command = find_command(name)) write_docs(writer, *command);
+  });
+  return Next::go_on;
+}
+
+Next command_list(Call &call) {
+  const std::span<const Bytes> arguments = call.arguments;
+  Filter filter;
+  if (arguments.size() == 5 && is_word(arguments[2], "filterby")) {
+    filter.value = arguments[4];
+    if (is_word(arguments[3], "module")) filter.by = Filter::By::module;
+    else if (is_word(arguments[3], "aclcat")) filter.by = Filter::By::category;
+    else if (is_word(arguments[3], "pattern")) filter.by = Filter::By::pattern;
+    else return refuse(call, syntax_error);
+  } else if (arguments.size() != 2) {
+    return refuse(call, syntax_error);
+  }
+  answer(call, [filter](Writer &writer) {
+    const std::span<const Command> all = commands();
+    // Without a filter Redis tells commands, with one subcommands, too.
+    const auto wanted = [&](const Command &one) {
+      return filter.by == Filter::By::nothing ? !one.is_subcommand() : filter.passes(one);
+    };
+    writer.set(static_cast<size_t>(std::count_if(all.begin(), all.end(), wanted)));
+    for (const Command &one : all)
+      if (wanted(one)) writer.bulk(one.name);
+  });
+  return Next::go_on;
+}
+
+Next command_getkeys(Call &call) {
+  const Command *const command = command_with_keys(call);
+  if (command == nullptr) return Next::go_on;
+  answer(call, [command, arguments = call.arguments.subspan(2)](Writer &writer) {
+    const std::vector<Bytes> keys = keys_of(*command, arguments);
+    writer.array(keys.size());
+    for (const Bytes key : keys) writer.bulk(key);
+  });
+  return Next::go_on;
+}
+
+Next command_getkeysandflags(Call &call) {
+  const Command *const command = command_with_keys(call);
+  if (command == nullptr) return Next::go_on;
+  answer(call, [command, arguments = call.arguments.subspan(2)](Writer &writer) {
+    const std::vector<Bytes> keys = keys_of(*command, arguments);
+    const bool writes = command->has(CommandFlag::write);
+    writer.array(keys.size());
+    for (const Bytes key : keys) {
+      writer.array(2);
+      writer.bulk(key);
+      writer.set(2);
+      writer.status(writes ? "RW" : "RO");
+      writer.status(writes ? "update" : "access");
+    }
+  });
+  return Next::go_on;
+}
+
+/// HELP of any container.
+Next help(Call &call) {
+  const Bytes container = call.command.name.substr(0, call.command.name.find('|'));
+  answer(call, [container](Writer &writer) {
+    const Command *const command = find_command(container);
+    const std::vector<const Command *> subcommands = subcommands_of(*command);
+    writer.array(2 * subcommands.size() + 1);
+    std::string name(container);
+    std::transform(name.begin(), name.end(), name.begin(), [](char byte) { return byte - ('a' - 'A'); });
+    writer.status(name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
+    for (const Command *const one : subcommands) {
+      std::string sub(one->name.substr(container.size() + 1));
+      std::transform(sub.begin(), sub.end(), sub.begin(),
+                     [](char byte) { return byte >= 'a' && byte <= 'z' ? byte - ('a' - 'A') : byte; });
+      writer.status(sub);
+      writer.status("    " + std::string(one->summary));
+    }
+  });
+  return Next::go_on;
+}
+
+}  // namespace postern::redis::lower

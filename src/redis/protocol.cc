@@ -1,0 +1,38 @@
+#include "redis/protocol.h"
+
+#include <time.h>
+
+#include <random>
+#include <utility>
+
+#include "redis/errors.h"
+#include "redis/session.h"
+
+namespace postern::redis {
+namespace {
+
+std::string make_run_id() {
+  std::random_device random;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "0123456789abcdef"[random() % 16];
+  return text;
+}
+
+}  // namespace
+
+Redis::Redis(Settings settings) : settings_(std::move(settings)), started_(::time(nullptr)), run_id_(make_run_id()) {}
+
+std::unique_ptr<Session> Redis::open_session(Output &output, const Peer &peer) {
+  return std::make_unique<RedisSession>(*this, output, peer);
+}
+
+void Redis::refuse(Output &output, Failure why) {
+  Writer writer(output, Resp::two);
+  write_failure(writer, {.failure = why});
+}
+
+void Redis::tell(Figures &figures) const {
+  if (settings_.figures) settings_.figures(figures);
+}
+
+}  // namespace postern::redis

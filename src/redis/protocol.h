@@ -1,0 +1,74 @@
+// protocol.h: Redis, the protocol of one Redis port.
+//
+// Owned by whoever opens the port; outlives every session it opens. Any thread may call open_session().
+//
+//   redis::Redis protocol({.accounts = true});
+//   std::unique_ptr<Session> session = protocol.open_session(output, peer);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/counters.h"
+#include "base/limits.h"
+#include "contract/session.h"
+#include "redis/clients.h"
+
+namespace postern::redis {
+
+/// Which Redis the door takes after: clients decide by it what they may ask.
+inline constexpr Bytes redis_version = "7.0.15";
+/// Databases that SELECT knows.
+inline constexpr uint8_t database_count = 16;
+
+/// What the door knows and INFO and CONFIG tell.
+struct Figures {
+  Counters counters;
+  uint64_t connections = 0;
+  uint64_t connections_max = 0;
+  uint64_t threads = 0;
+  uint64_t port = 0;
+  uint64_t timeout = 0;  ///< seconds
+  std::string address;
+  std::string socket;
+  bool read_only = false;       ///< the server takes no writes: it is a replica
+  bool flushes_commits = true;  ///< every commit waits for the disk
+};
+
+struct Settings {
+  /// Clients log in as accounts of the database, and their grants decide.
+  bool accounts = false;
+  /// The account that AUTH with a password alone is for; empty: none.
+  std::string default_account{};
+  size_t value_bytes_max = limits::item_bytes_max;
+  size_t request_bytes_max = size_t{80} << 20;
+  /// What INFO tells as postern_version.
+  std::string version = "0";
+  std::function<void(Figures &)> figures{};
+};
+
+class Redis final : public Protocol {
+ public:
+  explicit Redis(Settings settings);
+
+  std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
+  void refuse(Output &output, Failure why) override;
+
+  const Settings &settings() const { return settings_; }
+  Clients &clients() { return clients_; }
+  void tell(Figures &figures) const;
+  int64_t started() const { return started_; }  ///< seconds since 1970
+  /// 40 hexadecimal digits, another for each start.
+  const std::string &run_id() const { return run_id_; }
+
+ private:
+  const Settings settings_;
+  const int64_t started_;
+  const std::string run_id_;
+  Clients clients_;
+};
+
+}  // namespace postern::redis

@@ -1,0 +1,208 @@
+#include "redis/session.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+namespace postern::redis {
+namespace {
+
+/// Bytes of a command's name and of its arguments that an error tells of each.
+constexpr size_t told_bytes_max = 128;
+
+int64_t wall_clock_ms() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+/// A page in a browser may make it send requests of its choice to any port: what begins like one of HTTP is none of a
+/// client of ours.
+bool is_cross_protocol(Bytes name) {
+  return is_word(name, "post") || is_word(name, "host:");
+}
+
+void log_cross_protocol() {
+  static log::Limited limited;
+  uint64_t missed = 0;
+  if (limited.pass(missed))
+    log::warning("redis: closed a connection that spoke HTTP, as a page in a browser may make it do (%llu before)",
+                 static_cast<unsigned long long>(missed));
+}
+
+}  // namespace
+
+/// Replies that nobody wants are written here, so that their commands need not know, and are dropped as they come.
+class RedisSession::Sink final : private Valve {
+ public:
+  Sink() { output.stream_through(*this); }
+
+  void drop() {
+    output.release();
+    output.sent(output.sendable().size());
+  }
+
+  Output output;
+
+ private:
+  Flow flow(Output &) override {
+    drop();
+    return Flow::more;
+  }
+};
+
+RedisSession::RedisSession(Redis &protocol, Output &output, const Peer &peer)
+    : protocol_(protocol),
+      output_(output),
+      peer_(peer),
+      identity_(protocol.settings().accounts ? new Identity{peer} : nullptr),
+      client_(protocol.clients()) {}
+
+RedisSession::~RedisSession() = default;
+
+void RedisSession::open() {
+  client_.begin(peer_, clock_ms());
+}
+
+void RedisSession::begin_login() {
+  candidate_.reset(new Identity{peer_});
+}
+
+Next RedisSession::wait_for(std::unique_ptr<Stage> stage) {
+  stage_ = std::move(stage);
+  return Next::wait;
+}
+
+void RedisSession::reset() {
+  client_.speak(Resp::two);
+  client_.select(0);
+  client_.set_name({});
+  replies_ = Replies::on;
+}
+
+void RedisSession::settled() {
+  if (sink_ == nullptr) return;
+  sink_->drop();
+  if (stage_ == nullptr) sink_.reset();
+}
+
+Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
+  now_ms_ = wall_clock_ms();
+  client_.note_active(clock_ms());
+  batch.act_for(identity_.get());
+  if (stage_ != nullptr) {
+    switch (run_stage(batch)) {
+      case Next::go_on: break;
+      case Next::wait: return Collected::wait;
+      case Next::close: return Collected::close;
+    }
+  }
+  return take_all(input, batch, ops_max);
+}
+
+Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
+  const size_t first = batch.size();
+  Arena &arena = batch.arena();
+  for (;;) {
+    const size_t ops = batch.size() - first;
+    if (ops != 0 && (ops >= ops_max || arena.bytes() > limits::arena_bytes_per_batch_max)) return Collected::more;
+    const Bounds bounds{.argument_bytes_max = protocol_.settings().value_bytes_max,
+                        .request_bytes_max = protocol_.settings().request_bytes_max,
+                        .stranger = !knows_who()};
+    switch (parser_.take(input.unparsed(), bounds, arena)) {
+      case Parsed::need_more: return Collected::need_more;
+      case Parsed::nothing: input.consume(parser_.consumed()); continue;
+      case Parsed::broken: fail_parsing(batch); return Collected::close;
+      case Parsed::request: break;
+    }
+    input.consume(parser_.consumed());
+    switch (act(parser_.arguments(), batch)) {
+      case Next::go_on: break;
+      case Next::wait: return Collected::wait;
+      case Next::close: return Collected::close;
+    }
+  }
+}
+
+void RedisSession::fail_parsing(Batch &batch) {
+  static constexpr Command none{};
+  Call call{none, {}, *this, batch, output_, client_.resp(), now_ms_};
+  batch.act_for(nullptr);
+  refuse(call, "ERR ", parser_.error());
+}
+
+/// Where the reply of the next command goes.
+Output &RedisSession::output_for_next() {
+  if (replies_ == Replies::on) return output_;
+  if (replies_ == Replies::skip) replies_ = Replies::on;
+  if (sink_ == nullptr) sink_ = std::make_unique<Sink>();
+  return sink_->output;
+}
+
+Next RedisSession::run_stage(Batch &batch) {
+  const std::unique_ptr<Stage> stage = std::move(stage_);
+  Call call{*stage_command_, {}, *this, batch, *stage_output_, client_.resp(), now_ms_};
+  return stage->go_on(call);
+}
+
+Next RedisSession::act(std::span<const Bytes> arguments, Batch &batch) {
+  static constexpr Command unknown{};
+  const Command *command = find_command(arguments.front());
+  const Command *found = command;
+  if (command != nullptr && command->is_container() && arguments.size() > 1)
+    found = find_subcommand(*command, arguments[1]);
+  Call call{found != nullptr ? *found : unknown, arguments, *this, batch, output_for_next(), client_.resp(), now_ms_};
+  if (found == nullptr) {
+    if (is_cross_protocol(arguments.front())) {
+      log_cross_protocol();
+      return Next::close;
+    }
+    batch.act_for(nullptr);
+    refuse_unknown(arguments, call);
+    batch.act_for(identity_.get());
+    return Next::go_on;
+  }
+  return act(call);
+}
+
+Next RedisSession::act(Call &call) {
+  client_.note(call.command);
+  stage_command_ = &call.command;
+  stage_output_ = &call.output;
+  if (knows_who() && call.command.takes(call.arguments.size())) return call.command.handler(call);
+  call.batch.act_for(nullptr);
+  Next next = Next::go_on;
+  if (!call.command.takes(call.arguments.size())) refuse_arity(call);
+  else if (!call.command.has(CommandFlag::no_auth)) refuse(call, "NOAUTH Authentication required.");
+  else next = call.command.handler(call);
+  call.batch.act_for(identity_.get());
+  return next;
+}
+
+void RedisSession::refuse_unknown(std::span<const Bytes> arguments, Call &call) {
+  const Command *const container = find_command(arguments.front());
+  if (container != nullptr) {
+    std::string name(container->name);
+    std::transform(name.begin(), name.end(), name.begin(), [](char byte) { return byte - ('a' - 'A'); });
+    std::string text = "ERR unknown subcommand '";
+    text.append(arguments[1].substr(0, told_bytes_max)).append("'. Try ").append(name).append(" HELP.");
+    refuse(call, text);
+    return;
+  }
+  std::string told;
+  for (const Bytes argument : arguments.subspan(1)) {
+    if (told.size() >= told_bytes_max) break;
+    told.append("'").append(argument.substr(0, told_bytes_max - told.size())).append("' ");
+  }
+  std::string text = "ERR unknown command '";
+  text.append(arguments.front().substr(0, told_bytes_max)).append("', with args beginning with: ");
+  refuse(call, text, told);
+}
+
+}  // namespace postern::redis

@@ -1,0 +1,91 @@
+// session.h: RedisSession, the protocol state of one connection: how far its requests are parsed, who its client is,
+// and what is under way.
+//
+// Owned by its connection and touched by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "contract/session.h"
+#include "redis/call.h"
+#include "redis/clients.h"
+#include "redis/protocol.h"
+#include "redis/wire/request_parser.h"
+
+namespace postern::redis {
+
+/// What is left of a command whose next step depends on what its ops have found. Owned by the session.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  /// The ops before are settled: goes on. `call` has no arguments. To be asked again it answers wait_for(itself).
+  virtual Next go_on(Call &call) = 0;
+};
+
+/// What CLIENT REPLY has chosen.
+enum class Replies : uint8_t {
+  on,
+  off,
+  skip,  ///< the next command has no reply
+};
+
+class RedisSession final : public Session {
+ public:
+  /// `protocol`, `output` and `peer` outlive the session.
+  RedisSession(Redis &protocol, Output &output, const Peer &peer);
+  ~RedisSession() override;
+
+  void open() override;
+  /// A command may come with a few ops more than `ops_max` leaves, for it is added as a whole.
+  Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
+  void settled() override;
+
+  // What handlers use.
+
+  Redis &protocol() { return protocol_; }
+  Client &client() { return client_; }
+  const Peer &peer() const { return peer_; }
+  /// nullptr: there are no accounts.
+  Identity *identity() { return identity_.get(); }
+  bool knows_who() const { return identity_ == nullptr || identity_->account != nullptr; }
+  /// Where an account is verified that may take the place of the client's: a login that fails changes nothing.
+  Identity &candidate() { return *candidate_; }
+  void begin_login();
+  void end_login() { candidate_.reset(); }
+  /// The rest of the command is `stage`'s. A handler returns what this returns.
+  Next wait_for(std::unique_ptr<Stage> stage);
+  void set_replies(Replies replies) { replies_ = replies; }
+  Replies replies() const { return replies_; }
+  /// What the client reads, whatever CLIENT REPLY has chosen.
+  Output &output() { return output_; }
+  /// RESET, but for the account.
+  void reset();
+
+ private:
+  class Sink;
+
+  Collected take_all(Input &input, Batch &batch, uint32_t ops_max);
+  Next act(std::span<const Bytes> arguments, Batch &batch);
+  Next act(Call &call);
+  Next run_stage(Batch &batch);
+  void refuse_unknown(std::span<const Bytes> arguments, Call &call);
+  void fail_parsing(Batch &batch);
+  Output &output_for_next();
+
+  Redis &protocol_;
+  Output &output_;
+  const Peer &peer_;
+  std::unique_ptr<Identity> identity_;   // with Settings::accounts alone
+  std::unique_ptr<Identity> candidate_;  // during a login
+  std::unique_ptr<Stage> stage_;         // to go on when all is settled
+  const Command *stage_command_ = nullptr;
+  Output *stage_output_ = nullptr;
+  std::unique_ptr<Sink> sink_;  // takes replies that nobody wants, once CLIENT REPLY was used
+  RequestParser parser_;
+  int64_t now_ms_ = 0;  // since 1970, of this collect()
+  Replies replies_ = Replies::on;
+  Client client_;
+};
+
+}  // namespace postern::redis

@@ -1,0 +1,219 @@
+#include "redis/wire/request_parser.h"
+
+#include <algorithm>
+
+#include "redis/wire/numbers.h"
+
+namespace postern::redis {
+namespace {
+
+bool is_blank(char byte) {
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+int hex_digit(char byte) {
+  if (byte >= '0' && byte <= '9') return byte - '0';
+  if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
+  if (byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
+  return -1;
+}
+
+/// The arguments of an inline line, one after the other.
+class Splitter {
+ public:
+  Splitter(Bytes line, Arena &arena) : left_(line), arena_(arena) {}
+
+  /// False: there is no further argument, or the line is malformed.
+  bool next(Bytes &argument) {
+    while (!left_.empty() && is_blank(left_.front())) left_.remove_prefix(1);
+    if (left_.empty() || left_.front() == '\0') return false;
+    const size_t size = std::min(left_.size(), std::min(left_.find_first_of(" \t\n\v\f\r\"'"), left_.find('\0')));
+    if (size == left_.size() || (left_[size] != '"' && left_[size] != '\'')) {
+      argument = left_.substr(0, size);
+      left_.remove_prefix(size);
+      return true;
+    }
+    return take_quoted(argument);
+  }
+  bool malformed() const { return malformed_; }
+
+ private:
+  /// An argument of which a part, if not all, is in quotes.
+  bool take_quoted(Bytes &argument) {
+    const std::span<char> room = arena_.array<char>(left_.size());
+    size_t size = 0;
+    while (!left_.empty() && !is_blank(left_.front()) && left_.front() != '\0') {
+      const char quote = left_.front();
+      if (quote != '"' && quote != '\'') {
+        room[size++] = take();
+        continue;
+      }
+      take();
+      while (!left_.empty() && left_.front() != quote) room[size++] = quote == '"' ? take_escaped() : take_literal();
+      malformed_ = left_.empty();
+      if (malformed_) return false;
+      take();
+      malformed_ = !left_.empty() && !is_blank(left_.front()) && left_.front() != '\0';
+      if (malformed_) return false;
+      break;  // what is behind a closing quote is another argument
+    }
+    argument = {room.data(), size};
+    return true;
+  }
+
+  char take() {
+    const char byte = left_.front();
+    left_.remove_prefix(1);
+    return byte;
+  }
+  char take_literal() {
+    if (left_.starts_with("\\'")) left_.remove_prefix(1);
+    return take();
+  }
+  char take_escaped() {
+    const char byte = take();
+    if (byte != '\\' || left_.empty()) return byte;
+    const char escaped = take();
+    switch (escaped) {
+      case 'n': return '\n';
+      case 'r': return '\r';
+      case 't': return '\t';
+      case 'b': return '\b';
+      case 'a': return '\a';
+      case 'x': {
+        const int high = left_.size() >= 2 ? hex_digit(left_[0]) : -1;
+        const int low = left_.size() >= 2 ? hex_digit(left_[1]) : -1;
+        if (high < 0 || low < 0) return escaped;
+        left_.remove_prefix(2);
+        return static_cast<char>(high * 16 + low);
+      }
+      default: return escaped;
+    }
+  }
+
+  Bytes left_;
+  Arena &arena_;
+  bool malformed_ = false;
+};
+
+/// The line that begins at `at`, without its end CR LF. The byte behind CR is not looked at, as Redis has it.
+/// False: its end is not there yet.
+bool line_at(Bytes bytes, size_t at, Bytes &line) {
+  const Bytes rest = bytes.substr(at);
+  const size_t end = rest.substr(0, line_bytes_max + 1).find('\r');
+  if (end == Bytes::npos || end + 2 > rest.size()) return false;
+  line = rest.substr(0, end);
+  return true;
+}
+
+}  // namespace
+
+Parsed RequestParser::take(std::span<const char> span, const Bounds &bounds, Arena &arena) {
+  const Bytes bytes(span.data(), span.size());
+  if (bytes.empty()) return Parsed::need_more;
+  if (count_ == 0) {
+    if (bytes.front() != '*') return take_inline(bytes, arena);
+    const Parsed begun = begin_array(bytes, bounds);
+    if (begun != Parsed::request) return begun;
+  }
+  return take_arguments(bytes, bounds, arena);
+}
+
+Parsed RequestParser::fail(Bytes error) {
+  error_ = error;
+  count_ = 0;
+  return Parsed::broken;
+}
+
+Parsed RequestParser::take_inline(Bytes bytes, Arena &arena) {
+  const size_t end = bytes.substr(0, line_bytes_max + 1).find('\n');
+  if (end == Bytes::npos)
+    return bytes.size() > line_bytes_max ? fail("Protocol error: too big inline request") : Parsed::need_more;
+  Bytes line = bytes.substr(0, end);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  size_t count = 0;
+  Bytes argument;
+  Splitter counter(line, arena);
+  while (counter.next(argument)) ++count;
+  if (counter.malformed()) return fail("Protocol error: unbalanced quotes in request");
+  consumed_ = end + 1;
+  if (count == 0) return Parsed::nothing;
+  const std::span<Bytes> list = arena.array<Bytes>(count);
+  Splitter splitter(line, arena);
+  for (Bytes &one : list) splitter.next(one);
+  arguments_ = list;
+  return Parsed::request;
+}
+
+/// Reads the count of an array. `request`: there are arguments to come.
+Parsed RequestParser::begin_array(Bytes bytes, const Bounds &bounds) {
+  Bytes line;
+  if (!line_at(bytes, 0, line))
+    return bytes.size() > line_bytes_max + 1 ? fail("Protocol error: too big mbulk count string") : Parsed::need_more;
+  int64_t count = 0;
+  if (!parse_integer(line.substr(1), count) || count > static_cast<int64_t>(bounds.arguments_max))
+    return fail("Protocol error: invalid multibulk length");
+  if (bounds.stranger && count > static_cast<int64_t>(stranger_arguments_max))
+    return fail("Protocol error: unauthenticated multibulk length");
+  consumed_ = at_ = line.size() + 2;
+  if (count <= 0) return Parsed::nothing;
+  count_ = static_cast<uint32_t>(count);
+  seen_ = 0;
+  return Parsed::request;
+}
+
+Parsed RequestParser::take_arguments(Bytes bytes, const Bounds &bounds, Arena &arena) {
+  Bytes first[first_max];
+  const uint32_t seen_before = seen_;
+  for (; seen_ < count_; ++seen_) {
+    if (at_ >= bytes.size()) return Parsed::need_more;
+    if (const char byte = bytes[at_]; byte != '$') {
+      char text[] = "Protocol error: expected '$', got '?'";
+      if (byte >= ' ' && byte <= '~') text[sizeof text - 3] = byte;
+      return fail(arena.copy(text));
+    }
+    Bytes line;
+    if (!line_at(bytes, at_, line))
+      return bytes.size() - at_ > line_bytes_max + 1 ? fail("Protocol error: too big bulk count string")
+                                                     : Parsed::need_more;
+    int64_t size = 0;
+    if (!parse_integer(line.substr(1), size) || size < 0 || size > static_cast<int64_t>(bounds.argument_bytes_max))
+      return fail("Protocol error: invalid bulk length");
+    if (bounds.stranger && size > static_cast<int64_t>(stranger_argument_bytes_max))
+      return fail("Protocol error: unauthenticated bulk length");
+    const size_t begin = at_ + line.size() + 2;
+    const size_t end = begin + static_cast<size_t>(size) + 2;
+    if (end > bounds.request_bytes_max) return fail("Protocol error: too big request");
+    if (end > bytes.size()) return Parsed::need_more;
+    if (seen_ < first_max) first[seen_] = bytes.substr(begin, static_cast<size_t>(size));
+    at_ = end;
+  }
+  if (seen_before == 0 && count_ <= first_max) {
+    const std::span<Bytes> list = arena.array<Bytes>(count_);
+    std::copy_n(first, count_, list.begin());
+    arguments_ = list;
+  } else {
+    list_arguments(bytes, arena);
+  }
+  consumed_ = at_;
+  count_ = 0;
+  return Parsed::request;
+}
+
+/// All of them are there, and were looked at before.
+void RequestParser::list_arguments(Bytes bytes, Arena &arena) {
+  const std::span<Bytes> list = arena.array<Bytes>(count_);
+  Bytes line;
+  line_at(bytes, 0, line);
+  size_t at = line.size() + 2;
+  for (Bytes &one : list) {
+    line_at(bytes, at, line);
+    int64_t size = 0;
+    (void)parse_integer(line.substr(1), size);
+    one = bytes.substr(at + line.size() + 2, static_cast<size_t>(size));
+    at += line.size() + 2 + one.size() + 2;
+  }
+  arguments_ = list;
+}
+
+}  // namespace postern::redis

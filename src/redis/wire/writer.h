@@ -1,0 +1,81 @@
+// writer.h: Writer, which puts the replies of RESP2 and RESP3 into an output.
+//
+// A value; make one where it is needed. `output` outlives it. Bytes are copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/output.h"
+
+namespace postern::redis {
+
+/// Which replies a client understands.
+enum class Resp : uint8_t { two = 2, three = 3 };
+
+class Writer {
+ public:
+  Writer(Output &output, Resp resp) : output_(output), resp_(resp) {}
+
+  Output &output() { return output_; }
+  Resp resp() const { return resp_; }
+  bool three() const { return resp_ == Resp::three; }
+
+  /// One line: `text` has no end of line in it.
+  void status(Bytes text) { line('+', text); }
+  void ok() { output_.put(Bytes("+OK\r\n")); }
+  /// `text` begins with the word for the error. Ends of lines in it become blanks, so that no client forges a reply.
+  void error(Bytes text);
+  /// The same for two texts that are told as one.
+  void error(Bytes text, Bytes rest);
+  void integer(int64_t number) {
+    output_.put(':');
+    output_.put_integer(number);
+    end();
+  }
+  void bulk(Bytes bytes) {
+    header('$', bytes.size());
+    output_.put(bytes);
+    end();
+  }
+  void bulk_integer(int64_t number) {
+    char digits[20];
+    bulk({digits, static_cast<size_t>(print_integer(digits, number) - digits)});
+  }
+  void nil() { output_.put(three() ? Bytes("_\r\n") : Bytes("$-1\r\n")); }
+  /// Where an array was to be: an EXEC that was not carried out.
+  void nil_array() { output_.put(three() ? Bytes("_\r\n") : Bytes("*-1\r\n")); }
+
+  // What follows holds so many replies.
+  void array(size_t count) { header('*', count); }
+  /// Of `count` pairs.
+  void map(size_t count) { three() ? header('%', count) : header('*', 2 * count); }
+  void set(size_t count) { header(three() ? '~' : '*', count); }
+
+  void number(double value);
+  /// Text for people.
+  void verbatim(Bytes text);
+
+ private:
+  void line(char type, Bytes text) {
+    output_.put(type);
+    output_.put(text);
+    end();
+  }
+  void header(char type, size_t size) {
+    char *const at = output_.reserve(23);
+    at[0] = type;
+    char *const behind = print_natural(at + 1, size);
+    behind[0] = '\r';
+    behind[1] = '\n';
+    output_.commit(static_cast<size_t>(behind + 2 - at));
+  }
+  void end() { output_.put(Bytes("\r\n")); }
+  void put_without_lines(Bytes text);
+
+  Output &output_;
+  const Resp resp_;
+};
+
+}  // namespace postern::redis
