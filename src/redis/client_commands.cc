@@ -32,9 +32,9 @@ struct Kill {
 };
 
 /// `CLIENT KILL name value ...`. An error of the arguments, or nothing.
-Bytes read_filters(std::span<const Bytes> arguments, Kill &kill) {
+std::string read_filters(std::span<const Bytes> arguments, Kill &kill) {
   for (size_t i = 2; i < arguments.size(); i += 2) {
-    if (i + 1 == arguments.size()) return syntax_error;
+    if (i + 1 == arguments.size()) return std::string(syntax_error);
     const Bytes name = arguments[i];
     const Bytes value = arguments[i + 1];
     if (is_word(name, "id")) {
@@ -48,13 +48,13 @@ Bytes read_filters(std::span<const Bytes> arguments, Kill &kill) {
     } else if (is_word(name, "user")) {
       kill.filter.user = value;
     } else if (is_word(name, "type")) {
-      if (!is_client_type(value)) return "ERR Unknown client type";
+      if (!is_client_type(value)) return "ERR Unknown client type '" + std::string(value) + "'";
       kill.nobody = !is_word(value, "normal");
     } else if (is_word(name, "skipme")) {
-      if (!is_word(value, "yes") && !is_word(value, "no")) return syntax_error;
+      if (!is_word(value, "yes") && !is_word(value, "no")) return std::string(syntax_error);
       kill.skips_me = is_word(value, "yes");
     } else {
-      return syntax_error;
+      return std::string(syntax_error);
     }
   }
   return {};
@@ -129,7 +129,7 @@ Next client_kill(Call &call) {
   if (by_address) {
     kill.filter.address = call.arguments[2];
     kill.skips_me = false;
-  } else if (const Bytes error = read_filters(call.arguments, kill); !error.empty()) {
+  } else if (const std::string error = read_filters(call.arguments, kill); !error.empty()) {
     return refuse(call, error);
   }
   if (kill.skips_me) kill.filter.except_id = call.session.client().id();

@@ -33,8 +33,11 @@ size_t hash_of(Bytes name) {
 class Table {
  public:
   Table() {
-    for (const Command &command : rows::all)
-      if (command.handler != lower::later) commands_.push_back(command);
+    for (Command command : rows::all) {
+      if (command.handler == lower::later) continue;
+      if (command.name.find('|') != Bytes::npos) command.flags |= CommandFlag::subcommand;
+      commands_.push_back(command);
+    }
     for (const Command &command : commands_) {
       size_t at = hash_of(command.name) % places_.size();
       while (places_[at] != nullptr) at = (at + 1) % places_.size();

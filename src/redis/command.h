@@ -43,6 +43,7 @@ enum : uint32_t {
   no_multi = 1 << 14,
   movablekeys = 1 << 15,
   allow_busy = 1 << 16,
+  subcommand = 1 << 17,  ///< follows from the name, and is told to nobody
 };
 }
 
@@ -96,7 +97,7 @@ struct Command {
     return arity >= 0 ? count == static_cast<size_t>(arity) : count >= static_cast<size_t>(-arity);
   }
   bool is_container() const;
-  bool is_subcommand() const { return name.find('|') != Bytes::npos; }
+  bool is_subcommand() const { return has(CommandFlag::subcommand); }
 };
 
 /// Every command and subcommand that there is; a subcommand stands behind its container.

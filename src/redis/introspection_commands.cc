@@ -247,11 +247,11 @@ Next command_list(Call &call) {
   }
   answer(call, [filter](Writer &writer) {
     const std::span<const Command> all = commands();
-    // Without a filter Redis tells commands, with one subcommands, too.
-    const auto wanted = [&](const Command &one) {
-      return filter.by == Filter::By::nothing ? !one.is_subcommand() : filter.passes(one);
-    };
-    writer.set(static_cast<size_t>(std::count_if(all.begin(), all.end(), wanted)));
+    const auto wanted = [&](const Command &one) { return filter.passes(one); };
+    const auto count = static_cast<size_t>(std::count_if(all.begin(), all.end(), wanted));
+    // As Redis has it: all of them are a set, some of them a list.
+    if (filter.by == Filter::By::nothing) writer.set(count);
+    else writer.array(count);
     for (const Command &one : all)
       if (wanted(one)) writer.bulk(one.name);
   });

@@ -164,9 +164,10 @@ Next memory_stats(Call &call) {
 
 Next slowlog_get(Call &call) {
   int64_t count = 0;
-  if (call.arguments.size() > 3) return refuse_arity(call);
-  if (call.arguments.size() == 3 && !parse_integer(call.arguments[2], count)) return refuse(call, not_an_integer);
-  if (count < -1) return refuse(call, "ERR count should be greater than or equal to -1");
+  if (call.arguments.size() > 3)
+    return refuse(call, "ERR unknown subcommand or wrong number of arguments for 'get'. Try SLOWLOG HELP.");
+  if ((call.arguments.size() == 3 && !parse_integer(call.arguments[2], count)) || count < -1)
+    return refuse(call, "ERR count should be greater than or equal to -1");
   return answer_empty_array(call);
 }
 

@@ -154,6 +154,7 @@ Next RedisSession::run_stage(Batch &batch) {
 Next RedisSession::act(std::span<const Bytes> arguments, Batch &batch) {
   static constexpr Command unknown{};
   const Command *command = find_command(arguments.front());
+  if (command != nullptr && command->is_subcommand()) command = nullptr;
   const Command *found = command;
   if (command != nullptr && command->is_container() && arguments.size() > 1)
     found = find_subcommand(*command, arguments[1]);
@@ -187,7 +188,7 @@ Next RedisSession::act(Call &call) {
 
 void RedisSession::refuse_unknown(std::span<const Bytes> arguments, Call &call) {
   const Command *const container = find_command(arguments.front());
-  if (container != nullptr) {
+  if (container != nullptr && container->is_container() && arguments.size() > 1) {
     std::string name(container->name);
     std::transform(name.begin(), name.end(), name.begin(), [](char byte) { return byte - ('a' - 'A'); });
     std::string text = "ERR unknown subcommand '";
@@ -198,7 +199,8 @@ void RedisSession::refuse_unknown(std::span<const Bytes> arguments, Call &call) 
   std::string told;
   for (const Bytes argument : arguments.subspan(1)) {
     if (told.size() >= told_bytes_max) break;
-    told.append("'").append(argument.substr(0, told_bytes_max - told.size())).append("' ");
+    const Bytes beginning = argument.substr(0, told_bytes_max - told.size());
+    told.append("'").append(beginning).append("' ");
   }
   std::string text = "ERR unknown command '";
   text.append(arguments.front().substr(0, told_bytes_max)).append("', with args beginning with: ");
