@@ -506,7 +506,7 @@ class MariaExecutor final : public Executor {
   void execute_statement(Op &op) {
     const Statement &statement = *op.statement;
     auto *const session = static_cast<HostedSession *>(statement.session);
-    if (lane_ != Lane::turn || statement.plan == nullptr || !session->run_in_turn(statement, *counters_)) {
+    if (lane_ != Lane::turn || session == nullptr || !session->run_in_turn(statement, *counters_)) {
       op.progress = Progress::needs_own_run;
       return;
     }

@@ -8,10 +8,13 @@
 #include <ctime>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/mariadb/attachment.h"
+#include "engine/mariadb/select_plan.h"
+#include "engine/mariadb/verification.h"
 #include "engine/mariadb/vio_hooks.h"
 
 // As the server's thread pool declares it.
@@ -131,17 +134,23 @@ bool HostedSession::serve(const Statement &statement) {
     if (thd->killed == KILL_WAIT_TIMEOUT) tell_log_of_timeout(thd);
     return false;
   }
+  const auto *const plan = static_cast<const SelectPlan *>(statement.plan);
+  const uint64_t version = plan != nullptr ? plan->version() : 0;
+  std::optional<Verification> verification;
+  if (std::exchange(to_be_verified_, false) && plan != nullptr) verification.emplace(thd, *plan, statement);
   std::string answer;
-  const Conversation conversation(thd->net.vio, statement.packet, statement.rest, &answer);
+  const Conversation conversation(thd->net.vio, statement.packet, statement.rest, &answer,
+                                  verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);
   do {
     thd->net.reading_or_writing = 0;
     if (mysql_audit_release_required(thd)) mysql_audit_release(thd);
     if (do_command(thd, true) != DISPATCH_COMMAND_SUCCESS || !thd_is_connection_alive(thd)) return false;
     set_idle(thd);
   } while (thd->net.compress && thd->net.remain_in_buf != 0);
+  if (verification) verification->compare(answer);
   note_context();
   learnt_ = {};
-  learn(statement, answer);
+  learn(statement, answer, version);
   return true;
 }
 

@@ -51,8 +51,9 @@ class HostedSession final : public ServerSession {
   /// The dialect of the session as it is now; with this thread attached.
   void note_context();
   /// After the server has served `statement`, with this thread attached: `answer` is what it said, as it was on the
-  /// wire but for TLS; empty if it was too long to be kept.
-  void learn(const Statement &statement, Bytes answer);
+  /// wire but for TLS; empty if it was too long to be kept. `version`: what the plan knew of its table before that.
+  void learn(const Statement &statement, Bytes answer, uint64_t version);
+  bool keep_house(const Statement &statement);
 
   std::mutex mutex_;  // guards what thd_ points to against interrupt(); a leaf but for the THD's own
   THD *thd_ = nullptr;
@@ -60,6 +61,7 @@ class HostedSession final : public ServerSession {
   bool logged_in_ = false;
   uint64_t dialect_ = 0;
   Learnt learnt_;
+  bool to_be_verified_ = false;  // what is served next
 };
 
 }  // namespace postern::mariadb

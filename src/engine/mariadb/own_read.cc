@@ -3,6 +3,7 @@
 #include "engine/mariadb/own_read.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/limits.h"
 #include "engine/mariadb/compat.h"
@@ -42,25 +43,11 @@ bool put_row(Protocol &protocol, sql::Packets &packets) {
   return true;
 }
 
-/// The names of a list of tables must be as they are in the server's caches.
-struct Names {
-  explicit Names(const ReadPlan &plan) : database(&plan.database), table(&plan.table) {
-    if (lower_case_table_names == 0) return;
-    lowered[0] = table_name(plan.database);
-    lowered[1] = table_name(plan.table);
-    database = &lowered[0];
-    table = &lowered[1];
-  }
-  const std::string *database;
-  const std::string *table;
-  std::string lowered[2];
-};
-
 }  // namespace
 
 NotNow OwnReads::run(THD *thd, const OwnRead &read, Output &output) {
   if (read.plan.lock != PlanLock::none) return NotNow::locking;
-  const Names names(read.plan);
+  const TableNames names(read.plan);
   TABLE_LIST list;
   OwnStatement statement(thd, read.prepared);
   name_table(thd, list, *names.database, *names.table, TL_READ);
@@ -79,7 +66,12 @@ NotNow OwnReads::run(THD *thd, const OwnRead &read, Output &output) {
   sql::Packets packets(output);
   read.answer.put_head(packets, static_cast<uint16_t>(thd->server_status));
   Written written;
-  if (const NotNow why = read_rows(thd, table, read, packets, written); why != NotNow::answered) return fail(why);
+  NotNow why = NotNow::read_failed;
+  try {
+    why = read_rows(thd, table, read, packets, written);
+  } catch (const std::bad_alloc &) {
+  }
+  if (why != NotNow::answered || output.broken()) return fail(why == NotNow::answered ? NotNow::read_failed : why);
   walk_.close();
   if (!statement.commit()) return fail(NotNow::read_failed);
   thd->update_server_status();

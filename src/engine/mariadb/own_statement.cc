@@ -1,6 +1,8 @@
 #include "engine/mariadb/own_statement.h"
 
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "engine/mariadb/opening.h"
 
@@ -10,7 +12,47 @@ namespace {
 /// All that is counted of a statement stands before the memory it uses, which is as it is.
 constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
 
+void close_and_unlock(THD *thd, const MDL_savepoint &locks_before) {
+  close_thread_tables(thd);
+  if (thd->in_active_multi_stmt_transaction()) thd->mdl_context.rollback_to_savepoint(locks_before);
+  else thd->release_transactional_locks();
+}
+
 }  // namespace
+
+TableNames::TableNames(const ReadPlan &plan) : database(&plan.database), table(&plan.table) {
+  if (lower_case_table_names == 0) return;
+  lowered_[0] = table_name(plan.database);
+  lowered_[1] = table_name(plan.table);
+  database = &lowered_[0];
+  table = &lowered_[1];
+}
+
+bool look_at_table(THD *thd, const ReadPlan &plan, const std::function<void(TABLE &)> &look) {
+  const MDL_savepoint locks_before = thd->mdl_context.mdl_savepoint();
+  STATUS_VAR before;
+  std::memcpy(static_cast<void *>(&before), &thd->status_var, counted_bytes);
+  const TableNames names(plan);
+  TABLE_LIST list;
+  Dummy_error_handler silence;
+  thd->push_internal_handler(&silence);
+  thd->lex->sql_command = SQLCOM_SELECT;
+  thd->lex->query_tables_own_last = nullptr;
+  name_table(thd, list, *names.database, *names.table, TL_READ);
+  const ulong wait = std::exchange(thd->variables.lock_wait_timeout, 0);
+  Open_table_context context(thd, open_flags_without_waiting);
+  const bool opened = !open_table(thd, &list, &context) && list.table != nullptr;
+  thd->variables.lock_wait_timeout = wait;
+  try {
+    if (opened) look(*list.table);
+  } catch (const std::bad_alloc &) {  // the table has to be closed; nothing was learnt of it
+  }
+  close_and_unlock(thd, locks_before);
+  thd->pop_internal_handler();
+  thd->lex->sql_command = SQLCOM_END;
+  std::memcpy(static_cast<void *>(&thd->status_var), &before, counted_bytes);
+  return opened;
+}
 
 OwnStatement::OwnStatement(THD *thd, bool prepared)
     : thd_(thd),
@@ -77,10 +119,8 @@ void OwnStatement::done(uint64_t examined, uint64_t sent, uint64_t found, size_t
 void OwnStatement::undo() {
   THD *const thd = thd_;
   trans_rollback_stmt(thd);
-  close_thread_tables(thd);
+  close_and_unlock(thd, locks_before_);
   thd->clear_error(true);
-  if (thd->in_active_multi_stmt_transaction()) thd->mdl_context.rollback_to_savepoint(locks_before_);
-  else thd->release_transactional_locks();
   // Set for the next transaction alone, which is still to come.
   thd->tx_isolation = static_cast<enum_tx_isolation>(isolation_);
   thd->tx_read_only = read_only_;

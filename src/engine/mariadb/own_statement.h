@@ -5,11 +5,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "engine/mariadb/read_plan.h"
 #include "engine/mariadb/server.h"
 
 namespace postern::mariadb {
+
+/// The names of a plan's table as they are in the server's caches. The plan outlives it.
+struct TableNames {
+  explicit TableNames(const ReadPlan &plan);
+
+  const std::string *database;
+  const std::string *table;
+
+ private:
+  std::string lowered_[2];
+};
+
+/// Opens the table for as long as `look` takes, in a session that rests between two commands; nothing else changes in
+/// the session, and nothing waits. False: it cannot be opened just now.
+bool look_at_table(THD *thd, const ReadPlan &plan, const std::function<void(TABLE &)> &look);
 
 /// What a statement has counted and changed in its session by itself is taken back by undo(), so that the server can
 /// run it as if nothing had been. One of done() and undo() is called, and nothing behind it.

@@ -36,7 +36,9 @@ size_t read_hook(Vio *vio, uchar *to, size_t size) {
 }
 
 size_t write_hook(Vio *vio, const uchar *from, size_t size) {
-  if (Conversation *const held = conversation_of(vio)) held->note_written({reinterpret_cast<const char *>(from), size});
+  if (Conversation *const held = conversation_of(vio);
+      held != nullptr && held->write({reinterpret_cast<const char *>(from), size}))
+    return size;
   return own(vio).write.load(std::memory_order_relaxed)(vio, from, size);
 }
 
@@ -47,8 +49,13 @@ my_bool has_data_hook(Vio *vio) {
 
 }  // namespace
 
-Conversation::Conversation(st_vio *vio, Bytes packet, Input *rest, std::string *answer)
-    : vio_(vio), packet_(packet), rest_(rest), answer_(answer) {
+Conversation::Conversation(st_vio *vio, Bytes packet, Input *rest, std::string *answer, size_t answer_bytes_max)
+    : vio_(vio), packet_(packet), rest_(rest), answer_(answer), answer_bytes_max_(answer_bytes_max) {
+  conversation = this;
+}
+
+Conversation::Conversation(st_vio *vio, Bytes packet, Output &output)
+    : vio_(vio), packet_(packet), rest_(nullptr), answer_(nullptr), answer_bytes_max_(0), output_(&output) {
   conversation = this;
 }
 
@@ -69,16 +76,21 @@ size_t Conversation::take(char *to, size_t size) {
   return taken;
 }
 
-void Conversation::note_written(Bytes bytes) noexcept {
-  if (answer_ == nullptr) return;
+bool Conversation::write(Bytes bytes) noexcept {
+  if (output_ != nullptr) {
+    output_->put(bytes);
+    return true;
+  }
+  if (answer_ == nullptr) return false;
   try {
-    if (answer_->size() + bytes.size() <= answer_bytes_max) {
+    if (answer_->size() + bytes.size() <= answer_bytes_max_) {
       answer_->append(bytes);
-      return;
+      return false;
     }
   } catch (const std::bad_alloc &) {
   }
   std::exchange(answer_, nullptr)->clear();
+  return false;
 }
 
 void hook(st_vio *vio) {

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/input.h"
+#include "base/output.h"
 
 struct st_vio;
 
@@ -18,27 +19,32 @@ namespace postern::mariadb {
 class Conversation {
  public:
   /// The bytes of `packet` come first, then those of `rest`, then the socket's. What the server answers is noted in
-  /// `answer`, unless that is nullptr. The thread has one at a time.
-  Conversation(st_vio *vio, Bytes packet, Input *rest, std::string *answer);
+  /// `answer`, unless that is nullptr; of more than `answer_bytes_max` nothing. The thread has one at a time.
+  Conversation(st_vio *vio, Bytes packet, Input *rest, std::string *answer,
+               size_t answer_bytes_max = answer_bytes_usual);
+  /// The server reads `packet` and nothing else, and what it answers goes to `output` in place of the socket.
+  Conversation(st_vio *vio, Bytes packet, Output &output);
   ~Conversation();
   Conversation(const Conversation &) = delete;
   Conversation &operator=(const Conversation &) = delete;
 
-  /// What is noted of an answer; of a longer one the answer is cleared.
-  static constexpr size_t answer_bytes_max = size_t{16} << 10;
+  static constexpr size_t answer_bytes_usual = size_t{16} << 10;
 
   // For the hooks.
   const st_vio *vio() const { return vio_; }
   /// Copies what there is, at most `size` bytes, and returns how much.
   size_t take(char *to, size_t size);
   bool has_data() const { return !packet_.empty() || (rest_ != nullptr && rest_->unparsed_bytes() != 0); }
-  void note_written(Bytes bytes) noexcept;
+  /// Whether that is all that is to be done with bytes that the server writes.
+  bool write(Bytes bytes) noexcept;
 
  private:
   const st_vio *const vio_;
   Bytes packet_;
   Input *const rest_;
   std::string *answer_;
+  const size_t answer_bytes_max_;
+  Output *const output_ = nullptr;
 };
 
 /// Has the Vio ask here from now on. After the login, for TLS sets the pointers anew.

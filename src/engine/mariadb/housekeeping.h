@@ -1,0 +1,19 @@
+// housekeeping.h: commands that are part of every conversation and touch no row, for which the server's own code may
+// run on a worker, since it cannot wait there.
+//
+// PING, BEGIN, COMMIT and ROLLBACK of what wrote nothing, SET autocommit and NAMES, and the end of prepared statements.
+// Why each cannot wait, and where it could, is said beside it in housekeeping.cc. Nothing is answered here: the server
+// does it all (HostedSession::run_in_turn), so that nothing has to be kept identical.
+#pragma once
+
+#include "base/bytes.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+/// Whether the command in `packet`, which is there as a whole, can be served without waiting in the session as it is
+/// now. Only for the session's owner; asks nothing that takes a lock.
+bool is_housekeeping(THD *thd, Bytes packet);
+
+}  // namespace postern::mariadb

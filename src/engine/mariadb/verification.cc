@@ -1,0 +1,79 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/verification.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/log.h"
+#include "engine/mariadb/not_now.h"
+#include "engine/mariadb/select_plan.h"
+
+namespace postern::mariadb {
+namespace {
+
+std::atomic<uint64_t> one_in{0};
+std::atomic<uint64_t> asked{0};
+std::atomic<uint64_t> same{0};
+std::atomic<uint64_t> different{0};
+std::atomic<uint64_t> overtaken{0};
+
+void add_one(std::atomic<uint64_t> &count) {
+  count.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void verify_one_in(uint64_t answers) {
+  one_in.store(answers, std::memory_order_relaxed);
+}
+
+bool is_to_be_verified() {
+  const uint64_t every = one_in.load(std::memory_order_relaxed);
+  return every != 0 && asked.fetch_add(1, std::memory_order_relaxed) % every == 0;
+}
+
+Verified verified() {
+  return {same.load(std::memory_order_relaxed), different.load(std::memory_order_relaxed),
+          overtaken.load(std::memory_order_relaxed)};
+}
+
+Verification::Verification(THD *thd, const SelectPlan &plan, const Statement &statement)
+    : thd_(thd), plan_(plan), statement_(statement), answered_(false) {
+  // What is set for the next transaction alone would be the fast answer's, and not the server's.
+  if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only) return;
+  answered_ = answer(first_);
+}
+
+/// A fast answer that nothing counts.
+bool Verification::answer(Output &output) {
+  constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
+  STATUS_VAR counted;
+  std::memcpy(static_cast<void *>(&counted), &thd_->status_var, counted_bytes);
+  OwnReads reads;
+  const bool answered = session_allows(thd_) == NotNow::answered &&
+                        plan_.answer(thd_, reads, statement_, output) == NotNow::answered && !output.broken();
+  std::memcpy(static_cast<void *>(&thd_->status_var), &counted, counted_bytes);
+  return answered;
+}
+
+void Verification::compare(Bytes server) {
+  if (!answered_ || server.empty()) return;
+  const Bytes first = first_.written_since(0);
+  if (first == server) return add_one(same);
+  Output second;
+  if (!answer(second) || second.written_since(0) != first) return add_one(overtaken);
+  add_one(different);
+  plan_.switch_off();
+  static log::Limited limited;
+  if (uint64_t missed; !limited.pass(missed)) return;
+  const ReadPlan &read = plan_.read();
+  const auto [at, other] = std::ranges::mismatch(first, server);
+  log::error(
+      "a read of %s.%s, %zu bytes, was not answered as the server does, %zu bytes, from byte %td on; the like of it "
+      "is left to the server from now on",
+      read.database.c_str(), read.table.c_str(), first.size(), server.size(), at - first.begin());
+}
+
+}  // namespace postern::mariadb

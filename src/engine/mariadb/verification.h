@@ -1,0 +1,54 @@
+// verification.h: Verification, one answer of the fast lane compared with the server's (postern_verify).
+//
+// The thread that serves the session for the server makes the fast answer first and keeps it; then the server answers,
+// in the same transaction, and that is what the client gets. If both differ, and a second fast answer is as the first
+// was, nobody has changed the rows in between: the difference is told in the log and counted, and the plan answers
+// nothing any more.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "contract/server_session.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+class SelectPlan;
+
+/// One in how many answers is compared; 0: none. Any thread.
+void verify_one_in(uint64_t answers);
+/// Whether this one is to be.
+bool is_to_be_verified();
+
+struct Verified {
+  uint64_t same = 0;       ///< answers that were identical, byte for byte
+  uint64_t different = 0;  ///< that were not, though nobody changed rows
+  uint64_t overtaken = 0;  ///< of rows that somebody changed meanwhile
+};
+/// Since the library was loaded. Any thread.
+Verified verified();
+
+/// On the thread that is attached to the session, for one statement with a plan.
+class Verification {
+ public:
+  /// Bytes of an answer that can be compared.
+  static constexpr size_t answer_bytes_max = size_t{4} << 20;
+
+  /// Before the server serves it.
+  Verification(THD *thd, const SelectPlan &plan, const Statement &statement);
+  /// After that: what the server has answered; empty if it was too long.
+  void compare(Bytes server);
+
+ private:
+  bool answer(Output &output);
+
+  THD *const thd_;
+  const SelectPlan &plan_;
+  const Statement &statement_;
+  Output first_;
+  bool answered_;
+};
+
+}  // namespace postern::mariadb
