@@ -22,6 +22,7 @@ SEES = {
     "items": {"base", "contract"},
     "memcached/wire": {"base", "items"},
     "memcached": {"base", "contract", "items", "memcached/wire"},
+    "mysql": {"base", "contract"},
     "ping": {"base", "contract"},
     "redis/keyspace": {"base", "contract", "items"},
     "redis/wire": {"base"},

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/bytes.h"
@@ -30,6 +31,13 @@ class Plan {
   virtual uint32_t values() const = 0;
   /// False once it is known that it answers nothing any more (DDL): whoever keeps it forgets it.
   virtual bool holds() const { return true; }
+};
+
+/// What a session makes of a text, as far as whoever looks for literals in it must know.
+struct TextRules {
+  bool ansi_quotes = false;  ///< "x" is a name, no text
+  /// No byte of a character of several bytes is an ASCII one (not so in sjis, gbk, big5 ...).
+  bool safe_characters = true;
 };
 
 /// What the server has shown of the command that it served last.
@@ -57,6 +65,9 @@ struct Statement {
   const Plan *plan = nullptr;
   /// What its text has where the plan has a place for a value, or its parameters, in their order.
   std::span<const Value> values{};
+  /// Its text with a ? in the place of each of `values`, where it is not known yet whether that form has a plan: the
+  /// session learns it when it has served the statement. Empty: nothing is to be learnt.
+  Bytes form{};
 };
 
 class ServerSession {
@@ -96,6 +107,8 @@ class ServerSession {
   /// A number for everything about the session that changes what a text means: database, modes, character sets and so
   /// on. Equal numbers mean equal contexts, in all sessions of the server. Changes only when the server has served.
   virtual uint64_t dialect() const = 0;
+  /// Part of the dialect. nullopt: there is no telling, and nobody but the server may read its texts.
+  virtual std::optional<TextRules> text_rules() const { return std::nullopt; }
   /// Of the command served last. Valid until the next one is served.
   virtual const Learnt &learnt() const = 0;
 

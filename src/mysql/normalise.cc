@@ -1,0 +1,389 @@
+#include "mysql/normalise.h"
+
+#include <array>
+#include <cstring>
+
+namespace postern::mysql {
+namespace {
+
+enum class Char : uint8_t {
+  refused,    // of no statement that is read here, or not worth it
+  blank,      // the server's lexer skips it
+  letter,     // of a name or a word
+  digit,      // of a name, a word or a number
+  backquote,  // around a name
+  quote,      // '
+  double_quote,
+  slash,
+  minus,
+  point,
+  open,
+  close,
+  comma,
+  semicolon,
+  compares,  // = < > !
+  other,     // stands for itself
+};
+
+constexpr std::array<Char, 256> make_chars() {
+  std::array<Char, 256> chars{};  // refused: controls, @ ? : # \ [ ] { } ^ ~
+  for (const char c : {' ', '\t', '\n', '\v', '\f', '\r'}) chars[static_cast<uint8_t>(c)] = Char::blank;
+  for (int c = 'a'; c <= 'z'; ++c) chars[c] = Char::letter;
+  for (int c = 'A'; c <= 'Z'; ++c) chars[c] = Char::letter;
+  chars['_'] = chars['$'] = Char::letter;
+  for (int c = 0x80; c <= 0xff; ++c) chars[c] = Char::letter;
+  for (int c = '0'; c <= '9'; ++c) chars[c] = Char::digit;
+  chars['`'] = Char::backquote;
+  chars['\''] = Char::quote;
+  chars['"'] = Char::double_quote;
+  chars['/'] = Char::slash;
+  chars['-'] = Char::minus;
+  chars['.'] = Char::point;
+  chars['('] = Char::open;
+  chars[')'] = Char::close;
+  chars[','] = Char::comma;
+  chars[';'] = Char::semicolon;
+  chars['='] = chars['<'] = chars['>'] = chars['!'] = Char::compares;
+  for (const char c : {'*', '+', '%', '&', '|'}) chars[static_cast<uint8_t>(c)] = Char::other;
+  return chars;
+}
+
+constexpr std::array<Char, 256> chars = make_chars();
+
+Char kind(char c) {
+  return chars[static_cast<uint8_t>(c)];
+}
+
+/// `word` is in capitals.
+bool is_word(Bytes token, Bytes word) {
+  if (token.size() != word.size()) return false;
+  for (size_t i = 0; i < word.size(); ++i) {
+    if ((token[i] & ~0x20) != word[i]) return false;
+  }
+  return true;
+}
+
+uint64_t hash_of(Bytes bytes) {
+  constexpr uint64_t factor = 0x9e3779b97f4a7c15;
+  uint64_t hash = bytes.size() * factor;
+  while (bytes.size() >= 8) {
+    uint64_t chunk = 0;
+    std::memcpy(&chunk, bytes.data(), 8);
+    hash = (hash ^ chunk) * factor;
+    hash ^= hash >> 29;
+    bytes.remove_prefix(8);
+  }
+  uint64_t chunk = 0;
+  std::memcpy(&chunk, bytes.data(), bytes.size());
+  hash = (hash ^ chunk) * factor;
+  return hash ^ (hash >> 32);
+}
+
+}  // namespace
+
+/// Reads one text. What may stand where is only followed to know which literals change: those that a column is compared
+/// with, and limits.
+class FormReader {
+ public:
+  FormReader(NormalText &to, Bytes text, TextRules rules)
+      : form_(to.form_), values_(to.values_), text_(text), rules_(rules) {}
+
+  bool run();
+
+ private:
+  /// What the token before was, as far as what comes next depends on it.
+  enum class Before : uint8_t {
+    nothing_special,
+    wants_value,  // what comes next is compared with a column, or an element of a list
+    wants_limit,
+    in,       // IN: a list may follow
+    point,    // what follows is a name, whatever word it is
+    text,     // texts next to each other are one
+    written,  // a literal that stays in the form
+  };
+
+  bool step();
+  bool read_verb();
+  bool skip_comment();
+  void put_blank();
+  bool read_word();
+  void follow_word(Bytes word);
+  bool read_quoted_name(char quote);
+  bool read_text(char quote);
+  bool read_number(bool negative);
+  bool read_minus();
+  bool read_semicolon();
+  void put(size_t size) {
+    form_.append(text_.data() + at_, size);
+    at_ += size;
+  }
+  bool add(Value value);
+  char peek(size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  bool takes_value() const { return in_tail_ && (before_ == Before::wants_value || before_ == Before::wants_limit); }
+
+  std::string &form_;
+  std::vector<Value> &values_;
+  Bytes text_;
+  TextRules rules_;
+  size_t at_ = 0;
+  Before before_ = Before::nothing_special;
+  bool in_tail_ = false;     // behind FROM
+  bool in_between_ = false;  // AND comes before a value
+  bool in_limit_ = false;
+  uint32_t lists_ = 0;  // a bit for each open parenthesis, the innermost lowest: it is one of values
+  uint32_t depth_ = 0;
+};
+
+bool FormReader::run() {
+  form_.clear();
+  values_.clear();
+  if (text_.size() > NormalText::text_bytes_max || !read_verb()) return false;
+  while (at_ < text_.size()) {
+    if (!step()) return false;
+  }
+  while (!form_.empty() && kind(form_.back()) == Char::blank) form_.pop_back();
+  return depth_ == 0;
+}
+
+bool FormReader::read_verb() {
+  for (;;) {
+    while (at_ < text_.size() && kind(text_[at_]) == Char::blank) ++at_;
+    if (peek(0) != '/') break;
+    if (!skip_comment()) return false;
+  }
+  if (!is_word(text_.substr(at_, 6), "SELECT")) return false;
+  put(6);
+  if (kind(peek(0)) == Char::letter || kind(peek(0)) == Char::digit) return false;
+  // What applications tell of themselves stands here; it is no part of a column's name yet.
+  size_t blanks = 0;
+  while (kind(peek(blanks)) == Char::blank) ++blanks;
+  if (peek(blanks) == '/' && peek(blanks + 1) == '*') {
+    at_ += blanks;
+    if (!skip_comment()) return false;
+    while (kind(peek(0)) == Char::blank) ++at_;
+    form_ += ' ';
+  }
+  return true;
+}
+
+/// At a slash. Comments that the server reads, /*! */ and /*M! */, are statements, and so might others be one day.
+bool FormReader::skip_comment() {
+  if (peek(1) != '*' || peek(2) == '!' || peek(2) == '+' || (peek(2) == 'M' && peek(3) == '!')) return false;
+  const size_t end = text_.find("*/", at_ + 2);
+  if (end == Bytes::npos) return false;
+  const Bytes comment = text_.substr(at_, end + 2 - at_);
+  if (comment.find('\0') != Bytes::npos) return false;
+  at_ = end + 2;
+  return true;
+}
+
+void FormReader::put_blank() {
+  if (in_tail_) {
+    while (kind(peek(0)) == Char::blank) ++at_;
+    if (form_.back() != ' ') form_ += ' ';
+  } else {
+    put(1);  // a column's name may be the text of its expression
+  }
+}
+
+bool FormReader::step() {
+  const char c = text_[at_];
+  switch (kind(c)) {
+    case Char::refused: return false;
+    case Char::blank: put_blank(); return true;
+    case Char::letter: return read_word();
+    case Char::digit: return read_number(false);
+    case Char::backquote: return read_quoted_name(c);
+    case Char::double_quote:
+      if (rules_.ansi_quotes) return read_quoted_name(c);
+      return read_text(c);
+    case Char::quote: return read_text(c);
+    case Char::slash:
+      if (peek(1) == '*') {
+        // In the list it would be part of a column's name.
+        if (!in_tail_ || !skip_comment()) return false;
+        if (form_.back() != ' ') form_ += ' ';
+        return true;
+      }
+      before_ = Before::nothing_special;
+      put(1);
+      return true;
+    case Char::minus: return read_minus();
+    case Char::point:
+      if (kind(peek(1)) == Char::digit) return false;
+      before_ = Before::point;
+      put(1);
+      return true;
+    case Char::open:
+      if (++depth_ > 32) return false;
+      lists_ = (lists_ << 1) | (before_ == Before::in || before_ == Before::wants_value ? 1 : 0);
+      before_ = lists_ & 1 ? Before::wants_value : Before::nothing_special;
+      put(1);
+      return true;
+    case Char::close:
+      if (depth_ == 0) return false;
+      --depth_;
+      lists_ >>= 1;
+      before_ = Before::nothing_special;
+      put(1);
+      return true;
+    case Char::comma:
+      before_ = lists_ & 1 ? Before::wants_value : in_limit_ ? Before::wants_limit : Before::nothing_special;
+      put(1);
+      return true;
+    case Char::semicolon: return read_semicolon();
+    case Char::compares:
+      // 1 = 1 says nothing about a column.
+      if (before_ != Before::written) before_ = Before::wants_value;
+      put(1);
+      return true;
+    case Char::other:
+      before_ = Before::nothing_special;
+      put(1);
+      return true;
+  }
+  return false;
+}
+
+bool FormReader::read_word() {
+  size_t size = 0;
+  while (kind(peek(size)) == Char::letter || kind(peek(size)) == Char::digit) {
+    if (static_cast<uint8_t>(peek(size)) >= 0x80 && !rules_.safe_characters) return false;
+    ++size;
+  }
+  // N'..', x'..', _latin1'..': no texts like others.
+  if (peek(size) == '\'' || peek(size) == '"') return false;
+  const Bytes word = text_.substr(at_, size);
+  put(size);
+  if (before_ == Before::point) {
+    before_ = Before::nothing_special;
+  } else {
+    follow_word(word);
+  }
+  return true;
+}
+
+void FormReader::follow_word(Bytes word) {
+  before_ = Before::nothing_special;
+  switch (word.size()) {
+    case 2:
+      if (is_word(word, "IN")) before_ = Before::in;
+      break;
+    case 3:
+      if (in_between_ && is_word(word, "AND")) {
+        in_between_ = false;
+        before_ = Before::wants_value;
+      }
+      break;
+    case 4:
+      if (is_word(word, "FROM")) in_tail_ = true;
+      if (is_word(word, "LIKE")) before_ = Before::wants_value;
+      break;
+    case 5:
+      if (is_word(word, "LIMIT")) {
+        in_limit_ = true;
+        before_ = Before::wants_limit;
+      }
+      break;
+    case 6:
+      if (is_word(word, "OFFSET")) before_ = Before::wants_limit;
+      break;
+    case 7:
+      if (is_word(word, "BETWEEN")) {
+        in_between_ = true;
+        before_ = Before::wants_value;
+      }
+      break;
+    default: break;
+  }
+}
+
+bool FormReader::read_quoted_name(char quote) {
+  size_t size = 1;
+  for (;; ++size) {
+    if (at_ + size >= text_.size()) return false;
+    const char c = text_[at_ + size];
+    if (c == '\0' || (static_cast<uint8_t>(c) >= 0x80 && !rules_.safe_characters)) return false;
+    if (c != quote) continue;
+    if (peek(size + 1) != quote) break;
+    ++size;
+  }
+  put(size + 1);
+  before_ = Before::nothing_special;
+  return true;
+}
+
+bool FormReader::read_text(char quote) {
+  if (before_ == Before::text) return false;
+  size_t size = 0;
+  for (;; ++size) {
+    if (at_ + 1 + size >= text_.size()) return false;
+    const char c = text_[at_ + 1 + size];
+    if (c == quote) break;
+    // A zero byte ends the text for no lexer; but nobody sends one.
+    if (c == '\\' || c == '\0' || (static_cast<uint8_t>(c) >= 0x80 && !rules_.safe_characters)) return false;
+  }
+  if (peek(size + 2) == quote) return false;  // a quote in the text
+  if (takes_value()) {
+    if (!add(Value::of(text_.substr(at_ + 1, size)))) return false;
+    at_ += size + 2;
+  } else {
+    put(size + 2);
+  }
+  before_ = Before::text;
+  return true;
+}
+
+bool FormReader::read_number(bool negative) {
+  size_t size = 0;
+  while (kind(peek(size)) == Char::digit) ++size;
+  // Names may begin with digits; 0x41, 1e3 and 1.5 are no integers.
+  if (kind(peek(size)) == Char::letter || peek(size) == '.' || before_ == Before::point) return false;
+  if (takes_value()) {
+    if (size > 18) return false;
+    int64_t number = 0;
+    for (size_t i = 0; i < size; ++i) number = number * 10 + (text_[at_ + i] - '0');
+    if (!add(Value::of_integer(negative ? -number : number))) return false;
+    at_ += size;
+    before_ = Before::nothing_special;
+  } else {
+    put(size);
+    before_ = Before::written;
+  }
+  return true;
+}
+
+bool FormReader::read_minus() {
+  if (peek(1) == '-') return false;  // the rest of the line may be a comment
+  if (in_tail_ && before_ == Before::wants_value && kind(peek(1)) == Char::digit) {
+    ++at_;
+    return read_number(true);
+  }
+  before_ = Before::nothing_special;
+  put(1);
+  return true;
+}
+
+/// The server drops what ends a text: semicolons and blanks.
+bool FormReader::read_semicolon() {
+  for (size_t i = at_; i < text_.size(); ++i) {
+    if (text_[i] != ';' && kind(text_[i]) != Char::blank) return false;
+  }
+  at_ = text_.size();
+  return true;
+}
+
+bool FormReader::add(Value value) {
+  if (values_.size() == NormalText::values_max) return false;
+  values_.push_back(value);
+  form_ += '?';
+  return true;
+}
+
+bool NormalText::read(Bytes text, TextRules rules) {
+  if (!FormReader(*this, text, rules).run()) return false;
+  hash_ = hash_of(form_);
+  return true;
+}
+
+}  // namespace postern::mysql

@@ -1,0 +1,50 @@
+// normalise.h: NormalText, a SELECT without the literals that change from one statement to the next.
+//
+// It only finds a plan that was made of the same form: what the form means is said by the server's own parser, of the
+// form itself, in which each literal that was taken out is a ?, as in a prepared statement. So a literal may be taken
+// out anywhere; but whatever is here taken for a literal must be one for the server's lexer, and whatever else is in
+// the text must be in the form. Everything odd is refused, and then the server alone answers the statement.
+//
+//   select `id`, 1 from users /* Users::find */ where id=42 and name='Ann'  limit 1;
+//   -> select `id`, 1 from users where id=? and name=? limit ?      values: 42, Ann, 1
+//
+// One for each session or worker: it keeps its memory. One thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "contract/server_session.h"
+#include "contract/value.h"
+
+namespace postern::mysql {
+
+class NormalText {
+ public:
+  static constexpr size_t text_bytes_max = 16384;
+  static constexpr size_t values_max = 256;
+
+  /// Without TextRules::safe_characters only ASCII is read. False: the text is not one to find a plan for, and nothing
+  /// else here is good.
+  bool read(Bytes text, TextRules rules);
+
+  /// Valid until the next read().
+  Bytes form() const { return form_; }
+  /// Of form(). Not for what somebody may want to make collide.
+  uint64_t hash() const { return hash_; }
+  /// What stands where form() has a ?: integers, and texts as they are in the text that was read. Valid as long as that
+  /// text, until the next read().
+  std::span<const Value> values() const { return values_; }
+
+ private:
+  friend class FormReader;
+
+  std::string form_;
+  std::vector<Value> values_;
+  uint64_t hash_ = 0;
+};
+
+}  // namespace postern::mysql

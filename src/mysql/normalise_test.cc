@@ -1,0 +1,149 @@
+#include "mysql/normalise.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace postern::mysql {
+namespace {
+
+/// The form and the values, or "refused".
+std::string told(Bytes text, TextRules rules = {}) {
+  NormalText normal;
+  if (!normal.read(text, rules)) return "refused";
+  std::string told(normal.form());
+  for (const Value &value : normal.values()) {
+    told += " | ";
+    told +=
+        value.kind() == Value::Kind::bytes ? "'" + std::string(value.bytes()) + "'" : std::to_string(value.integer());
+  }
+  return told;
+}
+
+TEST(Normalise, TakesWhatColumnsAreComparedWith) {
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = 42"), "SELECT a FROM t WHERE id = ? | 42");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id=42 AND n='x y'"), "SELECT a FROM t WHERE id=? AND n=? | 42 | 'x y'");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id IN (1, 2,'3')"), "SELECT a FROM t WHERE id IN (?, ?,?) | 1 | 2 | '3'");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id >= 1 AND id<2 AND b<>'' AND c != 3"),
+            "SELECT a FROM t WHERE id >= ? AND id<? AND b<>? AND c != ? | 1 | 2 | '' | 3");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id BETWEEN 1 AND 5 AND n LIKE 'p%'"),
+            "SELECT a FROM t WHERE id BETWEEN ? AND ? AND n LIKE ? | 1 | 5 | 'p%'");
+  EXPECT_EQ(told("SELECT a FROM t WHERE ((id = (7)))"), "SELECT a FROM t WHERE ((id = (?))) | 7");
+  EXPECT_EQ(told("select a from t where id=1 limit 5,10"), "select a from t where id=? limit ?,? | 1 | 5 | 10");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id=1 LIMIT 5 OFFSET 10"),
+            "SELECT a FROM t WHERE id=? LIMIT ? OFFSET ? | 1 | 5 | 10");
+}
+
+TEST(Normalise, LeavesLiteralsThatAreTheStatement) {
+  EXPECT_EQ(told("SELECT 1, 'x' FROM t WHERE id=3"), "SELECT 1, 'x' FROM t WHERE id=? | 3");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id=3 AND 1=1"), "SELECT a FROM t WHERE id=? AND 1=1 | 3");
+  EXPECT_EQ(told("SELECT a FROM t WHERE (1=1) AND id=3"), "SELECT a FROM t WHERE (1=1) AND id=? | 3");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id=3 ORDER BY 1, 2"), "SELECT a FROM t WHERE id=? ORDER BY 1, 2 | 3");
+  EXPECT_EQ(told("SELECT a FROM t WHERE f(5) = 3"), "SELECT a FROM t WHERE f(5) = ? | 3");
+  EXPECT_EQ(told("SELECT a FROM t WHERE d = DATE '2020-01-01'"), "SELECT a FROM t WHERE d = DATE '2020-01-01'");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a LIKE 'x' ESCAPE '!'"), "SELECT a FROM t WHERE a LIKE ? ESCAPE '!' | 'x'");
+}
+
+TEST(Normalise, NegativeNumbersAreOneLiteralWhereOneIsWanted) {
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = -5"), "SELECT a FROM t WHERE id = ? | -5");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id IN (-5,-6)"), "SELECT a FROM t WHERE id IN (?,?) | -5 | -6");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = a-5"), "SELECT a FROM t WHERE id = a-5");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = 7-5"), "SELECT a FROM t WHERE id = ?-5 | 7");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = - 5"), "SELECT a FROM t WHERE id = - 5");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = 1 LIMIT -1"), "SELECT a FROM t WHERE id = ? LIMIT -1 | 1");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = --5"), "refused");
+}
+
+TEST(Normalise, BlanksAndCommentsBehindFromAreOneBlank) {
+  EXPECT_EQ(told("  SELECT /* A::b */ a FROM\n t\t  WHERE id = 1 /* trace='x' */ ; ; \n"),
+            "SELECT a FROM t WHERE id = ? | 1");
+  EXPECT_EQ(told("/* A::b */ SELECT a FROM t/**/WHERE id = 1"), "SELECT a FROM t WHERE id = ? | 1");
+  EXPECT_EQ(told("SELECT/* A::b */a FROM t"), "SELECT a FROM t");
+  // A column may be called by the text of its expression.
+  EXPECT_EQ(told("SELECT  COUNT( * )  FROM t WHERE a=1"), "SELECT  COUNT( * )  FROM t WHERE a=? | 1");
+  EXPECT_EQ(told("SELECT a /* x */, b FROM t"), "refused");
+}
+
+TEST(Normalise, NamesAreKept) {
+  EXPECT_EQ(told("SELECT `a 'b' 1` FROM `t``1` WHERE `t``1`.`limit` = 5"),
+            "SELECT `a 'b' 1` FROM `t``1` WHERE `t``1`.`limit` = ? | 5");
+  EXPECT_EQ(told("SELECT a FROM d.t WHERE t.from = 5 AND t1.b2 = 3"),
+            "SELECT a FROM d.t WHERE t.from = ? AND t1.b2 = ? | 5 | 3");
+  EXPECT_EQ(told("SELECT a FROM t WHERE \"id\" = 5", {.ansi_quotes = true}), "SELECT a FROM t WHERE \"id\" = ? | 5");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = \"x\"", {.ansi_quotes = true}), "SELECT a FROM t WHERE id = \"x\"");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = \"x\""), "SELECT a FROM t WHERE id = ? | 'x'");
+  EXPECT_EQ(told("SELECT a FROM t WHERE größe = 5"), "SELECT a FROM t WHERE größe = ? | 5");
+}
+
+TEST(Normalise, WhatIsOddIsRefused) {
+  for (const char *text : {
+           "",
+           "SELEC",
+           "SELECTa FROM t",
+           "UPDATE t SET a=1",
+           "SHOW TABLES",
+           "(SELECT 1)",
+           "SELECT a FROM t WHERE id = ?",
+           "SELECT @a FROM t",
+           "SELECT a FROM t WHERE id = @a",
+           "SELECT /*! STRAIGHT_JOIN */ a FROM t",
+           "SELECT a FROM t /*M! x */",
+           "SELECT a FROM t /*+ x */",
+           "SELECT a FROM t /* x",
+           "SELECT a FROM t WHERE a='x",
+           "SELECT a FROM t WHERE a='it''s'",
+           "SELECT a FROM t WHERE a='a\\'b'",
+           "SELECT a FROM t WHERE a='x' 'y'",
+           "SELECT a FROM t WHERE a='x' /* */ 'y'",
+           "SELECT a FROM t WHERE a=N'x'",
+           "SELECT a FROM t WHERE a=_utf8'x'",
+           "SELECT a FROM t WHERE a=x'41'",
+           "SELECT a FROM t WHERE a=0x41",
+           "SELECT a FROM t WHERE a=1e3",
+           "SELECT a FROM t WHERE a=1.5",
+           "SELECT a FROM t WHERE a=.5",
+           "SELECT a FROM t WHERE a=1.",
+           "SELECT a FROM t -- x",
+           "SELECT a FROM t # x",
+           "SELECT a FROM t; SELECT 2",
+           "SELECT a FROM t WHERE (id=1",
+           "SELECT a FROM t WHERE id=1)",
+           "SELECT a FROM t WHERE a=1234567890123456789",
+           "SELECT a FROM `t",
+           "SELECT a FROM t WHERE a=:a",
+           "SELECT a FROM t WHERE a=1; -- x",
+           "SELECT a FROM t; /* x */",
+           "SELECT a FROM t WHERE a=5AND b=6",
+           "SELECT a FROM t WHERE id = {d '2020-01-01'}",
+           "SELECT a FROM t WHERE id ^ 1",
+       }) {
+    EXPECT_EQ(told(text), "refused") << text;
+  }
+  EXPECT_EQ(told(Bytes("SELECT a FROM t WHERE a='\0'", 26)), "refused");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a='ü'", {.safe_characters = false}), "refused");
+  EXPECT_EQ(told("SELECT `ü` FROM t", {.safe_characters = false}), "refused");
+}
+
+TEST(Normalise, IsBounded) {
+  const std::string nested = "SELECT a FROM t WHERE " + std::string(40, '(') + "id=1" + std::string(40, ')');
+  EXPECT_EQ(told(nested), "refused");
+  std::string list = "SELECT a FROM t WHERE id IN (1";
+  for (size_t i = 1; i < NormalText::values_max; ++i) list += ",1";
+  EXPECT_NE(told(list + ")"), "refused");
+  EXPECT_EQ(told(list + ",1)"), "refused");
+  EXPECT_EQ(told("SELECT a FROM t WHERE b='" + std::string(NormalText::text_bytes_max, 'x') + "'"), "refused");
+}
+
+TEST(Normalise, EqualFormsHaveEqualHashes) {
+  NormalText one;
+  NormalText two;
+  ASSERT_TRUE(one.read("SELECT a FROM t WHERE id = 1", {}));
+  ASSERT_TRUE(two.read("SELECT a FROM t  WHERE id = 234", {}));
+  EXPECT_EQ(one.form(), two.form());
+  EXPECT_EQ(one.hash(), two.hash());
+  ASSERT_TRUE(two.read("SELECT a FROM t WHERE id < 1", {}));
+  EXPECT_NE(one.hash(), two.hash());
+}
+
+}  // namespace
+}  // namespace postern::mysql

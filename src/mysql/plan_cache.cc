@@ -1,0 +1,111 @@
+#include "mysql/plan_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace postern::mysql {
+
+std::shared_ptr<KnownForm> PlanCache::find(const PlanKey &key) {
+  Stripe &stripe = stripe_of(key);
+  const std::lock_guard guard(stripe.mutex);
+  const auto found = stripe.forms.find(key);
+  if (found == stripe.forms.end()) return nullptr;
+  KnownForm &known = *found->second;
+  const bool doubted = known.plan() == nullptr && known.hits() >= refusals_believed;
+  if (known.retired() || doubted) {
+    drop(stripe, key);
+    return nullptr;
+  }
+  known.used_.store(true, std::memory_order_relaxed);
+  return found->second;
+}
+
+void PlanCache::learn(const PlanKey &key, std::shared_ptr<const Plan> plan) {
+  auto known = std::make_shared<KnownForm>(key, std::move(plan));
+  if (bytes_of(*known) > stripe_bytes_max_) return;
+  Stripe &stripe = stripe_of(key);
+  const std::lock_guard guard(stripe.mutex);
+  drop(stripe, key);
+  stripe.bytes += bytes_of(*known);
+  stripe.ring.push_back(known.get());
+  stripe.forms.emplace(known->key(), std::move(known));
+  make_room(stripe);
+}
+
+/// The key may be the one that is dropped.
+void PlanCache::drop(Stripe &stripe, const PlanKey &key) {
+  const auto found = stripe.forms.find(key);
+  if (found == stripe.forms.end()) return;
+  const std::shared_ptr<KnownForm> known = found->second;
+  known->retired_.store(true, std::memory_order_relaxed);
+  stripe.bytes -= bytes_of(*known);
+  const auto at = std::ranges::find(stripe.ring, known.get());
+  *at = stripe.ring.back();
+  stripe.ring.pop_back();
+  stripe.forms.erase(found);
+}
+
+void PlanCache::make_room(Stripe &stripe) const {
+  while (stripe.bytes > stripe_bytes_max_ && stripe.ring.size() > 1) {
+    if (stripe.hand >= stripe.ring.size()) stripe.hand = 0;
+    KnownForm &known = *stripe.ring[stripe.hand];
+    if (known.used_.exchange(false, std::memory_order_relaxed)) {
+      ++stripe.hand;
+    } else {
+      drop(stripe, known.key());
+    }
+  }
+}
+
+void PlanCache::clear() {
+  for (Stripe &stripe : stripes_) {
+    const std::lock_guard guard(stripe.mutex);
+    for (KnownForm *known : stripe.ring) known->retired_.store(true, std::memory_order_relaxed);
+    stripe.ring.clear();
+    stripe.forms.clear();
+    stripe.bytes = 0;
+  }
+}
+
+std::vector<std::shared_ptr<const KnownForm>> PlanCache::all() const {
+  std::vector<std::shared_ptr<const KnownForm>> all;
+  for (const Stripe &stripe : stripes_) {
+    const std::lock_guard guard(stripe.mutex);
+    for (const auto &form : stripe.forms) all.push_back(form.second);
+  }
+  return all;
+}
+
+const KnownForm *PlanFront::find(const PlanKey &key) {
+  Slot &slot = slot_of(key);
+  if (slot.known == nullptr || slot.known->key() != key || slot.known->retired()) {
+    tell(slot);
+    slot.known = cache_.find(key);
+    if (slot.known == nullptr) return nullptr;
+  }
+  if (++slot.hits == hits_untold_max) {
+    tell(slot);
+    // A form without a plan is doubted by the cache, which must be asked now and then.
+    if (slot.known->plan() == nullptr && slot.known->hits() >= PlanCache::refusals_believed) {
+      slot.known = cache_.find(key);
+    }
+  }
+  return slot.known.get();
+}
+
+void PlanFront::tell(Slot &slot) {
+  if (slot.known != nullptr && slot.hits > 0) {
+    slot.known->hits_.fetch_add(slot.hits, std::memory_order_relaxed);
+    slot.known->used_.store(true, std::memory_order_relaxed);
+  }
+  slot.hits = 0;
+}
+
+void PlanFront::clear() {
+  for (Slot &slot : slots_) {
+    tell(slot);
+    slot.known = nullptr;
+  }
+}
+
+}  // namespace postern::mysql

@@ -1,0 +1,133 @@
+// plan_cache.h: PlanCache, the plans of a door by what they were made of, and PlanFront, what one session found in it.
+//
+// A plan belongs to a form (normalise.h) in a dialect (ServerSession::dialect()). That a form has none is remembered
+// too, so that the server's parser is not asked again and again. Bounded in memory: what was not used since the hand
+// came by last makes room. Any thread; a session asks its front first, which touches nothing that others write to.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "contract/server_session.h"
+
+namespace postern::mysql {
+
+/// A form in a dialect. Borrows the form.
+struct PlanKey {
+  uint64_t dialect = 0;
+  uint64_t hash = 0;  ///< NormalText::hash()
+  Bytes form{};
+
+  bool operator==(const PlanKey &) const = default;
+};
+
+/// What is known of one form: immutable but for what counts.
+class KnownForm {
+ public:
+  KnownForm(const PlanKey &key, std::shared_ptr<const Plan> plan)
+      : dialect_(key.dialect), hash_(key.hash), form_(key.form), plan_(std::move(plan)) {}
+
+  /// nullptr: the server alone answers it.
+  const Plan *plan() const { return plan_.get(); }
+  uint64_t dialect() const { return dialect_; }
+  Bytes form() const { return form_; }
+  PlanKey key() const { return {dialect_, hash_, form_}; }
+  /// How often it was found; what fronts have not told yet is missing.
+  uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
+
+  /// Something else is known by now, or nothing.
+  bool retired() const { return retired_.load(std::memory_order_relaxed) || (plan_ != nullptr && !plan_->holds()); }
+
+ private:
+  friend class PlanCache;
+  friend class PlanFront;
+
+  const uint64_t dialect_;
+  const uint64_t hash_;
+  const std::string form_;
+  const std::shared_ptr<const Plan> plan_;
+  std::atomic<bool> retired_{false};
+  std::atomic<bool> used_{false};  // since the hand came by
+  std::atomic<uint64_t> hits_{0};
+};
+
+class PlanCache {
+ public:
+  /// What a plan may cost besides its form, about.
+  static constexpr size_t plan_bytes = 2048;
+  /// So often a form without a plan is found before the server's parser is asked again: a table may have changed.
+  static constexpr uint64_t refusals_believed = 4096;
+
+  explicit PlanCache(size_t bytes_max) : stripe_bytes_max_(bytes_max / stripes_count) {}
+  PlanCache(const PlanCache &) = delete;
+  PlanCache &operator=(const PlanCache &) = delete;
+
+  /// nullptr: nothing is known.
+  std::shared_ptr<KnownForm> find(const PlanKey &key);
+  /// What was learnt of a form, with a plan or without.
+  void learn(const PlanKey &key, std::shared_ptr<const Plan> plan);
+  /// Forgets everything: what plans depend on has changed.
+  void clear();
+  /// All that is known now.
+  std::vector<std::shared_ptr<const KnownForm>> all() const;
+
+ private:
+  static constexpr size_t stripes_count = 16;
+  struct Hash {
+    size_t operator()(const PlanKey &key) const { return key.hash ^ (key.dialect * 0x9e3779b97f4a7c15); }
+  };
+  using Forms = std::unordered_map<PlanKey, std::shared_ptr<KnownForm>, Hash>;  // keys borrow from the values
+  struct alignas(64) Stripe {
+    mutable std::mutex mutex;  // a leaf
+    Forms forms;
+    size_t bytes = 0;
+    std::vector<KnownForm *> ring;  // the hand goes round these
+    size_t hand = 0;
+  };
+
+  static size_t bytes_of(const KnownForm &known) { return sizeof(KnownForm) + known.form_.size() + plan_bytes; }
+  Stripe &stripe_of(const PlanKey &key) { return stripes_[Hash()(key) >> 59 & (stripes_count - 1)]; }
+  static void drop(Stripe &stripe, const PlanKey &key);
+  void make_room(Stripe &stripe) const;
+
+  const size_t stripe_bytes_max_;
+  std::array<Stripe, stripes_count> stripes_;
+};
+
+/// One session's way to the cache. One thread at a time; the cache outlives it.
+class PlanFront {
+ public:
+  explicit PlanFront(PlanCache &cache) : cache_(cache) {}
+  ~PlanFront() { clear(); }
+  PlanFront(const PlanFront &) = delete;
+  PlanFront &operator=(const PlanFront &) = delete;
+
+  /// nullptr: nothing is known. Counts a hit. Valid until the next call.
+  const KnownForm *find(const PlanKey &key);
+  /// The one that find() told, for whoever needs it longer.
+  std::shared_ptr<const KnownForm> keep(const PlanKey &key) const { return slot_of(key).known; }
+  void clear();
+
+ private:
+  struct Slot {
+    std::shared_ptr<KnownForm> known{};
+    uint32_t hits = 0;  // not told yet
+  };
+  static constexpr uint32_t hits_untold_max = 64;
+
+  static void tell(Slot &slot);
+  Slot &slot_of(const PlanKey &key) { return slots_[key.hash % slots_.size()]; }
+  const Slot &slot_of(const PlanKey &key) const { return slots_[key.hash % slots_.size()]; }
+
+  PlanCache &cache_;
+  std::array<Slot, 8> slots_;
+};
+
+}  // namespace postern::mysql
