@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pymysql
 
-from support import hs, mc
+from support import hs, mc, resp
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SANDBOX = ROOT / "tools" / "sandbox"
@@ -74,10 +74,10 @@ class Server:
 
     # life
 
-    def start(self, *options, env=None, containers=False, **ports):
-        """start("--max-connections=7", hs_port=4711). env is the environment of tools/sandbox; containers: with the
-        tables that the memcached door reads."""
-        arguments = ["--containers"] if containers else []
+    def start(self, *options, env=None, containers=False, redis=False, **ports):
+        """start("--max-connections=7", hs_port=4711). env is the environment of tools/sandbox; containers, redis: with
+        the tables that the memcached door, the Redis door reads."""
+        arguments = ["--containers"] * containers + ["--redis"] * redis
         arguments += [word for name, port in ports.items() for word in (f"--{name.replace('_', '-')}", port)]
         if options:
             arguments += ["--", *options]
@@ -124,6 +124,10 @@ class Server:
     def mc(self, **options):
         """A new connection to the memcached port."""
         return mc.Client(self.env["MEMC_PORT"], **options)
+
+    def resp(self, **options):
+        """A new connection to the Redis port."""
+        return resp.Client(self.env["REDIS_PORT"], **options)
 
     def connect(self, user="root", **options):
         """A new SQL connection over the unix socket, in autocommit."""

@@ -1,0 +1,160 @@
+"""Random commands of Redis, a line each, and what of their replies may differ between two servers that both are right."""
+import random
+
+KEYS = ["a", "b", "c", "d", "e", "k:1", "k:2"]
+TEXTS = [
+    "",
+    "x",
+    "hello",
+    "10",
+    "-7",
+    "3.5",
+    "007",
+    "+1",
+    " 1",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "a\\r\\nb",
+]
+TEXTS += ["1e3", "inf", "nan", "0", "z" * 60, "\\x00\\xff\\x80", "9999999999999999999"]
+NUMBERS = ["0", "1", "-1", "2", "5", "-3", "100", "-100", "x", "9223372036854775807", "-9223372036854775808", "1.5", ""]
+FLOATS = ["0", "1", "1.5", "-2.25", "3e2", "inf", "-inf", "x", "0.1", "1e17", "", "nan"]
+SCORES = ["0", "1", "-1", "2.5", "3", "1e10", "inf", "-inf", "x", "0.1"]
+BOUNDS = ["-inf", "+inf", "0", "(0", "1", "(1", "2.5", "(3", "x"]
+LEXES = ["-", "+", "[a", "(a", "[m", "(m2", "[z", "m"]
+FIELDS = ["f", "g", "h", "m1", "m2", "10", ""]
+INDEXES = ["0", "1", "-1", "2", "-2", "5", "-100", "100", "x"]
+BITS = ["0", "1", "7", "8", "100", "-1", "4294967296", "x"]
+TIMES = ["100", "1000", "0", "-1", "x", "9223372036854775807", "50000"]
+PATTERNS = ["*", "k:*", "a", "[ab]", "?", "x*", "k:[^1]", "\\\\a", ""]
+COUNTS = ["1", "2", "10", "0", "-1", "-3", "x"]
+
+# K a key, S a text, N an integer, D a float, F a field or member, I an index, B a bit, T a time, P a pattern, C a count,
+# Z a score, R a bound of scores, L a bound of members.
+SHAPES = {
+    "string": """
+        get K|set K S|set K S nx|set K S xx|set K S get|set K S nx get|set K S ex T|set K S px T|set K S keepttl
+        set K S ex T nx|set K S nx xx|set K S ex|set K S bad|setnx K S|setex K T S|psetex K T S|getset K S|getdel K
+        getex K|getex K ex T|getex K persist|getex K px T|getex K bad|mget K K K|mset K S K S|mset K S K|msetnx K S K S
+        incr K|decr K|incrby K N|decrby K N|incrbyfloat K D|append K S|strlen K|getrange K I I|substr K I I
+        setrange K I S|set K N|set K D|set K S""",
+    "bitmap": "setbit K B 1|setbit K B 0|getbit K B|bitcount K|bitcount K I I|bitcount K I I bit|bitcount K I I byte"
+    "|bitcount K I|bitpos K 1|bitpos K 0|bitpos K 1 I|bitpos K 0 I I|bitpos K 1 I I bit|setbit K B 2|bitpos K 2",
+    "hash": """
+        hget K F|hset K F S|hset K F S F S|hset K F|hmset K F S F S|hsetnx K F S|hmget K F F F|hgetall K|hkeys K|hvals K
+        hlen K|hdel K F|hdel K F F|hexists K F|hstrlen K F|hincrby K F N|hincrbyfloat K F D|hrandfield K|hrandfield K C
+        hrandfield K C withvalues|hset K F N|hscan K 0|hscan K 0 match *|hscan K 0 count 100""",
+    "generic": """
+        del K|del K K K|unlink K K|exists K|exists K K K|touch K K|type K|expire K T|pexpire K T|expire K T nx|expire K T xx
+        expire K T gt|expire K T lt|expire K T nx xx|expire K T bad|ttl K|pttl K|persist K|rename K K|renamenx K K|copy K K
+        copy K K replace|copy K K db 0|keys P|randomkey|expireat K 9999999999|pexpireat K 9999999999000|expiretime K
+        pexpiretime K|object refcount K|object bad K|scan 0 match P count 1000|scan x|scan 0 type hash|scan 0 type string
+        object encoding nosuchkey|object idletime K|object freq K""",
+    "list": """
+        lpush K S|rpush K S S|rpush K F F|lpushx K S|rpushx K S|lpop K|rpop K|lpop K C|rpop K C|llen K|lindex K I
+        lrange K I I|lrange K 0 -1|lset K I S|lrem K C F|ltrim K I I|linsert K before F S|linsert K after F S|linsert K x F S
+        rpoplpush K K|lmove K K left right|lmove K K right left|lmove K K up down|lpos K F|lpos K F rank N|lpos K F count C
+        lpos K F rank N count C|lmpop 1 K left|lmpop 2 K K right count C|lmpop C K left""",
+    "set": """
+        sadd K F|sadd K F F S|srem K F|srem K F F|sismember K F|smismember K F F|smembers K|scard K|sinter K K|sunion K K
+        sdiff K K|sinterstore K K K|sunionstore K K K|sdiffstore K K K|sintercard 2 K K|sintercard 2 K K limit C|smove K K F
+        spop K|spop K C|srandmember K|srandmember K C|sscan K 0|sscan K 0 match m*|sadd K N N N""",
+    "sorted-set": """
+        zadd K Z F|zadd K Z F Z F|zadd K nx Z F|zadd K xx Z F|zadd K gt Z F|zadd K lt ch Z F|zadd K incr Z F|zadd K nx gt Z F
+        zadd K ch Z F|zadd K Z|zincrby K Z F|zrem K F|zrem K F F|zscore K F|zmscore K F F|zcard K|zcount K R R|zlexcount K L L
+        zrank K F|zrevrank K F|zrange K I I|zrange K I I withscores|zrange K R R byscore|zrange K R R byscore limit I C
+        zrange K L L bylex|zrange K I I rev|zrange K R R byscore rev withscores|zrevrange K I I|zrangebyscore K R R
+        zrangebyscore K R R withscores limit I C|zrevrangebyscore K R R|zrangebylex K L L|zrevrangebylex K L L
+        zremrangebyrank K I I|zremrangebyscore K R R|zremrangebylex K L L|zpopmin K|zpopmax K|zpopmin K C|zpopmax K C
+        zrandmember K|zrandmember K C|zrandmember K C withscores|zunion 2 K K|zinter 2 K K withscores|zdiff 2 K K withscores
+        zunionstore K 2 K K|zinterstore K 2 K K weights D D|zdiffstore K 2 K K|zunion 2 K K aggregate max withscores
+        zrangestore K K I I|zmpop 1 K min|zmpop 2 K K max count C|zscan K 0|zintercard 2 K K|zintercard 2 K K limit C""",
+    "transactions": "multi|exec|discard|watch K|watch K K|unwatch|multi|exec",
+    "connection": "ping|ping S|echo S|select 0|nosuch K S|client getname|get|del|set K|hset K",
+}
+VALUES = {
+    "K": KEYS,
+    "S": TEXTS,
+    "N": NUMBERS,
+    "D": FLOATS,
+    "F": FIELDS,
+    "I": INDEXES,
+    "B": BITS,
+    "T": TIMES,
+    "P": PATTERNS,
+    "C": COUNTS,
+    "Z": SCORES,
+    "R": BOUNDS,
+    "L": LEXES,
+}
+# These tell something of their own choice.
+ANY = set("randomkey hrandfield spop srandmember zrandmember".split())
+# These tell their elements in the order of a table here, and there in one of their own.
+UNORDERED = set("keys smembers sinter sunion sdiff hkeys hvals hgetall hscan sscan zscan scan".split())
+TIMED = set("ttl pttl expiretime pexpiretime object".split())
+
+
+def shapes(groups):
+    lines = []
+    for group in groups:
+        lines += [shape.split() for line in SHAPES[group].split("\n") for shape in line.split("|") if shape.strip()]
+    return lines
+
+
+class Commands:
+    """A random session."""
+
+    def __init__(self, seed, groups, known):
+        """known: names of the commands that may be sent."""
+        self.random = random.Random(seed)
+        self.shapes = [shape for shape in shapes(groups) if shape[0] in known or shape[0] == "nosuch"]
+
+    def next(self):
+        words = list(self.random.choice(self.shapes))
+        words = [self.word(word) for word in words]
+        if self.random.random() < 0.01:
+            words.append("x")
+        elif self.random.random() < 0.01 and len(words) > 1:
+            words.pop()
+        if self.random.random() < 0.05:
+            words[0] = words[0].upper()
+        return words
+
+    def word(self, word):
+        if word not in VALUES:
+            return word.encode()
+        text = self.random.choice(VALUES[word])
+        return text.encode().decode("unicode_escape").encode("latin-1") if "\\" in text else text.encode()
+
+
+def plain(words, value):
+    """The reply without what may differ."""
+    name = words[0].decode().lower()
+    if isinstance(value, Exception):
+        return f"error {value}"
+    if name in ANY:
+        return shape_of(name, value)
+    if name in TIMED and isinstance(value, int) and value > 10:
+        return "some time"
+    if name in UNORDERED and isinstance(value, (list, dict)):
+        return sorted_pairs(name, value)
+    return value
+
+
+def shape_of(name, value):
+    """Of what was chosen how much it is. What spop takes is another thing, so sessions do without its effect."""
+    return [type(value).__name__, len(value) if isinstance(value, (list, dict)) else None]
+
+
+def sorted_pairs(name, value):
+    if name in ("hscan", "sscan", "zscan", "scan"):
+        if len(value) != 2:
+            return value
+        inner = value[1]
+        pairs = name in ("hscan", "zscan")
+        return [value[0], sorted(zip(inner[::2], inner[1::2]) if pairs else inner)]
+    if isinstance(value, dict):
+        return sorted(value.items())
+    if name == "hgetall":
+        return sorted(zip(value[::2], value[1::2]))
+    return sorted(value)
