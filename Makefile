@@ -13,6 +13,7 @@
 #                 SEED=N to have them try the same inputs again
 #   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
 #   make install  build for the MariaDB server of this machine and put the plugin into it
+#   make cli      the command-line tool, one file: build/postern
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
 #   make clean    remove what was built; make distclean: the private server, too
 #
@@ -39,7 +40,7 @@ SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
 .PHONY: all build deps server configure plugin run stop check unit tidy lint test integration bench \
-  counts soak fuzz asan install package clean distclean
+  counts soak fuzz asan install cli package clean distclean
 
 all: build
 
@@ -144,6 +145,10 @@ FORCE:
 
 install: $(BUILD_installed)/$(PLUGIN)
 	@DESTDIR="$(DESTDIR)" tools/install $(SERVER_installed) $(BUILD_installed)/$(PLUGIN)
+
+# PyPI has its parts; the first time they are fetched.
+cli: deps
+	@tools/cli build
 
 package: $(BUILD_$(SERVER))/$(PLUGIN)
 	@tools/package $(SERVER_$(SERVER)) $(BUILD_$(SERVER))/$(PLUGIN) build

@@ -1,0 +1,5 @@
+import sys
+
+from postern_cli.main import main
+
+sys.exit(main())

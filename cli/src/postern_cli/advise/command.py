@@ -1,0 +1,43 @@
+"""postern advise: its options. What it does is in work.py, which takes a while to load."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, List
+
+SOURCES = ("digests", "general-log-table", "slow-log-table")
+
+
+def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "advise",
+        parents=common,
+        help="say which statements are key-value shaped, and which door would serve them",
+        description="Says which statements of a server are key-value shaped, what share of its statements and of its time they"
+        " take, which door would serve them and how, and which mapping or index is missing. Without FILE it reads what"
+        " performance_schema has added up.",
+    )
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a general log, a slow log, a capture of the network (pcap), a trace (JSON lines) or SQL; - for the standard input",
+    )
+    parser.add_argument("--from", dest="source", choices=SOURCES, default="digests", help="what to read of the server")
+    parser.add_argument(
+        "--watch", type=float, metavar="SECONDS", help="read digests twice, and tell what came in between"
+    )
+    parser.add_argument(
+        "--tables", metavar="FILE", help="take tables from this dump (mariadb-dump --no-data), not from a server"
+    )
+    parser.add_argument("--database", default="", metavar="NAME", help="in use where the source does not tell")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="statements of this database alone")
+    parser.add_argument("--sql-port", type=int, default=3306, metavar="N", help="the server's port in a capture (3306)")
+    parser.add_argument("--limit", type=int, default=15, metavar="N", help="statements to show (15)")
+    parser.set_defaults(run=run)
+
+
+def run(options: Any) -> int:
+    from postern_cli.advise import work
+
+    return work.run(options)

@@ -1,0 +1,230 @@
+"""What a WHERE says about the columns of one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+
+from sqlglot import exp
+
+COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+@dataclass
+class Conditions:
+    """Columns go by their names in small letters."""
+
+    equal: Set[str] = field(default_factory=set)
+    listed: Dict[str, int] = field(default_factory=dict)  # IN, and how many values
+    listed_together: Set[str] = field(default_factory=set)  # (a, b) IN ((1, 2), (3, 4))
+    null: Set[str] = field(default_factory=set)  # IS NULL, or <=> with a value that may be
+    ranges: Set[str] = field(default_factory=set)  # < <= > >= BETWEEN, LIKE with a fixed beginning
+    residual: List[str] = field(default_factory=list)  # what no key has, in SQL
+    simple_residual: bool = True  # and all of it compares a column with a value
+    expression_values: bool = False  # a value that the server works out: NOW(), 1 + 1
+    number_for_text: Set[str] = field(default_factory=set)  # text columns compared with a number: no index helps
+    impossible: Optional[str] = None  # what keeps this from being a matter of one table
+
+    @property
+    def exact(self) -> Set[str]:
+        return self.equal | set(self.listed) | self.listed_together | self.null
+
+
+def is_value(node: Any) -> bool:
+    """A literal, a parameter, or an expression of those alone."""
+    if isinstance(node, (exp.Column, exp.Subquery, exp.Select, exp.Star)):
+        return False
+    return not any(
+        isinstance(child, (exp.Column, exp.Select, exp.Star))
+        for child in node.find_all(exp.Column, exp.Select, exp.Star)
+    )
+
+
+def is_plain(node: Any) -> bool:
+    """A value that a client knows by itself."""
+    while isinstance(node, (exp.Paren, exp.Neg, exp.Introducer, exp.Collate)):
+        node = node.expression if isinstance(node, exp.Introducer) else node.this
+    return isinstance(
+        node,
+        (
+            exp.Literal,
+            exp.Placeholder,
+            exp.Parameter,
+            exp.Null,
+            exp.Boolean,
+            exp.HexString,
+            exp.BitString,
+            exp.National,
+        ),
+    )
+
+
+def bare(node: Any) -> Any:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def conjuncts(node: Any) -> Iterator[Any]:
+    node = bare(node)
+    if isinstance(node, exp.And):
+        yield from conjuncts(node.this)
+        yield from conjuncts(node.expression)
+    elif node is not None:
+        yield node
+
+
+class Reader:
+    """Reads conditions on the columns of one table, which goes by some names."""
+
+    def __init__(self, names: Set[str], columns: Any) -> None:
+        self._names = names
+        self._columns = columns  # of the table, by name; empty where the table is not known
+        self.found = Conditions()
+
+    def read(self, where: Any) -> Conditions:
+        for part in conjuncts(where):
+            self._conjunct(part)
+        return self.found
+
+    def column(self, node: Any) -> Optional[str]:
+        """The name of a column of this table, or None."""
+        node = bare(node)
+        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+            return None
+        table = node.table.lower()
+        if table and table not in self._names:
+            return None
+        name = node.name.lower()
+        # "abc" is a string for MySQL, and the parser knows; a word that is no column here is not ours.
+        return name if not self._columns or name in self._columns else None
+
+    def _conjunct(self, node: Any) -> None:
+        if is_value(node):
+            return  # 1=1
+        if self._equality(node) or self._list(node) or self._range(node):
+            return
+        self._leave(node, simple=False)
+
+    def _leave(self, node: Any, simple: bool) -> None:
+        if any(True for _ in node.find_all(exp.Select)):
+            self.found.impossible = "a subselect in WHERE"
+        self.found.residual.append(node.sql(dialect="mysql"))
+        self.found.simple_residual = self.found.simple_residual and simple
+
+    def _note_value(self, name: str, value: Any) -> None:
+        if not is_plain(value):
+            self.found.expression_values = True
+        column = self._columns.get(name) if self._columns else None
+        if column and column.type in ("char", "varchar", "text", "tinytext", "mediumtext", "longtext"):
+            if isinstance(value, exp.Literal) and not value.is_string:
+                self.found.number_for_text.add(name)
+
+    def _equality(self, node: Any) -> bool:
+        if isinstance(node, (exp.EQ, exp.NullSafeEQ)):
+            for left, right in ((bare(node.this), bare(node.expression)), (bare(node.expression), bare(node.this))):
+                name = self.column(left)
+                if name and is_value(right):
+                    self._note_value(name, right)
+                    self._equal(name, node, isinstance(node, exp.NullSafeEQ))
+                    return True
+                if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
+                    names = [self.column(part) for part in left.expressions]
+                    if all(names) and all(is_value(part) for part in right.expressions):
+                        for one in names:
+                            self._equal(one, node, False)
+                        return True
+            return False
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            name = self.column(node.this)
+            if name:
+                self.found.null.add(name)
+                return True
+        return False
+
+    def _equal(self, name: str, node: Any, with_null: bool) -> None:
+        if name in self.found.equal:
+            # id = 1 AND id = 1: the second is judged on the row.
+            self._leave(node, simple=True)
+        elif with_null:
+            self.found.null.add(name)
+        else:
+            self.found.equal.add(name)
+
+    def _list(self, node: Any) -> bool:
+        if isinstance(node, exp.In) and not node.args.get("query"):
+            left = bare(node.this)
+            if isinstance(left, exp.Tuple):
+                names = [self.column(part) for part in left.expressions]
+                if all(names) and all(is_value(part) for part in node.expressions):
+                    self.found.listed_together |= set(names)
+                    return True
+                return False
+            name = self.column(left)
+            if not name or not node.expressions or not all(is_value(part) for part in node.expressions):
+                return False
+            for value in node.expressions:
+                self._note_value(name, value)
+            return self._listed(name, node, len(node.expressions))
+        if isinstance(node, exp.Or):
+            return self._alternatives(node)
+        return False
+
+    def _listed(self, name: str, node: Any, count: int) -> bool:
+        if name in self.found.equal or name in self.found.listed:
+            self._leave(node, simple=True)
+        elif count == 1:
+            self.found.equal.add(name)
+        else:
+            self.found.listed[name] = count
+        return True
+
+    def _alternatives(self, node: Any) -> bool:
+        """id = 1 OR id = 2 is a list, too."""
+        parts: List[Any] = []
+        rest = [node]
+        while rest:
+            part = bare(rest.pop())
+            if isinstance(part, exp.Or):
+                rest += [part.this, part.expression]
+            else:
+                parts.append(part)
+        names = set()
+        for part in parts:
+            name = self.column(part.this) if isinstance(part, exp.EQ) and is_value(part.expression) else None
+            names.add(name)
+        [name] = names if len(names) == 1 else [None]
+        return bool(name) and self._listed(str(name), node, len(parts))
+
+    def _range(self, node: Any) -> bool:
+        name = None
+        if isinstance(node, COMPARISONS):
+            left, right = bare(node.this), bare(node.expression)
+            name = self.column(left) if is_value(right) else self.column(right) if is_value(left) else None
+        elif isinstance(node, exp.Between):
+            name = self.column(node.this) if is_value(node.args["low"]) and is_value(node.args["high"]) else None
+        elif isinstance(node, exp.Like) and is_value(node.expression):
+            pattern = node.expression
+            if not isinstance(pattern, exp.Literal) or pattern.name[:1] not in ("%", "_"):
+                name = self.column(node.this)
+        elif isinstance(node, (exp.NEQ, exp.Not)):
+            return self._unequal(node)
+        if name is None:
+            return False
+        self.found.ranges.add(name)
+        return True
+
+    def _unequal(self, node: Any) -> bool:
+        """c <> 1, NOT c, c IS NOT NULL: no key has it, but a filter may."""
+        inner = bare(node.this)
+        simple = isinstance(node, exp.NEQ) and self.column(inner) and is_value(node.expression)
+        simple = simple or (isinstance(inner, exp.Is) and self.column(inner.this))
+        if not simple:
+            return False
+        self._leave(node, simple=True)
+        return True
+
+
+def residual_of(conditions: Conditions, key: Tuple[str, ...]) -> List[str]:
+    """The columns and conditions beyond those of a key."""
+    return sorted((conditions.exact | conditions.ranges) - set(key)) + conditions.residual

@@ -1,0 +1,108 @@
+"""postern advise: from what is observed to the report."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, List, Tuple
+
+from postern_cli import server as sql
+from postern_cli.advise import capture, digests, logs, report
+from postern_cli.advise.schema import Schema, from_definitions, from_server
+from postern_cli.advise.workload import Workload, gather
+from postern_cli.failure import DONE, Failure
+from postern_cli.output import as_json
+
+HEAD = 1 << 16
+
+
+def run(options: Any) -> int:
+    server = None if options.tables and options.files else sql.Server(sql.target(options))
+    schema = tables_of(options, server)
+    workload = observed(options, server, schema)
+    told = report.summary(workload)
+    print(as_json(told) if options.json else report.text(told, options.limit))
+    return DONE
+
+
+def tables_of(options: Any, server: Any) -> Schema:
+    if not options.tables:
+        return from_server(server.query)
+    try:
+        with open(options.tables, encoding="utf-8", errors="replace") as stream:
+            schema = from_definitions(stream.read(), options.database)
+    except OSError as error:
+        raise Failure(f"cannot read {options.tables}: {error.strerror}") from None
+    if not len(schema):
+        raise Failure(f"{options.tables} has no CREATE TABLE that could be read")
+    return schema
+
+
+def observed(options: Any, server: Any, schema: Schema) -> Workload:
+    """The statements, classified."""
+    notes: List[str] = []
+    if options.files:
+        source, observations = from_files(options, notes)
+    else:
+        source, observations = from_the_server(options, server, notes)
+    wanted = {name.lower() for name in options.only}
+
+    def taken() -> Any:
+        for one in observations:
+            one.database = one.database or options.database
+            if not wanted or one.database.lower() in wanted:
+                yield one
+
+    workload = gather(taken(), schema, source)
+    workload.notes = notes
+    if not workload.count:
+        raise Failure(f"there are no statements in {source}" + (" of the databases wanted" if wanted else ""))
+    return workload
+
+
+def from_files(options: Any, notes: List[str]) -> Tuple[str, Any]:
+    def all_of_them() -> Any:
+        for name in options.files:
+            yield from one_file(name, options.sql_port, notes)
+
+    return " and ".join("the standard input" if name == "-" else name for name in options.files), all_of_them()
+
+
+def one_file(name: str, port: int, notes: List[str]) -> Any:
+    try:
+        with sys.stdin.buffer if name == "-" else open(name, "rb") as stream:
+            head = stream.read(HEAD)
+            if capture.is_capture(head):
+                yield from capture.read(stream, head, port, notes)
+            else:
+                yield from logs.read(Decoded(stream), head.decode("utf-8", "replace"))
+    except OSError as error:
+        raise Failure(f"cannot read {name}: {error.strerror}") from None
+
+
+class Decoded:
+    """Bytes as text, whatever is in them."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def read(self, size: int) -> str:
+        return self._stream.read(size).decode("utf-8", "replace")
+
+
+def from_the_server(options: Any, server: Any, notes: List[str]) -> Tuple[str, Any]:
+    if options.source == "general-log-table":
+        return "mysql.general_log", digests.general_log_table(server)
+    if options.source == "slow-log-table":
+        return "mysql.slow_log", digests.slow_log_table(server)
+    try:
+        before, more = digests.read(server)
+        if not options.watch:
+            notes += more
+            return "the performance schema", before
+        time.sleep(options.watch)
+        after, more = digests.read(server)
+        notes += more
+    except digests.NotRecorded as words:
+        raise Failure(str(words)) from None
+    return f"{options.watch:g} s of the performance schema", list(digests.changed(before, after))

@@ -1,0 +1,90 @@
+"""What was observed of statements, and what they add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, Iterable, List, Optional, Tuple
+
+from postern_cli.advise.classify import Verdict, classify
+from postern_cli.advise.schema import Schema
+from postern_cli.advise.statement import fingerprint
+
+
+@dataclass
+class Observation:
+    """A statement, or what a server has added up of all that are alike."""
+
+    text: str
+    database: str = ""
+    count: int = 1
+    seconds: Optional[float] = None  # of the server's time, all together; None where the source does not tell
+    in_transaction: bool = False  # in one that was begun, or under autocommit=0
+    prepared: bool = False  # executed over the binary protocol
+
+
+@dataclass
+class Shape:
+    """Statements that differ in their values alone."""
+
+    text: str  # of the one seen first
+    fingerprint: str
+    database: str
+    verdict: Verdict
+    count: int = 0
+    seconds: float = 0.0
+    in_transaction: int = 0
+    prepared: int = 0
+
+    @property
+    def average(self) -> Optional[float]:
+        return self.seconds / self.count if self.seconds and self.count else None
+
+
+@dataclass
+class Workload:
+    shapes: List[Shape] = field(default_factory=list)
+    source: str = ""
+    timed: bool = False
+    notes: List[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return sum(shape.count for shape in self.shapes)
+
+    @property
+    def seconds(self) -> float:
+        return sum(shape.seconds for shape in self.shapes)
+
+
+# Of a log that has no two statements alike no more shapes are kept than this; the rest count as `other`.
+SHAPES_MAX = 50_000
+
+
+def gather(observations: Iterable[Observation], schema: Schema, source: str) -> Workload:
+    """Classifies one statement of each shape."""
+    shapes: Dict[Tuple[str, str], Shape] = {}
+    seen: Dict[Tuple[str, str], Shape] = {}  # by the text itself, which saves taking it apart again
+    workload = Workload(source=source)
+    overflow = Shape("", "(more shapes than are kept)", "", Verdict("other", "not looked at"))
+    for observed in observations:
+        by_text = (observed.database, observed.text)
+        shape = seen.get(by_text)
+        if shape is None:
+            print_of = fingerprint(observed.text)
+            shape = shapes.get((observed.database, print_of))
+            if shape is None and len(shapes) >= SHAPES_MAX:
+                shape = overflow
+            elif shape is None:
+                verdict = classify(observed.text, schema, observed.database)
+                shape = shapes[observed.database, print_of] = Shape(observed.text, print_of, observed.database, verdict)
+            if len(seen) < SHAPES_MAX:
+                seen[by_text] = shape
+        shape.count += observed.count
+        shape.prepared += observed.count * observed.prepared
+        shape.in_transaction += observed.count * observed.in_transaction
+        if observed.seconds is not None:
+            shape.seconds += observed.seconds
+            workload.timed = True
+    workload.shapes = list(shapes.values()) + ([overflow] if overflow.count else [])
+    workload.shapes.sort(key=lambda shape: (-shape.seconds, -shape.count, shape.fingerprint))
+    return workload

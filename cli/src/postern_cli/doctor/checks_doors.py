@@ -1,0 +1,239 @@
+"""Checks of the doors: are they open, to whom, and is there room for their clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Iterator
+
+from postern_cli.doctor.facts import DOORS, Facts, is_loopback
+from postern_cli.doctor.finding import Finding, good
+
+
+def listening(facts: Facts) -> Iterator[Finding]:
+    for door in facts.doors():
+        for setting in DOORS.get(door, ("port",)):
+            port = facts.number(f"{door}_{setting}")
+            socket = facts.variable(f"{door}_{setting.replace('port', 'socket')}")
+            if not port and not socket:
+                continue
+            state = facts.status.get(f"{door}_{setting.replace('port', 'listening')}")
+            if state in ("ON", None):
+                yield good("listening", f"{door} listens on {facts.variable(f'{door}_address')}:{port}.")
+            elif door == "memcached" and not containers(facts):
+                yield Finding(
+                    "note",
+                    "listening",
+                    "The memcached door is closed, for there is no table for it to serve.",
+                    "It opens within a second when one is mapped.",
+                    "mariadb < /usr/share/postern/innodb_memcache.sql\n"
+                    "CALL postern.map_table('default', 'shop', 'user', 'id', 'name,email');",
+                )
+            else:
+                yield Finding(
+                    "broken",
+                    "listening",
+                    f"{door} does not listen on port {port}.",
+                    "The port is taken, or the door was refused; the error log says why.",
+                    f"ss -ltnp 'sport = :{port}'",
+                )
+
+
+def containers(facts: Facts) -> int:
+    rows = facts.server.try_query("SELECT COUNT(*) FROM innodb_memcache.containers")
+    return int(rows[0][0]) if rows else 0
+
+
+def access(facts: Facts) -> Iterator[Finding]:
+    """Who reaches a port, and what they have to say there."""
+    for door in facts.doors():
+        address = facts.variable(f"{door}_address")
+        auth = facts.variable(f"{door}_auth")
+        open_ports = [setting for setting in DOORS.get(door, ("port",)) if facts.number(f"{door}_{setting}")]
+        if not open_ports:
+            continue
+        if is_loopback(address):
+            if auth != "account":
+                yield Finding(
+                    "note",
+                    "access",
+                    f"Every program of this machine may use {door} without an account.",
+                    "It listens on loopback alone. Whoever has an account of the machine has the tables.",
+                    f"loose_{door}_auth = account",
+                )
+            else:
+                yield good("access", f"{door} listens on loopback, and asks for accounts.")
+            continue
+        where = address or "every address"
+        if auth == "account":
+            yield good("access", f"{door} listens on {where}, and asks for accounts.")
+        elif facts.on(f"{door}_allow_open_access"):
+            yield Finding(
+                "unsafe",
+                "access",
+                f"{door} listens on {where}, and allow_open_access is ON.",
+                "Everybody who reaches the port may have every row of every table, unless a secret is set.",
+                f"loose_{door}_auth = account\nloose_{door}_allow_open_access = OFF",
+            )
+        else:
+            yield Finding(
+                "note",
+                "access",
+                f"{door} listens on {where} with a secret.",
+                "Who knows it has every table. Accounts have grants.",
+                f"loose_{door}_auth = account",
+            )
+
+
+def tls(facts: Facts) -> Iterator[Finding]:
+    has_certificate = bool(facts.variable("ssl_cert")) and facts.variable("have_ssl") == "YES"
+    for door in facts.doors():
+        address = facts.variable(f"{door}_address")
+        if not facts.number(f"{door}_port") or is_loopback(address):
+            continue
+        if facts.on(f"{door}_require_tls"):
+            yield good("tls", f"{door} requires TLS.")
+            continue
+        spoken = "passwords and rows" if facts.variable(f"{door}_auth") == "account" else "secrets and rows"
+        first = "" if has_certificate else "ssl_cert = /etc/mysql/cert.pem\nssl_key = /etc/mysql/key.pem\n"
+        yield Finding(
+            "unsafe",
+            "tls",
+            f"{door} takes clients of other machines without TLS"
+            + ("." if has_certificate else ", and the server has no certificate."),
+            f"Their {spoken} go over the network as they are.",
+            f"{first}loose_{door}_require_tls = ON",
+        )
+
+
+def descriptors(facts: Facts) -> Iterator[Finding]:
+    """What the clients of doors may have of the process's files."""
+    doors = facts.doors()
+    if not doors:
+        return
+    limit = facts.number("open_files_limit")
+    server = (
+        facts.number("max_connections")
+        + facts.number("extra_max_connections")
+        + 2 * facts.number("table_open_cache")
+        + 256
+    )
+    threads = 2 * sum(facts.count(f"{door}_threads") or door_threads(facts, door) for door in doors)
+    left = limit - server - threads
+    wanted = sum(facts.number(f"{door}_max_connections") * len(DOORS.get(door, ("port",))) for door in doors)
+    fair = max(left, limit // 8)
+    needed = server + threads + wanted
+    remedy = (
+        "mkdir -p /etc/systemd/system/mariadb.service.d\n"
+        f"printf '[Service]\\nLimitNOFILE={round_up(needed)}\\n' > /etc/systemd/system/mariadb.service.d/limits.conf\n"
+        "systemctl daemon-reload && systemctl restart mariadb"
+    )
+    used = sum(facts.count(f"{door}_connections_peak") for door in doors)
+    if left < limit // 8 or used > fair * 0.8:
+        yield Finding(
+            "broken" if used > fair * 0.8 else "slow",
+            "descriptors",
+            f"Clients of doors may have {fair:,} connections together, of {limit:,} descriptors; {used:,} were in use at once.",
+            f"{server:,} are kept for SQL (max_connections, table_open_cache); one client more is told Too many connections.",
+            remedy,
+        )
+    elif fair < wanted:
+        yield Finding(
+            "note",
+            "descriptors",
+            f"Clients of doors may have {fair:,} connections together; the settings of the doors allow {wanted:,}.",
+            "open_files_limit decides. At most " + f"{used:,} were in use at once.",
+            remedy,
+        )
+    else:
+        yield good("descriptors", f"There are descriptors for {fair:,} clients of doors.")
+
+
+def door_threads(facts: Facts, door: str) -> int:
+    threads = [facts.number(f"{door}_threads"), facts.number(f"{door}_threads_wr")]
+    return sum(count or facts.processors() or 4 for count in threads) + facts.number(f"{door}_scan_threads")
+
+
+def round_up(number: int) -> int:
+    return (number + 9999) // 10000 * 10000
+
+
+def backlog(facts: Facts) -> Iterator[Finding]:
+    """The kernel's queue of those not yet accepted."""
+    try:
+        somaxconn = int(Path("/proc/sys/net/core/somaxconn").read_text())
+    except (OSError, ValueError):
+        return
+    if facts.local and facts.doors() and somaxconn < 1024:
+        yield Finding(
+            "note",
+            "backlog",
+            f"The kernel queues {somaxconn} connections for a port at most.",
+            "When very many clients connect at once some wait a second to try again.",
+            "sysctl -w net.core.somaxconn=4096",
+        )
+
+
+def turned_away(facts: Facts) -> Iterator[Finding]:
+    """What counters tell of clients that did not get what they wanted."""
+    for door in facts.doors():
+        for counter, words, remedy in (
+            (
+                "connections_refused",
+                "connections were refused, for the door was full",
+                f"loose_{door}_max_connections = ...  # docs/operating.md",
+            ),
+            (
+                "errors_out_of_memory",
+                "requests were refused, for memory had run out",
+                f"loose_{door}_max_buffer_bytes = ...",
+            ),
+            (
+                "errors_too_many_logins",
+                "logins were refused for coming too often",
+                "have clients keep their connections",
+            ),
+            ("tls_handshakes_failed", "TLS handshakes failed", "openssl s_client -connect ...  # says why"),
+        ):
+            count = facts.count(f"{door}_{counter}")
+            if count:
+                yield Finding(
+                    "note", "turned-away", f"{door}: {count:,} {words}, since the plugin was loaded.", "", remedy
+                )
+        failed, tried = facts.count(f"{door}_logins_failed"), facts.count(f"{door}_logins")
+        if failed > 10 and failed > tried // 10:
+            yield Finding(
+                "unsafe",
+                "logins",
+                f"{door}: {failed:,} of {failed + tried:,} logins failed.",
+                "Somebody guesses passwords, or a program has a wrong one. The error log has them with log_warnings above 1.",
+                "SET GLOBAL log_warnings = 2;",
+            )
+
+
+def accounts(facts: Facts) -> Iterator[Finding]:
+    if not any(facts.variable(f"{door}_auth") == "account" for door in facts.doors()):
+        return
+    rows = facts.server.try_query(
+        "SELECT user, host FROM mysql.global_priv WHERE user <> '' AND JSON_VALUE(priv, '$.account_locked') IS NULL AND"
+        " COALESCE(JSON_VALUE(priv, '$.is_role'), 0) = 0 AND JSON_VALUE(priv, '$.plugin') = 'mysql_native_password' AND"
+        " COALESCE(JSON_VALUE(priv, '$.authentication_string'), '') = '' AND JSON_EXTRACT(priv, '$.auth_or') IS NULL"
+    )
+    for user, host in rows or []:
+        yield Finding(
+            "unsafe",
+            "accounts",
+            f"'{user}'@'{host}' has no password.",
+            "Doors let in the accounts of the server.",
+            f"ALTER USER '{user}'@'{host}' IDENTIFIED BY '...';",
+        )
+    if not facts.on("skip_name_resolve"):
+        yield Finding(
+            "note",
+            "name-resolve",
+            "skip_name_resolve is OFF.",
+            "Each login by TCP waits for the name server; a slow one keeps login threads waiting.",
+            "skip_name_resolve = ON  # accounts are known by address alone then",
+        )
+
+
+CHECKS = (listening, access, tls, descriptors, backlog, turned_away, accounts)

@@ -1,0 +1,85 @@
+"""What checks look at: the server, and the machine it runs on if that is this one."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+from postern_cli.server import Server
+
+DOORS = {"handlersocket": ("port", "port_wr"), "memcached": ("port",), "redis": ("port",), "postern": ("port",)}
+LIBRARY = "postern"
+
+
+class Facts:
+    """Read once, when first asked for."""
+
+    def __init__(
+        self, server: Server, option_files: Tuple[str, ...] = ("/etc/mysql", "/etc/my.cnf", "/etc/my.cnf.d")
+    ) -> None:
+        self.server = server
+        self.option_files = option_files
+        self.variables = server.variables()
+        self.status: Dict[str, Any] = server.status()
+        rows = server.try_query(
+            "SELECT plugin_name, plugin_status, plugin_type_version, plugin_auth_version, plugin_maturity FROM"
+            " information_schema.plugins WHERE plugin_library LIKE 'postern%' ORDER BY plugin_name"
+        )
+        self.plugins: List[Tuple[Any, ...]] = list(rows or [])
+
+    @property
+    def active(self) -> List[str]:
+        """The plugins that work, which are those with settings."""
+        return [row[0].lower() for row in self.plugins if row[1] == "ACTIVE"]
+
+    def doors(self) -> List[str]:
+        return [name for name in self.active if f"{name}_port" in self.variables]
+
+    def variable(self, name: str) -> str:
+        return self.variables.get(name, "")
+
+    def number(self, name: str) -> int:
+        value = self.variable(name)
+        return int(value) if value.isdigit() else 0
+
+    def on(self, name: str) -> bool:
+        return self.variable(name).upper() in ("ON", "1", "YES")
+
+    def count(self, name: str) -> int:
+        value = self.status.get(name, 0)
+        return value if isinstance(value, int) else 0
+
+    @property
+    def version(self) -> str:
+        """As 10.11.18."""
+        return self.variable("version").partition("-")[0]
+
+    @property
+    def local(self) -> bool:
+        """Whether the server's files are this machine's: its process is there, and it has this machine's name."""
+        if self.variable("hostname") != socket.gethostname():
+            return False
+        return os.path.exists(self.variable("pid_file")) or os.path.exists(self.variable("socket"))
+
+    def option_lines(self) -> List[Tuple[str, int, str]]:
+        """The lines of the machine's option files that say something: file, number, line."""
+        found = []
+        for place in map(Path, self.option_files):
+            files = sorted(place.rglob("*.cnf")) if place.is_dir() else [place]
+            for file in files:
+                try:
+                    lines = file.read_text(errors="replace").splitlines()
+                except OSError:
+                    continue
+                found += [(str(file), number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+        return [entry for entry in found if entry[2][0] not in "#;"]
+
+    def processors(self) -> int:
+        """Of the machine, where it is this one; 0 where nobody knows."""
+        return len(os.sched_getaffinity(0)) if self.local else 0
+
+
+def is_loopback(address: str) -> bool:
+    return address.startswith("127.") or address in ("::1", "localhost")

@@ -1,0 +1,22 @@
+"""What a check finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# From the worst on. `broken`: something does not work. `unsafe`: somebody may do what they should not, or data may be lost.
+# `slow`: it works, and could be faster. `note`: worth knowing. `good`: looked at, and in order.
+SEVERITIES = ("broken", "unsafe", "slow", "note", "good")
+
+
+@dataclass
+class Finding:
+    severity: str
+    check: str  # the name of the check, one word or two with a hyphen
+    what: str  # the fact, a sentence
+    why: str = ""  # what comes of it
+    remedy: str = ""  # what to type, or where to read
+
+
+def good(check: str, what: str) -> Finding:
+    return Finding("good", check, what)

@@ -1,0 +1,15 @@
+"""How the tool ends."""
+
+DONE = 0
+FOUND = 1  # doctor: something is wrong; get, scan, incr, delete: there is no such row
+USAGE = 2
+UNREACHABLE = 3  # the server or a door cannot be reached, or does not let us in
+REFUSED = 4  # it refused the request, or has not what the command needs
+
+
+class Failure(Exception):
+    """Told to the user as it is; the tool ends with its code."""
+
+    def __init__(self, words: str, code: int = REFUSED) -> None:
+        super().__init__(words)
+        self.code = code

@@ -1,0 +1,65 @@
+"""postern: what the command line means."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import List, Optional
+
+from postern_cli import __version__
+from postern_cli import server as sql
+from postern_cli.failure import UNREACHABLE, Failure
+
+DESCRIPTION = "Looks into Postern's doors, uses them, and says what they would be good for."
+EPILOG = """exit codes:
+  0  done
+  1  doctor found something wrong; get, scan, incr, delete: there is no such row
+  2  wrong usage
+  3  the server or the door cannot be reached, or does not let us in
+  4  it refused, or has not what the command needs
+
+The server is found as other clients find it: by the groups [client] and [postern] of option files, or the options of
+each command. Doors are found by asking the server. All commands have --help; answers for programs come with --json.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    whole = argparse.ArgumentParser(
+        prog="postern", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    whole.add_argument("--version", action="version", version=f"postern {__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    common = argparse.ArgumentParser(add_help=False)
+    sql.add_options(common)
+    common.add_argument("--json", action="store_true", help="answer for programs")
+    for module in modules():
+        module.add(commands, [common])
+    return whole
+
+
+def modules() -> List[object]:
+    """The commands, in the order in which help tells them."""
+    from postern_cli import bench, completion, keys, manual, shell, top
+    from postern_cli.advise import command as advise
+    from postern_cli.doctor import command as doctor
+
+    return [doctor, advise, shell, keys, top, bench, completion, manual]
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except Failure as failure:
+        print(f"postern: {failure}", file=sys.stderr)
+        return failure.code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever reads has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ConnectionError as error:
+        print(f"postern: {error}", file=sys.stderr)
+        return UNREACHABLE
