@@ -26,6 +26,10 @@ inline bool is_table_name(const std::string &name) {
 inline LEX_CSTRING text_of(const char *text) {
   return LEX_CSTRING{text, text != nullptr ? std::strlen(text) : 0};
 }
+/// Whether the names are one to the character set: in most, whatever the case of letters.
+inline bool same_name(CHARSET_INFO *charset, const char *left, const char *right) {
+  return charset->streq(text_of(left), text_of(right));
+}
 /// Fills `context` with the account that a client of this name and address would be. `ip` may be null.
 inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip) {
   return !acl_getroot(&context, text_of(user.c_str()), text_of(host), text_of(ip), text_of(""));
@@ -49,6 +53,10 @@ inline bool is_database_name(std::string name) {
 }
 inline bool is_table_name(const std::string &name) {
   return !check_table_name(name.data(), name.size(), false);
+}
+/// Whether the names are one to the character set: in most, whatever the case of letters.
+inline bool same_name(CHARSET_INFO *charset, const char *left, const char *right) {
+  return my_strcasecmp(charset, left, right) == 0;
 }
 /// Fills `context` with the account that a client of this name and address would be. `ip` may be null.
 inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip) {
@@ -79,6 +87,13 @@ void take_globals(Thd *thd) {
   } else {
     plugin_thdvar_init(thd);
   }
+}
+
+/// When a statement counts as slow, in microseconds. The member has another name in later series.
+template <class Thd>
+auto slow_query_us(const Thd *thd) {
+  if constexpr (requires { thd->variables.long_query_time; }) return thd->variables.long_query_time;
+  else return thd->variables.log_slow_query_time;
 }
 
 // --- rows ------------------------------------------------------------------------------------------------------------

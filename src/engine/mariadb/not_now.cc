@@ -1,5 +1,6 @@
 #include "engine/mariadb/server.h"
 
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/not_now.h"
 
 #include <atomic>
@@ -21,7 +22,7 @@ NotNow watched(THD *thd) {
   if (thd->get_psi() != nullptr) return NotNow::performance_schema;
   if (opt_userstat_running) return NotNow::user_statistics;
   if (thd->variables.option_bits & OPTION_PROFILING) return NotNow::profiling;
-  if (thd->variables.long_query_time < long_query_us_min) return NotNow::slow_log;
+  if (compat::slow_query_us(thd) < long_query_us_min) return NotNow::slow_log;
   if (mqh_used && thd->user_connect != nullptr) return NotNow::account_limits;
   return NotNow::answered;
 }

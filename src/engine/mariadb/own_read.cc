@@ -127,7 +127,7 @@ void OwnReads::choose_columns(TABLE &table, const OwnRead &read) {
   for (uint i = 0; i < key.user_defined_key_parts; ++i) bitmap_set_bit(columns, key.key_part[i].fieldnr - 1);
   for (const PlanOrder &order : read.plan.order)
     for (Field **at = table.field; *at != nullptr; ++at)
-      if (my_strcasecmp(system_charset_info, (*at)->field_name.str, order.column.c_str()) == 0)
+      if (compat::same_name(system_charset_info, (*at)->field_name.str, order.column.c_str()))
         bitmap_set_bit(columns, (*at)->field_index);
 }
 

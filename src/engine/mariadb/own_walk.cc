@@ -1,5 +1,6 @@
 #include "engine/mariadb/server.h"
 
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/own_walk.h"
 
 #include <algorithm>
@@ -78,7 +79,7 @@ bool OwnWalk::ties_with_noted() const {
   return std::ranges::all_of(plan_->order, [&](const PlanOrder &order) {
     for (Field **at = table_->field; *at != nullptr; ++at) {
       Field &field = **at;
-      if (my_strcasecmp(system_charset_info, field.field_name.str, order.column.c_str()) != 0) continue;
+      if (!compat::same_name(system_charset_info, field.field_name.str, order.column.c_str())) continue;
       const bool is_null = field.is_null();
       if (is_null || field.is_null_in_record(noted_.data())) return is_null == field.is_null_in_record(noted_.data());
       return field.cmp(field.ptr, field.ptr + offset) == 0;

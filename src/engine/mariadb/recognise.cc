@@ -1,5 +1,6 @@
 #include "engine/mariadb/server.h"
 
+#include "engine/mariadb/compat.h"
 #include "engine/mariadb/recognise.h"
 
 #include <string>
@@ -23,7 +24,7 @@ std::string text_of(const LEX_CSTRING &name) {
 }
 
 bool same_column(const std::string &a, const std::string &b) {
-  return my_strcasecmp(system_charset_info, a.c_str(), b.c_str()) == 0;
+  return compat::same_name(system_charset_info, a.c_str(), b.c_str());
 }
 
 class Recogniser {
@@ -136,7 +137,7 @@ WhyNot Recogniser::read_table(SELECT_LEX &select) {
 /// A name of another table, or of the table by its own name where it has an alias, is an error: the server's to tell.
 bool Recogniser::is_own_name(const Item_ident &ident) const {
   if (ident.table_name.str && ident.table_name.length &&
-      my_strcasecmp(table_alias_charset, ident.table_name.str, table_->alias.str) != 0)
+      !compat::same_name(table_alias_charset, ident.table_name.str, table_->alias.str))
     return false;
   return !ident.db_name.str || !ident.db_name.length || strcmp(ident.db_name.str, table_->db.str) == 0;
 }

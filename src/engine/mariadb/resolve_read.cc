@@ -127,7 +127,7 @@ WhyNot Resolution::check_table() const {
 uint16_t Resolution::field_of(const std::string &name) const {
   for (uint16_t at = 0; at < table_.s->fields; ++at) {
     const Field &field = *table_.field[at];
-    if (my_strcasecmp(system_charset_info, field.field_name.str, name.c_str()) != 0) continue;
+    if (!compat::same_name(system_charset_info, field.field_name.str, name.c_str())) continue;
     return field.invisible > INVISIBLE_USER ? no_field : at;
   }
   return no_field;
