@@ -44,6 +44,17 @@ inline constexpr size_t output_high_water_bytes = size_t{256} << 10;
 /// Bytes an encoder may reserve at a time.
 inline constexpr size_t output_piece_bytes_max = size_t{64} << 10;
 
+// --- what the statement pool may do -----------------------------------------------------------------------------
+
+/// Clients that have not said who they are keep a thread each; more wait for one to be done.
+inline constexpr size_t pool_logins_max = 128;
+/// Threads that are started only to end sessions.
+inline constexpr size_t pool_endings_max = 8;
+/// Seconds that a thread without work stays.
+inline constexpr int pool_idle_s = 10;
+/// Milliseconds that a client may take nothing of what was answered before the server answers it.
+inline constexpr int64_t pool_flush_ms_max = 60'000;
+
 // --- what one turn of a worker may do --------------------------------------------------------------------------
 
 /// Requests in one batch.

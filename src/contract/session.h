@@ -52,6 +52,10 @@ class Session {
 
   /// The ops collected before have all been answered, and their views are about to die.
   virtual void settled() = 0;
+
+  /// The session of the server that this one is about, or nullptr; always the same. If there is one collect() is called
+  /// before anything is received, for the server speaks first.
+  virtual ServerSession *server_session() const { return nullptr; }
 };
 
 class Protocol {

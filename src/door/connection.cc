@@ -43,6 +43,12 @@ void Connection::let_session_open() {
 
 void Connection::begin() {
   if (phase_ == Phase::open) let_session_open();
+  unparsed_ = hosted() != nullptr;
+}
+
+void Connection::borrow(std::unique_ptr<net::Channel> lent) {
+  has_tls_ = lent->tls() != nullptr;
+  channel = std::move(lent);
 }
 
 void Connection::note_received(const net::Transfer &got) {
@@ -101,7 +107,7 @@ void Connection::come_home(bool all_done) {
   if (all_done) input.settle();
   const bool parses = phase_ == Phase::open || phase_ == Phase::ended;
   unparsed_ = parses && (waits_ || input.unparsed_bytes() != 0);
-  unread_ = false;
+  unread_ = hosted() != nullptr;
   receive_bytes_ = 0;
 }
 

@@ -147,6 +147,12 @@ class Connection final : public Peer {
 
   /// Its worker has it, for the first time.
   void begin();
+  /// The session of the server that the connection owns, or nullptr.
+  ServerSession *hosted() const { return session->server_session(); }
+  /// The server has logged its client in: the socket is its own from now on, and lent to `lent`.
+  void borrow(std::unique_ptr<net::Channel> lent);
+  /// Whether bytes may be waiting where no poller sees them: in a TLS session that the server reads from, too.
+  bool may_hide_bytes() const { return unread_ && has_tls_ && hosted() != nullptr && !has_work(); }
   /// What a receive brought, of any result but no_memory.
   void note_received(const net::Transfer &got);
   void first_byte_is_plain() { become_open(); }
@@ -185,6 +191,8 @@ class Connection final : public Peer {
   Connection *older = nullptr;
   Connection *newer = nullptr;
   int64_t active_ms = 0;
+  int64_t due_ms = 0;        ///< in the worker's SilenceClock
+  uint32_t clock_place = 0;  ///< there, from 1; 0: it is not in it
   TimeoutList timeout_list = TimeoutList::idle;
 
   uint32_t armed = 0;         ///< what the poller watches for

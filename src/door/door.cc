@@ -73,7 +73,8 @@ Door::Door(Options options, Protocol &protocol, Engine &engine, Access access)
       protocol_(protocol),
       engine_(engine),
       access_(access),
-      slow_lane_(options_, engine, access) {}
+      slow_lane_(options_, engine, access),
+      statements_(options_.name + " sql") {}
 
 Door::~Door() {
   stop();
@@ -102,6 +103,7 @@ bool Door::start_all(std::string &error) {
       .protocol = protocol_,
       .engine = engine_,
       .slow_lane = slow_lane_,
+      .statements = statements_,
       .access = access_,
       .server_stopping =
           [](void *self) {
@@ -191,6 +193,7 @@ void Door::stop() {
   for (const auto &worker : workers_) worker->stop();
   for (const auto &worker : workers_) worker->join();
   slow_lane_.stop();
+  statements_.stop();
 }
 
 void Door::accept_connections() {
@@ -321,6 +324,7 @@ uint32_t Door::connections() const {
 void Door::add_counters(Counters &sum) const {
   sum.absorb(counters_);
   slow_lane_.add_counters(sum);
+  statements_.add_counters(sum);
   for (const auto &worker : workers_) sum.absorb(worker->counters());
 }
 

@@ -16,6 +16,7 @@
 #include "contract/session.h"
 #include "door/options.h"
 #include "door/slow_lane.h"
+#include "door/statement_pool.h"
 #include "door/thread.h"
 #include "door/worker.h"
 #include "net/listener.h"
@@ -73,6 +74,7 @@ class Door {
   Counters counters_;  // the acceptor's
   descriptors::Held descriptors_;
   SlowLane slow_lane_;
+  StatementPool statements_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<net::Listener> listeners_;
   net::Poller poller_;

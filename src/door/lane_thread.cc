@@ -146,7 +146,7 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
   }
   connection.output.bound_to_turn();
   if (!connection.is_dead()) connection.output.release();
-  if (!connection.is_dead() && !connection.output.broken() && !job->all_done()) take_the_rest_along(*job);
+  if (!connection.is_dead() && !connection.output.broken() && !job->all_done()) job->take_the_rest_along();
   go_home(std::move(job));
 }
 

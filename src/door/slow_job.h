@@ -53,6 +53,16 @@ struct SlowJob {
   bool is_held_up() const {
     return !all_done() && (op().progress == Progress::busy || op().progress == Progress::locked);
   }
+  /// What is not done is the connection's again.
+  void take_the_rest_along() {
+    std::vector<Op> &ops = work->ops;
+    ops.erase(ops.begin(), ops.begin() + static_cast<ptrdiff_t>(next));
+    ops.front().position = nullptr;
+    std::vector<Unit> &units = work->units;
+    std::erase_if(units, [this](const Unit &one) { return one.first < next; });
+    for (Unit &one : units) one.first -= static_cast<uint32_t>(next);
+    connection->put_off = std::move(work);
+  }
   bool writes_next() const {
     if (all_done()) return false;
     const std::span<const Op> ops = ops_to_run();

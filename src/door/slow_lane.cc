@@ -236,7 +236,7 @@ void SlowLane::let_go(const TableSpec &table) {
     let_go_from(delayed_);
   }
   while (std::unique_ptr<SlowJob> job = free.pop_front()) {
-    take_the_rest_along(*job);
+    job->take_the_rest_along();
     go_home(std::move(job));
   }
 }
@@ -267,17 +267,6 @@ bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress he
     const Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
     return binding != nullptr && binding->spec().table == table.table && binding->spec().database == table.database;
   });
-}
-
-/// What is not done is the worker's again.
-void SlowLane::take_the_rest_along(SlowJob &job) {
-  std::vector<Op> &ops = job.work->ops;
-  ops.erase(ops.begin(), ops.begin() + static_cast<ptrdiff_t>(job.next));
-  ops.front().position = nullptr;
-  std::vector<Unit> &units = job.work->units;
-  std::erase_if(units, [&job](const Unit &unit) { return unit.first < job.next; });
-  for (Unit &unit : units) unit.first -= static_cast<uint32_t>(job.next);
-  job.connection->put_off = std::move(job.work);
 }
 
 void SlowLane::go_home(std::unique_ptr<SlowJob> job) {

@@ -77,7 +77,6 @@ class SlowLane {
   void let_go(const TableSpec &table);
   void try_waiters_for_rows(const TableSpec &table);
   static bool waits_for(const SlowJob &job, const TableSpec &table, Progress held_up);
-  static void take_the_rest_along(SlowJob &job);
   static void go_home(std::unique_ptr<SlowJob> job);
   void thread_left();
   void close();

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <exception>
+#include <memory>
+#include <new>
 #include <string>
 
 #include "base/log.h"
@@ -18,17 +20,26 @@ class Thread {
 
   /// False, errno set, if the system has no thread to give. `name` is cut to the kernel's 15 bytes.
   bool start(Body body, void *argument, const std::string &name) {
-    static constexpr size_t stack_bytes = size_t{2} << 20;
     body_ = body;
     argument_ = argument;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, stack_bytes);
-    errno = pthread_create(&thread_, &attributes, &Thread::run, this);
-    running_ = errno == 0;
-    pthread_attr_destroy(&attributes);
+    running_ = create(&Thread::run, this, thread_);
     if (running_) pthread_setname_np(thread_, name.substr(0, 15).c_str());
     return running_;
+  }
+  /// A thread that nobody joins and that names itself. False, errno set, if there is none to be had. Does not throw.
+  static bool start_detached(Body body, void *argument) {
+    auto *const started = new (std::nothrow) Thread();
+    if (started == nullptr) return false;
+    const auto run_and_forget = [](void *self) -> void * {
+      const std::unique_ptr<Thread> owned(static_cast<Thread *>(self));
+      pthread_detach(pthread_self());
+      return run(owned.get());
+    };
+    started->body_ = body;
+    started->argument_ = argument;
+    if (pthread_t made; create(run_and_forget, started, made)) return true;
+    delete started;
+    return false;
   }
   void join() {
     if (running_) pthread_join(thread_, nullptr);
@@ -37,6 +48,16 @@ class Thread {
   bool running() const { return running_; }
 
  private:
+  static bool create(void *(*body)(void *), void *argument, pthread_t &made) {
+    static constexpr size_t stack_bytes = size_t{2} << 20;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    errno = pthread_create(&made, &attributes, body, argument);
+    pthread_attr_destroy(&attributes);
+    return errno == 0;
+  }
+
   static void *run(void *self) {
     const Thread &thread = *static_cast<Thread *>(self);
     // A body handles running out of memory itself. An exception that left this function would end the server.

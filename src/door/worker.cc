@@ -113,6 +113,7 @@ size_t Worker::wait() {
       timeout_ms = limits::linger_ms;
     } else {
       int64_t left_ms = timeouts_.left_ms(now_ms_);
+      if (const Connection *const first = silence_.first()) left_ms = std::min(left_ms, first->due_ms - now_ms_);
       if (tls_handshakes_.waiting() != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
       timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
@@ -384,9 +385,21 @@ void Worker::leave_for_slow_lane(Connection &connection) {
   poller_.remove(connection.channel->fd());
   connection.armed = 0;
   timeouts_.remove(connection);
+  silence_.remove(connection);
   lists_.remove_from_this_turn(connection);
+  lists_.remove_from_next_turn(connection);
   job->connection.reset(&connection);
-  context_.slow_lane.submit(std::move(job));
+  send_away(std::move(job));
+}
+
+void Worker::send_away(std::unique_ptr<SlowJob> job) {
+  if (job->op().verb != Verb::statement) return context_.slow_lane.submit(std::move(job));
+  if (context_.statements.submit(job)) return;
+  static log::Limited limited;
+  if (uint64_t missed; limited.pass(missed)) log::error("%s: no thread to serve a statement", name_.c_str());
+  job->work.reset();
+  job->connection->die();
+  return_connection(std::move(job->connection));
 }
 
 void Worker::send_released(Connection &connection) {
@@ -415,6 +428,7 @@ void Worker::finish_with(Connection &connection) {
 
 /// Tells the poller what to watch for, if that has changed.
 void Worker::arm(Connection &connection) {
+  if (connection.may_hide_bytes()) lists_.add_to_next_turn(connection);
   const uint32_t wanted = connection.events_wanted();
   if (wanted == connection.armed) {
     if (wanted == Connection::told_once && connection.unread()) lists_.add_to_next_turn(connection);
@@ -434,8 +448,24 @@ void Worker::housekeep() {
     if (!connection.is_dead()) time_out(connection);
   });
   close_unfinished();
+  look_at_silent();
   if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
   lists_.visit_dead([this](Connection &connection) { close(connection); });
+}
+
+/// How long a session of the server may be silent is its own affair, and changes with what is done in it.
+void Worker::look_at_silent() {
+  for (Connection *first = silence_.first(); first != nullptr && first->due_ms <= now_ms_; first = silence_.first()) {
+    const int64_t due_ms = first->active_ms + first->hosted()->idle_limit_ms();
+    if (due_ms > now_ms_ && !first->is_dead()) {
+      silence_.set(*first, due_ms);
+      continue;
+    }
+    silence_.remove(*first);
+    if (first->is_dead()) continue;
+    first->hosted()->time_out();
+    time_out(*first);
+  }
 }
 
 /// A client that has begun a request or a handshake has to finish it in time.
@@ -467,8 +497,8 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   const bool all_done = connection.put_off == nullptr;
   guard_.on_behalf_of(connection, [&] {
     lists_.make_room_for(connection_count_.load(std::memory_order_relaxed));
-    if (!connection.session_is_open()) connection.begin();
-    else if (all_done) connection.session->settled();
+    silence_.make_room_for(connection.hosted() != nullptr ? connection_count_.load(std::memory_order_relaxed) : 0);
+    if (connection.session_is_open() && all_done) connection.session->settled();
   });
   if (!lists_.has_room()) {
     counters_.add(Counter::connections_closed);
@@ -476,9 +506,13 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
     return;
   }
   connection.come_home(all_done);
+  if (!connection.session_is_open()) guard_.on_behalf_of(connection, [&] { connection.begin(); });
   connection.armed = connection.events_to_receive();
-  if (!poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
+  // The socket of a session that has ended may be another's by now.
+  if (!connection.is_dead() && !poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
   timeouts_.add(*owned.release(), now_ms_);
+  if (const ServerSession *const session = connection.hosted(); session != nullptr && session->alive())
+    silence_.set(connection, now_ms_ + session->idle_limit_ms());
   lists_.add_to_this_turn(connection);
 }
 
@@ -486,7 +520,14 @@ void Worker::close(Connection &connection) {
   tls_handshakes_.forget(connection);
   lists_.remove_from_next_turn(connection);
   timeouts_.remove(connection);
-  delete &connection;
+  silence_.remove(connection);
+  std::unique_ptr<Connection> closed(&connection);
+  if (const ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
+    poller_.remove(closed->channel->fd());
+    closed->put_off.reset();
+    context_.statements.end(std::move(closed));
+  }
+  closed.reset();
   counters_.add(Counter::connections_closed);
   connection_count_.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -18,7 +18,9 @@
 #include "door/inbox.h"
 #include "door/memory_guard.h"
 #include "door/options.h"
+#include "door/silence_clock.h"
 #include "door/slow_lane.h"
+#include "door/statement_pool.h"
 #include "door/thread.h"
 #include "door/timeout_lists.h"
 #include "door/tls_handshakes.h"
@@ -36,6 +38,7 @@ class Worker final : private Watcher {
     Protocol &protocol;
     Engine &engine;
     SlowLane &slow_lane;
+    StatementPool &statements;
     Access access;
     /// Called by a worker that leaves because the server goes down.
     void (*server_stopping)(void *door);
@@ -97,6 +100,7 @@ class Worker final : private Watcher {
   void put_off(const Turn::Slice &slice, std::span<const Op> left);
   void refuse_rest(Connection &connection, std::span<Op> left);
   void leave_for_slow_lane(Connection &connection);
+  void send_away(std::unique_ptr<SlowJob> job);
   void send_released(Connection &connection);
 
   void finish();
@@ -105,6 +109,7 @@ class Worker final : private Watcher {
 
   void housekeep();
   void close_unfinished();
+  void look_at_silent();
   void make_way_for_handshakes();
   void time_out(Connection &connection);
   void close(Connection &connection);
@@ -128,6 +133,7 @@ class Worker final : private Watcher {
   std::vector<epoll_event> events_;
   TurnLists lists_;
   TimeoutLists timeouts_;
+  SilenceClock silence_;  // of the connections that own a session of the server
   TlsHandshakes tls_handshakes_;
   CommitDelay commit_delay_;
   MemoryGuard guard_;

@@ -16,7 +16,7 @@ namespace postern::plugin::handlersocket {
 
 namespace {
 
-namespace protocol = postern::handlersocket;
+namespace protocol = ::postern::handlersocket;
 
 protocol::Settings protocol_settings(Access access) {
   protocol::Settings chosen;

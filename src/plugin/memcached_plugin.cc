@@ -18,7 +18,7 @@ namespace postern::plugin::memcached {
 
 namespace {
 
-namespace protocol = postern::memcached;
+namespace protocol = ::postern::memcached;
 
 bool has_accounts() {
   return settings.auth_choice == Settings::Authentication::account;

@@ -17,7 +17,7 @@ namespace postern::plugin::redis {
 
 namespace {
 
-namespace protocol = postern::redis;
+namespace protocol = ::postern::redis;
 
 bool has_accounts() {
   return settings.auth_choice == Settings::Authentication::account;

@@ -1,0 +1,71 @@
+// silence_clock.h: when a worker's connections have been silent for too long, where each has a time of its own.
+//
+// A heap by the time at which to look; so what a connection does meanwhile costs nothing. A worker has one of these,
+// and its thread alone touches it; it owns no connection.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "door/connection.h"
+
+namespace postern::door {
+
+class SilenceClock {
+ public:
+  /// So many connections fit. Throws std::bad_alloc.
+  void make_room_for(size_t count) {
+    if (heap_.capacity() < count) heap_.reserve(std::max<size_t>(2 * count, 64));
+  }
+  /// Looks at the connection at `due_ms`, and no more when it would have been before.
+  void set(Connection &connection, int64_t due_ms) {
+    if (connection.clock_place == 0) {
+      heap_.push_back(&connection);
+      connection.clock_place = static_cast<uint32_t>(heap_.size());
+    }
+    connection.due_ms = due_ms;
+    sink(rise(connection.clock_place - 1));
+  }
+  void remove(Connection &connection) {
+    if (connection.clock_place == 0) return;
+    const size_t place = std::exchange(connection.clock_place, 0) - 1;
+    Connection *const last = heap_.back();
+    heap_.pop_back();
+    if (last == &connection) return;
+    put(place, last);
+    sink(rise(place));
+  }
+  /// The connection at which to look first, or nullptr.
+  Connection *first() const { return heap_.empty() ? nullptr : heap_.front(); }
+
+ private:
+  void put(size_t place, Connection *connection) {
+    heap_[place] = connection;
+    connection->clock_place = static_cast<uint32_t>(place + 1);
+  }
+  void exchange(size_t one, size_t other) {
+    Connection *const held = heap_[one];
+    put(one, heap_[other]);
+    put(other, held);
+  }
+  size_t rise(size_t place) {
+    for (; place != 0 && heap_[place]->due_ms < heap_[(place - 1) / 2]->due_ms; place = (place - 1) / 2)
+      exchange(place, (place - 1) / 2);
+    return place;
+  }
+  void sink(size_t place) {
+    for (size_t child = 2 * place + 1; child < heap_.size(); child = 2 * place + 1) {
+      if (child + 1 < heap_.size() && heap_[child + 1]->due_ms < heap_[child]->due_ms) ++child;
+      if (heap_[place]->due_ms <= heap_[child]->due_ms) return;
+      exchange(place, child);
+      place = child;
+    }
+  }
+
+  std::vector<Connection *> heap_;
+};
+
+}  // namespace postern::door

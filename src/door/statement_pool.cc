@@ -1,0 +1,330 @@
+#include "door/statement_pool.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "door/job_queue.h"
+#include "door/thread.h"
+#include "door/worker.h"
+#include "net/lent_channel.h"
+
+namespace postern::door {
+namespace {
+
+/// What is sent in the clear after which the peer is looked at again.
+constexpr int look_ms = 1'000;
+
+bool peer_has_ended(const Connection &connection) {
+  const Phase phase = connection.last_phase();
+  return phase == Phase::ended || phase == Phase::closing || connection.channel->presence() != net::Presence::there;
+}
+
+/// On a thread that may wait.
+void end_session(Connection &connection) {
+  ServerSession &session = *connection.hosted();
+  if (session.alive()) session.end(peer_has_ended(connection));
+}
+
+bool is_login(const SlowJob &job) {
+  return !job.connection->hosted()->alive();
+}
+
+}  // namespace
+
+struct StatementPool::State {
+  explicit State(std::string its_name) : name(std::move(its_name)) {}
+
+  bool may_log_in() const { return !logins.empty() && logins_running < limits::pool_logins_max; }
+  bool has_work() const { return !statements.empty() || may_log_in() || endings_waiting != 0; }
+  std::unique_ptr<SlowJob> take();
+  bool has_threads_enough(const std::shared_ptr<State> &self);
+
+  const std::string name;
+  std::mutex mutex;  // guards all that follows; a leaf but for that of a session
+  std::condition_variable work;
+  std::condition_variable left;
+  JobQueue statements;
+  JobQueue logins;
+  size_t logins_running = 0;
+  Arrivals endings;
+  size_t endings_waiting = 0;
+  PoolThread *serving = nullptr;  // those that have a job
+  size_t threads = 0;
+  size_t idle = 0;
+  bool stopped = false;
+  Counters counters;
+};
+
+/// One thread, from its first job to its last. Deletes itself.
+class StatementPool::PoolThread {
+ public:
+  explicit PoolThread(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  static void work(void *self);
+  /// The calling thread, if it is one of the pool's.
+  static PoolThread *current(const State *state) {
+    return current_ != nullptr && current_->state_.get() == state ? current_ : nullptr;
+  }
+
+  // With the pool's mutex held.
+  ServerSession *session = nullptr;  // that it serves
+  PoolThread *before = nullptr;
+  PoolThread *behind = nullptr;
+  bool orphaned = false;  // the pool is gone, and the worker
+
+ private:
+  void serve_all();
+  void link(ServerSession *served);
+  void unlink();
+  void serve(std::unique_ptr<SlowJob> job, std::unique_lock<std::mutex> &lock);
+
+  static thread_local PoolThread *current_;
+  const std::shared_ptr<State> state_;
+};
+
+thread_local StatementPool::PoolThread *StatementPool::PoolThread::current_ = nullptr;
+
+namespace {
+
+/// What was answered already leaves before the server writes by itself. False if it cannot.
+bool flush(Connection &connection) {
+  Output &output = connection.output;
+  output.release();
+  int64_t waited_ms = 0;
+  while (output.pending_bytes() != 0) {
+    const net::Transfer put = connection.channel->send(output);
+    if (put.result == net::Transfer::Result::failed || output.broken()) return false;
+    if (put.bytes != 0) waited_ms = 0;
+    if (put.result != net::Transfer::Result::would_block) continue;
+    if (waited_ms >= limits::pool_flush_ms_max) return false;
+    const bool reads = connection.channel->wishes().readable_to_send;
+    pollfd asked{.fd = connection.channel->fd(), .events = static_cast<short>(reads ? POLLIN : POLLOUT), .revents = 0};
+    ::poll(&asked, 1, look_ms);
+    waited_ms += look_ms;
+  }
+  return true;
+}
+
+bool log_in(Connection &connection) {
+  ServerSession &session = *connection.hosted();
+  const int fd = connection.channel->release().release();
+  if (!session.log_in(fd, connection.local())) return false;
+  connection.borrow(std::make_unique<net::LentChannel>(session.fd(), static_cast<ssl_st *>(session.tls())));
+  return true;
+}
+
+/// The next op of the job. False if the session has ended.
+bool answer(SlowJob &job) {
+  Connection &connection = *job.connection;
+  ServerSession &session = *connection.hosted();
+  Op &op = job.op();
+  bool goes_on = false;
+  try {
+    goes_on = is_login(job) ? log_in(connection) : flush(connection) && session.serve(*op.statement);
+  } catch (const std::bad_alloc &) {
+    log::error("a statement ended its session: out of memory");
+  }
+  if (!goes_on) {
+    session.end(false);
+    return false;
+  }
+  op.progress = Progress::done;
+  op.reply->done({});
+  ++job.next;
+  return true;
+}
+
+/// To its worker, which closes it if it is dead.
+void go_home(std::unique_ptr<SlowJob> job) {
+  Connection &connection = *job->connection;
+  if (!connection.is_dead()) {
+    connection.output.release();
+    if (!job->all_done()) job->take_the_rest_along();
+  }
+  job->work.reset();
+  Worker *const home = job->home;
+  std::unique_ptr<Connection> returned = std::move(job->connection);
+  job.reset();
+  home->return_connection(std::move(returned));
+}
+
+}  // namespace
+
+std::unique_ptr<SlowJob> StatementPool::State::take() {
+  if (!statements.empty()) return statements.pop_front();
+  if (!may_log_in()) return nullptr;
+  return logins.pop_front();
+}
+
+/// With the mutex held. Starts a thread if there are too few for what waits; false if there is none at all.
+bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self) {
+  const size_t logins_next = std::min(logins.size(), limits::pool_logins_max - logins_running);
+  const size_t wanted = statements.size() + logins_next + std::min(endings_waiting, limits::pool_endings_max);
+  if (wanted <= idle) return true;
+  try {
+    auto thread = std::make_unique<PoolThread>(self);
+    if (Thread::start_detached(PoolThread::work, thread.get())) {
+      (void)thread.release();
+      ++threads;
+    }
+  } catch (const std::bad_alloc &) {
+  }
+  return threads != 0;
+}
+
+void StatementPool::PoolThread::work(void *self) {
+  const std::unique_ptr<PoolThread> thread(static_cast<PoolThread *>(self));
+  current_ = thread.get();
+  pthread_setname_np(pthread_self(), thread->state_->name.substr(0, 15).c_str());
+  thread->serve_all();
+  current_ = nullptr;
+}
+
+void StatementPool::PoolThread::link(ServerSession *served) {
+  session = served;
+  before = nullptr;
+  behind = state_->serving;
+  if (behind != nullptr) behind->before = this;
+  state_->serving = this;
+}
+
+void StatementPool::PoolThread::unlink() {
+  (before != nullptr ? before->behind : state_->serving) = behind;
+  if (behind != nullptr) behind->before = before;
+  session = nullptr;
+}
+
+void StatementPool::PoolThread::serve_all() {
+  State &state = *state_;
+  std::unique_lock lock(state.mutex);
+  for (;;) {
+    if (std::unique_ptr<SlowJob> job = state.take()) {
+      serve(std::move(job), lock);
+      if (orphaned) break;
+    } else if (std::unique_ptr<Connection> ending = state.endings.next()) {
+      --state.endings_waiting;
+      lock.unlock();
+      end_session(*ending);
+      ending.reset();
+      lock.lock();
+    } else if (state.stopped) {
+      break;
+    } else {
+      ++state.idle;
+      const bool woken =
+          state.work.wait_for(lock, std::chrono::seconds(limits::pool_idle_s)) == std::cv_status::no_timeout;
+      --state.idle;
+      if (!woken && !state.has_work()) break;
+    }
+  }
+  pool::drain();
+  --state.threads;
+  state.left.notify_all();
+}
+
+/// With the lock held, before and after.
+void StatementPool::PoolThread::serve(std::unique_ptr<SlowJob> job, std::unique_lock<std::mutex> &lock) {
+  State &state = *state_;
+  const bool login = is_login(*job);
+  if (login) ++state.logins_running;
+  link(job->connection->hosted());
+  lock.unlock();
+  const bool alive = answer(*job);
+  lock.lock();
+  unlink();
+  if (login) --state.logins_running;
+  state.counters.add(!login ? Counter::statements_served : alive ? Counter::logins : Counter::logins_failed);
+  const bool is_orphan = orphaned;
+  lock.unlock();
+  if (!alive || is_orphan) job->connection->die();
+  if (is_orphan) {
+    job->work.reset();
+    end_session(*job->connection);
+    job.reset();
+  } else {
+    go_home(std::move(job));
+  }
+  lock.lock();
+}
+
+StatementPool::StatementPool(std::string name) : state_(std::make_shared<State>(std::move(name))) {}
+
+StatementPool::~StatementPool() {
+  stop();
+}
+
+bool StatementPool::submit(std::unique_ptr<SlowJob> &job) {
+  State &state = *state_;
+  const std::lock_guard guard(state.mutex);
+  if (state.stopped) return false;
+  JobQueue &queue = is_login(*job) ? state.logins : state.statements;
+  queue.push_back(std::move(job));
+  if (!state.has_threads_enough(state_)) {
+    job = queue.pop_back();
+    return false;
+  }
+  if (state.idle != 0) state.work.notify_one();
+  return true;
+}
+
+void StatementPool::end(std::unique_ptr<Connection> connection) {
+  State &state = *state_;
+  {
+    const std::lock_guard guard(state.mutex);
+    if (!state.stopped) {
+      ++state.endings_waiting;
+      if (state.has_threads_enough(state_)) {
+        state.endings.add(std::move(connection));
+        if (state.idle != 0) state.work.notify_one();
+        return;
+      }
+      --state.endings_waiting;
+    }
+  }
+  end_session(*connection);  // here, for want of a thread
+}
+
+void StatementPool::stop() {
+  State &state = *state_;
+  PoolThread *const own = PoolThread::current(&state);
+  std::unique_lock lock(state.mutex);
+  state.stopped = true;
+  if (own != nullptr) own->orphaned = true;
+  for (JobQueue *const queue : {&state.statements, &state.logins}) {
+    while (std::unique_ptr<SlowJob> job = queue->pop_front()) {
+      job->work.reset();
+      job->connection->die();
+      state.endings.add(std::move(job->connection));
+      ++state.endings_waiting;
+    }
+  }
+  for (PoolThread *thread = state.serving; thread != nullptr; thread = thread->behind)
+    if (thread != own) thread->session->interrupt();
+  while (std::unique_ptr<Connection> ending = state.endings.next()) {
+    --state.endings_waiting;
+    lock.unlock();
+    end_session(*ending);
+    ending.reset();
+    lock.lock();
+  }
+  state.work.notify_all();
+  const size_t left = own != nullptr ? 1 : 0;
+  state.left.wait(lock, [&] { return state.threads <= left; });
+}
+
+void StatementPool::add_counters(Counters &sum) const {
+  const std::lock_guard guard(state_->mutex);
+  sum.absorb(state_->counters);
+}
+
+}  // namespace postern::door

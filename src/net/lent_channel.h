@@ -1,0 +1,30 @@
+// lent_channel.h: a channel over a socket, and perhaps a TLS session, that somebody else owns and closes.
+//
+// Others may read and write both while this channel is not used. What is sent must have left before they do.
+#pragma once
+
+#include "net/channel.h"
+#include "net/tls_context.h"
+
+namespace postern::net {
+
+class LentChannel final : public Channel {
+ public:
+  /// `ssl`, an OpenSSL session whose handshake is done, or nullptr. Both outlive it, as far as it is used.
+  LentChannel(int fd, ssl_st *ssl) : Channel(Fd(fd)), ssl_(ssl) {}
+  ~LentChannel() override { (void)release().release(); }
+
+  Transfer receive(Input &input, size_t bytes_min) override;
+  Transfer send(Output &output) override;
+  Wishes wishes() const override { return wishes_; }
+  void *tls() const override { return ssl_; }
+
+ private:
+  Transfer receive_tls(Input &input, size_t bytes_min);
+  Transfer send_tls(Output &output);
+
+  ssl_st *const ssl_;
+  Wishes wishes_;
+};
+
+}  // namespace postern::net

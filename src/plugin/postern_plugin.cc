@@ -1,0 +1,63 @@
+// postern_plugin.cc: the plugin `postern`: the MySQL protocol, the whole server through a port and a socket of its own.
+#include <mysql/plugin.h>
+
+#include <memory>
+
+#include "mysql/protocol.h"
+#include "running.h"
+#include "settings.h"
+
+namespace postern::plugin::postern {
+
+#define PREFIX "postern_"
+#define OWN_SETTINGS "mysql/settings.def"
+#include "plugin_settings.inc"
+
+namespace {
+
+class PosternRunning final : public Running {
+ public:
+  bool open() override;
+  const Doors &doors() const override { return doors_; }
+  void add_own(StatusPage &page, const Counters &counters) const override;
+
+ private:
+  door::Options door_options() const;
+
+  // In the order they need each other.
+  std::unique_ptr<mysql::MySql> protocol_;
+  Doors doors_{"postern", settings, engine::LoginNames::meant};
+};
+
+bool PosternRunning::open() {
+  protocol_ = std::make_unique<mysql::MySql>(doors_.engine());
+  door::Options chosen = door_options();
+  return doors_.check(chosen, true, "accounts") && doors_.open(chosen, *protocol_, Access::write);
+}
+
+/// The server does TLS itself, and knows how long each session may be silent.
+door::Options PosternRunning::door_options() const {
+  door::Options chosen = doors_.common();
+  chosen.name = "postern";
+  chosen.host = text(settings.address);
+  chosen.port = static_cast<uint16_t>(settings.port);
+  chosen.unix_path = text(settings.socket);
+  chosen.threads = static_cast<uint32_t>(settings.threads);
+  chosen.tls = nullptr;
+  chosen.require_tls = false;
+  chosen.idle_timeout_ms = 0;
+  chosen.request_timeout_ms = 0;
+  return chosen;
+}
+
+void PosternRunning::add_own(StatusPage &page, const Counters &) const {
+  page.add_switch("listening", doors_.listening(Access::write));
+}
+
+}  // namespace
+
+std::unique_ptr<Running> make_running() {
+  return std::make_unique<PosternRunning>();
+}
+
+}  // namespace postern::plugin::postern
