@@ -56,6 +56,13 @@ struct Descriptors {
 };
 Descriptors server_descriptors();
 
+/// Of the statements that have a plan, every so manieth is answered by the server, too, and both answers are compared;
+/// 0: none. Any thread.
+void verify_statements(uint64_t one_in);
+/// Tells what became of statements with a plan since the library was loaded: how many were compared and equal, and how
+/// often each reason kept one from being answered by a worker. Names live as long as the library. Any thread.
+void visit_statement_figures(void (*visit)(void *to, const char *name, uint64_t figure), void *to);
+
 /// Writes to the server's error log; a log::Sink.
 void write_error_log(log::Level level, const char *line);
 

@@ -6,19 +6,24 @@
 
 #include "contract/executor.h"
 #include "contract/session.h"
+#include "mysql/plan_cache.h"
 
 namespace postern::mysql {
 
 class MySql final : public Protocol {
  public:
   /// `engine` outlives it; a session may outlive both.
-  explicit MySql(Engine &engine) : engine_(engine) {}
+  explicit MySql(Engine &engine);
 
   std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
 
  private:
+  /// Bytes of all plans that are known, about.
+  static constexpr size_t plan_bytes_max = size_t{64} << 20;
+
   Engine &engine_;
+  const std::shared_ptr<PlanCache> cache_;
 };
 
 }  // namespace postern::mysql

@@ -30,9 +30,10 @@ class PosternRunning final : public Running {
 };
 
 bool PosternRunning::open() {
+  engine::verify_statements(settings.verify);
   protocol_ = std::make_unique<mysql::MySql>(doors_.engine());
   door::Options chosen = door_options();
-  return doors_.check(chosen, true, "accounts") && doors_.open(chosen, *protocol_, Access::write);
+  return doors_.check(chosen, true, "accounts") && doors_.open(chosen, *protocol_, Access::read);
 }
 
 /// The server does TLS itself, and knows how long each session may be silent.
@@ -51,7 +52,9 @@ door::Options PosternRunning::door_options() const {
 }
 
 void PosternRunning::add_own(StatusPage &page, const Counters &) const {
-  page.add_switch("listening", doors_.listening(Access::write));
+  page.add_switch("listening", doors_.listening(Access::read));
+  engine::visit_statement_figures(
+      [](void *to, const char *name, uint64_t figure) { static_cast<StatusPage *>(to)->add(name, figure); }, &page);
 }
 
 }  // namespace

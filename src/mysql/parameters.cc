@@ -1,0 +1,120 @@
+#include "mysql/parameters.h"
+
+#include <algorithm>
+
+namespace postern::mysql {
+namespace {
+
+/// The server allows no statement with more.
+constexpr uint32_t parameters_max = 65'535;
+
+/// enum_field_types on the wire.
+enum Type : uint8_t {
+  tiny = 1,
+  small = 2,
+  usual = 3,
+  large = 8,
+  medium = 9,
+  year = 13,
+  varchar = 15,
+  var_string = 253,
+  string = 254,
+};
+constexpr uint8_t unsigned_flag = 0x80;
+
+uint64_t little_endian(Bytes bytes) {
+  uint64_t number = 0;
+  for (size_t i = bytes.size(); i-- != 0;) number = number << 8 | static_cast<uint8_t>(bytes[i]);
+  return number;
+}
+
+/// Takes bytes from the front; fails if there are too few.
+class Reader {
+ public:
+  explicit Reader(Bytes bytes) : bytes_(bytes) {}
+
+  bool take(size_t count, Bytes &taken) {
+    if (bytes_.size() < count) return false;
+    taken = bytes_.substr(0, count);
+    bytes_.remove_prefix(count);
+    return true;
+  }
+  /// A text behind its length.
+  bool take_text(Bytes &taken) {
+    Bytes length;
+    if (!take(1, length)) return false;
+    const auto first = static_cast<uint8_t>(length[0]);
+    if (first < 251) return take(first, taken);
+    const size_t more = first == 252 ? 2 : first == 253 ? 3 : first == 254 ? 8 : 0;
+    return more != 0 && take(more, length) && take(little_endian(length), taken);
+  }
+  Bytes rest() const { return bytes_; }
+
+ private:
+  Bytes bytes_;
+};
+
+size_t bytes_of_integer(uint8_t type) {
+  switch (type) {
+    case tiny: return 1;
+    case small:
+    case year: return 2;
+    case usual:
+    case medium: return 4;
+    case large: return 8;
+    default: return 0;
+  }
+}
+
+bool read_value(Reader &reader, uint8_t type, bool is_unsigned, Value &value) {
+  Bytes bytes;
+  if (type == varchar || type == var_string || type == string) {
+    if (!reader.take_text(bytes) || bytes.size() > UINT32_MAX) return false;
+    value = Value::of(bytes);
+    return true;
+  }
+  const size_t size = bytes_of_integer(type);
+  if (size == 0 || !reader.take(size, bytes)) return false;
+  const uint64_t number = little_endian(bytes);
+  const unsigned unused = 64 - 8 * static_cast<unsigned>(size);
+  value = is_unsigned ? Value::of_natural(number) : Value::of_integer(static_cast<int64_t>(number << unused) >> unused);
+  return true;
+}
+
+}  // namespace
+
+std::optional<Execution> read_execution(Bytes body, uint32_t parameters) {
+  Reader reader(body);
+  Execution execution;
+  Bytes fixed;
+  if (parameters > parameters_max || !reader.take(9, fixed)) return std::nullopt;
+  execution.id = static_cast<uint32_t>(little_endian(fixed.substr(0, 4)));
+  execution.flags = static_cast<uint8_t>(fixed[4]);
+  if (parameters == 0) return reader.rest().empty() ? std::optional(execution) : std::nullopt;
+  Bytes bound;
+  if (!reader.take((parameters + 7) / 8, execution.nulls) || !reader.take(1, bound)) return std::nullopt;
+  if (bound[0] == 1) {
+    Bytes types;
+    if (!reader.take(size_t{2} * parameters, types)) return std::nullopt;
+    execution.types = types;
+  } else if (bound[0] != 0) {
+    return std::nullopt;
+  }
+  execution.values = reader.rest();
+  return execution;
+}
+
+std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes values, uint32_t parameters, Arena &arena) {
+  if (types.size() != size_t{2} * parameters || parameters > parameters_max) return std::nullopt;
+  Reader reader(values);
+  const std::span<Value> read = arena.array<Value>(parameters);
+  for (uint32_t i = 0; i < parameters; ++i) {
+    const auto type = static_cast<uint8_t>(types[size_t{2} * i]);
+    const auto flags = static_cast<uint8_t>(types[size_t{2} * i + 1]);
+    if ((flags & ~unsigned_flag) != 0 || !read_value(reader, type, flags != 0, read[i])) return std::nullopt;
+  }
+  if (!reader.rest().empty()) return std::nullopt;
+  return read;
+}
+
+}  // namespace postern::mysql

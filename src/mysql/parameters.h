@@ -1,0 +1,31 @@
+// parameters.h: the values that a client binds to a prepared statement, as COM_STMT_EXECUTE carries them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "contract/value.h"
+
+namespace postern::mysql {
+
+/// What a COM_STMT_EXECUTE says behind its header and command byte. Views of the packet.
+struct Execution {
+  uint32_t id = 0;
+  uint8_t flags = 0;
+  Bytes nulls{};               ///< a bit for each parameter
+  std::optional<Bytes> types;  ///< two bytes for each, where the client sends them
+  Bytes values{};
+};
+
+/// nullopt: the bytes are not one of a statement with so many parameters.
+std::optional<Execution> read_execution(Bytes body, uint32_t parameters);
+
+/// The values of so many parameters, of which none is NULL, in `arena`. nullopt: some are of a type that is left to the
+/// server (all but integers and texts), or the bytes are not what the types say.
+std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes values, uint32_t parameters, Arena &arena);
+
+}  // namespace postern::mysql
