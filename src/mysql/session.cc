@@ -106,7 +106,7 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     if (whole && taken > packet_header_bytes) plan(statement, batch);
     add(batch, statement);
     // Any other command may change what the next one means.
-    if (statement.plan == nullptr) return Collected::wait;
+    if (statement.plan == nullptr || statement.values.size() != statement.plan->values()) return Collected::wait;
   }
   return Collected::more;
 }
@@ -179,13 +179,13 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   // The server has to see types before anything is bound without them; a cursor is its own, and so is long data.
   const bool types_seen =
       parameters == 0 || (!prepared.types.empty() && (!execution->types || *execution->types == Bytes(prepared.types)));
-  if (execution->flags != 0 || any_null || prepared.long_data || !types_seen) return;
+  if (execution->flags != 0 || any_null || prepared.long_data) return;
+  held_.push_back(prepared.plan);
+  statement.plan = prepared.plan.get();  // without values it only learns how the server answers
+  if (!types_seen) return;
   const std::optional<std::span<const Value>> values =
       read_parameters(prepared.types, execution->values, parameters, batch.arena());
-  if (!values) return;
-  held_.push_back(prepared.plan);
-  statement.plan = prepared.plan.get();
-  statement.values = *values;
+  if (values) statement.values = *values;
 }
 
 void MySqlSession::settled() {

@@ -44,9 +44,9 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   }
   // The statement that was made has its number behind the 0 that says so.
   if (command == COM_STMT_PREPARE && (answer.size() <= header_bytes || answer[header_bytes] != 0)) return;
-  if (command == COM_QUERY) return;
-  const uint32_t id =
-      command == COM_STMT_PREPARE ? id_at(answer, header_bytes + 1) : id_at(statement.packet, header_bytes + 1);
+  // Where a prepared statement was executed its conditions have changed, and point to what is gone.
+  if (command != COM_STMT_PREPARE) return;
+  const uint32_t id = id_at(answer, header_bytes + 1);
   ::Statement *const prepared = thd->stmt_map.find(id);
   if (prepared == nullptr || prepared->lex == nullptr) return;
   WhyNot why = WhyNot::planned;

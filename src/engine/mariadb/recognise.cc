@@ -67,7 +67,9 @@ WhyNot Recogniser::run() {
 
 WhyNot Recogniser::check_statement() const {
   if (lex_.sql_command != SQLCOM_SELECT) return WhyNot::command;
-  if (lex_.describe || lex_.analyze_stmt || lex_.exchange || lex_.result || lex_.proc_list.elements || lex_.sphead)
+  // A prepared statement has a result that sends rows to the client; every other keeps them.
+  const bool keeps_rows = lex_.result != nullptr && lex_.result->result_interceptor() != nullptr;
+  if (lex_.describe || lex_.analyze_stmt || lex_.exchange || keeps_rows || lex_.proc_list.elements || lex_.sphead)
     return WhyNot::into;
   if (!lex_.stmt_var_list.is_empty() || !lex_.set_var_list.is_empty()) return WhyNot::set_statement;
   if (lex_.with_clauses_list) return WhyNot::common_table;

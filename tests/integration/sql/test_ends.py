@@ -1,0 +1,150 @@
+"""How sessions of the SQL door end: KILL, silence, limits, UNINSTALL, shutdown."""
+import threading
+import time
+
+import pymysql
+import pytest
+
+from support import sql_wire
+from support.sql_wire import rows
+from support.waiting import until
+
+
+@pytest.fixture
+def server(sandbox_factory):
+    return sandbox_factory("--max-connections=30", postern_port=0)
+
+
+def connected(server):
+    """Sessions of clients, but for the one that asks."""
+    return int(server.status("Threads_connected")["threads_connected"]) - 1
+
+
+def meets_error(connection, statement, seconds=10):
+    begin = time.monotonic()
+    with pytest.raises(pymysql.err.Error) as told:
+        rows(connection, statement)
+    assert time.monotonic() - begin < seconds
+    return told.value.args[0]
+
+
+def later(action):
+    timer = threading.Timer(0.5, action)
+    timer.start()
+    return timer
+
+
+def test_kill(server):
+    idle, busy, asked = (sql_wire.door(server, database="test") for _ in range(3))
+    later(lambda: server.execute(f"KILL QUERY {asked.thread_id()}"))
+    assert meets_error(asked, "SELECT COUNT(*) FROM seq_1_to_4000000000 WHERE seq % 7 = 8") == 1317
+    assert rows(asked, "SELECT 1") == [(1,)]
+    server.execute(f"KILL {idle.thread_id()}")
+    assert meets_error(idle, "SELECT 1") in (2006, 2013)
+    later(lambda: server.execute(f"KILL {busy.thread_id()}"))
+    assert meets_error(busy, "SELECT SLEEP(30)") in (1317, 2006, 2013, 1927)
+    until(lambda: connected(server) == 1, 20)
+
+
+def test_a_locked_row_holds_nobody_else(server):
+    holder, waiter, other = (sql_wire.door(server, database="test") for _ in range(3))
+    rows(holder, "CREATE TABLE t (id INT PRIMARY KEY)")
+    rows(holder, "INSERT INTO t VALUES (1)")
+    rows(holder, "BEGIN")
+    rows(holder, "SELECT * FROM t FOR UPDATE")
+    waiting = threading.Thread(target=rows, args=(waiter, "DELETE FROM t WHERE id = 1"))
+    waiting.start()
+    for _ in range(50):
+        assert rows(other, "SELECT 1") == [(1,)]
+    assert waiting.is_alive()
+    rows(holder, "COMMIT")
+    waiting.join(10)
+    assert rows(other, "SELECT * FROM t") == []
+
+
+def test_silence(server):
+    short, long_one = sql_wire.door(server), sql_wire.door(server)
+    rows(short, "SET wait_timeout = 1")
+    in_transaction = sql_wire.door(server, database="test")
+    rows(in_transaction, "SET idle_transaction_timeout = 1")
+    rows(in_transaction, "CREATE TABLE s (id INT)")
+    rows(in_transaction, "BEGIN")
+    rows(in_transaction, "INSERT INTO s VALUES (1)")
+    until(lambda: connected(server) == 1, 20)
+    assert meets_error(short, "SELECT 1") in (2006, 2013)
+    assert meets_error(in_transaction, "SELECT 1") in (2006, 2013)
+    assert rows(long_one, "SELECT COUNT(*) FROM test.s") == [(0,)]
+    assert "Got timeout" in server.log()
+
+
+def test_limits(server):
+    opened = [sql_wire.door(server) for _ in range(25)]
+    with pytest.raises(pymysql.err.OperationalError, match="1040"):
+        opened += [sql_wire.door(server) for _ in range(10)]
+    for connection in opened:
+        connection.close()
+    until(lambda: connected(server) <= 0)
+    server.execute("CREATE USER few@localhost WITH MAX_USER_CONNECTIONS 2 MAX_QUERIES_PER_HOUR 5")
+    opened = [sql_wire.door(server, user="few") for _ in range(2)]
+    with pytest.raises(pymysql.err.OperationalError, match="1226"):
+        sql_wire.door(server, user="few")
+    with pytest.raises(pymysql.err.OperationalError, match="1226"):
+        for _ in range(6):
+            rows(opened[0], "SELECT 1")
+
+
+def test_clients_that_leave(server):
+    for _ in range(5):
+        connection = sql_wire.door(server)
+        connection._force_close()
+    half_way = sql_wire.door(server)
+    half_way._sock.sendall(b"\x10\0\0\0\x03SEL")
+    half_way._force_close()
+    until(lambda: connected(server) == 0)
+    assert int(server.status("Aborted_clients")["aborted_clients"]) >= 5
+
+
+def test_uninstall_from_elsewhere_and_through_the_door(server):
+    sessions = [sql_wire.door(server) for _ in range(10)]
+    sleeper = threading.Thread(target=meets_error, args=(sessions[0], "SELECT SLEEP(60)", 30))
+    sleeper.start()
+    time.sleep(0.3)
+    begin = time.monotonic()
+    server.execute("UNINSTALL PLUGIN postern")
+    assert time.monotonic() - begin < 5
+    sleeper.join()
+    with pytest.raises(pymysql.err.OperationalError):
+        sql_wire.door(server)
+    server.execute("INSTALL PLUGIN postern SONAME 'postern.so'")
+    others = [sql_wire.door(server) for _ in range(5)]
+    caller = sql_wire.door(server)
+    rows(caller, "UNINSTALL PLUGIN postern")
+    for session in [caller, *others]:
+        assert meets_error(session, "SELECT 1") in (2006, 2013)
+    until(lambda: connected(server) == 0)
+    server.execute("INSTALL PLUGIN postern SONAME 'postern.so'")
+    assert rows(sql_wire.door(server), "SELECT 1") == [(1,)]
+
+
+def test_shutdown_with_sessions_open(server):
+    idle = [sql_wire.door(server) for _ in range(20)]
+    sleeper = threading.Thread(target=meets_error, args=(sql_wire.door(server), "SELECT SLEEP(60)", 30))
+    sleeper.start()
+    time.sleep(0.3)
+    begin = time.monotonic()
+    server.stop()
+    assert time.monotonic() - begin < 20
+    sleeper.join()
+    assert meets_error(idle[0], "SELECT 1") in (2006, 2013)
+
+
+def test_shutdown_through_the_door(server):
+    session = sql_wire.door(server)
+    rows(session, "SHUTDOWN")
+    until(lambda: not server.alive(), 20)
+
+
+def test_an_option_that_is_not_set_opens_nothing(sandbox_factory):
+    server = sandbox_factory()
+    assert server.env["POSTERN_PORT"] == "" and server.env["POSTERN_SOCKET"] == ""
+    assert server.status("Postern_listening")["postern_listening"] == "OFF"
