@@ -109,8 +109,7 @@ bool OwnReads::may_read(THD *thd, TABLE_LIST &list, const OwnRead &read) {
   return std::ranges::all_of(read.plan.wanted,
                              [&](const PlanWanted &one) {
                                // What `*` stands for is known only when the table is open.
-                               return one.what == What::column ? may(one.column)
-                                                               : one.what == What::constant || read.plan.exists;
+                               return one.what == What::column ? may(one.column) : one.what == What::constant;
                              }) &&
          std::ranges::all_of(read.plan.conditions, [&](const PlanCondition &one) { return may(one.column); }) &&
          std::ranges::all_of(read.plan.order, [&](const PlanOrder &one) { return may(one.column); });

@@ -3,6 +3,7 @@
 #include "engine/mariadb/compat.h"
 #include "engine/mariadb/recognise.h"
 
+#include <algorithm>
 #include <string>
 
 #include "engine/mariadb/lex_of_text.h"
@@ -35,6 +36,7 @@ class Recogniser {
  private:
   WhyNot check_statement() const;
   WhyNot check_select(SELECT_LEX &select) const;
+  WhyNot read_exists(SELECT_LEX &select);
   WhyNot read_select(SELECT_LEX &select);
   WhyNot read_table(SELECT_LEX &select);
   WhyNot read_wanted(SELECT_LEX &select);
@@ -62,6 +64,8 @@ WhyNot Recogniser::run() {
   SELECT_LEX *select = lex_.first_select_lex();
   if (lex_.param_list.elements > values_max) return WhyNot::too_much;
   plan_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
+  if (select->table_list.elements == 0 && select->first_inner_unit()) return read_exists(*select);
+  if (select->first_inner_unit() || lex_.all_selects_list != select) return WhyNot::several_selects;
   return read_select(*select);
 }
 
@@ -76,14 +80,12 @@ WhyNot Recogniser::check_statement() const {
   if (lex_.sroutines.records || lex_.sroutines_list.elements) return WhyNot::routine;
   if (lex_.limit_rows_examined) return WhyNot::limit;
   SELECT_LEX *select = lex_.first_select_lex();
-  if (!select || lex_.unit.is_unit_op() || lex_.unit.fake_select_lex || select->next_select() ||
-      lex_.all_selects_list != select)
+  if (!select || lex_.unit.is_unit_op() || lex_.unit.fake_select_lex || select->next_select())
     return WhyNot::several_selects;
   return WhyNot::planned;
 }
 
 WhyNot Recogniser::check_select(SELECT_LEX &select) const {
-  if (select.first_inner_unit()) return WhyNot::several_selects;
   if (select.options & options_refused) return WhyNot::option;
   if (select.group_list.elements || select.having || select.prep_having || select.olap != UNSPECIFIED_OLAP_TYPE ||
       select.window_specs.elements || select.have_window_funcs())
@@ -92,6 +94,31 @@ WhyNot Recogniser::check_select(SELECT_LEX &select) const {
   if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
     return WhyNot::wanted;
   if (select.index_hints && select.index_hints->elements) return WhyNot::index_hint;
+  return WhyNot::planned;
+}
+
+/// SELECT EXISTS (SELECT ... ) AS name. Without the name the column is called by the text, literals and all.
+WhyNot Recogniser::read_exists(SELECT_LEX &select) {
+  if (const WhyNot why = check_select(select); why != WhyNot::planned) return why;
+  Item *const item = select.item_list.elements == 1 ? select.item_list.head() : nullptr;
+  if (!item || item->type() != Item::SUBSELECT_ITEM || !item->is_explicit_name() ||
+      static_cast<Item_subselect *>(item)->substype() != Item_subselect::EXISTS_SUBS)
+    return WhyNot::several_selects;
+  if (select.where || select.prep_where || select.order_list.elements || select.limit_params.select_limit ||
+      select.select_lock != st_select_lex::NONE)
+    return WhyNot::several_selects;
+  SELECT_LEX_UNIT *const unit = select.first_inner_unit();
+  SELECT_LEX *const inner = unit->first_select();
+  if (unit->next_unit() || unit->is_unit_op() || unit->fake_select_lex || !inner || inner->next_select() ||
+      inner->first_inner_unit())
+    return WhyNot::several_selects;
+  if (const WhyNot why = read_select(*inner); why != WhyNot::planned) return why;
+  if (plan_.conditions.empty()) return WhyNot::no_key;
+  const bool counts =
+      std::ranges::any_of(plan_.wanted, [](const PlanWanted &one) { return one.what == PlanWanted::What::count; });
+  if (plan_.limit || plan_.lock != PlanLock::none || counts) return WhyNot::several_selects;
+  plan_.order.clear();
+  plan_.exists = true;
   return WhyNot::planned;
 }
 

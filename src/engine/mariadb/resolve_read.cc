@@ -42,10 +42,6 @@ bool exactness(const Field &field, Exact &exact) {
   }
 }
 
-bool is_temporal(const Field &field) {
-  return field.cmp_type() == TIME_RESULT;
-}
-
 class Resolution {
  public:
   Resolution(const ReadPlan &plan, const TABLE &table, ResolvedRead &read) : plan_(plan), table_(table), read_(read) {}
@@ -139,7 +135,6 @@ bool Resolution::may_be_read(const Field &field) {
 
 WhyNot Resolution::resolve_columns() {
   for (const PlanWanted &wanted : plan_.wanted) {
-    if (plan_.exists) break;
     if (wanted.what == PlanWanted::What::all_columns) {
       for (uint16_t at = 0; at < table_.s->fields; ++at) {
         if (table_.field[at]->invisible == VISIBLE) read_.columns.push_back(at);
@@ -150,6 +145,7 @@ WhyNot Resolution::resolve_columns() {
       read_.columns.push_back(at);
     }
   }
+  if (plan_.exists) read_.columns.clear();  // they are there; nobody reads them
   for (const uint16_t at : read_.columns) {
     if (!may_be_read(*table_.field[at])) return WhyNot::computed;
   }
@@ -168,9 +164,8 @@ WhyNot Resolution::resolve_conditions() {
     const Field &field = *table_.field[resolved.field];
     if (!may_be_read(field)) return WhyNot::computed;
     const bool of_null = test(at) == PlanTest::null || test(at) == PlanTest::not_null;
-    // A NOT NULL date is also NULL if it is zero, and a new AUTO_INCREMENT value may be found by IS NULL.
-    if (of_null && !field.maybe_null() && (is_temporal(field) || field.unireg_check == Field::NEXT_NUMBER))
-      return WhyNot::null_test;
+    // Of a column that cannot be NULL a date is NULL if it is zero, and a new AUTO_INCREMENT value may be.
+    if (test(at) == PlanTest::null && !field.real_maybe_null()) return WhyNot::null_test;
     if (!of_null && !exactness(field, resolved.exact)) return WhyNot::column_type;
     if (test(at) == PlanTest::like && (!is_text(field) || resolved.exact != Exact::text)) return WhyNot::column_type;
     conditions_.push_back(resolved);

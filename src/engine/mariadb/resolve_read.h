@@ -4,7 +4,8 @@
 // comparison is true, and no others. By type of column:
 // - Integers: a number in a text is compared as a double by the server, with BIGINT as an integer; a double as a
 //   double. So only what has one integer for all of these is exact, and below 2^53.
-// - DECIMAL: integers and decimals only. Texts and doubles are compared as doubles.
+// - DECIMAL of at most 15 digits: integers and decimals only, and doubles that are integers, as which they come. Texts
+//   and other doubles are compared as doubles.
 // - CHAR, VARCHAR, TEXT: texts only; a number makes numbers of all rows. The column's collation wins over the value's.
 //   The value must mean the same characters in the column's character set: character_sets_agree().
 // - VARBINARY: the bytes. BINARY(n) is compared with its zero bytes, but they are filled up in a key: n bytes only.
