@@ -2,7 +2,11 @@
 
 #include "engine/mariadb/hosted_session.h"
 
+#include <cstring>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
 
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/recognise.h"
@@ -21,14 +25,36 @@ uint32_t id_at(Bytes bytes, size_t at) {
   return bytes.size() < at + 4 ? 0 : uint4korr(reinterpret_cast<const uchar *>(bytes.data() + at));
 }
 
-/// A plan of the statement for which it is known where its rows are; else why there is none.
-std::shared_ptr<const SelectPlan> plan_of(THD *thd, LEX &lex, WhyNot &why) {
-  ReadPlan read;
-  why = recognise(thd, lex, read);
+/// A plan whose rows can be found, if `why` is planned. `prepared`: the table of a prepared statement.
+std::shared_ptr<const SelectPlan> plan_of(THD *thd, ReadPlan read, WhyNot why, TABLE_LIST *prepared) {
   if (why != WhyNot::planned) return nullptr;
-  auto plan = std::make_shared<const SelectPlan>(std::move(read));
-  why = plan->look(thd);
-  return why == WhyNot::planned ? plan : nullptr;
+  const auto names = prepared != nullptr ? SelectPlan::Names::bound : SelectPlan::Names::looked_up;
+  auto plan = std::make_shared<const SelectPlan>(std::move(read), names);
+  return plan->look(thd, prepared) == WhyNot::planned && plan->holds() ? plan : nullptr;
+}
+
+/// Numbers for contexts, the same in all sessions; 0 for those of which there is no telling.
+class Dialects {
+ public:
+  uint64_t number(const std::string &context) {
+    constexpr size_t contexts_max = 65'536;
+    const std::lock_guard guard(mutex_);
+    if (const auto found = numbers_.find(context); found != numbers_.end()) return found->second;
+    if (numbers_.size() == contexts_max) return 0;
+    const uint64_t next = numbers_.size() + 1;
+    numbers_.emplace(context, next);
+    return next;
+  }
+
+ private:
+  std::mutex mutex_;  // a leaf; taken when a session changes its context
+  std::unordered_map<std::string, uint64_t> numbers_;
+};
+Dialects dialects;
+
+template <class Number>
+void append(std::string &context, Number number) {
+  context.append(reinterpret_cast<const char *>(&number), sizeof number);
 }
 
 }  // namespace
@@ -44,17 +70,50 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   }
   // The statement that was made has its number behind the 0 that says so.
   if (command == COM_STMT_PREPARE && (answer.size() <= header_bytes || answer[header_bytes] != 0)) return;
+  ReadPlan read;
+  WhyNot why = WhyNot::planned;
+  if (command == COM_QUERY) {
+    if (statement.form.empty()) return;
+    why = plan_of_text(thd, statement.form, read);
+    learnt_.plan = plan_of(thd, std::move(read), why, nullptr);
+    learnt_.final = true;
+    return;
+  }
   // Where a prepared statement was executed its conditions have changed, and point to what is gone.
   if (command != COM_STMT_PREPARE) return;
   const uint32_t id = id_at(answer, header_bytes + 1);
   ::Statement *const prepared = thd->stmt_map.find(id);
   if (prepared == nullptr || prepared->lex == nullptr) return;
-  WhyNot why = WhyNot::planned;
-  learnt_.plan = plan_of(thd, *prepared->lex, why);
+  why = recognise(thd, *prepared->lex, read);
+  // The server has put the columns of one definition of the table in the place of a star.
+  TABLE_LIST *const bound = prepared->lex->first_select_lex()->with_wild != 0 ? prepared->lex->query_tables : nullptr;
+  learnt_.plan = plan_of(thd, std::move(read), why, bound);
   learnt_.statement_id = id;
-  learnt_.final = learnt_.plan == nullptr;
+  learnt_.final = why != WhyNot::planned;
 }
 
-void HostedSession::note_context() {}
+/// What a text means hangs on these. Each character set has its own CHARSET_INFO, for good.
+void HostedSession::note_context() {
+  const THD *const thd = thd_;
+  const system_variables &variables = thd->variables;
+  std::string context;
+  append(context, variables.sql_mode);
+  append(context, variables.old_behavior);
+  append(context, variables.character_set_client);
+  append(context, variables.collation_connection);
+  append(context, variables.option_bits & OPTION_AUTO_IS_NULL);
+  if (thd->db.str != nullptr) context.append(1, '.').append(thd->db.str, thd->db.length);
+  if (context == context_) return;
+  context_ = std::move(context);
+  dialect_ = dialects.number(context_);
+}
+
+std::optional<TextRules> HostedSession::text_rules() const {
+  if (thd_ == nullptr || dialect_ == 0) return std::nullopt;
+  const CHARSET_INFO &client = *thd_->variables.character_set_client;
+  if (!my_charset_is_ascii_based(&client)) return std::nullopt;
+  return TextRules{.ansi_quotes = (thd_->variables.sql_mode & MODE_ANSI_QUOTES) != 0,
+                   .safe_characters = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0};
+}
 
 }  // namespace postern::mariadb

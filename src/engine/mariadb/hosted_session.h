@@ -38,6 +38,7 @@ class HostedSession final : public ServerSession {
   void interrupt() override;
 
   uint64_t dialect() const override { return dialect_; }
+  std::optional<TextRules> text_rules() const override;
   const Learnt &learnt() const override { return learnt_; }
 
   /// Answers the statement by its plan on this session's own THD, on the thread of a worker that is attached to
@@ -59,6 +60,7 @@ class HostedSession final : public ServerSession {
   THD *thd_ = nullptr;
   std::atomic<bool> interrupted_{false};
   bool logged_in_ = false;
+  std::string context_;  // that dialect_ is the number of
   uint64_t dialect_ = 0;
   Learnt learnt_;
   bool to_be_verified_ = false;  // what is served next

@@ -20,10 +20,6 @@ Protocol &protocol_of(THD *thd, bool prepared) {
   return thd->protocol_text;
 }
 
-bool counts(const ReadPlan &plan) {
-  return plan.exists || (plan.wanted.size() == 1 && plan.wanted[0].what == What::count);
-}
-
 /// An integer as the server sends one of the column's type.
 bool store_integer(Protocol &protocol, int64_t number, uint8_t type) {
   switch (type) {
@@ -133,8 +129,8 @@ void OwnReads::choose_columns(TABLE &table, const OwnRead &read) {
 NotNow OwnReads::read_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written) {
   if (const NotNow why = walk_.open(thd, table, read.plan, read.read, read.values); why != NotNow::answered) return why;
   protocol_of(thd, read.prepared).prepare_for_send(read.answer.columns());
-  return counts(read.plan) ? count_rows(thd, table, read, packets, written)
-                           : write_rows(thd, table, read, packets, written);
+  return counts_rows(read.plan) ? count_rows(thd, table, read, packets, written)
+                                : write_rows(thd, table, read, packets, written);
 }
 
 NotNow OwnReads::write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written) {

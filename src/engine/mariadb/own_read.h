@@ -23,6 +23,11 @@ struct TABLE_LIST;
 
 namespace postern::mariadb {
 
+/// Whether the answer is one row, with a number or a truth.
+inline bool counts_rows(const ReadPlan &plan) {
+  return plan.exists || (plan.wanted.size() == 1 && plan.wanted[0].what == PlanWanted::What::count);
+}
+
 /// One statement to be answered; borrows everything.
 struct OwnRead {
   const ReadPlan &plan;

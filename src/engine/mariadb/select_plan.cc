@@ -2,6 +2,7 @@
 
 #include "engine/mariadb/select_plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/mariadb/resolve_read.h"
@@ -17,6 +18,12 @@ constexpr unsigned char execute_command = COM_STMT_EXECUTE;
 /// Behind the header of its first packet.
 bool executes(Bytes packet) {
   return packet.size() > 4 && static_cast<unsigned char>(packet[4]) == execute_command;
+}
+
+size_t columns_of(const ReadPlan &plan, const ResolvedRead &read) {
+  if (counts_rows(plan)) return 1;
+  const auto constants = std::ranges::count(plan.wanted, PlanWanted::What::constant, &PlanWanted::what);
+  return read.columns.size() + static_cast<size_t>(constants);
 }
 
 }  // namespace
@@ -58,9 +65,10 @@ NotNow SelectPlan::answer(THD *thd, OwnReads &reads, const Statement &statement,
                    output);
 }
 
-WhyNot SelectPlan::look(THD *thd) const {
+WhyNot SelectPlan::look(THD *thd, TABLE_LIST *prepared) const {
   WhyNot why = WhyNot::planned;
   look_at_table(thd, plan_, [&](TABLE &table) {
+    if (prepared != nullptr && !prepared->is_the_same_definition(thd, table.s)) return switch_off();
     ResolvedRead read;
     why = resolve(plan_, table, read);
     version_.store(table.s->get_table_ref_version(), std::memory_order_release);
@@ -76,8 +84,10 @@ void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) 
   look_at_table(thd, plan_, [&](TABLE &table) {
     ResolvedRead read;
     const uint64_t version = table.s->get_table_ref_version();
+    if (names_ == Names::bound && version != version_.load(std::memory_order_acquire)) return switch_off();
     if (resolve(plan_, table, read) != WhyNot::planned) return switch_off();
     version_.store(version, std::memory_order_release);
+    if (answer && answer->columns() != columns_of(plan_, read)) return switch_off();
     if (version != before || !answer || of_first_run || answer->status() & without_index) return;
     if (const Known *const known = find(shape); known != nullptr && known->version == version) return;
     if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max) return switch_off();

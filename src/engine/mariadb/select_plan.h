@@ -37,7 +37,11 @@ struct AnswerShape {
 /// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
 class SelectPlan final : public Plan {
  public:
-  explicit SelectPlan(ReadPlan plan) : plan_(std::move(plan)) {}
+  enum class Names : uint8_t {
+    looked_up,  ///< mean what the table has by these names, whatever becomes of it
+    bound,      ///< were those of one definition of the table (SELECT *, prepared), and mean nothing in another
+  };
+  explicit SelectPlan(ReadPlan plan, Names names = Names::looked_up) : plan_(std::move(plan)), names_(names) {}
   ~SelectPlan() override;
 
   uint32_t values() const override { return plan_.arguments; }
@@ -50,9 +54,10 @@ class SelectPlan final : public Plan {
 
   /// The definition of the table that was found last; 0: none was.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
-  /// Looks at the table; when the server has served a statement, or before that to know version(). Opens it in `thd`,
-  /// which rests between two commands. WhyNot::planned also where the table is not to be had just now.
-  WhyNot look(THD *thd) const;
+  /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands. Where the
+  /// names are bound, `prepared` is the table as the prepared statement has it. WhyNot::planned also where the table is
+  /// not to be had just now.
+  WhyNot look(THD *thd, TABLE_LIST *prepared = nullptr) const;
   /// After the server has given `answer` to a statement. `before`: version() as it was before that.
   void learn(THD *thd, bool prepared, Bytes answer, uint64_t before) const;
   /// It has answered wrongly: it answers nothing any more.
@@ -71,6 +76,7 @@ class SelectPlan final : public Plan {
   const Known *find(const AnswerShape &shape) const;
 
   const ReadPlan plan_;
+  const Names names_;
   mutable std::atomic<uint64_t> version_{0};
   mutable std::atomic<Known *> known_{nullptr};  // the newest first; never taken out
   mutable std::atomic<uint32_t> known_count_{0};
