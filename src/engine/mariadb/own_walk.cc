@@ -120,6 +120,7 @@ uint32_t OwnWalk::key_length(size_t parts) const {
 void OwnWalk::copy_key(Record &key, size_t parts) {
   const uint32_t length = key_length(parts);
   key.resize(length);
+  if (length == 0) return;  // of which the server would make the whole key
   key_copy(key.data(), key_record_.data(), &table_->key_info[read_->index], length, true);
 }
 
