@@ -49,7 +49,7 @@ NotNow OwnReads::run(THD *thd, const OwnRead &read, Output &output) {
   name_table(thd, list, *names.database, *names.table, TL_READ);
   const Output::Mark start = output.mark();
   const auto fail = [&](NotNow why) {
-    if (list.table != nullptr) walk_.close();
+    walk_.close();
     statement.undo();
     output.rewind_or_break(start);
     return why;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/limits.h"
 #include "engine/mariadb/exact_value.h"
@@ -59,7 +60,8 @@ NotNow OwnWalk::open(THD *thd, TABLE &table, const ReadPlan &plan, const Resolve
 }
 
 void OwnWalk::close() {
-  if (table_->file->inited == handler::INDEX) table_->file->ha_index_end();
+  const TABLE *const table = std::exchange(table_, nullptr);
+  if (table != nullptr && table->file->inited == handler::INDEX) table->file->ha_index_end();
 }
 
 int OwnWalk::next() {

@@ -26,8 +26,9 @@ class OwnWalk {
   static constexpr int too_much = -1;
 
   /// Puts the plan's values into keys, and begins to read by the index. NotNow::answered if that is done; close() is to
-  /// follow in any case. What is given outlives the walk.
+  /// follow in any case, while the table is still open. What is given outlives the walk.
   NotNow open(THD *thd, TABLE &table, const ReadPlan &plan, const ResolvedRead &read, std::span<const Value> arguments);
+  /// Idempotent.
   void close();
 
   /// Reads the next row for which all conditions are true into the table's record. 0; or the storage engine's error,

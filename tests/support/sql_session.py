@@ -1,0 +1,113 @@
+"""Sessions of the MySQL protocol as bytes: with any capabilities, every answer as it came."""
+import socket
+import struct
+
+CONNECT_WITH_DB, PROTOCOL_41, PLUGIN_AUTH, SECURE = 1 << 3, 1 << 9, 1 << 19, 1 << 15
+TRANSACTIONS, LONG_PASSWORD, FOUND_ROWS = 1 << 13, 1, 2
+SESSION_TRACK, DEPRECATE_EOF = 1 << 23, 1 << 24
+CACHE_METADATA, EXTENDED_METADATA = 1 << 36, 1 << 35
+BASE = CONNECT_WITH_DB | PROTOCOL_41 | PLUGIN_AUTH | SECURE | TRANSACTIONS
+QUERY, PING, PREPARE, EXECUTE, CLOSE, RESET_STATEMENT, RESET = 0x03, 0x0E, 0x16, 0x17, 0x19, 0x1A, 0x1F
+
+
+class Session:
+    """Of an account without a password."""
+
+    def __init__(self, port, user, database, capabilities=0, collation=45):
+        self.capabilities = BASE | capabilities
+        self.socket = socket.create_connection(("127.0.0.1", int(port)), timeout=60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.received = b""
+        self.prepared = {}
+        self.packet()
+        extended = self.capabilities >> 32
+        flags = self.capabilities & 0xFFFFFFFF | (0 if extended else LONG_PASSWORD)
+        login = struct.pack("<IIB19xI", flags, 1 << 24, collation, extended)
+        login += user.encode() + b"\0\0" + database.encode() + b"\0mysql_native_password\0"
+        self.put(login, 1)
+        answer = self.packet()
+        if answer[4] == 0xFE:
+            self.put(b"", answer[3] + 1)
+            answer = self.packet()
+        assert answer[4] == 0, answer
+
+    def put(self, payload, number=0):
+        self.socket.sendall(struct.pack("<I", len(payload))[:3] + bytes([number]) + payload)
+
+    def packet(self):
+        while len(self.received) < 4 or len(self.received) < 4 + int.from_bytes(self.received[:3], "little"):
+            part = self.socket.recv(1 << 16)
+            if not part:
+                raise EOFError(self.received)
+            self.received += part
+        size = 4 + int.from_bytes(self.received[:3], "little")
+        packet, self.received = self.received[:size], self.received[size:]
+        return packet
+
+    def answer(self):
+        """Everything that is answered to one command."""
+        answer = packet = self.packet()
+        if packet[4] in (0x00, 0xFF):
+            return answer
+        columns, at = (packet[4], 5) if packet[4] < 0xFB else (int.from_bytes(packet[5:7], "little"), 7)
+        told = not self.capabilities & CACHE_METADATA or packet[at] == 1
+        for _ in range((columns if told else 0) + (not self.capabilities & DEPRECATE_EOF)):
+            answer += self.packet()
+        while True:
+            packet = self.packet()
+            answer += packet
+            if packet[4] == 0xFF or (packet[4] == 0xFE and len(packet) < (0xFFFFFF if self.deprecate else 13)):
+                return answer
+
+    @property
+    def deprecate(self):
+        return self.capabilities & DEPRECATE_EOF
+
+    def command(self, code, payload=b""):
+        self.put(bytes([code]) + payload)
+        return self.answer()
+
+    def query(self, text):
+        return self.command(QUERY, text if isinstance(text, bytes) else text.encode())
+
+    def prepare(self, text):
+        """Its number, and what was answered."""
+        self.put(bytes([PREPARE]) + text.encode())
+        answer = self.packet()
+        if answer[4] != 0:
+            return None, answer
+        number, columns, parameters = struct.unpack("<IHH", answer[5:13])
+        for count in (parameters, columns):
+            for _ in range(count + (0 if self.deprecate else 1) if count else 0):
+                answer += self.packet()
+        return number, answer
+
+    def execute(self, text, values):
+        """Prepares a text the first time that it is asked for."""
+        known = self.prepared.get(text)
+        if known is None:
+            number, answer = self.prepare(text)
+            if number is None:
+                return answer
+            known = self.prepared[text] = [number, None]
+        types = b"".join(b"\x08\0" if isinstance(value, int) else b"\xfd\0" for value in values)
+        body = struct.pack("<IBI", known[0], 0, 1)
+        if values:
+            tells = types != known[1]
+            body += bytes((len(values) + 7) // 8) + bytes([tells]) + (types if tells else b"")
+            known[1] = types
+        for value in values:
+            text = value if isinstance(value, bytes) else str(value).encode()
+            body += struct.pack("<q", value) if isinstance(value, int) else bytes([len(text)]) + text
+        return self.command(EXECUTE, body)
+
+    def close(self):
+        self.socket.close()
+
+
+def in_text(text, values):
+    """The statement with its values in it."""
+    parts = text.split("?")
+    assert len(parts) == len(values) + 1, text
+    quoted = [str(value) if isinstance(value, int) else f"'{value}'" for value in values]
+    return "".join(part + value for part, value in zip(parts, [*quoted, ""]))
