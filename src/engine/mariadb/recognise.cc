@@ -93,7 +93,6 @@ WhyNot Recogniser::check_select(SELECT_LEX &select) const {
   if (select.skip_locked) return WhyNot::skip_locked;
   if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
     return WhyNot::wanted;
-  if (select.index_hints && select.index_hints->elements) return WhyNot::index_hint;
   return WhyNot::planned;
 }
 
