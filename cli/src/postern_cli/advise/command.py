@@ -31,7 +31,13 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         "--tables", metavar="FILE", help="take tables from this dump (mariadb-dump --no-data), not from a server"
     )
     parser.add_argument("--database", default="", metavar="NAME", help="in use where the source does not tell")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="statements of this database alone")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="statements on tables of this database, or sent with it in use",
+    )
     parser.add_argument("--sql-port", type=int, default=3306, metavar="N", help="the server's port in a capture (3306)")
     parser.add_argument("--limit", type=int, default=15, metavar="N", help="statements to show (15)")
     parser.set_defaults(run=run)

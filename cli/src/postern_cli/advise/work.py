@@ -9,7 +9,7 @@ from typing import Any, List, Tuple
 from postern_cli import server as sql
 from postern_cli.advise import capture, digests, logs, report
 from postern_cli.advise.schema import Schema, from_definitions, from_server
-from postern_cli.advise.workload import Workload, gather
+from postern_cli.advise.workload import Shape, Workload, gather
 from postern_cli.failure import DONE, Failure
 from postern_cli.output import as_json
 
@@ -47,17 +47,23 @@ def observed(options: Any, server: Any, schema: Schema) -> Workload:
         source, observations = from_the_server(options, server, notes)
     wanted = {name.lower() for name in options.only}
 
-    def taken() -> Any:
+    def all_of_them() -> Any:
         for one in observations:
             one.database = one.database or options.database
-            if not wanted or one.database.lower() in wanted:
-                yield one
+            yield one
 
-    workload = gather(taken(), schema, source)
+    workload = gather(all_of_them(), schema, source)
+    if wanted:
+        workload.shapes = [shape for shape in workload.shapes if database_of(shape).lower() in wanted]
     workload.notes = notes
     if not workload.count:
         raise Failure(f"there are no statements in {source}" + (" of the databases wanted" if wanted else ""))
     return workload
+
+
+def database_of(shape: Shape) -> str:
+    """The database of the statement's table; where it has none, that which was in use."""
+    return shape.verdict.table_name.rpartition(".")[0] or shape.database
 
 
 def from_files(options: Any, notes: List[str]) -> Tuple[str, Any]:

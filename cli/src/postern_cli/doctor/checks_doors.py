@@ -8,6 +8,22 @@ from typing import Iterator
 from postern_cli.doctor.facts import DOORS, Facts, is_loopback
 from postern_cli.doctor.finding import Finding, good
 
+# Doors that open no sooner than there is something to serve: what finds it, what is missing, and what makes it.
+LATE = {
+    "memcached": (
+        "SELECT 1 FROM innodb_memcache.containers LIMIT 1",
+        "no table for it to serve",
+        "innodb_memcache.sql",
+        "CALL postern.map_table('default', 'shop', 'user', 'id', 'name,email');",
+    ),
+    "redis": (
+        "SELECT 1 FROM information_schema.tables WHERE table_schema = 'postern' AND table_name = 'redis_maps'",
+        "no table postern.redis_maps",
+        "redis.sql",
+        "CALL postern.redis_map_row('user:', 'shop', 'user', '*');",
+    ),
+}
+
 
 def listening(facts: Facts) -> Iterator[Finding]:
     for door in facts.doors():
@@ -19,14 +35,14 @@ def listening(facts: Facts) -> Iterator[Finding]:
             state = facts.status.get(f"{door}_{setting.replace('port', 'listening')}")
             if state in ("ON", None):
                 yield good("listening", f"{door} listens on {facts.variable(f'{door}_address')}:{port}.")
-            elif door == "memcached" and not containers(facts):
+            elif door in LATE and not facts.server.try_query(LATE[door][0]):
+                _, what, script, example = LATE[door]
                 yield Finding(
                     "note",
                     "listening",
-                    "The memcached door is closed, for there is no table for it to serve.",
-                    "It opens within a second when one is mapped.",
-                    "mariadb < /usr/share/postern/innodb_memcache.sql\n"
-                    "CALL postern.map_table('default', 'shop', 'user', 'id', 'name,email');",
+                    f"The {door} door is closed, for there is {what}.",
+                    "It opens within a second when there is.",
+                    f"mariadb < /usr/share/postern/{script}\n{example}",
                 )
             else:
                 yield Finding(
@@ -36,11 +52,6 @@ def listening(facts: Facts) -> Iterator[Finding]:
                     "The port is taken, or the door was refused; the error log says why.",
                     f"ss -ltnp 'sport = :{port}'",
                 )
-
-
-def containers(facts: Facts) -> int:
-    rows = facts.server.try_query("SELECT COUNT(*) FROM innodb_memcache.containers")
-    return int(rows[0][0]) if rows else 0
 
 
 def access(facts: Facts) -> Iterator[Finding]:
