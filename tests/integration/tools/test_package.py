@@ -146,3 +146,21 @@ def test_no_document_shows_a_setting_of_ours_without_loose():
         for target, anchor in re.findall(r"\]\(([^)\s#]*)#([^)]+)\)", text):
             if "://" not in target:
                 assert anchor in anchors((path.parent / target).read_text() if target else text), (path, target, anchor)
+
+
+def test_the_tool_comes_along(made):
+    """One file that runs, and what bash and man look for."""
+    tree = made[0]
+    tool = tree / "usr/bin/postern"
+    assert os.access(tool, os.X_OK)
+    done = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    assert re.fullmatch(r"postern [\d.]+\n", done.stdout)
+    page = subprocess.run(
+        ["zcat", tree / "usr/share/man/man1/postern.1.gz"], capture_output=True, text=True, check=True
+    )
+    assert page.stdout.startswith(".TH POSTERN 1") and ".SS advise" in page.stdout
+    assert (
+        "complete -o default -F _postern postern"
+        in (tree / "usr/share/bash-completion/completions/postern").read_text()
+    )
+    assert "python3 (>= 3.9)" in control(tree)["Depends"]

@@ -70,6 +70,20 @@ def tokens(statement: str) -> Iterator[Token]:
             yield Token(kind, match.group())
 
 
+ANSI = re.compile(r'\b(?:FROM|INTO|UPDATE|JOIN)\s+(?:"\w+"\s*\.\s*)?"\w+"', re.I)
+
+
+def plain_quotes(statement: str) -> str:
+    """With names in backquotes where they stand in double quotes, which sql_mode = ANSI_QUOTES allows (Drupal)."""
+    if not ANSI.search(statement[:LENGTH_MAX]):
+        return statement
+    parts = []
+    for match in TOKEN.finditer(statement[:LENGTH_MAX]):
+        text = match.group()
+        parts.append(f"`{text[1:-1]}`" if text[0] == '"' and len(text) > 1 else text)
+    return "".join(parts)
+
+
 def split(text: str) -> Iterator[str]:
     """The statements of a script, without the semicolons between them; what comments hide from other servers counts."""
     begin = 0
@@ -94,7 +108,7 @@ def fingerprint(statement: str) -> str:
     """What statements that differ in values, lengths of lists, blanks and comments have in common."""
     words: List[str] = []
     before = ""
-    for kind, text in tokens(statement):
+    for kind, text in tokens(plain_quotes(statement)):
         if kind in ("string", "number", "mark"):
             # A sign belongs to the number, where no value stands before it.
             if words and words[-1] in "+-" and before in ("", "(", ",", "=", "<", ">", "<=", ">=", "<>", "!=", "<=>"):
@@ -121,7 +135,7 @@ KEYWORDS = set(
 
 def complete(statement: str) -> str:
     """The statement as a parser takes it: a digest's "(...)" is a list, its cut end is gone."""
-    text = re.sub(r"\( *\.\.\. *\)", "(?, ?)", statement[:LENGTH_MAX].strip().rstrip(";").strip())
+    text = re.sub(r"\( *\.\.\. *\)", "(?, ?)", plain_quotes(statement)[:LENGTH_MAX].strip().rstrip(";").strip())
     # Values one behind the other are `?, ...`, wherever they stand.
     text = re.sub(r"\? *, *\.\.\.", "?, ?", text)
     # MariaDB: SET STATEMENT a=1, b=2 FOR SELECT ...
