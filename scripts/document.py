@@ -113,6 +113,13 @@ def status_page():
         "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins, bounded by the sum of their "
         "`..._max_buffer_bytes`. |",
     ]
+    for kind, what in (("find", "find rows"), ("insert", "insert a row"), ("edit", "change or delete rows")):
+        for part, words in (("p50", "half"), ("p99", "99 of 100"), ("p999", "999 of 1,000")):
+            lines.append(
+                f"| `..._latency_{kind}_{part}_us` | Microseconds in which {words} of the requests to {what} were answered, to "
+                "within a quarter: from when their turn began to when its answers were sent. Of those answered within a "
+                "turn, and not by scan threads. |"
+            )
     for plugin in PLUGINS:
         lines += own_status(plugin)
     lines += [

@@ -328,4 +328,8 @@ void Door::add_counters(Counters &sum) const {
   for (const auto &worker : workers_) sum.absorb(worker->counters());
 }
 
+void Door::add_latencies(Latencies &sum) const {
+  for (const auto &worker : workers_) sum.absorb(worker->latencies());
+}
+
 }  // namespace postern::door

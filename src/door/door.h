@@ -12,6 +12,7 @@
 
 #include "base/counters.h"
 #include "base/descriptors.h"
+#include "base/histogram.h"
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/options.h"
@@ -49,6 +50,8 @@ class Door {
   uint32_t threads() const { return static_cast<uint32_t>(workers_.size()); }
   /// Adds what all threads counted.
   void add_counters(Counters &sum) const;
+  /// Adds how long requests took that were answered within a turn.
+  void add_latencies(Latencies &sum) const;
   const Options &options() const { return options_; }
   Access access() const { return access_; }
   /// The TCP port it is bound to once it has started, also where the options ask for any; 0: none.

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <new>
 
-#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -101,6 +100,7 @@ void Worker::run_turn() {
   collect();
   execute();
   finish();
+  clock_.end(counters_);
   housekeep();
 }
 
@@ -120,7 +120,7 @@ size_t Worker::wait() {
   }
   const size_t count = poller_.wait(events_, timeout_ms);
   if (count == 0 && !at_work && holds_tables_) go_idle();
-  now_ms_ = clock_ms();
+  now_ms_ = clock_.begin();
   return count;
 }
 

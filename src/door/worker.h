@@ -25,6 +25,7 @@
 #include "door/timeout_lists.h"
 #include "door/tls_handshakes.h"
 #include "door/turn.h"
+#include "door/turn_clock.h"
 #include "door/turn_lists.h"
 #include "net/poller.h"
 
@@ -66,6 +67,7 @@ class Worker final : private Watcher {
   /// Connections given and not yet closed. Any thread.
   uint32_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
   const Counters &counters() const { return counters_; }
+  const Latencies &latencies() const { return clock_.latencies(); }
 
  private:
   void work();
@@ -137,6 +139,7 @@ class Worker final : private Watcher {
   TlsHandshakes tls_handshakes_;
   CommitDelay commit_delay_;
   MemoryGuard guard_;
+  TurnClock clock_;
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;

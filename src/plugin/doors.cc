@@ -177,6 +177,7 @@ void Doors::add_to(DoorStatus &status) const {
   const std::lock_guard guard(mutex_);
   for (const auto &door : doors_) {
     door->add_counters(status.counters);
+    door->add_latencies(status.latencies);
     status.threads += door->threads();
     status.connections += door->connections();
     status.connections_peak += door->connections_peak();

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/counters.h"
+#include "base/histogram.h"
 
 struct st_mysql_show_var;
 
@@ -12,6 +13,7 @@ namespace postern::plugin {
 /// Sums of all doors of a plugin.
 struct DoorStatus {
   Counters counters;
+  Latencies latencies;
   uint64_t threads = 0;
   uint64_t connections = 0;
   uint64_t connections_peak = 0;

@@ -124,3 +124,33 @@ def test_secrets_are_shown_nowhere(own):
         assert client.request("A", 1, "hush") == ["0", "1"]
         client.open(0, "test", "t", "id")
     assert "hush" not in own.log()
+
+
+def test_latencies_by_kind_of_request(own):
+    """They are of what was answered, to within the time that a client saw, and of nothing before anything was."""
+    names = [
+        f"handlersocket_latency_{kind}_{part}_us"
+        for kind in ("find", "insert", "edit")
+        for part in ("p50", "p99", "p999")
+    ]
+    assert [own.status("handlersocket_latency%")[name] for name in names] == [0] * 9
+    with own.hs() as client:
+        client.open(0, "test", "t", "id,v")
+        begin = time.monotonic()
+        for key in range(1, 101):
+            client.request(0, "=", 1, key)
+        took_us = (time.monotonic() - begin) * 1e6
+    until(lambda: own.status("handlersocket_latency%")[names[0]] > 0)
+    told = own.status("handlersocket_latency%")
+    p50, p99, p999 = (told[name] for name in names[:3])
+    assert 0 < p50 <= p99 <= p999 <= took_us * 1.25
+    assert p50 <= 2 * 1.25 * took_us / 100  # half of them took no longer than twice the mean
+    assert [told[name] for name in names[3:]] == [0] * 6
+    with own.hs_wr() as client:
+        client.request("A", 1, "hush")
+        client.open(0, "test", "t", "id,v")
+        client.request(0, "+", 2, 2001, "x")
+        client.request(0, "=", 1, 2001, 1, 0, "U", 2001, "y")
+    until(lambda: own.status("handlersocket_latency%")[names[6]] > 0)
+    told = own.status("handlersocket_latency%")
+    assert told[names[3]] > 0 and told[names[3]] == told[names[5]]
