@@ -45,7 +45,7 @@ class MariaDB(Server):
         ]
         if self.name == "ours" and not state.durable:
             # It reads and writes with the same threads. Where nobody waits for the disk it gets as many as the others.
-            options.append(f"--memcached-threads={state.threads}")
+            options += [f"--memcached-threads={state.threads}", f"--redis-threads={state.threads}"]
         if state.threads_wr:
             options.append(f"--handlersocket-threads-wr={state.threads_wr}")
         if state.large_pages:
@@ -88,8 +88,8 @@ class MariaDB(Server):
 
     def launch(self, state):
         environment = {**os.environ, "POSTERN_SO": self.plugin(), "POSTERN_SERVER_DIR": str(HERE / "build/server")}
-        containers = ["--containers"] if self.name == "ours" else []
-        told = self.sandbox("start", str(self.folder), *containers, "--", *self.options(state), env=environment)
+        doors = ["--containers", "--redis", "--redis-port", "0", "--postern-port", "0"] if self.name == "ours" else []
+        told = self.sandbox("start", str(self.folder), *doors, "--", *self.options(state), env=environment)
         self.environment = dict(word.split("=", 1) for line in told.splitlines() for word in shlex.split(line))
         self.running = state
         self.hashed = True  # the sandbox's default
@@ -97,6 +97,8 @@ class MariaDB(Server):
         if not self.has_made(tables.VERSION):
             self.bench.say(f"filling {self.name}")
             self.sql(tables.ALWAYS)
+        if self.name == "ours" and not self.has_made(tables.ENTRIES_VERSION):
+            self.sql(tables.ENTRIES)
         for table in ("user", "written", "fresh"):
             self.map(table, "user_id", "user_name,user_email,created")
         self.map("counter", "id", "hits")
@@ -121,6 +123,7 @@ class MariaDB(Server):
         self.places = {self.name: ("handlersocket", door)}
         if self.name == "ours":
             sql, unix = ["--port", env["SQL_PORT"]], ["--unix", env["SQL_SOCKET"]]
+            sql_door, door_unix = ["--port", env["POSTERN_PORT"]], ["--unix", env["POSTERN_SOCKET"]]
             self.places |= {
                 "ours-unix": ("handlersocket", ["--unix", env["HS_SOCKET"]]),
                 "ours-memcached": ("memcached-container", ["--port", env["MEMC_PORT"]]),
@@ -128,6 +131,11 @@ class MariaDB(Server):
                 "sql-text": ("sql-text", sql),
                 "sql-prepared": ("sql-prepared", sql),
                 "sql-prepared-unix": ("sql-prepared", unix),
+                "sql-door-text": ("sql-text", sql_door),
+                "sql-door-prepared": ("sql-prepared", sql_door),
+                "sql-door-prepared-unix": ("sql-prepared", door_unix),
+                "ours-redis": ("redis", ["--port", env["REDIS_PORT"]]),
+                "ours-redis-unix": ("redis", ["--unix", env["REDIS_SOCKET"]]),
             }
 
     def pid(self):

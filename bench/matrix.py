@@ -16,13 +16,17 @@ CONNECTIONS = 5000
 CONNECTIONS_MOST = 19_150
 
 # Peers by name; peers.py knows whose they are.
-READERS = ("null", "memcached", "redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
-UNIX_READERS = ("null-unix", "memcached-unix", "redis-unix", "original-unix", "ours-unix", "ours-memcached-unix")
-ORDERED = ("original", "sql-text", "sql-prepared", "ours")
-WRITERS = ("redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
+SQL = ("sql-text", "sql-prepared", "sql-door-text", "sql-door-prepared")
+READERS = ("null", "memcached", "redis", "original", *SQL, "ours", "ours-memcached", "ours-redis")
+UNIX_READERS = (
+    *("null-unix", "memcached-unix", "redis-unix", "original-unix", "sql-prepared-unix"),
+    *("sql-door-prepared-unix", "ours-unix", "ours-memcached-unix", "ours-redis-unix"),
+)
+ORDERED = ("original", *SQL, "ours")
+WRITERS = ("redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached", "ours-redis")
 VOLATILE_WRITERS = ("memcached", *WRITERS)
 ENGINE_READERS = ("original", "sql-prepared", "ours")
-MORE_READERS = ("memcached-meta", "sql-prepared-unix")
+MORE_READERS = ("memcached-meta",)
 
 
 def rows_in(table):

@@ -13,8 +13,11 @@ COLOURS = {
     "original": "#1976d2",
     "sql-text": "#ffb74d",
     "sql-prepared": "#f57c00",
+    "sql-door-text": "#80deea",
+    "sql-door-prepared": "#00838f",
     "ours": "#6a1b9a",
     "ours-memcached": "#c2185b",
+    "ours-redis": "#f06292",
 }
 CLIENT_BOUND_PERCENT = 97
 # Of rows that have a place along something; matrix.Point.

@@ -20,6 +20,15 @@ INSERT INTO counter SELECT seq, 0 FROM seq_1_to_{matrix.COUNTERS};
 CREATE TABLE made (version BIGINT);
 INSERT INTO made VALUES ({VERSION});
 """
+# The Redis door's keyspace: the rows of `user` and the counters, as Redis has them.
+ENTRIES_VERSION = VERSION * 100 + 2
+ENTRIES = f"""
+TRUNCATE TABLE postern_redis.entries;
+INSERT INTO postern_redis.entries (k, type, v)
+  SELECT CONCAT('user:', user_id), 1, CONCAT_WS('\\t', user_name, user_email, created) FROM user;
+INSERT INTO postern_redis.entries (k, type, v) SELECT CONCAT('count:', id), 1, '0' FROM counter;
+INSERT INTO made VALUES ({ENTRIES_VERSION});
+"""
 PEOPLE = f"""
 DROP TABLE IF EXISTS people;
 CREATE TABLE people (user_id INT UNSIGNED PRIMARY KEY, email VARCHAR(255), first_name VARCHAR(50),
