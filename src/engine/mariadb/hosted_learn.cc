@@ -85,8 +85,8 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   ::Statement *const prepared = thd->stmt_map.find(id);
   if (prepared == nullptr || prepared->lex == nullptr) return;
   why = recognise(thd, *prepared->lex, read);
-  // The server has put the columns of one definition of the table in the place of a star.
-  TABLE_LIST *const bound = prepared->lex->first_select_lex()->with_wild != 0 ? prepared->lex->query_tables : nullptr;
+  // The server has put the columns of one definition of the table in the place of a star, and tells nobody.
+  TABLE_LIST *const bound = statement.packet.find('*') != Bytes::npos ? prepared->lex->query_tables : nullptr;
   learnt_.plan = plan_of(thd, std::move(read), why, bound);
   learnt_.statement_id = id;
   learnt_.final = why != WhyNot::planned;
