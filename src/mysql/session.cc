@@ -30,6 +30,9 @@ enum Command : uint8_t {
   reset_connection = 0x1f,
 };
 
+/// In place of a statement's number: the one that was prepared last.
+constexpr uint32_t last_prepared = 0xffffffff;
+
 /// What a statement answers the engine writes itself, or the server sends.
 class StatementReply final : public Reply {
  public:
@@ -43,6 +46,7 @@ struct Prepared {
   std::shared_ptr<const Plan> plan;
   std::string types;       // of the parameters, as the server has seen them last; empty: not yet
   bool long_data = false;  // a part of a parameter has gone to the server
+  bool cursor = false;     // the server may have one open, which the next execution ends
 };
 
 class MySqlSession final : public Session {
@@ -61,6 +65,7 @@ class MySqlSession final : public Session {
     PlanKey key{};    // query: of its form, if it is not known; borrows from form_
     uint32_t id = 0;  // of a prepared statement
     Bytes types{};    // execute: what it binds, in the packet; empty: nothing new
+    bool cursor = false;
   };
 
   void plan(Statement &statement, Batch &batch);
@@ -77,6 +82,7 @@ class MySqlSession final : public Session {
   Awaited awaited_;
   std::string form_;  // of the text that is awaited, if it is not known
   std::unordered_map<uint32_t, Prepared> prepared_;
+  uint32_t prepared_last_ = 0;                     // 0: nobody knows
   std::vector<std::shared_ptr<const void>> held_;  // what the collected statements' plans belong to
 };
 
@@ -164,6 +170,8 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   const Bytes body = statement.packet.substr(packet_header_bytes + 1);
   if (body.size() < 4) return;
   awaited_.id = little_endian_24(body) | static_cast<uint32_t>(static_cast<uint8_t>(body[3])) << 24;
+  const bool by_number = awaited_.id != last_prepared;
+  if (!by_number) awaited_.id = prepared_last_;
   const auto found = prepared_.find(awaited_.id);
   if (found == prepared_.end() || found->second.plan == nullptr) return;
   Prepared &prepared = found->second;
@@ -175,14 +183,17 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   const std::optional<Execution> execution = read_execution(body, parameters);
   if (!execution) return;
   if (execution->types) awaited_.types = *execution->types;
+  awaited_.cursor = execution->flags != 0;
   const bool any_null = std::ranges::any_of(execution->nulls, [](char bits) { return bits != 0; });
   // The server has to see types before anything is bound without them; a cursor is its own, and so is long data.
   const bool types_seen =
       parameters == 0 || (!prepared.types.empty() && (!execution->types || *execution->types == Bytes(prepared.types)));
-  if (execution->flags != 0 || any_null || prepared.long_data) return;
+  if (awaited_.cursor || any_null || prepared.long_data) return;
+  const bool is_servers = !types_seen || prepared.cursor || !by_number;
+  if (is_servers && parameters == 0) return;
   held_.push_back(prepared.plan);
   statement.plan = prepared.plan.get();  // without values it only learns how the server answers
-  if (!types_seen) return;
+  if (is_servers) return;
   const std::optional<std::span<const Value>> values =
       read_parameters(prepared.types, execution->values, parameters, batch.arena());
   if (values) statement.values = *values;
@@ -204,6 +215,7 @@ void MySqlSession::learn() {
       if (learnt.plan != nullptr || learnt.final) cache_->learn(awaited_.key, learnt.plan);
       return;
     case prepare:
+      prepared_last_ = learnt.statement_id;
       if (learnt.statement_id != 0 && learnt.plan != nullptr)
         prepared_[learnt.statement_id] = {.plan = learnt.plan, .types = {}};
       return;
@@ -216,6 +228,7 @@ void MySqlSession::learn() {
       if (prepared.plan == nullptr && learnt.statement_id == awaited_.id) prepared.plan = learnt.plan;
       if (!awaited_.types.empty()) prepared.types.assign(awaited_.types);
       prepared.long_data = false;
+      prepared.cursor = awaited_.cursor;
       return;
     }
     case send_long_data:

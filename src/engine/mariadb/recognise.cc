@@ -115,7 +115,10 @@ WhyNot Recogniser::read_exists(SELECT_LEX &select) {
   if (plan_.conditions.empty()) return WhyNot::no_key;
   const bool counts =
       std::ranges::any_of(plan_.wanted, [](const PlanWanted &one) { return one.what == PlanWanted::What::count; });
-  if (plan_.limit || plan_.lock != PlanLock::none || counts) return WhyNot::several_selects;
+  // The server itself sets a limit of one row when it prepares this.
+  const bool any_limit = plan_.limit && (plan_.limit->from != PlanValue::From::integer || plan_.limit->integer < 1);
+  if (any_limit || plan_.offset || plan_.lock != PlanLock::none || counts) return WhyNot::several_selects;
+  plan_.limit.reset();
   plan_.order.clear();
   plan_.exists = true;
   return WhyNot::planned;

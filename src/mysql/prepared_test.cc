@@ -1,0 +1,236 @@
+// Which plan a session finds for each command, and with which values; and when it leaves the command to the server.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "contract/batch.h"
+#include "mysql/protocol.h"
+
+namespace postern::mysql {
+namespace {
+
+class ToyPlan final : public Plan {
+ public:
+  explicit ToyPlan(uint32_t values) : values_(values) {}
+  uint32_t values() const override { return values_; }
+  bool holds() const override { return holds_; }
+  bool holds_ = true;
+
+ private:
+  uint32_t values_;
+};
+
+/// What the session of the server says; the test changes it.
+struct Said {
+  uint64_t dialect = 1;
+  std::optional<TextRules> rules = TextRules{};
+  Learnt learnt;
+};
+
+class ToySession final : public ServerSession {
+ public:
+  bool log_in(int, bool) override { return true; }
+  bool serve(const Statement &) override { return true; }
+  void end(bool) override {}
+  bool alive() const override { return true; }
+  bool compressed() const override { return false; }
+  int fd() const override { return -1; }
+  void *tls() const override { return nullptr; }
+  int64_t idle_limit_ms() const override { return 0; }
+  void time_out() override {}
+  void interrupt() override {}
+  explicit ToySession(const Said &said) : said_(said) {}
+  uint64_t dialect() const override { return said_.dialect; }
+  std::optional<TextRules> text_rules() const override { return said_.rules; }
+  const Learnt &learnt() const override { return said_.learnt; }
+
+ private:
+  const Said &said_;
+};
+
+class ToyEngine final : public Engine {
+ public:
+  bool up() const override { return true; }
+  std::unique_ptr<Executor> attach(const ThreadIdentity &, const std::atomic<bool> &) override { return nullptr; }
+  std::unique_ptr<ServerSession> host() override { return std::make_unique<ToySession>(said); }
+  Said said;
+};
+
+std::string packet(char command, const std::string &arguments) {
+  std::string packet(1, command);
+  packet += arguments;
+  const size_t size = packet.size();
+  return std::string{static_cast<char>(size), static_cast<char>(size >> 8), static_cast<char>(size >> 16), '\0'} +
+         packet;
+}
+
+template <class Number>
+std::string bytes(Number number) {
+  std::string bytes(sizeof number, '\0');
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+
+std::string execution(uint32_t id, const std::string &types, const std::string &values, char cursor = '\0') {
+  return packet('\x17',
+                bytes(id) + cursor + bytes(uint32_t{1}) + '\0' + (types.empty() ? '\0' : '\1') + types + values);
+}
+
+const std::string longlong("\x08\x00", 2);
+const std::string text_type("\xfd\x00", 2);
+const std::string double_type("\x05\x00", 2);
+
+class MySqlSessionTest : public testing::Test {
+ protected:
+  MySqlSessionTest() : session_(protocol_.open_session(output_, peer_)) {}
+
+  /// The command's statement, after the one before was answered.
+  const Statement &find(const std::string &bytes) {
+    if (batch_.size() > 0) {
+      session_->settled();
+      batch_.clear();
+      input_.settle();
+    }
+    const std::span<char> room = input_.room(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), room.begin());
+    input_.received(bytes.size());
+    session_->collect(input_, batch_, 5);
+    statement_ = batch_.size() == 1 ? *batch_.ops()[0].statement : Statement{};
+    return statement_;
+  }
+  bool fast(const std::string &bytes) {
+    find(bytes);
+    return statement_.plan != nullptr && statement_.values.size() == statement_.plan->values();
+  }
+  void learn(std::shared_ptr<const Plan> plan, bool final = true, uint32_t id = 0) {
+    engine_.said.learnt = {std::move(plan), id, final};
+  }
+  void prepare(uint32_t id, std::shared_ptr<const Plan> plan) {
+    find(packet('\x16', "SELECT a FROM t WHERE id = ? /* " + std::to_string(id) + " */"));
+    learn(std::move(plan), false, id);
+  }
+
+  ToyEngine engine_;
+  MySql protocol_{engine_};
+  Output output_;
+  Peer peer_;
+  Input input_;
+  Batch batch_;
+  Statement statement_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(MySqlSessionTest, ATextIsLearntOnce) {
+  EXPECT_EQ(find(packet(3, "SELECT a FROM t WHERE id = 1")).form, "SELECT a FROM t WHERE id = ?");
+  EXPECT_EQ(statement_.plan, nullptr);
+  const auto plan = std::make_shared<ToyPlan>(1);
+  learn(plan);
+  find(packet(3, "SELECT a FROM t WHERE id = 77"));
+  EXPECT_EQ(statement_.plan, plan.get());
+  ASSERT_EQ(statement_.values.size(), 1u);
+  EXPECT_EQ(statement_.values[0].integer(), 77);
+  EXPECT_TRUE(statement_.form.empty());
+}
+
+TEST_F(MySqlSessionTest, WhatIsNotFinalIsLearntAgain) {
+  find(packet(3, "SELECT a FROM t WHERE id = 1"));
+  learn(nullptr, false);
+  EXPECT_FALSE(find(packet(3, "SELECT a FROM t WHERE id = 1")).form.empty());
+  learn(nullptr, true);
+  EXPECT_TRUE(find(packet(3, "SELECT a FROM t WHERE id = 1")).form.empty());
+  EXPECT_EQ(statement_.plan, nullptr);
+}
+
+TEST_F(MySqlSessionTest, AnotherDialectIsAnotherPlan) {
+  find(packet(3, "SELECT a FROM t WHERE id = 1"));
+  learn(std::make_shared<ToyPlan>(1));
+  ASSERT_TRUE(fast(packet(3, "SELECT a FROM t WHERE id = 1")));
+  engine_.said.dialect = 2;
+  EXPECT_FALSE(fast(packet(3, "SELECT a FROM t WHERE id = 1")));
+  engine_.said.rules = std::nullopt;
+  EXPECT_TRUE(find(packet(3, "SELECT a FROM t WHERE id = 1")).form.empty());
+}
+
+TEST_F(MySqlSessionTest, TheServerIsToldTypesFirst) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{42}))));
+  EXPECT_NE(statement_.plan, nullptr);  // to be learnt
+  EXPECT_TRUE(fast(execution(5, longlong, bytes(int64_t{43}))));
+  EXPECT_EQ(statement_.values[0].integer(), 43);
+  EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{44}))));
+  EXPECT_EQ(statement_.values[0].integer(), 44);
+  EXPECT_FALSE(fast(execution(5, text_type,
+                              "\x02"
+                              "44")));
+  EXPECT_TRUE(fast(execution(5, text_type,
+                             "\x02"
+                             "45")));
+  EXPECT_EQ(statement_.values[0].bytes(), "45");
+}
+
+TEST_F(MySqlSessionTest, LongDataAndCursorsAreTheServers) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  fast(execution(5, longlong, bytes(int64_t{1})));
+  ASSERT_TRUE(fast(execution(5, "", bytes(int64_t{1}))));
+  find(packet('\x18', bytes(uint32_t{5}) + std::string(2, '\0') + "x"));
+  EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{1}))));
+  EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{1}))));
+  EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{1}), '\1')));
+  EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{1}))));  // ends the cursor
+  EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{1}))));
+}
+
+TEST_F(MySqlSessionTest, ByNoNumberItIsTheServersAndTheTypesAreOfWhatWasPreparedLast) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  EXPECT_FALSE(fast(execution(0xffffffff, longlong, bytes(int64_t{1}))));
+  EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{2}))));
+  EXPECT_FALSE(fast(execution(0xffffffff, text_type,
+                              "\x01"
+                              "2")));
+  EXPECT_TRUE(fast(execution(5, "",
+                             "\x01"
+                             "3")));
+  EXPECT_EQ(statement_.values[0].bytes(), "3");
+  prepare(6, nullptr);
+  EXPECT_FALSE(fast(execution(0xffffffff, longlong, bytes(int64_t{1}))));
+  EXPECT_TRUE(fast(execution(5, "",
+                             "\x01"
+                             "4")));
+}
+
+TEST_F(MySqlSessionTest, WithoutParametersACursorOrNoNumberIsTheServers) {
+  prepare(5, std::make_shared<ToyPlan>(0));
+  EXPECT_FALSE(fast(execution(0xffffffff, "", "")));
+  EXPECT_FALSE(fast(packet('\x17', bytes(uint32_t{5}) + '\1' + bytes(uint32_t{1}))));
+  EXPECT_FALSE(fast(packet('\x17', bytes(uint32_t{5}) + '\0' + bytes(uint32_t{1}))));
+  EXPECT_TRUE(fast(packet('\x17', bytes(uint32_t{5}) + '\0' + bytes(uint32_t{1}))));
+}
+
+TEST_F(MySqlSessionTest, StatementsEnd) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  fast(execution(5, longlong, bytes(int64_t{1})));
+  find(packet('\x19', bytes(uint32_t{5})));
+  EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{1}))));
+  prepare(6, std::make_shared<ToyPlan>(1));
+  fast(execution(6, longlong, bytes(int64_t{1})));
+  ASSERT_TRUE(fast(execution(6, longlong, bytes(int64_t{1}))));
+  find(packet('\x1f', ""));
+  EXPECT_FALSE(fast(execution(6, longlong, bytes(int64_t{1}))));
+}
+
+TEST_F(MySqlSessionTest, WhatIsCutIsTheServers) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  fast(execution(5, longlong, bytes(int64_t{1})));
+  const std::string whole = execution(5, longlong, bytes(int64_t{1}));
+  ASSERT_TRUE(fast(whole));
+  for (size_t size = 0; size < whole.size() - 5; ++size)
+    EXPECT_FALSE(fast(packet('\x17', whole.substr(5, size)))) << size;
+  EXPECT_FALSE(fast(packet('\x17', whole.substr(5) + "x")));
+}
+
+}  // namespace
+}  // namespace postern::mysql
