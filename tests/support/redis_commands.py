@@ -101,13 +101,20 @@ def shapes(groups):
     return lines
 
 
+def is_known(shape, known):
+    if shape[0] == "nosuch":
+        return True
+    sub = f"{shape[0]}|{shape[1]}" if len(shape) > 1 else ""
+    return sub in known if shape[0] == "object" and shape[1] != "bad" else shape[0] in known
+
+
 class Commands:
     """A random session."""
 
     def __init__(self, seed, groups, known):
         """known: names of the commands that may be sent."""
         self.random = random.Random(seed)
-        self.shapes = [shape for shape in shapes(groups) if shape[0] in known or shape[0] == "nosuch"]
+        self.shapes = [shape for shape in shapes(groups) if is_known(shape, known)]
 
     def next(self):
         words = list(self.random.choice(self.shapes))

@@ -1,0 +1,116 @@
+"""Whole sessions of other people's Redis clients, as people install them today.
+
+Each session's script prints what its client was told; it must be what stands in the .expected file beside the script,
+line by line: what Redis answers. With POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's redis-server.
+"""
+import shutil
+import subprocess
+
+import pytest
+from support.resp import Original
+from support.server import ORIGINAL, ROOT
+
+HERE = ROOT / "tests" / "clients" / "redis"
+SESSION_SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def port(request, tmp_path_factory):
+    if ORIGINAL:
+        original = Original(tmp_path_factory.mktemp("redis"))
+        yield original.port
+        original.stop()
+        return
+    server = request.getfixturevalue("module_factory")(redis=True)
+    yield server.env["REDIS_PORT"]
+    server.assert_alive()
+
+
+def run(*command, **options):
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        timeout=SESSION_SECONDS,
+        cwd=ROOT,
+        **options,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def expected(name):
+    return (HERE / f"{name}.expected").read_text()
+
+
+def need(program, *check):
+    if not shutil.which(program) or (check and subprocess.run(check, capture_output=True, check=False).returncode != 0):
+        pytest.skip(f"{program} lacks what this needs; run tools/deps clients")
+
+
+def test_redis_py(port, fetched):
+    folder = fetched("redis-py")
+    command = ("/usr/bin/python3", HERE / "redis_py_session.py", folder / "redis-py", port)
+    assert run(*command) == expected("redis_py_session")
+
+
+def test_go_redis(port, fetched):
+    folder = fetched("go-redis")
+    assert run(folder / "go-redis" / "session", port) == expected("go_redis_session")
+
+
+def test_ioredis(port, fetched):
+    folder = fetched("ioredis")
+    assert run("node", HERE / "ioredis_session.js", folder / "ioredis" / "node_modules", port) == expected(
+        "ioredis_session"
+    )
+
+
+def test_phpredis(port):
+    need("php", "php", "-r", "exit(extension_loaded('redis') ? 0 : 1);")
+    assert run("php", HERE / "phpredis_session.php", port) == expected("phpredis_session")
+
+
+def test_redis_rb(port):
+    need("ruby", "ruby", "-rredis", "-e", "")
+    assert run("ruby", HERE / "redis_rb_session.rb", port) == expected("redis_rb_session")
+
+
+def test_hiredis(port, tmp_path):
+    need("gcc", "sh", "-c", "echo '#include <hiredis/hiredis.h>' | gcc -E -")
+    program = tmp_path / "session"
+    run("gcc", "-o", program, HERE / "hiredis_session.c", "-lhiredis")
+    assert run(program, port) == expected("hiredis_session")
+
+
+def test_redis_cli(port):
+    need("redis-cli")
+    script = "FLUSHDB\nSET k 'a b'\nGET k\nHSET h f v\nHGETALL h\nINCR n\nMULTI\nINCR n\nEXEC\nNOSUCH\nDEL k h n\n"
+    told = run("redis-cli", "-p", port, "--no-raw", input=script)
+    assert told.splitlines() == [
+        "OK",
+        "OK",
+        '"a b"',
+        "(integer) 1",
+        '1) "f"',
+        '2) "v"',
+        "(integer) 1",
+        "OK",
+        "QUEUED",
+        "1) (integer) 2",
+        "(error) ERR unknown command 'NOSUCH', with args beginning with: ",
+        "(integer) 3",
+    ]
+
+
+@pytest.mark.parametrize("depth", [1, 16])
+def test_redis_benchmark(port, depth):
+    need("redis-benchmark")
+    tests = "ping_inline,ping_mbulk,set,get,incr,hset,mset"
+    told = run("redis-benchmark", "-p", port, "-t", tests, "-n", 2000, "-c", 10, "-P", depth, "-r", 1000, "-q")
+    assert "ERR" not in told
+    for name in ("PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "HSET", "MSET (10 keys)"):
+        assert f"{name}: " in told

@@ -1,0 +1,104 @@
+"""Redis's own test suite, asked of the door: the files of what the door has.
+
+The tests are those of Debian's source package, which redis/external.tcl lets ask a server that tunes nothing in memory.
+With POSTERN_TEST_ORIGINAL=1 they ask Debian's redis-server. LEFT_OUT says which files are not run and why, SKIPPED which
+tests are not asked, for they would end the run or take an hour; DIFFERS which of those that are come out otherwise:
+exactly those, so that nothing more differs unseen and nothing stays here that no longer does.
+"""
+import re
+import shutil
+import subprocess
+
+import pytest
+from support.resp import Original
+from support.server import ORIGINAL, ROOT
+
+HERE = ROOT / "tests" / "clients" / "redis"
+FILE_SECONDS = 280
+TOLD = re.compile(
+    r"^\[(ok|err|exception|skip|ignore)\]: (.*?)(?: in tests/unit/\S+\.tcl)?(?: \(\d+ ms\))?$", re.MULTILINE
+)
+# Of the suite's tags: what looks into the program, loads scripts, or fills gigabytes.
+TAGS = "-needs:debug -needs:repl -needs:config-maxmemory -needs:save -needs:config-resetstat -scripting -large-memory -slow"
+
+RUN = [
+    "protocol",
+    "quit",
+]
+LEFT_OUT = {
+    "of its replication, files and processes": "aofrw dump lazyfree oom-score-adj printver replybufsize shutdown wait",
+    "of its memory": "client-eviction limits maxmemory memefficiency obuf-limits pendingquerybuf querybuf violations",
+    "of its accounts; ours are the database's": "acl acl-v2 auth",
+    "of its cluster": "cluster cluster-scripting cluster/announced-endpoints cluster/cli cluster/hostnames cluster/links cluster/misc cluster/multi-slot-operations",
+    "of scripts": "functions scripting",
+    "of what the door does not have": "bitfield geo hyperloglog pause pubsub pubsubshard sort tracking "
+    "type/stream type/stream-cgroups",
+    "of its own counts and logs": "info info-command introspection introspection-2 latency-monitor slowlog",
+    "of its listening": "networking tls",
+    "to come": "bitops expire keyspace multi other scan type/hash type/incr type/list type/list-2 type/list-3 type/set "
+    "type/string type/zset",
+}
+SKIPPED = {}
+DIFFERS = {}
+
+
+@pytest.fixture(scope="module")
+def suite(fetched, tmp_path_factory):
+    own = tmp_path_factory.mktemp("suite")
+    shutil.copytree(fetched("redis-suite") / "redis-suite" / "tests", own / "tests")
+    helper = own / "tests" / "test_helper.tcl"
+    begin = "source tests/support/util.tcl\n"
+    text = helper.read_text()
+    assert text.count(begin) == 1
+    helper.write_text(text.replace(begin, f"{begin}source {HERE / 'external.tcl'}\n"))
+    return own
+
+
+@pytest.fixture(scope="module")
+def port(request, tmp_path_factory):
+    if ORIGINAL:
+        original = Original(tmp_path_factory.mktemp("redis"))
+        yield original.port
+        original.stop()
+        return
+    server = request.getfixturevalue("module_factory")(redis=True)
+    yield server.env["REDIS_PORT"]
+    server.assert_alive()
+
+
+def outcomes(suite, port, name):
+    """The names of the tests that passed, and of those that did not, and all that was told."""
+    skipped = [word for test in SKIPPED.get(name, ()) for word in ("--skiptest", test)]
+    done = subprocess.run(
+        ["tclsh", "tests/test_helper.tcl", "--host", "127.0.0.1", "--port", str(port), "--singledb"]
+        + ["--ignore-encoding", "--durable", "--single", f"unit/{name}", "--tags", TAGS, *skipped],
+        cwd=suite,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=FILE_SECONDS,
+    )
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    passed = {test for outcome, test in TOLD.findall(said) if outcome == "ok"}
+    failed = {test for outcome, test in TOLD.findall(said) if outcome in ("err", "exception")}
+    assert "Testing" in said and passed | failed, said[-3000:]
+    return passed, failed, said
+
+
+def test_every_file_is_run_or_left_out_for_a_reason(suite):
+    unit = suite / "tests" / "unit"
+    there = {
+        str(path.relative_to(unit).with_suffix("")) for path in unit.rglob("*.tcl") if "moduleapi" not in path.parts
+    }
+    left_out = " ".join(LEFT_OUT.values()).split()
+    assert sorted(RUN + left_out) == sorted(there - {"type/list-common"})
+    assert set(DIFFERS) <= set(RUN) and set(SKIPPED) <= set(RUN)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_suite(suite, port, name):
+    passed, failed, said = outcomes(suite, port, name)
+    expected = set() if ORIGINAL else set(DIFFERS.get(name, ()))
+    assert failed == expected, f"{sorted(failed ^ expected)}\n{said[-6000:]}"
+    assert passed
