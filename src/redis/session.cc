@@ -16,6 +16,11 @@ namespace {
 /// Bytes of a command's name and of its arguments that an error tells of each.
 constexpr size_t told_bytes_max = 128;
 
+/// As much of it as Redis tells, which takes it for a text of C.
+Bytes told_of(Bytes argument, size_t bytes_max) {
+  return argument.substr(0, std::min(bytes_max, argument.find('\0')));
+}
+
 int64_t wall_clock_ms() {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -192,18 +197,18 @@ void RedisSession::refuse_unknown(std::span<const Bytes> arguments, Call &call) 
     std::string name(container->name);
     std::transform(name.begin(), name.end(), name.begin(), [](char byte) { return byte - ('a' - 'A'); });
     std::string text = "ERR unknown subcommand '";
-    text.append(arguments[1].substr(0, told_bytes_max)).append("'. Try ").append(name).append(" HELP.");
+    text.append(told_of(arguments[1], told_bytes_max)).append("'. Try ").append(name).append(" HELP.");
     refuse(call, text);
     return;
   }
   std::string told;
   for (const Bytes argument : arguments.subspan(1)) {
     if (told.size() >= told_bytes_max) break;
-    const Bytes beginning = argument.substr(0, told_bytes_max - told.size());
+    const Bytes beginning = told_of(argument, told_bytes_max - told.size());
     told.append("'").append(beginning).append("' ");
   }
   std::string text = "ERR unknown command '";
-  text.append(arguments.front().substr(0, told_bytes_max)).append("', with args beginning with: ");
+  text.append(told_of(arguments.front(), told_bytes_max)).append("', with args beginning with: ");
   refuse(call, text, told);
 }
 
