@@ -29,6 +29,9 @@ void tell_if_refused(const char *built_for);
 /// Whether the server runs to install or upgrade itself (--bootstrap), when no door should open.
 bool server_is_bootstrapping();
 
+/// Whether the server takes no writes, as a replica as a rule does. Any thread.
+bool server_is_read_only();
+
 /// What the server's own TLS is made of: ssl_cert, ssl_key and so on, empty where not set.
 struct ServerTls {
   bool enabled = false;  ///< there is a certificate, and SQL clients may use it

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/engine.h"
 #include "late_door.h"
 #include "redis/protocol.h"
 #include "running.h"
@@ -116,6 +117,7 @@ void RedisRunning::tell_figures(protocol::Figures &figures) const {
   figures.timeout = settings.timeout;
   figures.address = text(settings.address);
   figures.socket = text(settings.socket);
+  figures.read_only = engine::server_is_read_only();
 }
 
 void RedisRunning::add_own(StatusPage &page, const Counters &) const {

@@ -650,6 +650,10 @@ bool server_is_bootstrapping() {
   return opt_bootstrap;
 }
 
+bool server_is_read_only() {
+  return opt_readonly;
+}
+
 Descriptors server_descriptors() {
   rlimit limit{};
   uint64_t all = open_files_limit;
