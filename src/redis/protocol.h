@@ -34,8 +34,7 @@ struct Figures {
   uint64_t timeout = 0;  ///< seconds
   std::string address;
   std::string socket;
-  bool read_only = false;       ///< the server takes no writes: it is a replica
-  bool flushes_commits = true;  ///< every commit waits for the disk
+  bool read_only = false;  ///< the server takes no writes: it is a replica
 };
 
 struct Settings {

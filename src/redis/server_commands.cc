@@ -21,7 +21,6 @@ Options options_of(const Redis &protocol) {
   Figures figures;
   protocol.tell(figures);
   return {
-      {"appendfsync", figures.flushes_commits ? "always" : "everysec"},
       {"appendonly", "yes"},
       {"bind", figures.address},
       {"databases", std::to_string(database_count)},
