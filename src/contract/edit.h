@@ -13,6 +13,7 @@ enum class Decision : uint8_t {
   write,   ///< it takes the values of the draft
   erase,   ///< it is deleted
   refuse,  ///< the op fails as Failure::refused, and does nothing
+  alone,   ///< the op's script has to be run in its place: in a turn the op is left, elsewhere this is `refuse`
 };
 
 /// The new values of one row. Lent by the engine for the length of Edit::present(). Columns are positions in

@@ -113,6 +113,7 @@ struct Insert {
   OnDuplicate on_duplicate = OnDuplicate::fail;
   Edit *edit = nullptr;           ///< decide: keeps, writes or refuses; it erases nothing
   bool reads_old_values = false;  ///< decide: as EditRows::reads_old_values
+  Script *script = nullptr;       ///< as EditRows::script
 };
 
 /// Shows every row of `find` to `edit`, and does what that decides. All of it happens, or nothing.
@@ -124,6 +125,8 @@ struct EditRows {
   bool erases = false;
   /// The new values depend on the old ones, so that the account must be allowed to see those.
   bool reads_old_values = false;
+  /// What does the same in several steps: in Lane::alone it is run in place of this, unless in a unit or a step.
+  Script *script = nullptr;
 };
 
 /// Where a paused find goes on; made and understood by the engine alone.
@@ -171,6 +174,16 @@ struct Op {
   std::unique_ptr<Position> *position = nullptr;
 };
 static_assert(sizeof(Op) <= 64);
+
+/// What is run in place of the op in Lane::alone; nullptr: nothing is.
+inline Script *script_of(const Op &op) {
+  switch (op.verb) {
+    case Verb::script: return op.script;
+    case Verb::insert: return op.insert->script;
+    case Verb::edit: return op.edit->script;
+    default: return nullptr;
+  }
+}
 
 /// Whether the op needs a transaction, as what changes or locks rows does.
 constexpr bool writes(Verb verb) {

@@ -253,6 +253,36 @@ TYPED_TEST_P(ExecutorScripts, AnEditMayRefuseAndItsStepFails) {
   EXPECT_EQ(this->stored(1000, 2000), std::vector<std::string>{"1003 new NULL"});
 }
 
+TYPED_TEST_P(ExecutorScripts, AnEditMayAskForItsScriptWhichIsRunInItsPlace) {
+  TableSlot &slot = this->opened();
+  this->insert_row(slot, "1001", "of the script");
+  TestScript &its = this->script_of({this->step(), {}});
+  int asked = 0;
+  const auto ask = [&asked](Row, Draft &) {
+    ++asked;
+    return Decision::alone;
+  };
+  HeardReply &edited = this->edit(slot, this->key("5"), ask);
+  const_cast<EditRows *>(this->batch_.ops()[0].edit)->script = &its;
+  this->batch_.begin(2);
+  HeardReply &decided = this->decide(slot, {Value::of("6"), Value::of("six")}, ask);
+  const_cast<Insert *>(this->batch_.ops()[1].insert)->script = &its;
+  this->run();
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(edited.dones + decided.dones, 0);
+  for (Op &op : this->batch_.ops()) EXPECT_EQ(op.progress, Progress::needs_own_run);
+  EXPECT_EQ(its.begins, 0);
+  Op alone = this->batch_.ops()[0];
+  EXPECT_TRUE(this->executor_->run({.ops = {&alone, 1}, .lane = Lane::alone}).lasted());
+  EXPECT_EQ(alone.progress, Progress::done);
+  EXPECT_EQ(its.begins, 1);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(edited.dones, 1);
+  EXPECT_EQ(edited.failure, Failure::none);
+  EXPECT_EQ(this->stored(5, 6), (std::vector<std::string>{"5 v5 0", "6 v6 NULL"}));
+  EXPECT_EQ(this->stored(1000, 2000), std::vector<std::string>{"1001 of the script NULL"});
+}
+
 TYPED_TEST_P(ExecutorScripts, ALockFindsWhatAFindDoes) {
   TableSlot &slot = this->opened();
   for (const bool locks : {false, true}) {
@@ -289,6 +319,6 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorScripts, AScriptSaysItsNextStepWhenItHasHear
                             AStepThatFailsIsUndoneByItselfAndTheScriptGoesOn, NothingStaysOfAScriptThatIsUndone,
                             BackLeavesWhatWasDoneBeforeTheMark, InATurnAScriptIsLeftAndItsNeighboursGoOn,
                             AScriptWhoseTableIsHeldIsLeftAndBeginsAnew, AnEditMayRefuseAndItsStepFails,
-                            ALockFindsWhatAFindDoes);
+                            AnEditMayAskForItsScriptWhichIsRunInItsPlace, ALockFindsWhatAFindDoes);
 
 }  // namespace postern

@@ -96,7 +96,8 @@ Settlement FakeExecutor::run_locked(const Run &run, bool writing) {
     } else if (is_stuck(ops[0])) {
       ops[0].progress = Progress::waiting;
     } else {
-      execute(ops[0]);
+      if (Script *const script = lane_ == Lane::alone ? script_of(ops[0]) : nullptr) execute_script(ops[0], *script);
+      else execute(ops[0]);
       if (ops[0].progress != Progress::done) stuck_.push_back(ops[0].connection);
     }
     if (ops[0].progress != Progress::done || run.watcher == nullptr || writing) continue;
@@ -145,7 +146,7 @@ void FakeExecutor::execute_unit(std::span<Op> ops, bool atomic) {
   }
 }
 
-void FakeExecutor::execute_script(Op &op) {
+void FakeExecutor::execute_script(Op &op, Script &script) {
   const size_t begin = undo_.size();
   size_t mark = begin;
   const auto leave = [&](Progress progress) {
@@ -154,7 +155,7 @@ void FakeExecutor::execute_script(Op &op) {
   };
   if (lane_ == Lane::turn) return leave(Progress::needs_own_run);
   using What = Script::Step::What;
-  for (Script::Step step = op.script->begin(); step.what != What::commit; step = op.script->next()) {
+  for (Script::Step step = script.begin(); step.what != What::commit; step = script.next()) {
     switch (step.what) {
       case What::mark: mark = undo_.size(); continue;
       case What::back: undo_to(mark); continue;
@@ -193,7 +194,7 @@ void FakeExecutor::execute(Op &op) {
     case Verb::lock: return lock(op);
     case Verb::insert:
     case Verb::edit: return write(op);
-    case Verb::script: return execute_script(op);
+    case Verb::script: return execute_script(op, *op.script);
     case Verb::login:
     case Verb::statement: return;
   }

@@ -245,7 +245,7 @@ class FakeExecutor final : public Executor {
   Settlement run_locked(const Run &run, bool writing);
   void execute(Op &op);
   void execute_unit(std::span<Op> ops, bool atomic);
-  void execute_script(Op &op);
+  void execute_script(Op &op, Script &script);
   void leave(std::span<Op> ops, Progress progress);
   bool is_stuck(const Op &op) const;
   void finish(Op &op, Outcome outcome);
@@ -290,7 +290,8 @@ class FakeExecutor final : public Executor {
   std::vector<uint32_t> stuck_;                      // connections with a paused or busy op in this run
   std::vector<Value> row_;
   uint64_t batch_rows_ = 0;
-  Lane lane_ = Lane::turn;  // of the run
+  bool alone_wanted_ = false;  // by the edit of a write
+  Lane lane_ = Lane::turn;     // of the run
   /// A row as it was before the run touched it.
   struct Undo {
     Table *table;

@@ -84,7 +84,9 @@ void FakeExecutor::write(Op &op) {
   }
   const size_t mark = undo_.size();
   op.progress = Progress::done;
+  alone_wanted_ = false;
   Outcome outcome = op.verb == Verb::insert ? insert(at, *op.insert) : edit(op, at);
+  if (alone_wanted_ && lane_ == Lane::turn) op.progress = Progress::needs_own_run;
   if (op.progress != Progress::done || outcome.failure != Failure::none) undo_to(mark);
   if (op.progress == Progress::done) finish(op, outcome);
 }
@@ -122,6 +124,7 @@ Outcome FakeExecutor::insert(const Resolved &at, const Insert &insert) {
     case OnDuplicate::decide:
       switch (insert.edit->present(row_of(at, *other), draft)) {
         case Decision::write: break;
+        case Decision::alone: alone_wanted_ = true; [[fallthrough]];
         case Decision::refuse: return {.failure = Failure::refused};
         default: return {.failure = draft.failure};
       }
@@ -178,7 +181,8 @@ Failure FakeExecutor::edit_row(const EditRows &edit, Reply &reply, const Resolve
   const Row now = row_of(at, row);
   const Decision decision = edit.edit->present(now, draft);
   if (draft.failure != Failure::none) return draft.failure;
-  if (decision == Decision::refuse) return Failure::refused;
+  alone_wanted_ = decision == Decision::alone;
+  if (decision == Decision::refuse || decision == Decision::alone) return Failure::refused;
   if (decision == Decision::keep) return Failure::none;
   if (edit.rows_wanted) {
     if (reply.row(now) == Flow::pause) {

@@ -48,7 +48,7 @@ class MariaExecutor final : public Executor {
     if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
     lane_ = run.lane;
     if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
-    if (lane_ == Lane::alone && run.ops[0].verb == Verb::script) return run_script(run.ops[0]);
+    if (lane_ == Lane::alone && script_of(run.ops[0]) != nullptr) return run_script(run.ops[0]);
     return write_any(run.ops) ? run_writing(run) : run_reading(run);
   }
 
@@ -162,10 +162,11 @@ class MariaExecutor final : public Executor {
   Settlement run_steps(Op &op) {
     Settlement settlement;
     try {
-      Script::Step step = op.script->begin();
+      Script &script = *script_of(op);
+      Script::Step step = script.begin();
       while (settlement.lasted() && op.progress == Progress::done && !ends_script(step)) {
         settlement = run_step(op, step);
-        if (settlement.lasted() && op.progress == Progress::done) step = op.script->next();
+        if (settlement.lasted() && op.progress == Progress::done) step = script.next();
       }
       const bool over = settlement.lasted() && op.progress == Progress::done;
       if (over) finish(op, Failure::none);

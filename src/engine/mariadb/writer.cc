@@ -135,12 +135,18 @@ Step Writer::update_duplicate(int met) {
     draft.begin(*write_.table);
     const Decision decision = insert.edit->present(write_.table->reader.read(), draft);
     if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
-    if (decision == Decision::refuse) return write_.fail(Failure::refused);
+    if (decision == Decision::refuse || decision == Decision::alone) return refuse(decision);
     if (decision != Decision::write) return Step::good;
   }
   const Step step = change_.update();
   if (step == Step::good && (decides || write_.outcome.changed != 0)) write_.outcome.changed = 2;
   return step;
+}
+
+/// Nothing was changed yet.
+Step Writer::refuse(Decision decision) {
+  if (decision == Decision::alone && !write_.alone) return write_.leave(Progress::needs_own_run);
+  return write_.fail(Failure::refused);
 }
 
 /// Reads the row into record[1] that the storage engine met by the unique key.
@@ -328,7 +334,7 @@ Step Writer::edit_row(const EditRows &edit) {
   draft.begin(*write_.table);
   const Decision decision = edit.edit->present(now, draft);
   if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
-  if (decision == Decision::refuse) return write_.fail(Failure::refused);
+  if (decision == Decision::refuse || decision == Decision::alone) return refuse(decision);
   if (decision == Decision::keep) {
     write_.table->file().unlock_row();
     return Step::good;

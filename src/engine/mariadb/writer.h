@@ -51,6 +51,7 @@ class Writer {
  private:
   Step insert(const Insert &insert);
   Step write_new_row();
+  Step refuse(Decision decision);
   Step update_duplicate(int met);
   int read_duplicate(uint32_t key);
   int read_same_key(uint32_t key);
