@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "contract/session.h"
 #include "redis/clients.h"
+#include "redis/keyspace/maps.h"
 
 namespace postern::redis {
 
@@ -58,6 +59,7 @@ class Redis final : public Protocol {
 
   const Settings &settings() const { return settings_; }
   Clients &clients() { return clients_; }
+  Maps &maps() { return maps_; }
   void tell(Figures &figures) const;
   int64_t started() const { return started_; }  ///< seconds since 1970
   /// 40 hexadecimal digits, another for each start.
@@ -68,6 +70,7 @@ class Redis final : public Protocol {
   const int64_t started_;
   const std::string run_id_;
   Clients clients_;
+  Maps maps_;
 };
 
 }  // namespace postern::redis

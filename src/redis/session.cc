@@ -67,6 +67,7 @@ RedisSession::RedisSession(Redis &protocol, Output &output, const Peer &peer)
       output_(output),
       peer_(peer),
       identity_(protocol.settings().accounts ? new Identity{peer} : nullptr),
+      tables_(protocol.maps()),
       client_(protocol.clients()) {}
 
 RedisSession::~RedisSession() = default;
@@ -92,6 +93,7 @@ void RedisSession::reset() {
 }
 
 void RedisSession::settled() {
+  tables_.settled();
   if (sink_ == nullptr) return;
   sink_->drop();
   if (stage_ == nullptr) sink_.reset();
@@ -100,6 +102,7 @@ void RedisSession::settled() {
 Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   now_ms_ = wall_clock_ms();
   client_.note_active(clock_ms());
+  if (!tables_.begin(batch, ops_max)) return Collected::more;
   batch.act_for(identity_.get());
   if (stage_ != nullptr) {
     switch (run_stage(batch)) {

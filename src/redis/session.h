@@ -11,6 +11,7 @@
 #include "redis/call.h"
 #include "redis/clients.h"
 #include "redis/protocol.h"
+#include "redis/tables.h"
 #include "redis/wire/request_parser.h"
 
 namespace postern::redis {
@@ -45,6 +46,7 @@ class RedisSession final : public Session {
 
   Redis &protocol() { return protocol_; }
   Client &client() { return client_; }
+  Tables &tables() { return tables_; }
   const Peer &peer() const { return peer_; }
   /// nullptr: there are no accounts.
   Identity *identity() { return identity_.get(); }
@@ -85,6 +87,7 @@ class RedisSession final : public Session {
   RequestParser parser_;
   int64_t now_ms_ = 0;  // since 1970, of this collect()
   Replies replies_ = Replies::on;
+  Tables tables_;
   Client client_;
 };
 

@@ -1,0 +1,21 @@
+// expiry_arguments.h: when a key is to expire, as a client says it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "redis/call.h"
+
+namespace postern::redis {
+
+/// Of a time from now, or since 1970.
+enum class ExpiryUnit : uint8_t { seconds, milliseconds, unix_seconds, unix_milliseconds };
+
+/// EX, PX, EXAT or PXAT.
+std::optional<ExpiryUnit> expiry_unit(Bytes word);
+
+/// Milliseconds since 1970; a time that has passed is one all the same. False: `number` is none that `unit` can have,
+/// and the client is told so. `any`: 0 and less are taken, too.
+bool read_expiry(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any = false);
+
+}  // namespace postern::redis

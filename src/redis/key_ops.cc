@@ -1,0 +1,123 @@
+#include "redis/key_ops.h"
+
+#include <limits>
+
+#include "items/expiry.h"
+#include "redis/session.h"
+#include "redis/wire/numbers.h"
+
+namespace postern::redis {
+
+bool integer_of(const Value &value, int64_t &number) {
+  switch (value.kind()) {
+    case Value::Kind::null: number = 0; return true;
+    case Value::Kind::integer: number = value.integer(); return true;
+    case Value::Kind::natural:
+      number = static_cast<int64_t>(value.natural());
+      return value.natural() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    case Value::Kind::bytes: return parse_integer(value.bytes(), number);
+  }
+  return false;
+}
+
+int64_t integer_in(const Value &value) {
+  int64_t number = 0;
+  return integer_of(value, number) ? number : 0;
+}
+
+Bytes text_of(const Value &value, char *room) {
+  switch (value.kind()) {
+    case Value::Kind::null: return {};
+    case Value::Kind::bytes: return value.bytes();
+    case Value::Kind::integer: return {room, static_cast<size_t>(print_integer(room, value.integer()) - room)};
+    case Value::Kind::natural: return {room, static_cast<size_t>(print_natural(room, value.natural()) - room)};
+  }
+  return {};
+}
+
+KeyState state_of(const Map &map, Row row, int64_t now_ms) {
+  KeyState state;
+  state.expires_ms = map.expires_ms(row);
+  state.expired = items::is_expired(state.expires_ms, now_ms);
+  if (map.keeps_version()) state.version = static_cast<uint64_t>(integer_in(row[map.version_column()]));
+  switch (map.kind()) {
+    case Map::Kind::row: state.type = Type::hash; break;
+    case Map::Kind::value:
+      state.value = row[map.first_field()];
+      state.type = state.value.is_null() ? Type::none : Type::string;
+      break;
+    case Map::Kind::generic: {
+      const auto type = integer_in(row[entry::type]);
+      if (type > 0 && type <= static_cast<int64_t>(Type::zset)) state.type = static_cast<Type>(type);
+      state.len = static_cast<uint64_t>(integer_in(row[entry::len]));
+      state.head = integer_in(row[entry::head]);
+      state.value = row[entry::value];
+      state.has_elements = state.type != Type::string || state.len != 0;
+      break;
+    }
+  }
+  state.live = !state.expired && state.type != Type::none;
+  return state;
+}
+
+Place place_of(Call &call, Bytes key) {
+  Place place = call.session.tables().open().find(call.session.client().database(), key, call.batch);
+  if (place.state == Place::State::there && place.generic() && key.size() > entry::key_bytes_max) {
+    place.state = Place::State::no_row;
+    place.why = "ERR a key can have 512 bytes";
+  }
+  return place;
+}
+
+Next refuse_place(Call &call, const Place &place) {
+  switch (place.state) {
+    case Place::State::unmapped: return refuse(call, "ERR no table is mapped for this key");
+    case Place::State::broken: return refuse(call, "ERR ", place.why);
+    case Place::State::there:
+    case Place::State::no_row: break;
+  }
+  if (!place.why.empty()) return refuse(call, place.why);
+  return refuse(call, "ERR no such key can be in '" + place.map().place() +
+                          "': " + std::to_string(place.map().key_columns()) + " pieces are needed");
+}
+
+Next refuse_read_only(Call &call, const Place &place) {
+  return refuse(call, "ERR mapping '" + place.map().row().prefix + "' is read only");
+}
+
+Next refuse_delete(Call &call, const Place &place) {
+  return refuse(call, "ERR mapping '" + place.map().row().prefix + "' lets nothing be deleted");
+}
+
+Next refuse_expiry(Call &call, const Place &place) {
+  return refuse(call, "ERR '" + place.map().row().prefix + "' has no column for expiry");
+}
+
+Op &add_op(Call &call, Verb verb, OpenTable &table, Reply &reply) {
+  Op &op = call.batch.add();
+  op.verb = verb;
+  op.reply = &reply;
+  op.slot = &table.slot;
+  return op;
+}
+
+Op &add_find(Call &call, const Place &place, Reply &reply) {
+  Op &op = add_op(call, Verb::find, place.open->table, reply);
+  op.find = call.arena().make<Find>(Find{.key = place.key, .limit = 1});
+  return op;
+}
+
+void KeyReply::fail(const Outcome &outcome) {
+  if (!passage_.take_back()) return;
+  Writer writer = begin();
+  if (outcome.failure == Failure::not_open && table_.failure != Failure::none) {
+    if (kind_of(table_.failure) == FailureKind::schema) return writer.error("ERR ", table_.message);
+    Outcome opening = outcome;
+    opening.failure = table_.failure;
+    opening.message = table_.message;
+    return write_failure(writer, opening);
+  }
+  write_failure(writer, outcome);
+}
+
+}  // namespace postern::redis

@@ -1,0 +1,126 @@
+// key_ops.h: what the commands on one key have in common: where it is, what its row says, how it is found and written.
+//
+// Replies and edits are made in the batch's arena, or kept by the session's Tables.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/passage.h"
+#include "contract/batch.h"
+#include "contract/edit.h"
+#include "redis/call.h"
+#include "redis/keyspace/open_maps.h"
+
+namespace postern::redis {
+
+/// What the row of a key says of it.
+struct KeyState {
+  bool live = false;     ///< there is such a key
+  bool expired = false;  ///< there was one
+  /// Not a string, or one that has taken the place of something else: there may be rows in the tables of elements.
+  bool has_elements = false;
+  Type type = Type::none;
+  int64_t expires_ms = 0;  ///< 0: never
+  uint64_t version = 0;
+  uint64_t len = 0;
+  int64_t head = 0;
+  Value value{};  ///< of a string; as the row's
+};
+KeyState state_of(const Map &map, Row row, int64_t now_ms);
+
+/// What counting commands take for an integer. False: it is none.
+bool integer_of(const Value &value, int64_t &number);
+/// A number as it stands in a row: 0 for NULL and what is no number.
+int64_t integer_in(const Value &value);
+
+/// The text of a value; a number's is written to `room`, of 20 bytes. NULL has none.
+Bytes text_of(const Value &value, char *room);
+
+/// The place of a command's key, in the database that the client has selected.
+Place place_of(Call &call, Bytes key);
+/// Why a key cannot be written, told to the client. Only where place.state is not `there`.
+Next refuse_place(Call &call, const Place &place);
+/// The mapping does not let it be done, and why, told to the client.
+Next refuse_read_only(Call &call, const Place &place);
+Next refuse_delete(Call &call, const Place &place);
+Next refuse_expiry(Call &call, const Place &place);
+
+/// Adds the op that finds the key's row.
+Op &add_find(Call &call, const Place &place, Reply &reply);
+Op &add_op(Call &call, Verb verb, OpenTable &table, Reply &reply);
+
+/// A reply to one op on a key.
+class KeyReply : public Reply {
+ public:
+  KeyReply(Call &call, OpenTable &table)
+      : output_(call.output), passage_(call.output), table_(table), now_ms_(call.now_ms), resp_(call.resp) {}
+
+ protected:
+  ~KeyReply() = default;
+
+  Writer begin() {
+    passage_.begin();
+    return {output_, resp_};
+  }
+  /// Takes back what was written and writes how the op has failed.
+  void fail(const Outcome &outcome);
+  int64_t now_ms() const { return now_ms_; }
+  Output &output_;
+  Passage passage_;
+
+ private:
+  OpenTable &table_;
+  const int64_t now_ms_;
+  const Resp resp_;
+};
+
+/// Tells what was found: `tell(Writer &, const KeyState *, Row)`, of a key that is not there with nullptr.
+template <class Tell>
+class FoundReply final : public KeyReply {
+ public:
+  FoundReply(Call &call, const Place &place, Tell tell)
+      : KeyReply(call, place.open->table), open_(*place.open), tell_(std::move(tell)) {}
+
+  Flow row(Row row) override {
+    const KeyState state = state_of(*open_.map, row, now_ms());
+    if (!state.live) return Flow::more;
+    const size_t bytes = state.value.kind() == Value::Kind::bytes ? state.value.bytes().size() : 0;
+    const bool streaming = output_.streaming();
+    if (!streaming && output_.flow(output_.mark(), bytes) == Flow::pause) return Flow::pause;
+    Writer writer = begin();
+    tell_(writer, &state, row);
+    return streaming ? output_.flow(passage_.start()) : Flow::more;
+  }
+  void done(const Outcome &outcome) override {
+    // No row has a key that does not fit its column.
+    if (outcome.failure != Failure::none && outcome.failure != Failure::bad_key_value) return fail(outcome);
+    if (passage_.begun()) return;
+    Writer writer = begin();
+    tell_(writer, nullptr, {});
+  }
+  void restart() override { passage_.take_back(); }
+
+ private:
+  OpenMap &open_;
+  Tell tell_;
+};
+
+/// Answers a command that reads one key.
+template <class Tell>
+Next read_key(Call &call, Bytes key, Tell tell) {
+  const Place place = place_of(call, key);
+  switch (place.state) {
+    case Place::State::broken: return refuse_place(call, place);
+    case Place::State::unmapped:
+    case Place::State::no_row:
+      answer(call, [tell](Writer &writer) mutable { tell(writer, nullptr, {}); });
+      return Next::go_on;
+    case Place::State::there: break;
+  }
+  add_find(call, place, *call.arena().make<FoundReply<Tell>>(call, place, std::move(tell)));
+  return Next::go_on;
+}
+
+}  // namespace postern::redis

@@ -1,0 +1,54 @@
+// tables.h: Tables, a session's way to the tables that its keys are in, and what its ops need that an arena cannot
+// hold.
+//
+// Owned by its session and touched by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "contract/batch.h"
+#include "items/config_tables.h"
+#include "redis/keyspace/open_maps.h"
+
+namespace postern::redis {
+
+/// Something of an op that has to be destroyed.
+class Kept {
+ public:
+  virtual ~Kept() = default;
+};
+
+class Tables {
+ public:
+  /// `maps` outlives it.
+  explicit Tables(Maps &maps) : maps_(maps) {}
+
+  /// To be called once for each batch, before anything is parsed: adds what reads the mappings if that is due. False:
+  /// they have to be read before anything can be understood; nothing more is parsed before that is settled.
+  bool begin(Batch &batch, uint32_t ops_max);
+  /// The ops are done, and nothing points to what was kept.
+  void settled();
+
+  OpenMaps &open() { return open_; }
+
+  /// Lives until the ops of this batch are settled.
+  template <class T, class... Arguments>
+  T &keep(Arguments &&...arguments) {
+    auto made = std::make_unique<T>(std::forward<Arguments>(arguments)...);
+    T &kept = *made;
+    kept_.push_back(std::move(made));
+    return kept;
+  }
+
+ private:
+  Maps &maps_;
+  OpenMaps open_;
+  uint64_t generation_ = 0;                  // of what is open
+  std::unique_ptr<items::Refresh> refresh_;  // under way
+  std::vector<std::unique_ptr<Kept>> kept_;
+};
+
+}  // namespace postern::redis

@@ -1,0 +1,184 @@
+// work.h: Work, a command of several steps in one transaction, each decided on what the one before has found.
+//
+// A command derives its own and writes run(), a coroutine: it adds ops, waits for them, and looks at their replies. If
+// an op fails the command is over: all of it is undone, and the client hears how that op has failed. What run() answers
+// is kept until the transaction is committed. It may be run again from its beginning, and then forgets all it knew.
+//
+//   class Touch final : public Work {
+//     Task<> run() override {
+//       Entry entry = co_await lock(key_);
+//       if (!entry.live) { writer().integer(0); co_return; }
+//       ...
+//       co_await change(entry, ...);
+//       writer().integer(1);
+//     }
+//   };
+//   return begin_work(call, call.session.tables().keep<Touch>(call, place));
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/passage.h"
+#include "contract/script.h"
+#include "redis/call.h"
+#include "redis/key_ops.h"
+#include "redis/tables.h"
+#include "redis/task.h"
+
+namespace postern::redis {
+
+/// A value of a row that was read, as text; a number is its digits.
+struct Cell {
+  bool null = true;
+  std::string text{};
+
+  int64_t integer() const;
+};
+using Cells = std::vector<Cell>;
+
+/// How an op of a step ended, and what it read.
+class StepReply final : public Reply {
+ public:
+  Flow row(Row row) override;
+  void done(const Outcome &outcome) override;
+  void restart() override { *this = StepReply{}; }
+
+  std::vector<Cells> rows{};
+  uint64_t changed = 0;  ///< as Outcome::changed
+  Failure failure = Failure::none;
+  std::string message{};
+};
+
+/// An Edit of a function `Decision(Row, Draft &)`.
+template <class Function>
+class EditBy final : public Edit {
+ public:
+  explicit EditBy(Function function) : function_(std::move(function)) {}
+  Decision present(Row row, Draft &next) override { return function_(row, next); }
+
+ private:
+  Function function_;
+};
+
+/// The row of a key of the generic keyspace, as it is now, and locked.
+struct Entry {
+  std::string key{};
+  bool live = false;
+  Type type = Type::none;
+  int64_t expires_ms = 0;
+  uint64_t version = 0;
+  int64_t len = 0;
+  int64_t head = 0;
+  std::string value{};
+};
+
+class Work : public Kept, public Script, public Reply {
+ public:
+  /// `open` is a generic keyspace.
+  Work(Call &call, OpenMap &open);
+
+  using Step = Script::Step;
+  Step begin() final;
+  Step next() final;
+  Flow row(Row) final { return Flow::more; }
+  void done(const Outcome &outcome) final;
+  void restart() final { passage_.take_back(); }
+
+ protected:
+  virtual Task<> run() = 0;
+
+  /// Where the answer goes.
+  Writer writer() { return {answer_, resp_}; }
+  /// Forgets what was answered so far.
+  void unanswer() { answer_.rewind(0); }
+  Resp resp() const { return resp_; }
+  int64_t now_ms() const { return now_ms_; }
+  OpenMap &open() { return open_; }
+  OpenTable &elements(Elements which) { return *open_.elements[static_cast<size_t>(which)]; }
+
+  // The ops of the next step. What they are given lives until the step is done, and their replies until the first op of
+  // the step behind it is added.
+
+  static constexpr uint64_t all = std::numeric_limits<uint64_t>::max();
+  StepReply &add_lock(OpenTable &table, const Find &find) { return add_find(Verb::lock, table, find); }
+  StepReply &add_find(OpenTable &table, const Find &find) { return add_find(Verb::find, table, find); }
+  StepReply &add_insert(OpenTable &table, std::initializer_list<Value> values, OnDuplicate on_duplicate,
+                        Edit *edit = nullptr);
+  StepReply &add_edit(OpenTable &table, const Find &find, Edit &edit);
+  StepReply &add_erase(OpenTable &table, const Find &find);
+  /// Values that live until the step is done.
+  std::span<const Value> values(std::initializer_list<Value> some);
+  std::span<Value> values(size_t count);
+  /// A copy that lives until the step is done.
+  Bytes keep_text(std::string text) { return texts_.emplace_back(std::move(text)); }
+
+  /// Waits for the step.
+  auto go() {
+    struct Waiter {
+      Work &work;
+      bool await_ready() const noexcept { return work.stepped_ || work.ops_.empty(); }
+      void await_suspend(std::coroutine_handle<> waiting) const noexcept { work.waiting_ = waiting; }
+      void await_resume() const noexcept {}
+    };
+    return Waiter{*this};
+  }
+
+  // Keys of the generic keyspace.
+
+  /// The key's row, locked: nobody else changes it or its elements before the transaction ends. What has expired is
+  /// gone.
+  Task<Entry> lock(Bytes key);
+  /// The same; if there is no such key it is made, with nothing in it, and is not live.
+  Task<Entry> make(Bytes key, Type type);
+  /// Stores an entry that was locked or made: `len`, `head` and `expires_ms` as they are in it, and another version.
+  /// With nothing in it any more the key is gone.
+  Task<> store(const Entry &entry);
+  /// Deletes a key that was locked, and its elements.
+  Task<> clear(const Entry &entry);
+
+ private:
+  void begin_step();
+  StepReply &add_find(Verb verb, OpenTable &table, const Find &find);
+  Op &add(Verb verb, OpenTable &table);
+  Task<> clear_elements(Bytes key, Type type);
+  Entry entry_of(Bytes key, Row row) const;
+
+  Output &output_;
+  Passage passage_;
+  OpenMap &open_;
+  const int64_t now_ms_;
+  const Resp resp_;
+
+  Output answer_;
+  Task<> task_;
+  std::coroutine_handle<> waiting_{};
+  bool stepped_ = false;  // the ops were run
+  std::vector<Op> ops_;
+  std::vector<OpenTable *> tables_;  // of the ops
+  std::deque<StepReply> replies_;
+  std::deque<Find> finds_;
+  std::deque<Insert> inserts_;
+  std::deque<EditRows> edits_;
+  std::deque<std::vector<Value>> values_;
+  std::deque<std::string> texts_;
+  Failure failure_ = Failure::none;  // of the op that ended it
+  std::string message_;
+  OpenTable *failed_table_ = nullptr;
+};
+
+/// Adds the op of a command of several steps.
+Next begin_work(Call &call, Work &work);
+
+/// The mapping of a key that a command of the generic keyspace is about, with all its tables open; nullptr: there is
+/// none, and the client is told why. On a mapped row or value the command means nothing: it is told that the type is
+/// wrong.
+OpenMap *open_for_work(Call &call, Bytes key);
+/// Opens the tables of elements.
+void open_elements(Call &call, OpenMap &open);
+
+}  // namespace postern::redis
