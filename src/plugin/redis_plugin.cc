@@ -99,6 +99,7 @@ protocol::Settings RedisRunning::protocol_settings() const {
   protocol::Settings chosen;
   chosen.accounts = has_accounts();
   chosen.default_account = text(settings.default_account);
+  chosen.exec_rolls_back = settings.exec_rollback;
   chosen.value_bytes_max = settings.max_value_bytes;
   chosen.request_bytes_max = settings.max_request_bytes;
   chosen.version = POSTERN_VERSION;

@@ -43,6 +43,8 @@ struct Settings {
   bool accounts = false;
   /// The account that AUTH with a password alone is for; empty: none.
   std::string default_account{};
+  /// EXEC undoes everything where a command of it fails.
+  bool exec_rolls_back = false;
   size_t value_bytes_max = limits::item_bytes_max;
   size_t request_bytes_max = size_t{80} << 20;
   /// What INFO tells as postern_version.

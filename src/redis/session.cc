@@ -76,7 +76,14 @@ void RedisSession::open() {
   client_.begin(peer_, clock_ms());
 }
 
+/// Ops that are under way may note what watched keys are.
+void RedisSession::forget_transaction() {
+  tables_.keep(transaction_.take());
+  client_.note_queued(-1);
+}
+
 void RedisSession::begin_login() {
+  if (!transaction_.open()) forget_transaction();
   candidate_.reset(new Identity{peer_});
 }
 
@@ -90,6 +97,7 @@ void RedisSession::reset() {
   client_.select(0);
   client_.set_name({});
   replies_ = Replies::on;
+  forget_transaction();
 }
 
 void RedisSession::settled() {
@@ -172,6 +180,7 @@ Next RedisSession::act(std::span<const Bytes> arguments, Batch &batch) {
       log_cross_protocol();
       return Next::close;
     }
+    transaction_.spoil();
     batch.act_for(nullptr);
     refuse_unknown(arguments, call);
     batch.act_for(identity_.get());
@@ -184,7 +193,9 @@ Next RedisSession::act(Call &call) {
   client_.note(call.command);
   stage_command_ = &call.command;
   stage_output_ = &call.output;
-  if (knows_who() && call.command.takes(call.arguments.size())) return call.command.handler(call);
+  if (knows_who() && call.command.takes(call.arguments.size()))
+    return transaction_.queues(call.command) ? queue(call) : call.command.handler(call);
+  transaction_.spoil();
   call.batch.act_for(nullptr);
   Next next = Next::go_on;
   if (!call.command.takes(call.arguments.size())) refuse_arity(call);
@@ -192,6 +203,18 @@ Next RedisSession::act(Call &call) {
   else next = call.command.handler(call);
   call.batch.act_for(identity_.get());
   return next;
+}
+
+Next RedisSession::queue(Call &call) {
+  Bytes why;
+  if (call.command.has(CommandFlag::no_multi)) why = "ERR Command not allowed inside a transaction";
+  else if (!transaction_.queue(call.command, call.arguments)) why = "OOM the transaction is too large";
+  if (why.empty()) {
+    client_.note_queued(static_cast<int32_t>(transaction_.size()));
+    return answer_status(call, "QUEUED");
+  }
+  transaction_.spoil();
+  return refuse(call, why);
 }
 
 void RedisSession::refuse_unknown(std::span<const Bytes> arguments, Call &call) {

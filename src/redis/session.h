@@ -12,6 +12,7 @@
 #include "redis/clients.h"
 #include "redis/protocol.h"
 #include "redis/tables.h"
+#include "redis/transaction.h"
 #include "redis/wire/request_parser.h"
 
 namespace postern::redis {
@@ -47,6 +48,9 @@ class RedisSession final : public Session {
   Redis &protocol() { return protocol_; }
   Client &client() { return client_; }
   Tables &tables() { return tables_; }
+  Transaction &transaction() { return transaction_; }
+  /// DISCARD and UNWATCH.
+  void forget_transaction();
   const Peer &peer() const { return peer_; }
   /// nullptr: there are no accounts.
   Identity *identity() { return identity_.get(); }
@@ -70,6 +74,7 @@ class RedisSession final : public Session {
   Collected take_all(Input &input, Batch &batch, uint32_t ops_max);
   Next act(std::span<const Bytes> arguments, Batch &batch);
   Next act(Call &call);
+  Next queue(Call &call);
   Next run_stage(Batch &batch);
   void refuse_unknown(std::span<const Bytes> arguments, Call &call);
   void fail_parsing(Batch &batch);
@@ -87,6 +92,7 @@ class RedisSession final : public Session {
   RequestParser parser_;
   int64_t now_ms_ = 0;  // since 1970, of this collect()
   Replies replies_ = Replies::on;
+  Transaction transaction_;
   Tables tables_;
   Client client_;
 };

@@ -39,9 +39,10 @@ class Tables {
   T &keep(Arguments &&...arguments) {
     auto made = std::make_unique<T>(std::forward<Arguments>(arguments)...);
     T &kept = *made;
-    kept_.push_back(std::move(made));
+    keep(std::move(made));
     return kept;
   }
+  void keep(std::unique_ptr<Kept> made) { kept_.push_back(std::move(made)); }
 
  private:
   Maps &maps_;

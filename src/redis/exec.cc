@@ -1,0 +1,217 @@
+#include "redis/exec.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "redis/session.h"
+
+namespace postern::redis {
+namespace {
+
+constexpr Bytes discarded_because = "EXECABORT Transaction discarded because of: ";
+
+}  // namespace
+
+Exec::Exec(Call &call, std::unique_ptr<Program> program)
+    : output_(call.output),
+      passage_(call.output),
+      resp_(call.resp),
+      rolls_back_(call.session.protocol().settings().exec_rolls_back),
+      program_(std::move(program)) {}
+
+Next Exec::begin_in(Call &call) {
+  const size_t first = call.batch.size();
+  add_checks(call);
+  add_commands(call);
+  take_ops(call.batch, first);
+  if (!writes_anything() && !rolls_back_) return add_reading(call);
+  for (Op &op : ops_)
+    if (op.verb == Verb::find) op.verb = Verb::lock;
+  for (Op &op : check_ops_) op.verb = Verb::lock;
+  Op &script = call.batch.add();
+  script.verb = Verb::script;
+  script.reply = this;
+  script.script = this;
+  for (const Op &op : ops_)
+    if (script.slot == nullptr) script.slot = op.slot;
+  return Next::go_on;
+}
+
+void Exec::add_checks(Call &call) {
+  for (Watched &watched : program_->watched) {
+    const Place place = call.session.tables().open().find(watched.database, watched.key, call.batch);
+    Check &check = checks_.emplace_back(Check{watched});
+    if (place.state != Place::State::there) continue;
+    check.find = {.key = place.key, .limit = 1};
+    check.reply = std::make_unique<PrintReply>(check.now, place.map(), call.now_ms);
+    Op &op = check_ops_.emplace_back();
+    op.verb = Verb::find;
+    op.reply = check.reply.get();
+    op.slot = &place.open->table.slot;
+    op.find = &check.find;
+    op.identity = call.session.identity();
+  }
+}
+
+void Exec::add_commands(Call &call) {
+  for (const Queued &queued : program_->commands) {
+    add_command(call, queued);
+    ends_.push_back(call.batch.size());
+  }
+}
+
+void Exec::add_command(Call &call, const Queued &queued) {
+  RedisSession &session = call.session;
+  const size_t first = call.batch.size();
+  Call its{queued.command(), queued.arguments(),      session,     call.batch,
+           call.output,      session.client().resp(), call.now_ms, true};
+  if (queued.command().handler(its) == Next::go_on) return;
+  // What follows depends on more than tables.
+  call.batch.truncate(first);
+  session.wait_for(nullptr);
+  refuse(its, "ERR Command not allowed inside a transaction");
+}
+
+void Exec::take_ops(Batch &batch, size_t first) {
+  const std::span<Op> added = batch.ops().subspan(first);
+  const std::vector<Op> all(added.begin(), added.end());
+  batch.truncate(first);
+  size_t command = 0;
+  const auto end_commands = [&](size_t at) {
+    for (; command != ends_.size() && ends_[command] == first + at; ++command) ends_[command] = ops_.size();
+  };
+  for (size_t at = 0; at != all.size(); ++at) {
+    end_commands(at);
+    if (all[at].verb == Verb::open) batch.add(all[at]);
+    else ops_.push_back(all[at]);
+  }
+  end_commands(all.size());
+}
+
+bool Exec::writes_anything() const {
+  return std::any_of(ops_.begin(), ops_.end(), [](const Op &op) { return writes(op.verb); });
+}
+
+/// Commands that only read are a unit: they read one view, and lock nothing.
+Next Exec::add_reading(Call &call) {
+  Batch &batch = call.batch;
+  batch.begin_unit(false);
+  answer(call, [this](Writer &writer) {
+    passage_.begin();
+    writer.array(ends_.size());
+  });
+  for (const Op &op : check_ops_) batch.add(op);
+  for (const Op &op : ops_) batch.add(op);
+  if (!checks_.empty()) {
+    answer(call, [this](Writer &writer) {
+      if (watched_changed() && passage_.take_back()) writer.nil_array();
+    });
+  }
+  batch.end_unit();
+  return Next::go_on;
+}
+
+bool Exec::watched_changed() const {
+  return std::any_of(checks_.begin(), checks_.end(),
+                     [](const Check &check) { return !(check.before.print == check.now); });
+}
+
+// --- the script ------------------------------------------------------------------------------------------------------
+
+Script::Step Exec::begin() {
+  restart();
+  if (check_ops_.empty()) return begin_commands();
+  phase_ = Phase::checking;
+  return {Step::What::run, check_ops_};
+}
+
+Script::Step Exec::begin_commands() {
+  changed_ = watched_changed();
+  if (changed_) return {Step::What::commit};
+  phase_ = Phase::plain;
+  command_ = at_ = 0;
+  passage_.begin();
+  Writer(output_, resp_).array(ends_.size());
+  command_start_ = output_.mark();
+  return advance();
+}
+
+Script::Step Exec::next() {
+  switch (phase_) {
+    case Phase::checking: return begin_commands();
+    case Phase::plain: return advance();
+    case Phase::marking: phase_ = Phase::nested; return run_nested(true);
+    case Phase::nested: return run_nested(false);
+  }
+  return {};
+}
+
+/// Steps of a command that is a script itself. Where it is undone, the others stand.
+Script::Step Exec::run_nested(bool first) {
+  Op &op = ops_[at_];
+  Script &script = *script_of(op);
+  const Step step = first ? script.begin() : script.next();
+  if (step.what != Step::What::commit && step.what != Step::What::undo) return step;
+  ++at_;
+  phase_ = Phase::plain;
+  op.reply->done({});
+  return step.what == Step::What::undo ? Step{Step::What::back} : advance();
+}
+
+Script::Step Exec::advance() {
+  for (;;) {
+    while (command_ != ends_.size() && at_ == ends_[command_]) {
+      if (end_command()) return {Step::What::undo};
+    }
+    if (command_ == ends_.size()) return {Step::What::commit};
+    Op &op = ops_[at_];
+    if (script_of(op) != nullptr) {
+      phase_ = Phase::marking;
+      return {Step::What::mark};
+    }
+    const auto is_plain = [](const Op &one) { return script_of(one) == nullptr; };
+    const std::span<Op> rest = std::span(ops_).first(ends_[command_]).subspan(at_);
+    const auto end = std::find_if_not(rest.begin(), rest.end(), is_plain);
+    const std::span<Op> step = rest.first(static_cast<size_t>(end - rest.begin()));
+    at_ += step.size();
+    return {Step::What::run, step};
+  }
+}
+
+bool Exec::end_command() {
+  const Bytes reply = output_.written_since(command_start_);
+  if (rolls_back_ && reply.starts_with('-')) {
+    first_error_ = reply.substr(1, reply.find_first_of("\r\n") - 1);
+    return true;
+  }
+  ++command_;
+  command_start_ = output_.mark();
+  return false;
+}
+
+void Exec::done(const Outcome &outcome) {
+  const bool failed = outcome.failure != Failure::none;
+  if (!failed && !changed_ && first_error_.empty()) return;
+  if (passage_.begun() && !passage_.take_back()) return;
+  passage_.begin();
+  Writer writer(output_, resp_);
+  if (failed) {
+    writer.error(discarded_because, outcome.message.empty() ? failure_text(outcome.failure) : outcome.message);
+  } else if (changed_) {
+    writer.nil_array();
+  } else {
+    writer.error(discarded_because, first_error_);
+  }
+}
+
+/// The replies of all commands go, and the array that they stand in.
+void Exec::restart() {
+  for (size_t i = ops_.size(); i-- != 0;) ops_[i].reply->restart();
+  for (const Op &op : check_ops_) op.reply->restart();
+  passage_.take_back();
+  changed_ = false;
+  first_error_.clear();
+}
+
+}  // namespace postern::redis

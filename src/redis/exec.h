@@ -1,0 +1,75 @@
+// exec.h: Exec, the commands of a transaction as one op: a script that runs one after the other.
+//
+// A command that fails is undone by itself and has its error in its place; the others stand.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/passage.h"
+#include "contract/script.h"
+#include "redis/call.h"
+#include "redis/transaction.h"
+
+namespace postern::redis {
+
+class Exec final : public Kept, public Script, public Reply {
+ public:
+  Exec(Call &call, std::unique_ptr<Program> program);
+
+  /// Adds the ops of all commands.
+  Next begin_in(Call &call);
+
+  Step begin() override;
+  Step next() override;
+  Flow row(Row) override { return Flow::more; }
+  void done(const Outcome &outcome) override;
+  void restart() override;
+
+ private:
+  /// A watched key as it is when EXEC comes.
+  struct Check {
+    Watched &before;
+    Print now{};
+    Find find{};
+    std::unique_ptr<PrintReply> reply{};
+  };
+
+  void add_checks(Call &call);
+  void add_commands(Call &call);
+  void add_command(Call &call, const Queued &queued);
+  /// Ops that open tables go ahead of the script; the others are its own.
+  void take_ops(Batch &batch, size_t first);
+  Next add_reading(Call &call);
+  bool writes_anything() const;
+
+  bool watched_changed() const;
+  Step begin_commands();
+  Step advance();
+  Step run_nested(bool first);
+  /// True: all has to be undone because of it.
+  bool end_command();
+
+  Output &output_;
+  Passage passage_;
+  const Resp resp_;
+  const bool rolls_back_;
+  const std::unique_ptr<Program> program_;
+  std::deque<Check> checks_;
+  std::vector<Op> check_ops_;
+  std::vector<Op> ops_;       // of all commands, in order
+  std::vector<size_t> ends_;  // of each command's, among them
+
+  // Of the run.
+  enum class Phase : uint8_t { checking, plain, marking, nested };
+  Phase phase_ = Phase::plain;
+  size_t command_ = 0;
+  size_t at_ = 0;
+  Output::Mark command_start_ = 0;
+  bool changed_ = false;
+  std::string first_error_;
+};
+
+}  // namespace postern::redis

@@ -1,0 +1,90 @@
+#include "redis/transaction.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <utility>
+
+#include "items/cache/keyed_hash.h"
+#include "redis/key_ops.h"
+
+namespace postern::redis {
+namespace {
+
+const std::array<uint64_t, 4> &hash_keys() {
+  static const std::array<uint64_t, 4> keys = [] {
+    std::random_device random;
+    std::array<uint64_t, 4> made{};
+    for (uint64_t &key : made) key = (uint64_t{random()} << 32) | random();
+    return made;
+  }();
+  return keys;
+}
+
+}  // namespace
+
+Flow PrintReply::row(Row row) {
+  if (!state_of(map_, row, now_ms_).live) return Flow::more;
+  const std::array<uint64_t, 4> &keys = hash_keys();
+  print_ = {.first = keys[0], .second = keys[2], .there = true};
+  for (const Value &value : row) {
+    char room[20];
+    const Bytes text = text_of(value, room);
+    const uint64_t kind = value.is_null() ? 0 : 1;
+    print_.first = items::keyed_hash(print_.first + kind, keys[1], text);
+    print_.second = items::keyed_hash(print_.second + kind, keys[3], text);
+  }
+  return Flow::more;
+}
+
+void PrintReply::done(const Outcome &outcome) {
+  // No row has a key that does not fit its column.
+  if (outcome.failure != Failure::none && outcome.failure != Failure::bad_key_value) print_.known = false;
+}
+
+Queued::Queued(const Command &command, std::span<const Bytes> arguments) : command_(command) {
+  size_t bytes = 0;
+  for (const Bytes argument : arguments) bytes += argument.size();
+  text_.reserve(bytes);
+  arguments_.reserve(arguments.size());
+  for (const Bytes argument : arguments) {
+    const size_t at = text_.size();
+    text_.append(argument);
+    arguments_.push_back(Bytes(text_).substr(at));
+  }
+}
+
+bool Transaction::queues(const Command &command) const {
+  if (!open_) return false;
+  static constexpr std::array<Bytes, 6> at_once{"discard", "exec", "multi", "quit", "reset", "watch"};
+  return std::find(at_once.begin(), at_once.end(), command.name) == at_once.end();
+}
+
+bool Transaction::queue(const Command &command, std::span<const Bytes> arguments) {
+  Program &its = program();
+  const Queued &queued = its.commands.emplace_back(command, arguments);
+  if (its.bytes.add(queued.bytes())) return true;
+  its.commands.pop_back();
+  return false;
+}
+
+Watched *Transaction::watch(uint32_t database, Bytes key, bool &full) {
+  Program &its = program();
+  const auto same = [&](const Watched &one) { return one.database == database && one.key == key; };
+  if (std::any_of(its.watched.begin(), its.watched.end(), same)) return nullptr;
+  full = its.watched.size() >= watched_max || !its.bytes.add(sizeof(Watched) + key.size());
+  return full ? nullptr : &its.watched.emplace_back(Watched{database, std::string(key), {}});
+}
+
+std::unique_ptr<Program> Transaction::take() {
+  program();
+  open_ = spoiled_ = false;
+  return std::move(program_);
+}
+
+Program &Transaction::program() {
+  if (program_ == nullptr) program_ = std::make_unique<Program>();
+  return *program_;
+}
+
+}  // namespace postern::redis

@@ -1,0 +1,111 @@
+// transaction.h: Transaction, what MULTI has queued and WATCH has noted on one connection.
+//
+// Owned by its session and touched by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/pool.h"
+#include "contract/reply.h"
+#include "redis/command.h"
+#include "redis/keyspace/open_maps.h"
+#include "redis/tables.h"
+
+namespace postern::redis {
+
+/// What a key's row was: none at all, or all that it holds, hashed with a key that nobody knows.
+struct Print {
+  uint64_t first = 0;
+  uint64_t second = 0;
+  bool there = false;
+  bool known = true;  ///< it could be read
+
+  bool operator==(const Print &other) const {
+    if (!known || !other.known || there != other.there) return false;
+    return !there || (first == other.first && second == other.second);
+  }
+};
+
+/// Takes the print of a key's row. Writes nothing.
+class PrintReply final : public Reply {
+ public:
+  /// `print` outlives the ops of its batch.
+  PrintReply(Print &print, const Map &map, int64_t now_ms) : print_(print), map_(map), now_ms_(now_ms) {}
+
+  Flow row(Row row) override;
+  void done(const Outcome &outcome) override;
+  void restart() override { print_ = {}; }
+
+ private:
+  Print &print_;
+  const Map &map_;
+  const int64_t now_ms_;
+};
+
+/// A key that WATCH has noted.
+struct Watched {
+  uint32_t database = 0;
+  std::string key{};
+  Print print{};
+};
+
+/// A command with a copy of its arguments.
+class Queued {
+ public:
+  Queued(const Command &command, std::span<const Bytes> arguments);
+  Queued(const Queued &) = delete;
+  Queued &operator=(const Queued &) = delete;
+
+  const Command &command() const { return command_; }
+  std::span<const Bytes> arguments() const { return arguments_; }
+  size_t bytes() const { return sizeof *this + text_.size() + arguments_.size() * sizeof(Bytes); }
+
+ private:
+  const Command &command_;
+  std::string text_;
+  std::vector<Bytes> arguments_;
+};
+
+/// What EXEC carries out: it outlives the transaction.
+struct Program final : Kept {
+  std::deque<Queued> commands{};
+  std::deque<Watched> watched{};  ///< its places in memory stay
+  pool::Tally bytes{};
+};
+
+class Transaction {
+ public:
+  static constexpr size_t watched_max = 10'000;
+
+  /// Between MULTI and EXEC.
+  bool open() const { return open_; }
+  /// Whether the command waits for EXEC.
+  bool queues(const Command &command) const;
+  /// EXEC will not carry it out.
+  void spoil() { spoiled_ = spoiled_ || open_; }
+  bool spoiled() const { return spoiled_; }
+  void begin() { open_ = true; }
+  size_t size() const { return program_ == nullptr ? 0 : program_->commands.size(); }
+
+  /// False: there is no memory for it. Throws std::bad_alloc.
+  bool queue(const Command &command, std::span<const Bytes> arguments);
+  /// Notes the key; nullptr: it was noted before, or (`full`) there are too many.
+  Watched *watch(uint32_t database, Bytes key, bool &full);
+
+  /// Is over: what it was is the caller's. Never nullptr.
+  std::unique_ptr<Program> take();
+
+ private:
+  Program &program();
+
+  bool open_ = false;
+  bool spoiled_ = false;
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace postern::redis
