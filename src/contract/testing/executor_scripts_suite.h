@@ -279,7 +279,7 @@ TYPED_TEST_P(ExecutorScripts, AnEditMayAskForItsScriptWhichIsRunInItsPlace) {
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(edited.dones, 1);
   EXPECT_EQ(edited.failure, Failure::none);
-  EXPECT_EQ(this->stored(5, 6), (std::vector<std::string>{"5 v5 0", "6 v6 NULL"}));
+  EXPECT_EQ(this->stored(5, 6), (std::vector<std::string>{"5 v5 0", "6 v6 0"}));
   EXPECT_EQ(this->stored(1000, 2000), std::vector<std::string>{"1001 of the script NULL"});
 }
 
