@@ -27,6 +27,15 @@ class GlobalsLock {
   GlobalsLock &operator=(const GlobalsLock &) = delete;
 };
 
+/// Turns a switch of a storage engine off, for this thread. What the engine does not have stays so.
+void turn_off(THD *thd, const LEX_CSTRING &name) {
+  sys_var *const variable = find_sys_var(thd, name.str, name.length);
+  if (variable == nullptr) return;
+  // The value itself: that is where the server keeps it.
+  const uchar *const value = variable->value_ptr(thd, OPT_SESSION, &null_clex_str);
+  if (value != nullptr) *const_cast<uchar *>(value) = 0;
+}
+
 /// What is ours to say, whatever the globals are. Everything else follows them.
 void pin(THD *thd) {
   system_variables &ours = thd->variables;
@@ -54,6 +63,8 @@ void pin(THD *thd) {
   ours.optimizer_switch |= OPTIMIZER_SWITCH_EXTENDED_KEYS;
   // The binary log gets rows, whatever format sessions have.
   ours.binlog_format = BINLOG_FORMAT_ROW;
+  // A lock reads what is current, and a find the view of its run; InnoDB would end the transaction where they differ.
+  turn_off(thd, {STRING_WITH_LEN("innodb_snapshot_isolation")});
 }
 
 /// What the server derives from the values when it makes a session.

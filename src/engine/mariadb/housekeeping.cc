@@ -70,8 +70,9 @@ class Words {
 bool wrote_nothing(THD *thd) {
   const auto &all = thd->transaction->all;
   if (all.modified_non_trans_table) return false;
+  handlerton *const innodb = ha_resolve_by_legacy_type(thd, DB_TYPE_INNODB);
   for (Ha_trx_info *info = all.ha_list; info != nullptr; info = info->next())
-    if (info->ht()->db_type != DB_TYPE_INNODB || info->is_trx_read_write()) return false;
+    if (info->ht() != innodb || info->is_trx_read_write()) return false;
   return true;
 }
 

@@ -218,7 +218,8 @@ def test_a_backup_of_a_busy_server_restores_to_a_consistent_state(sandbox_factor
         client.answered = 0
     load.check(restored)
     # From the place that the backup names, the binary log leads to the present.
-    position = (target / "xtrabackup_binlog_info").read_text().split()[2]
+    (named,) = target.glob("*_binlog_info")  # xtrabackup_, or mariadb_backup_ in later series
+    position = named.read_text().split()[2]
     restored.execute(f"SET GLOBAL gtid_slave_pos = '{position}'", "CREATE USER x@'127.0.0.1' IDENTIFIED BY 'x'")
     primary.execute(
         "CREATE USER copy@'127.0.0.1' IDENTIFIED BY 'copy'", "GRANT REPLICATION SLAVE ON *.* TO copy@'127.0.0.1'"

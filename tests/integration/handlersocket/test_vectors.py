@@ -7,9 +7,11 @@ import json
 import re
 
 import pytest
-from support.server import ORIGINAL, ROOT
+from support.server import ORIGINAL, ROOT, SERIES
 
 WIRE = ROOT / "tests" / "wire" / "handlersocket"
+# What later series do otherwise, SQL included: 10.0.0.1 is an INET6, too.
+OTHERWISE = {"ty-uuid-w"}
 NOW_TOLERANCE = datetime.timedelta(minutes=5)
 
 
@@ -52,6 +54,8 @@ def cases():
     for vector in vectors():
         if ORIGINAL and vector["recv"].startswith("<"):
             continue  # it crashes or hangs up
+        if vector["id"] in OTHERWISE and SERIES != "10.11":
+            continue
         yield case(vector, decided[vector["id"]])
 
 
