@@ -15,22 +15,29 @@
 # (sql/cset_narrowing.h and item_strfunc.h use dynamic_cast) and are known to work with
 # -std=gnu++20 and -fvisibility=hidden.
 #
-# Without POSTERN_SERVER_DIR nothing is defined: the protocols and their tests build alone.
+# In the server's own source tree it is that server. Else without POSTERN_SERVER_DIR nothing is defined: the protocols and their tests build alone.
 
-set(POSTERN_SERVER_DIR "" CACHE PATH "Folder made by tools/server: the server to build for")
-if(NOT POSTERN_SERVER_DIR)
-  return()
-endif()
+if(POSTERN_IN_TREE)
+  set(POSTERN_SERVER_DIR "${CMAKE_SOURCE_DIR}")
+  set(SERVER_SOURCE "${CMAKE_SOURCE_DIR}")
+  set(SERVER_INCLUDE_GENERATED "${CMAKE_BINARY_DIR}/include")
+  set(SERVER_SERVICES_LIB mysqlservices)
+else()
+  set(POSTERN_SERVER_DIR "" CACHE PATH "Folder made by tools/server: the server to build for")
+  if(NOT POSTERN_SERVER_DIR)
+    return()
+  endif()
 
-get_filename_component(postern_server_dir "${POSTERN_SERVER_DIR}" ABSOLUTE BASE_DIR "${CMAKE_SOURCE_DIR}")
-if(NOT EXISTS "${postern_server_dir}/server.cmake")
-  message(FATAL_ERROR "There is no server to build for in ${postern_server_dir}. Run tools/server fetch.")
+  get_filename_component(postern_server_dir "${POSTERN_SERVER_DIR}" ABSOLUTE BASE_DIR "${CMAKE_SOURCE_DIR}")
+  if(NOT EXISTS "${postern_server_dir}/server.cmake")
+    message(FATAL_ERROR "There is no server to build for in ${postern_server_dir}. Run tools/server fetch.")
+  endif()
+  include("${postern_server_dir}/server.cmake")
+  # Another server in the same folder means other headers: configure again.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${postern_server_dir}/server.cmake")
+  message(STATUS "Building for MariaDB ${SERVER_VERSION} in ${postern_server_dir}")
 endif()
-include("${postern_server_dir}/server.cmake")
-# Another server in the same folder means other headers: configure again.
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${postern_server_dir}/server.cmake")
-message(STATUS "Building for MariaDB ${SERVER_VERSION} in ${postern_server_dir}")
-if(NOT SERVER_VERSION MATCHES "^(10\\.11|11\\.8)\\.")
+if(SERVER_VERSION AND NOT SERVER_VERSION MATCHES "^(10\\.11|11\\.8)\\.")
   message(WARNING "Postern is tested with MariaDB 10.11 and 11.8 alone, and may or may not build for ${SERVER_VERSION}")
 endif()
 
