@@ -5,6 +5,8 @@
 #   make stop     end that server
 #   make check    the fast inner loop: layout, lint and unit tests; make lint ALL=1: also what includes the server's headers
 #   make test     everything
+#   make series   the tests that meet the server most, on MariaDB 11.8
+#   make in-tree  the plugin built as a part of the server's own build; by hand, for it takes long
 #   make bench    our doors beside their peers, in about a quarter of an hour; QUICK=1: in two minutes;
 #                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
 #   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
@@ -39,7 +41,7 @@ BUILD_installed := build-installed
 SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
-.PHONY: all build deps server configure plugin run stop check unit tidy lint test integration bench \
+.PHONY: series in-tree all build deps server configure plugin run stop check unit tidy lint test integration bench \
   counts soak fuzz asan install cli package clean distclean
 
 all: build
@@ -97,7 +99,27 @@ test:
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory fuzz SEED=2010
+	@$(MAKE) --no-print-directory series SERIES=11.8
 	@$(MAKE) --no-print-directory integration
+
+# Whatever depends on what the server has inside; what is ours alone needs no second server. Built quickly.
+SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention engine/test_ddl engine/test_privileges \
+  engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr
+ifeq ($(SERIES),10.11)
+series:
+	@$(MAKE) --no-print-directory series SERIES=11.8
+else
+series: server
+	@tools/deps test
+	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=Release \
+	  -DCMAKE_CXX_FLAGS_RELEASE=-O1 --log-level=NOTICE
+	@ninja -C $(BUILD) $(PLUGIN) contract_test.so
+	@$(PYTHON) -m pytest $(SERIES_TESTS:%=tests/integration/%.py) -m "not alone" -ra --timeout=300 -p no:cacheprovider \
+	  -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
+endif
+
+in-tree: server
+	@tools/in-tree
 
 bench: build
 	@tools/deps bench
