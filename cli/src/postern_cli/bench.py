@@ -33,7 +33,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--door",
         action="append",
-        choices=("sql", "handlersocket", "memcached", "redis"),
+        choices=("sql", "sql-door", "handlersocket", "memcached", "redis"),
         help="(sql and handlersocket)",
     )
     parser.add_argument("--container", metavar="NAME", help="what maps the table for memcached")
@@ -144,12 +144,12 @@ def asker(
 ) -> Callable[[], Callable[[List[Any]], None]]:
     """Makes, in the process that will use it, a function that asks for the rows of some keys."""
     table, index, key_columns, wanted = what
-    if door == "sql":
+    if door in ("sql", "sql-door"):
         where = " AND ".join(f"`{name}` = %s" for name in key_columns)
         text = f"SELECT {', '.join(f'`{name}`' for name in wanted)} FROM `{table.schema}`.`{table.name}` WHERE {where}"
 
         def make_sql() -> Callable[[List[Any]], None]:
-            connection = sql.Server(sql.target(options))
+            connection = sql.Server(sql.target(options) if door == "sql" else places.sql_door())
             return lambda keys: [connection.query(text, key) for key in keys] and None
 
         return make_sql

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import socket
 import ssl
@@ -11,7 +12,7 @@ from typing import Any, List, Optional, Tuple
 import posterndb
 
 from postern_cli.failure import REFUSED, UNREACHABLE, Failure
-from postern_cli.server import Server
+from postern_cli.server import Server, Target
 
 SECONDS = 30.0
 LINE_MAX = 1 << 20
@@ -79,6 +80,11 @@ class Places:
             )
         except posterndb.Error as error:
             raise Failure(f"HandlerSocket, port {port}: {error}", UNREACHABLE) from None
+
+    def sql_door(self) -> Target:
+        """Where the SQL door is, for a client of SQL."""
+        port = self.port("postern_port")
+        return dataclasses.replace(self._server.target, socket="", host=self.address("postern"), port=port)
 
     def memcached(self) -> "Memcached":
         place = (self.address("memcached"), self.port("memcached_port"))

@@ -58,7 +58,8 @@ def access(facts: Facts) -> Iterator[Finding]:
     """Who reaches a port, and what they have to say there."""
     for door in facts.doors():
         address = facts.variable(f"{door}_address")
-        auth = facts.variable(f"{door}_auth")
+        # The SQL door has no such setting: the server itself greets its clients.
+        auth = facts.variables.get(f"{door}_auth", "account")
         open_ports = [setting for setting in DOORS.get(door, ("port",)) if facts.number(f"{door}_{setting}")]
         if not open_ports:
             continue
@@ -104,7 +105,9 @@ def tls(facts: Facts) -> Iterator[Finding]:
         if facts.on(f"{door}_require_tls"):
             yield good("tls", f"{door} requires TLS.")
             continue
-        spoken = "passwords and rows" if facts.variable(f"{door}_auth") == "account" else "secrets and rows"
+        spoken = (
+            "passwords and rows" if facts.variables.get(f"{door}_auth", "account") == "account" else "secrets and rows"
+        )
         first = "" if has_certificate else "ssl_cert = /etc/mysql/cert.pem\nssl_key = /etc/mysql/key.pem\n"
         yield Finding(
             "unsafe",
