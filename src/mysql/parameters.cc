@@ -1,6 +1,7 @@
 #include "mysql/parameters.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace postern::mysql {
 namespace {
@@ -13,6 +14,8 @@ enum Type : uint8_t {
   tiny = 1,
   small = 2,
   usual = 3,
+  single_float = 4,
+  double_float = 5,
   large = 8,
   medium = 9,
   year = 13,
@@ -66,6 +69,21 @@ size_t bytes_of_integer(uint8_t type) {
   }
 }
 
+/// JavaScript has no other numbers. What has no fraction and is below 2^53 is compared like the integer that it is: by
+/// the server as a double, of which no two such integers share one.
+template <class Float>
+bool read_float(Reader &reader, Value &value) {
+  constexpr double exact_end = 9007199254740992.0;
+  Bytes bytes;
+  if (!reader.take(sizeof(Float), bytes)) return false;
+  Float number = 0;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  if (!(number > -exact_end && number < exact_end)) return false;
+  const auto integer = static_cast<int64_t>(number);
+  value = Value::of_integer(integer);
+  return static_cast<Float>(integer) == number;
+}
+
 bool read_value(Reader &reader, uint8_t type, bool is_unsigned, Value &value) {
   Bytes bytes;
   if (type == varchar || type == var_string || type == string) {
@@ -73,6 +91,8 @@ bool read_value(Reader &reader, uint8_t type, bool is_unsigned, Value &value) {
     value = Value::of(bytes);
     return true;
   }
+  if (type == single_float) return read_float<float>(reader, value);
+  if (type == double_float) return read_float<double>(reader, value);
   const size_t size = bytes_of_integer(type);
   if (size == 0 || !reader.take(size, bytes)) return false;
   const uint64_t number = little_endian(bytes);

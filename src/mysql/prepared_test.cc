@@ -172,6 +172,17 @@ TEST_F(MySqlSessionTest, TheServerIsToldTypesFirst) {
   EXPECT_EQ(statement_.values[0].bytes(), "45");
 }
 
+TEST_F(MySqlSessionTest, DoublesAreIntegersOrTheServers) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  fast(execution(5, double_type, bytes(1.0)));
+  EXPECT_TRUE(fast(execution(5, double_type, bytes(2.0))));
+  EXPECT_EQ(statement_.values[0].integer(), 2);
+  EXPECT_TRUE(fast(execution(5, double_type, bytes(-0.0))));
+  EXPECT_FALSE(fast(execution(5, double_type, bytes(2.5))));
+  EXPECT_FALSE(fast(execution(5, double_type, bytes(9007199254740992.0))));
+  EXPECT_FALSE(fast(execution(5, double_type, bytes(0.0 / 0.0))));
+}
+
 TEST_F(MySqlSessionTest, LongDataAndCursorsAreTheServers) {
   prepare(5, std::make_shared<ToyPlan>(1));
   fast(execution(5, longlong, bytes(int64_t{1})));

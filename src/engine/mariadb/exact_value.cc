@@ -30,7 +30,6 @@ bool store_text(THD *thd, Field &field, Exact exact, Bytes text) {
   const size_t characters = charset->numchars(text.data(), text.data() + text.size());
   if (characters > field.char_length()) return false;
   if (exact == Exact::binary_fixed && characters != field.char_length()) return false;
-  if (exact == Exact::text_no_blank && text.ends_with(' ')) return false;
   return field.store(text.data(), text.size(), charset) == 0;
 }
 
@@ -81,8 +80,7 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value) {
     }
     case Exact::decimal: return !is_text && store_number(field, value);
     case Exact::text:
-    case Exact::binary_fixed:
-    case Exact::text_no_blank: return is_text && store_text(thd, field, exact, value.bytes());
+    case Exact::binary_fixed: return is_text && store_text(thd, field, exact, value.bytes());
     case Exact::date: return is_text && store_time(field, value.bytes(), false);
     case Exact::datetime: return is_text && store_time(field, value.bytes(), true);
   }

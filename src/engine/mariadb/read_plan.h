@@ -106,8 +106,6 @@ enum class Exact : uint8_t {
   text,
   /// As `text`; exactly as long as the column too: BINARY(n).
   binary_fixed,
-  /// As `text`, with no blank at the end: CHAR under a NO PAD collation.
-  text_no_blank,
   /// A text 'YYYY-MM-DD' of a date that exists, no part of it zero.
   date,
   /// A text 'YYYY-MM-DD hh:mm:ss[.f]' of a time that exists, with no more digits of a second than the column has.

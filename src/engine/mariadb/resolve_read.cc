@@ -21,12 +21,10 @@ bool is_text(const Field &field) {
 /// What makes comparing with the column exact. False if nothing does.
 bool exactness(const Field &field, Exact &exact) {
   if (is_text(field)) {
-    const bool fixed = field.type_handler() == &type_handler_string;
+    const bool is_fixed = field.type_handler() == &type_handler_string;
     const CHARSET_INFO *charset = field.charset();
-    exact = !fixed                         ? Exact::text
-            : charset == &my_charset_bin   ? Exact::binary_fixed
-            : charset->state & MY_CS_NOPAD ? Exact::text_no_blank
-                                           : Exact::text;
+    if (is_fixed && charset->state & MY_CS_NOPAD) return false;
+    exact = is_fixed && charset == &my_charset_bin ? Exact::binary_fixed : Exact::text;
     return true;
   }
   switch (field.real_type()) {

@@ -9,7 +9,8 @@
 // - CHAR, VARCHAR, TEXT: texts only; a number makes numbers of all rows. The column's collation wins over the value's.
 //   The value must mean the same characters in the column's character set: character_sets_agree().
 // - VARBINARY: the bytes. BINARY(n) is compared with its zero bytes, but they are filled up in a key: n bytes only.
-// - CHAR under a NO PAD collation has lost its blanks at the end, which a value has not.
+// - CHAR under a NO PAD collation: none. Its key has blanks that the comparison does not see, and a letter that is
+//   compared as two ('ß' as 'ss') has more of them.
 // - DATE, DATETIME: texts as the server would write them; others may mean a time, a time zone, or draw a warning.
 // - FLOAT, DOUBLE, BIT, YEAR, TIME, TIMESTAMP, ENUM, SET, UUID, INET, geometries: none.
 #pragma once
