@@ -264,7 +264,10 @@ Settlement WriteTables::failed_commit(THD *thd, Settlement settlement) {
 }
 
 Settlement WriteTables::commit() {
-  if (!locked_) return {};
+  if (!locked_) {
+    if (thd_->in_multi_stmt_transaction_mode()) trans_commit_stmt(thd_);  // of finds alone
+    return {};
+  }
   bool changed = false;
   for (WriteTable *const target : open_) {
     if (!target->changed) continue;
@@ -288,7 +291,10 @@ Settlement WriteTables::commit() {
 }
 
 void WriteTables::roll_back() {
-  if (!locked_) return;
+  if (!locked_) {
+    if (thd_->in_multi_stmt_transaction_mode()) trans_rollback_stmt(thd_);
+    return;
+  }
   // An insert that was left in the middle has not taken that back.
   for (WriteTable *const target : open_)
     if (target->table != nullptr) target->table->file->extra(HA_EXTRA_NO_IGNORE_DUP_KEY);
