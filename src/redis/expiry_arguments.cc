@@ -14,19 +14,21 @@ std::optional<ExpiryUnit> expiry_unit(Bytes word) {
   return std::nullopt;
 }
 
-bool read_expiry(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any) {
-  if (!parse_integer(number, expires_ms)) {
-    refuse(call, not_an_integer);
-    return false;
-  }
+Bytes expiry_error(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any) {
+  if (!parse_integer(number, expires_ms)) return not_an_integer;
   const bool seconds = unit == ExpiryUnit::seconds || unit == ExpiryUnit::unix_seconds;
   const bool from_now = unit == ExpiryUnit::seconds || unit == ExpiryUnit::milliseconds;
   bool good = any || expires_ms > 0;
   if (seconds) good = good && !__builtin_mul_overflow(expires_ms, int64_t{1'000}, &expires_ms);
   if (from_now) good = good && !__builtin_add_overflow(expires_ms, call.now_ms, &expires_ms);
-  if (good) return true;
-  refuse(call, "ERR invalid expire time in '" + std::string(call.command.name) + "' command");
-  return false;
+  if (good) return {};
+  return call.arena().copy("ERR invalid expire time in '" + std::string(call.command.name) + "' command");
+}
+
+bool read_expiry(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any) {
+  const Bytes error = expiry_error(call, unit, number, expires_ms, any);
+  if (!error.empty()) refuse(call, error);
+  return error.empty();
 }
 
 }  // namespace postern::redis

@@ -17,5 +17,7 @@ std::optional<ExpiryUnit> expiry_unit(Bytes word);
 /// Milliseconds since 1970; a time that has passed is one all the same. False: `number` is none that `unit` can have,
 /// and the client is told so. `any`: 0 and less are taken, too.
 bool read_expiry(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any = false);
+/// The same, but that the error is not told. Empty: there is none. In the arena.
+Bytes expiry_error(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any = false);
 
 }  // namespace postern::redis

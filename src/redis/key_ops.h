@@ -51,11 +51,24 @@ Next refuse_expiry(Call &call, const Place &place);
 Op &add_find(Call &call, const Place &place, Reply &reply);
 Op &add_op(Call &call, Verb verb, OpenTable &table, Reply &reply);
 
+/// How an op ended that was run as a step of a script in place of a reply's own.
+struct EndedOp {
+  bool ended = false;
+  bool cleared = false;  ///< a key of another type was there, and is gone
+  Failure failure = Failure::none;
+  uint64_t changed = 0;
+  Bytes message{};  ///< of what lives until the batch is settled
+};
+
 /// A reply to one op on a key.
 class KeyReply : public Reply {
  public:
   KeyReply(Call &call, OpenTable &table)
       : output_(call.output), passage_(call.output), table_(table), now_ms_(call.now_ms), resp_(call.resp) {}
+
+  /// Whether a key of another type gives way to what the op does.
+  virtual bool replaces() const { return false; }
+  EndedOp ended{};
 
  protected:
   ~KeyReply() = default;
@@ -63,6 +76,13 @@ class KeyReply : public Reply {
   Writer begin() {
     passage_.begin();
     return {output_, resp_};
+  }
+  /// The same, to go on writing.
+  Writer again() { return {output_, resp_}; }
+  /// How the op ended: as `outcome` says, or as it did in the script that was run in its place.
+  Outcome how(const Outcome &outcome) const {
+    if (outcome.failure != Failure::none || !ended.ended) return outcome;
+    return {.failure = ended.failure, .changed = ended.changed, .message = ended.message};
   }
   /// Takes back what was written and writes how the op has failed.
   void fail(const Outcome &outcome);
@@ -80,8 +100,8 @@ class KeyReply : public Reply {
 template <class Tell>
 class FoundReply final : public KeyReply {
  public:
-  FoundReply(Call &call, const Place &place, Tell tell)
-      : KeyReply(call, place.open->table), open_(*place.open), tell_(std::move(tell)) {}
+  FoundReply(Call &call, const Place &place, OpenTable &table, Tell tell)
+      : KeyReply(call, table), open_(*place.open), tell_(std::move(tell)) {}
 
   Flow row(Row row) override {
     const KeyState state = state_of(*open_.map, row, now_ms());
@@ -107,10 +127,9 @@ class FoundReply final : public KeyReply {
   Tell tell_;
 };
 
-/// Answers a command that reads one key.
+/// Answers a command that reads one key, where it is.
 template <class Tell>
-Next read_key(Call &call, Bytes key, Tell tell) {
-  const Place place = place_of(call, key);
+Next read_place(Call &call, const Place &place, Tell tell) {
   switch (place.state) {
     case Place::State::broken: return refuse_place(call, place);
     case Place::State::unmapped:
@@ -119,8 +138,12 @@ Next read_key(Call &call, Bytes key, Tell tell) {
       return Next::go_on;
     case Place::State::there: break;
   }
-  add_find(call, place, *call.arena().make<FoundReply<Tell>>(call, place, std::move(tell)));
+  add_find(call, place, *call.arena().make<FoundReply<Tell>>(call, place, place.open->table, std::move(tell)));
   return Next::go_on;
+}
+template <class Tell>
+Next read_key(Call &call, Bytes key, Tell tell) {
+  return read_place(call, place_of(call, key), std::move(tell));
 }
 
 }  // namespace postern::redis

@@ -17,6 +17,7 @@
 #include "contract/session.h"
 #include "redis/clients.h"
 #include "redis/keyspace/maps.h"
+#include "redis/scan_cursors.h"
 
 namespace postern::redis {
 
@@ -62,6 +63,7 @@ class Redis final : public Protocol {
   const Settings &settings() const { return settings_; }
   Clients &clients() { return clients_; }
   Maps &maps() { return maps_; }
+  ScanCursors &cursors() { return cursors_; }
   void tell(Figures &figures) const;
   int64_t started() const { return started_; }  ///< seconds since 1970
   /// 40 hexadecimal digits, another for each start.
@@ -73,6 +75,7 @@ class Redis final : public Protocol {
   const std::string run_id_;
   Clients clients_;
   Maps maps_;
+  ScanCursors cursors_;
 };
 
 }  // namespace postern::redis

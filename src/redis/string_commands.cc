@@ -12,6 +12,7 @@
 namespace postern::redis {
 namespace {
 
+constexpr Bytes not_finite = "ERR increment would produce NaN or Infinity";
 constexpr Bytes too_long = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 
 size_t value_bytes_max(const Call &call) {
@@ -169,7 +170,7 @@ class IncrementFloatEdit final : public StringEdit {
  public:
   IncrementFloatEdit(Call &call, const Place &place, long double by) : StringEdit(call, place), by_(by) {
     forget();
-    create(Value::of(text()));
+    if (!std::isinf(by)) create(Value::of(text()));
   }
 
  private:
@@ -182,14 +183,14 @@ class IncrementFloatEdit final : public StringEdit {
     }
     number += by_;
     if (std::isnan(number) || std::isinf(number)) {
-      begin().error("ERR increment would produce NaN or Infinity");
+      begin().error(not_finite);
       return Decision::keep;
     }
     size_ = print_long_double(sum_, number);
     next.set(Value::of(text()));
     return Decision::write;
   }
-  void tell(Writer writer) override { writer.bulk(text()); }
+  void tell(Writer writer) override { std::isinf(by_) ? writer.error(not_finite) : writer.bulk(text()); }
   void forget() override { size_ = print_long_double(sum_, by_); }
   Bytes text() const { return {sum_, size_}; }
 
@@ -336,7 +337,11 @@ Next getex(Call &call) {
   const auto unit = expiry_unit(words[0]);
   const bool persists = is_word(words[0], "persist");
   if (words.size() != (persists ? 1 : 2) || (!persists && !unit)) return refuse(call, syntax_error);
-  if (!persists && !read_expiry(call, *unit, words[1], expires_ms)) return Next::go_on;
+  // What is wrong with the time is told of a string that is there.
+  if (const Bytes error = persists ? Bytes{} : expiry_error(call, *unit, words[1], expires_ms); !error.empty())
+    return read_string(
+        call, call.arguments[1], [error](Writer &writer, Bytes) { writer.error(error); },
+        [](Writer &writer) { writer.nil(); });
   const Place place = place_of(call, call.arguments[1]);
   if (!may_write_string(call, place)) return Next::go_on;
   if (!place.map().keeps_expiry()) return persists ? get(call) : refuse_expiry(call, place);
@@ -369,7 +374,6 @@ Next decrby(Call &call) {
 Next incrbyfloat(Call &call) {
   long double by = 0;
   if (!parse_long_double(call.arguments[2], by)) return refuse(call, not_a_float);
-  if (std::isinf(by)) return refuse(call, "ERR increment would produce NaN or Infinity");
   const Place place = place_of(call, call.arguments[1]);
   if (!may_write_string(call, place)) return Next::go_on;
   return write_string(call, place, *call.arena().make<IncrementFloatEdit>(call, place, by), true);

@@ -1,7 +1,9 @@
 #include "redis/string_edit.h"
 
 #include "items/cas.h"
+#include "redis/instead.h"
 #include "redis/session.h"
+#include "redis/work.h"
 
 namespace postern::redis {
 
@@ -17,13 +19,19 @@ Decision StringEdit::present(Row row, Draft &draft) {
     next.expire(initial_expires_ms_);
     decision = Decision::write;
   }
+  // Rows of elements go with their key: that takes several steps.
+  if (decision != Decision::keep && now.has_elements) {
+    restart();
+    return Decision::alone;
+  }
   if (decision != Decision::write) return decision;
   next.become_string();
   next.count_version();
   return decision;
 }
 
-void StringEdit::done(const Outcome &outcome) {
+void StringEdit::done(const Outcome &given) {
+  const Outcome outcome = how(given);
   // No row has a key that does not fit its column.
   const bool no_row = outcome.failure == Failure::bad_key_value && !creates_;
   if (outcome.failure != Failure::none && !no_row) return fail(outcome);
@@ -66,19 +74,25 @@ bool may_write_string(Call &call, const Place &place) {
 Next write_string(Call &call, const Place &place, StringEdit &edit, bool reads, bool erases) {
   Arena &arena = call.arena();
   const Map &map = place.map();
+  if (map.generic()) open_elements(call, *place.open);
   if (edit.creates() && map.may_create()) {
     const size_t columns = map.generic() ? entry::columns : map.first_field() + 1;
     const std::span<Value> row = arena.array<Value>(columns);
     std::copy(place.key.begin(), place.key.end(), row.begin());
     edit.fill(row);
-    add_op(call, Verb::insert, place.open->table, edit).insert = arena.make<Insert>(Insert{
+    Insert &insert = *arena.make<Insert>(Insert{
         .values = row, .on_duplicate = OnDuplicate::decide, .edit = &edit, .reads_old_values = reads || map.generic()});
+    Op &op = add_op(call, Verb::insert, place.open->table, edit);
+    op.insert = &insert;
+    if (map.generic()) insert.script = script_instead(call, place, op, edit);
     return Next::go_on;
   }
   EditRows &rows = *arena.make<EditRows>(Find{.key = place.key, .limit = 1}, &edit);
   rows.erases = erases;
   rows.reads_old_values = true;
-  add_op(call, Verb::edit, place.open->table, edit).edit = &rows;
+  Op &op = add_op(call, Verb::edit, place.open->table, edit);
+  op.edit = &rows;
+  if (map.generic()) rows.script = script_instead(call, place, op, edit);
   return Next::go_on;
 }
 

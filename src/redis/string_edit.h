@@ -63,8 +63,6 @@ class StringEdit : public KeyReply, public Edit {
 
   /// What becomes of the string that is there. May tell() at once what it is: its bytes live no longer.
   virtual Decision change(const KeyState &now, StringDraft &next) = 0;
-  /// Whether a key of another type is replaced as a string is.
-  virtual bool replaces() const { return false; }
   /// Answers, unless something was written already.
   virtual void tell(Writer writer) = 0;
   /// Forgets what was noted.

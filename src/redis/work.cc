@@ -1,6 +1,7 @@
 #include "redis/work.h"
 
-#include <array>
+#include <random>
+#include <utility>
 
 #include "items/cas.h"
 #include "items/expiry.h"
@@ -42,9 +43,6 @@ void StepReply::done(const Outcome &outcome) {
   message = outcome.message;
 }
 
-Work::Work(Call &call, OpenMap &open)
-    : output_(call.output), passage_(call.output), open_(open), now_ms_(call.now_ms), resp_(call.resp) {}
-
 Script::Step Work::begin() {
   failure_ = Failure::none;
   answer_.rewind(0);
@@ -61,6 +59,7 @@ Script::Step Work::next() {
     for (size_t i = 0; i < replies_.size(); ++i) {
       StepReply &reply = replies_[i];
       if (reply.failure == Failure::none) continue;
+      failed(reply);
       failure_ = reply.failure;
       message_ = std::move(reply.message);
       failed_table_ = tables_[i];
@@ -120,15 +119,20 @@ StepReply &Work::add_find(Verb verb, OpenTable &table, const Find &find) {
 }
 
 StepReply &Work::add_insert(OpenTable &table, std::initializer_list<Value> row, OnDuplicate on_duplicate, Edit *edit) {
+  return add_insert(table, values(row), on_duplicate, edit);
+}
+
+StepReply &Work::add_insert(OpenTable &table, std::span<const Value> row, OnDuplicate on_duplicate, Edit *edit) {
   begin_step();
   add(Verb::insert, table).insert = &inserts_.emplace_back(
-      Insert{.values = values(row), .on_duplicate = on_duplicate, .edit = edit, .reads_old_values = edit != nullptr});
+      Insert{.values = row, .on_duplicate = on_duplicate, .edit = edit, .reads_old_values = edit != nullptr});
   return replies_.back();
 }
 
-StepReply &Work::add_edit(OpenTable &table, const Find &find, Edit &edit) {
+StepReply &Work::add_edit(OpenTable &table, const Find &find, Edit &edit, bool erases) {
   begin_step();
-  add(Verb::edit, table).edit = &edits_.emplace_back(EditRows{.find = find, .edit = &edit, .reads_old_values = true});
+  add(Verb::edit, table).edit =
+      &edits_.emplace_back(EditRows{.find = find, .edit = &edit, .erases = erases, .reads_old_values = true});
   return replies_.back();
 }
 
@@ -148,8 +152,32 @@ std::span<Value> Work::values(size_t count) {
   return values_.emplace_back(count);
 }
 
-Entry Work::entry_of(Bytes key, Row row) const {
-  const KeyState state = state_of(*open_.map, row, now_ms_);
+StepReply &Work::add_op(const Op &op, OpenTable &table) {
+  begin_step();
+  Op &added = add(op.verb, table);
+  StepReply &reply = replies_.back();
+  added = op;
+  added.reply = &reply;
+  return reply;
+}
+
+KeyState Work::state_of_cells(const Map &map, const Cells &cells) const {
+  std::vector<Value> row(cells.size());
+  for (size_t i = 0; i < row.size(); ++i)
+    if (!cells[i].null) row[i] = Value::of(cells[i].text);
+  return state_of(map, row, now_ms_);
+}
+
+uint64_t Work::random_below(uint64_t count) {
+  static thread_local std::mt19937_64 random(std::random_device{}());
+  return random() % count;
+}
+
+uint64_t Work::fresh_version() {
+  return items::next_cas();
+}
+
+Entry Work::entry_of(Bytes key, const KeyState &state) {
   char room[20];
   return {.key = std::string(key),
           .live = state.live,
@@ -161,15 +189,23 @@ Entry Work::entry_of(Bytes key, Row row) const {
           .value = std::string(text_of(state.value, room))};
 }
 
+OpenTable *Work::elements_of(Type type) {
+  switch (type) {
+    case Type::none:
+    case Type::string: break;
+    case Type::hash: return &elements(Elements::hashes);
+    case Type::set: return &elements(Elements::sets);
+    case Type::zset: return &elements(Elements::zsets);
+    case Type::list: return &elements(Elements::lists);
+  }
+  return nullptr;
+}
+
 Task<Entry> Work::lock(Bytes key) {
-  const StepReply &found = add_lock(open_.table, {.key = values({Value::of(key)}), .limit = 1});
+  const StepReply &found = add_lock(open_->table, {.key = values({Value::of(key)}), .limit = 1});
   co_await go();
   if (found.rows.empty()) co_return Entry{.key = std::string(key)};
-  std::array<Value, entry::columns> row;
-  const Cells &cells = found.rows.front();
-  for (size_t i = 0; i < row.size(); ++i)
-    if (!cells[i].null) row[i] = Value::of(cells[i].text);
-  Entry entry = entry_of(key, row);
+  Entry entry = entry_of(key, state_of_cells(*open_->map, found.rows.front()));
   if (entry.live) co_return entry;
   co_await clear(entry);
   co_return Entry{.key = std::string(key)};
@@ -179,13 +215,13 @@ Task<Entry> Work::make(Bytes key, Type type) {
   Entry met;
   bool there = false;
   EditBy look([&](Row row, Draft &) {
-    met = entry_of(key, row);
+    met = entry_of(key, state_of(*open_->map, row, now_ms_));
     there = true;
     return Decision::keep;
   });
   for (;;) {
     there = false;
-    add_insert(open_.table,
+    add_insert(open_->table,
                {Value::of(key), Value::of_integer(0), Value::of_natural(items::next_cas()), type_value(type),
                 Value::of_integer(0), Value::of_integer(0), Value::null()},
                OnDuplicate::decide, &look);
@@ -198,7 +234,7 @@ Task<Entry> Work::make(Bytes key, Type type) {
 
 Task<> Work::store(const Entry &entry) {
   if (entry.len == 0 && entry.type != Type::string) {
-    add_erase(open_.table, {.key = values({Value::of(entry.key)}), .limit = 1});
+    add_erase(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1});
     co_await go();
     co_return;
   }
@@ -209,26 +245,15 @@ Task<> Work::store(const Entry &entry) {
     next.set(entry::version, Value::of_natural(static_cast<uint64_t>(integer_in(row[entry::version])) + 1));
     return Decision::write;
   });
-  add_edit(open_.table, {.key = values({Value::of(entry.key)}), .limit = 1}, change);
-  co_await go();
-}
-
-Task<> Work::clear_elements(Bytes key, Type type) {
-  const Find of_key{.key = values({Value::of(key)}), .limit = all};
-  switch (type) {
-    case Type::none:
-    case Type::string: co_return;
-    case Type::hash: add_erase(elements(Elements::hashes), of_key); break;
-    case Type::set: add_erase(elements(Elements::sets), of_key); break;
-    case Type::zset: add_erase(elements(Elements::zsets), of_key); break;
-    case Type::list: add_erase(elements(Elements::lists), of_key); break;
-  }
+  add_edit(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1}, change);
   co_await go();
 }
 
 Task<> Work::clear(const Entry &entry) {
-  co_await clear_elements(entry.key, entry.type);
-  add_erase(open_.table, {.key = values({Value::of(entry.key)}), .limit = 1});
+  if (OpenTable *const table = elements_of(entry.type))
+    add_erase(*table, {.key = values({Value::of(entry.key)}), .limit = all});
+  co_await go();
+  add_erase(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1});
   co_await go();
 }
 

@@ -79,8 +79,20 @@ struct Entry {
 
 class Work : public Kept, public Script, public Reply {
  public:
-  /// `open` is a generic keyspace.
-  Work(Call &call, OpenMap &open);
+  /// Where the answer goes, and what the command is about.
+  struct Setting {
+    Output &output;
+    Resp resp;
+    int64_t now_ms;
+    OpenMap &open;
+  };
+  Work(Call &call, OpenMap &open) : Work(Setting{call.output, call.resp, call.now_ms, open}) {}
+  explicit Work(const Setting &setting)
+      : output_(setting.output),
+        passage_(setting.output),
+        open_(&setting.open),
+        now_ms_(setting.now_ms),
+        resp_(setting.resp) {}
 
   using Step = Script::Step;
   Step begin() final;
@@ -91,6 +103,8 @@ class Work : public Kept, public Script, public Reply {
 
  protected:
   virtual Task<> run() = 0;
+  /// An op has failed, and with it all.
+  virtual void failed([[maybe_unused]] const StepReply &step) {}
 
   /// Where the answer goes.
   Writer writer() { return {answer_, resp_}; }
@@ -98,8 +112,12 @@ class Work : public Kept, public Script, public Reply {
   void unanswer() { answer_.rewind(0); }
   Resp resp() const { return resp_; }
   int64_t now_ms() const { return now_ms_; }
-  OpenMap &open() { return open_; }
-  OpenTable &elements(Elements which) { return *open_.elements[static_cast<size_t>(which)]; }
+  OpenMap &open() { return *open_; }
+  /// From now on it is about that.
+  void use(OpenMap &open) { open_ = &open; }
+  OpenTable &elements(Elements which) { return *open_->elements[static_cast<size_t>(which)]; }
+  /// nullptr: a key of that type has none.
+  OpenTable *elements_of(Type type);
 
   // The ops of the next step. What they are given lives until the step is done, and their replies until the first op of
   // the step behind it is added.
@@ -109,8 +127,11 @@ class Work : public Kept, public Script, public Reply {
   StepReply &add_find(OpenTable &table, const Find &find) { return add_find(Verb::find, table, find); }
   StepReply &add_insert(OpenTable &table, std::initializer_list<Value> values, OnDuplicate on_duplicate,
                         Edit *edit = nullptr);
-  StepReply &add_edit(OpenTable &table, const Find &find, Edit &edit);
+  StepReply &add_insert(OpenTable &table, std::span<const Value> row, OnDuplicate on_duplicate, Edit *edit = nullptr);
+  StepReply &add_edit(OpenTable &table, const Find &find, Edit &edit, bool erases = false);
   StepReply &add_erase(OpenTable &table, const Find &find);
+  /// An op that was made elsewhere, but for its reply.
+  StepReply &add_op(const Op &op, OpenTable &table);
   /// Values that live until the step is done.
   std::span<const Value> values(std::initializer_list<Value> some);
   std::span<Value> values(size_t count);
@@ -127,6 +148,11 @@ class Work : public Kept, public Script, public Reply {
     };
     return Waiter{*this};
   }
+
+  /// A number from 0 to `count` - 1.
+  static uint64_t random_below(uint64_t count);
+  KeyState state_of_cells(const Map &map, const Cells &cells) const;
+  static uint64_t fresh_version();
 
   // Keys of the generic keyspace.
 
@@ -145,12 +171,11 @@ class Work : public Kept, public Script, public Reply {
   void begin_step();
   StepReply &add_find(Verb verb, OpenTable &table, const Find &find);
   Op &add(Verb verb, OpenTable &table);
-  Task<> clear_elements(Bytes key, Type type);
-  Entry entry_of(Bytes key, Row row) const;
+  static Entry entry_of(Bytes key, const KeyState &state);
 
   Output &output_;
   Passage passage_;
-  OpenMap &open_;
+  OpenMap *open_;
   const int64_t now_ms_;
   const Resp resp_;
 

@@ -1,0 +1,132 @@
+// element_reads.h: how commands read the elements of a key of the generic keyspace: two finds with one view, the key's
+// row and the rows of elements.
+//
+// A command gives a Tell, a value in the arena:
+//   void absent(Writer &)                       there is no such key
+//   void begin(Writer &, const KeyState &)      there is; before the first row
+//   void row(Writer &, Row)                     an element
+//   void end(Writer &, uint64_t rows)           after the last one
+//   bool counted                                begin() writes the number of elements that the key has; if so many do
+//   not
+//                                               come, all is written again with the number that did
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "redis/key_ops.h"
+#include "redis/session.h"
+
+namespace postern::redis {
+
+/// Hears of the key's row, and tells nobody.
+class EntryReply final : public Reply {
+ public:
+  EntryReply(const Map &map, int64_t now_ms) : map_(map), now_ms_(now_ms) {}
+  Flow row(Row row) override {
+    state = state_of(map_, row, now_ms_);
+    state.value = {};
+    return Flow::more;
+  }
+  void done(const Outcome &outcome) override { failure = outcome.failure; }
+  void restart() override {
+    state = {};
+    failure = Failure::none;
+  }
+
+  KeyState state{};
+  Failure failure = Failure::none;
+
+ private:
+  const Map &map_;
+  const int64_t now_ms_;
+};
+
+template <class Tell>
+class ElementsReply final : public KeyReply {
+ public:
+  ElementsReply(Call &call, const EntryReply &entry, Type type, OpenTable &table, Tell tell)
+      : KeyReply(call, table), entry_(entry), type_(type), tell_(tell) {}
+
+  Flow row(Row row) override {
+    if (!is_there()) return Flow::more;
+    Writer writer = begin_once();
+    ++rows_;
+    tell_.row(writer, row);
+    return output_.flow(passage_.start());
+  }
+  void done(const Outcome &outcome) override {
+    if (outcome.failure != Failure::none) return fail(outcome);
+    if (entry_.failure != Failure::none && entry_.failure != Failure::bad_key_value)
+      return fail({.failure = entry_.failure});
+    if (!entry_.state.live) {
+      Writer writer = begin();
+      return tell_.absent(writer);
+    }
+    if (entry_.state.type != type_) return begin().error(wrong_type);
+    Writer writer = begin_once();
+    tell_.end(writer, rows_);
+    if (tell_.counted && rows_ != entry_.state.len) recount();
+  }
+  void restart() override {
+    passage_.take_back();
+    rows_ = 0;
+    tell_ = first_;
+  }
+
+ private:
+  bool is_there() const { return entry_.state.live && entry_.state.type == type_; }
+
+  Writer begin_once() {
+    if (passage_.begun()) return again();
+    Writer writer = begin();
+    tell_.begin(writer, entry_.state);
+    body_ = output_.mark();
+    return writer;
+  }
+  /// SQL has changed the elements, and not said so in the key's row.
+  void recount() {
+    const std::string rows(output_.written_since(body_));
+    if (!passage_.take_back()) return;
+    KeyState counted = entry_.state;
+    counted.len = rows_;
+    Writer writer = begin();
+    tell_.begin(writer, counted);
+    output_.put(rows);
+  }
+
+  const EntryReply &entry_;
+  const Type type_;
+  Tell tell_;
+  const Tell first_ = tell_;
+  uint64_t rows_ = 0;
+  Output::Mark body_ = 0;
+};
+
+/// Adds both finds. `find` is of the table of elements; its key begins with the key.
+template <class Tell>
+Next read_elements(Call &call, const Place &place, Elements which, Type type, const Find &find, Tell tell) {
+  OpenTable &table = call.session.tables().open().open(*place.open, which, call.batch);
+  if (!call.in_unit) call.batch.begin_unit(false);
+  EntryReply *const entry = call.arena().make<EntryReply>(place.map(), call.now_ms);
+  add_find(call, place, *entry);
+  auto *const reply = call.arena().make<ElementsReply<Tell>>(call, *entry, type, table, tell);
+  add_op(call, Verb::find, table, *reply).find = call.arena().make<Find>(find);
+  if (!call.in_unit) call.batch.end_unit();
+  return Next::go_on;
+}
+
+/// The key of a table of elements: the key, and what else.
+template <class... Each>
+std::span<const Value> element_key(Call &call, Bytes key, Each... each) {
+  const std::array<Value, 1 + sizeof...(each)> values = {Value::of(key), each...};
+  const std::span<Value> copy = call.arena().array<Value>(values.size());
+  std::copy(values.begin(), values.end(), copy.begin());
+  return copy;
+}
+
+inline constexpr uint64_t all_rows = std::numeric_limits<uint64_t>::max();
+
+}  // namespace postern::redis
