@@ -9,3 +9,4 @@ proc ::redis::__dispatch__ {id method args} {
 }
 proc assert_encoding {enc key} {}
 proc assert_refcount {ref key} {}
+proc memory_usage {key} {return 1}
