@@ -141,6 +141,8 @@ def plain(words, value):
         return f"error {value}"
     if name in ANY:
         return shape_of(name, value)
+    if name == "object" and isinstance(value, int):
+        return "a number"
     if name in TIMED and isinstance(value, int) and value > 10:
         return "some time"
     if name in UNORDERED and isinstance(value, (list, dict)):
