@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "net/lent_channel.h"
 #include "net/plain_channel.h"
 
 namespace postern::door {
@@ -285,11 +286,28 @@ void Door::deal(net::Fd socket, bool local) {
   const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
     return left->connections() < right->connections();
   });
-  std::unique_ptr<Connection> connection = (*least)->make_connection(std::move(socket), std::move(descriptor), local);
+  std::unique_ptr<Connection> connection =
+      (*least)->make_connection(std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor), local);
   // Counted first: once the worker has it, the client may be answered and look.
   counters_.add(Counter::connections_accepted);
   if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);
   (*least)->give(std::move(connection));
+}
+
+bool Door::take(int socket, bool local) {
+  const uint32_t now = connections();
+  if (!listening() || now >= options_.connections_max) return false;
+  descriptors::Held descriptor = descriptors::Held::take_for_client();
+  if (!descriptor) return false;
+  const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
+    return left->connections() < right->connections();
+  });
+  std::unique_ptr<Connection> connection =
+      (*least)->make_connection(std::make_unique<net::LentChannel>(socket, nullptr), std::move(descriptor), local);
+  taken_.add(Counter::connections_accepted);
+  if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);
+  (*least)->give(std::move(connection));
+  return true;
 }
 
 void Door::note_no_memory() {
@@ -323,6 +341,7 @@ uint32_t Door::connections() const {
 
 void Door::add_counters(Counters &sum) const {
   sum.absorb(counters_);
+  sum.absorb(taken_);
   slow_lane_.add_counters(sum);
   statements_.add_counters(sum);
   for (const auto &worker : workers_) sum.absorb(worker->counters());

@@ -38,6 +38,10 @@ class Door {
   /// Closes every connection and joins every thread. Idempotent; takes no longer than a worker's turn.
   void stop();
 
+  /// Takes a connection that somebody else has accepted, and lends it the socket, which belongs to the session that the
+  /// protocol makes of it. False if it cannot. One thread at a time. Throws std::bad_alloc.
+  bool take(int socket, bool local);
+
   /// Whether clients can connect.
   bool listening() const { return listening_.load(std::memory_order_relaxed); }
   /// Workers of a door with these options, and the descriptors it needs besides those of its clients.
@@ -75,6 +79,7 @@ class Door {
   Engine &engine_;
   const Access access_;
   Counters counters_;  // the acceptor's
+  Counters taken_;     // of whoever calls take()
   descriptors::Held descriptors_;
   SlowLane slow_lane_;
   StatementPool statements_;

@@ -39,9 +39,10 @@ void Worker::join() {
   thread_.join();
 }
 
-std::unique_ptr<Connection> Worker::make_connection(net::Fd socket, descriptors::Held descriptor, bool local) const {
+std::unique_ptr<Connection> Worker::make_connection(std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
+                                                    bool local) const {
   return std::make_unique<Connection>(
-      std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor), context_.protocol, local,
+      std::move(channel), std::move(descriptor), context_.protocol, local,
       Connection::Tls{.offered = context_.options.tls != nullptr,
                       .required = context_.options.tls != nullptr && context_.options.require_tls});
 }

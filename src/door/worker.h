@@ -58,7 +58,8 @@ class Worker final : private Watcher {
 
   /// A connection of a new client, to be given to this worker; `local`: it came through a unix socket. Throws
   /// std::bad_alloc; the socket is closed then. Any thread.
-  std::unique_ptr<Connection> make_connection(net::Fd socket, descriptors::Held descriptor, bool local) const;
+  std::unique_ptr<Connection> make_connection(std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
+                                              bool local) const;
   /// A new connection. Any thread.
   void give(std::unique_ptr<Connection> connection) noexcept;
   /// A connection back from the slow lane, its ops done unless it is dead. Any thread.

@@ -66,6 +66,13 @@ void verify_statements(uint64_t one_in);
 /// often each reason kept one from being answered by a worker. Names live as long as the library. Any thread.
 void visit_statement_figures(void (*visit)(void *to, const char *name, uint64_t figure), void *to);
 
+/// Is handed a connection of the server's own port or socket, on the server's thread: its session is the next one that
+/// Engine::host() makes on this thread. If none is made the server keeps the connection.
+using TakeConnection = void (*)(void *to, int fd, bool local);
+/// From now on new connections of the server's own port and socket, not those of its extra_port, go to `take`; nullptr:
+/// no more, and no call is under way when this returns.
+void take_main_port(TakeConnection take, void *to);
+
 /// Writes to the server's error log; a log::Sink.
 void write_error_log(log::Level level, const char *line);
 

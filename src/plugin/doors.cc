@@ -153,7 +153,7 @@ bool Doors::fits(const door::Options &chosen) const {
 }
 
 bool Doors::open(const door::Options &chosen, Protocol &protocol, Access access) {
-  if (chosen.port == 0 && chosen.unix_path.empty()) return true;
+  if (chosen.port == 0 && chosen.unix_path.empty() && !chosen.takes_others) return true;
   // add_to() waits until the door is started or gone.
   const std::lock_guard guard(mutex_);
   if (!fits(chosen)) return false;
@@ -171,6 +171,13 @@ bool Doors::listening(Access access) const {
   const std::lock_guard guard(mutex_);
   return std::any_of(doors_.begin(), doors_.end(),
                      [access](const auto &door) { return door->access() == access && door->listening(); });
+}
+
+bool Doors::take(Access access, int socket, bool local) const {
+  const std::lock_guard guard(mutex_);
+  const auto found =
+      std::find_if(doors_.begin(), doors_.end(), [access](const auto &door) { return door->access() == access; });
+  return found != doors_.end() && (*found)->take(socket, local);
 }
 
 void Doors::add_to(DoorStatus &status) const {

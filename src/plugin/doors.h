@@ -37,6 +37,9 @@ class Doors {
   /// it cannot be opened. One thread at a time. `protocol` outlives this.
   [[nodiscard]] bool open(const door::Options &chosen, Protocol &protocol, Access access);
 
+  /// Has the door for this take a connection that somebody else has accepted, if there is one: Door::take().
+  bool take(Access access, int socket, bool local) const;
+
   Engine &engine() { return *engine_; }
   /// Whether clients can connect to the door for this. Any thread.
   bool listening(Access access) const;

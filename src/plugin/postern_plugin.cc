@@ -17,6 +17,9 @@ namespace {
 
 class PosternRunning final : public Running {
  public:
+  ~PosternRunning() override {
+    if (settings.main_port) engine::take_main_port(nullptr, nullptr);
+  }
   bool open() override;
   const Doors &doors() const override { return doors_; }
   void add_own(StatusPage &page, const Counters &counters) const override;
@@ -33,7 +36,12 @@ bool PosternRunning::open() {
   engine::verify_statements(settings.verify);
   protocol_ = std::make_unique<mysql::MySql>(doors_.engine());
   door::Options chosen = door_options();
-  return doors_.check(chosen, true, "accounts") && doors_.open(chosen, *protocol_, Access::read);
+  if (!doors_.check(chosen, true, "accounts") || !doors_.open(chosen, *protocol_, Access::read)) return false;
+  const auto take = [](void *self, int fd, bool local) {
+    (void)static_cast<PosternRunning *>(self)->doors_.take(Access::read, fd, local);
+  };
+  if (settings.main_port) engine::take_main_port(take, this);
+  return true;
 }
 
 /// The server does TLS itself, and knows how long each session may be silent.
@@ -44,6 +52,7 @@ door::Options PosternRunning::door_options() const {
   chosen.port = static_cast<uint16_t>(settings.port);
   chosen.unix_path = text(settings.socket);
   chosen.threads = static_cast<uint32_t>(settings.threads);
+  chosen.takes_others = settings.main_port != 0;
   chosen.tls = nullptr;
   chosen.require_tls = false;
   chosen.idle_timeout_ms = 0;

@@ -16,6 +16,7 @@
 #include "engine/mariadb/find.h"
 #include "engine/mariadb/hosted_session.h"
 #include "engine/mariadb/login.h"
+#include "engine/mariadb/main_port.h"
 #include "engine/mariadb/privileges.h"
 #include "engine/sql/specs.h"
 #include "engine/mariadb/table.h"
@@ -631,7 +632,7 @@ class MariaEngine final : public Engine {
     return std::make_unique<MariaExecutor>(std::move(thread), specs_, names_, who, stop);
   }
 
-  std::unique_ptr<ServerSession> host() override { return std::make_unique<HostedSession>(); }
+  std::unique_ptr<ServerSession> host() override { return std::make_unique<HostedSession>(take_let_in()); }
 
  private:
   const engine::LoginNames names_;

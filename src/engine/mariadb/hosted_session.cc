@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/mariadb/attachment.h"
+#include "engine/mariadb/main_port.h"
 #include "engine/mariadb/select_plan.h"
 #include "engine/mariadb/verification.h"
 #include "engine/mariadb/vio_hooks.h"
@@ -22,24 +23,6 @@ extern void net_before_header_psi(struct st_net *net, void *user_data, size_t);
 
 namespace postern::mariadb {
 namespace {
-
-/// What create_new_thread() has let in, on the thread that called it.
-thread_local CONNECT *let_in = nullptr;
-
-/// The server's scheduler of one thread per connection, but that a connection is the calling thread's. Sessions keep
-/// the pointer, so it lives as long as the library.
-scheduler_functions *hosting_scheduler() {
-  static scheduler_functions functions = [] {
-    scheduler_functions made{};
-    made.max_threads = thread_scheduler->max_threads;
-    made.connection_count = thread_scheduler->connection_count;
-    made.max_connections = thread_scheduler->max_connections;
-    made.add_connection = [](CONNECT *connect) { let_in = connect; };
-    made.post_kill_notification = post_kill_notification;
-    return made;
-  }();
-  return &functions;
-}
 
 /// The door decides when a session is idle, not the server's reading.
 void nothing_before_header(st_net *, void *, size_t) {}
@@ -65,15 +48,14 @@ bool HostedSession::log_in(int fd, bool local) {
   Attachment attachment;
   set_mysys_var(nullptr);
   my_thread_init();
-  MYSQL_SOCKET socket{};
-  socket.fd = fd;
-  let_in = nullptr;
-  CONNECT *connect = new CONNECT(socket, local ? VIO_TYPE_SOCKET : VIO_TYPE_TCPIP, hosting_scheduler());
+  CONNECT *connect = std::exchange(connect_, nullptr);
   if (connect == nullptr) {
-    ::close(fd);
-  } else {
-    create_new_thread(connect);  // counts it; or refuses it, and tells it so
-    connect = std::exchange(let_in, nullptr);
+    MYSQL_SOCKET socket{};
+    socket.fd = fd;
+    (void)take_let_in();
+    create_new_thread(  // counts it; or refuses it, and tells it so
+        new CONNECT(socket, local ? VIO_TYPE_SOCKET : VIO_TYPE_TCPIP, hosting_scheduler()));
+    connect = take_let_in();
   }
   if (connect == nullptr || !join(connect)) {
     my_thread_end();
@@ -156,6 +138,7 @@ bool HostedSession::serve(const Statement &statement) {
 
 void HostedSession::end(bool peer_ended) {
   THD *const thd = thd_;
+  if (connect_ != nullptr) std::exchange(connect_, nullptr)->close_and_delete(0);  // nobody has greeted it
   if (thd == nullptr) return;
   Attachment attachment(thd);
   thd->net.reading_or_writing = 0;

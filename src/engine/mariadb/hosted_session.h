@@ -21,7 +21,8 @@ namespace postern::mariadb {
 
 class HostedSession final : public ServerSession {
  public:
-  HostedSession() = default;
+  /// `connect`: what the server's own port has accepted; it is the session's. nullptr: log_in() takes a socket.
+  explicit HostedSession(CONNECT *connect) : connect_(connect) {}
   ~HostedSession() override { end(false); }
 
   bool log_in(int fd, bool local) override;
@@ -57,6 +58,7 @@ class HostedSession final : public ServerSession {
   bool keep_house(const Statement &statement);
 
   std::mutex mutex_;  // guards what thd_ points to against interrupt(); a leaf but for the THD's own
+  CONNECT *connect_;  // until it is logged in
   THD *thd_ = nullptr;
   std::atomic<bool> interrupted_{false};
   bool logged_in_ = false;
