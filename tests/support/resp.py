@@ -22,7 +22,13 @@ def encode(*words):
 
 
 class Error(Exception):
-    """An error reply."""
+    """An error reply: another one that says the same is equal."""
+
+    def __eq__(self, other):
+        return isinstance(other, Error) and str(self) == str(other)
+
+    def __hash__(self):
+        return hash(str(self))
 
 
 class Client:
