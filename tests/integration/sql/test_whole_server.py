@@ -93,6 +93,9 @@ def test_ping_statistics_reset_and_change_user(server, connection):
     assert rows(connection, "SELECT @x") == [(None,)]
     server.execute("CREATE OR REPLACE USER other@localhost", "GRANT SELECT ON test.* TO other@localhost")
     wire.send(sql_wire.CHANGE_USER, b"other\0\0test\0\x2d\0mysql_native_password\0\0")
+    switch = wire.packet()
+    assert switch[4] == 0xFE
+    connection._sock.sendall(b"\0\0\0" + bytes([switch[3] + 1]))  # no password
     assert wire.packet()[4] == 0
     assert rows(connection, "SELECT CURRENT_USER()") == [("other@localhost",)]
     with pytest.raises(pymysql.err.OperationalError, match="1142"):
