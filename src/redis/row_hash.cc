@@ -74,7 +74,7 @@ Next write_row(Call &call, const Place &place, const RowFields &fields, RowEdit 
   Arena &arena = call.arena();
   const Map &map = place.map();
   if (!values.empty() && map.may_create()) {
-    edit.creates_ = true;
+    edit.let_create();
     size_t columns = map.first_field();
     for (const uint32_t position : fields.positions) columns = std::max<size_t>(columns, position + 1);
     const std::span<Value> row = arena.array<Value>(columns);

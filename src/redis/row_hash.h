@@ -37,6 +37,9 @@ class RowEdit : public KeyReply, public Edit {
   RowEdit(Call &call, const Place &place, const RowFields &fields)
       : KeyReply(call, *fields.table), open_(*place.open), fields_(fields) {}
 
+  /// To be called before the op is added: where there is no row, one is made.
+  void let_create() { creates_ = true; }
+
   Decision present(Row row, Draft &next) final;
   Flow row(Row) final { return Flow::more; }
   void done(const Outcome &given) final;
@@ -59,9 +62,6 @@ class RowEdit : public KeyReply, public Edit {
   bool found() const { return found_; }
 
  private:
-  friend Next write_row(Call &call, const Place &place, const RowFields &fields, RowEdit &edit,
-                        std::span<const Value> values);
-
   OpenMap &open_;
   const RowFields fields_;
   bool found_ = false;

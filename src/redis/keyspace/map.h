@@ -29,7 +29,7 @@ struct MapRow {
   std::string separator = ":";
   std::string expire_column;
   std::string expire_unit = "ms";
-  std::string version_column;
+  std::string version_column{};
   std::string options;  ///< words with commas between them
 
   bool operator==(const MapRow &) const = default;
