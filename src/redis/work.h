@@ -136,7 +136,10 @@ class Work : public Kept, public Script, public Reply {
   std::span<const Value> values(std::initializer_list<Value> some);
   std::span<Value> values(size_t count);
   /// A copy that lives until the step is done.
-  Bytes keep_text(std::string text) { return texts_.emplace_back(std::move(text)); }
+  Bytes keep_text(std::string text) {
+    begin_step();  // else that would come later, and drop the text with what belongs to the step before
+    return texts_.emplace_back(std::move(text));
+  }
 
   /// Waits for the step.
   auto go() {
