@@ -15,8 +15,10 @@
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/slow_lane.h"
+#include "door/statement_pool.h"
 #include "door/worker.h"
 #include "net/fd.h"
+#include "net/plain_channel.h"
 
 namespace postern::bench {
 
@@ -53,6 +55,7 @@ class Turns final : public Engine {
                  .protocol = protocol,
                  .engine = *this,
                  .slow_lane = slow_lane_,
+                 .statements = statements_,
                  .access = plan_.access,
                  .server_stopping = [](void *) {},
                  .worker_ready = [](void *) {},
@@ -67,7 +70,7 @@ class Turns final : public Engine {
       int ends[2];
       if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) return false;
       clients_.emplace_back(ends[0]);
-      worker_.give(worker_.make_connection(net::Fd(ends[1]), {}, true));
+      worker_.give(worker_.make_connection(std::make_unique<net::PlainChannel>(net::Fd(ends[1])), {}, true));
       send(clients_.back(), plan_.opening);
     }
     if (!worker_.start()) return false;
@@ -161,6 +164,7 @@ class Turns final : public Engine {
   bool right_ = true;
   std::atomic<bool> done_{false};
   door::SlowLane slow_lane_;
+  door::StatementPool statements_{"turns"};
   door::Worker worker_;
 };
 
