@@ -23,7 +23,7 @@ bool exactness(const Field &field, Exact &exact) {
   if (is_text(field)) {
     const bool is_fixed = field.type_handler() == &type_handler_string;
     const CHARSET_INFO *charset = field.charset();
-    if (is_fixed && charset->state & MY_CS_NOPAD) return false;
+    if (is_fixed && charset != &my_charset_bin && charset->state & MY_CS_NOPAD) return false;
     exact = is_fixed && charset == &my_charset_bin ? Exact::binary_fixed : Exact::text;
     return true;
   }

@@ -76,7 +76,8 @@ def test_open_indexes_go_with_their_client(server, port):
 
 
 def test_open_indexes_are_counted(sandbox_factory):
-    server = sandbox_factory("--handlersocket-max-buffer-bytes=16M", "--memcached-max-buffer-bytes=1M")
+    small = [f"--{door}-max-buffer-bytes=1M" for door in ("memcached", "redis", "postern")]
+    server = sandbox_factory("--handlersocket-max-buffer-bytes=16M", *small)
     server.execute(f"CREATE TABLE oi (k INT PRIMARY KEY, {'c' * 64} INT)", database="test")
     with server.hs(timeout=60) as client, server.hs() as other:
         other.open(0, "test", "oi", "k")

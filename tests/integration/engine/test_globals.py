@@ -259,7 +259,9 @@ def kill_all(door):
     def restarted():
         return sum(value for value in door.status("%workers_restarted").values())
 
-    threads = door.query("SELECT id FROM information_schema.processlist WHERE user = 'postern'")
+    threads = door.query(
+        "SELECT id FROM information_schema.processlist WHERE user = 'postern' AND state NOT LIKE '% yet,%'"
+    )
     before = restarted()
     for (thread,) in threads:
         door.execute(f"KILL {thread}")

@@ -183,7 +183,8 @@ def test_what_may_listen_for_other_machines(sandbox_factory, options, listens):
     server = sandbox_factory(*options, "--memcached-address=0.0.0.0")
     assert ("refusing to listen on 0.0.0.0" in server.log()) != listens
     active = server.query("SELECT plugin_name FROM information_schema.plugins WHERE plugin_library LIKE 'postern%'")
-    assert active == [("handlersocket",)] + [("memcached",)] * listens, "the other plugin is there in any case"
+    assert (("memcached",) in active) == listens
+    assert ("handlersocket",) in active, "the other plugins are there in any case"
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl program")
@@ -234,7 +235,8 @@ def libraries(server):
         name
         for name, in server.query(
             "SELECT plugin_name FROM information_schema.plugins "
-            "WHERE plugin_library LIKE 'postern%' AND plugin_status = 'ACTIVE'"
+            "WHERE plugin_library LIKE 'postern%' AND plugin_status = 'ACTIVE' "
+            "AND plugin_name IN ('handlersocket', 'memcached')"
         )
     }
 
