@@ -29,7 +29,8 @@ NotNow watched(THD *thd) {
 
 bool holds_locks(THD *thd) {
   return thd->locked_tables_mode != LTM_NONE || thd->global_read_lock.is_acquired() ||
-         thd->handler_tables_hash.records != 0 || thd->mdl_backup_lock != nullptr || thd->mdl_backup_ticket != nullptr;
+         thd->handler_tables_hash.records != 0 || thd->mdl_backup_lock != nullptr ||
+         thd->current_backup_stage != BACKUP_FINISHED;
 }
 
 /// A read would first write what these have gathered.

@@ -165,7 +165,9 @@ def test_a_plan_is_found_and_verified(server, connection):
         assert b"v9" in b"".join(wire.execute(by_key, 9))
         assert rows(connection, "SELECT v FROM t WHERE id = 8") == [("v8",)]
     told = {name: value for name, value in server.status("postern_%").items() if value}
-    assert figure(server, "Postern_verified_same") >= before + 10, told
+    assert figure(server, "Postern_verified_same") >= before + 10, str(
+        {k: v for k, v in told.items() if v not in (0, "0")}
+    )
     assert figure(server, "Postern_verified_different") == 0
 
 
