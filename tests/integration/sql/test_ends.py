@@ -108,7 +108,7 @@ def test_uninstall_from_elsewhere_and_through_the_door(server):
     sessions = [sql_wire.door(server) for _ in range(10)]
     sleeper = threading.Thread(target=meets_error, args=(sessions[0], "SELECT SLEEP(60)", 30))
     sleeper.start()
-    time.sleep(0.3)
+    until(lambda: server.query("SELECT 1 FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'"))
     begin = time.monotonic()
     server.execute("UNINSTALL PLUGIN postern")
     assert time.monotonic() - begin < 5
@@ -130,7 +130,7 @@ def test_shutdown_with_sessions_open(server):
     idle = [sql_wire.door(server) for _ in range(20)]
     sleeper = threading.Thread(target=meets_error, args=(sql_wire.door(server), "SELECT SLEEP(60)", 30))
     sleeper.start()
-    time.sleep(0.3)
+    until(lambda: server.query("SELECT 1 FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'"))
     begin = time.monotonic()
     server.stop()
     assert time.monotonic() - begin < 20
