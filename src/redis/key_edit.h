@@ -36,6 +36,16 @@ class KeyEdit : public KeyReply, public Edit {
   bool done_ = false;
 };
 
+/// DEL of one key.
+class DeleteEdit final : public KeyEdit {
+ public:
+  DeleteEdit(Call &call, const Place &place) : KeyEdit(call, place, true) {}
+
+ private:
+  Decision change(const KeyState &, StringDraft &) override { return Decision::erase; }
+  void tell(Writer writer, bool done) override { writer.integer(done ? 1 : 0); }
+};
+
 /// Adds its op.
 Next write_key(Call &call, const Place &place, KeyEdit &edit);
 

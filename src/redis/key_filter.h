@@ -1,0 +1,37 @@
+// key_filter.h: KeyFilter, which keys SCAN and KEYS tell, and how they walk the tables of mappings.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "redis/call.h"
+#include "redis/keyspace/open_maps.h"
+
+namespace postern::redis {
+
+/// The rows of a mapping without their values.
+OpenTable &open_keys(Call &call, OpenMap &open);
+
+/// Which keys are told.
+struct KeyFilter {
+  Bytes pattern = "*";
+  Type type = Type::none;  ///< none: any
+  bool no_type = false;    ///< one that no key has
+  int64_t now_ms = 0;
+  uint32_t db = 0;
+  const MapSnapshot *snapshot = nullptr;
+  uint32_t map_number = 0;
+
+  /// Of a row of open_keys(). `key` becomes its key. One with a longer prefix of another mapping is not in this one.
+  bool takes(const Map &map, Row row, std::string &key) const;
+  /// Whether keys of the mapping can be of the pattern at all.
+  bool may_take(const Map &map) const;
+  /// The first mapping at or behind `number` that may have keys of the pattern, or MapSnapshot::none.
+  uint32_t next_map(uint32_t number) const;
+};
+
+/// Of the database that the client has selected.
+KeyFilter filter_of(Call &call, Bytes pattern);
+
+}  // namespace postern::redis
