@@ -58,7 +58,8 @@ class ElementsReply final : public KeyReply {
     return output_.flow(passage_.start());
   }
   void done(const Outcome &outcome) override {
-    if (outcome.failure != Failure::none) return fail(outcome);
+    // No row has a key that does not fit its column.
+    if (outcome.failure != Failure::none && outcome.failure != Failure::bad_key_value) return fail(outcome);
     if (entry_.failure != Failure::none && entry_.failure != Failure::bad_key_value)
       return fail({.failure = entry_.failure});
     if (!entry_.state.live) {

@@ -3,6 +3,7 @@
 #include <random>
 #include <utility>
 
+#include "base/limits.h"
 #include "items/cas.h"
 #include "items/expiry.h"
 #include "redis/session.h"
@@ -28,13 +29,23 @@ int64_t Cell::integer() const {
 }
 
 Flow StepReply::row(Row row) {
+  const uint64_t before = met++;
+  if (hears) return hears(row, before);
   Cells &cells = rows.emplace_back();
   cells.reserve(row.size());
   for (const Value &value : row) {
     char room[20];
     cells.push_back({value.is_null(), std::string(text_of(value, room))});
+    bytes_ += sizeof(Cell) + cells.back().text.size();
   }
-  return Flow::more;
+  return rows.size() == 1 || bytes_ <= limits::edit_reply_bytes_max ? Flow::more : Flow::pause;
+}
+
+void StepReply::restart() {
+  rows.clear();
+  met = changed = bytes_ = 0;
+  failure = Failure::none;
+  message.clear();
 }
 
 void StepReply::done(const Outcome &outcome) {
@@ -139,6 +150,13 @@ StepReply &Work::add_edit(OpenTable &table, const Find &find, Edit &edit, bool e
 StepReply &Work::add_erase(OpenTable &table, const Find &find) {
   begin_step();
   add(Verb::edit, table).edit = &edits_.emplace_back(EditRows{.find = find, .edit = &erase_edit, .erases = true});
+  return replies_.back();
+}
+
+StepReply &Work::add_take(OpenTable &table, const Find &find) {
+  begin_step();
+  add(Verb::edit, table).edit = &edits_.emplace_back(
+      EditRows{.find = find, .edit = &erase_edit, .rows_wanted = true, .erases = true, .reads_old_values = true});
   return replies_.back();
 }
 

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -46,12 +47,19 @@ class StepReply final : public Reply {
  public:
   Flow row(Row row) override;
   void done(const Outcome &outcome) override;
-  void restart() override { *this = StepReply{}; }
+  void restart() override;
 
   std::vector<Cells> rows{};
+  /// If there is one it is called with each row, and with how many came before, in place of keeping rows. It forgets
+  /// what it heard when the first row comes again. With Flow::pause the op fails: it is too much.
+  std::function<Flow(Row, uint64_t)> hears{};
+  uint64_t met = 0;      ///< rows
   uint64_t changed = 0;  ///< as Outcome::changed
   Failure failure = Failure::none;
   std::string message{};
+
+ private:
+  size_t bytes_ = 0;  // of rows
 };
 
 /// An Edit of a function `Decision(Row, Draft &)`.
@@ -130,6 +138,8 @@ class Work : public Kept, public Script, public Reply {
   StepReply &add_insert(OpenTable &table, std::span<const Value> row, OnDuplicate on_duplicate, Edit *edit = nullptr);
   StepReply &add_edit(OpenTable &table, const Find &find, Edit &edit, bool erases = false);
   StepReply &add_erase(OpenTable &table, const Find &find);
+  /// The same, and the reply hears the rows.
+  StepReply &add_take(OpenTable &table, const Find &find);
   /// An op that was made elsewhere, but for its reply.
   StepReply &add_op(const Op &op, OpenTable &table);
   /// Values that live until the step is done.
@@ -154,6 +164,7 @@ class Work : public Kept, public Script, public Reply {
 
   /// A number from 0 to `count` - 1.
   static uint64_t random_below(uint64_t count);
+  static Entry entry_of(Bytes key, const KeyState &state);
   KeyState state_of_cells(const Map &map, const Cells &cells) const;
   static uint64_t fresh_version();
 
@@ -174,7 +185,6 @@ class Work : public Kept, public Script, public Reply {
   void begin_step();
   StepReply &add_find(Verb verb, OpenTable &table, const Find &find);
   Op &add(Verb verb, OpenTable &table);
-  static Entry entry_of(Bytes key, const KeyState &state);
 
   Output &output_;
   Passage passage_;
