@@ -25,7 +25,7 @@ bool is_to_be_verified();
 struct Verified {
   uint64_t same = 0;       ///< answers that were identical, byte for byte
   uint64_t different = 0;  ///< that were not, though nobody changed rows
-  uint64_t overtaken = 0;  ///< of rows that somebody changed meanwhile
+  uint64_t overtaken = 0;  ///< somebody changed the rows, or ended the server's statement, meanwhile
 };
 /// Since the library was loaded. Any thread.
 Verified verified();
