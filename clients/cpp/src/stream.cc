@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 namespace handlersocket {
 namespace {
@@ -16,13 +15,15 @@ class Limit {
  public:
   explicit Limit(std::chrono::milliseconds timeout) : timeout_(timeout) {}
   Clock::time_point end() {
-    if (!end_) end_ = Clock::now() + timeout_;
-    return *end_;
+    if (!started_) end_ = Clock::now() + timeout_;
+    started_ = true;
+    return end_;
   }
 
  private:
   std::chrono::milliseconds timeout_;
-  std::optional<Clock::time_point> end_{};
+  bool started_ = false;
+  Clock::time_point end_{};
 };
 
 }  // namespace

@@ -46,23 +46,33 @@ void put_names(std::string &out, const std::vector<std::string> &names) {
   }
 }
 
-/// Takes the next token off a line; the line is nothing when it was the last.
-std::string_view take_token(std::optional<std::string_view> &line) {
-  const size_t tab = line->find('\t');
-  const std::string_view token = line->substr(0, tab);
-  if (tab == std::string_view::npos) {
-    line.reset();
-  } else {
-    line->remove_prefix(tab + 1);
-  }
-  return token;
-}
+/// A few short things that are appended together: appending to a string costs more than writing a byte.
+class Short {
+ public:
+  static constexpr size_t operation_bytes_max = 16;
 
-/// Decimal digits and nothing else, and below 2^64.
-bool parse_natural(std::string_view text, uint64_t &number) {
-  const char *const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  return failure == std::errc{} && stop == end;
+  void put(char byte) { *end_++ = byte; }
+  void put(std::string_view operation) { end_ = std::copy(operation.begin(), operation.end(), end_); }
+  template <class T>
+  void put_digits(T number) {
+    end_ = std::to_chars(end_, end_ + digits_max, number).ptr;
+  }
+  std::string_view bytes() const { return {bytes_, static_cast<size_t>(end_ - bytes_)}; }
+
+ private:
+  char bytes_[3 * digits_max + operation_bytes_max + 8];
+  char *end_ = bytes_;
+};
+
+/// Takes the token at the begin of a line, a number below 2^64 in decimal digits and nothing else, and the tab behind
+/// it. `more`: there was one.
+bool take_number(std::string_view &line, uint64_t &number, bool &more) {
+  const char *const end = line.data() + line.size();
+  const auto [stop, failure] = std::from_chars(line.data(), end, number);
+  more = stop != end;
+  if (failure != std::errc{} || (more && *stop != '\t')) return false;
+  line.remove_prefix(static_cast<size_t>(stop - line.data()) + (more ? 1 : 0));
+  return true;
 }
 
 /// Unescapes in place; the new end, or nullptr if an escape is malformed.
@@ -145,12 +155,26 @@ void put_open(std::string &out, uint32_t id, const IndexSpec &spec) {
 }
 
 void put_where(std::string &out, uint32_t id, Values key, const Where &where, bool always) {
-  put_number(out, id);
-  out += '\t';
-  out += where.operation;
-  out += '\t';
-  put_number(out, key.size());
-  put_values(out, key);
+  Short head;
+  head.put_digits(id);
+  head.put('\t');
+  if (where.operation.size() <= Short::operation_bytes_max) {
+    head.put(where.operation);
+  } else {
+    out += head.bytes();
+    out += where.operation;
+    head = {};
+  }
+  head.put('\t');
+  head.put_digits(key.size());
+  const Value::Kind kind = key.size() == 1 ? key[0].kind() : Value::Kind::bytes;
+  const bool one_number = kind == Value::Kind::integer || kind == Value::Kind::natural;
+  if (one_number) {
+    head.put('\t');
+    kind == Value::Kind::integer ? head.put_digits(key[0].integer()) : head.put_digits(key[0].natural());
+  }
+  out += head.bytes();
+  if (!one_number) put_values(out, key);
   if (!always && where.limit == 1 && where.offset == 0 && !where.in && where.filters.empty()) return;
   out += '\t';
   put_number(out, where.limit);
@@ -173,12 +197,12 @@ void put_where(std::string &out, uint32_t id, Values key, const Where &where, bo
   }
 }
 
-bool ReplyParser::parse_error(std::string_view rest, uint64_t code, Reply &reply) {
+bool ReplyParser::parse_error(std::string_view words, uint64_t code, Reply &reply) {
   reply.error = Error{Error::Kind::refused, static_cast<unsigned>(code), {}};
-  const size_t tab = rest.find('\t');
+  const size_t tab = words.find('\t');
   if (tab == std::string_view::npos) return true;
   std::string &text = reply.error->text;
-  text = rest.substr(tab + 1);
+  text = words.substr(tab + 1);
   text.resize(std::min(text.size(), text.find('\t')));
   const char *const end = unescape(text.data(), text.data() + text.size());
   if (end != nullptr) text.resize(static_cast<size_t>(end - text.data()));
@@ -210,26 +234,27 @@ bool ReplyParser::parse(std::string_view line, Answer answer, std::optional<size
   rows.cells_.clear();
   rows.columns_ = 0;
 
-  std::optional<std::string_view> rest = line;
+  std::string_view rest = line;
   uint64_t code = 0, told = 0;
-  if (!parse_natural(take_token(rest), code) || code > UINT32_MAX) return false;
-  if (code != 0) return parse_error(rest.value_or(std::string_view{}), code, reply);
-  if (!rest || !parse_natural(take_token(rest), told)) return false;
+  bool more = false;
+  if (!take_number(rest, code, more) || code > UINT32_MAX) return false;
+  if (code != 0) return parse_error(rest, code, reply);
+  if (!more || !take_number(rest, told, more)) return false;
 
   switch (answer) {
-    case Answer::done: return told == 1 && !rest;
-    case Answer::count: return told == 1 && rest && parse_natural(*rest, reply.count);
+    case Answer::done: return told == 1 && !more;
+    case Answer::count: return told == 1 && more && take_number(rest, reply.count, more) && !more;
     case Answer::id:
-      if (told != 1 || !rest) return told == 1;
-      return parse_natural(*rest, reply.id.emplace());
+      if (told != 1 || !more) return told == 1;
+      return take_number(rest, reply.id.emplace(), more) && !more;
     case Answer::rows:
       if (columns != told) return false;
       break;
     case Answer::any: break;
   }
   rows.columns_ = told;
-  if (!rest) return true;
-  return take_cells(*rest, rows) && told != 0 && rows.cells_.size() % told == 0;
+  if (!more) return true;
+  return take_cells(rest, rows) && told != 0 && rows.cells_.size() % told == 0;
 }
 
 }  // namespace handlersocket

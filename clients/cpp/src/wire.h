@@ -40,7 +40,7 @@ class ReplyParser {
   static bool parse(std::string_view line, Answer answer, std::optional<size_t> columns, Reply &reply);
 
  private:
-  static bool parse_error(std::string_view rest, uint64_t code, Reply &reply);
+  static bool parse_error(std::string_view words, uint64_t code, Reply &reply);
   static bool take_cells(std::string_view cells, Rows &rows);
 };
 
