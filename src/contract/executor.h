@@ -134,8 +134,10 @@ class Executor {
   ///     ServerScripts.AScriptThatMeetsALockedRowIsLeftWithNothingOfIt,
   ///     ServerScripts.AScriptThatMeetsADeadlockIsLostAsAWholeAndBeginsAnew, ServerScripts.KillLeavesNothingOfAScript,
   ///     ServerScripts.AScriptGivesWayToAnAlterThatCameFirstAndBeginsAnew]
-  /// 19. In a turn one is left, to be run in Lane::alone. [Scripts.InATurnAScriptIsLeftAndItsNeighboursGoOn] So is a
-  ///     write whose edit asks for its script. [Scripts.AnEditMayAskForItsScriptWhichIsRunInItsPlace]
+  /// 19. In a turn one that does not suit it is left, as is a write whose edit asks for its script; one that suits it
+  ///     shares the transaction of its run, and takes that along where it cannot be undone by itself.
+  ///     [Scripts.InATurn*, Scripts.WhatIsTooMuchForATurnIsLeftWithItsScript,
+  ///     Scripts.AnEditMayAskForItsScriptWhichIsRunInItsPlace, ServerScripts.InATurn*]
   /// What a turn does not do
   /// 20. A write that may have to be undone together with others, or whose effects cannot be undone, is left: it
   ///     needs a run of its own, in Lane::alone. So does a login, which may wait for name servers and whatever verifies

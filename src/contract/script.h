@@ -33,6 +33,9 @@ class Script {
     std::span<Op> ops{};  ///< run: finds, locks, inserts, edits and answers
   };
 
+  /// Whether it is so little that it may share a worker's turn, and its transaction, with what others ask: a few steps
+  /// of a few rows each. A turn bounds it as it bounds a find; what was too much for it is run again alone.
+  virtual bool suits_turn() const { return false; }
   /// The first step. Forgets all that was heard in an earlier run. May throw std::bad_alloc, as next() may.
   virtual Step begin() = 0;
   /// The next one. The replies of the step before have all heard done().

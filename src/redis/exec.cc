@@ -119,6 +119,12 @@ bool Exec::watched_changed() const {
 
 // --- the script ------------------------------------------------------------------------------------------------------
 
+bool Exec::suits_turn() const {
+  return ops_.size() <= ops_in_turn_max && std::all_of(ops_.begin(), ops_.end(), [](const Op &op) {
+           return op.verb != Verb::script || op.script->suits_turn();
+         });
+}
+
 Script::Step Exec::begin() {
   restart();
   if (check_ops_.empty()) return begin_commands();

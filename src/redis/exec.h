@@ -22,6 +22,7 @@ class Exec final : public Kept, public Script, public Reply {
   /// Adds the ops of all commands.
   Next begin_in(Call &call);
 
+  bool suits_turn() const override;
   Step begin() override;
   Step next() override;
   Flow row(Row) override { return Flow::more; }
@@ -29,6 +30,9 @@ class Exec final : public Kept, public Script, public Reply {
   void restart() override;
 
  private:
+  /// More leave the turn to others.
+  static constexpr size_t ops_in_turn_max = 32;
+
   /// A watched key as it is when EXEC comes.
   struct Check {
     Watched &before;

@@ -10,11 +10,15 @@
 namespace postern::redis {
 namespace {
 
+Work::Setting of_many_rows(Call &call, OpenMap &open) {
+  return {call.output, call.resp, call.now_ms, open, false};
+}
+
 /// Walks the keys of a database, some rows at a time.
 class KeysWork : public Work {
  public:
   KeysWork(Call &call, const KeyFilter &filter, std::vector<OpenMap *> maps, std::vector<OpenTable *> tables)
-      : Work(call, *maps.front()),
+      : Work(of_many_rows(call, *maps.front())),
         filter_(filter),
         pattern_(filter.pattern),
         maps_(std::move(maps)),
@@ -116,7 +120,8 @@ class RandomKeyWork final : public KeysWork {
 /// Deletes all keys of generic keyspaces, and rows of mapped tables that may be.
 class FlushWork final : public Work {
  public:
-  FlushWork(Call &call, std::vector<OpenMap *> maps) : Work(call, *maps.front()), maps_(std::move(maps)) {}
+  FlushWork(Call &call, std::vector<OpenMap *> maps)
+      : Work(of_many_rows(call, *maps.front())), maps_(std::move(maps)) {}
 
  private:
   Task<> run() override {

@@ -93,16 +93,21 @@ class Work : public Kept, public Script, public Reply {
     Resp resp;
     int64_t now_ms;
     OpenMap &open;
+    bool small = true;  ///< it does so little that it may share a turn
   };
-  Work(Call &call, OpenMap &open) : Work(Setting{call.output, call.resp, call.now_ms, open}) {}
+  /// Small is a command of few arguments.
+  Work(Call &call, OpenMap &open)
+      : Work(Setting{call.output, call.resp, call.now_ms, open, call.arguments.size() <= arguments_in_turn_max}) {}
   explicit Work(const Setting &setting)
       : output_(setting.output),
         passage_(setting.output),
         open_(&setting.open),
         now_ms_(setting.now_ms),
-        resp_(setting.resp) {}
+        resp_(setting.resp),
+        small_(setting.small) {}
 
   using Step = Script::Step;
+  bool suits_turn() const final { return small_; }
   Step begin() final;
   Step next() final;
   Flow row(Row) final { return Flow::more; }
@@ -182,6 +187,9 @@ class Work : public Kept, public Script, public Reply {
   Task<> clear(const Entry &entry);
 
  private:
+  /// A command of more leaves the turn to others.
+  static constexpr size_t arguments_in_turn_max = 64;
+
   void begin_step();
   StepReply &add_find(Verb verb, OpenTable &table, const Find &find);
   Op &add(Verb verb, OpenTable &table);
@@ -191,6 +199,7 @@ class Work : public Kept, public Script, public Reply {
   OpenMap *open_;
   const int64_t now_ms_;
   const Resp resp_;
+  const bool small_;
 
   Output answer_;
   Task<> task_;

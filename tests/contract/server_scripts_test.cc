@@ -266,6 +266,160 @@ TEST_F(ServerScripts, RowsThatAStepHasLockedStayLockedWhenItIsUndone) {
   EXPECT_EQ(stored(5, 8), (std::vector<std::string>{"5 v5 0", "6 v6 0", "7 v7 NULL", "8 v8 0"}));
 }
 
+TEST_F(ServerScripts, InATurnAScriptThatMeetsALockedRowIsLeftOrTakesTheRunAlong) {
+  TableSlot &slot = opened();
+  sql("BEGIN; UPDATE contract.t SET n = 1 WHERE id = 6");
+  for (const bool has_written : {false, true}) {
+    Steps steps{locking(slot, "6"), {}};
+    if (has_written) steps.insert(steps.begin(), inserting(slot, "1001"));
+    TestScript &its = script_of(steps);
+    its.suits = true;
+    batch_.begin(1);
+    HeardReply &reply = script(its);
+    batch_.begin(2);
+    HeardReply &neighbour = insert_row(slot, "1002");
+    EXPECT_EQ(executor_->run({.ops = batch_.ops()}).lasted(), !has_written);
+    EXPECT_EQ(reply.dones, 0);
+    if (!has_written) {
+      EXPECT_EQ(batch_.ops()[0].progress, Progress::locked);
+      EXPECT_EQ(neighbour.changed, 1u);
+    }
+    batch_.truncate(0);
+    EXPECT_EQ(stored(1000, 2000).size(), has_written ? 0u : 1u);
+    EXPECT_TRUE(elsewhere("DELETE FROM contract.t WHERE id > 1000"));
+  }
+  sql("ROLLBACK");
+}
+
+TEST_F(ServerScripts, InATurnScriptsOverTablesWithTriggersAreLeft) {
+  sql("CREATE OR REPLACE TABLE contract.watched (id INT PRIMARY KEY, v VARCHAR(20));"
+      "CREATE TRIGGER contract.watched_insert AFTER INSERT ON contract.watched FOR EACH ROW SET @seen = NEW.id");
+  TableSlot &watched = opened({"contract", "watched", "PRIMARY", {"id", "v"}, {}});
+  for (const bool locks : {true, false}) {
+    TestScript &its = script_of({locks ? locking(watched, "1") : inserting(watched, "1"), {}});
+    its.suits = true;
+    script(its);
+    EXPECT_TRUE(executor_->run({.ops = batch_.ops()}).lasted());
+    EXPECT_EQ(batch_.ops()[0].progress, Progress::needs_own_run);
+    EXPECT_TRUE(run_script().lasted());
+    EXPECT_EQ(batch_.ops()[0].progress, Progress::done);
+    batch_.truncate(0);
+  }
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM contract.watched"), "1\n");
+  executor_->idle();
+  sql("DROP TABLE contract.watched");
+}
+
+TEST_F(ServerScripts, InATurnADeadlockTakesAllAlongAndAllBeginAnew) {
+  TableSlot &slot = opened();
+  sql("BEGIN; UPDATE contract.t SET n = 1 WHERE id BETWEEN 6 AND 90");
+  bool first = true;
+  std::thread rival;
+  TestScript its = interrupted({renaming(slot, "5"), renaming(slot, "6"), {}}, 1, [&] {
+    if (!std::exchange(first, false)) return;
+    rival = std::thread([&] { EXPECT_TRUE(fixture_.sql.run("UPDATE contract.t SET n = 2 WHERE id = 5; COMMIT")); });
+    await(row_waiter);
+  });
+  its.suits = true;
+  batch_.begin(1);
+  insert_row(slot, "1001");
+  batch_.begin(2);
+  HeardReply &reply = script(its);
+  batch_.begin(3);
+  insert_row(slot, "1002");
+  EXPECT_FALSE(executor_->run({.ops = batch_.ops()}).lasted());
+  rival.join();
+  EXPECT_EQ(reply.dones, 0);
+  EXPECT_EQ(stored(5, 6), (std::vector<std::string>{"5 v5 2", "6 v6 1"}));
+  EXPECT_TRUE(stored(1000, 2000).empty());
+  for (const Op &op : batch_.ops()) op.reply->restart();
+  EXPECT_TRUE(executor_->run({.ops = batch_.ops()}).lasted());
+  EXPECT_EQ(its.begins, 2);
+  EXPECT_EQ(stored(5, 6), (std::vector<std::string>{"5 renamed 2", "6 renamed 1"}));
+  EXPECT_EQ(stored(1000, 2000).size(), 2u);
+}
+
+TEST_F(ServerScripts, InATurnKillLeavesNothingOfItsRun) {
+  TableSlot &slot = opened();
+  const std::string victim = "SELECT id FROM information_schema.processlist WHERE command = 'Query' AND info IS NULL";
+  for (const std::string how : {"KILL ", "KILL QUERY "}) {
+    bool first = true;
+    TestScript its = interrupted({inserting(slot, "1001"), inserting(slot, "1002"), {}}, 1, [&] {
+      if (!std::exchange(first, false)) return;
+      EXPECT_TRUE(elsewhere(how + await(victim)));
+    });
+    its.suits = true;
+    batch_.begin(1);
+    insert_row(slot, "1003");
+    batch_.begin(2);
+    script(its);
+    const Settlement settlement = executor_->run({.ops = batch_.ops()});
+    EXPECT_EQ(settlement.failure, Failure::interrupted);
+    EXPECT_FALSE(executor_->server_stopping());
+    EXPECT_TRUE(stored(1000, 2000).empty());
+    for (const Op &op : batch_.ops()) op.reply->restart();
+    EXPECT_TRUE(executor_->run({.ops = batch_.ops()}).lasted());
+    EXPECT_EQ(stored(1000, 2000).size(), 3u);
+    batch_.truncate(0);
+    sql("DELETE FROM contract.t WHERE id > 1000");
+  }
+}
+
+TEST_F(ServerScripts, InATurnAScriptGivesWayToAnAlterThatCameFirst) {
+  TableSlot &slot = opened();
+  TableSlot &other = other_table();
+  find(slot, key("1"));
+  const Script::Step looks = step();
+  for (const bool has_written : {false, true}) {
+    bool first = true;
+    std::thread alter;
+    TestScript its = interrupted({has_written ? inserting(slot, "1001") : looks, inserting(other, "2"), {}}, 1, [&] {
+      if (!std::exchange(first, false)) return;
+      sql("BEGIN; SELECT * FROM contract.u");
+      alter = std::thread([] { EXPECT_TRUE(elsewhere("ALTER TABLE contract.u ENGINE = InnoDB, ALGORITHM = COPY")); });
+      await(alter_waits);
+    });
+    its.suits = true;
+    batch_.begin(1);
+    script(its);
+    batch_.begin(2);
+    HeardReply &neighbour = insert_row(slot, "1002");
+    EXPECT_EQ(executor_->run({.ops = batch_.ops()}).lasted(), !has_written);
+    if (!has_written) {
+      EXPECT_EQ(batch_.ops()[0].progress, Progress::busy);
+      EXPECT_EQ(neighbour.changed, 1u);
+    }
+    EXPECT_EQ(stored(1000, 2000).size(), has_written ? 0u : 1u);
+    sql("COMMIT");
+    alter.join();
+    batch_.truncate(0);
+    sql("DELETE FROM contract.t WHERE id > 1000");
+  }
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM contract.u"), "1\n");
+  executor_->idle();
+  sql("DROP TABLE contract.u");
+}
+
+TEST_F(ServerScripts, FlushedTablesAreOpenedAgainInTheMiddleOfAScript) {
+  TableSlot &slot = opened();
+  TableSlot &other = other_table();
+  for (const bool in_a_turn : {false, true}) {
+    for (const std::string flush : {"FLUSH TABLES", "FLUSH TABLES contract.u"}) {
+      TestScript its = interrupted({inserting(slot, "1001"), inserting(other, "2"), inserting(slot, "1002"), {}}, 1,
+                                   [&] { EXPECT_TRUE(elsewhere("SET lock_wait_timeout = 1;" + flush)); });
+      its.suits = in_a_turn;
+      script(its);
+      EXPECT_TRUE(executor_->run({.ops = batch_.ops(), .lane = in_a_turn ? Lane::turn : Lane::alone}).lasted());
+      EXPECT_EQ(batch_.ops()[0].progress, Progress::done);
+      EXPECT_EQ(stored(1000, 2000).size(), 2u);
+      batch_.truncate(0);
+      sql("DELETE FROM contract.t WHERE id > 1000; DELETE FROM contract.u WHERE id > 1");
+    }
+  }
+  executor_->idle();
+  sql("DROP TABLE contract.u");
+}
+
 TEST_F(ServerScripts, TriggersAreUndoneWithTheStepThatFiredThem) {
   sql("CREATE OR REPLACE TABLE contract.log (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(20));"
       "CREATE OR REPLACE TABLE contract.watched (id INT PRIMARY KEY, v VARCHAR(20));"

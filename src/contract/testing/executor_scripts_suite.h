@@ -23,7 +23,9 @@ class TestScript final : public Script {
     for (const Op &op : step.ops) op.reply->restart();
     return step;
   }
+  bool suits_turn() const override { return suits; }
   int begins = 0;
+  bool suits = false;  ///< a turn
 
  private:
   Tell tell_;
@@ -212,6 +214,99 @@ TYPED_TEST_P(ExecutorScripts, InATurnAScriptIsLeftAndItsNeighboursGoOn) {
   EXPECT_EQ(this->stored(1000, 2000), std::vector<std::string>{"1002 new NULL"});
 }
 
+TYPED_TEST_P(ExecutorScripts, InATurnAScriptThatSuitsItSharesItsTransaction) {
+  TableSlot &slot = this->opened();
+  HeardReply &locked = this->lock(slot, this->key("5"));
+  HeardReply &many = this->rename(slot, this->key("98", Comparison::at_least, 10));
+  const Script::Step first = this->step();
+  this->insert_row(slot, "1003");
+  HeardReply &failed = this->insert_row(slot, "6");
+  const Script::Step second = this->step();
+  TestScript &its = this->script_of({first, second, {}});
+  its.suits = true;
+  this->batch_.begin(1);
+  HeardReply &before = this->insert_row(slot, "1001");
+  HeardReply &done = this->script(its);
+  HeardReply &behind = this->find(slot, this->key("98"));
+  this->batch_.begin(2);
+  this->batch_.begin_unit(true);
+  this->find(slot, this->key("1"));
+  this->insert_row(slot, "1004");
+  this->batch_.end_unit();
+  this->batch_.begin(3);
+  HeardReply &neighbour = this->insert_row(slot, "1002");
+  EXPECT_TRUE(this->executor_->run({.ops = this->batch_.ops(), .units = this->batch_.units()}).lasted());
+  const std::span<Op> ops = this->batch_.ops();
+  for (const size_t at : {0, 1, 2, 5}) EXPECT_EQ(ops[at].progress, Progress::done) << at;
+  EXPECT_EQ(ops[3].progress, Progress::needs_own_run);
+  EXPECT_EQ(ops[4].progress, Progress::waiting);
+  EXPECT_EQ(before.changed, 1u);
+  EXPECT_EQ(locked.firsts(), std::vector<std::string>{"5"});
+  EXPECT_EQ(many.changed, 4u);
+  EXPECT_EQ(failed.failure, Failure::duplicate_key);
+  EXPECT_EQ(done.dones, 1);
+  EXPECT_EQ(behind.rows.at(0).at(1), "renamed");
+  EXPECT_EQ(neighbour.changed, 1u);
+  this->batch_.clear();
+  EXPECT_EQ(this->stored(98, 2000), (std::vector<std::string>{"98 renamed NULL", "99 renamed 9", "100 renamed 10",
+                                                              "1001 renamed NULL", "1002 new NULL"}));
+}
+
+TYPED_TEST_P(ExecutorScripts, WhatIsTooMuchForATurnIsLeftWithItsScript) {
+  this->fixture_.make_table(static_cast<int>(limits::find_rows_fast_max) + 100);
+  TableSlot &slot = this->opened();
+  HeardReply &all = this->rename(slot, this->key("0", Comparison::at_least, 1'000'000));
+  TestScript &its = this->script_of({this->step(), {}});
+  its.suits = true;
+  this->batch_.begin(1);
+  this->script(its);
+  HeardReply &behind = this->find(slot, this->key("1"));
+  this->batch_.begin(2);
+  HeardReply &neighbour = this->find(slot, this->key("1"));
+  this->run();
+  const std::span<Op> ops = this->batch_.ops();
+  EXPECT_EQ(ops[0].progress, Progress::needs_own_run);
+  EXPECT_EQ(ops[1].progress, Progress::waiting);
+  EXPECT_EQ(ops[2].progress, Progress::done);
+  EXPECT_EQ(behind.dones, 0);
+  EXPECT_EQ(neighbour.rows.at(0).at(1), "v1");
+  EXPECT_TRUE(this->executor_->run({.ops = ops.first(1), .lane = Lane::alone}).lasted());
+  EXPECT_EQ(all.changed, limits::find_rows_fast_max + 100);
+  this->batch_.clear();
+}
+
+TYPED_TEST_P(ExecutorScripts, AScriptThatMemoryIsWantingForLeavesNothingOfItsRun) {
+  TableSlot &slot = this->opened();
+  for (const bool in_a_turn : {false, true}) {
+    this->insert_row(slot, "1001");
+    const Script::Step first = this->step();
+    bool wanting = true;
+    TestScript its([&](int at) {
+      if (at == 1 && wanting) throw std::bad_alloc();
+      return at == 0 ? first : Script::Step{};
+    });
+    its.suits = in_a_turn;
+    if (in_a_turn) this->insert_row(slot, "1002");
+    HeardReply &done = this->script(its);
+    const std::span<Op> ops = this->batch_.ops();
+    const Run run{.ops = ops, .lane = in_a_turn ? Lane::turn : Lane::alone};
+    const Settlement lost = this->executor_->run(run);
+    EXPECT_EQ(lost.failure, Failure::out_of_memory);
+    EXPECT_TRUE(lost.repeatable);
+    EXPECT_EQ(done.dones, 0);
+    EXPECT_TRUE(this->stored(1000, 2000).empty());
+    for (const Op &op : ops) op.reply->restart();
+    wanting = false;
+    EXPECT_TRUE(this->executor_->run(run).lasted());
+    EXPECT_EQ(this->stored(1000, 2000).size(), in_a_turn ? 2u : 1u);
+    this->batch_.truncate(0);
+    this->edit(
+        slot, this->key("1001", Comparison::at_least, 10), [](Row, Draft &) { return Decision::erase; }, false, true);
+    EXPECT_TRUE(this->executor_->run({.ops = this->batch_.ops(), .lane = Lane::alone}).lasted());
+    this->batch_.truncate(0);
+  }
+}
+
 TYPED_TEST_P(ExecutorScripts, AScriptWhoseTableIsHeldIsLeftAndBeginsAnew) {
   TableSlot &slot = this->opened();
   this->executor_->idle();
@@ -318,6 +413,8 @@ TYPED_TEST_P(ExecutorScripts, ALockFindsWhatAFindDoes) {
 REGISTER_TYPED_TEST_SUITE_P(ExecutorScripts, AScriptSaysItsNextStepWhenItHasHeardOfTheLast,
                             AStepThatFailsIsUndoneByItselfAndTheScriptGoesOn, NothingStaysOfAScriptThatIsUndone,
                             BackLeavesWhatWasDoneBeforeTheMark, InATurnAScriptIsLeftAndItsNeighboursGoOn,
+                            InATurnAScriptThatSuitsItSharesItsTransaction, WhatIsTooMuchForATurnIsLeftWithItsScript,
+                            AScriptThatMemoryIsWantingForLeavesNothingOfItsRun,
                             AScriptWhoseTableIsHeldIsLeftAndBeginsAnew, AnEditMayRefuseAndItsStepFails,
                             AnEditMayAskForItsScriptWhichIsRunInItsPlace, ALockFindsWhatAFindDoes);
 

@@ -82,6 +82,7 @@ Settlement FakeExecutor::run_or_undo(const Run &run, bool writing) {
 
 Settlement FakeExecutor::run_locked(const Run &run, bool writing) {
   set_holding(true);
+  in_step_ = false;
   stuck_.clear();
   batch_rows_ = 0;
   lane_ = run.lane;
@@ -129,7 +130,7 @@ void FakeExecutor::leave(std::span<Op> ops, Progress progress) {
 void FakeExecutor::execute_unit(std::span<Op> ops, bool atomic) {
   if (is_stuck(ops[0])) return leave(ops, Progress::waiting);
   const bool writing = std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
-  if (lane_ == Lane::turn && writing) return leave(ops, Progress::needs_own_run);
+  if (shares() && writing) return leave(ops, Progress::needs_own_run);
   UnitReplies replies(ops);
   const size_t mark = undo_.size();
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -153,7 +154,7 @@ void FakeExecutor::execute_script(Op &op, Script &script) {
     undo_to(begin);
     op.progress = progress;
   };
-  if (lane_ == Lane::turn) return leave(Progress::needs_own_run);
+  if (lane_ == Lane::turn && !script.suits_turn()) return leave(Progress::needs_own_run);
   using What = Script::Step::What;
   for (Script::Step step = script.begin(); step.what != What::commit; step = script.next()) {
     switch (step.what) {
@@ -168,7 +169,9 @@ void FakeExecutor::execute_script(Op &op, Script &script) {
       one.identity = op.identity;
       one.connection = op.connection;
     }
+    in_step_ = true;
     execute_unit(step.ops, true);
+    in_step_ = false;
     if (const Progress left = step.ops[0].progress; left != Progress::done) return leave(left);
   }
   finish(op, {});

@@ -271,6 +271,8 @@ class FakeExecutor final : public Executor {
   const Resolved &resolve(const FakeBinding &binding);
   /// What the op acts on; null if it is answered already, or the table is busy.
   const Resolved *usable_by(Op &op);
+  /// Whether what the running op does shares a transaction with others, and is not undone with its step.
+  bool shares() const { return lane_ == Lane::turn && !in_step_; }
   bool chance(uint32_t thousandths) { return thousandths != 0 && random_() % 1000 < thousandths; }
 
   static Failure prepare(Walk &walk);
@@ -292,6 +294,7 @@ class FakeExecutor final : public Executor {
   uint64_t batch_rows_ = 0;
   bool alone_wanted_ = false;  // by the edit of a write
   Lane lane_ = Lane::turn;     // of the run
+  bool in_step_ = false;       // of a script
   /// A row as it was before the run touched it.
   struct Undo {
     Table *table;

@@ -18,7 +18,7 @@ bool goes_down(const Find &find) {
 
 /// A run that locks has the whole engine to itself.
 void FakeExecutor::lock(Op &op) {
-  if (lane_ == Lane::turn) {
+  if (shares()) {
     op.progress = Progress::needs_own_run;
     return;
   }

@@ -86,7 +86,7 @@ void FakeExecutor::write(Op &op) {
   op.progress = Progress::done;
   alone_wanted_ = false;
   Outcome outcome = op.verb == Verb::insert ? insert(at, *op.insert) : edit(op, at);
-  if (alone_wanted_ && lane_ == Lane::turn) op.progress = Progress::needs_own_run;
+  if (alone_wanted_ && shares()) op.progress = Progress::needs_own_run;
   if (op.progress != Progress::done || outcome.failure != Failure::none) undo_to(mark);
   if (op.progress == Progress::done) finish(op, outcome);
 }
@@ -149,7 +149,7 @@ Outcome FakeExecutor::edit(Op &op, const Resolved &at) {
   const EditRows &edit = *op.edit;
   const Find &find = edit.find;
   const bool one_row = find.in_list.empty() && find.limit == 1;
-  if (lane_ == Lane::turn && !one_row) {
+  if (shares() && !one_row) {
     op.progress = Progress::needs_own_run;
     return {};
   }

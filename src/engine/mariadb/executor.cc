@@ -1,6 +1,6 @@
 #include "engine/mariadb/server.h"
 
-#include <sys/resource.h>
+#include "engine/mariadb/executor.h"
 
 #include <algorithm>
 #include <new>
@@ -11,12 +11,10 @@
 #include "contract/unit_replies.h"
 #include "engine/mariadb/bounds.h"
 #include "engine/mariadb/cluster.h"
-#include "engine/engine.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/find.h"
 #include "engine/mariadb/hosted_session.h"
 #include "engine/mariadb/login.h"
-#include "engine/mariadb/main_port.h"
 #include "engine/mariadb/privileges.h"
 #include "engine/sql/specs.h"
 #include "engine/mariadb/table.h"
@@ -50,7 +48,8 @@ class MariaExecutor final : public Executor {
     lane_ = run.lane;
     if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
     if (lane_ == Lane::alone && script_of(run.ops[0]) != nullptr) return run_script(run.ops[0]);
-    return write_any(run.ops) ? run_writing(run) : run_reading(run);
+    if (!write_any(run.ops)) return run_reading(run);
+    return std::any_of(run.ops.begin(), run.ops.end(), suits_turn) ? run_statements(run) : run_writing(run);
   }
 
   void idle() noexcept override {
@@ -147,10 +146,72 @@ class MariaExecutor final : public Executor {
     } else {
       begin_row_waits();
       write_tables_.begin_script(thd());
-      settlement = run_steps(op);
+      bool undo = false;
+      settlement = run_steps(op, undo);
+      const bool left = op.progress != Progress::done;
+      // What is left for later would be done twice.
+      if (settlement.lasted() && left && cannot_be_undone(thd()))
+        settlement = {.failure = Failure::table_busy, .repeatable = false};
+      if (settlement.lasted() && !left && !undo) settlement = write_tables_.commit_script(thd());
+      else write_tables_.roll_back_script(thd());
     }
     if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
     end();
+    return settlement;
+  }
+
+  static bool suits_turn(const Op &op) { return op.verb == Verb::script && op.script->suits_turn(); }
+
+  /// Scripts in a turn: they, and the ops that stand between them, are statements of one transaction.
+  Settlement run_statements(const Run &run) {
+    tables_.release_all();
+    begin();
+    begin_row_waits();
+    write_tables_.begin_script(thd());
+    Settlement settlement;
+    try {
+      for (size_t at = 0; at != run.ops.size() && settlement.lasted();) {
+        if (suits_turn(run.ops[at])) {
+          settlement = run_script_in_turn(run.ops[at++]);
+          continue;
+        }
+        const auto end = std::find_if(run.ops.begin() + static_cast<ptrdiff_t>(at), run.ops.end(), suits_turn);
+        const auto count = static_cast<size_t>(end - run.ops.begin()) - at;
+        units_.clear();
+        add_units_within(run.units, at, count, units_);
+        tables_.begin_batch();
+        settlement = still_open(run_statement({.ops = run.ops.subspan(at, count), .units = units_, .lane = lane_}));
+        at += count;
+      }
+    } catch (const std::bad_alloc &) {
+      settlement = {.failure = Failure::out_of_memory};
+    }
+    if (settlement.lasted()) settlement = write_tables_.commit_script(thd());
+    else write_tables_.roll_back_script(thd());
+    if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
+    end();
+    return settlement;
+  }
+
+  /// A step that fails, or is left, is undone by itself. What cannot be undone so takes the whole run along.
+  Settlement run_script_in_turn(Op &op) {
+    if (held_up_ == op.connection) {
+      op.progress = Progress::waiting;
+      return {};
+    }
+    op.progress = Progress::done;
+    if (const Failure why = refusal_of_script(op); why != Failure::none) {
+      refuse(op, why, not_ready_ ? not_ready : nothing_said);
+      return {};
+    }
+    write_tables_.take_changed();
+    bool undo = false;
+    writer_.set_step(true);
+    const Settlement settlement = run_steps(op, undo);
+    writer_.set_step(false);
+    const bool left = op.progress != Progress::done;
+    if (left) held_up_ = op.connection;
+    if (settlement.lasted() && (left || undo) && write_tables_.take_changed()) return {.failure = Failure::row_locked};
     return settlement;
   }
 
@@ -160,25 +221,21 @@ class MariaExecutor final : public Executor {
     return access_ == Access::read ? Failure::read_only_door : Failure::none;
   }
 
-  Settlement run_steps(Op &op) {
+  /// `undo`: it is over, and nothing of it shall stay.
+  Settlement run_steps(Op &op, bool &undo) {
+    Script &script = *script_of(op);
     Settlement settlement;
     try {
-      Script &script = *script_of(op);
       Script::Step step = script.begin();
       while (settlement.lasted() && op.progress == Progress::done && !ends_script(step)) {
         settlement = run_step(op, step);
         if (settlement.lasted() && op.progress == Progress::done) step = script.next();
       }
-      const bool over = settlement.lasted() && op.progress == Progress::done;
-      if (over) finish(op, Failure::none);
-      if (over && step.what == Script::Step::What::commit) return write_tables_.commit_script(thd());
-      // What is left for later would be done twice.
-      if (settlement.lasted() && !over && cannot_be_undone(thd()))
-        settlement = {.failure = Failure::table_busy, .repeatable = false};
+      undo = step.what == Script::Step::What::undo;
+      if (settlement.lasted() && op.progress == Progress::done) finish(op, Failure::none);
     } catch (const std::bad_alloc &) {
       settlement = {.failure = Failure::out_of_memory, .repeatable = !cannot_be_undone(thd())};
     }
-    write_tables_.roll_back_script(thd());
     return settlement;
   }
 
@@ -205,9 +262,15 @@ class MariaExecutor final : public Executor {
     UnitReplies replies(step.ops);
     unit_ = &replies;
     unit_ends_ = UnitEnds::commit;
-    const Settlement settlement = run_statement({.ops = step.ops, .units = {&all, 1}, .lane = lane_});
+    const Settlement settlement = still_open(run_statement({.ops = step.ops, .units = {&all, 1}, .lane = lane_}));
     unit_ = nullptr;
     op.progress = step.ops[0].progress;
+    return settlement;
+  }
+
+  /// Of a statement among others. The server may have ended their transaction with it, and would begin another.
+  Settlement still_open(Settlement settlement) const {
+    if (settlement.lasted() && !thd()->in_multi_stmt_transaction_mode()) settlement.failure = Failure::commit_failed;
     return settlement;
   }
 
@@ -219,8 +282,9 @@ class MariaExecutor final : public Executor {
   /// Tables are opened and closed with it, those for reading too.
   Settlement run_statement(const Run &run) {
     const bool alone = lane_ == Lane::alone;
-    thread_->begin_writing(
-        alone && std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) { return op.verb == Verb::lock; }));
+    thread_->begin_writing((alone || unit_ != nullptr) && std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) {
+                             return op.verb == Verb::lock;
+                           }));
     Settlement settlement;
     try {
       for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
@@ -253,7 +317,6 @@ class MariaExecutor final : public Executor {
   }
 
   void execute_all(const Run &run, Watcher *watcher) {
-    std::optional<uint32_t> held_up;  // the connection whose next op cannot run now
     opens_ = 0;
     const Unit *unit = run.units.data();
     const Unit *const units_end = unit + run.units.size();
@@ -261,7 +324,7 @@ class MariaExecutor final : public Executor {
       const bool is_unit = unit != units_end && unit->first == at;
       const std::span<Op> ops = run.ops.subspan(at, is_unit ? unit->count : 1);
       at += ops.size();
-      if (held_up == ops[0].connection) {
+      if (held_up_ == ops[0].connection) {
         leave(ops, Progress::waiting);
       } else if (is_unit) {
         execute_unit(ops, unit->atomic);
@@ -270,7 +333,7 @@ class MariaExecutor final : public Executor {
       }
       if (is_unit) ++unit;
       if (ops[0].progress != Progress::done) {
-        held_up = ops[0].connection;
+        held_up_ = ops[0].connection;
       } else if (watcher != nullptr) {
         for (const Op &op : ops) watcher->op_done(op);
       }
@@ -344,6 +407,7 @@ class MariaExecutor final : public Executor {
   void begin() {
     THD *const thd = this->thd();
     counters_->add(Counter::batches);
+    held_up_.reset();
     thd->set_command(COM_QUERY);
     thd->set_query_id(next_query_id());
     thd->set_time();
@@ -614,6 +678,8 @@ class MariaExecutor final : public Executor {
   size_t lookups_ = 0;                                // of the running batch's finds
   size_t opens_ = 0;                                  // how many of those were executed or passed by
   UnitReplies *unit_ = nullptr;                       // of the unit that has the running batch to itself
+  std::optional<uint32_t> held_up_;                   // the connection whose next op of the batch cannot run now
+  std::vector<Unit> units_;                           // of a statement among scripts
   UnitEnds unit_ends_ = UnitEnds::commit;             // how that batch shall end
   Lane lane_ = Lane::turn;                            // of the running batch
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
@@ -621,58 +687,11 @@ class MariaExecutor final : public Executor {
   bool stopping_ = false;
 };
 
-class MariaEngine final : public Engine {
- public:
-  explicit MariaEngine(engine::LoginNames names) : names_(names) {}
-  bool up() const override { return server_is_up(); }
-
-  std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
-    std::unique_ptr<ServerThread> thread = ServerThread::enter(who, stop);
-    if (thread == nullptr) return nullptr;
-    return std::make_unique<MariaExecutor>(std::move(thread), specs_, names_, who, stop);
-  }
-
-  std::unique_ptr<ServerSession> host() override { return std::make_unique<HostedSession>(take_let_in()); }
-
- private:
-  const engine::LoginNames names_;
-  Specs specs_;
-};
-
 }  // namespace
+
+std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, Specs &specs, engine::LoginNames names,
+                                        const ThreadIdentity &who, const std::atomic<bool> &stop) {
+  return std::make_unique<MariaExecutor>(std::move(thread), specs, names, who, stop);
+}
+
 }  // namespace postern::mariadb
-
-namespace postern::engine {
-
-std::unique_ptr<Engine> make_engine(LoginNames names) {
-  return std::make_unique<mariadb::MariaEngine>(names);
-}
-
-bool server_is_bootstrapping() {
-  return opt_bootstrap;
-}
-
-bool server_is_read_only() {
-  return opt_readonly;
-}
-
-Descriptors server_descriptors() {
-  rlimit limit{};
-  uint64_t all = open_files_limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) all = std::min<uint64_t>(all, limit.rlim_cur);
-  all = std::min<uint64_t>(all, UINT32_MAX);
-  // A table takes two where its rows and its indexes are files of their own. The rest: logs, temporary files, replicas.
-  constexpr uint64_t others = 256;
-  const uint64_t needed = uint64_t{max_connections} + extra_max_connections + 2 * uint64_t{tc_size} + others;
-  return {.all = static_cast<uint32_t>(all), .for_server = static_cast<uint32_t>(std::min(needed, all))};
-}
-
-void write_error_log(log::Level level, const char *line) {
-  switch (level) {
-    case log::Level::note: sql_print_information("Postern: %s", line); break;
-    case log::Level::warning: sql_print_warning("Postern: %s", line); break;
-    case log::Level::error: sql_print_error("Postern: %s", line); break;
-  }
-}
-
-}  // namespace postern::engine

@@ -12,6 +12,7 @@ namespace postern::mariadb {
 void WriteOp::begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int alone_row_wait_ms) {
   thd = its_thd;
   alone = is_alone;
+  step = false;
   row_wait_ms_ = row_wait_ms;
   alone_row_wait_ms_ = alone_row_wait_ms;
   began_us_ = microsecond_interval_timer();
@@ -58,7 +59,7 @@ Step WriteOp::fail_with(int code) {
 Step WriteOp::fail_to_change(int code) {
   if (row_wait_.last() == RowWait::For::table && table->table->found_next_number_field != nullptr)
     table->target->note_autoinc_held(microsecond_interval_timer());
-  if (alone || thd->transaction_rollback_request || left_the_row(code)) return fail_with(code);
+  if (alone || step || thd->transaction_rollback_request || left_the_row(code)) return fail_with(code);
   if (waited_too_long(code)) {
     row_wait_.take_expired();
     return lose(Failure::row_locked, code);

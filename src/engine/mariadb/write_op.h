@@ -29,6 +29,8 @@ class WriteOp {
   // Of the batch; `alone`: it is one op and is undone as a whole if that fails.
   THD *thd = nullptr;
   bool alone = false;
+  /// Its statement is that of a step of a script in a turn: that, too, is undone as a whole.
+  bool step = false;
 
   Op *op = nullptr;
   OpenTable *table = nullptr;

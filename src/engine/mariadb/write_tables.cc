@@ -285,8 +285,12 @@ Settlement WriteTables::commit() {
     return settlement;
   }
   if (trans_commit_stmt(thd_)) return failed_commit(thd_, std::move(settlement));
-  if (thd_->in_multi_stmt_transaction_mode()) script_changed_ |= changed;
-  else if (changed) counters_->add(Counter::commits);
+  if (thd_->in_multi_stmt_transaction_mode()) {
+    script_changed_ |= changed;
+    step_changed_ |= changed;
+  } else if (changed) {
+    counters_->add(Counter::commits);
+  }
   return settlement;
 }
 
@@ -342,7 +346,7 @@ void WriteTables::close() {
 }
 
 void WriteTables::begin_script(THD *thd) {
-  script_changed_ = false;
+  script_changed_ = step_changed_ = false;
   trans_begin(thd);  // which fails only in the middle of another
 }
 

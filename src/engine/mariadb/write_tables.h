@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counters.h"
@@ -93,6 +94,8 @@ class WriteTables {
   /// False if that failed, and the transaction has to be rolled back.
   bool set_mark(THD *thd);
   bool go_back_to_mark(THD *thd);
+  /// Whether the steps since the last call have changed anything.
+  bool take_changed() { return std::exchange(step_changed_, false); }
   Settlement commit_script(THD *thd);
   void roll_back_script(THD *thd);
 
@@ -121,6 +124,7 @@ class WriteTables {
   bool locked_ = false;
   bool commits_were_blocked_ = false;
   bool script_changed_ = false;        // something, in the steps that were committed
+  bool step_changed_ = false;          // the same, until it is asked for
   Verb verb_ = Verb::edit;             // of what was listed last
   std::vector<WriteTable *> to_open_;  // listed
   uint32_t listed_ = 0;                // tables in the server's list, with those that triggers and keys need

@@ -145,7 +145,7 @@ Step Writer::update_duplicate(int met) {
 
 /// Nothing was changed yet.
 Step Writer::refuse(Decision decision) {
-  if (decision == Decision::alone && !write_.alone) return write_.leave(Progress::needs_own_run);
+  if (decision == Decision::alone && !write_.alone && !write_.step) return write_.leave(Progress::needs_own_run);
   return write_.fail(Failure::refused);
 }
 
@@ -193,7 +193,7 @@ Step Writer::edit(const EditRows &edit) {
   if (const Failure failure = walk_.begin(write_.thd, *write_.table, find); failure != Failure::none)
     return write_.fail(failure);
   const bool one_row = is_for_one_row(find);
-  if (!write_.alone && (!one_row || write_.table->target->edits_need_own_run))
+  if (!write_.alone && ((!one_row && !write_.step) || write_.table->target->edits_need_own_run))
     return write_.leave(Progress::needs_own_run);
   if (const Step step = open_index(); step != Step::good) return step;
   if (one_row) return edit_first(edit);
@@ -222,12 +222,14 @@ Step Writer::open_index() {
 Step Writer::lock(const Find &find) {
   if (const Failure failure = walk_.begin(write_.thd, *write_.table, find); failure != Failure::none)
     return write_.fail(failure);
-  if (!write_.alone) return write_.leave(Progress::needs_own_run);
+  if (!write_.alone && (!write_.step || write_.table->target->edits_need_own_run))
+    return write_.leave(Progress::needs_own_run);
   if (const Step step = open_index(); step != Step::good) return step;
   return walk([&] {
     const Flow flow = write_.op->reply->row(write_.table->reader.read());
     if (write_.thd->is_error()) return write_.fail_as_told(Failure::internal);
-    if (flow == Flow::pause) return write_.fail(Failure::reply_too_large);
+    if (flow == Flow::pause)
+      return write_.alone ? write_.fail(Failure::reply_too_large) : write_.leave(Progress::needs_own_run);
     ++write_.outcome.rows;
     return Step::good;
   });

@@ -31,6 +31,8 @@ class Writer {
   /// `alone`: the run has one op and is undone as a whole if that fails; then `alone_row_wait_ms` is how long it may
   /// wait for rows, and `row_wait_ms` how long at most, once it has changed others.
   void begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_row_wait_ms);
+  /// In a turn: the statement is, or is no longer, that of a step, which is undone as a whole if an op of it fails.
+  void set_step(bool step) { write_.step = step; }
   /// Runs an insert, an edit or a lock and tells its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
 

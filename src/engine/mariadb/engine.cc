@@ -1,0 +1,70 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/engine.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "engine/mariadb/executor.h"
+#include "engine/mariadb/hosted_session.h"
+#include "engine/mariadb/main_port.h"
+
+namespace postern::mariadb {
+namespace {
+
+class MariaEngine final : public Engine {
+ public:
+  explicit MariaEngine(engine::LoginNames names) : names_(names) {}
+  bool up() const override { return server_is_up(); }
+
+  std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
+    std::unique_ptr<ServerThread> thread = ServerThread::enter(who, stop);
+    if (thread == nullptr) return nullptr;
+    return make_executor(std::move(thread), specs_, names_, who, stop);
+  }
+
+  std::unique_ptr<ServerSession> host() override { return std::make_unique<HostedSession>(take_let_in()); }
+
+ private:
+  const engine::LoginNames names_;
+  sql::Specs specs_;
+};
+
+}  // namespace
+}  // namespace postern::mariadb
+
+namespace postern::engine {
+
+std::unique_ptr<Engine> make_engine(LoginNames names) {
+  return std::make_unique<mariadb::MariaEngine>(names);
+}
+
+bool server_is_bootstrapping() {
+  return opt_bootstrap;
+}
+
+bool server_is_read_only() {
+  return opt_readonly;
+}
+
+Descriptors server_descriptors() {
+  rlimit limit{};
+  uint64_t all = open_files_limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) all = std::min<uint64_t>(all, limit.rlim_cur);
+  all = std::min<uint64_t>(all, UINT32_MAX);
+  // A table takes two where its rows and its indexes are files of their own. The rest: logs, temporary files, replicas.
+  constexpr uint64_t others = 256;
+  const uint64_t needed = uint64_t{max_connections} + extra_max_connections + 2 * uint64_t{tc_size} + others;
+  return {.all = static_cast<uint32_t>(all), .for_server = static_cast<uint32_t>(std::min(needed, all))};
+}
+
+void write_error_log(log::Level level, const char *line) {
+  switch (level) {
+    case log::Level::note: sql_print_information("Postern: %s", line); break;
+    case log::Level::warning: sql_print_warning("Postern: %s", line); break;
+    case log::Level::error: sql_print_error("Postern: %s", line); break;
+  }
+}
+
+}  // namespace postern::engine
