@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes docs/settings.md and docs/status.md from the tables in src/.
+"""Makes docs/settings.md, docs/status.md and docs/information-schema.md from the tables in src/.
 
     scripts/document.py            write them
     scripts/document.py --check    exit 1 if one of them is not what it would write
@@ -132,8 +132,35 @@ def status_page():
     return "\n".join(lines) + "\n"
 
 
+def information_page():
+    lines = [
+        "# Tables of INFORMATION_SCHEMA\n",
+        "Made by `scripts/document.py` from `src/plugin/information.def` and `src/door/doing.def`; do not edit.\n",
+        "`INSTALL SONAME 'postern'` and `plugin_load_add = postern` bring them along; each is a plugin of its own, and\n"
+        "`INSTALL PLUGIN postern_doors SONAME 'postern'` loads one. To read one holds up no request. Rows are as they were at\n"
+        "about one time. Names keep their meaning; new columns come at the end.\n",
+    ]
+    text = (ROOT / "src/plugin/information.def").read_text()
+    for name, plugin, sentence in re.findall(rf"^TABLE\((\w+), {STRING}, {STRING}\)$", text, re.M):
+        lines += [f"## {plugin}\n", f"{sentence}\n", "| column | type | meaning |", "|---|---|---|"]
+        for column, kind, characters, meaning in re.findall(
+            rf"^COLUMN\({name}, (\w+), (\w+), (\d+), {STRING}\)$", text, re.M
+        ):
+            typed = "BIGINT UNSIGNED" if kind == "number" else f"VARCHAR({characters})"
+            lines.append(f"| `{column}` | {typed} | {meaning} |")
+        if name == "connections":
+            states = [words for _, words in rows("src/door/doing.def", rf"DOING\((\w+), {STRING}\)")]
+            lines += ["", "`STATE` is one of: " + ", ".join(f"`{state}`" for state in states) + "."]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
 def main():
-    made = {"docs/settings.md": settings_page(), "docs/status.md": status_page()}
+    made = {
+        "docs/settings.md": settings_page(),
+        "docs/status.md": status_page(),
+        "docs/information-schema.md": information_page(),
+    }
     stale = [path for path, text in made.items() if not (ROOT / path).exists() or (ROOT / path).read_text() != text]
     if "--check" in sys.argv:
         for path in stale:

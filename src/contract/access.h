@@ -4,7 +4,9 @@
 // points to the session's identity, and the engine asks what its account may do. Nobody else looks at an account.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/bytes.h"
 
@@ -24,6 +26,13 @@ class Peer {
   virtual void *tls() const { return nullptr; }
   /// Whether TLS may begin: the door has a certificate, and the stream is in the clear as yet.
   virtual bool may_start_tls() const { return false; }
+
+  // What people are told of the connection.
+
+  /// As whom the server has let its client in, user@host; empty: nobody. May throw std::bad_alloc.
+  virtual void note_account(std::string account) const { (void)account; }
+  /// How many indexes the session has open by now.
+  virtual void note_open_indexes(uint32_t count) const { (void)count; }
 };
 
 /// An account that was verified. Made by an engine; immutable and shared by any threads.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/counters.h"
 #include "contract/op.h"
@@ -179,6 +180,19 @@ class Executor {
   virtual void describe(Bytes text) noexcept = 0;
 };
 
+/// An open index with a set of columns, for people.
+struct OpenIndexNotes {
+  std::string database;
+  std::string table;
+  std::string index;
+  std::string columns;  ///< with commas between them, as the next ones
+  std::string filter_columns;
+  uint64_t users = 0;  ///< how often it is open
+  uint64_t finds = 0;
+  uint64_t rows_examined = 0;
+  uint64_t writes = 0;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -192,6 +206,15 @@ class Engine {
 
   /// A session of the server for a client that has just connected; nullptr: there is none to be had. Any thread.
   virtual std::unique_ptr<ServerSession> host() { return nullptr; }
+
+  /// A number for a connection, which no session of the server has. Any thread.
+  virtual uint64_t next_number() {
+    static std::atomic<uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
+  /// What sessions have open. Any thread. Throws std::bad_alloc.
+  virtual std::vector<OpenIndexNotes> open_indexes() const { return {}; }
 };
 
 }  // namespace postern

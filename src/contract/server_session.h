@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/bytes.h"
 #include "base/input.h"
@@ -96,6 +97,10 @@ class ServerSession {
   /// the session is alive.
   virtual int fd() const = 0;
   virtual void *tls() const = 0;
+
+  /// By which the server knows it: its number and its account, user@host. Once it is logged in.
+  virtual uint64_t number() const { return 0; }
+  virtual std::string account() const { return {}; }
 
   /// For the worker: milliseconds that the session may stay silent as it is now.
   virtual int64_t idle_limit_ms() const = 0;

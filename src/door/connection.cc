@@ -123,6 +123,21 @@ uint32_t Connection::events_wanted() const {
   return wanted;
 }
 
+void Connection::note_doing() const {
+  const size_t unsent = output.pending_bytes();
+  const size_t unparsed = input.unparsed_bytes();
+  Doing doing = session_is_open_ ? Doing::idle : Doing::beginning;
+  if (phase_ == Phase::closing || phase_ == Phase::dead) doing = Doing::closing;
+  else if (unsent != 0) doing = Doing::sending;
+  else if (begins_tls()) doing = Doing::shaking_hands;
+  else if (has_work()) doing = Doing::queued;
+  else if (unparsed != 0) doing = Doing::reading;
+  listed.note_doing(doing);
+  listed.note_buffered(unsent + unparsed);
+  listed.note_active(active_ms);
+  listed.note_tls(has_tls_);
+}
+
 void Connection::settle_last_phases() {
   if (output.broken()) return die();
   if (has_work()) return;

@@ -43,6 +43,7 @@
 #include "base/limits.h"
 #include "base/output.h"
 #include "contract/session.h"
+#include "door/roster.h"
 #include "net/channel.h"
 #include "net/poller.h"
 
@@ -110,6 +111,8 @@ class Connection final : public Peer {
   int fd() const override { return channel->fd(); }
   void *tls() const override { return channel->tls(); }
   bool may_start_tls() const override { return tls_.offered && !has_tls_; }
+  void note_account(std::string account) const override { listed.note_account(std::move(account)); }
+  void note_open_indexes(uint32_t count) const override { listed.note_open_indexes(count); }
 
   Phase phase() const { return phase_; }
   bool is_dead() const { return phase_ == Phase::dead; }
@@ -142,6 +145,9 @@ class Connection final : public Peer {
   uint32_t events_to_receive() const { return has_tls_ ? uint32_t{net::Poller::readable} : told_once; }
   /// What it is to watch for now.
   uint32_t events_wanted() const;
+
+  /// Notes for people what it is doing, when its turn ends.
+  void note_doing() const;
 
   // Transitions.
 
@@ -186,6 +192,7 @@ class Connection final : public Peer {
   Output output;
   std::unique_ptr<Session> session;
   std::unique_ptr<PutOff> put_off;  ///< before anything else is parsed or received
+  mutable Listed listed;            ///< what people are told of it; behind the channel, whose socket it may end
 
   // Neighbours in the worker's TimeoutLists, which are ordered by active_ms, or in Arrivals.
   Connection *older = nullptr;
@@ -216,6 +223,6 @@ class Connection final : public Peer {
   const bool local_;
   const Tls tls_;
 };
-static_assert(sizeof(Connection) <= 192);
+static_assert(sizeof(Connection) <= 384);
 
 }  // namespace postern::door

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -288,10 +289,16 @@ void Door::deal(net::Fd socket, bool local) {
   });
   std::unique_ptr<Connection> connection =
       (*least)->make_connection(std::make_unique<net::PlainChannel>(std::move(socket)), std::move(descriptor), local);
+  list(*connection);
   // Counted first: once the worker has it, the client may be answered and look.
   counters_.add(Counter::connections_accepted);
   if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);
   (*least)->give(std::move(connection));
+}
+
+void Door::list(Connection &connection) {
+  connection.listed.enter(roster_, engine_.next_number(), connection.fd(), connection.local(),
+                          connection.hosted() != nullptr, clock_ms());
 }
 
 bool Door::take(int socket, bool local) {
@@ -304,6 +311,7 @@ bool Door::take(int socket, bool local) {
   });
   std::unique_ptr<Connection> connection =
       (*least)->make_connection(std::make_unique<net::LentChannel>(socket, nullptr), std::move(descriptor), local);
+  list(*connection);
   taken_.add(Counter::connections_accepted);
   if (now + 1 > connections_peak()) connections_peak_.store(now + 1, std::memory_order_relaxed);
   (*least)->give(std::move(connection));

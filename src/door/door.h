@@ -16,6 +16,7 @@
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/options.h"
+#include "door/roster.h"
 #include "door/slow_lane.h"
 #include "door/statement_pool.h"
 #include "door/thread.h"
@@ -56,6 +57,8 @@ class Door {
   void add_counters(Counters &sum) const;
   /// Adds how long requests took that were answered within a turn.
   void add_latencies(Latencies &sum) const;
+  /// Its connections, for people. Any thread; connections that are left may outlive the door.
+  Roster &roster() const { return *roster_; }
   const Options &options() const { return options_; }
   Access access() const { return access_; }
   /// The TCP port it is bound to once it has started, also where the options ask for any; 0: none.
@@ -71,6 +74,7 @@ class Door {
   bool accept_some(net::Listener &listener);
   bool refuse_with_reserve(net::Listener &listener);
   void deal(net::Fd socket, bool local);
+  void list(Connection &connection);
   void note_no_memory();
   void refuse(net::Fd socket);
 
@@ -83,6 +87,7 @@ class Door {
   descriptors::Held descriptors_;
   SlowLane slow_lane_;
   StatementPool statements_;
+  const std::shared_ptr<Roster> roster_ = std::make_shared<Roster>();
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<net::Listener> listeners_;
   net::Poller poller_;

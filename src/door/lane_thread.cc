@@ -235,6 +235,7 @@ void SlowLane::LaneThread::not_busy(SlowJob &job) {
 void SlowLane::LaneThread::postpone(std::unique_ptr<SlowJob> job) {
   job->connection->output.bound_to_turn();
   job->due_ms = clock_ms() + std::max(job->busy_retry_ms, limits::busy_retry_ms_min);
+  job->note_doing();
   lane_.put_back(std::move(job));
 }
 
@@ -250,6 +251,7 @@ void SlowLane::LaneThread::make_way(std::unique_ptr<SlowJob> job) {
 }
 
 void SlowLane::LaneThread::park(std::unique_ptr<SlowJob> job) {
+  job->connection->listed.note_doing(Doing::sending);
   job->connection->output.bound_to_turn();
   lane_.park(std::move(job));
 }

@@ -53,6 +53,16 @@ struct SlowJob {
   bool is_held_up() const {
     return !all_done() && (op().progress == Progress::busy || op().progress == Progress::locked);
   }
+  /// Notes for people what the connection waits for, or does away from its worker.
+  void note_doing() const {
+    Doing doing = Doing::running;
+    if (all_done()) doing = Doing::sending;
+    else if (op().verb == Verb::login) doing = Doing::logging_in;
+    else if (op().verb == Verb::statement) doing = Doing::in_server;
+    else if (op().progress == Progress::busy) doing = Doing::waiting_for_table;
+    else if (op().progress == Progress::locked) doing = Doing::waiting_for_row;
+    connection->listed.note_doing(doing);
+  }
   /// What is not done is the connection's again.
   void take_the_rest_along() {
     std::vector<Op> &ops = work->ops;

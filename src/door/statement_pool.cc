@@ -120,6 +120,7 @@ bool log_in(Connection &connection) {
   const int fd = connection.channel->release().release();
   if (!session.log_in(fd, connection.local())) return false;
   connection.borrow(std::make_unique<net::LentChannel>(session.fd(), static_cast<ssl_st *>(session.tls())));
+  connection.listed.note_account(session.account(), session.number());
   return true;
 }
 

@@ -47,7 +47,8 @@ bool StreamValve::flush(int patience_ms) {
     const net::Transfer put = connection_.channel->send(output);
     counters_.add(Counter::sends);
     counters_.add(Counter::bytes_sent, put.bytes);
-    if (put.bytes != 0) connection_.active_ms = clock_ms();
+    connection_.listed.note_sent(put.bytes);
+    if (put.bytes != 0) connection_.listed.note_active(connection_.active_ms = clock_ms());
     if (put.result == net::Transfer::Result::failed) {
       connection_.die();
       return false;

@@ -180,8 +180,10 @@ void Worker::receive_from(Connection &connection) {
   counters_.add(Counter::receives);
   if (got.result == net::Transfer::Result::no_memory) return refuse(connection, Failure::out_of_memory);
   counters_.add(Counter::bytes_received, got.bytes);
+  connection.listed.note_received(got.bytes);
   if (shakes_hands && got.result != net::Transfer::Result::failed) tls_handshakes_.note_received(connection);
   connection.note_received(got);
+  if (connection.phase() == Phase::ended && connection.listed.is_ended()) return connection.die();
   if (connection.phase() == Phase::sniffing && connection.has_work()) look_at_first_byte(connection);
 }
 
@@ -259,7 +261,10 @@ void Worker::collect_from(Connection &connection, const Turn::Slice &slice, size
     return;
   }
   const auto ops_max = static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, room));
+  const size_t before = turn_.batch().size();
   connection.note_collected(connection.session->collect(connection.input, turn_.batch(), ops_max));
+  if (const std::span<const Op> ops = turn_.batch().ops(); ops.size() > before)
+    connection.listed.note_requests(ops.size() - before, ops.back().verb);
   if (!connection.lacks_tls() || !turn_.asks_engine(slice)) return;
   turn_.forget(slice);
   refuse(connection, Failure::tls_required);
@@ -394,6 +399,7 @@ void Worker::leave_for_slow_lane(Connection &connection) {
 }
 
 void Worker::send_away(std::unique_ptr<SlowJob> job) {
+  job->note_doing();
   if (job->op().verb != Verb::statement) return context_.slow_lane.submit(std::move(job));
   if (context_.statements.submit(job)) return;
   static log::Limited limited;
@@ -408,6 +414,7 @@ void Worker::send_released(Connection &connection) {
   const net::Transfer put = connection.channel->send(connection.output);
   counters_.add(Counter::sends);
   counters_.add(Counter::bytes_sent, put.bytes);
+  connection.listed.note_sent(put.bytes);
   if (put.result == net::Transfer::Result::failed) connection.die();
   if (put.bytes != 0) timeouts_.note_progress(connection, now_ms_);
 }
@@ -424,6 +431,7 @@ void Worker::finish_with(Connection &connection) {
   if (connection.is_dead()) return lists_.add_dead(connection);
   if (connection.has_work() && !connection.output.above_high_water()) lists_.add_to_next_turn(connection);
   timeouts_.sort_in(connection, now_ms_);
+  connection.note_doing();
   arm(connection);
 }
 

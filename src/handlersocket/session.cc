@@ -20,6 +20,7 @@ void HandlerSocket::refuse(Output &output, Failure why) {
 HandlerSocketSession::HandlerSocketSession(HandlerSocket &protocol, Output &output, const Peer &peer)
     : protocol_(protocol),
       output_(output),
+      peer_(peer),
       identity_(settings().accounts ? new Identity{peer} : nullptr),
       // With accounts the engine decides, op by op: a login has not been tried when what follows it is read.
       authorized_(settings().accounts || settings().secret.empty()) {}
@@ -62,6 +63,7 @@ Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops
 void HandlerSocketSession::settled() {
   if (!opened_) return;
   indexes_.settle();
+  peer_.note_open_indexes(static_cast<uint32_t>(indexes_.size()));
   opened_ = false;
 }
 

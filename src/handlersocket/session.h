@@ -16,7 +16,7 @@ namespace postern::handlersocket {
 
 class HandlerSocketSession final : public Session {
  public:
-  /// `protocol` and `output` outlive the session.
+  /// `protocol`, `output` and `peer` outlive the session.
   HandlerSocketSession(HandlerSocket &protocol, Output &output, const Peer &peer);
 
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
@@ -36,11 +36,12 @@ class HandlerSocketSession final : public Session {
 
   HandlerSocket &protocol_;
   Output &output_;
+  const Peer &peer_;
   OpenIndexes indexes_;
   std::unique_ptr<Identity> identity_;  // with Settings::accounts alone
   bool authorized_;
   bool opened_ = false;  // since the last settled()
 };
-static_assert(sizeof(HandlerSocketSession) <= 64);
+static_assert(sizeof(HandlerSocketSession) <= 72);
 
 }  // namespace postern::handlersocket

@@ -5,7 +5,6 @@
 // columns, value columns, then flags, CAS and expiry as far as there are such.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "contract/table.h"
 #include "contract/value.h"
+#include "items/trouble.h"
 
 namespace postern::items {
 
@@ -77,8 +77,8 @@ class Container {
   TableSpec spec() const;
   /// `schema/table`, for people.
   const std::string &place() const { return place_; }
-  /// True for the first caller, who tells an administrator what is wrong with the table. Any thread.
-  bool tell_once() const { return !told_.exchange(true, std::memory_order_relaxed); }
+  /// What is wrong with its table. Any thread.
+  Trouble &trouble() const { return trouble_; }
 
  private:
   void find_problem();
@@ -95,7 +95,7 @@ class Container {
   uint32_t cas_column_ = no_column;
   uint32_t expiry_column_ = no_column;
   uint32_t columns_ = 0;
-  mutable std::atomic<bool> told_{false};
+  mutable Trouble trouble_;
 };
 
 /// Takes the pieces of a joined key or value one by one: each ends at the separator, the last one takes all that is

@@ -16,13 +16,13 @@ class OpenReply final : public Reply {
   Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override {
     target_.failure = outcome.failure;
-    if (outcome.failure == Failure::none) return;
     const Container &container = *target_.container;
+    if (outcome.failure == Failure::none) return container.trouble().forget();
     target_.message = "container '" + container.name() + "' (" + container.place() + "): ";
     target_.message += outcome.message.empty() ? failure_text(outcome.failure) : outcome.message;
     // That is the mapping's fault, which an administrator must know.
     const bool mapping_wrong = kind_of(outcome.failure) == FailureKind::schema;
-    if (mapping_wrong && container.tell_once())
+    if (mapping_wrong && container.trouble().note(target_.message))
       log::error("%.*s: %s", static_cast<int>(protocol_.size()), protocol_.data(), target_.message.c_str());
   }
   void restart() override {

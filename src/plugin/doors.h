@@ -41,8 +41,16 @@ class Doors {
   bool take(Access access, int socket, bool local) const;
 
   Engine &engine() { return *engine_; }
+  const Engine &engine() const { return *engine_; }
   /// Whether clients can connect to the door for this. Any thread.
   bool listening(Access access) const;
+  /// Calls visit(door) for each that is open. Any thread; no door opens meanwhile.
+  template <class Visit>
+  void visit(Visit visit) const {
+    const std::lock_guard guard(mutex_);
+    for (const auto &door : doors_) visit(*door);
+  }
+  const char *plugin() const { return plugin_; }
   /// Adds up all doors. Any thread.
   void add_to(DoorStatus &status) const;
 

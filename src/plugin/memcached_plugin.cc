@@ -41,6 +41,8 @@ class MemcachedRunning final : public Running {
  public:
   bool open() override;
   const Doors &doors() const override { return doors_; }
+  const door::Options *late_door() const override { return late_door_ != nullptr ? &chosen_ : nullptr; }
+  void add_mappings(std::vector<MappingNotes> &notes) const override;
   void add_own(StatusPage &page, const Counters &counters) const override;
 
  private:
@@ -104,6 +106,22 @@ void MemcachedRunning::tell_figures(protocol::Figures &figures) const {
   figures.port = settings.port;
   figures.address = text(settings.address);
   figures.socket = text(settings.socket);
+}
+
+void MemcachedRunning::add_mappings(std::vector<MappingNotes> &notes) const {
+  if (protocol_ == nullptr || protocol_->mappings().generation() == 0) return;
+  for (const auto &container : protocol_->mappings().snapshot()->containers) {
+    const items::ContainerRow &row = container->row();
+    notes.push_back({.name = row.name,
+                     .kind = "container",
+                     .database = row.database,
+                     .table = row.table,
+                     .index = row.index,
+                     .key_columns = row.key_columns,
+                     .value_columns = row.value_columns,
+                     .problem = container->problem(),
+                     .trouble = container->trouble().words()});
+  }
 }
 
 void MemcachedRunning::add_own(StatusPage &page, const Counters &) const {

@@ -2,11 +2,14 @@
 #include <mysql/plugin.h>
 
 #include <new>
+#include <shared_mutex>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/pool.h"
 #include "engine/engine.h"
+#include "information_tables.h"
 #include "running.h"
 
 namespace postern::plugin {
@@ -17,6 +20,12 @@ const struct AtLoading {
   AtLoading() { engine::tell_if_refused(MYSQL_SERVER_VERSION); }
 } at_loading;
 
+/// Those that have opened, for visit_running().
+struct {
+  std::shared_mutex mutex;  // over those of a plugin's doors
+  std::vector<const Running *> all;
+} opened;
+
 struct Plugin {
   const char *name;
   bool (*check_settings)();
@@ -25,7 +34,16 @@ struct Plugin {
 };
 
 void close(Plugin &plugin) {
+  {
+    const std::lock_guard guard(opened.mutex);
+    std::erase(opened.all, plugin.running);
+  }
   delete std::exchange(plugin.running, nullptr);
+}
+
+void note_opened(const Running &running) {
+  const std::lock_guard guard(opened.mutex);
+  opened.all.push_back(&running);
 }
 
 int init(Plugin &plugin) {
@@ -34,7 +52,10 @@ int init(Plugin &plugin) {
   if (!plugin.check_settings()) return 1;
   try {
     plugin.running = plugin.make_running().release();
-    if (plugin.running->open()) return 0;
+    if (plugin.running->open()) {
+      note_opened(*plugin.running);
+      return 0;
+    }
   } catch (const std::bad_alloc &) {
     log::error("%s: out of memory", plugin.name);
   }
@@ -64,6 +85,11 @@ int show(const Plugin &plugin, st_mysql_show_var &variable) {
 
 }  // namespace
 
+void visit_running(const std::function<void(const Running &running)> &visit) {
+  const std::shared_lock guard(opened.mutex);
+  for (const Running *const running : opened.all) visit(*running);
+}
+
 // The server calls functions that are told nothing of the plugin they are for.
 #define DOOR(name, folder, prefix, sentence)                                                   \
   namespace name {                                                                             \
@@ -88,6 +114,24 @@ int show(const Plugin &plugin, st_mysql_show_var &variable) {
 
 }  // namespace postern::plugin
 
+// A table of INFORMATION_SCHEMA is a plugin, too.
+#define COLUMN(of, column, kind, characters, sentence)
+#define TABLE(its, named, sentence)                                                      \
+  namespace postern::plugin::information::its {                                          \
+  namespace {                                                                            \
+  st_mysql_information_schema descriptor = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION}; \
+  int init(void *given) {                                                                \
+    return engine::set_information_table(given, table) ? 0 : 1;                          \
+  }                                                                                      \
+  int deinit(void *) {                                                                   \
+    engine::forget_information_table(table);                                             \
+    return 0;                                                                            \
+  }                                                                                      \
+  }                                                                                      \
+  }
+#include "information.def"
+#undef TABLE
+
 // The array begins in the macro. maria_declare_plugin_end would begin with a comma, with which a row ends here.
 maria_declare_plugin(postern)
 #define DOOR(name, folder, prefix, sentence) \
@@ -106,6 +150,23 @@ maria_declare_plugin(postern)
    MariaDB_PLUGIN_MATURITY_GAMMA},
 #include "doors.def"
 #undef DOOR
+#define TABLE(its, named, sentence)                \
+  {MYSQL_INFORMATION_SCHEMA_PLUGIN,                \
+   &postern::plugin::information::its::descriptor, \
+   named,                                          \
+   "Postern",                                      \
+   sentence,                                       \
+   PLUGIN_LICENSE_GPL,                             \
+   postern::plugin::information::its::init,        \
+   postern::plugin::information::its::deinit,      \
+   0x0001,                                         \
+   nullptr,                                        \
+   nullptr,                                        \
+   POSTERN_VERSION,                                \
+   MariaDB_PLUGIN_MATURITY_GAMMA},
+#include "information.def"
+#undef TABLE
+#undef COLUMN
 // clang-format off
     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
 // clang-format on

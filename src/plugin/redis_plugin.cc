@@ -55,6 +55,8 @@ class RedisRunning final : public Running {
  public:
   bool open() override;
   const Doors &doors() const override { return doors_; }
+  const door::Options *late_door() const override { return late_door_ != nullptr ? &chosen_ : nullptr; }
+  void add_mappings(std::vector<MappingNotes> &notes) const override;
   void add_own(StatusPage &page, const Counters &counters) const override;
 
  private:
@@ -119,6 +121,23 @@ void RedisRunning::tell_figures(protocol::Figures &figures) const {
   figures.address = text(settings.address);
   figures.socket = text(settings.socket);
   figures.read_only = engine::server_is_read_only();
+}
+
+void RedisRunning::add_mappings(std::vector<MappingNotes> &notes) const {
+  if (protocol_ == nullptr || protocol_->maps().generation() == 0) return;
+  for (const auto &map : protocol_->maps().snapshot()->maps()) {
+    const protocol::MapRow &row = map->row();
+    notes.push_back({.name = row.prefix,
+                     .database_number = map->db(),
+                     .kind = row.kind,
+                     .database = row.database,
+                     .table = row.table,
+                     .index = row.index,
+                     .key_columns = row.key_columns,
+                     .value_columns = row.value_columns,
+                     .problem = map->problem(),
+                     .trouble = map->trouble().words()});
+  }
 }
 
 void RedisRunning::add_own(StatusPage &page, const Counters &) const {

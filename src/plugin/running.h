@@ -1,7 +1,11 @@
 // running.h: Running, what one plugin has while it is loaded, and what each plugin gives to plugin.cc.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/counters.h"
 #include "doors.h"
@@ -10,6 +14,20 @@
 struct st_mysql_sys_var;
 
 namespace postern::plugin {
+
+/// A container or a mapping, for people. Empty texts: there is none.
+struct MappingNotes {
+  std::string name;
+  std::optional<uint64_t> database_number{};
+  std::string kind;
+  std::string database;
+  std::string table;
+  std::string index;
+  std::string key_columns;
+  std::string value_columns;
+  std::string problem;  ///< with the row of the mapping: it cannot be used
+  std::string trouble;  ///< with its table
+};
 
 /// Owned by plugin.cc. Made and destroyed by the server's threads that load and unload plugins, one at a time.
 class Running {
@@ -20,9 +38,16 @@ class Running {
   /// is wrong or a door cannot be opened.
   [[nodiscard]] virtual bool open() = 0;
   virtual const Doors &doors() const = 0;
+  /// The door that is opened when there is something for it to serve; nullptr: none. Any thread.
+  virtual const door::Options *late_door() const { return nullptr; }
+  /// What keys mean there. Any thread.
+  virtual void add_mappings(std::vector<MappingNotes> &) const {}
   /// Adds the status variables that no other plugin has; `counters` are the sums of all doors. Any thread.
   virtual void add_own(StatusPage &page, const Counters &counters) const = 0;
 };
+
+/// Calls `visit` for each plugin that has opened, while none is unloaded. Any thread.
+void visit_running(const std::function<void(const Running &running)> &visit);
 
 // Each plugin's file, <name>_plugin.cc, defines these.
 #define DOOR(name, folder, prefix, sentence)                                                  \

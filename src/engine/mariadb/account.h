@@ -6,6 +6,7 @@
 
 #include "contract/access.h"
 
+class Security_context;
 struct user_conn;
 
 namespace postern::mariadb {
@@ -28,5 +29,8 @@ struct MariaAccount final : Account {
   /// The server's count of its connections, SQL's among them; nullptr if nothing limits those.
   user_conn *connections = nullptr;
 };
+
+/// CURRENT_USER(): user@host.
+std::string account_name(const Security_context &context);
 
 }  // namespace postern::mariadb

@@ -25,6 +25,8 @@ class MariaEngine final : public Engine {
   }
 
   std::unique_ptr<ServerSession> host() override { return std::make_unique<HostedSession>(take_let_in()); }
+  uint64_t next_number() override { return next_thread_id(); }
+  std::vector<OpenIndexNotes> open_indexes() const override { return specs_.all(); }
 
  private:
   const engine::LoginNames names_;

@@ -519,6 +519,7 @@ class MariaExecutor final : public Executor {
     LoginOutcome outcome = log_in(thd(), *op.login, op.identity->peer, names_);
     op.identity->account = std::move(outcome.account);
     if (op.identity->account == nullptr) return refuse(op, Failure::unauthorized, outcome.error);
+    op.identity->peer.note_account(std::move(outcome.name));
     counters_->add(Counter::logins);
     finish(op, Failure::none);
   }
@@ -561,6 +562,7 @@ class MariaExecutor final : public Executor {
         if (binding == nullptr) return refuse(op, Failure::not_open);
         OpenTable *const table = write_tables_.prepared(static_cast<Spec *>(binding));
         if (usable(op, table)) writer_.run(op, *table);
+        if (op.progress == Progress::done) static_cast<Spec *>(binding)->count(0, 0, 1);
         return;
       }
       case Verb::login:

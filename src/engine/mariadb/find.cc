@@ -94,6 +94,7 @@ void Finder::run(Op &op, OpenTable &table) {
   const uint64_t sent = walk_.walked().taken;
   share_.take_rows(scan.examined);
   counters_->add(Counter::rows_examined, scan.examined);
+  table.rows_examined += scan.examined;
   // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends, but
   // not what has only just begun.
   if (scan.failure == Failure::interrupted && thd_->killed >= KILL_CONNECTION) {
@@ -111,6 +112,7 @@ void Finder::run(Op &op, OpenTable &table) {
     return;
   }
   counters_->add(Counter::rows_sent, sent);
+  ++table.finds;
   op.progress = Progress::done;
   Outcome outcome;
   outcome.failure = scan.failure;
@@ -153,12 +155,13 @@ void Finder::run(Op &op, OpenTable &table) {
 }
 
 /// True if an equal find of this batch was answered, and its answer has become that of `op`.
-bool Finder::answer_as_before(Op &op, const OpenTable &table) {
+bool Finder::answer_as_before(Op &op, OpenTable &table) {
   const sql::EqualFinds::Answer *const known = equal_.look_up(table.serial, *op.find);
   if (known == nullptr || !op.reply->take(known->written)) return false;
   op.progress = Progress::done;
   counters_->add(Counter::finds_shared);
   counters_->add(Counter::rows_sent, known->rows);
+  ++table.finds;
   return true;
 }
 

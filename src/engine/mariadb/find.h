@@ -41,7 +41,7 @@ class Finder {
   struct Scan;
 
   bool slow() const { return lane_ == Lane::alone; }
-  bool answer_as_before(Op &op, const OpenTable &table);
+  bool answer_as_before(Op &op, OpenTable &table);
   Halt begin(Scan &scan);
   Halt walk_keys(Scan &scan);
   Halt walk_key(Scan &scan);

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/mariadb/account.h"
 #include "engine/mariadb/attachment.h"
 #include "engine/mariadb/main_port.h"
 #include "engine/mariadb/select_plan.h"
@@ -171,6 +172,14 @@ void HostedSession::close() {
 
 bool HostedSession::compressed() const {
   return thd_ != nullptr && thd_->net.compress;
+}
+
+uint64_t HostedSession::number() const {
+  return thd_ != nullptr ? thd_->thread_id : 0;
+}
+
+std::string HostedSession::account() const {
+  return thd_ != nullptr ? account_name(*thd_->security_ctx) : std::string();
 }
 
 int HostedSession::fd() const {

@@ -34,6 +34,9 @@ class HostedSession final : public ServerSession {
   int fd() const override;
   void *tls() const override;
 
+  uint64_t number() const override;
+  std::string account() const override;
+
   int64_t idle_limit_ms() const override;
   void time_out() override;
   void interrupt() override;

@@ -169,6 +169,12 @@ std::shared_ptr<const Account> account_of(THD *thd, ServerError &error) {
 
 }  // namespace
 
+std::string account_name(const Security_context &context) {
+  std::string name(context.priv_user);
+  name += '@';
+  return name += context.priv_host;
+}
+
 MariaAccount::~MariaAccount() {
   if (connections != nullptr) decrease_user_connections(connections);
 }
@@ -185,6 +191,7 @@ LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, engine::Logi
   const bool authentic = session.authenticate(connection, login, peer, names);
   mysql_audit_notify_connection_connect(session.thd());
   if (authentic) outcome.account = account_of(session.thd(), outcome.error);
+  if (outcome.account != nullptr) outcome.name = account_name(*session.thd()->security_ctx);
   else outcome.error = take_server_error(session.thd());
   // The client is told what it would be told of an account that there is.
   std::string &message = outcome.error.message;

@@ -20,6 +20,7 @@ namespace postern::mariadb {
 struct LoginOutcome {
   std::shared_ptr<const Account> account;  ///< nullptr: refused
   ServerError error;                       ///< then what the server says, or nothing
+  std::string name{};                      ///< of the account
 };
 
 /// On a thread whose THD is `thd`, which must be between two statements. May wait: for a name server, or for what an

@@ -31,6 +31,7 @@
 #include <sql_base.h>
 #include <sql_cache.h>
 #include <sql_connect.h>
+#include <sql_i_s.h>
 #include <sql_insert.h>
 #include <sql_parse.h>
 #include <sql_plugin.h>

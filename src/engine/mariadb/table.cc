@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "base/limits.h"
 #include "engine/mariadb/compat.h"
@@ -102,6 +103,7 @@ OpenTable &Tables::prepare_anew(Spec *spec, bool positions) {
     }
   }
   table.batch = batch_;
+  table.spec_of_finds = spec;
   if (table.state == TableState::ready) used_.push_back(&table);
   return table;
 }
@@ -227,7 +229,14 @@ void Tables::unlock_all(Ending ending) {
       table->file().ha_external_unlock(thd_);
     }
   }
+  for (OpenTable *const table : used_) count(*table);
   used_.clear();
+}
+
+/// Adds up what the batch has found. Whoever has found something has the index open.
+void Tables::count(OpenTable &table) {
+  if ((table.finds | table.rows_examined) == 0) return;
+  table.spec_of_finds->count(std::exchange(table.finds, 0), std::exchange(table.rows_examined, 0), 0);
 }
 
 bool Tables::wanted_by_others() const {

@@ -66,6 +66,11 @@ class OpenTable {
   bool key_is_read = false;      ///< the read set has the columns of the index, for row_matches()
   bool has_large_rows = false;   ///< the row read last was one
 
+  // Of this batch, for people.
+  Spec *spec_of_finds = nullptr;  ///< which the ops of the batch keep
+  uint64_t finds = 0;
+  uint64_t rows_examined = 0;
+
   const size_t bytes;  ///< of memory, about
 
   KEY &key_info() const { return table->key_info[index]; }
@@ -168,6 +173,7 @@ class Tables {
   void go_idle();
 
  private:
+  static void count(OpenTable &table);
   void forget_retired();
   OpenTable &prepare_anew(Spec *spec, bool positions);
   void open(OpenTable &table);

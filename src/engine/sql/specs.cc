@@ -61,6 +61,30 @@ Spec *Specs::use(const TableSpec &names) {
   return made.release();
 }
 
+std::vector<OpenIndexNotes> Specs::all() const {
+  const auto list = [](std::span<const Bytes> names) {
+    std::string text;
+    for (const Bytes name : names) (text += text.empty() ? "" : ",") += name;
+    return text;
+  };
+  std::vector<OpenIndexNotes> told;
+  const std::lock_guard guard(mutex_);
+  told.reserve(by_names_.size());
+  for (const Spec *const one : by_names_) {
+    const TableSpec &names = one->spec();
+    told.push_back({.database = std::string(names.database),
+                    .table = std::string(names.table),
+                    .index = std::string(names.index),
+                    .columns = list(names.columns),
+                    .filter_columns = list(names.filter_columns),
+                    .users = one->users_,
+                    .finds = one->finds_.load(std::memory_order_relaxed),
+                    .rows_examined = one->rows_examined_.load(std::memory_order_relaxed),
+                    .writes = one->writes_.load(std::memory_order_relaxed)});
+  }
+  return told;
+}
+
 void Specs::unuse(Spec *spec) noexcept {
   const std::lock_guard guard(mutex_);
   if (--spec->users_ != 0) return;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/pool.h"
+#include "contract/executor.h"
 #include "contract/kept_spec.h"
 
 namespace postern::sql {
@@ -24,6 +25,13 @@ class Spec final : public Binding {
  public:
   void unuse() noexcept override;
   const TableSpec &spec() const noexcept override { return *names_; }
+
+  /// Counts what was done in a batch. Any thread that has a use of it.
+  void count(uint64_t finds, uint64_t rows_examined, uint64_t writes) {
+    if (finds != 0) finds_.fetch_add(finds, std::memory_order_relaxed);
+    if (rows_examined != 0) rows_examined_.fetch_add(rows_examined, std::memory_order_relaxed);
+    if (writes != 0) writes_.fetch_add(writes, std::memory_order_relaxed);
+  }
 
   uint32_t id() const { return id_; }
   uint64_t serial() const { return serial_; }
@@ -36,6 +44,9 @@ class Spec final : public Binding {
   uint32_t id_ = 0;
   uint64_t serial_ = 0;
   uint64_t users_ = 0;  // guarded by Specs::mutex_
+  std::atomic<uint64_t> finds_{0};
+  std::atomic<uint64_t> rows_examined_{0};
+  std::atomic<uint64_t> writes_{0};
   size_t bytes() const { return sizeof(Spec) + names_.bytes(); }
 };
 
@@ -53,6 +64,8 @@ class Specs {
 
   /// How many specs are gone so far. Any thread, no lock.
   uint64_t retired() const { return retired_.load(std::memory_order_relaxed); }
+  /// All of them, for people. Any thread. Throws std::bad_alloc.
+  std::vector<OpenIndexNotes> all() const;
   /// Calls `visit` with the serial numbers of all specs by their ids, 0 where there is none, and the mutex held.
   template <class Visit>
   void visit_serials(Visit visit) {
@@ -78,7 +91,7 @@ class Specs {
     bool operator()(const Spec *left, const TableSpec &right) const { return (*this)(left->spec(), right); }
   };
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_set<Spec *, Hash, Equal> by_names_;
   std::vector<uint32_t> free_ids_;  // with room for every id, so that giving one back takes no memory
   std::vector<uint64_t> serials_;   // by id; 0: free

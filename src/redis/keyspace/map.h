@@ -4,7 +4,6 @@
 // expiry and the version as far as there are such, then the fields, or the value, or what else an entry has.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include "contract/table.h"
 #include "contract/value.h"
+#include "items/trouble.h"
 
 namespace postern::redis {
 
@@ -88,8 +88,8 @@ class Map {
   /// When the key of a row expires, in milliseconds; 0: never.
   int64_t expires_ms(Row row) const;
 
-  /// True for the first caller, who tells an administrator what is wrong with the table. Any thread.
-  bool tell_once() const { return !told_.exchange(true, std::memory_order_relaxed); }
+  /// What is wrong with its table. Any thread.
+  items::Trouble &trouble() const { return trouble_; }
 
  private:
   void read_kind();
@@ -116,7 +116,7 @@ class Map {
   bool no_scan_ = false;
   bool no_create_ = false;
   bool no_delete_ = false;
-  mutable std::atomic<bool> told_{false};
+  mutable items::Trouble trouble_;
 };
 
 /// Where the columns of postern_redis.entries stand in Map::spec() of a generic keyspace.

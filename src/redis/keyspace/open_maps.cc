@@ -21,11 +21,11 @@ class OpenReply final : public Reply {
   Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override {
     table_.failure = outcome.failure;
-    if (outcome.failure == Failure::none) return;
+    if (outcome.failure == Failure::none) return map_.trouble().forget();
     table_.message = "mapping '" + map_.row().prefix + "' cannot be used: ";
     table_.message += outcome.message.empty() ? failure_text(outcome.failure) : outcome.message;
     // That is the mapping's fault, which an administrator must know.
-    if (kind_of(outcome.failure) == FailureKind::schema && map_.tell_once())
+    if (kind_of(outcome.failure) == FailureKind::schema && map_.trouble().note(table_.message))
       log::error("redis: %s", table_.message.c_str());
   }
   void restart() override {

@@ -1,0 +1,128 @@
+#include "door/roster.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <utility>
+
+namespace postern::door {
+namespace {
+
+/// The address and port of the other end; as the server writes those of its clients.
+std::string peer_of(int socket, bool local) {
+  if (local) return "localhost";
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0) return {};
+  char text[INET6_ADDRSTRLEN];
+  const auto &v6 = reinterpret_cast<const sockaddr_in6 &>(address);
+  const auto &v4 = reinterpret_cast<const sockaddr_in &>(address);
+  if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return "localhost";
+  const void *const from =
+      address.ss_family == AF_INET ? static_cast<const void *>(&v4.sin_addr) : static_cast<const void *>(&v6.sin6_addr);
+  if (inet_ntop(address.ss_family, from, text, sizeof text) == nullptr) return {};
+  return std::string(text) + ":" + std::to_string(ntohs(v4.sin_port));  // where an IPv6 address has it, too
+}
+
+}  // namespace
+
+const char *words_of(Doing doing) {
+  switch (doing) {
+#define DOING(name, words) \
+  case Doing::name:        \
+    return words;
+#include "door/doing.def"
+#undef DOING
+  }
+  return "";
+}
+
+const char *words_of(Verb verb) {
+  switch (verb) {
+    case Verb::answer: return "other";
+    case Verb::open: return "open";
+    case Verb::find: return "find";
+    case Verb::insert: return "insert";
+    case Verb::edit: return "edit";
+    case Verb::lock: return "lock";
+    case Verb::script: return "script";
+    case Verb::login: return "login";
+    case Verb::statement: return "statement";
+  }
+  return "";
+}
+
+void Listed::enter(std::shared_ptr<Roster> roster, uint64_t id, int socket, bool local, bool hosted, int64_t now_ms) {
+  peer_ = peer_of(socket, local);
+  id_ = id;
+  socket_ = socket;
+  hosted_ = hosted;
+  begun_ms_ = now_ms;
+  note_active(now_ms);
+  note_doing(Doing::beginning);
+  roster_ = std::move(roster);
+  const std::lock_guard guard(roster_->mutex_);
+  older_ = roster_->newest_;
+  (older_ != nullptr ? older_->newer_ : roster_->oldest_) = this;
+  roster_->newest_ = this;
+  ++roster_->count_;
+}
+
+void Listed::leave() {
+  if (roster_ == nullptr) return;
+  {
+    const std::lock_guard guard(roster_->mutex_);
+    (older_ != nullptr ? older_->newer_ : roster_->oldest_) = newer_;
+    (newer_ != nullptr ? newer_->older_ : roster_->newest_) = older_;
+    --roster_->count_;
+  }
+  roster_.reset();
+}
+
+void Listed::note_account(std::string account, uint64_t id) {
+  if (roster_ == nullptr) return;
+  const std::lock_guard guard(roster_->mutex_);
+  account_ = std::move(account);
+  if (id != 0) id_ = id;
+}
+
+std::vector<ConnectionNotes> Roster::all() const {
+  std::vector<ConnectionNotes> told;
+  const std::lock_guard guard(mutex_);
+  told.reserve(count_);
+  constexpr auto relaxed = std::memory_order_relaxed;
+  for (const Listed *one = oldest_; one != nullptr; one = one->newer_) {
+    const uint64_t requests = one->requests_.load(relaxed);
+    told.push_back({.id = one->id_,
+                    .peer = one->peer_,
+                    .account = one->account_,
+                    .begun_ms = one->begun_ms_,
+                    .active_ms = one->active_ms_.load(relaxed),
+                    .doing = one->doing_.load(relaxed),
+                    .asked = requests != 0,
+                    .verb = one->verb_.load(relaxed),
+                    .tls = one->tls_.load(relaxed),
+                    .requests = requests,
+                    .bytes_received = one->received_.load(relaxed),
+                    .bytes_sent = one->sent_.load(relaxed),
+                    .bytes_buffered = one->buffered_.load(relaxed),
+                    .open_indexes = one->open_indexes_.load(relaxed)});
+  }
+  return told;
+}
+
+/// Its owner sees that the socket has ended, wherever the connection is, as if the client had gone.
+Ended Roster::end(uint64_t id) {
+  const std::lock_guard guard(mutex_);
+  for (Listed *one = oldest_; one != nullptr; one = one->newer_) {
+    if (one->id_ != id) continue;
+    if (one->hosted_) return Ended::session;
+    one->ended_.store(true, std::memory_order_relaxed);
+    ::shutdown(one->socket_, SHUT_RDWR);
+    return Ended::ended;
+  }
+  return Ended::unknown;
+}
+
+}  // namespace postern::door

@@ -1,0 +1,39 @@
+// trouble.h: Trouble, what is wrong with the table behind a container or a mapping, as it was seen last. Any thread.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+namespace postern::items {
+
+class Trouble {
+ public:
+  /// True for the first caller, who tells an administrator. Throws std::bad_alloc.
+  bool note(const std::string &words) {
+    const std::lock_guard guard(mutex_);
+    words_ = words;
+    present_.store(true, std::memory_order_relaxed);
+    return !told_ && (told_ = true);
+  }
+  /// The table could be opened.
+  void forget() {
+    if (!present_.load(std::memory_order_relaxed)) return;
+    const std::lock_guard guard(mutex_);
+    words_.clear();
+    present_.store(false, std::memory_order_relaxed);
+  }
+  /// For people; empty: none is known.
+  std::string words() const {
+    const std::lock_guard guard(mutex_);
+    return words_;
+  }
+
+ private:
+  std::atomic<bool> present_{false};
+  mutable std::mutex mutex_;  // a leaf; guards what follows
+  std::string words_;
+  bool told_ = false;
+};
+
+}  // namespace postern::items

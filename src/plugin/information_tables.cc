@@ -1,0 +1,202 @@
+#include "information_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "running.h"
+
+namespace postern::plugin::information {
+namespace {
+
+using engine::InformationColumn;
+using engine::InformationRow;
+using engine::InformationValue;
+using engine::InformationViewer;
+
+enum class Table : uint8_t {
+#define COLUMN(table, name, kind, characters, sentence)
+#define TABLE(name, plugin, sentence) name,
+#include "information.def"
+#undef TABLE
+#undef COLUMN
+};
+
+struct Declared {
+  Table table;
+  InformationColumn column;
+};
+constexpr Declared declared[] = {
+#define TABLE(name, plugin, sentence)
+#define COLUMN(table, name, kind, characters, sentence) \
+  {Table::table, {#name, InformationColumn::Kind::kind, characters}},
+#include "information.def"
+#undef TABLE
+#undef COLUMN
+};
+
+constexpr size_t column_count(Table table) {
+  return static_cast<size_t>(std::ranges::count(declared, table, &Declared::table));
+}
+
+template <Table table>
+constexpr std::array<InformationColumn, column_count(table)> columns_of = [] {
+  std::array<InformationColumn, column_count(table)> columns{};
+  size_t next = 0;
+  for (const Declared &one : declared)
+    if (one.table == table) columns[next++] = one.column;
+  return columns;
+}();
+
+InformationValue value_of(uint64_t number) {
+  return number;
+}
+InformationValue value_of(std::string text) {
+  if (text.empty()) return std::monostate();
+  return text;
+}
+InformationValue value_of(InformationValue value) {
+  return value;
+}
+InformationValue value_of(std::optional<uint64_t> number) {
+  if (!number) return std::monostate();
+  return *number;
+}
+
+/// The values of a row, in the order of the columns.
+template <Table table, class... Values>
+InformationRow row_of(Values &&...values) {
+  static_assert(sizeof...(Values) == column_count(table));
+  InformationRow row;
+  row.reserve(sizeof...(Values));
+  (row.push_back(value_of(std::forward<Values>(values))), ...);
+  return row;
+}
+
+std::optional<uint64_t> unless_0(uint64_t number) {
+  if (number == 0) return std::nullopt;
+  return number;
+}
+
+std::string tls_of(const door::Options &options) {
+  if (options.tls == nullptr) return "off";
+  return options.require_tls ? "required" : "offered";
+}
+
+std::string state_of(const door::Door &door) {
+  if (!door.listening()) return "opening";
+  return door.connections() >= door.options().connections_max ? "full" : "listening";
+}
+
+InformationRow door_row(const Running &running, const door::Door &door) {
+  const door::Options &options = door.options();
+  Counters counters;
+  door.add_counters(counters);
+  const uint64_t requests = counters.get(Counter::requests_open) + counters.get(Counter::requests_find) +
+                            counters.get(Counter::requests_insert) + counters.get(Counter::requests_edit) +
+                            counters.get(Counter::requests_other) + counters.get(Counter::statements_fast) +
+                            counters.get(Counter::statements_served);
+  return row_of<Table::doors>(options.name, std::string(running.doors().plugin()), state_of(door),
+                              door.port() != 0 ? options.host : std::string(), unless_0(door.port()), options.unix_path,
+                              tls_of(options), uint64_t{door.threads()}, uint64_t{door.connections()},
+                              uint64_t{door.connections_peak()}, uint64_t{options.connections_max}, requests,
+                              counters.get(Counter::requests_failed), counters.get(Counter::batches),
+                              counters.get(Counter::bytes_received), counters.get(Counter::bytes_sent));
+}
+
+InformationRow late_door_row(const Running &running, const door::Options &options) {
+  const uint64_t none = 0;
+  return row_of<Table::doors>(options.name, std::string(running.doors().plugin()), std::string("waiting for tables"),
+                              options.port != 0 ? options.host : std::string(), unless_0(options.port),
+                              options.unix_path, tls_of(options), none, none, none, uint64_t{options.connections_max},
+                              none, none, none, none, none);
+}
+
+std::vector<InformationRow> door_rows(const InformationViewer &) {
+  std::vector<InformationRow> rows;
+  visit_running([&](const Running &running) {
+    const size_t before = rows.size();
+    running.doors().visit([&](const door::Door &door) { rows.push_back(door_row(running, door)); });
+    const door::Options *const late = running.late_door();
+    if (late != nullptr && rows.size() == before) rows.push_back(late_door_row(running, *late));
+  });
+  return rows;
+}
+
+std::vector<InformationRow> connection_rows(const InformationViewer &viewer) {
+  std::vector<InformationRow> rows;
+  visit_running([&](const Running &running) {
+    running.doors().visit([&](const door::Door &door) {
+      const int64_t now_ms = clock_ms();
+      const auto since_ms = [&](int64_t then_ms) {
+        return static_cast<uint64_t>(std::max<int64_t>(now_ms - then_ms, 0));
+      };
+      for (door::ConnectionNotes &one : door.roster().all()) {
+        if (!viewer.sees_all && (one.account.empty() || one.account != viewer.account)) continue;
+        rows.push_back(row_of<Table::connections>(
+            one.id, door.options().name, std::string(running.doors().plugin()), std::move(one.peer),
+            std::move(one.account), std::string(one.tls ? "YES" : "NO"), std::string(door::words_of(one.doing)),
+            since_ms(one.begun_ms) / 1000, since_ms(one.active_ms),
+            std::string(one.asked ? door::words_of(one.verb) : ""), one.requests, uint64_t{one.open_indexes},
+            one.bytes_received, one.bytes_sent, one.bytes_buffered));
+      }
+    });
+  });
+  return rows;
+}
+
+std::vector<InformationRow> table_rows(const InformationViewer &viewer) {
+  std::vector<InformationRow> rows;
+  if (!viewer.sees_all) return rows;
+  visit_running([&](const Running &running) {
+    for (OpenIndexNotes &one : running.doors().engine().open_indexes())
+      rows.push_back(row_of<Table::tables>(
+          std::string(running.doors().plugin()), std::move(one.database), std::move(one.table), std::move(one.index),
+          std::move(one.columns), std::move(one.filter_columns), one.users, one.finds, one.writes, one.rows_examined));
+  });
+  return rows;
+}
+
+std::vector<InformationRow> mapping_rows(const InformationViewer &viewer) {
+  std::vector<InformationRow> rows;
+  if (!viewer.sees_all) return rows;
+  visit_running([&](const Running &running) {
+    std::vector<MappingNotes> notes;
+    running.add_mappings(notes);
+    for (MappingNotes &one : notes) {
+      const bool broken = !one.problem.empty() || !one.trouble.empty();
+      rows.push_back(row_of<Table::mappings>(
+          std::string(running.doors().plugin()), InformationValue(std::move(one.name)), one.database_number,
+          std::move(one.kind), std::move(one.database), std::move(one.table), std::move(one.index),
+          std::move(one.key_columns), std::move(one.value_columns), std::string(broken ? "broken" : "usable"),
+          one.problem.empty() ? std::move(one.trouble) : std::move(one.problem)));
+    }
+  });
+  return rows;
+}
+
+constexpr auto rows_of(Table table) {
+  switch (table) {
+    case Table::doors: return door_rows;
+    case Table::connections: return connection_rows;
+    case Table::tables: return table_rows;
+    case Table::mappings: return mapping_rows;
+  }
+  return door_rows;
+}
+
+}  // namespace
+
+#define COLUMN(table, name, kind, characters, sentence)
+#define TABLE(name, plugin, sentence)                                                          \
+  namespace name {                                                                             \
+  const engine::InformationTable table{plugin, columns_of<Table::name>, rows_of(Table::name)}; \
+  }
+#include "information.def"
+#undef TABLE
+#undef COLUMN
+
+}  // namespace postern::plugin::information
