@@ -1,0 +1,112 @@
+"""Drivers of six languages at the SQL door and at the server's own port: what a program is told is the same, to the byte.
+
+Each driver plays the session of support/sql_drivers.py twice, at one port and then at the other, from the same tables, and
+prints whatever it is told: rows, names and types of columns, counts, warnings, errors. Workers answer what they can.
+"""
+import os
+import shutil
+import subprocess
+
+import pytest
+from support import sql_drivers
+from support.server import ROOT
+
+HERE = ROOT / "tests" / "clients" / "sql"
+SESSION_SECONDS = 120
+JAR = "/usr/share/java/mariadb-java-client.jar"
+
+
+@pytest.fixture(scope="module")
+def played(module_factory, tmp_path_factory):
+    """Plays by a command, whose PORT and SESSION are replaced, at both ports; asserts that it is told the same."""
+    server = module_factory("--local-infile=1", postern_port=0)
+    session = sql_drivers.session(tmp_path_factory.mktemp("session"))
+    tables = list(sql_drivers.tables())
+
+    def at(port, command):
+        server.execute(*tables)
+        words = [str({"PORT": port, "SESSION": session}.get(word, word)) for word in command]
+        # Python's sets are printed in the same order then.
+        environment = os.environ | {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
+        done = subprocess.run(
+            words, capture_output=True, check=False, timeout=SESSION_SECONDS, cwd=ROOT, env=environment
+        )
+        assert done.returncode == 0, (done.stdout[-2000:] + done.stderr[-2000:]).decode(errors="replace")
+        return done.stdout.decode(errors="replace").splitlines()
+
+    def play(*command):
+        own = at(server.env["SQL_PORT"], command)
+        fast = server.status("Postern_statements_fast")["postern_statements_fast"]
+        door = at(server.env["POSTERN_PORT"], command)
+        fast = server.status("Postern_statements_fast")["postern_statements_fast"] - fast
+        for number, (ours, theirs) in enumerate(zip(door, own)):
+            if ours != theirs:
+                before = "\n".join(line[:300] for line in own[max(0, number - 12) : number])
+                raise AssertionError(f"{before}\nthe server: {theirs[:2000]}\nthe door:   {ours[:2000]}")
+        assert len(own) == len(door) > 1000
+        return fast
+
+    yield play
+    server.assert_alive()
+    assert "was not answered as the server does" not in server.log()
+
+
+def need(program, *check):
+    if not shutil.which(program) or (check and subprocess.run(check, capture_output=True, check=False).returncode != 0):
+        pytest.skip(f"{program} lacks what this needs; run tools/deps clients")
+
+
+def test_pymysql(played):
+    assert played("/usr/bin/python3", HERE / "python_session.py", "pymysql", "PORT", "SESSION") > 100
+
+
+def test_mysqldb(played):
+    need("/usr/bin/python3", "/usr/bin/python3", "-c", "import MySQLdb")
+    assert played("/usr/bin/python3", HERE / "python_session.py", "mysqldb", "PORT", "SESSION") > 100
+
+
+def test_connector_python(played, fetched):
+    folder = fetched("mysql-connector") / "mysql-connector"
+    assert played("/usr/bin/python3", HERE / "python_session.py", "connector", "PORT", "SESSION", folder) > 100
+
+
+@pytest.mark.parametrize("driver", ["mysqli", "pdo-emulated", "pdo-native"])
+def test_php(played, driver):
+    need("php", "php", "-r", "exit(extension_loaded('mysqli') && extension_loaded('pdo_mysql') ? 0 : 1);")
+    assert played("php", HERE / "php_session.php", driver, "PORT", "SESSION") > 100
+
+
+def test_php_compressed(played):
+    need("php", "php", "-r", "exit(extension_loaded('mysqli') ? 0 : 1);")
+    played("php", HERE / "php_session.php", "mysqli-compressed", "PORT", "SESSION")
+
+
+@pytest.mark.parametrize("driver", ["mysql", "mysql-prepared", "MariaDB-prepared"])
+def test_perl(played, driver):
+    need("perl", "perl", f"-MDBD::{driver.split('-')[0]}", "-e", "1")
+    assert played("perl", HERE / "perl_session.pl", driver, "PORT", "SESSION") > 100
+
+
+def test_ruby(played):
+    need("ruby", "ruby", "-rmysql2", "-e", "1")
+    assert played("ruby", HERE / "ruby_session.rb", "PORT", "SESSION") > 100
+
+
+@pytest.mark.parametrize("options", ["useServerPrepStmts=false", "useServerPrepStmts=true"])
+def test_java(played, tmp_path, options):
+    need("javac", "test", "-f", JAR)
+    subprocess.run(["javac", "-d", tmp_path, HERE / "SqlSession.java"], check=True, timeout=SESSION_SECONDS)
+    program = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{tmp_path}:{JAR}", "SqlSession"]
+    assert played(*program, f"allowLocalInfile=true&{options}", "PORT", "SESSION") > 100
+
+
+@pytest.mark.parametrize("options", ["interpolateParams=true", "clientFoundRows=true"])
+def test_go(played, fetched, options):
+    program = fetched("go-mysql") / "go-mysql" / "session"
+    assert played(program, options, "PORT", "SESSION") > 100
+
+
+@pytest.mark.parametrize("driver", ["mysql2", "mariadb"])
+def test_node(played, fetched, driver):
+    modules = fetched("node-mysql") / "node-mysql" / "node_modules"
+    assert played("node", HERE / "node_session.js", driver, modules, "PORT", "SESSION") > 100
