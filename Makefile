@@ -16,7 +16,8 @@
 #   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
 #   make install  build for the MariaDB server of this machine and put the plugin into it
 #   make cli      the command-line tool, one file: build/postern
-#   make package  a Debian package in build/ (SERVER=installed: for the server of this machine)
+#   make package  a Debian package in build/ (SERVER=installed: for the server of this machine; SERVER=source: one that
+#                 builds itself where it is installed, and again when the server there is updated)
 #   make clean    remove what was built; make distclean: the private server, too
 #
 # make, run, stop, unit and integration take SERIES=11.8: for that series of MariaDB, in build-11.8/.
@@ -157,8 +158,10 @@ $(BUILD_installed)/$(PLUGIN): FORCE
 	@tools/deps build
 	@tools/server installed $(SERVER_installed)
 	@cmake -S . -B $(BUILD_installed) -G Ninja -DPOSTERN_SERVER_DIR=$(SERVER_installed) \
-	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPOSTERN_TESTS=OFF --log-level=NOTICE
-	@ninja -C $(BUILD_installed) $(PLUGIN)
+	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O2 -DPOSTERN_TESTS=OFF \
+	  -DPOSTERN_QUICK_BUILD=ON --log-level=NOTICE
+	@ninja -C $(BUILD_installed) $(PLUGIN) || \
+	  { cmake -B $(BUILD_installed) -DPOSTERN_QUICK_BUILD=OFF && ninja -C $(BUILD_installed) $(PLUGIN); }
 
 $(BUILD)/$(PLUGIN): plugin
 
@@ -172,8 +175,13 @@ install: $(BUILD_installed)/$(PLUGIN)
 cli: deps
 	@tools/cli build
 
+ifeq ($(SERVER),source)
+package: deps
+	@tools/package source build
+else
 package: $(BUILD_$(SERVER))/$(PLUGIN)
 	@tools/package $(SERVER_$(SERVER)) $(BUILD_$(SERVER))/$(PLUGIN) build
+endif
 
 clean:
 	@for run in build*/run; do if [ -d "$$run" ]; then tools/sandbox stop "$$run"; fi; done

@@ -11,6 +11,7 @@ from postern_cli.doctor.facts import DOORS, LIBRARY, Facts
 from postern_cli.doctor.finding import Finding, good
 
 BUILT_FOR = re.compile(rb"(\d+\.\d+\.\d+)-MariaDB")
+BUILDER = Path("/usr/sbin/postern-build")
 OURS = re.compile(r"^(?:handlersocket|memcached|redis|postern)[-_]\w+")
 
 
@@ -40,7 +41,10 @@ def not_loaded(facts: Facts) -> Finding:
             "version",
             f"{path} is for MariaDB {built}, and the server is {facts.version}.",
             "The server refuses a library that was built for another version, to the patch level.",
-            f"apt-get install postern-mariadb-{facts.version.rpartition('.')[0]}  # for {facts.version}; or, in Postern's source: make install",
+            mend(
+                f"apt-get install postern-mariadb-{facts.version.rpartition('.')[0]}"
+                f"  # for {facts.version}; or, in Postern's source: make install"
+            ),
         )
     if facts.local and not path.exists():
         return Finding(
@@ -48,7 +52,7 @@ def not_loaded(facts: Facts) -> Finding:
             "loaded",
             f"There is no {LIBRARY}.so in {path.parent}.",
             "The server cannot load what is not there.",
-            "apt-get install ./postern-mariadb-*.deb  # or, in Postern's source: make install",
+            mend("apt-get install ./postern-mariadb-*.deb  # or, in Postern's source: make install"),
         )
     return Finding(
         "broken",
@@ -57,6 +61,11 @@ def not_loaded(facts: Facts) -> Finding:
         "No door is open.",
         "INSTALL SONAME 'postern';  -- and plugin_load_add = postern below [mariadbd] of an option file",
     )
+
+
+def mend(otherwise: str) -> str:
+    """What makes a library for the installed server: the package postern-source has a program for that."""
+    return "postern-build  # and INSTALL SONAME 'postern', or a restart" if BUILDER.exists() else otherwise
 
 
 def built_for(path: Path) -> Optional[str]:
@@ -80,7 +89,7 @@ def library_of_tomorrow(facts: Facts) -> Iterator[Finding]:
             "version",
             f"{path} is gone, or cannot be read.",
             "The server has it loaded; after its next start no door will open.",
-            "make install  # in Postern's source, or install its package again",
+            mend("make install  # in Postern's source, or install its package again"),
         )
     elif built != facts.version:
         yield Finding(
@@ -99,9 +108,9 @@ def packages(facts: Facts) -> Iterator[Finding]:
     """Debian's packages: the server that is installed, and the one that an upgrade would bring."""
     installed = package_version("mariadb-server-core") or package_version("mariadb-server")
     ours = package_version("postern-mariadb-*")
-    if not ours:
+    if not ours and not BUILDER.exists():
         return
-    built = re.search(r"mariadb([\d.]+)", ours)
+    built = re.search(r"mariadb([\d.]+)", ours or "")
     if built and installed and built.group(1) != installed:
         yield Finding(
             "broken",
@@ -116,8 +125,12 @@ def packages(facts: Facts) -> Iterator[Finding]:
             "note",
             "packages",
             f"apt would upgrade the server from {installed} to {candidate}.",
-            "Postern's package for that version has to come with it, or the doors close.",
-            "apt-get install mariadb-server ./postern-mariadb-*.deb  # both at once; docs/deploying.md",
+            "Postern has to be there for that version, or the doors close until it is.",
+            (
+                "postern-build next && apt-get install mariadb-server"
+                if BUILDER.exists()
+                else "apt-get install mariadb-server ./postern-mariadb-*.deb  # both at once; docs/deploying.md"
+            ),
         )
 
 
