@@ -347,6 +347,9 @@ void WriteTables::close() {
 
 void WriteTables::begin_script(THD *thd) {
   script_changed_ = step_changed_ = false;
+  // A statement that only locked its tables has not ended for InnoDB, which has noted that it is no part of a longer
+  // transaction, and would take what comes now for more of it: then the commit would not be its commit.
+  trans_commit_stmt(thd);
   trans_begin(thd);  // which fails only in the middle of another
 }
 
