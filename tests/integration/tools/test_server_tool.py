@@ -1,0 +1,72 @@
+"""tools/server says clearly what cannot be had, and leaves nothing behind. apt is made up here."""
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.server import ROOT
+
+SOURCES = ("1:10.11.17-1", "1:10.11.18-1")
+PACKAGES = (*SOURCES, "1:10.11.19-1")
+
+
+@pytest.fixture
+def apt(tmp_path):
+    """Lists three versions, the newest without its source, and has the files of none."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    listed = {"Packages": PACKAGES, "Sources": SOURCES}
+    lines = {
+        kind: "".join(f"x | {version} | http://nowhere suite/main {kind}\n" for version in versions)
+        for kind, versions in listed.items()
+    }
+    programs = {
+        "apt-get": 'case " $* " in *" source "* | *" download "*) exit 100 ;; esac',
+        "apt-cache": f"case \"$*\" in *' mariadb') printf '{lines['Sources']}' ;; *) printf '{lines['Packages']}' ;; esac",
+    }
+    for name, text in programs.items():
+        (folder / name).write_text(f"#!/bin/bash\n{text}\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def server_tool(apt, *words):
+    return subprocess.run(
+        [ROOT / "tools/server", *map(str, words)],
+        env={**os.environ, "PATH": f"{apt}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("version", ["1:10.11.19-1", "1:10.11.18-1"])
+def test_the_source_of_a_version_cannot_be_had(apt, tmp_path, version):
+    done = server_tool(apt, "package", version, tmp_path / "server")
+    assert done.returncode == 3
+    said = done.stderr
+    assert (
+        f"the source of exactly this version ({version}) cannot be had from the package suites of this machine" in said
+    )
+    assert "A plugin is loaded only by the very version it was built for" in said
+    others = " ".join(sorted(set(SOURCES) - {version}, reverse=True))
+    assert f"With one of these versions of mariadb-server installed it works: {others}." in said
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("server") and path.is_dir()] == []
+
+
+def test_no_server_is_installed(apt, tmp_path):
+    if any(
+        Path(place).exists() for place in ("/usr/sbin/mariadbd", "/usr/libexec/mariadbd", "/usr/local/sbin/mariadbd")
+    ):
+        pytest.skip("this machine has a server")
+    done = server_tool(apt, "installed", tmp_path / "server")
+    assert done.returncode == 3
+    assert "no MariaDB server is installed on this machine" in done.stderr
+    assert "Install the package mariadb-server first, or use 'make run'" in done.stderr
+
+
+def test_wrong_usage(apt):
+    for words in ([], ["package", "1:10.11.18-1"], ["fetch", "a", "b"]):
+        done = server_tool(apt, *words)
+        assert done.returncode == 2 and "tools/server package VERSION DIR" in done.stderr
