@@ -16,7 +16,7 @@ from postern_cli.server import Server, Target
 
 SECONDS = 30.0
 LINE_MAX = 1 << 20
-NAMES = ("handlersocket", "memcached", "redis", "sql")
+NAMES = ("handlersocket", "memcached", "redis", "sql", "sql-door")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +62,7 @@ class Places:
     def has(self, name: str) -> bool:
         if name == "sql":
             return True
+        name = "postern" if name == "sql-door" else name
         return any(self._server.number(f"{name}_{setting}") for setting in ("port", "port_wr"))
 
     def handlersocket(self, write: bool = False) -> posterndb.Connection:

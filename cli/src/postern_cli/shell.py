@@ -22,10 +22,12 @@ set TABLE KEY... COLUMN=VALUE...       write a row
 incr TABLE KEY... COLUMN=N...          add to columns
 delete TABLE KEY...                    delete a row
 sql STATEMENT                          any SQL; so does a line that begins with a word of SQL, select or update, say
+sql-door STATEMENT                     the same through the SQL door, which answers what names rows by key
 memcached COMMAND                      get KEY, set KEY VALUE, incr KEY N, delete KEY, stats, or any other of the text dialect
 redis COMMAND                          any command of the Redis door
 handlersocket REQUEST                  a request as the protocol has it, its tabs written as \\t
-door handlersocket|memcached|redis|sql to whom a line goes that begins with none of these words
+door handlersocket|memcached|redis|sql|sql-door
+                                       to whom a line goes that begins with none of these words
 use DATABASE                           so that tables need not name it
 doors, databases, tables, describe TABLE, containers, status [PATTERN]
 json on|off                            answers for programs
@@ -107,6 +109,10 @@ def interactive(shell: "Shell") -> int:
     return DONE
 
 
+def use(database: str) -> str:
+    return f"USE `{database.strip('`').replace('`', '``')}`"
+
+
 class Shell:
     """Runs lines. Connections are made when they are needed, and kept."""
 
@@ -159,15 +165,16 @@ class Shell:
             return self._ask(self.door, line)
         if word in KEY_COMMANDS:
             return self._key_command(line)
-        if word in SQL_WORDS or self.door == "sql":
-            return self._ask("sql", line)
+        if word in SQL_WORDS or self.door.startswith("sql"):
+            return self._ask("sql-door" if self.door == "sql-door" else "sql", line)
         if word.isdigit() or word in ("p", "a"):
             return self._ask("handlersocket", line)
         raise Failure(f"{word}: no such command; help tells those there are", USAGE)
 
     def _ask(self, door: str, line: str) -> Optional[int]:
         asked: Dict[str, Callable[[str], Optional[int]]] = {
-            "sql": self._sql,
+            "sql": lambda line: self._sql(self.server, line),
+            "sql-door": lambda line: self._sql(self._connection("sql-door", self._sql_door), line),
             "memcached": self._memcached,
             "redis": self._redis,
             "handlersocket": self._handlersocket,
@@ -195,12 +202,18 @@ class Shell:
             print("no such row")
         return code
 
-    def _sql(self, line: str) -> None:
-        rows = self.server.query(line)
-        if not self.server.columns:
-            self._say({"rows": self.server.affected}, f"{self.server.affected} rows")
+    def _sql(self, server: sql.Server, line: str) -> None:
+        rows = server.query(line)
+        if not server.columns:
+            self._say({"rows": server.affected}, f"{server.affected} rows")
         else:
-            self._rows(self.server.columns, rows)
+            self._rows(server.columns, rows)
+
+    def _sql_door(self) -> sql.Server:
+        server = sql.Server(self._places.sql_door())
+        if self.database:
+            server.query(use(self.database))
+        return server
 
     def _memcached(self, line: str) -> None:
         client = self._connection("memcached", self._places.memcached)
@@ -257,7 +270,9 @@ class Shell:
         self.door = door
 
     def _use(self, database: str) -> None:
-        self.server.query(f"USE `{database.strip('`').replace('`', '``')}`")
+        self.server.query(use(database))
+        if "sql-door" in self._kept:
+            self._kept["sql-door"].query(use(database))
         self.database = database.strip("`")
 
     def _set_json(self, word: str) -> None:

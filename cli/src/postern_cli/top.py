@@ -15,7 +15,14 @@ from postern_cli.failure import DONE, Failure
 SUMS = ("requests_find", "requests_insert", "requests_edit", "requests_open", "requests_other")
 NOW = ("connections", "connections_peak", "buffer_bytes")
 LATENCY = re.compile(r"_latency_(\w+)_p(\d+)(?:_us)?$")
-CONNECTIONS = "SELECT * FROM information_schema.postern_connections ORDER BY bytes_received + bytes_sent DESC LIMIT 10"
+# What there is to be shown besides, the busiest first.
+VIEWS = {
+    "connections": "SELECT id, door, host, account, state, silent_ms, last_request, requests, bytes_received, bytes_sent"
+    " FROM information_schema.postern_connections"
+    " ORDER BY state NOT LIKE 'waiting%', bytes_received + bytes_sent DESC LIMIT 10",
+    "tables": "SELECT CONCAT(table_schema, '.', table_name) AS `table`, index_name AS `index`, column_names AS columns,"
+    " opened, finds, writes FROM information_schema.postern_tables ORDER BY finds + writes DESC LIMIT 5",
+}
 
 
 def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
@@ -100,15 +107,12 @@ def run(options: Any) -> int:
                 time.sleep(options.interval)
             after, now = server.status(), time.monotonic()
             told = figures(before, after, now - last)
-            connections = server.try_query(CONNECTIONS)
-            people = (list(server.columns), connections) if connections else None
+            seen = {name: view(server, query) for name, query in VIEWS.items()}
             if options.json:
-                print(
-                    output.as_json({"seconds": now - last, "doors": told, "connections": dictionaries(people)}),
-                    flush=True,
-                )
+                lists = {name: dictionaries(rows) for name, rows in seen.items()}
+                print(output.as_json({"seconds": now - last, "doors": told, **lists}), flush=True)
             else:
-                draw(told, server.target, after, people, live)
+                draw(told, server.target, after, seen.values(), live)
             before, last, shown = after, now, shown + 1
             if options.once or shown == options.count:
                 return DONE
@@ -117,11 +121,17 @@ def run(options: Any) -> int:
             keys.close()
 
 
-def dictionaries(people: Any) -> List[Dict[str, Any]]:
-    return [dict(zip([name.lower() for name in people[0]], row)) for row in people[1]] if people else []
+def view(server: sql.Server, query: str) -> Any:
+    """The names of the columns and the rows; None where there are none, or none for us."""
+    rows = server.try_query(query)
+    return (list(server.columns), rows) if rows else None
 
 
-def draw(told: List[Dict[str, Any]], where: sql.Target, status: Dict[str, Any], people: Any, live: bool) -> None:
+def dictionaries(rows: Any) -> List[Dict[str, Any]]:
+    return [dict(zip([name.lower() for name in rows[0]], row)) for row in rows[1]] if rows else []
+
+
+def draw(told: List[Dict[str, Any]], where: sql.Target, status: Dict[str, Any], views: Any, live: bool) -> None:
     place = where.socket or f"{where.host}:{where.port}"
     lines = [f"postern top  {place}  up {status.get('uptime', 0):,} s  {time.strftime('%H:%M:%S')}", ""]
     lines.append(output.table(["a second", *(door["door"] for door in told)], rows_of(told)))
@@ -134,8 +144,9 @@ def draw(told: List[Dict[str, Any]], where: sql.Target, status: Dict[str, Any], 
             "",
             output.table(["latency, us", "", *names], [[d, k, *(v.get(n, "-") for n in names)] for d, k, v in timed]),
         ]
-    if people:
-        lines += ["", output.table([name.lower() for name in people[0]], people[1], 24)]
+    for shown in views:
+        if shown:
+            lines += ["", output.table([name.lower() for name in shown[0]], shown[1], 24)]
     text = "\n".join(lines)
     print(("\x1b[H\x1b[2J" if live else "") + text, flush=True)
 

@@ -199,6 +199,16 @@ def test_bench(shop):
     assert "--container" in cli.run(shop, "bench", "shop.user", "--door", "memcached", code=2)
 
 
+def test_shell_through_the_sql_door(sandbox_factory):
+    server = sandbox_factory(postern_port=0)
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 5)", database="test")
+    before = server.status("Postern_connections_accepted")["postern_connections_accepted"]
+    ask = ["-e", "sql-door select v from t where id = 1", "-e", "door sql-door", "-e", "select v + 1 from t"]
+    told = cli.run(server, "shell", "--json", "--database", "test", *ask)
+    assert '"5"' in told.replace("5,", '"5",').replace(": 5", ': "5"') and "6" in told
+    assert server.status("Postern_connections_accepted")["postern_connections_accepted"] == before + 1
+
+
 def test_shell(shop):
     lines = [
         "use shop",

@@ -9,6 +9,7 @@ import re
 import pytest
 from support import cli
 from support.server import ROOT
+from support.waiting import until
 
 WIRE = ROOT / "tests/wire/sql"
 KEY_VALUE = {
@@ -28,7 +29,12 @@ KEY_VALUE = {
 def recorded(module_factory):
     """A server that writes down everything, with the tables."""
     server = module_factory(
-        "--performance-schema=ON", "--general-log", "--slow-query-log", "--long-query-time=0", containers=True
+        "--performance-schema=ON",
+        "--general-log",
+        "--slow-query-log",
+        "--long-query-time=0",
+        containers=True,
+        redis=True,
     )
     server.execute(*statements((WIRE / "tables.sql").read_text()))
     return server
@@ -100,12 +106,17 @@ def test_what_applications_do(recorded, logged, application):
 def test_mappings_that_it_advises_work(recorded, logged):
     work(recorded, "wordpress")
     [told] = cli.told(recorded, "advise", "--only", "wordpress")
-    made = [line for entry in told["tables"] for line in entry["sql"] if "redis" not in line]
-    assert len(made) >= 4
+    made = [line for entry in told["tables"] for line in entry["sql"]]
+    of_redis = {re.search(r"'([^']*)'", line)[1] for line in made if "redis" in line}
+    assert len(made) - len(of_redis) >= 4 and of_redis
     recorded.execute(*made)
     assert recorded.query("SELECT COUNT(*) FROM innodb_memcache.containers WHERE db_schema = 'wordpress'")[0][0] == len(
-        made
+        [line for line in made if "redis" not in line]
     )
+    mapped = recorded.query("SELECT prefix FROM postern.redis_maps WHERE db_schema = 'wordpress'")
+    assert {prefix.decode() for (prefix,) in mapped} == of_redis
+    with recorded.resp() as redis:
+        until(lambda: "ERR" not in str(redis.ask("EXISTS", min(of_redis) + "1")))
     for entry in told["indexes"]:
         recorded.execute(entry["sql"])
     [after] = cli.told(recorded, "advise", "--only", "wordpress")
