@@ -16,6 +16,7 @@
 #   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
 #   make install  build for the MariaDB server of this machine and put the plugin into it
 #   make cli      the command-line tool, one file: build/postern
+#   make site     the documentation as a site, its links checked: build/site/site/index.html
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine; SERVER=source: one that
 #                 builds itself where it is installed, and again when the server there is updated)
 #   make clean    remove what was built; make distclean: the private server, too
@@ -43,7 +44,7 @@ SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
 .PHONY: series in-tree all build deps server configure plugin run stop check unit tidy lint test integration bench \
-  counts soak fuzz asan install cli package clean distclean
+  counts soak fuzz asan install cli site package clean distclean
 
 all: build
 
@@ -174,6 +175,10 @@ install: $(BUILD_installed)/$(PLUGIN)
 # PyPI has its parts; the first time they are fetched.
 cli: deps
 	@tools/cli build
+
+# So has PyPI what makes it.
+site: deps
+	@tools/site $(BUILD)/site
 
 ifeq ($(SERVER),source)
 package: deps

@@ -54,4 +54,5 @@ def main():
             target.write_bytes((ROOT / name).read_bytes())
 
 
-main()
+if __name__ == "__main__":
+    main()
