@@ -47,7 +47,10 @@ class Torture:
         wire = Wire(connection)
         by_key = wire.prepare("SELECT v FROM t WHERE id = ?")
         kinds = (
-            [self.pipeline] * 12 + [self.prepared] * 12 + [self.transaction] * 6 + [self.cut, self.garbage, self.leave]
+            [self.pipeline] * 12
+            + [self.prepared] * 12
+            + [self.transaction] * 6
+            + [self.cut, self.garbage, self.leave, self.reset]
         )
         with contextlib.suppress(EOFError):
             while self.lasts():
@@ -92,6 +95,31 @@ class Torture:
             assert b"v%d.%d" % (key, mark) in answer, (key, mark, answer)
         rows(connection, dice.choice(("COMMIT", "ROLLBACK")))
         self.done["transactions"] += 1
+
+    def reset(self, connection, wire, by_key, dice):
+        """In the midst of a transaction, with statements in front of it whose answers are on their way."""
+        key = dice.randrange(ROWS)
+        rows(connection, "SET @mine = 1, autocommit = 0")
+        try:
+            rows(connection, f"UPDATE t SET v = 'v{key}.lost' WHERE id = {key}")
+        except pymysql.err.OperationalError as problem:
+            if problem.args[0] not in (1205, 1213, 1317):  # others' locks, or KILL QUERY
+                raise
+        wire.send(sql_wire.EXECUTE, sql_wire.execution(by_key, key))
+        wire.send(sql_wire.RESET_CONNECTION)
+        wire.send(sql_wire.QUERY, b"SELECT @mine, @@autocommit")
+        wire.send(sql_wire.EXECUTE, sql_wire.execution(by_key, key))
+        wire.send(sql_wire.QUERY, b"SELECT v FROM t WHERE id = %d" % key)
+        self.expect(wire.result(), key)
+        assert wire.result()[0][4] in (0x00, 0xFF)
+        variables = b"".join(wire.result())
+        assert b"\xfb\x011" in variables or variables[4] == 0xFF, variables
+        gone = wire.result()
+        assert gone[0][4] == 0xFF, gone
+        answer = b"".join(wire.result())
+        assert answer[4] == 0xFF or (b"v%d." % key in answer and b"lost" not in answer), (key, answer)
+        self.done["resets"] += 1
+        return True
 
     def cut(self, connection, *_):
         connection._sock.sendall(b"\x40\0\0\0\x03SELECT 1")
