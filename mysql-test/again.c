@@ -17,10 +17,12 @@
 #include <strings.h>
 #include <sys/socket.h>
 
-enum { query = 3, execute = 0x17, header_bytes = 4, text_bytes_max = 60000, times = 2 };
+enum { query = 3, prepare = 0x16, execute = 0x17, header_bytes = 4, text_bytes_max = 60000, times = 2 };
 
 static ssize_t (*real_send)(int, const void *, size_t, int);
 static ssize_t (*real_recv)(int, void *, size_t, int);
+
+static bool prepared_read; /* whether what was prepared last is a SELECT */
 
 static bool read_all(int fd, unsigned char *to, size_t size) {
   while (size != 0) {
@@ -66,10 +68,11 @@ static int read_result(int fd) {
 }
 
 static bool is_read(const unsigned char *packet, size_t size) {
-  if (size <= header_bytes + 10 || size > text_bytes_max || packet[3] != 0) return false;
+  if (size < header_bytes + 10 || size > text_bytes_max || packet[3] != 0) return false;
   if ((packet[0] | (size_t)packet[1] << 8 | (size_t)packet[2] << 16) != size - header_bytes) return false;
-  if (packet[4] == execute) return packet[9] == 0 && getenv("AGAIN_EXECUTE") != NULL;
-  if (packet[4] != query) return false;
+  /* A cursor is opened once; that program executes nothing but what it has prepared last. */
+  if (packet[4] == execute) return packet[9] == 0 && prepared_read;
+  if (packet[4] != query && packet[4] != prepare) return false;
   const char *text = (const char *)packet + header_bytes + 1;
   size_t left = size - header_bytes - 1;
   for (; left != 0 && (isspace((unsigned char)*text) || *text == '('); --left) ++text;
@@ -84,7 +87,11 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags) {
     real_recv = (ssize_t(*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
     real_send = (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
   }
-  for (int i = 0; i < times && is_read(bytes, size); ++i) {
+  const unsigned char *const packet = bytes;
+  const bool prepares = size > header_bytes && packet[3] == 0 && packet[4] == prepare;
+  const bool read = is_read(packet, size);
+  if (prepares) prepared_read = read;
+  for (int i = 0; i < times && read && !prepares; ++i) {
     if (real_send(fd, bytes, size, flags) != (ssize_t)size) break;
     int result = 1;
     while (result == 1) result = read_result(fd);
