@@ -359,6 +359,12 @@ BEGIN
     SELECT 2, COUNT(*), MIN(pos) INTO found, elements, first FROM postern_redis.lists WHERE k = in_key
     HAVING COUNT(*) > 0;
   END IF;
+  IF found = 2 THEN
+    -- The door finds elements of lists by their positions, which stand one behind the other.
+    SET @postern_redis_place = first - 1;
+    UPDATE postern_redis.lists SET pos = (@postern_redis_place := @postern_redis_place + 1) WHERE k = in_key
+    ORDER BY pos;
+  END IF;
   IF found IS NOT NULL THEN
     INSERT INTO postern_redis.entries (k, type, v, version, len, head)
       VALUES (in_key, found, NULL, UNIX_TIMESTAMP(NOW(6)) * 1000000, elements, first)

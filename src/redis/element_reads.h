@@ -3,12 +3,11 @@
 //
 // A command gives a Tell, a value in the arena:
 //   void absent(Writer &)                       there is no such key
-//   void begin(Writer &, const KeyState &)      there is; before the first row
+//   void begin(Writer &, uint64_t count)        there is; before the first row
 //   void row(Writer &, Row)                     an element
 //   void end(Writer &, uint64_t rows)           after the last one
-//   bool counted                                begin() writes the number of elements that the key has; if so many do
-//   not
-//                                               come, all is written again with the number that did
+//   bool counted                                begin() writes how many rows there will be, which is
+//   uint64_t count(const KeyState &)            if so many do not come, all is written again with the number that did
 #pragma once
 
 #include <array>
@@ -69,7 +68,7 @@ class ElementsReply final : public KeyReply {
     if (entry_.state.type != type_) return begin().error(wrong_type);
     Writer writer = begin_once();
     tell_.end(writer, rows_);
-    if (tell_.counted && rows_ != entry_.state.len) recount();
+    if (rows_ != expected()) recount();
   }
   void restart() override {
     passage_.take_back();
@@ -78,12 +77,16 @@ class ElementsReply final : public KeyReply {
   }
 
  private:
+  uint64_t expected() const {
+    if constexpr (Tell::counted) return tell_.count(entry_.state);
+    return rows_;
+  }
   bool is_there() const { return entry_.state.live && entry_.state.type == type_; }
 
   Writer begin_once() {
     if (passage_.begun()) return again();
     Writer writer = begin();
-    tell_.begin(writer, entry_.state);
+    tell_.begin(writer, expected());
     body_ = output_.mark();
     return writer;
   }
@@ -91,10 +94,8 @@ class ElementsReply final : public KeyReply {
   void recount() {
     const std::string rows(output_.written_since(body_));
     if (!passage_.take_back()) return;
-    KeyState counted = entry_.state;
-    counted.len = rows_;
     Writer writer = begin();
-    tell_.begin(writer, counted);
+    tell_.begin(writer, rows_);
     output_.put(rows);
   }
 

@@ -29,7 +29,7 @@ struct FieldTell {
   static constexpr bool counted = false;
 
   void absent(Writer &writer) const { tell(writer, Value::null()); }
-  void begin(Writer &, const KeyState &) const {}
+  void begin(Writer &, uint64_t) const {}
   void row(Writer &writer, Row row) {
     tell(writer, row[element::value]);
     told = true;
@@ -66,7 +66,7 @@ struct FieldsTell {
     writer.array(wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) writer.nil();
   }
-  void begin(Writer &writer, const KeyState &) const { writer.array(wanted.size()); }
+  void begin(Writer &writer, uint64_t) const { writer.array(wanted.size()); }
   void row(Writer &writer, Row row) {
     for (; at < wanted.size() && wanted[at] != row[element::field].bytes(); ++at) writer.nil();
     if (at == wanted.size()) return;
@@ -85,7 +85,8 @@ struct AllTell {
   static constexpr bool counted = true;
 
   void absent(Writer &writer) const { header(writer, 0); }
-  void begin(Writer &writer, const KeyState &entry) const { header(writer, entry.len); }
+  uint64_t count(const KeyState &entry) const { return entry.len; }
+  void begin(Writer &writer, uint64_t count) const { header(writer, count); }
   void row(Writer &writer, Row row) const {
     if (part != Part::values) writer.bulk(row[element::field].bytes());
     if (part != Part::fields) writer.bulk(row[element::value].bytes());

@@ -166,6 +166,15 @@ struct Filter {
   }
 };
 
+/// The keys behind their number, which stands behind the key that it stores to, if there is one.
+std::span<const Bytes> counted_keys_of(const Command &command, std::span<const Bytes> arguments) {
+  const auto at = static_cast<size_t>(command.first_key) + 1;
+  uint64_t count = 0;
+  if (at >= arguments.size() || !parse_natural(arguments[at], count)) return {};
+  const auto rest = arguments.subspan(at + 1);
+  return count > rest.size() ? std::span<const Bytes>{} : rest.first(count);
+}
+
 /// The command that the arguments of COMMAND GETKEYS are of; nullptr: the client has been told what is wrong.
 const Command *command_with_keys(Call &call) {
   const std::span<const Bytes> asked = call.arguments.subspan(2);
@@ -173,10 +182,12 @@ const Command *command_with_keys(Call &call) {
   if (command != nullptr && command->is_container() && asked.size() > 1) command = find_subcommand(*command, asked[1]);
   if (command == nullptr) {
     refuse(call, "ERR Invalid command specified");
-  } else if (command->first_key == 0) {
+  } else if (command->first_key == 0 && !command->has(CommandFlag::movablekeys)) {
     refuse(call, "ERR The command has no key arguments");
   } else if (!command->takes(asked.size())) {
     refuse(call, "ERR Invalid number of arguments specified for command");
+  } else if (command->has(CommandFlag::movablekeys) && counted_keys_of(*command, asked).empty()) {
+    refuse(call, "ERR Invalid arguments specified for command");
   } else {
     return command;
   }
@@ -188,8 +199,12 @@ std::vector<Bytes> keys_of(const Command &command, std::span<const Bytes> argume
   std::vector<Bytes> keys;
   const auto count = static_cast<int64_t>(arguments.size());
   const int64_t last = command.last_key < 0 ? count + command.last_key : command.last_key;
-  for (int64_t at = command.first_key; at <= last && at < count; at += command.key_step)
+  for (int64_t at = command.first_key; at != 0 && at <= last && at < count; at += command.key_step)
     keys.push_back(arguments[static_cast<size_t>(at)]);
+  if (command.has(CommandFlag::movablekeys)) {
+    const std::span<const Bytes> counted = counted_keys_of(command, arguments);
+    keys.insert(keys.end(), counted.begin(), counted.end());
+  }
   return keys;
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/fake/fake_engine.h"
 #include "redis/protocol.h"
+#include "redis/testing/fake_keyspace.h"
 #include "redis/testing/reply_reader.h"
 #include "support/fuzzing.h"
 #include "support/lone_connection.h"
@@ -23,6 +24,8 @@ FakeEngine &engine() {
   static FakeEngine *const made = [] {
     auto *const fresh = new FakeEngine;
     fresh->create_account("app", "secret");
+    for (const Bytes table : {"entries", "hashes", "sets", "zsets", "lists"})
+      fresh->allow("app", "postern_redis", table);
     return fresh;
   }();
   return *made;
@@ -34,6 +37,7 @@ void examine(std::string_view input) {
   const auto cut = static_cast<unsigned char>(input[1]);
   const std::string_view bytes = input.substr(2);
   const std::atomic<bool> stop{false};
+  create_keyspace(engine());
   const std::unique_ptr<Executor> executor = engine().attach({}, stop);
   Settings settings;
   settings.accounts = (mood & 4) != 0;

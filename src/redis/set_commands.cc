@@ -75,7 +75,8 @@ struct MembersTell {
   static constexpr bool counted = true;
 
   void absent(Writer &writer) const { writer.set(0); }
-  void begin(Writer &writer, const KeyState &entry) const { writer.set(entry.len); }
+  uint64_t count(const KeyState &entry) const { return entry.len; }
+  void begin(Writer &writer, uint64_t count) const { writer.set(count); }
   void row(Writer &writer, Row row) const { writer.bulk(row[column::member].bytes()); }
   void end(Writer &, uint64_t) const {}
 };
@@ -84,7 +85,7 @@ struct MemberTell {
   static constexpr bool counted = false;
 
   void absent(Writer &writer) const { writer.integer(0); }
-  void begin(Writer &, const KeyState &) const {}
+  void begin(Writer &, uint64_t) const {}
   void row(Writer &writer, Row) const { writer.integer(1); }
   void end(Writer &writer, uint64_t rows) const {
     if (rows == 0) writer.integer(0);
@@ -101,7 +102,7 @@ struct ManyMembersTell {
     writer.array(wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) writer.integer(0);
   }
-  void begin(Writer &writer, const KeyState &) const { writer.array(wanted.size()); }
+  void begin(Writer &writer, uint64_t) const { writer.array(wanted.size()); }
   void row(Writer &writer, Row row) {
     for (; at < wanted.size() && wanted[at] != row[column::member].bytes(); ++at) writer.integer(0);
     if (at == wanted.size()) return;

@@ -1,0 +1,92 @@
+// Lists, sets and sorted sets over the engine in memory: what is told, and what is in the tables then.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "redis/testing/fake_keyspace.h"
+#include "redis/testing/redis_test_fixture.h"
+
+namespace postern::redis {
+namespace {
+
+class RedisCollections : public RedisTest {
+ protected:
+  RedisCollections() { create_keyspace(engine_); }
+
+  /// Positions and values of a list, as they are in the table.
+  std::string list() {
+    std::string all;
+    for (const auto &row : engine_.rows("postern_redis", "lists")) all += *row[1] + *row[2] + " ";
+    return all;
+  }
+  size_t rows(Bytes table) { return engine_.rows("postern_redis", table).size(); }
+};
+
+TEST_F(RedisCollections, SetsAreRows) {
+  EXPECT_EQ(send("SADD s b a b\r\nSADD s a\r\nSCARD s\r\nSMEMBERS s\r\n"),
+            ":2\r\n:0\r\n:2\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n");
+  EXPECT_EQ(send("SISMEMBER s a\r\nSMISMEMBER s x b\r\nSREM s a x\r\n"), ":1\r\n*2\r\n:0\r\n:1\r\n:1\r\n");
+  EXPECT_EQ(rows("sets"), 1u);
+  EXPECT_EQ(send("SMOVE s t b\r\nEXISTS s\r\nTYPE t\r\nSPOP t\r\nEXISTS t\r\n"),
+            ":1\r\n:0\r\n+set\r\n$1\r\nb\r\n:0\r\n");
+  EXPECT_EQ(rows("entries"), 0u);
+}
+
+TEST_F(RedisCollections, SetsArePutTogether) {
+  send("SADD one a b c\r\nSADD two b c d\r\nSET text x\r\n");
+  EXPECT_EQ(send("SINTER one two\r\n"), "*2\r\n$1\r\nb\r\n$1\r\nc\r\n");
+  EXPECT_EQ(send("SDIFF one two nosuch\r\n"), "*1\r\n$1\r\na\r\n");
+  EXPECT_EQ(send("SUNIONSTORE text one two\r\nSCARD text\r\nSINTERCARD 2 one two LIMIT 1\r\n"), ":4\r\n:4\r\n:1\r\n");
+  EXPECT_EQ(send("SINTERSTORE one one nosuch\r\nEXISTS one\r\nSINTER nosuch two\r\n"), ":0\r\n:0\r\n*0\r\n");
+}
+
+TEST_F(RedisCollections, ListsStayDense) {
+  EXPECT_EQ(send("RPUSH l a b c d e\r\nLPUSH l x\r\n"), ":5\r\n:6\r\n");
+  EXPECT_EQ(list(), "-1x 0a 1b 2c 3d 4e ");
+  EXPECT_EQ(send("LINSERT l BEFORE a y\r\nLINSERT l AFTER e z\r\nLINSERT l AFTER nosuch z\r\n"), ":7\r\n:8\r\n:-1\r\n");
+  EXPECT_EQ(list(), "-2x -1y 0a 1b 2c 3d 4e 5z ");
+  EXPECT_EQ(send("LREM l 0 y\r\nLREM l -1 d\r\nLSET l -1 last\r\n"), ":1\r\n:1\r\n+OK\r\n");
+  EXPECT_EQ(list(), "-1x 0a 1b 2c 3e 4last ");
+  EXPECT_EQ(send("LTRIM l 1 -2\r\nLRANGE l -2 -1\r\nLPOS l b\r\nLINDEX l 0\r\n"),
+            "+OK\r\n*2\r\n$1\r\nc\r\n$1\r\ne\r\n:1\r\n$1\r\na\r\n");
+  EXPECT_EQ(send("RPOPLPUSH l l\r\nLPOP l 9\r\n"), "$1\r\ne\r\n*4\r\n$1\r\ne\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n");
+  EXPECT_EQ(rows("entries"), 0u);
+}
+
+TEST_F(RedisCollections, SortedSetsAreInOrderOfScores) {
+  EXPECT_EQ(send("ZADD z 2 b 1 a 3 c\r\nZADD z NX 9 a\r\nZADD z XX CH 4 a 5 nosuch\r\nZINCRBY z 2 b\r\n"),
+            ":3\r\n:0\r\n:1\r\n$1\r\n4\r\n");
+  EXPECT_EQ(send("ZRANGE z 0 -1 WITHSCORES\r\n"),
+            "*6\r\n$1\r\nc\r\n$1\r\n3\r\n$1\r\na\r\n$1\r\n4\r\n$1\r\nb\r\n$1\r\n4\r\n");
+  EXPECT_EQ(send("ZRANK z b\r\nZREVRANK z b\r\nZSCORE z c\r\nZCOUNT z (3 4\r\n"), ":2\r\n:0\r\n$1\r\n3\r\n:2\r\n");
+  EXPECT_EQ(send("ZPOPMIN z\r\nZREMRANGEBYSCORE z 4 4\r\nEXISTS z\r\n"), "*2\r\n$1\r\nc\r\n$1\r\n3\r\n:2\r\n:0\r\n");
+  EXPECT_EQ(rows("zsets"), 0u);
+}
+
+TEST_F(RedisCollections, OtherTypesAreRefused) {
+  send("SET text x\r\nSADD s a\r\n");
+  for (const char *const command :
+       {"SADD text a", "LPUSH s a", "ZADD s 1 a", "SMEMBERS text", "LRANGE s 0 -1", "ZRANGE s 0 -1", "ZRANGE s -1 -1",
+        "SPOP text", "LPOP s", "ZPOPMIN s", "SUNION s text", "LINDEX s 0", "ZSCORE s a", "LLEN s", "ZRANK s a"})
+    EXPECT_TRUE(send(std::string(command) + "\r\n").starts_with("-WRONGTYPE")) << command;
+  EXPECT_EQ(rows("entries"), 2u);
+}
+
+TEST_F(RedisCollections, WhatIsLostIsDoneAgainFromItsBeginning) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    create_keyspace(engine_);
+    engine_.set_faults({.seed = seed, .lost = 300});
+    executor_ = engine_.attach({.counters = &counters_}, stop_);
+    connections_.clear();
+    EXPECT_EQ(send("RPUSH l a b c d\r\nLINSERT l BEFORE b x\r\nLREM l 1 c\r\nLPOP l\r\nLRANGE l 0 -1\r\n"),
+              ":4\r\n:5\r\n:1\r\n$1\r\na\r\n*3\r\n$1\r\nx\r\n$1\r\nb\r\n$1\r\nd\r\n")
+        << seed;
+    EXPECT_EQ(send("ZADD z 1 a 2 b\r\nZINCRBY z 1 a\r\nSADD s a\r\nZUNIONSTORE u 2 z s\r\nZSCORE u a\r\n"),
+              ":2\r\n$1\r\n2\r\n:1\r\n:2\r\n$1\r\n3\r\n")
+        << seed;
+  }
+  engine_.set_faults({});
+}
+
+}  // namespace
+}  // namespace postern::redis

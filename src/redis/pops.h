@@ -1,0 +1,24 @@
+// pops.h: `numkeys key [key ...] WHERE [COUNT count]`, the arguments of LMPOP and ZMPOP, and counts of pops.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "redis/algebra.h"
+
+namespace postern::redis {
+
+struct ManyKeysPop {
+  std::vector<Source> sources{};
+  OpenMap *open = nullptr;  ///< nullptr: there can be none of the keys
+  bool from_end = false;
+  uint64_t count = 1;
+};
+
+/// `first` and `last` are the words for where. False: told what is wrong.
+bool read_many_keys_pop(Call &call, Bytes first, Bytes last, ManyKeysPop &pop);
+
+/// `command key [count]`. False: told what is wrong.
+bool read_pop_count(Call &call, bool &one, uint64_t &count);
+
+}  // namespace postern::redis

@@ -1,0 +1,76 @@
+#include "redis/handlers.h"
+#include "redis/random_elements.h"
+#include "redis/session.h"
+#include "redis/wire/numbers.h"
+
+namespace postern::redis {
+namespace {
+
+class SetPop final : public RandomWork {
+ public:
+  SetPop(Call &call, OpenMap &open, bool one, uint64_t count) : RandomWork(call, open), one_(one), count_(count) {}
+
+ private:
+  Task<> run() override {
+    Entry entry = co_await lock(arguments_[1]);
+    if (is_wrong(entry, Type::set)) co_return;
+    std::vector<Cells> rows;
+    if (entry.live) {
+      const std::vector<uint64_t> places = distinct_places(static_cast<uint64_t>(entry.len), count_);
+      co_await read_at(elements(Elements::sets), entry, places, rows);
+      co_await take(entry, rows);
+    }
+    Writer to = writer();
+    if (one_) {
+      rows.empty() ? to.nil() : to.bulk(rows[0][column::member].text);
+      co_return;
+    }
+    to.set(rows.size());
+    for (const Cells &row : rows) to.bulk(row[column::member].text);
+  }
+
+  Task<> take(Entry &entry, const std::vector<Cells> &rows) {
+    if (rows.empty()) co_return;
+    entry.len -= static_cast<int64_t>(rows.size());
+    if (entry.len <= 0) {
+      co_await clear(entry);
+      co_return;
+    }
+    for (const Cells &row : rows)
+      add_erase(elements(Elements::sets), {.key = element_of(entry.key, row[column::member].text), .limit = 1});
+    co_await go();
+    co_await store(entry);
+  }
+
+  const bool one_;
+  const uint64_t count_;
+};
+
+}  // namespace
+
+namespace lower {
+
+Next spop(Call &call) {
+  int64_t count = 1;
+  if (call.arguments.size() > 3) return refuse(call, syntax_error);
+  const bool one = call.arguments.size() == 2;
+  if (!one && (!parse_integer(call.arguments[2], count) || count < 0)) return refuse(call, not_positive);
+  return begin_on<SetPop>(call, call.arguments[1], one, static_cast<uint64_t>(count));
+}
+
+Next srandmember(Call &call) {
+  RandomChoice choice;
+  if (!read_random_choice(call, {}, choice)) return Next::go_on;
+  const auto absent = [one = choice.one](Writer &writer) { one ? writer.nil() : writer.array(0); };
+  return begin_reading<RandomElements>(call, call.arguments[1], absent, Type::set, choice);
+}
+
+Next zrandmember(Call &call) {
+  RandomChoice choice;
+  if (!read_random_choice(call, "withscores", choice)) return Next::go_on;
+  const auto absent = [one = choice.one](Writer &writer) { one ? writer.nil() : writer.array(0); };
+  return begin_reading<RandomElements>(call, call.arguments[1], absent, Type::zset, choice);
+}
+
+}  // namespace lower
+}  // namespace postern::redis

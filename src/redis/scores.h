@@ -1,0 +1,43 @@
+// scores.h: scores of sorted sets, as texts and as the column has them.
+//
+// A DOUBLE column of the server takes no infinities: the largest finite numbers stand for them.
+#pragma once
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "contract/value.h"
+#include "redis/wire/numbers.h"
+
+namespace postern::redis {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Of a row's column.
+inline double score_in(Bytes text) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  double score = 0;
+  if (!parse_double(text, score)) return 0;
+  return score == largest ? infinity : score == -largest ? -infinity : score;
+}
+inline double score_in(const Value &value) {
+  switch (value.kind()) {
+    case Value::Kind::null: return 0;
+    case Value::Kind::bytes: return score_in(value.bytes());
+    case Value::Kind::integer: return static_cast<double>(value.integer());
+    case Value::Kind::natural: return static_cast<double>(value.natural());
+  }
+  return 0;
+}
+
+/// What the column is given.
+inline std::string stored_score(double score) {
+  if (std::isinf(score)) score = std::copysign(std::numeric_limits<double>::max(), score);
+  std::string text(40, '\0');
+  text.resize(print_double(text.data(), score));
+  return text;
+}
+
+}  // namespace postern::redis
