@@ -34,6 +34,7 @@ RUN = [
     "scan",
     "type/hash",
     "type/incr",
+    "type/set",
     "type/string",
 ]
 LEFT_OUT = {
@@ -42,7 +43,7 @@ LEFT_OUT = {
     "of its accounts; ours are the database's": "acl acl-v2 auth",
     "of its cluster": "cluster cluster-scripting cluster/announced-endpoints cluster/links cluster/misc",
     "of scripts": "functions scripting",
-    "of lists, sets and sorted sets": "type/list type/list-2 type/list-3 type/set type/zset",
+    "that wait for blocking pops, test after test": "type/list type/list-2 type/list-3 type/zset",
     "of what the door does not have": "bitfield geo hyperloglog pause pubsub pubsubshard sort tracking "
     "type/stream type/stream-cgroups",
     "of its own counts and logs": "info info-command introspection introspection-2 latency-monitor slowlog",
