@@ -13,6 +13,7 @@
 
 #include "base/counters.h"
 #include "contract/op.h"
+#include "contract/server_session.h"
 #include "contract/unit.h"
 
 namespace postern {

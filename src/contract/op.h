@@ -12,13 +12,13 @@
 #include "contract/access.h"
 #include "contract/edit.h"
 #include "contract/reply.h"
-#include "contract/server_session.h"
 #include "contract/table.h"
 #include "contract/value.h"
 
 namespace postern {
 
 class Script;
+struct Statement;
 
 enum class Verb : uint8_t {
   answer,  ///< needs no engine, but keeps its place in line; fails with Op::failure

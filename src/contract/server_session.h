@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/input.h"
@@ -22,6 +23,16 @@
 #include "contract/value.h"
 
 namespace postern {
+
+/// What people are told of a plan.
+struct PlanFacts {
+  std::string_view kind{};  ///< SELECT, say; a literal
+  std::string database{};   ///< of the table, as the statement has it
+  std::string table{};
+  std::string index{};     ///< by which rows are found; empty: not known yet
+  bool answers = false;    ///< whether statements were, or may be, answered by it as things are
+  std::string_view off{};  ///< why it answers nothing any more; a literal; empty: it does
+};
 
 /// How statements of one form are answered in a turn. Made by an engine, which alone looks into it; immutable but for
 /// what the engine synchronises itself; shared by any threads and sessions, and kept by whoever may need it again.
@@ -32,6 +43,8 @@ class Plan {
   virtual uint32_t values() const = 0;
   /// False once it is known that it answers nothing any more (DDL): whoever keeps it forgets it.
   virtual bool holds() const { return true; }
+  /// For whoever looks. Any thread.
+  virtual PlanFacts facts() const { return {}; }
 };
 
 /// What a session makes of a text, as far as whoever looks for literals in it must know.
@@ -49,6 +62,10 @@ struct Learnt {
   uint32_t statement_id = 0;
   /// Whether the answer holds for the like of it: without a plan they are not to be shown to the engine again.
   bool final = false;
+  /// Why there is no plan, in words; a literal.
+  std::string_view why_not{};
+  /// The session's database at that time, where there is something to be remembered.
+  std::string database{};
 };
 
 class ServerSession;
@@ -58,6 +75,8 @@ struct Statement {
   ServerSession *session = nullptr;
   /// As it came, with the headers of its packets. Where the server is to receive the rest itself, only the beginning.
   Bytes packet{};
+  /// What the server is to read in place of `packet`; empty: that itself.
+  Bytes instead{};
   /// The connection's input behind the packet: what the server takes from it when it reads on.
   Input *rest = nullptr;
   /// Where a run in a turn writes the answer, whole packets. Nothing is written unless the op is done.

@@ -12,6 +12,8 @@
 
 namespace postern {
 
+class ServerSession;
+
 /// Why a session stopped parsing.
 enum class Collected : uint8_t {
   need_more,  ///< no complete request is left in the input

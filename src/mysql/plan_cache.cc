@@ -5,6 +5,22 @@
 
 namespace postern::mysql {
 
+std::string KnownForm::shown() const {
+  std::string shown;
+  char quote = '\0';
+  for (const char one : form_) {
+    if (quote == '\0') {
+      shown += one;
+      if (one == '\'' || one == '"') quote = one;
+    } else if (one == quote) {
+      quote = '\0';
+      shown += '?';
+      shown += one;
+    }
+  }
+  return shown;
+}
+
 std::shared_ptr<KnownForm> PlanCache::find(const PlanKey &key) {
   Stripe &stripe = stripe_of(key);
   const std::lock_guard guard(stripe.mutex);
@@ -20,16 +36,17 @@ std::shared_ptr<KnownForm> PlanCache::find(const PlanKey &key) {
   return found->second;
 }
 
-void PlanCache::learn(const PlanKey &key, std::shared_ptr<const Plan> plan) {
-  auto known = std::make_shared<KnownForm>(key, std::move(plan));
-  if (bytes_of(*known) > stripe_bytes_max_) return;
+std::shared_ptr<const KnownForm> PlanCache::learn(const PlanKey &key, const Learnt &learnt) {
+  auto known = std::make_shared<KnownForm>(key, learnt);
+  if (bytes_of(*known) > stripe_bytes_max_) return nullptr;
   Stripe &stripe = stripe_of(key);
   const std::lock_guard guard(stripe.mutex);
   drop(stripe, key);
   stripe.bytes += bytes_of(*known);
   stripe.ring.push_back(known.get());
-  stripe.forms.emplace(known->key(), std::move(known));
+  stripe.forms.emplace(known->key(), known);
   make_room(stripe);
+  return known;
 }
 
 /// The key may be the one that is dropped.

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -31,13 +32,24 @@ struct PlanKey {
 /// What is known of one form: immutable but for what counts.
 class KnownForm {
  public:
-  KnownForm(const PlanKey &key, std::shared_ptr<const Plan> plan)
-      : dialect_(key.dialect), hash_(key.hash), form_(key.form), plan_(std::move(plan)) {}
+  KnownForm(const PlanKey &key, const Learnt &learnt)
+      : dialect_(key.dialect),
+        hash_(key.hash),
+        form_(key.form),
+        plan_(learnt.plan),
+        database_(learnt.database),
+        why_not_(learnt.why_not) {}
 
   /// nullptr: the server alone answers it.
   const Plan *plan() const { return plan_.get(); }
+  /// Of the session that it was learnt from.
+  const std::string &database() const { return database_; }
+  /// Why there is no plan, in words.
+  std::string_view why_not() const { return why_not_; }
   uint64_t dialect() const { return dialect_; }
   Bytes form() const { return form_; }
+  /// The form without any text that is in it.
+  std::string shown() const;
   PlanKey key() const { return {dialect_, hash_, form_}; }
   /// How often it was found; what fronts have not told yet is missing.
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
@@ -53,6 +65,8 @@ class KnownForm {
   const uint64_t hash_;
   const std::string form_;
   const std::shared_ptr<const Plan> plan_;
+  const std::string database_;
+  const std::string_view why_not_;
   std::atomic<bool> retired_{false};
   std::atomic<bool> used_{false};  // since the hand came by
   std::atomic<uint64_t> hits_{0};
@@ -71,8 +85,8 @@ class PlanCache {
 
   /// nullptr: nothing is known.
   std::shared_ptr<KnownForm> find(const PlanKey &key);
-  /// What was learnt of a form, with a plan or without.
-  void learn(const PlanKey &key, std::shared_ptr<const Plan> plan);
+  /// What was learnt of a form, with a plan or without. nullptr: it takes too much room.
+  std::shared_ptr<const KnownForm> learn(const PlanKey &key, const Learnt &learnt);
   /// Forgets everything: what plans depend on has changed.
   void clear();
   /// All that is known now.

@@ -29,20 +29,20 @@ TEST(PlanCache, FindsWhatWasLearnt) {
   PlanCache cache(1 << 20);
   const auto plan = std::make_shared<ToyPlan>(2);
   EXPECT_EQ(cache.find(key_of("a")), nullptr);
-  cache.learn(key_of("a"), plan);
+  cache.learn(key_of("a"), {.plan = plan});
   ASSERT_NE(cache.find(key_of("a")), nullptr);
   EXPECT_EQ(cache.find(key_of("a"))->plan(), plan.get());
 }
 
 TEST(PlanCache, ADialectIsAnotherForm) {
   PlanCache cache(1 << 20);
-  cache.learn(key_of("a", 1), std::make_shared<ToyPlan>(1));
+  cache.learn(key_of("a", 1), {.plan = std::make_shared<ToyPlan>(1)});
   EXPECT_EQ(cache.find(key_of("a", 2)), nullptr);
 }
 
 TEST(PlanCache, EqualHashesAreNoEqualForms) {
   PlanCache cache(1 << 20);
-  cache.learn({1, 7, "a"}, std::make_shared<ToyPlan>(1));
+  cache.learn({1, 7, "a"}, {.plan = std::make_shared<ToyPlan>(1)});
   EXPECT_EQ(cache.find({1, 7, "b"}), nullptr);
   PlanFront front(cache);
   ASSERT_NE(front.find({1, 7, "a"}), nullptr);
@@ -52,7 +52,7 @@ TEST(PlanCache, EqualHashesAreNoEqualForms) {
 TEST(PlanCache, ThatThereIsNoneIsRememberedForAWhile) {
   PlanCache cache(1 << 20);
   PlanFront front(cache);
-  cache.learn(key_of("a"), nullptr);
+  cache.learn(key_of("a"), {});
   uint64_t found = 0;
   while (found < 3 * PlanCache::refusals_believed) {
     const KnownForm *const known = front.find(key_of("a"));
@@ -68,7 +68,7 @@ TEST(PlanCache, APlanThatHoldsNoLongerIsForgotten) {
   PlanCache cache(1 << 20);
   PlanFront front(cache);
   const auto plan = std::make_shared<ToyPlan>(1);
-  cache.learn(key_of("a"), plan);
+  cache.learn(key_of("a"), {.plan = plan});
   ASSERT_NE(front.find(key_of("a")), nullptr);
   plan->holds_ = false;
   EXPECT_EQ(front.find(key_of("a")), nullptr);
@@ -78,9 +78,9 @@ TEST(PlanCache, APlanThatHoldsNoLongerIsForgotten) {
 TEST(PlanCache, FrontsMeetWhatIsLearntAnew) {
   PlanCache cache(1 << 20);
   PlanFront front(cache);
-  cache.learn(key_of("a"), nullptr);
+  cache.learn(key_of("a"), {});
   ASSERT_NE(front.find(key_of("a")), nullptr);
-  cache.learn(key_of("a"), std::make_shared<ToyPlan>(3));
+  cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(3)});
   EXPECT_EQ(front.find(key_of("a"))->plan()->values(), 3u);
   cache.clear();
   EXPECT_EQ(front.find(key_of("a")), nullptr);
@@ -90,9 +90,9 @@ TEST(PlanCache, IsBoundedAndKeepsWhatIsUsed) {
   constexpr size_t room = 1 << 20;
   PlanCache cache(room);
   PlanFront front(cache);
-  cache.learn(key_of("used"), std::make_shared<ToyPlan>(1));
+  cache.learn(key_of("used"), {.plan = std::make_shared<ToyPlan>(1)});
   for (int i = 0; i < 5'000; ++i) {
-    cache.learn(key_of("form " + std::to_string(i)), nullptr);
+    cache.learn(key_of("form " + std::to_string(i)), {});
     ASSERT_NE(cache.find(key_of("used")), nullptr) << i;
   }
   EXPECT_LE(cache.all().size(), room / PlanCache::plan_bytes);
@@ -101,7 +101,7 @@ TEST(PlanCache, IsBoundedAndKeepsWhatIsUsed) {
 
 TEST(PlanCache, HitsAreCounted) {
   PlanCache cache(1 << 20);
-  cache.learn(key_of("a"), std::make_shared<ToyPlan>(1));
+  cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(1)});
   {
     PlanFront one(cache);
     PlanFront two(cache);
@@ -121,7 +121,7 @@ TEST(PlanCache, ManyThreadsAtOnce) {
         const std::string form = "form " + std::to_string((i * 7 + thread) % 200);
         const KnownForm *const known = front.find(key_of(form));
         if (known == nullptr) {
-          cache.learn(key_of(form), i % 3 == 0 ? nullptr : std::make_shared<ToyPlan>(i));
+          cache.learn(key_of(form), {.plan = i % 3 == 0 ? nullptr : std::make_shared<ToyPlan>(i)});
         } else {
           ASSERT_EQ(known->form(), form);
         }

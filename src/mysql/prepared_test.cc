@@ -155,21 +155,72 @@ TEST_F(MySqlSessionTest, AnotherDialectIsAnotherPlan) {
   EXPECT_TRUE(find(packet(3, "SELECT a FROM t WHERE id = 1")).form.empty());
 }
 
-TEST_F(MySqlSessionTest, TheServerIsToldTypesFirst) {
+TEST_F(MySqlSessionTest, TypesAreRememberedAndTheServerIsToldThemAgain) {
   prepare(5, std::make_shared<ToyPlan>(1));
-  EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{42}))));
-  EXPECT_NE(statement_.plan, nullptr);  // to be learnt
   EXPECT_TRUE(fast(execution(5, longlong, bytes(int64_t{43}))));
   EXPECT_EQ(statement_.values[0].integer(), 43);
+  EXPECT_TRUE(statement_.instead.empty());
   EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{44}))));
   EXPECT_EQ(statement_.values[0].integer(), 44);
-  EXPECT_FALSE(fast(execution(5, text_type,
-                              "\x02"
-                              "44")));
+  EXPECT_EQ(statement_.instead, execution(5, longlong, bytes(int64_t{44})));
   EXPECT_TRUE(fast(execution(5, text_type,
                              "\x02"
                              "45")));
   EXPECT_EQ(statement_.values[0].bytes(), "45");
+  find(execution(5, "",
+                 "\x02"
+                 "46",
+                 '\1'));
+  EXPECT_EQ(statement_.instead, execution(5, text_type,
+                                          "\x02"
+                                          "46",
+                                          '\1'));
+}
+
+TEST_F(MySqlSessionTest, WithoutTypesAtFirstItIsTheServers) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{42}))));
+  EXPECT_TRUE(statement_.instead.empty());
+}
+
+TEST_F(MySqlSessionTest, ATextThatWasPreparedBeforeHasItsPlan) {
+  const std::string text = packet('\x16', "SELECT a FROM t WHERE id = ?");
+  EXPECT_EQ(find(text).form, "SELECT a FROM t WHERE id = ?");
+  const auto plan = std::make_shared<ToyPlan>(1);
+  learn(plan, false, 5);
+  find(text);
+  EXPECT_EQ(statement_.plan, plan.get());
+  EXPECT_TRUE(statement_.form.empty());
+  learn(nullptr, false, 6);  // it has its number, whoever gave it
+  EXPECT_TRUE(fast(execution(6, longlong, bytes(int64_t{43}))));
+  EXPECT_EQ(statement_.plan, plan.get());
+  EXPECT_TRUE(fast(execution(5, longlong, bytes(int64_t{43}))));
+}
+
+TEST_F(MySqlSessionTest, APreparedTextIsNotTheSameAsItsForm) {
+  find(packet(3, "SELECT a FROM t WHERE id = 1"));
+  learn(std::make_shared<ToyPlan>(1));
+  EXPECT_FALSE(find(packet('\x16', "SELECT a FROM t WHERE id = ?")).form.empty());
+  learn(std::make_shared<ToyPlan>(1), false, 5);
+  engine_.said.dialect = 2;
+  EXPECT_FALSE(find(packet('\x16', "SELECT a FROM t WHERE id = ?")).form.empty());
+}
+
+TEST_F(MySqlSessionTest, WhatIsNoSelectIsNotLookedFor) {
+  EXPECT_TRUE(find(packet('\x16', "UPDATE t SET a = ?")).form.empty());
+}
+
+TEST_F(MySqlSessionTest, AStatementWhosePlanIsGoneGetsAnother) {
+  const auto plan = std::make_shared<ToyPlan>(1);
+  prepare(5, plan);
+  ASSERT_TRUE(fast(execution(5, longlong, bytes(int64_t{1}))));
+  plan->holds_ = false;
+  EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{1}))));
+  EXPECT_EQ(statement_.form, "SELECT a FROM t WHERE id = ? /* 5 */");
+  const auto other = std::make_shared<ToyPlan>(1);
+  learn(other);
+  EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{1}))));
+  EXPECT_EQ(statement_.plan, other.get());
 }
 
 TEST_F(MySqlSessionTest, DoublesAreIntegersOrTheServers) {
@@ -195,13 +246,13 @@ TEST_F(MySqlSessionTest, LongDataAndCursorsAreTheServers) {
   EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{1}))));
 }
 
-TEST_F(MySqlSessionTest, ByNoNumberItIsTheServersAndTheTypesAreOfWhatWasPreparedLast) {
+TEST_F(MySqlSessionTest, ByNoNumberItIsWhatWasPreparedLast) {
   prepare(5, std::make_shared<ToyPlan>(1));
-  EXPECT_FALSE(fast(execution(0xffffffff, longlong, bytes(int64_t{1}))));
+  EXPECT_TRUE(fast(execution(0xffffffff, longlong, bytes(int64_t{1}))));
   EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{2}))));
-  EXPECT_FALSE(fast(execution(0xffffffff, text_type,
-                              "\x01"
-                              "2")));
+  EXPECT_TRUE(fast(execution(0xffffffff, text_type,
+                             "\x01"
+                             "2")));
   EXPECT_TRUE(fast(execution(5, "",
                              "\x01"
                              "3")));
@@ -213,9 +264,9 @@ TEST_F(MySqlSessionTest, ByNoNumberItIsTheServersAndTheTypesAreOfWhatWasPrepared
                              "4")));
 }
 
-TEST_F(MySqlSessionTest, WithoutParametersACursorOrNoNumberIsTheServers) {
+TEST_F(MySqlSessionTest, WithoutParametersACursorIsTheServers) {
   prepare(5, std::make_shared<ToyPlan>(0));
-  EXPECT_FALSE(fast(execution(0xffffffff, "", "")));
+  EXPECT_TRUE(fast(packet('\x17', bytes(uint32_t{0xffffffff}) + '\0' + bytes(uint32_t{1}))));
   EXPECT_FALSE(fast(packet('\x17', bytes(uint32_t{5}) + '\1' + bytes(uint32_t{1}))));
   EXPECT_FALSE(fast(packet('\x17', bytes(uint32_t{5}) + '\0' + bytes(uint32_t{1}))));
   EXPECT_TRUE(fast(packet('\x17', bytes(uint32_t{5}) + '\0' + bytes(uint32_t{1}))));

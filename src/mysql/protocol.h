@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "contract/executor.h"
 #include "contract/session.h"
@@ -17,6 +18,8 @@ class MySql final : public Protocol {
 
   std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
+  /// Every form of statement of which something is known, for whoever looks. Any thread.
+  std::vector<std::shared_ptr<const KnownForm>> known() const { return cache_->all(); }
 
  private:
   /// Bytes of all plans that are known, about.

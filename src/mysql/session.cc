@@ -33,6 +33,36 @@ enum Command : uint8_t {
 /// In place of a statement's number: the one that was prepared last.
 constexpr uint32_t last_prepared = 0xffffffff;
 
+/// What stands before a statement's text where its plan is known as a prepared one's.
+constexpr Bytes prepared_form = "PREPARE ";
+
+/// Whether the text may be a SELECT, and tells no more than its first word has to.
+bool may_be_select(Bytes text) {
+  constexpr Bytes word = "select";
+  while (!text.empty() && (text[0] == ' ' || text[0] == '\n' || text[0] == '\t' || text[0] == '('))
+    text.remove_prefix(1);
+  return text.size() > word.size() && std::ranges::equal(text.substr(0, word.size()), word,
+                                                         [](char one, char other) { return (one | 0x20) == other; });
+}
+
+/// The packet of an execution that binds no types, with those that were bound last: the server may not have seen them.
+Bytes with_types(Bytes packet, const Execution &execution, Bytes types, Arena &arena) {
+  std::span<char> rest = arena.array<char>(packet.size() + types.size());
+  const Bytes all(rest.data(), rest.size());
+  const auto put = [&rest](Bytes bytes) {
+    std::ranges::copy(bytes, rest.begin());
+    rest = rest.subspan(bytes.size());
+  };
+  const size_t size = all.size() - packet_header_bytes;
+  const char head[] = {static_cast<char>(size), static_cast<char>(size >> 8), static_cast<char>(size >> 16), packet[3]};
+  put({head, sizeof head});
+  put(packet.substr(packet_header_bytes, packet.size() - packet_header_bytes - execution.values.size() - 1));
+  put(Bytes("\1", 1));  // types follow
+  put(types);
+  put(execution.values);
+  return all;
+}
+
 /// What a statement answers the engine writes itself, or the server sends.
 class StatementReply final : public Reply {
  public:
@@ -43,10 +73,12 @@ class StatementReply final : public Reply {
 
 /// A prepared statement that has a plan.
 struct Prepared {
-  std::shared_ptr<const Plan> plan;
-  std::string types;       // of the parameters, as the server has seen them last; empty: not yet
-  bool long_data = false;  // a part of a parameter has gone to the server
-  bool cursor = false;     // the server may have one open, which the next execution ends
+  std::shared_ptr<const Plan> plan{};
+  std::shared_ptr<const KnownForm> known{};  // what it is of, where its text is one that is looked for
+  uint64_t dialect = 0;                      // of the session when it was prepared
+  std::string types{};                       // of the parameters, as the client has bound them last; empty: not yet
+  bool long_data = false;                    // a part of a parameter has gone to the server
+  bool cursor = false;                       // the server may have one open, which the next execution ends
 };
 
 class MySqlSession final : public Session {
@@ -62,14 +94,19 @@ class MySqlSession final : public Session {
   /// A command that the server has yet to serve, and what is to be learnt of that.
   struct Awaited {
     Command command = none;
-    PlanKey key{};    // query: of its form, if it is not known; borrows from form_
-    uint32_t id = 0;  // of a prepared statement
-    Bytes types{};    // execute: what it binds, in the packet; empty: nothing new
+    PlanKey key{};                             // of its form, if it is not known; borrows from form_
+    std::shared_ptr<const KnownForm> known{};  // prepare: what is known
+    uint32_t id = 0;                           // of a prepared statement
     bool cursor = false;
   };
 
   void plan(Statement &statement, Batch &batch);
   void plan_text(Statement &statement, Batch &batch);
+  void plan_prepare(Statement &statement);
+  void renew(Prepared &prepared, Statement &statement);
+  static void set_plan(Prepared &prepared, const std::shared_ptr<const KnownForm> &known);
+  std::shared_ptr<const KnownForm> learn_form(const Learnt &learnt);
+  void note_prepared(const Learnt &learnt);
   void plan_execution(Statement &statement, Batch &batch);
   void learn();
   static void add(Batch &batch, const Statement &statement);
@@ -111,8 +148,9 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     const bool whole = !compressed && taken == packet_header_bytes + little_endian_24(bytes);
     if (whole && taken > packet_header_bytes) plan(statement, batch);
     add(batch, statement);
-    // Any other command may change what the next one means.
-    if (statement.plan == nullptr || statement.values.size() != statement.plan->values()) return Collected::wait;
+    // Any other command may change what the next one means; and what is prepared has yet to get its number.
+    if (awaited_.command == prepare || statement.plan == nullptr || statement.values.size() != statement.plan->values())
+      return Collected::wait;
   }
   return Collected::more;
 }
@@ -131,6 +169,7 @@ void MySqlSession::plan(Statement &statement, Batch &batch) {
   awaited_.command = static_cast<Command>(statement.packet[packet_header_bytes]);
   switch (awaited_.command) {
     case query: return plan_text(statement, batch);
+    case prepare: return plan_prepare(statement);
     case execute: return plan_execution(statement, batch);
     case send_long_data:
     case close_statement:
@@ -166,34 +205,62 @@ void MySqlSession::plan_text(Statement &statement, Batch &batch) {
   }
 }
 
+/// What is prepared is known by its whole text: each ? in it is a parameter, and whatever else it says it means.
+void MySqlSession::plan_prepare(Statement &statement) {
+  const Bytes text = statement.packet.substr(packet_header_bytes + 1);
+  if (!session_->text_rules() || !may_be_select(text) || text.size() > NormalText::text_bytes_max) return;
+  form_.assign(prepared_form).append(text);
+  const PlanKey key{session_->dialect(), std::hash<Bytes>()(form_), form_};
+  const KnownForm *const known = front_.find(key);
+  if (known == nullptr) {
+    statement.form = text;
+    awaited_.key = key;
+  } else if (known->plan() != nullptr) {
+    awaited_.known = front_.keep(key);
+    statement.plan = known->plan();
+  }
+}
+
+/// A prepared statement has lost its plan: there may be another, or one may be learnt.
+void MySqlSession::renew(Prepared &prepared, Statement &statement) {
+  prepared.plan.reset();
+  if (prepared.known == nullptr || prepared.known->dialect() != session_->dialect()) return;
+  form_.assign(prepared.known->form());
+  const PlanKey key{prepared.known->dialect(), prepared.known->key().hash, form_};
+  if (const KnownForm *const known = front_.find(key); known == nullptr) {
+    statement.form = Bytes(form_).substr(prepared_form.size());
+    awaited_.key = key;
+  } else {
+    set_plan(prepared, front_.keep(key));
+  }
+}
+
 void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   const Bytes body = statement.packet.substr(packet_header_bytes + 1);
   if (body.size() < 4) return;
   awaited_.id = little_endian_24(body) | static_cast<uint32_t>(static_cast<uint8_t>(body[3])) << 24;
-  const bool by_number = awaited_.id != last_prepared;
-  if (!by_number) awaited_.id = prepared_last_;
+  if (awaited_.id == last_prepared) awaited_.id = prepared_last_;
   const auto found = prepared_.find(awaited_.id);
-  if (found == prepared_.end() || found->second.plan == nullptr) return;
+  if (found == prepared_.end()) return;
   Prepared &prepared = found->second;
-  if (!prepared.plan->holds()) {
-    prepared.plan.reset();  // the server prepares it again
-    return;
-  }
+  if (prepared.plan == nullptr || !prepared.plan->holds()) renew(prepared, statement);
+  if (prepared.plan == nullptr) return;
   const uint32_t parameters = prepared.plan->values();
   const std::optional<Execution> execution = read_execution(body, parameters);
   if (!execution) return;
-  if (execution->types) awaited_.types = *execution->types;
+  if (execution->types) prepared.types.assign(*execution->types);
+  else if (parameters != 0 && !prepared.types.empty())
+    statement.instead = with_types(statement.packet, *execution, prepared.types, batch.arena());
   awaited_.cursor = execution->flags != 0;
   const bool any_null = std::ranges::any_of(execution->nulls, [](char bits) { return bits != 0; });
-  // The server has to see types before anything is bound without them; a cursor is its own, and so is long data.
-  const bool types_seen =
-      parameters == 0 || (!prepared.types.empty() && (!execution->types || *execution->types == Bytes(prepared.types)));
+  // A cursor is the server's own, and so is long data.
   if (awaited_.cursor || any_null || prepared.long_data) return;
-  const bool is_servers = !types_seen || prepared.cursor || !by_number;
-  if (is_servers && parameters == 0) return;
+  // In another database the server goes to the statement's for as long as it lasts, and tells that where it is tracked.
+  if (prepared.dialect != session_->dialect()) return;
+  if (prepared.cursor && parameters == 0) return;
   held_.push_back(prepared.plan);
   statement.plan = prepared.plan.get();  // without values it only learns how the server answers
-  if (is_servers) return;
+  if (prepared.cursor || (parameters != 0 && prepared.types.empty())) return;
   const std::optional<std::span<const Value>> values =
       read_parameters(prepared.types, execution->values, parameters, batch.arena());
   if (values) statement.values = *values;
@@ -205,30 +272,43 @@ void MySqlSession::settled() {
   awaited_ = {};
 }
 
+void MySqlSession::set_plan(Prepared &prepared, const std::shared_ptr<const KnownForm> &known) {
+  prepared.known = known;
+  prepared.plan = known->plan() != nullptr ? std::shared_ptr<const Plan>(known, known->plan()) : nullptr;
+}
+
+/// What has been learnt of the form that was awaited; nullptr: none was, or nothing.
+std::shared_ptr<const KnownForm> MySqlSession::learn_form(const Learnt &learnt) {
+  if (awaited_.key.form.empty() || (learnt.plan == nullptr && !learnt.final)) return nullptr;
+  return cache_->learn(awaited_.key, learnt);
+}
+
+/// Of a statement that is prepared now. Where its text is none that is looked for, its plan is its own.
+void MySqlSession::note_prepared(const Learnt &learnt) {
+  Prepared prepared{.plan = learnt.plan, .dialect = session_->dialect()};
+  if (awaited_.known == nullptr) awaited_.known = learn_form(learnt);
+  if (awaited_.known != nullptr) set_plan(prepared, awaited_.known);
+  if (prepared.plan != nullptr) prepared_.insert_or_assign(learnt.statement_id, std::move(prepared));
+}
+
 /// The command that was awaited has been served.
 void MySqlSession::learn() {
   if (!session_->alive()) return;
   const Learnt &learnt = session_->learnt();
   switch (awaited_.command) {
     case query:
-      if (awaited_.key.form.empty() || learnt.statement_id != 0) return;
-      if (learnt.plan != nullptr || learnt.final) cache_->learn(awaited_.key, learnt.plan);
+      if (learnt.statement_id == 0) learn_form(learnt);
       return;
     case prepare:
       prepared_last_ = learnt.statement_id;
-      if (learnt.statement_id != 0 && learnt.plan != nullptr)
-        prepared_[learnt.statement_id] = {.plan = learnt.plan, .types = {}};
+      if (learnt.statement_id != 0) note_prepared(learnt);
       return;
     case execute: {
-      if (learnt.statement_id == awaited_.id && learnt.plan != nullptr && !prepared_.contains(awaited_.id))
-        prepared_[awaited_.id] = {.plan = learnt.plan, .types = {}};
       const auto found = prepared_.find(awaited_.id);
       if (found == prepared_.end()) return;
-      Prepared &prepared = found->second;
-      if (prepared.plan == nullptr && learnt.statement_id == awaited_.id) prepared.plan = learnt.plan;
-      if (!awaited_.types.empty()) prepared.types.assign(awaited_.types);
-      prepared.long_data = false;
-      prepared.cursor = awaited_.cursor;
+      found->second.long_data = false;
+      found->second.cursor = awaited_.cursor;
+      if (const auto known = learn_form(learnt); known != nullptr) set_plan(found->second, known);
       return;
     }
     case send_long_data:

@@ -25,12 +25,12 @@ uint32_t id_at(Bytes bytes, size_t at) {
   return bytes.size() < at + 4 ? 0 : uint4korr(reinterpret_cast<const uchar *>(bytes.data() + at));
 }
 
-/// A plan whose rows can be found, if `why` is planned. `prepared`: the table of a prepared statement.
-std::shared_ptr<const SelectPlan> plan_of(THD *thd, ReadPlan read, WhyNot why, TABLE_LIST *prepared) {
+/// A plan whose rows can be found, if `why` is planned, and stays so.
+std::shared_ptr<const SelectPlan> plan_of(THD *thd, ReadPlan read, WhyNot &why) {
   if (why != WhyNot::planned) return nullptr;
-  const auto names = prepared != nullptr ? SelectPlan::Names::bound : SelectPlan::Names::looked_up;
-  auto plan = std::make_shared<const SelectPlan>(std::move(read), names);
-  return plan->look(thd, prepared) == WhyNot::planned && plan->holds() ? plan : nullptr;
+  auto plan = std::make_shared<const SelectPlan>(std::move(read));
+  why = plan->look(thd);
+  return why == WhyNot::planned ? plan : nullptr;
 }
 
 /// Numbers for contexts, the same in all sessions; 0 for those of which there is no telling.
@@ -65,31 +65,60 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   if (command != COM_QUERY && command != COM_STMT_PREPARE && command != COM_STMT_EXECUTE) return;
   if (session_allows(thd) != NotNow::answered) return;  // there will be another time
   if (const auto *const plan = static_cast<const SelectPlan *>(statement.plan); plan != nullptr) {
-    if (command != COM_STMT_PREPARE && plan->holds()) plan->learn(thd, command == COM_STMT_EXECUTE, answer, version);
+    if (plan->holds()) learn_answer(*plan, command, statement, answer, version);
     return;
   }
   // The statement that was made has its number behind the 0 that says so.
   if (command == COM_STMT_PREPARE && (answer.size() <= header_bytes || answer[header_bytes] != 0)) return;
-  ReadPlan read;
-  WhyNot why = WhyNot::planned;
-  if (command == COM_QUERY) {
-    if (statement.form.empty()) return;
-    why = plan_of_text(thd, statement.form, read);
-    learnt_.plan = plan_of(thd, std::move(read), why, nullptr);
-    learnt_.final = true;
+  // Where a prepared statement was executed its conditions have changed, and point to what is gone: only its text is
+  // good.
+  if (command != COM_STMT_PREPARE) {
+    if (!statement.form.empty()) learn_text(statement.form);
     return;
   }
-  // Where a prepared statement was executed its conditions have changed, and point to what is gone.
-  if (command != COM_STMT_PREPARE) return;
   const uint32_t id = id_at(answer, header_bytes + 1);
   ::Statement *const prepared = thd->stmt_map.find(id);
   if (prepared == nullptr || prepared->lex == nullptr) return;
-  why = recognise(thd, *prepared->lex, read);
-  // The server has put the columns of one definition of the table in the place of a star, and tells nobody.
-  TABLE_LIST *const bound = statement.packet.find('*') != Bytes::npos ? prepared->lex->query_tables : nullptr;
-  learnt_.plan = plan_of(thd, std::move(read), why, bound);
   learnt_.statement_id = id;
+  // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
+  const Bytes text = statement.packet.substr(header_bytes + 1);
+  if (prepared->lex->sql_command == SQLCOM_SELECT && text.find('*') != Bytes::npos) return learn_text(text);
+  ReadPlan read;
+  WhyNot why = recognise(thd, *prepared->lex, read);
+  learnt_.plan = plan_of(thd, std::move(read), why);
   learnt_.final = why != WhyNot::planned;
+  note_reason(why);
+}
+
+/// Of a SELECT, with a ? for each value.
+void HostedSession::learn_text(Bytes text) {
+  ReadPlan read;
+  WhyNot why = plan_of_text(thd_, text, read);
+  learnt_.plan = plan_of(thd_, std::move(read), why);
+  learnt_.final = true;
+  note_reason(why);
+}
+
+void HostedSession::note_reason(WhyNot why) {
+  if (why != WhyNot::planned) learnt_.why_not = words(why);
+  if (thd_->db.str != nullptr) learnt_.database.assign(thd_->db.str, thd_->db.length);
+}
+
+/// The statement that was prepared has its number in the answer.
+void HostedSession::learn_answer(const SelectPlan &plan, uint8_t command, const Statement &statement, Bytes answer,
+                                 uint64_t version) {
+  if (command == COM_QUERY) return plan.learn(thd_, false, answer, version, {});
+  uint32_t id = statement_id(statement.packet);
+  if (command == COM_STMT_PREPARE) {
+    if (answer.size() <= header_bytes || answer[header_bytes] != 0) return;
+    id = learnt_.statement_id = id_at(answer, header_bytes + 1);
+    plan.learn_told(thd_, answer, version, ColumnsTold::of(thd_, id));
+  } else {
+    plan.learn(thd_, true, answer, version, ColumnsTold::of(thd_, id));
+  }
+  if (const ::Statement *const last = thd_->last_stmt; last != nullptr && thd_->stmt_map.find(id) == nullptr)
+    id = last->id;
+  versions_[id] = plan.version() == version ? version : 0;
 }
 
 /// What a text means hangs on these. Each character set has its own CHARSET_INFO, for good.

@@ -117,12 +117,16 @@ bool HostedSession::serve(const Statement &statement) {
     if (thd->killed == KILL_WAIT_TIMEOUT) tell_log_of_timeout(thd);
     return false;
   }
+  const Bytes packet = statement.instead.empty() ? statement.packet : statement.instead;
+  if (!keep_promises(packet)) return true;
   const auto *const plan = static_cast<const SelectPlan *>(statement.plan);
   const uint64_t version = plan != nullptr ? plan->version() : 0;
+  const std::optional<ColumnsTold> columns = columns_told(packet);
   std::optional<Verification> verification;
-  if (std::exchange(to_be_verified_, false) && plan != nullptr) verification.emplace(thd, *plan, statement);
+  if (std::exchange(to_be_verified_, false) && plan != nullptr)
+    verification.emplace(thd, *plan, statement, columns ? &*columns : nullptr);
   std::string answer;
-  const Conversation conversation(thd->net.vio, statement.packet, statement.rest, &answer,
+  const Conversation conversation(thd->net.vio, packet, statement.rest, &answer,
                                   verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);
   do {
     thd->net.reading_or_writing = 0;
@@ -131,6 +135,8 @@ bool HostedSession::serve(const Statement &statement) {
     set_idle(thd);
   } while (thd->net.compress && thd->net.remain_in_buf != 0);
   if (verification) verification->compare(answer);
+  thd->status_var.bytes_received -= packet.size() - statement.packet.size();
+  note_served(packet);
   note_context();
   learnt_ = {};
   learn(statement, answer, version);
@@ -157,6 +163,7 @@ void HostedSession::end(bool peer_ended) {
 void HostedSession::close() {
   THD *const thd = thd_;
   thd->net.reading_or_writing = 0;
+  promises_.clear();
   if (logged_in_) end_connection(thd);
   {
     const std::lock_guard guard(mutex_);

@@ -54,7 +54,7 @@ NotNow OwnReads::run(THD *thd, const OwnRead &read, Output &output) {
     output.rewind_or_break(start);
     return why;
   };
-  if (!may_read(thd, list, read)) return fail(NotNow::privilege);
+  if (!may_read(thd, list, read.plan)) return fail(NotNow::privilege);
   if (!statement.open(list)) return fail(NotNow::table_busy);
   TABLE &table = *list.table;
   if (table.s->get_table_ref_version() != read.table_version) return fail(NotNow::table_changed);
@@ -94,21 +94,20 @@ bool OwnReads::take_limits(const OwnRead &read, Limits &limits) {
   return take(read.plan.limit, limits.rows) && take(read.plan.offset, limits.offset) && limits.rows != 0;
 }
 
-bool OwnReads::may_read(THD *thd, TABLE_LIST &list, const OwnRead &read) {
+bool OwnReads::may_read(THD *thd, TABLE_LIST &list, const ReadPlan &plan) {
   if (check_table_access(thd, SELECT_ACL, &list, false, 1, true)) return false;
   list.grant.want_privilege = SELECT_ACL & ~list.grant.privilege;
   if (list.grant.want_privilege == NO_ACL) return true;
   const auto may = [&](const std::string &column) {
-    return compat::column_is_granted(thd, list.grant, read.plan.database, read.plan.table, column.c_str(),
-                                     column.size());
+    return compat::column_is_granted(thd, list.grant, plan.database, plan.table, column.c_str(), column.size());
   };
-  return std::ranges::all_of(read.plan.wanted,
+  return std::ranges::all_of(plan.wanted,
                              [&](const PlanWanted &one) {
                                // What `*` stands for is known only when the table is open.
                                return one.what == What::column ? may(one.column) : one.what == What::constant;
                              }) &&
-         std::ranges::all_of(read.plan.conditions, [&](const PlanCondition &one) { return may(one.column); }) &&
-         std::ranges::all_of(read.plan.order, [&](const PlanOrder &one) { return may(one.column); });
+         std::ranges::all_of(plan.conditions, [&](const PlanCondition &one) { return may(one.column); }) &&
+         std::ranges::all_of(plan.order, [&](const PlanOrder &one) { return may(one.column); });
 }
 
 void OwnReads::choose_columns(TABLE &table, const OwnRead &read) {

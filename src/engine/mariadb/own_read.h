@@ -48,6 +48,10 @@ class OwnReads {
   /// as it was. Never waits for a lock. Does not ask session_allows(), which is to be asked before.
   NotNow run(THD *thd, const OwnRead &read, Output &output);
 
+  /// Whether the account of `thd` may read what the plan reads, as far as that is known without the table. `list` is
+  /// its table; where it may not, an error may be set.
+  static bool may_read(THD *thd, TABLE_LIST &list, const ReadPlan &plan);
+
  private:
   struct Limits {
     uint64_t offset = 0;
@@ -60,7 +64,6 @@ class OwnReads {
   };
 
   static bool take_limits(const OwnRead &read, Limits &limits);
-  static bool may_read(THD *thd, TABLE_LIST &list, const OwnRead &read);
   static void choose_columns(TABLE &table, const OwnRead &read);
   NotNow read_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written);
   NotNow write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written);

@@ -26,21 +26,35 @@ size_t columns_of(const ReadPlan &plan, const ResolvedRead &read) {
   return read.columns.size() + static_cast<size_t>(constants);
 }
 
+/// Adds to what is only added to.
+template <class One>
+void push(std::atomic<One *> &newest, One *added) {
+  while (!newest.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
+  }
+}
+
+template <class One>
+void delete_all(const std::atomic<One *> &newest) {
+  for (One *one = newest.load(std::memory_order_acquire); one != nullptr;) {
+    One *const next = one->next;
+    delete one;
+    one = next;
+  }
+}
+
 }  // namespace
 
-AnswerShape::AnswerShape(const THD *thd, bool is_prepared)
+AnswerShape::AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told)
     : results(thd->variables.character_set_results),
       form{.deprecate_eof = (thd->client_capabilities & CLIENT_DEPRECATE_EOF) != 0,
            .cache_metadata = (thd->client_capabilities & MARIADB_CLIENT_CACHE_METADATA) != 0,
            .extended = (thd->client_capabilities & MARIADB_CLIENT_EXTENDED_METADATA) != 0},
-      prepared(is_prepared) {}
+      prepared(is_prepared),
+      columns_told(columns_are_told) {}
 
 SelectPlan::~SelectPlan() {
-  for (Known *known = known_.load(std::memory_order_acquire); known != nullptr;) {
-    Known *const next = known->next;
-    delete known;
-    known = next;
-  }
+  delete_all(known_);
+  delete_all(told_);
 }
 
 const SelectPlan::Known *SelectPlan::find(const AnswerShape &shape) const {
@@ -49,26 +63,48 @@ const SelectPlan::Known *SelectPlan::find(const AnswerShape &shape) const {
   return known;
 }
 
-NotNow SelectPlan::answer(THD *thd, OwnReads &reads, const Statement &statement, Output &output) const {
-  if (!holds()) return NotNow::plan_off;
-  const bool prepared = executes(statement.packet);
-  const Known *const known = find(AnswerShape(thd, prepared));
-  if (known == nullptr || known->version != version()) return NotNow::not_learnt;
-  return reads.run(thd,
-                   {.plan = plan_,
-                    .read = known->read,
-                    .table_version = known->version,
-                    .answer = known->answer,
-                    .values = statement.values,
-                    .prepared = prepared,
-                    .bytes_received = statement.packet.size()},
-                   output);
+PlanFacts SelectPlan::facts() const {
+  PlanFacts facts{.kind = "SELECT", .database = plan_.database, .table = plan_.table};
+  if (const Known *const newest = known_.load(std::memory_order_acquire); newest != nullptr) {
+    facts.index = newest->index;
+    facts.answers = newest->version == version();
+  }
+  if (const char *const why = off_.load(std::memory_order_relaxed); why != nullptr) facts.off = why;
+  return facts;
 }
 
-WhyNot SelectPlan::look(THD *thd, TABLE_LIST *prepared) const {
+const SelectPlan::Told *SelectPlan::told(THD *thd) const {
+  const AnswerShape shape(thd, true);
+  const Told *told = told_.load(std::memory_order_acquire);
+  while (told != nullptr && !(told->shape == shape)) told = told->next;
+  return told != nullptr && told->promised.version == version() ? told : nullptr;
+}
+
+NotNow SelectPlan::answer(THD *thd, OwnReads &reads, const Statement &statement, Output &output,
+                          ColumnsTold *columns) const {
+  if (!holds()) return NotNow::plan_off;
+  const bool prepared = executes(statement.packet);
+  const Known *const known = find(AnswerShape(thd, prepared, columns != nullptr && columns->holds(thd)));
+  if (known == nullptr || known->version != version()) return NotNow::not_learnt;
+  const NotNow why = reads.run(thd,
+                               {.plan = plan_,
+                                .read = known->read,
+                                .table_version = known->version,
+                                .answer = known->answer,
+                                .values = statement.values,
+                                .prepared = prepared,
+                                .bytes_received = statement.packet.size()},
+                               output);
+  if (why == NotNow::answered && columns != nullptr && !known->shape.columns_told) {
+    *columns = known->columns;
+    columns->client = thd->variables.character_set_client;
+  }
+  return why;
+}
+
+WhyNot SelectPlan::look(THD *thd) const {
   WhyNot why = WhyNot::planned;
   look_at_table(thd, plan_, [&](TABLE &table) {
-    if (prepared != nullptr && !prepared->is_the_same_definition(thd, table.s)) return switch_off();
     ResolvedRead read;
     why = resolve(plan_, table, read);
     version_.store(table.s->get_table_ref_version(), std::memory_order_release);
@@ -76,24 +112,45 @@ WhyNot SelectPlan::look(THD *thd, TABLE_LIST *prepared) const {
   return why;
 }
 
-void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) const {
-  const AnswerShape shape(thd, prepared);
+bool SelectPlan::may_learn() const {
+  if (known_count_.fetch_add(1, std::memory_order_relaxed) < known_max) return true;
+  switch_off("its table was changed often, or its answers were asked for in many forms");
+  return false;
+}
+
+void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before, const ColumnsTold &columns) const {
+  AnswerShape shape(thd, prepared);
   std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
-  // The first time that a statement is run its columns may be told, and never again.
-  const bool of_first_run = answer && prepared && shape.form.cache_metadata && !answer->columns_left_out();
+  shape.columns_told = answer && answer->columns_left_out();
   look_at_table(thd, plan_, [&](TABLE &table) {
     ResolvedRead read;
     const uint64_t version = table.s->get_table_ref_version();
-    if (names_ == Names::bound && version != version_.load(std::memory_order_acquire)) return switch_off();
-    if (resolve(plan_, table, read) != WhyNot::planned) return switch_off();
+    if (const WhyNot why = resolve(plan_, table, read); why != WhyNot::planned) return switch_off(words(why).data());
     version_.store(version, std::memory_order_release);
-    if (answer && answer->columns() != columns_of(plan_, read)) return switch_off();
-    if (version != before || !answer || of_first_run || answer->status() & without_index) return;
+    if (answer && answer->columns() != columns_of(plan_, read))
+      return switch_off("its answer has other columns than the table");
+    if (version != before || !answer || answer->status() & without_index) return;
     if (const Known *const known = find(shape); known != nullptr && known->version == version) return;
-    if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max) return switch_off();
-    auto *const learnt = new Known{shape, version, std::move(read), std::move(*answer), known_.load()};
-    while (!known_.compare_exchange_weak(learnt->next, learnt, std::memory_order_acq_rel)) {
-    }
+    if (!may_learn()) return;
+    const char *const index = table.key_info[read.index].name.str;
+    push(known_, new Known{shape, version, std::move(read), std::move(*answer), index, columns, known_.load()});
+  });
+}
+
+void SelectPlan::learn_told(THD *thd, Bytes packets, uint64_t before, const ColumnsTold &columns) const {
+  const AnswerShape shape(thd, true);
+  std::optional<sql::PrepareAnswer> answer = sql::PrepareAnswer::of(packets, shape.form.deprecate_eof);
+  if (!answer) return;
+  look_at_table(thd, plan_, [&](const TABLE &table) {
+    const uint64_t version = table.s->get_table_ref_version();
+    if (version == version_.load(std::memory_order_acquire) && version == before && told(thd) == nullptr && may_learn())
+      push(told_, new Told{shape,
+                           std::move(*answer),
+                           {version,
+                            definition_of({reinterpret_cast<const char *>(table.s->tabledef_version.str),
+                                           table.s->tabledef_version.length}),
+                            columns},
+                           told_.load()});
   });
 }
 

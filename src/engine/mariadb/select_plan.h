@@ -9,14 +9,17 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/bytes.h"
 #include "contract/server_session.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/own_read.h"
+#include "engine/mariadb/promised.h"
 #include "engine/mariadb/read_plan.h"
 #include "engine/mariadb/why_not.h"
 #include "engine/sql/answer.h"
+#include "engine/sql/prepare_answer.h"
 
 class THD;
 struct charset_info_st;
@@ -25,11 +28,12 @@ namespace postern::mariadb {
 
 /// What the bytes around the rows depend on besides the statement.
 struct AnswerShape {
-  AnswerShape(const THD *thd, bool is_prepared);
+  AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told = false);
 
   const charset_info_st *results = nullptr;  ///< the character set that answers are converted to; nullptr: none
   sql::AnswerForm form;
   bool prepared = false;
+  bool columns_told = false;  ///< to this client, which remembers them: ColumnsTold
 
   bool operator==(const AnswerShape &) const = default;
 };
@@ -37,31 +41,40 @@ struct AnswerShape {
 /// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
 class SelectPlan final : public Plan {
  public:
-  enum class Names : uint8_t {
-    looked_up,  ///< mean what the table has by these names, whatever becomes of it
-    bound,      ///< were those of one definition of the table (SELECT *, prepared), and mean nothing in another
-  };
-  explicit SelectPlan(ReadPlan plan, Names names = Names::looked_up) : plan_(std::move(plan)), names_(names) {}
+  explicit SelectPlan(ReadPlan plan) : plan_(std::move(plan)) {}
   ~SelectPlan() override;
 
   uint32_t values() const override { return plan_.arguments; }
-  bool holds() const override { return !off_.load(std::memory_order_relaxed); }
+  bool holds() const override { return off_.load(std::memory_order_relaxed) == nullptr; }
+  PlanFacts facts() const override;
 
   const ReadPlan &read() const { return plan_; }
 
-  /// Answers the statement in `thd`, as OwnReads::run() does.
-  NotNow answer(THD *thd, OwnReads &reads, const Statement &statement, Output &output) const;
+  /// Answers the statement in `thd`, as OwnReads::run() does. `columns`: what its client has been told of them before,
+  /// and is then; nullptr: it is told them each time.
+  NotNow answer(THD *thd, OwnReads &reads, const Statement &statement, Output &output, ColumnsTold *columns) const;
+
+  /// What the server tells of such a statement when it is prepared, and notes of that; nullptr: not known.
+  struct Told {
+    AnswerShape shape;
+    sql::PrepareAnswer answer;
+    Promised promised;
+    Told *next;
+  };
+  const Told *told(THD *thd) const;
 
   /// The definition of the table that was found last; 0: none was.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
-  /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands. Where the
-  /// names are bound, `prepared` is the table as the prepared statement has it. WhyNot::planned also where the table is
-  /// not to be had just now.
-  WhyNot look(THD *thd, TABLE_LIST *prepared = nullptr) const;
-  /// After the server has given `answer` to a statement. `before`: version() as it was before that.
-  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before) const;
-  /// It has answered wrongly: it answers nothing any more.
-  void switch_off() const { off_.store(true, std::memory_order_relaxed); }
+  /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands.
+  /// WhyNot::planned also where the table is not to be had just now.
+  WhyNot look(THD *thd) const;
+  /// After the server has given `answer` to a statement. `before`: version() as it was before that; `columns`: what it
+  /// has noted of a prepared one then.
+  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before, const ColumnsTold &columns) const;
+  /// The same of the statement's being prepared.
+  void learn_told(THD *thd, Bytes answer, uint64_t before, const ColumnsTold &columns) const;
+  /// It answers nothing any more; `why` in words, a literal.
+  void switch_off(const char *why) const { off_.store(why, std::memory_order_relaxed); }
 
  private:
   struct Known {
@@ -69,18 +82,22 @@ class SelectPlan final : public Plan {
     uint64_t version;
     ResolvedRead read;
     sql::Answer answer;
+    std::string index;
+    ColumnsTold columns;  // afterwards
     Known *next;
   };
   static constexpr uint32_t known_max = 32;
 
   const Known *find(const AnswerShape &shape) const;
+  /// Whether there is room for one more of what is learnt.
+  bool may_learn() const;
 
   const ReadPlan plan_;
-  const Names names_;
   mutable std::atomic<uint64_t> version_{0};
   mutable std::atomic<Known *> known_{nullptr};  // the newest first; never taken out
+  mutable std::atomic<Told *> told_{nullptr};    // likewise
   mutable std::atomic<uint32_t> known_count_{0};
-  mutable std::atomic<bool> off_{false};
+  mutable std::atomic<const char *> off_{nullptr};
 };
 
 }  // namespace postern::mariadb

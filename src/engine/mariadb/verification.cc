@@ -81,8 +81,8 @@ Verified verified() {
           overtaken.load(std::memory_order_relaxed)};
 }
 
-Verification::Verification(THD *thd, const SelectPlan &plan, const Statement &statement)
-    : thd_(thd), plan_(plan), statement_(statement), answered_(false) {
+Verification::Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ColumnsTold *columns)
+    : thd_(thd), plan_(plan), statement_(statement), columns_(columns), answered_(false) {
   // What is set for the next transaction alone would be the fast answer's, and not the server's.
   if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only) return;
   answered_ = answer(first_);
@@ -94,8 +94,11 @@ bool Verification::answer(Output &output) {
   STATUS_VAR counted;
   std::memcpy(static_cast<void *>(&counted), &thd_->status_var, counted_bytes);
   OwnReads reads;
-  const bool answered = session_allows(thd_) == NotNow::answered &&
-                        plan_.answer(thd_, reads, statement_, output) == NotNow::answered && !output.broken();
+  ColumnsTold columns = columns_ != nullptr ? *columns_ : ColumnsTold{};
+  const bool answered =
+      session_allows(thd_) == NotNow::answered &&
+      plan_.answer(thd_, reads, statement_, output, columns_ != nullptr ? &columns : nullptr) == NotNow::answered &&
+      !output.broken();
   std::memcpy(static_cast<void *>(&thd_->status_var), &counted, counted_bytes);
   return answered;
 }
@@ -105,14 +108,15 @@ void Verification::compare(Bytes server) {
   const Bytes first = first_.written_since(0);
   if (first == server) return add_one(same);
   if (differs_by_remark(first, server)) {
-    plan_.switch_off();  // nothing is won by a plan for what reads the whole table
+    // Nothing is won by a plan for what reads the whole table.
+    plan_.switch_off("the server reads the whole table");
     return add_one(same);
   }
   if (was_ended(server)) return add_one(overtaken);
   Output second;
   if (!answer(second) || second.written_since(0) != first) return add_one(overtaken);
   add_one(different);
-  plan_.switch_off();
+  plan_.switch_off("it was not answered as the server does (postern_verify)");
   static log::Limited limited;
   if (uint64_t missed; !limited.pass(missed)) return;
   const ReadPlan &read = plan_.read();

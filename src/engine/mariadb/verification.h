@@ -16,6 +16,7 @@ class THD;
 namespace postern::mariadb {
 
 class SelectPlan;
+struct ColumnsTold;
 
 /// One in how many answers is compared; 0: none. Any thread.
 void verify_one_in(uint64_t answers);
@@ -36,8 +37,8 @@ class Verification {
   /// Bytes of an answer that can be compared.
   static constexpr size_t answer_bytes_max = size_t{4} << 20;
 
-  /// Before the server serves it.
-  Verification(THD *thd, const SelectPlan &plan, const Statement &statement);
+  /// Before the server serves it. `columns`: as for SelectPlan::answer().
+  Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ColumnsTold *columns);
   /// After that: what the server has answered; empty if it was too long.
   void compare(Bytes server);
 
@@ -47,6 +48,7 @@ class Verification {
   THD *const thd_;
   const SelectPlan &plan_;
   const Statement &statement_;
+  const ColumnsTold *const columns_;
   Output first_;
   bool answered_;
 };

@@ -1,0 +1,151 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/hosted_session.h"
+
+#include "engine/mariadb/not_now.h"
+#include "engine/mariadb/opening.h"
+#include "engine/mariadb/own_read.h"
+#include "engine/mariadb/own_statement.h"
+#include "engine/mariadb/promised.h"
+#include "engine/mariadb/select_plan.h"
+
+namespace postern::mariadb {
+namespace {
+
+constexpr size_t header_bytes = 4;
+constexpr uint32_t last_prepared = 0xffffffff;  // in place of a number
+
+uint8_t command_of(Bytes packet) {
+  return packet.size() > header_bytes ? static_cast<uint8_t>(packet[header_bytes]) : uint8_t{COM_SLEEP};
+}
+
+/// Whether the command begins with the number of a statement.
+bool names_statement(Bytes packet) {
+  switch (command_of(packet)) {
+    case COM_STMT_EXECUTE:
+    case COM_STMT_BULK_EXECUTE:
+    case COM_STMT_SEND_LONG_DATA:
+    case COM_STMT_CLOSE:
+    case COM_STMT_RESET:
+    case COM_STMT_FETCH: return true;
+    default: return false;
+  }
+}
+
+/// Whether the account may read what the plan reads, and the table is the one that it was made for.
+NotNow can_be_prepared(THD *thd, const ReadPlan &plan, uint64_t version) {
+  const TableNames names(plan);
+  TABLE_LIST list;
+  name_table(thd, list, *names.database, *names.table, TL_READ);
+  Dummy_error_handler silence;
+  thd->push_internal_handler(&silence);
+  const bool may = OwnReads::may_read(thd, list, plan);
+  thd->pop_internal_handler();
+  if (!may) return NotNow::privilege;
+  NotNow why = NotNow::table_busy;
+  look_at_table(thd, plan, [&](const TABLE &table) {
+    why = table.s->get_table_ref_version() == version ? NotNow::answered : NotNow::table_changed;
+  });
+  return why;
+}
+
+}  // namespace
+
+uint32_t statement_id(Bytes packet) {
+  if (packet.size() < header_bytes + 5) return 0;
+  return uint4korr(reinterpret_cast<const uchar *>(packet.data() + header_bytes + 1));
+}
+
+NotNow HostedSession::promise(const Statement &statement) {
+  THD *const thd = thd_;
+  const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
+  if (!plan.holds()) return NotNow::plan_off;
+  const SelectPlan::Told *const told = plan.told(thd);
+  if (told == nullptr) return NotNow::not_learnt;
+  thd->reset_for_next_command();
+  thd->set_command(COM_STMT_PREPARE);
+  thd->set_time();
+  thd->set_query_id(next_query_id());
+  thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
+  NotNow why = can_be_prepared(thd, plan.read(), told->promised.version);
+  uint32_t id = 0;
+  if (why == NotNow::answered) {
+    id = promises_.add(thd, statement.packet.substr(header_bytes + 1), dialect_, told->promised);
+    if (id == 0) why = NotNow::statement_limit;
+  }
+  if (why == NotNow::answered) {
+    const Output::Mark start = statement.output->mark();
+    told->answer.put(*statement.output, id, static_cast<uint16_t>(thd->server_status));
+    STATUS_VAR &counts = thd->status_var;
+    ++counts.com_stmt_prepare;
+    ++counts.table_open_cache_hits;
+    counts.bytes_received += statement.packet.size();
+    counts.bytes_sent += statement.output->mark() - start;
+    learnt_ = {};
+    learnt_.statement_id = id;
+  }
+  thd->update_server_status();
+  thd->lex->sql_command = SQLCOM_END;
+  thd->cleanup_after_query();
+  thd->reset_query();
+  thd->set_command(COM_SLEEP);
+  free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
+  return why;
+}
+
+bool HostedSession::can_be_served_without(Bytes packet) const {
+  if (command_of(packet) == COM_STMT_CLOSE) return true;
+  if (names_statement(packet) && promises_.meant(thd_, statement_id(packet)) != 0) return false;
+  return !may_change_context(thd_, packet);
+}
+
+bool HostedSession::keep_promises(Bytes packet) {
+  THD *const thd = thd_;
+  if (promises_.empty() || can_be_served_without(packet)) return true;
+  const uint32_t id = names_statement(packet) ? promises_.meant(thd, statement_id(packet)) : 0;
+  if (id == 0) {
+    promises_.keep_all(thd, dialect_);
+    return true;
+  }
+  Output error;
+  if (promises_.keep(thd, id, dialect_, error)) return true;
+  // What it would have met while it prepared the statement again, to execute it. Of a part of a parameter nobody says
+  // anything until then.
+  learnt_ = {};
+  const Bytes said = error.written_since(0);
+  if (command_of(packet) == COM_STMT_SEND_LONG_DATA || said.empty()) return true;
+  Vio *const vio = thd->net.vio;
+  vio->write(vio, reinterpret_cast<const uchar *>(said.data()), said.size());
+  return false;
+}
+
+void HostedSession::note_served(Bytes packet) {
+  switch (command_of(packet)) {
+    case COM_STMT_PREPARE: return promises_.forget_last();
+    case COM_STMT_CLOSE:
+      versions_.erase(statement_id(packet));
+      if (promises_.drop(promises_.meant(thd_, statement_id(packet)))) ++thd_->status_var.com_stmt_close;
+      return;
+    case COM_CHANGE_USER:
+    case COM_RESET_CONNECTION: versions_.clear(); return promises_.clear();
+    default: return;
+  }
+}
+
+NotNow HostedSession::is_up_to_date(const Statement &statement) {
+  const uint64_t version = static_cast<const SelectPlan *>(statement.plan)->version();
+  const uint32_t id = statement_id(statement.packet);
+  if (const Promised *const promised = promises_.find(promises_.meant(thd_, id)); promised != nullptr)
+    return promised->version == version ? NotNow::answered : NotNow::table_changed;
+  const auto found = versions_.find(id != last_prepared || thd_->last_stmt == nullptr ? id : thd_->last_stmt->id);
+  if (found == versions_.end()) return NotNow::not_learnt;
+  return found->second == version ? NotNow::answered : NotNow::table_changed;
+}
+
+std::optional<ColumnsTold> HostedSession::columns_told(Bytes packet) const {
+  if (!(thd_->client_capabilities & MARIADB_CLIENT_CACHE_METADATA) || command_of(packet) != COM_STMT_EXECUTE)
+    return std::nullopt;
+  return ColumnsTold::of(thd_, statement_id(packet));
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,34 @@
+// prepare_answer.h: PrepareAnswer, what the server once answered to COM_STMT_PREPARE, so that the like of it can be
+// answered for a statement with another number. Immutable; shared by threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/output.h"
+
+namespace postern::sql {
+
+class PrepareAnswer {
+ public:
+  /// Of all that the server has answered. `deprecate_eof`: columns and parameters end without a packet. nullopt: it is
+  /// an error, tells of warnings, or was cut short.
+  static std::optional<PrepareAnswer> of(Bytes packets, bool deprecate_eof);
+
+  /// The number that the server gave to the statement.
+  uint32_t id() const { return id_; }
+  /// `status`: the session's.
+  void put(Output &output, uint32_t id, uint16_t status) const;
+
+ private:
+  PrepareAnswer() = default;
+
+  std::string packets_;
+  std::vector<size_t> status_at_;
+  uint32_t id_ = 0;
+};
+
+}  // namespace postern::sql
