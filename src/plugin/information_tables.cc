@@ -178,12 +178,27 @@ std::vector<InformationRow> mapping_rows(const InformationViewer &viewer) {
   return rows;
 }
 
+std::vector<InformationRow> plan_rows(const InformationViewer &viewer) {
+  std::vector<InformationRow> rows;
+  if (!viewer.sees_all) return rows;
+  visit_running([&](const Running &running) {
+    std::vector<PlanNotes> notes;
+    running.add_plans(notes);
+    for (PlanNotes &one : notes)
+      rows.push_back(row_of<Table::plans>(std::move(one.form), std::move(one.used_in), std::move(one.kind),
+                                          std::move(one.database), std::move(one.table), std::move(one.index),
+                                          std::move(one.state), std::move(one.reason), one.hits));
+  });
+  return rows;
+}
+
 constexpr auto rows_of(Table table) {
   switch (table) {
     case Table::doors: return door_rows;
     case Table::connections: return connection_rows;
     case Table::tables: return table_rows;
     case Table::mappings: return mapping_rows;
+    case Table::plans: return plan_rows;
   }
   return door_rows;
 }

@@ -2,6 +2,9 @@
 #include <mysql/plugin.h>
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "mysql/protocol.h"
 #include "running.h"
@@ -23,6 +26,7 @@ class PosternRunning final : public Running {
   bool open() override;
   const Doors &doors() const override { return doors_; }
   void add_own(StatusPage &page, const Counters &counters) const override;
+  void add_plans(std::vector<PlanNotes> &rows) const override;
 
  private:
   door::Options door_options() const;
@@ -64,6 +68,25 @@ void PosternRunning::add_own(StatusPage &page, const Counters &) const {
   page.add_switch("listening", doors_.listening(Access::read));
   engine::visit_statement_figures(
       [](void *to, const char *name, uint64_t figure) { static_cast<StatusPage *>(to)->add(name, figure); }, &page);
+}
+
+void PosternRunning::add_plans(std::vector<PlanNotes> &rows) const {
+  for (const auto &known : protocol_->known()) {
+    PlanNotes row{.form = known->shown(), .used_in = known->database(), .hits = known->hits()};
+    if (const Plan *const plan = known->plan(); plan != nullptr) {
+      PlanFacts facts = plan->facts();
+      row.kind = facts.kind;
+      row.database = std::move(facts.database);
+      row.table = std::move(facts.table);
+      row.index = std::move(facts.index);
+      row.state = !facts.off.empty() ? "retired" : facts.answers ? "served" : "learning";
+      row.reason = facts.off;
+    } else {
+      row.state = "not served";
+      row.reason = known->why_not();
+    }
+    rows.push_back(std::move(row));
+  }
 }
 
 }  // namespace

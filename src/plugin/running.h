@@ -29,6 +29,19 @@ struct MappingNotes {
   std::string trouble;  ///< with its table
 };
 
+/// A form of statement that a door knows, for people. Empty texts: not known, or none.
+struct PlanNotes {
+  std::string form{};      ///< without the values that change
+  std::string used_in{};   ///< the database of the session that it was learnt from
+  std::string kind{};      ///< of statement
+  std::string database{};  ///< of its table
+  std::string table{};
+  std::string index{};   ///< by which rows are found
+  std::string state{};   ///< served, learning, not served, retired
+  std::string reason{};  ///< for one of the last two
+  uint64_t hits = 0;
+};
+
 /// Owned by plugin.cc. Made and destroyed by the server's threads that load and unload plugins, one at a time.
 class Running {
  public:
@@ -42,6 +55,8 @@ class Running {
   virtual const door::Options *late_door() const { return nullptr; }
   /// What keys mean there. Any thread.
   virtual void add_mappings(std::vector<MappingNotes> &) const {}
+  /// What is known of forms of statements there. Any thread.
+  virtual void add_plans(std::vector<PlanNotes> &) const {}
   /// Adds the status variables that no other plugin has; `counters` are the sums of all doors. Any thread.
   virtual void add_own(StatusPage &page, const Counters &counters) const = 0;
 };

@@ -1,0 +1,107 @@
+"""INFORMATION_SCHEMA.POSTERN_PLANS: what the SQL door knows of the statements that came through it."""
+import contextlib
+import threading
+
+import pytest
+from support.sql_session import Session
+
+COLUMNS = "FORM, DATABASE_NAME, KIND, TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, STATE, REASON, HITS"
+
+
+@pytest.fixture(name="server")
+def fixture_server(sandbox_factory):
+    server = sandbox_factory("--loose-postern-threads=1", postern_port=0)
+    server.execute(
+        "CREATE USER own@'%' IDENTIFIED BY ''",
+        "GRANT ALL ON test.* TO own@'%'",
+        "CREATE TABLE test.t (id INT PRIMARY KEY, name VARCHAR(20), other INT, UNIQUE by_name (name)) CHARSET utf8mb4",
+        "INSERT INTO test.t SELECT seq, CONCAT('n', seq), seq FROM test.seq_1_to_20",
+    )
+    return server
+
+
+@pytest.fixture(name="session")
+def fixture_session(server):
+    with contextlib.closing(Session(server.env["POSTERN_PORT"], "own", "test")) as session:
+        yield session
+
+
+def plans(server, form):
+    """The rows of a form, by names."""
+    rows = server.query(f"SELECT {COLUMNS} FROM information_schema.POSTERN_PLANS WHERE FORM = '{form}'")
+    return [dict(zip(COLUMNS.lower().split(", "), row)) for row in rows]
+
+
+def plan(server, form):
+    (row,) = plans(server, form)
+    return row
+
+
+def test_a_form_is_learnt_served_and_counted(server, session):
+    session.query("SELECT other FROM t WHERE name = 'n1'")
+    form = "SELECT other FROM t WHERE name = ?"
+    assert plan(server, form) == {
+        "form": form,
+        "database_name": "test",
+        "kind": "SELECT",
+        "table_schema": "test",
+        "table_name": "t",
+        "index_name": None,
+        "state": "learning",
+        "reason": None,
+        "hits": 0,
+    }
+    for number in range(200):
+        session.query(f"SELECT other FROM t WHERE name = 'n{number}'")
+    row = plan(server, form)
+    assert (row["state"], row["index_name"], row["reason"]) == ("served", "by_name", None)
+    assert row["hits"] >= 128, "what a session has not told yet is at most 64"
+
+
+def test_a_form_that_is_not_served_tells_why(server, session):
+    session.query("SELECT id FROM t WHERE id = 1 OR id = 2")
+    session.query("SELECT id FROM t WHERE other = 3")
+    row = plan(server, "SELECT id FROM t WHERE id = ? OR id = ?")
+    assert (row["state"], row["reason"], row["database_name"], row["kind"]) == ("not served", "OR", "test", None)
+    assert plan(server, "SELECT id FROM t WHERE other = ?")["reason"] == "no index for the conditions and the order"
+
+
+def test_literals_are_not_told(server, session):
+    session.query("SELECT id FROM t WHERE name = 'secret'")
+    session.query("SELECT id FROM t WHERE name = 'secret' OR id = 815")
+    forms = " ".join(row[0] for row in server.query("SELECT FORM FROM information_schema.POSTERN_PLANS"))
+    assert "secret" not in forms and "815" not in forms
+
+
+def test_it_takes_the_privilege_process(server, session):
+    session.query("SELECT id FROM t WHERE id = 1")
+    count = b"SELECT COUNT(*) FROM information_schema.POSTERN_PLANS"
+    assert b"\x010" in session.query(count), "as INFORMATION_SCHEMA.QUERY_CACHE_INFO"
+    server.execute("GRANT PROCESS ON *.* TO own@'%'")
+    other = Session(server.env["POSTERN_PORT"], "own", "test")
+    assert b"\x010" not in other.query(count)
+    other.close()
+
+
+def test_uninstalling_the_door_beside_those_who_look(server, session):
+    session.query("SELECT id FROM t WHERE id = 1")
+    problems, done = [], threading.Event()
+
+    def look():
+        try:
+            with server.connect() as connection, connection.cursor() as cursor:
+                while not done.is_set():
+                    cursor.execute("SELECT COUNT(*) FROM information_schema.POSTERN_PLANS")
+                    cursor.fetchall()
+        except Exception as problem:  # pylint: disable=broad-except
+            problems.append(problem)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    server.execute("UNINSTALL PLUGIN postern")
+    assert server.query("SELECT COUNT(*) FROM information_schema.POSTERN_PLANS")[0][0] == 0
+    done.set()
+    looking.join()
+    assert not problems
+    server.execute("UNINSTALL PLUGIN POSTERN_PLANS", "INSTALL PLUGIN POSTERN_PLANS SONAME 'postern'")
+    assert server.query("SELECT COUNT(*) FROM information_schema.POSTERN_PLANS")[0][0] == 0
