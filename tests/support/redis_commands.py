@@ -178,7 +178,17 @@ OF_ARGUMENTS = (
 
 def looked_at_arguments_first(told, expected):
     """Redis looks for the key before it looks at some arguments, and is content if there is none. Nothing is done."""
-    nothing = (b"$-1\r\n", b"_\r\n", b":0\r\n", b":-1\r\n", b"$0\r\n\r\n", b"*0\r\n", b"*-1\r\n")
+    nothing = (
+        b"$-1\r\n",
+        b"_\r\n",
+        b":0\r\n",
+        b":-1\r\n",
+        b"$0\r\n\r\n",
+        b"*0\r\n",
+        b"*-1\r\n",
+        b"~0\r\n",
+        b"*2\r\n$1\r\n0\r\n*0\r\n",
+    )
     others = (*OF_ARGUMENTS, b"-WRONGTYPE", b"-ERR no such key")
     return told.startswith(OF_ARGUMENTS) and (expected in nothing or expected.startswith(others))
 
@@ -197,7 +207,7 @@ def says_arguments_first(one, other):
     def text(value):
         return b"-" + str(value).encode() if isinstance(value, Exception) else b""
 
-    nothing = other in (None, 0, -1, b"", []) or text(other).startswith(
+    nothing = other in (None, 0, -1, b"", [], [b"0", []]) or text(other).startswith(
         (*OF_ARGUMENTS, b"-WRONGTYPE", b"-ERR no such key")
     )
     return text(one).startswith(OF_ARGUMENTS) and nothing
