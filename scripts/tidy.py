@@ -78,7 +78,7 @@ def check_includes(path, lines):
                 complain(path, number, "of the server, plugin may include <mysql/plugin.h> only")
             elif server and folder not in ("engine/mariadb", "plugin"):
                 complain(path, number, f"a server header outside src/engine/mariadb: {match[1]}")
-            elif server and folder == "engine/mariadb" and path.name != "server.h":
+            elif server and folder == "engine/mariadb" and path.name not in ("server.h", "cluster_hooks.h"):
                 complain(path, number, f"the server's headers come in by server.h alone: {match[1]}")
         elif "MYSQL_VERSION_ID" in line and path.name != "compat.h":
             complain(path, number, "what differs between series of the server belongs in compat.h")

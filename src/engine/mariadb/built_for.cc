@@ -15,7 +15,7 @@ void tell_if_refused(const char *built_for) {
   sql_print_error(
       "Postern: this library was built for MariaDB %.*s, and the server is %s. The server loads only what was built "
       "for its own version, so it refuses this library and the doors stay closed; SQL is not affected. Install Postern "
-      "for the server's version: its Debian package, or \"make install\"",
+      "for the server's version: \"postern-build\" of the package postern-source, another package, or \"make install\"",
       digits, built_for, server_version);
 }
 

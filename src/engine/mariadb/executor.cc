@@ -25,9 +25,6 @@
 namespace postern::mariadb {
 namespace {
 
-/// What SQL says to statements on a Galera node that is not ready.
-const ServerError not_ready{"WSREP has not yet prepared node for application use"};
-
 class MariaExecutor final : public Executor {
  public:
   MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, engine::LoginNames names, const ThreadIdentity &who,
@@ -128,9 +125,11 @@ class MariaExecutor final : public Executor {
   Settlement run_writing(const Run &run) {
     tables_.release_all();
     begin();
+    certification_.begin(thd());
     begin_row_waits();
     const Settlement settlement = run_statement(run);
     if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
+    certification_.end();
     end();
     return settlement;
   }
@@ -142,18 +141,17 @@ class MariaExecutor final : public Executor {
     Settlement settlement;
     op.progress = Progress::done;
     if (const Failure why = refusal_of_script(op); why != Failure::none) {
-      refuse(op, why, not_ready_ ? not_ready : nothing_said);
+      refuse(op, why, not_ready_ ? node_not_ready : nothing_said);
     } else {
       begin_row_waits();
-      write_tables_.begin_script(thd());
+      write_tables_.begin_script(thd(), certification_);
       bool undo = false;
       settlement = run_steps(op, undo);
       const bool left = op.progress != Progress::done;
       // What is left for later would be done twice.
       if (settlement.lasted() && left && cannot_be_undone(thd()))
         settlement = {.failure = Failure::table_busy, .repeatable = false};
-      if (settlement.lasted() && !left && !undo) settlement = write_tables_.commit_script(thd());
-      else write_tables_.roll_back_script(thd());
+      write_tables_.end_script(thd(), certification_, settlement, left || undo);
     }
     if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
     end();
@@ -167,7 +165,7 @@ class MariaExecutor final : public Executor {
     tables_.release_all();
     begin();
     begin_row_waits();
-    write_tables_.begin_script(thd());
+    write_tables_.begin_script(thd(), certification_);
     Settlement settlement;
     try {
       for (size_t at = 0; at != run.ops.size() && settlement.lasted();) {
@@ -186,8 +184,7 @@ class MariaExecutor final : public Executor {
     } catch (const std::bad_alloc &) {
       settlement = {.failure = Failure::out_of_memory};
     }
-    if (settlement.lasted()) settlement = write_tables_.commit_script(thd());
-    else write_tables_.roll_back_script(thd());
+    write_tables_.end_script(thd(), certification_, settlement, false);
     if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
     end();
     return settlement;
@@ -201,7 +198,7 @@ class MariaExecutor final : public Executor {
     }
     op.progress = Progress::done;
     if (const Failure why = refusal_of_script(op); why != Failure::none) {
-      refuse(op, why, not_ready_ ? not_ready : nothing_said);
+      refuse(op, why, not_ready_ ? node_not_ready : nothing_said);
       return {};
     }
     write_tables_.take_changed();
@@ -246,7 +243,8 @@ class MariaExecutor final : public Executor {
   Settlement run_step(Op &op, const Script::Step &step) {
     if (stop_.load(std::memory_order_relaxed)) return {.failure = Failure::stopping};
     // KILL QUERY ends the request; KILL takes the thread's identity, and the request is run again under another.
-    if (thd()->killed) return {.failure = Failure::interrupted, .repeatable = thread_->killed()};
+    if (thd()->killed && !certification_.interrupted())
+      return {.failure = Failure::interrupted, .repeatable = thread_->killed()};
     bool failed = false;
     if (step.what == Script::Step::What::mark) failed = !write_tables_.set_mark(thd());
     if (step.what == Script::Step::What::back) failed = !write_tables_.go_back_to_mark(thd());
@@ -285,6 +283,7 @@ class MariaExecutor final : public Executor {
     thread_->begin_writing((alone || unit_ != nullptr) && std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) {
                              return op.verb == Verb::lock;
                            }));
+    certification_.begin_statement();
     Settlement settlement;
     try {
       for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
@@ -313,6 +312,7 @@ class MariaExecutor final : public Executor {
     write_tables_.close();
     thread_->end_writing();
     end_statement();
+    certification_.end_statement(settlement);
     return settlement;
   }
 
@@ -531,7 +531,7 @@ class MariaExecutor final : public Executor {
     if (op.verb == Verb::statement) return execute_statement(op);
     if (not_ready_ && op.verb != Verb::answer) {
       if (op.verb == Verb::open) op.slot->clear();
-      return refuse(op, Failure::cluster_not_ready, not_ready);
+      return refuse(op, Failure::cluster_not_ready, node_not_ready);
     }
     Binding *const binding = op.slot != nullptr ? op.slot->binding() : nullptr;
     if (op.identity != nullptr) {
@@ -676,6 +676,7 @@ class MariaExecutor final : public Executor {
   Privileges privileges_;
   WriteTables write_tables_;
   Writer writer_;
+  Certification certification_;
   std::vector<sql::SpecUse> opening_;                 // of the running batch's open ops, in order
   size_t lookups_ = 0;                                // of the running batch's finds
   size_t opens_ = 0;                                  // how many of those were executed or passed by

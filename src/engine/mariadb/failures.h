@@ -23,6 +23,8 @@ struct ServerError {
 };
 
 inline const ServerError nothing_said{};
+/// What SQL says to statements on a Galera node that is not ready.
+inline const ServerError node_not_ready{"WSREP has not yet prepared node for application use"};
 
 /// What the diagnostics area says, or nothing. Clears it.
 ServerError take_server_error(THD *thd);

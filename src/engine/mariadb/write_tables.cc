@@ -89,8 +89,7 @@ void WriteTables::open(WriteTable &target, const std::function<void()> &give_up_
   target.marked = WriteTable::Marked::nothing;
   target.attempt = target.admitted ? OpenAttempt{} : may_be_opened(thd_, target.database, target.name);
   target.admitted = target.attempt.state == TableState::ready;
-  // Our transactions do not take part in the cluster's certification: nodes would drift apart.
-  if (cluster_certifies_writes()) target.attempt = {TableState::failed, Failure::cluster};
+  if (cluster_refuses_writes(thd_)) target.attempt = {TableState::failed, Failure::cluster, node_not_ready};
   if (target.attempt.state != TableState::ready) return;
   if (alone_) return to_open_.push_back(&target);
   name_table(thd_, target.list_, target.database, target.name, TL_WRITE);
@@ -345,12 +344,29 @@ void WriteTables::close() {
   thd_ = nullptr;
 }
 
-void WriteTables::begin_script(THD *thd) {
+void WriteTables::begin_script(THD *thd, Certification &certification) {
   script_changed_ = step_changed_ = false;
   // A statement that only locked its tables has not ended for InnoDB, which has noted that it is no part of a longer
   // transaction, and would take what comes now for more of it: then the commit would not be its commit.
   trans_commit_stmt(thd);
+  certification.begin(thd);
+  certification.begin_statement();
   trans_begin(thd);  // which fails only in the middle of another
+  Settlement begun;
+  certification.end_statement(begun);  // where that failed, the first step does
+}
+
+void WriteTables::end_script(THD *thd, Certification &certification, Settlement &settlement, bool undo) {
+  if (settlement.lasted() && !undo) {
+    certification.begin_statement();
+    settlement = commit_script(thd);
+    certification.end_statement(settlement);
+  } else {
+    trans_rollback(thd);
+    thd->clear_error(true);
+    thd->release_transactional_locks();
+  }
+  certification.end();
 }
 
 namespace {
@@ -380,12 +396,6 @@ Settlement WriteTables::commit_script(THD *thd) {
   else if (script_changed_) counters_->add(Counter::commits);
   thd->release_transactional_locks();
   return settlement;
-}
-
-void WriteTables::roll_back_script(THD *thd) {
-  trans_rollback(thd);
-  thd->clear_error(true);
-  thd->release_transactional_locks();
 }
 
 }  // namespace postern::mariadb

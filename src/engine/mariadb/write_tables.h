@@ -18,6 +18,8 @@
 
 namespace postern::mariadb {
 
+class Certification;
+
 /// A table open for writing, shared by all specs that name it.
 class WriteTable {
  public:
@@ -90,14 +92,14 @@ class WriteTables {
 
   // A script's transaction, of several such runs: commit() and roll_back() end a step of it. None may have begun.
 
-  void begin_script(THD *thd);
+  void begin_script(THD *thd, Certification &certification);
   /// False if that failed, and the transaction has to be rolled back.
   bool set_mark(THD *thd);
   bool go_back_to_mark(THD *thd);
   /// Whether the steps since the last call have changed anything.
   bool take_changed() { return std::exchange(step_changed_, false); }
-  Settlement commit_script(THD *thd);
-  void roll_back_script(THD *thd);
+  /// A settlement that has lasted becomes that of the commit, unless everything is to be undone.
+  void end_script(THD *thd, Certification &certification, Settlement &settlement, bool undo);
 
   /// The thread is about to sleep: gives back what is known of indexes if that is much.
   void go_idle() { bound_.forget_most(); }
@@ -116,6 +118,7 @@ class WriteTables {
   void take_words(THD *thd, Settlement &settlement);
   Settlement failed_commit(THD *thd, Settlement settlement);
   bool commits_are_blocked();
+  Settlement commit_script(THD *thd);
 
   THD *thd_ = nullptr;  // from begin() to close()
   Counters *const counters_;

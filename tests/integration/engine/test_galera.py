@@ -1,4 +1,4 @@
-"""A node of a Galera cluster: reads are refused when SQL refuses them, writes always."""
+"""A node of a Galera cluster: it reads and writes when SQL does. test_galera_cluster.py has several."""
 import contextlib
 import socket
 
@@ -114,13 +114,53 @@ def test_dirty_reads_are_answered_as_sql_does(node):
         assert sql_reads(node) is None
 
 
-def test_writes_are_refused(node):
+def test_writes_are_certified(node):
     with node.hs_wr() as writer:
         writer.open(0, "test", "t", "k,v")
-        assert writer.request(0, "+", 2, 3, "x") == [
-            "1",
-            "1",
-            "Writes through this door are not supported on a Galera node",
-        ]
-        assert writer.request(0, "=", 1, 2, 1, 0, "D")[0] == "1"
+        before = int(node.status("wsrep_replicated")["wsrep_replicated"])
+        assert writer.request(0, "+", 2, 3, "x") == ["0", "1"]
+        assert writer.request(0, "=", 1, 3, 1, 0, "D") == ["0", "1", "1"]
+        assert int(node.status("wsrep_replicated")["wsrep_replicated"]) == before + 2
     assert node.query("SELECT k FROM t ORDER BY k", database="test") == [(1,), (2,)]
+
+
+def test_no_write_is_made_where_dirty_reads_are(node):
+    with node.hs_wr() as writer, without_quorum(node):
+        with contextlib.closing(node.connect()) as session:
+            session.cursor().execute("SET GLOBAL wsrep_dirty_reads = 1")
+            try:
+                writer.open(0, "test", "t", "k,v")
+                assert writer.request(0, "=", 1, 1) == ["0", "2", "1", "one"]
+                assert writer.request(0, "+", 2, 4, "x") == ["1", "1", SENTENCE]
+            finally:
+                session.cursor().execute("SET GLOBAL wsrep_dirty_reads = 0")
+    assert node.query("SELECT k FROM t ORDER BY k", database="test") == [(1,), (2,)]
+
+
+def test_a_transaction_that_is_too_large_is_told(node):
+    """wsrep_max_ws_size; requests that share a transaction with it are not taken along."""
+    node.execute("CREATE OR REPLACE TABLE large (k INT PRIMARY KEY, v LONGBLOB)", database="test")
+    node.execute("SET GLOBAL wsrep_max_ws_size = 100000")
+    try:
+        with node.hs_wr() as writer:
+            writer.open(0, "test", "large", "k,v")
+            answers = writer.pipeline((0, "+", 2, 1, "a"), (0, "+", 2, 2, "b" * 200_000), (0, "+", 2, 3, "c"))
+    finally:
+        node.execute("SET GLOBAL wsrep_max_ws_size = DEFAULT")
+    assert [answer[0] for answer in answers] == ["0", "1", "0"], answers
+    assert node.query("SELECT k FROM large ORDER BY k", database="test") == [(1,), (3,)]
+
+
+def test_wsrep_on_is_switched_at_run_time(node):
+    """As for SQL, what is written meanwhile stays on this node."""
+    with node.hs_wr() as writer:
+        writer.open(0, "test", "t", "k,v")
+        before = int(node.status("wsrep_replicated")["wsrep_replicated"])
+        node.execute("SET GLOBAL wsrep_on = OFF")
+        try:
+            assert writer.request(0, "+", 2, 3, "x") == ["0", "1"]
+        finally:
+            node.execute("SET GLOBAL wsrep_on = ON")
+        assert int(node.status("wsrep_replicated")["wsrep_replicated"]) == before
+        assert writer.request(0, "=", 1, 3, 1, 0, "D") == ["0", "1", "1"]
+        assert int(node.status("wsrep_replicated")["wsrep_replicated"]) == before + 1

@@ -31,7 +31,7 @@ def folder(tmp_path):
     subprocess.run([ROOT / "tools/cluster", "stop", path], check=False, timeout=200, capture_output=True)
 
 
-@pytest.mark.parametrize("page", ["spider.md", "replicas.md"])
+@pytest.mark.parametrize("page", ["galera.md", "replicas.md", "spider.md"])
 def test_a_page_does_what_it_says(folder, page):
     script = "".join(f"{commands}\necho '---'\n" for commands, _ in steps(page))
     done = subprocess.run(
