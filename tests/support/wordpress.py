@@ -1,0 +1,101 @@
+"""WordPress of Debian's packages, served by PHP's own server: two of them, each from one port of a MariaDB server.
+
+Nothing of it is installed on the machine; its files are copied, and PHP listens on loopback.
+"""
+import http.client
+import os
+import re
+import shutil
+import socket
+import subprocess
+import urllib.parse
+
+from support.waiting import until
+
+ADDRESS = "blog.example"  # what the pages are asked for by, at both, so that their links are the same
+CONFIGURATION = """<?php
+define('DB_NAME', getenv('DB_NAME'));
+define('DB_USER', 'root');
+define('DB_PASSWORD', '');
+define('DB_HOST', '127.0.0.1:' . getenv('DB_PORT'));
+define('DB_CHARSET', 'utf8mb4');
+define('DB_COLLATE', '');
+foreach (['AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE'] as $kind) {
+    define($kind . '_KEY', "a key of $kind");
+    define($kind . '_SALT', "salt of $kind");
+}
+define('WP_HOME', 'http://blog.example');
+define('WP_SITEURL', 'http://blog.example');
+define('DISABLE_WP_CRON', true);
+define('WP_HTTP_BLOCK_EXTERNAL', true);
+define('AUTOMATIC_UPDATER_DISABLED', true);
+define('ABSPATH', __DIR__ . '/');
+$table_prefix = 'wp_';
+function wp_mail() { return true; }
+require_once ABSPATH . 'wp-settings.php';
+"""
+# What differs by the clock or by chance: times, hashes, keys, the seconds that making a page took.
+CHANGING = re.compile(
+    rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|\+00:00)?|\w{3}, \d+ \w{3} \d{4} \d\d:\d\d:\d\d \+0000|\b\d\d:\d\d(:\d\d)?\b"
+    rb"|\b[0-9a-f]{10}\b|\b[0-9a-f]{32,64}\b|\$P\$B[./0-9A-Za-z]+|\b1[0-9]{9}(\.[0-9]+)?\b|\d+\.\d+ seconds?|a:\d+:\{i:1\d{9}.*"
+    rb'|class="(jj|mm|aa|hh|mn|ss)">\d+|name="(hidden_|cur_)?(jj|mm|aa|hh|mn|ss)" value="\d+"'
+    rb'|\d\.gravatar\.com|data-pw="[^"]*"'
+    rb"|_wpnonce=\w+|\bin \d+ (second|min)s?|(value|data-wp-nonce|nonce\W+)=?\W[0-9a-f]{10}\W"
+)
+
+
+class WordPress:
+    """A copy of the files, at `folder`, with its tables in `database` behind `port`."""
+
+    def __init__(self, packages, folder, database, port):
+        shutil.copytree(packages / "wordpress/usr/share/wordpress", folder, symlinks=True)
+        theme = packages / "wordpress-theme/usr/share/wordpress/wp-content/themes"
+        shutil.copytree(theme, folder / "wp-content/themes", dirs_exist_ok=True)
+        (folder / "wp-config.php").write_text(CONFIGURATION)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.cookies = {}
+        self.said = folder.parent / f"{folder.name}.log"
+        with open(self.said, "wb") as said:
+            self.php = subprocess.Popen(
+                ["php", "-d", "error_reporting=0", "-S", f"127.0.0.1:{self.port}", "-t", folder],
+                env=os.environ | {"DB_NAME": database, "DB_PORT": str(port)},
+                stdout=said,
+                stderr=said,
+            )
+        until(self.listens, 20)
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self):
+        self.php.kill()
+        self.php.wait()
+
+    def ask(self, path, form=None):
+        """The status and the page; by POST, if there is a form."""
+        headers = {"Host": ADDRESS, "Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        body = None
+        if form is not None:
+            body = urllib.parse.urlencode(form)
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection.request("POST" if body is not None else "GET", path, body, headers)
+        answer = connection.getresponse()
+        page = answer.read()
+        for cookie in answer.headers.get_all("Set-Cookie") or ():
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        connection.close()
+        return answer.status, page
+
+    def nonce(self, page, name):
+        """A form's one-time word."""
+        return re.search(rb'name="%b" value="([0-9a-f]{10})"' % name.encode(), page)[1].decode()
+
+
+def normal(page):
+    # It writes addresses in characters and in their numbers, by chance, to hide them from those who gather them.
+    plain = re.sub(rb"&#0*([0-9]{2,3});", lambda found: chr(int(found[1])).encode(), page)
+    return CHANGING.sub(b"(changing)", plain)
