@@ -105,3 +105,32 @@ def test_uninstalling_the_door_beside_those_who_look(server, session):
     assert not problems
     server.execute("UNINSTALL PLUGIN POSTERN_PLANS", "INSTALL PLUGIN POSTERN_PLANS SONAME 'postern'")
     assert server.query("SELECT COUNT(*) FROM information_schema.POSTERN_PLANS")[0][0] == 0
+
+
+def test_ddl_has_a_form_learnt_anew(server, session):
+    form = "SELECT * FROM t WHERE id = ?"
+    prepared = "PREPARE " + form
+
+    def read():
+        session.query("SELECT * FROM t WHERE id = 1")
+        session.execute(form, (1,))
+
+    for _ in range(4):
+        read()
+    assert plan(server, form)["state"] == plan(server, prepared)["state"] == "served"
+    server.execute("ALTER TABLE t ADD COLUMN more INT DEFAULT 77", database="test")
+    fast = server.status("Postern_statements_fast")["postern_statements_fast"]
+    read()
+    assert server.status("Postern_statements_fast")["postern_statements_fast"] == fast, "the server's, which learns"
+    for _ in range(4):
+        read()
+    assert b"77" in session.query("SELECT * FROM t WHERE id = 1")
+    assert server.status("Postern_statements_fast")["postern_statements_fast"] >= fast + 5
+    assert plan(server, form)["state"] == plan(server, prepared)["state"] == "served"
+    server.execute("ALTER TABLE t DROP PRIMARY KEY", database="test")
+    for _ in range(3):
+        read()
+    for one in (form, prepared):
+        assert plan(server, one)["state"] in ("retired", "not served")
+        assert plan(server, one)["reason"] == "no index for the conditions and the order"
+    server.execute("ALTER TABLE t ADD PRIMARY KEY (id)", database="test")
