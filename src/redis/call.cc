@@ -34,9 +34,11 @@ Next refuse(Call &call, Bytes text, Bytes rest) {
 }
 
 Next refuse_arity(Call &call) {
-  std::string text = "ERR wrong number of arguments for '";
+  std::string text = "wrong number of arguments for '";
   text.append(call.command.name).append("' command");
-  return refuse(call, text);
+  if (call.command.handler != lower::exec) return refuse(call, "ERR ", text);
+  call.session.forget_transaction();
+  return refuse(call, "EXECABORT Transaction discarded because of: ", text);
 }
 
 bool is_word(Bytes argument, Bytes word) {

@@ -31,6 +31,12 @@ struct KeyFilter {
   uint32_t next_map(uint32_t number) const;
 };
 
+/// Whether a mapping whose rows could not be read for that is passed over: the account may not read it, or its table is
+/// not as the mapping says.
+inline bool is_passed_over(Failure failure) {
+  return failure == Failure::privilege_denied || kind_of(failure) == FailureKind::schema;
+}
+
 /// Of the database that the client has selected.
 KeyFilter filter_of(Call &call, Bytes pattern);
 

@@ -28,6 +28,7 @@ class KeysWork : public Work {
 
  protected:
   static constexpr uint64_t rows_at_a_time = 10'000;
+  bool bears(Failure failure) const override { return is_passed_over(failure); }
 
   /// Calls `take(key)` for each.
   template <class Take>
@@ -43,6 +44,7 @@ class KeysWork : public Work {
         find.limit = rows_at_a_time;
         StepReply &found = add_find(*tables_[i], find);
         co_await go();
+        if (found.failure != Failure::none) break;
         more = found.rows.size() == rows_at_a_time;
         for (const Cells &cells : found.rows) {
           std::string key;

@@ -1,76 +1,36 @@
-#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "items/cas.h"
 #include "redis/handlers.h"
 #include "redis/session.h"
 #include "redis/string_edit.h"
-#include "redis/work.h"
+#include "redis/string_work.h"
 
 namespace postern::redis {
 namespace {
 
 /// MSET and MSETNX: several strings, all or none of them.
-class SetManyWork final : public Work {
+class SetManyWork final : public StringWork {
  public:
   struct Pair {
     Place place;
     Bytes value;
   };
   SetManyWork(Call &call, std::vector<Pair> pairs, bool if_absent)
-      : Work(call, *pairs.front().place.open), pairs_(std::move(pairs)), if_absent_(if_absent) {}
+      : StringWork(call, *pairs.front().place.open), pairs_(std::move(pairs)), if_absent_(if_absent) {}
 
  private:
   Task<> run() override {
     for (const Pair &pair : pairs_) {
       if (!if_absent_) break;
-      if (!co_await is_there(pair.place)) continue;
+      const Held held = co_await hold(pair.place);
+      if (!held.there) continue;
       writer().integer(0);
       co_return;
     }
-    for (const Pair &pair : pairs_) {
-      use(*pair.place.open);
-      if (pair.place.generic()) {
-        const Entry entry = co_await lock(pair.place.key[0].bytes());
-        if (entry.live && entry.type != Type::string) co_await clear(entry);
-      }
-      add_insert(open().table, row_of(pair), OnDuplicate::update);
-      co_await go();
-    }
+    for (const Pair &pair : pairs_) co_await set(pair.place, pair.value);
     if (if_absent_) writer().integer(1);
     else writer().ok();
-  }
-
-  /// Whether there is such a key, which stays so, or stays away, until the transaction ends.
-  Task<bool> is_there(const Place &place) {
-    use(*place.open);
-    if (place.generic()) {
-      const Entry entry = co_await lock(place.key[0].bytes());
-      co_return entry.live;
-    }
-    const StepReply &found = add_lock(open().table, {.key = place.key, .limit = 1});
-    co_await go();
-    if (found.rows.empty()) co_return false;
-    const Cells &cells = found.rows.front();
-    co_return state_of_cells(place.map(), cells).live && !cells[place.map().first_field()].null;
-  }
-
-  std::span<const Value> row_of(const Pair &pair) {
-    const Map &map = pair.place.map();
-    const std::span<Value> row = values(map.generic() ? entry::columns : map.first_field() + 1);
-    std::copy(pair.place.key.begin(), pair.place.key.end(), row.begin());
-    if (map.keeps_expiry()) row[map.expiry_column()] = Value::of_integer(0);
-    if (map.keeps_version()) row[map.version_column()] = Value::of_natural(items::next_cas());
-    if (!map.generic()) {
-      row[map.first_field()] = Value::of(pair.value);
-      return row;
-    }
-    row[entry::type] = Value::of_integer(static_cast<int64_t>(Type::string));
-    row[entry::len] = Value::of_integer(0);
-    row[entry::head] = Value::of_integer(0);
-    row[entry::value] = Value::of(pair.value);
-    return row;
   }
 
   const std::vector<Pair> pairs_;

@@ -27,9 +27,30 @@ Bytes encoding_of(const KeyState &state) {
   return "hashtable";
 }
 
+/// What the server keeps of a row beside its values: its head, its numbers, its place in a page.
+constexpr int64_t row_overhead_bytes = 64;
+
 }  // namespace
 
 namespace lower {
+
+Next memory_usage(Call &call) {
+  int64_t samples = 0;
+  const auto options = call.arguments.subspan(3);
+  if (!options.empty()) {
+    if (options.size() != 2 || !is_word(options[0], "samples")) return refuse(call, syntax_error);
+    if (!parse_integer(options[1], samples)) return refuse(call, not_an_integer);
+    if (samples < 0) return refuse(call, syntax_error);
+  }
+  return read_key(call, call.arguments[2], [](Writer &writer, const KeyState *state, Row row) {
+    if (state == nullptr) return writer.nil();
+    // Elements are rows of their own, of which the key's row knows the number.
+    int64_t bytes = row_overhead_bytes * (1 + static_cast<int64_t>(state->len));
+    char room[20];
+    for (const Value &value : row) bytes += static_cast<int64_t>(text_of(value, room).size());
+    writer.integer(bytes);
+  });
+}
 
 Next object_encoding(Call &call) {
   return read_key(call, call.arguments[2], [](Writer &writer, const KeyState *state, Row) {

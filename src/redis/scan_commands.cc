@@ -55,7 +55,7 @@ class ScanReply final : public KeyReply, public Kept {
     return Flow::more;
   }
   void done(const Outcome &outcome) override {
-    if (outcome.failure != Failure::none) return fail(outcome);
+    if (outcome.failure != Failure::none && !is_passed_over(outcome.failure)) return fail(outcome);
     uint64_t cursor = 0;
     if (rows_ >= limit_ || next_map_ != MapSnapshot::none) {
       ScanPlace place{.owner = owner_, .db = filter_.db};

@@ -69,7 +69,7 @@ Script::Step Work::next() {
   if (!std::exchange(stepped_, true)) {
     for (size_t i = 0; i < replies_.size(); ++i) {
       StepReply &reply = replies_[i];
-      if (reply.failure == Failure::none) continue;
+      if (reply.failure == Failure::none || bears(reply.failure)) continue;
       failed(reply);
       failure_ = reply.failure;
       message_ = std::move(reply.message);

@@ -118,6 +118,8 @@ class Work : public Kept, public Script, public Reply {
   virtual Task<> run() = 0;
   /// An op has failed, and with it all.
   virtual void failed([[maybe_unused]] const StepReply &step) {}
+  /// Whether run() goes on behind a step that has failed so. Nothing of the step is done.
+  virtual bool bears([[maybe_unused]] Failure failure) const { return false; }
 
   /// Where the answer goes.
   Writer writer() { return {answer_, resp_}; }
