@@ -76,6 +76,32 @@ def test_ioredis(port, fetched):
     )
 
 
+def test_node_redis(port, fetched):
+    folder = fetched("node-redis") / "node-redis"
+    assert run("node", HERE / "node_redis_session.js", folder, port) == expected("node_redis_session")
+
+
+def test_express_sessions_in_connect_redis(port, fetched):
+    folder = fetched("node-redis") / "node-redis"
+    assert run("node", HERE / "express_session.js", folder, port) == expected("express_session")
+
+
+def test_django_cache_and_sessions(port, fetched):
+    folder = fetched("django")
+    command = ("/usr/bin/python3", HERE / "django_session.py", folder / "redis-py", folder / "django", port)
+    assert run(*command) == expected("django_session")
+
+
+def test_jedis(port, fetched):
+    folder = fetched("jedis") / "jedis"
+    assert run("java", "-cp", f"{folder}/*", HERE / "JedisSession.java", port) == expected("JedisSession")
+
+
+def test_rails_cache_store(port):
+    need("ruby", "ruby", "-rredis", "-ractive_support", "-e", "")
+    assert run("ruby", HERE / "rails_session.rb", port) == expected("rails_session")
+
+
 def test_phpredis(port):
     need("php", "php", "-r", "exit(extension_loaded('redis') ? 0 : 1);")
     assert run("php", HERE / "phpredis_session.php", port) == expected("phpredis_session")
