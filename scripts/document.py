@@ -27,29 +27,39 @@ PLUGINS = list(FOLDERS)
 
 
 def settings(plugin):
-    """(name, type and range, default, help) of every setting of a plugin: its own rows, then those that all have."""
+    """(name, type and range, default, whether SET GLOBAL changes it, help) of every setting of a plugin: its own rows,
+    then those that all have."""
     own, shared = f"src/{FOLDERS[plugin]}/settings.def", "src/plugin/door_settings.def"
     pattern = r"(\w+)\((.*)\)"
     for kind, inner in [*rows(own, pattern), *rows(shared, pattern)]:
         strings = re.findall(STRING, inner)
         name, *plain = [part.strip() for part in re.sub(STRING, "", inner).split(",")]
         name = f"{plugin}_{name}"
+        live = "yes" if kind.startswith("LIVE_") else "no"
+        kind = kind.removeprefix("LIVE_")
         if kind == "TEXT":
-            yield name, "string", strings[0] or "empty", strings[1]
-        elif kind == "HIDDEN_TEXT":
-            yield name, "string, never shown", "empty", strings[0]
+            yield name, "string", strings[0] or "empty", live, strings[1]
+        elif kind == "SECRET":
+            yield name, "string, never shown", "empty", f"as `{plugin}_new_{name.removeprefix(plugin + '_')}`", strings[
+                0
+            ]
         elif kind == "NUMBER":
-            yield name, f"{plain[1]} to {plain[2]}", plain[0], strings[0]
+            yield name, f"{plain[1]} to {plain[2]}", plain[0], live, strings[0]
         elif kind == "SWITCH":
-            yield name, "ON, OFF", "ON" if plain[0] == "1" else "OFF", strings[0]
+            yield name, "ON, OFF", "ON" if plain[0] == "1" else "OFF", live, strings[0]
         elif kind == "CHOICE":
             words = inner.rpartition('"')[2].strip(", ")
-            yield name, words.replace(",", ", "), strings[0], strings[1]
+            yield name, words.replace(",", ", "), strings[0], live, strings[1]
+        elif kind == "ACTION":
+            yield name, "a number", "0", "only", strings[0]
 
 
 def settings_table(plugin):
-    lines = ["| setting | values | default | meaning |", "|---|---|---|---|"]
-    lines += [f"| `{name}` | {values} | {default} | {text} |" for name, values, default, text in settings(plugin)]
+    lines = ["| setting | values | default | at run time | meaning |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{name}` | {values} | {default} | {live} | {text} |"
+        for name, values, default, live, text in settings(plugin)
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -60,7 +70,10 @@ def settings_page():
         "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also at\n"
         "`INSTALL SONAME`. Write them with `loose_` before their names (`loose_handlersocket_port = 9998`), so that the\n"
         "server starts without the plugin, too ([why](operating.md#loose_)). Names that the original HandlerSocket had\n"
-        "keep their meaning, so an old option file goes on working.\n"
+        "keep their meaning, so an old option file goes on working.\n\n"
+        "*At run time*: `yes` means that `SET GLOBAL` changes it while clients are served, for all of them if nothing else is\n"
+        "said; a value that makes no sense is refused. It lasts until the plugin is unloaded: write it into the option file,\n"
+        "too. The server may write such statements to its general log, new secrets among them.\n"
         + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )
 
@@ -110,8 +123,9 @@ def status_page():
         "| `..._connections_peak` | Most connections at once, the ports' peaks added. |",
         "| `..._listening` | ON when clients can connect. The ports listen when the server has started, memcached's when "
         "there is a container, too. Of handlersocket's two ports it is the one for reading. |",
-        "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins, bounded by the sum of their "
-        "`..._max_buffer_bytes`. |",
+        "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins. |",
+        "| `..._buffer_bytes_max` | The bound on that: the sum of the `..._max_buffer_bytes` of all plugins that have a door "
+        "open. |",
     ]
     for kind, what in (("find", "find rows"), ("insert", "insert a row"), ("edit", "change or delete rows")):
         for part, words in (("p50", "half"), ("p99", "99 of 100"), ("p999", "999 of 1,000")):

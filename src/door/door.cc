@@ -341,6 +341,11 @@ void Door::refuse(net::Fd socket) {
   channel.receive(input, limits::block_bytes_min);
 }
 
+void Door::change(const Options &options) {
+  options_.take_changes(options);
+  for (const auto &worker : workers_) worker->look_again();
+}
+
 uint32_t Door::connections() const {
   uint32_t sum = 0;
   for (const auto &worker : workers_) sum += worker->connections();

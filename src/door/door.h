@@ -60,6 +60,8 @@ class Door {
   /// Its connections, for people. Any thread; connections that are left may outlive the door.
   Roster &roster() const { return *roster_; }
   const Options &options() const { return options_; }
+  /// Takes over what of `options` may change while the door is open. Any thread.
+  void change(const Options &options);
   Access access() const { return access_; }
   /// The TCP port it is bound to once it has started, also where the options ask for any; 0: none.
   uint16_t port() const { return port_; }
@@ -78,7 +80,7 @@ class Door {
   void note_no_memory();
   void refuse(net::Fd socket);
 
-  const Options options_;
+  Options options_;  // of which change() changes what is Changing
   Protocol &protocol_;
   Engine &engine_;
   const Access access_;

@@ -215,7 +215,7 @@ bool SlowLane::LaneThread::may_wait(SlowJob &job, Progress held_up) const {
   if (busy_since_ms < 0) busy_since_ms = now_ms;
   job.busy_retry_ms =
       std::clamp(job.busy_retry_ms * 2, limits::busy_retry_ms_min, static_cast<int>(lane_.retry_ms_max()));
-  const int64_t most_ms = held_up == Progress::busy ? lane_.options_.table_wait_ms : executor_->row_wait_ms();
+  const int64_t most_ms = held_up == Progress::busy ? int64_t{lane_.options_.table_wait_ms} : executor_->row_wait_ms();
   return now_ms - busy_since_ms < most_ms;
 }
 

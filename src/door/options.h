@@ -1,4 +1,5 @@
-// options.h: what an administrator may choose about a door.
+// options.h: what an administrator may choose about a door. What is Changing may change while it is open:
+// Door::change().
 #pragma once
 
 #include <sys/types.h>
@@ -6,12 +7,22 @@
 #include <cstdint>
 #include <string>
 
+#include "base/changing.h"
 #include "base/limits.h"
 #include "net/tls_context.h"
 
 namespace postern::door {
 
 struct Options {
+  /// Takes over what is Changing.
+  void take_changes(const Options &from) {
+    require_tls = from.require_tls;
+    connections_max = from.connections_max;
+    idle_timeout_ms = from.idle_timeout_ms;
+    request_timeout_ms = from.request_timeout_ms;
+    table_wait_ms = from.table_wait_ms;
+  }
+
   std::string name;           ///< for threads, the process list and the log, e.g. "ping"
   std::string host;           ///< numeric address
   uint16_t port = 0;          ///< 0: no TCP, unless any_port
@@ -21,7 +32,8 @@ struct Options {
   mode_t unix_mode = 0660;
   std::string unix_owner;          ///< user, user:group or :group; empty: whose process this is
   net::TlsContext *tls = nullptr;  ///< outlives the door; nullptr: no TLS
-  bool require_tls = false;        ///< except on unix sockets
+  /// Of new connections, except on unix sockets.
+  Changing<bool> require_tls = false;
   int backlog = 1024;
   int send_buffer = 0;  ///< bytes; 0 leaves it to the kernel
   int receive_buffer = 0;
@@ -29,10 +41,11 @@ struct Options {
   uint32_t threads_per_processor = 1;
   uint32_t scan_threads = 1;
   uint32_t login_threads = 0;  ///< 0: the protocol has no logins
-  uint32_t connections_max = limits::connections_max;
-  int64_t idle_timeout_ms = 300'000;    ///< 0: never
-  int64_t request_timeout_ms = 60'000;  ///< from a request's first byte to its last, or a handshake's; 0: never
-  int64_t table_wait_ms = 50'000;       ///< how long a request waits for a table that DDL holds
+  Changing<uint32_t> connections_max = limits::connections_max;
+  Changing<int64_t> idle_timeout_ms = 300'000;  ///< 0: never
+  Changing<int64_t> request_timeout_ms =
+      60'000;                                ///< from a request's first byte to its last, or a handshake's; 0: never
+  Changing<int64_t> table_wait_ms = 50'000;  ///< how long a request waits for a table that DDL holds
 };
 
 }  // namespace postern::door

@@ -112,17 +112,29 @@ std::vector<ConnectionNotes> Roster::all() const {
   return told;
 }
 
+/// With the mutex held.
+Listed *Roster::find(uint64_t id) const {
+  Listed *one = oldest_;
+  while (one != nullptr && one->id_ != id) one = one->newer_;
+  return one;
+}
+
+Ended Roster::would_end(uint64_t id) const {
+  const std::lock_guard guard(mutex_);
+  const Listed *const one = find(id);
+  if (one == nullptr) return Ended::unknown;
+  return one->hosted_ ? Ended::session : Ended::ended;
+}
+
 /// Its owner sees that the socket has ended, wherever the connection is, as if the client had gone.
 Ended Roster::end(uint64_t id) {
   const std::lock_guard guard(mutex_);
-  for (Listed *one = oldest_; one != nullptr; one = one->newer_) {
-    if (one->id_ != id) continue;
-    if (one->hosted_) return Ended::session;
-    one->ended_.store(true, std::memory_order_relaxed);
-    ::shutdown(one->socket_, SHUT_RDWR);
-    return Ended::ended;
-  }
-  return Ended::unknown;
+  Listed *const one = find(id);
+  if (one == nullptr) return Ended::unknown;
+  if (one->hosted_) return Ended::session;
+  one->ended_.store(true, std::memory_order_relaxed);
+  ::shutdown(one->socket_, SHUT_RDWR);
+  return Ended::ended;
 }
 
 }  // namespace postern::door

@@ -120,9 +120,13 @@ class Roster {
   /// In the order in which they came. Throws std::bad_alloc.
   std::vector<ConnectionNotes> all() const;
   Ended end(uint64_t id);
+  /// What end() would say. Ends nothing.
+  Ended would_end(uint64_t id) const;
 
  private:
   friend Listed;
+  Listed *find(uint64_t id) const;
+
   mutable std::mutex mutex_;
   Listed *oldest_ = nullptr;
   Listed *newest_ = nullptr;

@@ -61,7 +61,8 @@ class TimeoutLists {
   /// Those that were silent for too long.
   template <class Visit>
   void visit_silent(int64_t now_ms, Visit visit) const {
-    if (options_.idle_timeout_ms > 0) visit_older(idle_, now_ms - options_.idle_timeout_ms, visit);
+    if (const int64_t timeout_ms = options_.idle_timeout_ms; timeout_ms > 0)
+      visit_older(idle_, now_ms - timeout_ms, visit);
   }
   /// Those that began something and did not finish it in time.
   template <class Visit>
@@ -91,9 +92,9 @@ class TimeoutLists {
   }
 
   int64_t begun_timeout_ms() const {
-    if (options_.request_timeout_ms <= 0 || options_.idle_timeout_ms <= 0)
-      return std::max(options_.request_timeout_ms, options_.idle_timeout_ms);
-    return std::min(options_.request_timeout_ms, options_.idle_timeout_ms);
+    const int64_t request_ms = options_.request_timeout_ms;
+    const int64_t idle_ms = options_.idle_timeout_ms;
+    return request_ms <= 0 || idle_ms <= 0 ? std::max(request_ms, idle_ms) : std::min(request_ms, idle_ms);
   }
 
   List &list_of(const Connection &connection) { return connection.timeout_list == TimeoutList::begun ? begun_ : idle_; }

@@ -55,6 +55,8 @@ class Worker final : private Watcher {
   /// Asks the thread to close everything and leave. Any thread; join() waits for it.
   void stop();
   void join();
+  /// The door's options have changed: it may have to wake sooner. Any thread.
+  void look_again() { wake_.wake(); }
 
   /// A connection of a new client, to be given to this worker; `local`: it came through a unix socket. Throws
   /// std::bad_alloc; the socket is closed then. Any thread.

@@ -1,7 +1,7 @@
 // protocol.h: HandlerSocket, the protocol of one HandlerSocket port.
 //
-// Owned by whoever opens the port; outlives every session it opens. Its settings never change, so any thread may call
-// open_session().
+// Owned by whoever opens the port; outlives every session it opens. Any thread may call open_session(), and change what
+// of the settings may change.
 //
 //   handlersocket::HandlerSocket protocol({.access = Access::read, .secret = "open sesame"});
 //   std::unique_ptr<Session> session = protocol.open_session(output, peer);
@@ -12,11 +12,13 @@
 #include <memory>
 #include <string>
 
+#include "base/changing.h"
 #include "base/limits.h"
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "handlersocket/encoder.h"
 #include "handlersocket/refusal.h"
+#include "handlersocket/secret.h"
 
 namespace postern::handlersocket {
 
@@ -24,13 +26,13 @@ struct Settings {
   /// read: modifications are refused before they reach the engine.
   Access access = Access::read;
   /// What a client has to offer before anything else; empty for none. Without a meaning if `accounts` is set.
-  std::string secret{};
+  Secret secret{};
   /// Clients log in as accounts of the database, and their grants decide.
   bool accounts = false;
-  size_t request_bytes_max = limits::request_bytes_max;
-  uint32_t open_indexes_max = limits::open_indexes_max;
-  uint32_t key_values_max = limits::key_values_max;
-  ErrorStyle errors = ErrorStyle::compatible;
+  Changing<size_t> request_bytes_max = limits::request_bytes_max;
+  Changing<uint32_t> open_indexes_max = limits::open_indexes_max;
+  Changing<uint32_t> key_values_max = limits::key_values_max;
+  Changing<ErrorStyle> errors = ErrorStyle::compatible;
 };
 
 class HandlerSocket final : public Protocol {
@@ -41,12 +43,14 @@ class HandlerSocket final : public Protocol {
   void refuse(Output &output, Failure why) override;
 
   const Settings &settings() const { return settings_; }
+  /// Takes over the secret and what is Changing. Any thread.
+  void change(const Settings &settings);
   /// What its sessions refused. Any thread may count and sum.
   Refusals &refusals() { return refusals_; }
   const Refusals &refusals() const { return refusals_; }
 
  private:
-  const Settings settings_;
+  Settings settings_;  // of which change() changes a part
   Refusals refusals_;
 };
 

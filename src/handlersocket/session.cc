@@ -25,6 +25,14 @@ HandlerSocketSession::HandlerSocketSession(HandlerSocket &protocol, Output &outp
       // With accounts the engine decides, op by op: a login has not been tried when what follows it is read.
       authorized_(settings().accounts || settings().secret.empty()) {}
 
+void HandlerSocket::change(const Settings &settings) {
+  settings_.secret = settings.secret;
+  settings_.request_bytes_max = settings.request_bytes_max;
+  settings_.open_indexes_max = settings.open_indexes_max;
+  settings_.key_values_max = settings.key_values_max;
+  settings_.errors = settings.errors;
+}
+
 Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   const std::span<char> bytes = input.unparsed();
   char *const end = bytes.data() + bytes.size();
@@ -108,7 +116,7 @@ void HandlerSocketSession::authenticate(Tokens &tokens, Batch &batch) {
   const AuthenticateRequest request = parse_authenticate(tokens);
   const bool known = request.type == "1";
   const bool escaped = request.key.find(escape_mark) != Bytes::npos;
-  const bool right = known && !escaped && equal_constant_time(settings().secret, request.key);
+  const bool right = known && !escaped && settings().secret.is(request.key);
   // Without a secret a wrong key is told so, and everything goes on working: the original's clients may send one.
   authorized_ = right || settings().secret.empty();
   if (!known) return answer(Refusal::unknown_authentication, batch);

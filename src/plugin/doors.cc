@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/descriptors.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "engine/engine.h"
@@ -13,8 +14,16 @@
 namespace postern::plugin {
 namespace {
 
-/// What all plugins that are loaded may use together for large buffers.
-size_t large_bytes_max = 0;
+/// What all plugins that have a door open may use together for large buffers.
+struct {
+  std::mutex mutex;  // a leaf
+  uint64_t bytes_max = 0;
+} buffers;
+
+/// With the mutex held. While no door is open at all, the bound is for those who look what there is to serve.
+uint64_t bound_of_buffers() {
+  return buffers.bytes_max != 0 ? buffers.bytes_max : limits::buffer_bytes_max;
+}
 
 /// Of the file descriptors, clients get what the server cannot need. Where that is hardly any they get this part of all
 /// the same: it will not need everything at once.
@@ -61,17 +70,25 @@ std::string text(const char *value) {
 }
 
 Doors::Doors(const char *plugin, const DoorSettings &settings, engine::LoginNames names)
-    : plugin_(plugin), settings_(settings), engine_(engine::make_engine(names)) {
+    : plugin_(plugin),
+      settings_(settings),
+      engine_(engine::make_engine(names)),
+      buffer_bytes_(settings.max_buffer_bytes) {
   descriptors::set_bound(clients_bound);
-  large_bytes_max += settings_.max_buffer_bytes;
-  pool::set_large_bytes_max(large_bytes_max);
 }
 
 Doors::~Doors() {
   for (const auto &door : doors_) door->stop();
   doors_.clear();
-  large_bytes_max -= settings_.max_buffer_bytes;
-  pool::set_large_bytes_max(large_bytes_max);
+  share_buffers(0);
+}
+
+/// What this plugin adds from now on.
+void Doors::share_buffers(uint64_t bytes) {
+  const std::lock_guard guard(buffers.mutex);
+  buffers.bytes_max += bytes - shared_bytes_;
+  shared_bytes_ = bytes;
+  pool::set_large_bytes_max(bound_of_buffers());
 }
 
 /// False if there is to be TLS and cannot be. That a server has no certificate is no reason to refuse its old clients.
@@ -142,7 +159,7 @@ bool Doors::fits(const door::Options &chosen) const {
     log::note(
         "%s port: %s_max_connections is %u, but all doors together get %u clients: of %u file descriptors "
         "(open_files_limit) %u are for the server",
-        chosen.name.c_str(), plugin_, chosen.connections_max, clients, server.all, server.for_server);
+        chosen.name.c_str(), plugin_, uint32_t{chosen.connections_max}, clients, server.all, server.for_server);
   } else {
     log::warning(
         "%s port: open_files_limit is %u, of which max_connections, table_open_cache and the server's own files "
@@ -161,10 +178,28 @@ bool Doors::open(const door::Options &chosen, Protocol &protocol, Access access)
   std::string error;
   if (door->start(error)) {
     doors_.push_back(std::move(door));
+    share_buffers(buffer_bytes_);
     return true;
   }
   log::error("%s port: %s", chosen.name.c_str(), error.c_str());
   return false;
+}
+
+void Doors::apply(Access access, const door::Options &chosen) {
+  const std::lock_guard guard(mutex_);
+  for (const auto &door : doors_)
+    if (door->access() == access) door->change(chosen);
+  buffer_bytes_ = settings_.max_buffer_bytes;
+  if (!doors_.empty()) share_buffers(buffer_bytes_);
+}
+
+door::Ended Doors::end_connection(uint64_t id, bool only_look) const {
+  const std::lock_guard guard(mutex_);
+  for (const auto &door : doors_) {
+    const door::Ended ended = only_look ? door->roster().would_end(id) : door->roster().end(id);
+    if (ended != door::Ended::unknown) return ended;
+  }
+  return door::Ended::unknown;
 }
 
 bool Doors::listening(Access access) const {
@@ -181,6 +216,10 @@ bool Doors::take(Access access, int socket, bool local) const {
 }
 
 void Doors::add_to(DoorStatus &status) const {
+  {
+    const std::lock_guard guard(buffers.mutex);
+    status.buffer_bytes_max = bound_of_buffers();
+  }
   const std::lock_guard guard(mutex_);
   for (const auto &door : doors_) {
     door->add_counters(status.counters);

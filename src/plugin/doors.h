@@ -37,6 +37,12 @@ class Doors {
   /// it cannot be opened. One thread at a time. `protocol` outlives this.
   [[nodiscard]] bool open(const door::Options &chosen, Protocol &protocol, Access access);
 
+  /// Changes what may change of the doors for this, open or to be opened. Any thread, one at a time.
+  void apply(Access access, const door::Options &chosen);
+  bool has_tls() const { return tls_ != nullptr; }
+  /// Ends a connection, or says whether it would.
+  door::Ended end_connection(uint64_t id, bool only_look) const;
+
   /// Has the door for this take a connection that somebody else has accepted, if there is one: Door::take().
   bool take(Access access, int socket, bool local) const;
 
@@ -57,6 +63,7 @@ class Doors {
  private:
   bool require_tls() const { return settings_.require_tls_choice == DoorSettings::RequireTls::ON; }
   bool fits(const door::Options &chosen) const;
+  void share_buffers(uint64_t bytes);
   bool may_listen(const door::Options &chosen, const char *remedy) const;
 
   const char *const plugin_;
@@ -65,6 +72,8 @@ class Doors {
   std::unique_ptr<net::TlsContext> tls_;
   mutable std::mutex mutex_;  // guards what follows; held while a door is started
   std::vector<std::unique_ptr<door::Door>> doors_;
+  uint64_t buffer_bytes_;      // that this plugin adds to what all share, once a door of it is open
+  uint64_t shared_bytes_ = 0;  // that it has added
 };
 
 }  // namespace postern::plugin

@@ -1,10 +1,12 @@
 // handlersocket_plugin.cc: the plugin `handlersocket`: a port for reading and one for writing.
 #include <mysql/plugin.h>
 
+#include <climits>
 #include <memory>
 #include <string>
 
 #include "handlersocket/protocol.h"
+#include "live_settings.h"
 #include "running.h"
 #include "settings.h"
 
@@ -38,6 +40,7 @@ class HandlerSocketRunning final : public Running {
     return doors_.prepare() && open_port(read_, Access::read) && open_port(write_, Access::write);
   }
   const Doors &doors() const override { return doors_; }
+  void apply_settings() override;
   void add_own(StatusPage &page, const Counters &counters) const override;
 
  private:
@@ -66,6 +69,13 @@ bool HandlerSocketRunning::open_port(protocol::HandlerSocket &protocol, Access a
   door::Options chosen = door_options(access);
   return doors_.check(chosen, asks, "a secret or accounts; set one, handlersocket_auth") &&
          doors_.open(chosen, protocol, access);
+}
+
+void HandlerSocketRunning::apply_settings() {
+  for (const Access access : {Access::read, Access::write}) {
+    (access == Access::read ? read_ : write_).change(protocol_settings(access));
+    doors_.apply(access, door_options(access));
+  }
 }
 
 void HandlerSocketRunning::add_own(StatusPage &page, const Counters &counters) const {

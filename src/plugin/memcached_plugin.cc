@@ -1,12 +1,14 @@
 // memcached_plugin.cc: the plugin `memcached`: one port, over the containers of the database innodb_memcache.
 #include <mysql/plugin.h>
 
+#include <climits>
 #include <memory>
 #include <string>
 
 #include "base/clock.h"
 #include "late_door.h"
 #include "memcached/protocol.h"
+#include "live_settings.h"
 #include "running.h"
 #include "settings.h"
 
@@ -41,6 +43,7 @@ class MemcachedRunning final : public Running {
  public:
   bool open() override;
   const Doors &doors() const override { return doors_; }
+  void apply_settings() override;
   const door::Options *late_door() const override { return late_door_ != nullptr ? &chosen_ : nullptr; }
   void add_mappings(std::vector<MappingNotes> &notes) const override;
   void add_own(StatusPage &page, const Counters &counters) const override;
@@ -101,7 +104,7 @@ void MemcachedRunning::tell_figures(protocol::Figures &figures) const {
   figures.counters.absorb(status.counters);
   figures.connections = status.connections;
   figures.connections_peak = status.connections_peak;
-  figures.connections_max = settings.max_connections;
+  figures.connections_max = uint32_t{chosen_.connections_max};
   figures.threads = status.threads;
   figures.port = settings.port;
   figures.address = text(settings.address);
@@ -122,6 +125,12 @@ void MemcachedRunning::add_mappings(std::vector<MappingNotes> &notes) const {
                      .problem = container->problem(),
                      .trouble = container->trouble().words()});
   }
+}
+
+void MemcachedRunning::apply_settings() {
+  if (protocol_ == nullptr) return;
+  chosen_.take_changes(door_options());
+  doors_.apply(Access::write, chosen_);
 }
 
 void MemcachedRunning::add_own(StatusPage &page, const Counters &) const {

@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "engine/engine.h"
 #include "information_tables.h"
+#include "live_settings.h"
 #include "running.h"
 
 namespace postern::plugin {
@@ -71,6 +72,25 @@ int deinit(Plugin &plugin) {
   return 0;
 }
 
+void apply_settings(const Plugin &plugin) {
+  if (plugin.running == nullptr) return;
+  try {
+    plugin.running->apply_settings();
+  } catch (const std::bad_alloc &) {
+    log::error("%s: out of memory; a setting has no effect", plugin.name);
+  }
+}
+
+bool may_set(const Plugin &plugin, const char *setting, const void *word) {
+  const std::string name = std::string(plugin.name) + "_" + setting;
+  return plugin.running == nullptr ||
+         may_take(name.c_str(), plugin.running->why_not(setting, *static_cast<const char *const *>(word)));
+}
+
+door::Ended end_connection(const Plugin &plugin, uint64_t id, bool only_look) {
+  return plugin.running != nullptr ? plugin.running->doors().end_connection(id, only_look) : door::Ended::unknown;
+}
+
 int show(const Plugin &plugin, st_mysql_show_var &variable) {
   StatusPage page;
   if (plugin.running != nullptr) {
@@ -84,6 +104,11 @@ int show(const Plugin &plugin, st_mysql_show_var &variable) {
 }
 
 }  // namespace
+
+std::string Running::why_not(const std::string &setting, const std::string &word) const {
+  const bool asks_for_tls = setting == "require_tls" && word == "ON";
+  return asks_for_tls && !doors().has_tls() ? "the server has no certificate, or TLS is off" : "";
+}
 
 void visit_running(const std::function<void(const Running &running)> &visit) {
   const std::shared_lock guard(opened.mutex);
@@ -107,6 +132,18 @@ void visit_running(const std::function<void(const Running &running)> &visit) {
   }                                                                                            \
   st_mysql_show_var status_variables[] = {{prefix, reinterpret_cast<void *>(show), SHOW_FUNC}, \
                                           {nullptr, nullptr, SHOW_UNDEF}};                     \
+  }                                                                                            \
+  void apply_settings() {                                                                      \
+    plugin::apply_settings(own);                                                               \
+  }                                                                                            \
+  bool may_set(const char *setting, const void *word) {                                        \
+    return plugin::may_set(own, setting, word);                                                \
+  }                                                                                            \
+  door::Ended may_end_connection(uint64_t id) {                                                \
+    return plugin::end_connection(own, id, true);                                              \
+  }                                                                                            \
+  void end_connection(uint64_t id) {                                                           \
+    (void)plugin::end_connection(own, id, false);                                              \
   }                                                                                            \
   }
 #include "doors.def"

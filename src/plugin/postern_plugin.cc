@@ -1,12 +1,14 @@
 // postern_plugin.cc: the plugin `postern`: the MySQL protocol, the whole server through a port and a socket of its own.
 #include <mysql/plugin.h>
 
+#include <climits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "mysql/protocol.h"
+#include "live_settings.h"
 #include "running.h"
 #include "settings.h"
 
@@ -25,6 +27,8 @@ class PosternRunning final : public Running {
   }
   bool open() override;
   const Doors &doors() const override { return doors_; }
+  void apply_settings() override;
+  std::string why_not(const std::string &setting, const std::string &word) const override;
   void add_own(StatusPage &page, const Counters &counters) const override;
   void add_plans(std::vector<PlanNotes> &rows) const override;
 
@@ -62,6 +66,15 @@ door::Options PosternRunning::door_options() const {
   chosen.idle_timeout_ms = 0;
   chosen.request_timeout_ms = 0;
   return chosen;
+}
+
+void PosternRunning::apply_settings() {
+  engine::verify_statements(settings.verify);
+  doors_.apply(Access::read, door_options());
+}
+
+std::string PosternRunning::why_not(const std::string &setting, const std::string &word) const {
+  return setting == "require_tls" && word == "ON" ? "the server's require_secure_transport holds at this door" : "";
 }
 
 void PosternRunning::add_own(StatusPage &page, const Counters &) const {

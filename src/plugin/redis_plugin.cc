@@ -1,12 +1,14 @@
 // redis_plugin.cc: the plugin `redis`: one port, over the tables that the database postern maps.
 #include <mysql/plugin.h>
 
+#include <climits>
 #include <memory>
 #include <string>
 
 #include "engine/engine.h"
 #include "late_door.h"
 #include "redis/protocol.h"
+#include "live_settings.h"
 #include "running.h"
 #include "settings.h"
 
@@ -55,6 +57,7 @@ class RedisRunning final : public Running {
  public:
   bool open() override;
   const Doors &doors() const override { return doors_; }
+  void apply_settings() override;
   const door::Options *late_door() const override { return late_door_ != nullptr ? &chosen_ : nullptr; }
   void add_mappings(std::vector<MappingNotes> &notes) const override;
   void add_own(StatusPage &page, const Counters &counters) const override;
@@ -114,10 +117,10 @@ void RedisRunning::tell_figures(protocol::Figures &figures) const {
   doors_.add_to(status);
   figures.counters.absorb(status.counters);
   figures.connections = status.connections;
-  figures.connections_max = settings.max_connections;
+  figures.connections_max = uint32_t{chosen_.connections_max};
   figures.threads = status.threads;
   figures.port = settings.port;
-  figures.timeout = settings.timeout;
+  figures.timeout = static_cast<uint64_t>(chosen_.idle_timeout_ms / 1000);
   figures.address = text(settings.address);
   figures.socket = text(settings.socket);
   figures.read_only = engine::server_is_read_only();
@@ -138,6 +141,12 @@ void RedisRunning::add_mappings(std::vector<MappingNotes> &notes) const {
                      .problem = map->problem(),
                      .trouble = map->trouble().words()});
   }
+}
+
+void RedisRunning::apply_settings() {
+  if (protocol_ == nullptr) return;
+  chosen_.take_changes(door_options());
+  doors_.apply(Access::write, chosen_);
 }
 
 void RedisRunning::add_own(StatusPage &page, const Counters &) const {

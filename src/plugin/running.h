@@ -51,6 +51,10 @@ class Running {
   /// is wrong or a door cannot be opened.
   [[nodiscard]] virtual bool open() = 0;
   virtual const Doors &doors() const = 0;
+  /// Has the settings that have changed since take effect. Called by threads that set them, one at a time.
+  virtual void apply_settings() = 0;
+  /// Why `setting` may not become `word` now; empty if it may.
+  virtual std::string why_not(const std::string &setting, const std::string &word) const;
   /// The door that is opened when there is something for it to serve; nullptr: none. Any thread.
   virtual const door::Options *late_door() const { return nullptr; }
   /// What keys mean there. Any thread.
@@ -70,6 +74,11 @@ void visit_running(const std::function<void(const Running &running)> &visit);
   extern st_mysql_sys_var *system_variables[];                                                \
   /** To be called before the settings are used: whether all make sense; sets the choices. */ \
   [[nodiscard]] bool check_settings();                                                        \
+  /* The plugin is loaded: for what SET GLOBAL calls. */                                      \
+  void apply_settings();                                                                      \
+  bool may_set(const char *setting, const void *word);                                        \
+  door::Ended may_end_connection(uint64_t id);                                                \
+  void end_connection(uint64_t id);                                                           \
   std::unique_ptr<Running> make_running();                                                    \
   }
 #include "doors.def"

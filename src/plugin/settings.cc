@@ -16,15 +16,21 @@ bool is_within(const char *setting, unsigned long long value, unsigned long long
   return false;
 }
 
-bool is_one_of(const char *setting, const char *value, const char *words, unsigned &position) {
+bool find_word(const char *value, const char *words, unsigned &position, std::string &word) {
   const std::string given = value != nullptr ? value : "";
   std::string_view rest = words;
   for (position = 0; !rest.empty(); ++position) {
-    const std::string word(rest.substr(0, rest.find(',')));
+    word = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     if (strcasecmp(given.c_str(), word.c_str()) == 0 || given == std::to_string(position)) return true;
   }
-  log::error("%s: '%s' is none of: %s", setting, given.c_str(), words);
+  return false;
+}
+
+bool is_one_of(const char *setting, const char *value, const char *words, unsigned &position) {
+  std::string word;
+  if (find_word(value, words, position, word)) return true;
+  log::error("%s: '%s' is none of: %s", setting, value != nullptr ? value : "", words);
   return false;
 }
 

@@ -1,14 +1,21 @@
 // settings.h: the values of the plugins' system variables, as the server set them before init.
 //
-// Read-only after the server has read its options and check_settings() has looked at them. DoorSettings is what every
-// plugin has; plugin_settings.inc makes each plugin's own struct of it and of the plugin's rows.
+// Set by the server: when it has read its options, before check_settings() looks at them, and what is LIVE by SET
+// GLOBAL. Read by the threads that do so, and when a plugin is loaded, alone: what others need is in a door's options
+// or a protocol's settings. DoorSettings is what every plugin has; plugin_settings.inc makes each plugin's own struct
+// of it and of the plugin's rows.
 #pragma once
+
+#include <string>
 
 namespace postern::plugin {
 
 // What the rows are in a struct.
 #define TEXT_MEMBER(name, initial, help) char *name;
-#define HIDDEN_TEXT_MEMBER(name, help) char *name;
+#define SECRET_MEMBER(name, help) \
+  char *name;                     \
+  char *new_##name; /* what SHOW VARIABLES tells: nothing */
+#define ACTION_MEMBER(name, help) unsigned long long name;
 #define NUMBER_MEMBER(name, initial, least, most, help) unsigned long long name;
 #define SWITCH_MEMBER(name, initial, help) char name;
 #define CHOICE_MEMBER(name, Words, initial, help, ...) \
@@ -20,6 +27,9 @@ namespace postern::plugin {
 #define NUMBER NUMBER_MEMBER
 #define SWITCH SWITCH_MEMBER
 #define CHOICE CHOICE_MEMBER
+#define LIVE_NUMBER NUMBER_MEMBER
+#define LIVE_SWITCH SWITCH_MEMBER
+#define LIVE_CHOICE CHOICE_MEMBER
 struct DoorSettings {
 #include "door_settings.def"
 };
@@ -27,6 +37,9 @@ struct DoorSettings {
 #undef NUMBER
 #undef SWITCH
 #undef CHOICE
+#undef LIVE_NUMBER
+#undef LIVE_SWITCH
+#undef LIVE_CHOICE
 
 /// Whether a setting has a sensible value; if not, the log says which. The server refuses values that it cannot read
 /// unless a setting's name begins with loose_, as it should: then it goes on, with 0 for a number. A door with other
@@ -34,5 +47,7 @@ struct DoorSettings {
 bool is_within(const char *setting, unsigned long long value, unsigned long long least, unsigned long long most);
 /// `words` are separated by commas; a position among them does as well. `position` is where the value was found.
 bool is_one_of(const char *setting, const char *value, const char *words, unsigned &position);
+/// The same, and nothing is told. `word`: as it stands in `words`, for ever.
+bool find_word(const char *value, const char *words, unsigned &position, std::string &word);
 
 }  // namespace postern::plugin

@@ -7,7 +7,7 @@
 namespace postern::plugin {
 namespace {
 
-constexpr size_t gauge_count = 3 + 3 * 3;  // three kinds of requests have three percentiles each
+constexpr size_t gauge_count = 4 + 3 * 3;  // three kinds of requests have three percentiles each
 constexpr size_t own_count_max = 64;       // what a plugin has besides
 constexpr size_t variable_count_max = counter_count + failure_count - 1 + gauge_count + own_count_max;
 
@@ -47,6 +47,7 @@ void StatusPage::add(const DoorStatus &status) {
   add("connections", status.connections);
   add("connections_peak", status.connections_peak);
   add("buffer_bytes", pool::large_bytes());
+  add("buffer_bytes_max", status.buffer_bytes_max);
 #define LATENCY(kind)                                                   \
   add("latency_" #kind "_p50_us", status.latencies.kind.permille(500)); \
   add("latency_" #kind "_p99_us", status.latencies.kind.permille(990)); \

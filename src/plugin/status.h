@@ -17,6 +17,7 @@ struct DoorStatus {
   uint64_t threads = 0;
   uint64_t connections = 0;
   uint64_t connections_peak = 0;
+  uint64_t buffer_bytes_max = 0;  ///< of all plugins together
 };
 
 /// The variables of one SHOW GLOBAL STATUS, as the server takes them: names lack the plugin's own. There is one page a

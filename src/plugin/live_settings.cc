@@ -1,0 +1,92 @@
+#include "live_settings.h"
+
+#include <mutex>
+#include <set>
+
+#include "settings.h"
+
+namespace postern::plugin {
+namespace {
+
+// The server's numbers of errors.
+constexpr unsigned no_such_thread = 1094;
+constexpr unsigned wrong_value = 1231;
+constexpr unsigned unknown_error = 1105;
+
+std::string text_of(st_mysql_value *given) {
+  char room[256];
+  int size = sizeof room;
+  const char *const text = given->val_str(given, room, &size);
+  return text != nullptr ? std::string(text, static_cast<size_t>(size)) : std::string();
+}
+
+/// The same letters at one place for ever.
+const char *kept(const std::string &word) {
+  static std::mutex mutex;
+  static std::set<std::string> words;
+  const std::lock_guard guard(mutex);
+  return words.insert(word).first->c_str();
+}
+
+}  // namespace
+
+bool take_word(const char *setting, const char *words, st_mysql_value *given, void *taken) {
+  unsigned position = 0;
+  std::string word;
+  const std::string text = text_of(given);
+  if (!find_word(text.c_str(), words, position, word)) {
+    my_printf_error(wrong_value, "Variable '%s' can't be set to the value of '%s': it is one of %s", 0UL, setting,
+                    text.c_str(), words);
+    return false;
+  }
+  *static_cast<const char **>(taken) = kept(word);
+  return true;
+}
+
+bool take_secret(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken) {
+  const std::string text = text_of(given);
+  if (text.empty()) {
+    my_printf_error(wrong_value, "Variable '%s' can't be empty: whoever is to let in everybody restarts the plugin",
+                    0UL, setting);
+    return false;
+  }
+  char *const copy = thd_strmake(thd, text.data(), text.size());
+  *static_cast<const char **>(taken) = copy;
+  return copy != nullptr;
+}
+
+bool take_connection(st_mysql_value *given, void *taken, door::Ended (*may_end)(uint64_t id)) {
+  long long id = 0;
+  given->val_int(given, &id);
+  const auto number = static_cast<unsigned long long>(id);
+  *static_cast<unsigned long long *>(taken) = number;
+  switch (may_end(number)) {
+    case door::Ended::ended: return true;
+    case door::Ended::unknown: my_printf_error(no_such_thread, "Unknown connection id: %llu", 0UL, number); break;
+    case door::Ended::session:
+      my_printf_error(unknown_error, "Connection %llu is a session of the server, which KILL ends", 0UL, number);
+      break;
+  }
+  return false;
+}
+
+bool may_take(const char *setting, const std::string &why_not) {
+  if (why_not.empty()) return true;
+  my_printf_error(wrong_value, "Variable '%s' can't be set to this value: %s", 0UL, setting, why_not.c_str());
+  return false;
+}
+
+char *kept_word(const char *words, const void *given, unsigned &position) {
+  std::string word;
+  (void)find_word(*static_cast<const char *const *>(given), words, position, word);
+  return const_cast<char *>(kept(word));
+}
+
+bool replace_secret(const void *given, std::string &kept) {
+  const char *const text = *static_cast<const char *const *>(given);
+  if (text == nullptr || *text == '\0') return false;
+  kept = text;
+  return true;
+}
+
+}  // namespace postern::plugin

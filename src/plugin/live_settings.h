@@ -1,0 +1,34 @@
+// live_settings.h: what SET GLOBAL does with settings that change while clients are served.
+//
+// The server asks first whether a value may be taken, and then has it taken, with its lock of all global variables
+// held.
+#pragma once
+
+#include <mysql/plugin.h>
+
+#include <cstdint>
+#include <string>
+
+#include "door/roster.h"
+
+namespace postern::plugin {
+
+// Whether a value may be taken; the error is set if not. `taken` is what the server will give to have it taken.
+
+/// One of `words`, which are separated by commas.
+bool take_word(const char *setting, const char *words, st_mysql_value *given, void *taken);
+/// Anything but an empty one: who empties a secret lets in everybody, and says so in an option file.
+bool take_secret(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken);
+/// The number of a connection that `may_end` knows.
+bool take_connection(st_mysql_value *given, void *taken, door::Ended (*may_end)(uint64_t id));
+/// False, the error set, if `why_not` is anything.
+bool may_take(const char *setting, const std::string &why_not);
+
+// To take it.
+
+/// The word as `words` has it, for ever, and its position there.
+char *kept_word(const char *words, const void *given, unsigned &position);
+/// False: there is none.
+bool replace_secret(const void *given, std::string &kept);
+
+}  // namespace postern::plugin

@@ -1,0 +1,203 @@
+"""SET GLOBAL changes doors that are open, refuses what makes no sense, and ends connections."""
+import contextlib
+import re
+
+import pymysql
+import pytest
+from support.server import ROOT
+from support.waiting import until
+
+FOLDERS = dict(re.findall(r"^DOOR\((\w+), (\w+),", (ROOT / "src/plugin/doors.def").read_text(), re.M))
+
+
+@pytest.fixture(scope="module")
+def own(module_factory):
+    server = module_factory("--handlersocket-plain-secret=first", containers=True, redis=True)
+    server.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), w INT)",
+        "INSERT INTO t SELECT seq, 'v', seq FROM seq_1_to_100000",
+        database="test",
+    )
+    yield server
+
+
+@contextlib.contextmanager
+def changed(server, name, value):
+    before = server.variable(name)
+    server.execute(f"SET GLOBAL {name} = {value}")
+    yield
+    server.query(f"SELECT 1 FROM (SELECT 1) one WHERE '{before}' <> ''")
+    server.execute(f"SET GLOBAL {name} = {before if before.isdigit() or before in ('ON', 'OFF') else repr(before)}")
+
+
+def refusal(server, statement):
+    with pytest.raises(pymysql.Error) as told:
+        server.execute(statement)
+    return told.value.args
+
+
+def client(server, secret="first"):
+    one = server.hs()
+    assert one.request("A", 1, secret) == ["0", "1"]
+    return one
+
+
+def ended(one):
+    with pytest.raises((EOFError, ConnectionError)):
+        while True:
+            one.line()
+    return True
+
+
+def settings():
+    """(name, kind, least, most) of all plugins."""
+    for plugin, folder in FOLDERS.items():
+        for path in (f"src/{folder}/settings.def", "src/plugin/door_settings.def"):
+            for kind, name, rest in re.findall(r"^(\w+)\((\w+), (.*)\)$", (ROOT / path).read_text(), re.M):
+                bounds = re.match(r"\d+, (\d+), (\d+),", rest)
+                yield f"{plugin}_{name}", kind, *(map(int, bounds.groups()) if bounds else (None, None))
+
+
+def test_each_setting_is_as_its_row_says(own):
+    for name, kind, least, most in settings():
+        if kind == "LIVE_NUMBER":
+            before = own.variable(name)
+            own.execute(f"SET GLOBAL {name} = {most}")
+            assert own.variable(name) == str(most)
+            assert refusal(own, f"SET GLOBAL {name} = {most + 1}")[0] == 1231, name
+            if least:
+                assert refusal(own, f"SET GLOBAL {name} = {least - 1}")[0] == 1231, name
+            assert refusal(own, f"SET GLOBAL {name} = 'x'")[0] == 1232, name
+            own.execute(f"SET GLOBAL {name} = {before}")
+        elif kind == "LIVE_SWITCH":
+            own.execute(f"SET GLOBAL {name} = ON")
+            assert own.variable(name) == "ON"
+            own.execute(f"SET GLOBAL {name} = DEFAULT")
+        elif kind == "LIVE_CHOICE":
+            assert "is one of" in refusal(own, f"SET GLOBAL {name} = 'nonsense'")[1]
+        elif kind in ("NUMBER", "TEXT", "SWITCH", "CHOICE"):
+            assert refusal(own, f"SET GLOBAL {name} = 1")[0] == 1238, name
+        elif kind == "SECRET":
+            assert own.variable(name) is None
+    own.assert_alive()
+
+
+def test_form_of_errors(own):
+    with client(own) as one:
+        assert one.request("what") == ["2", "1", "cmd"]
+        with changed(own, "handlersocket_errors", "'TEXT'"):
+            assert own.variable("handlersocket_errors") == "text"
+            assert " " in one.request("what")[2]
+        assert one.request("what") == ["2", "1", "cmd"]
+
+
+def test_bounds_of_requests(own):
+    with client(own) as one:
+        one.open(0, "test", "t", "id")
+        with changed(own, "handlersocket_max_open_indexes", 1):
+            assert one.request("P", 1, "test", "t", "PRIMARY", "id")[0] != "0"
+        one.open(1, "test", "t", "id")
+        with changed(own, "handlersocket_max_key_values", 2):
+            assert one.request(0, "=", 1, 1, 10, 0, "@", 0, 3, 1, 2, 3)[0] != "0"
+        with changed(own, "handlersocket_max_request_bytes", 1024):
+            one.send(b"x" * 3000)
+            assert ended(one)
+
+
+def test_timeouts_hold_for_those_who_are_silent_already(own):
+    with client(own) as one, changed(own, "handlersocket_timeout", 1):
+        assert ended(one)
+    with client(own) as one:
+        one.send(b"0\t=")
+        with changed(own, "handlersocket_request_timeout", 1):
+            assert ended(one)
+
+
+def test_most_connections(own):
+    with client(own), changed(own, "handlersocket_max_connections", 1):
+        with own.hs() as refused:
+            assert ended(refused)
+        doors = own.query("SELECT state FROM information_schema.postern_doors WHERE door = 'handlersocket read'")
+        assert doors == [("full",)]
+    client(own).close()
+
+
+def test_a_secret_is_replaced(own):
+    with client(own) as before:
+        own.execute("SET GLOBAL handlersocket_new_plain_secret = 'second'")
+        assert before.request("what") == ["2", "1", "cmd"]  # who is in stays
+        assert own.variable("handlersocket_new_plain_secret") == ""
+        with own.hs() as one:
+            assert one.request("A", 1, "first")[0] != "0"
+        client(own, "second").close()
+        assert "can't be empty" in refusal(own, "SET GLOBAL handlersocket_new_plain_secret = ''")[1]
+        own.execute("SET GLOBAL handlersocket_new_plain_secret = DEFAULT")
+        with own.hs() as one:
+            assert one.request(0, "=", 1, 1) == ["3", "1", "unauth"]
+        own.execute("SET GLOBAL handlersocket_new_plain_secret = 'first'")
+    assert "second" not in str(own.query("SHOW GLOBAL VARIABLES")) and "second" not in own.log()
+
+
+def test_tls_is_not_required_where_there_is_none(own):
+    assert "no certificate" in refusal(own, "SET GLOBAL handlersocket_require_tls = ON")[1]
+    assert "require_secure_transport" in refusal(own, "SET GLOBAL postern_require_tls = ON")[1]
+
+
+def test_buffers_of_closed_doors_count_for_nothing(own):
+    """The SQL door is closed here: three plugins share three gibibytes."""
+    bound = "redis_buffer_bytes_max"
+    assert own.status(bound)[bound] == 3 << 30
+    with changed(own, "redis_max_buffer_bytes", 1 << 20):
+        assert own.status(bound)[bound] == (2 << 30) + (1 << 20)
+    with changed(own, "postern_max_buffer_bytes", 1 << 20):
+        assert own.status(bound)[bound] == 3 << 30
+
+
+def number_of(server, one):
+    host = "127.0.0.1:%d" % one.socket.getsockname()[1]
+    ids = "SELECT id FROM information_schema.postern_connections WHERE host = %s"
+    until(lambda: server.query(ids, (host,)))
+    return server.query(ids, (host,))[0][0]
+
+
+@pytest.mark.parametrize("plugin, connect", [("handlersocket", "hs"), ("memcached", "mc"), ("redis", "resp")])
+def test_a_connection_is_ended(own, plugin, connect):
+    with getattr(own, connect)() as one, getattr(own, connect)() as other:
+        number, spared = number_of(own, one), number_of(own, other)
+        own.execute(f"SET GLOBAL {plugin}_end_connection = {number}")
+        assert one.socket.recv(1) == b""
+        gone = "SELECT id FROM information_schema.postern_connections WHERE id = %s"
+        until(lambda: not own.query(gone, (number,)))
+        assert own.query(gone, (spared,))
+    assert own.variable(f"{plugin}_end_connection") == "0"
+    assert refusal(own, f"SET GLOBAL {plugin}_end_connection = {number}") == (1094, f"Unknown connection id: {number}")
+    own.execute(f"SET GLOBAL {plugin}_end_connection = DEFAULT")
+
+
+def test_a_connection_is_ended_wherever_it_is(own):
+    """In a long scan, and where it waits for a table."""
+    with client(own) as scans, client(own) as waits, contextlib.closing(own.connect(database="test")) as sql:
+        for one in (scans, waits):
+            one.open(0, "test", "t", "id,v", filters="w")
+        number = number_of(own, waits)
+        sql.cursor().execute("LOCK TABLES t WRITE")
+        waits.send(b"0\t=\t1\t7\n")
+        state = "SELECT state FROM information_schema.postern_connections WHERE id = %s"
+        until(lambda: own.query(state, (number,)) == [("waiting for a table",)])
+        own.execute(f"SET GLOBAL handlersocket_end_connection = {number}")
+        assert waits.socket.recv(1) == b""
+        sql.cursor().execute("UNLOCK TABLES")
+        until(lambda: not own.query(state, (number,)))
+        number = number_of(own, scans)
+        for _ in range(50):
+            scans.send(b"0\t>=\t1\t0\t100000\t0\tF\t<\t0\t0\n")  # reads all, finds nothing
+        own.execute(f"SET GLOBAL handlersocket_end_connection = {number}")
+        until(lambda: not own.query(state, (number,)))
+    own.assert_alive()
+
+
+def test_who_may_not_set_may_not_end(own):
+    own.execute("CREATE USER weak")
+    with client(own) as one, contextlib.closing(own.connect("weak")) as sql, pytest.raises(pymysql.Error) as told:
+        sql.cursor().execute(f"SET GLOBAL handlersocket_end_connection = {number_of(own, one)}")
+    assert told.value.args[0] == 1227
