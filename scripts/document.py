@@ -72,7 +72,8 @@ def settings_page():
         "server starts without the plugin, too ([why](operating.md#loose_)). Names that the original HandlerSocket had\n"
         "keep their meaning, so an old option file goes on working.\n\n"
         "*At run time*: `yes` means that `SET GLOBAL` changes it while clients are served, for all of them if nothing else is\n"
-        "said; a value that makes no sense is refused. It lasts until the plugin is unloaded: write it into the option file,\n"
+        "said; what makes no sense is refused, and a number beyond the bounds becomes the nearest one, with a warning, as for\n"
+        "all variables of the server. It lasts until the plugin is unloaded: write it into the option file,\n"
         "too. The server may write such statements to its general log, new secrets among them.\n"
         + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )

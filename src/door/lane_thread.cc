@@ -121,6 +121,8 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
     }
     if (op.progress == Progress::done) {
       if (op.verb == Verb::login) lane_.logins_.note(*job, clock_ms());
+      if (slow_log_.on()) slow_log_.note(connection, ops, job->began_us);
+      job->began_us = clock_us();
       job->next += ops.size();
       job->lost_runs = 0;
       job->position.reset();

@@ -11,6 +11,7 @@
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "door/slow_lane.h"
+#include "door/slow_log.h"
 #include "door/stream_valve.h"
 #include "door/thread.h"
 #include "net/poller.h"
@@ -23,6 +24,7 @@ class SlowLane::LaneThread {
       : lane_(lane),
         duty_(duty),
         name_(std::move(name)),
+        slow_log_(lane.options_),
         idle_text_(name_ + ": idle"),
         works_text_(name_ + (duty == Duty::login ? ": verifying a login" : ": scanning, or waiting for a table")) {}
 
@@ -62,6 +64,7 @@ class SlowLane::LaneThread {
   SlowLane &lane_;
   const Duty duty_;
   const std::string name_;
+  SlowLog slow_log_;
   const std::string idle_text_;
   const std::string works_text_;
   Counters counters_;

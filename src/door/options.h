@@ -9,6 +9,7 @@
 
 #include "base/changing.h"
 #include "base/limits.h"
+#include "contract/slow_request.h"
 #include "net/tls_context.h"
 
 namespace postern::door {
@@ -21,6 +22,7 @@ struct Options {
     idle_timeout_ms = from.idle_timeout_ms;
     request_timeout_ms = from.request_timeout_ms;
     table_wait_ms = from.table_wait_ms;
+    slow_request_us = from.slow_request_us;
   }
 
   std::string name;           ///< for threads, the process list and the log, e.g. "ping"
@@ -46,6 +48,8 @@ struct Options {
   Changing<int64_t> request_timeout_ms =
       60'000;                                ///< from a request's first byte to its last, or a handshake's; 0: never
   Changing<int64_t> table_wait_ms = 50'000;  ///< how long a request waits for a table that DDL holds
+  Changing<int64_t> slow_request_us = 0;     ///< what takes as long is told of; 0: nothing is
+  TellSlow tell_slow = nullptr;
 };
 
 }  // namespace postern::door

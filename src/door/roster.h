@@ -74,6 +74,10 @@ class Listed {
   void note_open_indexes(uint32_t count) { put(open_indexes_, count); }
   /// `id`: of its session of the server; 0: it stays. Throws std::bad_alloc.
   void note_account(std::string account, uint64_t id = 0);
+  // For its owner.
+  uint64_t id() const { return id_; }
+  const std::string &peer() const { return peer_; }
+  const std::string &account() const { return account_; }
   /// Whether somebody has ended it.
   bool is_ended() const { return ended_.load(std::memory_order_relaxed); }
 
@@ -85,7 +89,7 @@ class Listed {
   }
 
   std::shared_ptr<Roster> roster_;
-  // Under the roster's mutex.
+  // Written under the roster's mutex, by the owner alone.
   Listed *older_ = nullptr;
   Listed *newer_ = nullptr;
   uint64_t id_ = 0;

@@ -24,6 +24,7 @@ struct SlowJob {
   size_t next = 0;                     ///< of these
   std::unique_ptr<Position> position;  ///< of the next one, if it was paused
   int64_t due_ms = 0;                  ///< not to be run before
+  int64_t began_us = 0;                ///< when the next one came, or the one before was done
   int busy_retry_ms = 0;
   int lost_runs = 0;          ///< how often the transaction of the next one was lost
   bool admitted = false;      ///< the next one is a login that may be tried once the job is due

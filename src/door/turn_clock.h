@@ -30,6 +30,7 @@ class TurnClock {
     if (inserts != 0) latencies_.insert.record(took, inserts);
     if (edits != 0) latencies_.edit.record(took, edits);
   }
+  int64_t began_us() const { return began_us_; }
   const Latencies &latencies() const { return latencies_; }
 
  private:

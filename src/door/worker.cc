@@ -19,7 +19,8 @@ Worker::Worker(const Context &context, std::string name)
       events_(limits::events_per_turn_max),
       timeouts_(context.options),
       tls_handshakes_(context.options, counters_),
-      guard_(name_, counters_) {}
+      guard_(name_, counters_),
+      slow_log_(context.options) {}
 
 Worker::~Worker() {
   join();
@@ -301,6 +302,7 @@ void Worker::op_done(const Op &op) {
     return;
   }
   if (!turn_.sends_early() && bytes < slice.count * limits::reply_bytes_sent_early_min) return;
+  if (slow_log_.on()) slow_log_.note(*slice.connection, turn_.ops_of(slice), clock_.began_us());
   settle_answered(*slice.connection);
   slice.sent = true;
   send_released(*slice.connection);
@@ -324,6 +326,7 @@ void Worker::settle(std::span<const Turn::Slice> slices) {
     if (slice.sent) continue;
     const std::span<Op> left = turn_.unfinished(slice);
     if (left.empty()) {
+      if (slow_log_.on()) slow_log_.note(*slice.connection, turn_.ops_of(slice), clock_.began_us());
       settle_answered(*slice.connection);
     } else {
       timeouts_.note_progress(*slice.connection, now_ms_);
@@ -388,6 +391,7 @@ void Worker::leave_for_slow_lane(Connection &connection) {
   job->work = std::move(connection.put_off);
   if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
+  job->began_us = clock_.began_us();
   poller_.remove(connection.channel->fd());
   connection.armed = 0;
   timeouts_.remove(connection);

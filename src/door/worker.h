@@ -20,6 +20,7 @@
 #include "door/options.h"
 #include "door/silence_clock.h"
 #include "door/slow_lane.h"
+#include "door/slow_log.h"
 #include "door/statement_pool.h"
 #include "door/thread.h"
 #include "door/timeout_lists.h"
@@ -143,6 +144,7 @@ class Worker final : private Watcher {
   CommitDelay commit_delay_;
   MemoryGuard guard_;
   TurnClock clock_;
+  SlowLog slow_log_;
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;

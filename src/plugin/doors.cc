@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "engine/engine.h"
+#include "engine/slow_log.h"
 #include "net/address.h"
 
 namespace postern::plugin {
@@ -119,6 +120,7 @@ door::Options Doors::common() const {
   chosen.connections_max = static_cast<uint32_t>(settings_.max_connections);
   chosen.idle_timeout_ms = static_cast<int64_t>(settings_.timeout) * 1000;
   chosen.request_timeout_ms = static_cast<int64_t>(settings_.request_timeout) * 1000;
+  chosen.tell_slow = engine::write_slow_log;
   chosen.table_wait_ms = static_cast<int64_t>(settings_.lock_wait_timeout) * 1000;
   return chosen;
 }

@@ -96,6 +96,7 @@ door::Options RedisRunning::door_options() const {
   chosen.threads = static_cast<uint32_t>(settings.threads);
   // While one worker waits for the disk another has the processor.
   chosen.threads_per_processor = 2;
+  chosen.slow_request_us = static_cast<int64_t>(settings.slow_request_us);
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;
   return chosen;
 }

@@ -59,14 +59,16 @@ def settings():
 
 
 def test_each_setting_is_as_its_row_says(own):
+    strict = "SET STATEMENT sql_mode = 'STRICT_ALL_TABLES' FOR "
     for name, kind, least, most in settings():
         if kind == "LIVE_NUMBER":
             before = own.variable(name)
             own.execute(f"SET GLOBAL {name} = {most}")
             assert own.variable(name) == str(most)
-            assert refusal(own, f"SET GLOBAL {name} = {most + 1}")[0] == 1231, name
-            if least:
-                assert refusal(own, f"SET GLOBAL {name} = {least - 1}")[0] == 1231, name
+            for beyond, nearest in ((most + 1, most), *([(least - 1, least)] if least else [])):
+                assert refusal(own, strict + f"SET GLOBAL {name} = {beyond}")[0] == 1231, name
+                own.execute(f"SET GLOBAL {name} = {beyond}")
+                assert own.variable(name) == str(nearest)
             assert refusal(own, f"SET GLOBAL {name} = 'x'")[0] == 1232, name
             own.execute(f"SET GLOBAL {name} = {before}")
         elif kind == "LIVE_SWITCH":
@@ -124,18 +126,18 @@ def test_most_connections(own):
 
 def test_a_secret_is_replaced(own):
     with client(own) as before:
-        own.execute("SET GLOBAL handlersocket_new_plain_secret = 'second'")
+        own.execute("SET GLOBAL handlersocket_new_plain_secret = 'sesame-2'")
         assert before.request("what") == ["2", "1", "cmd"]  # who is in stays
         assert own.variable("handlersocket_new_plain_secret") == ""
         with own.hs() as one:
             assert one.request("A", 1, "first")[0] != "0"
-        client(own, "second").close()
+        client(own, "sesame-2").close()
         assert "can't be empty" in refusal(own, "SET GLOBAL handlersocket_new_plain_secret = ''")[1]
         own.execute("SET GLOBAL handlersocket_new_plain_secret = DEFAULT")
         with own.hs() as one:
             assert one.request(0, "=", 1, 1) == ["3", "1", "unauth"]
         own.execute("SET GLOBAL handlersocket_new_plain_secret = 'first'")
-    assert "second" not in str(own.query("SHOW GLOBAL VARIABLES")) and "second" not in own.log()
+    assert "sesame-2" not in str(own.query("SHOW GLOBAL VARIABLES")) and "sesame-2" not in own.log()
 
 
 def test_tls_is_not_required_where_there_is_none(own):
@@ -201,3 +203,32 @@ def test_who_may_not_set_may_not_end(own):
     with client(own) as one, contextlib.closing(own.connect("weak")) as sql, pytest.raises(pymysql.Error) as told:
         sql.cursor().execute(f"SET GLOBAL handlersocket_end_connection = {number_of(own, one)}")
     assert told.value.args[0] == 1227
+
+
+def test_slow_requests_are_written_down(own, tmp_path):
+    log = tmp_path / "slow.log"
+    own.execute(
+        f"SET GLOBAL slow_query_log_file = '{log}'", "SET GLOBAL log_output = 'FILE'", "SET GLOBAL slow_query_log = 1"
+    )
+    with client(own) as one:
+        one.open(0, "test", "t", "id,v", filters="w")
+        one.request(0, "=", 1, 1)
+        assert "handlersocket" not in log.read_text()  # off by default
+        number = number_of(own, one)
+        with changed(own, "handlersocket_slow_request_us", 1):
+            one.request(0, "=", 1, 4711)
+            for _ in range(40):
+                one.request(0, "=", 1, 4711)
+            assert one.request(0, ">=", 1, 0, 100000, 0, "F", "<", 0, 0) == ["0", "2"]
+            until(lambda: "Query_time" in log.read_text())
+        written = log.read_text()
+        before = written.count("/* handlersocket")
+        one.request(0, "=", 1, 1)
+        assert log.read_text().count("/* handlersocket") == before
+    assert re.search(
+        rf"# User@Host: \[\] @ 127\.0\.0\.1:\d+ \[\]\n# Thread_id: .*\n# Query_time: 0\.\d+ .*\n.*\nSET timestamp=\d+;\n"
+        rf"/\* handlersocket read, connection {number}[^\n]* \*/ find test\.t index PRIMARY columns id,v filtered by w;\n",
+        written,
+    ), written
+    assert "4711" not in written
+    assert 2 <= before < 30  # of more than forty: a few in a second

@@ -1,0 +1,19 @@
+// slow_request.h: SlowRequest, a request that took long, for the server's log of such.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace postern {
+
+struct SlowRequest {
+  std::string client;   ///< address and port, or localhost
+  std::string account;  ///< user@host; empty: none
+  std::string what;     ///< what was asked, of which table, without its values
+  uint64_t took_us = 0;
+};
+
+/// Writes it down. On the thread that has answered it, which may wait for the log. Throws std::bad_alloc.
+using TellSlow = void (*)(const SlowRequest &);
+
+}  // namespace postern

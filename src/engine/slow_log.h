@@ -1,0 +1,11 @@
+// slow_log.h: where requests are told of that took long.
+#pragma once
+
+#include "contract/slow_request.h"
+
+namespace postern::engine {
+
+/// Writes to the server's slow log, in its format, where that is switched on and goes to a file. On a thread of a door.
+void write_slow_log(const SlowRequest &request);
+
+}  // namespace postern::engine
