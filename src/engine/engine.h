@@ -32,6 +32,10 @@ bool server_is_bootstrapping();
 /// Whether the server takes no writes, as a replica as a rule does. Any thread.
 bool server_is_read_only();
 
+/// Whether the server is set up to replicate another, whose changes come to it by themselves, or is going down. Any
+/// thread.
+bool server_is_replica();
+
 /// What the server's own TLS is made of: ssl_cert, ssl_key and so on, empty where not set.
 struct ServerTls {
   bool enabled = false;  ///< there is a certificate, and SQL clients may use it

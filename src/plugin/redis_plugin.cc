@@ -2,15 +2,19 @@
 #include <mysql/plugin.h>
 
 #include <climits>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "base/log.h"
 #include "engine/engine.h"
 #include "late_door.h"
-#include "redis/protocol.h"
 #include "live_settings.h"
+#include "redis/protocol.h"
+#include "redis/sweep.h"
 #include "running.h"
 #include "settings.h"
+#include "sweeper.h"
 
 namespace postern::plugin::redis {
 
@@ -66,11 +70,14 @@ class RedisRunning final : public Running {
   door::Options door_options() const;
   protocol::Settings protocol_settings() const;
   void tell_figures(protocol::Figures &figures) const;
+  uint64_t rows_swept() const { return sweeper_ == nullptr ? 0 : sweeper_->deleted(); }
 
   // In the order they need each other.
   std::unique_ptr<protocol::Redis> protocol_;  // none without a port or socket
   Doors doors_{"redis", settings, engine::LoginNames::meant};
   door::Options chosen_{};
+  std::unique_ptr<protocol::Sweep> sweep_;  // none with redis_expire_sweep=0
+  std::unique_ptr<Sweeper> sweeper_;        // begins when the door is open
   std::unique_ptr<LateDoor> late_door_;
 };
 
@@ -81,9 +88,19 @@ bool RedisRunning::open() {
   if (!doors_.check(chosen_, has_accounts(), "accounts; set redis_auth")) return false;
   if (chosen_.port == 0 && chosen_.unix_path.empty()) return true;
   protocol_ = std::make_unique<protocol::Redis>(protocol_settings());
+  if (settings.expire_sweep != 0) {
+    sweep_ = std::make_unique<protocol::Sweep>(settings.expire_sweep);
+    sweeper_ = std::make_unique<Sweeper>(
+        doors_.engine(), "redis",
+        [this](Executor &executor, const std::function<bool()> &goes_on) { return sweep_->run(executor, goes_on); });
+  }
   late_door_ = std::make_unique<LateDoor>(
       doors_.engine(), "redis", "redis: no table postern.redis_maps yet, looks for it twice a second", has_maps,
-      [this] { (void)doors_.open(chosen_, *protocol_, Access::write); });  // the log has what went wrong
+      [this] {
+        const bool opened = doors_.open(chosen_, *protocol_, Access::write);  // the log has what went wrong
+        if (opened && sweeper_ != nullptr && !sweeper_->start())
+          log::error("redis: no thread to sweep expired rows with");
+      });
   return late_door_->start();
 }
 
@@ -124,6 +141,7 @@ void RedisRunning::tell_figures(protocol::Figures &figures) const {
   figures.timeout = static_cast<uint64_t>(chosen_.idle_timeout_ms / 1000);
   figures.address = text(settings.address);
   figures.socket = text(settings.socket);
+  figures.swept = rows_swept();
   figures.read_only = engine::server_is_read_only();
 }
 
@@ -152,6 +170,7 @@ void RedisRunning::apply_settings() {
 
 void RedisRunning::add_own(StatusPage &page, const Counters &) const {
   page.add_switch("listening", doors_.listening(Access::write));
+  page.add("rows_swept", rows_swept());
 }
 
 }  // namespace

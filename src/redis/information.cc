@@ -94,6 +94,7 @@ void add_stats(Lines &lines, const Figures &figures) {
   lines.add("total_net_input_bytes", counters.get(Counter::bytes_received));
   lines.add("total_net_output_bytes", counters.get(Counter::bytes_sent));
   lines.add("rejected_connections", counters.get(Counter::connections_refused));
+  lines.add("expired_keys", figures.swept);
   lines.add("evicted_keys", uint64_t{0});
   lines.add("total_error_replies", counters.get(Counter::requests_failed));
   lines.add("postern_commits", counters.get(Counter::commits));

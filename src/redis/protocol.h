@@ -36,6 +36,7 @@ struct Figures {
   uint64_t timeout = 0;  ///< seconds
   std::string address;
   std::string socket;
+  uint64_t swept = 0;      ///< expired keys that were deleted with nobody asking for them
   bool read_only = false;  ///< the server takes no writes: it is a replica
 };
 

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+#include <slave.h>
+#include <rpl_mi.h>
+
 #include "engine/mariadb/executor.h"
 #include "engine/mariadb/hosted_session.h"
 #include "engine/mariadb/main_port.h"
@@ -48,6 +51,19 @@ bool server_is_bootstrapping() {
 
 bool server_is_read_only() {
   return opt_readonly;
+}
+
+bool server_is_replica() {
+  mysql_mutex_lock(&LOCK_active_mi);
+  bool replica = abort_loop != 0 || master_info_index == nullptr;
+  for (ulong i = 0; !replica && i != master_info_index->master_info_hash.records; ++i) {
+    // There is one without a host where nothing was set up.
+    const auto *const source =
+        reinterpret_cast<Master_info *>(my_hash_element(&master_info_index->master_info_hash, i));
+    replica = source->host[0] != '\0';
+  }
+  mysql_mutex_unlock(&LOCK_active_mi);
+  return replica;
 }
 
 Descriptors server_descriptors() {

@@ -73,7 +73,7 @@ std::shared_ptr<const Map> MapSnapshot::with_row(const MapRow &row) const {
   return nullptr;
 }
 
-Maps::Maps() : ConfigTables("postern", map_tables) {}
+Maps::Maps(bool tells) : ConfigTables("postern", map_tables), tells_(tells) {}
 
 std::shared_ptr<const MapSnapshot> Maps::snapshot() const {
   const std::lock_guard guard(mutex_);
@@ -92,13 +92,14 @@ void Maps::take(std::span<items::MappingTable> read, int64_t now_ms) {
       map = std::move(same);
       ++known;
     } else {
-      if (!map->problem().empty())
+      if (tells_ && !map->problem().empty())
         log::error("redis: mapping '%s' cannot be used: %s", map->row().prefix.c_str(), map->problem().c_str());
     }
     maps.push_back(std::move(map));
   }
   if (old != nullptr && old->trouble() == trouble && known == maps.size() && known == old->maps().size()) return;
-  if (!trouble.empty() && (old == nullptr || old->trouble() != trouble)) log::note("redis: %s", trouble.c_str());
+  if (tells_ && !trouble.empty() && (old == nullptr || old->trouble() != trouble))
+    log::note("redis: %s", trouble.c_str());
   std::sort(maps.begin(), maps.end(), [](const auto &left, const auto &right) { return before(*left, *right); });
   auto fresh = std::make_shared<const MapSnapshot>(std::move(maps), std::move(trouble));
 

@@ -52,15 +52,17 @@ class MapSnapshot {
 
 class Maps final : public items::ConfigTables {
  public:
-  Maps();
+  /// `tells`: logs what is new and wrong.
+  explicit Maps(bool tells = true);
 
   /// nullptr before anything was read.
   std::shared_ptr<const MapSnapshot> snapshot() const;
 
-  /// Makes what was read the newest snapshot, if it differs. Logs what is new and wrong.
+  /// Makes what was read the newest snapshot, if it differs.
   void take(std::span<items::MappingTable> read, int64_t now_ms) override;
 
  private:
+  const bool tells_;
   mutable std::mutex mutex_;  // a leaf; guards what follows
   std::shared_ptr<const MapSnapshot> snapshot_;
 };
