@@ -158,6 +158,7 @@ TEST_F(MySqlSessionTest, AnotherDialectIsAnotherPlan) {
 TEST_F(MySqlSessionTest, TypesAreRememberedAndTheServerIsToldThemAgain) {
   prepare(5, std::make_shared<ToyPlan>(1));
   EXPECT_TRUE(fast(execution(5, longlong, bytes(int64_t{43}))));
+  engine_.said.learnt = {};  // a worker has answered it
   EXPECT_EQ(statement_.values[0].integer(), 43);
   EXPECT_TRUE(statement_.instead.empty());
   EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{44}))));
@@ -175,6 +176,21 @@ TEST_F(MySqlSessionTest, TypesAreRememberedAndTheServerIsToldThemAgain) {
                                           "\x02"
                                           "46",
                                           '\1'));
+}
+
+TEST_F(MySqlSessionTest, WhatTheServerHasBoundStaysBoundInItsDialect) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  fast(execution(5, longlong, bytes(int64_t{43})));
+  engine_.said.learnt = {nullptr, 5, false};  // the server has run it
+  EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{44}))));
+  EXPECT_TRUE(statement_.instead.empty());
+  engine_.said.dialect = 2;
+  EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{44}))));
+  EXPECT_TRUE(statement_.instead.empty());
+  EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{44}))));
+  engine_.said.dialect = 1;
+  EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{44})))) << "bound in the other dialect";
+  EXPECT_TRUE(fast(execution(5, longlong, bytes(int64_t{44}))));
 }
 
 TEST_F(MySqlSessionTest, WithoutTypesAtFirstItIsTheServers) {

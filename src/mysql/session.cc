@@ -77,6 +77,9 @@ struct Prepared {
   std::shared_ptr<const KnownForm> known{};  // what it is of, where its text is one that is looked for
   uint64_t dialect = 0;                      // of the session when it was prepared
   std::string types{};                       // of the parameters, as the client has bound them last; empty: not yet
+  uint64_t types_dialect = 0;                // of the session then: its character sets are those of the texts until
+                                             // types are bound anew, whatever the session has by now
+  bool types_served = false;                 // the server has them, and has bound them in that dialect
   bool long_data = false;                    // a part of a parameter has gone to the server
   bool cursor = false;                       // the server may have one open, which the next execution ends
 };
@@ -98,6 +101,7 @@ class MySqlSession final : public Session {
     std::shared_ptr<const KnownForm> known{};  // prepare: what is known
     uint32_t id = 0;                           // of a prepared statement
     bool cursor = false;
+    bool binds = false;  // execute: the server gets the types of the parameters
   };
 
   void plan(Statement &statement, Batch &batch);
@@ -248,15 +252,25 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   const uint32_t parameters = prepared.plan->values();
   const std::optional<Execution> execution = read_execution(body, parameters);
   if (!execution) return;
-  if (execution->types) prepared.types.assign(*execution->types);
-  else if (parameters != 0 && !prepared.types.empty())
+  const uint64_t dialect = session_->dialect();
+  if (execution->types) {
+    const bool as_before = prepared.types == *execution->types && prepared.types_dialect == dialect;
+    prepared.types.assign(*execution->types);
+    prepared.types_dialect = dialect;
+    prepared.types_served = prepared.types_served && as_before;
+    awaited_.binds = true;
+  } else if (parameters != 0 && !prepared.types.empty() && !prepared.types_served) {
+    // The server then binds texts in the character sets that the session has now. Where these are others, that is not
+    // what it would have done; docs/sql-door.md tells it.
     statement.instead = with_types(statement.packet, *execution, prepared.types, batch.arena());
+    awaited_.binds = prepared.types_dialect == dialect;
+  }
   awaited_.cursor = execution->flags != 0;
   const bool any_null = std::ranges::any_of(execution->nulls, [](char bits) { return bits != 0; });
   // A cursor is the server's own, and so is long data.
   if (awaited_.cursor || any_null || prepared.long_data) return;
   // In another database the server goes to the statement's for as long as it lasts, and tells that where it is tracked.
-  if (prepared.dialect != session_->dialect()) return;
+  if (prepared.dialect != dialect || (!prepared.types.empty() && prepared.types_dialect != dialect)) return;
   if (prepared.cursor && parameters == 0) return;
   held_.push_back(prepared.plan);
   statement.plan = prepared.plan.get();  // without values it only learns how the server answers
@@ -308,6 +322,7 @@ void MySqlSession::learn() {
       if (found == prepared_.end()) return;
       found->second.long_data = false;
       found->second.cursor = awaited_.cursor;
+      if (awaited_.binds && learnt.statement_id != 0) found->second.types_served = true;
       if (const auto known = learn_form(learnt); known != nullptr) set_plan(found->second, known);
       return;
     }

@@ -63,6 +63,8 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   THD *const thd = thd_;
   const uint8_t command = command_of(statement.packet);
   if (command != COM_QUERY && command != COM_STMT_PREPARE && command != COM_STMT_EXECUTE) return;
+  const bool told_error = answer.size() <= header_bytes || answer[header_bytes] == '\xff';
+  if (command == COM_STMT_EXECUTE && !told_error) learnt_.statement_id = statement_id(statement.packet);
   if (session_allows(thd) != NotNow::answered) return;  // there will be another time
   if (const auto *const plan = static_cast<const SelectPlan *>(statement.plan); plan != nullptr) {
     if (plan->holds()) learn_answer(*plan, command, statement, answer, version);

@@ -50,7 +50,10 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &) {
     why = asks_for_rows ? answer(statement) : promise(statement);
     thd->net.reading_or_writing = 1;
   }
-  if (why == NotNow::answered) return true;
+  if (why == NotNow::answered) {
+    if (command == COM_STMT_EXECUTE) learnt_.statement_id = 0;  // the server has not run it
+    return true;
+  }
   count(why);
   return false;
 }

@@ -90,7 +90,9 @@ def test_what_cannot_be_deleted_holds_up_nothing_else(server):
 
 
 def test_ddl_comes_through(server):
-    server.execute(f"INSERT INTO test.session SELECT CONCAT('d', seq), 'x', {PAST} FROM test.seq_1_to_3000")
+    server.execute(
+        f"INSERT INTO test.session (id, name, until) SELECT CONCAT('d', seq), 'x', {PAST} FROM test.seq_1_to_3000"
+    )
     for number in range(5):
         server.execute(f"SET STATEMENT lock_wait_timeout = 5 FOR ALTER TABLE test.session ADD COLUMN c{number} INT")
     until(lambda: count(server, "test.session", "id LIKE 'd%'") == 0, seconds=30)
@@ -99,7 +101,7 @@ def test_ddl_comes_through(server):
 def test_a_read_only_server_deletes_nothing(server, redis):
     server.execute("SET GLOBAL read_only = 1")
     try:
-        server.execute(f"INSERT INTO test.session VALUES ('r', 'x', {PAST})")
+        server.execute(f"INSERT INTO test.session (id, name, until) VALUES ('r', 'x', {PAST})")
         rounds_pass(server)
         assert count(server, "test.session", "id = 'r'") == 1
     finally:

@@ -104,10 +104,11 @@ class House:
             self.server.stop()
 
     def plugins(self):
+        """The doors', with their states."""
         return dict(
             self.server.query(
                 "SELECT plugin_name, plugin_status FROM information_schema.plugins "
-                "WHERE plugin_library = 'postern.so'"
+                "WHERE plugin_library = 'postern.so' AND plugin_type = 'DAEMON'"
             )
         )
 

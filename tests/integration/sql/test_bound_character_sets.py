@@ -1,0 +1,56 @@
+"""Texts bound to a prepared statement are in the character sets that the session had when their types were bound.
+
+A client that executes without types means those, also behind SET NAMES: the server's own binding stays as it is.
+"""
+import struct
+
+import pytest
+from support import sql_session
+from support.sql_session import Session
+
+TEXTS = (b"\xc3\xa9", b"\xe9")  # é in UTF-8, which is Ã© in latin1; é in latin1
+
+
+class Bound:
+    """A statement with one text for a parameter."""
+
+    def __init__(self, session, text):
+        self.session = session
+        self.number, _ = session.prepare(text)
+
+    def execute(self, binds, value):
+        types = b"\1\xfd\0" if binds else b"\0"
+        body = struct.pack("<IBI", self.number, 0, 1) + b"\0" + types + bytes([len(value)]) + value
+        return self.session.command(sql_session.EXECUTE, body)
+
+
+def told(port):
+    session = Session(port, "own", "test")
+    statement = Bound(session, "SELECT id, c FROM n WHERE c = ?")
+    for value in TEXTS * 3:
+        yield statement.execute(True, value)
+        yield statement.execute(False, value)
+    for names in ("latin1", "utf8mb4", "latin1", "utf8mb4"):
+        yield session.query(f"SET NAMES {names}")
+        for binds in (False, False, True, False):
+            for value in TEXTS:
+                yield statement.execute(binds, value)
+
+
+def test_set_names_leaves_what_is_bound(served):
+    door, server = (list(told(served.env[port])) for port in ("POSTERN_PORT", "SQL_PORT"))
+    for at, (one, other) in enumerate(zip(door, server)):
+        assert one == other, at
+    assert served.status("Postern_statements_fast")["postern_statements_fast"] > 10
+
+
+@pytest.fixture(scope="module")
+def served(module_factory):
+    server = module_factory(postern_port=0)
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
+    server.execute(
+        "CREATE TABLE n (id INT PRIMARY KEY, c VARCHAR(20) COLLATE utf8mb4_bin NOT NULL, UNIQUE (c))",
+        "INSERT INTO n VALUES (1, 'é'), (2, 'Ã©'), (3, 'e')",
+        database="test",
+    )
+    return server
