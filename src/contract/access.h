@@ -30,7 +30,7 @@ class Peer {
   // What people are told of the connection.
 
   /// As whom the server has let its client in, user@host; empty: nobody. May throw std::bad_alloc.
-  virtual void note_account(std::string account) const { (void)account; }
+  virtual void note_account(std::string account) const { (void)account; }  // NOLINT(performance-*): heirs keep it
   /// How many indexes the session has open by now.
   virtual void note_open_indexes(uint32_t count) const { (void)count; }
 };

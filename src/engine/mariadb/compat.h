@@ -96,6 +96,14 @@ auto slow_query_us(const Thd *thd) {
   else return thd->variables.log_slow_query_time;
 }
 
+/// What the slow log tells of rows. Later series keep a count of their own for it.
+template <class Thd>
+void forget_rows(Thd *thd) {
+  thd->set_sent_row_count(0);
+  if constexpr (requires { thd->set_examined_row_count(0); }) thd->set_examined_row_count(0);
+  else thd->sent_row_count_for_statement = thd->examined_row_count_for_statement = 0;
+}
+
 // --- rows ------------------------------------------------------------------------------------------------------------
 
 #if MYSQL_VERSION_ID >= 110800

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/mariadb/compat.h"
+
 namespace postern::engine {
 
 void write_slow_log(const SlowRequest &request) {
@@ -18,8 +20,7 @@ void write_slow_log(const SlowRequest &request) {
   const std::string who = user + "[" + user + "] @ " + request.client + " []";
   // What the thread's session did last is not the request's.
   const auto verbosity = std::exchange(thd->variables.log_slow_verbosity, 0);
-  thd->set_sent_row_count(0);
-  thd->set_examined_row_count(0);
+  mariadb::compat::forget_rows(thd);
   logger.lock_shared();
   if (global_system_variables.sql_log_slow)
     file->write(thd, std::time(nullptr), who.data(), who.size(), request.took_us, 0, false, request.what.data(),
