@@ -18,7 +18,7 @@ class SetPop final : public RandomWork {
     if (entry.live) {
       const std::vector<uint64_t> places = distinct_places(static_cast<uint64_t>(entry.len), count_);
       co_await read_at(elements(Elements::sets), entry, places, rows);
-      co_await take(entry, rows);
+      co_await drop(entry, rows);
     }
     Writer to = writer();
     if (one_) {
@@ -29,7 +29,7 @@ class SetPop final : public RandomWork {
     for (const Cells &row : rows) to.bulk(row[column::member].text);
   }
 
-  Task<> take(Entry &entry, const std::vector<Cells> &rows) {
+  Task<> drop(Entry &entry, const std::vector<Cells> &rows) {
     if (rows.empty()) co_return;
     entry.len -= static_cast<int64_t>(rows.size());
     if (entry.len <= 0) {
