@@ -1,7 +1,12 @@
-// changing.h: Changing, a number that one thread sets now and then while others read it (relaxed).
+// changing.h: what one thread sets now and then while others read it: Changing, a number (relaxed), and ChangingText.
 #pragma once
 
 #include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/bytes.h"
 
 namespace postern {
 
@@ -19,6 +24,36 @@ class Changing {
 
  private:
   std::atomic<Value> value_;
+};
+
+class ChangingText {
+ public:
+  ChangingText() = default;
+  ChangingText(std::string text) : text_(std::move(text)) {}
+  ChangingText(const char *text) : text_(text) {}
+  ChangingText(const ChangingText &other) : text_(other.text()) {}
+  ChangingText &operator=(const ChangingText &other) {
+    std::string text = other.text();
+    const std::lock_guard guard(mutex_);
+    text_ = std::move(text);
+    return *this;
+  }
+
+  /// As it is now.
+  std::string text() const {
+    const std::lock_guard guard(mutex_);
+    return text_;
+  }
+  /// look(Bytes) of what it is now, without a copy; it sets nothing.
+  template <class Look>
+  auto look(Look look) const {
+    const std::lock_guard guard(mutex_);
+    return look(Bytes(text_));
+  }
+
+ private:
+  mutable std::mutex mutex_;  // a leaf
+  std::string text_;
 };
 
 }  // namespace postern

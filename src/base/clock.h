@@ -21,6 +21,13 @@ inline int64_t clock_us() {
   return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
 }
 
+/// Milliseconds since 1970, as far as the machine knows.
+inline int64_t wall_clock_ms() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 /// Microseconds that the calling thread has spent off the processor, since some fixed moment: differences tell how long
 /// it slept, or had to let others run. Goes back by a few microseconds at times. About 300 ns.
 inline int64_t off_processor_us() {

@@ -36,8 +36,13 @@ Held Held::take_besides(uint32_t count) {
   return {count, false};
 }
 
-Held::~Held() {
+void Held::leave_to_server() {
   if (count_ != 0) (of_client_ ? held_by_clients : held_besides).fetch_sub(count_, std::memory_order_relaxed);
+  count_ = 0;
+}
+
+Held::~Held() {
+  leave_to_server();
 }
 
 }  // namespace postern::descriptors

@@ -35,6 +35,8 @@ class Held {
   /// That of one more client, if there may be one.
   [[nodiscard]] static Held take_for_client();
   static Held take_besides(uint32_t count);
+  /// The client's is the server's from now on, which counts it among its own connections.
+  void leave_to_server();
   explicit operator bool() const { return count_ != 0; }
 
  private:

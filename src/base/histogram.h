@@ -1,4 +1,5 @@
-// histogram.h: Histogram, how long things took, and Latencies, those of a thread's requests.
+// histogram.h: Histogram, how long things took; Latencies, those of requests; RecentLatencies, those of a thread's
+// requests in the last minutes.
 //
 // As a Tally has one writer, and anybody may read it at any time; a write is a plain load and store (relaxed).
 #pragma once
@@ -20,6 +21,11 @@ class alignas(64) Histogram {
   /// Adds `other`. The caller is this one's writer.
   void absorb(const Histogram &other) {
     for (size_t i = 0; i < bucket_count; ++i) bump(buckets_[i], other.buckets_[i].load(std::memory_order_relaxed));
+  }
+
+  /// Forgets everything. The caller is its writer.
+  void clear() {
+    for (auto &bucket : buckets_) bucket.store(0, std::memory_order_relaxed);
   }
 
   /// The least number of microseconds in which this part of a thousand was done; 0 if nothing was recorded.
@@ -63,12 +69,49 @@ struct Latencies {
   Histogram find;
   Histogram insert;
   Histogram edit;
+  Histogram statement;
 
   void absorb(const Latencies &other) {
     find.absorb(other.find);
     insert.absorb(other.insert);
     edit.absorb(other.edit);
+    statement.absorb(other.statement);
   }
+  void clear() {
+    find.clear();
+    insert.clear();
+    edit.clear();
+    statement.clear();
+  }
+};
+
+/// Of this minute and the one before, so that what is slow now is not lost in what was. Minutes are counted from
+/// anywhere.
+class RecentLatencies {
+ public:
+  /// To record in. `minute`: now, not before the last one. For the writer.
+  Latencies &of(int64_t minute) {
+    Part &part = parts_[minute & 1];
+    if (part.minute.load(std::memory_order_relaxed) != minute) {
+      part.minute.store(never, std::memory_order_relaxed);
+      part.latencies.clear();
+      part.minute.store(minute, std::memory_order_release);
+    }
+    return part.latencies;
+  }
+  /// `minute`: now.
+  void add_to(Latencies &sum, int64_t minute) const {
+    for (const Part &part : parts_)
+      if (part.minute.load(std::memory_order_acquire) >= minute - 1) sum.absorb(part.latencies);
+  }
+
+ private:
+  static constexpr int64_t never = INT64_MIN;
+  struct Part {
+    std::atomic<int64_t> minute{never};
+    Latencies latencies;
+  };
+  Part parts_[2];
 };
 
 }  // namespace postern

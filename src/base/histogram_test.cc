@@ -42,10 +42,38 @@ TEST(Histogram, SumsAreOfAllKinds) {
   Latencies two;
   one.find.record(3, 7);
   one.edit.record(2, 1);
+  one.statement.record(1, 1);
   two.absorb(one);
   EXPECT_EQ(two.find.permille(500), 3u);
   EXPECT_EQ(two.edit.permille(500), 2u);
   EXPECT_EQ(two.insert.permille(500), 0u);
+  EXPECT_EQ(two.statement.permille(500), 1u);
+  two.clear();
+  EXPECT_EQ(two.find.permille(500), 0u);
+  EXPECT_EQ(two.statement.permille(500), 0u);
+}
+
+uint64_t median_of_finds(const RecentLatencies &recent, int64_t minute) {
+  Latencies sum;
+  recent.add_to(sum, minute);
+  return sum.find.permille(500);
+}
+
+TEST(RecentLatencies, AreThoseOfThisMinuteAndTheOneBefore) {
+  RecentLatencies recent;
+  EXPECT_EQ(median_of_finds(recent, 0), 0u);
+  recent.of(100).find.record(3, 10);
+  EXPECT_EQ(median_of_finds(recent, 100), 3u);
+  recent.of(101).find.record(1, 20);
+  EXPECT_EQ(median_of_finds(recent, 101), 1u);
+  recent.of(101).find.record(3, 20);
+  EXPECT_EQ(median_of_finds(recent, 101), 3u);
+  recent.of(102).find.record(2, 1);
+  EXPECT_EQ(median_of_finds(recent, 102), 2u);  // of 20 times 1, once 2, 20 times 3
+  EXPECT_EQ(median_of_finds(recent, 103), 2u);  // nothing came since
+  EXPECT_EQ(median_of_finds(recent, 104), 0u);
+  recent.of(204).find.record(1, 1);
+  EXPECT_EQ(median_of_finds(recent, 204), 1u);
 }
 
 }  // namespace

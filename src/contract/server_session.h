@@ -45,11 +45,14 @@ class Plan {
   virtual bool holds() const { return true; }
   /// For whoever looks. Any thread.
   virtual PlanFacts facts() const { return {}; }
+  /// Whether it changes rows. A session shows nothing to a worker behind such a statement until it is answered.
+  virtual bool writes() const { return false; }
 };
 
 /// What a session makes of a text, as far as whoever looks for literals in it must know.
 struct TextRules {
-  bool ansi_quotes = false;  ///< "x" is a name, no text
+  bool ansi_quotes = false;       ///< "x" is a name, no text
+  bool backslash_escapes = true;  ///< in a text a backslash begins an escape; false: it stands for itself
   /// No byte of a character of several bytes is an ASCII one (not so in sjis, gbk, big5 ...).
   bool safe_characters = true;
 };
@@ -131,6 +134,8 @@ class ServerSession {
   /// A number for everything about the session that changes what a text means: database, modes, character sets and so
   /// on. Equal numbers mean equal contexts, in all sessions of the server. Changes only when the server has served.
   virtual uint64_t dialect() const = 0;
+  /// For the worker: whether what a statement writes now is only committed by a later one.
+  virtual bool in_transaction() const { return false; }
   /// Part of the dialect. nullopt: there is no telling, and nobody but the server may read its texts.
   virtual std::optional<TextRules> text_rules() const { return std::nullopt; }
   /// Of the command served last. Valid until the next one is served.

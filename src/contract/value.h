@@ -19,6 +19,13 @@ class Value {
     integer,  ///< signed; its text form is the decimal number
     natural,  ///< unsigned; its text form is the decimal number
   };
+  /// What bytes are in a statement of SQL, where a text means something else than the same bytes without quotes.
+  enum class Spelling : uint8_t {
+    text,     ///< 'a', in the connection's character set; and all bytes that are of no statement
+    binary,   ///< _binary'a', x'61' or 0x61: bytes without a character set
+    decimal,  ///< 1.50: as it is written, perhaps behind a minus
+    real,     ///< 1.5e3: likewise
+  };
 
   constexpr Value() : integer_(0), size_(0), kind_(Kind::null) {}
   static constexpr Value null() { return {}; }
@@ -27,6 +34,11 @@ class Value {
     value.data_ = bytes.data();
     value.size_ = static_cast<uint32_t>(bytes.size());
     value.kind_ = Kind::bytes;
+    return value;
+  }
+  static constexpr Value of_literal(Bytes bytes, Spelling spelling) {
+    Value value = of(bytes);
+    value.spelling_ = spelling;
     return value;
   }
   static constexpr Value of_integer(int64_t number) {
@@ -45,8 +57,9 @@ class Value {
   Kind kind() const { return kind_; }
   bool is_null() const { return kind_ == Kind::null; }
   Bytes bytes() const { return {data_, size_}; }  ///< kind bytes only
-  int64_t integer() const { return integer_; }    ///< kind integer only
-  uint64_t natural() const { return natural_; }   ///< kind natural only
+  Spelling spelling() const { return spelling_; }
+  int64_t integer() const { return integer_; }   ///< kind integer only
+  uint64_t natural() const { return natural_; }  ///< kind natural only
 
  private:
   union {
@@ -56,6 +69,7 @@ class Value {
   };
   uint32_t size_;
   Kind kind_;
+  Spelling spelling_ = Spelling::text;
 };
 static_assert(sizeof(Value) == 16);
 

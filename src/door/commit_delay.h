@@ -1,11 +1,18 @@
-// commit_delay.h: how long a worker waits for more clients that write before it runs what others have asked.
+// commit_delay.h: how long a thread that commits for several clients waits for more of them before it runs what others
+// have asked.
 //
-// Several clients that write share one flush of the log, which takes much longer than their requests do. They have
-// just been answered together and are about to ask again; a client that comes too late waits for a flush in between.
-// A worker has one of these, and its thread alone touches it.
+// Several clients that write share one flush of the log, which takes much longer than their requests do. Those who have
+// just been answered together are about to ask again, while others have come meanwhile: run at once, the two halves
+// would wait for each other's flushes for ever. So the next run waits until all of them are back, if they come soon.
+// Where that has been in vain, because they have something else to do, the next wait is shorter.
 //
-//   if (delay.begin()) while (clients are missing && delay.wait(poller, events) != 0) receive from them;
-//   delay.begin_run(shared);  run;  delay.end_run();
+// One thread has it.
+//
+//   if (delay.begin(back, ...)) {
+//     while (back < delay.writers() && delay.wait(poller, events) != 0) receive from them;
+//     delay.end(back);
+//   }
+//   run;  delay.note_run(writers, how long it slept);
 #pragma once
 
 #include <sys/epoll.h>
@@ -23,35 +30,52 @@ namespace postern::door {
 
 class CommitDelay {
  public:
-  /// Whether the last run leaves a reason to wait; the time begins.
-  bool begin() {
-    if (most_us_ == 0) return false;
-    until_us_ = clock_us() + most_us_;
+  /// Microseconds that clients are waited for, at most, where nobody waits who reads.
+  static constexpr int64_t patient_us_max = 10'000;
+  /// Of that time each client may take one part to come, there.
+  static constexpr int64_t patient_gaps = 4;
+
+  /// Whether the last run leaves a reason to wait.
+  bool may_wait() const { return slept_us_ != 0; }
+  /// Whether there is one still; then the time begins. It is never longer than that run slept: who waits
+  /// for the disk waits at most twice as long. `back`: how many are there of those it has answered. `others_read`: nor
+  /// is it longer than what they may be kept waiting.
+  bool begin(size_t back, bool others_read) {
+    if (!may_wait() || back >= writers_) return false;
+    back_ = back;
+    const int64_t most_us = std::min(slept_us_, others_read ? limits::commit_delay_us_max : patient_us_max) >> vain_;
+    until_us_ = clock_us() + most_us;
+    gap_us_ = limits::commit_delay_gap_us;
+    if (!others_read) gap_us_ = std::max(gap_us_, most_us / patient_gaps);
     return true;
   }
-
   /// How many events have come; none if no client comes soon, or it has taken long enough.
   size_t wait(net::Poller &poller, std::span<epoll_event> events) const {
     const int64_t left_us = until_us_ - clock_us();
-    return left_us <= 0 ? 0 : poller.wait_briefly(events, std::min<int64_t>(left_us, limits::commit_delay_gap_us));
+    return left_us <= 0 ? 0 : poller.wait_briefly(events, std::min(left_us, gap_us_));
   }
+  /// It is over: so many have come. If they are less than half of the others it was in vain.
+  void end(size_t back) { vain_ = 2 * (back - back_) >= writers_ - back_ ? 0 : std::min(vain_ + 1, vain_max); }
 
-  /// `shared`: the run has writes, and ops of several clients.
-  void begin_run(bool shared) {
-    most_us_ = 0;
-    shared_ = shared;
-    if (shared) began_us_ = off_processor_us();
+  /// How many clients the last run has answered: those to be waited for.
+  size_t writers() const { return writers_; }
+  /// A run of so many clients' writes slept so long, for the disk. Where nothing is flushed nobody is waited for.
+  void note_run(size_t writers, int64_t slept_us) {
+    writers_ = writers;
+    slept_us_ = std::max<int64_t>(slept_us, 0);
   }
-  /// The next wait is at most as long as this run slept, for the disk. Where nothing is flushed that is not at all.
-  void end_run() {
-    if (shared_) most_us_ = std::clamp<int64_t>(off_processor_us() - began_us_, 0, limits::commit_delay_us_max);
-  }
+  /// A run that nobody shares.
+  void note_other_run() { slept_us_ = 0; }
 
  private:
-  int64_t most_us_ = 0;   // 0: no wait
+  static constexpr int vain_max = 3;
+
+  size_t writers_ = 0;
+  size_t back_ = 0;       // of these, when this wait began
+  int64_t slept_us_ = 0;  // 0: no wait
   int64_t until_us_ = 0;  // of this wait
-  int64_t began_us_ = 0;  // off the processor, when the run began
-  bool shared_ = false;   // that run
+  int64_t gap_us_ = 0;
+  int vain_ = 0;  // the last waits, in vain
 };
 
 }  // namespace postern::door

@@ -186,7 +186,7 @@ class Connection final : public Peer {
     phase_ = Phase::dead;
   }
 
-  const descriptors::Held descriptor;  ///< the channel's, given back behind it
+  descriptors::Held descriptor;  ///< the channel's, given back behind it, or left to the server
   std::unique_ptr<net::Channel> channel;
   Input input;
   Output output;
@@ -194,17 +194,19 @@ class Connection final : public Peer {
   std::unique_ptr<PutOff> put_off;  ///< before anything else is parsed or received
   mutable Listed listed;            ///< what people are told of it; behind the channel, whose socket it may end
 
-  // Neighbours in the worker's TimeoutLists, which are ordered by active_ms, or in Arrivals.
+  // Neighbours in the worker's Timeouts, which are ordered by active_ms, or in Arrivals.
   Connection *older = nullptr;
   Connection *newer = nullptr;
   int64_t active_ms = 0;
-  int64_t due_ms = 0;        ///< in the worker's SilenceClock
+  int64_t due_ms = 0;        ///< in their SilenceClock
   uint32_t clock_place = 0;  ///< there, from 1; 0: it is not in it
   TimeoutList timeout_list = TimeoutList::idle;
 
   uint32_t armed = 0;         ///< what the poller watches for
   bool in_this_turn = false;  ///< of the worker; it may be in both
   bool in_next_turn = false;
+  uint32_t last_run = 0;       ///< with others, of its writes, by its worker's count
+  bool in_write_lane = false;  ///< its ops and its output are somebody else's, and the worker watches its socket
 
  private:
   void become(Phase phase);

@@ -65,9 +65,9 @@ uint32_t Door::threads_wanted(const Options &options) {
 }
 
 uint32_t Door::descriptors_wanted(const Options &options) {
-  // A poller and a way to wake it for each thread, the acceptor and its reserve, what listens, the slow lane's own
-  // poller.
-  return 2 * (threads_wanted(options) + options.scan_threads + options.login_threads + 1) + 4;
+  // A poller and a way to wake it for each thread, the write lane, the acceptor and its reserve, what listens, the slow
+  // lane's own poller.
+  return 2 * (threads_wanted(options) + options.scan_threads + options.login_threads + 2) + 4;
 }
 
 Door::Door(Options options, Protocol &protocol, Engine &engine, Access access)
@@ -100,11 +100,13 @@ bool Door::start_all(std::string &error) {
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const uint32_t threads = threads_wanted(options_);
   descriptors_ = descriptors::Held::take_besides(descriptors_wanted(options_));
+  if (access_ == Access::write) write_lane_ = std::make_unique<WriteLane>(options_, engine_);
   const Worker::Context context{
       .options = options_,
       .protocol = protocol_,
       .engine = engine_,
       .slow_lane = slow_lane_,
+      .write_lane = write_lane_.get(),
       .statements = statements_,
       .access = access_,
       .server_stopping =
@@ -123,7 +125,7 @@ bool Door::start_all(std::string &error) {
   };
   for (uint32_t i = 0; i < threads; ++i)
     workers_.push_back(std::make_unique<Worker>(context, options_.name + " worker " + std::to_string(i + 1)));
-  bool started = slow_lane_.start();
+  bool started = slow_lane_.start() && (write_lane_ == nullptr || write_lane_->start());
   for (const auto &worker : workers_) started = started && worker->start();
   started = started && poller_ && poller_.add(wake_.fd(), net::Poller::readable, nullptr);
   started = started && acceptor_.start([](void *self) { static_cast<Door *>(self)->accept_connections(); }, this,
@@ -194,6 +196,7 @@ void Door::stop() {
   // Workers first: then nothing new comes to the slow lane, and what it sends home is closed there.
   for (const auto &worker : workers_) worker->stop();
   for (const auto &worker : workers_) worker->join();
+  if (write_lane_ != nullptr) write_lane_->stop();
   slow_lane_.stop();
   statements_.stop();
 }
@@ -356,12 +359,14 @@ void Door::add_counters(Counters &sum) const {
   sum.absorb(counters_);
   sum.absorb(taken_);
   slow_lane_.add_counters(sum);
+  if (write_lane_ != nullptr) sum.absorb(write_lane_->counters());
   statements_.add_counters(sum);
   for (const auto &worker : workers_) sum.absorb(worker->counters());
 }
 
 void Door::add_latencies(Latencies &sum) const {
-  for (const auto &worker : workers_) sum.absorb(worker->latencies());
+  for (const auto &worker : workers_) worker->add_latencies(sum);
+  if (write_lane_ != nullptr) write_lane_->add_latencies(sum);
 }
 
 }  // namespace postern::door

@@ -1,8 +1,8 @@
-// door.h: one listening protocol: its sockets, its workers and its slow lane.
+// door.h: one listening protocol: its sockets, its workers, its slow lane and its write lane.
 //
 // Owned by the plugin. start() and stop() are called by one thread; everything else by any.
-// Mutexes of this folder, in the order they may be taken: SlowLane::mutex_, then Inbox::mutex_. No call into
-// the engine or a protocol is made with either held, but for the destructors of a closed connection.
+// Mutexes of this folder, in the order they may be taken: SlowLane::mutex_, then Inbox::mutex_; WriteLane::mutex_ by
+// itself. No call into the engine or a protocol is made with any held, but for the destructors of a closed connection.
 #pragma once
 
 #include <atomic>
@@ -21,6 +21,7 @@
 #include "door/statement_pool.h"
 #include "door/thread.h"
 #include "door/worker.h"
+#include "door/write_lane.h"
 #include "net/listener.h"
 #include "net/poller.h"
 
@@ -88,6 +89,7 @@ class Door {
   Counters taken_;     // of whoever calls take()
   descriptors::Held descriptors_;
   SlowLane slow_lane_;
+  std::unique_ptr<WriteLane> write_lane_;  // of a door that writes
   StatementPool statements_;
   const std::shared_ptr<Roster> roster_ = std::make_shared<Roster>();
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -1,4 +1,5 @@
-// inbox.h: connections on their way to a worker: the one thing by which other threads reach it.
+// inbox.h: connections, and turns whose writes are done, on their way to a worker: the one thing by which other threads
+// reach it.
 //
 // A worker has one. Any thread puts a connection in and then wakes the worker; the worker takes them out. They are
 // linked by Connection::newer, so this needs no memory.
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "door/connection.h"
+#include "door/write_job.h"
 
 namespace postern::door {
 
@@ -53,9 +55,21 @@ class Inbox {
     return !closed_;
   }
 
+  /// Takes the job, unless the worker is gone.
+  bool put(std::unique_ptr<WriteJob> &job) {
+    const std::lock_guard guard(mutex_);
+    if (!closed_) writes_.add(std::move(job));
+    return !closed_;
+  }
+
   [[nodiscard]] Arrivals take() {
     const std::lock_guard guard(mutex_);
     return std::move(connections_);
+  }
+
+  [[nodiscard]] WriteJobs take_writes() {
+    const std::lock_guard guard(mutex_);
+    return std::move(writes_);
   }
 
   /// Takes no more; returns the connections that the worker will not take.
@@ -68,6 +82,7 @@ class Inbox {
  private:
   std::mutex mutex_;  // a leaf
   Arrivals connections_;
+  WriteJobs writes_;
   bool closed_ = false;
 };
 

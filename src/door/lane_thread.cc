@@ -115,7 +115,7 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
     const Progress before = op.progress;
     const bool was_let_in = run_ops(*job, ops, valve);
     if (is_held_up(op.progress)) {
-      // What is answered must not wait for what is not. A reply already begun stays whole as long as it can.
+      // Complete answers are sent at once. A reply that has begun is kept whole as long as possible.
       if (job->position == nullptr) valve.flush(0);
       return postpone(std::move(job));
     }
@@ -128,7 +128,8 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
       job->position.reset();
       not_busy(*job);
       if (was_let_in && is_held_up(before)) let_others_try(ops, before);
-      // It was here for somebody else's lock. Those behind it may do as well as any, together with others.
+      // It came here because somebody held a lock. The requests behind it go back to the worker, to be run with
+      // others'.
       if (is_held_up(before) && !job->all_done()) break;
       // The next reply begins with room before it; all done, the worker sends what is left.
       if (!job->all_done() && connection.output.pending_bytes() >= StreamValve::flush_bytes)
@@ -170,7 +171,7 @@ bool SlowLane::LaneThread::run_ops(SlowJob &job, std::span<Op> ops, StreamValve 
   const Output::Mark mark = output.mark();
   const Unit *const unit = job.unit();
   const Unit all{0, static_cast<uint32_t>(ops.size()), unit != nullptr && unit->atomic};
-  // What a write answers may leave when it is committed, and no sooner; nor may a part of what a unit answers.
+  // The answer to a write leaves once the write is committed, and a unit is answered as a whole.
   const bool held = unit != nullptr || writes(ops[0].verb);
   if (held) output.hold_until_commit();
   const int64_t began_ms = clock_ms();

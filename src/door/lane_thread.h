@@ -24,7 +24,7 @@ class SlowLane::LaneThread {
       : lane_(lane),
         duty_(duty),
         name_(std::move(name)),
-        slow_log_(lane.options_),
+        slow_log_(lane.options_, counters_),
         idle_text_(name_ + ": idle"),
         works_text_(name_ + (duty == Duty::login ? ": verifying a login" : ": scanning, or waiting for a table")) {}
 

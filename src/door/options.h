@@ -25,12 +25,13 @@ struct Options {
     slow_request_us = from.slow_request_us;
   }
 
-  std::string name;           ///< for threads, the process list and the log, e.g. "ping"
-  std::string host;           ///< numeric address
-  uint16_t port = 0;          ///< 0: no TCP, unless any_port
-  bool takes_others = false;  ///< it is worth having where it listens nowhere, too: Door::take()
-  bool any_port = false;      ///< TCP on any port that is free, which Door::port() tells; for tests
-  std::string unix_path;      ///< empty: no unix socket
+  std::string name;               ///< for threads, the process list and the log, e.g. "ping"
+  std::string host;               ///< numeric address
+  uint16_t port = 0;              ///< 0: no TCP, unless any_port
+  bool takes_others = false;      ///< it is worth having where it listens nowhere, too: Door::take()
+  bool statements_write = false;  ///< what sessions of the server ask of a worker may write, whatever the door's access
+  bool any_port = false;          ///< TCP on any port that is free, which Door::port() tells; for tests
+  std::string unix_path;          ///< empty: no unix socket
   mode_t unix_mode = 0660;
   std::string unix_owner;          ///< user, user:group or :group; empty: whose process this is
   net::TlsContext *tls = nullptr;  ///< outlives the door; nullptr: no TLS

@@ -1,7 +1,7 @@
 // silence_clock.h: when a worker's connections have been silent for too long, where each has a time of its own.
 //
-// A heap by the time at which to look; so what a connection does meanwhile costs nothing. A worker has one of these,
-// and its thread alone touches it; it owns no connection.
+// A heap by the time at which to look; so what a connection does meanwhile costs nothing. Part of a
+// worker's Timeouts; it owns no connection.
 #pragma once
 
 #include <algorithm>

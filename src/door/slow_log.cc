@@ -40,6 +40,7 @@ const TableSpec *spec_of(const Op &op) {
 void SlowLog::note(const Connection &connection, std::span<const Op> ops, int64_t began_us) noexcept {
   const int64_t now_us = clock_us();
   if (ops.empty() || now_us - began_us < options_.slow_request_us) return;
+  counters_.add(Counter::slow_requests);
   if (const int64_t second = now_us / 1'000'000; second != second_) {
     second_ = second;
     told_ = 0;

@@ -21,7 +21,7 @@
 namespace postern::door {
 namespace {
 
-/// What is sent in the clear after which the peer is looked at again.
+/// Milliseconds that a client has to take some of its answers before it is looked at again.
 constexpr int look_ms = 1'000;
 
 bool peer_has_ended(const Connection &connection) {
@@ -47,6 +47,7 @@ struct StatementPool::State {
   bool may_log_in() const { return !logins.empty() && logins_running < limits::pool_logins_max; }
   bool has_work() const { return !statements.empty() || may_log_in() || endings_waiting != 0; }
   std::unique_ptr<SlowJob> take();
+  bool queue(std::unique_ptr<SlowJob> &job, const std::shared_ptr<State> &self);
   bool has_threads_enough(const std::shared_ptr<State> &self);
 
   const std::string name;
@@ -96,7 +97,8 @@ thread_local StatementPool::PoolThread *StatementPool::PoolThread::current_ = nu
 
 namespace {
 
-/// What was answered already leaves before the server writes by itself. False if it cannot.
+/// Sends the answers that are there before the server writes to the socket itself. False if the client does not take
+/// them.
 bool flush(Connection &connection) {
   Output &output = connection.output;
   output.release();
@@ -119,8 +121,18 @@ bool log_in(Connection &connection) {
   ServerSession &session = *connection.hosted();
   const int fd = connection.channel->release().release();
   if (!session.log_in(fd, connection.local())) return false;
+  connection.descriptor.leave_to_server();  // which counts it in max_connections
   connection.borrow(std::make_unique<net::LentChannel>(session.fd(), static_cast<ssl_st *>(session.tls())));
   connection.listed.note_account(session.account(), session.number());
+  return true;
+}
+
+/// A client may become another account's (COM_CHANGE_USER).
+bool serve(Connection &connection, const Statement &statement) {
+  ServerSession &session = *connection.hosted();
+  if (!flush(connection) || !session.serve(statement)) return false;
+  if (std::string account = session.account(); account != connection.listed.account())
+    connection.listed.note_account(std::move(account));
   return true;
 }
 
@@ -131,7 +143,7 @@ bool answer(SlowJob &job) {
   Op &op = job.op();
   bool goes_on = false;
   try {
-    goes_on = is_login(job) ? log_in(connection) : flush(connection) && session.serve(*op.statement);
+    goes_on = is_login(job) ? log_in(connection) : serve(connection, *op.statement);
   } catch (const std::bad_alloc &) {
     log::error("a statement ended its session: out of memory");
   }
@@ -181,6 +193,20 @@ bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self
   } catch (const std::bad_alloc &) {
   }
   return threads != 0;
+}
+
+/// False if the pool is stopped or has no thread; the job is left.
+bool StatementPool::State::queue(std::unique_ptr<SlowJob> &job, const std::shared_ptr<State> &self) {
+  const std::lock_guard guard(mutex);
+  if (stopped) return false;
+  JobQueue &its_queue = is_login(*job) ? logins : statements;
+  its_queue.push_back(std::move(job));
+  if (!has_threads_enough(self)) {
+    job = its_queue.pop_back();
+    return false;
+  }
+  if (idle != 0) work.notify_one();
+  return true;
 }
 
 void StatementPool::PoolThread::work(void *self) {
@@ -264,18 +290,12 @@ StatementPool::~StatementPool() {
   stop();
 }
 
-bool StatementPool::submit(std::unique_ptr<SlowJob> &job) {
-  State &state = *state_;
-  const std::lock_guard guard(state.mutex);
-  if (state.stopped) return false;
-  JobQueue &queue = is_login(*job) ? state.logins : state.statements;
-  queue.push_back(std::move(job));
-  if (!state.has_threads_enough(state_)) {
-    job = queue.pop_back();
-    return false;
-  }
-  if (state.idle != 0) state.work.notify_one();
-  return true;
+void StatementPool::submit(std::unique_ptr<SlowJob> job) {
+  if (state_->queue(job, state_)) return;
+  static log::Limited limited;
+  if (uint64_t missed; limited.pass(missed)) log::error("%s: no thread to serve a statement", state_->name.c_str());
+  job->connection->die();
+  go_home(std::move(job));
 }
 
 void StatementPool::end(std::unique_ptr<Connection> connection) {

@@ -22,8 +22,9 @@ class StatementPool {
   StatementPool(const StatementPool &) = delete;
   StatementPool &operator=(const StatementPool &) = delete;
 
-  /// Takes a job whose next op is a statement. Any thread. False if there is no thread to be had for it; it is left.
-  [[nodiscard]] bool submit(std::unique_ptr<SlowJob> &job);
+  /// Takes a job whose next op is a statement. Any thread. If there is no thread to be had for it, its connection goes
+  /// home dead.
+  void submit(std::unique_ptr<SlowJob> job);
   /// Takes a dead connection, to end its session and delete it. Any thread.
   void end(std::unique_ptr<Connection> connection);
   /// Interrupts what is under way, ends the sessions of all that is here, and waits for all threads but its caller: if

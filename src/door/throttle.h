@@ -31,13 +31,13 @@ class Throttle {
   void note(Bytes place, Bytes user, bool succeeded, int64_t now_ms);
 
  private:
-  /// How failures cost.
+  /// What failures cost the logins that follow.
   struct Rule {
-    uint32_t free;     // so many are
-    int64_t delay_ms;  // of the next; doubled by each more
+    uint32_t free;     // so many failures cost nothing
+    int64_t delay_ms;  // after the first that costs something; each further failure doubles it
     int64_t delay_ms_max;
-    int64_t backlog_ms;  // turns are given away so far ahead
-    bool turns;          // one at a time; else each waits the delay from now
+    int64_t backlog_ms;  // a login that would have to wait longer than this is refused
+    bool turns;          // logins wait one behind the other; else each waits from now
   };
   struct Entry {
     std::string key;

@@ -36,7 +36,8 @@ class TlsHandshakes {
 
   /// Whether the first bytes of a connection are TLS's.
   static bool wanted_by(Connection &connection);
-  /// False if there are so many that this one is queued.
+  /// False if there are so many that this one is queued. Bytes that the client has sent already go to the TLS channel,
+  /// as the beginning of a handshake: nothing that came in the clear is ever taken for what TLS has carried.
   bool begin(Connection &connection);
   /// After a receive that did not fail: ends the handshake if that has brought the last of it.
   void note_received(Connection &connection);

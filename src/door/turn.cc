@@ -1,8 +1,66 @@
 #include "door/turn.h"
 
+#include <memory>
 #include <new>
+#include <utility>
 
 namespace postern::door {
+namespace {
+
+/// Whether the op is answered only when it is committed, which may have to wait for the disk.
+bool awaits_commit(const Op &op) {
+  if (op.verb != Verb::statement) return writes(op.verb);
+  const Statement &statement = *op.statement;
+  return statement.plan != nullptr && statement.plan->writes() && statement.values.size() == statement.plan->values() &&
+         !statement.session->in_transaction();
+}
+
+}  // namespace
+
+void Turn::add_put_off(const PutOff &left) {
+  const size_t first = batch_.size();
+  if (left.ops.size() > room() && first != 0) return;
+  for (const Op &op : left.ops) batch_.add(op);
+  for (const Unit &unit : left.units)
+    batch_.add(Unit{unit.first + static_cast<uint32_t>(first), unit.count, unit.atomic});
+}
+
+void Turn::put_off(const Slice &slice, std::span<const Op> left) {
+  std::unique_ptr<PutOff> &kept = slice.connection->put_off;
+  if (kept == nullptr) {
+    auto fresh = std::make_unique<PutOff>();
+    if (!fresh->arena.keep(batch_.arena(), slice.arena_from, slice.arena_to)) throw std::bad_alloc();
+    kept = std::move(fresh);
+  }
+  // An op that has to run alone was not let in, either: it has waited since the first time.
+  const Progress progress = left.front().progress;
+  const bool waits_on =
+      left.size() == slice.count && (progress == Progress::busy || progress == Progress::needs_own_run);
+  if (!waits_on) kept->busy_since_ms = -1;
+  // A find may have been paused only because of what was written before it. It comes first in its next turn, which
+  // begins below high water.
+  kept->ops.assign(left.begin(), left.end());
+  const std::span<const Unit> units = units_of(left);
+  kept->units.assign(units.begin(), units.end());
+}
+
+void Turn::add_copy(Turn &from, const Slice &slice) {
+  const std::span<const Op> ops = from.ops_of(slice);
+  Slice copy = slice;
+  copy.first = batch_.size();
+  batch_.begin(static_cast<uint32_t>(slices_.size()));
+  for (Unit unit : from.units_of(ops)) {
+    unit.first += static_cast<uint32_t>(copy.first);
+    batch_.add(unit);
+  }
+  for (const Op &op : ops) batch_.add(op);
+  slices_.push_back(copy);
+}
+
+void Turn::take_progress(const Slice &slice, std::span<const Op> copies) {
+  const std::span<Op> ops = ops_of(slice);
+  for (size_t i = 0; i < ops.size(); ++i) ops[i].progress = copies[i].progress;
+}
 
 size_t Turn::put_readers_first() {
   // Writers keep their order: where keys rise with time, rows then come in the order of their index.
@@ -43,19 +101,19 @@ size_t Turn::put_readers_first() {
 
 bool Turn::writes_anything(const Slice &slice) {
   const std::span<const Op> ops = ops_of(slice);
-  return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
+  return std::any_of(ops.begin(), ops.end(), awaits_commit);
 }
 
 /// A few clients would all wait for the last answer of a turn, and then the worker would wait for all of them: with
 /// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and a run
 /// that is not interrupted finds what it needs in the processor's cache, unless long replies have displaced it.
-void Turn::run(Executor &executor, std::span<Slice> slices, Watcher &watcher) {
+void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher) {
   const size_t first = slices.front().first;
   const size_t count = slices.back().first + slices.back().count - first;
   running_ = slices.data();
   sends_early_ = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
   const std::span<Op> ops = batch_.ops().subspan(first, count);
-  if (!executor.run({.ops = ops, .units = units_of(ops), .watcher = &watcher}).lasted()) run_again(executor, slices);
+  if (!executor.run({.ops = ops, .units = units_of(ops), .watcher = watcher}).lasted()) run_again(executor, slices);
 }
 
 /// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one

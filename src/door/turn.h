@@ -71,6 +71,13 @@ class Turn {
     return ops.subspan(done);
   }
 
+  /// Adds what an earlier turn has put off for the connection. Nothing, if that is more than there is room for besides
+  /// the ops of others: alone it may be more, for a unit has no bound.
+  void add_put_off(const PutOff &left);
+  /// Keeps the ops that are left of a slice, with what they are made of, as the connection's `put_off`. Throws
+  /// std::bad_alloc.
+  void put_off(const Slice &slice, std::span<const Op> left);
+
   /// The units of neighbouring ops, with their positions among them. Valid until the next call.
   std::span<const Unit> units_of(std::span<const Op> ops) {
     units_.clear();
@@ -79,12 +86,17 @@ class Turn {
     return units_;
   }
 
+  /// Adds the ops of a slice of another turn, which lends them: take_progress() tells it how far they got.
+  void add_copy(Turn &from, const Slice &slice);
+  void take_progress(const Slice &slice, std::span<const Op> copies);
+
   /// Puts the connections that only read before those that write, whose ops wait for the disk, and returns how many
   /// they are. Slices and ops change their places. Without memory for that nothing moves, and it returns 0.
   size_t put_readers_first();
 
-  /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher` hears of every op.
-  void run(Executor &executor, std::span<Slice> slices, Watcher &watcher);
+  /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher`, if there is one, hears of every
+  /// op. Throws std::bad_alloc before anything is run.
+  void run(Executor &executor, std::span<Slice> slices, Watcher *watcher);
 
   // While that goes on.
 

@@ -1,6 +1,6 @@
 // turn_clock.h: TurnClock, what time it is in a worker's turn, and how long its requests take.
 //
-// A worker has one, and its thread alone calls it; latencies() is for any.
+// A worker has one, and its thread alone calls it; add_latencies() is for any.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,27 @@ class TurnClock {
     began_us_ = clock_us();
     return began_us_ / 1000;
   }
+  /// The same for bytes that have come at this time, in microseconds.
+  void begin(int64_t began_us) { began_us_ = began_us; }
   /// All that could be answered is sent. `counters` are the worker's: what they have grown by was answered, in so long.
   /// Reads the clock in turns that answered something.
   void end(const Counters &counters) {
     const uint64_t finds = since(counters, Counter::requests_find, finds_);
     const uint64_t inserts = since(counters, Counter::requests_insert, inserts_);
     const uint64_t edits = since(counters, Counter::requests_edit, edits_);
-    if ((finds | inserts | edits) == 0) return;
-    const auto took = static_cast<uint64_t>(clock_us() - began_us_);
-    if (finds != 0) latencies_.find.record(took, finds);
-    if (inserts != 0) latencies_.insert.record(took, inserts);
-    if (edits != 0) latencies_.edit.record(took, edits);
+    const uint64_t statements = since(counters, Counter::statements_fast, statements_);
+    if ((finds | inserts | edits | statements) == 0) return;
+    const int64_t now_us = clock_us();
+    if (now_us >= minute_ends_us_) begin_minute(now_us);
+    const auto took = static_cast<uint64_t>(now_us - began_us_);
+    if (finds != 0) now_->find.record(took, finds);
+    if (inserts != 0) now_->insert.record(took, inserts);
+    if (edits != 0) now_->edit.record(took, edits);
+    if (statements != 0) now_->statement.record(took, statements);
   }
   int64_t began_us() const { return began_us_; }
-  const Latencies &latencies() const { return latencies_; }
+  /// Those of the last one to two minutes.
+  void add_latencies(Latencies &sum) const { latencies_.add_to(sum, clock_us() / minute_us); }
 
  private:
   static uint64_t since(const Counters &counters, Counter row, uint64_t &before) {
@@ -41,11 +48,20 @@ class TurnClock {
     return grown;
   }
 
-  Latencies latencies_;
+  static constexpr int64_t minute_us = 60'000'000;
+  void begin_minute(int64_t now_us) {
+    now_ = &latencies_.of(now_us / minute_us);
+    minute_ends_us_ = (now_us / minute_us + 1) * minute_us;
+  }
+
+  RecentLatencies latencies_;
+  Latencies *now_ = nullptr;  // once a minute has begun
+  int64_t minute_ends_us_ = 0;
   int64_t began_us_ = 0;
   uint64_t finds_ = 0;
   uint64_t inserts_ = 0;
   uint64_t edits_ = 0;
+  uint64_t statements_ = 0;
 };
 
 }  // namespace postern::door

@@ -37,10 +37,8 @@ class TurnLists {
     next_turn_.push_back(&connection);
   }
   /// It leaves its worker.
-  void remove_from_this_turn(Connection &connection) {
+  void remove(Connection &connection) {
     if (std::exchange(connection.in_this_turn, false)) std::erase(this_turn_, &connection);
-  }
-  void remove_from_next_turn(Connection &connection) {
     if (std::exchange(connection.in_next_turn, false)) std::erase(next_turn_, &connection);
   }
 
@@ -69,9 +67,10 @@ class TurnLists {
     dead_.clear();
   }
 
-  /// Forgets all connections, wherever they are; they are about to be closed.
+  /// Forgets all connections, wherever they are; they are about to be closed, or away.
   void clear() {
     for (Connection *const connection : next_turn_) connection->in_next_turn = false;
+    for (Connection *const connection : this_turn_) connection->in_this_turn = false;
     for (std::vector<Connection *> *const list : all()) list->clear();
   }
 

@@ -16,11 +16,12 @@ namespace postern::door {
 Worker::Worker(const Context &context, std::string name)
     : context_(context),
       name_(std::move(name)),
+      has_writers_(context.access == Access::write || context.options.statements_write),
       events_(limits::events_per_turn_max),
       timeouts_(context.options),
       tls_handshakes_(context.options, counters_),
       guard_(name_, counters_),
-      slow_log_(context.options) {}
+      slow_log_(context.options, counters_) {}
 
 Worker::~Worker() {
   join();
@@ -62,7 +63,7 @@ void Worker::work() {
   const ThreadIdentity who{
       .access = context_.access, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
   // Else the kernel may add 50 us to each wait of the commit delay.
-  if (context_.access == Access::write) ::prctl(PR_SET_TIMERSLACK, 1'000);
+  if (has_writers_) ::prctl(PR_SET_TIMERSLACK, 1'000);
   try {
     executor_ = context_.engine.attach(who, stop_);
   } catch (const std::bad_alloc &) {
@@ -86,7 +87,7 @@ void Worker::work() {
 void Worker::break_off() {
   executor_->idle();
   holds_tables_ = false;
-  turn_.clear();
+  turn_->clear();
   close_everybody();
 }
 
@@ -115,7 +116,6 @@ size_t Worker::wait() {
       timeout_ms = limits::linger_ms;
     } else {
       int64_t left_ms = timeouts_.left_ms(now_ms_);
-      if (const Connection *const first = silence_.first()) left_ms = std::min(left_ms, first->due_ms - now_ms_);
       if (tls_handshakes_.waiting() != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
       timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
@@ -157,6 +157,10 @@ void Worker::receive(size_t event_count) {
       continue;
     }
     Connection &connection = *static_cast<Connection *>(event.data.ptr);
+    if (connection.in_write_lane) {
+      note_event_away(connection, event.events);
+      continue;
+    }
     if (event.events & net::Poller::readable ||
         (connection.has_tls() && connection.channel->wishes().writable_to_receive)) {
       guard_.on_behalf_of(connection, [&] { receive_from(connection); });
@@ -170,6 +174,7 @@ void Worker::receive(size_t event_count) {
   wake_.drain();
   Arrivals arrivals = inbox_.take();
   while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
+  take_writes_home();
 }
 
 void Worker::receive_from(Connection &connection) {
@@ -195,31 +200,13 @@ void Worker::look_at_first_byte(Connection &connection) {
   connection.first_byte_is_plain();
 }
 
-/// Bytes that the client has sent already go to the TLS channel, as the beginning of a handshake. If they are anything
-/// else the handshake fails: nothing that came in the clear is ever taken for what TLS has carried.
-void Worker::start_tls(Connection &connection) {
-  tls_handshakes_.begin(connection);
-  lists_.add_to_next_turn(connection);
-}
-
 void Worker::begin_handshake(Connection &connection) {
   if (tls_handshakes_.begin(connection)) receive_from(connection);
   else lists_.add_to_next_turn(connection);
 }
 
-/// Waits briefly for clients that were just answered and will write again.
-void Worker::await_writers() {
-  if (lists_.this_turn().empty() || !commit_delay_.begin()) return;
-  while (lists_.this_turn().size() < connection_count_.load(std::memory_order_relaxed)) {
-    const size_t count = commit_delay_.wait(poller_, events_);
-    const size_t ready = lists_.this_turn().size();
-    if (count != 0) receive(count);
-    if (lists_.this_turn().size() == ready) return;
-  }
-}
-
-/// Tells the client why it is turned away, and closes when that has left. What it asked and has not been answered
-/// is forgotten.
+/// Tells the client why it is turned away, and closes the connection when that is sent. Requests without an answer are
+/// forgotten.
 void Worker::refuse(Connection &connection, Failure why) {
   if (connection.begins_tls()) return connection.die();  // it would not understand
   connection.forget_unparsed();
@@ -230,79 +217,74 @@ void Worker::refuse(Connection &connection, Failure why) {
 }
 
 void Worker::collect() {
-  turn_.clear();
+  turn_->clear();
+  turn_->began_us = clock_.began_us();
   const std::vector<Connection *> &connections = lists_.this_turn();
   for (uint32_t i = 0; i < connections.size(); ++i) {
     Connection &connection = *connections[i];
     if (connection.is_dead() || !connection.has_work()) continue;
     // Back-pressure: nothing is done for a client that does not take its answers.
     if (connection.output.above_high_water()) continue;
-    const size_t room = turn_.room();
-    if (room == 0) continue;
-    const Turn::Slice slice = turn_.begin(connection, i);
+    if (turn_->room() == 0) continue;
+    const Turn::Slice slice = turn_->begin(connection, i);
     try {
-      collect_from(connection, slice, room);
-      turn_.add(slice);
+      collect_from(connection, slice);
+      turn_->add(slice);
     } catch (const std::bad_alloc &) {
-      turn_.forget(slice);
+      turn_->forget(slice);
       connection.put_off.reset();
       guard_.on_behalf_of(connection, [&] { refuse(connection, Failure::out_of_memory); });
     }
   }
 }
 
-void Worker::collect_from(Connection &connection, const Turn::Slice &slice, size_t room) {
-  if (connection.put_off != nullptr) {
-    const PutOff &left = *connection.put_off;
-    const size_t first = turn_.batch().size();
-    if (left.ops.size() > room && first != 0) return;  // alone it may be more: a unit has no bound
-    for (const Op &op : left.ops) turn_.batch().add(op);
-    for (const Unit &unit : left.units)
-      turn_.batch().add(Unit{unit.first + static_cast<uint32_t>(first), unit.count, unit.atomic});
-    return;
-  }
-  const auto ops_max = static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, room));
-  const size_t before = turn_.batch().size();
-  connection.note_collected(connection.session->collect(connection.input, turn_.batch(), ops_max));
-  if (const std::span<const Op> ops = turn_.batch().ops(); ops.size() > before)
+void Worker::collect_from(Connection &connection, const Turn::Slice &slice) {
+  if (connection.put_off != nullptr) return turn_->add_put_off(*connection.put_off);
+  const auto ops_max = static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, turn_->room()));
+  const size_t before = turn_->batch().size();
+  connection.note_collected(connection.session->collect(connection.input, turn_->batch(), ops_max));
+  if (const std::span<const Op> ops = turn_->batch().ops(); ops.size() > before)
     connection.listed.note_requests(ops.size() - before, ops.back().verb);
-  if (!connection.lacks_tls() || !turn_.asks_engine(slice)) return;
-  turn_.forget(slice);
+  if (!connection.lacks_tls() || !turn_->asks_engine(slice)) return;
+  turn_->forget(slice);
   refuse(connection, Failure::tls_required);
 }
 
 void Worker::execute() {
-  if (turn_.empty()) {
+  if (turn_->empty()) {
     // Bytes that never become a request wake us again and again: that is no reason to hold tables.
     if (holds_tables_ && now_ms_ - executed_ms_ > limits::linger_ms) go_idle();
     return;
   }
   executed_ms_ = now_ms_;
   holds_tables_ = true;
-  const std::span<Turn::Slice> all = turn_.slices();
-  const size_t readers = context_.access == Access::write ? turn_.put_readers_first() : 0;
+  const std::span<Turn::Slice> all = turn_->slices();
+  const size_t readers = has_writers_ ? turn_->put_readers_first() : 0;
   if (readers != 0 && readers != all.size()) {
-    turn_.run(*executor_, all.first(readers), *this);
+    turn_->run(*executor_, all.first(readers), this);
     settle(all.first(readers));
     for (Connection *const connection : lists_.this_turn()) send_released(*connection);
   }
-  const std::span<Turn::Slice> rest = readers == all.size() ? all : all.subspan(readers);
-  const bool shares = readers != all.size() && all.size() > 1 && context_.access == Access::write;
-  commit_delay_.begin_run(shares);
-  turn_.run(*executor_, rest, *this);
-  commit_delay_.end_run();
-  settle(rest);
+  for (const Turn::Slice &slice : all.first(std::min<size_t>(readers, 2)))
+    recent_readers_.note(*slice.connection, now_ms_);
+  if (readers == all.size() || !has_writers_) {
+    commit_delay_.note_other_run();
+    turn_->run(*executor_, all, this);
+    settle(all);
+  } else if (!gives_away(readers) || !give_away(readers)) {
+    run_writers(all.subspan(readers));
+  }
 }
 
 void Worker::op_done(const Op &op) {
-  Turn::Slice &slice = turn_.slice_running(op);
+  Turn::Slice &slice = turn_->slice_running(op);
   const size_t bytes = slice.connection->output.pending_bytes();
-  if (&op != turn_.last_of(slice)) {
+  if (&op != turn_->last_of(slice)) {
     if (bytes >= limits::reply_bytes_sent_ahead_min) send_ahead(slice, op);
     return;
   }
-  if (!turn_.sends_early() && bytes < slice.count * limits::reply_bytes_sent_early_min) return;
-  if (slow_log_.on()) slow_log_.note(*slice.connection, turn_.ops_of(slice), clock_.began_us());
+  if (!turn_->sends_early() && bytes < slice.count * limits::reply_bytes_sent_early_min) return;
+  if (slow_log_.on()) slow_log_.note(*slice.connection, turn_->ops_of(slice), turn_->began_us);
   settle_answered(*slice.connection);
   slice.sent = true;
   send_released(*slice.connection);
@@ -315,7 +297,7 @@ void Worker::send_ahead(Turn::Slice &slice, const Op &op) {
   // A client that did not take all of what was sent before takes no more now.
   if (slice.bytes_sent_ahead >= limits::reply_bytes_sent_ahead_max || !output.sendable().empty()) return;
   slice.bytes_sent_ahead += output.pending_bytes();
-  turn_.forget_until(slice, op);
+  turn_->forget_until(slice, op);
   if (connection.put_off != nullptr) connection.put_off->busy_since_ms = -1;
   output.release();
   send_released(connection);
@@ -324,9 +306,9 @@ void Worker::send_ahead(Turn::Slice &slice, const Op &op) {
 void Worker::settle(std::span<const Turn::Slice> slices) {
   for (const Turn::Slice &slice : slices) {
     if (slice.sent) continue;
-    const std::span<Op> left = turn_.unfinished(slice);
+    const std::span<Op> left = turn_->unfinished(slice);
     if (left.empty()) {
-      if (slow_log_.on()) slow_log_.note(*slice.connection, turn_.ops_of(slice), clock_.began_us());
+      if (slow_log_.on()) slow_log_.note(*slice.connection, turn_->ops_of(slice), turn_->began_us);
       settle_answered(*slice.connection);
     } else {
       timeouts_.note_progress(*slice.connection, now_ms_);
@@ -349,7 +331,7 @@ void Worker::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   left.front().reply->restart();
   connection.output.release();
   try {
-    put_off(slice, left);
+    turn_->put_off(slice, left);
     if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
     if (left.front().progress == Progress::deferred) return;
     leave_for_slow_lane(connection);
@@ -367,50 +349,21 @@ void Worker::refuse_rest(Connection &connection, std::span<Op> left) {
   settle_answered(connection);
 }
 
-void Worker::put_off(const Turn::Slice &slice, std::span<const Op> left) {
-  Connection &connection = *slice.connection;
-  if (connection.put_off == nullptr) {
-    auto fresh = std::make_unique<PutOff>();
-    if (!fresh->arena.keep(turn_.batch().arena(), slice.arena_from, slice.arena_to)) throw std::bad_alloc();
-    connection.put_off = std::move(fresh);
-  }
-  // An op that has to run alone was not let in, either: it has waited since the first time.
-  const bool waits_on = left.size() == slice.count &&
-                        (left.front().progress == Progress::busy || left.front().progress == Progress::needs_own_run);
-  if (!waits_on) connection.put_off->busy_since_ms = -1;
-  // A find may have been paused only because of what was written before it. It comes first in its next turn, which
-  // begins below high water.
-  connection.put_off->ops.assign(left.begin(), left.end());
-  const std::span<const Unit> units = turn_.units_of(left);
-  connection.put_off->units.assign(units.begin(), units.end());
-}
-
 void Worker::leave_for_slow_lane(Connection &connection) {
   auto job = std::make_unique<SlowJob>();
   send_released(connection);  // what is answered must not wait for what is not
   job->work = std::move(connection.put_off);
   if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
-  job->began_us = clock_.began_us();
+  job->began_us = turn_->began_us;
   poller_.remove(connection.channel->fd());
   connection.armed = 0;
   timeouts_.remove(connection);
-  silence_.remove(connection);
-  lists_.remove_from_this_turn(connection);
-  lists_.remove_from_next_turn(connection);
+  lists_.remove(connection);
   job->connection.reset(&connection);
-  send_away(std::move(job));
-}
-
-void Worker::send_away(std::unique_ptr<SlowJob> job) {
   job->note_doing();
-  if (job->op().verb != Verb::statement) return context_.slow_lane.submit(std::move(job));
-  if (context_.statements.submit(job)) return;
-  static log::Limited limited;
-  if (uint64_t missed; limited.pass(missed)) log::error("%s: no thread to serve a statement", name_.c_str());
-  job->work.reset();
-  job->connection->die();
-  return_connection(std::move(job->connection));
+  if (job->op().verb == Verb::statement) context_.statements.submit(std::move(job));
+  else context_.slow_lane.submit(std::move(job));
 }
 
 void Worker::send_released(Connection &connection) {
@@ -429,9 +382,13 @@ void Worker::finish() {
 
 /// Sends what is left to send, and sees to it that the connection comes up again when there is something to do.
 void Worker::finish_with(Connection &connection) {
+  if (connection.in_write_lane) return;
   send_released(connection);
   connection.settle_phase();
-  if (connection.has_left_clear()) guard_.on_behalf_of(connection, [&] { start_tls(connection); });
+  if (connection.has_left_clear()) {
+    guard_.on_behalf_of(connection, [&] { tls_handshakes_.begin(connection); });
+    lists_.add_to_next_turn(connection);
+  }
   if (connection.is_dead()) return lists_.add_dead(connection);
   if (connection.has_work() && !connection.output.above_high_water()) lists_.add_to_next_turn(connection);
   timeouts_.sort_in(connection, now_ms_);
@@ -461,24 +418,8 @@ void Worker::housekeep() {
     if (!connection.is_dead()) time_out(connection);
   });
   close_unfinished();
-  look_at_silent();
   if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
   lists_.visit_dead([this](Connection &connection) { close(connection); });
-}
-
-/// How long a session of the server may be silent is its own affair, and changes with what is done in it.
-void Worker::look_at_silent() {
-  for (Connection *first = silence_.first(); first != nullptr && first->due_ms <= now_ms_; first = silence_.first()) {
-    const int64_t due_ms = first->active_ms + first->hosted()->idle_limit_ms();
-    if (due_ms > now_ms_ && !first->is_dead()) {
-      silence_.set(*first, due_ms);
-      continue;
-    }
-    silence_.remove(*first);
-    if (first->is_dead()) continue;
-    first->hosted()->time_out();
-    time_out(*first);
-  }
 }
 
 /// A client that has begun a request or a handshake has to finish it in time.
@@ -499,6 +440,7 @@ void Worker::make_way_for_handshakes() {
 }
 
 void Worker::time_out(Connection &connection) {
+  if (ServerSession *const session = connection.hosted(); session != nullptr) session->time_out();
   connection.die();
   lists_.add_dead(connection);
   counters_.add(Counter::connections_timed_out);
@@ -509,8 +451,9 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   connection.output.bound_to_turn();
   const bool all_done = connection.put_off == nullptr;
   guard_.on_behalf_of(connection, [&] {
-    lists_.make_room_for(connection_count_.load(std::memory_order_relaxed));
-    silence_.make_room_for(connection.hosted() != nullptr ? connection_count_.load(std::memory_order_relaxed) : 0);
+    const size_t count = connection_count_.load(std::memory_order_relaxed);
+    lists_.make_room_for(count);
+    timeouts_.make_room_for(connection, count);
     if (connection.session_is_open() && all_done) connection.session->settled();
   });
   if (!lists_.has_room()) {
@@ -524,16 +467,13 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   // The socket of a session that has ended may be another's by now.
   if (!connection.is_dead() && !poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
   timeouts_.add(*owned.release(), now_ms_);
-  if (const ServerSession *const session = connection.hosted(); session != nullptr && session->alive())
-    silence_.set(connection, now_ms_ + session->idle_limit_ms());
   lists_.add_to_this_turn(connection);
 }
 
 void Worker::close(Connection &connection) {
   tls_handshakes_.forget(connection);
-  lists_.remove_from_next_turn(connection);
+  lists_.remove(connection);
   timeouts_.remove(connection);
-  silence_.remove(connection);
   std::unique_ptr<Connection> closed(&connection);
   if (const ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
     poller_.remove(closed->channel->fd());
@@ -554,6 +494,7 @@ void Worker::close_all() {
   close_everybody();
   Arrivals refused = inbox_.close();
   while (refused.next() != nullptr) connection_count_.fetch_sub(1, std::memory_order_relaxed);
+  refuse_writes();
 }
 
 }  // namespace postern::door

@@ -18,16 +18,18 @@
 #include "door/inbox.h"
 #include "door/memory_guard.h"
 #include "door/options.h"
-#include "door/silence_clock.h"
+#include "door/recent_readers.h"
 #include "door/slow_lane.h"
 #include "door/slow_log.h"
 #include "door/statement_pool.h"
 #include "door/thread.h"
-#include "door/timeout_lists.h"
+#include "door/timeouts.h"
 #include "door/tls_handshakes.h"
 #include "door/turn.h"
 #include "door/turn_clock.h"
 #include "door/turn_lists.h"
+#include "door/write_job.h"
+#include "door/write_lane.h"
 #include "net/poller.h"
 
 namespace postern::door {
@@ -40,6 +42,7 @@ class Worker final : private Watcher {
     Protocol &protocol;
     Engine &engine;
     SlowLane &slow_lane;
+    WriteLane *write_lane;  ///< nullptr: there is none
     StatementPool &statements;
     Access access;
     /// Called by a worker that leaves because the server goes down.
@@ -67,11 +70,14 @@ class Worker final : private Watcher {
   void give(std::unique_ptr<Connection> connection) noexcept;
   /// A connection back from the slow lane, its ops done unless it is dead. Any thread.
   void return_connection(std::unique_ptr<Connection> connection) noexcept;
+  /// A turn back from the write lane. Any thread.
+  void return_writes(std::unique_ptr<WriteJob> job) noexcept;
 
   /// Connections given and not yet closed. Any thread.
   uint32_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
   const Counters &counters() const { return counters_; }
-  const Latencies &latencies() const { return clock_.latencies(); }
+  /// Adds how long requests took in the last minutes. Any thread.
+  void add_latencies(Latencies &sum) const { clock_.add_latencies(sum); }
 
  private:
   void work();
@@ -89,24 +95,29 @@ class Worker final : private Watcher {
   void receive_from(Connection &connection);
   void look_at_first_byte(Connection &connection);
   void begin_handshake(Connection &connection);
-  void start_tls(Connection &connection);
   void adopt(std::unique_ptr<Connection> connection);
+  void take_writes_home();
+  void refuse_writes();
+  void take_home(std::unique_ptr<WriteJob> job);
+  void settle_at_home(const Turn::Slice &slice);
+  void note_event_away(Connection &connection, uint32_t events);
 
   void await_writers();
 
   void collect();
-  void collect_from(Connection &connection, const Turn::Slice &slice, size_t room);
+  void collect_from(Connection &connection, const Turn::Slice &slice);
 
   void execute();
+  bool gives_away(size_t readers);
+  bool give_away(size_t readers);
+  void run_writers(std::span<Turn::Slice> writers);
   void op_done(const Op &op) override;
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);
   void settle_answered(Connection &connection);
   void leave_unanswered(const Turn::Slice &slice, std::span<Op> left);
-  void put_off(const Turn::Slice &slice, std::span<const Op> left);
   void refuse_rest(Connection &connection, std::span<Op> left);
   void leave_for_slow_lane(Connection &connection);
-  void send_away(std::unique_ptr<SlowJob> job);
   void send_released(Connection &connection);
 
   void finish();
@@ -115,7 +126,6 @@ class Worker final : private Watcher {
 
   void housekeep();
   void close_unfinished();
-  void look_at_silent();
   void make_way_for_handshakes();
   void time_out(Connection &connection);
   void close(Connection &connection);
@@ -135,13 +145,20 @@ class Worker final : private Watcher {
 
   // The thread's own.
   std::unique_ptr<Executor> executor_;
-  Turn turn_;
+  std::unique_ptr<WriteJob> turn_ = std::make_unique<WriteJob>();
+  WriteJobs spare_turns_;
+  size_t spare_turns_count_ = 0;
+  static constexpr size_t spare_turns_max = 4;
+  const bool has_writers_;  // its clients may write
+  size_t turns_away_ = 0;   // in the write lane
+  RecentReaders recent_readers_;
+  uint32_t runs_not_looked_at_ = WriteLane::runs_per_look;
   std::vector<epoll_event> events_;
   TurnLists lists_;
-  TimeoutLists timeouts_;
-  SilenceClock silence_;  // of the connections that own a session of the server
+  Timeouts timeouts_;
   TlsHandshakes tls_handshakes_;
   CommitDelay commit_delay_;
+  uint32_t shared_runs_ = 0;  // of writes, of several clients
   MemoryGuard guard_;
   TurnClock clock_;
   SlowLog slow_log_;

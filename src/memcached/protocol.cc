@@ -48,6 +48,14 @@ void Memcached::refuse(Output &output, Failure why) {
   form_of(Dialect::text).failed(output, Request{}, why, {});
 }
 
+bool Memcached::change(const Settings &settings) {
+  settings_.value_bytes_max = settings.value_bytes_max;
+  const std::lock_guard guard(cache_mutex_);
+  if (cache_owner_ != nullptr && !cache_owner_->resize(settings.cache_bytes)) return false;
+  settings_.cache_bytes = settings.cache_bytes;
+  return true;
+}
+
 items::Cache *Memcached::cache() {
   if (items::Cache *const made = cache_.load(std::memory_order_acquire)) return made;
   const std::lock_guard guard(cache_mutex_);

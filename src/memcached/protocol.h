@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/changing.h"
 #include "base/counters.h"
 #include "base/limits.h"
 #include "contract/session.h"
@@ -40,9 +41,9 @@ struct Figures {
 struct Settings {
   /// Clients log in as accounts of the database, and their grants decide.
   bool accounts = false;
-  size_t value_bytes_max = limits::item_bytes_max;
+  Changing<size_t> value_bytes_max = limits::item_bytes_max;
   /// For the items of containers that live in memory.
-  size_t cache_bytes = limits::cache_bytes;
+  Changing<size_t> cache_bytes = limits::cache_bytes;
   /// What `version` answers.
   std::string version = "1.6.18-postern";
   std::function<void(Figures &)> figures{};
@@ -57,6 +58,9 @@ class Memcached final : public Protocol, public StatsSource {
   void write_statistics(const Request &request, Output &output) const override;
 
   const Settings &settings() const { return settings_; }
+  /// Takes over what is Changing. False if there is no memory for a cache of another size: then it stays as it is. One
+  /// thread at a time, beside all others.
+  [[nodiscard]] bool change(const Settings &settings);
   Mappings &mappings() { return mappings_; }
   Statistics &statistics() { return statistics_; }
   /// Made when it is first wanted; nullptr if there is no memory for it. Any thread.
@@ -71,7 +75,7 @@ class Memcached final : public Protocol, public StatsSource {
   void reset_statistics(const Request &request, Output &output) const;
   items::Cache::Counts cache_counts() const;
 
-  const Settings settings_;
+  Settings settings_;      // of which change() changes a part
   const int64_t started_;  // seconds since 1970
   Mappings mappings_{container_tables};
   mutable Statistics statistics_;  // `stats reset`

@@ -121,7 +121,7 @@ Collected MemcachedSession::take_all(Input &input, uint32_t ops_max, const Reply
 }
 
 Parsed MemcachedSession::take(Input &input, Request &request) {
-  const Bounds bounds{.value_bytes_max = knows_who() ? protocol_.settings().value_bytes_max : login_bytes_max,
+  const Bounds bounds{.value_bytes_max = knows_who() ? size_t{protocol_.settings().value_bytes_max} : login_bytes_max,
                       .line_bytes_max = line_bytes_max};
   const std::span<char> bytes = input.unparsed();
   if (bytes.empty()) return Parsed::need_more;

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "mysql/literals.h"
+
 namespace postern::mysql {
 namespace {
 
@@ -86,7 +88,7 @@ uint64_t hash_of(Bytes bytes) {
 class FormReader {
  public:
   FormReader(NormalText &to, Bytes text, TextRules rules)
-      : form_(to.form_), values_(to.values_), text_(text), rules_(rules) {}
+      : form_(to.form_), values_(to.values_), rewritten_(to.rewritten_), text_(text), rules_(rules) {}
 
   bool run();
 
@@ -109,8 +111,9 @@ class FormReader {
   bool read_word();
   void follow_word(Bytes word);
   bool read_quoted_name(char quote);
-  bool read_text(char quote);
-  bool read_number(bool negative);
+  bool read_bytes(size_t size);
+  bool read_text();
+  bool read_number();
   bool read_minus();
   bool read_semicolon();
   void put(size_t size) {
@@ -123,12 +126,15 @@ class FormReader {
 
   std::string &form_;
   std::vector<Value> &values_;
+  std::string &rewritten_;
   Bytes text_;
   TextRules rules_;
   size_t at_ = 0;
   Before before_ = Before::nothing_special;
+  bool writes_ = false;
   bool in_tail_ = false;     // behind FROM
   bool in_between_ = false;  // AND comes before a value
+  bool in_rows_ = false;     // behind VALUES: lists follow, with commas between them
   bool in_limit_ = false;
   uint32_t lists_ = 0;  // a bit for each open parenthesis, the innermost lowest: it is one of values
   uint32_t depth_ = 0;
@@ -137,6 +143,8 @@ class FormReader {
 bool FormReader::run() {
   form_.clear();
   values_.clear();
+  rewritten_.clear();
+  rewritten_.reserve(NormalText::text_bytes_max);  // it never moves
   if (text_.size() > NormalText::text_bytes_max || !read_verb()) return false;
   while (at_ < text_.size()) {
     if (!step()) return false;
@@ -151,8 +159,13 @@ bool FormReader::read_verb() {
     if (peek(0) != '/') break;
     if (!skip_comment()) return false;
   }
-  if (!is_word(text_.substr(at_, 6), "SELECT")) return false;
-  put(6);
+  size_t size = 0;
+  while (kind(peek(size)) == Char::letter) ++size;
+  const Bytes verb = text_.substr(at_, size);
+  writes_ = is_word(verb, "UPDATE") || is_word(verb, "DELETE") || is_word(verb, "INSERT") || is_word(verb, "REPLACE");
+  if (!writes_ && !is_word(verb, "SELECT")) return false;
+  in_tail_ = writes_;  // no column has a name from it
+  put(size);
   if (kind(peek(0)) == Char::letter || kind(peek(0)) == Char::digit) return false;
   // What applications tell of themselves stands here; it is no part of a column's name yet.
   size_t blanks = 0;
@@ -192,12 +205,12 @@ bool FormReader::step() {
     case Char::refused: return false;
     case Char::blank: put_blank(); return true;
     case Char::letter: return read_word();
-    case Char::digit: return read_number(false);
+    case Char::digit: return read_number();
     case Char::backquote: return read_quoted_name(c);
     case Char::double_quote:
       if (rules_.ansi_quotes) return read_quoted_name(c);
-      return read_text(c);
-    case Char::quote: return read_text(c);
+      return read_text();
+    case Char::quote: return read_text();
     case Char::slash:
       if (peek(1) == '*') {
         // In the list it would be part of a column's name.
@@ -229,6 +242,7 @@ bool FormReader::step() {
       return true;
     case Char::comma:
       before_ = lists_ & 1 ? Before::wants_value : in_limit_ ? Before::wants_limit : Before::nothing_special;
+      if (in_rows_ && depth_ == 0) before_ = Before::in;
       put(1);
       return true;
     case Char::semicolon: return read_semicolon();
@@ -238,7 +252,7 @@ bool FormReader::step() {
       put(1);
       return true;
     case Char::other:
-      before_ = Before::nothing_special;
+      before_ = writes_ && c == '+' ? Before::wants_value : Before::nothing_special;
       put(1);
       return true;
   }
@@ -251,8 +265,7 @@ bool FormReader::read_word() {
     if (static_cast<uint8_t>(peek(size)) >= 0x80 && !rules_.safe_characters) return false;
     ++size;
   }
-  // N'..', x'..', _latin1'..': no texts like others.
-  if (peek(size) == '\'' || peek(size) == '"') return false;
+  if (peek(size) == '\'' || peek(size) == '"') return read_bytes(size);
   const Bytes word = text_.substr(at_, size);
   put(size);
   if (before_ == Before::point) {
@@ -280,12 +293,20 @@ void FormReader::follow_word(Bytes word) {
       if (is_word(word, "LIKE")) before_ = Before::wants_value;
       break;
     case 5:
+      if (writes_ && is_word(word, "VALUE")) {
+        in_rows_ = true;
+        before_ = Before::in;
+      }
       if (is_word(word, "LIMIT")) {
         in_limit_ = true;
         before_ = Before::wants_limit;
       }
       break;
     case 6:
+      if (writes_ && is_word(word, "VALUES")) {
+        in_rows_ = true;
+        before_ = Before::in;
+      }
       if (is_word(word, "OFFSET")) before_ = Before::wants_limit;
       break;
     case 7:
@@ -313,53 +334,66 @@ bool FormReader::read_quoted_name(char quote) {
   return true;
 }
 
-bool FormReader::read_text(char quote) {
-  if (before_ == Before::text) return false;
-  size_t size = 0;
-  for (;; ++size) {
-    if (at_ + 1 + size >= text_.size()) return false;
-    const char c = text_[at_ + 1 + size];
-    if (c == quote) break;
-    // A zero byte ends the text for no lexer; but nobody sends one.
-    if (c == '\\' || c == '\0' || (static_cast<uint8_t>(c) >= 0x80 && !rules_.safe_characters)) return false;
+/// N'..', _latin1'..' and others are no texts like others; bytes are bytes. `size`: of the word before the quote.
+bool FormReader::read_bytes(size_t size) {
+  const Bytes word = text_.substr(at_, size);
+  if (!takes_value() || before_ == Before::point) return false;
+  Value value;
+  size_t taken = 0;
+  if (is_word(word, "X") && peek(1) == '\'') {
+    taken = read_hex_text(text_.substr(at_), rewritten_, value);
+  } else if (is_word(word, "_BINARY") && (peek(size) == '\'' || !rules_.ansi_quotes)) {
+    taken = mysql::read_text(text_.substr(at_ + size), rules_, rewritten_, value);
+    value = Value::of_literal(value.bytes(), Value::Spelling::binary);
+    if (taken != 0) taken += size;
   }
-  if (peek(size + 2) == quote) return false;  // a quote in the text
+  if (taken == 0 || !add(value)) return false;
+  at_ += taken;
+  before_ = Before::text;
+  return true;
+}
+
+bool FormReader::read_text() {
+  if (before_ == Before::text) return false;
+  const size_t rewritten = rewritten_.size();
+  Value value;
+  const size_t size = mysql::read_text(text_.substr(at_), rules_, rewritten_, value);
+  if (size == 0) return false;
   if (takes_value()) {
-    if (!add(Value::of(text_.substr(at_ + 1, size)))) return false;
-    at_ += size + 2;
+    if (!add(value)) return false;
+    at_ += size;
   } else {
-    put(size + 2);
+    // The form is read by whoever shows it, too, who knows no escapes.
+    if (rewritten_.size() != rewritten) return false;
+    put(size);
   }
   before_ = Before::text;
   return true;
 }
 
-bool FormReader::read_number(bool negative) {
+bool FormReader::read_number() {
+  if (before_ == Before::point) return false;
+  if (takes_value()) {
+    Value value;
+    const size_t size = mysql::read_number(text_.substr(at_), rewritten_, value);
+    if (size == 0 || !add(value)) return false;
+    at_ += size;
+    before_ = value.kind() == Value::Kind::bytes ? Before::text : Before::nothing_special;  // 0x41 is one, perhaps
+    return true;
+  }
   size_t size = 0;
   while (kind(peek(size)) == Char::digit) ++size;
   // Names may begin with digits; 0x41, 1e3 and 1.5 are no integers.
-  if (kind(peek(size)) == Char::letter || peek(size) == '.' || before_ == Before::point) return false;
-  if (takes_value()) {
-    if (size > 18) return false;
-    int64_t number = 0;
-    for (size_t i = 0; i < size; ++i) number = number * 10 + (text_[at_ + i] - '0');
-    if (!add(Value::of_integer(negative ? -number : number))) return false;
-    at_ += size;
-    before_ = Before::nothing_special;
-  } else {
-    put(size);
-    before_ = Before::written;
-  }
+  if (kind(peek(size)) == Char::letter || peek(size) == '.') return false;
+  put(size);
+  before_ = Before::written;
   return true;
 }
 
 bool FormReader::read_minus() {
   if (peek(1) == '-') return false;  // the rest of the line may be a comment
-  if (in_tail_ && before_ == Before::wants_value && kind(peek(1)) == Char::digit) {
-    ++at_;
-    return read_number(true);
-  }
-  before_ = Before::nothing_special;
+  if (in_tail_ && before_ == Before::wants_value && kind(peek(1)) == Char::digit) return read_number();
+  before_ = writes_ ? Before::wants_value : Before::nothing_special;
   put(1);
   return true;
 }

@@ -1,4 +1,5 @@
-// normalise.h: NormalText, a SELECT without the literals that change from one statement to the next.
+// normalise.h: NormalText, a SELECT, UPDATE, DELETE, INSERT or REPLACE without the literals that change from one
+// statement to the next.
 //
 // It only finds a plan that was made of the same form: what the form means is said by the server's own parser, of the
 // form itself, in which each literal that was taken out is a ?, as in a prepared statement. So a literal may be taken
@@ -35,15 +36,17 @@ class NormalText {
   Bytes form() const { return form_; }
   /// Of form(). Not for what somebody may want to make collide.
   uint64_t hash() const { return hash_; }
-  /// What stands where form() has a ?: integers, and texts as they are in the text that was read. Valid as long as that
-  /// text, until the next read().
+  /// What stands where form() has a ?. Valid as long as the text that was read, until the next read().
   std::span<const Value> values() const { return values_; }
+  /// Where the values are that stand otherwise in the text, as those with escapes do.
+  Bytes rewritten() const { return rewritten_; }
 
  private:
   friend class FormReader;
 
   std::string form_;
   std::vector<Value> values_;
+  std::string rewritten_;
   uint64_t hash_ = 0;
 };
 

@@ -7,6 +7,17 @@
 namespace postern::mysql {
 namespace {
 
+std::string told(const Value &value) {
+  if (value.kind() != Value::Kind::bytes) return std::to_string(value.integer());
+  switch (value.spelling()) {
+    case Value::Spelling::text: return "'" + std::string(value.bytes()) + "'";
+    case Value::Spelling::binary: return "bytes '" + std::string(value.bytes()) + "'";
+    case Value::Spelling::decimal: return "decimal " + std::string(value.bytes());
+    case Value::Spelling::real: return "real " + std::string(value.bytes());
+  }
+  return {};
+}
+
 /// The form and the values, or "refused".
 std::string told(Bytes text, TextRules rules = {}) {
   NormalText normal;
@@ -14,8 +25,7 @@ std::string told(Bytes text, TextRules rules = {}) {
   std::string told(normal.form());
   for (const Value &value : normal.values()) {
     told += " | ";
-    told +=
-        value.kind() == Value::Kind::bytes ? "'" + std::string(value.bytes()) + "'" : std::to_string(value.integer());
+    told += mysql::told(value);
   }
   return told;
 }
@@ -42,6 +52,21 @@ TEST(Normalise, LeavesLiteralsThatAreTheStatement) {
   EXPECT_EQ(told("SELECT a FROM t WHERE f(5) = 3"), "SELECT a FROM t WHERE f(5) = ? | 3");
   EXPECT_EQ(told("SELECT a FROM t WHERE d = DATE '2020-01-01'"), "SELECT a FROM t WHERE d = DATE '2020-01-01'");
   EXPECT_EQ(told("SELECT a FROM t WHERE a LIKE 'x' ESCAPE '!'"), "SELECT a FROM t WHERE a LIKE ? ESCAPE '!' | 'x'");
+}
+
+TEST(Normalise, TakesWhatColumnsGet) {
+  EXPECT_EQ(told("UPDATE t SET a = 1, b='x', c = NULL WHERE id=3"),
+            "UPDATE t SET a = ?, b=?, c = NULL WHERE id=? | 1 | 'x' | 3");
+  EXPECT_EQ(told("update t set a = a + 5, b=b-6 where id=3"), "update t set a = a + ?, b=b-? where id=? | 5 | 6 | 3");
+  EXPECT_EQ(told("DELETE FROM t WHERE id = 3 AND b = 'x'"), "DELETE FROM t WHERE id = ? AND b = ? | 3 | 'x'");
+  EXPECT_EQ(told("INSERT INTO t (a, b) VALUES (1,'x'), (-2, DEFAULT)"),
+            "INSERT INTO t (a, b) VALUES (?,?), (?, DEFAULT) | 1 | 'x' | -2");
+  EXPECT_EQ(told("INSERT INTO t VALUE (NULL, 7)"), "INSERT INTO t VALUE (NULL, ?) | 7");
+  EXPECT_EQ(told("INSERT INTO t SET a = 4"), "INSERT INTO t SET a = ? | 4");
+  EXPECT_EQ(told("INSERT INTO t (a, b) VALUES (1, 'x') ON DUPLICATE KEY UPDATE a = a + 2, b = VALUES(b)"),
+            "INSERT INTO t (a, b) VALUES (?, ?) ON DUPLICATE KEY UPDATE a = a + ?, b = VALUES(b) | 1 | 'x' | 2");
+  EXPECT_EQ(told("replace into t (a) values (4)"), "replace into t (a) values (?) | 4");
+  EXPECT_EQ(told("REPLACE t SET a=1"), "REPLACE t SET a=? | 1");
 }
 
 TEST(Normalise, NegativeNumbersAreOneLiteralWhereOneIsWanted) {
@@ -80,7 +105,6 @@ TEST(Normalise, WhatIsOddIsRefused) {
            "",
            "SELEC",
            "SELECTa FROM t",
-           "UPDATE t SET a=1",
            "SHOW TABLES",
            "(SELECT 1)",
            "SELECT a FROM t WHERE id = ?",
@@ -91,16 +115,41 @@ TEST(Normalise, WhatIsOddIsRefused) {
            "SELECT a FROM t /*+ x */",
            "SELECT a FROM t /* x",
            "SELECT a FROM t WHERE a='x",
-           "SELECT a FROM t WHERE a='it''s'",
-           "SELECT a FROM t WHERE a='a\\'b'",
            "SELECT a FROM t WHERE a='x' 'y'",
            "SELECT a FROM t WHERE a='x' /* */ 'y'",
            "SELECT a FROM t WHERE a=N'x'",
            "SELECT a FROM t WHERE a=_utf8'x'",
-           "SELECT a FROM t WHERE a=x'41'",
-           "SELECT a FROM t WHERE a=0x41",
-           "SELECT a FROM t WHERE a=1e3",
-           "SELECT a FROM t WHERE a=1.5",
+           "SELECT 'it''s' FROM t",
+           "SELECT a FROM t WHERE f('it''s') = 1",
+           "SELECT a FROM t WHERE a='x\\'",
+           "SELECT a FROM t WHERE a='x\\",
+           "SELECT a FROM t WHERE a='x''",
+           "SELECT a FROM t WHERE a='x''' 'y'",
+           "SELECT a FROM t WHERE a=n'x'",
+           "SELECT a FROM t WHERE a=_latin1'x'",
+           "SELECT a FROM t WHERE a=_binary'x",
+           "SELECT _binary'x' FROM t",
+           "SELECT a FROM t WHERE a=x'4'",
+           "SELECT a FROM t WHERE a=x'4g'",
+           "SELECT a FROM t WHERE a=x''",
+           "SELECT a FROM t WHERE a=x'41",
+           "SELECT a FROM t WHERE a=x\"41\"",
+           "SELECT a FROM t WHERE a=0x4",
+           "SELECT a FROM t WHERE a=0X41",
+           "SELECT a FROM t WHERE a=0x41g",
+           "SELECT a FROM t WHERE a=0x",
+           "SELECT a FROM t WHERE a=b'1'",
+           "SELECT a FROM t WHERE a=0b1",
+           "SELECT a FROM t WHERE a=1e",
+           "SELECT a FROM t WHERE a=1e+",
+           "SELECT a FROM t WHERE a=1e300",
+           "SELECT a FROM t WHERE a=1.5.5",
+           "SELECT a FROM t WHERE a=1.5x",
+           "SELECT a FROM t WHERE a=1.x",
+           "SELECT a FROM t WHERE a=-0.0",
+           "SELECT a FROM t WHERE a=-0e5",
+           "SELECT 1.5 FROM t",
+           "SELECT a FROM t WHERE f(1.5) = 1",
            "SELECT a FROM t WHERE a=.5",
            "SELECT a FROM t WHERE a=1.",
            "SELECT a FROM t -- x",
@@ -122,6 +171,38 @@ TEST(Normalise, WhatIsOddIsRefused) {
   EXPECT_EQ(told(Bytes("SELECT a FROM t WHERE a='\0'", 26)), "refused");
   EXPECT_EQ(told("SELECT a FROM t WHERE a='ü'", {.safe_characters = false}), "refused");
   EXPECT_EQ(told("SELECT `ü` FROM t", {.safe_characters = false}), "refused");
+}
+
+TEST(Normalise, TextsAreWhatTheServersLexerMakesOfThem) {
+  const auto text = [](Bytes literal, TextRules rules = {}) {
+    return told("UPDATE t SET a=" + std::string(literal) + " WHERE b=1", rules);
+  };
+  const auto value = [](Bytes bytes) { return "UPDATE t SET a=? WHERE b=? | '" + std::string(bytes) + "' | 1"; };
+  EXPECT_EQ(text("'it''s'"), value("it's"));
+  EXPECT_EQ(text("''''"), value("'"));
+  EXPECT_EQ(text("'\"'"), value("\""));
+  EXPECT_EQ(text("\"it's \"\"\""), value("it's \""));
+  EXPECT_EQ(text(R"('a\'b\"c\\d')"), value(R"(a'b"c\d)"));
+  EXPECT_EQ(text(R"('\n\t\r\b\Z')"), value("\n\t\r\b\x1a"));
+  EXPECT_EQ(text(R"('a\0b')"), value(Bytes("a\0b", 3)));
+  EXPECT_EQ(text(R"('\%\_\a\N\ü')"), value(R"(\%\_aNü)"));
+  EXPECT_EQ(text(R"('a\\')"), value("a\\"));
+  EXPECT_EQ(text(R"('a\''b')", {.backslash_escapes = false}), value(R"(a\'b)"));
+  EXPECT_EQ(text(R"('a\')", {.backslash_escapes = false}), value(R"(a\)"));
+  EXPECT_EQ(text("'it''s'", {.safe_characters = false}), value("it's"));
+  EXPECT_EQ(text(R"('a\\')", {.safe_characters = false}), "refused");
+  EXPECT_EQ(told("INSERT INTO t VALUES ('a''', 'b', 'c\\n', '')"),
+            "INSERT INTO t VALUES (?, ?, ?, ?) | 'a'' | 'b' | 'c\n' | ''");
+}
+
+TEST(Normalise, BytesAndNumbersWithFractionsAreKeptApartFromTexts) {
+  EXPECT_EQ(told("UPDATE t SET a=x'4142', b=X'6a6B', c=0x6162 WHERE d=_binary'a\\0b'"),
+            "UPDATE t SET a=?, b=?, c=? WHERE d=? | bytes 'AB' | bytes 'jk' | bytes 'ab' | bytes '" +
+                std::string("a\0b", 3) + "'");
+  EXPECT_EQ(told("UPDATE t SET a=_BINARY\"x\""), "UPDATE t SET a=? | bytes 'x'");
+  EXPECT_EQ(told("UPDATE t SET a=_binary\"x\"", {.ansi_quotes = true}), "refused");
+  EXPECT_EQ(told("INSERT INTO t VALUES (1.5, -0.25,1e3,-1.5E-3, 2e+5)"),
+            "INSERT INTO t VALUES (?, ?,?,?, ?) | decimal 1.5 | decimal -0.25 | real 1e3 | real -1.5E-3 | real 2e+5");
 }
 
 TEST(Normalise, IsBounded) {

@@ -1,6 +1,7 @@
 #include "mysql/parameters.h"
 
-#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 
 namespace postern::mysql {
@@ -9,7 +10,8 @@ namespace {
 /// The server allows no statement with more.
 constexpr uint32_t parameters_max = 65'535;
 
-/// enum_field_types on the wire.
+/// enum_field_types on the wire. A value of the types 9 and 13, MEDIUMINT and YEAR, is NULL to the server, whatever it
+/// is, and its bytes are the next one's.
 enum Type : uint8_t {
   tiny = 1,
   small = 2,
@@ -17,8 +19,6 @@ enum Type : uint8_t {
   single_float = 4,
   double_float = 5,
   large = 8,
-  medium = 9,
-  year = 13,
   varchar = 15,
   var_string = 253,
   string = 254,
@@ -60,19 +60,18 @@ class Reader {
 size_t bytes_of_integer(uint8_t type) {
   switch (type) {
     case tiny: return 1;
-    case small:
-    case year: return 2;
-    case usual:
-    case medium: return 4;
+    case small: return 2;
+    case usual: return 4;
     case large: return 8;
     default: return 0;
   }
 }
 
 /// JavaScript has no other numbers. What has no fraction and is below 2^53 is compared like the integer that it is: by
-/// the server as a double, of which no two such integers share one.
+/// the server as a double, of which no two such integers share one. Any other is written as digits that make the same
+/// double again.
 template <class Float>
-bool read_float(Reader &reader, Value &value) {
+bool read_float(Reader &reader, Arena &arena, Value &value) {
   constexpr double exact_end = 9007199254740992.0;
   Bytes bytes;
   if (!reader.take(sizeof(Float), bytes)) return false;
@@ -80,19 +79,25 @@ bool read_float(Reader &reader, Value &value) {
   std::memcpy(&number, bytes.data(), sizeof number);
   if (!(number > -exact_end && number < exact_end)) return false;
   const auto integer = static_cast<int64_t>(number);
+  // A column may keep the sign of zero.
+  if (number == 0 && std::signbit(number)) return false;
   value = Value::of_integer(integer);
-  return static_cast<Float>(integer) == number;
+  if (static_cast<Float>(integer) == number) return true;
+  char digits[32];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, static_cast<double>(number));
+  value = Value::of_literal(arena.copy({digits, static_cast<size_t>(end - digits)}), Value::Spelling::real);
+  return error == std::errc{} && std::abs(number) > 1e-30;
 }
 
-bool read_value(Reader &reader, uint8_t type, bool is_unsigned, Value &value) {
+bool read_value(Reader &reader, uint8_t type, bool is_unsigned, Arena &arena, Value &value) {
   Bytes bytes;
   if (type == varchar || type == var_string || type == string) {
     if (!reader.take_text(bytes) || bytes.size() > UINT32_MAX) return false;
     value = Value::of(bytes);
     return true;
   }
-  if (type == single_float) return read_float<float>(reader, value);
-  if (type == double_float) return read_float<double>(reader, value);
+  if (type == single_float) return read_float<float>(reader, arena, value);
+  if (type == double_float) return read_float<double>(reader, arena, value);
   const size_t size = bytes_of_integer(type);
   if (size == 0 || !reader.take(size, bytes)) return false;
   const uint64_t number = little_endian(bytes);
@@ -124,14 +129,17 @@ std::optional<Execution> read_execution(Bytes body, uint32_t parameters) {
   return execution;
 }
 
-std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes values, uint32_t parameters, Arena &arena) {
-  if (types.size() != size_t{2} * parameters || parameters > parameters_max) return std::nullopt;
+std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes nulls, Bytes values, uint32_t parameters,
+                                                      Arena &arena) {
+  if (types.size() != size_t{2} * parameters || parameters > parameters_max || nulls.size() < (parameters + 7) / 8)
+    return std::nullopt;
   Reader reader(values);
   const std::span<Value> read = arena.array<Value>(parameters);
   for (uint32_t i = 0; i < parameters; ++i) {
+    if ((static_cast<uint8_t>(nulls[i / 8]) >> (i % 8) & 1) != 0) continue;
     const auto type = static_cast<uint8_t>(types[size_t{2} * i]);
     const auto flags = static_cast<uint8_t>(types[size_t{2} * i + 1]);
-    if ((flags & ~unsigned_flag) != 0 || !read_value(reader, type, flags != 0, read[i])) return std::nullopt;
+    if ((flags & ~unsigned_flag) != 0 || !read_value(reader, type, flags != 0, arena, read[i])) return std::nullopt;
   }
   if (!reader.rest().empty()) return std::nullopt;
   return read;

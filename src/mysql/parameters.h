@@ -24,8 +24,9 @@ struct Execution {
 /// nullopt: the bytes are not one of a statement with so many parameters.
 std::optional<Execution> read_execution(Bytes body, uint32_t parameters);
 
-/// The values of so many parameters, of which none is NULL, in `arena`. nullopt: some are of a type that is left to the
-/// server (all but integers, doubles that are integers, and texts), or the bytes are not what the types say.
-std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes values, uint32_t parameters, Arena &arena);
+/// The values of so many parameters, in `arena`. nullopt: some are of a type that is left to the
+/// server (all but integers, doubles below 2^53, and texts), or the bytes are not what the types say.
+std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes nulls, Bytes values, uint32_t parameters,
+                                                      Arena &arena);
 
 }  // namespace postern::mysql

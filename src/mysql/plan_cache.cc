@@ -74,16 +74,6 @@ void PlanCache::make_room(Stripe &stripe) const {
   }
 }
 
-void PlanCache::clear() {
-  for (Stripe &stripe : stripes_) {
-    const std::lock_guard guard(stripe.mutex);
-    for (KnownForm *known : stripe.ring) known->retired_.store(true, std::memory_order_relaxed);
-    stripe.ring.clear();
-    stripe.forms.clear();
-    stripe.bytes = 0;
-  }
-}
-
 std::vector<std::shared_ptr<const KnownForm>> PlanCache::all() const {
   std::vector<std::shared_ptr<const KnownForm>> all;
   for (const Stripe &stripe : stripes_) {

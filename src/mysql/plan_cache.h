@@ -87,8 +87,6 @@ class PlanCache {
   std::shared_ptr<KnownForm> find(const PlanKey &key);
   /// What was learnt of a form, with a plan or without. nullptr: it takes too much room.
   std::shared_ptr<const KnownForm> learn(const PlanKey &key, const Learnt &learnt);
-  /// Forgets everything: what plans depend on has changed.
-  void clear();
   /// All that is known now.
   std::vector<std::shared_ptr<const KnownForm>> all() const;
 

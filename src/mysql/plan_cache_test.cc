@@ -82,8 +82,6 @@ TEST(PlanCache, FrontsMeetWhatIsLearntAnew) {
   ASSERT_NE(front.find(key_of("a")), nullptr);
   cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(3)});
   EXPECT_EQ(front.find(key_of("a"))->plan()->values(), 3u);
-  cache.clear();
-  EXPECT_EQ(front.find(key_of("a")), nullptr);
 }
 
 TEST(PlanCache, IsBoundedAndKeepsWhatIsUsed) {
@@ -120,12 +118,11 @@ TEST(PlanCache, ManyThreadsAtOnce) {
       for (int i = 0; i < 5'000; ++i) {
         const std::string form = "form " + std::to_string((i * 7 + thread) % 200);
         const KnownForm *const known = front.find(key_of(form));
-        if (known == nullptr) {
+        if (known == nullptr || i % 100 == 0) {
           cache.learn(key_of(form), {.plan = i % 3 == 0 ? nullptr : std::make_shared<ToyPlan>(i)});
         } else {
           ASSERT_EQ(known->form(), form);
         }
-        if (i % 1'000 == 0) cache.clear();
       }
     });
   }

@@ -15,13 +15,15 @@ namespace {
 
 class ToyPlan final : public Plan {
  public:
-  explicit ToyPlan(uint32_t values) : values_(values) {}
+  explicit ToyPlan(uint32_t values, bool writes = false) : values_(values), writes_(writes) {}
   uint32_t values() const override { return values_; }
   bool holds() const override { return holds_; }
+  bool writes() const override { return writes_; }
   bool holds_ = true;
 
  private:
   uint32_t values_;
+  bool writes_;
 };
 
 /// What the session of the server says; the test changes it.
@@ -222,8 +224,70 @@ TEST_F(MySqlSessionTest, APreparedTextIsNotTheSameAsItsForm) {
   EXPECT_FALSE(find(packet('\x16', "SELECT a FROM t WHERE id = ?")).form.empty());
 }
 
-TEST_F(MySqlSessionTest, WhatIsNoSelectIsNotLookedFor) {
-  EXPECT_TRUE(find(packet('\x16', "UPDATE t SET a = ?")).form.empty());
+TEST_F(MySqlSessionTest, WhatNeverHasAPlanIsNotLookedFor) {
+  EXPECT_TRUE(find(packet('\x16', "CALL p(?)")).form.empty());
+  EXPECT_TRUE(find(packet('\x16', "SET a = ?")).form.empty());
+  EXPECT_FALSE(find(packet('\x16', "update t SET a = ?")).form.empty());
+  EXPECT_FALSE(find(packet('\x16', "REPLACE t SET a = ?")).form.empty());
+}
+
+TEST_F(MySqlSessionTest, WhatWritesHasTypesThatTheServerHasSeen) {
+  prepare(5, std::make_shared<ToyPlan>(1, true));
+  const std::string binding = execution(5, longlong, bytes(int64_t{43}));
+  EXPECT_FALSE(fast(binding));
+  EXPECT_NE(statement_.plan, nullptr) << "it has yet to be learnt from";
+  engine_.said.learnt = {nullptr, 5, false};  // the server has run it
+  EXPECT_TRUE(fast(binding));
+  EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{44}))));
+  EXPECT_FALSE(fast(execution(5, text_type,
+                              "\x01"
+                              "4")));
+  engine_.said.learnt = {};
+  EXPECT_FALSE(fast(execution(5, "",
+                              "\x01"
+                              "5")));
+}
+
+TEST_F(MySqlSessionTest, TypesAreNotedWhileThereIsNoPlan) {
+  const auto plan = std::make_shared<ToyPlan>(1);
+  prepare(5, plan);
+  ASSERT_TRUE(fast(execution(5, longlong, bytes(int64_t{43}))));
+  engine_.said.learnt = {};  // a worker has answered it
+  plan->holds_ = false;
+  find(execution(5, "", bytes(int64_t{44})));
+  EXPECT_EQ(statement_.plan, nullptr);
+  EXPECT_EQ(statement_.instead, execution(5, longlong, bytes(int64_t{44})));
+  find(execution(5, text_type,
+                 "\x01"
+                 "4"));
+  learn(std::make_shared<ToyPlan>(1), true, 5);
+  ASSERT_TRUE(fast(execution(5, "",
+                             "\x01"
+                             "5")));
+  EXPECT_EQ(statement_.values[0].bytes(), "5");
+}
+
+TEST_F(MySqlSessionTest, NothingIsShownBehindAWrite) {
+  find(packet(3, "DELETE FROM t WHERE id = 1"));
+  learn(std::make_shared<ToyPlan>(1, true));
+  const std::string writes = packet(3, "DELETE FROM t WHERE id = 2");
+  find(writes + writes);
+  EXPECT_EQ(batch_.size(), 1u);
+  EXPECT_EQ(statement_.values[0].integer(), 2);
+}
+
+TEST_F(MySqlSessionTest, ANullIsStoredAndFindsNothing) {
+  const auto null_for = [](uint32_t id) {
+    return packet('\x17', bytes(id) + '\0' + bytes(uint32_t{1}) + "\1\1" + longlong);
+  };
+  prepare(5, std::make_shared<ToyPlan>(1));
+  EXPECT_FALSE(fast(null_for(5)));
+  EXPECT_EQ(statement_.plan, nullptr);
+  prepare(6, std::make_shared<ToyPlan>(1, true));
+  find(null_for(6));
+  engine_.said.learnt = {nullptr, 6, false};
+  EXPECT_TRUE(fast(null_for(6)));
+  EXPECT_TRUE(statement_.values[0].is_null());
 }
 
 TEST_F(MySqlSessionTest, AStatementWhosePlanIsGoneGetsAnother) {
@@ -239,13 +303,17 @@ TEST_F(MySqlSessionTest, AStatementWhosePlanIsGoneGetsAnother) {
   EXPECT_EQ(statement_.plan, other.get());
 }
 
-TEST_F(MySqlSessionTest, DoublesAreIntegersOrTheServers) {
+TEST_F(MySqlSessionTest, DoublesAreIntegersOrDigitsOrTheServers) {
   prepare(5, std::make_shared<ToyPlan>(1));
   fast(execution(5, double_type, bytes(1.0)));
   EXPECT_TRUE(fast(execution(5, double_type, bytes(2.0))));
   EXPECT_EQ(statement_.values[0].integer(), 2);
-  EXPECT_TRUE(fast(execution(5, double_type, bytes(-0.0))));
-  EXPECT_FALSE(fast(execution(5, double_type, bytes(2.5))));
+  EXPECT_FALSE(fast(execution(5, double_type, bytes(-0.0))));
+  EXPECT_TRUE(fast(execution(5, double_type, bytes(2.5))));
+  EXPECT_EQ(statement_.values[0].bytes(), "2.5");
+  EXPECT_EQ(statement_.values[0].spelling(), Value::Spelling::real);
+  EXPECT_TRUE(fast(execution(5, double_type, bytes(-0.5))));
+  EXPECT_FALSE(fast(execution(5, double_type, bytes(1e-40))));
   EXPECT_FALSE(fast(execution(5, double_type, bytes(9007199254740992.0))));
   EXPECT_FALSE(fast(execution(5, double_type, bytes(0.0 / 0.0))));
 }
@@ -260,6 +328,42 @@ TEST_F(MySqlSessionTest, LongDataAndCursorsAreTheServers) {
   EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{1}), '\1')));
   EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{1}))));  // ends the cursor
   EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{1}))));
+}
+
+TEST_F(MySqlSessionTest, LongDataThatFailedToComeIsTheServersToTell) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  fast(execution(5, longlong, bytes(int64_t{1})));
+  find(packet('\x18', bytes(uint32_t{0xffffffff}) + std::string(2, '\x07') + "x"));
+  EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{1}))));
+  learn(nullptr, false, 0);  // it did not come so far
+  EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{1}))));
+  EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{1}))));
+  find(packet('\x1a', bytes(uint32_t{5})));
+  EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{1}))));
+  EXPECT_TRUE(statement_.instead.empty());
+  EXPECT_TRUE(fast(execution(5, longlong, bytes(int64_t{1}))));
+}
+
+TEST_F(MySqlSessionTest, OtherTypesMayHaveComeInACommandThatIsNotRead) {
+  const std::string binding = execution(5, longlong, bytes(int64_t{1}));
+  std::string odd = binding;
+  odd[4 + 1 + 4 + 1 + 4 + 1] = '\2';  // the server takes it for a yes
+  for (const std::string &other : {packet('\xfa', bytes(uint32_t{5}) + "\x80" + '\0' + longlong + '\0'), odd}) {
+    prepare(5, std::make_shared<ToyPlan>(1));
+    fast(binding);
+    ASSERT_TRUE(fast(execution(5, "", bytes(int64_t{1}))));
+    find(other);
+    EXPECT_FALSE(fast(execution(5, "", bytes(int64_t{1}))));
+    EXPECT_TRUE(statement_.instead.empty());
+    EXPECT_TRUE(fast(binding));
+  }
+}
+
+TEST_F(MySqlSessionTest, TypesThatTheServerTakesForNullAreTheServers) {
+  prepare(5, std::make_shared<ToyPlan>(1));
+  fast(execution(5, longlong, bytes(int64_t{1})));
+  EXPECT_FALSE(fast(execution(5, std::string("\x09\x00", 2), bytes(int32_t{1}))));
+  EXPECT_FALSE(fast(execution(5, std::string("\x0d\x00", 2), bytes(int16_t{1}))));
 }
 
 TEST_F(MySqlSessionTest, ByNoNumberItIsWhatWasPreparedLast) {

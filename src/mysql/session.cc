@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ enum Command : uint8_t {
   close_statement = 0x19,
   reset_statement = 0x1a,
   reset_connection = 0x1f,
+  bulk_execute = 0xfa,
 };
 
 /// In place of a statement's number: the one that was prepared last.
@@ -36,13 +38,15 @@ constexpr uint32_t last_prepared = 0xffffffff;
 /// What stands before a statement's text where its plan is known as a prepared one's.
 constexpr Bytes prepared_form = "PREPARE ";
 
-/// Whether the text may be a SELECT, and tells no more than its first word has to.
-bool may_be_select(Bytes text) {
-  constexpr Bytes word = "select";
+/// Whether the text may be one that has a plan, and tells no more than its first word has to.
+bool may_have_plan(Bytes text) {
+  constexpr Bytes words[] = {"select", "update", "insert", "delete", "replace"};
   while (!text.empty() && (text[0] == ' ' || text[0] == '\n' || text[0] == '\t' || text[0] == '('))
     text.remove_prefix(1);
-  return text.size() > word.size() && std::ranges::equal(text.substr(0, word.size()), word,
-                                                         [](char one, char other) { return (one | 0x20) == other; });
+  return std::ranges::any_of(words, [text](Bytes word) {
+    return text.size() > word.size() && std::ranges::equal(text.substr(0, word.size()), word,
+                                                           [](char one, char other) { return (one | 0x20) == other; });
+  });
 }
 
 /// The packet of an execution that binds no types, with those that were bound last: the server may not have seen them.
@@ -75,13 +79,20 @@ class StatementReply final : public Reply {
 struct Prepared {
   std::shared_ptr<const Plan> plan{};
   std::shared_ptr<const KnownForm> known{};  // what it is of, where its text is one that is looked for
-  uint64_t dialect = 0;                      // of the session when it was prepared
-  std::string types{};                       // of the parameters, as the client has bound them last; empty: not yet
-  uint64_t types_dialect = 0;                // of the session then: its character sets are those of the texts until
-                                             // types are bound anew, whatever the session has by now
-  bool types_served = false;                 // the server has them, and has bound them in that dialect
-  bool long_data = false;                    // a part of a parameter has gone to the server
-  bool cursor = false;                       // the server may have one open, which the next execution ends
+  uint32_t parameters = 0;
+  uint64_t dialect = 0;        // of the session when it was prepared
+  std::string types{};         // of the parameters, as the client has bound them last; empty: not yet
+  uint64_t types_dialect = 0;  // of the session then: its character sets are those of the texts until
+                               // types are bound anew, whatever the session has by now
+  bool types_served = false;   // the server has them, and has bound them in that dialect
+  bool long_data = false;      // a part of a parameter has gone to the server
+  bool cursor = false;         // the server may have one open, which the next execution ends
+
+  /// The server may have others: the client has to bind them anew.
+  void forget_types() {
+    types.clear();
+    types_served = false;
+  }
 };
 
 class MySqlSession final : public Session {
@@ -107,11 +118,14 @@ class MySqlSession final : public Session {
   void plan(Statement &statement, Batch &batch);
   void plan_text(Statement &statement, Batch &batch);
   void plan_prepare(Statement &statement);
+  std::optional<uint32_t> statement_named(Bytes body) const;
   void renew(Prepared &prepared, Statement &statement);
   static void set_plan(Prepared &prepared, const std::shared_ptr<const KnownForm> &known);
   std::shared_ptr<const KnownForm> learn_form(const Learnt &learnt);
   void note_prepared(const Learnt &learnt);
   void plan_execution(Statement &statement, Batch &batch);
+  void bind(Prepared &prepared, const Execution &execution, Statement &statement, Arena &arena);
+  bool suits(const Prepared &prepared, const Execution &execution) const;
   void learn();
   static void add(Batch &batch, const Statement &statement);
 
@@ -153,8 +167,9 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     if (whole && taken > packet_header_bytes) plan(statement, batch);
     add(batch, statement);
     // Any other command may change what the next one means; and what is prepared has yet to get its number.
-    if (awaited_.command == prepare || statement.plan == nullptr || statement.values.size() != statement.plan->values())
-      return Collected::wait;
+    const Plan *const plan = statement.plan;
+    if (awaited_.command == prepare || plan == nullptr || plan->writes() || statement.values.size() != plan->values())
+      return plan != nullptr && input.unparsed_bytes() == 0 ? Collected::need_more : Collected::wait;
   }
   return Collected::more;
 }
@@ -175,16 +190,38 @@ void MySqlSession::plan(Statement &statement, Batch &batch) {
     case query: return plan_text(statement, batch);
     case prepare: return plan_prepare(statement);
     case execute: return plan_execution(statement, batch);
+    case bulk_execute:
     case send_long_data:
     case close_statement:
-    case reset_statement: {
-      const Bytes body = statement.packet.substr(packet_header_bytes + 1);
-      if (body.size() < 4) return;
-      awaited_.id = little_endian_24(body) | static_cast<uint32_t>(static_cast<uint8_t>(body[3])) << 24;
+    case reset_statement:
+      awaited_.id = statement_named(statement.packet.substr(packet_header_bytes + 1)).value_or(0);
       return;
-    }
     default: return;
   }
+}
+
+/// The number of the prepared statement that a command is about.
+std::optional<uint32_t> MySqlSession::statement_named(Bytes body) const {
+  if (body.size() < 4) return std::nullopt;
+  const uint32_t id = little_endian_24(body) | static_cast<uint32_t>(static_cast<uint8_t>(body[3])) << 24;
+  return id == last_prepared ? prepared_last_ : id;
+}
+
+/// The values, until the batch is settled.
+std::span<const Value> kept_values(const NormalText &text, Arena &arena) {
+  const std::span<Value> kept = arena.array<Value>(text.values().size());
+  std::ranges::copy(text.values(), kept.begin());
+  const Bytes rewritten = text.rewritten();
+  if (rewritten.empty()) return kept;
+  const Bytes copy = arena.copy(rewritten);
+  for (Value &value : kept) {
+    if (value.kind() != Value::Kind::bytes) continue;
+    const Bytes bytes = value.bytes();
+    if (std::less<>()(bytes.data(), rewritten.begin()) || !std::less<>()(bytes.data(), rewritten.end())) continue;
+    const auto from = static_cast<size_t>(bytes.data() - rewritten.data());
+    value = Value::of_literal(copy.substr(from, bytes.size()), value.spelling());
+  }
+  return kept;
 }
 
 void MySqlSession::plan_text(Statement &statement, Batch &batch) {
@@ -193,12 +230,7 @@ void MySqlSession::plan_text(Statement &statement, Batch &batch) {
   if (!rules || !text.read(statement.packet.substr(packet_header_bytes + 1), *rules)) return;
   PlanKey key{session_->dialect(), text.hash(), text.form()};
   const KnownForm *const known = front_.find(key);
-  const std::span<const Value> values = text.values();
-  if (known == nullptr || known->plan() != nullptr) {
-    const std::span<Value> kept = batch.arena().array<Value>(values.size());
-    std::ranges::copy(values, kept.begin());
-    statement.values = kept;
-  }
+  if (known == nullptr || known->plan() != nullptr) statement.values = kept_values(text, batch.arena());
   if (known == nullptr) {
     form_.assign(key.form);
     statement.form = key.form = form_;
@@ -212,7 +244,7 @@ void MySqlSession::plan_text(Statement &statement, Batch &batch) {
 /// What is prepared is known by its whole text: each ? in it is a parameter, and whatever else it says it means.
 void MySqlSession::plan_prepare(Statement &statement) {
   const Bytes text = statement.packet.substr(packet_header_bytes + 1);
-  if (!session_->text_rules() || !may_be_select(text) || text.size() > NormalText::text_bytes_max) return;
+  if (!session_->text_rules() || !may_have_plan(text) || text.size() > NormalText::text_bytes_max) return;
   form_.assign(prepared_form).append(text);
   const PlanKey key{session_->dialect(), std::hash<Bytes>()(form_), form_};
   const KnownForm *const known = front_.find(key);
@@ -241,43 +273,54 @@ void MySqlSession::renew(Prepared &prepared, Statement &statement) {
 
 void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   const Bytes body = statement.packet.substr(packet_header_bytes + 1);
-  if (body.size() < 4) return;
-  awaited_.id = little_endian_24(body) | static_cast<uint32_t>(static_cast<uint8_t>(body[3])) << 24;
-  if (awaited_.id == last_prepared) awaited_.id = prepared_last_;
+  const std::optional<uint32_t> named = statement_named(body);
+  if (!named) return;
+  awaited_.id = *named;
   const auto found = prepared_.find(awaited_.id);
   if (found == prepared_.end()) return;
   Prepared &prepared = found->second;
+  const std::optional<Execution> execution = read_execution(body, prepared.parameters);
+  if (!execution) return prepared.forget_types();  // the server may make something of it
+  bind(prepared, *execution, statement, batch.arena());
+  awaited_.cursor = execution->flags != 0;
   if (prepared.plan == nullptr || !prepared.plan->holds()) renew(prepared, statement);
-  if (prepared.plan == nullptr) return;
-  const uint32_t parameters = prepared.plan->values();
-  const std::optional<Execution> execution = read_execution(body, parameters);
-  if (!execution) return;
+  if (prepared.plan == nullptr || !suits(prepared, *execution)) return;
+  held_.push_back(prepared.plan);
+  statement.plan = prepared.plan.get();  // without values it only learns how the server answers
+  if (prepared.cursor || (prepared.parameters != 0 && prepared.types.empty())) return;
+  // What is stored must never hang on types that the server has not seen.
+  if (prepared.plan->writes() && prepared.parameters != 0 && !prepared.types_served) return;
+  const std::optional<std::span<const Value>> values =
+      read_parameters(prepared.types, execution->nulls, execution->values, prepared.parameters, batch.arena());
+  if (values) statement.values = *values;
+}
+
+/// Notes the types of the parameters, with which the server may have to be told of them.
+void MySqlSession::bind(Prepared &prepared, const Execution &execution, Statement &statement, Arena &arena) {
   const uint64_t dialect = session_->dialect();
-  if (execution->types) {
-    const bool as_before = prepared.types == *execution->types && prepared.types_dialect == dialect;
-    prepared.types.assign(*execution->types);
+  if (execution.types) {
+    const bool as_before = prepared.types == *execution.types && prepared.types_dialect == dialect;
+    prepared.types.assign(*execution.types);
     prepared.types_dialect = dialect;
     prepared.types_served = prepared.types_served && as_before;
     awaited_.binds = true;
-  } else if (parameters != 0 && !prepared.types.empty() && !prepared.types_served) {
+  } else if (prepared.parameters != 0 && !prepared.types.empty() && !prepared.types_served) {
     // The server then binds texts in the character sets that the session has now. Where these are others, that is not
     // what it would have done; docs/sql-door.md tells it.
-    statement.instead = with_types(statement.packet, *execution, prepared.types, batch.arena());
+    statement.instead = with_types(statement.packet, execution, prepared.types, arena);
     awaited_.binds = prepared.types_dialect == dialect;
   }
-  awaited_.cursor = execution->flags != 0;
-  const bool any_null = std::ranges::any_of(execution->nulls, [](char bits) { return bits != 0; });
-  // A cursor is the server's own, and so is long data.
-  if (awaited_.cursor || any_null || prepared.long_data) return;
+}
+
+/// Whether the execution may be answered by the plan, or tell something of it.
+bool MySqlSession::suits(const Prepared &prepared, const Execution &execution) const {
+  const bool any_null = std::ranges::any_of(execution.nulls, [](char bits) { return bits != 0; });
+  // A cursor is the server's own, and so is long data; no row is found by NULL.
+  if (execution.flags != 0 || (any_null && !prepared.plan->writes()) || prepared.long_data) return false;
   // In another database the server goes to the statement's for as long as it lasts, and tells that where it is tracked.
-  if (prepared.dialect != dialect || (!prepared.types.empty() && prepared.types_dialect != dialect)) return;
-  if (prepared.cursor && parameters == 0) return;
-  held_.push_back(prepared.plan);
-  statement.plan = prepared.plan.get();  // without values it only learns how the server answers
-  if (prepared.cursor || (parameters != 0 && prepared.types.empty())) return;
-  const std::optional<std::span<const Value>> values =
-      read_parameters(prepared.types, execution->values, parameters, batch.arena());
-  if (values) statement.values = *values;
+  const uint64_t dialect = session_->dialect();
+  if (prepared.dialect != dialect || (!prepared.types.empty() && prepared.types_dialect != dialect)) return false;
+  return !prepared.cursor || prepared.parameters != 0;
 }
 
 void MySqlSession::settled() {
@@ -302,7 +345,9 @@ void MySqlSession::note_prepared(const Learnt &learnt) {
   Prepared prepared{.plan = learnt.plan, .dialect = session_->dialect()};
   if (awaited_.known == nullptr) awaited_.known = learn_form(learnt);
   if (awaited_.known != nullptr) set_plan(prepared, awaited_.known);
-  if (prepared.plan != nullptr) prepared_.insert_or_assign(learnt.statement_id, std::move(prepared));
+  if (prepared.plan == nullptr) return;
+  prepared.parameters = prepared.plan->values();
+  prepared_.insert_or_assign(learnt.statement_id, std::move(prepared));
 }
 
 /// The command that was awaited has been served.
@@ -320,7 +365,9 @@ void MySqlSession::learn() {
     case execute: {
       const auto found = prepared_.find(awaited_.id);
       if (found == prepared_.end()) return;
-      found->second.long_data = false;
+      // Of what failed to come as long data the server tells whoever executes the statement, until it is reset.
+      if (learnt.statement_id != 0) found->second.long_data = false;
+      else if (found->second.long_data) found->second.forget_types();
       found->second.cursor = awaited_.cursor;
       if (awaited_.binds && learnt.statement_id != 0) found->second.types_served = true;
       if (const auto known = learn_form(learnt); known != nullptr) set_plan(found->second, known);
@@ -328,6 +375,10 @@ void MySqlSession::learn() {
     }
     case send_long_data:
       if (const auto found = prepared_.find(awaited_.id); found != prepared_.end()) found->second.long_data = true;
+      return;
+    case bulk_execute:
+      if (learnt.statement_id == 0) return;  // the server lets this client have none
+      if (const auto found = prepared_.find(awaited_.id); found != prepared_.end()) found->second.forget_types();
       return;
     case close_statement: prepared_.erase(awaited_.id); return;
     case reset_statement:

@@ -135,7 +135,7 @@ TEST_F(SessionTest, ExecutesByAPlan) {
     settle();
   }
   receive(execution(7, Bytes("\x05\0", 2), five));
-  EXPECT_EQ(collect(), Collected::wait) << "a DOUBLE";
+  EXPECT_EQ(collect(), Collected::need_more) << "a DOUBLE";
   EXPECT_TRUE(statement().values.empty());
   settle();
   receive(packet(Bytes("\x18\x07\0\0\0\0\0x", 8)));
@@ -157,7 +157,8 @@ TEST(Parameters, ReadsIntegersAndTexts) {
   Arena arena;
   const Bytes types("\x01\0\x02\x80\x03\0\xfd\0\x08\x80", 10);
   const Bytes values("\xff\xff\xff\xfe\xff\xff\xff\2hi\1\0\0\0\0\0\0\x80", 18);
-  const auto read = read_parameters(types, values, 5, arena);
+  const Bytes none("\0", 1);
+  const auto read = read_parameters(types, none, values, 5, arena);
   ASSERT_TRUE(read);
   EXPECT_EQ((*read)[0].integer(), -1);
   EXPECT_EQ((*read)[1].natural(), 65535u);
@@ -165,8 +166,26 @@ TEST(Parameters, ReadsIntegersAndTexts) {
   EXPECT_EQ((*read)[3].bytes(), "hi");
   EXPECT_EQ((*read)[4].natural(), 0x8000000000000001u);
   for (size_t cut = 0; cut < values.size(); ++cut)
-    EXPECT_FALSE(read_parameters(types, values.substr(0, cut), 5, arena));
-  EXPECT_FALSE(read_parameters(types, std::string(values) + "x", 5, arena));
+    EXPECT_FALSE(read_parameters(types, none, values.substr(0, cut), 5, arena));
+  EXPECT_FALSE(read_parameters(types, none, std::string(values) + "x", 5, arena));
+  EXPECT_FALSE(read_parameters(types, {}, values, 5, arena));
+}
+
+TEST(Parameters, OfANullThereIsNoValue) {
+  Arena arena;
+  const auto read = read_parameters(Bytes("\x01\0\xfd\0\x01\0", 6), Bytes("\2", 1), Bytes("\7\x08", 2), 3, arena);
+  ASSERT_TRUE(read);
+  EXPECT_EQ((*read)[0].integer(), 7);
+  EXPECT_TRUE((*read)[1].is_null());
+  EXPECT_EQ((*read)[2].integer(), 8);
+}
+
+TEST(Parameters, TheSignOfZeroIsTheServers) {
+  Arena arena;
+  const Bytes type("\x05\0", 2);
+  const Bytes none("\0", 1);
+  EXPECT_TRUE(read_parameters(type, none, Bytes("\0\0\0\0\0\0\0\0", 8), 1, arena));
+  EXPECT_FALSE(read_parameters(type, none, Bytes("\0\0\0\0\0\0\0\x80", 8), 1, arena));
 }
 
 }  // namespace

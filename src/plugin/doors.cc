@@ -15,21 +15,21 @@
 namespace postern::plugin {
 namespace {
 
-/// What all plugins that have a door open may use together for large buffers.
+/// The bytes that all plugins with an open door may use together for large buffers.
 struct {
   std::mutex mutex;  // a leaf
   uint64_t bytes_max = 0;
 } buffers;
 
-/// With the mutex held. While no door is open at all, the bound is for those who look what there is to serve.
+/// With the mutex held. Before any door is open, threads that look for mappings need buffers, too.
 uint64_t bound_of_buffers() {
   return buffers.bytes_max != 0 ? buffers.bytes_max : limits::buffer_bytes_max;
 }
 
-/// Of the file descriptors, clients get what the server cannot need. Where that is hardly any they get this part of all
-/// the same: it will not need everything at once.
+/// Clients get the file descriptors that the server cannot need. If that is hardly any, they get this part of all: the
+/// server will not need everything at once.
 constexpr uint32_t least_part = 8;
-/// And the doors themselves may take this part.
+/// The doors' own threads may take this part of all.
 constexpr uint32_t doors_part = 4;
 
 uint32_t clients_for(const engine::Descriptors &server, uint32_t besides) {
@@ -70,9 +70,10 @@ std::string text(const char *value) {
   return value != nullptr ? value : "";
 }
 
-Doors::Doors(const char *plugin, const DoorSettings &settings, engine::LoginNames names)
+Doors::Doors(const char *plugin, const DoorSettings &settings, const ClientSettings *clients, engine::LoginNames names)
     : plugin_(plugin),
       settings_(settings),
+      clients_(clients),
       engine_(engine::make_engine(names)),
       buffer_bytes_(settings.max_buffer_bytes) {
   descriptors::set_bound(clients_bound);
@@ -84,7 +85,7 @@ Doors::~Doors() {
   share_buffers(0);
 }
 
-/// What this plugin adds from now on.
+/// This plugin adds so many bytes to the bound from now on.
 void Doors::share_buffers(uint64_t bytes) {
   const std::lock_guard guard(buffers.mutex);
   buffers.bytes_max += bytes - shared_bytes_;
@@ -92,10 +93,11 @@ void Doors::share_buffers(uint64_t bytes) {
   pool::set_large_bytes_max(bound_of_buffers());
 }
 
-/// False if there is to be TLS and cannot be. That a server has no certificate is no reason to refuse its old clients.
+/// False if TLS is required and cannot be offered. Without a certificate clients are served in the clear as before.
 bool Doors::prepare() {
+  if (clients_ == nullptr) return true;
   std::string error = "the server has no certificate (ssl_cert, ssl_key)";
-  if (settings_.tls != 0 && engine::server_tls().enabled) {
+  if (clients_->tls != 0 && engine::server_tls().enabled) {
     tls_ = std::make_unique<net::TlsContext>(
         net::TlsContext::Source{.files = tls_files, .generation = engine::server_tls_generation});
     if (tls_->load(error)) return true;
@@ -103,7 +105,7 @@ bool Doors::prepare() {
     if (!require_tls()) log::warning("%s: TLS is not offered: %s", plugin_, error.c_str());
   }
   if (!require_tls()) return true;
-  if (settings_.tls == 0) error = std::string(plugin_) + "_tls is OFF";
+  if (clients_->tls == 0) error = std::string(plugin_) + "_tls is OFF";
   log::error("%s: %s_require_tls is ON, but %s", plugin_, plugin_, error.c_str());
   return false;
 }
@@ -111,26 +113,39 @@ bool Doors::prepare() {
 door::Options Doors::common() const {
   door::Options chosen;
   chosen.unix_owner = text(settings_.socket_owner);
-  chosen.tls = tls_.get();
-  chosen.require_tls = require_tls();
   chosen.backlog = static_cast<int>(settings_.backlog);
   chosen.send_buffer = static_cast<int>(settings_.sndbuf);
   chosen.receive_buffer = static_cast<int>(settings_.rcvbuf);
-  chosen.scan_threads = static_cast<uint32_t>(settings_.scan_threads);
   chosen.connections_max = static_cast<uint32_t>(settings_.max_connections);
-  chosen.idle_timeout_ms = static_cast<int64_t>(settings_.timeout) * 1000;
-  chosen.request_timeout_ms = static_cast<int64_t>(settings_.request_timeout) * 1000;
+  if (clients_ == nullptr) {
+    chosen.idle_timeout_ms = 0;
+    chosen.request_timeout_ms = 0;
+    return chosen;
+  }
+  chosen.tls = tls_.get();
+  chosen.require_tls = require_tls();
+  chosen.scan_threads = static_cast<uint32_t>(clients_->scan_threads);
+  chosen.idle_timeout_ms = static_cast<int64_t>(clients_->timeout) * 1000;
+  chosen.request_timeout_ms = static_cast<int64_t>(clients_->request_timeout) * 1000;
+  chosen.table_wait_ms = static_cast<int64_t>(clients_->lock_wait_timeout) * 1000;
+  chosen.slow_request_us = static_cast<int64_t>(clients_->slow_request_us);
   chosen.tell_slow = engine::write_slow_log;
-  chosen.table_wait_ms = static_cast<int64_t>(settings_.lock_wait_timeout) * 1000;
   return chosen;
 }
 
-/// Whoever can reach a port that asks for nothing reads every table; so nobody else's machine may reach it by default.
-bool Doors::may_listen(const door::Options &chosen, const char *remedy) const {
-  if (chosen.port == 0 || settings_.allow_open_access) return true;
+/// Where other machines reach the port; nullopt if they cannot, or if this is not the door's to judge.
+std::optional<net::Address> Doors::for_others(const door::Options &chosen) const {
   net::Address address;
   std::string error;
-  if (!net::Address::parse(chosen.host, chosen.port, address, error) || address.is_loopback()) return true;
+  if (chosen.port == 0 || clients_ == nullptr || !net::Address::parse(chosen.host, chosen.port, address, error) ||
+      address.is_loopback())
+    return std::nullopt;
+  return address;
+}
+
+/// A port without login shows every table to whoever reaches it. By default only this machine may.
+bool Doors::may_listen(const net::Address &address, const door::Options &chosen, const char *remedy) const {
+  if (clients_->allow_open_access) return true;
   log::error("%s port: refusing to listen on %s without %s, or %s_allow_open_access", chosen.name.c_str(),
              address.print().c_str(), remedy, plugin_);
   return false;
@@ -141,10 +156,17 @@ bool Doors::check(door::Options &chosen, bool asks, const char *remedy) const {
     log::error("%s_socket_mode: '%s' is no octal number up to 0777", plugin_, mode.c_str());
     return false;
   }
-  return asks || may_listen(chosen, remedy);
+  const std::optional<net::Address> others = for_others(chosen);
+  if (!others) return true;
+  if (!asks) return may_listen(*others, chosen, remedy);
+  if (!require_tls())
+    log::warning(
+        "%s port: who logs in on %s without TLS shows its password to the network; %s_require_tls=ON refuses that",
+        chosen.name.c_str(), others->print().c_str(), plugin_);
+  return true;
 }
 
-/// What the descriptors allow. False if not even the door itself.
+/// Notes how many clients the file descriptors allow. False if there are too few for the door itself.
 bool Doors::fits(const door::Options &chosen) const {
   const engine::Descriptors server = engine::server_descriptors();
   const uint32_t besides = descriptors::besides() + door::Door::descriptors_wanted(chosen);

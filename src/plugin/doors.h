@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,11 @@ std::string text(const char *value);
 class Doors {
  public:
   /// `plugin` is the prefix of its settings. Both outlive this.
-  Doors(const char *plugin, const DoorSettings &settings, engine::LoginNames names);
+  Doors(const char *plugin, const ClientSettings &settings, engine::LoginNames names)
+      : Doors(plugin, settings, &settings, names) {}
+  /// Each client has a session of the server.
+  Doors(const char *plugin, const DoorSettings &settings)
+      : Doors(plugin, settings, nullptr, engine::LoginNames::meant) {}
   ~Doors();
 
   /// What all doors share. False, with a line in the log, if there is to be TLS and cannot be.
@@ -61,13 +66,18 @@ class Doors {
   void add_to(DoorStatus &status) const;
 
  private:
-  bool require_tls() const { return settings_.require_tls_choice == DoorSettings::RequireTls::ON; }
+  Doors(const char *plugin, const DoorSettings &settings, const ClientSettings *clients, engine::LoginNames names);
+  bool require_tls() const {
+    return clients_ != nullptr && clients_->require_tls_choice == ClientSettings::RequireTls::ON;
+  }
   bool fits(const door::Options &chosen) const;
   void share_buffers(uint64_t bytes);
-  bool may_listen(const door::Options &chosen, const char *remedy) const;
+  std::optional<net::Address> for_others(const door::Options &chosen) const;
+  bool may_listen(const net::Address &address, const door::Options &chosen, const char *remedy) const;
 
   const char *const plugin_;
   const DoorSettings &settings_;
+  const ClientSettings *const clients_;  // nullptr: the server's sessions have settings of their own
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<net::TlsContext> tls_;
   mutable std::mutex mutex_;  // guards what follows; held while a door is started

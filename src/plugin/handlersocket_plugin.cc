@@ -14,6 +14,7 @@ namespace postern::plugin::handlersocket {
 
 #define PREFIX "handlersocket_"
 #define OWN_SETTINGS "handlersocket/settings.def"
+#define SERVES_CLIENTS
 #include "plugin_settings.inc"
 
 namespace {
@@ -60,7 +61,6 @@ door::Options HandlerSocketRunning::door_options(Access access) const {
   chosen.port = static_cast<uint16_t>(reads ? settings.port : settings.port_wr);
   chosen.unix_path = text(reads ? settings.socket : settings.socket_wr);
   chosen.threads = static_cast<uint32_t>(reads ? settings.threads : settings.threads_wr);
-  chosen.slow_request_us = static_cast<int64_t>(settings.slow_request_us);
   chosen.login_threads = settings.auth_choice == Settings::Authentication::account ? limits::login_threads : 0;
   return chosen;
 }

@@ -20,7 +20,7 @@ std::string text_of(st_mysql_value *given) {
   return text != nullptr ? std::string(text, static_cast<size_t>(size)) : std::string();
 }
 
-/// The same letters at one place for ever.
+/// A copy that lives for ever, one for each word.
 const char *kept(const std::string &word) {
   static std::mutex mutex;
   static std::set<std::string> words;
@@ -41,6 +41,18 @@ bool take_word(const char *setting, const char *words, st_mysql_value *given, vo
   }
   *static_cast<const char **>(taken) = kept(word);
   return true;
+}
+
+bool take_text(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken, size_t bytes_max) {
+  const std::string text = text_of(given);
+  if (text.size() > bytes_max || text.find('\0') != std::string::npos) {
+    my_printf_error(wrong_value, "Variable '%s' can't be set to this value: it has at most %lu bytes, and none is 0",
+                    0UL, setting, static_cast<unsigned long>(bytes_max));
+    return false;
+  }
+  char *const copy = thd_strmake(thd, text.data(), text.size());
+  *static_cast<const char **>(taken) = copy;
+  return copy != nullptr;
 }
 
 bool take_secret(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken) {
@@ -70,16 +82,20 @@ bool take_connection(st_mysql_value *given, void *taken, door::Ended (*may_end)(
   return false;
 }
 
-bool may_take(const char *setting, const std::string &why_not) {
-  if (why_not.empty()) return true;
-  my_printf_error(wrong_value, "Variable '%s' can't be set to this value: %s", 0UL, setting, why_not.c_str());
-  return false;
+void refuse_value(const char *setting, const char *why) {
+  my_printf_error(wrong_value, "Variable '%s' can't be set to this value: %s", 0UL, setting, why);
 }
 
 char *kept_word(const char *words, const void *given, unsigned &position) {
   std::string word;
   (void)find_word(*static_cast<const char *const *>(given), words, position, word);
   return const_cast<char *>(kept(word));
+}
+
+char *replace_text(const void *given, std::string &kept) {
+  const char *const text = *static_cast<const char *const *>(given);
+  kept = text != nullptr ? text : "";
+  return kept.data();
 }
 
 bool replace_secret(const void *given, std::string &kept) {

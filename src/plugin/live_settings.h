@@ -17,17 +17,21 @@ namespace postern::plugin {
 
 /// One of `words`, which are separated by commas.
 bool take_word(const char *setting, const char *words, st_mysql_value *given, void *taken);
+/// At most so many bytes, without a zero among them.
+bool take_text(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken, size_t bytes_max);
 /// Anything but an empty one: who empties a secret lets in everybody, and says so in an option file.
 bool take_secret(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken);
 /// The number of a connection that `may_end` knows.
 bool take_connection(st_mysql_value *given, void *taken, door::Ended (*may_end)(uint64_t id));
-/// False, the error set, if `why_not` is anything.
-bool may_take(const char *setting, const std::string &why_not);
+/// Sets the error of a value that may not be taken.
+void refuse_value(const char *setting, const char *why);
 
 // To take it.
 
 /// The word as `words` has it, for ever, and its position there.
 char *kept_word(const char *words, const void *given, unsigned &position);
+/// Empty for none.
+char *replace_text(const void *given, std::string &kept);
 /// False: there is none.
 bool replace_secret(const void *given, std::string &kept);
 

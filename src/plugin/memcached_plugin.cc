@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "late_door.h"
 #include "memcached/protocol.h"
 #include "live_settings.h"
@@ -16,6 +17,7 @@ namespace postern::plugin::memcached {
 
 #define PREFIX "memcached_"
 #define OWN_SETTINGS "memcached/settings.def"
+#define SERVES_CLIENTS
 #include "plugin_settings.inc"
 
 namespace {
@@ -55,13 +57,13 @@ class MemcachedRunning final : public Running {
 
   // In the order they need each other.
   std::unique_ptr<protocol::Memcached> protocol_;  // none without a port or socket
-  // Clients of the text dialect begin with an item where they should have logged in.
+  // A text client that has not logged in sends an item where a login is expected.
   Doors doors_{"memcached", settings, engine::LoginNames::unsure};
   door::Options chosen_{};
   std::unique_ptr<LateDoor> late_door_;
 };
 
-/// What is wrong with the settings is told at once, whatever there is to open.
+/// Wrong settings are told at once, even if no door opens yet.
 bool MemcachedRunning::open() {
   if (!doors_.prepare()) return false;
   chosen_ = door_options();
@@ -84,7 +86,6 @@ door::Options MemcachedRunning::door_options() const {
   chosen.threads = static_cast<uint32_t>(settings.threads);
   // While one worker waits for the disk another has the processor.
   chosen.threads_per_processor = 2;
-  chosen.slow_request_us = static_cast<int64_t>(settings.slow_request_us);
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;
   return chosen;
 }
@@ -130,6 +131,8 @@ void MemcachedRunning::add_mappings(std::vector<MappingNotes> &notes) const {
 
 void MemcachedRunning::apply_settings() {
   if (protocol_ == nullptr) return;
+  if (!protocol_->change(protocol_settings()))
+    log::error("memcached_cache_bytes: out of memory; the cache stays as it is");
   chosen_.take_changes(door_options());
   doors_.apply(Access::write, chosen_);
 }

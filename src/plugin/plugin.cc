@@ -1,6 +1,7 @@
 // plugin.cc: what the server sees of Postern: one daemon plugin per row of doors.def, in one library.
 #include <mysql/plugin.h>
 
+#include <cstring>
 #include <new>
 #include <shared_mutex>
 #include <utility>
@@ -81,10 +82,13 @@ void apply_settings(const Plugin &plugin) {
   }
 }
 
+/// TLS cannot be required where there is none. Other settings may have any of their words.
 bool may_set(const Plugin &plugin, const char *setting, const void *word) {
-  const std::string name = std::string(plugin.name) + "_" + setting;
-  return plugin.running == nullptr ||
-         may_take(name.c_str(), plugin.running->why_not(setting, *static_cast<const char *const *>(word)));
+  const bool asks_for_tls =
+      strcmp(setting, "require_tls") == 0 && strcmp(*static_cast<const char *const *>(word), "ON") == 0;
+  if (!asks_for_tls || plugin.running == nullptr || plugin.running->doors().has_tls()) return true;
+  refuse_value((std::string(plugin.name) + "_" + setting).c_str(), "the server has no certificate, or TLS is off");
+  return false;
 }
 
 door::Ended end_connection(const Plugin &plugin, uint64_t id, bool only_look) {
@@ -104,11 +108,6 @@ int show(const Plugin &plugin, st_mysql_show_var &variable) {
 }
 
 }  // namespace
-
-std::string Running::why_not(const std::string &setting, const std::string &word) const {
-  const bool asks_for_tls = setting == "require_tls" && word == "ON";
-  return asks_for_tls && !doors().has_tls() ? "the server has no certificate, or TLS is off" : "";
-}
 
 void visit_running(const std::function<void(const Running &running)> &visit) {
   const std::shared_lock guard(opened.mutex);

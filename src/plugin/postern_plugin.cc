@@ -28,7 +28,6 @@ class PosternRunning final : public Running {
   bool open() override;
   const Doors &doors() const override { return doors_; }
   void apply_settings() override;
-  std::string why_not(const std::string &setting, const std::string &word) const override;
   void add_own(StatusPage &page, const Counters &counters) const override;
   void add_plans(std::vector<PlanNotes> &rows) const override;
 
@@ -37,7 +36,7 @@ class PosternRunning final : public Running {
 
   // In the order they need each other.
   std::unique_ptr<mysql::MySql> protocol_;
-  Doors doors_{"postern", settings, engine::LoginNames::meant};
+  Doors doors_{"postern", settings};
 };
 
 bool PosternRunning::open() {
@@ -52,7 +51,6 @@ bool PosternRunning::open() {
   return true;
 }
 
-/// The server does TLS itself, and knows how long each session may be silent.
 door::Options PosternRunning::door_options() const {
   door::Options chosen = doors_.common();
   chosen.name = "postern";
@@ -61,20 +59,13 @@ door::Options PosternRunning::door_options() const {
   chosen.unix_path = text(settings.socket);
   chosen.threads = static_cast<uint32_t>(settings.threads);
   chosen.takes_others = settings.main_port != 0;
-  chosen.tls = nullptr;
-  chosen.require_tls = false;
-  chosen.idle_timeout_ms = 0;
-  chosen.request_timeout_ms = 0;
+  chosen.statements_write = true;
   return chosen;
 }
 
 void PosternRunning::apply_settings() {
   engine::verify_statements(settings.verify);
   doors_.apply(Access::read, door_options());
-}
-
-std::string PosternRunning::why_not(const std::string &setting, const std::string &word) const {
-  return setting == "require_tls" && word == "ON" ? "the server's require_secure_transport holds at this door" : "";
 }
 
 void PosternRunning::add_own(StatusPage &page, const Counters &) const {

@@ -20,6 +20,7 @@ namespace postern::plugin::redis {
 
 #define PREFIX "redis_"
 #define OWN_SETTINGS "redis/settings.def"
+#define SERVES_CLIENTS
 #include "plugin_settings.inc"
 
 namespace {
@@ -30,7 +31,7 @@ bool has_accounts() {
   return settings.auth_choice == Settings::Authentication::account;
 }
 
-/// Hears nothing: whether the table is there is seen in the slot.
+/// Ignores the answer: the slot shows whether the table is there.
 class Unheard final : public Reply {
  public:
   Flow row(Row) override { return Flow::more; }
@@ -76,30 +77,26 @@ class RedisRunning final : public Running {
   std::unique_ptr<protocol::Redis> protocol_;  // none without a port or socket
   Doors doors_{"redis", settings, engine::LoginNames::meant};
   door::Options chosen_{};
-  std::unique_ptr<protocol::Sweep> sweep_;  // none with redis_expire_sweep=0
-  std::unique_ptr<Sweeper> sweeper_;        // begins when the door is open
+  protocol::Sweep sweep_{settings.expire_sweep};
+  std::unique_ptr<Sweeper> sweeper_;  // begins when the door is open
   std::unique_ptr<LateDoor> late_door_;
 };
 
-/// What is wrong with the settings is told at once, whatever there is to open.
+/// Wrong settings are told at once, even if no door opens yet.
 bool RedisRunning::open() {
   if (!doors_.prepare()) return false;
   chosen_ = door_options();
   if (!doors_.check(chosen_, has_accounts(), "accounts; set redis_auth")) return false;
   if (chosen_.port == 0 && chosen_.unix_path.empty()) return true;
   protocol_ = std::make_unique<protocol::Redis>(protocol_settings());
-  if (settings.expire_sweep != 0) {
-    sweep_ = std::make_unique<protocol::Sweep>(settings.expire_sweep);
-    sweeper_ = std::make_unique<Sweeper>(
-        doors_.engine(), "redis",
-        [this](Executor &executor, const std::function<bool()> &goes_on) { return sweep_->run(executor, goes_on); });
-  }
+  sweeper_ = std::make_unique<Sweeper>(
+      doors_.engine(), "redis",
+      [this](Executor &executor, const std::function<bool()> &goes_on) { return sweep_.run(executor, goes_on); });
   late_door_ = std::make_unique<LateDoor>(
       doors_.engine(), "redis", "redis: no table postern.redis_maps yet, looks for it twice a second", has_maps,
       [this] {
         const bool opened = doors_.open(chosen_, *protocol_, Access::write);  // the log has what went wrong
-        if (opened && sweeper_ != nullptr && !sweeper_->start())
-          log::error("redis: no thread to sweep expired rows with");
+        if (opened && !sweeper_->start()) log::error("redis: no thread to sweep expired rows with");
       });
   return late_door_->start();
 }
@@ -113,7 +110,6 @@ door::Options RedisRunning::door_options() const {
   chosen.threads = static_cast<uint32_t>(settings.threads);
   // While one worker waits for the disk another has the processor.
   chosen.threads_per_processor = 2;
-  chosen.slow_request_us = static_cast<int64_t>(settings.slow_request_us);
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;
   return chosen;
 }
@@ -164,6 +160,8 @@ void RedisRunning::add_mappings(std::vector<MappingNotes> &notes) const {
 
 void RedisRunning::apply_settings() {
   if (protocol_ == nullptr) return;
+  protocol_->change(protocol_settings());
+  sweep_.change(settings.expire_sweep);
   chosen_.take_changes(door_options());
   doors_.apply(Access::write, chosen_);
 }

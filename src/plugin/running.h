@@ -53,8 +53,6 @@ class Running {
   virtual const Doors &doors() const = 0;
   /// Has the settings that have changed since take effect. Called by threads that set them, one at a time.
   virtual void apply_settings() = 0;
-  /// Why `setting` may not become `word` now; empty if it may.
-  virtual std::string why_not(const std::string &setting, const std::string &word) const;
   /// The door that is opened when there is something for it to serve; nullptr: none. Any thread.
   virtual const door::Options *late_door() const { return nullptr; }
   /// What keys mean there. Any thread.

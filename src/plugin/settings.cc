@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include <algorithm>
@@ -13,6 +14,12 @@ namespace postern::plugin {
 bool is_within(const char *setting, unsigned long long value, unsigned long long least, unsigned long long most) {
   if (value >= least && value <= most) return true;
   log::error("%s is to be a number from %llu to %llu", setting, least, most);
+  return false;
+}
+
+bool is_short(const char *setting, const char *value, size_t bytes_max) {
+  if (value == nullptr || strlen(value) <= bytes_max) return true;
+  log::error("%s is to have at most %zu bytes", setting, bytes_max);
   return false;
 }
 

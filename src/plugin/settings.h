@@ -2,8 +2,8 @@
 //
 // Set by the server: when it has read its options, before check_settings() looks at them, and what is LIVE by SET
 // GLOBAL. Read by the threads that do so, and when a plugin is loaded, alone: what others need is in a door's options
-// or a protocol's settings. DoorSettings is what every plugin has; plugin_settings.inc makes each plugin's own struct
-// of it and of the plugin's rows.
+// or a protocol's settings. DoorSettings is what every plugin has, ClientSettings what those have that serve clients by
+// themselves; plugin_settings.inc makes each plugin's own struct of one of them and of the plugin's rows.
 #pragma once
 
 #include <string>
@@ -15,6 +15,7 @@ namespace postern::plugin {
 #define SECRET_MEMBER(name, help) \
   char *name;                     \
   char *new_##name; /* what SHOW VARIABLES tells: nothing */
+#define LIVE_TEXT_MEMBER(name, initial, bytes_max, help) char *name;
 #define ACTION_MEMBER(name, help) unsigned long long name;
 #define NUMBER_MEMBER(name, initial, least, most, help) unsigned long long name;
 #define SWITCH_MEMBER(name, initial, help) char name;
@@ -30,8 +31,12 @@ namespace postern::plugin {
 #define LIVE_NUMBER NUMBER_MEMBER
 #define LIVE_SWITCH SWITCH_MEMBER
 #define LIVE_CHOICE CHOICE_MEMBER
+#define ACTION ACTION_MEMBER
 struct DoorSettings {
 #include "door_settings.def"
+};
+struct ClientSettings : DoorSettings {
+#include "client_settings.def"
 };
 #undef TEXT
 #undef NUMBER
@@ -40,11 +45,13 @@ struct DoorSettings {
 #undef LIVE_NUMBER
 #undef LIVE_SWITCH
 #undef LIVE_CHOICE
+#undef ACTION
 
 /// Whether a setting has a sensible value; if not, the log says which. The server refuses values that it cannot read
 /// unless a setting's name begins with loose_, as it should: then it goes on, with 0 for a number. A door with other
 /// settings than those that were meant must not open, least of all one that asks for nothing.
 bool is_within(const char *setting, unsigned long long value, unsigned long long least, unsigned long long most);
+bool is_short(const char *setting, const char *value, size_t bytes_max);
 /// `words` are separated by commas; a position among them does as well. `position` is where the value was found.
 bool is_one_of(const char *setting, const char *value, const char *words, unsigned &position);
 /// The same, and nothing is told. `word`: as it stands in `words`, for ever.

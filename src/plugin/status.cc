@@ -7,7 +7,7 @@
 namespace postern::plugin {
 namespace {
 
-constexpr size_t gauge_count = 4 + 3 * 3;  // three kinds of requests have three percentiles each
+constexpr size_t gauge_count = 4 + 4 * 3;  // four kinds of requests have three percentiles each
 constexpr size_t own_count_max = 64;       // what a plugin has besides
 constexpr size_t variable_count_max = counter_count + failure_count - 1 + gauge_count + own_count_max;
 
@@ -55,6 +55,7 @@ void StatusPage::add(const DoorStatus &status) {
   LATENCY(find)
   LATENCY(insert)
   LATENCY(edit)
+  LATENCY(statement)
 #undef LATENCY
 }
 

@@ -128,7 +128,7 @@ int64_t find_bit(Bytes text, bool on, uint64_t from, uint64_t to) {
 /// Reads one key as a string: `tell(Writer &, Bytes, bool there)`.
 template <class Tell>
 Next read_bits(Call &call, Tell tell) {
-  return read_key(call, call.arguments[1], [tell](Writer &writer, const KeyState *state, Row) {
+  return read_string_key(call, call.arguments[1], [tell](Writer &writer, const KeyState *state, Row) {
     if (state == nullptr) return tell(writer, Bytes{}, false);
     if (state->type != Type::string) return writer.error(wrong_type);
     char room[20];

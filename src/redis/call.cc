@@ -51,12 +51,3 @@ bool is_word(Bytes argument, Bytes word) {
 }
 
 }  // namespace postern::redis
-
-namespace postern::redis::lower {
-
-/// Never called: a command that comes later is an unknown one.
-Next later(Call &call) {
-  return refuse(call, syntax_error);
-}
-
-}  // namespace postern::redis::lower

@@ -72,6 +72,7 @@ Next answer_bulk(Call &call, Bytes bytes);
 Next refuse(Call &call, Bytes text, Bytes rest = {});
 
 inline constexpr Bytes syntax_error = "ERR syntax error";
+inline constexpr Bytes not_finite = "ERR increment would produce NaN or Infinity";
 inline constexpr Bytes not_an_integer = "ERR value is not an integer or out of range";
 inline constexpr Bytes not_a_float = "ERR value is not a valid float";
 inline constexpr Bytes wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";

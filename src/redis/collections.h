@@ -69,8 +69,7 @@ Next begin_on(Call &call, Bytes key, Arguments &&...arguments) {
 
 /// Begins a command that reads the key in several steps. `absent(Writer &)` tells that there is no such key.
 template <class TheWork, class Absent, class... Arguments>
-Next begin_reading(Call &call, Bytes key, Absent absent, Arguments &&...arguments) {
-  const Place place = place_of(call, key);
+Next begin_reading(Call &call, const Place &place, Absent absent, Arguments &&...arguments) {
   if (place.state != Place::State::there || !place.generic())
     return read_place(call, place, [absent](Writer &writer, const KeyState *state, Row) {
       state == nullptr ? absent(writer) : writer.error(wrong_type);
@@ -78,6 +77,10 @@ Next begin_reading(Call &call, Bytes key, Absent absent, Arguments &&...argument
   open_elements(call, *place.open);
   return begin_work(call,
                     call.session.tables().keep<TheWork>(call, *place.open, std::forward<Arguments>(arguments)...));
+}
+template <class TheWork, class Absent, class... Arguments>
+Next begin_reading(Call &call, Bytes key, Absent absent, Arguments &&...arguments) {
+  return begin_reading<TheWork>(call, place_of(call, key), absent, std::forward<Arguments>(arguments)...);
 }
 
 /// Answers a command that reads one key's elements by one find, whose key begins with `key`; see element_reads.h.

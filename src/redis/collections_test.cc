@@ -20,6 +20,13 @@ class RedisCollections : public RedisTest {
     return all;
   }
   size_t rows(Bytes table) { return engine_.rows("postern_redis", table).size(); }
+  /// A value of so many bytes, which an inline line would not hold.
+  void set_large(const std::string &key, const std::string &field, size_t bytes) {
+    const auto bulk = [](const std::string &text) {
+      return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+    };
+    send("*4\r\n" + bulk("HSET") + bulk(key) + bulk(field) + bulk(std::string(bytes, 'x')));
+  }
 };
 
 TEST_F(RedisCollections, SetsAreRows) {
@@ -86,6 +93,37 @@ TEST_F(RedisCollections, WhatIsLostIsDoneAgainFromItsBeginning) {
         << seed;
   }
   engine_.set_faults({});
+}
+
+TEST_F(RedisCollections, HashesAreScanned) {
+  send("HSET h a 1 b 2 ab 3\r\n");
+  EXPECT_EQ(send("HSCAN h 0 MATCH a* COUNT 1\r\n"),
+            "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$2\r\nab\r\n$1\r\n3\r\n");
+  EXPECT_EQ(send("HSCAN h 0 NOVALUES COUNT 9\r\n"), "*2\r\n$1\r\n0\r\n*3\r\n$1\r\na\r\n$2\r\nab\r\n$1\r\nb\r\n");
+  EXPECT_EQ(send("HSCAN nosuch 0\r\nHSCAN h 77\r\n"), "*2\r\n$1\r\n0\r\n*0\r\n-ERR invalid cursor\r\n");
+  EXPECT_EQ(send("SADD s a\r\nHSCAN s 0\r\nSSCAN s 0 NOVALUES\r\n"),
+            ":1\r\n-WRONGTYPE Operation against a key holding the wrong kind of value\r\n-ERR syntax error\r\n");
+}
+
+TEST_F(RedisCollections, AScanOfLargeValuesIsToldInPieces) {
+  constexpr size_t large = 600'000;
+  for (const char *const field : {"a", "b", "c"}) set_large("h", field, large);
+  const std::string first = send("HSCAN h 0\r\n");
+  EXPECT_GT(first.size(), 2 * large);
+  EXPECT_LT(first.size(), 2 * large + 100);
+  const std::string cursor = first.substr(8, first.find('\r', 8) - 8);
+  EXPECT_NE(cursor, "0");
+  EXPECT_EQ(send("HSCAN h " + cursor + " NOVALUES\r\n"), "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nc\r\n");
+}
+
+TEST_F(RedisCollections, FieldsAreChosenByChance) {
+  EXPECT_EQ(send("HRANDFIELD h\r\nHRANDFIELD h 3\r\n"), "$-1\r\n*0\r\n");
+  send("HSET h a 1\r\n");
+  EXPECT_EQ(send("HRANDFIELD h\r\nHRANDFIELD h 5 WITHVALUES\r\n"), "$1\r\na\r\n*2\r\n$1\r\na\r\n$1\r\n1\r\n");
+  EXPECT_EQ(send("HRANDFIELD h -2\r\n"), "*2\r\n$1\r\na\r\n$1\r\na\r\n");
+  EXPECT_EQ(send("HSET h b 2\r\nHRANDFIELD h 2\r\n"), ":1\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n");
+  set_large("long", "f", 1'000'000);
+  EXPECT_EQ(send("HRANDFIELD long -1000000 WITHVALUES\r\n"), "-ERR The reply is larger than the limit\r\n");
 }
 
 }  // namespace

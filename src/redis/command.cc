@@ -34,7 +34,6 @@ class Table {
  public:
   Table() {
     for (Command command : rows::all) {
-      if (command.handler == lower::later) continue;
       if (command.name.find('|') != Bytes::npos) command.flags |= CommandFlag::subcommand;
       commands_.push_back(command);
     }

@@ -63,11 +63,12 @@ Next auth(Call &call) {
     return add_greeting(call, greeting);
   }
   const Settings &settings = call.session.protocol().settings();
-  if (!settings.accounts || settings.default_account.empty())
+  const std::string user = settings.accounts ? settings.default_account.text() : "";
+  if (user.empty())
     return refuse(call,
                   "ERR AUTH <password> called without any password configured for the default user. Are you sure your "
                   "configuration is correct?");
-  greeting.user = settings.default_account;
+  greeting.user = call.arena().copy(user);
   greeting.password = call.arguments[1];
   return add_greeting(call, greeting);
 }

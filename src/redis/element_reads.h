@@ -13,12 +13,38 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "redis/key_ops.h"
 #include "redis/session.h"
 
 namespace postern::redis {
+
+/// A Tell of elements that a command names, a reply for each; rows come in the order of the names. `Each` says what is
+/// told of one: `there(Writer &, Row)`, and of one that no row came for `absent(Writer &)`.
+template <class Each>
+struct NamedTell {
+  std::span<const Bytes> names;
+  size_t at = 0;
+  static constexpr bool counted = false;
+  static constexpr uint32_t name_column = 1;  // behind the key
+
+  void absent(Writer &writer) const {
+    writer.array(names.size());
+    for (size_t i = 0; i < names.size(); ++i) Each::absent(writer);
+  }
+  void begin(Writer &writer, uint64_t) const { writer.array(names.size()); }
+  void row(Writer &writer, Row row) {
+    for (; at < names.size() && names[at] != row[name_column].bytes(); ++at) Each::absent(writer);
+    if (at == names.size()) return;
+    Each::there(writer, row);
+    ++at;
+  }
+  void end(Writer &writer, uint64_t) {
+    for (; at < names.size(); ++at) Each::absent(writer);
+  }
+};
 
 /// Hears of the key's row, and tells nobody.
 class EntryReply final : public Reply {
@@ -113,7 +139,7 @@ Next read_elements(Call &call, const Place &place, Elements which, Type type, co
   OpenTable &table = call.session.tables().open().open(*place.open, which, call.batch);
   if (!call.in_unit) call.batch.begin_unit(false);
   EntryReply *const entry = call.arena().make<EntryReply>(place.map(), call.now_ms);
-  add_find(call, place, *entry);
+  add_find(call, place, place.open->table, *entry);
   auto *const reply = call.arena().make<ElementsReply<Tell>>(call, *entry, type, table, tell);
   add_op(call, Verb::find, table, *reply).find = call.arena().make<Find>(find);
   if (!call.in_unit) call.batch.end_unit();

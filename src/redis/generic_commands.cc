@@ -54,7 +54,7 @@ Next count_present(Call &call) {
     if (place.state != Place::State::there) continue;
     last = call.arena().make<PresenceReply>(call, place);
     replies[count++] = last;
-    add_find(call, place, *last);
+    add_find(call, place, place.open->table, *last);
   }
   if (last == nullptr) return answer_integer(call, 0);
   last->all = replies.first(count);

@@ -1,7 +1,7 @@
 // handlers.h: the handlers of commands.def, each defined in the file of its group.
 //
-// How a family of commands is added: its rows in commands.def get a handler in place of `later`, and a file
-// GROUP_commands.cc defines it:
+// How a family of commands is added: it has rows in commands.def, and a file GROUP_commands.cc defines their
+// handlers:
 //
 //   namespace postern::redis::lower {
 //   Next echo(Call &call) {

@@ -14,7 +14,6 @@ namespace {
 constexpr Bytes not_a_hash_integer = "ERR hash value is not an integer";
 constexpr Bytes not_a_hash_float = "ERR hash value is not a float";
 constexpr Bytes overflow = "ERR increment or decrement would overflow";
-constexpr Bytes not_finite = "ERR increment would produce NaN or Infinity";
 
 class RowIncrement final : public RowEdit {
  public:

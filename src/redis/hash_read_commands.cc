@@ -56,27 +56,11 @@ Next read_field(Call &call, TellField tell) {
                   });
 }
 
-/// Rows come in the order of the list; a field that no row came for is not there.
-struct FieldsTell {
-  std::span<const Bytes> wanted;
-  size_t at = 0;
-  static constexpr bool counted = false;
-
-  void absent(Writer &writer) const {
-    writer.array(wanted.size());
-    for (size_t i = 0; i < wanted.size(); ++i) writer.nil();
-  }
-  void begin(Writer &writer, uint64_t) const { writer.array(wanted.size()); }
-  void row(Writer &writer, Row row) {
-    for (; at < wanted.size() && wanted[at] != row[element::field].bytes(); ++at) writer.nil();
-    if (at == wanted.size()) return;
-    tell_value(writer, row[element::value]);
-    ++at;
-  }
-  void end(Writer &writer, uint64_t) {
-    for (; at < wanted.size(); ++at) writer.nil();
-  }
+struct FieldOfMany {
+  static void there(Writer &writer, Row row) { tell_value(writer, row[element::value]); }
+  static void absent(Writer &writer) { writer.nil(); }
 };
+using FieldsTell = NamedTell<FieldOfMany>;
 
 enum class Part : uint8_t { fields, values, both };
 

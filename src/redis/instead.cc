@@ -26,8 +26,7 @@ class ClearAndRun final : public Work {
   Task<> run() override {
     reply_.restart();
     reply_.ended = {};
-    if (place_.generic()) co_await clear_key();
-    else co_await clear_row();
+    co_await clear_key();
     const StepReply &done = add_op(op_, open().table);
     co_await go();
     reply_.ended.ended = true;
@@ -52,14 +51,6 @@ class ClearAndRun final : public Work {
     });
     add_erase(*elements_of(entry.type), {.key = place_.key, .limit = all});
     add_edit(open().table, {.key = place_.key, .limit = 1}, become_string);
-    co_await go();
-  }
-
-  Task<> clear_row() {
-    EditBy expired([this](Row row, Draft &) {
-      return state_of(place_.map(), row, now_ms()).expired ? Decision::erase : Decision::keep;
-    });
-    add_edit(open().table, {.key = place_.key, .limit = 1}, expired, true);
     co_await go();
   }
 

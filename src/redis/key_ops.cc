@@ -35,6 +35,25 @@ Bytes text_of(const Value &value, char *room) {
   return {};
 }
 
+namespace {
+
+Type stored_type(const Value &value) {
+  const int64_t type = integer_in(value);
+  return type > 0 && type <= static_cast<int64_t>(Type::zset) ? static_cast<Type>(type) : Type::none;
+}
+
+}  // namespace
+
+KeyState string_state_of(const Map &map, Row row, int64_t now_ms) {
+  KeyState state;
+  state.expires_ms = map.expires_ms(row[string_entry::expires]);
+  state.expired = items::is_expired(state.expires_ms, now_ms);
+  state.type = stored_type(row[string_entry::type]);
+  state.value = row[string_entry::value];
+  state.live = !state.expired && state.type != Type::none;
+  return state;
+}
+
 KeyState state_of(const Map &map, Row row, int64_t now_ms) {
   KeyState state;
   state.expires_ms = map.expires_ms(row);
@@ -47,8 +66,7 @@ KeyState state_of(const Map &map, Row row, int64_t now_ms) {
       state.type = state.value.is_null() ? Type::none : Type::string;
       break;
     case Map::Kind::generic: {
-      const auto type = integer_in(row[entry::type]);
-      if (type > 0 && type <= static_cast<int64_t>(Type::zset)) state.type = static_cast<Type>(type);
+      state.type = stored_type(row[entry::type]);
       state.len = static_cast<uint64_t>(integer_in(row[entry::len]));
       state.head = integer_in(row[entry::head]);
       state.value = row[entry::value];
@@ -101,8 +119,12 @@ Op &add_op(Call &call, Verb verb, OpenTable &table, Reply &reply) {
   return op;
 }
 
-Op &add_find(Call &call, const Place &place, Reply &reply) {
-  Op &op = add_op(call, Verb::find, place.open->table, reply);
+OpenTable &open_strings(Call &call, OpenMap &open) {
+  return call.session.tables().open().open_strings(open, call.batch);
+}
+
+Op &add_find(Call &call, const Place &place, OpenTable &table, Reply &reply) {
+  Op &op = add_op(call, Verb::find, table, reply);
   op.find = call.arena().make<Find>(Find{.key = place.key, .limit = 1});
   return op;
 }

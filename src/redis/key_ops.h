@@ -29,6 +29,8 @@ struct KeyState {
   Value value{};  ///< of a string; as the row's
 };
 KeyState state_of(const Map &map, Row row, int64_t now_ms);
+/// The same of a row of Map::string_spec(): without version, length and head.
+KeyState string_state_of(const Map &map, Row row, int64_t now_ms);
 
 /// What counting commands take for an integer. False: it is none.
 bool integer_of(const Value &value, int64_t &number);
@@ -48,7 +50,9 @@ Next refuse_delete(Call &call, const Place &place);
 Next refuse_expiry(Call &call, const Place &place);
 
 /// Adds the op that finds the key's row.
-Op &add_find(Call &call, const Place &place, Reply &reply);
+Op &add_find(Call &call, const Place &place, OpenTable &table, Reply &reply);
+/// Where a string of a generic keyspace is read.
+OpenTable &open_strings(Call &call, OpenMap &open);
 Op &add_op(Call &call, Verb verb, OpenTable &table, Reply &reply);
 
 /// How an op ended that was run as a step of a script in place of a reply's own.
@@ -96,15 +100,16 @@ class KeyReply : public Reply {
   const Resp resp_;
 };
 
-/// Tells what was found: `tell(Writer &, const KeyState *, Row)`, of a key that is not there with nullptr.
-template <class Tell>
+/// Tells what was found: `tell(Writer &, const KeyState *, Row)`, of a key that is not there with nullptr. `read` makes
+/// the state of a row.
+template <class Tell, KeyState (*read)(const Map &, Row, int64_t) = state_of>
 class FoundReply final : public KeyReply {
  public:
   FoundReply(Call &call, const Place &place, OpenTable &table, Tell tell)
       : KeyReply(call, table), open_(*place.open), tell_(std::move(tell)) {}
 
   Flow row(Row row) override {
-    const KeyState state = state_of(*open_.map, row, now_ms());
+    const KeyState state = read(*open_.map, row, now_ms());
     if (!state.live) return Flow::more;
     const size_t bytes = state.value.kind() == Value::Kind::bytes ? state.value.bytes().size() : 0;
     const bool streaming = output_.streaming();
@@ -127,23 +132,36 @@ class FoundReply final : public KeyReply {
   Tell tell_;
 };
 
+/// Answers a command that reads one key, where there is no row to read.
+template <class Tell>
+Next read_nothing(Call &call, const Place &place, Tell tell) {
+  if (place.state == Place::State::broken) return refuse_place(call, place);
+  answer(call, [tell](Writer &writer) mutable { tell(writer, nullptr, {}); });
+  return Next::go_on;
+}
 /// Answers a command that reads one key, where it is.
 template <class Tell>
 Next read_place(Call &call, const Place &place, Tell tell) {
-  switch (place.state) {
-    case Place::State::broken: return refuse_place(call, place);
-    case Place::State::unmapped:
-    case Place::State::no_row:
-      answer(call, [tell](Writer &writer) mutable { tell(writer, nullptr, {}); });
-      return Next::go_on;
-    case Place::State::there: break;
-  }
-  add_find(call, place, *call.arena().make<FoundReply<Tell>>(call, place, place.open->table, std::move(tell)));
+  if (place.state != Place::State::there) return read_nothing(call, place, std::move(tell));
+  OpenTable &table = place.open->table;
+  add_find(call, place, table, *call.arena().make<FoundReply<Tell>>(call, place, table, std::move(tell)));
   return Next::go_on;
 }
 template <class Tell>
 Next read_key(Call &call, Bytes key, Tell tell) {
   return read_place(call, place_of(call, key), std::move(tell));
+}
+/// The same for what is wanted of a string: no more is read, but in a transaction, which may have changed the row and
+/// then has the whole table open. The state is that of string_state_of().
+template <class Tell>
+Next read_string_key(Call &call, Bytes key, Tell tell) {
+  const Place place = place_of(call, key);
+  const bool narrow = place.state == Place::State::there && place.generic() && !call.in_unit;
+  if (!narrow) return read_place(call, place, std::move(tell));
+  OpenTable &table = open_strings(call, *place.open);
+  using Found = FoundReply<Tell, string_state_of>;
+  add_find(call, place, table, *call.arena().make<Found>(call, place, table, std::move(tell)));
+  return Next::go_on;
 }
 
 }  // namespace postern::redis

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/chance.h"
 #include "redis/handlers.h"
 #include "redis/key_filter.h"
 #include "redis/session.h"

@@ -36,9 +36,9 @@ class Push final : public ListWork {
   const bool there_;
 };
 
-class Pop final : public ListWork {
+class PopOfList final : public ListWork {
  public:
-  Pop(Call &call, OpenMap &open, bool from_end, bool one, uint64_t count)
+  PopOfList(Call &call, OpenMap &open, bool from_end, bool one, uint64_t count)
       : ListWork(call, open), from_end_(from_end), one_(one), count_(count) {}
 
  private:
@@ -64,9 +64,9 @@ class Pop final : public ListWork {
 };
 
 /// LMPOP: from the first key that has elements.
-class PopOfMany final : public ListWork {
+class PopOfLists final : public ListWork {
  public:
-  PopOfMany(Call &call, ManyKeysPop wanted) : ListWork(call, *wanted.open), wanted_(std::move(wanted)) {}
+  PopOfLists(Call &call, ManyKeysPop wanted) : ListWork(call, *wanted.open), wanted_(std::move(wanted)) {}
 
  private:
   Task<> run() override {
@@ -141,7 +141,7 @@ Next pop_from(Call &call, bool from_end) {
   bool one = true;
   uint64_t count = 1;
   if (!read_pop_count(call, one, count)) return Next::go_on;
-  return begin_on<Pop>(call, call.arguments[1], from_end, one, count);
+  return begin_on<PopOfList>(call, call.arguments[1], from_end, one, count);
 }
 
 Next move_between(Call &call, bool from_end, bool to_front) {
@@ -181,7 +181,7 @@ Next rpop(Call &call) {
 Next lmpop(Call &call) {
   ManyKeysPop wanted;
   if (!read_many_keys_pop(call, "left", "right", wanted)) return Next::go_on;
-  if (wanted.open != nullptr) return begin_work(call, call.session.tables().keep<PopOfMany>(call, std::move(wanted)));
+  if (wanted.open != nullptr) return begin_work(call, call.session.tables().keep<PopOfLists>(call, std::move(wanted)));
   answer(call, [](Writer &writer) { writer.nil_array(); });
   return Next::go_on;
 }

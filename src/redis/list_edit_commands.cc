@@ -34,9 +34,9 @@ class SetElement final : public ListWork {
   const int64_t index_;
 };
 
-class Insert final : public ListWork {
+class InsertBeside final : public ListWork {
  public:
-  Insert(Call &call, OpenMap &open, bool behind) : ListWork(call, open), behind_(behind) {}
+  InsertBeside(Call &call, OpenMap &open, bool behind) : ListWork(call, open), behind_(behind) {}
 
  private:
   Task<> run() override {
@@ -177,7 +177,7 @@ Next lset(Call &call) {
 Next linsert(Call &call) {
   const bool behind = is_word(call.arguments[2], "after");
   if (!behind && !is_word(call.arguments[2], "before")) return refuse(call, syntax_error);
-  return begin_on<Insert>(call, call.arguments[1], behind);
+  return begin_on<InsertBeside>(call, call.arguments[1], behind);
 }
 
 Next lrem(Call &call) {

@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t walked_to_max = 100;
 
 /// LRANGE where the list's length has to be known.
-class ReadRange final : public ListWork {
+class ReadPlaces final : public ListWork {
  public:
-  ReadRange(Call &call, OpenMap &open, const Places &places) : ListWork(call, open), places_(places) {}
+  ReadPlaces(Call &call, OpenMap &open, const Places &places) : ListWork(call, open), places_(places) {}
 
  private:
   Task<> run() override {
@@ -148,7 +148,7 @@ Next lrange(Call &call) {
     return refuse(call, not_an_integer);
   if (places.first >= 0 && places.last >= 0 && places.last < places.first) return tell_nothing(call, Type::list);
   if (!places.known() || places.first > walked_to_max)
-    return begin_reading<ReadRange>(
+    return begin_reading<ReadPlaces>(
         call, key, [](Writer &writer) { writer.array(0); }, places);
   const Find find{
       .key = element_key(call, key), .limit = places.limit(), .offset = static_cast<uint64_t>(places.first)};

@@ -22,6 +22,13 @@ std::string make_run_id() {
 
 Redis::Redis(Settings settings) : settings_(std::move(settings)), started_(::time(nullptr)), run_id_(make_run_id()) {}
 
+void Redis::change(const Settings &settings) {
+  settings_.default_account = settings.default_account;
+  settings_.exec_rolls_back = settings.exec_rolls_back;
+  settings_.value_bytes_max = settings.value_bytes_max;
+  settings_.request_bytes_max = settings.request_bytes_max;
+}
+
 std::unique_ptr<Session> Redis::open_session(Output &output, const Peer &peer) {
   return std::make_unique<RedisSession>(*this, output, peer);
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "base/changing.h"
 #include "base/counters.h"
 #include "base/limits.h"
 #include "contract/session.h"
@@ -44,11 +45,11 @@ struct Settings {
   /// Clients log in as accounts of the database, and their grants decide.
   bool accounts = false;
   /// The account that AUTH with a password alone is for; empty: none.
-  std::string default_account{};
+  ChangingText default_account{};
   /// EXEC undoes everything where a command of it fails.
-  bool exec_rolls_back = false;
-  size_t value_bytes_max = limits::item_bytes_max;
-  size_t request_bytes_max = size_t{80} << 20;
+  Changing<bool> exec_rolls_back = false;
+  Changing<size_t> value_bytes_max = limits::item_bytes_max;
+  Changing<size_t> request_bytes_max = size_t{80} << 20;
   /// What INFO tells as postern_version.
   std::string version = "0";
   std::function<void(Figures &)> figures{};
@@ -62,6 +63,8 @@ class Redis final : public Protocol {
   void refuse(Output &output, Failure why) override;
 
   const Settings &settings() const { return settings_; }
+  /// Takes over what is Changing. Any thread.
+  void change(const Settings &settings);
   Clients &clients() { return clients_; }
   Maps &maps() { return maps_; }
   ScanCursors &cursors() { return cursors_; }
@@ -71,7 +74,7 @@ class Redis final : public Protocol {
   const std::string &run_id() const { return run_id_; }
 
  private:
-  const Settings settings_;
+  Settings settings_;  // of which change() changes a part
   const int64_t started_;
   const std::string run_id_;
   Clients clients_;

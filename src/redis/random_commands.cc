@@ -1,5 +1,7 @@
+#include "redis/chance.h"
 #include "redis/handlers.h"
 #include "redis/random_elements.h"
+#include "redis/row_hash.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 
@@ -17,7 +19,7 @@ class SetPop final : public RandomWork {
     std::vector<Cells> rows;
     if (entry.live) {
       const std::vector<uint64_t> places = distinct_places(static_cast<uint64_t>(entry.len), count_);
-      co_await read_at(elements(Elements::sets), entry, places, rows);
+      co_await read_at(elements(Elements::sets), entry, places, column::member + 1, rows);
       co_await drop(entry, rows);
     }
     Writer to = writer();
@@ -46,9 +48,34 @@ class SetPop final : public RandomWork {
   const uint64_t count_;
 };
 
+Next random_elements(Call &call, const Place &place, Type type, const RandomChoice &choice) {
+  return begin_reading<RandomElements>(
+      call, place, [choice](Writer &writer) { choice.tell_absent(writer); }, type, choice);
+}
+
+/// Of a row those fields that are not NULL.
+Next random_fields_of_row(Call &call, const Place &place, const RandomChoice &choice) {
+  return read_place(call, place, [choice, map = place.open->map.get()](Writer &writer, const KeyState *state, Row row) {
+    if (state == nullptr) return choice.tell_absent(writer);
+    const std::vector<Cells> rows = elements_of_row(*map, row);
+    std::vector<const Cells *> chosen;
+    for (const uint64_t at : choice.places(rows.size())) chosen.push_back(&rows[at]);
+    choice.tell(writer, Type::hash, chosen);
+  });
+}
+
 }  // namespace
 
 namespace lower {
+
+Next hrandfield(Call &call) {
+  RandomChoice choice;
+  if (!read_random_choice(call, "withvalues", choice)) return Next::go_on;
+  const Place place = place_of(call, call.arguments[1]);
+  if (place.state == Place::State::there && place.map().kind() == Map::Kind::row)
+    return random_fields_of_row(call, place, choice);
+  return random_elements(call, place, Type::hash, choice);
+}
 
 Next spop(Call &call) {
   int64_t count = 1;
@@ -61,15 +88,13 @@ Next spop(Call &call) {
 Next srandmember(Call &call) {
   RandomChoice choice;
   if (!read_random_choice(call, {}, choice)) return Next::go_on;
-  const auto absent = [one = choice.one](Writer &writer) { one ? writer.nil() : writer.array(0); };
-  return begin_reading<RandomElements>(call, call.arguments[1], absent, Type::set, choice);
+  return random_elements(call, place_of(call, call.arguments[1]), Type::set, choice);
 }
 
 Next zrandmember(Call &call) {
   RandomChoice choice;
   if (!read_random_choice(call, "withscores", choice)) return Next::go_on;
-  const auto absent = [one = choice.one](Writer &writer) { one ? writer.nil() : writer.array(0); };
-  return begin_reading<RandomElements>(call, call.arguments[1], absent, Type::zset, choice);
+  return random_elements(call, place_of(call, call.arguments[1]), Type::zset, choice);
 }
 
 }  // namespace lower

@@ -1,32 +1,16 @@
 #include "redis/random_elements.h"
 
 #include <algorithm>
-#include <limits>
-#include <set>
 
 #include "base/limits.h"
+#include "redis/chance.h"
+#include "redis/errors.h"
 #include "redis/scores.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {
 
-std::vector<uint64_t> RandomWork::distinct_places(uint64_t length, uint64_t count) {
-  std::vector<uint64_t> places;
-  if (count >= length) {
-    for (uint64_t place = 0; place < length; ++place) places.push_back(place);
-    return places;
-  }
-  // Floyd's algorithm: each choice of so many has the same chance.
-  std::set<uint64_t> chosen;
-  for (uint64_t last = length - count; last < length; ++last) {
-    const uint64_t place = random_below(last + 1);
-    chosen.insert(chosen.contains(place) ? last : place);
-  }
-  places.assign(chosen.begin(), chosen.end());
-  return places;
-}
-
-Task<> RandomWork::read_at(OpenTable &table, const Entry &entry, const std::vector<uint64_t> &places,
+Task<> RandomWork::read_at(OpenTable &table, const Entry &entry, const std::vector<uint64_t> &places, size_t columns,
                            std::vector<Cells> &rows) {
   rows.clear();
   if (places.empty()) co_return;
@@ -47,7 +31,7 @@ Task<> RandomWork::read_at(OpenTable &table, const Entry &entry, const std::vect
     const uint64_t place = from_end ? length - 1 - first - before : first + before;
     if (!std::binary_search(places.begin(), places.end(), place)) return Flow::more;
     Cells &cells = rows.emplace_back();
-    for (const Value &value : row) {
+    for (const Value &value : row.first(columns)) {
       char room[20];
       cells.push_back({value.is_null(), std::string(text_of(value, room))});
       bytes += sizeof(Cell) + cells.back().text.size();
@@ -78,45 +62,46 @@ bool read_random_choice(Call &call, Bytes word, RandomChoice &choice) {
   return true;
 }
 
+std::vector<uint64_t> RandomChoice::places(uint64_t length) const {
+  return count < 0 ? repeated_places(length, static_cast<uint64_t>(-count))
+                   : distinct_places(length, static_cast<uint64_t>(count));
+}
+
+void RandomChoice::tell(Writer &writer, Type type, const std::vector<const Cells *> &rows) const {
+  if (one) {
+    rows.empty() ? writer.nil() : writer.bulk((*rows[0])[column::member].text);
+    return;
+  }
+  size_t bytes = 0;
+  for (const Cells *const row : rows)
+    for (const Cell &cell : *row) bytes += cell.text.size();
+  if (bytes > limits::edit_reply_bytes_max) return write_failure(writer, {.failure = Failure::reply_too_large});
+  writer.array(with_more && !writer.three() ? 2 * rows.size() : rows.size());
+  for (const Cells *const row : rows) {
+    if (with_more && writer.three()) writer.array(2);
+    writer.bulk((*row)[column::member].text);
+    if (!with_more) continue;
+    if (type == Type::hash) writer.bulk((*row)[column::value].text);
+    else writer.number(score_in(Bytes((*row)[column::score].text)));
+  }
+}
+
 Task<> RandomElements::run() {
   const Entry entry = co_await look(arguments_[1]);
   if (is_wrong(entry, type_)) co_return;
-  std::vector<uint64_t> places;
-  std::vector<uint64_t> drawn;
-  if (entry.live && choice_.count < 0) {
-    for (int64_t i = 0; i > choice_.count; --i) drawn.push_back(random_below(static_cast<uint64_t>(entry.len)));
-    places = drawn;
-    std::sort(places.begin(), places.end());
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-  } else if (entry.live) {
-    places = distinct_places(static_cast<uint64_t>(entry.len), static_cast<uint64_t>(choice_.count));
-  }
+  const std::vector<uint64_t> drawn = choice_.places(entry.live ? static_cast<uint64_t>(entry.len) : 0);
+  std::vector<uint64_t> places = drawn;
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
   std::vector<Cells> rows;
-  co_await read_at(*elements_of(type_), entry, places, rows);
+  co_await read_at(*elements_of(type_), entry, places, (choice_.with_more ? column::value : column::member) + 1, rows);
   std::vector<const Cells *> chosen;
-  if (rows.size() == places.size() && choice_.count < 0) {
-    for (const uint64_t place : drawn) {
-      const auto at = std::lower_bound(places.begin(), places.end(), place) - places.begin();
-      chosen.push_back(&rows[static_cast<size_t>(at)]);
-    }
-  } else {
-    for (const Cells &row : rows) chosen.push_back(&row);
+  for (const uint64_t place : drawn) {
+    const auto at = static_cast<size_t>(std::lower_bound(places.begin(), places.end(), place) - places.begin());
+    if (at < rows.size()) chosen.push_back(&rows[at]);
   }
-  tell(chosen);
-}
-
-void RandomElements::tell(const std::vector<const Cells *> &chosen) {
   Writer to = writer();
-  if (choice_.one) {
-    chosen.empty() ? to.nil() : to.bulk((*chosen[0])[column::member].text);
-    return;
-  }
-  to.array(choice_.with_more && !to.three() ? 2 * chosen.size() : chosen.size());
-  for (const Cells *const row : chosen) {
-    if (choice_.with_more && to.three()) to.array(2);
-    to.bulk((*row)[column::member].text);
-    if (choice_.with_more) to.number(score_in(Bytes((*row)[column::score].text)));
-  }
+  choice_.tell(to, type_, chosen);
 }
 
 }  // namespace postern::redis

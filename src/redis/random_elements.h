@@ -13,11 +13,10 @@ class RandomWork : public CollectionWork {
   using CollectionWork::CollectionWork;
 
  protected:
-  /// `count` places below `length`, each once, sorted; all there are if those are less.
-  static std::vector<uint64_t> distinct_places(uint64_t length, uint64_t count);
-  /// Reads the rows of `table` at these places of the key's elements: a walk from the nearer end. `rows` are as
-  /// `places`, which are sorted and each once.
-  Task<> read_at(OpenTable &table, const Entry &entry, const std::vector<uint64_t> &places, std::vector<Cells> &rows);
+  /// Reads the first `columns` of the rows of `table` at these places of the key's elements: a walk from the nearer
+  /// end. `rows` are as `places`, which are sorted and each once.
+  Task<> read_at(OpenTable &table, const Entry &entry, const std::vector<uint64_t> &places, size_t columns,
+                 std::vector<Cells> &rows);
 };
 
 /// How many are wanted: SRANDMEMBER, ZRANDMEMBER and HRANDFIELD.
@@ -28,12 +27,18 @@ struct RandomChoice {
   bool one = true;         ///< and not in an array
   int64_t count = 1;       ///< negative: so many, and the same may come again
   bool with_more = false;  ///< WITHSCORES or WITHVALUES
+
+  /// The places below `length` that are chosen now, in the order in which they are told.
+  std::vector<uint64_t> places(uint64_t length) const;
+  /// Tells rows of elements.
+  void tell(Writer &writer, Type type, const std::vector<const Cells *> &rows) const;
+  void tell_absent(Writer &writer) const { one ? writer.nil() : writer.array(0); }
 };
 
 /// `command key [count [word]]`; without `word` there is no such option. False: told what is wrong.
 bool read_random_choice(Call &call, Bytes word, RandomChoice &choice);
 
-/// Tells them of a set or a sorted set.
+/// Tells them of a set, a sorted set or a hash of the generic keyspace.
 class RandomElements final : public RandomWork {
  public:
   RandomElements(Call &call, OpenMap &open, Type type, const RandomChoice &choice)
@@ -41,7 +46,6 @@ class RandomElements final : public RandomWork {
 
  private:
   Task<> run() override;
-  void tell(const std::vector<const Cells *> &chosen);
 
   const Type type_;
   const RandomChoice choice_;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "items/cas.h"
-#include "redis/instead.h"
+#include "redis/edit_or_insert.h"
 #include "redis/session.h"
 
 namespace postern::redis {
@@ -44,11 +44,21 @@ bool has_all_fields(Call &call, const Place &place, const RowFields &fields, siz
   return true;
 }
 
+std::vector<Cells> elements_of_row(const Map &map, Row row) {
+  std::vector<Cells> elements;
+  const Row values = row.subspan(map.first_field());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_null()) continue;
+    char room[20];
+    elements.push_back({{}, {false, std::string(map.fields()[i])}, {false, std::string(text_of(values[i], room))}});
+  }
+  return elements;
+}
+
 Decision RowEdit::present(Row row, Draft &draft) {
   const Map &map = *open_.map;
   const KeyState now = state_of(map, row, now_ms());
-  // A row that has expired is deleted before another takes its place.
-  if (!now.live) return creates_ ? Decision::alone : Decision::keep;
+  if (!now.live) return Decision::keep;
   found_ = true;
   const Decision decision = change(row, draft);
   if (decision == Decision::write && map.keeps_version())
@@ -82,12 +92,8 @@ Next write_row(Call &call, const Place &place, const RowFields &fields, RowEdit 
     if (map.keeps_expiry()) row[map.expiry_column()] = Value::of_integer(0);
     if (map.keeps_version()) row[map.version_column()] = Value::of_natural(items::next_cas());
     for (size_t i = 0; i < values.size(); ++i) row[fields.positions[i]] = values[i];
-    Insert &insert = *arena.make<Insert>(
-        Insert{.values = row, .on_duplicate = OnDuplicate::decide, .edit = &edit, .reads_old_values = true});
-    Op &op = add_op(call, Verb::insert, *fields.table, edit);
-    op.insert = &insert;
-    if (map.keeps_expiry()) insert.script = script_instead(call, place, op, edit);
-    return Next::go_on;
+    const Insert insert{.values = row, .on_duplicate = OnDuplicate::decide, .edit = &edit, .reads_old_values = true};
+    return edit_or_insert(call, place, *fields.table, insert, edit);
   }
   EditRows &rows = *arena.make<EditRows>(Find{.key = place.key, .limit = 1}, &edit);
   rows.reads_old_values = true;

@@ -1,13 +1,16 @@
 // row_hash.h: hashes that are rows of a mapped table: which columns a command is about, and what it makes of them.
 //
-// One op each: a find, an insert that decides, or an edit by key, on an index opened with just the columns wanted.
+// One op each: a find, an edit by key, or the script of edit_or_insert.h, on an index opened with just the columns
+// wanted.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "contract/edit.h"
 #include "redis/key_ops.h"
+#include "redis/work.h"
 
 namespace postern::redis {
 
@@ -30,6 +33,9 @@ Next read_row(Call &call, const Place &place, OpenTable &table, Tell tell) {
   add_op(call, Verb::find, table, *reply).find = call.arena().make<Find>(Find{.key = place.key, .limit = 1});
   return Next::go_on;
 }
+
+/// The fields of a row as rows of `hashes` would have them; one that is NULL is not there.
+std::vector<Cells> elements_of_row(const Map &map, Row row);
 
 /// What a command makes of the fields of a row.
 class RowEdit : public KeyReply, public Edit {

@@ -13,8 +13,6 @@
 namespace postern::redis {
 namespace {
 
-constexpr uint64_t scan_count_max = 10'000;
-
 /// Where keys of the pattern begin in the table of a generic keyspace; empty: anywhere.
 Bytes beginning_in(const Map &map, Bytes pattern) {
   const Bytes beginning = glob_prefix(pattern);

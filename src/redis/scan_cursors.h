@@ -14,6 +14,9 @@
 
 namespace postern::redis {
 
+/// What a client's COUNT may ask for at once; more counts as this.
+inline constexpr uint64_t scan_count_max = 10'000;
+
 struct ScanPlace {
   std::string owner{};  ///< the account that scans
   uint32_t db = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "redis/handlers.h"
+#include "redis/row_hash.h"
 #include "redis/scores.h"
 #include "redis/session.h"
 #include "redis/wire/glob.h"
@@ -11,9 +12,10 @@
 namespace postern::redis {
 namespace {
 
-constexpr uint64_t scan_count_max = 10'000;
 /// A key with no more elements is told whole, as Redis tells its small ones.
 constexpr int64_t told_whole_max = 128;
+/// Behind that many an answer has enough, be it one element.
+constexpr size_t told_bytes_max = size_t{1} << 20;
 
 /// False: told what is wrong.
 bool read_options(Call &call, ScanElements::Wanted &wanted) {
@@ -21,6 +23,11 @@ bool read_options(Call &call, ScanElements::Wanted &wanted) {
     const Bytes word = call.arguments[i];
     const bool last = i + 1 == call.arguments.size();
     int64_t count = 0;
+    if (wanted.type == Type::hash && is_word(word, "novalues")) {
+      wanted.with_more = false;
+      --i;  // it is one word
+      continue;
+    }
     if (!last && is_word(word, "match")) {
       wanted.pattern = call.arguments[i + 1];
       continue;
@@ -44,43 +51,66 @@ bool read_options(Call &call, ScanElements::Wanted &wanted) {
 ScanElements::ScanElements(Call &call, OpenMap &open, Wanted wanted)
     : CollectionWork(call, open), cursors_(call.session.protocol().cursors()), wanted_(std::move(wanted)) {}
 
+void ScanElements::Wanted::tell(Writer &writer, uint64_t cursor, std::vector<Cells> rows) const {
+  std::erase_if(rows, [this](const Cells &row) { return !glob_matches(pattern, row[column::member].text); });
+  const bool pairs = with_more && type != Type::set;
+  writer.array(2);
+  writer.bulk_integer(static_cast<int64_t>(cursor));
+  writer.array(pairs ? 2 * rows.size() : rows.size());
+  for (const Cells &row : rows) {
+    writer.bulk(row[column::member].text);
+    if (!pairs) continue;
+    if (type == Type::hash) {
+      writer.bulk(row[column::value].text);
+      continue;
+    }
+    char text[40];
+    writer.bulk({text, print_double(text, score_in(Bytes(row[column::score].text)))});
+  }
+}
+
 Task<> ScanElements::run() {
   const Entry entry = co_await look(arguments_[1]);
   if (is_wrong(entry, wanted_.type)) co_return;
   std::vector<Cells> rows;
   uint64_t cursor = 0;
-  if (entry.live) {
-    const bool begins = wanted_.place.last.empty();
-    Find find{.comparison = begins ? Comparison::at_least : Comparison::greater};
-    find.key = begins ? key_of(entry) : element_of(entry.key, wanted_.place.last[0]);
-    find.until = key_of(entry);
-    find.limit = begins && entry.len <= told_whole_max ? all : wanted_.count;
-    StepReply &found = add_read(*elements_of(wanted_.type), find);
-    co_await go();
-    rows = std::move(found.rows);
-    if (rows.size() == find.limit) {
-      ScanPlace place = wanted_.place;
-      place.last = {rows.back()[column::member].text};
-      cursor = cursors_.put(std::move(place));
-    }
-  }
-  std::erase_if(rows, [this](const Cells &row) { return !glob_matches(wanted_.pattern, row[column::member].text); });
-  tell(cursor, rows);
+  if (entry.live) cursor = co_await read(entry, rows);
+  Writer to = writer();
+  wanted_.tell(to, cursor, std::move(rows));
 }
 
-void ScanElements::tell(uint64_t cursor, const std::vector<Cells> &rows) {
-  const bool pairs = wanted_.type != Type::set;
-  Writer to = writer();
-  to.array(2);
-  to.bulk_integer(static_cast<int64_t>(cursor));
-  to.array(pairs ? 2 * rows.size() : rows.size());
-  for (const Cells &row : rows) {
-    to.bulk(row[column::member].text);
-    if (wanted_.type == Type::hash) to.bulk(row[column::value].text);
-    if (wanted_.type != Type::zset) continue;
-    char text[40];
-    to.bulk({text, print_double(text, score_in(Bytes(row[column::score].text)))});
-  }
+/// The cursor of what is behind the rows that were read.
+Task<uint64_t> ScanElements::read(const Entry &entry, std::vector<Cells> &rows) {
+  const bool begins = wanted_.place.last.empty();
+  Find find{.comparison = begins ? Comparison::at_least : Comparison::greater};
+  find.key = begins ? key_of(entry) : element_of(entry.key, wanted_.place.last[0]);
+  find.until = key_of(entry);
+  find.limit = begins && entry.len <= told_whole_max ? all : wanted_.count;
+  size_t bytes = 0;
+  bool enough = false;
+  const size_t columns = (wanted_.with_more && wanted_.type != Type::set ? column::value : column::member) + 1;
+  StepReply &found = add_read(*elements_of(wanted_.type), find);
+  found.hears = [&](Row row, uint64_t before) {
+    if (before == 0) {
+      rows.clear();
+      bytes = 0;
+      enough = false;
+    }
+    enough = enough || bytes > told_bytes_max;
+    if (enough) return Flow::more;
+    Cells &cells = rows.emplace_back();
+    for (const Value &value : row.first(columns)) {
+      char room[20];
+      cells.push_back({value.is_null(), std::string(text_of(value, room))});
+      bytes += cells.back().text.size();
+    }
+    return Flow::more;
+  };
+  co_await go();
+  if (!enough && rows.size() != find.limit) co_return 0;
+  ScanPlace place = wanted_.place;
+  place.last = {rows.back()[column::member].text};
+  co_return cursors_.put(std::move(place));
 }
 
 Next scan_elements(Call &call, Type type) {
@@ -96,15 +126,29 @@ Next scan_elements(Call &call, Type type) {
   wanted.place.owner = owner;
   wanted.place.db = db;
   wanted.place.prefix = call.arguments[1];
+  const Place place = place_of(call, call.arguments[1]);
   const auto absent = [](Writer &writer) {
     writer.array(2);
     writer.bulk("0");
     writer.array(0);
   };
-  return begin_reading<ScanElements>(call, call.arguments[1], absent, std::move(wanted));
+  if (type == Type::hash && place.state == Place::State::there && place.map().kind() == Map::Kind::row) {
+    return read_place(call, place,
+                      [absent, pattern = wanted.pattern, with_more = wanted.with_more, map = place.open->map.get()](
+                          Writer &writer, const KeyState *state, Row row) {
+                        if (state == nullptr) return absent(writer);
+                        const ScanElements::Wanted all{.type = Type::hash, .pattern = pattern, .with_more = with_more};
+                        all.tell(writer, 0, elements_of_row(*map, row));
+                      });
+  }
+  return begin_reading<ScanElements>(call, place, absent, std::move(wanted));
 }
 
 namespace lower {
+
+Next hscan(Call &call) {
+  return scan_elements(call, Type::hash);
+}
 
 Next sscan(Call &call) {
   return scan_elements(call, Type::set);

@@ -1,8 +1,8 @@
-// scan_elements.h: SSCAN, ZSCAN and HSCAN of the generic keyspace: some elements of a key, and a cursor for the others.
+// scan_elements.h: SSCAN, ZSCAN and HSCAN: some elements of a key, and a cursor for the others.
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <vector>
 
 #include "redis/collections.h"
 #include "redis/scan_cursors.h"
@@ -15,19 +15,23 @@ class ScanElements final : public CollectionWork {
     Type type;
     Bytes pattern = "*";
     uint64_t count = 10;
-    ScanPlace place{};  ///< where it goes on
+    bool with_more = true;  ///< scores or values, if the type has them
+    ScanPlace place{};      ///< where it goes on
+
+    /// Tells of these rows of elements those that are of the pattern.
+    void tell(Writer &writer, uint64_t cursor, std::vector<Cells> rows) const;
   };
   ScanElements(Call &call, OpenMap &open, Wanted wanted);
 
  private:
   Task<> run() override;
-  void tell(uint64_t cursor, const std::vector<Cells> &rows);
+  Task<uint64_t> read(const Entry &entry, std::vector<Cells> &rows);
 
   ScanCursors &cursors_;
   const Wanted wanted_;
 };
 
-/// Answers a scan of a key's elements; a key of a mapped row is not one of these.
+/// Answers a scan of a key's elements. Those of a mapped row are told whole.
 Next scan_elements(Call &call, Type type);
 
 }  // namespace postern::redis

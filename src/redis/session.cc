@@ -1,7 +1,5 @@
 #include "redis/session.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,17 +12,11 @@ namespace postern::redis {
 namespace {
 
 /// Bytes of a command's name and of its arguments that an error tells of each.
-constexpr size_t told_bytes_max = 128;
+constexpr size_t arguments_told_bytes_max = 128;
 
 /// As much of it as Redis tells, which takes it for a text of C.
 Bytes told_of(Bytes argument, size_t bytes_max) {
   return argument.substr(0, std::min(bytes_max, argument.find('\0')));
-}
-
-int64_t wall_clock_ms() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
 /// A page in a browser may make it send requests of its choice to any port: what begins like one of HTTP is none of a
@@ -169,7 +161,9 @@ Next RedisSession::run_stage(Batch &batch) {
 
 Next RedisSession::act(std::span<const Bytes> arguments, Batch &batch) {
   static constexpr Command unknown{};
-  const Command *command = find_command(arguments.front());
+  // Most clients do the same again and again.
+  const bool again = stage_command_ != nullptr && is_word(arguments.front(), stage_command_->name);
+  const Command *command = again ? stage_command_ : find_command(arguments.front());
   if (command != nullptr && command->is_subcommand()) command = nullptr;
   const Command *found = command;
   if (command != nullptr && command->is_container() && arguments.size() > 1)
@@ -223,18 +217,18 @@ void RedisSession::refuse_unknown(std::span<const Bytes> arguments, Call &call) 
     std::string name(container->name);
     std::transform(name.begin(), name.end(), name.begin(), [](char byte) { return byte - ('a' - 'A'); });
     std::string text = "ERR unknown subcommand '";
-    text.append(told_of(arguments[1], told_bytes_max)).append("'. Try ").append(name).append(" HELP.");
+    text.append(told_of(arguments[1], arguments_told_bytes_max)).append("'. Try ").append(name).append(" HELP.");
     refuse(call, text);
     return;
   }
   std::string told;
   for (const Bytes argument : arguments.subspan(1)) {
-    if (told.size() >= told_bytes_max) break;
-    const Bytes beginning = told_of(argument, told_bytes_max - told.size());
+    if (told.size() >= arguments_told_bytes_max) break;
+    const Bytes beginning = told_of(argument, arguments_told_bytes_max - told.size());
     told.append("'").append(beginning).append("' ");
   }
   std::string text = "ERR unknown command '";
-  text.append(told_of(arguments.front(), told_bytes_max)).append("', with args beginning with: ");
+  text.append(told_of(arguments.front(), arguments_told_bytes_max)).append("', with args beginning with: ");
   refuse(call, text, told);
 }
 

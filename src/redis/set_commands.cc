@@ -92,26 +92,9 @@ struct MemberTell {
   }
 };
 
-/// Rows come in the order of the list.
-struct ManyMembersTell {
-  std::span<const Bytes> wanted;
-  size_t at = 0;
-  static constexpr bool counted = false;
-
-  void absent(Writer &writer) const {
-    writer.array(wanted.size());
-    for (size_t i = 0; i < wanted.size(); ++i) writer.integer(0);
-  }
-  void begin(Writer &writer, uint64_t) const { writer.array(wanted.size()); }
-  void row(Writer &writer, Row row) {
-    for (; at < wanted.size() && wanted[at] != row[column::member].bytes(); ++at) writer.integer(0);
-    if (at == wanted.size()) return;
-    writer.integer(1);
-    ++at;
-  }
-  void end(Writer &writer, uint64_t) {
-    for (; at < wanted.size(); ++at) writer.integer(0);
-  }
+struct MemberOfMany {
+  static void there(Writer &writer, Row) { writer.integer(1); }
+  static void absent(Writer &writer) { writer.integer(0); }
 };
 
 }  // namespace
@@ -152,7 +135,7 @@ Next smismember(Call &call) {
   const Bytes key = call.arguments[1];
   const auto wanted = call.arguments.subspan(2);
   const Find find = find_members(call, key, wanted);
-  return read_collection(call, key, Elements::sets, Type::set, find, ManyMembersTell{wanted});
+  return read_collection(call, key, Elements::sets, Type::set, find, NamedTell<MemberOfMany>{wanted});
 }
 
 }  // namespace lower

@@ -115,7 +115,7 @@ bool read_algebra(Call &call, size_t at, Wanted &wanted) {
          read_options(call, rest.subspan(count), wanted);
 }
 
-Next put_together(Call &call, Operation operation) {
+Next put_scored_together(Call &call, Operation operation) {
   using Tells = SortedSetAlgebra::Tells;
   Wanted wanted;
   wanted.algebra.operation = operation;
@@ -129,7 +129,7 @@ Next put_together(Call &call, Operation operation) {
                                                                  wanted.with_scores ? Tells::scores : Tells::members));
 }
 
-Next store_together(Call &call, Operation operation) {
+Next store_scored_together(Call &call, Operation operation) {
   Wanted wanted;
   wanted.algebra.operation = operation;
   wanted.algebra.stores = true;
@@ -146,27 +146,27 @@ Next store_together(Call &call, Operation operation) {
 namespace lower {
 
 Next zunion(Call &call) {
-  return put_together(call, Operation::unite);
+  return put_scored_together(call, Operation::unite);
 }
 
 Next zinter(Call &call) {
-  return put_together(call, Operation::intersect);
+  return put_scored_together(call, Operation::intersect);
 }
 
 Next zdiff(Call &call) {
-  return put_together(call, Operation::subtract);
+  return put_scored_together(call, Operation::subtract);
 }
 
 Next zunionstore(Call &call) {
-  return store_together(call, Operation::unite);
+  return store_scored_together(call, Operation::unite);
 }
 
 Next zinterstore(Call &call) {
-  return store_together(call, Operation::intersect);
+  return store_scored_together(call, Operation::intersect);
 }
 
 Next zdiffstore(Call &call) {
-  return store_together(call, Operation::subtract);
+  return store_scored_together(call, Operation::subtract);
 }
 
 Next zintercard(Call &call) {

@@ -151,26 +151,9 @@ struct ScoreTell {
   }
 };
 
-/// Rows come in the order of the list.
-struct ScoresTell {
-  std::span<const Bytes> wanted;
-  size_t at = 0;
-  static constexpr bool counted = false;
-
-  void absent(Writer &writer) const {
-    writer.array(wanted.size());
-    for (size_t i = 0; i < wanted.size(); ++i) writer.nil();
-  }
-  void begin(Writer &writer, uint64_t) const { writer.array(wanted.size()); }
-  void row(Writer &writer, Row row) {
-    for (; at < wanted.size() && wanted[at] != row[column::member].bytes(); ++at) writer.nil();
-    if (at == wanted.size()) return;
-    writer.number(score_in(row[column::score]));
-    ++at;
-  }
-  void end(Writer &writer, uint64_t) {
-    for (; at < wanted.size(); ++at) writer.nil();
-  }
+struct ScoreOfMany {
+  static void there(Writer &writer, Row row) { writer.number(score_in(row[column::score])); }
+  static void absent(Writer &writer) { writer.nil(); }
 };
 
 /// ZRANK and ZREVRANK: how many are before the member.
@@ -259,7 +242,7 @@ Next zmscore(Call &call) {
   const Bytes key = call.arguments[1];
   const auto wanted = call.arguments.subspan(2);
   const Find find = find_members(call, key, wanted);
-  return read_collection(call, key, Elements::zsets, Type::zset, find, ScoresTell{wanted});
+  return read_collection(call, key, Elements::zsets, Type::zset, find, NamedTell<ScoreOfMany>{wanted});
 }
 
 Next zrank(Call &call) {

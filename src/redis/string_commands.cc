@@ -12,7 +12,6 @@
 namespace postern::redis {
 namespace {
 
-constexpr Bytes not_finite = "ERR increment would produce NaN or Infinity";
 constexpr Bytes too_long = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 
 size_t value_bytes_max(const Call &call) {
@@ -23,7 +22,7 @@ size_t value_bytes_max(const Call &call) {
 /// nothing else.
 template <class Tell, class Absent>
 Next read_string(Call &call, Bytes key, Tell tell, Absent absent) {
-  return read_key(call, key, [tell, absent](Writer &writer, const KeyState *state, Row) {
+  return read_string_key(call, key, [tell, absent](Writer &writer, const KeyState *state, Row) {
     if (state == nullptr) return absent(writer);
     if (state->type != Type::string) return writer.error(wrong_type);
     char room[20];
@@ -287,7 +286,7 @@ Next mget(Call &call) {
   const auto keys = call.arguments.subspan(1);
   answer(call, [count = keys.size()](Writer &writer) { writer.array(count); });
   for (const Bytes key : keys) {
-    read_key(call, key, [](Writer &writer, const KeyState *state, Row) {
+    read_string_key(call, key, [](Writer &writer, const KeyState *state, Row) {
       char room[20];
       if (state == nullptr || state->type != Type::string) return writer.nil();
       writer.bulk(text_of(state->value, room));

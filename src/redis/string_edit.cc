@@ -1,6 +1,7 @@
 #include "redis/string_edit.h"
 
 #include "items/cas.h"
+#include "redis/edit_or_insert.h"
 #include "redis/instead.h"
 #include "redis/session.h"
 #include "redis/work.h"
@@ -82,9 +83,10 @@ Next write_string(Call &call, const Place &place, StringEdit &edit, bool reads, 
     edit.fill(row);
     Insert &insert = *arena.make<Insert>(Insert{
         .values = row, .on_duplicate = OnDuplicate::decide, .edit = &edit, .reads_old_values = reads || map.generic()});
+    if (!map.generic()) return edit_or_insert(call, place, place.open->table, insert, edit);
     Op &op = add_op(call, Verb::insert, place.open->table, edit);
     op.insert = &insert;
-    if (map.generic()) insert.script = script_instead(call, place, op, edit);
+    insert.script = script_instead(call, place, op, edit);
     return Next::go_on;
   }
   EditRows &rows = *arena.make<EditRows>(Find{.key = place.key, .limit = 1}, &edit);

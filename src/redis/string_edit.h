@@ -1,7 +1,7 @@
 // string_edit.h: StringEdit, what the commands that write a string have in common, over entries and value mappings.
 //
 // A command derives its own and says what becomes of the string that is there. What a string is made of where there is
-// none is known beforehand. One op: an insert that decides, or an edit by key.
+// none is known beforehand. One op: an insert that decides, an edit by key, or the script of edit_or_insert.h.
 #pragma once
 
 #include <cstdint>

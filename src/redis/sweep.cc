@@ -1,7 +1,5 @@
 #include "redis/sweep.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -15,12 +13,6 @@ namespace {
 
 /// Elements of one key that a transaction deletes: a key with more takes several.
 constexpr uint64_t elements_at_once = 10'000;
-
-int64_t wall_clock_ms() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
 
 class Unheard final : public Reply {
  public:
@@ -141,6 +133,7 @@ struct Sweep::Index {
 };
 
 uint64_t Sweep::run(Executor &executor, const std::function<bool()> &goes_on) {
+  if (rows_max_ == 0) return 0;
   refresh(executor);
   Sweeping sweeping{executor, goes_on, wall_clock_ms()};
   const MapSnapshot *const snapshot = open_.snapshot();

@@ -1,18 +1,18 @@
 // sweep.h: Sweep, which deletes rows of keys that have expired and that nobody asks for any more.
 //
-// Owned by a thread that has an executor for it; used there only.
+// Owned by a plugin; used by the thread that has an executor for it, if nothing else is said.
 //
 //   redis::Sweep sweep(1'000);
 //   deleted += sweep.run(*executor, goes_on);  // once a second
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/changing.h"
 #include "contract/executor.h"
 #include "redis/keyspace/open_maps.h"
 
@@ -29,6 +29,9 @@ class Sweep {
   /// At most `rows_max` rows of each mapping in one run.
   explicit Sweep(uint64_t rows_max) : rows_max_(rows_max) {}
 
+  /// From the next run on; 0: nothing is deleted. Any thread.
+  void change(uint64_t rows_max) { rows_max_ = rows_max; }
+
   /// Goes over all mappings once and leaves the executor idle. Asks `goes_on` before each transaction. Returns how many
   /// keys were deleted. May throw std::bad_alloc.
   uint64_t run(Executor &executor, const std::function<bool()> &goes_on);
@@ -44,7 +47,7 @@ class Sweep {
   uint64_t delete_keys(Sweeping &sweeping, OpenMap &open, std::span<const Key> keys);
 
   Maps maps_{false};  // of its own: sessions read theirs when they are asked something
-  const uint64_t rows_max_;
+  Changing<uint64_t> rows_max_;
   uint64_t generation_ = 0;  // of what is open
   OpenMaps open_;
 };

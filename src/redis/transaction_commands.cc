@@ -42,7 +42,7 @@ Next watch(Call &call) {
     Watched *const watched = session.transaction().watch(session.client().database(), key, full);
     if (full) return refuse(call, "ERR too many watched keys");
     if (watched == nullptr || place.state != Place::State::there) continue;
-    add_find(call, place, *call.arena().make<PrintReply>(watched->print, place.map(), call.now_ms));
+    add_find(call, place, place.open->table, *call.arena().make<PrintReply>(watched->print, place.map(), call.now_ms));
   }
   return answer_ok(call);
 }

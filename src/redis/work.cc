@@ -1,6 +1,5 @@
 #include "redis/work.h"
 
-#include <random>
 #include <utility>
 
 #include "base/limits.h"
@@ -186,11 +185,6 @@ KeyState Work::state_of_cells(const Map &map, const Cells &cells) const {
   return state_of(map, row, now_ms_);
 }
 
-uint64_t Work::random_below(uint64_t count) {
-  static thread_local std::mt19937_64 random(std::random_device{}());
-  return random() % count;
-}
-
 uint64_t Work::fresh_version() {
   return items::next_cas();
 }
@@ -302,6 +296,7 @@ OpenMap *open_for_work(Call &call, Bytes key) {
 }
 
 void open_elements(Call &call, OpenMap &open) {
+  if (open.elements_are_open()) return;
   for (const Elements which :
        {Elements::hashes, Elements::sets, Elements::zsets, Elements::zsets_by_score, Elements::lists})
     call.session.tables().open().open(open, which, call.batch);

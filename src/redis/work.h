@@ -169,8 +169,6 @@ class Work : public Kept, public Script, public Reply {
     return Waiter{*this};
   }
 
-  /// A number from 0 to `count` - 1.
-  static uint64_t random_below(uint64_t count);
   static Entry entry_of(Bytes key, const KeyState &state);
   KeyState state_of_cells(const Map &map, const Cells &cells) const;
   static uint64_t fresh_version();

@@ -1,7 +1,15 @@
-// allocations.h: what the calling thread has taken from the heap so far. It replaces operator new, so that one source
-// of a program includes it.
+// allocations.h: what the calling thread takes from the heap, counted, and memory that runs out. It replaces operator
+// new, so that one source of a program includes it.
+//
+//   const uint64_t before = allocations;  // of this thread; and allocated_bytes
+//
+//   const Spared spared;       // this thread is the test
+//   fail_allocation(17);       // the 17th from here of all other threads fails, and no other
+//   fail_allocations(100, 5);  // about every 100th, by chance
+//   fail_allocation(0);        // none
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -11,25 +19,81 @@ namespace postern {
 inline thread_local uint64_t allocations = 0;
 inline thread_local uint64_t allocated_bytes = 0;
 
+inline thread_local bool allocations_spared = false;
+inline std::atomic<int64_t> allocations_until_failure{0};
+inline std::atomic<uint32_t> allocations_per_failure{0};
+inline std::atomic<uint64_t> allocation_dice{0};
+inline std::atomic<uint64_t> allocations_failed{0};
+
+/// A thread whose allocations do not fail.
+class Spared {
+ public:
+  Spared() { allocations_spared = true; }
+  ~Spared() { allocations_spared = false; }
+};
+
+inline void fail_allocation(int64_t number) {
+  allocations_per_failure = 0;
+  allocations_until_failure = number;
+}
+inline void fail_allocations(uint32_t one_in, uint64_t seed) {
+  allocations_until_failure = 0;
+  allocation_dice = seed;
+  allocations_per_failure = one_in;
+}
+/// Whether the failure asked for has not come yet.
+inline bool failure_is_ahead() {
+  return allocations_until_failure > 0;
+}
+
+inline bool allocation_fails() {
+  if (allocations_spared) return false;
+  bool fails =
+      allocations_until_failure.load(std::memory_order_relaxed) > 0 && allocations_until_failure.fetch_sub(1) == 1;
+  if (const uint32_t one_in = allocations_per_failure.load(std::memory_order_relaxed)) {
+    uint64_t mixed = allocation_dice.fetch_add(0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9;
+    mixed ^= mixed >> 31;
+    fails = mixed % one_in == 0;
+  }
+  if (fails) ++allocations_failed;
+  return fails;
+}
+
+inline void *allocate(size_t size) {
+  ++allocations;
+  allocated_bytes += size;
+  return allocation_fails() ? nullptr : std::malloc(size);
+}
+inline void *allocate_or_throw(size_t size) {
+  void *const memory = allocate(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 }  // namespace postern
 
-void *operator new(size_t size) {
-  ++postern::allocations;
-  postern::allocated_bytes += size;
-  return std::malloc(size);
+// Not in line: the compiler would warn of free() for what it knows to come from operator new.
+[[gnu::noinline]] void *operator new(size_t size, const std::nothrow_t &) noexcept {
+  return postern::allocate(size);
 }
-void *operator new[](size_t size) {
-  return operator new(size);
+[[gnu::noinline]] void *operator new[](size_t size, const std::nothrow_t &) noexcept {
+  return postern::allocate(size);
 }
-void operator delete(void *memory) noexcept {
+[[gnu::noinline]] void *operator new(size_t size) {
+  return postern::allocate_or_throw(size);
+}
+[[gnu::noinline]] void *operator new[](size_t size) {
+  return postern::allocate_or_throw(size);
+}
+[[gnu::noinline]] void operator delete(void *memory) noexcept {
   std::free(memory);
 }
-void operator delete[](void *memory) noexcept {
+[[gnu::noinline]] void operator delete[](void *memory) noexcept {
   std::free(memory);
 }
-void operator delete(void *memory, size_t) noexcept {
+[[gnu::noinline]] void operator delete(void *memory, size_t) noexcept {
   std::free(memory);
 }
-void operator delete[](void *memory, size_t) noexcept {
+[[gnu::noinline]] void operator delete[](void *memory, size_t) noexcept {
   std::free(memory);
 }

@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -253,6 +254,7 @@ class ToyEngine final : public Engine {
   std::atomic<int> holds{0};              ///< requests of that kind that may end
   std::atomic<int> committing{0};         ///< runs that wait for the next
   std::atomic<int> commits{0};            ///< runs with writes that may end
+  std::atomic<int> commit_us{0};          ///< how long a run with writes sleeps besides
   std::atomic<int> written{0};            ///< requests to write whose run was committed
 
   bool up() const override { return ready; }
@@ -350,6 +352,7 @@ class ToyExecutor final : public Executor {
   };
 
   Progress execute(Op &op) {
+    if (op.verb == Verb::statement) return Progress::needs_own_run;  // for the statement pool
     if (op.verb == Verb::find) return find(op);
     return is_row(op) ? change_row(op) : finish(op, op.failure);
   }
@@ -382,7 +385,10 @@ class ToyExecutor final : public Executor {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
-  void commit() { wait_for(engine_.commits, engine_.committing); }
+  void commit() {
+    wait_for(engine_.commits, engine_.committing);
+    if (engine_.commit_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(engine_.commit_us));
+  }
 
   void wait_for(std::atomic<int> &leave, std::atomic<int> &waiting) {
     ++waiting;

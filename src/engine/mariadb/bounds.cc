@@ -25,7 +25,7 @@ void append(std::string &text, CHARSET_INFO *charset, char character) {
 }
 
 /// Texts and byte strings; not what only looks like one to the storage engine, as UUID does.
-bool is_text(const Field &field) {
+bool is_text_column(const Field &field) {
   for (const Type_handler *const handler : {static_cast<const Type_handler *>(&type_handler_varchar),
                                             static_cast<const Type_handler *>(&type_handler_string),
                                             static_cast<const Type_handler *>(&type_handler_tiny_blob),
@@ -52,7 +52,7 @@ Failure Bounds::check(const OpenTable &table, const Find &find) {
   if (table.table->part_info != nullptr && has_prefixes(key)) return Failure::index_unusable;
   if (!find.prefix) return Failure::none;
   const Field &field = *table.table->field[key.key_part[find.key.size() - 1].fieldnr - 1];
-  return is_text(field) ? Failure::none : Failure::index_unusable;
+  return is_text_column(field) ? Failure::none : Failure::index_unusable;
 }
 
 bool Bounds::open(THD *thd, OpenTable &table, const Find &find, KeyStart &start) {

@@ -24,9 +24,12 @@ bool store_number(Field &field, const Value &value) {
   return field.store(static_cast<longlong>(value.integer()), false) == 0;
 }
 
-bool store_text(THD *thd, Field &field, Exact exact, Bytes text) {
-  if (!text_is_same(thd, field, text)) return false;
+/// Bytes without a character set are compared as such with those of a column, and as something else with a text.
+bool store_text(THD *thd, Field &field, Exact exact, const Value &value) {
+  const Bytes text = value.bytes();
   CHARSET_INFO *const charset = field.charset();
+  const bool is_binary = value.spelling() == Value::Spelling::binary;
+  if (is_binary ? charset != &my_charset_bin : !text_is_same(thd, field, text)) return false;
   const size_t characters = charset->numchars(text.data(), text.data() + text.size());
   if (characters > field.char_length()) return false;
   if (exact == Exact::binary_fixed && characters != field.char_length()) return false;
@@ -71,16 +74,20 @@ bool text_is_same(THD *thd, const Field &field, Bytes text) {
 bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value) {
   if (value.is_null()) return false;
   field.set_notnull();
-  const bool is_text = value.kind() == Value::Kind::bytes;
+  const bool is_bytes = value.kind() == Value::Kind::bytes;
+  const bool is_text = is_bytes && value.spelling() == Value::Spelling::text;
   switch (exact) {
     case Exact::integer: {
-      if (!is_text) return store_number(field, value);
+      if (!is_bytes) return store_number(field, value);
       int64_t number = 0;
-      return plain_integer(value.bytes(), number) && field.store(number, false) == 0;
+      return is_text && plain_integer(value.bytes(), number) && field.store(number, false) == 0;
     }
-    case Exact::decimal: return !is_text && store_number(field, value);
+    case Exact::decimal: return !is_bytes && store_number(field, value);
     case Exact::text:
-    case Exact::binary_fixed: return is_text && store_text(thd, field, exact, value.bytes());
+    case Exact::binary_fixed: {
+      const bool is_literal = is_text || (is_bytes && value.spelling() == Value::Spelling::binary);
+      return is_literal && store_text(thd, field, exact, value);
+    }
     case Exact::date: return is_text && store_time(field, value.bytes(), false);
     case Exact::datetime: return is_text && store_time(field, value.bytes(), true);
   }
@@ -95,6 +102,8 @@ bool value_of(const PlanValue &place, std::span<const Value> arguments, Value &v
       return true;
     case PlanValue::From::integer: value = Value::of_integer(place.integer); return true;
     case PlanValue::From::text: value = Value::of(place.text); return true;
+    case PlanValue::From::null: value = Value::null(); return true;
+    case PlanValue::From::standard: return false;
   }
   return false;
 }

@@ -8,27 +8,47 @@
 #include <string>
 #include <unordered_map>
 
+#include "engine/mariadb/command.h"
+#include "engine/mariadb/lex_of_text.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/recognise.h"
+#include "engine/mariadb/recognise_change.h"
 #include "engine/mariadb/select_plan.h"
+#include "engine/mariadb/write_plan.h"
 
 namespace postern::mariadb {
 namespace {
-
-constexpr size_t header_bytes = 4;
-
-uint8_t command_of(Bytes packet) {
-  return packet.size() > header_bytes ? static_cast<uint8_t>(packet[header_bytes]) : uint8_t{COM_SLEEP};
-}
 
 uint32_t id_at(Bytes bytes, size_t at) {
   return bytes.size() < at + 4 ? 0 : uint4korr(reinterpret_cast<const uchar *>(bytes.data() + at));
 }
 
-/// A plan whose rows can be found, if `why` is planned, and stays so.
-std::shared_ptr<const SelectPlan> plan_of(THD *thd, ReadPlan read, WhyNot &why) {
-  if (why != WhyNot::planned) return nullptr;
-  auto plan = std::make_shared<const SelectPlan>(std::move(read));
+/// What a statement means, as the server's parser has read it.
+struct Meaning {
+  WhyNot why = WhyNot::syntax;
+  bool reads = false;
+  ReadPlan read{};
+  ChangePlan change{};
+};
+
+Meaning meaning_of(THD *thd, LEX *lex) {
+  Meaning meaning;
+  if (lex == nullptr) return meaning;
+  meaning.reads = lex->sql_command == SQLCOM_SELECT;
+  meaning.why = meaning.reads ? recognise(thd, *lex, meaning.read) : recognise_change(thd, *lex, meaning.change);
+  return meaning;
+}
+
+/// Parses the text, in which each ? is a value.
+Meaning meaning_of(THD *thd, Bytes text) {
+  const LexOfText parsed(thd, text);
+  return meaning_of(thd, parsed.lex());
+}
+
+/// A plan whose rows can be found, and stays so; else `why` says why not.
+template <class Kind, class What>
+std::shared_ptr<const Kind> plan_of(THD *thd, What &what, WhyNot &why) {
+  auto plan = std::make_shared<const Kind>(std::move(what));
   why = plan->look(thd);
   return why == WhyNot::planned ? plan : nullptr;
 }
@@ -57,48 +77,66 @@ void append(std::string &context, Number number) {
   context.append(reinterpret_cast<const char *>(&number), sizeof number);
 }
 
+/// Whether the server reads what a statement is executed with: not after long data that it could not take.
+bool has_bound(THD *thd, uint32_t id) {
+  const ::Statement *const prepared = id == last_prepared ? thd->last_stmt : thd->stmt_map.find(id);
+  return prepared != nullptr && prepared->state != Query_arena::STMT_ERROR;
+}
+
 }  // namespace
 
 void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t version) {
   THD *const thd = thd_;
   const uint8_t command = command_of(statement.packet);
+  if (command == COM_STMT_BULK_EXECUTE && (thd->client_capabilities & MARIADB_CLIENT_STMT_BULK_OPERATIONS) != 0)
+    learnt_.statement_id = statement_id(statement.packet);
   if (command != COM_QUERY && command != COM_STMT_PREPARE && command != COM_STMT_EXECUTE) return;
-  const bool told_error = answer.size() <= header_bytes || answer[header_bytes] == '\xff';
-  if (command == COM_STMT_EXECUTE && !told_error) learnt_.statement_id = statement_id(statement.packet);
+  if (command == COM_STMT_EXECUTE && has_bound(thd, statement_id(statement.packet)))
+    learnt_.statement_id = statement_id(statement.packet);
   if (session_allows(thd) != NotNow::answered) return;  // there will be another time
-  if (const auto *const plan = static_cast<const SelectPlan *>(statement.plan); plan != nullptr) {
-    if (plan->holds()) learn_answer(*plan, command, statement, answer, version);
+  if (statement.plan != nullptr) {
+    if (statement.plan->holds()) learn_answer(statement, answer, version);
     return;
   }
-  // The statement that was made has its number behind the 0 that says so.
-  if (command == COM_STMT_PREPARE && (answer.size() <= header_bytes || answer[header_bytes] != 0)) return;
   // Where a prepared statement was executed its conditions have changed, and point to what is gone: only its text is
   // good.
-  if (command != COM_STMT_PREPARE) {
-    if (!statement.form.empty()) learn_text(statement.form);
-    return;
-  }
+  if (command == COM_STMT_PREPARE) return learn_prepared(statement, answer);
+  if (!statement.form.empty()) learn_text(statement.form, command == COM_QUERY ? answer : Bytes());
+}
+
+void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
+  THD *const thd = thd_;
+  // The statement that was made has its number behind the 0 that says so.
+  if (answer.size() <= header_bytes || answer[header_bytes] != 0) return;
   const uint32_t id = id_at(answer, header_bytes + 1);
   ::Statement *const prepared = thd->stmt_map.find(id);
   if (prepared == nullptr || prepared->lex == nullptr) return;
   learnt_.statement_id = id;
   // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
   const Bytes text = statement.packet.substr(header_bytes + 1);
-  if (prepared->lex->sql_command == SQLCOM_SELECT && text.find('*') != Bytes::npos) return learn_text(text);
-  ReadPlan read;
-  WhyNot why = recognise(thd, *prepared->lex, read);
-  learnt_.plan = plan_of(thd, std::move(read), why);
-  learnt_.final = why != WhyNot::planned;
-  note_reason(why);
+  if (prepared->lex->sql_command == SQLCOM_SELECT && text.find('*') != Bytes::npos) return learn_text(text, {});
+  Meaning meaning = meaning_of(thd, prepared->lex);
+  if (meaning.why == WhyNot::planned) {
+    if (meaning.reads) learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
+    else learnt_.plan = plan_of<WritePlan>(thd, meaning.change, meaning.why);
+  }
+  learnt_.final = meaning.why != WhyNot::planned;
+  note_reason(meaning.why);
 }
 
-/// Of a SELECT, with a ? for each value.
-void HostedSession::learn_text(Bytes text) {
-  ReadPlan read;
-  WhyNot why = plan_of_text(thd_, text, read);
-  learnt_.plan = plan_of(thd_, std::move(read), why);
+/// `answer`: of the server, to a statement of this text with its values in it.
+void HostedSession::learn_text(Bytes text, Bytes answer) {
+  THD *const thd = thd_;
+  Meaning meaning = meaning_of(thd, text);
+  if (meaning.why == WhyNot::planned && meaning.reads) {
+    learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
+  } else if (meaning.why == WhyNot::planned) {
+    const auto plan = plan_of<WritePlan>(thd, meaning.change, meaning.why);
+    if (plan != nullptr) plan->learn(thd, answer);
+    learnt_.plan = plan;
+  }
   learnt_.final = true;
-  note_reason(why);
+  note_reason(meaning.why);
 }
 
 void HostedSession::note_reason(WhyNot why) {
@@ -107,20 +145,26 @@ void HostedSession::note_reason(WhyNot why) {
 }
 
 /// The statement that was prepared has its number in the answer.
-void HostedSession::learn_answer(const SelectPlan &plan, uint8_t command, const Statement &statement, Bytes answer,
-                                 uint64_t version) {
-  if (command == COM_QUERY) return plan.learn(thd_, false, answer, version, {});
+void HostedSession::learn_answer(const Statement &statement, Bytes answer, uint64_t version) {
+  THD *const thd = thd_;
+  const uint8_t command = command_of(statement.packet);
   uint32_t id = statement_id(statement.packet);
   if (command == COM_STMT_PREPARE) {
     if (answer.size() <= header_bytes || answer[header_bytes] != 0) return;
     id = learnt_.statement_id = id_at(answer, header_bytes + 1);
-    plan.learn_told(thd_, answer, version, ColumnsTold::of(thd_, id));
-  } else {
-    plan.learn(thd_, true, answer, version, ColumnsTold::of(thd_, id));
   }
-  if (const ::Statement *const last = thd_->last_stmt; last != nullptr && thd_->stmt_map.find(id) == nullptr)
+  if (statement.plan->writes()) {
+    if (command != COM_STMT_PREPARE) static_cast<const WritePlan *>(statement.plan)->learn(thd, answer);
+  } else {
+    const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
+    if (command == COM_QUERY) plan.learn(thd, false, answer, version, {});
+    if (command == COM_STMT_PREPARE) plan.learn_told(thd, answer, version, ColumnsTold::of(thd, id));
+    if (command == COM_STMT_EXECUTE) plan.learn(thd, true, answer, version, ColumnsTold::of(thd, id));
+  }
+  if (command == COM_QUERY) return;
+  if (const ::Statement *const last = thd->last_stmt; last != nullptr && thd->stmt_map.find(id) == nullptr)
     id = last->id;
-  versions_[id] = plan.version() == version ? version : 0;
+  versions_[id] = version_of(*statement.plan) == version ? version : 0;
 }
 
 /// What a text means hangs on these. Each character set has its own CHARSET_INFO, for good.
@@ -142,8 +186,9 @@ void HostedSession::note_context() {
 std::optional<TextRules> HostedSession::text_rules() const {
   if (thd_ == nullptr || dialect_ == 0) return std::nullopt;
   const CHARSET_INFO &client = *thd_->variables.character_set_client;
-  if (!my_charset_is_ascii_based(&client)) return std::nullopt;
+  if (&client != &my_charset_bin && !my_charset_is_ascii_based(&client)) return std::nullopt;
   return TextRules{.ansi_quotes = (thd_->variables.sql_mode & MODE_ANSI_QUOTES) != 0,
+                   .backslash_escapes = (thd_->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES) == 0,
                    .safe_characters = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0};
 }
 

@@ -2,22 +2,17 @@
 
 #include "engine/mariadb/hosted_session.h"
 
+#include "engine/mariadb/command.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/opening.h"
 #include "engine/mariadb/own_read.h"
 #include "engine/mariadb/own_statement.h"
 #include "engine/mariadb/promised.h"
 #include "engine/mariadb/select_plan.h"
+#include "engine/mariadb/write_plan.h"
 
 namespace postern::mariadb {
 namespace {
-
-constexpr size_t header_bytes = 4;
-constexpr uint32_t last_prepared = 0xffffffff;  // in place of a number
-
-uint8_t command_of(Bytes packet) {
-  return packet.size() > header_bytes ? static_cast<uint8_t>(packet[header_bytes]) : uint8_t{COM_SLEEP};
-}
 
 /// Whether the command begins with the number of a statement.
 bool names_statement(Bytes packet) {
@@ -85,11 +80,7 @@ NotNow HostedSession::promise(const Statement &statement) {
     learnt_.statement_id = id;
   }
   thd->update_server_status();
-  thd->lex->sql_command = SQLCOM_END;
-  thd->cleanup_after_query();
-  thd->reset_query();
-  thd->set_command(COM_SLEEP);
-  free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
+  end_own_statement(thd);
   return why;
 }
 
@@ -132,8 +123,13 @@ void HostedSession::note_served(Bytes packet) {
   }
 }
 
+uint64_t HostedSession::version_of(const Plan &plan) {
+  return plan.writes() ? static_cast<const WritePlan &>(plan).version()
+                       : static_cast<const SelectPlan &>(plan).version();
+}
+
 NotNow HostedSession::is_up_to_date(const Statement &statement) {
-  const uint64_t version = static_cast<const SelectPlan *>(statement.plan)->version();
+  const uint64_t version = version_of(*statement.plan);
   const uint32_t id = statement_id(statement.packet);
   if (const Promised *const promised = promises_.find(promises_.meant(thd_, id)); promised != nullptr)
     return promised->version == version ? NotNow::answered : NotNow::table_changed;

@@ -119,12 +119,14 @@ bool HostedSession::serve(const Statement &statement) {
   }
   const Bytes packet = statement.instead.empty() ? statement.packet : statement.instead;
   if (!keep_promises(packet)) return true;
-  const auto *const plan = static_cast<const SelectPlan *>(statement.plan);
-  const uint64_t version = plan != nullptr ? plan->version() : 0;
+  const bool reads = statement.plan != nullptr && !statement.plan->writes();
+  const uint64_t version = statement.plan != nullptr ? version_of(*statement.plan) : 0;
   const std::optional<ColumnsTold> columns = columns_told(packet);
   std::optional<Verification> verification;
-  if (std::exchange(to_be_verified_, false) && plan != nullptr)
-    verification.emplace(thd, *plan, statement, columns ? &*columns : nullptr);
+  if (std::exchange(to_be_verified_, false) && reads) {
+    const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
+    verification.emplace(thd, plan, statement, columns ? &*columns : nullptr);
+  }
   std::string answer;
   const Conversation conversation(thd->net.vio, packet, statement.rest, &answer,
                                   verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);

@@ -1,8 +1,9 @@
 // hosted_session.h: HostedSession, a client's session of the server: its THD, which the server itself logs in, serves
 // and ends on whatever thread has the connection.
 //
-// The rest is by file: hosted_session.cc has its life, hosted_turn.cc what is answered in a turn, hosted_prepare.cc
-// what is done about prepared statements, hosted_learn.cc what is learnt of what the server has served.
+// The rest is by file: hosted_session.cc has its life, hosted_turn.cc what is answered in a turn, hosted_write.cc what
+// is written in one, hosted_prepare.cc what is done about prepared statements, hosted_learn.cc what is learnt of what
+// the server has served.
 #pragma once
 
 #include <atomic>
@@ -21,10 +22,12 @@
 
 class CONNECT;
 class THD;
+struct rpl_gtid;
 
 namespace postern::mariadb {
 
-class SelectPlan;
+class WritePlan;
+struct Changed;
 
 class HostedSession final : public ServerSession {
  public:
@@ -49,12 +52,25 @@ class HostedSession final : public ServerSession {
   void interrupt() override;
 
   uint64_t dialect() const override { return dialect_; }
+  bool in_transaction() const override;
   std::optional<TextRules> text_rules() const override;
   const Learnt &learnt() const override { return learnt_; }
 
   /// Answers the statement by its plan on this session's own THD, on the thread of a worker that is attached to
   /// another. False: nothing has happened, and the server is to serve it.
   bool run_in_turn(const Statement &statement, Counters &counters);
+
+  /// Whether the statement is to be run by a plan that writes.
+  static bool asks_to_write(const Statement &statement);
+  /// Whether the statement, whose plan writes, may be done together with those of other sessions: NotNow::answered, or
+  /// why not.
+  NotNow may_share(const Statement &statement, const WritePlan &plan);
+  /// It has been done so, and is committed: the session becomes what the server would have made of it, and the client's
+  /// answer is written. `gtid`: of the transaction, if the binary log has it; `began_us`: by
+  /// microsecond_interval_timer().
+  void tell_written(const Statement &statement, const WritePlan &plan, const Changed &changed, const rpl_gtid &gtid,
+                    uint64_t began_us, Counters &counters);
+  THD *thd() const { return thd_; }
 
  private:
   bool join(CONNECT *connect);
@@ -65,12 +81,18 @@ class HostedSession final : public ServerSession {
   /// After the server has served `statement`, with this thread attached: `answer` is what it said, as it was on the
   /// wire but for TLS; empty if it was too long to be kept. `version`: what the plan knew of its table before that.
   void learn(const Statement &statement, Bytes answer, uint64_t version);
-  void learn_text(Bytes text);
-  void learn_answer(const SelectPlan &plan, uint8_t command, const Statement &statement, Bytes answer,
-                    uint64_t version);
+  /// Of a text with a ? for each value.
+  void learn_text(Bytes text, Bytes answer);
+  void learn_prepared(const Statement &statement, Bytes answer);
+  void learn_answer(const Statement &statement, Bytes answer, uint64_t version);
   /// For people: why there is no plan, and in which database.
   void note_reason(WhyNot why);
+  /// COM_SLEEP, which no client sends, for a packet that is not the first one of a command.
+  static uint8_t command_in(Bytes packet);
   bool keep_house(const Statement &statement);
+  NotNow may_write(const Statement &statement, const WritePlan &plan);
+  /// Does the statement, whose plan writes, in the session's own transaction. False: nothing has happened.
+  bool write_by_itself(const Statement &statement, Counters &counters);
   /// Answers a statement by its plan, or leaves it as it was.
   NotNow answer(const Statement &statement);
   /// Answers a COM_STMT_PREPARE in place of the server, by a plan.
@@ -85,6 +107,8 @@ class HostedSession final : public ServerSession {
   /// Whether the server has prepared, or run, the statement that is executed with the table as its plan knows it: else
   /// it would prepare it again.
   NotNow is_up_to_date(const Statement &statement);
+  /// The definition of its table that the plan has met last, TABLE_SHARE::get_table_ref_version().
+  static uint64_t version_of(const Plan &plan);
   /// What the client of the statement that is executed knows of columns; nullopt: it is told them each time.
   std::optional<ColumnsTold> columns_told(Bytes packet) const;
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "engine/mariadb/attachment.h"
+#include "engine/mariadb/command.h"
 #include "engine/mariadb/housekeeping.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/select_plan.h"
@@ -20,35 +21,40 @@ OwnReads &own_reads() {
   return reads;
 }
 
-/// COM_SLEEP, which no client sends, for a packet that is not the first one of a command.
-enum_server_command command_of(Bytes packet) {
-  constexpr size_t header_bytes = 4;
-  if (packet.size() <= header_bytes || packet[3] != 0) return COM_SLEEP;
-  return static_cast<enum_server_command>(static_cast<unsigned char>(packet[header_bytes]));
-}
-
 }  // namespace
 
-bool HostedSession::run_in_turn(const Statement &statement, Counters &) {
+uint8_t HostedSession::command_in(Bytes packet) {
+  if (packet.size() <= header_bytes || packet[3] != 0) return COM_SLEEP;
+  return static_cast<uint8_t>(packet[header_bytes]);
+}
+
+bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) {
   THD *const thd = thd_;
   if (thd == nullptr || statement.output == nullptr || statement.packet.empty()) return false;
-  const enum_server_command command = command_of(statement.packet);
+  const uint8_t command = command_in(statement.packet);
   // The commands that a plan is for, whatever else of it is known already.
-  const bool asks_for_rows = command == COM_QUERY || command == COM_STMT_EXECUTE;
-  if (statement.plan == nullptr || (!asks_for_rows && command != COM_STMT_PREPARE)) return keep_house(statement);
+  const bool asks = command == COM_QUERY || command == COM_STMT_EXECUTE;
+  if (statement.plan == nullptr || (!asks && command != COM_STMT_PREPARE)) return keep_house(statement);
+  if (statement.plan->writes()) return write_by_itself(statement, counters);
   // Else it is there to learn from what is answered.
-  if (asks_for_rows && statement.values.size() != statement.plan->values()) return false;
+  if (asks && statement.values.size() != statement.plan->values()) return false;
   NotNow why = session_allows(thd);
   if (why == NotNow::answered && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
-  if (why == NotNow::answered && asks_for_rows && is_to_be_verified()) {
-    to_be_verified_ = true;
+  if (why == NotNow::answered && asks && is_to_be_verified()) {
+    // What locks reads what is there now, and that may change between two answers.
+    to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->read().lock == PlanLock::none;
     why = NotNow::verified;
   }
   if (why == NotNow::answered) {
     const Attachment attachment(thd);
+    const STATUS_VAR &counts = thd->status_var;
+    const uint64_t sent = counts.rows_sent;
+    const uint64_t read = counts.rows_read;
     thd->net.reading_or_writing = 0;
-    why = asks_for_rows ? answer(statement) : promise(statement);
+    why = asks ? answer(statement) : promise(statement);
     thd->net.reading_or_writing = 1;
+    counters.add(Counter::rows_sent, counts.rows_sent - sent);
+    counters.add(Counter::rows_examined, counts.rows_read - read);
   }
   if (why == NotNow::answered) {
     if (command == COM_STMT_EXECUTE) learnt_.statement_id = 0;  // the server has not run it

@@ -6,12 +6,12 @@
 #include <array>
 #include <cctype>
 
+#include "engine/mariadb/command.h"
 #include "engine/mariadb/not_now.h"
 
 namespace postern::mariadb {
 namespace {
 
-constexpr size_t header_bytes = 4;
 constexpr size_t text_bytes_max = 100;
 constexpr size_t words_max = 8;
 

@@ -38,7 +38,7 @@ InformationViewer viewer_of(THD *thd) {
   return {.sees_all = (context.master_access & PROCESS_ACL) != NO_ACL, .account = account_name(context)};
 }
 
-void store(Field &field, const InformationColumn &column, const InformationValue &value) {
+void store_value(Field &field, const InformationColumn &column, const InformationValue &value) {
   if (const auto *const number = std::get_if<uint64_t>(&value)) {
     field.set_notnull();
     field.store(static_cast<longlong>(*number), true);
@@ -66,13 +66,13 @@ int fill(THD *thd, TABLE_LIST *tables, COND *) {
   for (const InformationRow &row : rows) {
     restore_record(&to, s->default_values);
     const size_t count = std::min(row.size(), table->columns.size());
-    for (size_t i = 0; i < count; ++i) store(*to.field[i], table->columns[i], row[i]);
+    for (size_t i = 0; i < count; ++i) store_value(*to.field[i], table->columns[i], row[i]);
     if (schema_table_store_record(thd, &to)) return 1;
   }
   return 0;
 }
 
-ST_FIELD_INFO field_of(const InformationColumn &column) {
+ST_FIELD_INFO field_info_of(const InformationColumn &column) {
   if (column.kind == InformationColumn::Kind::number)
     return Show::Column(column.name, Show::ULonglong(MY_INT64_NUM_DECIMAL_DIGITS), NULLABLE);
   return Show::Column(column.name, Show::Varchar(column.length), NULLABLE);
@@ -90,7 +90,7 @@ bool set_information_table(void *given, const InformationTable &table) {
   try {
     std::vector<ST_FIELD_INFO> fields;
     fields.reserve(table.columns.size() + 1);
-    for (const InformationColumn &column : table.columns) fields.push_back(mariadb::field_of(column));
+    for (const InformationColumn &column : table.columns) fields.push_back(mariadb::field_info_of(column));
     fields.push_back(Show::CEnd());
     place->fields = std::move(fields);
   } catch (const std::bad_alloc &) {

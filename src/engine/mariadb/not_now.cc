@@ -75,4 +75,33 @@ NotNow session_allows(THD *thd) {
   return NotNow::answered;
 }
 
+NotNow session_writes(THD *thd) {
+  const system_variables &own = thd->variables;
+  constexpr ulonglong unchecked =
+      OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
+  if (opt_readonly || own.tx_read_only || thd->tx_read_only) return NotNow::read_only;
+  if (own.option_bits & unchecked) return NotNow::relaxed_checks;
+  // Of statements the database of the session decides whether they are logged, of rows the table's.
+  const bool filtered = binlog_filter->is_on() && own.binlog_format != BINLOG_FORMAT_ROW;
+  if (own.binlog_format == BINLOG_FORMAT_STMT || filtered || thd->rgi_slave || thd->rgi_fake) return NotNow::binary_log;
+  if (thd->auto_inc_intervals_forced.nb_elements() != 0) return NotNow::own_values;
+  return NotNow::answered;
+}
+
+NotNow session_shares(THD *thd) {
+  const system_variables &own = thd->variables;
+  const system_variables &global = global_system_variables;
+  if (thd->in_multi_stmt_transaction_mode() || (thd->server_status & SERVER_STATUS_IN_TRANS) ||
+      thd->tx_isolation != own.tx_isolation)
+    return NotNow::own_isolation;
+  if (!(own.option_bits & OPTION_BIN_LOG) || own.binlog_row_image != global.binlog_row_image ||
+      own.gtid_domain_id != global.gtid_domain_id || own.server_id != global.server_id || own.gtid_seq_no != 0 ||
+      (own.option_bits & (OPTION_SKIP_REPLICATION | OPTION_RPL_SKIP_PARALLEL)))
+    return NotNow::binary_log;
+  if (thd->user_time.val != 0 || own.auto_increment_increment != global.auto_increment_increment ||
+      own.auto_increment_offset != global.auto_increment_offset)
+    return NotNow::own_values;
+  return NotNow::answered;
+}
+
 }  // namespace postern::mariadb

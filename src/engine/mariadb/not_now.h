@@ -38,6 +38,11 @@ std::array<uint64_t, static_cast<size_t>(NotNow::count)> counted_reasons();
 /// first reason why not. Everything that is switched on and has to see a statement is a reason; what belongs to the
 /// session (isolation, time zone, character sets) is not, for the read is done in it. Only for the session's owner.
 NotNow session_allows(THD *thd);
+/// Behind session_allows(): whether a write may be done for it at all.
+NotNow session_writes(THD *thd);
+/// Behind that: whether in a transaction of somebody else's, which has not its own binary log, time or steps of
+/// AUTO_INCREMENT.
+NotNow session_shares(THD *thd);
 /// As far as that holds for any command that is run in a turn by the server's own code.
 NotNow housekeeping_allows(THD *thd);
 

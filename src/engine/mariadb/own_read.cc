@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "base/limits.h"
 #include "engine/mariadb/compat.h"
+#include "engine/mariadb/change_answer.h"
 #include "engine/mariadb/exact_value.h"
+#include "engine/mariadb/no_row_waits.h"
 #include "engine/mariadb/opening.h"
 
 namespace postern::mariadb {
@@ -39,19 +42,53 @@ bool put_row(Protocol &protocol, sql::Packets &packets) {
   return true;
 }
 
+thr_lock_type lock_of(PlanLock lock) {
+  switch (lock) {
+    case PlanLock::none: return TL_READ;
+    case PlanLock::share: return TL_READ_WITH_SHARED_LOCKS;
+    case PlanLock::update: return TL_WRITE;
+  }
+  return TL_READ;
+}
+
+/// A lock on the one row is asked for without waiting.
+bool may_lock(const THD *thd, const OwnRead &read) {
+  if (read.plan.lock == PlanLock::none) return true;
+  const bool read_only = opt_readonly || thd->tx_read_only || thd->variables.tx_read_only;
+  return !read_only && !NoRowWaits::end_transactions();
+}
+
+/// Its lock has cost the session its transaction: the client is told so, as the server would.
+NotNow lose(THD *thd, const OwnRead &read, OwnStatement &statement, Output &output) {
+  statement.lose();
+  thd->update_server_status();
+  send_end(thd, output);
+  statement.done_changing(read.bytes_received);
+  return NotNow::answered;
+}
+
 }  // namespace
 
 NotNow OwnReads::run(THD *thd, const OwnRead &read, Output &output) {
-  if (read.plan.lock != PlanLock::none) return NotNow::locking;
+  if (!may_lock(thd, read)) return NotNow::locking;
+  // Of a wrong one the server tells before it opens anything, and so begins no transaction.
+  limits_ = {};
+  if (!read.plan.exists && !take_limits(read, limits_)) return NotNow::value;
   const TableNames names(read.plan);
   TABLE_LIST list;
   OwnStatement statement(thd, read.prepared);
-  name_table(thd, list, *names.database, *names.table, TL_READ);
+  name_table(thd, list, *names.database, *names.table, lock_of(read.plan.lock));
+  std::optional<NoRowWaits> no_waits;
+  if (read.plan.lock != PlanLock::none) no_waits.emplace(thd);
   const Output::Mark start = output.mark();
   const auto fail = [&](NotNow why) {
     walk_.close();
-    statement.undo();
     output.rewind_or_break(start);
+    if (thd->transaction_rollback_request) {
+      tell_lost(thd, list.table, walk_.code());
+      return lose(thd, read, statement, output);
+    }
+    statement.undo();
     return why;
   };
   if (!may_read(thd, list, read.plan)) return fail(NotNow::privilege);
@@ -133,12 +170,10 @@ NotNow OwnReads::read_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Pac
 }
 
 NotNow OwnReads::write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written) {
-  Limits limits;
-  if (!take_limits(read, limits)) return NotNow::value;
   const Output::Mark start = packets.output().mark();
   const bool any_order = !read.read.ordered;
   for (;;) {
-    const bool enough = written.found >= limits.offset && written.found - limits.offset >= limits.rows;
+    const bool enough = written.found >= limits_.offset && written.found - limits_.offset >= limits_.rows;
     if (enough && (written.found == 0 || (!any_order && !read.read.ties))) return NotNow::answered;
     const int code = walk_.next();
     if (code == OwnWalk::too_much) return NotNow::too_much;
@@ -147,7 +182,7 @@ NotNow OwnReads::write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Pa
     if (written.found != 0 && (any_order || (read.read.ties && walk_.ties_with_noted()))) return NotNow::order_unsure;
     if (enough) return NotNow::answered;  // it does not tie with the last one that is wanted
     if (read.read.ties) walk_.note();
-    if (++written.found <= limits.offset) continue;
+    if (++written.found <= limits_.offset) continue;
     const size_t bytes = packets.output().mark() - start;
     if (bytes > limits::find_bytes_fast_max) return NotNow::too_much;
     if (!write_row(thd, table, read, packets)) return NotNow::read_failed;
@@ -158,9 +193,7 @@ NotNow OwnReads::write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Pa
 
 /// The one row of a COUNT or an EXISTS.
 NotNow OwnReads::count_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written) {
-  Limits limits;
-  if (!read.plan.exists && !take_limits(read, limits)) return NotNow::value;
-  if (limits.offset != 0) return NotNow::value;
+  if (limits_.offset != 0) return NotNow::value;
   int64_t rows = 0;
   const Field *const counted =
       read.plan.exists || read.read.columns.empty() ? nullptr : table.field[read.read.columns[0]];

@@ -71,6 +71,7 @@ class OwnReads {
   static bool write_row(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets);
 
   OwnWalk walk_;
+  Limits limits_;  // of the statement that is run
 };
 
 }  // namespace postern::mariadb

@@ -4,13 +4,11 @@
 #include <new>
 #include <utility>
 
+#include "engine/mariadb/change_answer.h"
 #include "engine/mariadb/opening.h"
 
 namespace postern::mariadb {
 namespace {
-
-/// All that is counted of a statement stands before the memory it uses, which is as it is.
-constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
 
 void close_and_unlock(THD *thd, const MDL_savepoint &locks_before) {
   close_thread_tables(thd);
@@ -19,6 +17,16 @@ void close_and_unlock(THD *thd, const MDL_savepoint &locks_before) {
 }
 
 }  // namespace
+
+const size_t counted_status_bytes = offsetof(STATUS_VAR, max_local_memory_used);
+
+void end_own_statement(THD *thd) {
+  thd->lex->sql_command = SQLCOM_END;
+  thd->cleanup_after_query();
+  thd->reset_query();
+  thd->set_command(COM_SLEEP);
+  free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
+}
 
 TableNames::TableNames(const ReadPlan &plan) : database(&plan.database), table(&plan.table) {
   if (lower_case_table_names == 0) return;
@@ -31,7 +39,7 @@ TableNames::TableNames(const ReadPlan &plan) : database(&plan.database), table(&
 bool look_at_table(THD *thd, const ReadPlan &plan, const std::function<void(TABLE &)> &look) {
   const MDL_savepoint locks_before = thd->mdl_context.mdl_savepoint();
   STATUS_VAR before;
-  std::memcpy(static_cast<void *>(&before), &thd->status_var, counted_bytes);
+  std::memcpy(static_cast<void *>(&before), &thd->status_var, counted_status_bytes);
   const TableNames names(plan);
   TABLE_LIST list;
   Dummy_error_handler silence;
@@ -50,25 +58,26 @@ bool look_at_table(THD *thd, const ReadPlan &plan, const std::function<void(TABL
   close_and_unlock(thd, locks_before);
   thd->pop_internal_handler();
   thd->lex->sql_command = SQLCOM_END;
-  std::memcpy(static_cast<void *>(&thd->status_var), &before, counted_bytes);
+  std::memcpy(static_cast<void *>(&thd->status_var), &before, counted_status_bytes);
   return opened;
 }
 
-OwnStatement::OwnStatement(THD *thd, bool prepared)
+OwnStatement::OwnStatement(THD *thd, bool prepared, enum_sql_command command)
     : thd_(thd),
       locks_before_(thd->mdl_context.mdl_savepoint()),
       prepared_(prepared),
+      command_(command),
       isolation_(static_cast<uint>(thd->tx_isolation)),
       read_only_(thd->tx_read_only) {
-  std::memcpy(static_cast<void *>(&before_), &thd->status_var, counted_bytes);
+  std::memcpy(static_cast<void *>(&before_), &thd->status_var, counted_status_bytes);
   thd->reset_for_next_command();
   thd->set_command(prepared ? COM_STMT_EXECUTE : COM_QUERY);
   thd->query_plan_flags = QPLAN_INIT;
   thd->set_time();
   thd->set_query_id(next_query_id());
   thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
-  // Without this the storage engine would lock what it reads, and wait for others' rows.
-  thd->lex->sql_command = SQLCOM_SELECT;
+  // By this the storage engine knows whether to lock what it reads.
+  thd->lex->sql_command = command;
   thd->lex->query_tables_own_last = nullptr;  // the statement before may have had some
   thd->count_cuted_fields = CHECK_FIELD_IGNORE;
 }
@@ -79,6 +88,8 @@ bool OwnStatement::open(TABLE_LIST &list) {
   bool opened = !open_table(thd_, &list, &context) && list.table != nullptr;
   if (opened) {
     list.table->pos_in_table_list = &list;
+    list.table->query_id = thd_->query_id;
+    list.table->reginfo.lock_type = list.lock_type;
     thd_->lock = mysql_lock_tables(thd_, &list.table, 1, 0);
     opened = thd_->lock != nullptr;
   }
@@ -116,6 +127,24 @@ void OwnStatement::done(uint64_t examined, uint64_t sent, uint64_t found, size_t
   end();
 }
 
+void OwnStatement::done_changing(size_t bytes_received) {
+  count_change(thd_, command_, prepared_, bytes_received);
+  end();
+}
+
+void OwnStatement::take_back() {
+  trans_rollback_stmt(thd_);
+  close_tables();
+}
+
+/// As at the end of mysql_execute_command().
+void OwnStatement::lose() {
+  trans_rollback_stmt(thd_);
+  close_thread_tables(thd_);
+  trans_rollback_implicit(thd_);
+  thd_->release_transactional_locks();
+}
+
 void OwnStatement::undo() {
   THD *const thd = thd_;
   trans_rollback_stmt(thd);
@@ -124,16 +153,12 @@ void OwnStatement::undo() {
   // Set for the next transaction alone, which is still to come.
   thd->tx_isolation = static_cast<enum_tx_isolation>(isolation_);
   thd->tx_read_only = read_only_;
-  std::memcpy(static_cast<void *>(&thd->status_var), &before_, counted_bytes);
+  std::memcpy(static_cast<void *>(&thd->status_var), &before_, counted_status_bytes);
   end();
 }
 
 void OwnStatement::end() {
-  thd_->lex->sql_command = SQLCOM_END;
-  thd_->cleanup_after_query();
-  thd_->reset_query();
-  thd_->set_command(COM_SLEEP);
-  free_root(thd_->mem_root, MYF(MY_KEEP_PREALLOC));
+  end_own_statement(thd_);
 }
 
 }  // namespace postern::mariadb

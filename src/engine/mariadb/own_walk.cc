@@ -13,7 +13,7 @@
 namespace postern::mariadb {
 namespace {
 
-constexpr char escape = '\\';
+constexpr char wild_escape = '\\';
 constexpr char wild_one = '_';
 constexpr char wild_many = '%';
 
@@ -53,6 +53,7 @@ NotNow OwnWalk::open(THD *thd, TABLE &table, const ReadPlan &plan, const Resolve
   low_.given = high_.given = false;
   judged_.clear();
   examined_ = 0;
+  code_ = 0;
   if (!make_keys()) return NotNow::value;
   for (const ResolvedCondition &filter : read.filters)
     if (!add_judged(filter)) return NotNow::value;
@@ -65,11 +66,11 @@ void OwnWalk::close() {
 }
 
 int OwnWalk::next() {
-  for (;;) {
-    if (const int code = step(); code != 0) return code;
-    if (++examined_ > limits::find_rows_fast_max) return too_much;
-    if (matches()) return 0;
-  }
+  do {
+    code_ = step();
+    if (code_ == 0 && ++examined_ > limits::find_rows_fast_max) code_ = too_much;
+  } while (code_ == 0 && !matches());
+  return code_;
 }
 
 void OwnWalk::note() {
@@ -221,7 +222,7 @@ bool OwnWalk::make_prefix(const ResolvedCondition &condition) {
     end->key.resize(before);
     end->key.resize(before + part.store_length, 0);
   }
-  if (charset->like_range(pattern.data(), pattern.size(), escape, wild_one, wild_many, part.length,
+  if (charset->like_range(pattern.data(), pattern.size(), wild_escape, wild_one, wild_many, part.length,
                           reinterpret_cast<char *>(low_.key.data() + text_at),
                           reinterpret_cast<char *>(high_.key.data() + text_at), &sizes[0], &sizes[1]))
     return false;
@@ -240,6 +241,7 @@ bool OwnWalk::add_judged(const ResolvedCondition &condition) {
   if (plan.test == PlanTest::like) {
     Value value;
     if (!value_at(condition, 0, value) || value.kind() != Value::Kind::bytes) return false;
+    if (value.spelling() != Value::Spelling::text) return false;
     judged.pattern = value.bytes();
     if (thd_->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES || !text_is_same(thd_, field_of(condition), value.bytes()))
       return false;
@@ -342,7 +344,8 @@ bool OwnWalk::holds(const Judged &judged) const {
     String buffer;
     const String *const text = field.val_str(&buffer);
     return field.charset()->wildcmp(text->ptr(), text->end(), judged.pattern.data(),
-                                    judged.pattern.data() + judged.pattern.size(), escape, wild_one, wild_many) == 0;
+                                    judged.pattern.data() + judged.pattern.size(), wild_escape, wild_one,
+                                    wild_many) == 0;
   }
   const auto compare = [&](uint32_t at) {
     return field.cmp(field.ptr, field.ptr + (records_[judged.first + at].data() - table_->record[0]));

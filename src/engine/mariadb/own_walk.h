@@ -35,6 +35,8 @@ class OwnWalk {
   /// HA_ERR_END_OF_FILE behind the last row; or too_much.
   int next();
 
+  /// What next() told last.
+  int code() const { return code_; }
   /// Rows read, matching or not.
   uint64_t examined() const { return examined_; }
   /// Notes the row that was read last.
@@ -100,6 +102,7 @@ class OwnWalk {
   std::vector<Judged> judged_;
   Record noted_;
   uint64_t examined_ = 0;
+  int code_ = 0;
 };
 
 }  // namespace postern::mariadb

@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/mariadb/command.h"
+#include "engine/mariadb/own_statement.h"
 #include "engine/mariadb/vio_hooks.h"
 
 namespace postern::mariadb {
 namespace {
-
-constexpr size_t header_bytes = 4;
-constexpr uint32_t last_prepared = 0xffffffff;  // in place of a number
 
 // As the server keeps the numbers.
 constexpr ulong id_mask = 0x3fffffff;
@@ -33,12 +32,19 @@ std::string prepare_packet(Bytes text) {
 class Unseen {
  public:
   explicit Unseen(THD *thd)
-      : thd_(thd), last_(thd->last_stmt), counter_(thd->statement_id_counter), options_(thd->variables.option_bits) {
-    std::memcpy(static_cast<void *>(&before_), &thd->status_var, counted_bytes);
+      : thd_(thd),
+        last_(thd->last_stmt),
+        counter_(thd->statement_id_counter),
+        options_(thd->variables.option_bits),
+        told_(thd->get_stmt_da()),
+        unheard_(thd->query_id, false, true) {
+    thd->set_stmt_da(&unheard_);
+    std::memcpy(static_cast<void *>(&before_), &thd->status_var, counted_status_bytes);
     thd->variables.option_bits |= OPTION_LOG_OFF;
   }
   ~Unseen() {
-    std::memcpy(static_cast<void *>(&thd_->status_var), &before_, counted_bytes);
+    thd_->set_stmt_da(told_);
+    std::memcpy(static_cast<void *>(&thd_->status_var), &before_, counted_status_bytes);
     thd_->variables.option_bits = options_;
     thd_->statement_id_counter = counter_;
     thd_->last_stmt = last_;
@@ -47,12 +53,12 @@ class Unseen {
   Unseen &operator=(const Unseen &) = delete;
 
  private:
-  static constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
-
   THD *const thd_;
   ::Statement *const last_;
   const ulong counter_;
   const ulonglong options_;
+  Diagnostics_area *const told_;  // what SHOW WARNINGS would say
+  Diagnostics_area unheard_;
   STATUS_VAR before_;
 };
 

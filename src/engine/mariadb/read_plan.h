@@ -23,6 +23,9 @@ struct PlanValue {
     argument,  ///< of the execution: a literal of the text that the normaliser took out, or a parameter
     integer,   ///< written in the statement; `integer`
     text,      ///< written in the statement, in the connection's character set as it was then; `text`
+    // What a column gets, never what it is compared with:
+    null,      ///< NULL, written in the statement
+    standard,  ///< DEFAULT, written in the statement
   };
   From from = From::argument;
   uint16_t argument = 0;  ///< counted from 0 in the order of the text

@@ -6,63 +6,30 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/mariadb/lex_of_text.h"
+#include "engine/mariadb/recogniser.h"
 
 namespace postern::mariadb {
 namespace {
 
 /// A plan is kept for long, so it must be small; whoever names thousands of values gains little by one.
 constexpr size_t conditions_max = 32;
-constexpr size_t values_max = 256;
 constexpr size_t wanted_max = 512;
 
 constexpr ulonglong options_refused = SELECT_DISTINCT | SELECT_STRAIGHT_JOIN | SELECT_SMALL_RESULT | SELECT_BIG_RESULT |
                                       OPTION_FOUND_ROWS | OPTION_BUFFER_RESULT | SELECT_HIGH_PRIORITY | SELECT_ALL |
                                       OPTION_TO_QUERY_CACHE;
 
-std::string text_of(const LEX_CSTRING &name) {
-  return {name.str, name.length};
-}
-
 bool same_column(const std::string &a, const std::string &b) {
   return compat::same_name(system_charset_info, a.c_str(), b.c_str());
 }
 
-class Recogniser {
- public:
-  Recogniser(THD *thd, LEX &lex, ReadPlan &plan) : thd_(thd), lex_(lex), plan_(plan) {}
-  WhyNot run();
-
- private:
-  WhyNot check_statement() const;
-  WhyNot check_select(SELECT_LEX &select) const;
-  WhyNot read_exists(SELECT_LEX &select);
-  WhyNot read_select(SELECT_LEX &select);
-  WhyNot read_table(SELECT_LEX &select);
-  WhyNot read_wanted(SELECT_LEX &select);
-  WhyNot read_where(Item *item);
-  WhyNot read_comparison(Item_func &function);
-  WhyNot read_order(SELECT_LEX &select);
-  WhyNot read_limit(SELECT_LEX &select);
-
-  bool column(Item *item, std::string &name) const;
-  bool is_own_name(const Item_ident &ident) const;
-  bool value(Item *item, PlanValue &value) const;
-  WhyNot add(PlanTest test, Item *left, Item **values, uint count);
-  bool parameter(const Item *item, PlanValue &value) const;
-
-  THD *thd_;
-  LEX &lex_;
-  ReadPlan &plan_;
-  const TABLE_LIST *table_ = nullptr;
-  size_t values_ = 0;
-  bool never_ = false;  // WHERE has a constant that is false
-};
+}  // namespace
 
 WhyNot Recogniser::run() {
+  if (lex_.sql_command != SQLCOM_SELECT) return WhyNot::command;
   if (const WhyNot why = check_statement(); why != WhyNot::planned) return why;
   SELECT_LEX *select = lex_.first_select_lex();
-  if (lex_.param_list.elements > values_max) return WhyNot::too_much;
+  if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
   plan_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
   if (select->table_list.elements == 0 && select->first_inner_unit()) return read_exists(*select);
   if (select->first_inner_unit() || lex_.all_selects_list != select) return WhyNot::several_selects;
@@ -70,7 +37,6 @@ WhyNot Recogniser::run() {
 }
 
 WhyNot Recogniser::check_statement() const {
-  if (lex_.sql_command != SQLCOM_SELECT) return WhyNot::command;
   // A prepared statement has a result that sends rows to the client; every other keeps them.
   const bool keeps_rows = lex_.result != nullptr && lex_.result->result_interceptor() != nullptr;
   if (lex_.describe || lex_.analyze_stmt || lex_.exchange || keeps_rows || lex_.proc_list.elements || lex_.sphead)
@@ -266,7 +232,7 @@ WhyNot Recogniser::add(PlanTest test, Item *left, Item **values, uint count) {
   condition.test = test;
   if (!column(left, condition.column)) return WhyNot::condition;
   values_ += count;
-  if (values_ > values_max || plan_.conditions.size() == conditions_max) return WhyNot::too_much;
+  if (values_ > plan_values_max || plan_.conditions.size() == conditions_max) return WhyNot::too_much;
   for (uint i = 0; i < count; ++i) {
     PlanValue one;
     if (!value(values[i], one)) return WhyNot::value;
@@ -294,6 +260,8 @@ WhyNot Recogniser::read_where(Item *item) {
   }
   return WhyNot::condition;
 }
+
+namespace {
 
 /// `5 < c` as `c > 5`.
 PlanTest turned(PlanTest test) {
@@ -323,6 +291,8 @@ bool binary_test(Item_func::Functype type, PlanTest &test) {
     default: return false;
   }
 }
+
+}  // namespace
 
 WhyNot Recogniser::read_comparison(Item_func &function) {
   Item **const arguments = function.arguments();
@@ -399,17 +369,9 @@ WhyNot Recogniser::read_limit(SELECT_LEX &select) {
   return WhyNot::planned;
 }
 
-}  // namespace
-
 WhyNot recognise(THD *thd, LEX &lex, ReadPlan &plan) {
   plan = {};
   return Recogniser(thd, lex, plan).run();
-}
-
-WhyNot plan_of_text(THD *thd, Bytes text, ReadPlan &plan) {
-  const LexOfText parsed(thd, text);
-  LEX *lex = parsed.lex();
-  return lex ? recognise(thd, *lex, plan) : WhyNot::syntax;
 }
 
 }  // namespace postern::mariadb

@@ -20,9 +20,4 @@ namespace postern::mariadb {
 /// must be the one that it was parsed with. `plan` is only good if the answer is WhyNot::planned.
 WhyNot recognise(THD *thd, LEX &lex, ReadPlan &plan);
 
-/// Parses `text` as a statement to be prepared, in which every ? is an argument, under the THD's current database,
-/// sql_mode and character sets, and recognises it. Leaves no trace in the THD: neither errors nor warnings, and what it
-/// was doing goes on. Only for text that begins with SELECT.
-WhyNot plan_of_text(THD *thd, Bytes text, ReadPlan &plan);
-
 }  // namespace postern::mariadb

@@ -10,14 +10,6 @@
 namespace postern::mariadb {
 namespace {
 
-constexpr uint16_t no_field = UINT16_MAX;
-
-bool is_text(const Field &field) {
-  const Type_handler *type = field.type_handler();
-  return type == &type_handler_varchar || type == &type_handler_string || type == &type_handler_tiny_blob ||
-         type == &type_handler_blob || type == &type_handler_medium_blob || type == &type_handler_long_blob;
-}
-
 /// What makes comparing with the column exact. False if nothing does.
 bool exactness(const Field &field, Exact &exact) {
   if (is_text(field)) {
@@ -60,7 +52,6 @@ class Resolution {
   WhyNot check_table() const;
   WhyNot resolve_columns();
   WhyNot resolve_conditions();
-  uint16_t field_of(const std::string &name) const;
   static bool may_be_read(const Field &field);
 
   bool try_index(uint32_t index, Candidate &candidate) const;
@@ -103,6 +94,8 @@ WhyNot Resolution::run() {
   }
   if (!found) return WhyNot::no_index;
   if (best.way == ReadWay::walk && table_.part_info) return WhyNot::partitions;
+  // Locks on some rows that are there, and one that is not, are the server's; and so is which rows it walks over.
+  if (best.way != ReadWay::one && plan_.lock != PlanLock::none) return WhyNot::locks_rows;
   take(best);
   return WhyNot::planned;
 }
@@ -118,15 +111,6 @@ WhyNot Resolution::check_table() const {
   return WhyNot::planned;
 }
 
-uint16_t Resolution::field_of(const std::string &name) const {
-  for (uint16_t at = 0; at < table_.s->fields; ++at) {
-    const Field &field = *table_.field[at];
-    if (!compat::same_name(system_charset_info, field.field_name.str, name.c_str())) continue;
-    return field.invisible > INVISIBLE_USER ? no_field : at;
-  }
-  return no_field;
-}
-
 bool Resolution::may_be_read(const Field &field) {
   return !field.vcol_info || field.stored_in_db();
 }
@@ -138,7 +122,7 @@ WhyNot Resolution::resolve_columns() {
         if (table_.field[at]->invisible == VISIBLE) read_.columns.push_back(at);
       }
     } else if (!wanted.column.empty()) {
-      const uint16_t at = field_of(wanted.column);
+      const uint16_t at = field_of(table_, wanted.column);
       if (at == no_field) return WhyNot::no_column;
       read_.columns.push_back(at);
     }
@@ -148,7 +132,7 @@ WhyNot Resolution::resolve_columns() {
     if (!may_be_read(*table_.field[at])) return WhyNot::computed;
   }
   for (const PlanOrder &order : plan_.order) {
-    const uint16_t at = field_of(order.column);
+    const uint16_t at = field_of(table_, order.column);
     if (at == no_field) return WhyNot::no_column;
     order_.push_back(at);
   }
@@ -157,7 +141,7 @@ WhyNot Resolution::resolve_columns() {
 
 WhyNot Resolution::resolve_conditions() {
   for (uint16_t at = 0; at < plan_.conditions.size(); ++at) {
-    ResolvedCondition resolved{.condition = at, .field = field_of(plan_.conditions[at].column)};
+    ResolvedCondition resolved{.condition = at, .field = field_of(table_, plan_.conditions[at].column)};
     if (resolved.field == no_field) return WhyNot::no_column;
     const Field &field = *table_.field[resolved.field];
     if (!may_be_read(field)) return WhyNot::computed;
@@ -346,9 +330,24 @@ void Resolution::take(const Candidate &candidate) {
 
 }  // namespace
 
+bool is_text(const Field &field) {
+  const Type_handler *type = field.type_handler();
+  return type == &type_handler_varchar || type == &type_handler_string || type == &type_handler_tiny_blob ||
+         type == &type_handler_blob || type == &type_handler_medium_blob || type == &type_handler_long_blob;
+}
+
 WhyNot resolve(const ReadPlan &plan, const TABLE &table, ResolvedRead &read) {
   read = {};
   return Resolution(plan, table, read).run();
+}
+
+uint16_t field_of(const TABLE &table, const std::string &name) {
+  for (uint16_t at = 0; at < table.s->fields; ++at) {
+    const Field &field = *table.field[at];
+    if (!compat::same_name(system_charset_info, field.field_name.str, name.c_str())) continue;
+    return field.invisible > INVISIBLE_USER ? no_field : at;
+  }
+  return no_field;
 }
 
 bool character_sets_agree(const charset_info_st *column, const charset_info_st *connection, Bytes text) {

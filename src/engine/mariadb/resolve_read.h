@@ -15,18 +15,31 @@
 // - FLOAT, DOUBLE, BIT, YEAR, TIME, TIMESTAMP, ENUM, SET, UUID, INET, geometries: none.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "base/bytes.h"
 #include "engine/mariadb/read_plan.h"
 #include "engine/mariadb/why_not.h"
 
+class Field;
 struct TABLE;
 struct charset_info_st;
 
 namespace postern::mariadb {
 
+/// In place of a column's number: the table has none of that name.
+inline constexpr uint16_t no_field = UINT16_MAX;
+
 /// Finds columns and index in `table`, which is open. `read` is only good if the answer is WhyNot::planned, and only
 /// for this definition of the table.
 WhyNot resolve(const ReadPlan &plan, const TABLE &table, ResolvedRead &read);
+
+/// The column's position in `table`, or no_field where there is none that a statement can name.
+uint16_t field_of(const TABLE &table, const std::string &name);
+
+/// Whether the column is one of texts, or of bytes: CHAR, VARCHAR, TEXT, BINARY, VARBINARY or BLOB.
+bool is_text(const Field &field);
 
 /// Whether `text`, a value in the character set of a connection, consists of the same bytes in the column's, and the
 /// server would compare in the column's collation.

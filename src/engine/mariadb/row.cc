@@ -25,6 +25,7 @@ enum class Form : uint8_t {
   varchar1,  ///< one byte of length
   varchar2,  ///< two bytes of length
   datetime,  ///< DATETIME without fraction
+  blob,      ///< BLOB and TEXT of any length: its size, then where its bytes are
   other,
 };
 
@@ -38,6 +39,15 @@ Form form_of(sql::IntegerType type) {
   }
 }
 
+/// Whether the record points to the text itself. Compressed columns, and types of plugins, say that they are blobs,
+/// too, and some of the former have its handler.
+bool is_plain_blob(const Field *field) {
+  const Type_handler *const handler = field->type_handler();
+  const bool blob = handler == &type_handler_tiny_blob || handler == &type_handler_blob ||
+                    handler == &type_handler_medium_blob || handler == &type_handler_long_blob;
+  return blob && field->compression_method() == nullptr;
+}
+
 Form form_of(const Field *field) {
   if (const sql::IntegerType type = integer_type(field); type.bytes != 0)
     return field->flags & ZEROFILL_FLAG ? Form::other : form_of(type);
@@ -45,6 +55,7 @@ Form form_of(const Field *field) {
     case MYSQL_TYPE_VARCHAR:
       if (field->compression_method() != nullptr) return Form::other;
       return field->pack_length() - field->field_length == 1 ? Form::varchar1 : Form::varchar2;
+    case MYSQL_TYPE_BLOB: return is_plain_blob(field) ? Form::blob : Form::other;
     case MYSQL_TYPE_DATETIME2: return field->decimals() == 0 ? Form::datetime : Form::other;
     default: return Form::other;
   }
@@ -85,6 +96,19 @@ Bytes print_datetime(const uchar *from, char *to) {
   return {to, 19};
 }
 
+/// What a BLOB of the server's memory points to: its size, of so many bytes, then the address.
+Bytes blob_at(const uchar *from, uint8_t size_bytes) {
+  const char *bytes = nullptr;
+  std::memcpy(&bytes, from + size_bytes, sizeof bytes);
+  if (bytes == nullptr) return {};
+  switch (size_bytes) {
+    case 1: return {bytes, *from};
+    case 2: return {bytes, uint2korr(from)};
+    case 3: return {bytes, uint3korr(from)};
+    default: return {bytes, uint4korr(from)};
+  }
+}
+
 }  // namespace
 
 struct RowReader::Column {
@@ -93,6 +117,7 @@ struct RowReader::Column {
   const uchar *at = nullptr;
   const uchar *null_byte = nullptr;  // nullptr: NOT NULL
   uchar null_bit = 0;
+  uint8_t size_bytes = 0;  // of a blob
   uint16_t position = 0;
   char text[20];  // what print_datetime() writes
   String string;  // what val_str() may write
@@ -112,6 +137,8 @@ void RowReader::bind(TABLE *table, std::span<const uint16_t> columns) {
     column.at = column.field->ptr;
     column.null_byte = column.field->null_ptr;
     column.null_bit = column.field->null_bit;
+    if (column.form == Form::blob)
+      column.size_bytes = static_cast<uint8_t>(column.field->pack_length() - sizeof(char *));
   }
 }
 
@@ -145,6 +172,11 @@ Row RowReader::read() {
       case Form::varchar1: value = Value::of({reinterpret_cast<const char *>(at) + 1, *at}); break;
       case Form::varchar2: value = Value::of({reinterpret_cast<const char *>(at) + 2, uint2korr(at)}); break;
       case Form::datetime: value = Value::of(print_datetime(at, column.text)); break;
+      case Form::blob: {
+        value = Value::of(blob_at(at, column.size_bytes));
+        long_bytes_ += value.bytes().size();
+        break;
+      }
       case Form::other: {
         const String *const text = column.field->val_str(&column.string);
         value = text != nullptr ? Value::of({text->ptr(), text->length()}) : Value::null();

@@ -13,6 +13,8 @@ namespace postern::mariadb {
 int insert_row(TABLE &table);
 /// The row of record[1] becomes that of record[0].
 int update_row(TABLE &table);
+/// The row in record[1], of a table that keeps no history, where another one is to take its place.
+int delete_old_row(TABLE &table);
 /// The row in record[0]; in a table that keeps its history, it becomes history.
 int delete_row(TABLE &table);
 

@@ -10,9 +10,6 @@
 namespace postern::mariadb {
 namespace {
 
-/// Where the server chose to look at every row of the table its answer may have come in another order.
-constexpr uint16_t without_index = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
-
 constexpr unsigned char execute_command = COM_STMT_EXECUTE;
 
 /// Behind the header of its first packet.
@@ -26,22 +23,6 @@ size_t columns_of(const ReadPlan &plan, const ResolvedRead &read) {
   return read.columns.size() + static_cast<size_t>(constants);
 }
 
-/// Adds to what is only added to.
-template <class One>
-void push(std::atomic<One *> &newest, One *added) {
-  while (!newest.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
-  }
-}
-
-template <class One>
-void delete_all(const std::atomic<One *> &newest) {
-  for (One *one = newest.load(std::memory_order_acquire); one != nullptr;) {
-    One *const next = one->next;
-    delete one;
-    one = next;
-  }
-}
-
 }  // namespace
 
 AnswerShape::AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told)
@@ -52,20 +33,15 @@ AnswerShape::AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told
       prepared(is_prepared),
       columns_told(columns_are_told) {}
 
-SelectPlan::~SelectPlan() {
-  delete_all(known_);
-  delete_all(told_);
-}
-
 const SelectPlan::Known *SelectPlan::find(const AnswerShape &shape) const {
-  const Known *known = known_.load(std::memory_order_acquire);
+  const Known *known = known_.first();
   while (known != nullptr && !(known->shape == shape)) known = known->next;
   return known;
 }
 
 PlanFacts SelectPlan::facts() const {
   PlanFacts facts{.kind = "SELECT", .database = plan_.database, .table = plan_.table};
-  if (const Known *const newest = known_.load(std::memory_order_acquire); newest != nullptr) {
+  if (const Known *const newest = known_.first(); newest != nullptr) {
     facts.index = newest->index;
     facts.answers = newest->version == version();
   }
@@ -75,7 +51,7 @@ PlanFacts SelectPlan::facts() const {
 
 const SelectPlan::Told *SelectPlan::told(THD *thd) const {
   const AnswerShape shape(thd, true);
-  const Told *told = told_.load(std::memory_order_acquire);
+  const Told *told = told_.first();
   while (told != nullptr && !(told->shape == shape)) told = told->next;
   return told != nullptr && told->promised.version == version() ? told : nullptr;
 }
@@ -133,7 +109,7 @@ void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before, 
     if (const Known *const known = find(shape); known != nullptr && known->version == version) return;
     if (!may_learn()) return;
     const char *const index = table.key_info[read.index].name.str;
-    push(known_, new Known{shape, version, std::move(read), std::move(*answer), index, columns, known_.load()});
+    known_.push(new Known{shape, version, std::move(read), std::move(*answer), index, columns});
   });
 }
 
@@ -144,13 +120,12 @@ void SelectPlan::learn_told(THD *thd, Bytes packets, uint64_t before, const Colu
   look_at_table(thd, plan_, [&](const TABLE &table) {
     const uint64_t version = table.s->get_table_ref_version();
     if (version == version_.load(std::memory_order_acquire) && version == before && told(thd) == nullptr && may_learn())
-      push(told_, new Told{shape,
-                           std::move(*answer),
-                           {version,
-                            definition_of({reinterpret_cast<const char *>(table.s->tabledef_version.str),
-                                           table.s->tabledef_version.length}),
-                            columns},
-                           told_.load()});
+      told_.push(new Told{shape,
+                          std::move(*answer),
+                          {version,
+                           definition_of({reinterpret_cast<const char *>(table.s->tabledef_version.str),
+                                          table.s->tabledef_version.length}),
+                           columns}});
   });
 }
 

@@ -15,6 +15,7 @@
 #include "contract/server_session.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/own_read.h"
+#include "engine/mariadb/plan_learning.h"
 #include "engine/mariadb/promised.h"
 #include "engine/mariadb/read_plan.h"
 #include "engine/mariadb/why_not.h"
@@ -42,7 +43,6 @@ struct AnswerShape {
 class SelectPlan final : public Plan {
  public:
   explicit SelectPlan(ReadPlan plan) : plan_(std::move(plan)) {}
-  ~SelectPlan() override;
 
   uint32_t values() const override { return plan_.arguments; }
   bool holds() const override { return off_.load(std::memory_order_relaxed) == nullptr; }
@@ -59,7 +59,7 @@ class SelectPlan final : public Plan {
     AnswerShape shape;
     sql::PrepareAnswer answer;
     Promised promised;
-    Told *next;
+    Told *next = nullptr;
   };
   const Told *told(THD *thd) const;
 
@@ -84,9 +84,8 @@ class SelectPlan final : public Plan {
     sql::Answer answer;
     std::string index;
     ColumnsTold columns;  // afterwards
-    Known *next;
+    Known *next = nullptr;
   };
-  static constexpr uint32_t known_max = 32;
 
   const Known *find(const AnswerShape &shape) const;
   /// Whether there is room for one more of what is learnt.
@@ -94,8 +93,8 @@ class SelectPlan final : public Plan {
 
   const ReadPlan plan_;
   mutable std::atomic<uint64_t> version_{0};
-  mutable std::atomic<Known *> known_{nullptr};  // the newest first; never taken out
-  mutable std::atomic<Told *> told_{nullptr};    // likewise
+  mutable NewestFirst<Known> known_;
+  mutable NewestFirst<Told> told_;
   mutable std::atomic<uint32_t> known_count_{0};
   mutable std::atomic<const char *> off_{nullptr};
 };

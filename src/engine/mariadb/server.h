@@ -24,6 +24,7 @@
 #include <mysql/service_sha1.h>
 #include <mysql/service_thd_wait.h>
 #include <mysqld.h>
+#include <rpl_filter.h>
 #include <scheduler.h>
 #include <set_var.h>
 #include <sql_acl.h>

@@ -78,6 +78,16 @@ OpenTable &WriteTables::prepare(Spec *spec, Verb verb, const std::function<void(
   return table;
 }
 
+WriteTable &WriteTables::prepare(const std::string &database, const std::string &name,
+                                 const std::function<void()> &give_up_all) {
+  WriteTable &target = *find_target(database, name);
+  if (target.batch == batch_) return target;
+  target.batch = batch_;
+  target.events = events_of(Verb::edit);
+  open(target, give_up_all);
+  return target;
+}
+
 OpenTable *WriteTables::prepared(const Spec *spec) {
   OpenTable *const table = bound_.find(spec->id());
   return table != nullptr && table->serial == spec->serial() && table->batch == batch_ ? table : nullptr;
@@ -87,9 +97,10 @@ void WriteTables::open(WriteTable &target, const std::function<void()> &give_up_
   target.table = nullptr;
   target.changed = false;
   target.marked = WriteTable::Marked::nothing;
+  target.marked_by = nullptr;
   target.attempt = target.admitted ? OpenAttempt{} : may_be_opened(thd_, target.database, target.name);
   target.admitted = target.attempt.state == TableState::ready;
-  if (cluster_refuses_writes(thd_)) target.attempt = {TableState::failed, Failure::cluster, node_not_ready};
+  if (cluster_refuses_writes(thd_)) target.attempt = {TableState::failed, Failure::cluster_not_ready, node_not_ready};
   if (target.attempt.state != TableState::ready) return;
   if (alone_) return to_open_.push_back(&target);
   name_table(thd_, target.list_, target.database, target.name, TL_WRITE);

@@ -36,6 +36,7 @@ class WriteTable {
   bool inserts_need_own_run = false;  ///< a row that is inserted may not share a transaction with other ops
   bool edits_need_own_run = false;    ///< nor one that is changed or deleted
   bool changed = false;               ///< by this run
+  bool rows_were_there = false;       ///< the last insert that may update has met its row
   uint8_t events = 0;                 ///< what this run may do to it, as trg_event_map; run alone
 
   /// Somebody holds the table's AUTO-INC lock, as a bulk insert does until its end. Who inserts waits for it, and so
@@ -52,8 +53,9 @@ class WriteTable {
   enum class Marked : uint8_t { nothing, insert, edit };
   Marked marked = Marked::nothing;
   const OpenTable *marked_for = nullptr;
-  size_t marked_values = 0;   ///< for an insert, which may give the first few columns only
-  bool rest_is_good = false;  ///< the columns that it gives no value have one, as far as is known before triggers
+  const void *marked_by = nullptr;  ///< of a recognised statement; nobody else marks columns in its run
+  size_t marked_values = 0;         ///< for an insert, which may give the first few columns only
+  bool rest_is_good = false;        ///< the columns that it gives no value have one, as far as is known before triggers
 
  private:
   friend class WriteTables;
@@ -75,6 +77,9 @@ class WriteTables {
   /// Makes sure that the table of `spec` is open for `verb` in this run. State `again` means: everything of the thread
   /// was given up by `give_up_all`; begin() anew.
   OpenTable &prepare(Spec *spec, Verb verb, const std::function<void()> &give_up_all);
+  /// The same for a table by its names as the server's caches have them, to change rows of in a run that is not
+  /// `alone`: see WriteTable::attempt, and locked() behind lock_all().
+  WriteTable &prepare(const std::string &database, const std::string &name, const std::function<void()> &give_up_all);
   /// Opens what was listed. No other table of the thread may be open.
   void open_listed();
   /// What prepare() returned in this run, or nullptr.
@@ -103,6 +108,9 @@ class WriteTables {
 
   /// The thread is about to sleep: gives back what is known of indexes if that is much.
   void go_idle() { bound_.forget_most(); }
+
+  /// Of the executor.
+  Counters &counters() const { return *counters_; }
 
   bool any_open() const { return !open_.empty(); }
   bool locked() const { return locked_; }

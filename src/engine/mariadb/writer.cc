@@ -3,6 +3,7 @@
 #include "engine/mariadb/writer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/limits.h"
 #include "contract/executor.h"
@@ -68,6 +69,13 @@ Step Writer::insert(const Insert &insert) {
   if (!write_.alone &&
       ((may_update ? target.edits_need_own_run : target.inserts_need_own_run) || target.autoinc_may_be_held()))
     return write_.leave(Progress::needs_own_run);
+  const bool may_look = may_update && knows_its_row(insert);
+  const bool looks_first = may_look && target.rows_were_there;
+  bool met = false;
+  if (looks_first) {
+    const Step step = update_row_met(insert, met);
+    if (met || step != Step::good) return step;
+  }
   TABLE *const table = write_.table->table;
   handler &file = *table->file;
   if (file.inited != handler::NONE) file.ha_index_or_rnd_end();
@@ -75,6 +83,7 @@ Step Writer::insert(const Insert &insert) {
 
   write_.outcome.has_insert_id = table->found_next_number_field != nullptr;
   Step step = change_.fill_new_row();
+  if (step == Step::failed && may_look && !looks_first) return update_row_after_all(insert);
   if (step != Step::good || change_.skipped()) return step;
   const bool tolerant = insert.on_duplicate != OnDuplicate::fail;
   if (tolerant) file.extra(HA_EXTRA_IGNORE_DUP_KEY);
@@ -85,6 +94,44 @@ Step Writer::insert(const Insert &insert) {
   file.ha_release_auto_increment();
   table->auto_increment_field_not_null = false;
   return step;
+}
+
+/// Whether the row that the insert may have to change can be looked for before a new one is made. Where it is there,
+/// that spares the server making, refusing and undoing a new one; where it is not, it is work for nothing: so it is
+/// done where the last one was there. A trigger may make another key. Under REPEATABLE READ the look would lock the
+/// place where no row is, against everybody who is about to insert there.
+bool Writer::knows_its_row(const Insert &insert) const {
+  const uint32_t key_columns = write_.table->spec->key_columns;
+  if (key_columns == 0 || insert.values.size() < key_columns || write_.thd->tx_isolation > ISO_READ_COMMITTED)
+    return false;
+  Table_triggers_list *const triggers = write_.table->table->triggers;
+  return triggers == nullptr || !triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
+}
+
+/// Changes the row that has the key of the new one. `met`: there is one, and the insert is over.
+Step Writer::update_row_met(const Insert &insert, bool &met) {
+  const Find find{.key = insert.values.first(write_.table->spec->key_columns)};
+  if (walk_.begin(write_.thd, *write_.table, find) != Failure::none) return Step::good;  // the insert will say why
+  if (const Step step = open_index(); step != Step::good) return step;
+  return walk([&] {
+    met = true;
+    TABLE *const table = write_.table->table;
+    store_record(table, record[1]);
+    if (insert.on_duplicate != OnDuplicate::decide) change_.draft.begin(*write_.table, insert.values);
+    return update_row_there(insert);
+  });
+}
+
+/// There can be no new row of these values. If the row is there, that does not matter.
+Step Writer::update_row_after_all(const Insert &insert) {
+  const Outcome outcome = std::exchange(write_.outcome, {});
+  const ServerError error = std::exchange(write_.error, {});
+  bool met = false;
+  const Step step = update_row_met(insert, met);
+  if (met || step != Step::good) return step;
+  write_.outcome = outcome;
+  write_.error = error;
+  return Step::failed;
 }
 
 Step Writer::write_new_row() {
@@ -102,6 +149,7 @@ Step Writer::write_new_row() {
     if (on_duplicate == OnDuplicate::ignore) return Step::good;
     return update_duplicate(code);
   }
+  write_.table->target->rows_were_there = false;
   write_.outcome.insert_id = file.insert_id_for_cur_row;
   write_.outcome.changed = 1;
   return change_.inserted();
@@ -110,7 +158,6 @@ Step Writer::write_new_row() {
 /// The row that is there already, as the storage engine's code `met` says, gets the values given or decided on.
 Step Writer::update_duplicate(int met) {
   TABLE *const table = write_.table->table;
-  const Insert &insert = *write_.op->insert;
   const uint met_key = table->file->get_dup_key(met);
   if (met_key >= table->s->keys) return write_.fail_with(met);
   const bool by_other_key = write_.table->spec->key_columns != 0 && met_key != write_.table->index;
@@ -128,6 +175,12 @@ Step Writer::update_duplicate(int met) {
   if (code != 0) return write_.fail_with(code);
   write_.error.clear();
   restore_record(table, record[1]);
+  return update_row_there(*write_.op->insert);
+}
+
+/// The row in record[0], of which record[1] is a copy, gets the values given, which are in the draft, or decided on.
+Step Writer::update_row_there(const Insert &insert) {
+  write_.table->target->rows_were_there = true;
   write_.outcome.has_insert_id = false;
   const bool decides = insert.on_duplicate == OnDuplicate::decide;
   if (decides) {

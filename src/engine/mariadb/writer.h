@@ -52,9 +52,13 @@ class Writer {
 
  private:
   Step insert(const Insert &insert);
+  bool knows_its_row(const Insert &insert) const;
+  Step update_row_met(const Insert &insert, bool &met);
+  Step update_row_after_all(const Insert &insert);
   Step write_new_row();
   Step refuse(Decision decision);
   Step update_duplicate(int met);
+  Step update_row_there(const Insert &insert);
   int read_duplicate(uint32_t key);
   int read_same_key(uint32_t key);
   int finish_duplicate(int code);

@@ -89,6 +89,17 @@ std::unique_ptr<Cache> Cache::make(size_t bytes_max) {
 
 Cache::~Cache() = default;
 
+bool Cache::resize(size_t bytes_max) {
+  bytes_max = std::max(bytes_max, bytes_least);
+  for (size_t i = 0; i < shards_count_; ++i) {
+    if (shards_[i].resize(bytes_max / shards_count_)) continue;
+    while (i-- != 0) (void)shards_[i].resize(bytes_max_ / shards_count_);  // whatever of that can be had
+    return false;
+  }
+  bytes_max_ = bytes_max;
+  return true;
+}
+
 Cache::Space &Cache::space(Bytes container) {
   const std::lock_guard lock(spaces_mutex_);
   const auto known = spaces_.find(container);

@@ -2,7 +2,7 @@
 //
 // One per process, shared by all its workers. A command runs under the mutex of one shard, chosen by the hash of its
 // container and key; nothing is waited for and next to nothing allocated while it is held. All shards together stay
-// within the bytes given at construction, which count keys, values, the headers of items, what malloc adds to each,
+// within the bytes given, which count keys, values, the headers of items, what malloc adds to each,
 // and the tables; not counted are pages that malloc could not fill, and the one item that each thread is writing.
 //
 // What makes room for what is new is chosen by S3-FIFO (Yang et al., SOSP 2023): new items enter a small queue of a
@@ -26,6 +26,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "base/changing.h"
 #include "items/item.h"
 #include "items/item_command.h"
 
@@ -74,12 +75,17 @@ class Cache {
 
   Counts counts() const;
   size_t bytes_max() const { return bytes_max_; }
+  /// From now on it has so many bytes, at least bytes_least. What is too much leaves as other items come; tables are
+  /// made anew where they would be much too small or too large, at some 50 ns for each item. False if there is no
+  /// memory for those: then nothing changes. One thread at a time, beside all that use it.
+  [[nodiscard]] bool resize(size_t bytes_max);
 
  private:
   struct Entry;
   struct Queue;
   struct CacheCommand;
   class Ghosts;
+  struct Tables;
   class Shard;
 
   Cache() = default;
@@ -90,7 +96,7 @@ class Cache {
   static ItemOutcome count(const CacheCommand &command);
 
   std::array<uint64_t, 2> secret_{};  ///< nobody outside can choose keys that meet in one bucket
-  size_t bytes_max_ = 0;
+  Changing<size_t> bytes_max_ = 0;
   size_t shards_count_ = 0;
   std::unique_ptr<Shard[]> shards_;
   std::mutex spaces_mutex_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <list>
 #include <memory>
@@ -409,6 +410,49 @@ TEST_F(CacheEviction, WhatReturnsSoonIsRemembered) {
   EXPECT_GT(hits, loop);
 }
 
+TEST_F(CacheTest, HoldsMoreWhenItIsMadeLarger) {
+  const std::string value(1'000, 'v');
+  for (int i = 0; i < 20'000; ++i) set("k" + std::to_string(i), value);
+  const uint64_t items = cache_->counts().items;
+  const uint64_t evictions = cache_->counts().evictions;
+  ASSERT_TRUE(cache_->resize(size_t{64} << 20));
+  EXPECT_EQ(cache_->bytes_max(), size_t{64} << 20);
+  EXPECT_EQ(cache_->counts().items, items);
+  size_t found = 0;
+  for (int i = 0; i < 20'000; ++i) found += get("k" + std::to_string(i)) == value;
+  EXPECT_EQ(found, items);
+  for (int i = 0; i < 20'000; ++i) set("k" + std::to_string(i), value);
+  EXPECT_EQ(cache_->counts().evictions, evictions);
+  EXPECT_EQ(cache_->counts().items, 20'000u);
+}
+
+TEST_F(CacheTest, GivesUpALittleAtATimeWhenItIsMadeSmaller) {
+  const std::string value(1'000, 'v');
+  for (int i = 0; i < 6'000; ++i) set("k" + std::to_string(i), value);
+  const uint64_t items = cache_->counts().items;
+  ASSERT_TRUE(cache_->resize(1));
+  EXPECT_EQ(cache_->bytes_max(), Cache::bytes_least);
+  EXPECT_EQ(cache_->counts().items, items);
+  set("new0", value);
+  EXPECT_GT(cache_->counts().items, items - 30);  // nobody waits for all of it
+  EXPECT_EQ(get("new0"), value);
+  for (int i = 1; i < 1'000; ++i) set("new" + std::to_string(i), value);
+  EXPECT_LE(cache_->counts().bytes, cache_->bytes_max());
+  EXPECT_GT(cache_->counts().bytes, cache_->bytes_max() * 9 / 10);
+  EXPECT_EQ(get("new999"), value);
+}
+
+TEST_F(CacheTest, MadeSmallerItRefusesWhatNoLongerFits) {
+  const std::string half(size_t{4} << 20, 'x');
+  EXPECT_EQ(run(command_of(ItemAction::set, "k", half)).failure, Failure::none);
+  ASSERT_TRUE(cache_->resize(Cache::bytes_least));
+  EXPECT_EQ(run(command_of(ItemAction::set, "k", half)).failure, Failure::request_too_large);
+  set("small", "v");
+  set("small", "v");
+  EXPECT_EQ(get("small"), "v");
+  EXPECT_LE(cache_->counts().bytes, cache_->bytes_max());
+}
+
 TEST(CacheThreads, CountWithoutLossAndNeverSeeHalfAnItem) {
   const std::unique_ptr<Cache> cache = Cache::make(Cache::bytes_least);
   std::atomic<uint64_t> cas = 0;
@@ -442,14 +486,22 @@ TEST(CacheThreads, CountWithoutLossAndNeverSeeHalfAnItem) {
       if (i % 1'000 == 0) {
         command.action = ItemAction::flush;
         cache->carry_out(space, command, ++cas, start, copy);
-        torn += cache->counts().bytes > cache->bytes_max();
       }
     }
   };
   std::thread one(hammer, 1);
   std::thread two(hammer, 2);
+  std::atomic<bool> over = false;
+  std::thread resizer([&] {
+    for (size_t factor = 1; !over; factor = factor % 20 + 1) {
+      EXPECT_TRUE(cache->resize(Cache::bytes_least * factor));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
   one.join();
   two.join();
+  over = true;
+  resizer.join();
   EXPECT_EQ(torn, 0u);
   ItemCommand command;
   command.action = ItemAction::get;

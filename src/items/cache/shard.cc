@@ -13,6 +13,14 @@ constexpr size_t small_queue_part = 10;
 constexpr uint8_t uses_to_stay = 2;
 /// Items that a command lets stay for their use before it takes the next one regardless: others wait for the shard.
 constexpr size_t second_chances_max = 256;
+/// What leaves at once, besides twice the bytes that are needed, where the cache has been made smaller.
+constexpr size_t freed_besides = size_t{16} << 10;
+/// Tables are made anew if they are so much too small or too large.
+constexpr size_t table_factor = 4;
+
+size_t buckets_for(size_t shard_bytes) {
+  return std::bit_floor(shard_bytes / item_bytes_expected * 2);
+}
 
 }  // namespace
 
@@ -45,19 +53,49 @@ bool Cache::Ghosts::take(uint64_t hash, size_t depth) {
 Cache::Shard::~Shard() {
   for (Queue *queue : {&small_, &main_})
     while (queue->oldest != nullptr) std::free(std::exchange(queue->oldest, queue->oldest->newer));
-  std::free(buckets_);
+}
+
+bool Cache::Tables::prepare(size_t shard_bytes) {
+  buckets_count = buckets_for(shard_bytes);
+  buckets = static_cast<Entry **>(std::calloc(buckets_count, sizeof(Entry *)));
+  return buckets != nullptr && ghosts.prepare(std::bit_floor(shard_bytes / item_bytes_expected / 2));
 }
 
 bool Cache::Shard::prepare(size_t bytes) {
-  buckets_count_ = std::bit_floor(bytes / item_bytes_expected * 2);
-  buckets_ = static_cast<Entry **>(std::calloc(buckets_count_, sizeof(Entry *)));
-  if (buckets_ == nullptr || !ghosts_.prepare(std::bit_floor(bytes / item_bytes_expected / 2))) return false;
-  bytes_max_ = bytes - table_bytes();
+  if (!tables_.prepare(bytes)) return false;
+  set_bytes(bytes);
   return true;
 }
 
+bool Cache::Shard::resize(size_t bytes) {
+  Tables other;
+  const size_t wanted = buckets_for(bytes);
+  const size_t now = tables_.buckets_count;  // nobody else changes it
+  const bool suits = wanted < now * table_factor && wanted * table_factor > now;
+  if (!suits && !other.prepare(bytes)) return false;
+  const std::lock_guard lock(mutex);
+  if (!suits) use_tables(other);
+  set_bytes(bytes);
+  return true;
+}
+
+void Cache::Shard::set_bytes(size_t bytes) {
+  bytes_max_ = bytes - tables_.bytes();
+}
+
+/// What has left the small queue is forgotten.
+void Cache::Shard::use_tables(Tables &fresh) {
+  for (const Queue *queue : {&small_, &main_}) {
+    for (Entry *entry = queue->oldest; entry != nullptr; entry = entry->newer) {
+      Entry *&bucket = fresh.bucket_of(entry->hash);
+      entry->chained = std::exchange(bucket, entry);
+    }
+  }
+  tables_.swap(fresh);
+}
+
 Cache::Entry *Cache::Shard::find(const Space &space, Bytes key, uint64_t hash, int64_t now, Discarded &discarded) {
-  for (Entry *entry = bucket_of(hash); entry != nullptr; entry = entry->chained) {
+  for (Entry *entry = tables_.bucket_of(hash); entry != nullptr; entry = entry->chained) {
     if (entry->hash != hash || entry->space != &space || entry->key() != key) continue;
     if (!entry->is_over(now)) return entry;
     ++reclaimed_;
@@ -74,10 +112,10 @@ void Cache::Shard::put(Entry *entry, Entry *there, int64_t now, Discarded &disca
     entry->use();
     remove(there, discarded);
   } else {
-    entry->in_main = ghosts_.take(entry->hash, small_.items + main_.items);
+    entry->in_main = tables_.ghosts.take(entry->hash, small_.items + main_.items);
   }
   make_room(entry->bytes(), now, discarded);
-  Entry *&bucket = bucket_of(entry->hash);
+  Entry *&bucket = tables_.bucket_of(entry->hash);
   entry->chained = bucket;
   bucket = entry;
   queue_of(entry).add(entry);
@@ -85,7 +123,7 @@ void Cache::Shard::put(Entry *entry, Entry *there, int64_t now, Discarded &disca
 }
 
 void Cache::Shard::remove(Entry *entry, Discarded &discarded) {
-  Entry **link = &bucket_of(entry->hash);
+  Entry **link = &tables_.bucket_of(entry->hash);
   while (*link != entry) link = &(*link)->chained;
   *link = entry->chained;
   queue_of(entry).remove(entry);
@@ -94,7 +132,7 @@ void Cache::Shard::remove(Entry *entry, Discarded &discarded) {
 
 void Cache::Shard::add_counts(Counts &counts) const {
   counts.items += small_.items + main_.items;
-  counts.bytes += small_.bytes + main_.bytes + table_bytes();
+  counts.bytes += small_.bytes + main_.bytes + tables_.bytes();
   counts.stored += stored_;
   counts.evictions += evictions_;
   counts.reclaimed += reclaimed_;
@@ -102,7 +140,11 @@ void Cache::Shard::add_counts(Counts &counts) const {
 
 void Cache::Shard::make_room(size_t bytes, int64_t now, Discarded &discarded) {
   size_t second_chances = 0;
+  const size_t held_at_first = small_.bytes + main_.bytes;
   while (small_.bytes + main_.bytes + bytes > bytes_max_) {
+    // After resize() there may be far too much: it leaves a little at a time.
+    const size_t freed = held_at_first - small_.bytes - main_.bytes;
+    if (freed >= 2 * bytes + freed_besides || small_.items + main_.items == 0) return;
     const bool from_small = main_.items == 0 || (small_.items != 0 && small_.bytes > bytes_max_ / small_queue_part);
     Entry *const oldest = from_small ? small_.oldest : main_.oldest;
     if (oldest->is_over(now)) {
@@ -118,7 +160,7 @@ void Cache::Shard::make_room(size_t bytes, int64_t now, Discarded &discarded) {
       main_.add(oldest);
       continue;
     }
-    if (from_small) ghosts_.add(oldest->hash);
+    if (from_small) tables_.ghosts.add(oldest->hash);
     ++evictions_;
     remove(oldest, discarded);
   }

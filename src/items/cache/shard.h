@@ -13,6 +13,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/changing.h"
 #include "items/cache/cache.h"
 #include "items/expiry.h"
 
@@ -93,8 +94,16 @@ struct Cache::Queue {
 /// many.
 class Cache::Ghosts {
  public:
+  Ghosts() = default;
+  Ghosts(const Ghosts &) = delete;
+  Ghosts &operator=(const Ghosts &) = delete;
   ~Ghosts() { std::free(ghosts_); }
   bool prepare(size_t count);
+  void swap(Ghosts &other) {
+    std::swap(ghosts_, other.ghosts_);
+    std::swap(count_, other.count_);
+    std::swap(clock_, other.clock_);
+  }
   size_t bytes() const { return count_ * sizeof(Ghost); }
 
   void add(uint64_t hash);
@@ -116,7 +125,28 @@ class Cache::Ghosts {
   uint32_t clock_ = 0;
 };
 
-/// All but `mutex` is used while that is held.
+/// What a shard finds its items by.
+struct Cache::Tables {
+  Tables() = default;
+  Tables(const Tables &) = delete;
+  Tables &operator=(const Tables &) = delete;
+  ~Tables() { std::free(buckets); }
+  /// For a shard of so many bytes.
+  bool prepare(size_t shard_bytes);
+  void swap(Tables &other) {
+    std::swap(buckets, other.buckets);
+    std::swap(buckets_count, other.buckets_count);
+    ghosts.swap(other.ghosts);
+  }
+  Entry *&bucket_of(uint64_t hash) { return buckets[hash & (buckets_count - 1)]; }
+  size_t bytes() const { return buckets_count * sizeof(Entry *) + ghosts.bytes(); }
+
+  Entry **buckets = nullptr;
+  size_t buckets_count = 0;
+  Ghosts ghosts;
+};
+
+/// All but `mutex` is used while that is held, if nothing else is said.
 class alignas(64) Cache::Shard {
  public:
   /// Items that are out of everything; freed when the shard is not held any more, which takes its time.
@@ -139,8 +169,10 @@ class alignas(64) Cache::Shard {
 
   mutable std::mutex mutex;
 
-  // Does not change.
+  // These two without it.
   size_t bytes_max() const { return bytes_max_; }
+  /// False if there is no memory for other tables.
+  bool resize(size_t bytes);
 
   /// The item that is there and in force, or null.
   Entry *find(const Space &space, Bytes key, uint64_t hash, int64_t now, Discarded &discarded);
@@ -152,18 +184,16 @@ class alignas(64) Cache::Shard {
   void add_counts(Counts &counts) const;
 
  private:
-  Entry *&bucket_of(uint64_t hash) { return buckets_[hash & (buckets_count_ - 1)]; }
   Queue &queue_of(const Entry *entry) { return entry->in_main ? main_ : small_; }
-  size_t table_bytes() const { return buckets_count_ * sizeof(Entry *) + ghosts_.bytes(); }
+  void use_tables(Tables &fresh);
+  void set_bytes(size_t bytes);
 
   void make_room(size_t bytes, int64_t now, Discarded &discarded);
 
-  Entry **buckets_ = nullptr;
-  size_t buckets_count_ = 0;
-  size_t bytes_max_ = 0;
+  Tables tables_;
+  Changing<size_t> bytes_max_ = 0;
   Queue small_;
   Queue main_;
-  Ghosts ghosts_;
   uint64_t stored_ = 0;
   uint64_t evictions_ = 0;
   uint64_t reclaimed_ = 0;

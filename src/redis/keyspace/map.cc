@@ -120,9 +120,18 @@ TableSpec Map::spec(std::span<const uint32_t> fields, std::span<Bytes> names) co
   return spec;
 }
 
-int64_t Map::expires_ms(Row row) const {
-  if (!keeps_expiry()) return 0;
-  const uint64_t number = items::number_in(row[expiry_column_]);
+TableSpec Map::string_spec(std::span<Bytes> names) const {
+  TableSpec spec = this->spec();
+  names[string_entry::key] = column_names_[entry::key];
+  names[string_entry::expires] = column_names_[entry::expires];
+  names[string_entry::type] = column_names_[entry::type];
+  names[string_entry::value] = column_names_[entry::value];
+  spec.columns = names.first(string_entry::columns);
+  return spec;
+}
+
+int64_t Map::expires_ms(const Value &value) const {
+  const uint64_t number = items::number_in(value);
   return from_column(static_cast<int64_t>(std::min<uint64_t>(number, INT64_MAX / 1'000)));
 }
 

@@ -30,7 +30,7 @@ struct MapRow {
   std::string expire_column;
   std::string expire_unit = "ms";
   std::string version_column{};
-  std::string options;  ///< words with commas between them
+  std::string options{};  ///< words with commas between them
 
   bool operator==(const MapRow &) const = default;
 };
@@ -79,6 +79,9 @@ class Map {
   TableSpec spec() const;
   /// Of the first `count` columns and these fields: what to open for those alone. `names` has room for as many.
   TableSpec spec(std::span<const uint32_t> fields, std::span<Bytes> names) const;
+  /// Of a generic keyspace: what to open for strings alone, as they are read. `names` has room for
+  /// string_entry::columns.
+  TableSpec string_spec(std::span<Bytes> names) const;
   /// Columns before the fields.
   std::span<const Bytes> leading_columns() const { return std::span(column_names_).first(first_field_); }
 
@@ -86,7 +89,9 @@ class Map {
   int64_t to_column(int64_t expires_ms) const { return seconds_ ? (expires_ms + 999) / 1'000 : expires_ms; }
   int64_t from_column(int64_t expires) const { return seconds_ ? expires * 1'000 : expires; }
   /// When the key of a row expires, in milliseconds; 0: never.
-  int64_t expires_ms(Row row) const;
+  int64_t expires_ms(Row row) const { return keeps_expiry() ? expires_ms(row[expiry_column_]) : 0; }
+  /// The same of what its column of the expiry holds.
+  int64_t expires_ms(const Value &value) const;
 
   /// What is wrong with its table. Any thread.
   items::Trouble &trouble() const { return trouble_; }
@@ -132,5 +137,14 @@ inline constexpr uint32_t columns = 7;
 /// Bytes of a key: what its column takes.
 inline constexpr size_t key_bytes_max = 512;
 }  // namespace entry
+
+/// The same in Map::string_spec().
+namespace string_entry {
+inline constexpr uint32_t key = 0;
+inline constexpr uint32_t expires = 1;
+inline constexpr uint32_t type = 2;
+inline constexpr uint32_t value = 3;
+inline constexpr uint32_t columns = 4;
+}  // namespace string_entry
 
 }  // namespace postern::redis

@@ -39,6 +39,24 @@ TEST(Map, CountsKeysThenExpiryThenFields) {
   EXPECT_TRUE(map.may_delete());
 }
 
+TEST(Map, StringsOfAKeyspaceAreReadWithoutItsOtherColumns) {
+  const Map map({.prefix = "",
+                 .db = "0",
+                 .kind = "generic",
+                 .database = "keys",
+                 .table = "entries",
+                 .key_columns = "k",
+                 .value_columns = "v",
+                 .expire_column = "expires",
+                 .version_column = "version"});
+  EXPECT_EQ(map.problem(), "");
+  Bytes columns[string_entry::columns];
+  const TableSpec spec = map.string_spec(columns);
+  EXPECT_EQ(names(spec), (std::vector<std::string>{"k", "expires", "type", "v"}));
+  EXPECT_EQ(spec.table, "entries");
+  EXPECT_EQ(spec.key_columns, 1U);
+}
+
 TEST(Map, FieldsHaveTheirOwnNamesComparedByteByByte) {
   const Map map(user_row());
   EXPECT_EQ(map.find_field("name"), 0U);

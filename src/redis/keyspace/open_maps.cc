@@ -64,6 +64,10 @@ TableSpec spec_of(const Map &map, Elements elements) {
 
 /// The pieces of the key in its columns. False: there are not as many as columns.
 bool split(const Map &map, Bytes rest, std::span<Value> values) {
+  if (values.size() == 1) {
+    values[0] = Value::of(rest);
+    return true;
+  }
   items::Pieces pieces(rest, map.row().separator, map.key_columns());
   size_t count = 0;
   for (Bytes piece; pieces.next(piece); ++count) values[count] = Value::of(piece);
@@ -120,6 +124,17 @@ OpenTable &OpenMaps::open(OpenMap &open, Elements elements, Batch &batch) {
     add_open(*open.map, *table, spec_of(*open.map, elements), batch);
   }
   return *table;
+}
+
+OpenTable &OpenMaps::open_strings(OpenMap &open, Batch &batch) {
+  if (open.strings == nullptr) open.strings = std::make_unique<OpenTable>();
+  OpenTable &table = *open.strings;
+  if (!table.slot.filled() && !table.opening) {
+    opening_.push_back(&table);
+    table.opening = true;
+    add_open(*open.map, table, open.map->string_spec(batch.arena().array<Bytes>(string_entry::columns)), batch);
+  }
+  return table;
 }
 
 OpenTable *OpenMaps::open(OpenMap &open, std::span<const uint32_t> fields, Batch &batch) {

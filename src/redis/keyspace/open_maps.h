@@ -3,6 +3,7 @@
 // Owned by its session. Ops and replies point to what is in it, which lives until they are settled.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,11 @@ struct OpenMap {
                                                                                   : outcome.message;
   }
 
+  bool elements_are_open() const {
+    return std::all_of(elements.begin(), elements.end(),
+                       [](const auto &one) { return one != nullptr && one->slot.filled(); });
+  }
+
   /// Some fields of the rows.
   struct Part {
     std::vector<uint32_t> fields;
@@ -47,6 +53,7 @@ struct OpenMap {
   const std::shared_ptr<const Map> map;
   OpenTable table;                                                    ///< all columns
   std::array<std::unique_ptr<OpenTable>, element_tables> elements{};  ///< of a generic keyspace
+  std::unique_ptr<OpenTable> strings{};                               ///< likewise: what reading a string needs
   std::vector<std::unique_ptr<Part>> parts{};                         ///< the one used last stands last
   std::vector<std::string> expired{};  ///< keys that were found expired, without their prefix
   bool may_erase = true;               ///< false once an expired key could not be deleted
@@ -82,6 +89,8 @@ class OpenMaps {
   OpenMap &open(uint32_t number, Batch &batch);
   /// A table of a generic keyspace.
   OpenTable &open(OpenMap &open, Elements elements, Batch &batch);
+  /// What reading a string of a generic keyspace needs: a column that is not read costs nothing.
+  OpenTable &open_strings(OpenMap &open, Batch &batch);
   /// The table with these fields alone; nullptr: there are too many such tables open for one more. `fields` is sorted
   /// and has each once.
   OpenTable *open(OpenMap &open, std::span<const uint32_t> fields, Batch &batch);

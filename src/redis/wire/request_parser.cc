@@ -106,6 +106,35 @@ bool line_at(Bytes bytes, size_t at, Bytes &line) {
   return true;
 }
 
+/// The number that stands at `at`, if it has one to four digits and the line ends there; returns how many. 0: it has
+/// not, or too few bytes are there to tell so at once.
+size_t short_number_at(Bytes bytes, size_t at, int64_t &number) {
+  constexpr size_t digits_max = 4;
+  if (bytes.size() < at + digits_max + 2) return 0;
+  const char *const line = bytes.data() + at;
+  const auto digit = [line](size_t i) { return static_cast<unsigned char>(line[i] - '0'); };
+  if (digit(0) > 9) return 0;
+  number = digit(0);
+  size_t size = 1;
+  for (; number != 0 && size < digits_max && digit(size) <= 9; ++size) number = number * 10 + digit(size);
+  return line[size] == '\r' ? size : 0;
+}
+
+enum class Line : uint8_t { number, endless, other };
+
+/// The line that begins at `at`: one byte, and a number behind it. `size` is without the line's end.
+Line number_line_at(Bytes bytes, size_t at, int64_t &number, size_t &size) {
+  // As nearly all are.
+  if (const size_t digits = short_number_at(bytes, at + 1, number); digits != 0) {
+    size = 1 + digits;
+    return Line::number;
+  }
+  Bytes line;
+  if (!line_at(bytes, at, line)) return Line::endless;
+  size = line.size();
+  return parse_integer(line.substr(1), number) ? Line::number : Line::other;
+}
+
 }  // namespace
 
 Parsed RequestParser::take(std::span<const char> span, const Bounds &bounds, Arena &arena) {
@@ -147,15 +176,16 @@ Parsed RequestParser::take_inline(Bytes bytes, Arena &arena) {
 
 /// Reads the count of an array. `request`: there are arguments to come.
 Parsed RequestParser::begin_array(Bytes bytes, const Bounds &bounds) {
-  Bytes line;
-  if (!line_at(bytes, 0, line))
-    return bytes.size() > line_bytes_max + 1 ? fail("Protocol error: too big mbulk count string") : Parsed::need_more;
   int64_t count = 0;
-  if (!parse_integer(line.substr(1), count) || count > static_cast<int64_t>(bounds.arguments_max))
+  size_t line_bytes = 0;
+  const Line line = number_line_at(bytes, 0, count, line_bytes);
+  if (line == Line::endless)
+    return bytes.size() > line_bytes_max + 1 ? fail("Protocol error: too big mbulk count string") : Parsed::need_more;
+  if (line == Line::other || count > static_cast<int64_t>(bounds.arguments_max))
     return fail("Protocol error: invalid multibulk length");
   if (bounds.stranger && count > static_cast<int64_t>(stranger_arguments_max))
     return fail("Protocol error: unauthenticated multibulk length");
-  consumed_ = at_ = line.size() + 2;
+  consumed_ = at_ = line_bytes + 2;
   if (count <= 0) return Parsed::nothing;
   count_ = static_cast<uint32_t>(count);
   seen_ = 0;
@@ -172,16 +202,17 @@ Parsed RequestParser::take_arguments(Bytes bytes, const Bounds &bounds, Arena &a
       if (byte >= ' ' && byte <= '~') text[sizeof text - 3] = byte;
       return fail(arena.copy(text));
     }
-    Bytes line;
-    if (!line_at(bytes, at_, line))
+    int64_t size = 0;
+    size_t line_bytes = 0;
+    const Line line = number_line_at(bytes, at_, size, line_bytes);
+    if (line == Line::endless)
       return bytes.size() - at_ > line_bytes_max + 1 ? fail("Protocol error: too big bulk count string")
                                                      : Parsed::need_more;
-    int64_t size = 0;
-    if (!parse_integer(line.substr(1), size) || size < 0 || size > static_cast<int64_t>(bounds.argument_bytes_max))
+    if (line == Line::other || size < 0 || size > static_cast<int64_t>(bounds.argument_bytes_max))
       return fail("Protocol error: invalid bulk length");
     if (bounds.stranger && size > static_cast<int64_t>(stranger_argument_bytes_max))
       return fail("Protocol error: unauthenticated bulk length");
-    const size_t begin = at_ + line.size() + 2;
+    const size_t begin = at_ + line_bytes + 2;
     const size_t end = begin + static_cast<size_t>(size) + 2;
     if (end > bounds.request_bytes_max) return fail("Protocol error: too big request");
     if (end > bytes.size()) return Parsed::need_more;

@@ -60,11 +60,27 @@ TEST(RedisRequest, TellsWhatIsWrongInRedissWords) {
   EXPECT_EQ(parsed("*1\r\n$-10\r\n"), "Protocol error: invalid bulk length");
   EXPECT_EQ(parsed("*1\r\n$2000000000\r\n"), "Protocol error: invalid bulk length");
   EXPECT_EQ(parsed("*1\r\n$blabla\r\n"), "Protocol error: invalid bulk length");
+  for (const Bytes number : {"01", "00", "1x", "1\n", "+1", "", "0x1", "12345x", "\xb1"}) {
+    const std::string line = std::string(number) + "\r\nabcdefgh\r\n";
+    EXPECT_EQ(parsed("*" + line), "Protocol error: invalid multibulk length") << number;
+    EXPECT_EQ(parsed("*1\r\n$" + line), "Protocol error: invalid bulk length") << number;
+  }
   EXPECT_EQ(parsed("set \"\"\"test-key\"\"\" test-value\r\n"), "Protocol error: unbalanced quotes in request");
   EXPECT_EQ(parsed("set \"x\r\n"), "Protocol error: unbalanced quotes in request");
   EXPECT_EQ(parsed(std::string(70'000, 'x')), "Protocol error: too big inline request");
   EXPECT_EQ(parsed("*" + std::string(70'000, '1')), "Protocol error: too big mbulk count string");
   EXPECT_EQ(parsed("*1\r\n$" + std::string(70'000, '1')), "Protocol error: too big bulk count string");
+}
+
+TEST(RedisRequest, TakesNumbersOfAnyLength) {
+  for (const size_t size : {0, 1, 9, 10, 99, 999, 1'000, 9'999, 10'000, 12'345, 100'000}) {
+    const std::string text(size, 'x');
+    EXPECT_EQ(parsed("*1\r\n$" + std::to_string(size) + "\r\n" + text + "\r\n"), "<" + text + ">\n") << size;
+    std::string counted = "*" + std::to_string(size) + "\r\n";
+    for (size_t i = 0; i < size; ++i) counted += "$1\r\na\r\n";
+    const std::string told = parsed(counted);
+    EXPECT_EQ(told.size(), size == 0 ? 0 : 3 * size + 1) << size;
+  }
 }
 
 TEST(RedisRequest, StrangersSendLittle) {

@@ -2,6 +2,7 @@
 
 #include "engine/mariadb/testing/plan_words.h"
 
+#include "engine/mariadb/lex_of_text.h"
 #include "engine/mariadb/recognise.h"
 #include "engine/mariadb/resolve_read.h"
 
@@ -29,6 +30,8 @@ std::string word(const PlanValue &value) {
     case PlanValue::From::argument: return "?" + std::to_string(value.argument);
     case PlanValue::From::integer: return std::to_string(value.integer);
     case PlanValue::From::text: return "'" + value.text + "'";
+    case PlanValue::From::null: return "NULL";
+    case PlanValue::From::standard: return "DEFAULT";
   }
   return {};
 }
@@ -69,7 +72,8 @@ std::string words_of(const ReadPlan &plan, const TABLE &table, const ResolvedRea
 std::string plan_in_words(Bytes text) {
   THD *const thd = current_thd;
   ReadPlan plan;
-  WhyNot why = plan_of_text(thd, text, plan);
+  WhyNot why = WhyNot::syntax;
+  if (const LexOfText parsed(thd, text); parsed.lex() != nullptr) why = recognise(thd, *parsed.lex(), plan);
   if (why != WhyNot::planned) return "not: " + std::string(words(why));
   for (TABLE *table = thd->open_tables; table != nullptr; table = table->next) {
     if (plan.table != table->s->table_name.str || plan.database != table->s->db.str) continue;

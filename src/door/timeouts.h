@@ -1,29 +1,41 @@
-// timeout_lists.h: a worker's connections in the order in which they time out.
+// timeouts.h: a worker's connections in the order in which they time out.
 //
 // They are in two lists: those in the middle of a request or a handshake, by when that began, and all others, by when
-// they last got something done. So both timeouts cost nothing to watch, however many connections there are.
+// they last got something done. So both timeouts cost nothing to watch, however many connections there are. How long a
+// session of the server may be silent is its own affair, and changes with what is done in it: those have a clock.
 // A worker has one of these, and its thread alone touches it; it owns no connection.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "contract/server_session.h"
 #include "door/connection.h"
 #include "door/options.h"
+#include "door/silence_clock.h"
 
 namespace postern::door {
 
-class TimeoutLists {
+class Timeouts {
  public:
-  explicit TimeoutLists(const Options &options) : options_(options) {}
-  TimeoutLists(const TimeoutLists &) = delete;
-  TimeoutLists &operator=(const TimeoutLists &) = delete;
+  explicit Timeouts(const Options &options) : options_(options) {}
+  Timeouts(const Timeouts &) = delete;
+  Timeouts &operator=(const Timeouts &) = delete;
 
+  /// To be called before add(), with the number of connections that there are then. Throws std::bad_alloc.
+  void make_room_for(const Connection &connection, size_t count) {
+    if (connection.hosted() != nullptr) sessions_.make_room_for(count);
+  }
   void add(Connection &connection, int64_t now_ms) {
     connection.active_ms = now_ms;
     link_newest(connection);
+    if (const ServerSession *const session = connection.hosted(); session != nullptr && session->alive())
+      sessions_.set(connection, now_ms + session->idle_limit_ms());
   }
-  void remove(Connection &connection) { unlink(connection); }
+  void remove(Connection &connection) {
+    unlink(connection);
+    sessions_.remove(connection);
+  }
   /// Any of them, or nullptr.
   Connection *any() const { return idle_.oldest != nullptr ? idle_.oldest : begun_.oldest; }
 
@@ -45,7 +57,8 @@ class TimeoutLists {
     if (list == connection.timeout_list) return;
     unlink(connection);
     connection.timeout_list = list;
-    add(connection, now_ms);
+    connection.active_ms = now_ms;
+    link_newest(connection);
   }
 
   /// Until the next of them times out; INT64_MAX if none ever will.
@@ -53,16 +66,28 @@ class TimeoutLists {
     const auto left = [now_ms](const List &list, int64_t timeout_ms) {
       return list.oldest == nullptr || timeout_ms <= 0 ? INT64_MAX : list.oldest->active_ms + timeout_ms - now_ms;
     };
-    return std::min(left(idle_, options_.idle_timeout_ms), left(begun_, begun_timeout_ms()));
+    const Connection *const first = sessions_.first();
+    return std::min({left(idle_, options_.idle_timeout_ms), left(begun_, begun_timeout_ms()),
+                     first != nullptr ? first->due_ms - now_ms : INT64_MAX});
   }
 
   // `visit` may remove the connection it is given.
 
   /// Those that were silent for too long.
   template <class Visit>
-  void visit_silent(int64_t now_ms, Visit visit) const {
+  void visit_silent(int64_t now_ms, Visit visit) {
     if (const int64_t timeout_ms = options_.idle_timeout_ms; timeout_ms > 0)
       visit_older(idle_, now_ms - timeout_ms, visit);
+    while (Connection *const first = sessions_.first()) {
+      if (first->due_ms > now_ms) return;
+      const int64_t due_ms = first->active_ms + first->hosted()->idle_limit_ms();
+      if (due_ms > now_ms && !first->is_dead()) {
+        sessions_.set(*first, due_ms);
+      } else {
+        sessions_.remove(*first);
+        visit(*first);
+      }
+    }
   }
   /// Those that began something and did not finish it in time.
   template <class Visit>
@@ -117,6 +142,7 @@ class TimeoutLists {
   const Options &options_;
   List idle_;
   List begun_;
+  SilenceClock sessions_;
 };
 
 }  // namespace postern::door

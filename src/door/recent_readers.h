@@ -1,0 +1,37 @@
+// recent_readers.h: RecentReaders, whether anybody has read lately whom a worker that waits for the disk would keep
+// waiting.
+//
+// A worker has one, and its thread alone touches it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "door/connection.h"
+
+namespace postern::door {
+
+class RecentReaders {
+ public:
+  static constexpr int64_t remembered_ms = 1'000;
+
+  void note(const Connection &connection, int64_t now_ms) {
+    if (last_[0].connection != &connection) last_[1] = last_[0];
+    last_[0] = {&connection, now_ms};
+  }
+  /// Whether one other than `writer` has read lately; nullptr: whether any has.
+  bool any_but(const Connection *writer, int64_t now_ms) const {
+    for (const Reader &reader : last_)
+      if (reader.connection != writer && now_ms - reader.read_ms <= remembered_ms) return true;
+    return false;
+  }
+
+ private:
+  struct Reader {
+    const Connection *connection = nullptr;  // compared only: it may be gone
+    int64_t read_ms = INT64_MIN / 2;
+  };
+  std::array<Reader, 2> last_;  // different ones, the newest first
+};
+
+}  // namespace postern::door

@@ -1,0 +1,214 @@
+#include "door/write_lane.h"
+
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "door/recent_readers.h"
+#include "door/testing/toy.h"
+
+namespace postern::door {
+namespace {
+
+/// A door whose worker has seen that its commits sleep while others read, and so gives writers away. From then on each
+/// commit waits for ToyEngine::commits.
+class WriteLaneTest : public DoorTest {
+ protected:
+  void open_with_lane() {
+    open(Access::write);
+    reader_ = std::make_unique<Client>(connect());
+    writer_ = std::make_unique<Client>(connect());
+    engine_.commits = 1'000;
+    engine_.commit_us = 2'000;
+    // A commit in the lane lets the worker answer while it sleeps.
+    ASSERT_TRUE(eventually([&] {
+      writer_->send("write\n");
+      reader_->ask("say a\n", 2);
+      const bool ahead = engine_.written < ++writes_;
+      writer_->read(5);
+      return ahead && writes_ > 2 * static_cast<int>(WriteLane::runs_per_look);
+    }));
+    engine_.commit_us = 0;
+    engine_.commits = 0;
+  }
+  bool committing() {
+    return eventually([this] { return engine_.committing == 1; });
+  }
+
+  std::unique_ptr<Client> reader_;
+  std::unique_ptr<Client> writer_;
+  int writes_ = 0;
+};
+
+TEST_F(WriteLaneTest, ReadersAreAnsweredWhileACommitSleeps) {
+  open_with_lane();
+  writer_->send("write\n");
+  ASSERT_TRUE(committing());
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(reader_->ask("rows 1 10\n", 14), rows_text(1, 10));
+  EXPECT_EQ(engine_.committing, 1);
+  engine_.commits = 1;
+  EXPECT_EQ(writer_->read(5), "done\n");
+}
+
+TEST_F(WriteLaneTest, TheOrderOfAConnectionIsKept) {
+  open_with_lane();
+  writer_->send("say 1\nwrite\nsay 2\n");
+  ASSERT_TRUE(committing());
+  writer_->send("say 3\nwrite\nsay 4\n");
+  EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
+  EXPECT_EQ(engine_.committing, 1);
+  engine_.commits = 2;
+  EXPECT_EQ(writer_->read(18), "1\ndone\n2\n3\ndone\n4\n");
+}
+
+TEST_F(WriteLaneTest, WhatComesMeanwhileSharesTheNextCommit) {
+  open_with_lane();
+  std::vector<Client> clients;
+  for (int i = 0; i < 20; ++i) clients.push_back(connect());
+  writer_->send("write\n");
+  ASSERT_TRUE(committing());
+  const int before = engine_.written;
+  for (Client &client : clients) {
+    client.send("write\nrows 1 10\n");
+    EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
+  }
+  EXPECT_EQ(reader_->ask("say here\n", 5), "here\n") << "the turn of the last writer is over";
+  engine_.commits = 1;
+  EXPECT_EQ(writer_->read(5), "done\n");
+  ASSERT_TRUE(committing());
+  EXPECT_EQ(engine_.written, before + 1);
+  engine_.commits = 1;
+  for (Client &client : clients) EXPECT_EQ(client.read(19), "done\n" + rows_text(1, 10));
+  EXPECT_EQ(engine_.commits, 0) << "one commit for all";
+}
+
+TEST_F(WriteLaneTest, WorkersShareCommits) {
+  options_.threads = 2;
+  open_with_lane();
+  std::vector<Client> readers;
+  std::vector<Client> writers;
+  for (int i = 0; i < 4; ++i) readers.push_back(connect()), writers.push_back(connect());
+  const auto all_read = [&] {
+    for (Client &reader : readers) EXPECT_EQ(reader.ask("say here\n", 5), "here\n");
+  };
+  all_read();
+  writer_->send("write\n");
+  ASSERT_TRUE(committing());
+  for (Client &writer : writers) {
+    all_read();
+    writer.send("write\n");
+  }
+  for (int i = 0; i < 2; ++i) all_read();  // then the turn of the last writer is over
+  EXPECT_EQ(engine_.committing, 1) << "no worker waits by itself";
+  engine_.commits = 2;
+  EXPECT_EQ(writer_->read(5), "done\n");
+  for (Client &writer : writers) EXPECT_EQ(writer.read(5), "done\n");
+  EXPECT_EQ(engine_.commits, 0);
+}
+
+TEST_F(WriteLaneTest, WhatIsLeftThereGoesToTheSlowLane) {
+  open_with_lane();
+  engine_.lone_busy = true;
+  writer_->send("write\nlone\nsay 2\n");
+  ASSERT_TRUE(committing());
+  engine_.commits = 1;
+  EXPECT_EQ(writer_->read(5), "done\n");
+  ASSERT_TRUE(eventually([&] { return engine_.lone_left != 0; }));
+  engine_.lone_busy = false;
+  EXPECT_EQ(writer_->read(7), "free\n2\n");
+}
+
+TEST_F(WriteLaneTest, AClientMayLeaveWhileItsCommitSleeps) {
+  open_with_lane();
+  const int before = engine_.written;
+  writer_->send("write\nwrite\n");
+  ASSERT_TRUE(committing());
+  writer_.reset();
+  Client other = connect();
+  other.send("write\n");
+  EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
+  engine_.commits = 3;
+  EXPECT_EQ(other.read(5), "done\n");
+  EXPECT_GE(engine_.written, before + 3);
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 2; }));
+}
+
+TEST_F(WriteLaneTest, AClientThatEndsItsSendingHearsAllAnswers) {
+  open_with_lane();
+  writer_->send("write\nsay 2\n");
+  ASSERT_TRUE(committing());
+  writer_->send("say 3\n");
+  writer_->end_sending();
+  EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
+  engine_.commits = 1;
+  EXPECT_EQ(writer_->read(9), "done\n2\n3\n");
+  EXPECT_TRUE(writer_->closed());
+}
+
+TEST_F(WriteLaneTest, NobodyTimesOutWhileItsCommitSleeps) {
+  options_.idle_timeout_ms = 1'000;
+  options_.request_timeout_ms = 1'000;
+  open_with_lane();
+  writer_->send("write\nsay unfin");
+  ASSERT_TRUE(committing());
+  const int64_t until_ms = clock_ms() + 1'500;
+  while (clock_ms() < until_ms) {
+    EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  engine_.commits = 1;
+  EXPECT_EQ(writer_->read(5), "done\n");
+  EXPECT_EQ(writer_->ask("ished\n", 11), "unfinished\n");
+}
+
+TEST_F(WriteLaneTest, TheDoorMayCloseWhileACommitSleeps) {
+  open_with_lane();
+  writer_->send("write\n");
+  ASSERT_TRUE(committing());
+  Client other = connect();
+  other.send("write\n");
+  EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
+  EXPECT_LT(stop_ms(), soon_ms);
+  EXPECT_TRUE(writer_->closed());
+  EXPECT_TRUE(other.closed());
+  EXPECT_EQ(engine_.attached, 0);
+}
+
+TEST_F(WriteLaneTest, TheServerMayStopWhileACommitSleeps) {
+  open_with_lane();
+  writer_->send("write\n");
+  ASSERT_TRUE(committing());
+  EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
+  engine_.stop();
+  EXPECT_TRUE(reader_->closed());
+  EXPECT_TRUE(eventually([&] { return engine_.attached == 0; }));
+  EXPECT_EQ(door_->connections(), 0u) << "the writer's, too, whether it was told in time or not";
+}
+
+TEST_F(WriteLaneTest, LatenciesAndCountsAreThoseOfTheDoor) {
+  open_with_lane();
+  engine_.commits = 1'000;
+  const uint64_t before = count(Counter::batches);
+  EXPECT_EQ(writer_->ask("write\n", 5), "done\n");
+  EXPECT_GT(count(Counter::batches), before);
+  EXPECT_EQ(door_->connections(), 2u);
+}
+
+TEST(RecentReaders, CountOthersForAWhile) {
+  const auto *const one = reinterpret_cast<const Connection *>(0x10);
+  const auto *const other = reinterpret_cast<const Connection *>(0x20);
+  RecentReaders readers;
+  EXPECT_FALSE(readers.any_but(nullptr, 5'000));
+  readers.note(*one, 5'000);
+  EXPECT_TRUE(readers.any_but(nullptr, 5'000));
+  EXPECT_FALSE(readers.any_but(one, 5'000)) << "nobody waits but who writes";
+  EXPECT_TRUE(readers.any_but(other, 5'000));
+  readers.note(*other, 5'005);
+  readers.note(*other, 5'006);
+  EXPECT_TRUE(readers.any_but(other, 6'000));
+  EXPECT_FALSE(readers.any_but(other, 6'001));
+  EXPECT_TRUE(readers.any_but(one, 6'006));
+  EXPECT_FALSE(readers.any_but(one, 6'007));
+}
+
+}  // namespace
+}  // namespace postern::door

@@ -1,0 +1,74 @@
+#include "engine/mariadb/server.h"
+
+#include "engine/mariadb/write_plan.h"
+
+#include <string_view>
+
+#include "engine/mariadb/own_statement.h"
+#include "engine/mariadb/resolve_change.h"
+#include "engine/sql/ok_packet.h"
+
+namespace postern::mariadb {
+namespace {
+
+std::string_view words_of(const ChangePlan &plan) {
+  switch (plan.what) {
+    case ChangePlan::What::update: return "UPDATE";
+    case ChangePlan::What::erase: return "DELETE";
+    case ChangePlan::What::insert: return plan.duplicate == ChangePlan::Duplicate::replace ? "REPLACE" : "INSERT";
+  }
+  return {};
+}
+
+/// Whether what the session was warned of is rows that were passed over, and nothing else.
+bool are_of_duplicates(THD *thd, uint16_t warnings) {
+  Diagnostics_area::Sql_condition_iterator conditions = thd->get_stmt_da()->sql_conditions();
+  while (const Sql_condition *const one = conditions++) {
+    if (one->get_sql_errno() != ER_DUP_ENTRY || warnings-- == 0) return false;
+  }
+  return warnings == 0;
+}
+
+}  // namespace
+
+PlanFacts WritePlan::facts() const {
+  PlanFacts facts{.kind = words_of(plan_), .database = plan_.rows.database, .table = plan_.rows.table};
+  if (const Known *const newest = known(); newest != nullptr) {
+    facts.index = newest->index;
+    facts.answers = newest->version == version();
+  }
+  if (const char *const why = off_.load(std::memory_order_relaxed); why != nullptr) facts.off = why;
+  return facts;
+}
+
+WhyNot WritePlan::look(THD *thd) const {
+  WhyNot why = WhyNot::planned;
+  look_at_table(thd, plan_.rows, [&](TABLE &table) {
+    ResolvedChange change;
+    why = resolve_change(plan_, table, change);
+    version_.store(table.s->get_table_ref_version(), std::memory_order_release);
+  });
+  return why;
+}
+
+void WritePlan::learn(THD *thd, Bytes answer) const {
+  const std::optional<sql::OkPacket> ok = sql::OkPacket::of(answer);
+  if (!ok || ok->status & without_index) return;
+  if (ok->warnings != 0 && (plan_.duplicate != ChangePlan::Duplicate::ignore || !are_of_duplicates(thd, ok->warnings)))
+    return;
+  look_at_table(thd, plan_.rows, [&](TABLE &table) {
+    const uint64_t version = table.s->get_table_ref_version();
+    version_.store(version, std::memory_order_release);
+    if (const Known *const newest = known(); newest != nullptr && newest->version == version) return;
+    ResolvedChange change;
+    if (const WhyNot why = resolve_change(plan_, table, change); why != WhyNot::planned)
+      return off_.store(words(why).data(), std::memory_order_relaxed);
+    if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)
+      return off_.store("its table was changed often", std::memory_order_relaxed);
+    const bool finds = plan_.what != ChangePlan::What::insert;
+    const char *const index = finds ? table.key_info[change.rows.index].name.str : "";
+    known_.push(new Known{version, std::move(change), index});
+  });
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,62 @@
+// write_plan.h: WritePlan, how writes of one form are done together with those of other sessions, in one transaction of
+// the worker (shared_writes.h).
+//
+// What is learnt belongs to a definition of the table: where its columns and its key are. It is learnt while the server
+// serves one of them, and so is whether the server would look at every row of the table, which it tells the client.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/bytes.h"
+#include "contract/server_session.h"
+#include "engine/mariadb/change_plan.h"
+#include "engine/mariadb/not_now.h"
+#include "engine/mariadb/plan_learning.h"
+#include "engine/mariadb/why_not.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+/// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
+class WritePlan final : public Plan {
+ public:
+  /// What is known of one definition of the table: TABLE_SHARE::get_table_ref_version().
+  struct Known {
+    uint64_t version;
+    ResolvedChange change;
+    std::string index;
+    Known *next = nullptr;
+  };
+
+  explicit WritePlan(ChangePlan plan) : plan_(std::move(plan)) {}
+
+  uint32_t values() const override { return plan_.rows.arguments; }
+  bool holds() const override { return off_.load(std::memory_order_relaxed) == nullptr; }
+  bool writes() const override { return true; }
+  PlanFacts facts() const override;
+
+  const ChangePlan &change() const { return plan_; }
+  /// Of the definition that was found last; nullptr: of none.
+  const Known *known() const { return known_.first(); }
+  /// The definition of the table that was found last; 0: none was.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+
+  /// Whether there is a key for it in the table as it is, and so version() is known. Opens that in `thd`, which rests
+  /// between two commands. WhyNot::planned also where the table is not to be had just now.
+  WhyNot look(THD *thd) const;
+  /// After the server has given `answer` to such a statement.
+  void learn(THD *thd, Bytes answer) const;
+
+ private:
+  const ChangePlan plan_;
+  mutable std::atomic<uint64_t> version_{0};
+  mutable NewestFirst<Known> known_;
+  mutable std::atomic<uint32_t> known_count_{0};
+  mutable std::atomic<const char *> off_{nullptr};
+};
+
+}  // namespace postern::mariadb

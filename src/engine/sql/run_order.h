@@ -1,0 +1,153 @@
+// run_order.h: RunOrder, in which order an executor does the ops of a run, what waits behind one that is left, and how
+// a unit ends.
+//
+// It belongs to one executor and is used on its thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "contract/executor.h"
+#include "contract/unit_replies.h"
+
+namespace postern::sql {
+
+/// How the transaction of a unit that has it to itself shall end.
+enum class UnitEnds : uint8_t {
+  commit,
+  roll_back,
+  run_again,  ///< rolled back, and run once more without the op that has failed
+};
+
+/// `Hands` is the executor, which does what it is told when:
+///
+///     void execute_next(Op &)                  runs an op: its progress says whether it is done or left
+///     void pass_by(std::span<const Op>)        these are not run now
+///     bool lost() const                        the transaction is gone: there is no going on
+///     bool can_undo() const                    what the transaction has done so far can be undone
+///     bool write_any(std::span<const Op>) const
+///     Counters *counters() const
+template <class Hands>
+class RunOrder {
+ public:
+  explicit RunOrder(Hands &hands) : hands_(hands) {}
+
+  /// From here on nobody is held up. For each run.
+  void begin() { held_up_.reset(); }
+
+  /// Whether an op has to wait behind one of its connection.
+  bool is_held_up(const Op &op) const { return held_up_ == op.connection; }
+  void hold_up(const Op &op) { held_up_ = op.connection; }
+
+  /// A unit that has the transactions to itself that are begun while this lives. Throws std::bad_alloc.
+  class OwnUnit {
+   public:
+    OwnUnit(RunOrder &order, std::span<Op> ops) : order_(order), replies_(ops) {
+      order_.own_ = &replies_;
+      order_.ends_ = UnitEnds::commit;
+    }
+    ~OwnUnit() { order_.own_ = nullptr; }
+    OwnUnit(const OwnUnit &) = delete;
+    OwnUnit &operator=(const OwnUnit &) = delete;
+
+    /// Whether it has to be run again; true once for each time.
+    bool take_again() {
+      if (order_.ends_ != UnitEnds::run_again) return false;
+      order_.ends_ = UnitEnds::commit;
+      return true;
+    }
+
+   private:
+    RunOrder &order_;
+    UnitReplies replies_;
+  };
+  bool in_own_unit() const { return own_ != nullptr; }
+  /// Of the unit that has the transaction to itself, when its ops were executed.
+  UnitEnds ends() const { return ends_; }
+
+  /// One op or unit after the other, until all are done or left, or the transaction is lost.
+  void execute_all(const Run &run, Watcher *watcher) {
+    const Unit *unit = run.units.data();
+    const Unit *const units_end = unit + run.units.size();
+    for (size_t at = 0; at != run.ops.size();) {
+      const bool is_unit = unit != units_end && unit->first == at;
+      const std::span<Op> ops = run.ops.subspan(at, is_unit ? unit->count : 1);
+      at += ops.size();
+      if (is_held_up(ops[0])) {
+        leave(ops, Progress::waiting);
+      } else if (is_unit) {
+        execute_unit(ops, unit->atomic);
+      } else {
+        hands_.execute_next(ops[0]);
+      }
+      if (is_unit) ++unit;
+      if (ops[0].progress != Progress::done) {
+        hold_up(ops[0]);
+      } else if (watcher != nullptr) {
+        for (const Op &op : ops) watcher->op_done(op);
+      }
+      if (hands_.lost()) return;
+    }
+  }
+
+ private:
+  /// For later, none of them having been executed.
+  void leave(std::span<Op> ops, Progress progress) {
+    hands_.pass_by(ops);
+    wait_behind(ops, progress);
+  }
+
+  static void wait_behind(std::span<Op> ops, Progress progress) {
+    for (Op &op : ops) op.progress = Progress::waiting;
+    ops[0].progress = progress;
+  }
+
+  /// One that writes has to have its transaction to itself.
+  void execute_unit(std::span<Op> ops, bool atomic) {
+    if (own_ != nullptr) return execute_unit(ops, atomic, *own_);
+    if (hands_.write_any(ops)) return leave(ops, Progress::needs_own_run);
+    UnitReplies replies(ops);
+    execute_unit(ops, atomic, replies);
+  }
+
+  void execute_unit(std::span<Op> ops, bool atomic, UnitReplies &replies) {
+    for (size_t i = 0; i < ops.size(); ++i) {
+      Op &op = ops[i];
+      if (replies.failure_kept(i)) {
+        hands_.pass_by({&op, 1});
+        replies.tell_kept(i);
+        continue;
+      }
+      hands_.execute_next(op);
+      if (hands_.lost()) return;
+      if (op.progress == Progress::done && !replies.failed(i)) continue;
+      const std::span<Op> rest = ops.subspan(i + 1);
+      if (op.progress != Progress::done) {
+        const Progress left = op.progress;
+        hands_.pass_by(rest);
+        replies.restart();
+        ends_ = UnitEnds::roll_back;
+        return wait_behind(ops, left == Progress::busy || left == Progress::locked ? left : Progress::needs_own_run);
+      }
+      if (atomic) {
+        hands_.pass_by(rest);
+        ends_ = UnitEnds::roll_back;
+        return replies.fail_all(i, hands_.counters());
+      }
+      if (writes(op.verb) && hands_.can_undo()) {
+        replies.keep_failure(i);
+        replies.restart();
+        ends_ = UnitEnds::run_again;
+        return;
+      }
+    }
+  }
+
+  Hands &hands_;
+  std::optional<uint32_t> held_up_{};  // the connection whose next op of the run cannot run now
+  UnitReplies *own_ = nullptr;         // of the unit that has the transaction to itself
+  UnitEnds ends_ = UnitEnds::commit;   // of that
+};
+
+}  // namespace postern::sql
