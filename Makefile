@@ -10,7 +10,8 @@
 #   make bench    our doors beside their peers, in about a quarter of an hour; QUICK=1: in two minutes;
 #                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
 #   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
-#   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to give them in the same order again
+#   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to give them in the same order again;
+#                 CLUSTER=galera or CLUSTER=replicas: nodes that are killed, frozen and replaced, all doors on each
 #   make fuzz     every fuzzer in turn, with AddressSanitizer and UBSan, SECONDS=60 in all; what they find is kept;
 #                 SEED=N to have them try the same inputs again
 #   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
@@ -91,7 +92,7 @@ check: tidy unit lint
 PYTEST := $(PYTHON) -m pytest tests -ra --timeout=300 -p no:cacheprovider
 integration: build
 	@$(PYTEST) -m alone $(PYTEST_ARGS)
-	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
+	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 2))" --dist loadfile $(PYTEST_ARGS)
 
 # In this order also under -j: the last line is pytest's count. What a new seed finds is for `make fuzz`, not for
 # whoever happens to change something else.
@@ -135,11 +136,11 @@ counts:
 
 soak: plugin
 	@tools/deps soak
-	@PYTHONPATH=tests $(PYTHON) -m soak.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@PYTHONPATH=tests $(PYTHON) -m $(if $(CLUSTER),soak.clusters $(CLUSTER),soak.soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 fuzz:
 	@tools/deps test
-	@cmake -S . -B build-fuzz -G Ninja -DPOSTERN_FUZZ=ON -DPOSTERN_TESTS=OFF -DPOSTERN_SANITIZE=address,undefined \
+	@cmake -S . -B build-fuzz -G Ninja -DPOSTERN_FUZZ=ON -DPOSTERN_TESTS=OFF -DPOSTERN_QUICK_BUILD=ON -DPOSTERN_SANITIZE=address,undefined \
 	  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo --log-level=NOTICE
 	@ninja -C build-fuzz
 	@scripts/fuzz build-fuzz $(SECONDS_ALL) $(SEED)

@@ -28,17 +28,19 @@ PLUGINS = list(FOLDERS)
 
 def settings(plugin):
     """(name, type and range, default, whether SET GLOBAL changes it, help) of every setting of a plugin: its own rows,
-    then those that all have."""
-    own, shared = f"src/{FOLDERS[plugin]}/settings.def", "src/plugin/door_settings.def"
-    pattern = r"(\w+)\((.*)\)"
-    for kind, inner in [*rows(own, pattern), *rows(shared, pattern)]:
+    then those that it shares."""
+    files = [f"src/{FOLDERS[plugin]}/settings.def", "src/plugin/door_settings.def"]
+    if "#define SERVES_CLIENTS" in (ROOT / f"src/plugin/{plugin}_plugin.cc").read_text():
+        files.insert(1, "src/plugin/client_settings.def")
+    for kind, inner in (row for file in files for row in rows(file, r"(\w+)\((.*)\)")):
         strings = re.findall(STRING, inner)
         name, *plain = [part.strip() for part in re.sub(STRING, "", inner).split(",")]
         name = f"{plugin}_{name}"
         live = "yes" if kind.startswith("LIVE_") else "no"
         kind = kind.removeprefix("LIVE_")
         if kind == "TEXT":
-            yield name, "string", strings[0] or "empty", live, strings[1]
+            bound = f" of at most {plain[1]} bytes" if live == "yes" else ""
+            yield name, "string" + bound, strings[0] or "empty", live, strings[1]
         elif kind == "SECRET":
             yield name, "string, never shown", "empty", f"as `{plugin}_new_{name.removeprefix(plugin + '_')}`", strings[
                 0
@@ -66,7 +68,7 @@ def settings_table(plugin):
 def settings_page():
     return (
         "# Settings\n\n"
-        "Made by `scripts/document.py` from `src/plugin/door_settings.def` and each door's `settings.def`; do not edit.\n\n"
+        "Made by `scripts/document.py` from `src/plugin/door_settings.def`, `client_settings.def` and each door's `settings.def`; do not edit.\n\n"
         "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also at\n"
         "`INSTALL SONAME`. Write them with `loose_` before their names (`loose_handlersocket_port = 9998`), so that the\n"
         "server starts without the plugin, too ([why](operating.md#loose_)). Names that the original HandlerSocket had\n"
@@ -74,7 +76,15 @@ def settings_page():
         "*At run time*: `yes` means that `SET GLOBAL` changes it while clients are served, for all of them if nothing else is\n"
         "said; what makes no sense is refused, and a number beyond the bounds becomes the nearest one, with a warning, as for\n"
         "all variables of the server. It lasts until the plugin is unloaded: write it into the option file,\n"
-        "too. The server may write such statements to its general log, new secrets among them.\n"
+        "too. The server may write such statements to its general log, new secrets among them.\n\n"
+        "Numbers of threads do not change at run time. A connection belongs to its worker from accept to close: the worker's\n"
+        "thread alone touches it and its session, and deletes both. So a worker that goes takes its clients along, and one\n"
+        "that comes has none but new ones. To change them, write them into the option file, then `UNINSTALL PLUGIN` and\n"
+        "`INSTALL PLUGIN`, which reads it again: the ports are closed for a moment, and the server goes on.\n\n"
+        "The same holds for what is decided when a port is opened: addresses, ports, sockets and their owners, the kernel's\n"
+        "buffers, whether TLS is offered. And for who is let in, `..._auth` and `..._allow_open_access`: those who are\n"
+        "connected have been let in as it was, so a door that asks for accounts from now on would still serve clients that\n"
+        "nobody has asked; closing the port makes all of them begin anew.\n"
         + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )
 
@@ -112,8 +122,8 @@ def status_page():
         "# Status variables\n",
         "Made by `scripts/document.py` from `src/base/counters.def`, `src/base/failure.def` and each door's\n"
         "`refusal.def` and `statistics.def`; do not edit.\n",
-        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `LIKE 'memcached%'` tells of the\n"
-        "other one, each since it was loaded. Both plugins have these, under a prefix of their own in place of `...`:\n",
+        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `memcached%`, `redis%` and `postern%` tell\n"
+        "of the others, each since it was loaded. All have these, under a prefix of their own in place of `...`:\n",
         "| variable | meaning |",
         "|---|---|",
     ]
@@ -128,12 +138,17 @@ def status_page():
         "| `..._buffer_bytes_max` | The bound on that: the sum of the `..._max_buffer_bytes` of all plugins that have a door "
         "open. |",
     ]
-    for kind, what in (("find", "find rows"), ("insert", "insert a row"), ("edit", "change or delete rows")):
+    for kind, what in (
+        ("find", "find rows"),
+        ("insert", "insert a row"),
+        ("edit", "change or delete rows"),
+        ("statement", "answer a statement of SQL"),
+    ):
         for part, words in (("p50", "half"), ("p99", "99 of 100"), ("p999", "999 of 1,000")):
             lines.append(
-                f"| `..._latency_{kind}_{part}_us` | Microseconds in which {words} of the requests to {what} were answered, to "
-                "within a quarter: from when their turn began to when its answers were sent. Of those answered within a "
-                "turn, and not by scan threads. |"
+                f"| `..._latency_{kind}_{part}_us` | Microseconds in which {words} of the requests to {what} were answered in "
+                "the last one to two minutes, to within a quarter: from when their turn began to when its answers were "
+                "sent. Of those answered within a turn, and not by scan threads or by the server. |"
             )
     for plugin in PLUGINS:
         lines += own_status(plugin)

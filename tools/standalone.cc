@@ -4,11 +4,14 @@
 //   standalone --null 7001                     every line is answered with one fixed row: the limit of the wire
 //   standalone --handlersocket 7002 --rows 1000000
 //   standalone --memcached 7003                    the container `default` of the table `item`, which is empty
+//   standalone --redis 7004                        a keyspace that is empty
 //
 // The table is `user` of the database `test`: user_id, user_name, user_email, created; rows 1 to --rows.
 #include <getopt.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -22,59 +25,13 @@
 #include "handlersocket/protocol.h"
 #include "memcached/protocol.h"
 #include "ping/ping.h"
+#include "redis/protocol.h"
+#include "redis/testing/fake_keyspace.h"
 
 namespace postern {
 namespace {
 
 constexpr const char *fixed_row = "0\t3\tYukari Takeba\tyukari.takeba@dena.jp\t2010-02-03 11:22:33";
-
-struct Options {
-  uint64_t ping = 0;
-  uint64_t null = 0;
-  uint64_t handlersocket = 0;
-  uint64_t memcached = 0;
-  uint64_t threads = 1;
-  uint64_t rows = 1'000;
-  std::string socket{};  // with a single door: listen here, too
-};
-
-[[noreturn]] void usage(const char *program) {
-  std::fprintf(stderr,
-               "usage: %s [--ping PORT] [--null PORT] [--handlersocket PORT] [--memcached PORT] [--threads N] [--rows "
-               "N] [--unix PATH]\n",
-               program);
-  std::exit(2);
-}
-
-uint64_t number(const char *text, uint64_t most, const char *program) {
-  uint64_t value = 0;
-  if (!parse_natural(text, value) || value > most) usage(program);
-  return value;
-}
-
-Options parse(int argc, char **argv) {
-  static constexpr option names[] = {
-      {"ping", required_argument, nullptr, 'p'},          {"null", required_argument, nullptr, 'n'},
-      {"handlersocket", required_argument, nullptr, 'h'}, {"memcached", required_argument, nullptr, 'm'},
-      {"threads", required_argument, nullptr, 't'},       {"rows", required_argument, nullptr, 'r'},
-      {"unix", required_argument, nullptr, 'u'},          {nullptr, 0, nullptr, 0}};
-  Options options;
-  for (int name; (name = getopt_long(argc, argv, "", names, nullptr)) != -1;) {
-    switch (name) {
-      case 'p': options.ping = number(optarg, 65'535, argv[0]); break;
-      case 'n': options.null = number(optarg, 65'535, argv[0]); break;
-      case 'h': options.handlersocket = number(optarg, 65'535, argv[0]); break;
-      case 'm': options.memcached = number(optarg, 65'535, argv[0]); break;
-      case 't': options.threads = number(optarg, 64, argv[0]); break;
-      case 'r': options.rows = number(optarg, 10'000'000, argv[0]); break;
-      case 'u': options.socket = optarg; break;
-      default: usage(argv[0]);
-    }
-  }
-  const int doors = (options.ping != 0) + (options.null != 0) + (options.handlersocket != 0) + (options.memcached != 0);
-  if (optind != argc || doors == 0 || (doors > 1 && !options.socket.empty())) usage(argv[0]);
-  return options;
-}
 
 void fill(FakeEngine &engine, uint64_t rows) {
   using Type = FakeEngine::Type;
@@ -100,11 +57,84 @@ void map_items(FakeEngine &engine) {
                 {{"PRIMARY", {"k"}}});
 }
 
+/// A door that can be asked for by its name.
+struct Offered {
+  const char *name;
+  Access access;
+  /// Makes the tables that it serves.
+  std::unique_ptr<Protocol> (*prepare)(FakeEngine &engine, uint64_t rows);
+};
+constexpr Offered offered[] = {
+    {"ping", Access::read,
+     [](FakeEngine &, uint64_t) -> std::unique_ptr<Protocol> { return std::make_unique<ping::Ping>(); }},
+    {"null", Access::read,
+     [](FakeEngine &, uint64_t) -> std::unique_ptr<Protocol> { return std::make_unique<ping::Ping>(fixed_row); }},
+    {"handlersocket", Access::read,
+     [](FakeEngine &engine, uint64_t rows) -> std::unique_ptr<Protocol> {
+       fill(engine, rows);
+       return std::make_unique<handlersocket::HandlerSocket>(handlersocket::Settings{});
+     }},
+    {"memcached", Access::write,
+     [](FakeEngine &engine, uint64_t) -> std::unique_ptr<Protocol> {
+       map_items(engine);
+       return std::make_unique<memcached::Memcached>(memcached::Settings{});
+     }},
+    {"redis", Access::write,
+     [](FakeEngine &engine, uint64_t) -> std::unique_ptr<Protocol> {
+       redis::create_keyspace(engine);
+       return std::make_unique<redis::Redis>(redis::Settings{});
+     }},
+};
+
+struct Options {
+  std::array<uint64_t, std::size(offered)> ports{};  // 0: that door is not wanted
+  uint64_t threads = 1;
+  uint64_t rows = 1'000;
+  std::string socket{};  // with a single door: listen here, too
+};
+
+[[noreturn]] void usage(const char *program) {
+  std::fprintf(stderr, "usage: %s", program);
+  for (const Offered &door : offered) std::fprintf(stderr, " [--%s PORT]", door.name);
+  std::fprintf(stderr, " [--threads N] [--rows N] [--unix PATH]\n");
+  std::exit(2);
+}
+
+uint64_t number(const char *text, uint64_t most, const char *program) {
+  uint64_t value = 0;
+  if (!parse_natural(text, value) || value > most) usage(program);
+  return value;
+}
+
+Options parse(int argc, char **argv) {
+  constexpr int first_door = 256;  // behind all letters
+  std::vector<option> names;
+  for (const Offered &door : offered)
+    names.push_back({door.name, required_argument, nullptr, first_door + static_cast<int>(names.size())});
+  names.insert(names.end(), {{"threads", required_argument, nullptr, 't'},
+                             {"rows", required_argument, nullptr, 'r'},
+                             {"unix", required_argument, nullptr, 'u'},
+                             {nullptr, 0, nullptr, 0}});
+  Options options;
+  for (int name; (name = getopt_long(argc, argv, "", names.data(), nullptr)) != -1;) {
+    switch (name) {
+      case 't': options.threads = number(optarg, 64, argv[0]); break;
+      case 'r': options.rows = number(optarg, 10'000'000, argv[0]); break;
+      case 'u': options.socket = optarg; break;
+      case '?': usage(argv[0]);
+      default: options.ports[static_cast<size_t>(name - first_door)] = number(optarg, 65'535, argv[0]);
+    }
+  }
+  const auto doors = std::size(offered) - static_cast<size_t>(std::ranges::count(options.ports, 0u));
+  if (optind != argc || doors == 0 || (doors > 1 && !options.socket.empty())) usage(argv[0]);
+  return options;
+}
+
 class Doors {
  public:
   Doors(const Options &options, Engine &engine) : options_(options), engine_(engine) {}
 
-  void open(const char *name, uint64_t port, std::unique_ptr<Protocol> protocol, Access access = Access::read) {
+  void open(const char *name, uint64_t port, std::unique_ptr<Protocol> protocol, Access access) {
     door::Options chosen;
     chosen.name = name;
     chosen.host = "127.0.0.1";
@@ -150,18 +180,13 @@ int run(const Options &options) {
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
   FakeEngine engine;
-  if (options.handlersocket != 0) fill(engine, options.rows);
   Doors doors(options, engine);
-  if (options.ping != 0) doors.open("ping", options.ping, std::make_unique<ping::Ping>());
-  if (options.null != 0) doors.open("null", options.null, std::make_unique<ping::Ping>(fixed_row));
-  if (options.handlersocket != 0)
-    doors.open("handlersocket", options.handlersocket,
-               std::make_unique<handlersocket::HandlerSocket>(handlersocket::Settings{}));
-  if (options.memcached != 0) {
-    map_items(engine);
-    doors.open("memcached", options.memcached, std::make_unique<memcached::Memcached>(memcached::Settings{}),
-               Access::write);
-  }
+  std::array<std::unique_ptr<Protocol>, std::size(offered)> protocols;  // all tables are there before any door opens
+  for (size_t i = 0; i < std::size(offered); ++i)
+    if (options.ports[i] != 0) protocols[i] = offered[i].prepare(engine, options.rows);
+  for (size_t i = 0; i < std::size(offered); ++i)
+    if (protocols[i] != nullptr)
+      doors.open(offered[i].name, options.ports[i], std::move(protocols[i]), offered[i].access);
   std::fflush(stdout);
   int signal_number = 0;
   sigwait(&ends, &signal_number);

@@ -221,6 +221,12 @@ size_t Connection::pending() const {
   return state_->line.size();
 }
 
+bool Connection::arrived() const {
+  Queue::State &state = *state_;
+  if (state.line.size() == 0) return false;
+  return state.line.front().unsendable || (state.under_way != 0 && state.stream && state.stream->has_line());
+}
+
 Result<void> Connection::flush() {
   Queue::State &state = *state_;
   if (!state.stream) return error_of(Error::Kind::closed);

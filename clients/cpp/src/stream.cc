@@ -56,10 +56,10 @@ void Stream::make_room() {
   end_ = held;
 }
 
-Moved Stream::fill() {
+Moved Stream::fill(std::chrono::milliseconds patience) {
   if (ended_) return {Moved::How::end};
   make_room();
-  const Moved moved = transport_->read(in_.get() + end_, capacity_ - end_);
+  const Moved moved = transport_->read_soon(in_.get() + end_, capacity_ - end_, patience);
   if (moved.how == Moved::How::some) end_ += moved.bytes;
   if (moved.how == Moved::How::end || moved.how == Moved::How::failed) ended_ = true;
   return moved;
@@ -90,21 +90,26 @@ Result<void> Stream::flush(std::chrono::milliseconds timeout) {
   return {};
 }
 
+bool Stream::has_line() {
+  if (scanned_ == end_) return false;
+  const void *const lf = std::memchr(in_.get() + scanned_, '\n', end_ - scanned_);
+  scanned_ = lf == nullptr ? end_ : static_cast<size_t>(static_cast<const char *>(lf) - in_.get());
+  return lf != nullptr;
+}
+
 Result<std::string_view> Stream::line(std::chrono::milliseconds timeout) {
   Limit limit(timeout);
-  while (true) {
-    const char *const start = in_.get() + begin_;
-    const auto *lf = scanned_ == end_
-                         ? nullptr
-                         : static_cast<const char *>(std::memchr(in_.get() + scanned_, '\n', end_ - scanned_));
-    const size_t bytes = lf == nullptr ? end_ - begin_ : static_cast<size_t>(lf - start);
+  for (std::chrono::milliseconds patience = timeout;; patience = {}) {
+    const bool whole = has_line();
+    const size_t bytes = scanned_ - begin_;
     if (bytes > line_bytes_max_) return error_of(Error::Kind::too_large);
-    if (lf != nullptr) {
-      begin_ = scanned_ = begin_ + bytes + 1;
-      return std::string_view(start, bytes);
+    if (whole) {
+      const std::string_view line(in_.get() + begin_, bytes);
+      begin_ = ++scanned_;
+      return line;
     }
-    scanned_ = end_;
-    const Moved moved = fill();
+    limit.end();
+    const Moved moved = fill(patience);
     if (ended_) return error_of(Error::Kind::closed);
     if (moved.how == Moved::How::some) continue;
     if (!transport_->wait(moved.how == Moved::How::want_read, moved.how == Moved::How::want_write, limit.end()))

@@ -21,6 +21,8 @@ class Stream {
   Result<void> flush(std::chrono::milliseconds timeout);
   /// The next line without its LF, valid until the next call.
   Result<std::string_view> line(std::chrono::milliseconds timeout);
+  /// A line has come whole: line() would not ask the system.
+  bool has_line();
   /// Bytes received and not read.
   bool unread() const { return begin_ != end_; }
   /// Nothing has come, and the server has not closed. Takes in what there is, once.
@@ -28,7 +30,9 @@ class Stream {
 
  private:
   /// Reads once into the buffer, if the socket has something; notes the end.
-  Moved fill();
+  Moved fill() { return fill({}); }
+  /// The same, but may wait for so long.
+  Moved fill(std::chrono::milliseconds patience);
   void make_room();
 
   std::unique_ptr<Transport> transport_;

@@ -21,20 +21,45 @@ Moved failed_or(Moved::How again) {
   return {Moved::How::failed};
 }
 
+/// The socket blocks, with a time limit, so that one call can wait and read; all others say that they do not wait.
 class Plain final : public Transport {
  public:
-  using Transport::Transport;
+  explicit Plain(Fd fd) : Transport(std::move(fd)) {
+    blocks_ = fcntl(this->fd(), F_SETFL, fcntl(this->fd(), F_GETFL) & ~O_NONBLOCK) == 0;
+  }
 
-  Moved read(char *into, size_t bytes) override {
-    const ssize_t got = ::recv(fd(), into, bytes, 0);
+  Moved read(char *into, size_t bytes) override { return receive(into, bytes, MSG_DONTWAIT); }
+
+  Moved read_soon(char *into, size_t bytes, std::chrono::milliseconds patience) override {
+    return receive(into, bytes, limited_to(patience) ? 0 : MSG_DONTWAIT);
+  }
+
+  Moved write(std::string_view bytes) override {
+    const ssize_t sent = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent >= 0 ? Moved{Moved::How::some, static_cast<size_t>(sent)} : failed_or(Moved::How::want_write);
+  }
+
+ private:
+  Moved receive(char *into, size_t bytes, int flags) {
+    const ssize_t got = ::recv(fd(), into, bytes, flags);
     if (got > 0) return {Moved::How::some, static_cast<size_t>(got)};
     return got == 0 ? Moved{Moved::How::end} : failed_or(Moved::How::want_read);
   }
 
-  Moved write(std::string_view bytes) override {
-    const ssize_t sent = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    return sent >= 0 ? Moved{Moved::How::some, static_cast<size_t>(sent)} : failed_or(Moved::How::want_write);
+  /// To the kernel no time is for ever.
+  bool limited_to(std::chrono::milliseconds patience) {
+    if (!blocks_ || patience.count() <= 0) return false;
+    if (patience == patience_) return true;
+    const auto ms = patience.count();
+    const timeval limit{.tv_sec = static_cast<time_t>(ms / 1000),
+                        .tv_usec = static_cast<suseconds_t>(ms % 1000 * 1000)};
+    if (setsockopt(fd(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0) return false;
+    patience_ = patience;
+    return true;
   }
+
+  bool blocks_;
+  std::chrono::milliseconds patience_{};
 };
 
 Error no_connection(const std::string &where, const std::string &why) {

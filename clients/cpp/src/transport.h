@@ -1,4 +1,5 @@
-// transport.h: bytes to and from a server, plain or in TLS. Never blocks: wait() does, until a deadline. One thread.
+// transport.h: bytes to and from a server, plain or in TLS. Only read_soon() and wait() block, for a bounded time. One
+// thread.
 #pragma once
 
 #include <chrono>
@@ -42,6 +43,9 @@ class Transport {
   virtual ~Transport() = default;
   virtual Moved read(char *into, size_t bytes) = 0;
   virtual Moved write(std::string_view bytes) = 0;
+  /// As read(), but may wait for the first bytes, no longer than `patience`: one system call where a read in vain, a
+  /// wait and another read would be three.
+  virtual Moved read_soon(char *into, size_t bytes, std::chrono::milliseconds) { return read(into, bytes); }
   int fd() const { return fd_.get(); }
 
   /// Until the socket can be read, written, or one of them. False if that was not so by the deadline.

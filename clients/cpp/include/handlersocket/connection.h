@@ -99,6 +99,9 @@ class Connection {
   Result<void> flush();
   /// Requests queued or sent whose replies have not been received.
   size_t pending() const;
+  /// The reply to the oldest of them has come already: receive() would not wait, nor ask the system. To keep a number
+  /// of requests under way, receive while this is so, queue as many anew, and flush.
+  bool arrived() const;
   /// The reply to the oldest of them. Fails when the connection breaks; a refused request is an error in the reply.
   Result<void> receive(Reply &reply);
   /// The same for one reply; a refused request is a failure here, too.
