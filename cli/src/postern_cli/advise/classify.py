@@ -48,6 +48,9 @@ class Verdict:
     how: str = ""  # of upserts: `update`, `update_some`, `add`, `ignore`, `keep`, `replace`
     returning: bool = False
     ordered: bool = False
+    order_kept: bool = True  # an index that leads to the rows has the order that is wanted
+    changes: bool = False  # UPDATE, DELETE
+    unserved: str = ""  # why the SQL door leaves it to the server, whatever else is said here
     offset: bool = False
     missing_index: Tuple[str, ...] = ()
     warning: str = ""
@@ -97,6 +100,7 @@ def place(verdict: Verdict, found: Conditions, bare_kind: str, list_kind: str) -
     """Chooses the index for what WHERE says, and by that the kind."""
     table = verdict.table
     verdict.expressions = verdict.expressions or found.expression_values
+    verdict.unserved = verdict.unserved or found.unserved
     if found.impossible:
         verdict.kind, verdict.why = "other", found.impossible
         return verdict
@@ -181,6 +185,8 @@ class SelectReader:
             found = self._plain(select)
             if found.kind in ("point_select", "in_list", "count", "exists"):
                 found.kind = kind
+            if not is_named_exists(tree):
+                found.unserved = "a subselect, which the door takes as SELECT EXISTS (...) AS name alone"
             return found
         if tree.args.get("from_") is None:
             functions = any(True for _ in tree.find_all(exp.Select)) and tree.find(exp.Exists)
@@ -235,6 +241,12 @@ class SelectReader:
             return verdict
         verdict.locking = bool(tree.args.get("locks"))
         verdict.ordered = bool(tree.args.get("order"))
+        if tree.args.get("distinct") or tree.args.get("operation_modifiers"):
+            verdict.unserved = "DISTINCT, or another option of SELECT"
+        elif source.args.get("hints"):
+            verdict.unserved = "an index hint"
+        if verdict.ordered and table is not None:
+            verdict.order_kept = is_order_kept(tree.args["order"], reader, found, table)
         offset = tree.args.get("offset")
         verdict.offset = bool(offset) and offset.expression.name not in ("0", "")
         list_kind = "in_list" if kind == "point_select" else kind
@@ -275,6 +287,28 @@ class SelectReader:
         return "exists" if constants and not columns else "point_select"
 
 
+def is_named_exists(tree: Any) -> bool:
+    """SELECT EXISTS (...) AS name, and nothing else."""
+    only = tree.expressions[0]
+    named = isinstance(only, exp.Alias) and isinstance(bare(only.this), exp.Exists)
+    return named and not any(tree.args.get(part) for part in ("from_", "where", "order", "limit", "offset"))
+
+
+def is_order_kept(order: Any, reader: Reader, found: Conditions, table: Table) -> bool:
+    """Whether an index that leads to the rows has them in this order, or in the opposite one."""
+    wanted = [(reader.column(one.this), bool(one.args.get("desc"))) for one in order.expressions]
+    if not all(name for name, _ in wanted) or len({down for _, down in wanted}) > 1:
+        return False
+    names = [name for name, _ in wanted if name not in found.equal]
+    primary = next((index.columns for index in table.indexes if index.name == "PRIMARY"), ())
+    for index in table.indexes:
+        if index.columns[0] in found.exact | found.ranges:
+            rest = [name for name in (*index.columns, *primary) if name not in found.equal]
+            if rest[: len(names)] == names:
+                return True
+    return False
+
+
 def bare_select(node: Any) -> Any:
     while isinstance(node, (exp.Paren, exp.Subquery)):
         node = node.this
@@ -290,7 +324,9 @@ def change(tree: Any, schema: Schema, database: str) -> Verdict:
     name, table, names = table_of(target, schema, database)
     if of_the_system(name):
         return Verdict("session")
-    verdict = Verdict("other", table=table, table_name=name, returning=bool(tree.args.get("returning")))
+    verdict = Verdict("other", table=table, table_name=name, returning=bool(tree.args.get("returning")), changes=True)
+    if tree.args.get("limit") or tree.args.get("order"):
+        verdict.unserved = "ORDER BY or LIMIT of a change"
     reader = Reader(names, table.columns if table else {})
     where = tree.args.get("where")
     found = reader.read(where.this) if where else reader.found
@@ -318,7 +354,11 @@ def assignments(expressions: Any, reader: Reader, verdict: Verdict) -> str:
             return ""
         if is_increment(name, value, reader):
             increments += 1
-        elif not is_plain(value) and not is_default(value):
+            if value.find(exp.Coalesce) or not integer(verdict, name):
+                verdict.unserved = "adds to what is no integer column, or with COALESCE"
+        elif is_default(value):
+            verdict.unserved = "sets a column to DEFAULT"
+        elif not is_plain(value):
             verdict.expressions = True
     verdict.columns = tuple(dict.fromkeys(columns))
     if increments and increments < len(columns):
@@ -392,6 +432,12 @@ def insertion(tree: Any, schema: Schema, database: str, replace: bool) -> Verdic
     return verdict
 
 
+def is_given(value: Any, name: str) -> bool:
+    """VALUES(c), of this column."""
+    of_values = isinstance(value, exp.Anonymous) and value.name.upper() in ("VALUES", "VALUE")
+    return of_values and bool(value.expressions[0].name.lower() == name)
+
+
 def upsert_how(conflict: Any, names: Set[str], verdict: Verdict) -> str:
     """What ON DUPLICATE KEY UPDATE does: sets the row to what was given (`update`), a part of it (`update_some`), adds
     (`add`), nothing (`keep`), or something that the server works out (`other`)."""
@@ -404,12 +450,13 @@ def upsert_how(conflict: Any, names: Set[str], verdict: Verdict) -> str:
         value = bare(expression.expression)
         if any(True for _ in value.find_all(exp.Select)):
             return ""
-        of_values = isinstance(value, exp.Anonymous) and value.name.upper() in ("VALUES", "VALUE")
-        if of_values and value.expressions[0].name.lower() == name or is_plain(value):
+        if is_given(value, name) or is_plain(value):
             taken.add(name)
         elif reader.column(value) == name:
             kept.add(name)
-        elif is_increment(name, value, reader):
+        elif is_increment(name, value, reader) or (
+            isinstance(value, exp.Add) and reader.column(value.this) == name and is_given(bare(value.expression), name)
+        ):
             added.add(name)
         else:
             verdict.expressions = True

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from sqlglot import exp
 
+TOGETHER = "several columns compared at once: write them one by one"
 COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
@@ -24,6 +25,7 @@ class Conditions:
     expression_values: bool = False  # a value that the server works out: NOW(), 1 + 1
     number_for_text: Set[str] = field(default_factory=set)  # text columns compared with a number: no index helps
     impossible: Optional[str] = None  # what keeps this from being a matter of one table
+    unserved: str = ""  # why no worker of the SQL door reads it
 
     @property
     def exact(self) -> Set[str]:
@@ -110,11 +112,19 @@ class Reader:
         if any(True for _ in node.find_all(exp.Select)):
             self.found.impossible = "a subselect in WHERE"
         self.found.residual.append(node.sql(dialect="mysql"))
+        if not simple and not self._is_like(node):
+            self.found.unserved = "a condition that does not compare a column with values"
         self.found.simple_residual = self.found.simple_residual and simple
+
+    def _is_like(self, node: Any) -> bool:
+        inner = bare(node.this) if isinstance(node, exp.Not) else node
+        return isinstance(inner, exp.Like) and bool(self.column(inner.this)) and is_plain(inner.expression)
 
     def _note_value(self, name: str, value: Any) -> None:
         if not is_plain(value):
             self.found.expression_values = True
+        if isinstance(value, (exp.Collate, exp.Introducer)):
+            self.found.unserved = "a value with a character set or collation of its own"
         column = self._columns.get(name) if self._columns else None
         if column and column.type in ("char", "varchar", "text", "tinytext", "mediumtext", "longtext"):
             if isinstance(value, exp.Literal) and not value.is_string:
@@ -131,6 +141,7 @@ class Reader:
                 if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
                     names = [self.column(part) for part in left.expressions]
                     if all(names) and all(is_value(part) for part in right.expressions):
+                        self.found.unserved = TOGETHER
                         for one in names:
                             self._equal(one, node, False)
                         return True
@@ -157,6 +168,7 @@ class Reader:
             if isinstance(left, exp.Tuple):
                 names = [self.column(part) for part in left.expressions]
                 if all(names) and all(is_value(part) for part in node.expressions):
+                    self.found.unserved = TOGETHER
                     self.found.listed_together |= set(names)
                     return True
                 return False
@@ -193,6 +205,7 @@ class Reader:
         for part in parts:
             name = self.column(part.this) if isinstance(part, exp.EQ) and is_value(part.expression) else None
             names.add(name)
+        self.found.unserved = "OR: write it as IN"
         [name] = names if len(names) == 1 else [None]
         return bool(name) and self._listed(str(name), node, len(parts))
 

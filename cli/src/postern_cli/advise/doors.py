@@ -55,22 +55,34 @@ def seconds_saved(verdict: Verdict, door: str, average: Optional[float]) -> floa
 
 def sql(verdict: Verdict) -> Service:
     """The SQL door takes every statement; which of them it answers itself is the question."""
-    if verdict.kind == "range":
-        return Service(SQL, why="a range: it works as ever, at the server's speed")
-    if verdict.locking:
-        return Service(SQL, why="locks rows for its transaction: it works as ever, at the server's speed")
-    if verdict.warning:
-        return Service(SQL, why=verdict.warning)
-    if verdict.kind in WRITES:
-        if verdict.expressions or verdict.how in ("mixed", "other"):
-            return Service(SQL, why="a value that the server works out")
-        if verdict.returning or verdict.residual or table_is_special(verdict):
-            return Service(
-                SQL, why="RETURNING, a further condition, or triggers: it works as ever, at the server's speed"
-            )
-    elif verdict.expressions or verdict.offset:
-        return Service(SQL, why="an expression, or an OFFSET: it works as ever, at the server's speed")
+    why = verdict.warning or verdict.unserved
+    if not why and verdict.expressions:
+        why = "a value that the server works out"
+    if not why:
+        why = unserved_write(verdict) if verdict.changes or verdict.kind in WRITES else unserved_read(verdict)
+    if why:
+        return Service(SQL, why=f"{why}: it works as ever, at the server's speed")
     return Service(SQL, "the statement as it is")
+
+
+def unserved_read(verdict: Verdict) -> str:
+    if verdict.locking and verdict.kind != "point_select":
+        return "locks more than one row"
+    if verdict.ordered and not verdict.order_kept and verdict.kind in ("in_list", "range"):
+        return "an order that the index does not have"
+    return ""
+
+
+def unserved_write(verdict: Verdict) -> str:
+    if verdict.returning:
+        return "RETURNING"
+    if table_is_special(verdict):
+        return "a table with triggers, or one that foreign keys point at"
+    if verdict.how == "other":
+        return "a value that the server works out"
+    if verdict.kind == "range" or (verdict.changes and verdict.keys > 1):
+        return "changes more than one row"
+    return ""
 
 
 def table_is_special(verdict: Verdict) -> bool:

@@ -102,7 +102,10 @@ def tls(facts: Facts) -> Iterator[Finding]:
         address = facts.variable(f"{door}_address")
         if not facts.number(f"{door}_port") or is_loopback(address):
             continue
-        if facts.on(f"{door}_require_tls"):
+        # The server itself does TLS at the SQL door.
+        ours = f"{door}_require_tls"
+        setting, option = (ours, f"loose_{ours}") if ours in facts.variables else ("require_secure_transport",) * 2
+        if facts.on(setting):
             yield good("tls", f"{door} requires TLS.")
             continue
         spoken = (
@@ -115,7 +118,7 @@ def tls(facts: Facts) -> Iterator[Finding]:
             f"{door} takes clients of other machines without TLS"
             + ("." if has_certificate else ", and the server has no certificate."),
             f"Their {spoken} go over the network as they are.",
-            f"{first}loose_{door}_require_tls = ON",
+            f"{first}{option} = ON",
         )
 
 
