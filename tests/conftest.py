@@ -103,6 +103,23 @@ def fetched():
     return fetch
 
 
+# Files that take longest, each by one process: what is begun last is waited for while the others have nothing to do.
+LONGEST_FIRST = """
+    sql/test_server_suite clients/test_redis_suite clients/test_memcached_suite clients/test_memcached_clients engine/test_writes_like_sql tools/test_cli sql/test_prepare engine/test_scan_pauses
+    clients/test_cpp_client tools/test_cluster engine/test_galera_cluster tools/test_cli_advise door/test_lifecycle
+    door/test_tls sql/test_fast_reads redis/test_redis_like_redis mysql/test_exact_comparisons door/test_hostile
+    tools/test_package tools/test_sandbox tools/test_mtr engine/test_contract engine/test_write_memory
+""".split()
+
+
+def pytest_collection_modifyitems(items):
+    def place(item):
+        name = "/".join(item.path.with_suffix("").parts[-2:])
+        return LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
+
+    items.sort(key=place)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
     report = (yield).get_result()

@@ -8,6 +8,7 @@ import json
 import subprocess
 
 import pytest
+from support.java import JAVA
 from support.server import ROOT
 
 HERE = ROOT / "tests" / "clients"
@@ -52,7 +53,7 @@ def session(server, database):
 def jython(folder, script, *arguments):
     # It keeps a cache of what it learned about Java's packages beside itself.
     return [
-        "java",
+        *JAVA,
         f"-Dpython.cachedir={folder}/jython/cache",
         "-Dfile.encoding=UTF-8",
         "-jar",
@@ -97,7 +98,7 @@ def test_hs4j(server, database, fetched, session):
     folder = fetched("hs4j")
     session(
         "Hs4jSession",
-        "java",
+        *JAVA,
         "-Dfile.encoding=UTF-8",
         "-cp",
         f"{folder}/hs4j/hs4j.jar:{folder}/hs4j/slf4j-api.jar",

@@ -91,7 +91,7 @@ def page_program():
     functions = [f"static void piece{i}(Connection &connection, Index user) {{\n{p}}}\n" for i, p in enumerate(pieces)]
     calls = "".join(f"  piece{i}(connection, user);\n" for i in range(len(pieces)))
     head, main = whole.split("int main() {\n")
-    opening, _, _ = main.partition("  connection.insert")
+    opening, _, _ = main.partition("  (void)connection.insert")
     return (
         whole,
         head
@@ -119,11 +119,9 @@ def programs(installed, server):
     (source / "first.cc").write_text(first)
     (source / "pieces.cc").write_text('#pragma GCC diagnostic ignored "-Wunused"\n' + pieces)
     (cmake,) = blocks("cmake")
-    lines = [cmake.replace("program", name).partition("\n")[2] for name in ("drive", "checks", "first", "pieces")]
-    text = "cmake_minimum_required(VERSION 3.18)\nproject(programs CXX)\n" + cmake.partition("\n")[0] + "\n"
-    for name, line in zip(("drive", "checks", "first", "pieces"), lines):
-        text += f"add_executable({name} {name}.cc)\ntarget_compile_features({name} PRIVATE cxx_std_20)\n{line}"
-    (source / "CMakeLists.txt").write_text(text)
+    common, of_program = re.fullmatch(r"(.*?)(add_executable.*)", cmake, re.DOTALL).groups()
+    names = ("drive", "checks", "first", "pieces")
+    (source / "CMakeLists.txt").write_text(common + "".join(of_program.replace("program", name) for name in names))
     return installed.build(source, "programs", f"-DCMAKE_PREFIX_PATH={installed.prefix}")
 
 

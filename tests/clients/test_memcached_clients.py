@@ -7,6 +7,7 @@ stands there is what memcached 1.6 answers: with POSTERN_TEST_ORIGINAL=1 the ses
 import subprocess
 
 import pytest
+from support.java import JAVA
 from support.items import ORIGINAL_OR_STORES, items_door, map_items, unmap_items, wait_until_mapped
 from support.server import ORIGINAL, ROOT
 
@@ -80,7 +81,7 @@ def test_gomemcache(port, fetched):
 
 
 def spymemcached(folder):
-    return "java", "-cp", folder / "spymemcached" / "spymemcached.jar", HERE / "SpymemcachedSession.java"
+    return *JAVA, "-cp", folder / "spymemcached" / "spymemcached.jar", HERE / "SpymemcachedSession.java"
 
 
 def test_spymemcached(port, fetched):
@@ -89,7 +90,7 @@ def test_spymemcached(port, fetched):
 
 def xmemcached(folder):
     return (
-        "java",
+        *JAVA,
         "-cp",
         f"{folder}/xmemcached/xmemcached.jar:{folder}/xmemcached/slf4j-api.jar",
         HERE / "XmemcachedSession.java",

@@ -16,7 +16,7 @@ from clients.python_transcripts import Scripted, sessions  # noqa: E402
 CLIENT = ROOT / "clients" / "perl"
 HERE = ROOT / "tests" / "clients"
 PAGE = (CLIENT / "README.md").read_text()
-USER = "CREATE TABLE user (user_id INT UNSIGNED PRIMARY KEY, user_name VARCHAR(50), user_email VARCHAR(255), created DATETIME)"
+USER = re.search(r"```sql\n(.*?);\n```", PAGE, re.S)[1]
 YUKARI = "INSERT INTO user VALUES (101, 'Yukari Takeba', 'yukari.takeba@dena.jp', '2010-02-03 11:22:33')"
 
 

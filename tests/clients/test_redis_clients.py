@@ -3,11 +3,13 @@
 Each session's script prints what its client was told; it must be what stands in the .expected file beside the script,
 line by line: what Redis answers. With POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's redis-server.
 """
+import re
 import shutil
 import subprocess
 
 import pytest
-from support.resp import Original
+from support.java import JAVA
+from support.resp import Client, Original
 from support.server import ORIGINAL, ROOT
 
 HERE = ROOT / "tests" / "clients" / "redis"
@@ -64,6 +66,40 @@ def test_redis_py(port, fetched):
     assert run(*command) == expected("redis_py_session")
 
 
+def test_a_redis_is_copied(port, fetched, tmp_path):
+    """As docs/migrating.md does it, twice: all kinds, bytes, expiry, and what is no copy's business."""
+    folder = fetched("redis-py") / "redis-py"
+    (script,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/migrating.md").read_text(), re.S)
+    original = Original(tmp_path)
+    try:
+        with original.client() as old, Client(port) as new:
+            new.ask("FLUSHDB")
+            old.ask("SET", "word", b"\0\xff\r\n")
+            old.ask("SET", "short", "x", "PX", 3_600_000)
+            old.ask("HSET", "hash", "a", 1, "b", "")
+            old.ask("RPUSH", "list", *range(500))
+            old.ask("SADD", "set", "x", "y")
+            old.ask("ZADD", "zset", "1.5", "one", "-inf", "least")
+            old.ask("XADD", "stream", "*", "a", "b")
+            for _ in range(2):
+                told = script.replace("port=6380", f"port={original.port}").replace("port=6379", f"port={port}")
+                run("/usr/bin/python3", "-c", f"import sys\nsys.path.insert(0, {str(folder)!r})\n{told}")
+            for words in (
+                ("GET", "word"),
+                ("HGETALL", "hash"),
+                ("LRANGE", "list", 0, -1),
+                ("ZRANGE", "zset", 0, -1, "WITHSCORES"),
+                ("GET", "short"),
+            ):
+                assert new.ask(*words) == old.ask(*words), words
+            assert sorted(new.ask("SMEMBERS", "set")) == [b"x", b"y"]
+            assert 3_500_000 < new.ask("PTTL", "short") <= 3_600_000 and new.ask("PTTL", "word") == -1
+            assert new.ask("DBSIZE") == old.ask("DBSIZE") - 1
+            new.ask("FLUSHDB")
+    finally:
+        original.stop()
+
+
 def test_go_redis(port, fetched):
     folder = fetched("go-redis")
     assert run(folder / "go-redis" / "session", port) == expected("go_redis_session")
@@ -94,7 +130,18 @@ def test_django_cache_and_sessions(port, fetched):
 
 def test_jedis(port, fetched):
     folder = fetched("jedis") / "jedis"
-    assert run("java", "-cp", f"{folder}/*", HERE / "JedisSession.java", port) == expected("JedisSession")
+    assert run(*JAVA, "-cp", f"{folder}/*", HERE / "JedisSession.java", port) == expected("JedisSession")
+
+
+def test_lettuce(port, fetched):
+    folder = fetched("lettuce") / "lettuce"
+    assert run(*JAVA, "-cp", f"{folder}/*", HERE / "LettuceSession.java", port) == expected("LettuceSession")
+
+
+def test_jobs_of_arq(port, fetched):
+    folder = fetched("arq")
+    command = ("/usr/bin/python3", HERE / "arq_session.py", folder / "redis-py", folder / "arq", port)
+    assert run(*command) == expected("arq_session")
 
 
 def test_rails_cache_store(port):
@@ -105,6 +152,11 @@ def test_rails_cache_store(port):
 def test_phpredis(port):
     need("php", "php", "-r", "exit(extension_loaded('redis') ? 0 : 1);")
     assert run("php", HERE / "phpredis_session.php", port) == expected("phpredis_session")
+
+
+def test_predis(port):
+    need("php", "php", "-r", "exit(file_exists('/usr/share/php/Predis/autoload.php') ? 0 : 1);")
+    assert run("php", HERE / "predis_session.php", port) == expected("predis_session")
 
 
 def test_redis_rb(port):

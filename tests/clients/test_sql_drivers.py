@@ -1,4 +1,5 @@
-"""Drivers of six languages at the SQL door and at the server's own port: what a program is told is the same, to the byte.
+"""Drivers of six languages, and programs over ORMs, at the SQL door and at the server's own port: what a program is told is
+the same, to the byte.
 
 Each driver plays the session of support/sql_drivers.py twice, at one port and then at the other, from the same tables, and
 prints whatever it is told: rows, names and types of columns, counts, warnings, errors. Workers answer what they can.
@@ -8,8 +9,9 @@ import shutil
 import subprocess
 
 import pytest
+from support.java import JAVA
 from support import sql_drivers
-from support.server import ROOT
+from support.server import ROOT, STEADY_PLANS
 
 HERE = ROOT / "tests" / "clients" / "sql"
 SESSION_SECONDS = 120
@@ -19,9 +21,10 @@ JAR = "/usr/share/java/mariadb-java-client.jar"
 @pytest.fixture(scope="module")
 def played(module_factory, tmp_path_factory):
     """Plays by a command, whose PORT and SESSION are replaced, at both ports; asserts that it is told the same."""
-    server = module_factory("--local-infile=1", postern_port=0)
+    server = module_factory(STEADY_PLANS, "--local-infile=1", postern_port=0)
     session = sql_drivers.session(tmp_path_factory.mktemp("session"))
-    tables = list(sql_drivers.tables())
+    empty = ["SET foreign_key_checks = 0", "DROP DATABASE IF EXISTS orm", "CREATE DATABASE orm CHARSET utf8mb4"]
+    tables = [*sql_drivers.tables(), *empty]
 
     def at(port, command):
         server.execute(*tables)
@@ -34,7 +37,7 @@ def played(module_factory, tmp_path_factory):
         assert done.returncode == 0, (done.stdout[-2000:] + done.stderr[-2000:]).decode(errors="replace")
         return done.stdout.decode(errors="replace").splitlines()
 
-    def play(*command):
+    def play(*command, lines=1000):
         own = at(server.env["SQL_PORT"], command)
         fast = server.status("Postern_statements_fast")["postern_statements_fast"]
         door = at(server.env["POSTERN_PORT"], command)
@@ -43,7 +46,7 @@ def played(module_factory, tmp_path_factory):
             if ours != theirs:
                 before = "\n".join(line[:300] for line in own[max(0, number - 12) : number])
                 raise AssertionError(f"{before}\nthe server: {theirs[:2000]}\nthe door:   {ours[:2000]}")
-        assert len(own) == len(door) > 1000
+        assert len(own) == len(door) > lines
         return fast
 
     yield play
@@ -96,7 +99,7 @@ def test_ruby(played):
 def test_java(played, tmp_path, options):
     need("javac", "test", "-f", JAR)
     subprocess.run(["javac", "-d", tmp_path, HERE / "SqlSession.java"], check=True, timeout=SESSION_SECONDS)
-    program = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{tmp_path}:{JAR}", "SqlSession"]
+    program = [*JAVA, "-cp", f"{tmp_path}:{JAR}", "SqlSession"]
     assert played(*program, f"allowLocalInfile=true&{options}", "PORT", "SESSION") > 100
 
 
@@ -110,3 +113,53 @@ def test_go(played, fetched, options):
 def test_node(played, fetched, driver):
     modules = fetched("node-mysql") / "node-mysql" / "node_modules"
     assert played("node", HERE / "node_session.js", driver, modules, "PORT", "SESSION") > 100
+
+
+@pytest.mark.parametrize("driver", ["pymysql", "mysqldb"])
+def test_sqlalchemy(played, driver):
+    need("/usr/bin/python3", "/usr/bin/python3", "-c", "import sqlalchemy, MySQLdb")
+    assert played("/usr/bin/python3", HERE / "sqlalchemy_program.py", "PORT", driver, lines=40) > 10
+
+
+def test_django(played, fetched):
+    need("/usr/bin/python3", "/usr/bin/python3", "-c", "import MySQLdb")
+    folder = fetched("django") / "django"
+    assert played("/usr/bin/python3", HERE / "django_program.py", "PORT", folder, lines=40) > 10
+
+
+@pytest.mark.parametrize("prepared", ["true", "false"])
+def test_activerecord(played, prepared):
+    need("ruby", "ruby", "-ractive_record", "-rmysql2", "-e", "1")
+    assert played("ruby", HERE / "activerecord_program.rb", "PORT", prepared, lines=40) > 10
+
+
+def test_mariadb_connector_python(played, fetched):
+    folder = fetched("mariadb-connector") / "mariadb-connector"
+    played("/usr/bin/python3", HERE / "bulk_program.py", "PORT", folder, lines=40)
+
+
+def test_eloquent(played):
+    need("php", "php", "-r", "exit(@include('Illuminate/Database/autoload.php') ? 0 : 1);")
+    assert played("php", HERE / "eloquent_program.php", "PORT", lines=40) > 10
+
+
+@pytest.mark.parametrize("driver", ["pdo_mysql", "mysqli"])
+def test_doctrine(played, driver):
+    need("php", "php", "-r", "exit(@include('Doctrine/ORM/autoload.php') ? 0 : 1);")
+    assert played("php", HERE / "doctrine_program.php", "PORT", driver, lines=40) > 10
+
+
+@pytest.mark.parametrize("driver", ["mysql", "MariaDB"])
+def test_dbix_class(played, driver):
+    need("perl", "perl", f"-MDBD::{driver}", "-MDBIx::Class", "-e", "1")
+    assert played("perl", HERE / "dbix_program.pl", "PORT", driver, lines=40) > 10
+
+
+def test_hibernate(played, fetched, tmp_path):
+    need("javac", "test", "-f", JAR)
+    jars = f"{fetched('hibernate')}/hibernate/*:{JAR}"
+    compiler = ["javac", "-proc:none", "-cp", jars, "-d", tmp_path, HERE / "HibernateProgram.java"]
+    subprocess.run(compiler, check=True, timeout=SESSION_SECONDS)
+    assert (
+        played(*JAVA, "-cp", f"{tmp_path}:{jars}", "HibernateProgram", "PORT", "useServerPrepStmts=true", lines=40) > 10
+    )

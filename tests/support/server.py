@@ -20,6 +20,9 @@ SERVER_DIR = Path(os.environ.get("POSTERN_SERVER_DIR") or BUILD / "server")
 ORIGINAL = bool(os.environ.get("POSTERN_TEST_ORIGINAL"))
 CRASH = re.compile(r"got signal|Assertion|ERROR: AddressSanitizer|runtime error:|\[FATAL\]")
 LOG_TAIL_LINES = 60
+# Where bytes of both ports are compared: status flags tell which plan the server chose, which statistics decide, which
+# InnoDB takes anew in a thread of its own.
+STEADY_PLANS = "--innodb-stats-auto-recalc=0"
 
 
 def sandbox(*arguments, check=True, **options):

@@ -8,6 +8,7 @@ SESSION_TRACK, DEPRECATE_EOF = 1 << 23, 1 << 24
 CACHE_METADATA, EXTENDED_METADATA = 1 << 36, 1 << 35
 BASE = CONNECT_WITH_DB | PROTOCOL_41 | PLUGIN_AUTH | SECURE | TRANSACTIONS
 QUERY, PING, PREPARE, EXECUTE, CLOSE, RESET_STATEMENT, RESET = 0x03, 0x0E, 0x16, 0x17, 0x19, 0x1A, 0x1F
+TYPES = {int: b"\x08\0", float: b"\x05\0"}  # the others are sent as texts
 
 
 class Session:
@@ -90,13 +91,19 @@ class Session:
             if number is None:
                 return answer
             known = self.prepared[text] = [number, None]
-        types = b"".join(b"\x08\0" if isinstance(value, int) else b"\xfd\0" for value in values)
+        types = b"".join(TYPES.get(type(value), b"\xfd\0") for value in values)
         body = struct.pack("<IBI", known[0], 0, 1)
         if values:
             tells = types != known[1]
-            body += bytes((len(values) + 7) // 8) + bytes([tells]) + (types if tells else b"")
+            nulls = sum(1 << at for at, value in enumerate(values) if value is None)
+            body += nulls.to_bytes((len(values) + 7) // 8, "little") + bytes([tells]) + (types if tells else b"")
             known[1] = types
         for value in values:
+            if value is None:
+                continue
+            if isinstance(value, float):
+                body += struct.pack("<d", value)
+                continue
             text = value if isinstance(value, bytes) else str(value).encode()
             body += struct.pack("<q", value) if isinstance(value, int) else bytes([len(text)]) + text
         return self.command(EXECUTE, body)
@@ -105,9 +112,48 @@ class Session:
         self.socket.close()
 
 
+REMARKS = 0x30  # SERVER_QUERY_NO_GOOD_INDEX_USED, SERVER_QUERY_NO_INDEX_USED
+
+
+def without_remarks(answer):
+    """The packets of an answer without what the server says of its own plan, which it makes anew each time."""
+    packets = []
+    while answer:
+        end = 4 + int.from_bytes(answer[:3], "little")
+        packet = bytearray(answer[4:end])
+        if packet[:1] == b"\xfe" and len(packet) >= 5:
+            packet[3] &= ~REMARKS & 0xFF  # of the status, in both forms of the packet
+        packets.append(packet)
+        answer = answer[end:]
+    return packets
+
+
+class Literal(str):
+    """What stands in a text as it is; bound, it is a text."""
+
+
+def literal_of(text, chance):
+    """The text as a literal, its characters with escapes and without, by chance: not always what it was."""
+    quote = chance.choice(("'", '"'))
+    written = []
+    for one in text:
+        if one == quote:
+            written.append(chance.choice((one + one, "\\" + one)))
+        elif one == "\0":
+            written.append("\\0")
+        elif one == "\\" or chance.random() < 0.1:
+            written.append("\\" + one)
+        else:
+            written.append({"\n": "\\n", "\r": "\\r", "\x1a": "\\Z"}.get(one, one))
+    return Literal(quote + "".join(written) + quote)
+
+
 def in_text(text, values):
     """The statement with its values in it."""
     parts = text.split("?")
     assert len(parts) == len(values) + 1, text
-    quoted = [str(value) if isinstance(value, int) else f"'{value}'" for value in values]
+    quoted = [
+        "NULL" if value is None else str(value) if isinstance(value, (int, float, Literal)) else f"'{value}'"
+        for value in values
+    ]
     return "".join(part + value for part, value in zip(parts, [*quoted, ""]))

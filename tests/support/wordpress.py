@@ -2,15 +2,10 @@
 
 Nothing of it is installed on the machine; its files are copied, and PHP listens on loopback.
 """
-import http.client
-import os
 import re
 import shutil
-import socket
-import subprocess
-import urllib.parse
 
-from support.waiting import until
+from support.site import Site
 
 ADDRESS = "blog.example"  # what the pages are asked for by, at both, so that their links are the same
 CONFIGURATION = """<?php
@@ -44,7 +39,7 @@ CHANGING = re.compile(
 )
 
 
-class WordPress:
+class WordPress(Site):
     """A copy of the files, at `folder`, with its tables in `database` behind `port`."""
 
     def __init__(self, packages, folder, database, port):
@@ -52,43 +47,8 @@ class WordPress:
         theme = packages / "wordpress-theme/usr/share/wordpress/wp-content/themes"
         shutil.copytree(theme, folder / "wp-content/themes", dirs_exist_ok=True)
         (folder / "wp-config.php").write_text(CONFIGURATION)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self.cookies = {}
-        self.said = folder.parent / f"{folder.name}.log"
-        with open(self.said, "wb") as said:
-            self.php = subprocess.Popen(
-                ["php", "-d", "error_reporting=0", "-S", f"127.0.0.1:{self.port}", "-t", folder],
-                env=os.environ | {"DB_NAME": database, "DB_PORT": str(port)},
-                stdout=said,
-                stderr=said,
-            )
-        until(self.listens, 20)
-
-    def listens(self):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self):
-        self.php.kill()
-        self.php.wait()
-
-    def ask(self, path, form=None):
-        """The status and the page; by POST, if there is a form."""
-        headers = {"Host": ADDRESS, "Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
-        body = None
-        if form is not None:
-            body = urllib.parse.urlencode(form)
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        connection.request("POST" if body is not None else "GET", path, body, headers)
-        answer = connection.getresponse()
-        page = answer.read()
-        for cookie in answer.headers.get_all("Set-Cookie") or ():
-            name, _, value = cookie.partition(";")[0].partition("=")
-            self.cookies[name] = value
-        connection.close()
-        return answer.status, page
+        environment = {"DB_NAME": database, "DB_PORT": str(port)}
+        super().__init__(folder, folder.parent / f"{folder.name}.log", ADDRESS, environment)
 
     def nonce(self, page, name):
         """A form's one-time word."""

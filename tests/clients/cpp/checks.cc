@@ -108,6 +108,27 @@ void check_large(Connection &connection, Index index) {
   CHECK(connection.pending() == 0);
 }
 
+/// A fixed number under way: whatever has come is received before the system is asked again.
+void check_arrived(Connection &connection, Index index) {
+  constexpr int under_way = 8, finds = 200;
+  CHECK(connection.upsert(index, {"a", "A", 1}));
+  CHECK(!connection.arrived());
+  for (int i = 0; i < under_way; ++i) connection.queue().find(index, {"a"});
+  CHECK(!connection.arrived());
+  Reply reply;
+  int received = 0;
+  while (received < finds) {
+    CHECK(connection.flush());
+    do {
+      CHECK(connection.receive(reply) && reply.rows.size() == 1);
+      ++received;
+      connection.queue().find(index, {"a"});
+    } while (connection.arrived());
+  }
+  while (connection.pending() != 0) CHECK(connection.receive(reply) && reply.rows.size() == 1);
+  CHECK(!connection.arrived());
+}
+
 void check_connecting(uint16_t port) {
   const auto nobody = Connection::connect({.port = 1});
   CHECK(!nobody && nobody.error().kind == Error::Kind::connect);
@@ -170,6 +191,7 @@ int main(int, char **arguments) {
   check_counts(connection, index);
   check_errors(connection, index);
   check_large(connection, index);
+  check_arrived(connection, index);
   check_connecting(port);
   check_pool(port);
   return failures == 0 ? 0 : 1;

@@ -4,6 +4,7 @@ import os
 import resource
 import socket
 
+import pymysql
 import pytest
 
 from support.waiting import until
@@ -67,12 +68,12 @@ def test_silent_clients_pin_little_of_what_their_neighbours_asked(server):
 def test_open_indexes_go_with_their_client(server, port):
     before = anonymous(server)
     client = getattr(server, port)(timeout=60)
-    for number in range(120):
+    for number in range(60):  # some 15 MiB of names
         columns = ",".join(["c" * 64] * (4000 - number) + ["k"] * number)
         client.open(number, "test", "oi", columns)
         assert client.request(number, "=", 1, 1)[:2] == ["0", "4000"]
     client.close()
-    assert settled(server, before + 20) - before < 25
+    assert settled(server, before + 10) - before < 12
 
 
 def test_open_indexes_are_counted(sandbox_factory):
@@ -82,7 +83,7 @@ def test_open_indexes_are_counted(sandbox_factory):
     with server.hs(timeout=60) as client, server.hs() as other:
         other.open(0, "test", "oi", "k")
         replies = []
-        for number in range(200):
+        for number in range(100):
             columns = ",".join(["c" * 64] * (4000 - number) + ["k"] * number)
             replies.append(client.request("P", number, "test", "oi", "PRIMARY", columns))
         assert replies[0] == ["0", "1"] and replies[-1] == ["1", "1", "Out of memory"], replies[-1]
@@ -109,6 +110,7 @@ def test_large_values_do_not_stay(server, table):
 # --- descriptors -------------------------------------------------------------------------------------------------------
 
 LIMIT = 400
+TOO_MANY = 1040
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +171,31 @@ def test_clients_leave_the_server_its_descriptors(poor):
     assert len(writers) == 10 and refused == 0, "the doors share what there is"
     for client in writers:
         client.close()
+
+
+def test_sessions_of_the_server_are_the_servers_own_connections(sandbox_factory):
+    """They take nothing of what all doors together may have: max_connections counts them already."""
+    server = sandbox_factory(start=False)
+    old = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, old[1]))
+    try:
+        server.start("--open-files-limit=400", "--max-connections=120", "--table-open-cache=10", postern_port=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, old)
+    clients, _ = flood(server.env["HS_PORT"], LIMIT)
+    room = len(clients)
+    for client in clients:
+        client.close()
+    until(lambda: server.status("handlersocket_connections")["handlersocket_connections"] == 0)
+    sessions = []
+    with pytest.raises(pymysql.err.OperationalError) as refused:
+        while len(sessions) < LIMIT:
+            sessions.append(pymysql.connect(host="127.0.0.1", port=int(server.env["POSTERN_PORT"]), user="root"))
+    assert refused.value.args[0] == TOO_MANY and 110 <= len(sessions) <= 121
+    clients, _ = flood(server.env["HS_PORT"], LIMIT)
+    assert len(clients) == room, "as many as without them"
+    for one in (*sessions, *clients):
+        one.close()
 
 
 def test_uninstalled_plugins_give_back_their_share(poor):

@@ -7,7 +7,7 @@ import struct
 import time
 
 import pytest
-from support import hs
+from support import hs, seeds
 from support.waiting import until
 
 MIB = 1024
@@ -260,9 +260,7 @@ def test_idle_and_full(sandbox_factory):
 
 
 def test_random_sessions(target):
-    seed = int(os.environ.get("POSTERN_SEED", random.randrange(2**32)))
-    print("POSTERN_SEED =", seed)
-    chance = random.Random(seed)
+    chance = random.Random(seeds.chosen())
     good = [
         b"P",
         b"A",

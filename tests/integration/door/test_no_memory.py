@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from support import mc
+from support import mc, seeds
 from support.server import ROOT
 from support.waiting import until
 
 SECONDS = float(os.environ.get("POSTERN_SECONDS", "8"))
-SEED = int(os.environ.get("POSTERN_SEED", "11"))
+SEED = seeds.chosen(11)
 CLIENTS = 4  # of each door
 KEYS = 200  # of each client
 OUT_OF_MEMORY = "Out of memory"

@@ -4,6 +4,8 @@ import re
 
 import pymysql
 import pytest
+from support.items import map_items, unmap_items, wait_until_mapped
+from support.resp import encode
 from support.server import ROOT
 from support.waiting import until
 
@@ -52,9 +54,12 @@ def ended(one):
 def settings():
     """(name, kind, least, most) of all plugins."""
     for plugin, folder in FOLDERS.items():
-        for path in (f"src/{folder}/settings.def", "src/plugin/door_settings.def"):
+        paths = [f"src/{folder}/settings.def", "src/plugin/door_settings.def"]
+        if plugin != "postern":
+            paths.append("src/plugin/client_settings.def")
+        for path in paths:
             for kind, name, rest in re.findall(r"^(\w+)\((\w+), (.*)\)$", (ROOT / path).read_text(), re.M):
-                bounds = re.match(r"\d+, (\d+), (\d+),", rest)
+                bounds = re.match(r"\d+, (\d+), (\d+),", rest) or re.match(r'"\w*", ((\d+)),', rest)
                 yield f"{plugin}_{name}", kind, *(map(int, bounds.groups()) if bounds else (None, None))
 
 
@@ -71,6 +76,15 @@ def test_each_setting_is_as_its_row_says(own):
                 assert own.variable(name) == str(nearest)
             assert refusal(own, f"SET GLOBAL {name} = 'x'")[0] == 1232, name
             own.execute(f"SET GLOBAL {name} = {before}")
+        elif kind == "LIVE_TEXT":
+            before = own.variable(name)
+            own.execute(f"SET GLOBAL {name} = '{'x' * least}'")
+            assert own.variable(name) == "x" * least
+            assert f"at most {least} bytes" in refusal(own, f"SET GLOBAL {name} = '{'x' * (least + 1)}'")[1]
+            assert own.variable(name) == "x" * least
+            assert refusal(own, f"SET GLOBAL {name} = 1")[0] == 1232, name
+            own.execute(f"SET GLOBAL {name} = DEFAULT")
+            assert own.variable(name) == before
         elif kind == "LIVE_SWITCH":
             own.execute(f"SET GLOBAL {name} = ON")
             assert own.variable(name) == "ON"
@@ -104,6 +118,117 @@ def test_bounds_of_requests(own):
         with changed(own, "handlersocket_max_request_bytes", 1024):
             one.send(b"x" * 3000)
             assert ended(one)
+
+
+def test_bounds_of_items(own):
+    value = b"x" * 2000  # the example's column has room for 1024
+    with own.mc() as one:
+        assert one.set("k", value).startswith("CLIENT_ERROR Data too long")
+        with changed(own, "memcached_max_value_bytes", 1024):
+            assert one.set("k", value) == "SERVER_ERROR object too large for cache"
+            assert one.stats("settings")["item_size_max"] == "1024"
+        assert one.set("k", value).startswith("CLIENT_ERROR Data too long")
+
+
+def test_bounds_of_redis(own):
+    many = ("MSET", *(word for number in range(100) for word in (f"many:{number}", "x" * 1000)))
+    with changed(own, "redis_max_value_bytes", 1024), own.resp() as one:
+        assert one.ask("CONFIG", "GET", "proto-max-bulk-len") == [b"proto-max-bulk-len", b"1024"]
+        assert one.ask("SET", "k", b"x" * 1000) == "OK"
+        assert "invalid bulk length" in one.error("SET", "k", b"x" * 2000)
+        assert one.ended()
+    with changed(own, "redis_max_request_bytes", 65536), own.resp() as one:
+        with contextlib.suppress(ConnectionError):
+            one.send(encode(*many))
+        assert b"ERR" in one.line()
+        assert one.ended()
+    with own.resp() as one:
+        assert one.ask(*many) == "OK"
+
+
+def test_whether_exec_undoes_all(own):
+    def transact(one):
+        for words in (("MULTI",), ("SET", "b", 1), ("INCR", "word")):
+            one.ask(*words)
+        return one.ask_raw("EXEC")
+
+    with own.resp() as one:
+        one.ask("SET", "word", "abc")
+        one.ask("DEL", "b")
+        with changed(own, "redis_exec_rollback", "ON"):
+            assert transact(one).startswith(b"-EXECABORT")
+            assert one.ask("GET", "b") is None
+        assert transact(one).startswith(b"*2")
+        assert one.ask("GET", "b") == b"1"
+
+
+@pytest.fixture(scope="module")
+def asking(module_factory):
+    """A server whose Redis door asks for accounts, and two of them."""
+    server = module_factory("--redis-auth=account", "--redis-expire-sweep=0", redis=True)
+    server.execute(
+        *(f"CREATE USER {name} IDENTIFIED BY '{name}-opens'" for name in ("first", "second")),
+        *(f"GRANT ALL ON postern_redis.* TO {name}" for name in ("first", "second")),
+    )
+    yield server
+
+
+def test_whose_password_is_meant(asking):
+    with asking.resp() as one, asking.resp() as other:
+        assert "without any password configured" in one.error("AUTH", "first-opens")
+        with changed(asking, "redis_default_account", "'first'"):
+            assert other.ask("AUTH", "first-opens") == "OK"
+            asking.execute("SET GLOBAL redis_default_account = 'second'")
+            assert other.ask("CLIENT", "LIST").count(b"user=first") == 1  # who is in stays
+            assert one.error("AUTH", "first-opens").startswith("WRONGPASS")
+            assert one.ask("AUTH", "second-opens") == "OK"
+            asking.execute("SET GLOBAL redis_default_account = NULL")
+            assert "without any password configured" in one.error("AUTH", "second-opens")
+
+
+def test_expired_rows_are_swept_from_now_on(asking):
+    """Of a door that swept none when it was opened, and none again afterwards."""
+
+    def rows():
+        return asking.query("SELECT count(*) FROM postern_redis.entries")[0][0]
+
+    def expire(one):
+        for number in range(30):
+            one.ask("SET", f"gone:{number}", "v", "PX", 1)
+
+    with asking.resp() as one:
+        one.ask("AUTH", "first", "first-opens")
+        expire(one)
+        with changed(asking, "redis_expire_sweep", 20):
+            until(lambda: rows() == 0)
+            # They are gone before they are counted.
+            until(lambda: asking.status("redis_rows_swept")["redis_rows_swept"] == 30)
+        expire(one)
+        asking.execute("DELETE FROM postern_redis.entries LIMIT 1")
+    assert rows() == 29
+
+
+def test_the_size_of_the_cache(own):
+    """Items in memory stay when it grows, and leave as others come when it shrinks."""
+    map_items(own, "test", "cache_only")
+    wait_until_mapped(own.env["MEMC_PORT"], "test", "cache_only")
+    value = b"x" * 1000
+    with own.mc() as one:
+
+        def fill(keys):
+            one.send(b"".join(b"set %d 0 0 1000 noreply\r\n%s\r\n" % (key, value) for key in keys))
+            return int(one.stats()["curr_items"])
+
+        with changed(own, "memcached_cache_bytes", 1 << 20):
+            few = fill(range(2000))
+            assert 500 < few < 1000
+            own.execute(f"SET GLOBAL memcached_cache_bytes = {8 << 20}")
+            assert int(one.stats()["limit_maxbytes"]) == 8 << 20
+            assert fill(range(2000, 6000)) == few + 4000
+            own.execute(f"SET GLOBAL memcached_cache_bytes = {1 << 20}")
+            assert fill(range(10000, 16000)) < few + 20
+            assert one.get("15999") == value
+    unmap_items(own)
 
 
 def test_timeouts_hold_for_those_who_are_silent_already(own):
@@ -142,7 +267,7 @@ def test_a_secret_is_replaced(own):
 
 def test_tls_is_not_required_where_there_is_none(own):
     assert "no certificate" in refusal(own, "SET GLOBAL handlersocket_require_tls = ON")[1]
-    assert "require_secure_transport" in refusal(own, "SET GLOBAL postern_require_tls = ON")[1]
+    assert "Unknown system variable" in refusal(own, "SET GLOBAL postern_require_tls = ON")[1]
 
 
 def test_buffers_of_closed_doors_count_for_nothing(own):
@@ -215,6 +340,8 @@ def test_slow_requests_are_written_down(own, tmp_path):
         one.request(0, "=", 1, 1)
         assert "handlersocket" not in log.read_text()  # off by default
         number = number_of(own, one)
+        counter = "handlersocket_slow_requests"
+        assert own.status(counter)[counter] == 0
         with changed(own, "handlersocket_slow_request_us", 1):
             one.request(0, "=", 1, 4711)
             for _ in range(40):
@@ -232,3 +359,4 @@ def test_slow_requests_are_written_down(own, tmp_path):
     ), written
     assert "4711" not in written
     assert 2 <= before < 30  # of more than forty: a few in a second
+    assert 42 <= own.status(counter)[counter] < 50  # all of them

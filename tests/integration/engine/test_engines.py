@@ -456,7 +456,6 @@ def refused_everything(bench, table, opens=True):
     bench.assert_alive()
 
 
-@pytest.mark.alone
 def test_another_server_that_is_down(bench):
     """Told in words, again and again; the handler keeps nothing of a request that failed."""
     need(bench, "spider")

@@ -2,7 +2,6 @@
 import contextlib
 import subprocess
 import threading
-import time
 
 import pytest
 from support.server import ROOT, Server, parse_env
@@ -100,8 +99,7 @@ def test_nothing_acknowledged_is_lost_with_the_primary(nodes):
     ]
     for writer in writers:
         writer.start()
-    until(lambda: all(len(writer.acknowledged) > 20 for writer in writers), seconds=60)
-    time.sleep(1)
+    until(lambda: all(len(writer.acknowledged) > 200 for writer in writers), seconds=60)
     primary.kill()
     for writer in writers:
         writer.join()

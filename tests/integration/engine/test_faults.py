@@ -1,22 +1,13 @@
 """Calls of the storage engine that fail, before or after they have changed the row: what the door tells is what is in the
 table, in the binary log and on a replica. The library that is loaded here fails them as rows ask for (the column `fault`,
 src/engine/mariadb/testing)."""
-import os
 import random
 import threading
 
 import pytest
-from support.replica import catch_up, follow, same
-from support.server import BUILD, Server, name_of
-
-FAULTY = {**os.environ, "POSTERN_SO": str(BUILD / "src" / "plugin" / "faults" / "postern.so")}
-
-# Every code of include/my_base.h, HA_ERR_FIRST to HA_ERR_LAST, but for those of which the server takes for granted that
-# the storage engine has noted more about them: duplicates (121, 141, 162, 163), of which there are real ones here, and a
-# counter beyond its column (167); and 169, which says that nothing was to be changed.
-CODES = [code for code in range(120, 201) if code not in (121, 141, 162, 163, 167, 169)]
-# What a call that has failed so has not done, by the storage engine's word: it cannot come after a change.
-UNDONE = {139, 151, 152, 158, 160, 166}
+from support.faults import CODES, UNDONE, faulty_and_follower
+from support.replica import catch_up, same
+from support.server import name_of
 
 TABLES = {
     "plain": "CREATE TABLE plain (id INT PRIMARY KEY, v VARCHAR(20), fault VARCHAR(40), UNIQUE (v))",
@@ -28,20 +19,9 @@ TABLES = {
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("faults")
-    primary, replica = Server(directory / "primary"), Server(directory / "replica")
-    try:
-        primary.start(
-            "--log-bin=bin", "--server-id=1", "--handlersocket-threads-wr=2", "--innodb-lock-wait-timeout=1", env=FAULTY
-        )
-        replica.start("--server-id=2", env={**os.environ, "POSTERN_SO": "none"})
-        follow(primary, replica)
-        yield primary, replica
-    finally:
-        for server in (replica, primary):
-            server.stop()
-    for server in (primary, replica):
-        server.assert_no_crash()
+    options = ("--handlersocket-threads-wr=2", "--innodb-lock-wait-timeout=1")
+    with faulty_and_follower(tmp_path_factory.mktemp("faults"), *options) as pair:
+        yield pair
 
 
 @pytest.fixture

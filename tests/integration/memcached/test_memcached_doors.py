@@ -182,6 +182,7 @@ def test_statistics_count_logins(accounts):
 def test_what_may_listen_for_other_machines(sandbox_factory, options, listens):
     server = sandbox_factory(*options, "--memcached-address=0.0.0.0")
     assert ("refusing to listen on 0.0.0.0" in server.log()) != listens
+    assert ("without TLS shows its password" in server.log()) == ("--memcached-auth=account" in options)
     active = server.query("SELECT plugin_name FROM information_schema.plugins WHERE plugin_library LIKE 'postern%'")
     assert (("memcached",) in active) == listens
     assert ("handlersocket",) in active, "the other plugins are there in any case"

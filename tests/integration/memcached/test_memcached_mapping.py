@@ -214,6 +214,34 @@ WRONG = {
 }
 
 
+def test_what_a_new_row_lacks_matters_only_where_one_is_made(door):
+    door.execute(
+        "CREATE TABLE test.lacks (k VARCHAR(20) PRIMARY KEY, n INT UNSIGNED NOT NULL, title VARCHAR(20) NOT NULL)",
+        "INSERT INTO test.lacks VALUES ('a', 1, 'A title')",
+    )
+    map_by_hand(door, "lacks", "lacks", "k", "n")
+    with door.mc() as one:
+        assert one.set("@@lacks.a", "5") == "STORED"
+        assert one.ask("incr a 2") == "7" and one.store("append", "a", "1") == "STORED"
+        assert one.store("add", "a", "1") == "NOT_STORED"
+        assert "'title' doesn't have a default value" in one.set("b", "5")
+        assert "'title' doesn't have a default value" in one.store("add", "b", "1")
+    assert door.query("SELECT * FROM test.lacks") == [("a", 71, "A title")]
+
+
+def test_triggers_of_an_insert_fire_where_the_row_is_there(door):
+    door.execute(
+        "CREATE TABLE test.fired (k VARCHAR(20) PRIMARY KEY, v VARCHAR(20), seen INT NOT NULL DEFAULT 0)",
+        "INSERT INTO test.fired VALUES ('a', 'old', 0)",
+        "CREATE TRIGGER test.fired_before BEFORE INSERT ON test.fired FOR EACH ROW SET NEW.v = UPPER(NEW.v)",
+        "CREATE TRIGGER test.fired_update BEFORE UPDATE ON test.fired FOR EACH ROW SET NEW.seen = OLD.seen + 1",
+    )
+    map_by_hand(door, "fired", "fired", "k", "v")
+    with door.mc() as one:
+        assert one.set("@@fired.a", "new") == "STORED" and one.set("b", "made") == "STORED"
+    assert door.query("SELECT * FROM test.fired ORDER BY k") == [("a", "new", 1), ("b", "MADE", 0)]
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_container_is_told_of_and_harms_no_other(door, name):
     door.execute(

@@ -3,6 +3,7 @@ import random
 
 import pytest
 from support import sql_wire
+from support.server import STEADY_PLANS
 
 COLUMNS = {
     "i": "INT",
@@ -113,7 +114,7 @@ def another(chance, sort):
 
 @pytest.fixture(scope="module")
 def server(module_factory):
-    server = module_factory(postern_port=0)
+    server = module_factory(STEADY_PLANS, postern_port=0)
     columns = ", ".join(f"{name} {kind}, KEY {name} ({name})" for name, kind in COLUMNS.items())
     server.execute(
         f"CREATE TABLE typed (id INT AUTO_INCREMENT PRIMARY KEY, {columns}) CHARSET utf8mb4", database="test"

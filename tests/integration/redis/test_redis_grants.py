@@ -16,10 +16,12 @@ def server(module_factory):
         "CREATE USER reader@localhost IDENTIFIED BY 'r'",
         "CREATE USER writer@localhost IDENTIFIED BY 'w'",
         "CREATE USER columns@localhost IDENTIFIED BY 'c'",
+        "CREATE USER editor@localhost IDENTIFIED BY 'e'",
         "CREATE USER nobody@localhost IDENTIFIED BY 'n'",
         "GRANT SELECT ON test.user TO reader@localhost",
         "GRANT SELECT ON postern_redis.* TO reader@localhost",
         "GRANT SELECT, INSERT, UPDATE, DELETE ON postern_redis.* TO writer@localhost",
+        "GRANT SELECT, UPDATE ON test.user TO editor@localhost",
         "GRANT SELECT (id, name) ON test.user TO columns@localhost",
     )
     server.query("CALL postern.redis_map_row('user:', 'test', 'user', '*')")
@@ -52,6 +54,14 @@ def test_grants_of_columns(server):
         assert redis.ask("HGET", "user:1", "name") == b"Ann"
         assert redis.error("HGET", "user:1", "secret") == NO_KEY
         assert redis.error("HGETALL", "user:1") == NO_KEY
+
+
+def test_who_may_only_update_changes_rows_and_makes_none(server):
+    with login(server, "editor") as redis:
+        assert redis.ask("HSET", "user:2", "secret", "u") == 0
+        assert redis.error("HSET", "user:3", "name", "Cy") == NO_KEY
+        assert redis.ask("HGET", "user:2", "secret") == b"u"
+    assert server.query("SELECT COUNT(*) FROM test.user") == [(2,)]
 
 
 def test_scans_pass_over_what_may_not_be_read(server):

@@ -53,6 +53,23 @@ def test_a_row_is_a_hash(server, redis):
     assert server.query("SELECT COUNT(*) FROM test.user WHERE id = 102") == [(0,)]
 
 
+def test_fields_of_a_row_are_scanned_and_chosen_by_chance(server, redis):
+    server.execute("INSERT INTO test.user (id, name, n) VALUES (110, 'Cy', 5), (111, NULL, NULL)")
+    assert redis.ask("HSCAN", "user:110", "0", "COUNT", "1") == [b"0", [b"name", b"Cy", b"n", b"5"]]
+    assert redis.ask("HSCAN", "user:110", "0", "MATCH", "na*", "NOVALUES") == [b"0", [b"name"]]
+    assert redis.ask("HSCAN", "user:111", "0") == redis.ask("HSCAN", "user:112", "0") == [b"0", []]
+    assert redis.error("HSCAN", "user:110", "5") == "ERR invalid cursor"
+    redis.ask("SET", "mail:110", "x")
+    assert redis.error("HSCAN", "mail:110", "0").startswith("WRONGTYPE")
+    assert redis.error("HRANDFIELD", "mail:110").startswith("WRONGTYPE")
+    assert {redis.ask("HRANDFIELD", "user:110") for _ in range(50)} == {b"name", b"n"}
+    assert redis.ask("HRANDFIELD", "user:110", "9", "WITHVALUES") == [b"name", b"Cy", b"n", b"5"]
+    assert set(redis.ask("HRANDFIELD", "user:110", "-40")) == {b"name", b"n"}
+    assert redis.ask("HRANDFIELD", "user:111") is None and redis.ask("HRANDFIELD", "user:112", "3") == []
+    redis.ask("HELLO", "3")
+    assert redis.ask("HRANDFIELD", "user:110", "2", "WITHVALUES") == [[b"name", b"Cy"], [b"n", b"5"]]
+
+
 def test_what_a_row_cannot_hold_is_refused_in_words(redis):
     assert redis.error("HSET", "user:103", "nosuch", "1") == "ERR no such field 'nosuch' in 'test.user'"
     assert "Incorrect integer value" in redis.error("HSET", "user:103", "n", "many")
@@ -62,6 +79,50 @@ def test_what_a_row_cannot_hold_is_refused_in_words(redis):
     assert "Incorrect integer value" in redis.error("HSET", "user:x", "name", "y")
     assert redis.ask("HGET", "user:x", "name") is None
     assert redis.ask("EXISTS", "user:103") == 0
+
+
+def test_what_a_new_row_lacks_matters_only_where_one_is_made(server, redis):
+    server.execute(
+        "CREATE TABLE test.book (isbn VARCHAR(13) PRIMARY KEY, title VARCHAR(200) NOT NULL, "
+        "copies INT UNSIGNED NOT NULL, price DECIMAL(5,2) CHECK (price > 0))",
+        "INSERT INTO test.book VALUES ('1', 'High Performance MySQL', 3, 10)",
+    )
+    server.query("CALL postern.redis_map_row('book:', 'test', 'book', '*')")
+    server.query("CALL postern.redis_map_value('copies:', 'test', 'book', 'isbn', 'copies')")
+    until(lambda: redis.ask("GET", "copies:1") == b"3" and redis.ask("HLEN", "book:1") == 3, seconds=15)
+    assert redis.ask("HINCRBY", "book:1", "copies", "2") == 5
+    assert redis.ask("HINCRBY", "book:1", "copies", "-1") == 4
+    assert redis.ask("HINCRBYFLOAT", "book:1", "price", "-2.5") == b"7.5"
+    assert redis.ask("HSET", "book:1", "copies", "6") == redis.ask("HSETNX", "book:1", "copies", "7") == 0
+    assert redis.ask("INCR", "copies:1") == 7 and redis.ask("DECRBY", "copies:1", "5") == 2
+    assert redis.ask("SET", "copies:1", "8", "GET") == b"2"
+    for command in ("MULTI", "HINCRBY book:1 copies -3", "SET copies:1 4", "HINCRBY book:1 copies 1"):
+        redis.ask(*command.split())
+    assert redis.ask("EXEC") == [5, "OK", 5]
+    for command in ("MULTI", "SET beside 1", "HINCRBY book:2 copies 1", "HINCRBY book:1 copies 0"):
+        redis.ask(*command.split())
+    first, second, third = redis.ask("EXEC")
+    assert (first, third) == ("OK", 5) and str(second) == "ERR Field 'title' doesn't have a default value"
+    assert server.query("SELECT * FROM test.book")[0][:3] == ("1", "High Performance MySQL", 5)
+    for made in (("HINCRBY", "book:2", "copies", "1"), ("SET", "copies:2", "1"), ("HSET", "book:2", "price", "1")):
+        assert redis.error(*made) == "ERR Field 'title' doesn't have a default value"
+    assert "Out of range" in redis.error("HINCRBY", "book:1", "copies", "-6")
+    assert redis.ask("HSET", "book:2", "title", "New", "copies", "1") == 2
+    assert redis.ask("HINCRBY", "book:2", "copies", "-1") == 0
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+def test_rows_of_tables_without_transactions(server, redis, engine):
+    name = engine.lower()
+    server.execute(f"CREATE TABLE test.{name} (id INT PRIMARY KEY, a INT, b INT NOT NULL) ENGINE {engine}")
+    server.query(f"CALL postern.redis_map_row('{name}:', 'test', '{name}', '*')")
+    server.execute(f"INSERT INTO test.{name} VALUES (1, 1, 1)")
+    until(lambda: redis.ask("HGET", f"{name}:1", "a") == b"1", seconds=15)
+    assert redis.ask("HSET", f"{name}:1", "a", "2") == 0
+    assert redis.ask("HSET", f"{name}:2", "a", "2", "b", "3") == 2
+    assert redis.ask("HINCRBY", f"{name}:2", "b", "4") == 7
+    assert redis.error("HSET", f"{name}:3", "a", "1") == "ERR Field 'b' doesn't have a default value"
+    assert server.query(f"SELECT * FROM test.{name} ORDER BY id") == [(1, 2, 1), (2, 2, 7)]
 
 
 def test_several_key_columns_are_pieces_of_the_key(server, redis):
@@ -107,6 +168,30 @@ def test_what_has_expired_is_absent(server, redis):
     assert redis.ask("TTL", "user:200") == -2
     assert redis.ask("HSET", "user:200", "name", "New") == 1
     assert server.query("SELECT name, n, expires FROM test.user WHERE id = 200") == [("New", None, 0)]
+
+
+def test_rows_are_made_once_by_many_at_once(server, redis):
+    failures = []
+
+    def make(number):
+        try:
+            with server.resp() as client:
+                for i in range(50):
+                    client.ask("HINCRBY", f"user:{40_000 + i}", "n", "1")
+                    client.ask("HSET", f"user:{50_000 + 8 * i + number}", "n", "1")
+        except Exception as error:  # told below
+            failures.append(error)
+
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert server.query("SELECT COUNT(*), MIN(n), MAX(n) FROM test.user WHERE id BETWEEN 40000 AND 49999") == [
+        (50, 8, 8)
+    ]
+    assert server.query("SELECT COUNT(*), SUM(n) FROM test.user WHERE id >= 50000")[0] == (400, 400)
 
 
 def test_counters_lose_nothing_beside_sql(server, redis):

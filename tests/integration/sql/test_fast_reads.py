@@ -7,6 +7,7 @@ import itertools
 
 import pytest
 from support import sql_session
+from support.server import STEADY_PLANS
 from support.sql_session import Session
 
 TABLES = (
@@ -194,7 +195,9 @@ CAPABILITIES = {
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["answered", "verified"])
 def served(module_factory, request):
-    server = module_factory(f"--postern-verify={request.param}", "--loose-postern-threads=1", postern_port=0)
+    server = module_factory(
+        STEADY_PLANS, f"--postern-verify={request.param}", "--loose-postern-threads=1", postern_port=0
+    )
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
     yield server
     figures = server.status("Postern%")

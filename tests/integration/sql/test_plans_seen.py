@@ -37,6 +37,30 @@ def plan(server, form):
     return row
 
 
+@pytest.mark.parametrize(
+    "kind, form, texts",
+    [
+        ("UPDATE", "UPDATE many SET other = ? WHERE id = ?", "UPDATE many SET other = 7 WHERE id = {}"),
+        ("DELETE", "DELETE FROM many WHERE id = ?", "DELETE FROM many WHERE id = {}"),
+        ("INSERT", "INSERT INTO many (other) VALUES (?)", "INSERT INTO many (other) VALUES ({})"),
+    ],
+)
+def test_writes_are_shown(server, session, kind, form, texts):
+    server.execute(
+        "CREATE TABLE test.many (id INT AUTO_INCREMENT PRIMARY KEY, other INT)",
+        "INSERT INTO test.many SELECT seq, seq FROM test.seq_1_to_2000",
+    )
+    for number in range(1, 200):
+        session.query(texts.format(number))
+    row = plan(server, form)
+    assert (row["kind"], row["table_name"], row["state"]) == (kind, "many", "served")
+    assert row["index_name"] == (None if kind == "INSERT" else "PRIMARY")
+    session.query("REPLACE INTO many VALUES (1, 2)")
+    session.query("UPDATE many SET other = id * 2 WHERE id = 3")
+    row = plan(server, "UPDATE many SET other = id * 2 WHERE id = ?")
+    assert row["state"] == "not served" and row["reason"]
+
+
 def test_a_form_is_learnt_served_and_counted(server, session):
     session.query("SELECT other FROM t WHERE name = 'n1'")
     form = "SELECT other FROM t WHERE name = ?"
@@ -64,6 +88,19 @@ def test_a_form_that_is_not_served_tells_why(server, session):
     row = plan(server, "SELECT id FROM t WHERE id = ? OR id = ?")
     assert (row["state"], row["reason"], row["database_name"], row["kind"]) == ("not served", "OR", "test", None)
     assert plan(server, "SELECT id FROM t WHERE other = ?")["reason"] == "no index for the conditions and the order"
+
+
+@pytest.mark.parametrize("lock", ["FOR UPDATE", "LOCK IN SHARE MODE"])
+def test_a_lock_on_several_rows_is_told_to_be_the_servers(server, session, lock):
+    for where in ("id IN (1, 2)", "id > 3", "id = 3"):
+        session.query(f"SELECT other FROM t WHERE {where} {lock}")
+    for where in ("id IN (?, ?)", "id > ?"):
+        row = plan(server, f"SELECT other FROM t WHERE {where} {lock}")
+        assert (row["state"], row["reason"]) == (
+            "not served",
+            "FOR UPDATE or LOCK IN SHARE MODE of rows that no whole unique key tells",
+        )
+    assert plan(server, f"SELECT other FROM t WHERE id = ? {lock}")["state"] != "not served"
 
 
 def test_literals_are_not_told(server, session):

@@ -2,7 +2,7 @@
 
 DDL beside them changes nothing that an answer tells: the two sessions are not asked in the same moment.
 
-SEED=N in the environment repeats a run's choices, SECONDS=N makes it longer.
+SEED=N in the environment makes other choices, SECONDS=N makes it longer.
 """
 import contextlib
 import os
@@ -11,13 +11,15 @@ import threading
 import time
 
 import pytest
-from support import sql_session
+from support import seeds, sql_session
+from support.server import STEADY_PLANS
 from support.sql_session import Session
 
 SECONDS = int(os.environ.get("SECONDS") or 8)
 PAIRS = 3
 CHANGED_SINCE = 1412  # a snapshot older than the table, which the two sessions need not share
-REMARKS = 0x30  # SERVER_QUERY_NO_GOOD_INDEX_USED, SERVER_QUERY_NO_INDEX_USED
+STATES = ("BEGIN", "COMMIT", "ROLLBACK", "SET autocommit = 0", "COMMIT", "SET autocommit = 1")
+STATES += ("SET NAMES binary", "SET NAMES utf8mb4", "SET NAMES utf8mb4")
 COLUMNS = ("id", "a", "b", "c", "t", "d", "n", "v")
 TABLE = (
     "CREATE OR REPLACE TABLE r (id INT PRIMARY KEY, a INT NOT NULL, b SMALLINT UNSIGNED, c VARCHAR(12), t TEXT,"
@@ -49,15 +51,17 @@ class Reads:
         pick = self.random.choice
         number = self.random.randrange(-2, 310)
         if column == "c":
-            return pick([f"K{number}", f"k{number}", f"K{number} ", "", "Ké"])
+            odd = sql_session.literal_of(pick([f"K{number}", "K'1", "K\\1"]), self.random)
+            return pick([f"K{number}", f"k{number}", f"K{number} ", "", "Ké", odd])
         if column == "t":
             return pick([f"text {number}", "TEXT 4", "text"])
         if column == "d":
             return pick(["2024-01-03 10:00:00", "2024-01-05", "2024-1-3 1:0:0", "2024-01-02 00:00:00.000"])
         if column == "v":
-            return pick(["a", "b", "zz"])
+            written = pick(["x'61'", "0x62", "_binary'c'", "_binary'\\0'", "0x00", "'\\''"])
+            return pick(["a", "b", "zz", sql_session.Literal(written), sql_session.Literal(written)])
         if column in ("a", "b"):
-            return pick([number % 13, number, str(number % 10), "3x", 70000])
+            return pick([number % 13, number, str(number % 10), "3x", 70000, sql_session.Literal("3.0")])
         return pick([number, number, number, str(number), f"{number}.0", 1 << 40])
 
     def condition(self, column, values):
@@ -75,7 +79,7 @@ class Reads:
         if kind == 3:
             return f"{column} IS {self.random.choice(['', 'NOT '])}NULL"
         if kind == 4 and column in ("c", "t"):
-            values.append(self.random.choice(["K1%", "text 2%", "k_", "%"]))
+            values.append(self.random.choice(["K1%", "text 2%", "k_", "%", sql_session.Literal("'K\\_%'")]))
             return f"{column} LIKE ?"
         values.append(self.value(column))
         return f"{column} = ?"
@@ -124,7 +128,9 @@ class Beside(threading.Thread):
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["answered", "verified"])
 def served(module_factory, request):
-    server = module_factory(f"--postern-verify={request.param}", "--loose-postern-threads=1", postern_port=0)
+    server = module_factory(
+        STEADY_PLANS, f"--postern-verify={request.param}", "--loose-postern-threads=1", postern_port=0
+    )
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
     server.execute(*TABLE, database="test")
     return server
@@ -151,7 +157,7 @@ class Pair:
                     one.put(bytes([sql_session.CLOSE]) + number.to_bytes(4, "little"))
                 one.prepared.clear()
         if chance.random() < 0.1:
-            word = chance.choice(["BEGIN", "COMMIT", "ROLLBACK", "SET autocommit = 0", "COMMIT", "SET autocommit = 1"])
+            word = chance.choice(STATES)
             self.compare(word, [one.query(word) for one in self.sessions])
         text, values = chance.choice(self.known)
         if chance.random() < 0.5:
@@ -178,22 +184,16 @@ def rows_by_any_plan(answer, ordered):
     That is its remark that it used no index, how often a value that is none of the column's was compared and warned of,
     and where nothing is ordered, the order of rows.
     """
-    packets = []
-    while answer:
-        end = 4 + int.from_bytes(answer[:3], "little")
-        packet = bytearray(answer[4:end])
+    packets = sql_session.without_remarks(answer)
+    for packet in packets:
         if packet[0] == 0xFE and len(packet) >= 5:
-            packet[3] &= ~REMARKS & 0xFF  # of the status, in both forms of the packet
             warnings = slice(1, 3) if len(packet) == 5 else slice(5, 7)
             packet[warnings] = b"\1\0" if any(packet[warnings]) else b"\0\0"
-        packets.append(bytes(packet))
-        answer = answer[end:]
     return packets if ordered else sorted(packets)
 
 
 def test_random_reads_are_answered_alike(served):
-    seed = int(os.environ.get("SEED") or time.time_ns() % 1_000_000)
-    print(f"SEED={seed}")
+    seed = seeds.chosen()
     chance = random.Random(seed)
     pairs = [Pair(served, seed + number) for number in range(PAIRS)]
 

@@ -98,6 +98,8 @@ def test_ping_statistics_reset_and_change_user(server, connection):
     connection._sock.sendall(b"\0\0\0" + bytes([switch[3] + 1]))  # no password
     assert wire.packet()[4] == 0
     assert rows(connection, "SELECT CURRENT_USER()") == [("other@localhost",)]
+    account = "SELECT account FROM information_schema.postern_connections WHERE id = %s"
+    assert server.query(account, (connection.thread_id(),)) == [("other@localhost",)]
     with pytest.raises(pymysql.err.OperationalError, match="1142"):
         rows(connection, "DELETE FROM t WHERE id = 1")
 

@@ -184,6 +184,14 @@ def test_doctor_of_open_doors_and_option_files(sandbox_factory, tmp_path):
     assert found["broken", "loaded"]["remedy"].startswith("INSTALL SONAME 'postern';")
 
 
+def test_doctor_of_an_sql_door_for_other_machines(sandbox_factory):
+    """TLS is the server's own matter there."""
+    server = sandbox_factory("--loose-postern-address=0.0.0.0", postern_port=0)
+    found = findings(server, code=1)
+    assert found["unsafe", "tls"]["what"].startswith("postern takes clients of other machines without TLS")
+    assert found["unsafe", "tls"]["remedy"].endswith("require_secure_transport = ON")
+
+
 def test_top(shop):
     [told] = cli.told(shop, "top", "--once", "--interval", "0.2")
     assert {"handlersocket", "memcached"} <= {door["door"] for door in told["doors"]}

@@ -239,6 +239,18 @@ def test_the_file_of_the_readme_opens_the_doors(house):
         assert server.variable("innodb_adaptive_hash_index_parts") == "1"
 
 
+def test_a_plugin_that_is_installed_again_reads_the_file_again(house):
+    """So numbers of threads change without a restart of the server."""
+    text = house.here(FILES["README.md"])
+    with house.running(text + "loose_handlersocket_threads = 1\n", "ours") as server:
+        assert server.variable("handlersocket_threads") == "1"
+        (house.directory / "my.cnf").write_text(text + "loose_handlersocket_threads = 3\n")
+        server.execute("UNINSTALL PLUGIN handlersocket", "INSTALL PLUGIN handlersocket SONAME 'postern'")
+        assert server.variable("handlersocket_threads") == "3"
+        names = "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'handlersocket read worker%'"
+        until(lambda: server.query(names) == [(3,)])
+
+
 @pytest.mark.parametrize("name", ["the package", "deploying.md"])
 def test_the_files_with_accounts_and_tls_do_what_they_say(house, name):
     """Nobody is let in without TLS and a login, by any port, and who logs in is served within his grants."""

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import packages
 from support.server import BUILD, ROOT, SERVER_DIR, parse_env
 
 VERSION = parse_env((SERVER_DIR / "server.env").read_text())["SERVER_VERSION"].partition("-")[0]
@@ -74,6 +75,10 @@ def test_an_administrator_is_told_of_another_server(made, tmp_path, how):
     assert postinst(tree, tmp_path, f"1:{VERSION}+maria~deb12", how) == ""
     assert postinst(tree, tmp_path, "", how) == ""
     assert postinst(tree, tmp_path, f"1:{other}", "abort-upgrade") == ""
+
+
+def test_lintian_finds_no_error(made):
+    assert packages.errors_of(made[0].parent) == []
 
 
 def test_sums_are_right(made):

@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+from support import packages
 from support.server import ROOT
 
 PROGRAM = ROOT / "packaging/source/postern-build"
@@ -36,6 +37,10 @@ def test_it_carries_what_a_build_takes(package):
     assert (package / "DEBIAN/triggers").read_text() == "interest-noawait /usr/sbin/mariadbd\n"
     unit = (package / "lib/systemd/system/mariadb.service.d/postern.conf").read_text()
     assert "ExecStartPre=-+/usr/sbin/postern-build choose\n" in unit, "its failure is none of the server's"
+
+
+def test_lintian_finds_no_error(package):
+    assert packages.errors_of(package.parent) == []
 
 
 class Machine:

@@ -47,46 +47,103 @@ def test_a_link_that_leads_nowhere_fails_the_site(tmp_path, link):
     assert broken.returncode != 0 and "tutorial.md" in broken.stdout + broken.stderr
 
 
-@pytest.mark.parametrize("page", ["tutorial", "watching"])
+# Pages whose commands run here, and what their reader has before. Those of postern-tool run in test_cli.py, those of galera,
+# replicas and spider in test_cluster.py, option files in test_option_files.py.
+SHOP = """CREATE OR REPLACE DATABASE shop;
+CREATE TABLE shop.user (id INT PRIMARY KEY, name VARCHAR(50), email VARCHAR(50));
+INSERT INTO shop.user VALUES (101, 'Yukari', 'yukari@example.com');
+CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(50), price INT);
+DROP USER IF EXISTS shop@'10.1.%';
+"""
+BEFORE = {
+    "redis": SHOP,
+    "tutorial": "",
+    "watching": "",
+    "memcached": SHOP,
+    "operating": SHOP,
+    "deploying": SHOP,
+    "sql-door": "",
+}
+
+
+@pytest.mark.parametrize("page", BEFORE)
 def test_every_command_of_a_page(doors, tmp_path, page):
     """In their order, the usual ports being this server's."""
+    reader = Reader(doors, tmp_path)
+    reader.run_sql(BEFORE[page])
     text = (ROOT / f"docs/{page}.md").read_text()
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.S | re.M)
-    assert len(blocks) >= 2
-    (tmp_path / "my.cnf").write_text(f"[client]\nsocket = {doors.env['SQL_SOCKET']}\nuser = root\n")
-    words = f'postern() {{ c=$1; shift; "$TOOL" "$c" --defaults-file {tmp_path}/my.cnf "$@"; }}; mariadb() {{ "$CLIENT" --no-defaults -u root "$@"; }}'
-    client = re.search(r"^MARIADB_CLIENT=(.*)$", (BUILD / "server/server.env").read_text(), re.M)[1]
+    assert blocks
     for language, block in blocks:
-        if language == "text":
-            continue
         if language == "sql":
-            for statement in filter(str.strip, re.split(r";\n", block)):
-                doors.execute(statement)
-            continue
-        for command in block.splitlines():
-            command = command.replace(" 6379", f" {doors.env['REDIS_PORT']}").replace(
-                " 3307", f" {doors.env['POSTERN_PORT']}"
-            )
-            done = run_until_mapped(words, command, {"TOOL": cli.tool(), "CLIENT": client}, tmp_path)
-            assert done.returncode in ((0, 1) if "doctor" in command else (0,)), (command, done.stdout, done.stderr)
-            assert done.stdout.strip() and "ERR " not in done.stdout, (command, done.stdout)
+            reader.run_sql(block)
+        elif block.startswith("["):
+            reader.look_at_options(block)
+        elif block.startswith("$ telnet"):
+            reader.talk(block)
+        elif language != "text":
+            reader.run_commands(block)
 
 
-def run_until_mapped(words, command, env, folder):
-    """A mapping is in effect within a second, which a reader of the page has let pass."""
-    for _ in range(40):
-        done = subprocess.run(
-            ["bash", "-c", f"{words}\n{command}\nstatus=$?; sleep 0.1; exit $status"],
-            cwd=folder,
-            env={**os.environ, **env},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
+class Reader:
+    """Does what a page says, with a server that has all doors."""
+
+    def __init__(self, server, folder):
+        self.server = server
+        self.folder = folder
+        (folder / "my.cnf").write_text(f"[client]\nsocket = {server.env['SQL_SOCKET']}\nuser = root\n")
+        (folder / "sql").symlink_to(ROOT / "sql")
+        client = re.search(r"^MARIADB_CLIENT=(.*)$", (BUILD / "server/server.env").read_text(), re.M)[1]
+        self.env = {**os.environ, "TOOL": cli.tool(), "CLIENT": client, "MYSQL_UNIX_PORT": server.env["SQL_SOCKET"]}
+        self.words = (
+            f'postern() {{ c=$1; shift; "$TOOL" "$c" --defaults-file {folder}/my.cnf "$@"; }}; '
+            'mariadb() { "$CLIENT" --no-defaults -u root "$@"; }'
         )
-        if done.returncode in (0, 1) and done.stdout.strip() and "ERR " not in done.stdout:
-            break
-    return done
+        self.ports = {"6379": "REDIS_PORT", "3307": "POSTERN_PORT", "11211": "MEMC_PORT", "9998": "HS_PORT"}
+
+    def run_sql(self, block):
+        for statement in filter(str.strip, re.split(r";\n", block)):
+            self.server.execute(statement)
+
+    def look_at_options(self, block):
+        """Each is one that there is."""
+        for name in re.findall(r"^loose_(\w+)", block, re.M):
+            assert self.server.query("SHOW GLOBAL VARIABLES LIKE %s", (name,)), name
+
+    def run_commands(self, block):
+        for command in block.splitlines():
+            if re.match(r"mariadb -h \S+ -P \d+$", command):
+                command += " -e 'SELECT 1'"  # what is typed there is the reader's
+            for usual, here in self.ports.items():
+                command = re.sub(rf" {usual}\b", f" {self.server.env[here]}", command)
+            done = self.until_mapped(command)
+            assert done.returncode in ((0, 1) if "doctor" in command else (0,)), (command, done.stdout, done.stderr)
+            assert done.stdout.strip() or " < " in command, command
+            assert "ERR " not in done.stdout, (command, done.stdout)
+
+    def until_mapped(self, command):
+        """A mapping is in effect within a second, which a reader of the page has let pass."""
+        for _ in range(40):
+            done = subprocess.run(
+                ["bash", "-c", f"{self.words}\n{command}\nstatus=$?; sleep 0.1; exit $status"],
+                cwd=self.folder,
+                env=self.env,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            if done.returncode in (0, 1) and (done.stdout.strip() or " < " in command) and "ERR " not in done.stdout:
+                break
+        return done
+
+    def talk(self, block):
+        """A conversation with the memcached door: one command, and its answer."""
+        prompt, command, *answer = block.splitlines()
+        assert prompt == "$ telnet 127.0.0.1 11211"
+        with self.server.mc() as client:
+            client.send(command.encode() + b"\r\n")
+            assert [client.line().decode() for _ in answer] == answer
 
 
 def asked_for():
@@ -110,6 +167,46 @@ def test_monitoring_asks_for_what_there_is(doors):
     there = doors.status()
     missing = {name for name in asked_for() if name not in there}
     assert not missing
+
+
+@pytest.fixture(scope="module")
+def promtool():
+    program = shutil.which("promtool")
+    if not program:
+        pytest.skip("there is no promtool: Debian has it in prometheus, which starts a service")
+    return program
+
+
+def checked(promtool, *words):
+    done = subprocess.run([promtool, *words], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_prometheus_takes_the_rules(promtool):
+    checked(promtool, "check", "rules", MONITORING / "prometheus-postern.rules.yml")
+
+
+def test_prometheus_takes_what_the_panels_ask(promtool, tmp_path):
+    """As rules that record what the expressions are, for every plugin."""
+    dashboard = json.loads((MONITORING / "grafana-postern.json").read_text())
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    rules = [
+        {"record": f"panel_{number}_{plugin}", "expr": filled_in(expression, plugin)}
+        for number, expression in enumerate(expressions)
+        for plugin in PLUGINS
+    ]
+    (tmp_path / "panels.yml").write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
+    checked(promtool, "check", "rules", tmp_path / "panels.yml")
+
+
+def filled_in(expression, plugin):
+    """What Grafana makes of it."""
+    return expression.replace("${door}", plugin).replace("$instance", ".*").replace("$__rate_interval", "1m")
+
+
+def test_alerts_come_when_they_should(promtool):
+    """And not before: promtool plays series of figures to the rules."""
+    checked(promtool, "test", "rules", ROOT / "tests/integration/tools/alerts.yml")
 
 
 def test_what_an_exporter_takes_is_numbers(doors):

@@ -4,6 +4,9 @@ import re
 import signal
 import socket
 import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,14 @@ KEYS = (
 ).split()
 PORT_KEYS = ("SQL_PORT", "HS_PORT", "HS_PORT_WR", "MEMC_PORT")
 WITHOUT_PLUGIN = {**os.environ, "POSTERN_SO": "none"}
+
+
+def load_sandbox():
+    loader = SourceFileLoader("sandbox", str(SANDBOX))
+    module = module_from_spec(spec_from_loader("sandbox", loader))
+    sys.modules["sandbox"] = module  # its dataclasses look themselves up there
+    loader.exec_module(module)
+    return module
 
 
 def free_ports(count):
@@ -112,6 +123,15 @@ def test_a_given_port_that_is_taken_is_an_error(sandbox_factory, tmp_path):
         done = sandbox("start", server.dir, "--hs-port", port, check=False)
     assert done.returncode == 1
     assert f"port {port} is in use" in done.stderr
+
+
+def test_a_port_that_one_start_has_chosen_is_no_other_s():
+    port, holder = load_sandbox().hold_free_port()
+    with holder, socket.socket() as second:
+        with pytest.raises(OSError):
+            second.bind(("127.0.0.1", port))
+        with socket.create_server(("127.0.0.1", port)), socket.create_connection(("127.0.0.1", port)):
+            pass  # as the server listens there
 
 
 def test_a_remembered_port_that_is_taken_is_replaced(sandbox_factory):

@@ -1,6 +1,9 @@
 """The soak, in small: what `make soak` does for as long as wanted."""
+import contextlib
 import random
 
+import pytest
+from soak.clusters import FAULTS, ClusterSoak
 from soak.soak import Soak
 
 SECONDS = 20
@@ -38,3 +41,34 @@ def test_a_soak_notices_a_wrong_reply(sandbox_factory):
     soak = Sabotaged(sandbox_factory(), seed=1)
     assert not soak.run(SABOTAGE_SECONDS)
     assert all("was read as" in problem for problem in soak.problems), soak.report()
+
+
+@contextlib.contextmanager
+def of_a_cluster(cls, kind, directory):
+    try:
+        soak = cls(kind, directory, seed=1)  # other seeds are for `make soak`
+    except FileNotFoundError as why:
+        pytest.skip(str(why))
+    try:
+        yield soak
+    finally:
+        soak.stop()
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_cluster_in_small(tmp_path, kind):
+    with of_a_cluster(ClusterSoak, kind, tmp_path / "c") as soak:
+        assert soak.run(SABOTAGE_SECONDS), soak.report()
+        assert soak.faults
+
+
+def test_a_soak_notices_a_node_that_lacks_a_write(tmp_path):
+    class Sabotaged(ClusterSoak):
+        def check(self):
+            node = self.others(self.primary)[0]
+            self.nodes[node].execute("SET sql_log_bin = 0", "DELETE FROM test.t WHERE k > 1 LIMIT 1")
+            super().check()
+
+    with of_a_cluster(Sabotaged, "replicas", tmp_path / "c") as soak:
+        assert not soak.run(SABOTAGE_SECONDS)
+        assert any("not all nodes have the same" in problem for problem in soak.problems), soak.report()

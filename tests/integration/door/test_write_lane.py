@@ -1,0 +1,223 @@
+"""Who reads waits for nobody's commit, however long that takes.
+
+A primary whose commits wait for a replica that is not there makes them hang for as long as a test wants.
+"""
+import contextlib
+import threading
+import time
+
+import pytest
+from support.resp import encode
+from support.waiting import until
+
+WAITING = "Rpl_semi_sync_master_wait_sessions"
+
+
+@pytest.fixture(scope="module")
+def server(module_factory):
+    one = module_factory(
+        "--log-bin",
+        "--binlog-format=ROW",
+        "--handlersocket-threads-wr=1",
+        "--memcached-threads=1",
+        "--redis-threads=1",
+        containers=True,
+        redis=True,
+    )
+    one.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t SELECT seq, 0 FROM seq_1_to_100", database="test"
+    )
+    yield one
+    one.assert_alive()
+
+
+def hang(server, for_ms):
+    """From now on each commit waits so long; after one that did none does."""
+    server.execute(
+        "SET GLOBAL rpl_semi_sync_master_enabled = 0",
+        f"SET GLOBAL rpl_semi_sync_master_timeout = {for_ms}",
+        "SET GLOBAL rpl_semi_sync_master_enabled = 1",
+    )
+
+
+class Handlersocket:
+    def __init__(self, server):
+        self.client = server.hs_wr(timeout=60)
+        self.client.open(0, "test", "t", "id,v")
+
+    def close(self):
+        self.client.close()
+
+    def send_write(self, key, value):
+        self.client.send(f"0\t=\t1\t{key}\t1\t0\tU\t{key}\t{value}\n".encode())
+
+    def end_write(self):
+        assert self.client.line() == b"0\t1\t1"
+
+    def read(self, key):
+        return int(self.client.request(0, "=", 1, key)[3])
+
+
+class Memcached:
+    def __init__(self, server):
+        self.client = server.mc(timeout=60)
+
+    def close(self):
+        self.client.close()
+
+    def send_write(self, key, value):
+        value = str(value).encode()
+        self.client.send(b"set k%d 0 0 %d\r\n%s\r\n" % (key, len(value), value))
+
+    def end_write(self):
+        assert self.client.line() == b"STORED"
+
+    def read(self, key):
+        return int(self.client.get(f"k{key}"))
+
+
+class Redis:
+    def __init__(self, server):
+        self.client = server.resp()
+
+    def close(self):
+        self.client.close()
+
+    def send_write(self, key, value):
+        self.client.send(encode("SET", f"k{key}", str(value)))
+
+    def end_write(self):
+        assert self.client.raw() == b"+OK\r\n"
+
+    def read(self, key):
+        return int(self.client.ask("GET", f"k{key}"))
+
+
+@pytest.fixture(params=[Handlersocket, Memcached, Redis], ids=lambda door: door.__name__.lower())
+def door(request, server):
+    """Makes clients of a door that has seen that commits take their time."""
+    with contextlib.ExitStack() as clients:
+
+        def connect():
+            return clients.enter_context(contextlib.closing(request.param(server)))
+
+        reader, writer = connect(), connect()
+        hang(server, 0)
+        for key in range(1, 101):
+            writer.send_write(key, 0)
+            writer.end_write()
+        for value in range(1, 12):
+            hang(server, 30)
+            reader.read(1)
+            writer.send_write(1, value)
+            writer.end_write()
+            assert reader.read(1) == value
+        yield connect
+        server.execute("SET GLOBAL rpl_semi_sync_master_enabled = 0")
+
+
+def waiting(server):
+    return server.status(WAITING)[WAITING.lower()]
+
+
+def test_reads_are_answered_while_a_commit_hangs(server, door):
+    reader, writer, later = door(), door(), door()
+    reader.read(1)
+    hang(server, 60000)
+    writer.send_write(2, 7)
+    until(lambda: waiting(server) == 1)
+    begin = time.monotonic()
+    for key in range(3, 101):
+        assert reader.read(key) == 0
+    later.send_write(3, 8)
+    for _ in range(100):
+        assert reader.read(3) == 0
+    assert time.monotonic() - begin < 20
+    assert waiting(server) == 1
+    server.execute("SET GLOBAL rpl_semi_sync_master_enabled = 0")
+    writer.end_write()
+    later.end_write()
+    assert (reader.read(2), reader.read(3), writer.read(3)) == (7, 8, 8)
+
+
+def test_everybody_reads_what_was_acknowledged(server, door):
+    """Writers tell what was acknowledged; nobody reads anything older afterwards, on any connection."""
+    acknowledged = [0] * 101
+    end = time.monotonic() + 4
+    wrong = []
+    clients = [door() for _ in range(8)]
+
+    def go(number):
+        client, value = clients[number], 0
+        own = number + 10  # which it alone writes
+        while time.monotonic() < end and not wrong:
+            value += 1
+            client.send_write(own, value)
+            client.end_write()
+            acknowledged[own] = value
+            for key in range(10, 18):
+                known = acknowledged[key]
+                if (read := client.read(key)) < known:
+                    wrong.append((key, read, known))
+
+    def disturb():
+        while time.monotonic() < end:
+            hang(server, 20)
+            time.sleep(0.05)
+
+    threads = [threading.Thread(target=go, args=(i,)) for i in range(8)] + [threading.Thread(target=disturb)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and min(acknowledged[10:18]) > 3
+
+
+def test_kill_of_the_thread_that_commits(server, door):
+    reader, writer = door(), door()
+    shown = "SELECT id FROM information_schema.processlist WHERE user = 'postern' AND state LIKE '%% commit: %%'"
+    ids = [one for (one,) in server.query(shown)]
+    assert len(ids) == 3
+    for value in range(1, 20):
+        reader.read(1)
+        for one in ids:
+            with contextlib.suppress(Exception):
+                server.execute(f"KILL {one}")
+        writer.send_write(5, value)
+        writer.end_write()
+        assert reader.read(5) == value
+        ids = [one for (one,) in server.query(shown)]
+    until(lambda: len(server.query(shown)) == 3)
+
+
+def test_a_backup_lets_nobody_commit_and_everybody_read(server, door):
+    reader, writer = door(), door()
+    with contextlib.closing(server.connect()) as connection:
+        cursor = connection.cursor()
+        cursor.execute("FLUSH TABLES WITH READ LOCK")
+        writer.send_write(6, 9)
+        for key in range(20, 100):
+            assert reader.read(key) == 0
+        cursor.execute("UNLOCK TABLES")
+    writer.end_write()
+    assert reader.read(6) == 9
+
+
+def test_shutdown_while_a_commit_hangs_loses_nothing_acknowledged(sandbox_factory):
+    one = sandbox_factory("--log-bin", "--handlersocket-threads-wr=1")
+    one.execute("CREATE TABLE test.t (id INT PRIMARY KEY, v INT)", "INSERT INTO test.t VALUES (1, 0), (2, 0)")
+    with contextlib.closing(Handlersocket(one)) as reader, contextlib.closing(Handlersocket(one)) as writer:
+        for value in range(1, 12):
+            hang(one, 30)
+            assert reader.read(1) == value - 1
+            writer.send_write(1, value)
+            writer.end_write()
+        hang(one, 5000)
+        writer.send_write(2, 9)
+        until(lambda: waiting(one) == 1)
+        assert reader.read(1) == 11
+        one.execute("UNINSTALL SONAME 'postern'")
+        assert reader.client.closed_by_server()
+    one.execute("INSTALL SONAME 'postern'")
+    assert one.query("SELECT v FROM test.t ORDER BY id") == [(11,), (9,)]
+    one.assert_alive()

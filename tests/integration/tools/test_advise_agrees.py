@@ -1,0 +1,174 @@
+"""postern advise says of a statement that the SQL door serves it, or that it does not, and the door says the same."""
+import contextlib
+import csv
+import io
+import json
+import re
+
+import pymysql
+import pytest
+from support import cli
+from support.server import ROOT
+
+WIRE = ROOT / "tests/wire/sql"
+ROWS = 3000
+# Its first came to an error, or its values never were such as a worker compares.
+LEARNING = "learning"
+
+MORE = """
+SELECT name FROM users WHERE id = 1 AND visits > 5
+SELECT name FROM users WHERE id = 1 AND name <> 'x'
+SELECT name FROM users WHERE id = 1 AND name LIKE '%a%'
+SELECT name FROM users WHERE id = 1 AND created_at IS NULL
+SELECT name FROM users WHERE id = 1 AND visits > city_id
+SELECT name FROM users WHERE id = 1 AND UPPER(name) = 'X'
+SELECT name FROM users WHERE id = 1 ORDER BY name
+SELECT name FROM users WHERE id = 1 + 1
+SELECT name FROM users WHERE id = LAST_INSERT_ID()
+SELECT UPPER(name) FROM users WHERE id = 1
+SELECT id + 1 FROM users WHERE id = 1
+SELECT name, 1 FROM users WHERE id = 1
+SELECT DISTINCT name FROM users WHERE id = 1
+SELECT name FROM users WHERE id = 1 LIMIT 1 OFFSET 0
+SELECT name FROM users WHERE id IN (1, 2, 3) ORDER BY id
+SELECT name FROM users WHERE id IN (1, 2, 3) ORDER BY id DESC
+SELECT name FROM users WHERE id IN (1, 2, 3) ORDER BY name
+SELECT name FROM users WHERE id = 1 OR id = 2
+SELECT name FROM users WHERE (id, email) = (1, 'x')
+SELECT name FROM users WHERE id = 1 LOCK IN SHARE MODE
+SELECT name FROM users WHERE id = 1 AND visits > 5 FOR UPDATE
+SELECT name FROM users WHERE email = 12
+SELECT COUNT(*) FROM users WHERE id IN (1, 2)
+SELECT COUNT(*) FROM users WHERE city_id = 7
+SELECT COUNT(name) FROM users WHERE id = 1
+SELECT 1 FROM users WHERE city_id = 7 LIMIT 1
+SELECT EXISTS (SELECT 1 FROM users WHERE email = 'x') AS there
+SELECT sku FROM order_items WHERE order_id = 1
+SELECT sku FROM order_items WHERE order_id = 1 ORDER BY line_no
+SELECT sku FROM order_items WHERE order_id = 1 ORDER BY line_no DESC LIMIT 3
+SELECT sku FROM order_items WHERE order_id = 1 ORDER BY order_id, line_no
+SELECT sku FROM order_items WHERE order_id = 1 ORDER BY qty
+SELECT sku FROM order_items WHERE order_id = 1 AND line_no > 2
+SELECT sku FROM order_items WHERE order_id = 1 AND line_no IN (1, 2)
+SELECT sku FROM order_items WHERE (order_id, line_no) IN ((1, 2), (3, 4))
+SELECT sku FROM order_items WHERE order_id IN (1, 2)
+SELECT sku FROM order_items WHERE order_id IN (1, 2) ORDER BY order_id, line_no
+SELECT name FROM users WHERE id BETWEEN 1 AND 5
+SELECT name FROM users WHERE id > 2990 ORDER BY id LIMIT 3 OFFSET 2
+SELECT name FROM users WHERE id > 2990 ORDER BY id DESC LIMIT 3
+SELECT name FROM users WHERE email LIKE 'ema29%'
+SELECT name FROM users WHERE city_id = 7 ORDER BY id
+SELECT name FROM users WHERE city_id = 7 ORDER BY id DESC
+SELECT name FROM users WHERE city_id = 7 ORDER BY name
+SELECT name FROM users WHERE city_id = 7 AND visits > 5
+SELECT name FROM users WHERE city_id > 2990 ORDER BY city_id
+SELECT name FROM users WHERE city_id > 2990 ORDER BY id
+SELECT SQL_NO_CACHE v FROM kv FORCE INDEX (PRIMARY) WHERE k = 'x'
+SELECT v FROM kv WHERE k = 'x' COLLATE utf8mb4_bin
+UPDATE users SET name = 'x', visits = visits + 1 WHERE id = 1
+UPDATE users SET visits = visits - 1 WHERE id = 1 AND visits > 0
+UPDATE users SET visits = 1 + visits WHERE id = 1
+UPDATE users SET visits = COALESCE(visits, 0) + 1 WHERE id = 1
+UPDATE users SET name = UPPER(name) WHERE id = 1
+UPDATE users SET created_at = NOW() WHERE id = 1
+UPDATE users SET balance = balance + 1 WHERE id = 1
+UPDATE users SET name = DEFAULT WHERE id = 1
+UPDATE users SET name = 'x' WHERE id IN (1, 2)
+UPDATE users SET name = 'x' WHERE city_id = 7
+UPDATE users SET name = 'x' WHERE id = 1 LIMIT 1
+UPDATE users SET id = 70001 WHERE id = 70000
+DELETE FROM users WHERE id = 900 AND visits = 900
+DELETE FROM users WHERE id = 901 LIMIT 1
+DELETE FROM users WHERE city_id = 902
+DELETE FROM users WHERE id = 903 RETURNING id
+INSERT INTO kv SET k = 'set', v = 'b'
+INSERT INTO kv (k, v, exp) VALUES ('p', 'b', 1), ('q', 'd', 2)
+INSERT INTO kv (k, v, exp) VALUES ('now', NOW(), 1)
+INSERT INTO kv (k, v, exp) VALUES ('sum', 'b', 1 + 1)
+INSERT INTO kv VALUES ('all', 'b', 1)
+INSERT INTO kv (k, v, exp) VALUES ('a', 'b', 1) ON DUPLICATE KEY UPDATE exp = exp + 1
+INSERT INTO kv (k, v, exp) VALUES ('a', 'b', 1) ON DUPLICATE KEY UPDATE exp = exp + VALUES(exp)
+INSERT INTO kv (k, v, exp) VALUES ('a', 'b', 1) ON DUPLICATE KEY UPDATE v = UPPER(v)
+INSERT INTO kv (k, v, exp) VALUES ('a', 'b', 1) ON DUPLICATE KEY UPDATE exp = exp + 1, v = VALUES(v)
+INSERT IGNORE INTO kv (k, v) VALUES ('a', 'b'), ('c', 'd')
+REPLACE INTO kv VALUES ('a', 'b', 1)
+REPLACE INTO kv (k, v) VALUES ('a', 'b'), ('c', 'd')
+"""
+
+
+def fill(server):
+    """So many rows that nothing is read as a whole."""
+    server.execute(*(one for one in re.split(r";\s*\n", (WIRE / "tables.sql").read_text()) if one.strip()))
+    for schema, table in server.query(
+        "SELECT table_schema, table_name FROM information_schema.tables"
+        " WHERE table_schema IN ('shop', 'wordpress', 'mediawiki')"
+    ):
+        values = {}
+        for name, kind in server.query(
+            "SELECT column_name, data_type FROM information_schema.columns"
+            " WHERE table_schema = %s AND table_name = %s AND extra NOT LIKE '%%auto_increment%%'",
+            (schema, table),
+        ):
+            number = kind.endswith("int") or kind == "decimal"
+            date = kind in ("binary", "datetime")
+            values[f"`{name}`"] = "seq" if number else "'20260101000000'" if date else f"CONCAT('{name[:3]}', seq)"
+        server.execute(
+            f"INSERT IGNORE INTO {schema}.`{table}` ({', '.join(values)})"
+            f" SELECT {', '.join(values.values())} FROM test.seq_1_to_{ROWS}",
+            f"ANALYZE TABLE {schema}.`{table}`",
+        )
+
+
+def statements():
+    """Pairs of database and statement, with values in place of question marks."""
+    rows = csv.DictReader(io.StringIO((WIRE / "applications.tsv").read_text()), delimiter="\t", quoting=csv.QUOTE_NONE)
+    found = [("shop", json.loads(line)["statement"]) for line in (WIRE / "libraries.jsonl").read_text().splitlines()]
+    found += [(row["application"], row["statement"]) for row in rows]
+    found += [("shop", line) for line in MORE.strip().splitlines()]
+    for database, text in dict.fromkeys(found):
+        text = re.sub(r"(?i)\blimit \?", "LIMIT 1", text)
+        yield database, re.sub(r"(?<=[ (,=])\?", "'1'", text)
+
+
+def plans(server):
+    rows = server.query(
+        "SELECT form, database_name, state, reason FROM information_schema.postern_plans WHERE form NOT LIKE 'PREPARE %'"
+    )
+    return {(form, database): (state, reason) for form, database, state, reason in rows}
+
+
+@pytest.fixture(scope="module")
+def judged(module_factory):
+    """What both say of each form of statement: (statement, what advise says, what the door says)."""
+    cli.parts()
+    from postern_cli.advise import classify, doors, schema
+
+    server = module_factory(postern_port=0)
+    fill(server)
+    server.execute("CREATE USER own@'%'", "GRANT ALL ON *.* TO own@'%'")
+    tables = schema.from_server(server.query)
+    known, found = {}, []
+    for database, text in statements():
+        verdict = classify.classify(text, tables, database)
+        told = doors.sql(verdict) if verdict.table and (verdict.key_value or verdict.kind == "range") else None
+        port = int(server.env["POSTERN_PORT"])
+        with contextlib.closing(
+            pymysql.connect(host="127.0.0.1", port=port, user="own", database=database, autocommit=True)
+        ) as session:
+            for _ in range(3):
+                with session.cursor() as cursor, contextlib.suppress(pymysql.Error):
+                    cursor.execute(text)
+        before, known = known, plans(server)
+        found += [(text, told, state) for form, state in known.items() if form not in before]
+    return found
+
+
+def test_what_is_served(judged):
+    wrong = [
+        (" ".join(text.split()), told and (told.how or told.why), state)
+        for text, told, state in judged
+        if state[0] != LEARNING and (told is not None and told.serves) != (state[0] == "served")
+    ]
+    assert not wrong, "\n".join(map(str, wrong))
+    assert sum(state[0] == "served" for _, _, state in judged) > 100
+    assert sum(state[0] == "not served" for _, _, state in judged) > 20

@@ -1,0 +1,57 @@
+"""make install compiles the files of a folder together. That takes names that no two of them have, which nobody sees who
+compiles them one by one: the build would go on file by file, in twice the time."""
+import json
+import re
+import shlex
+import subprocess
+
+import pytest
+from support.server import ROOT, SERVER_DIR
+
+FOLDERS = sorted(
+    {
+        path.parent.relative_to(ROOT / "src").as_posix()
+        for path in ROOT.glob("src/**/CMakeLists.txt")
+        if "postern_folder(" in path.read_text()
+    }
+    - {"net", "memcached/wire", "engine/sql"}  # as CMakeLists.txt leaves them out
+)
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory):
+    """How the files of each folder are compiled together: folder to (directory, command, what it compiles)."""
+    build = tmp_path_factory.mktemp("quick")
+    subprocess.run(
+        ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", f"-DPOSTERN_SERVER_DIR={SERVER_DIR}", "-DPOSTERN_TESTS=OFF"]
+        + ["-DPOSTERN_QUICK_BUILD=ON", "-DCMAKE_BUILD_TYPE=Fast", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    found = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        folder = re.search(r"/src/([^.]+)/CMakeFiles/\w+\.dir/Unity/", entry["file"])
+        if folder:
+            words = shlex.split(entry["command"])
+            words = words[: words.index("-o")] + words[words.index("-o") + 2 :]
+            found.setdefault(folder[1], (entry["directory"], words[: words.index("-c")], []))[2].append(entry["file"])
+    return found
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_files_of_a_folder_compile_together(commands, tmp_path, folder):
+    if folder not in commands:
+        pytest.skip("a single file, or none of the plugin's")
+    directory, words, files = commands[folder]
+    together = tmp_path / "all.cc"
+    together.write_text("".join(f'#include "{name}"\n' for name in files))
+    done = subprocess.run(
+        [*words, "-w", "-fsyntax-only", together],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, "\n".join(line for line in done.stderr.splitlines() if "error" in line)

@@ -1,0 +1,105 @@
+"""Sessions at the SQL door and at the server's own port, which are asked the same and shall answer the same.
+
+Two databases hold the same tables: one is written to through the door, the other at the server's port. A test module
+takes the fixtures by name: `from support.both_ports import follower, served`.
+"""
+import pytest
+
+from support import replica as replicas
+from support.server import STEADY_PLANS
+from support.sql_session import Session
+
+OPENED = []  # sessions of the running test
+SIDES = {"POSTERN_PORT": "by_door", "SQL_PORT": "by_port"}
+LEFT_BEHIND = (
+    "SELECT ROW_COUNT(), LAST_INSERT_ID(), FOUND_ROWS()",
+    "SHOW WARNINGS",
+    "SHOW SESSION STATUS WHERE Variable_name IN ('Questions', 'Com_update', 'Com_delete', 'Com_insert', 'Com_replace',"
+    " 'Empty_queries', 'Rows_sent', 'Handler_read_key', 'Handler_read_next', 'Handler_read_rnd_next', 'Handler_update', 'Handler_delete',"
+    " 'Handler_write', 'Handler_commit', 'Handler_prepare', 'Handler_rollback', 'Bytes_received', 'Bytes_sent',"
+    " 'Com_stmt_execute', 'Slow_queries', 'Rows_read', 'Handler_external_lock')",
+)
+
+
+@pytest.fixture(scope="module")
+def served(module_factory):
+    server = module_factory(
+        STEADY_PLANS,
+        "--postern-verify=0",
+        "--loose-postern-threads=1",
+        "--log-bin=binlog",
+        "--server-id=1",
+        "--binlog-format=ROW",
+        postern_port=0,
+    )
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
+    return server
+
+
+@pytest.fixture(scope="module")
+def follower(module_factory, served):
+    server = module_factory("--server-id=2", "--log-bin=binlog", "--read-only=0")
+    replicas.follow(served, server)
+    return server
+
+
+def filled(served, statements):
+    """What a fixture yields from: both databases anew, with what the statements make."""
+    for database in SIDES.values():
+        served.execute("SET lock_wait_timeout = 20", f"CREATE OR REPLACE DATABASE {database} CHARACTER SET utf8mb4")
+        served.execute(*statements, database=database)
+    yield served
+    served.execute("SET GLOBAL binlog_format = ROW")
+    while OPENED:
+        OPENED.pop().close()
+
+
+def opened(server, port, user, database, capabilities=0):
+    OPENED.append(Session(server.env[port], user, database, capabilities))
+    return OPENED[-1]
+
+
+def pair(server, capabilities=0):
+    sessions = [opened(server, port, "own", database, capabilities) for port, database in SIDES.items()]
+    for one in sessions:
+        one.query("SELECT 1")  # FOUND_ROWS() of a new session may be somebody else's
+    return sessions
+
+
+def alike(answer):
+    return answer.replace(b"by_door", b"by_port")
+
+
+def compare(said, answers):
+    door, port = map(alike, answers)
+    assert door == port, f"{said}\n door: {door!r}\n server: {port!r}"
+
+
+def ask(sessions, text, values=None):
+    """By all, as text, or prepared if there are values; their answers are the same."""
+    answers = [one.query(text) if values is None else one.execute(text, values) for one in sessions]
+    compare((text, values), answers)
+    return answers[0]
+
+
+def same_tables(server, reads):
+    """`reads`: of each table, by its name."""
+    for table, read in reads.items():
+        rows = [server.query(read, database=database) for database in SIDES.values()]
+        differences = [(one, two) for one, two in zip(*rows) if one != two]
+        assert len(rows[0]) == len(rows[1]) and not differences, (table, differences[:3])
+
+
+def fast(server):
+    """How many statements workers have answered."""
+    return server.status("Postern%")["postern_statements_fast"]
+
+
+def on_door(server, user="own"):
+    return opened(server, "POSTERN_PORT", user, "by_door")
+
+
+def learnt(session, text):
+    """The door knows the form from here on."""
+    for _ in range(3):
+        session.query(text)

@@ -1,0 +1,145 @@
+"""UPDATE, DELETE, INSERT and locking reads by key, by chance, over tables of nearly every type."""
+import random
+
+from support.sql_session import Literal, literal_of
+
+TABLES = (
+    "CREATE OR REPLACE TABLE w (id INT PRIMARY KEY, u INT UNSIGNED NOT NULL DEFAULT 7, b BIGINT, t TINYINT,"
+    " n DECIMAL(8,2), f DOUBLE, c VARCHAR(12), l VARCHAR(20) CHARACTER SET latin1, x TEXT, y VARBINARY(9),"
+    " d DATE, dt DATETIME(2), ts TIMESTAMP NULL, tm TIME, e ENUM('a','b','c'), s SET('p','q'), k VARCHAR(10) NOT NULL,"
+    " UNIQUE k (k), UNIQUE cu (c, u), KEY b (b), CHECK (t IS NULL OR t <> 99)) CHARACTER SET utf8mb4",
+    "INSERT INTO w SELECT seq, seq, seq * 10, seq % 90, seq / 8, seq / 3, CONCAT('c', seq), CONCAT('l', seq),"
+    " REPEAT('x', seq), CHAR(seq % 128), '2024-01-01' + INTERVAL seq DAY, '2024-01-01' + INTERVAL seq HOUR,"
+    " FROM_UNIXTIME(1700000000 + seq), SEC_TO_TIME(seq), 'a', 'p', CONCAT('k', seq) FROM seq_1_to_300",
+    "CREATE OR REPLACE TABLE pairs (a INT, b VARCHAR(10), v INT, PRIMARY KEY (a, b))",
+    "INSERT INTO pairs SELECT seq DIV 5, CONCAT('k', seq % 5), seq FROM seq_1_to_600",
+    "CREATE OR REPLACE TABLE ids (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(10), n SMALLINT NOT NULL DEFAULT 3,"
+    " e ENUM('x','y') NOT NULL DEFAULT 'y', t TEXT DEFAULT 'long', made TIMESTAMP DEFAULT CURRENT_TIMESTAMP"
+    " ON UPDATE CURRENT_TIMESTAMP, UNIQUE a (a)) AUTO_INCREMENT = 1000",
+    "INSERT INTO ids (a) SELECT CONCAT('a', seq) FROM seq_1_to_300",
+)
+READS = {
+    "w": "SELECT * FROM w ORDER BY id",
+    "pairs": "SELECT * FROM pairs ORDER BY a, b",
+    "ids": "SELECT id, a, n, e, t, made > '2020-01-01' FROM ids ORDER BY id",
+}
+TEXTS = (
+    "",
+    "a",
+    "Änn",
+    "it is",
+    "x" * 12,
+    "x" * 13,
+    "12",
+    "-3",
+    "1.5",
+    "2024-02-30",
+    "2024-05-06",
+    "p,q",
+    "b",
+    "B",
+    "€",
+)
+ODD = ("it's", 'say "hi"', "back\\slash", "100%_", "two\nlines", "nul\0", "\x1a", "\\", "'", "Ä'n\\é", "a\\%b\\_", "")
+BYTES = ("x'4142'", "0x61", "X'00ff27'", "_binary'a\\0b'", "_binary'it''s'", '_binary"x"', "_binary''")
+BYTES = tuple(map(Literal, BYTES))
+FRACTIONS = ("1.5", "-0.25", "3.14159", "0.005", "1e2", "-2.5e-1", "1.5E+3", "12345678.9", "0.1", "-0.0", "7e30")
+FRACTIONS = tuple(map(Literal, FRACTIONS))
+TIMES = ("2024-05-06", "2024-05-06 07:08:09", "2024-05-06 07:08:09.126", "0000-00-00", "24-5-6", "12:34:56", "now")
+NUMBERS = (0, 1, -1, 7, 99, 127, 128, -129, 255, 65536, 1 << 31, 1 << 40, 123456)
+COLUMNS = ("u", "b", "t", "n", "f", "c", "l", "x", "y", "d", "dt", "ts", "tm", "e", "s", "k")
+
+
+LOCKS = ("FOR UPDATE", "LOCK IN SHARE MODE")
+
+
+class Writes:
+    """Statements by chance: a text with ? and its values."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def value(self, column):
+        pick = self.random.choice
+        if self.random.random() < 0.1:
+            return None
+        if self.random.random() < 0.03:
+            return pick(BYTES + FRACTIONS)
+        if column in ("d", "dt", "ts", "tm"):
+            return pick(TIMES)
+        if column in ("n", "f") and self.random.random() < 0.3:
+            return pick(FRACTIONS + (1.5, -0.1, 2.5e-3, 1e20, -0.75))
+        if column in ("c", "l", "x", "y", "k") and self.random.random() < 0.3:
+            return literal_of(pick(ODD), self.random)
+        if column == "y" and self.random.random() < 0.4:
+            return pick(BYTES)
+        if column in ("u", "b", "t", "n", "f"):
+            return pick(NUMBERS) if self.random.random() < 0.8 else pick(TEXTS)
+        if column == "k":
+            return f"k{self.random.randrange(1, 320)}"
+        return pick(TEXTS) if self.random.random() < 0.9 else pick(NUMBERS)
+
+    def key(self):
+        number = self.random.randrange(1, 310)
+        kind = self.random.randrange(9)
+        if kind == 8:
+            return "k = ?", [literal_of(f"k{number}", self.random)]
+        if kind == 0:
+            return "k = ?", [f"k{number}"]
+        if kind == 1:
+            return "c = ? AND u = ?", [f"c{number}", number]
+        if kind == 2:
+            return "id = ? AND t < ?", [number, self.random.choice((10, 200))]
+        if kind == 3:
+            return "`w`.`id` = ?", [str(number)]
+        return "id = ?", [number]
+
+    def insert(self):
+        """Of one row or more, with ids and without."""
+        columns = self.random.choice((("a",), ("a", "n"), ("id", "a"), ("id", "a", "n", "e"), ("n", "t", "a")))
+        rows, values = [], []
+        for _ in range(self.random.choice((1, 1, 1, 2, 3))):
+            row = []
+            for column in columns:
+                if self.random.random() < 0.1:
+                    row.append(self.random.choice(("DEFAULT", "NULL")))
+                    continue
+                row.append("?")
+                values.append(
+                    {
+                        "id": self.random.choice((None, 0, self.random.randrange(1, 5000))),
+                        "a": self.random.choice(
+                            (None, f"a{self.random.randrange(3000)}", f"b{self.random.random()}"[:9])
+                        ),
+                        "n": self.random.choice((1, -5, "7", 40000, "x")),
+                        "e": self.random.choice(("x", "y", "z", "")),
+                        "t": self.value("x"),
+                    }[column]
+                )
+            rows.append(f"({', '.join(row)})")
+        return f"INSERT INTO ids ({', '.join(columns)}) VALUES {', '.join(rows)}", values
+
+    def write(self):
+        if self.random.random() < 0.2:
+            return self.insert()
+        where, key = self.key()
+        if self.random.random() < 0.1:
+            return f"SELECT b, k FROM w WHERE {where} {self.random.choice(LOCKS)}", key
+        kind = self.random.randrange(12)
+        if kind == 0:
+            return f"DELETE FROM w WHERE {where}", key
+        if kind == 1:
+            return "UPDATE pairs SET v = v + ? WHERE a = ? AND b = ?", [
+                self.random.choice((1, 5)),
+                self.random.randrange(120),
+                f"k{self.random.randrange(5)}",
+            ]
+        sets, values = [], []
+        for column in self.random.sample(COLUMNS, self.random.choice((1, 1, 1, 2, 3))):
+            if column in ("u", "b", "t") and self.random.random() < 0.5:
+                sets.append(f"{column} = {column} {self.random.choice('+-')} ?")
+                values.append(self.random.choice((1, 2, 5, 100, 1 << 40)))
+            else:
+                sets.append(f"{column} = ?")
+                values.append(self.value(column))
+        return f"UPDATE w SET {', '.join(sets)} WHERE {where}", values + key
