@@ -274,6 +274,26 @@ TEST(RedisLoad, AsksAndChecks) {
   EXPECT_EQ(hear(*protocol, "-OOM no memory\r\n", request(Kind::update, 7)), Verdict::refused);
 }
 
+TEST(RedisLoad, AsksForHashes) {
+  const auto whole = make_redis(plan(), RedisRows::whole_hashes);
+  EXPECT_EQ(asked(*whole, request(Kind::find, 7)), "*2\r\n$7\r\nHGETALL\r\n$5\r\nrow:7\r\n");
+  EXPECT_TRUE(
+      asked(*whole, request(Kind::insert, 7)).starts_with("*8\r\n$4\r\nHSET\r\n$5\r\nrow:7\r\n$9\r\nuser_name\r\n"));
+  EXPECT_EQ(hear(*whole, ":3\r\n", request(Kind::insert, 7)), Verdict::right);
+  const std::string name = "$5\r\nname7\r\n", mail = "$17\r\nuser7@example.org\r\n",
+                    made = "$19\r\n2010-02-03 11:22:33\r\n";
+  const std::string fields =
+      "*6\r\n$9\r\nuser_name\r\n" + name + "$10\r\nuser_email\r\n" + mail + "$7\r\ncreated\r\n" + made;
+  EXPECT_EQ(hear(*whole, fields, request(Kind::find, 7)), Verdict::right);
+  EXPECT_EQ(hear(*whole, fields, request(Kind::find, 8)), Verdict::wrong);
+  EXPECT_EQ(hear(*whole, "*0\r\n", request(Kind::find, 7)), Verdict::wrong);
+  const auto some = make_redis(plan(), RedisRows::fields);
+  EXPECT_TRUE(
+      asked(*some, request(Kind::find, 7)).starts_with("*5\r\n$5\r\nHMGET\r\n$5\r\nrow:7\r\n$9\r\nuser_name\r\n"));
+  EXPECT_EQ(hear(*some, "*3\r\n" + name + mail + made, request(Kind::find, 7)), Verdict::right);
+  EXPECT_EQ(hear(*some, "*3\r\n" + name + mail + "$-1\r\n", request(Kind::find, 7)), Verdict::wrong);
+}
+
 std::string packet(Bytes payload) {
   std::string framed;
   framed += static_cast<char>(payload.size());

@@ -55,21 +55,20 @@ int main(int argc, char **argv) {
   Reply reply;
   const double used = processor_seconds();
   const Clock::time_point begin = Clock::now(), end = begin + std::chrono::duration_cast<Clock::duration>(lasts);
-  // Half of the requests are sent together while the other half is under way.
-  const size_t half = (depth + 1) / 2;
+  // As many as are answered are asked anew, together.
+  size_t at = 0;
   while (Clock::now() < end) {
-    for (size_t first = 0; first < depth; first += half) {
-      connection.flush().value();
-      for (size_t i = first; i < std::min(depth, first + half); ++i) {
-        connection.receive(reply).value();
-        if (!is_answer(reply, asked[i], name, email)) {
-          std::fprintf(stderr, "a wrong answer for key %u\n", asked[i]);
-          return 1;
-        }
-        ++answers;
-        ask(i);
+    connection.flush().value();
+    do {
+      connection.receive(reply).value();
+      if (!is_answer(reply, asked[at], name, email)) {
+        std::fprintf(stderr, "a wrong answer for key %u\n", asked[at]);
+        return 1;
       }
-    }
+      ++answers;
+      ask(at);
+      if (++at == depth) at = 0;
+    } while (connection.arrived());
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   std::printf("{\"answers_per_second\": %.1f, \"client_cpu_us\": %.4f}\n", static_cast<double>(answers) / seconds,

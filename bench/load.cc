@@ -5,12 +5,12 @@
 //   1000000
 //
 // Protocols: handlersocket, null (tools/standalone --null), memcached, memcached-meta, memcached-container (the door of
-// a database), redis, sql-text, sql-prepared. One thread. Closed loop: every client keeps --depth requests under way;
-// latency is from a request's send, so a server that stalls is asked less and looks better than it is. At --rate R
-// requests are due at fixed times whatever is still unanswered, and latency is from the time a request was due. --idle
-// N connections more stay silent, after what
-// --idle-as says: connected, opened (what finds need) or used (one find); what they take of the server's memory is
-// told. bench/README.md tells the tables and what is asked.
+// a database), redis, redis-hgetall, redis-hmget, sql-text, sql-prepared. One thread. Closed loop: every client keeps
+// --depth requests under way; latency is from a request's send, so a server that stalls is asked less and looks better
+// than it is. At --rate R requests are due at fixed times whatever is still unanswered, and latency is from the time a
+// request was due. --idle N connections more stay silent, after what --idle-as says: connected, opened (what finds
+// need) or used (one find); what they take of the server's memory is told. bench/README.md tells the tables and what is
+// asked.
 #include <getopt.h>
 
 #include <cstdio>

@@ -23,7 +23,7 @@ UNIX_READERS = (
     *("sql-door-prepared-unix", "ours-unix", "ours-memcached-unix", "ours-redis-unix"),
 )
 ORDERED = ("original", *SQL, "ours")
-WRITERS = ("redis", "original", "sql-text", "sql-prepared", "ours", "ours-memcached", "ours-redis")
+WRITERS = ("redis", "original", *SQL, "ours", "ours-memcached", "ours-redis")
 VOLATILE_WRITERS = ("memcached", *WRITERS)
 ENGINE_READERS = ("original", "sql-prepared", "ours")
 MORE_READERS = ("memcached-meta",)
@@ -376,8 +376,36 @@ def article_rows():
         )
 
 
+def redis_rows():
+    """The Redis door beside Redis: reads beside one that keeps no log, or flushes it once a second; durable writes."""
+    ways = (
+        ("get", "", "GET"),
+        ("hgetall", "-hgetall", "HGETALL of 3 fields"),
+        ("hmget", "-hmget", "HMGET of 3 fields"),
+    )
+    for name, way, words in ways:
+        for clients, depth in ((50, 1), (50, 16), (20, 100)):
+            yield Row(
+                f"redis-{name}-{shape_name(clients, depth)}",
+                f"{words}, {clients} connections x {depth} in flight, uniform keys",
+                tuple(f"{server}{way}" for server in ("redis", "redis-everysec", "ours-redis")),
+                "redis",
+                clients=clients,
+                depth=depth,
+            )
+    for name, words, mix, more in (
+        ("redis-set", "SET", "update=100", {}),
+        ("redis-incr", "INCR", "increment=100", {"key_max": COUNTERS}),
+    ):
+        for clients, depth in ((1, 1), (50, 1), (50, 16)):
+            yield write(name, words, mix, "redis", clients, depth, peers=("redis", "ours-redis"), **more)
+        peers = ("redis-everysec", "ours-redis")
+        yield write(name, words, mix, "redis", durable=False, peers=peers, **more)
+
+
 def every_row():
     yield from plain_rows()
+    yield from redis_rows()
     yield from article_rows()
     yield from growth_rows()
     yield from settings_rows()
@@ -494,6 +522,7 @@ PROFILES = {
     "grow": {"grow"},
     "settings": {"settings"},
     "article-2012": {"article-2012"},
+    "redis": {"redis"},
 }
 
 

@@ -21,6 +21,9 @@ SERVERS = {
     "memcached": Memcached,
     "memcached-unix": Memcached,
     "redis": Redis,
+    "redis-everysec": Redis,
+    "redis-hash": Redis,
+    "redis-everysec-hash": Redis,
     "original": MariaDB,
     "original-unix": MariaDB,
     "ours": MariaDB,
@@ -33,15 +36,19 @@ def server_of(peer):
         return peer
     if peer.startswith(("sql", "ours")):
         return "ours"
+    if peer.endswith(("-hgetall", "-hmget")):
+        return f"{peer.rpartition('-')[0]}-hash"
     return peer.removesuffix("-unix").removesuffix("-meta")
 
 
 class Bench:
     """All servers of a run, and the load."""
 
-    def __init__(self, server_core, load_core, data, say):
+    def __init__(self, server_core, load_core, data, say, kinds=SERVERS):
+        """kinds: of servers, by name."""
         self.server_core, self.load_core, self.say = str(server_core), str(load_core), say
         self.data = data.resolve()
+        self.kinds = kinds
         self.servers = {}
         self.absent = {}  # server -> why it could not be started
         self.sockets = None
@@ -87,7 +94,7 @@ class Bench:
             if name in self.servers or name in self.absent:
                 continue
             self.say(f"starting {name}")
-            server = SERVERS[name](self, name)
+            server = self.kinds[name](self, name)
             self.servers[name] = server
             try:
                 server.start()

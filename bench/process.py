@@ -42,15 +42,15 @@ def busy_percent(seconds=0.3):
     return 100 * (all_processor_seconds() - before) / seconds
 
 
+def seconds_of(pid):
+    """What a process has used of processors."""
+    return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid() makes it
+
+
 def processor_seconds(pid):
     """(time, what all processes of the machine have used, what the process and our finished children have)."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    process_clock = ~pid << 3 | 2  # as clock_getcpuclockid() makes it
-    return (
-        time.monotonic(),
-        all_processor_seconds(),
-        time.clock_gettime(process_clock) + children.ru_utime + children.ru_stime,
-    )
+    return time.monotonic(), all_processor_seconds(), seconds_of(pid) + children.ru_utime + children.ru_stime
 
 
 class Server:

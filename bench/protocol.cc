@@ -32,6 +32,8 @@ std::unique_ptr<Protocol> make_protocol(Bytes name, const Plan &plan) {
   if (name == "memcached-meta") return make_memcached_meta(plan);
   if (name == "memcached-container") return make_memcached_container(plan);
   if (name == "redis") return make_redis(plan);
+  if (name == "redis-hgetall") return make_redis(plan, RedisRows::whole_hashes);
+  if (name == "redis-hmget") return make_redis(plan, RedisRows::fields);
   if (name == "sql-text") return make_sql_text(plan);
   if (name == "sql-prepared") return make_sql_prepared(plan);
   return nullptr;

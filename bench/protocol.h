@@ -77,7 +77,13 @@ std::unique_ptr<Protocol> make_memcached(const Plan &plan);
 std::unique_ptr<Protocol> make_memcached_meta(const Plan &plan);
 /// The memcached door of a database: rows of the tables themselves, each table a container of its name.
 std::unique_ptr<Protocol> make_memcached_container(const Plan &plan);
-std::unique_ptr<Protocol> make_redis(const Plan &plan);
+/// What a row is in Redis, and how it is asked for.
+enum class RedisRows : uint8_t {
+  strings,       // all of it, by GET
+  whole_hashes,  // a hash, by HGETALL
+  fields,        // a hash, each column by its name: HMGET
+};
+std::unique_ptr<Protocol> make_redis(const Plan &plan, RedisRows rows = RedisRows::strings);
 std::unique_ptr<Protocol> make_sql_text(const Plan &plan);
 std::unique_ptr<Protocol> make_sql_prepared(const Plan &plan);
 

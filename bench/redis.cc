@@ -1,4 +1,4 @@
-// Redis' protocol, RESP 2. Keys and values as in memcached.cc.
+// Redis' protocol, RESP 2. Keys and values as in memcached.cc; or hashes, whose fields are the columns of a row.
 #include "protocol.h"
 
 namespace postern::bench {
@@ -8,15 +8,16 @@ constexpr Bytes line_end = "\r\n";
 
 class Redis final : public Protocol {
  public:
-  explicit Redis(const Plan &plan) : table_(plan.shape.table), prefix_(key_prefix(table_)) {}
+  Redis(const Plan &plan, RedisRows rows)
+      : table_(plan.shape.table),
+        rows_(rows),
+        columns_(columns_of(table_)),
+        prefix_(rows == RedisRows::strings ? key_prefix(table_) : "row:") {}
   bool begin(Talk &, Use, Opened &, std::string &) override { return true; }
 
   void ask(const Request &request, const Opened &, std::string &out) override {
     switch (request.kind) {
-      case Kind::find:
-        head(2, "GET", out);
-        put_key(prefix_, request.key, out);
-        break;
+      case Kind::find: ask_find(request.key, out); break;
       case Kind::multi:
         head(request.keys.size() + 1, "MGET", out);
         for (const uint64_t key : request.keys) put_key(prefix_, key, out);
@@ -26,13 +27,7 @@ class Redis final : public Protocol {
         put_key("count:", request.key, out);
         break;
       case Kind::update:
-      case Kind::insert:
-        head(3, "SET", out);
-        put_key(prefix_, request.key, out);
-        text_.clear();
-        put_row(text_, table_, request.key, request.version, '\t');
-        put_string(text_, out);
-        break;
+      case Kind::insert: ask_write(request, out); break;
       case Kind::zero:
         head(3, "SET", out);
         put_key("count:", request.key, out);
@@ -49,13 +44,19 @@ class Redis final : public Protocol {
     bool right = false;
     switch (line.empty() ? '\0' : line[0]) {
       case '-': return {Verdict::refused, static_cast<size_t>(received.data() - begin)};
-      case ':': right = request.kind == Kind::increment; break;
+      case ':':
+        right = request.kind == Kind::increment || (is_write(request.kind) && rows_ != RedisRows::strings);
+        break;
       case '+': right = is_write(request.kind) && request.kind != Kind::increment && line == "+OK"; break;
       case '$':
         right = request.kind == Kind::find;
         if (!take_value(received, line, request.key, right)) return {};
         break;
       case '*': {
+        if (rows_ != RedisRows::strings && request.kind == Kind::find) {
+          if (!take_fields(received, line, request.key, right)) return {};
+          break;
+        }
         uint64_t count = 0;
         right = request.kind == Kind::multi && parse_natural(line.substr(1), count) && count == request.keys.size();
         for (uint64_t i = 0; right && i < count; ++i) {
@@ -70,6 +71,36 @@ class Redis final : public Protocol {
   }
 
  private:
+  void ask_find(uint64_t key, std::string &out) {
+    switch (rows_) {
+      case RedisRows::strings: head(2, "GET", out); break;
+      case RedisRows::whole_hashes: head(2, "HGETALL", out); break;
+      case RedisRows::fields: head(2 + columns_.size(), "HMGET", out); break;
+    }
+    put_key(prefix_, key, out);
+    if (rows_ == RedisRows::fields)
+      for (const std::string &column : columns_) put_string(column, out);
+  }
+  void ask_write(const Request &request, std::string &out) {
+    text_.clear();
+    put_row(text_, table_, request.key, request.version, '\t');
+    const std::string row = text_;
+    if (rows_ == RedisRows::strings) {
+      head(3, "SET", out);
+      put_key(prefix_, request.key, out);
+      return put_string(row, out);
+    }
+    head(2 + 2 * columns_.size(), "HSET", out);
+    put_key(prefix_, request.key, out);
+    size_t at = 0;
+    for (const std::string &column : columns_) {
+      const size_t end = std::min(row.find('\t', at), row.size());
+      put_string(column, out);
+      put_string(Bytes(row).substr(at, end - at), out);
+      at = end + 1;
+    }
+  }
+
   static void head(size_t words, Bytes command, std::string &out) {
     out += '*';
     put_number(out, words);
@@ -109,15 +140,39 @@ class Redis final : public Protocol {
     return true;
   }
 
+  /// The fields that `line` announces; false if they are not complete. A door that has the row's columns tells them in
+  /// their order, and so does Redis, where they were written so.
+  bool take_fields(Bytes &received, Bytes line, uint64_t key, bool &right) const {
+    const size_t each = rows_ == RedisRows::whole_hashes ? 2 : 1;
+    uint64_t count = 0;
+    right = parse_natural(line.substr(1), count) && count == each * columns_.size();
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t size = 0;
+      if (!take_line(received, line)) return false;
+      if (!line.starts_with("$") || !parse_natural(line.substr(1), size)) {
+        right = false;
+        continue;
+      }
+      if (received.size() < size + line_end.size()) return false;
+      const Bytes text = received.substr(0, size);
+      received.remove_prefix(size + line_end.size());
+      const size_t column = i / each;
+      right = right && (each == 2 && i % 2 == 0 ? text == columns_[column] : is_cell(text, table_, column, key));
+    }
+    return true;
+  }
+
   const Table table_;
+  const RedisRows rows_;
+  const std::vector<std::string> columns_;
   const std::string prefix_;
   std::string text_{};
 };
 
 }  // namespace
 
-std::unique_ptr<Protocol> make_redis(const Plan &plan) {
-  return std::make_unique<Redis>(plan);
+std::unique_ptr<Protocol> make_redis(const Plan &plan, RedisRows rows) {
+  return std::make_unique<Redis>(plan, rows);
 }
 
 }  // namespace postern::bench

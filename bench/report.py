@@ -10,6 +10,7 @@ COLOURS = {
     "null": "#9e9e9e",
     "memcached": "#4caf50",
     "redis": "#d32f2f",
+    "redis-everysec": "#ff8a65",
     "original": "#1976d2",
     "sql-text": "#ffb74d",
     "sql-prepared": "#f57c00",
@@ -20,6 +21,13 @@ COLOURS = {
     "ours-redis": "#f06292",
 }
 CLIENT_BOUND_PERCENT = 97
+# The first beside the second, where both were measured.
+COMPARED = (
+    ("ours", "original"),
+    ("ours-memcached", "memcached"),
+    ("ours-redis", "redis"),
+    ("ours-redis", "redis-everysec"),
+)
 # Of rows that have a place along something; matrix.Point.
 PICTURES = ("growth", "settings", "article-2012")
 
@@ -49,7 +57,12 @@ def summary(samples, failure=None):
 
 def base_of(peer):
     """A way into the same server over TCP."""
-    return peer.removesuffix("-unix").removesuffix("-meta")
+    return peer_of(peer).removesuffix("-unix").removesuffix("-meta")
+
+
+def peer_of(peer):
+    """Who answers, however a row of Redis' is asked for: no row of the matrix asks in two ways."""
+    return peer.removesuffix("-hgetall").removesuffix("-hmget")
 
 
 def short(number):
@@ -89,9 +102,11 @@ def hash_index_of(row):
 
 def overview(results):
     """A line for each row, a column for each peer: the best of the rounds."""
-    names = list(dict.fromkeys(peer for row in results["rows"] for peer in row["peers"]))
+    rows = [{**row, "peers": {peer_of(peer): told for peer, told in row["peers"].items()}} for row in results["rows"]]
+    names = list(dict.fromkeys(peer for row in rows for peer in row["peers"]))
+    pairs = [pair for pair in COMPARED if any(best_of(row, pair[0]) and best_of(row, pair[1]) for row in rows)]
     lines = []
-    for row in results["rows"]:
+    for row in rows:
         cells = []
         for peer in names:
             measured = row["peers"].get(peer)
@@ -101,12 +116,10 @@ def overview(results):
                 cells.append(measured["failure"].partition(":")[0])
             else:
                 cells.append(short(measured["best"]) + ("*" if measured["client_bound"] else ""))
-        cells.append(ratio(best_of(row, "ours"), best_of(row, "original")))
-        cells.append(ratio(best_of(row, "ours-memcached"), best_of(row, "memcached")))
+        cells += [ratio(best_of(row, one), best_of(row, other)) for one, other in pairs]
         lines.append([row["title"], *cells, hash_index_of(row)])
-    return table(
-        ["operations a second, best", *names, "ours / original", "ours-memcached / memcached", "hash index"], lines
-    )
+    head = ["operations a second, best", *names, *(f"{one} / {other}" for one, other in pairs), "hash index"]
+    return table(head, lines)
 
 
 def details(row):

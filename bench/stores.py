@@ -120,9 +120,11 @@ class Memcached(Store):
 
 
 class Redis(Store):
+    """`redis-everysec` writes its log in rows that are not durable, too. `...-hash` has rows as hashes, and no strings."""
+
     def start(self):
-        port, path = free_port(), str(self.bench.sockets / "redis.sock")
-        folder = self.bench.data / "data-redis"
+        port, path = free_port(), str(self.bench.sockets / f"{self.name}.sock")
+        folder = self.folder()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         self.program = self.find()
@@ -151,8 +153,16 @@ class Redis(Store):
             (LOOPBACK, port),
         )
         self.port = port
-        self.places = {"redis": ("redis", ["--port", str(port)]), "redis-unix": ("redis", ["--unix", path])}
+        if (base := self.name.removesuffix("-hash")) != self.name:
+            self.places = {f"{base}-{way}": (f"redis-{way}", ["--port", str(port)]) for way in ("hgetall", "hmget")}
+            self.filled = {"user"}
+            self.put(*self.places[f"{base}-hgetall"], "insert", matrix.ROWS)
+            return
+        self.places = {self.name: ("redis", ["--port", str(port)]), f"{self.name}-unix": ("redis", ["--unix", path])}
         self.fill("redis", ["--port", str(port)])
+
+    def folder(self):
+        return self.bench.data / f"data-{self.name}"
 
     def find(self):
         """The server's package would start a service; its program is in redis-tools, and is what it is called."""
@@ -175,7 +185,8 @@ class Redis(Store):
     def set_state(self, state):
         """Durable means that its log is flushed before it answers. Turning the log on writes all it holds."""
         self.command("CONFIG", "SET", "appendfsync", "always" if state.durable else "everysec")
-        self.command("CONFIG", "SET", "appendonly", "yes" if state.durable else "no")
+        logs = state.durable or "everysec" in self.name
+        self.command("CONFIG", "SET", "appendonly", "yes" if logs else "no")
         while (
             "aof_rewrite_in_progress:1" in (said := self.command("INFO", "persistence"))
             or "aof_rewrite_scheduled:1" in said
@@ -187,4 +198,4 @@ class Redis(Store):
 
     def stop(self):
         super().stop()
-        shutil.rmtree(self.bench.data / "data-redis", ignore_errors=True)
+        shutil.rmtree(self.folder(), ignore_errors=True)

@@ -29,7 +29,7 @@ INSERT INTO postern_redis.entries (k, type, v)
 INSERT INTO postern_redis.entries (k, type, v) SELECT CONCAT('count:', id), 1, '0' FROM counter;
 INSERT INTO made VALUES ({ENTRIES_VERSION});
 """
-PEOPLE = f"""
+PEOPLE = """
 DROP TABLE IF EXISTS people;
 CREATE TABLE people (user_id INT UNSIGNED PRIMARY KEY, email VARCHAR(255), first_name VARCHAR(50),
   last_name VARCHAR(50), street VARCHAR(100), city VARCHAR(50), zip CHAR(8), country CHAR(2), phone VARCHAR(30),
@@ -38,7 +38,7 @@ CREATE TABLE people (user_id INT UNSIGNED PRIMARY KEY, email VARCHAR(255), first
 INSERT INTO people SELECT seq, CONCAT('user', seq, '@example.org'), CONCAT('first', seq), CONCAT('last', seq),
   CONCAT(seq % 1000, ' Example Street, building ', seq), CONCAT('city', seq % 5000), LPAD(seq % 99999, 8, '0'), 'JP',
   CONCAT('+81 3 ', seq), CONCAT('company ', seq % 20000), seq % 5, seq % 1000, '2010-02-03 11:22:33',
-  '2012-08-03 11:22:33', REPEAT('note ', 50) FROM seq_1_to_{matrix.PEOPLE};
+  '2012-08-03 11:22:33', REPEAT('note ', 50) FROM seq_1_to_{rows};
 """
 USERS = """
 DROP TABLE IF EXISTS {table};
@@ -66,7 +66,7 @@ def statements_for(table):
     """(number in `made`, what makes the table) of one that not every run needs; None of the others."""
     head, _, size = table.partition("_")
     if table == "people":
-        return VERSION * 100, PEOPLE
+        return VERSION * 100, PEOPLE.format(rows=matrix.PEOPLE)
     if head == "wide":
         return VERSION * 100 + 1, WIDE
     if not size:

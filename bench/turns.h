@@ -55,6 +55,7 @@ class Turns final : public Engine {
                  .protocol = protocol,
                  .engine = *this,
                  .slow_lane = slow_lane_,
+                 .write_lane = nullptr,
                  .statements = statements_,
                  .access = plan_.access,
                  .server_stopping = [](void *) {},
