@@ -186,7 +186,7 @@ void MariaExecutor::begin() {
   if (thd->killed && !thread_->killed()) thd->reset_killed();  // KILL QUERY came when there was none
   not_ready_ = cluster_refuses_reads(thd);
   tables_.begin_batch();
-  privileges_.begin_batch(thd);
+  privileges_.begin_batch(*thread_);
   finder_.begin_batch(thd, lane_);
 }
 

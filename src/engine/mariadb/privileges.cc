@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "engine/mariadb/acting.h"
 #include "engine/mariadb/compat.h"
 #include "engine/mariadb/failures.h"
+#include "engine/mariadb/thread.h"
 
 namespace postern::mariadb {
 
@@ -17,12 +19,9 @@ namespace {
 /// Makes the account's present global privileges and role those of the thread while it lives.
 class ActingAs {
  public:
-  ActingAs(THD *thd, const MariaAccount &account) : thd_(thd), own_(thd->security_ctx) {
-    const char *const ip = account.ip.empty() ? nullptr : account.ip.c_str();
-    // By the account's name and not the user's, who may have come as an anonymous or a proxied one.
-    exists_ = compat::find_account(context_, account.name, account.host.c_str(), ip) &&
-              account.name == context_.priv_user && account.host_pattern == context_.priv_host;
-    thd_->security_ctx = &context_;
+  ActingAs(ServerThread &thread, const MariaAccount &account)
+      : thd_(thread.thd()), own_(thd_->security_ctx), exists_(thread.acting().take(account)) {
+    thd_->security_ctx = thread.acting().get();
     if (!exists_ || account.role.empty()) return;
     compat::take_role(thd_, account.role);
     thd_->clear_error(true);  // revoked, which leaves the account's own privileges
@@ -37,8 +36,7 @@ class ActingAs {
  private:
   THD *const thd_;
   Security_context *const own_;
-  Security_context context_;
-  bool exists_;
+  const bool exists_;
 };
 
 /// Looks at one privilege on one table.
@@ -107,12 +105,13 @@ bool Privileges::has(Rights needed, const MariaAccount &account, const Spec &spe
 }
 
 Rights Privileges::look_at(Rights wanted, const MariaAccount &account, const Spec &spec, const OpenTable *table) {
-  const ActingAs acting(thd_, account);
+  THD *const thd = thread_->thd();
+  const ActingAs acting(*thread_, account);
   if (!acting.exists()) return 0;
   const TableSpec &names = spec.spec();
   Rights rights = 0;
   const auto look = [&](Rights right, privilege_t privilege, std::span<const Bytes> columns) {
-    if ((wanted & right) && TableLook(thd_, spec, privilege, true).columns(columns)) rights |= right;
+    if ((wanted & right) && TableLook(thd, spec, privilege, true).columns(columns)) rights |= right;
   };
   look(right::see, SELECT_ACL, names.columns);
   look(right::filter, SELECT_ACL, names.filter_columns);
@@ -120,25 +119,26 @@ Rights Privileges::look_at(Rights wanted, const MariaAccount &account, const Spe
   look(right::update, UPDATE_ACL, names.columns);
   look(right::erase, DELETE_ACL, {});
   if (wanted & right::see_key) {
-    TableLook select(thd_, spec, SELECT_ACL, true);
+    TableLook select(thd, spec, SELECT_ACL, true);
     if (key_columns(select, *table)) rights |= right::see_key;
   }
-  thd_->clear_error(true);
+  thd->clear_error(true);
   return rights;
 }
 
 ServerError Privileges::why(const Op &op, const Spec &spec, Access access, const OpenTable *table) {
   const auto &account = static_cast<const MariaAccount &>(*op.identity->account);
-  const ActingAs acting(thd_, account);
+  THD *const thd = thread_->thd();
+  const ActingAs acting(*thread_, account);
   if (!acting.exists()) return {"The account '" + account.name + "'@'" + account.host_pattern + "' is no more"};
-  thd_->clear_error(true);
+  thd->clear_error(true);
   const TableSpec &names = spec.spec();
   Rights needed = sql::rights_needed(op, access);
   if (op.verb == Verb::open && access == Access::write) needed = right::see;
   // The first that is missing leaves the server's words behind.
   const auto ask = [&](Rights right, privilege_t privilege, std::span<const Bytes> columns, bool key) {
-    if (!(needed & right) || thd_->is_error()) return;
-    TableLook look(thd_, spec, privilege, false);
+    if (!(needed & right) || thd->is_error()) return;
+    TableLook look(thd, spec, privilege, false);
     if (!look.columns(columns) || !key || table == nullptr) return;
     key_columns(look, *table);
   };
@@ -148,7 +148,7 @@ ServerError Privileges::why(const Op &op, const Spec &spec, Access access, const
   ask(right::see, SELECT_ACL, names.columns, false);
   ask(right::filter, SELECT_ACL, names.filter_columns, false);
   ask(right::see_key, SELECT_ACL, {}, true);
-  return take_server_error(thd_);
+  return take_server_error(thd);
 }
 
 int64_t Privileges::now_ms() {

@@ -13,14 +13,14 @@
 #include "engine/mariadb/table.h"
 #include "engine/sql/known_rights.h"
 
-class THD;
-
 namespace postern::mariadb {
+
+class ServerThread;
 
 class Privileges {
  public:
-  void begin_batch(THD *thd) {
-    thd_ = thd;
+  void begin_batch(ServerThread &thread) {
+    thread_ = &thread;
     now_ms_ = 0;
   }
 
@@ -38,7 +38,7 @@ class Privileges {
   sql::Rights look_at(sql::Rights wanted, const MariaAccount &account, const Spec &spec, const OpenTable *table);
   int64_t now_ms();
 
-  THD *thd_ = nullptr;
+  ServerThread *thread_ = nullptr;
   int64_t now_ms_ = 0;  // of the batch; 0: not asked for yet
   sql::KnownRights known_;
 };

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/mariadb/acting.h"
+
 namespace postern::mariadb {
 namespace {
 
@@ -100,6 +102,11 @@ bool server_is_up() {
   return started;
 }
 
+const char *const thread_user = "postern";
+
+ServerThread::ServerThread(const ThreadIdentity &who, const std::atomic<bool> &stop)
+    : who_(who), row_wait_(stop), acting_(std::make_unique<ActingContext>()) {}
+
 std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, const std::atomic<bool> &stop) {
   my_thread_init();
   wakers.expect();
@@ -129,7 +136,7 @@ bool ServerThread::create() {
 
   Security_context &security = thd->main_security_ctx;
   security.host_or_ip = "";
-  security.set_user(const_cast<char *>("postern"));
+  security.set_user(const_cast<char *>(thread_user));
   security.skip_grants();
   // skip_grants() also lifts read_only; a door must not.
   security.master_access &= ~PRIV_IGNORE_READ_ONLY;

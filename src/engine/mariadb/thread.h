@@ -12,6 +12,11 @@ class THD;
 
 namespace postern::mariadb {
 
+class ActingContext;
+
+/// The user that the process list shows for threads of ours. Lives forever.
+extern const char *const thread_user;
+
 /// Owned and used by the thread it stands for; destroyed on that thread. While it lives the server counts the
 /// thread, shows it in the process list and waits for it at shutdown.
 class ServerThread {
@@ -43,17 +48,21 @@ class ServerThread {
   /// The server's innodb_lock_wait_timeout as it is now, in milliseconds.
   int64_t row_wait_ms() const;
 
+  /// For acting as an account with thd().
+  ActingContext &acting() { return *acting_; }
+
   /// What the process list shows.
   void describe(Bytes text);
 
  private:
-  ServerThread(const ThreadIdentity &who, const std::atomic<bool> &stop) : who_(who), row_wait_(stop) {}
+  ServerThread(const ThreadIdentity &who, const std::atomic<bool> &stop);
   bool create();
   void destroy();
 
   const ThreadIdentity who_;
   RowWait row_wait_;
   Globals globals_;
+  const std::unique_ptr<ActingContext> acting_;
   THD *thd_ = nullptr;
   // The process list reads the text without a lock, so it is changed by writing the other copy and switching.
   char text_[2][128] = {"", "starting"};

@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from support.accounts import GOOD, login
+from support.accounts import GOOD, denied, login
 from support.waiting import until
 
 
@@ -91,6 +91,38 @@ def test_kill_and_uninstall_while_logins_come_in(sandbox_factory):
         for thread in threads:
             thread.join()
     server.assert_alive()
+
+
+def test_the_process_list_shows_threads_that_ask_for_privileges(sandbox_factory):
+    """It reads whom a thread acts as without a lock. Where that was gone by then, the server crashed."""
+    server = sandbox_factory("--handlersocket-auth=account", "--handlersocket-threads=2")
+    server.execute(
+        "CREATE USER ann@localhost IDENTIFIED BY 'pw'",
+        "CREATE TABLE test.secret (id INT PRIMARY KEY)",
+    )
+    stop, refusals = threading.Event(), []
+
+    def storm():
+        with server.hs() as client:
+            assert login(client, "ann") == GOOD
+            while not stop.is_set():
+                refusals.extend(client.pipeline(*[("P", 0, "test", "secret", "PRIMARY", "id")] * 200)[-1:])
+
+    threads = [threading.Thread(target=storm) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        users = set()
+        with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
+            for _ in range(3000):
+                cursor.execute("SELECT user, host FROM information_schema.processlist WHERE db IS NULL")
+                users.update(cursor.fetchall())
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert refusals and all(refusal == denied("SELECT", "ann", "secret") for refusal in refusals)
+    assert {user for user, _ in users} == {"root", "postern"}, users
 
 
 def test_shutdown_does_not_wait_for_logins(sandbox_factory):
