@@ -132,7 +132,7 @@ bool ServerThread::create() {
   // An idle connection to the server: KILL finds it.
   thd->set_command(COM_SLEEP);
   thd->set_time();
-  thd->proc_info = text_[text_shown_];
+  thd->proc_info = text_.now();
 
   Security_context &security = thd->main_security_ctx;
   security.host_or_ip = "";
@@ -210,12 +210,7 @@ int64_t ServerThread::row_wait_ms() const {
 }
 
 void ServerThread::describe(Bytes text) {
-  text_shown_ ^= 1;
-  char *const to = text_[text_shown_];
-  const size_t length = std::min(text.size(), sizeof text_[0] - 1);
-  std::memcpy(to, text.data(), length);
-  to[length] = '\0';
-  thd_->proc_info = to;
+  thd_->proc_info = text_.set(text);
 }
 
 }  // namespace postern::mariadb

@@ -7,6 +7,7 @@
 #include "contract/executor.h"
 #include "engine/mariadb/globals.h"
 #include "engine/mariadb/row_wait.h"
+#include "engine/mariadb/shown_text.h"
 
 class THD;
 
@@ -64,9 +65,7 @@ class ServerThread {
   Globals globals_;
   const std::unique_ptr<ActingContext> acting_;
   THD *thd_ = nullptr;
-  // The process list reads the text without a lock, so it is changed by writing the other copy and switching.
-  char text_[2][128] = {"", "starting"};
-  int text_shown_ = 1;
+  ShownText text_;
 };
 
 /// Whether the server has started and accepts work.
