@@ -20,6 +20,7 @@
 #   make site     the documentation as a site, its links checked: build/site/site/index.html
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine; SERVER=source: one that
 #                 builds itself where it is installed, and again when the server there is updated)
+#   make image    an image for containers, with docker, podman or buildah: Debian, its server, the package
 #   make clean    remove what was built; make distclean: the private server, too
 #
 # make, run, stop, unit and integration take SERIES=11.8: for that series of MariaDB, in build-11.8/.
@@ -45,7 +46,7 @@ SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
 .PHONY: series in-tree all build deps server configure plugin run stop check unit tidy lint test integration bench \
-  counts soak fuzz asan install cli site package clean distclean
+  counts soak fuzz asan install cli site package image clean distclean
 
 all: build
 
@@ -188,6 +189,9 @@ else
 package: $(BUILD_$(SERVER))/$(PLUGIN)
 	@tools/package $(SERVER_$(SERVER)) $(BUILD_$(SERVER))/$(PLUGIN) build
 endif
+
+image:
+	@tools/image
 
 clean:
 	@for run in build*/run; do if [ -d "$$run" ]; then tools/sandbox stop "$$run"; fi; done

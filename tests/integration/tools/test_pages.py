@@ -48,7 +48,7 @@ def test_a_link_that_leads_nowhere_fails_the_site(tmp_path, link):
 
 
 # Pages whose commands run here, and what their reader has before. Those of postern-tool run in test_cli.py, those of galera,
-# replicas and spider in test_cluster.py, option files in test_option_files.py.
+# replicas and spider in test_cluster.py, that of containers by hand, option files in test_option_files.py.
 SHOP = """CREATE OR REPLACE DATABASE shop;
 CREATE TABLE shop.user (id INT PRIMARY KEY, name VARCHAR(50), email VARCHAR(50));
 INSERT INTO shop.user VALUES (101, 'Yukari', 'yukari@example.com');

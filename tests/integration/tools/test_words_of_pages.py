@@ -11,6 +11,7 @@ from support.server import ROOT
 PAGES = [
     "operating",
     "migrating",
+    "containers",
     "deploying",
     "watching",
     "memcached",
