@@ -1,6 +1,7 @@
 // unit.h: Unit, neighbouring ops of one connection that are done as a whole or left as a whole.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,10 +19,10 @@ struct Unit {
 /// Adds those of `units` to `found` that lie among the `count` ops from `first`, with their positions counted from
 /// there. `units` are in order.
 inline void add_units_within(std::span<const Unit> units, size_t first, size_t count, std::vector<Unit> &found) {
-  for (const Unit &unit : units) {
-    if (unit.first < first || unit.first >= first + count) continue;
-    found.push_back({static_cast<uint32_t>(unit.first - first), unit.count, unit.atomic});
-  }
+  auto unit = std::lower_bound(units.begin(), units.end(), first,
+                               [](const Unit &one, size_t position) { return one.first < position; });
+  for (; unit != units.end() && unit->first < first + count; ++unit)
+    found.push_back({static_cast<uint32_t>(unit->first - first), unit->count, unit->atomic});
 }
 
 }  // namespace postern

@@ -70,6 +70,7 @@ size_t Turn::put_readers_first() {
   try {
     writers_.reserve(slices_.size());
     reordered_.reserve(batch_.size());
+    units_.reserve(batch_.units().size());
     reordered_units_.reserve(batch_.units().size());
   } catch (const std::bad_alloc &) {
     return 0;
@@ -87,9 +88,8 @@ size_t Turn::put_readers_first() {
   std::copy(writers_.begin(), writers_.end(), slices_.begin() + static_cast<ptrdiff_t>(readers));
   for (Slice &slice : slices_) {
     const size_t first = reordered_.size();
-    for (Unit unit : batch_.units()) {
-      if (unit.first < slice.first || unit.first >= slice.first + slice.count) continue;
-      unit.first += static_cast<uint32_t>(first - slice.first);
+    for (Unit unit : units_of(ops_of(slice))) {
+      unit.first += static_cast<uint32_t>(first);
       reordered_units_.push_back(unit);
     }
     for (const Op &op : ops_of(slice)) reordered_.push_back(op);
