@@ -1,5 +1,6 @@
 #include "mysql/parameters.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -20,10 +21,13 @@ enum Type : uint8_t {
   double_float = 5,
   large = 8,
   varchar = 15,
+  decimal = 246,
   var_string = 253,
   string = 254,
 };
 constexpr uint8_t unsigned_flag = 0x80;
+/// No DECIMAL has more digits.
+constexpr size_t decimal_bytes_max = 67;
 
 uint64_t little_endian(Bytes bytes) {
   uint64_t number = 0;
@@ -89,11 +93,27 @@ bool read_float(Reader &reader, Arena &arena, Value &value) {
   return error == std::errc{} && std::abs(number) > 1e-30;
 }
 
+/// Digits, perhaps with a point among them and a minus before them. What else the server takes for a number, or for
+/// none, it says itself; and so it does what a minus before zero is.
+bool is_decimal(Bytes text) {
+  const auto is_digit = [](char one) { return one >= '0' && one <= '9'; };
+  const Bytes digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.empty() || !is_digit(digits.front()) || !is_digit(digits.back())) return false;
+  if (std::ranges::count(digits, '.') > 1) return false;
+  if (!std::ranges::all_of(digits, [&](char one) { return one == '.' || is_digit(one); })) return false;
+  return digits.size() == text.size() || digits.find_first_not_of("0.") != Bytes::npos;
+}
+
 bool read_value(Reader &reader, uint8_t type, bool is_unsigned, Arena &arena, Value &value) {
   Bytes bytes;
   if (type == varchar || type == var_string || type == string) {
     if (!reader.take_text(bytes) || bytes.size() > UINT32_MAX) return false;
     value = Value::of(bytes);
+    return true;
+  }
+  if (type == decimal) {
+    if (is_unsigned || !reader.take_text(bytes) || bytes.size() > decimal_bytes_max || !is_decimal(bytes)) return false;
+    value = Value::of_literal(bytes, Value::Spelling::decimal);
     return true;
   }
   if (type == single_float) return read_float<float>(reader, arena, value);

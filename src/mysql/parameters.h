@@ -25,7 +25,7 @@ struct Execution {
 std::optional<Execution> read_execution(Bytes body, uint32_t parameters);
 
 /// The values of so many parameters, in `arena`. nullopt: some are of a type that is left to the
-/// server (all but integers, doubles below 2^53, and texts), or the bytes are not what the types say.
+/// server (all but integers, decimals, doubles below 2^53, and texts), or the bytes are not what the types say.
 std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes nulls, Bytes values, uint32_t parameters,
                                                       Arena &arena);
 

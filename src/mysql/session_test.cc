@@ -180,6 +180,28 @@ TEST(Parameters, OfANullThereIsNoValue) {
   EXPECT_EQ((*read)[2].integer(), 8);
 }
 
+TEST(Parameters, DecimalsAreDigitsAndNothingElse) {
+  Arena arena;
+  std::string bytes;
+  const auto read = [&](const std::string &text, char flags = '\0') {
+    const std::string type{'\xf6', flags};
+    bytes = static_cast<char>(text.size()) + text;
+    return read_parameters(type, Bytes("\0", 1), bytes, 1, arena);
+  };
+  for (const char *const text : {"0", "12", "1.50", "-0.25", "007.0", "12345678901234567890.123"}) {
+    const auto values = read(text);
+    ASSERT_TRUE(values) << text;
+    EXPECT_EQ((*values)[0].bytes(), text);
+    EXPECT_EQ((*values)[0].spelling(), Value::Spelling::decimal);
+  }
+  for (const char *const text :
+       {"", "-", ".", "-.5", ".5", "5.", "1.2.3", "1e3", "+1", " 1", "1 ", "-0", "-0.00", "--1", "x"})
+    EXPECT_FALSE(read(text)) << text;
+  EXPECT_TRUE(read(std::string(67, '1')));
+  EXPECT_FALSE(read(std::string(68, '1')));
+  EXPECT_FALSE(read("1", '\x80'));
+}
+
 TEST(Parameters, TheSignOfZeroIsTheServers) {
   Arena arena;
   const Bytes type("\x05\0", 2);

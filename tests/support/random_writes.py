@@ -1,5 +1,6 @@
 """UPDATE, DELETE, INSERT and locking reads by key, by chance, over tables of nearly every type."""
 import random
+from decimal import Decimal
 
 from support.sql_session import Literal, literal_of
 
@@ -45,6 +46,9 @@ BYTES = ("x'4142'", "0x61", "X'00ff27'", "_binary'a\\0b'", "_binary'it''s'", '_b
 BYTES = tuple(map(Literal, BYTES))
 FRACTIONS = ("1.5", "-0.25", "3.14159", "0.005", "1e2", "-2.5e-1", "1.5E+3", "12345678.9", "0.1", "-0.0", "7e30")
 FRACTIONS = tuple(map(Literal, FRACTIONS))
+DECIMALS = tuple(
+    map(Decimal, ("1.5", "-0.25", "12", "0.005", "-3.10", "0.00", "12345678.9", "7" * 30, "1." + "3" * 38))
+)
 TIMES = ("2024-05-06", "2024-05-06 07:08:09", "2024-05-06 07:08:09.126", "0000-00-00", "24-5-6", "12:34:56", "now")
 NUMBERS = (0, 1, -1, 7, 99, 127, 128, -129, 255, 65536, 1 << 31, 1 << 40, 123456)
 COLUMNS = ("u", "b", "t", "n", "f", "c", "l", "x", "y", "d", "dt", "ts", "tm", "e", "s", "k")
@@ -67,6 +71,8 @@ class Writes:
             return pick(BYTES + FRACTIONS)
         if column in ("d", "dt", "ts", "tm"):
             return pick(TIMES)
+        if column in ("n", "f") and self.random.random() < 0.1:
+            return pick(DECIMALS)
         if column in ("n", "f") and self.random.random() < 0.3:
             return pick(FRACTIONS + (1.5, -0.1, 2.5e-3, 1e20, -0.75))
         if column in ("c", "l", "x", "y", "k") and self.random.random() < 0.3:

@@ -1,4 +1,5 @@
 """Sessions of the MySQL protocol as bytes: with any capabilities, every answer as it came."""
+import decimal
 import socket
 import struct
 
@@ -8,7 +9,7 @@ SESSION_TRACK, DEPRECATE_EOF = 1 << 23, 1 << 24
 CACHE_METADATA, EXTENDED_METADATA = 1 << 36, 1 << 35
 BASE = CONNECT_WITH_DB | PROTOCOL_41 | PLUGIN_AUTH | SECURE | TRANSACTIONS
 QUERY, PING, PREPARE, EXECUTE, CLOSE, RESET_STATEMENT, RESET = 0x03, 0x0E, 0x16, 0x17, 0x19, 0x1A, 0x1F
-TYPES = {int: b"\x08\0", float: b"\x05\0"}  # the others are sent as texts
+TYPES = {int: b"\x08\0", float: b"\x05\0", decimal.Decimal: b"\xf6\0"}  # the others are sent as texts
 
 
 class Session:
@@ -153,7 +154,11 @@ def in_text(text, values):
     parts = text.split("?")
     assert len(parts) == len(values) + 1, text
     quoted = [
-        "NULL" if value is None else str(value) if isinstance(value, (int, float, Literal)) else f"'{value}'"
+        "NULL"
+        if value is None
+        else str(value)
+        if isinstance(value, (int, float, decimal.Decimal, Literal))
+        else f"'{value}'"
         for value in values
     ]
     return "".join(part + value for part, value in zip(parts, [*quoted, ""]))
