@@ -1,7 +1,7 @@
 """INSERT and REPLACE of rows whose keys may be there already, by chance."""
 import random
 
-from support.random_writes import BYTES, ODD
+from support.random_writes import BYTES, ODD, returning
 from support.sql_session import literal_of
 
 TABLES = (
@@ -51,6 +51,15 @@ COLUMNS = {
     "children": (("id", "parent", "u", "v"), ("id", "parent"), ("id", "u")),
     "keyless": (("a", "b"),),
     "texts": (("name", "t"), ("name", "t"), ("id", "name", "t")),
+}
+RETURNED = {
+    "counters": ("k", "n", "u", "t"),
+    "options": ("id", "name", "value", "autoload"),
+    "several": ("id", "a", "b", "n", "t", "d"),
+    "pairs": ("a", "b", "v", "w"),
+    "children": ("id", "parent", "u", "v"),
+    "keyless": ("a", "b"),
+    "texts": ("id", "name", "t"),
 }
 INTEGERS = ("n", "u", "v", "w")
 
@@ -140,10 +149,11 @@ class NewRows:
         rows, values = self.rows(table, columns)
         kind = self.random.choice(("INSERT", "INSERT IGNORE", "REPLACE", "REPLACE", "UPDATE", "UPDATE", "UPDATE"))
         text = f"{'INSERT' if kind == 'UPDATE' else kind} INTO {table} ({', '.join(columns)}) VALUES {rows}"
+        wanted = returning(self.random, table, RETURNED[table], star=table != "counters")
         if kind != "UPDATE":
-            return text, values
+            return text + wanted, values
         update, its = self.update(table, columns)
-        return text + update, values + its
+        return text + update + wanted, values + its
 
     def again(self, values):
         """Of the same types, with other keys here and there."""

@@ -57,6 +57,17 @@ COLUMNS = ("u", "b", "t", "n", "f", "c", "l", "x", "y", "d", "dt", "ts", "tm", "
 LOCKS = ("FOR UPDATE", "LOCK IN SHARE MODE")
 
 
+def returning(chance, table, columns, star=True):
+    """RETURNING of some of them, by chance; or nothing. `star`: all columns are the same at both ports."""
+    if chance.random() < 0.7:
+        return ""
+    wanted = chance.sample(columns, chance.randrange(1, min(4, len(columns)) + 1))
+    wanted = [chance.choice((one, f"`{table}`.`{one}`", f"{one} AS x{one}")) for one in wanted]
+    if star and chance.random() < 0.4:
+        wanted = chance.choice((["*"], [f"{table}.*", *wanted]))
+    return f" RETURNING {', '.join(wanted)}"
+
+
 class Writes:
     """Statements by chance: a text with ? and its values."""
 
@@ -123,7 +134,8 @@ class Writes:
                     }[column]
                 )
             rows.append(f"({', '.join(row)})")
-        return f"INSERT INTO ids ({', '.join(columns)}) VALUES {', '.join(rows)}", values
+        wanted = returning(self.random, "ids", ("id", "a", "n", "e", "t"), star=False)
+        return f"INSERT INTO ids ({', '.join(columns)}) VALUES {', '.join(rows)}{wanted}", values
 
     def write(self):
         if self.random.random() < 0.2:
@@ -133,7 +145,7 @@ class Writes:
             return f"SELECT b, k FROM w WHERE {where} {self.random.choice(LOCKS)}", key
         kind = self.random.randrange(12)
         if kind == 0:
-            return f"DELETE FROM w WHERE {where}", key
+            return f"DELETE FROM w WHERE {where}{returning(self.random, 'w', ('id', *COLUMNS))}", key
         if kind == 1:
             return "UPDATE pairs SET v = v + ? WHERE a = ? AND b = ?", [
                 self.random.choice((1, 5)),

@@ -38,6 +38,12 @@ bool may_change(THD *thd, const ChangePlan &plan) {
   const auto updates = [&](auto granted) {
     return std::ranges::all_of(plan.assignments, [&](const PlanAssignment &one) { return granted(one.column); });
   };
+  const auto returns = [&](auto granted) {
+    // What `*` stands for is known only when the table is open.
+    return std::ranges::all_of(plan.rows.wanted,
+                               [&](const PlanWanted &one) { return !one.column.empty() && granted(one.column); });
+  };
+  if (plan.returns() && !may(thd, SELECT_ACL, plan.rows, returns)) return false;
   if (plan.what == ChangePlan::What::insert) {
     const auto inserts = [&](auto granted) {
       return !plan.columns.empty() && std::ranges::all_of(plan.columns, granted);
@@ -67,6 +73,14 @@ enum_sql_command command_of(const ChangePlan &plan) {
 
 namespace {
 
+/// As my_ok(), but for those that have RETURNING: the end of their rows tells neither.
+void say_done(THD *thd, const ChangePlan &plan, const Changed &changed, ulonglong affected, ulonglong id,
+              const char *text = nullptr) {
+  if (!plan.returns()) return my_ok(thd, affected, id, text);
+  thd->inc_sent_row_count(changed.returned.count());
+  my_eof(thd);
+}
+
 /// The end of mysql_insert().
 void say_inserted(THD *thd, const ChangePlan &plan, const Changed &changed) {
   using Duplicate = ChangePlan::Duplicate;
@@ -85,14 +99,14 @@ void say_inserted(THD *thd, const ChangePlan &plan, const Changed &changed) {
   const bool tells_found = plan.duplicate == Duplicate::update && (thd->client_capabilities & CLIENT_FOUND_ROWS) != 0;
   const uint64_t old = tells_found ? changed.duplicates : changed.replaced;
   if (plan.new_rows.size() == 1) {
-    my_ok(thd, changed.changed + old, id);
+    say_done(thd, plan, changed, changed.changed + old, id);
     return;
   }
   const uint64_t passed = plan.duplicate == Duplicate::ignore ? plan.new_rows.size() - changed.changed : old;
   char text[MYSQL_ERRMSG_SIZE];
   my_snprintf(text, sizeof text, ER_THD(thd, ER_INSERT_INFO), static_cast<ulong>(plan.new_rows.size()),
               static_cast<ulong>(passed), static_cast<ulong>(thd->get_stmt_da()->current_statement_warn_count()));
-  my_ok(thd, changed.changed + old, id, text);
+  say_done(thd, plan, changed, changed.changed + old, id, text);
 }
 
 }  // namespace
@@ -107,7 +121,7 @@ void say_ok(THD *thd, const ChangePlan &plan, const Changed &changed) {
       my_ok(thd, tells_found ? changed.found : rows, 0, text);
       return;
     }
-    case ChangePlan::What::erase: my_ok(thd, rows); return;
+    case ChangePlan::What::erase: say_done(thd, plan, changed, rows, 0); return;
     case ChangePlan::What::insert: say_inserted(thd, plan, changed); return;
   }
 }
@@ -132,10 +146,32 @@ void tell_lost(THD *thd, TABLE *table, int code, bool twice) {
   }
 }
 
-void send_end(THD *thd, Output &output) {
+namespace {
+
+/// `number`: of the packet that comes next.
+void send_end_as(THD *thd, Output &output, uint8_t number) {
   const Conversation conversation(thd->net.vio, {}, output);
-  thd->net.pkt_nr = thd->net.compress_pkt_nr = 1;
+  thd->net.pkt_nr = thd->net.compress_pkt_nr = number;
   thd->protocol->end_statement();
+}
+
+}  // namespace
+
+void send_end(THD *thd, Output &output) {
+  send_end_as(thd, output, 1);
+}
+
+void send_answer(THD *thd, const ChangePlan &plan, const ReturnedRows &rows, uint16_t status, Output &output) {
+  if (!rows.wanted()) return send_end(thd, output);
+  STATUS_VAR &counts = thd->status_var;
+  const Output::Mark start = output.mark();
+  sql::Packets packets(output);
+  rows.answer()->put_head(packets, status);
+  rows.put(packets);
+  counts.bytes_sent += output.mark() - start;
+  if (rows.answer()->columns_left_out()) ++counts.skip_metadata_count;
+  if (plan.what == ChangePlan::What::insert) ++counts.feature_insert_returning;
+  send_end_as(thd, output, packets.next_number());
 }
 
 void count_change(THD *thd, enum_sql_command command, bool prepared, size_t bytes_received) {

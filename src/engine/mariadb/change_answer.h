@@ -11,6 +11,7 @@
 #include "base/counters.h"
 #include "base/output.h"
 #include "engine/mariadb/change_plan.h"
+#include "engine/mariadb/returned_rows.h"
 #include "engine/mariadb/server.h"
 
 namespace postern::mariadb {
@@ -36,13 +37,15 @@ struct Changed {
   uint64_t writes = 0;
   uint64_t updates = 0;
   uint64_t deletes = 0;
+
+  ReturnedRows returned{};
 };
 
 /// Adds the rows to what the door counts.
 void count_rows(Counters &counters, const ChangePlan &plan, const Changed &changed);
 
 /// Whether the session's account may do that: as the server asks, for the columns that are changed, and for those that
-/// are looked at.
+/// are looked at or returned.
 bool may_change(THD *thd, const ChangePlan &plan);
 
 enum_sql_command command_of(const ChangePlan &plan);
@@ -58,6 +61,8 @@ void tell_lost(THD *thd, TABLE *table, int code, bool twice = false);
 
 /// Writes what the session has to say at the end of its statement, an OK or an error, as the server sends it.
 void send_end(THD *thd, Output &output);
+/// The same of a statement that may have RETURNING, with rows before the end. `status`: the session's, while it ran.
+void send_answer(THD *thd, const ChangePlan &plan, const ReturnedRows &rows, uint16_t status, Output &output);
 
 /// Counts the statement itself as the server does.
 void count_change(THD *thd, enum_sql_command command, bool prepared, size_t bytes_received);

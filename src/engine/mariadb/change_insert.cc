@@ -137,7 +137,7 @@ NotNow ChangeRow::try_row(const std::vector<PlanValue> &row) {
 
 NotNow ChangeRow::check_filled() const {
   if (table_->verify_constraints(false) != VIEW_CHECK_OK) return NotNow::row_refused;
-  return drew_warnings() ? NotNow::warning : NotNow::answered;
+  return drew_warnings() ? NotNow::warning : may_return();
 }
 
 NotNow ChangeRow::look_for_duplicate(const std::vector<PlanValue> &row) {
@@ -201,7 +201,7 @@ NotNow ChangeRow::insert_row(size_t at, Changed &changed) {
   } else {
     if (code == HA_ERR_FOUND_DUPP_KEY && plan_->duplicate == Duplicate::replace) why = replace(code, changed);
     if (why == NotNow::answered && code != 0) why = failed(code, true);
-    if (why == NotNow::answered) inserted(changed);
+    if (why == NotNow::answered) why = inserted(changed);
   }
   if (table.next_number_field != nullptr) changed.last_id = static_cast<uint64_t>(table.next_number_field->val_int());
   return why == NotNow::answered && drew_warnings() ? NotNow::warning : why;
@@ -219,9 +219,10 @@ void ChangeRow::note_replaced(Changed &changed) {
   note_change(changed);
 }
 
-void ChangeRow::inserted(Changed &changed) const {
+NotNow ChangeRow::inserted(Changed &changed) {
   ++changed.changed;
   if (changed.insert_id == 0) changed.insert_id = table_->file->insert_id_for_cur_row;
+  return return_row(changed);
 }
 
 /// The server warns that the row is there, and goes on.
@@ -262,7 +263,7 @@ NotNow ChangeRow::update_duplicate(ulonglong next_id, Changed &changed) {
   for (size_t i = 0; i < plan_->assignments.size(); ++i)
     if (plan_->assignments[i].how == PlanAssignment::How::tell)
       changed.told_id = static_cast<uint64_t>(table.field[change_->assignments[i].field]->val_int());
-  return NotNow::answered;
+  return return_row(changed);
 }
 
 /// Whether ON DUPLICATE KEY UPDATE names the column of ids: it keeps what it has.

@@ -35,11 +35,14 @@ struct ChangePlan {
   /// insert: what becomes of a row whose key is there already. ON DUPLICATE KEY UPDATE is `update`.
   enum class Duplicate : uint8_t { refuse, ignore, update, replace };
   Duplicate duplicate = Duplicate::refuse;
-  ReadPlan rows;  ///< which rows; it wants nothing of them, and has no order and no limit. Of an INSERT only the table
+  /// Which rows, and what RETURNING wants of them; it has no order and no limit. Of an INSERT not which.
+  ReadPlan rows;
   std::vector<PlanAssignment> assignments;       ///< update, and insert with Duplicate::update
   std::vector<std::string> columns;              ///< insert: which get values; none: all that are visible
   std::vector<std::vector<PlanValue>> new_rows;  ///< insert: one or more, each with as many values
 
+  /// RETURNING: the answer is rows.
+  bool returns() const { return !rows.wanted.empty(); }
   /// Whether it may change or delete rows, and not only add some.
   bool changes_old_rows() const { return what != What::insert || duplicate >= Duplicate::update; }
 };
@@ -51,7 +54,7 @@ struct ResolvedAssignment {
 };
 
 struct ResolvedChange {
-  ResolvedRead rows;  ///< by a whole unique key
+  ResolvedRead rows;  ///< by a whole unique key; of an INSERT only which columns are returned
   std::vector<ResolvedAssignment> assignments;
   std::vector<uint16_t> columns;  ///< of an INSERT, positions in TABLE::field
 };

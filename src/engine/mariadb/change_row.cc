@@ -2,6 +2,9 @@
 
 #include "engine/mariadb/change_row.h"
 
+#include <algorithm>
+
+#include "base/limits.h"
 #include "engine/mariadb/compat.h"
 #include "engine/mariadb/exact_value.h"
 #include "engine/mariadb/resolve_change.h"
@@ -98,6 +101,8 @@ NotNow ChangeRow::change_found(Changed &changed) {
 }
 
 NotNow ChangeRow::erase(Changed &changed) {
+  if (const NotNow why = may_return(); why != NotNow::answered) return why;
+  if (const NotNow why = return_row(changed); why != NotNow::answered) return why;
   if (const int code = delete_row(*table_); code != 0) return failed(code, true);
   ++changed.changed;
   note_change(changed);
@@ -118,6 +123,18 @@ NotNow ChangeRow::update(Changed &changed) {
   ++changed.changed;
   note_change(changed);
   return NotNow::answered;
+}
+
+/// To be asked before the row in record[0] is written, or has an id generated: afterwards it is late.
+NotNow ChangeRow::may_return() const {
+  if (!plan_->returns()) return NotNow::answered;
+  const size_t bytes_max = limits::find_bytes_fast_max / std::max<size_t>(plan_->new_rows.size(), 1);
+  return bytes_of_row(*table_, change_->rows.columns) > bytes_max ? NotNow::too_much : NotNow::answered;
+}
+
+NotNow ChangeRow::return_row(Changed &changed) {
+  if (!plan_->returns()) return NotNow::answered;
+  return changed.returned.add(session_, *table_, change_->rows.columns) ? NotNow::answered : NotNow::read_failed;
 }
 
 void ChangeRow::note_change(Changed &changed) {

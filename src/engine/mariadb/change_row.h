@@ -51,7 +51,7 @@ class ChangeRow {
   int read_by_key(uint32_t number);
   NotNow insert_row(size_t at, Changed &changed);
   int write(Changed &changed);
-  void inserted(Changed &changed) const;
+  NotNow inserted(Changed &changed);
   void pass_over(size_t at, unsigned long long next_id, Changed &changed);
   NotNow update_duplicate(unsigned long long next_id, Changed &changed);
   NotNow replace(int &code, Changed &changed);
@@ -64,6 +64,9 @@ class ChangeRow {
   Value given_integer(Field &field) const;
   bool store_id(const PlanValue &place, Field &id) const;
   void mark_for_insert() const;
+
+  NotNow may_return() const;
+  NotNow return_row(Changed &changed);
 
   NotNow fill();
   NotNow assign(const PlanAssignment &assignment, const ResolvedAssignment &resolved, Field &field) const;

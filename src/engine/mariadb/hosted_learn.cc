@@ -114,7 +114,8 @@ void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
   learnt_.statement_id = id;
   // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
   const Bytes text = statement.packet.substr(header_bytes + 1);
-  if (prepared->lex->sql_command == SQLCOM_SELECT && text.find('*') != Bytes::npos) return learn_text(text, {});
+  const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
+  if (sends_rows && text.find('*') != Bytes::npos) return learn_text(text, {});
   Meaning meaning = meaning_of(thd, prepared->lex);
   if (meaning.why == WhyNot::planned) {
     if (meaning.reads) learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
@@ -132,7 +133,7 @@ void HostedSession::learn_text(Bytes text, Bytes answer) {
     learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
   } else if (meaning.why == WhyNot::planned) {
     const auto plan = plan_of<WritePlan>(thd, meaning.change, meaning.why);
-    if (plan != nullptr) plan->learn(thd, answer);
+    if (plan != nullptr) plan->learn(thd, false, answer, 0);
     learnt_.plan = plan;
   }
   learnt_.final = true;
@@ -154,7 +155,8 @@ void HostedSession::learn_answer(const Statement &statement, Bytes answer, uint6
     id = learnt_.statement_id = id_at(answer, header_bytes + 1);
   }
   if (statement.plan->writes()) {
-    if (command != COM_STMT_PREPARE) static_cast<const WritePlan *>(statement.plan)->learn(thd, answer);
+    const auto &plan = *static_cast<const WritePlan *>(statement.plan);
+    if (command != COM_STMT_PREPARE) plan.learn(thd, command == COM_STMT_EXECUTE, answer, version);
   } else {
     const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
     if (command == COM_QUERY) plan.learn(thd, false, answer, version, {});

@@ -16,6 +16,7 @@
 
 #include "base/counters.h"
 #include "contract/server_session.h"
+#include "engine/mariadb/answer_shape.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/promised.h"
 #include "engine/mariadb/why_not.h"
@@ -65,6 +66,8 @@ class HostedSession final : public ServerSession {
   /// Whether the statement, whose plan writes, may be done together with those of other sessions: NotNow::answered, or
   /// why not.
   NotNow may_share(const Statement &statement, const WritePlan &plan);
+  /// How rows are answered to the statement; nullopt: the server has to tell of their columns first.
+  std::optional<AnswerShape> answer_shape(const Statement &statement) const;
   /// It has been done so, and is committed: the session becomes what the server would have made of it, and the client's
   /// answer is written. `gtid`: of the transaction, if the binary log has it; `began_us`: by
   /// microsecond_interval_timer().

@@ -49,10 +49,17 @@ bool HostedSession::asks_to_write(const Statement &statement) {
   return command == COM_QUERY || command == COM_STMT_EXECUTE;
 }
 
+std::optional<AnswerShape> HostedSession::answer_shape(const Statement &statement) const {
+  const std::optional<ColumnsTold> columns = columns_told(statement.packet);
+  if (columns && !columns->holds(thd_)) return std::nullopt;
+  return AnswerShape(thd_, command_in(statement.packet) == COM_STMT_EXECUTE, columns.has_value());
+}
+
 /// As far as it does not matter in whose transaction.
 NotNow HostedSession::may_write(const Statement &statement, const WritePlan &plan) {
   THD *const thd = thd_;
-  if (statement.output == nullptr || statement.values.size() != plan.values() || plan.known() == nullptr)
+  if (statement.output == nullptr || statement.values.size() != plan.values() ||
+      plan.known(answer_shape(statement)) == nullptr)
     return NotNow::not_learnt;
   if (!plan.holds()) return NotNow::plan_off;
   if (const NotNow why = session_allows(thd); why != NotNow::answered) return why;
@@ -77,12 +84,13 @@ bool HostedSession::write_by_itself(const Statement &statement, Counters &counte
   if (why == NotNow::answered) {
     THD *const thd = thd_;
     const bool prepared = command_in(statement.packet) == COM_STMT_EXECUTE;
-    const WritePlan::Known &known = *plan.known();
+    const WritePlan::Known &known = *plan.known(answer_shape(statement));
     const Attachment attachment(thd);
     thd->net.reading_or_writing = 0;
     why = own_writes().run(thd,
                            {.plan = plan.change(),
                             .change = known.change,
+                            .answer = known.answer ? &*known.answer : nullptr,
                             .table_version = known.version,
                             .values = statement.values,
                             .prepared = prepared,
@@ -120,11 +128,12 @@ void HostedSession::tell_written(const Statement &statement, const WritePlan &pl
   thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
   thd->lex->sql_command = command;
   thd->inc_examined_row_count(changed.found);
+  const auto status = static_cast<uint16_t>(thd->server_status);
   say_ok(thd, plan.change(), changed);
   rpl_gtid last = gtid;
   if (changed.wrote && gtid.seq_no != 0) thd->set_last_commit_gtid(last);
   thd->update_server_status();
-  send_end(thd, *statement.output);
+  send_answer(thd, plan.change(), changed.returned, status, *statement.output);
   count_change(thd, command, prepared, statement.packet.size());
   count_calls(thd, plan.change(), changed);
   count_rows(counters, plan.change(), changed);

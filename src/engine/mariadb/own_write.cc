@@ -46,6 +46,7 @@ NotNow OwnWrites::run(THD *thd, const OwnWrite &write, Output &output, Counters 
   name_table(thd, list, target.database, target.name, TL_WRITE);
   if (logs(thd)) thd->set_current_stmt_binlog_format_row();
   Changed changed;
+  changed.returned = {write.answer, write.prepared};
   NotNow why = NotNow::table_busy;
   if (!may_change(thd, write.plan)) {
     why = NotNow::privilege;
@@ -53,6 +54,8 @@ NotNow OwnWrites::run(THD *thd, const OwnWrite &write, Output &output, Counters 
     target.table = list.table;
     why = change(thd, write, statement, target, changed);
   }
+  const auto status = static_cast<uint16_t>(thd->server_status);
+  if (target.table == nullptr) changed.returned = {};  // where the server fails before it has told of columns
   if (thd->transaction_rollback_request) {
     tell_lost(thd, target.table, row_.code(), row_.failed_to_find());
     statement.lose();
@@ -69,7 +72,7 @@ NotNow OwnWrites::run(THD *thd, const OwnWrite &write, Output &output, Counters 
     count_rows(counters, write.plan, changed);
   }
   thd->update_server_status();
-  send_end(thd, output);
+  send_answer(thd, write.plan, changed.returned, status, output);
   statement.done_changing(write.bytes_received);
   return NotNow::answered;
 }

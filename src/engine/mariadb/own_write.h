@@ -25,7 +25,8 @@ class OwnStatement;
 struct OwnWrite {
   const ChangePlan &plan;
   const ResolvedChange &change;
-  uint64_t table_version;  ///< TABLE_SHARE::get_table_ref_version() that `change` is of
+  const sql::Answer *answer = nullptr;  ///< to the like of it, of a statement with RETURNING
+  uint64_t table_version;               ///< TABLE_SHARE::get_table_ref_version() that `change` is of
   std::span<const Value> values;
   bool prepared = false;
   size_t bytes_received = 0;

@@ -2,6 +2,7 @@
 
 #include "engine/mariadb/recognise_change.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,7 @@ class ChangeRecogniser : private Recogniser {
   WhyNot read_rows(SELECT_LEX &select);
   WhyNot read_insert(SELECT_LEX &select);
   WhyNot read_duplicate();
+  WhyNot read_returning();
   WhyNot read_assignments(List<Item> &columns, List<Item> &values);
   WhyNot read_assignment(Item *field, Item *value);
   bool read_computed(Item_func &function, PlanAssignment &assignment);
@@ -49,7 +51,17 @@ WhyNot ChangeRecogniser::run() {
   if (lex_.ignore) return WhyNot::option;
   if (const WhyNot why = read_rows(*select); why != WhyNot::planned) return why;
   if (change_.what == ChangePlan::What::update) return read_assignments(select->item_list, lex_.value_list);
-  return lex_.has_returning() ? WhyNot::wanted : WhyNot::planned;
+  return read_returning();
+}
+
+/// Columns, and `*`: what else there may be depends on more than the row.
+WhyNot ChangeRecogniser::read_returning() {
+  if (!lex_.has_returning()) return WhyNot::planned;
+  if (const WhyNot why = read_wanted(*lex_.returning()); why != WhyNot::planned) return why;
+  const bool plain = std::ranges::all_of(plan_.wanted, [](const PlanWanted &one) {
+    return one.what == PlanWanted::What::column || one.what == PlanWanted::What::all_columns;
+  });
+  return plain ? WhyNot::planned : WhyNot::wanted;
 }
 
 WhyNot ChangeRecogniser::read_rows(SELECT_LEX &select) {
@@ -129,7 +141,8 @@ WhyNot ChangeRecogniser::read_insert(SELECT_LEX &select) {
   if (const WhyNot why = read_table(select); why != WhyNot::planned) return why;
   if (table_->lock_type == TL_WRITE_DELAYED) return WhyNot::option;
   if (const WhyNot why = read_duplicate(); why != WhyNot::planned) return why;
-  if (lex_.has_returning() || lex_.many_values.elements == 0) return WhyNot::wanted;
+  if (const WhyNot why = read_returning(); why != WhyNot::planned) return why;
+  if (lex_.many_values.elements == 0) return WhyNot::wanted;
   if (lex_.field_list.elements > assignments_max) return WhyNot::too_much;
   List_iterator_fast<Item> fields(lex_.field_list);
   while (Item *const field = fields++) {

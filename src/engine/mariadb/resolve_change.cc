@@ -183,7 +183,9 @@ WhyNot resolve_change(const ChangePlan &plan, const TABLE &table, ResolvedChange
     // What resolve() says of the table where there are rows to be found.
     const bool plain = table.s->table_category == TABLE_CATEGORY_USER && table.s->tmp_table == NO_TMP_TABLE &&
                        !table.s->sequence && table.s->db_type()->db_type == DB_TYPE_INNODB;
-    return plain ? resolve_insert(plan, table, change) : WhyNot::table_feature;
+    if (!plain) return WhyNot::table_feature;
+    if (const WhyNot why = resolve_wanted(plan.rows, table, change.rows.columns); why != WhyNot::planned) return why;
+    return resolve_insert(plan, table, change);
   }
   if (const WhyNot why = resolve(plan.rows, table, change.rows); why != WhyNot::planned) return why;
   if (change.rows.way != ReadWay::one) return WhyNot::no_index;

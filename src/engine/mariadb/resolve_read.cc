@@ -32,6 +32,10 @@ bool exactness(const Field &field, Exact &exact) {
   }
 }
 
+bool may_be_read(const Field &field) {
+  return !field.vcol_info || field.stored_in_db();
+}
+
 class Resolution {
  public:
   Resolution(const ReadPlan &plan, const TABLE &table, ResolvedRead &read) : plan_(plan), table_(table), read_(read) {}
@@ -52,7 +56,6 @@ class Resolution {
   WhyNot check_table() const;
   WhyNot resolve_columns();
   WhyNot resolve_conditions();
-  static bool may_be_read(const Field &field);
 
   bool try_index(uint32_t index, Candidate &candidate) const;
   bool is_usable(const KEY &key) const;
@@ -111,26 +114,8 @@ WhyNot Resolution::check_table() const {
   return WhyNot::planned;
 }
 
-bool Resolution::may_be_read(const Field &field) {
-  return !field.vcol_info || field.stored_in_db();
-}
-
 WhyNot Resolution::resolve_columns() {
-  for (const PlanWanted &wanted : plan_.wanted) {
-    if (wanted.what == PlanWanted::What::all_columns) {
-      for (uint16_t at = 0; at < table_.s->fields; ++at) {
-        if (table_.field[at]->invisible == VISIBLE) read_.columns.push_back(at);
-      }
-    } else if (!wanted.column.empty()) {
-      const uint16_t at = field_of(table_, wanted.column);
-      if (at == no_field) return WhyNot::no_column;
-      read_.columns.push_back(at);
-    }
-  }
-  if (plan_.exists) read_.columns.clear();  // they are there; nobody reads them
-  for (const uint16_t at : read_.columns) {
-    if (!may_be_read(*table_.field[at])) return WhyNot::computed;
-  }
+  if (const WhyNot why = resolve_wanted(plan_, table_, read_.columns); why != WhyNot::planned) return why;
   for (const PlanOrder &order : plan_.order) {
     const uint16_t at = field_of(table_, order.column);
     if (at == no_field) return WhyNot::no_column;
@@ -358,6 +343,23 @@ bool character_sets_agree(const charset_info_st *column, const charset_info_st *
   const auto is_utf8 = [](const charset_info_st *one) { return std::strncmp(one->cs_name.str, "utf8mb", 6) == 0; };
   const bool is_short = std::ranges::none_of(text, [](char one) { return static_cast<unsigned char>(one) >= 0xf0; });
   return is_utf8(column) && is_utf8(connection) && is_short;
+}
+
+WhyNot resolve_wanted(const ReadPlan &plan, const TABLE &table, std::vector<uint16_t> &columns) {
+  for (const PlanWanted &wanted : plan.wanted) {
+    if (wanted.what == PlanWanted::What::all_columns) {
+      for (uint16_t at = 0; at < table.s->fields; ++at) {
+        if (table.field[at]->invisible == VISIBLE) columns.push_back(at);
+      }
+    } else if (!wanted.column.empty()) {
+      const uint16_t at = field_of(table, wanted.column);
+      if (at == no_field) return WhyNot::no_column;
+      columns.push_back(at);
+    }
+  }
+  if (plan.exists) columns.clear();  // they are there; nobody reads them
+  const bool readable = std::ranges::all_of(columns, [&](uint16_t at) { return may_be_read(*table.field[at]); });
+  return readable ? WhyNot::planned : WhyNot::computed;
 }
 
 }  // namespace postern::mariadb

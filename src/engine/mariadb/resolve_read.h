@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "engine/mariadb/read_plan.h"
@@ -34,6 +35,9 @@ inline constexpr uint16_t no_field = UINT16_MAX;
 /// Finds columns and index in `table`, which is open. `read` is only good if the answer is WhyNot::planned, and only
 /// for this definition of the table.
 WhyNot resolve(const ReadPlan &plan, const TABLE &table, ResolvedRead &read);
+
+/// Where the columns are that `plan` wants. As resolve(), of which it is a part.
+WhyNot resolve_wanted(const ReadPlan &plan, const TABLE &table, std::vector<uint16_t> &columns);
 
 /// The column's position in `table`, or no_field where there is none that a statement can name.
 uint16_t field_of(const TABLE &table, const std::string &name);

@@ -25,14 +25,6 @@ size_t columns_of(const ReadPlan &plan, const ResolvedRead &read) {
 
 }  // namespace
 
-AnswerShape::AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told)
-    : results(thd->variables.character_set_results),
-      form{.deprecate_eof = (thd->client_capabilities & CLIENT_DEPRECATE_EOF) != 0,
-           .cache_metadata = (thd->client_capabilities & MARIADB_CLIENT_CACHE_METADATA) != 0,
-           .extended = (thd->client_capabilities & MARIADB_CLIENT_EXTENDED_METADATA) != 0},
-      prepared(is_prepared),
-      columns_told(columns_are_told) {}
-
 const SelectPlan::Known *SelectPlan::find(const AnswerShape &shape) const {
   const Known *known = known_.first();
   while (known != nullptr && !(known->shape == shape)) known = known->next;

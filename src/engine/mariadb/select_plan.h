@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "contract/server_session.h"
+#include "engine/mariadb/answer_shape.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/own_read.h"
 #include "engine/mariadb/plan_learning.h"
@@ -23,21 +24,8 @@
 #include "engine/sql/prepare_answer.h"
 
 class THD;
-struct charset_info_st;
 
 namespace postern::mariadb {
-
-/// What the bytes around the rows depend on besides the statement.
-struct AnswerShape {
-  AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told = false);
-
-  const charset_info_st *results = nullptr;  ///< the character set that answers are converted to; nullptr: none
-  sql::AnswerForm form;
-  bool prepared = false;
-  bool columns_told = false;  ///< to this client, which remembers them: ColumnsTold
-
-  bool operator==(const AnswerShape &) const = default;
-};
 
 /// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
 class SelectPlan final : public Plan {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/limits.h"
+#include "engine/mariadb/command.h"
 #include "engine/mariadb/hosted_session.h"
 #include "engine/mariadb/no_row_waits.h"
 #include "engine/mariadb/own_statement.h"
@@ -41,7 +42,8 @@ bool SharedWrites::take(Op &op, HostedSession &session) {
     count(why);
     return false;
   }
-  writes_.push_back({.op = &op, .session = &session, .plan = &plan, .known = plan.known()});
+  writes_.push_back(
+      {.op = &op, .session = &session, .plan = &plan, .known = plan.known(session.answer_shape(statement))});
   op.progress = Progress::waiting;
   return true;
 }
@@ -97,6 +99,8 @@ bool SharedWrites::change_all(THD *thd) {
   bool lost = false;
   for (Write &write : writes_) {
     write.changed = {};
+    if (const auto &answer = write.known->answer; answer)
+      write.changed.returned = {&*answer, command_of(write.op->statement->packet) == COM_STMT_EXECUTE};
     row_wait_.forget_last();
     write.why = change(thd, write);
     lost = row_.lost() || (write.why != NotNow::answered && met_autoinc_lock(write));

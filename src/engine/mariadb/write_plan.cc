@@ -31,9 +31,15 @@ bool are_of_duplicates(THD *thd, uint16_t warnings) {
 
 }  // namespace
 
+const WritePlan::Known *WritePlan::known(const std::optional<AnswerShape> &shape) const {
+  const Known *known = known_.first();
+  while (known != nullptr && known->shape && known->shape != shape) known = known->next;
+  return known;
+}
+
 PlanFacts WritePlan::facts() const {
   PlanFacts facts{.kind = words_of(plan_), .database = plan_.rows.database, .table = plan_.rows.table};
-  if (const Known *const newest = known(); newest != nullptr) {
+  if (const Known *const newest = known_.first(); newest != nullptr) {
     facts.index = newest->index;
     facts.answers = newest->version == version();
   }
@@ -51,23 +57,42 @@ WhyNot WritePlan::look(THD *thd) const {
   return why;
 }
 
-void WritePlan::learn(THD *thd, Bytes answer) const {
-  const std::optional<sql::OkPacket> ok = sql::OkPacket::of(answer);
+void WritePlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) const {
+  if (plan_.returns()) {
+    AnswerShape shape(thd, prepared);
+    std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
+    if (!answer || answer->status() & without_index) return;
+    shape.columns_told = answer->columns_left_out();
+    // Else the server may have told of the columns of another definition.
+    if (before == version()) learn_definition(thd, shape, std::move(answer));
+    return;
+  }
+  const std::optional<sql::OkPacket> ok = sql::OkPacket::of(packets);
   if (!ok || ok->status & without_index) return;
   if (ok->warnings != 0 && (plan_.duplicate != ChangePlan::Duplicate::ignore || !are_of_duplicates(thd, ok->warnings)))
     return;
+  learn_definition(thd, {}, {});
+}
+
+void WritePlan::learn_definition(THD *thd, const std::optional<AnswerShape> &shape,
+                                 std::optional<sql::Answer> answer) const {
+  const uint64_t before = version();
   look_at_table(thd, plan_.rows, [&](TABLE &table) {
     const uint64_t version = table.s->get_table_ref_version();
     version_.store(version, std::memory_order_release);
-    if (const Known *const newest = known(); newest != nullptr && newest->version == version) return;
+    if (shape && version != before) return;
+    if (const Known *const newest = known(shape); newest != nullptr && newest->version == version) return;
     ResolvedChange change;
     if (const WhyNot why = resolve_change(plan_, table, change); why != WhyNot::planned)
       return off_.store(words(why).data(), std::memory_order_relaxed);
+    if (answer && answer->columns() != change.rows.columns.size())
+      return off_.store("its answer has other columns than the table", std::memory_order_relaxed);
     if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)
-      return off_.store("its table was changed often", std::memory_order_relaxed);
+      return off_.store("its table was changed often, or its answers were asked for in many forms",
+                        std::memory_order_relaxed);
     const bool finds = plan_.what != ChangePlan::What::insert;
     const char *const index = finds ? table.key_info[change.rows.index].name.str : "";
-    known_.push(new Known{version, std::move(change), index});
+    known_.push(new Known{version, std::move(change), index, shape, std::move(answer)});
   });
 }
 

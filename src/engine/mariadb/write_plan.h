@@ -2,20 +2,24 @@
 // the worker (shared_writes.h).
 //
 // What is learnt belongs to a definition of the table: where its columns and its key are. It is learnt while the server
-// serves one of them, and so is whether the server would look at every row of the table, which it tells the client.
+// serves one of them, and so is whether the server would look at every row of the table, which it tells the client. Of
+// one with RETURNING it is learnt how answers look, too, as in select_plan.h.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/bytes.h"
 #include "contract/server_session.h"
+#include "engine/mariadb/answer_shape.h"
 #include "engine/mariadb/change_plan.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/plan_learning.h"
 #include "engine/mariadb/why_not.h"
+#include "engine/sql/answer.h"
 
 class THD;
 
@@ -29,6 +33,8 @@ class WritePlan final : public Plan {
     uint64_t version;
     ResolvedChange change;
     std::string index;
+    std::optional<AnswerShape> shape{};   // of one with RETURNING
+    std::optional<sql::Answer> answer{};  // likewise
     Known *next = nullptr;
   };
 
@@ -40,18 +46,20 @@ class WritePlan final : public Plan {
   PlanFacts facts() const override;
 
   const ChangePlan &change() const { return plan_; }
-  /// Of the definition that was found last; nullptr: of none.
-  const Known *known() const { return known_.first(); }
+  /// Of the definition that was found last; nullptr: nothing. With RETURNING, for answers of that shape.
+  const Known *known(const std::optional<AnswerShape> &shape) const;
   /// The definition of the table that was found last; 0: none was.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   /// Whether there is a key for it in the table as it is, and so version() is known. Opens that in `thd`, which rests
   /// between two commands. WhyNot::planned also where the table is not to be had just now.
   WhyNot look(THD *thd) const;
-  /// After the server has given `answer` to such a statement.
-  void learn(THD *thd, Bytes answer) const;
+  /// After the server has given `answer` to such a statement. `before`: version() as it was before that.
+  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before) const;
 
  private:
+  void learn_definition(THD *thd, const std::optional<AnswerShape> &shape, std::optional<sql::Answer> answer) const;
+
   const ChangePlan plan_;
   mutable std::atomic<uint64_t> version_{0};
   mutable NewestFirst<Known> known_;

@@ -47,6 +47,8 @@ class Packets {
   }
 
   Output &output() { return output_; }
+  /// The number of the packet that comes next.
+  uint8_t next_number() const { return number_; }
 
  private:
   Output &output_;

@@ -26,7 +26,7 @@ OTHERS = {
 NOT_BY_KEY = {
     "a column that the table has not, or hides",
     "a view, a table function or a table of INFORMATION_SCHEMA",
-    "an expression in the select list",
+    "an expression in the select list, or in RETURNING",
     "DISTINCT or another option of SELECT",
     "GROUP BY, HAVING or a window",
     "no condition to find rows by",

@@ -175,7 +175,10 @@ REFUSED = (
     "INSERT INTO several (a, n) VALUES (?, 1) ON DUPLICATE KEY UPDATE n = DEFAULT",
     "INSERT IGNORE INTO several (a, n) VALUES (?, 1) ON DUPLICATE KEY UPDATE n = 1",
     "REPLACE DELAYED INTO several (a, n) VALUES (?, 1)",
-    "INSERT INTO several (a, n) VALUES (?, 1) RETURNING id",
+    "INSERT INTO several (a, n) VALUES (?, 1) RETURNING id + 1",
+    "INSERT INTO several (a, n) VALUES (?, 1) RETURNING (SELECT 1)",
+    "REPLACE INTO several (a, n) VALUES (?, 1) RETURNING id, LAST_INSERT_ID()",
+    "INSERT INTO several (a, n) VALUES (?, 1) RETURNING COUNT(*)",
 )
 
 

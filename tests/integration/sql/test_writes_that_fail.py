@@ -33,6 +33,10 @@ TEXTS = (
     "REPLACE INTO f (fault, id, k) VALUES (?, ?, ?)",
     "REPLACE INTO f (fault, id) VALUES (?, ?)",
     "DELETE FROM f WHERE fault <> ? AND id = ?",
+    "INSERT INTO f (fault, id, k) VALUES (?, ?, ?) RETURNING k, id",
+    "INSERT INTO f (fault, id, k) VALUES (NULL, 1001, 'y'), (?, ?, ?) ON DUPLICATE KEY UPDATE n = n + 1 RETURNING *",
+    "REPLACE INTO f (fault, id) VALUES (?, ?) RETURNING id",
+    "DELETE FROM f WHERE fault <> ? AND id = ? RETURNING n",
 )
 
 
@@ -62,6 +66,9 @@ def statement(chance, serial):
 
 
 def error_of(answer):
+    """Of its last packet: rows may stand before that."""
+    while len(answer) > 4 + int.from_bytes(answer[:3], "little"):
+        answer = answer[4 + int.from_bytes(answer[:3], "little") :]
     return int.from_bytes(answer[5:7], "little") if answer[4] == 0xFF else 0
 
 
@@ -97,12 +104,13 @@ CHANGES = (
     "INSERT INTO f (id, fault) VALUES (500, {})",
     "INSERT INTO f (id, fault) VALUES (5, {}) ON DUPLICATE KEY UPDATE fault = VALUES(fault)",
     "REPLACE INTO f (id, fault) VALUES (5, {})",
+    "INSERT INTO f (id, fault) VALUES (500, {}) RETURNING n",
 )
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("code, told", LOST.items())
-@pytest.mark.parametrize("change", CHANGES, ids=["update", "insert", "upsert", "replace"])
+@pytest.mark.parametrize("change", CHANGES, ids=["update", "insert", "upsert", "replace", "returning"])
 def test_a_lost_transaction_is_told_and_over(tables, change, code, told, when):
     door, port = pair(tables)
     for session in (door, port):
@@ -128,6 +136,7 @@ def test_a_lost_transaction_is_told_and_over(tables, change, code, told, when):
 
 READ_FIRST = (
     "DELETE FROM f WHERE id = 5",
+    "DELETE FROM f WHERE id = 5 RETURNING n",
     "UPDATE f SET n = n + 1 WHERE k = 'k5'",
     "DELETE FROM f WHERE k = 'k5' AND n < 1000",
     "SELECT n FROM f WHERE id = 5 FOR UPDATE",

@@ -81,6 +81,9 @@ DELETE FROM users WHERE id = 900 AND visits = 900
 DELETE FROM users WHERE id = 901 LIMIT 1
 DELETE FROM users WHERE city_id = 902
 DELETE FROM users WHERE id = 903 RETURNING id
+DELETE FROM users WHERE id = 904 RETURNING id + 1
+INSERT INTO users (email) VALUES ('returned') RETURNING id, users.*
+REPLACE INTO kv (k, v) VALUES ('returned', 'b') RETURNING UPPER(v)
 INSERT INTO kv SET k = 'set', v = 'b'
 INSERT INTO kv (k, v, exp) VALUES ('p', 'b', 1), ('q', 'd', 2)
 INSERT INTO kv (k, v, exp) VALUES ('now', NOW(), 1)

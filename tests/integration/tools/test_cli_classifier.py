@@ -130,7 +130,10 @@ def services(text):
         ("UPDATE users SET created_at = NOW() WHERE id = 1", ""),
         ("UPDATE users SET name = 'x', visits = 1 WHERE id = 1", "sql handlersocket redis"),
         ("INSERT INTO users (email) VALUES ('x')", "sql handlersocket"),
-        ("INSERT INTO users (email) VALUES ('x') RETURNING id", ""),
+        ("INSERT INTO users (email) VALUES ('x') RETURNING id", "sql"),
+        ("INSERT INTO users (email) VALUES ('x') RETURNING `users`.`id` AS n, users.*, *", "sql"),
+        ("INSERT INTO users (email) VALUES ('x') RETURNING id + 1", ""),
+        ("DELETE FROM kv WHERE k = 'a' RETURNING v", "sql"),
         (
             "INSERT INTO kv (k, v, exp) VALUES ('a', 'b', 1) ON DUPLICATE KEY UPDATE v = VALUES(v), exp = VALUES(exp)",
             "sql handlersocket memcached redis",

@@ -47,6 +47,7 @@ class Verdict:
     expressions: bool = False  # a column or value that the server works out
     how: str = ""  # of upserts: `update`, `update_some`, `add`, `ignore`, `keep`, `replace`
     returning: bool = False
+    returns_expressions: bool = False
     ordered: bool = False
     order_kept: bool = True  # an index that leads to the rows has the order that is wanted
     changes: bool = False  # UPDATE, DELETE
@@ -324,7 +325,8 @@ def change(tree: Any, schema: Schema, database: str) -> Verdict:
     name, table, names = table_of(target, schema, database)
     if of_the_system(name):
         return Verdict("session")
-    verdict = Verdict("other", table=table, table_name=name, returning=bool(tree.args.get("returning")), changes=True)
+    verdict = Verdict("other", table=table, table_name=name, changes=True)
+    read_returning(tree, verdict)
     if tree.args.get("limit") or tree.args.get("order"):
         verdict.unserved = "ORDER BY or LIMIT of a change"
     reader = Reader(names, table.columns if table else {})
@@ -337,6 +339,14 @@ def change(tree: Any, schema: Schema, database: str) -> Verdict:
         if not kind:
             return verdict
     return place(verdict, found, kind, kind)
+
+
+def read_returning(tree: Any, verdict: Verdict) -> None:
+    returning = tree.args.get("returning")
+    if returning:
+        verdict.returning = True
+        wanted = [one.this if isinstance(one, exp.Alias) else one for one in returning.expressions]
+        verdict.returns_expressions = not all(isinstance(one, (exp.Column, exp.Star)) for one in wanted)
 
 
 def assignments(expressions: Any, reader: Reader, verdict: Verdict) -> str:
@@ -394,7 +404,8 @@ def insertion(tree: Any, schema: Schema, database: str, replace: bool) -> Verdic
     name, table, names = table_of(named, schema, database)
     if of_the_system(name):
         return Verdict("session")
-    verdict = Verdict("other", table=table, table_name=name, returning=bool(tree.args.get("returning")))
+    verdict = Verdict("other", table=table, table_name=name)
+    read_returning(tree, verdict)
     rows = tree.expression
     if not isinstance(rows, exp.Values):
         verdict.why = "INSERT ... SELECT" if isinstance(rows, exp.Query) else "not understood"

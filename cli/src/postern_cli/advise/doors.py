@@ -74,8 +74,8 @@ def unserved_read(verdict: Verdict) -> str:
 
 
 def unserved_write(verdict: Verdict) -> str:
-    if verdict.returning:
-        return "RETURNING"
+    if verdict.returns_expressions:
+        return "an expression in RETURNING"
     if table_is_special(verdict):
         return "a table with triggers, or one that foreign keys point at"
     if verdict.how == "other":

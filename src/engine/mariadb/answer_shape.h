@@ -1,0 +1,22 @@
+// answer_shape.h: AnswerShape, what the server's bytes around the rows of an answer depend on besides the statement.
+#pragma once
+
+#include "engine/sql/answer.h"
+
+class THD;
+struct charset_info_st;
+
+namespace postern::mariadb {
+
+struct AnswerShape {
+  AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told = false);
+
+  const charset_info_st *results = nullptr;  ///< the character set that answers are converted to; nullptr: none
+  sql::AnswerForm form;
+  bool prepared = false;
+  bool columns_told = false;  ///< to this client, which remembers them: ColumnsTold
+
+  bool operator==(const AnswerShape &) const = default;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,44 @@
+// returned_rows.h: ReturnedRows, the rows of RETURNING, which wait until the statement that has written them is done,
+// or committed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/sql/answer.h"
+
+class THD;
+struct TABLE;
+
+namespace postern::mariadb {
+
+class ReturnedRows {
+ public:
+  /// No rows are wanted.
+  ReturnedRows() = default;
+  /// `answer`: of the server to the like of the statement; it outlives this. `binary`: rows of COM_STMT_EXECUTE.
+  ReturnedRows(const sql::Answer *answer, bool binary) : answer_(answer), binary_(binary) {}
+
+  /// Whether the answer is rows, or may be none.
+  bool wanted() const { return answer_ != nullptr; }
+  const sql::Answer *answer() const { return answer_; }
+  size_t count() const { return sizes_.size(); }
+
+  /// As the server sends `columns`, positions in TABLE::field, of the row in record[0] to the client of `session`,
+  /// which need not be attached to this thread. False: there is no memory for it.
+  bool add(THD *session, const TABLE &table, const std::vector<uint16_t> &columns);
+  void put(sql::Packets &packets) const;
+
+ private:
+  const sql::Answer *answer_ = nullptr;
+  bool binary_ = false;
+  std::string bytes_;            // payloads of packets
+  std::vector<uint32_t> sizes_;  // of each
+};
+
+/// About how many bytes those columns of the row in record[0] have.
+size_t bytes_of_row(const TABLE &table, const std::vector<uint16_t> &columns);
+
+}  // namespace postern::mariadb
