@@ -132,7 +132,7 @@ void MariaExecutor::execute(Op &op, const Spec *opening) {
       if (binding == nullptr) return refuse(op, Failure::not_open);
       OpenTable *const table = write_tables_.prepared(static_cast<Spec *>(binding));
       if (usable(op, table)) writer_.run(op, *table);
-      if (op.progress == Progress::done) static_cast<Spec *>(binding)->count(0, 0, 1);
+      if (op.progress == Progress::done) static_cast<Spec *>(binding)->counts()->add(0, 0, 1);
       return;
     }
     case Verb::login:

@@ -37,6 +37,7 @@ OpenTable::OpenTable(Spec *its_spec)
       database(table_name(its_spec->spec().database)),
       name(table_name(its_spec->spec().table)),
       spec(its_spec->spec()),
+      counts(its_spec->counts()),
       bytes(bytes_for(spec)) {}
 
 OpenTable &OpenTables::put(std::unique_ptr<OpenTable> table) {
@@ -103,7 +104,6 @@ OpenTable &Tables::prepare_anew(Spec *spec, bool positions) {
     }
   }
   table.batch = batch_;
-  table.spec_of_finds = spec;
   if (table.state == TableState::ready) used_.push_back(&table);
   return table;
 }
@@ -233,10 +233,10 @@ void Tables::unlock_all(Ending ending) {
   used_.clear();
 }
 
-/// Adds up what the batch has found. Whoever has found something has the index open.
+/// Adds up what the batch has found. Whoever has found something may have closed the index since.
 void Tables::count(OpenTable &table) {
   if ((table.finds | table.rows_examined) == 0) return;
-  table.spec_of_finds->count(std::exchange(table.finds, 0), std::exchange(table.rows_examined, 0), 0);
+  table.counts->add(std::exchange(table.finds, 0), std::exchange(table.rows_examined, 0), 0);
 }
 
 bool Tables::wanted_by_others() const {

@@ -34,7 +34,8 @@ class OpenTable {
   const uint64_t serial;  ///< of the spec this was made for
   const std::string database;
   const std::string name;
-  const KeptSpec spec;  ///< the names it was opened by
+  const KeptSpec spec;                            ///< the names it was opened by
+  const std::shared_ptr<sql::SpecCounts> counts;  ///< of the spec this was made for
 
   uint64_t batch = 0;  ///< the last batch that used it
   TableState state = TableState::failed;
@@ -67,7 +68,6 @@ class OpenTable {
   bool has_large_rows = false;   ///< the row read last was one
 
   // Of this batch, for people.
-  Spec *spec_of_finds = nullptr;  ///< which the ops of the batch keep
   uint64_t finds = 0;
   uint64_t rows_examined = 0;
 

@@ -78,9 +78,9 @@ std::vector<OpenIndexNotes> Specs::all() const {
                     .columns = list(names.columns),
                     .filter_columns = list(names.filter_columns),
                     .users = one->users_,
-                    .finds = one->finds_.load(std::memory_order_relaxed),
-                    .rows_examined = one->rows_examined_.load(std::memory_order_relaxed),
-                    .writes = one->writes_.load(std::memory_order_relaxed)});
+                    .finds = one->counts()->finds(),
+                    .rows_examined = one->counts()->rows_examined(),
+                    .writes = one->counts()->writes()});
   }
   return told;
 }

@@ -21,17 +21,32 @@ namespace postern::sql {
 
 class Specs;
 
+/// What was done with a spec. Whoever counts keeps it: when a client has had its answer, in the middle of a batch, the
+/// last slot of the spec may go, and the spec with it.
+class SpecCounts {
+ public:
+  /// Adds what was done in a batch. Any thread.
+  void add(uint64_t finds, uint64_t rows_examined, uint64_t writes) {
+    if (finds != 0) finds_.fetch_add(finds, std::memory_order_relaxed);
+    if (rows_examined != 0) rows_examined_.fetch_add(rows_examined, std::memory_order_relaxed);
+    if (writes != 0) writes_.fetch_add(writes, std::memory_order_relaxed);
+  }
+  uint64_t finds() const { return finds_.load(std::memory_order_relaxed); }
+  uint64_t rows_examined() const { return rows_examined_.load(std::memory_order_relaxed); }
+  uint64_t writes() const { return writes_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> finds_{0};
+  std::atomic<uint64_t> rows_examined_{0};
+  std::atomic<uint64_t> writes_{0};
+};
+
 class Spec final : public Binding {
  public:
   void unuse() noexcept override;
   const TableSpec &spec() const noexcept override { return *names_; }
 
-  /// Counts what was done in a batch. Any thread that has a use of it.
-  void count(uint64_t finds, uint64_t rows_examined, uint64_t writes) {
-    if (finds != 0) finds_.fetch_add(finds, std::memory_order_relaxed);
-    if (rows_examined != 0) rows_examined_.fetch_add(rows_examined, std::memory_order_relaxed);
-    if (writes != 0) writes_.fetch_add(writes, std::memory_order_relaxed);
-  }
+  const std::shared_ptr<SpecCounts> &counts() const { return counts_; }
 
   uint32_t id() const { return id_; }
   uint64_t serial() const { return serial_; }
@@ -39,15 +54,13 @@ class Spec final : public Binding {
  private:
   friend class Specs;
   Specs *owner_ = nullptr;
-  explicit Spec(const TableSpec &names) : names_(names) {}
+  explicit Spec(const TableSpec &names) : names_(names), counts_(std::make_shared<SpecCounts>()) {}
   const KeptSpec names_;
+  const std::shared_ptr<SpecCounts> counts_;
   uint32_t id_ = 0;
   uint64_t serial_ = 0;
   uint64_t users_ = 0;  // guarded by Specs::mutex_
-  std::atomic<uint64_t> finds_{0};
-  std::atomic<uint64_t> rows_examined_{0};
-  std::atomic<uint64_t> writes_{0};
-  size_t bytes() const { return sizeof(Spec) + names_.bytes(); }
+  size_t bytes() const { return sizeof(Spec) + sizeof(SpecCounts) + names_.bytes(); }
 };
 
 /// Thread-safe. The mutex is a leaf, taken when an index is opened or closed and never per request.

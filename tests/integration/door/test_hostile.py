@@ -116,6 +116,17 @@ def test_what_may_not_be_opened(target, schema, table):
             assert client.request(0, "=", 1, 1) == ["2", "1", "stmtnum"]
 
 
+def test_an_index_that_is_opened_anew_behind_finds_of_the_same_batch(target):
+    """The client has its answers, and the index that it has found by is gone, before the batch ends. `make asan` sees
+    who still touches it then."""
+    with target.hs() as client:
+        for columns in ("id", "v", "n", "id,n"):
+            client.open(0, "test", "t", columns)
+            replies = client.pipeline(*[(0, "=", 1, 7)] * 3, ("P", 0, "test", "t", "p", columns))
+            assert [reply[0] for reply in replies] == ["0"] * 4
+        assert client.request(0, "=", 1, "vvv")[0] == "0"
+
+
 def test_a_line_longer_than_the_limit(target):
     before = target.memory_kib()
     with target.hs(timeout=30) as client:
