@@ -148,7 +148,7 @@ fuzz:
 
 # The server is as it comes, so its own leaks are not looked for; the sanitizer's runtime has to be the first library.
 # Of what was freed it keeps 8 MiB and not 256, so that the tests which bound our memory hold under it, too.
-ASAN_TESTS := vectors types keys ddl hostile lifecycle contention memcached memcached_mapping memcached_doors soak
+ASAN_TESTS := vectors types keys ddl hostile watched lifecycle contention memcached memcached_mapping memcached_doors soak
 asan: server
 	@tools/deps test
 	@cmake -S . -B build-asan -G Ninja -DPOSTERN_SERVER_DIR=build/server -DPOSTERN_SANITIZE=address \

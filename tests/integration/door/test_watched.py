@@ -1,10 +1,17 @@
 """Who watches the threads of the server meets ours at any moment of their lives, and no lock is in between."""
+import collections
 import contextlib
 import os
+import random
+import struct
 import threading
 
+import pymysql
 from pymysql.cursors import SSCursor
 
+from support import seeds
+from support.accounts import GOOD, login
+from support.sql_session import Session
 from support.waiting import until
 
 # More than a socket takes while its client does not read.
@@ -39,3 +46,145 @@ def test_the_state_of_a_thread_that_has_gone_is_still_shown(sandbox_factory):
     states = [row[6] for row in rows if row[1] == "postern"]
     assert states
     assert not [state for state in states if not state.startswith(("starting", "handlersocket", "memcached", "redis"))]
+
+
+# With accounts, of which one may not do what it asks, and with whatever is told in the log of others' threads.
+SETTINGS = ("--handlersocket-auth=account", "--innodb-print-all-deadlocks=ON", "--log-warnings=9", "--log-bin")
+LOOKS = (
+    "SHOW PROCESSLIST",
+    "SHOW FULL PROCESSLIST",
+    "SELECT * FROM information_schema.processlist",
+    "SELECT * FROM information_schema.innodb_trx",
+    "SELECT * FROM information_schema.innodb_lock_waits",
+    "SHOW ENGINE INNODB STATUS",
+    "SHOW GLOBAL STATUS",
+    "SELECT * FROM information_schema.postern_doors",
+    "SELECT * FROM information_schema.postern_connections",
+    "SELECT * FROM information_schema.postern_tables",
+    "SELECT * FROM information_schema.postern_mappings",
+    "SELECT * FROM information_schema.postern_plans",
+)
+KILLS = (
+    "KILL QUERY {}",
+    "KILL {}",
+    "KILL HARD {}",
+    "SHOW EXPLAIN FOR {}",
+    "SHOW ANALYZE FOR {}",
+    "KILL QUERY USER bob",
+)
+LOOKS_EACH, KILL_ROUNDS, INSTALLS = 200, 60, 4
+HOT_ROWS = 8
+# What a client may meet whose session or thread is killed, or whose door closes.
+ENDED = (OSError, EOFError, struct.error, IndexError, pymysql.err.MySQLError)
+
+
+class Visitors:
+    """Clients of all doors that change the same few rows, and come again when they were sent away."""
+
+    def __init__(self, server, seed):
+        self.server, self.seed = server, seed
+        self.done = threading.Event()
+        self.answered = collections.Counter()
+
+    def threads(self):
+        visits = [self.handlersocket, self.handlersocket, self.redis, self.memcached, self.sql, self.sql, self.sql]
+        return [threading.Thread(target=self.come_again, args=(visit, at)) for at, visit in enumerate(visits)]
+
+    def come_again(self, visit, at):
+        chance = random.Random(f"{self.seed} {at}")
+        while not self.done.is_set():
+            with contextlib.suppress(*ENDED):
+                visit(chance)
+
+    def handlersocket(self, chance):
+        with self.server.hs_wr() as client:
+            assert login(client, "ann") == GOOD
+            client.request("P", 0, "test", "hot", "PRIMARY", "id,n")
+            for _ in range(20):
+                ids = [chance.randrange(HOT_ROWS) for _ in range(chance.randrange(1, 20))]
+                changes = [(0, "=", 1, row, 1, 0, "U", row, chance.randrange(100)) for row in ids]
+                client.pipeline(*changes, ("P", 1, "test", "closed", "PRIMARY", "id"))
+                self.answered["handlersocket"] += 1
+
+    def redis(self, chance):
+        with self.server.resp() as client:
+            for _ in range(20):
+                client.ask_raw("SET", f"k{chance.randrange(HOT_ROWS)}", "v")
+                client.ask_raw("LPUSH", "list", chance.randrange(100))
+                self.answered["redis"] += 1
+
+    def memcached(self, chance):
+        with self.server.mc() as client:
+            for _ in range(20):
+                client.set("AA", chance.randrange(100))
+                client.ask("gets AA")
+                client.line()
+                client.line()
+                self.answered["memcached"] += 1
+
+    def sql(self, chance):
+        session = Session(self.server.env["POSTERN_PORT"], "bob", "test")
+        with contextlib.closing(session):
+            for _ in range(20):
+                first, second = chance.sample(range(HOT_ROWS), 2)
+                session.execute("UPDATE hot SET n = n + ? WHERE id = ?", [1, first])
+                session.query("BEGIN")
+                session.query(f"UPDATE hot SET n = n + 1 WHERE id = {first}")
+                session.query(f"UPDATE hot SET n = n + 1 WHERE id = {second}")
+                session.query("COMMIT")
+                self.answered["sql"] += 1
+
+
+def look(server, chance, seen):
+    with contextlib.closing(server.connect("watcher")) as connection, connection.cursor() as cursor:
+        for _ in range(LOOKS_EACH):
+            cursor.execute(chance.choice(LOOKS))
+            cursor.fetchall()
+            cursor.execute("SELECT state FROM information_schema.processlist WHERE user = 'postern'")
+            seen.update(state.split()[0].rstrip(":") for state, in cursor.fetchall() if state)
+
+
+def kill(server, chance):
+    """Whoever is there but the watchers, and at times nobody."""
+    with contextlib.closing(server.connect("watcher")) as connection, connection.cursor() as cursor:
+        for _ in range(KILL_ROUNDS):
+            cursor.execute("SELECT id FROM information_schema.processlist WHERE user IN ('postern', 'bob')")
+            ids = [one for one, in cursor.fetchall()]
+            for victim in chance.sample(ids, min(4, len(ids))):
+                with contextlib.suppress(pymysql.err.MySQLError):
+                    cursor.execute(chance.choice(KILLS).format(victim))
+                    cursor.fetchall()
+
+
+def test_looking_and_killing_do_no_harm(sandbox_factory):
+    server = sandbox_factory(*SETTINGS, containers=True, redis=True, postern_port=0)
+    server.execute(
+        "CREATE TABLE test.hot (id INT PRIMARY KEY, n INT)",
+        f"INSERT INTO hot SELECT seq, 0 FROM seq_0_to_{HOT_ROWS - 1}",
+        "CREATE TABLE test.closed (id INT PRIMARY KEY)",
+        "CREATE USER ann@localhost IDENTIFIED BY 'pw', bob@localhost, watcher@localhost",
+        "GRANT SELECT, INSERT, UPDATE ON test.hot TO ann@localhost, bob@localhost",
+        "GRANT ALL ON *.* TO watcher@localhost",
+        database="test",
+    )
+    seed, seen = seeds.chosen(), set()
+    visitors = Visitors(server, seed)
+    watchers = [
+        threading.Thread(target=what, args=(server, random.Random(f"{seed} {what} {at}"), *more))
+        for at, (what, *more) in enumerate([(look, seen), (look, seen), (kill,)])
+    ]
+    clients = visitors.threads()
+    for thread in clients + watchers:
+        thread.start()
+    for _ in range(INSTALLS):
+        before = visitors.answered["sql"]
+        until(lambda: visitors.answered["sql"] >= before + 20, seconds=60)
+        server.execute("UNINSTALL PLUGIN postern", "INSTALL PLUGIN postern SONAME 'postern'")
+    for thread in watchers:
+        thread.join()
+    visitors.done.set()
+    for thread in clients:
+        thread.join()
+    server.assert_alive()
+    assert {"handlersocket", "memcached", "redis", "postern"} <= seen, seen
+    assert all(visitors.answered[door] for door in ("handlersocket", "memcached", "redis", "sql")), visitors.answered
