@@ -15,9 +15,9 @@ class Value {
  public:
   enum class Kind : uint8_t {
     null,     ///< SQL NULL, which is not an empty string
-    bytes,    ///< text or binary, in the column's own character set
     integer,  ///< signed; its text form is the decimal number
     natural,  ///< unsigned; its text form is the decimal number
+    bytes,    ///< text or binary, in the column's own character set
   };
   /// What bytes are in a statement of SQL, where a text means something else than the same bytes without quotes.
   enum class Spelling : uint8_t {
@@ -27,49 +27,54 @@ class Value {
     real,     ///< 1.5e3: likewise
   };
 
-  constexpr Value() : integer_(0), size_(0), kind_(Kind::null) {}
+  constexpr Value() : integer_(0), size_(0), form_(0) {}
   static constexpr Value null() { return {}; }
   static constexpr Value of(Bytes bytes) {
     Value value;
     value.data_ = bytes.data();
     value.size_ = static_cast<uint32_t>(bytes.size());
-    value.kind_ = Kind::bytes;
+    value.form_ = form_of(Kind::bytes);
     return value;
   }
   static constexpr Value of_literal(Bytes bytes, Spelling spelling) {
     Value value = of(bytes);
-    value.spelling_ = spelling;
+    value.form_ = static_cast<uint8_t>(form_of(Kind::bytes) + static_cast<uint8_t>(spelling));
     return value;
   }
   static constexpr Value of_integer(int64_t number) {
     Value value;
     value.integer_ = number;
-    value.kind_ = Kind::integer;
+    value.form_ = form_of(Kind::integer);
     return value;
   }
   static constexpr Value of_natural(uint64_t number) {
     Value value;
     value.natural_ = number;
-    value.kind_ = Kind::natural;
+    value.form_ = form_of(Kind::natural);
     return value;
   }
 
-  Kind kind() const { return kind_; }
-  bool is_null() const { return kind_ == Kind::null; }
+  Kind kind() const { return static_cast<Kind>(form_ < form_of(Kind::bytes) ? form_ : form_of(Kind::bytes)); }
+  bool is_null() const { return form_ == form_of(Kind::null); }
   Bytes bytes() const { return {data_, size_}; }  ///< kind bytes only
-  Spelling spelling() const { return spelling_; }
+  Spelling spelling() const {
+    return kind() == Kind::bytes ? static_cast<Spelling>(form_ - form_of(Kind::bytes)) : Spelling::text;
+  }
   int64_t integer() const { return integer_; }   ///< kind integer only
   uint64_t natural() const { return natural_; }  ///< kind natural only
 
  private:
+  static constexpr uint8_t form_of(Kind kind) { return static_cast<uint8_t>(kind); }
+
   union {
     const char *data_;
     int64_t integer_;
     uint64_t natural_;
   };
   uint32_t size_;
-  Kind kind_;
-  Spelling spelling_ = Spelling::text;
+  // Kind, and behind the last of them bytes of other spellings: a member of its own would be one more store for every
+  // value of every protocol, and only SQL's literals need it.
+  uint8_t form_;
 };
 static_assert(sizeof(Value) == 16);
 
