@@ -7,6 +7,7 @@
 #include <string>
 
 #include "counts_memcached.h"
+#include "counts_redis.h"
 #include "counting.h"
 #include "counting_turns.h"
 #include "handlersocket/encoder.h"
@@ -142,7 +143,7 @@ bool count_all() {
          count_turn("turn-find", Access::read, 1, find, 1) && count_turn("turn-find-x16", Access::read, 1, find, 16) &&
          count_turn("turn-find-50-clients", Access::read, 50, find, 1) &&
          count_turn("turn-insert-x16", Access::write, 1, insert, 16) &&
-         count_turn("turn-update-x16", Access::write, 1, update, 16) && count_memcached();
+         count_turn("turn-update-x16", Access::write, 1, update, 16) && count_memcached() && count_redis();
 }
 
 }  // namespace

@@ -1,0 +1,9 @@
+// counts_redis.h: the hot paths of Redis's protocol, for counts.cc. One thread, after Counting::prepare().
+#pragma once
+
+namespace postern::bench {
+
+/// False if a path did not do what it is counted for.
+bool count_redis();
+
+}  // namespace postern::bench
