@@ -59,6 +59,7 @@ uint32_t MapSnapshot::find(uint32_t db, Bytes key) const {
   const Database &database = databases_[db];
   for (const size_t length : database.prefix_lengths) {
     if (length > key.size()) continue;
+    if (length == 0) return database.range.first;  // of all of the database the first, in the order of their prefixes
     const auto found = database.by_prefix.find(key.substr(0, length));
     if (found != database.by_prefix.end()) return found->second;
   }

@@ -95,6 +95,33 @@ TEST(RedisRequest, TheWholeOfARequestIsBounded) {
             "Protocol error: too big request");
 }
 
+TEST(RedisRequest, OneThatIsThereAsAWholeIsBoundedAllTheSame) {
+  const std::string get = "*2\r\n$3\r\nGET\r\n$5\r\na key\r\n";
+  EXPECT_EQ(parsed(get, {.arguments_max = 2, .argument_bytes_max = 5, .request_bytes_max = get.size()}),
+            "<GET><a key>\n");
+  EXPECT_EQ(parsed(get, {.arguments_max = 1}), "Protocol error: invalid multibulk length");
+  EXPECT_EQ(parsed(get, {.argument_bytes_max = 4}), "Protocol error: invalid bulk length");
+  EXPECT_EQ(parsed(get, {.request_bytes_max = get.size() - 1}), "Protocol error: too big request");
+  EXPECT_EQ(parsed("*2\r\n$3\r\nGET\r\n+a key\r\n"), "Protocol error: expected '$', got '+'");
+}
+
+/// Few or many arguments, short or long: which of them are looked at at once changes nothing.
+TEST(RedisRequest, AnyNumberOfArgumentsOfAnySizeIsTheSameHoweverCut) {
+  for (size_t count = 1; count <= 18; ++count) {
+    for (const size_t size : {0, 1, 2, 9, 10}) {
+      std::string one = "*" + std::to_string(count) + "\r\n";
+      std::string told;
+      for (size_t i = 0; i < count; ++i) {
+        const std::string argument(size, static_cast<char>('a' + i));
+        one += "$" + std::to_string(size) + "\r\n" + argument + "\r\n";
+        told += "<" + argument + ">";
+      }
+      const std::string twice = told + "\n" + told + "\n";
+      for (size_t piece = 0; piece <= 2 * one.size(); ++piece) ASSERT_EQ(parsed(one + one, {}, piece), twice) << piece;
+    }
+  }
+}
+
 TEST(RedisRequest, ReservesNothingForWhatWasOnlyAnnounced) {
   RequestParser parser;
   Arena arena;
