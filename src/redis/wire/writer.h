@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/bytes.h"
 #include "base/output.h"
@@ -35,9 +36,17 @@ class Writer {
     end();
   }
   void bulk(Bytes bytes) {
-    header('$', bytes.size());
-    output_.put(bytes);
-    end();
+    if (bytes.size() > short_bytes_max) {
+      header('$', bytes.size());
+      output_.put(bytes);
+      return end();
+    }
+    // At once, as nearly all values are written.
+    char *const at = output_.reserve(header_bytes_max + bytes.size() + 2);
+    char *const behind = put_header(at, '$', bytes.size());
+    if (!bytes.empty()) std::memcpy(behind, bytes.data(), bytes.size());
+    std::memcpy(behind + bytes.size(), "\r\n", 2);
+    output_.commit(static_cast<size_t>(behind - at) + bytes.size() + 2);
   }
   void bulk_integer(int64_t number) {
     char digits[20];
@@ -58,18 +67,24 @@ class Writer {
   void verbatim(Bytes text);
 
  private:
+  static constexpr size_t header_bytes_max = 23;
+  static constexpr size_t short_bytes_max = 256;
+
   void line(char type, Bytes text) {
     output_.put(type);
     output_.put(text);
     end();
   }
   void header(char type, size_t size) {
-    char *const at = output_.reserve(23);
+    char *const at = output_.reserve(header_bytes_max);
+    output_.commit(static_cast<size_t>(put_header(at, type, size) - at));
+  }
+  /// Returns where it ends.
+  static char *put_header(char *at, char type, size_t size) {
     at[0] = type;
     char *const behind = print_natural(at + 1, size);
-    behind[0] = '\r';
-    behind[1] = '\n';
-    output_.commit(static_cast<size_t>(behind + 2 - at));
+    std::memcpy(behind, "\r\n", 2);
+    return behind + 2;
   }
   void end() { output_.put(Bytes("\r\n")); }
   void put_without_lines(Bytes text);
