@@ -25,6 +25,10 @@ enum class Collected : uint8_t {
   /// bytes consumed is TLS and is taken for nothing else, even if it has come already. Only where
   /// Peer::may_start_tls(); else the connection closes.
   start_tls,
+  /// The session waits for what others do: no op was collected now, and none is under way. What its client sends
+  /// meanwhile stays unread, and a client that ends its sending is gone. collect() is called again behind a wake, at
+  /// wake_ms(), or for no reason.
+  sleep,
   close,  ///< close the connection once the ops collected so far are answered
 };
 
@@ -37,6 +41,16 @@ enum class TlsBegins : uint8_t {
   when_asked,
 };
 
+/// Wakes a session that sleeps, or that is about to: no wake is lost. Its connection's; outlives the session.
+class Waker {
+ public:
+  /// Any thread, while the session lives.
+  virtual void wake() noexcept = 0;
+
+ protected:
+  ~Waker() = default;
+};
+
 /// The protocol state of one connection. Never blocks, never calls the engine. Used by one thread at a time, and
 /// destroyed by the worker that it began with.
 class Session {
@@ -46,11 +60,17 @@ class Session {
   /// Called once, before anything else. A protocol whose server speaks first writes its greeting here and not in a
   /// constructor; it leaves at once.
   virtual void open() {}
+  /// Called before open(): what wakes it.
+  virtual void take_waker([[maybe_unused]] Waker &waker) {}
 
   /// Turns complete requests of `input` into at most `ops_max` ops in `batch`, and consumes them. Everything that
   /// answers is an op, so that replies keep the order of requests. A unit never counts against `ops_max` half-way: one
   /// that has begun is added as a whole.
   virtual Collected collect(Input &input, Batch &batch, uint32_t ops_max) = 0;
+
+  /// Until when it sleeps, on the clock of clock_ms(), if nobody wakes it; INT64_MAX: for ever. Asked behind
+  /// Collected::sleep.
+  virtual int64_t wake_ms() const { return INT64_MAX; }
 
   /// The ops collected before have all been answered, and their views are about to die.
   virtual void settled() = 0;

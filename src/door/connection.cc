@@ -16,8 +16,9 @@ uint32_t next_room(uint32_t room, const net::Transfer &got) {
 }  // namespace
 
 Connection::Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
-                       bool is_local, Tls tls)
-    : descriptor(std::move(its_descriptor)),
+                       bool is_local, Tls tls, Sleepers &sleepers)
+    : Sleeper(sleepers),
+      descriptor(std::move(its_descriptor)),
       channel(std::move(its_channel)),
       phase_(tls.offered && protocol.tls_begins() == TlsBegins::with_the_first_byte ? Phase::sniffing : Phase::open),
       local_(is_local),
@@ -37,6 +38,7 @@ void Connection::become_open() {
 
 void Connection::let_session_open() {
   if (std::exchange(session_is_open_, true)) return;
+  session->take_waker(*this);
   session->open();
   output.release();
 }
@@ -89,6 +91,9 @@ void Connection::note_collected(Collected collected) {
     case Collected::start_tls:
       if (may_start_tls() && phase_ == Phase::open) return become(Phase::leaving_clear);
       return close_when_sent();
+    case Collected::sleep:
+      if (phase_ == Phase::open) return become(Phase::asleep);
+      return close_when_sent();  // it has ended its sending
     case Collected::close: return close_when_sent();
   }
 }
@@ -113,6 +118,10 @@ void Connection::come_home(bool all_done) {
 
 uint32_t Connection::events_wanted() const {
   uint32_t wanted = 0;
+  if (is_asleep()) {
+    if (output.pending_bytes() != 0) return net::Poller::ended | net::Poller::writable;
+    return has_tls_ ? uint32_t{net::Poller::ended} : told_once;
+  }
   if (receives() && !has_work()) wanted |= net::Poller::readable;
   if (output.pending_bytes() != 0) wanted |= net::Poller::writable;
   if (output.above_high_water()) wanted &= ~net::Poller::readable;
@@ -130,6 +139,7 @@ void Connection::note_doing() const {
   if (phase_ == Phase::closing || phase_ == Phase::dead) doing = Doing::closing;
   else if (unsent != 0) doing = Doing::sending;
   else if (begins_tls()) doing = Doing::shaking_hands;
+  else if (is_asleep()) doing = Doing::asleep;
   else if (has_work()) doing = Doing::queued;
   else if (unparsed != 0) doing = Doing::reading;
   listed.note_doing(doing);

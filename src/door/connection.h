@@ -11,6 +11,9 @@
 //   queued ----> handshaking -------+
 //      others are done       it is done
 //
+// An open connection whose session sleeps is asleep, until it is woken and open again. A client that ends its sending
+// then is gone.
+//
 // Any phase ends as dead when the connection fails. A peer may end, or be refused, before its first byte, too.
 // Where the protocol begins TLS when a client asks for it, a connection begins as open:
 //
@@ -24,11 +27,13 @@
 // | queued      | no       | no     | nothing   | is not understood: it dies | request timeout             |
 // | handshaking | yes      | no     | nothing   | is not understood: it dies | request timeout             |
 // | open        | yes      | yes    | yes       | is told, and it closes     | request or idle timeout     |
+// | asleep      | no       | no     | yes       | is told, and it closes     | when it wakes; see below    |
 // | leaving...  | no       | no     | yes       | is told, and it closes     | idle timeout                |
 // | ended       | no       | yes    | yes       | is told, and it closes     | request or idle timeout     |
 // | closing     | no       | no     | yes       | is told, and it closes     | idle timeout                |
 // | dead        | no       | no     | no        | comes too late             | deleted when the turn ends  |
 //
+// Who is asleep with replies to take is closed by the idle timeout, and else by none.
 // Without a certificate a connection begins as open.
 #pragma once
 
@@ -44,6 +49,7 @@
 #include "base/output.h"
 #include "contract/session.h"
 #include "door/roster.h"
+#include "door/sleepers.h"
 #include "net/channel.h"
 #include "net/poller.h"
 
@@ -62,6 +68,7 @@ enum class Phase : uint8_t {
   sniffing,       ///< no byte has come; the first one will tell whether the client speaks TLS
   handshaking,    ///< TLS is being negotiated
   open,           ///< requests are received, parsed and answered
+  asleep,         ///< its session waits for what others do
   queued,         ///< it begins TLS when others have finished their handshakes
   leaving_clear,  ///< it asked for TLS: what was answered in the clear is sent first
   ended,          ///< the peer sends no more; what it asked before is still parsed and answered
@@ -76,7 +83,8 @@ constexpr bool may_become(Phase from, Phase to) {
     case Phase::queued: return from == Phase::sniffing || from == Phase::leaving_clear;
     case Phase::handshaking: return from == Phase::sniffing || from == Phase::queued || from == Phase::leaving_clear;
     case Phase::leaving_clear: return from == Phase::open;
-    case Phase::open: return from == Phase::sniffing || from == Phase::handshaking;
+    case Phase::open: return from == Phase::sniffing || from == Phase::handshaking || from == Phase::asleep;
+    case Phase::asleep: return from == Phase::open;
     case Phase::ended: return from == Phase::sniffing || from == Phase::handshaking || from == Phase::open;
     case Phase::closing: return from != Phase::dead && from != Phase::queued && from != Phase::handshaking;
     case Phase::dead: return true;
@@ -84,17 +92,18 @@ constexpr bool may_become(Phase from, Phase to) {
   return false;
 }
 
-/// The two lists of a worker that time its connections out.
+/// The lists of a worker that time its connections out.
 enum class TimeoutList : uint8_t {
   idle,   ///< by when it last finished a request or took bytes of a reply
   begun,  ///< in the middle of a request or a handshake, by when that began
+  never,  ///< asleep, with nothing to take
 };
 
 /// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
 /// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
 ///
 /// The functions that change its phase are in connection.cc, but for die().
-class Connection final : public Peer {
+class Connection final : public Peer, public Sleeper {
  public:
   /// What its door knows of TLS.
   struct Tls {
@@ -102,7 +111,7 @@ class Connection final : public Peer {
     bool required = false;  ///< but not through a unix socket
   };
   Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
-             bool is_local, Tls tls);
+             bool is_local, Tls tls, Sleepers &sleepers);
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
 
@@ -120,6 +129,7 @@ class Connection final : public Peer {
   Phase last_phase() const { return is_dead() ? died_in_ : phase_; }
   /// Its client speaks TLS, and understands nothing else before the handshake is done.
   bool begins_tls() const { return phase_ == Phase::handshaking || phase_ == Phase::queued; }
+  bool is_asleep() const { return phase_ == Phase::asleep; }
   /// Whether more bytes are wanted of its client.
   bool receives() const { return phase_ <= Phase::open; }
   /// Whether the channel is a TlsChannel.
@@ -169,6 +179,11 @@ class Connection final : public Peer {
   void finish_handshake() { become_open(); }
   /// What its session said.
   void note_collected(Collected collected);
+  /// Its session goes on, whether or not anything has come.
+  void wake_up() {
+    become(Phase::open);
+    unparsed_ = true;
+  }
   /// Nothing more is parsed or received; what was received is forgotten, and what was put off is still answered.
   void forget_unparsed();
   void close_when_sent();
@@ -198,7 +213,7 @@ class Connection final : public Peer {
   Connection *older = nullptr;
   Connection *newer = nullptr;
   int64_t active_ms = 0;
-  int64_t due_ms = 0;        ///< in their SilenceClock
+  int64_t due_ms = 0;        ///< in a SilenceClock of theirs
   uint32_t clock_place = 0;  ///< there, from 1; 0: it is not in it
   TimeoutList timeout_list = TimeoutList::idle;
 

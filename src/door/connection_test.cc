@@ -15,7 +15,7 @@ namespace {
 using net::Transfer;
 using Result = net::Transfer::Result;
 
-constexpr Phase phases[] = {Phase::sniffing,      Phase::handshaking, Phase::open,    Phase::queued,
+constexpr Phase phases[] = {Phase::sniffing,      Phase::handshaking, Phase::open,    Phase::asleep, Phase::queued,
                             Phase::leaving_clear, Phase::ended,       Phase::closing, Phase::dead};
 
 class ConnectionPhases : public ::testing::Test {
@@ -23,7 +23,7 @@ class ConnectionPhases : public ::testing::Test {
   static std::unique_ptr<net::Channel> channel() { return std::make_unique<net::PlainChannel>(net::Fd()); }
 
   Connection make(bool may_be_tls) {
-    return {channel(), descriptors::Held(), protocol_, true, Connection::Tls{.offered = may_be_tls}};
+    return {channel(), descriptors::Held(), protocol_, true, Connection::Tls{.offered = may_be_tls}, sleepers_};
   }
 
   /// As a receive would: bytes, and what it says of itself.
@@ -43,6 +43,8 @@ class ConnectionPhases : public ::testing::Test {
   }
 
   ping::Ping protocol_;
+  net::WakeFd doorbell_;
+  Sleepers sleepers_{doorbell_};
 };
 
 TEST_F(ConnectionPhases, AreReachedFromWhereThePictureSays) {
@@ -56,6 +58,9 @@ TEST_F(ConnectionPhases, AreReachedFromWhereThePictureSays) {
       {Phase::handshaking, Phase::open},
       {Phase::handshaking, Phase::ended},
       {Phase::open, Phase::ended},
+      {Phase::open, Phase::asleep},
+      {Phase::asleep, Phase::open},
+      {Phase::asleep, Phase::closing},
       {Phase::open, Phase::closing},
       {Phase::ended, Phase::closing},
       {Phase::leaving_clear, Phase::queued},
@@ -113,7 +118,8 @@ TEST_F(ConnectionPhases, AskingForTlsWaitsUntilTheClearHasLeft) {
     ping::Ping ping_;
   } asking;
   for (const bool offered : {false, true}) {
-    Connection connection(channel(), descriptors::Held(), asking, false, {.offered = offered, .required = true});
+    Connection connection(channel(), descriptors::Held(), asking, false, {.offered = offered, .required = true},
+                          sleepers_);
     EXPECT_EQ(connection.phase(), Phase::open);
     EXPECT_TRUE(connection.lacks_tls());
     EXPECT_EQ(connection.may_start_tls(), offered);

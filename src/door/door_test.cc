@@ -487,11 +487,13 @@ TEST_F(DoorTest, PingAnswersEveryLine) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_F(DoorTest, FreshConnectionIsSmall) {
   constexpr size_t count = 1'000;
+  const net::WakeFd doorbell;
+  Sleepers sleepers(doorbell);
   std::vector<std::unique_ptr<Connection>> connections(count);
   const size_t before = mallinfo2().uordblks;
   for (auto &connection : connections)
     connection = std::make_unique<Connection>(std::make_unique<net::PlainChannel>(net::Fd()), descriptors::Held(),
-                                              protocol_, true, Connection::Tls{});
+                                              protocol_, true, Connection::Tls{}, sleepers);
   EXPECT_LT((mallinfo2().uordblks - before) / count, 768u);
 }
 #endif

@@ -1,4 +1,5 @@
-// silence_clock.h: when a worker's connections have been silent for too long, where each has a time of its own.
+// silence_clock.h: when a worker's connections have been silent, or asleep, for long enough: each has a time of its
+// own.
 //
 // A heap by the time at which to look; so what a connection does meanwhile costs nothing. Part of a
 // worker's Timeouts; it owns no connection.

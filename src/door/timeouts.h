@@ -1,8 +1,9 @@
 // timeouts.h: a worker's connections in the order in which they time out.
 //
-// They are in two lists: those in the middle of a request or a handshake, by when that began, and all others, by when
-// they last got something done. So both timeouts cost nothing to watch, however many connections there are. How long a
-// session of the server may be silent is its own affair, and changes with what is done in it: those have a clock.
+// They are in three lists: those that sleep and have nothing to take, which have an alarm of their own; those in the
+// middle of a request or a handshake, by when that began; and all others, by when they last got something done. So both
+// timeouts cost nothing to watch, however many connections there are. How long a session of the server may be silent is
+// its own affair, and changes with what is done in it: those have a clock.
 // A worker has one of these, and its thread alone touches it; it owns no connection.
 #pragma once
 
@@ -34,10 +35,19 @@ class Timeouts {
   }
   void remove(Connection &connection) {
     unlink(connection);
-    sessions_.remove(connection);
+    if (connection.clock_place != 0) clock_of(connection).remove(connection);
   }
   /// Any of them, or nullptr.
-  Connection *any() const { return idle_.oldest != nullptr ? idle_.oldest : begun_.oldest; }
+  Connection *any() const {
+    if (idle_.oldest != nullptr) return idle_.oldest;
+    return begun_.oldest != nullptr ? begun_.oldest : never_.oldest;
+  }
+
+  /// To be called before set_alarm(), with the number of connections that there are then. Throws std::bad_alloc.
+  void make_room_for_alarms(size_t count) { alarms_.make_room_for(count); }
+  /// The connection falls asleep, and is to be woken at `due_ms`. It has no session of the server.
+  void set_alarm(Connection &connection, int64_t due_ms) { alarms_.set(connection, due_ms); }
+  void stop_alarm(Connection &connection) { alarms_.remove(connection); }
 
   /// It has finished a request, or taken bytes of a reply.
   void note_progress(Connection &connection, int64_t now_ms) {
@@ -53,7 +63,8 @@ class Timeouts {
   void sort_in(Connection &connection, int64_t now_ms) {
     const bool begun = connection.begins_tls() || (connection.input.unparsed_bytes() != 0 && !connection.has_work() &&
                                                    connection.output.pending_bytes() == 0);
-    const TimeoutList list = begun ? TimeoutList::begun : TimeoutList::idle;
+    TimeoutList list = begun ? TimeoutList::begun : TimeoutList::idle;
+    if (connection.is_asleep()) list = connection.output.pending_bytes() == 0 ? TimeoutList::never : TimeoutList::idle;
     if (list == connection.timeout_list) return;
     unlink(connection);
     connection.timeout_list = list;
@@ -66,9 +77,12 @@ class Timeouts {
     const auto left = [now_ms](const List &list, int64_t timeout_ms) {
       return list.oldest == nullptr || timeout_ms <= 0 ? INT64_MAX : list.oldest->active_ms + timeout_ms - now_ms;
     };
-    const Connection *const first = sessions_.first();
-    return std::min({left(idle_, options_.idle_timeout_ms), left(begun_, begun_timeout_ms()),
-                     first != nullptr ? first->due_ms - now_ms : INT64_MAX});
+    const auto left_of = [now_ms](const SilenceClock &clock) {
+      const Connection *const first = clock.first();
+      return first == nullptr || first->due_ms == INT64_MAX ? INT64_MAX : first->due_ms - now_ms;
+    };
+    return std::min({left(idle_, options_.idle_timeout_ms), left(begun_, begun_timeout_ms()), left_of(sessions_),
+                     left_of(alarms_)});
   }
 
   // `visit` may remove the connection it is given.
@@ -88,6 +102,12 @@ class Timeouts {
         visit(*first);
       }
     }
+  }
+  /// Those whose alarm has come. `visit` stops it.
+  template <class Visit>
+  void visit_alarms(int64_t now_ms, Visit visit) {
+    for (Connection *first = alarms_.first(); first != nullptr && first->due_ms <= now_ms; first = alarms_.first())
+      visit(*first);
   }
   /// Those that began something and did not finish it in time.
   template <class Visit>
@@ -122,7 +142,15 @@ class Timeouts {
     return request_ms <= 0 || idle_ms <= 0 ? std::max(request_ms, idle_ms) : std::min(request_ms, idle_ms);
   }
 
-  List &list_of(const Connection &connection) { return connection.timeout_list == TimeoutList::begun ? begun_ : idle_; }
+  List &list_of(const Connection &connection) {
+    switch (connection.timeout_list) {
+      case TimeoutList::idle: break;
+      case TimeoutList::begun: return begun_;
+      case TimeoutList::never: return never_;
+    }
+    return idle_;
+  }
+  SilenceClock &clock_of(const Connection &connection) { return connection.hosted() != nullptr ? sessions_ : alarms_; }
 
   void link_newest(Connection &connection) {
     List &list = list_of(connection);
@@ -142,7 +170,9 @@ class Timeouts {
   const Options &options_;
   List idle_;
   List begun_;
+  List never_;
   SilenceClock sessions_;
+  SilenceClock alarms_;
 };
 
 }  // namespace postern::door

@@ -24,7 +24,7 @@ class FakePlan final : public Plan {
 
 class TurnTest : public ::testing::Test {
  protected:
-  Connection make() { return {nullptr, descriptors::Held(), protocol_, true, Connection::Tls{}}; }
+  Connection make() { return {nullptr, descriptors::Held(), protocol_, true, Connection::Tls{}, sleepers_}; }
 
   void add(Connection &connection, const Statement &statement) {
     const Turn::Slice slice = turn_.begin(connection, 0);
@@ -35,6 +35,8 @@ class TurnTest : public ::testing::Test {
   }
 
   ping::Ping protocol_;
+  net::WakeFd doorbell_;
+  Sleepers sleepers_{doorbell_};
   FakeServerState state_;
   FakeServerSession session_{state_};
   const FakePlan reads_{false};

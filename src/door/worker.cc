@@ -46,7 +46,8 @@ std::unique_ptr<Connection> Worker::make_connection(std::unique_ptr<net::Channel
   return std::make_unique<Connection>(
       std::move(channel), std::move(descriptor), context_.protocol, local,
       Connection::Tls{.offered = context_.options.tls != nullptr,
-                      .required = context_.options.tls != nullptr && context_.options.require_tls});
+                      .required = context_.options.tls != nullptr && context_.options.require_tls},
+      sleepers_);
 }
 
 void Worker::give(std::unique_ptr<Connection> connection) noexcept {
@@ -164,8 +165,11 @@ void Worker::receive(size_t event_count) {
     if (event.events & net::Poller::readable ||
         (connection.has_tls() && connection.channel->wishes().writable_to_receive)) {
       guard_.on_behalf_of(connection, [&] { receive_from(connection); });
-      if (event.events & net::Poller::ended) connection.set_unread(true);  // behind what has been received
-    } else if (event.events & net::Poller::hung_up) {
+      if (event.events & net::Poller::ended) {
+        if (connection.is_asleep()) connection.die();
+        connection.set_unread(true);  // behind what has been received
+      }
+    } else if (event.events & net::Poller::hung_up || (event.events & net::Poller::ended && connection.is_asleep())) {
       connection.die();
     }
     lists_.add_to_this_turn(connection);
@@ -175,6 +179,11 @@ void Worker::receive(size_t event_count) {
   Arrivals arrivals = inbox_.take();
   while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
   take_writes_home();
+  while (Sleeper *const sleeper = sleepers_.next_woken()) {
+    Connection &connection = static_cast<Connection &>(*sleeper);
+    wake(connection);
+    lists_.add_to_this_turn(connection);
+  }
 }
 
 void Worker::receive_from(Connection &connection) {
@@ -209,6 +218,7 @@ void Worker::begin_handshake(Connection &connection) {
 /// forgotten.
 void Worker::refuse(Connection &connection, Failure why) {
   if (connection.begins_tls()) return connection.die();  // it would not understand
+  wake(connection);
   connection.forget_unparsed();
   context_.protocol.refuse(connection.output, why);
   connection.output.release();
@@ -245,6 +255,7 @@ void Worker::collect_from(Connection &connection, const Turn::Slice &slice) {
   connection.note_collected(connection.session->collect(connection.input, turn_->batch(), ops_max));
   if (const std::span<const Op> ops = turn_->batch().ops(); ops.size() > before)
     connection.listed.note_requests(ops.size() - before, ops.back().verb);
+  if (connection.is_asleep()) put_to_sleep(connection);
   if (!connection.lacks_tls() || !turn_->asks_engine(slice)) return;
   turn_->forget(slice);
   refuse(connection, Failure::tls_required);
@@ -396,12 +407,30 @@ void Worker::finish_with(Connection &connection) {
   arm(connection);
 }
 
+/// Its session has said so. Nothing of it is under way.
+void Worker::put_to_sleep(Connection &connection) {
+  timeouts_.make_room_for_alarms(connection_count_.load(std::memory_order_relaxed));
+  if (!sleepers_.lay_down(connection)) return connection.wake_up();
+  timeouts_.set_alarm(connection, connection.session->wake_ms());
+  // The poller may have told of the client's end already: it is asked again.
+  if (connection.unread()) connection.armed = 0;
+}
+
+/// It goes on, if it sleeps.
+void Worker::wake(Connection &connection) {
+  if (!connection.is_asleep()) return;
+  sleepers_.take_out(connection);
+  timeouts_.stop_alarm(connection);
+  connection.wake_up();
+}
+
 /// Tells the poller what to watch for, if that has changed.
 void Worker::arm(Connection &connection) {
   if (connection.may_hide_bytes()) lists_.add_to_next_turn(connection);
   const uint32_t wanted = connection.events_wanted();
   if (wanted == connection.armed) {
-    if (wanted == Connection::told_once && connection.unread()) lists_.add_to_next_turn(connection);
+    if (wanted == Connection::told_once && connection.unread() && !connection.is_asleep())
+      lists_.add_to_next_turn(connection);
     return;
   }
   connection.armed = wanted;
@@ -416,6 +445,11 @@ void Worker::housekeep() {
   lists_.end_turn();
   timeouts_.visit_silent(now_ms_, [this](Connection &connection) {
     if (!connection.is_dead()) time_out(connection);
+  });
+  timeouts_.visit_alarms(now_ms_, [this](Connection &connection) {
+    timeouts_.stop_alarm(connection);
+    wake(connection);
+    if (!connection.is_dead()) lists_.add_to_next_turn(connection);
   });
   close_unfinished();
   if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
@@ -472,6 +506,7 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
 
 void Worker::close(Connection &connection) {
   tls_handshakes_.forget(connection);
+  sleepers_.take_out(connection);
   lists_.remove(connection);
   timeouts_.remove(connection);
   std::unique_ptr<Connection> closed(&connection);

@@ -19,6 +19,7 @@
 #include "door/memory_guard.h"
 #include "door/options.h"
 #include "door/recent_readers.h"
+#include "door/sleepers.h"
 #include "door/slow_lane.h"
 #include "door/slow_log.h"
 #include "door/statement_pool.h"
@@ -122,6 +123,8 @@ class Worker final : private Watcher {
 
   void finish();
   void finish_with(Connection &connection);
+  void put_to_sleep(Connection &connection);
+  void wake(Connection &connection);
   void arm(Connection &connection);
 
   void housekeep();
@@ -142,6 +145,7 @@ class Worker final : private Watcher {
   std::atomic<uint32_t> connection_count_{0};
 
   Inbox inbox_;
+  mutable Sleepers sleepers_{wake_};
 
   // The thread's own.
   std::unique_ptr<Executor> executor_;

@@ -16,6 +16,9 @@
 //                         wait NAME    the same by way of the slow lane
 //                         who          answers with that name
 //                         tls          answers `begin`; after that the stream is TLS
+//                         sleep NAME MS  sleeps until somebody's `wake NAME`, and answers `woken`, or `late` behind so
+//                                      many milliseconds; 0: never late
+//                         wake NAME    answers `ok`; those who sleep by that name wake when that is settled
 //                         unit A;B;C   those requests as one unit
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
@@ -27,6 +30,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -83,11 +87,22 @@ class ToyReply final : public Reply {
 /// What ToyEngine is asked; travels as the key of a find.
 enum class ToyAsk : uint64_t { rows, table, lone, broken, search, hold };
 
+/// Who sleeps, by name.
+struct ToySleepers {
+  std::mutex mutex;
+  std::multimap<std::string, Waker *> by_name;
+};
+
 class ToySession final : public Session {
  public:
-  explicit ToySession(Output &output, std::string greeting) : output_(output), greeting_(std::move(greeting)) {
+  ToySession(Output &output, std::string greeting, ToySleepers &sleepers)
+      : output_(output), greeting_(std::move(greeting)), sleepers_(sleepers) {
     slot_.fill(&binding_);
   }
+  ~ToySession() override { stop_sleeping(); }
+
+  void take_waker(Waker &waker) override { waker_ = &waker; }
+  int64_t wake_ms() const override { return wake_ms_; }
 
   void open() override {
     EXPECT_FALSE(std::exchange(open_, true)) << "only once";
@@ -95,6 +110,7 @@ class ToySession final : public Session {
   }
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override {
     EXPECT_TRUE(open_ && next_name_.empty()) << "parses too early";
+    if (!sleeps_as_.empty() && !end_sleep(batch)) return Collected::sleep;
     for (uint32_t ops = 0; ops < ops_max; ++ops) {
       const std::span<char> bytes = input.unparsed();
       const Bytes text(bytes.data(), bytes.size());
@@ -104,15 +120,50 @@ class ToySession final : public Session {
       const Bytes line = text.substr(0, end);
       if (!take(line, batch)) return Collected::close;
       if (line == "tls") return Collected::start_tls;
-      if (!next_name_.empty()) return Collected::wait;
+      if (!next_name_.empty() || !sleeps_as_.empty()) return Collected::wait;
     }
     return Collected::more;
   }
   void settled() override {
     if (!next_name_.empty()) name_ = std::exchange(next_name_, {});
+    const std::lock_guard guard(sleepers_.mutex);
+    for (const std::string &name : std::exchange(wakes_, {})) {
+      const auto [first, last] = sleepers_.by_name.equal_range(name);
+      for (auto one = first; one != last; ++one) one->second->wake();
+      sleepers_.by_name.erase(first, last);
+    }
   }
 
  private:
+  void begin_sleep(Bytes line) {
+    const size_t blank = line.find(' ');
+    sleeps_as_ = line.substr(0, blank);
+    int64_t ms = 0;
+    std::from_chars(line.data() + blank + 1, line.data() + line.size(), ms);
+    wake_ms_ = ms == 0 ? INT64_MAX : clock_ms() + ms;
+    const std::lock_guard guard(sleepers_.mutex);
+    sleepers_.by_name.emplace(sleeps_as_, waker_);
+  }
+  /// True: nobody had it to wake any more.
+  bool stop_sleeping() {
+    const std::lock_guard guard(sleepers_.mutex);
+    return std::erase_if(sleepers_.by_name, [this](const auto &one) { return one.second == waker_; }) == 0;
+  }
+  /// False: it sleeps on.
+  bool end_sleep(Batch &batch) {
+    const bool late = clock_ms() >= wake_ms_;
+    {
+      const std::lock_guard guard(sleepers_.mutex);
+      const auto is_own = [this](const auto &one) { return one.second == waker_; };
+      const bool waits = std::any_of(sleepers_.by_name.begin(), sleepers_.by_name.end(), is_own);
+      if (waits && !late) return false;
+    }
+    const bool woken = stop_sleeping();
+    sleeps_as_.clear();
+    batch.add().reply = batch.arena().make<ToyReply>(output_, woken ? "woken" : "late");
+    return true;
+  }
+
   bool take(Bytes line, Batch &batch) {
     Op op;
     if (line == "bye") {
@@ -134,6 +185,16 @@ class ToySession final : public Session {
     if (line.starts_with("wait ")) {
       next_name_ = line.substr(5);
       return ask(batch, ToyAsk::lone, "ok", 0, 0);
+    }
+    if (line.starts_with("sleep ")) {
+      begin_sleep(line.substr(6));
+      return true;
+    }
+    if (line.starts_with("wake ")) {
+      wakes_.emplace_back(line.substr(5));
+      op.reply = batch.arena().make<ToyReply>(output_, "ok");
+      batch.add(op);
+      return true;
     }
     if (line.starts_with("say ")) {
       op.reply = batch.arena().make<ToyReply>(output_, line.substr(4));
@@ -207,6 +268,11 @@ class ToySession final : public Session {
   bool open_ = false;
   std::string name_;
   std::string next_name_;  // once the op that gives it is settled
+  ToySleepers &sleepers_;
+  Waker *waker_ = nullptr;
+  std::string sleeps_as_;
+  int64_t wake_ms_ = INT64_MAX;
+  std::vector<std::string> wakes_;  // when all is settled
   TheTable binding_;
   TableSlot slot_;
 };
@@ -214,7 +280,7 @@ class ToySession final : public Session {
 class ToyProtocol final : public Protocol {
  public:
   std::unique_ptr<Session> open_session(Output &output, const Peer &) override {
-    return std::make_unique<ToySession>(output, greeting);
+    return std::make_unique<ToySession>(output, greeting, sleepers);
   }
   TlsBegins tls_begins() const override { return tls; }
   void refuse(Output &output, Failure why) override {
@@ -224,6 +290,7 @@ class ToyProtocol final : public Protocol {
 
   std::string greeting;  ///< what a session says first
   TlsBegins tls = TlsBegins::with_the_first_byte;
+  ToySleepers sleepers;
 };
 
 class ToyEngine final : public Engine {
