@@ -161,6 +161,29 @@ Next client_reply(Call &call) {
   return Next::go_on;
 }
 
+Next client_unblock(Call &call) {
+  const std::span<const Bytes> arguments = call.arguments;
+  Unblocked how = Unblocked::as_late;
+  if (arguments.size() > 4) {
+    std::string text = "ERR unknown subcommand or wrong number of arguments for '";
+    text.append(arguments[1]).append("'. Try CLIENT HELP.");
+    return refuse(call, text);
+  }
+  if (arguments.size() == 4) {
+    if (is_word(arguments[3], "error")) how = Unblocked::with_error;
+    else if (!is_word(arguments[3], "timeout"))
+      return refuse(call, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+  }
+  int64_t id = 0;
+  if (!parse_integer(arguments[2], id)) return refuse(call, not_an_integer);
+  Redis &protocol = call.session.protocol();
+  const auto client = static_cast<uint64_t>(id);
+  if (protocol.clients().is_others(own_user(call), client))
+    return refuse(call,
+                  "NOPERM this user has no permissions to run the 'client|unblock' command on connections of others");
+  return answer_integer(call, protocol.waiters().unblock(client, how) ? 1 : 0);
+}
+
 Next client_no_evict(Call &call) {
   return answer_switch(call);
 }

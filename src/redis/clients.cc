@@ -88,7 +88,9 @@ std::string Client::line_locked(int64_t now_ms) const {
   text += " fd=" + std::to_string(fd_) + " name=" + name_;
   text += " age=" + std::to_string((now_ms - begun_ms_) / 1000);
   text += " idle=" + std::to_string((now_ms - active_ms_.load(std::memory_order_relaxed)) / 1000);
-  text += queued < 0 ? " flags=N" : " flags=x";
+  const char *flags = queued < 0 ? " flags=N" : " flags=x";
+  if (blocked_.load(std::memory_order_relaxed)) flags = " flags=b";
+  text += flags;
   text += " db=" + std::to_string(database()) + " sub=0 psub=0 ssub=0 multi=" + std::to_string(queued);
   text += " qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=";
   text += command != nullptr ? command->name : Bytes("NULL");
@@ -117,6 +119,13 @@ std::string Clients::lines(Bytes user, const ClientFilter &filter, int64_t now_m
     text += client->line_locked(now_ms) + "\n";
   }
   return text;
+}
+
+bool Clients::is_others(Bytes user, uint64_t id) const {
+  const std::lock_guard guard(mutex_);
+  const Client *client = oldest_;
+  while (client != nullptr && client->id_ != id) client = client->newer_;
+  return client != nullptr && client->user_ != user;
 }
 
 // The client's worker sees that its socket ends, as if the client had gone. A session, and the client with it, dies

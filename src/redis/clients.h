@@ -36,6 +36,8 @@ class Client {
   /// That it has sent something, and what.
   void note(const Command &command) { last_command_.store(&command, std::memory_order_relaxed); }
   void note_active(int64_t now_ms) { active_ms_.store(now_ms, std::memory_order_relaxed); }
+  /// Whether a command of it waits for elements.
+  void note_blocked(bool blocked) { blocked_.store(blocked, std::memory_order_relaxed); }
   /// Commands queued by MULTI; -1: it is in none.
   void note_queued(int32_t queued) { queued_.store(queued, std::memory_order_relaxed); }
 
@@ -63,6 +65,7 @@ class Client {
   std::atomic<const Command *> last_command_{nullptr};
   int fd_ = -1;
   std::atomic<int32_t> queued_{-1};
+  std::atomic<bool> blocked_{false};
   std::atomic<uint8_t> database_{0};
   std::atomic<Resp> resp_{Resp::two};
   std::string name_;  // both under the lock of all clients
@@ -84,6 +87,8 @@ class Clients {
   std::string lines(Bytes user, const ClientFilter &filter, int64_t now_ms) const;
   /// Ends the connections of those whose account is `user`. `denied`: so many more are others' and stay.
   uint64_t kill(Bytes user, const ClientFilter &filter, uint64_t &denied);
+  /// Whether the account of a client that there is now is another one.
+  bool is_others(Bytes user, uint64_t id) const;
 
  private:
   friend Client;

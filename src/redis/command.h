@@ -15,6 +15,7 @@ struct Call;
 /// What the session does when a command's ops have been added.
 enum class Next : uint8_t {
   go_on,
+  sleep,  ///< what is left of the command waits for others: RedisSession::sleep_until()
   wait,   ///< what comes next depends on these ops: nothing more is parsed before they are settled
   close,  ///< close the connection when all is answered
 };

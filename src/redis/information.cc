@@ -50,12 +50,12 @@ void add_server(Lines &lines, const Redis &protocol, const Figures &figures) {
   lines.add("io_threads_active", uint64_t{0});
 }
 
-void add_clients(Lines &lines, const Figures &figures) {
+void add_clients(Lines &lines, const Redis &protocol, const Figures &figures) {
   lines.section("Clients");
   lines.add("connected_clients", figures.connections);
   lines.add("cluster_connections", uint64_t{0});
   lines.add("maxclients", figures.connections_max);
-  lines.add("blocked_clients", uint64_t{0});
+  lines.add("blocked_clients", protocol.waiters().count());
   lines.add("tracking_clients", uint64_t{0});
 }
 
@@ -137,7 +137,7 @@ std::string information(const Redis &protocol, std::span<const Bytes> sections) 
   protocol.tell(figures);
   Lines lines;
   if (wants(sections, "server", true)) add_server(lines, protocol, figures);
-  if (wants(sections, "clients", true)) add_clients(lines, figures);
+  if (wants(sections, "clients", true)) add_clients(lines, protocol, figures);
   if (wants(sections, "memory", true)) add_memory(lines);
   if (wants(sections, "persistence", true)) add_persistence(lines);
   if (wants(sections, "stats", true)) add_stats(lines, figures);

@@ -166,9 +166,9 @@ struct Filter {
   }
 };
 
-/// The keys behind their number, which stands behind the key that it stores to, if there is one.
+/// The keys behind their number, which stands behind the key that it stores to, or how long it waits, if there is one.
 std::span<const Bytes> counted_keys_of(const Command &command, std::span<const Bytes> arguments) {
-  const auto at = static_cast<size_t>(command.first_key) + 1;
+  const size_t at = static_cast<size_t>(command.first_key) + (command.has(CommandFlag::blocking) ? 2 : 1);
   uint64_t count = 0;
   if (at >= arguments.size() || !parse_natural(arguments[at], count)) return {};
   const auto rest = arguments.subspan(at + 1);

@@ -123,6 +123,10 @@ OpenTable &open_strings(Call &call, OpenMap &open) {
   return call.session.tables().open().open_strings(open, call.batch);
 }
 
+void note_fed(Call &call, Bytes key) {
+  call.session.fed().note(call.session.client().database(), key);
+}
+
 Op &add_find(Call &call, const Place &place, OpenTable &table, Reply &reply) {
   Op &op = add_op(call, Verb::find, table, reply);
   op.find = call.arena().make<Find>(Find{.key = place.key, .limit = 1});

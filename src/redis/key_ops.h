@@ -49,6 +49,9 @@ Next refuse_read_only(Call &call, const Place &place);
 Next refuse_delete(Call &call, const Place &place);
 Next refuse_expiry(Call &call, const Place &place);
 
+/// The command may put elements into the key: once that is committed, who waits for them is told.
+void note_fed(Call &call, Bytes key);
+
 /// Adds the op that finds the key's row.
 Op &add_find(Call &call, const Place &place, OpenTable &table, Reply &reply);
 /// Where a string of a generic keyspace is read.

@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/blocking.h"
 #include "redis/handlers.h"
 #include "redis/list_work.h"
 #include "redis/pops.h"
@@ -8,6 +9,12 @@
 
 namespace postern::redis {
 namespace {
+
+/// Where an element moves from and to.
+struct Ends {
+  bool from_end = false;
+  bool to_front = false;
+};
 
 /// LPUSH and its like.
 class Push final : public ListWork {
@@ -63,58 +70,66 @@ class PopOfList final : public ListWork {
   const uint64_t count_;
 };
 
-/// LMPOP: from the first key that has elements.
-class PopOfLists final : public ListWork {
+/// LMPOP and BLMPOP, BLPOP and BRPOP: from the first key that has elements.
+class PopOfLists final : public Trying<ListWork> {
  public:
-  PopOfLists(Call &call, ManyKeysPop wanted) : ListWork(call, *wanted.open), wanted_(std::move(wanted)) {}
+  PopOfLists(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt)
+      : Trying(attempt, call, *wanted.open), wanted_(std::move(wanted)), one_(one) {}
 
  private:
   Task<> run() override {
+    begin_try();
     for (const Source &source : wanted_.sources) {
       if (source.open == nullptr) continue;
       use(*source.open);
       Entry entry = co_await lock(source.key);
+      if (is_repeated() && entry.type != Type::list) continue;
       if (is_wrong(entry, Type::list)) co_return;
       if (!entry.live) continue;
       std::vector<std::string> taken;
       co_await pop(entry, wanted_.count, wanted_.from_end, taken);
       co_await store(entry);
+      if (one_ && taken.empty()) continue;  // SQL has taken it, and not said so
       Writer to = writer();
       to.array(2);
       to.bulk(source.key);
-      to.array(taken.size());
+      if (!one_) to.array(taken.size());
       for (const std::string &element : taken) to.bulk(element);
       co_return;
     }
-    writer().nil_array();
+    if (!waits()) writer().nil_array();
   }
 
   const ManyKeysPop wanted_;
+  const bool one_;
 };
 
-/// LMOVE and RPOPLPUSH.
-class Move final : public ListWork {
+/// LMOVE and RPOPLPUSH, BLMOVE and BRPOPLPUSH.
+class Move final : public Trying<ListWork> {
  public:
-  Move(Call &call, OpenMap &open, bool from_end, bool to_front)
-      : ListWork(call, open), from_end_(from_end), to_front_(to_front) {}
+  Move(Call &call, OpenMap &open, const Ends &ends, Attempt *attempt)
+      : Trying(attempt, call, open),
+        from_end_(ends.from_end),
+        to_front_(ends.to_front),
+        fed_(call.session.fed()),
+        database_(call.session.client().database()) {}
 
  private:
   Task<> run() override {
+    begin_try();
     Entry from;
     Entry to;
     co_await lock_both(arguments_[1], from, arguments_[2], to);
+    if (from.live && is_repeated() && from.type != Type::list) from.live = false;
     if (is_wrong(from, Type::list)) co_return;
-    if (!from.live) {
-      writer().nil();
-      co_return;
-    }
-    if (is_wrong(to, Type::list)) co_return;
+    if (from.live && is_wrong(to, Type::list)) co_return;
     std::vector<std::string> taken;
-    co_await pop(from, 1, from_end_, taken);
-    if (taken.empty()) {  // SQL has taken it, and not said so
-      writer().nil();
+    if (from.live) co_await pop(from, 1, from_end_, taken);
+    if (taken.empty()) {  // or SQL has taken it, and not said so
+      if (!waits()) writer().nil();
       co_return;
     }
+    fed_.note(database_, arguments_[2]);
     const Bytes element = taken.front();
     const std::span<const Bytes> moved(&element, 1);
     if (from.key == to.key) {
@@ -131,9 +146,12 @@ class Move final : public ListWork {
 
   const bool from_end_;
   const bool to_front_;
+  FedKeys &fed_;
+  const uint8_t database_;
 };
 
 Next push_to(Call &call, bool front, bool if_there) {
+  note_fed(call, call.arguments[1]);
   return begin_on<Push>(call, call.arguments[1], front, if_there);
 }
 
@@ -144,10 +162,65 @@ Next pop_from(Call &call, bool from_end) {
   return begin_on<PopOfList>(call, call.arguments[1], from_end, one, count);
 }
 
-Next move_between(Call &call, bool from_end, bool to_front) {
+Next pop_from_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) {
+  if (wanted.open != nullptr)
+    return begin_work(call, call.session.tables().keep<PopOfLists>(call, std::move(wanted), one, attempt));
+  return nothing_there(call, attempt);
+}
+
+/// `BLPOP key [key ...] timeout`, once.
+template <bool from_end>
+Next try_pop(Call &call, Attempt *attempt) {
+  ManyKeysPop wanted{.from_end = from_end, .keys = call.arguments.subspan(1, call.arguments.size() - 2)};
+  if (!add_sources(call, wanted.keys, wanted.sources, wanted.open)) return Next::go_on;
+  return pop_from_first(call, std::move(wanted), true, attempt);
+}
+
+Next try_lmpop(Call &call, Attempt *attempt) {
+  ManyKeysPop wanted;
+  if (!read_many_keys_pop(call, 2, "left", "right", wanted)) return Next::go_on;
+  return pop_from_first(call, std::move(wanted), false, attempt);
+}
+
+Next wait_and_pop(Call &call, Try attempt) {
+  const std::span<const Bytes> arguments = call.arguments;
+  return wait_for_elements(call, {.type = Type::list,
+                                  .keys = arguments.subspan(1, arguments.size() - 2),
+                                  .timeout = arguments.back(),
+                                  .attempt = attempt});
+}
+
+Next move_between(Call &call, const Ends &ends, Attempt *attempt) {
   OpenMap *open = nullptr;
   if (!may_write_both(call, call.arguments[1], call.arguments[2], open)) return Next::go_on;
-  return begin_work(call, call.session.tables().keep<Move>(call, *open, from_end, to_front));
+  return begin_work(call, call.session.tables().keep<Move>(call, *open, ends, attempt));
+}
+
+/// `source destination LEFT|RIGHT LEFT|RIGHT`. False: told what is wrong.
+bool read_ends(Call &call, Ends &ends) {
+  const Bytes from = call.arguments[3];
+  const Bytes to = call.arguments[4];
+  ends = {.from_end = is_word(from, "right"), .to_front = is_word(to, "left")};
+  if ((ends.from_end || is_word(from, "left")) && (ends.to_front || is_word(to, "right"))) return true;
+  refuse(call, syntax_error);
+  return false;
+}
+
+constexpr Ends last_to_front{.from_end = true, .to_front = true};
+
+Next try_rpoplpush(Call &call, Attempt *attempt) {
+  return move_between(call, last_to_front, attempt);
+}
+
+Next try_lmove(Call &call, Attempt *attempt) {
+  Ends ends;
+  return read_ends(call, ends) ? move_between(call, ends, attempt) : Next::go_on;
+}
+
+Next wait_and_move(Call &call, Try attempt) {
+  return wait_for_elements(
+      call,
+      {.type = Type::list, .keys = call.arguments.subspan(1, 1), .timeout = call.arguments.back(), .attempt = attempt});
 }
 
 }  // namespace
@@ -180,22 +253,37 @@ Next rpop(Call &call) {
 
 Next lmpop(Call &call) {
   ManyKeysPop wanted;
-  if (!read_many_keys_pop(call, "left", "right", wanted)) return Next::go_on;
-  if (wanted.open != nullptr) return begin_work(call, call.session.tables().keep<PopOfLists>(call, std::move(wanted)));
-  answer(call, [](Writer &writer) { writer.nil_array(); });
-  return Next::go_on;
+  if (!read_many_keys_pop(call, 1, "left", "right", wanted)) return Next::go_on;
+  return pop_from_first(call, std::move(wanted), false, nullptr);
 }
 
 Next rpoplpush(Call &call) {
-  return move_between(call, true, true);
+  return move_between(call, last_to_front, nullptr);
 }
 
 Next lmove(Call &call) {
-  const Bytes from = call.arguments[3];
-  const Bytes to = call.arguments[4];
-  if ((!is_word(from, "left") && !is_word(from, "right")) || (!is_word(to, "left") && !is_word(to, "right")))
-    return refuse(call, syntax_error);
-  return move_between(call, is_word(from, "right"), is_word(to, "left"));
+  return try_lmove(call, nullptr);
+}
+
+Next blpop(Call &call) {
+  return wait_and_pop(call, try_pop<false>);
+}
+
+Next brpop(Call &call) {
+  return wait_and_pop(call, try_pop<true>);
+}
+
+Next blmpop(Call &call) {
+  return wait_and_pop_many(call, "left", "right", Type::list, try_lmpop);
+}
+
+Next brpoplpush(Call &call) {
+  return wait_and_move(call, try_rpoplpush);
+}
+
+Next blmove(Call &call) {
+  Ends ends;
+  return read_ends(call, ends) ? wait_and_move(call, try_lmove) : Next::go_on;
 }
 
 }  // namespace lower

@@ -4,16 +4,16 @@
 
 namespace postern::redis {
 
-bool read_many_keys_pop(Call &call, Bytes first, Bytes last, ManyKeysPop &pop) {
+bool read_many_keys_pop(Call &call, size_t at, Bytes first, Bytes last, ManyKeysPop &pop) {
   const auto wrong = [&call](Bytes why) {
     refuse(call, why);
     return false;
   };
-  const auto arguments = call.arguments;
+  const auto arguments = call.arguments.subspan(at);
   int64_t keys = 0;
-  if (!parse_integer(arguments[1], keys) || keys < 1) return wrong("ERR numkeys should be greater than 0");
-  if (static_cast<uint64_t>(keys) >= arguments.size() - 2) return wrong(syntax_error);
-  const auto where = static_cast<size_t>(2 + keys);
+  if (!parse_integer(arguments[0], keys) || keys < 1) return wrong("ERR numkeys should be greater than 0");
+  if (static_cast<uint64_t>(keys) >= arguments.size() - 1) return wrong(syntax_error);
+  const auto where = static_cast<size_t>(1 + keys);
   pop.from_end = is_word(arguments[where], last);
   if (!pop.from_end && !is_word(arguments[where], first)) return wrong(syntax_error);
   const auto options = arguments.subspan(where + 1);
@@ -24,7 +24,8 @@ bool read_many_keys_pop(Call &call, Bytes first, Bytes last, ManyKeysPop &pop) {
     if (options.size() > 2) return wrong(syntax_error);
     pop.count = static_cast<uint64_t>(count);
   }
-  return add_sources(call, arguments.subspan(2, static_cast<size_t>(keys)), pop.sources, pop.open);
+  pop.keys = arguments.subspan(1, static_cast<size_t>(keys));
+  return add_sources(call, pop.keys, pop.sources, pop.open);
 }
 
 bool read_pop_count(Call &call, bool &one, uint64_t &count) {

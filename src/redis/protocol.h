@@ -19,6 +19,7 @@
 #include "redis/clients.h"
 #include "redis/keyspace/maps.h"
 #include "redis/scan_cursors.h"
+#include "redis/waiters.h"
 
 namespace postern::redis {
 
@@ -68,6 +69,8 @@ class Redis final : public Protocol {
   Clients &clients() { return clients_; }
   Maps &maps() { return maps_; }
   ScanCursors &cursors() { return cursors_; }
+  Waiters &waiters() { return waiters_; }
+  const Waiters &waiters() const { return waiters_; }
   void tell(Figures &figures) const;
   int64_t started() const { return started_; }  ///< seconds since 1970
   /// 40 hexadecimal digits, another for each start.
@@ -80,6 +83,7 @@ class Redis final : public Protocol {
   Clients clients_;
   Maps maps_;
   ScanCursors cursors_;
+  Waiters waiters_;
 };
 
 }  // namespace postern::redis

@@ -116,6 +116,7 @@ Next rename_key(Call &call, bool if_absent) {
   Place from;
   Place to;
   if (!places_of_both(call, from, to)) return Next::go_on;
+  note_fed(call, call.arguments[2]);
   return begin_work(call, call.session.tables().keep<RenameWork>(call, from, to, if_absent));
 }
 
@@ -201,6 +202,7 @@ Next copy(Call &call) {
   Place to;
   if (!places_of_both(call, from, to)) return Next::go_on;
   if (!from.generic()) return refuse(call, "ERR rows of a mapped table cannot be copied");
+  note_fed(call, call.arguments[2]);
   return begin_work(call, call.session.tables().keep<CopyWork>(call, from, to, replaces));
 }
 

@@ -62,7 +62,16 @@ RedisSession::RedisSession(Redis &protocol, Output &output, const Peer &peer)
       tables_(protocol.maps()),
       client_(protocol.clients()) {}
 
-RedisSession::~RedisSession() = default;
+RedisSession::~RedisSession() {
+  stage_.reset();  // it knows the client
+  tell_fed();      // of what was committed and not settled
+}
+
+void RedisSession::tell_fed() {
+  if (fed_.empty()) return;
+  protocol_.waiters().tell(fed_);
+  fed_.clear();
+}
 
 void RedisSession::open() {
   client_.begin(peer_, clock_ms());
@@ -93,6 +102,7 @@ void RedisSession::reset() {
 }
 
 void RedisSession::settled() {
+  if (!fed_.empty()) tell_fed();
   tables_.settled();
   if (sink_ == nullptr) return;
   sink_->drop();
@@ -102,11 +112,13 @@ void RedisSession::settled() {
 Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   now_ms_ = wall_clock_ms();
   client_.note_active(clock_ms());
+  const size_t first = batch.size();
   if (!tables_.begin(batch, ops_max)) return Collected::more;
   batch.act_for(identity_.get());
   if (stage_ != nullptr) {
     switch (run_stage(batch)) {
       case Next::go_on: break;
+      case Next::sleep: return batch.size() == first ? Collected::sleep : Collected::wait;
       case Next::wait: return Collected::wait;
       case Next::close: return Collected::close;
     }
@@ -132,6 +144,7 @@ Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
     input.consume(parser_.consumed());
     switch (act(parser_.arguments(), batch)) {
       case Next::go_on: break;
+      case Next::sleep:
       case Next::wait: return Collected::wait;
       case Next::close: return Collected::close;
     }
@@ -154,9 +167,11 @@ Output &RedisSession::output_for_next() {
 }
 
 Next RedisSession::run_stage(Batch &batch) {
-  const std::unique_ptr<Stage> stage = std::move(stage_);
+  std::unique_ptr<Stage> stage = std::move(stage_);
   Call call{*stage_command_, {}, *this, batch, *stage_output_, client_.resp(), now_ms_};
-  return stage->go_on(call);
+  const Next next = stage->go_on(call);
+  if (next != Next::go_on && next != Next::close) stage_ = std::move(stage);
+  return next;
 }
 
 Next RedisSession::act(std::span<const Bytes> arguments, Batch &batch) {

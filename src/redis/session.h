@@ -13,6 +13,7 @@
 #include "redis/protocol.h"
 #include "redis/tables.h"
 #include "redis/transaction.h"
+#include "redis/waiters.h"
 #include "redis/wire/request_parser.h"
 
 namespace postern::redis {
@@ -21,7 +22,8 @@ namespace postern::redis {
 class Stage {
  public:
   virtual ~Stage() = default;
-  /// The ops before are settled: goes on. `call` has no arguments. To be asked again it answers wait_for(itself).
+  /// The ops before are settled, or it has slept long enough: goes on. `call` has no arguments. It is asked again if it
+  /// answers Next::wait, behind the ops it has added, or sleep_until().
   virtual Next go_on(Call &call) = 0;
 };
 
@@ -39,6 +41,8 @@ class RedisSession final : public Session {
   ~RedisSession() override;
 
   void open() override;
+  void take_waker(Waker &waker) override { waker_ = &waker; }
+  int64_t wake_ms() const override { return wake_ms_; }
   /// A command may come with a few ops more than `ops_max` leaves, for it is added as a whole.
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
@@ -61,6 +65,15 @@ class RedisSession final : public Session {
   void end_login() { candidate_.reset(); }
   /// The rest of the command is `stage`'s. A handler returns what this returns.
   Next wait_for(std::unique_ptr<Stage> stage);
+  /// The same, where the stage waits for others.
+  Next sleep_until(int64_t wake_ms) {
+    wake_ms_ = wake_ms;
+    return Next::sleep;
+  }
+  /// nullptr: nobody would wake it.
+  Waker *waker() { return waker_; }
+  /// What its commands put elements into; who waits for them is told when that is settled.
+  FedKeys &fed() { return fed_; }
   void set_replies(Replies replies) { replies_ = replies; }
   Replies replies() const { return replies_; }
   /// What the client reads, whatever CLIENT REPLY has chosen.
@@ -79,6 +92,7 @@ class RedisSession final : public Session {
   void refuse_unknown(std::span<const Bytes> arguments, Call &call);
   void fail_parsing(Batch &batch);
   Output &output_for_next();
+  void tell_fed();
 
   Redis &protocol_;
   Output &output_;
@@ -88,6 +102,9 @@ class RedisSession final : public Session {
   std::unique_ptr<Stage> stage_;         // to go on when all is settled
   const Command *stage_command_ = nullptr;
   Output *stage_output_ = nullptr;
+  Waker *waker_ = nullptr;
+  int64_t wake_ms_ = INT64_MAX;
+  FedKeys fed_;
   std::unique_ptr<Sink> sink_;  // takes replies that nobody wants, once CLIENT REPLY was used
   RequestParser parser_;
   int64_t now_ms_ = 0;  // since 1970, of this collect()

@@ -137,6 +137,7 @@ Next store_scored_together(Call &call, Operation operation) {
   if (!read_algebra(call, 2, wanted)) return Next::go_on;
   OpenMap *const target = open_for_work(call, wanted.algebra.target);
   if (target == nullptr) return Next::go_on;
+  note_fed(call, wanted.algebra.target);
   return begin_work(call, call.session.tables().keep<SortedSetAlgebra>(call, *target, std::move(wanted.algebra),
                                                                        SortedSetAlgebra::Tells::stored));
 }

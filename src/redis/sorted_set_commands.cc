@@ -214,6 +214,7 @@ Next zadd(Call &call) {
     if (!parse_double(call.arguments[at], score)) return refuse(call, not_a_float);
     pairs.push_back({score, call.arguments[at + 1]});
   }
+  note_fed(call, call.arguments[1]);
   return begin_on<SortedSetAdd>(call, call.arguments[1], options, std::move(pairs));
 }
 
@@ -221,6 +222,7 @@ Next zincrby(Call &call) {
   double by = 0;
   if (!parse_double(call.arguments[2], by)) return refuse(call, not_a_float);
   std::vector<SortedSetAdd::Pair> pairs{{by, call.arguments[3]}};
+  note_fed(call, call.arguments[1]);
   return begin_on<SortedSetAdd>(call, call.arguments[1], AddOptions{.adds_to = true}, std::move(pairs));
 }
 

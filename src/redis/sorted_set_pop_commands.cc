@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "redis/blocking.h"
 #include "redis/handlers.h"
 #include "redis/pops.h"
 #include "redis/scores.h"
@@ -59,37 +60,76 @@ class Pop final : public PopWork {
   const bool one_;
 };
 
-/// ZMPOP: of the first key that has elements.
-class PopOfMany final : public PopWork {
+/// ZMPOP and BZMPOP, BZPOPMIN and BZPOPMAX: of the first key that has elements.
+class PopOfMany final : public Trying<PopWork> {
  public:
-  PopOfMany(Call &call, ManyKeysPop wanted)
-      : PopWork(call, *wanted.open, wanted.from_end, wanted.count), sources_(std::move(wanted.sources)) {}
+  PopOfMany(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt)
+      : Trying(attempt, call, *wanted.open, wanted.from_end, wanted.count),
+        sources_(std::move(wanted.sources)),
+        one_(one) {}
 
  private:
   Task<> run() override {
+    begin_try();
     for (const Source &source : sources_) {
       if (source.open == nullptr) continue;
       use(*source.open);
       Entry entry = co_await lock(source.key);
+      if (is_repeated() && entry.type != Type::zset) continue;
       if (is_wrong(entry, Type::zset)) co_return;
       if (!entry.live) continue;
       std::vector<Cells> rows;
       co_await pop(entry, rows);
-      Writer to = writer();
-      to.array(2);
-      to.bulk(source.key);
-      to.array(rows.size());
-      for (const Cells &row : rows) {
-        to.array(2);
-        tell_element(to, row);
-      }
+      if (one_ && rows.empty()) continue;  // SQL has taken it, and not said so
+      tell(source.key, rows);
       co_return;
     }
-    writer().nil_array();
+    if (!waits()) writer().nil_array();
+  }
+
+  void tell(Bytes key, const std::vector<Cells> &rows) {
+    Writer to = writer();
+    to.array(one_ ? 3 : 2);
+    to.bulk(key);
+    if (one_) return tell_element(to, rows.front());
+    to.array(rows.size());
+    for (const Cells &row : rows) {
+      to.array(2);
+      tell_element(to, row);
+    }
   }
 
   const std::vector<Source> sources_;
+  const bool one_;
 };
+
+Next pop_of_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) {
+  if (wanted.open != nullptr)
+    return begin_work(call, call.session.tables().keep<PopOfMany>(call, std::move(wanted), one, attempt));
+  return nothing_there(call, attempt);
+}
+
+/// `BZPOPMIN key [key ...] timeout`, once.
+template <bool highest>
+Next try_pop(Call &call, Attempt *attempt) {
+  ManyKeysPop wanted{.from_end = highest, .keys = call.arguments.subspan(1, call.arguments.size() - 2)};
+  if (!add_sources(call, wanted.keys, wanted.sources, wanted.open)) return Next::go_on;
+  return pop_of_first(call, std::move(wanted), true, attempt);
+}
+
+Next try_zmpop(Call &call, Attempt *attempt) {
+  ManyKeysPop wanted;
+  if (!read_many_keys_pop(call, 2, "min", "max", wanted)) return Next::go_on;
+  return pop_of_first(call, std::move(wanted), false, attempt);
+}
+
+Next wait_and_pop(Call &call, Try attempt) {
+  const std::span<const Bytes> arguments = call.arguments;
+  return wait_for_elements(call, {.type = Type::zset,
+                                  .keys = arguments.subspan(1, arguments.size() - 2),
+                                  .timeout = arguments.back(),
+                                  .attempt = attempt});
+}
 
 Next pop_of(Call &call, bool highest) {
   bool one = true;
@@ -113,10 +153,20 @@ Next zpopmax(Call &call) {
 
 Next zmpop(Call &call) {
   ManyKeysPop wanted;
-  if (!read_many_keys_pop(call, "min", "max", wanted)) return Next::go_on;
-  if (wanted.open != nullptr) return begin_work(call, call.session.tables().keep<PopOfMany>(call, std::move(wanted)));
-  answer(call, [](Writer &writer) { writer.nil_array(); });
-  return Next::go_on;
+  if (!read_many_keys_pop(call, 1, "min", "max", wanted)) return Next::go_on;
+  return pop_of_first(call, std::move(wanted), false, nullptr);
+}
+
+Next bzpopmin(Call &call) {
+  return wait_and_pop(call, try_pop<false>);
+}
+
+Next bzpopmax(Call &call) {
+  return wait_and_pop(call, try_pop<true>);
+}
+
+Next bzmpop(Call &call) {
+  return wait_and_pop_many(call, "min", "max", Type::zset, try_zmpop);
 }
 
 }  // namespace lower

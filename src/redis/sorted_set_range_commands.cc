@@ -158,6 +158,7 @@ Next zrangestore(Call &call) {
   if (!read_range_ends(call, call.arguments[3], call.arguments[4], range)) return Next::go_on;
   OpenMap *open = nullptr;
   if (!may_write_both(call, call.arguments[1], call.arguments[2], open)) return Next::go_on;
+  note_fed(call, call.arguments[1]);
   return begin_work(call, call.session.tables().keep<StoreRange>(call, *open, range));
 }
 

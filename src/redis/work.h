@@ -111,7 +111,7 @@ class Work : public Kept, public Script, public Reply {
   Step begin() final;
   Step next() final;
   Flow row(Row) final { return Flow::more; }
-  void done(const Outcome &outcome) final;
+  void done(const Outcome &outcome) override;
   void restart() final { passage_.take_back(); }
 
  protected:

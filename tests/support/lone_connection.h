@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "contract/batch.h"
 #include "contract/executor.h"
@@ -19,6 +20,7 @@ class LoneConnection {
  public:
   LoneConnection(Protocol &protocol, Executor &executor) : executor_(executor), valve_(*this) {
     session_ = protocol.open_session(output_, peer_);
+    session_->take_waker(waker_);
     session_->open();
   }
   LoneConnection(const LoneConnection &) = delete;
@@ -38,6 +40,15 @@ class LoneConnection {
     return take_replies();
   }
 
+  /// What is answered once the session was woken; nothing if it still sleeps.
+  std::string look_again() { return send({}); }
+  /// What is answered when it has slept until wake_ms().
+  std::string sleep_on() {
+    waker_.wake();
+    return look_again();
+  }
+  bool asleep() const { return asleep_; }
+
   /// The session closed the connection, or a reply could not be finished.
   bool closed() const { return closed_; }
   /// Finds that went through the slow lane.
@@ -54,6 +65,12 @@ class LoneConnection {
   uint32_t pause_every = 3;
 
  private:
+  class Flag final : public Waker {
+   public:
+    void wake() noexcept override { woken = true; }
+    bool woken = false;
+  };
+
   /// Lets everything out, like a client that reads at once.
   class OpenValve final : public Valve {
    public:
@@ -81,6 +98,8 @@ class LoneConnection {
 
   void turns() {
     while (!closed_) {
+      if (asleep_ && !std::exchange(waker_.woken, false)) return;
+      asleep_ = false;
       batch_.begin(1);
       const Collected collected = session_->collect(input_, batch_, ops_max);
       execute();
@@ -91,6 +110,7 @@ class LoneConnection {
       const bool closes = collected == Collected::close || collected == Collected::start_tls;  // it has no TLS
       if (output_.broken() || closes) closed_ = true;
       if (collected == Collected::need_more) return;
+      asleep_ = collected == Collected::sleep;
     }
   }
 
@@ -155,6 +175,7 @@ class LoneConnection {
   Executor &executor_;
   OpenValve valve_;
   const Peer peer_{};
+  Flag waker_;
   Input input_;
   Output output_;
   Batch batch_;
@@ -162,6 +183,7 @@ class LoneConnection {
   std::string replies_;
   uint64_t slow_finds_ = 0;
   bool closed_ = false;
+  bool asleep_ = false;
 };
 
 }  // namespace postern::test

@@ -1,0 +1,220 @@
+// Commands that wait for elements, over the engine in memory: who is served, by whom, in which order, and how they end.
+#include "redis/blocking.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "redis/testing/fake_keyspace.h"
+#include "redis/testing/redis_test_fixture.h"
+
+namespace postern::redis {
+namespace {
+
+class RedisBlocking : public RedisTest {
+ protected:
+  RedisBlocking() { create_keyspace(engine_); }
+
+  /// Sends what has to wait.
+  void block(int number, const std::string &line) {
+    EXPECT_EQ(connection(number).send(line + "\r\n"), "");
+    EXPECT_TRUE(connection(number).asleep()) << line;
+  }
+  std::string hear(int number) { return connection(number).look_again(); }
+};
+
+TEST_F(RedisBlocking, WhatIsThereIsTakenAtOnce) {
+  send("RPUSH l a b\r\nZADD z 1 one 2 two\r\n");
+  EXPECT_EQ(send("BLPOP nosuch l 0\r\nBRPOP l 0\r\n"), "*2\r\n$1\r\nl\r\n$1\r\na\r\n*2\r\n$1\r\nl\r\n$1\r\nb\r\n");
+  EXPECT_EQ(send("BZPOPMAX z 0\r\nBZPOPMIN z 0\r\nEXISTS z l\r\n"),
+            "*3\r\n$1\r\nz\r\n$3\r\ntwo\r\n$1\r\n2\r\n*3\r\n$1\r\nz\r\n$3\r\none\r\n$1\r\n1\r\n:0\r\n");
+  EXPECT_EQ(protocol_->waiters().count(), 0u);
+}
+
+TEST_F(RedisBlocking, APushServesWhoWaits) {
+  block(1, "BLPOP a b 0");
+  EXPECT_EQ(protocol_->waiters().count(), 1u);
+  EXPECT_EQ(hear(1), "") << "nobody has woken it";
+  EXPECT_EQ(send("RPUSH b x y\r\n"), ":2\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nb\r\n$1\r\nx\r\n");
+  EXPECT_EQ(protocol_->waiters().count(), 0u);
+  EXPECT_EQ(send("LRANGE b 0 -1\r\n"), "*1\r\n$1\r\ny\r\n");
+  block(1, "BZPOPMIN z 0");
+  EXPECT_EQ(send("ZADD z 2 two 1 one\r\n"), ":2\r\n");
+  EXPECT_EQ(hear(1), "*3\r\n$1\r\nz\r\n$3\r\none\r\n$1\r\n1\r\n");
+}
+
+TEST_F(RedisBlocking, WhoCameFirstIsServedFirst) {
+  block(1, "BLPOP l 0");
+  block(2, "BLPOP l 0");
+  block(3, "BLPOP l 0");
+  send("RPUSH l a\r\n");
+  EXPECT_EQ(hear(3) + hear(2), "");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  EXPECT_EQ(hear(2), "") << "it is the first now, has looked, and sleeps on";
+  EXPECT_TRUE(connection(2).asleep());
+  send("RPUSH l b c d\r\n");
+  EXPECT_EQ(hear(3), "");
+  EXPECT_EQ(hear(2), "*2\r\n$1\r\nl\r\n$1\r\nb\r\n");
+  EXPECT_EQ(hear(3), "*2\r\n$1\r\nl\r\n$1\r\nc\r\n") << "told as it became the first";
+}
+
+TEST_F(RedisBlocking, SomebodyElseMayBeQuicker) {
+  block(1, "BLPOP l 0");
+  EXPECT_EQ(send("RPUSH l a\r\nLPOP l\r\n"), ":1\r\n$1\r\na\r\n");
+  EXPECT_EQ(hear(1), "");
+  EXPECT_TRUE(connection(1).asleep());
+  EXPECT_EQ(send("MULTI\r\nRPUSH l a\r\nDEL l\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:1\r\n");
+  EXPECT_EQ(hear(1), "");
+  EXPECT_EQ(send("MULTI\r\nRPUSH l a\r\nRPUSH l b\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:2\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+}
+
+TEST_F(RedisBlocking, WhoLeavesWasNeverThere) {
+  block(1, "BLPOP l 0");
+  block(2, "BLPOP l 0");
+  send("RPUSH l a\r\n");
+  connections_.erase(1);
+  EXPECT_EQ(hear(2), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  block(2, "BLPOP l m 0");
+  connections_.erase(2);
+  EXPECT_EQ(protocol_->waiters().count(), 0u);
+  EXPECT_EQ(send("RPUSH l a\r\nLLEN l\r\n"), ":1\r\n:1\r\n");
+}
+
+TEST_F(RedisBlocking, ItEndsInTime) {
+  const int64_t begin = clock_ms();
+  block(1, "BLPOP l 0.05");
+  while (clock_ms() - begin <= 51) EXPECT_LE(connection(1).session().wake_ms(), begin + 1'000);
+  EXPECT_EQ(connection(1).sleep_on(), "*-1\r\n");
+  connection(1).send("HELLO 3\r\n");
+  block(1, "BLMOVE l m LEFT RIGHT 0.001");
+  while (connection(1).session().wake_ms() > clock_ms()) {
+  }
+  EXPECT_EQ(connection(1).sleep_on(), "_\r\n");
+  EXPECT_EQ(protocol_->waiters().count(), 0u);
+}
+
+TEST_F(RedisBlocking, TheFirstLooksForWhatNobodyToldOf) {
+  block(1, "BLPOP l 0");
+  block(2, "BLPOP l 0");
+  EXPECT_EQ(connection(2).session().wake_ms(), INT64_MAX) << "the first looks for it";
+  engine_.insert("postern_redis", "entries", {"l", "2", std::nullopt, "0", "1", "1", "0"});
+  engine_.insert("postern_redis", "lists", {"l", "0", "sql"});
+  EXPECT_LE(connection(1).session().wake_ms(), clock_ms() + 1'000);
+  while (connection(1).session().wake_ms() > clock_ms()) {
+  }
+  EXPECT_EQ(connection(1).sleep_on(), "*2\r\n$1\r\nl\r\n$3\r\nsql\r\n");
+}
+
+TEST_F(RedisBlocking, WhatIsPipelinedBehindItWaits) {
+  EXPECT_EQ(connection(1).send("PING\r\nBLPOP l 0\r\nECHO a\r\n"), "+PONG\r\n");
+  EXPECT_EQ(connection(1).send("ECHO b\r\n"), "");
+  send("LPUSH l x\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\nx\r\n$1\r\na\r\n$1\r\nb\r\n");
+}
+
+TEST_F(RedisBlocking, ElementsMoveOn) {
+  block(1, "BLMOVE a b LEFT RIGHT 0");
+  block(2, "BRPOPLPUSH b c 0");
+  block(3, "BLPOP c 0");
+  send("RPUSH a x\r\n");
+  EXPECT_EQ(hear(3) + hear(2), "");
+  EXPECT_EQ(hear(1), "$1\r\nx\r\n");
+  EXPECT_EQ(hear(2), "$1\r\nx\r\n");
+  EXPECT_EQ(hear(3), "*2\r\n$1\r\nc\r\n$1\r\nx\r\n");
+  EXPECT_EQ(send("EXISTS a b c\r\n"), ":0\r\n");
+}
+
+TEST_F(RedisBlocking, TwoThatWaitForEachOtherSleep) {
+  block(1, "BLMOVE a b LEFT RIGHT 0");
+  block(2, "BLMOVE b a LEFT RIGHT 0");
+  EXPECT_EQ(hear(1) + hear(2) + hear(1), "");
+  EXPECT_TRUE(connection(1).asleep() && connection(2).asleep());
+}
+
+TEST_F(RedisBlocking, KeysOfOtherTypes) {
+  send("SET text x\r\nRPUSH l a\r\n");
+  EXPECT_EQ(send("BLPOP nosuch text l 0\r\n"),
+            "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+  EXPECT_EQ(send("BLMOVE l text LEFT LEFT 0\r\nLLEN l\r\n"),
+            "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n:1\r\n");
+  block(1, "BLPOP later 0");
+  EXPECT_EQ(send("SET later x\r\nDEL later\r\nZADD later 1 m\r\n"), "+OK\r\n:1\r\n:1\r\n");
+  EXPECT_EQ(hear(1), "") << "it waits for a list";
+  send("DEL later\r\nRPUSH later x\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$5\r\nlater\r\n$1\r\nx\r\n");
+  block(1, "BLMOVE from text LEFT LEFT 0");
+  send("RPUSH from x\r\n");
+  EXPECT_EQ(hear(1), "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+  EXPECT_EQ(send("LLEN from\r\n"), ":1\r\n");
+}
+
+TEST_F(RedisBlocking, NobodyWaitsInATransaction) {
+  EXPECT_EQ(send("MULTI\r\nBLPOP l 0\r\nBLMOVE l m LEFT LEFT 0\r\nBZMPOP 0 1 z MIN\r\nEXEC\r\n"),
+            "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n*-1\r\n$-1\r\n*-1\r\n");
+  send("RPUSH l a b\r\n");
+  EXPECT_EQ(send("MULTI\r\nBLPOP l 0\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n*1\r\n*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+}
+
+TEST_F(RedisBlocking, TimeoutsAreNumbers) {
+  EXPECT_EQ(send("BLPOP l x\r\nBLPOP l -1\r\nBLPOP l nan\r\nBLMPOP -0.1 1 l LEFT\r\n"),
+            "-ERR timeout is not a float or out of range\r\n-ERR timeout is negative\r\n"
+            "-ERR timeout is not a float or out of range\r\n-ERR timeout is negative\r\n");
+  EXPECT_EQ(send("BLPOP l 1e400\r\nBLPOP l inf\r\nBLPOP l 9223372036854776\r\n"),
+            "-ERR timeout is negative\r\n-ERR timeout is negative\r\n-ERR timeout is negative\r\n");
+  block(1, "BLPOP l 9223372036854775");
+  EXPECT_EQ(connection(1).sleep_on(), "") << "for ever";
+  block(2, "BLPOP l -0.0001");
+  EXPECT_EQ(send("BLMPOP 0 0 l LEFT\r\nBLMPOP 0 1 l UP\r\nBLMOVE a b LEFT UP 0\r\n"),
+            "-ERR numkeys should be greater than 0\r\n-ERR syntax error\r\n-ERR syntax error\r\n");
+}
+
+TEST_F(RedisBlocking, ClientsMayBeUnblocked) {
+  const std::string id = connection(1).send("CLIENT ID\r\n");
+  const std::string number = id.substr(1, id.size() - 3);
+  EXPECT_EQ(send("CLIENT UNBLOCK " + number + "\r\n"), ":0\r\n");
+  block(1, "BLPOP l 0");
+  EXPECT_NE(send("CLIENT LIST ID " + number + "\r\n").find(" flags=b "), std::string::npos);
+  EXPECT_EQ(send("CLIENT UNBLOCK " + number + "\r\n"), ":1\r\n");
+  EXPECT_EQ(hear(1), "*-1\r\n");
+  EXPECT_NE(send("CLIENT LIST ID " + number + "\r\n").find(" flags=N "), std::string::npos);
+  block(1, "BZPOPMIN z 0");
+  EXPECT_EQ(send("CLIENT UNBLOCK " + number + " ERROR\r\nCLIENT UNBLOCK " + number + " nonsense\r\n"),
+            ":1\r\n-ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR\r\n");
+  EXPECT_EQ(hear(1), "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n");
+  EXPECT_EQ(send("CLIENT UNBLOCK x\r\nCLIENT UNBLOCK 999\r\n"),
+            "-ERR value is not an integer or out of range\r\n:0\r\n");
+}
+
+TEST_F(RedisBlocking, AKeyMayStandTwice) {
+  block(1, "BLPOP l l 0");
+  block(2, "BLPOP l 0");
+  send("RPUSH l a b\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  EXPECT_EQ(hear(2), "*2\r\n$1\r\nl\r\n$1\r\nb\r\n");
+}
+
+TEST_F(RedisBlocking, RepliesMayBeUnwanted) {
+  EXPECT_EQ(connection(1).send("CLIENT REPLY OFF\r\nBLPOP l 0\r\nCLIENT REPLY ON\r\n"), "");
+  send("RPUSH l a\r\n");
+  EXPECT_EQ(hear(1), "+OK\r\n");
+  EXPECT_EQ(send("LLEN l\r\n"), ":0\r\n");
+}
+
+TEST_F(RedisBlocking, RenamedAndCopiedKeysServe) {
+  send("RPUSH l a b\r\nZADD z 1 m\r\n");
+  block(1, "BLPOP new 0");
+  send("RENAME l new\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$3\r\nnew\r\n$1\r\na\r\n");
+  block(1, "BLPOP copy 0");
+  send("COPY new copy\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$4\r\ncopy\r\n$1\r\nb\r\n");
+  block(1, "BZMPOP 0 2 a b MAX COUNT 5");
+  send("ZUNIONSTORE b 1 z\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nb\r\n*1\r\n*2\r\n$1\r\nm\r\n$1\r\n1\r\n");
+}
+
+}  // namespace
+}  // namespace postern::redis

@@ -1,0 +1,122 @@
+#include "redis/waiters.h"
+
+#include <cstring>
+#include <utility>
+
+namespace postern::redis {
+
+std::string waited_key(uint8_t database, Bytes key) {
+  std::string text(1, static_cast<char>(database));
+  text.append(key);
+  return text;
+}
+
+void FedKeys::note(uint8_t database, Bytes key) {
+  const auto size = static_cast<uint32_t>(key.size() + 1);
+  text_.reserve(text_.size() + sizeof size + size);
+  text_.append(reinterpret_cast<const char *>(&size), sizeof size);
+  text_.push_back(static_cast<char>(database));
+  text_.append(key);
+}
+
+void FedKeys::clear() {
+  constexpr size_t bytes_kept_max = 256;
+  if (text_.capacity() > bytes_kept_max) std::string().swap(text_);
+  text_.clear();
+}
+
+size_t FedKeys::size_at(Bytes text) {
+  uint32_t size = 0;
+  std::memcpy(&size, text.data(), sizeof size);
+  return size;
+}
+
+Waiting::~Waiting() {
+  if (joined_) all_.leave(*this);
+}
+
+void Waiting::join(uint8_t database, std::span<const Bytes> keys) {
+  std::vector<std::string> names;
+  names.reserve(keys.size());
+  for (const Bytes key : keys) names.push_back(waited_key(database, key));
+  const std::lock_guard guard(all_.mutex_);
+  places_.reserve(keys.size());
+  all_.enter(*this);
+  joined_ = true;  // if memory runs out it leaves what it has joined
+  for (std::string &name : names) {
+    Queues::value_type &queue = *all_.queues_.try_emplace(std::move(name)).first;
+    Place &place = places_.emplace_back(Place{this, &queue, queue.second.last, nullptr});
+    (place.before != nullptr ? place.before->behind : queue.second.first) = &place;
+    queue.second.last = &place;
+  }
+}
+
+Waiting::News Waiting::take_news() {
+  const std::lock_guard guard(all_.mutex_);
+  return std::exchange(news_, {});
+}
+
+bool Waiting::is_first() const {
+  const std::lock_guard guard(all_.mutex_);
+  for (const Place &place : places_)
+    if (place.queue->second.first == &place) return true;
+  return false;
+}
+
+void Waiters::enter(Waiting &waiter) {
+  waiter.older_ = newest_;
+  (newest_ != nullptr ? newest_->newer_ : oldest_) = &waiter;
+  newest_ = &waiter;
+  count_.fetch_add(1);
+}
+
+void Waiters::leave(Waiting &waiter) noexcept {
+  const std::lock_guard guard(mutex_);
+  for (Waiting::Place &place : waiter.places_) leave_queue(place);
+  (waiter.older_ != nullptr ? waiter.older_->newer_ : oldest_) = waiter.newer_;
+  (waiter.newer_ != nullptr ? waiter.newer_->older_ : newest_) = waiter.older_;
+  count_.fetch_sub(1);
+}
+
+/// The next one looks after the key from here on.
+void Waiters::leave_queue(Waiting::Place &place) noexcept {
+  Waiting::Queue &queue = place.queue->second;
+  (place.before != nullptr ? place.before->behind : queue.first) = place.behind;
+  (place.behind != nullptr ? place.behind->before : queue.last) = place.before;
+  if (queue.first == nullptr) {
+    queues_.erase(queues_.find(place.queue->first));
+  } else if (place.before == nullptr && queue.first->waiter != place.waiter) {
+    queue.first->waiter->news_.first = true;
+    queue.first->waiter->waker_.wake();
+  }
+}
+
+void Waiters::tell(const FedKeys &keys) {
+  if (count_.load() == 0) return;
+  const std::lock_guard guard(mutex_);
+  std::string name;
+  keys.visit([&](Bytes key) {
+    name.assign(key);
+    const auto queue = queues_.find(name);
+    if (queue == queues_.end()) return;
+    for (Waiting::Place *place = queue->second.first; place != nullptr; place = place->behind) {
+      if (std::exchange(place->waiter->news_.fed, true)) continue;
+      place->waiter->waker_.wake();
+      return;
+    }
+  });
+}
+
+bool Waiters::unblock(uint64_t client, Unblocked how) {
+  const std::lock_guard guard(mutex_);
+  for (Waiting *waiter = oldest_; waiter != nullptr; waiter = waiter->newer_) {
+    if (waiter->client_ != client) continue;
+    if (waiter->news_.unblocked != Unblocked::no) return false;
+    waiter->news_.unblocked = how;
+    waiter->waker_.wake();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace postern::redis

@@ -1,0 +1,472 @@
+"""Commands that wait for elements, beside Debian's redis-server: who is served, in which order, and what ends a wait.
+
+Several workers serve the door's clients, so that most pushes come from another worker than the client's that waits. In
+the random sessions several clients wait at once; after each step both servers must have answered the same clients the
+same. SEED=N chooses other sessions.
+"""
+import contextlib
+import random
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from support import seeds
+from support.resp import Original, decode, encode
+from support.waiting import until
+
+SEED = seeds.chosen(1)
+STEPS = 120
+# Within that Redis has told those whom it serves; it serves them before it answers the push.
+TELL_SECONDS = 0.02
+
+
+@pytest.fixture(scope="module")
+def server(module_factory):
+    server = module_factory("--redis-threads=3", redis=True)
+    yield server
+    server.assert_alive()
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    original = Original(tmp_path_factory.mktemp("redis"))
+    yield original
+    original.stop()
+
+
+def blocked(client):
+    """How many clients wait."""
+    info = client.ask("INFO", "clients").decode()
+    return int(next(line.split(":")[1] for line in info.split("\r\n") if line.startswith("blocked_clients:")))
+
+
+def has_reply(client, seconds=0.0):
+    return bool(client.file.peek(1)) if select.select([client.socket], [], [], seconds)[0] else False
+
+
+class Both:
+    """The same client of both servers."""
+
+    def __init__(self, server, original, resp="2"):
+        self.ours, self.theirs = server.resp(), original.client()
+        self.waits = False
+        self.ask("HELLO", resp, same=False)
+
+    def close(self):
+        self.ours.close()
+        self.theirs.close()
+
+    def ask(self, *words, same=True):
+        told, expected = self.ours.ask_raw(*words), self.theirs.ask_raw(*words)
+        assert not same or told == expected, words
+        return told
+
+    def send(self, *words):
+        self.ours.send(encode(*words))
+        self.theirs.send(encode(*words))
+
+    def read(self):
+        told, expected = self.ours.raw(), self.theirs.raw()
+        assert told == expected
+        return told
+
+
+@pytest.fixture(params=["2", "3"])
+def both(request, server, original):
+    """Makes clients of both servers."""
+    clients = []
+
+    def make():
+        clients.append(Both(server, original, request.param))
+        return clients[-1]
+
+    make().ask("FLUSHALL")
+    yield make
+    for client in clients:
+        client.close()
+
+
+def block(both, *words):
+    """A client of both that waits."""
+    waiting = both()
+    with_others = both()
+    before = [blocked(with_others.ours), blocked(with_others.theirs)]
+    waiting.send(*words)
+    until(lambda: [blocked(with_others.ours), blocked(with_others.theirs)] == [count + 1 for count in before])
+    with_others.close()
+    return waiting
+
+
+WAITS = [
+    ("BLPOP l 0", "RPUSH l a b"),
+    ("BRPOP l 0", "RPUSH l a b"),
+    ("BLPOP nosuch l 10", "LPUSH l a"),
+    ("BLMPOP 0 2 other l LEFT", "RPUSH l a b"),
+    ("BLMPOP 10 2 other l RIGHT COUNT 5", "RPUSH l a b c"),
+    ("BLMOVE l m LEFT RIGHT 0", "RPUSH l a b"),
+    ("BRPOPLPUSH l m 0", "RPUSH l a b"),
+    ("BRPOPLPUSH l l 0", "RPUSH l a b"),
+    ("BZPOPMIN z 0", "ZADD z 2 two 1 one"),
+    ("BZPOPMAX z 0", "ZADD z 2 two 1 one"),
+    ("BZPOPMAX y z 10", "ZINCRBY z 1.5 m"),
+    ("BZMPOP 0 1 z MIN COUNT 2", "ZADD z 1 a 2 b 3 c"),
+    ("BZMPOP 0 2 y z MAX", "ZADD z 1 a 2 b 3 c"),
+    ("BLPOP new 0", "RENAME old new"),
+    ("BLPOP new 0", "COPY old new"),
+    ("BLPOP new 0", "RPOPLPUSH old new"),
+    ("BZPOPMIN new 0", "ZUNIONSTORE new 1 oldz"),
+    ("BZPOPMIN new 0", "ZRANGESTORE new oldz 0 -1"),
+]
+
+
+@pytest.mark.parametrize("waits, push", WAITS, ids=[" / ".join(pair) for pair in WAITS])
+def test_a_write_serves_who_waits(both, waits, push):
+    other = both()
+    other.ask("RPUSH", "old", "1", "2")
+    other.ask("ZADD", "oldz", "1", "m")
+    waiting = block(both, *waits.split())
+    other.ask(*push.split())
+    waiting.read()
+    for key in ("l", "m", "new"):
+        if other.ask("TYPE", key) == b"+list\r\n":
+            other.ask("LRANGE", key, 0, -1)
+    other.ask("ZRANGE", "z", 0, -1)
+    # The same at once, where nobody has to wait.
+    other.ask("DEL", "l", "m", "z", "new")
+    if push.split()[0] in ("RPUSH", "LPUSH", "ZADD", "ZINCRBY"):
+        other.ask(*push.split())
+        waiting.ask(*waits.split())
+
+
+REFUSED = """BLPOP l -1|BLPOP l x|BLPOP l nan|BLPOP l inf|BLPOP l -inf|BLPOP l 1e400|BLPOP l -0.01|BLPOP l 0x7FFFFFFFFFFFFF|BLPOP l
+BLPOP l 9223372036854775807|BLPOP l 9223372036854776|BLPOP l 1e5000|BRPOP text 0|BLPOP text 0|BLPOP nosuch text 0
+BLMOVE l m LEFT UP 0|BLMOVE l m UP LEFT -1|BLMOVE text m LEFT LEFT 0|BLMOVE there text LEFT LEFT 0|BLMOVE l m LEFT LEFT x
+BRPOPLPUSH text m 0|BRPOPLPUSH there text 0|BRPOPLPUSH l m -1|BLMPOP 0 0 l LEFT|BLMPOP x 0 l LEFT|BLMPOP -1 1 l LEFT
+BLMPOP 0 1 l UP|BLMPOP 0 1 l LEFT COUNT 0|BLMPOP 0 1 l LEFT COUNT 1 COUNT 2|BLMPOP 0 2 l LEFT|BLMPOP 0 1 text LEFT
+BZPOPMIN text 0|BZPOPMAX z -1|BZPOPMIN z x|BZPOPMIN there 0|BZMPOP 0 1 z LEFT|BZMPOP 0 a z MIN|BZMPOP 0 1 text MAX
+BLPOP l 0.001|BLMOVE l m LEFT LEFT 0.01|BRPOPLPUSH l m 0.01|BZPOPMIN z .01|BZMPOP 1e-3 1 z MIN|BLMPOP 0.01 1 l LEFT
+BLPOP l +0.01|BLPOP l 0.0000001|BLPOP there there 0|CLIENT UNBLOCK|CLIENT UNBLOCK x|CLIENT UNBLOCK 1 x|CLIENT UNBLOCK 999999
+CLIENT UNBLOCK -1|CLIENT UNBLOCK 1 TIMEOUT x|COMMAND GETKEYS BLPOP a b 0|COMMAND GETKEYS BLMPOP 0 2 a b LEFT
+COMMAND GETKEYS BZMPOP 0 1 a MIN|COMMAND GETKEYS BLMOVE a b LEFT LEFT 0""".replace(
+    "\n", "|"
+).split(
+    "|"
+)
+
+
+def test_arguments_and_timeouts_in_redis_words(both):
+    client = both()
+    client.ask("SET", "text", "x")
+    for line in REFUSED:
+        client.ask("DEL", "there")
+        client.ask("RPUSH", "there", "a")
+        client.ask(*line.split())
+        client.ask("LRANGE", "there", 0, -1)
+
+
+def test_commands_are_described_as_redis_does(server, original):
+    names = "BLPOP BRPOP BLMOVE BRPOPLPUSH BLMPOP BZPOPMIN BZPOPMAX BZMPOP".split()
+    with server.resp() as ours, original.client() as theirs:
+        for told, expected in zip(ours.ask("COMMAND", "INFO", *names), theirs.ask("COMMAND", "INFO", *names)):
+            assert told[:2] == expected[:2] and told[3:6] == expected[3:6]
+            assert sorted(told[2]) == sorted(expected[2]), told[0]
+            assert sorted(told[6]) == sorted(expected[6]), told[0]
+
+
+def test_nobody_waits_in_a_transaction(both):
+    client = both()
+    client.ask("MULTI")
+    for line in (
+        "BLPOP l 0|BRPOP l 0|BLMOVE l m LEFT LEFT 0|BRPOPLPUSH l m 0|BLMPOP 0 1 l LEFT|BZPOPMIN z 0|BZPOPMAX z 0"
+        "|BZMPOP 0 1 z MIN|RPUSH l a b|BLPOP l 0|BLMOVE l m LEFT LEFT 0|BLPOP l x|ZADD z 1 m|BZPOPMIN z 0"
+    ).split("|"):
+        client.ask(*line.split())
+    client.ask("EXEC")
+
+
+def test_a_transaction_serves_when_it_is_over(both):
+    waiting, other = block(both, "BLPOP", "l", "0"), both()
+    for lines in ("RPUSH l a|DEL l", "RPUSH l a|LPOP l|RPUSH l b|RPUSH l c"):
+        other.ask("MULTI")
+        for line in lines.split("|"):
+            other.ask(*line.split())
+        other.ask("EXEC")
+        if "DEL" in lines:
+            assert not has_reply(waiting.ours, 0.2)
+    waiting.read()
+    other.ask("LRANGE", "l", 0, -1)
+
+
+def test_what_is_pipelined_behind_it_waits(both):
+    waiting, other = both(), both()
+    waiting.send("SET", "before", "1")
+    waiting.read()
+    for words in (("BLPOP", "l", "0"), ("GET", "before"), ("BLPOP", "l", "0"), ("LLEN", "l")):
+        waiting.send(*words)
+    other.ask("RPUSH", "l", "a")
+    waiting.read()
+    waiting.read()
+    assert not has_reply(waiting.ours, 0.1)
+    other.ask("RPUSH", "l", "b")
+    waiting.read()
+    waiting.read()
+
+
+def test_a_wait_ends_in_time(server):
+    with server.resp() as client:
+        for seconds in (0.1, 0.5):
+            begin = time.monotonic()
+            assert client.ask("BLPOP", "nosuch", seconds) is None
+            assert time.monotonic() - begin >= seconds
+
+
+@pytest.mark.parametrize("how", ["", "TIMEOUT", "ERROR"])
+def test_clients_are_unblocked(both, how):
+    waiting, other = both(), both()
+    ids = [decode(client.ask_raw("CLIENT", "ID")) for client in (waiting.ours, waiting.theirs)]
+
+    def unblock():
+        reason = [how] if how else []
+        return [
+            client.ask("CLIENT", "UNBLOCK", number, *reason) for client, number in zip((other.ours, other.theirs), ids)
+        ]
+
+    assert unblock() == [0, 0]
+    waiting.send("BLMOVE", "l", "m", "LEFT", "LEFT", "0")
+    until(lambda: blocked(other.ours) == 1 and blocked(other.theirs) == 1)
+    assert unblock() == [1, 1]
+    waiting.read()
+    waiting.ask("PING")
+    assert unblock() == [0, 0]
+
+
+class Session:
+    """Some clients of both servers that wait and push at random."""
+
+    def __init__(self, make, seed):
+        self.random = random.Random(seed)
+        self.clients = [make() for _ in range(6)]
+        self.watcher = make()
+        # Of a wait for several keys Redis takes the one that was pushed to first, which moves make a matter of order.
+        self.moves = self.random.random() < 0.5
+        self.history = []
+
+    def key(self):
+        return self.random.choice("abc")
+
+    def wait(self):
+        key, chance = self.key(), self.random
+        if self.moves:
+            lines = [f"BLPOP {key} 0", f"BRPOP {key} 0", f"BLMOVE {key} {self.key()} LEFT RIGHT 0"]
+            lines += [f"BRPOPLPUSH {key} {self.key()} 0", f"BLMPOP 0 1 {key} LEFT"]
+        else:
+            two = f"{key} {self.key()}"
+            lines = [f"BLPOP {two} 0", f"BRPOP {key} 0", f"BLMPOP 0 2 {two} RIGHT COUNT 2", f"BZPOPMIN z{key} 0"]
+            lines += [f"BZMPOP 0 1 z{key} MAX COUNT 2", f"BZPOPMAX z{key} zz 0"]
+        return chance.choice(lines)
+
+    def act(self):
+        key, number = self.key(), self.random.randrange(100)
+        lines = [f"RPUSH {key} {number}", f"LPUSH {key} {number} {number + 1}", f"RPUSH {key} x y z", f"LPOP {key}"]
+        lines += [f"ZADD z{key} {number} m{number % 7}", f"ZADD z{key} 1 a 2 b", f"DEL {key}", f"LPUSHX {key} {number}"]
+        lines += [f"MULTI;RPUSH {key} 1;LPOP {key};EXEC", f"MULTI;RPUSH {key} 1;RPUSH {key} 2;EXEC"]
+        return self.random.choice(lines)
+
+    def step(self):
+        free = [client for client in self.clients if not client.waits]
+        if len(free) > 1 and self.random.random() < 0.5:
+            client = self.random.choice(free)
+            line = self.wait()
+            self.history.append(f"{self.clients.index(client)}: {line}")
+            client.send(*line.split())
+            client.waits = True
+        else:
+            line = self.act()
+            self.history.append(line)
+            for part in line.split(";"):
+                self.watcher.ask(*part.split())
+        self.hear()
+        until(lambda: blocked(self.watcher.ours) == blocked(self.watcher.theirs))
+        for key in "abc":
+            self.watcher.ask("LRANGE", key, 0, -1)
+
+    def hear(self):
+        """Reads what Redis has answered, and the same of the door."""
+        while True:
+            waiting = {client.theirs.socket: client for client in self.clients if client.waits}
+            ready = select.select(list(waiting), [], [], TELL_SECONDS)[0]
+            if not ready:
+                return
+            for one in ready:
+                waiting[one].read()
+                waiting[one].waits = False
+
+    def end(self):
+        for client in self.clients:
+            if client.waits:
+                client.close()
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_random_sessions(both, number):
+    session = Session(both, f"{SEED} {number}")
+    try:
+        for _ in range(STEPS):
+            session.step()
+    except AssertionError as error:
+        raise AssertionError("\n".join(session.history[-25:])) from error
+    finally:
+        session.end()
+
+
+def test_rows_that_sql_puts_there_are_found(server):
+    with server.resp() as one, server.resp() as two:
+        one.send(encode("BLPOP", "sql", "30"))
+        two.send(encode("BLPOP", "sql", "30"))
+        with server.resp() as watcher:
+            until(lambda: blocked(watcher) == 2)
+        # Two elements in one transaction, of which nobody is told.
+        with server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("INSERT INTO postern_redis.lists (k, pos, v) VALUES ('sql', 0, 'a'), ('sql', 1, 'b')")
+            cursor.execute("CALL postern.redis_touch('sql')")
+            cursor.execute("COMMIT")
+        assert sorted([decode(one.raw()), decode(two.raw())]) == [[b"sql", b"a"], [b"sql", b"b"]]
+
+
+def test_a_client_that_is_killed_leaves_nothing(server):
+    script = (
+        "import socket, sys\n"
+        "sockets = [socket.create_connection(('127.0.0.1', int(sys.argv[1]))) for _ in range(20)]\n"
+        "for one in sockets: one.sendall(b'BLPOP gone 0\\r\\nPING\\r\\n')\n"
+        "print('sent', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with server.resp() as client:
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, server.env["REDIS_PORT"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        try:
+            assert process.stdout.readline() == b"sent\n"
+            until(lambda: blocked(client) == 20)
+            process.send_signal(signal.SIGKILL)
+            until(lambda: blocked(client) == 0)
+        finally:
+            process.kill()
+            process.communicate()
+        assert client.ask("RPUSH", "gone", "a") == 1
+        assert client.ask("LRANGE", "gone", 0, -1) == [b"a"]
+        client.ask("DEL", "gone")
+
+
+def test_killed_clients_and_queries_to_end_them(server):
+    with server.resp() as client, server.resp() as waiting, server.resp() as other:
+        number = waiting.ask("CLIENT", "ID")
+        waiting.send(encode("BLPOP", "l", "0"))
+        until(lambda: blocked(client) == 1)
+        assert client.ask("CLIENT", "KILL", "ID", number) == 1
+        assert waiting.ended()
+        until(lambda: blocked(client) == 0)
+        assert other.ask("PING") == "PONG"
+
+
+def test_thousands_that_wait_cost_nothing(server):
+    count = 2_000
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(server.resp())
+        client.ask("RPUSH", "made", "x")
+        client.ask("DEL", "made")
+        threads = server.query("SELECT count(*) FROM information_schema.processlist WHERE user = 'postern'")
+        clients = [stack.enter_context(server.resp()) for _ in range(count)]
+        for number, one in enumerate(clients):
+            if number == 50:  # the first of each queue
+                until(lambda: blocked(client) == 50)
+            one.send(encode("BLPOP", f"q{number % 50}", f"other{number}", "0"))
+        until(lambda: blocked(client) == count, 60)
+        assert server.query("SELECT count(*) FROM information_schema.processlist WHERE user = 'postern'") == threads
+        begin = time.monotonic()
+        server.execute(
+            "ALTER TABLE postern_redis.lists COMMENT 'altered'", "ALTER TABLE postern_redis.lists COMMENT ''"
+        )
+        assert time.monotonic() - begin < 5
+        until(lambda: not server.query("SELECT trx_id FROM information_schema.innodb_trx"))
+        # Those who came first are served first, each once.
+        for number in range(50):
+            client.ask("RPUSH", f"q{number}", "one")
+        assert [decode(one.raw()) for one in clients[:50]] == [[b"q%d" % number, b"one"] for number in range(50)]
+        client.ask("RPUSH", "q7", *map(str, range(39)))
+        assert sorted(int(decode(one.raw())[1]) for one in clients[57::50]) == list(range(39))
+        until(lambda: blocked(client) == count - 50 - 39)
+        assert client.ask("EXISTS", "q7") == 0
+
+
+def test_each_element_is_taken_once(server):
+    """Several queues, whose workers wait while others push: as a job queue works."""
+    jobs, takers, makers = 1_500, 8, 4
+    taken = []
+
+    def take():
+        with server.resp() as client:
+            while (got := client.ask("BLMPOP", "20", "2", "jobs", "more", "LEFT", "COUNT", "2"))[1] != [b"end"]:
+                taken.extend(got[1])
+
+    def make(number):
+        with server.resp() as client:
+            for job in range(number, jobs, makers):
+                client.ask("RPUSH", "jobs" if job % 3 else "more", job)
+
+    workers = [threading.Thread(target=take) for _ in range(takers)]
+    feeders = [threading.Thread(target=make, args=(number,)) for number in range(makers)]
+    for thread in workers + feeders:
+        thread.start()
+    for thread in feeders:
+        thread.join()
+    with server.resp() as client:
+        until(lambda: client.ask("EXISTS", "jobs", "more") == 0, 60)
+        for _ in workers:
+            client.ask("RPUSH", "jobs", "end")
+            until(lambda: client.ask("EXISTS", "jobs") == 0, 20)
+    for thread in workers:
+        thread.join()
+    assert sorted(map(int, taken)) == list(range(jobs))
+
+
+def test_who_waits_is_not_idle(server):
+    server.execute("SET GLOBAL redis_timeout = 1, GLOBAL redis_request_timeout = 1")
+    try:
+        with server.resp() as waiting:
+            waiting.send(encode("BLPOP", "l", "0") + b"PI")
+            time.sleep(3)  # how long it waits is what is tested
+            with server.resp() as client:
+                client.ask("RPUSH", "l", "a")
+            assert decode(waiting.raw()) == [b"l", b"a"]
+            waiting.send(b"NG\r\n")
+            assert waiting.raw() == b"+PONG\r\n"
+            assert waiting.ended()
+    finally:
+        server.execute("SET GLOBAL redis_timeout = DEFAULT, GLOBAL redis_request_timeout = DEFAULT")
+
+
+@pytest.mark.parametrize("how", ["uninstall", "shutdown"])
+def test_a_server_that_stops_ends_them(sandbox_factory, how):
+    server = sandbox_factory("--redis-threads=2", redis=True)
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(server.resp()) for _ in range(200)]
+        for number, client in enumerate(clients):
+            client.send(encode("BLPOP", f"q{number % 5}", "0"))
+        with server.resp() as client:
+            until(lambda: blocked(client) == 200)
+        begin = time.monotonic()
+        if how == "uninstall":
+            server.execute("UNINSTALL SONAME 'postern'")
+        else:
+            server.stop()
+        assert time.monotonic() - begin < 10
+        for client in clients:
+            assert client.ended()
+    if how == "uninstall":
+        server.assert_alive()
