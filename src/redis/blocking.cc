@@ -110,7 +110,7 @@ class WaitStage final : public Stage {
     size_t bytes = queued_.bytes();
     for (const Bytes key : keys_) bytes += key.size() + waiting_key_bytes;
     if (!charge_.add(bytes)) return refuse(call, "OOM the command waits for too many keys");
-    waiter_.join(client_.database(), keys_);
+    waiter_.join(client_.database(), type_, keys_);
     look_ms_ = clock_ms() + waiting_look_ms;
     return try_again(call);
   }

@@ -45,6 +45,18 @@ TEST_F(RedisBlocking, APushServesWhoWaits) {
   EXPECT_EQ(hear(1), "*3\r\n$1\r\nz\r\n$3\r\none\r\n$1\r\n1\r\n");
 }
 
+TEST_F(RedisBlocking, NobodyStandsInTheWayOfAnotherType) {
+  block(1, "BZPOPMIN k 0");
+  block(2, "BLPOP k 0");
+  block(3, "BZPOPMAX k 0");
+  EXPECT_EQ(send("RPUSH k x\r\n"), ":1\r\n");
+  EXPECT_EQ(hear(1), "");
+  EXPECT_EQ(hear(2), "*2\r\n$1\r\nk\r\n$1\r\nx\r\n");
+  EXPECT_EQ(send("ZADD k 1 one 2 two\r\n"), ":2\r\n");
+  EXPECT_EQ(hear(1), "*3\r\n$1\r\nk\r\n$3\r\none\r\n$1\r\n1\r\n");
+  EXPECT_EQ(hear(3), "*3\r\n$1\r\nk\r\n$3\r\ntwo\r\n$1\r\n2\r\n");
+}
+
 TEST_F(RedisBlocking, WhoCameFirstIsServedFirst) {
   block(1, "BLPOP l 0");
   block(2, "BLPOP l 0");

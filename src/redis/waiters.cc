@@ -5,12 +5,6 @@
 
 namespace postern::redis {
 
-std::string waited_key(uint8_t database, Bytes key) {
-  std::string text(1, static_cast<char>(database));
-  text.append(key);
-  return text;
-}
-
 void FedKeys::note(uint8_t database, Bytes key) {
   const auto size = static_cast<uint32_t>(key.size() + 1);
   text_.reserve(text_.size() + sizeof size + size);
@@ -35,10 +29,11 @@ Waiting::~Waiting() {
   if (joined_) all_.leave(*this);
 }
 
-void Waiting::join(uint8_t database, std::span<const Bytes> keys) {
+void Waiting::join(uint8_t database, Type type, std::span<const Bytes> keys) {
   std::vector<std::string> names;
   names.reserve(keys.size());
-  for (const Bytes key : keys) names.push_back(waited_key(database, key));
+  for (const Bytes key : keys)
+    names.emplace_back(1, static_cast<char>(type)).append(1, static_cast<char>(database)).append(key);
   const std::lock_guard guard(all_.mutex_);
   places_.reserve(keys.size());
   all_.enter(*this);
@@ -96,15 +91,18 @@ void Waiters::tell(const FedKeys &keys) {
   const std::lock_guard guard(mutex_);
   std::string name;
   keys.visit([&](Bytes key) {
-    name.assign(key);
-    const auto queue = queues_.find(name);
-    if (queue == queues_.end()) return;
-    for (Waiting::Place *place = queue->second.first; place != nullptr; place = place->behind) {
-      if (std::exchange(place->waiter->news_.fed, true)) continue;
-      place->waiter->waker_.wake();
-      return;
+    for (const Type type : {Type::list, Type::zset}) {
+      name.assign(1, static_cast<char>(type)).append(key);
+      tell_first(name);
     }
   });
+}
+
+void Waiters::tell_first(const std::string &name) noexcept {
+  const auto queue = queues_.find(name);
+  if (queue == queues_.end() || queue->second.first == nullptr) return;
+  Waiting &first = *queue->second.first->waiter;
+  if (!std::exchange(first.news_.fed, true)) first.waker_.wake();
 }
 
 bool Waiters::unblock(uint64_t client, Unblocked how) {

@@ -1,10 +1,11 @@
 // waiters.h: Waiting, a command that waits for elements, Waiters, all of them by the keys they wait for, and FedKeys,
 // what a session has put elements into.
 //
-// Who puts elements into a key tells the one that has waited for it longest, and has not been told yet, once that is
-// committed. It takes what it finds in a transaction of its own, as anybody, so a call that comes for nothing, or too
-// late, does no harm. The first in a key's queue looks after it now and then, for elements that nobody told of. It is
-// told when it becomes the first, so those that were put there together are taken one behind the other.
+// Who puts elements into a key tells the one that has waited for it longest, once that is committed: of each type one,
+// for only who reads the key knows its type. It takes what it finds in a transaction of its own, as anybody, so a call
+// that comes for nothing, or too late, does no harm. When it leaves, the next one becomes the first, is told so, and
+// looks: what was put there together, or meanwhile, is taken one behind the other, in the order in which they began to
+// wait. The first looks after the key now and then, too, for elements that nobody told of.
 #pragma once
 
 #include <atomic>
@@ -18,6 +19,7 @@
 
 #include "base/bytes.h"
 #include "contract/session.h"
+#include "redis/keyspace/map.h"
 
 namespace postern::redis {
 
@@ -28,9 +30,6 @@ inline constexpr int64_t waiting_look_ms = 1'000;
 /// What a key that is waited for takes besides its bytes.
 inline constexpr size_t waiting_key_bytes = 160;
 
-/// A key as Waiters know it.
-std::string waited_key(uint8_t database, Bytes key);
-
 /// Keys that commands of a session may have put elements into. The session's own.
 class FedKeys {
  public:
@@ -38,7 +37,7 @@ class FedKeys {
   void note(uint8_t database, Bytes key);
   bool empty() const { return text_.empty(); }
   void clear();
-  /// Calls `visit` with each, as waited_key() has it.
+  /// Calls `visit` with each: its database, a byte, and the key.
   template <class Visit>
   void visit(Visit visit) const {
     for (Bytes rest = text_; !rest.empty();) {
@@ -73,8 +72,8 @@ class Waiting {
   Waiting &operator=(const Waiting &) = delete;
   ~Waiting();
 
-  /// Joins the queues of these keys, once. Throws std::bad_alloc.
-  void join(uint8_t database, std::span<const Bytes> keys);
+  /// Joins the queues of who waits for elements of this type in these keys, once. Throws std::bad_alloc.
+  void join(uint8_t database, Type type, std::span<const Bytes> keys);
   bool joined() const { return joined_; }
   News take_news();
   /// Whether it is the first of those that wait for one of its keys.
@@ -88,7 +87,7 @@ class Waiting {
     Place *first = nullptr;
     Place *last = nullptr;
   };
-  using Queues = std::unordered_map<std::string, Queue>;
+  using Queues = std::unordered_map<std::string, Queue>;  // by type, database and key
   struct Place {
     Waiting *waiter = nullptr;
     Queues::value_type *queue = nullptr;
@@ -124,6 +123,7 @@ class Waiters {
   void enter(Waiting &waiter);
   void leave(Waiting &waiter) noexcept;
   void leave_queue(Waiting::Place &place) noexcept;
+  void tell_first(const std::string &name) noexcept;
 
   mutable std::mutex mutex_;  // above that of a worker's sleepers
   Waiting::Queues queues_;
