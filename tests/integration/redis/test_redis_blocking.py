@@ -261,8 +261,8 @@ class Session:
     def wait(self):
         key, chance = self.key(), self.random
         if self.moves:
-            lines = [f"BLPOP {key} 0", f"BRPOP {key} 0", f"BLMOVE {key} {self.key()} LEFT RIGHT 0"]
-            lines += [f"BRPOPLPUSH {key} {self.key()} 0", f"BLMPOP 0 1 {key} LEFT"]
+            lines = [f"BLPOP {key} 0", f"BRPOP {key} 0", f"BLMOVE {key} d LEFT RIGHT 0"]
+            lines += [f"BRPOPLPUSH {key} d 0", f"BLMPOP 0 1 {key} LEFT"]
         else:
             two = f"{key} {self.key()}"
             lines = [f"BLPOP {two} 0", f"BRPOP {key} 0", f"BLMPOP 0 2 {two} RIGHT COUNT 2", f"BZPOPMIN z{key} 0"]
