@@ -86,15 +86,17 @@ class WaitStage final : public Stage {
   Next go_on(Call &call) override {
     const Asked asked = std::exchange(asked_, Asked::nothing);
     if (asked == Asked::tried && !attempt_.nothing) return Next::go_on;
-    if (!waiter_.joined()) return join(call);
-    attempt_.repeated = true;
+    const bool joins = !waiter_.joined();
+    if (joins && !join()) return refuse(call, "OOM the command waits for too many keys");
+    attempt_.repeated = !joins;
     const Waiting::News news = waiter_.take_news();
     if (news.unblocked != Unblocked::no) return end(call, news.unblocked);
     const int64_t now_ms = clock_ms();
     const bool late = now_ms >= until_ms_;
-    if ((news.fed || (asked == Asked::looked && seen_)) && !std::exchange(tried_late_, late)) return try_again(call);
+    const bool is_first = waiter_.find_turns(attempt_.turns);
+    const bool hopes = is_first && (joins || news.fed || (asked == Asked::looked && seen_));
+    if (hopes && !std::exchange(tried_late_, late)) return try_again(call);
     if (late) return end(call, Unblocked::as_late);
-    const bool is_first = waiter_.is_first();
     if (news.first || (is_first && now_ms >= look_ms_)) return look(call, now_ms);
     if (!std::exchange(blocked_, true)) {
       client_.note_blocked(true);
@@ -106,13 +108,14 @@ class WaitStage final : public Stage {
  private:
   enum class Asked : uint8_t { nothing, tried, looked };
 
-  Next join(Call &call) {
+  /// False: it would take too much memory.
+  bool join() {
     size_t bytes = queued_.bytes();
     for (const Bytes key : keys_) bytes += key.size() + waiting_key_bytes;
-    if (!charge_.add(bytes)) return refuse(call, "OOM the command waits for too many keys");
+    if (!charge_.add(bytes)) return false;
     waiter_.join(client_.database(), type_, keys_);
     look_ms_ = clock_ms() + waiting_look_ms;
-    return try_again(call);
+    return true;
   }
 
   /// Reads, and locks nothing.
@@ -120,8 +123,9 @@ class WaitStage final : public Stage {
     asked_ = Asked::looked;
     seen_ = false;
     look_ms_ = now_ms + waiting_look_ms;
-    for (const Bytes key : keys_) {
-      const Place place = place_of(call, key);
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      if (!attempt_.may_take(i)) continue;
+      const Place place = place_of(call, keys_[i]);
       if (place.state != Place::State::there || !place.generic()) continue;
       add_find(call, place, place.open->table, *call.arena().make<LookReply>(seen_, place.map(), type_, call.now_ms));
     }

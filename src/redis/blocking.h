@@ -2,7 +2,8 @@
 //
 // Such a command is tried as its sister that does not wait. If there is nothing it joins those that wait for its keys
 // (waiters.h), is tried once more, for what was put there meanwhile, and then sleeps: its session holds no op, no table
-// and no thread. Whenever it is woken it is tried again; every second it looks, if it is the first in a queue.
+// and no thread. Whenever it is woken it is tried again; every second it looks. Once it waits it takes from those keys
+// alone for which nobody has waited for longer.
 //
 //   Next blpop(Call &call) {
 //     return wait_for_elements(call, {.keys = ..., .timeout = call.arguments.back(), .attempt = try_pop});
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "redis/call.h"
 #include "redis/keyspace/map.h"
@@ -22,6 +24,10 @@ namespace postern::redis {
 struct Attempt {
   bool nothing = false;   ///< there was none of the elements, and nothing was answered
   bool repeated = false;  ///< it waits already: a key of another type is as one that is not there
+  /// Which of the keys it may take from: where others have waited for longer, elements are theirs. Empty: all.
+  std::vector<bool> turns{};
+
+  bool may_take(size_t key) const { return turns.empty() || turns[key]; }
 };
 
 /// Adds the ops of a try. Without an `attempt` the command does not wait: it answers that there is nothing.
@@ -63,6 +69,7 @@ class Trying : public Base {
     return attempt_ != nullptr;
   }
   bool is_repeated() const { return attempt_ != nullptr && attempt_->repeated; }
+  bool may_take(size_t key) const { return attempt_ == nullptr || attempt_->may_take(key); }
   void failed(const StepReply &) override { begin_try(); }
 
  private:

@@ -57,6 +57,18 @@ TEST_F(RedisBlocking, NobodyStandsInTheWayOfAnotherType) {
   EXPECT_EQ(hear(3), "*3\r\n$1\r\nk\r\n$3\r\ntwo\r\n$1\r\n2\r\n");
 }
 
+TEST_F(RedisBlocking, WhoIsToldOfOneKeyTakesFromNoOther) {
+  block(1, "BLPOP a 0");
+  block(2, "BLPOP a b 0");
+  block(3, "BZPOPMIN y 0");
+  block(4, "BZPOPMIN y z 0");
+  send("MULTI\r\nRPUSH a x\r\nRPUSH b y\r\nZADD y 1 one\r\nZADD z 2 two\r\nEXEC\r\n");
+  EXPECT_EQ(hear(2), "*2\r\n$1\r\nb\r\n$1\r\ny\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\na\r\n$1\r\nx\r\n");
+  EXPECT_EQ(hear(4), "*3\r\n$1\r\nz\r\n$3\r\ntwo\r\n$1\r\n2\r\n");
+  EXPECT_EQ(hear(3), "*3\r\n$1\r\ny\r\n$3\r\none\r\n$1\r\n1\r\n");
+}
+
 TEST_F(RedisBlocking, WhoCameFirstIsServedFirst) {
   block(1, "BLPOP l 0");
   block(2, "BLPOP l 0");

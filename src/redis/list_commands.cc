@@ -79,8 +79,9 @@ class PopOfLists final : public Trying<ListWork> {
  private:
   Task<> run() override {
     begin_try();
-    for (const Source &source : wanted_.sources) {
-      if (source.open == nullptr) continue;
+    for (size_t i = 0; i < wanted_.sources.size(); ++i) {
+      const Source &source = wanted_.sources[i];
+      if (source.open == nullptr || !may_take(i)) continue;
       use(*source.open);
       Entry entry = co_await lock(source.key);
       if (is_repeated() && entry.type != Type::list) continue;

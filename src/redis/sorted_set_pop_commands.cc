@@ -71,8 +71,9 @@ class PopOfMany final : public Trying<PopWork> {
  private:
   Task<> run() override {
     begin_try();
-    for (const Source &source : sources_) {
-      if (source.open == nullptr) continue;
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const Source &source = sources_[i];
+      if (source.open == nullptr || !may_take(i)) continue;
       use(*source.open);
       Entry entry = co_await lock(source.key);
       if (is_repeated() && entry.type != Type::zset) continue;

@@ -51,11 +51,15 @@ Waiting::News Waiting::take_news() {
   return std::exchange(news_, {});
 }
 
-bool Waiting::is_first() const {
+bool Waiting::find_turns(std::vector<bool> &turns) const {
+  turns.resize(places_.size());
+  bool any = false;
   const std::lock_guard guard(all_.mutex_);
-  for (const Place &place : places_)
-    if (place.queue->second.first == &place) return true;
-  return false;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    turns[i] = places_[i].queue->second.first == &places_[i];
+    any = any || turns[i];
+  }
+  return any;
 }
 
 void Waiters::enter(Waiting &waiter) {

@@ -76,8 +76,8 @@ class Waiting {
   void join(uint8_t database, Type type, std::span<const Bytes> keys);
   bool joined() const { return joined_; }
   News take_news();
-  /// Whether it is the first of those that wait for one of its keys.
-  bool is_first() const;
+  /// Of which of its keys it is the first that waits. False: of none.
+  bool find_turns(std::vector<bool> &turns) const;
 
  private:
   friend Waiters;
