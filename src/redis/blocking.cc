@@ -166,6 +166,14 @@ Next wait_for_elements(Call &call, const Blocking &blocking) {
   return call.session.wait_for(std::move(stage));
 }
 
+Next wait_and_pop(Call &call, Type type, Try attempt) {
+  const std::span<const Bytes> arguments = call.arguments;
+  return wait_for_elements(call, {.type = type,
+                                  .keys = arguments.subspan(1, arguments.size() - 2),
+                                  .timeout = arguments.back(),
+                                  .attempt = attempt});
+}
+
 Next wait_and_pop_many(Call &call, Bytes first, Bytes last, Type type, Try attempt) {
   ManyKeysPop wanted;
   if (!read_many_keys_pop(call, 2, first, last, wanted)) return Next::go_on;

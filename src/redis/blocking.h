@@ -40,6 +40,8 @@ struct Blocking {
   Try attempt = nullptr;
 };
 Next wait_for_elements(Call &call, const Blocking &blocking);
+/// `command key [key ...] timeout`
+Next wait_and_pop(Call &call, Type type, Try attempt);
 /// `timeout numkeys key [key ...] WHERE [COUNT count]`; `first` and `last` are the words for where.
 Next wait_and_pop_many(Call &call, Bytes first, Bytes last, Type type, Try attempt);
 /// A try where there can be none of the keys.

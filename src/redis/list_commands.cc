@@ -171,7 +171,7 @@ Next pop_from_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) 
 
 /// `BLPOP key [key ...] timeout`, once.
 template <bool from_end>
-Next try_pop(Call &call, Attempt *attempt) {
+Next try_list_pop(Call &call, Attempt *attempt) {
   ManyKeysPop wanted{.from_end = from_end, .keys = call.arguments.subspan(1, call.arguments.size() - 2)};
   if (!add_sources(call, wanted.keys, wanted.sources, wanted.open)) return Next::go_on;
   return pop_from_first(call, std::move(wanted), true, attempt);
@@ -181,14 +181,6 @@ Next try_lmpop(Call &call, Attempt *attempt) {
   ManyKeysPop wanted;
   if (!read_many_keys_pop(call, 2, "left", "right", wanted)) return Next::go_on;
   return pop_from_first(call, std::move(wanted), false, attempt);
-}
-
-Next wait_and_pop(Call &call, Try attempt) {
-  const std::span<const Bytes> arguments = call.arguments;
-  return wait_for_elements(call, {.type = Type::list,
-                                  .keys = arguments.subspan(1, arguments.size() - 2),
-                                  .timeout = arguments.back(),
-                                  .attempt = attempt});
 }
 
 Next move_between(Call &call, const Ends &ends, Attempt *attempt) {
@@ -267,11 +259,11 @@ Next lmove(Call &call) {
 }
 
 Next blpop(Call &call) {
-  return wait_and_pop(call, try_pop<false>);
+  return wait_and_pop(call, Type::list, try_list_pop<false>);
 }
 
 Next brpop(Call &call) {
-  return wait_and_pop(call, try_pop<true>);
+  return wait_and_pop(call, Type::list, try_list_pop<true>);
 }
 
 Next blmpop(Call &call) {

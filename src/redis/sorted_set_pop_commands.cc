@@ -112,7 +112,7 @@ Next pop_of_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) {
 
 /// `BZPOPMIN key [key ...] timeout`, once.
 template <bool highest>
-Next try_pop(Call &call, Attempt *attempt) {
+Next try_zset_pop(Call &call, Attempt *attempt) {
   ManyKeysPop wanted{.from_end = highest, .keys = call.arguments.subspan(1, call.arguments.size() - 2)};
   if (!add_sources(call, wanted.keys, wanted.sources, wanted.open)) return Next::go_on;
   return pop_of_first(call, std::move(wanted), true, attempt);
@@ -122,14 +122,6 @@ Next try_zmpop(Call &call, Attempt *attempt) {
   ManyKeysPop wanted;
   if (!read_many_keys_pop(call, 2, "min", "max", wanted)) return Next::go_on;
   return pop_of_first(call, std::move(wanted), false, attempt);
-}
-
-Next wait_and_pop(Call &call, Try attempt) {
-  const std::span<const Bytes> arguments = call.arguments;
-  return wait_for_elements(call, {.type = Type::zset,
-                                  .keys = arguments.subspan(1, arguments.size() - 2),
-                                  .timeout = arguments.back(),
-                                  .attempt = attempt});
 }
 
 Next pop_of(Call &call, bool highest) {
@@ -159,11 +151,11 @@ Next zmpop(Call &call) {
 }
 
 Next bzpopmin(Call &call) {
-  return wait_and_pop(call, try_pop<false>);
+  return wait_and_pop(call, Type::zset, try_zset_pop<false>);
 }
 
 Next bzpopmax(Call &call) {
-  return wait_and_pop(call, try_pop<true>);
+  return wait_and_pop(call, Type::zset, try_zset_pop<true>);
 }
 
 Next bzmpop(Call &call) {
