@@ -30,6 +30,20 @@ def load_sandbox():
     return module
 
 
+def test_no_port_is_taken_twice(tmp_path, monkeypatch):
+    """A port that was given, or had before, is free as long as nobody listens there."""
+    module = load_sandbox()
+    given, had, *others = free_ports(2 + 2 * len(module.PORT_OPTIONS))
+    offered = iter([given, had, *others])
+    monkeypatch.setattr(module, "hold_free_port", lambda: (next(offered), None))
+    sandbox = module.Sandbox(tmp_path)
+    first, second, *_ = module.PORT_OPTIONS.values()
+    sandbox.state = {"given": {second: given}}
+    sandbox.choose_ports({first: had})
+    ports = sandbox.state["ports"].values()
+    assert len(set(ports)) == len(module.PORT_OPTIONS) and {given, had} <= set(ports)
+
+
 def free_ports(count):
     """Ports that nobody uses, all different: the sockets are open together."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
