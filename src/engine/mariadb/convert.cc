@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/mariadb/integer_type.h"
+#include "engine/rows/integer_type.h"
 
 namespace postern::mariadb {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "engine/mariadb/integer_type.h"
+#include "engine/rows/integer_type.h"
 
 namespace postern::mariadb {
 namespace {

@@ -1,6 +1,6 @@
 #include "engine/mariadb/server.h"
 
-#include "engine/mariadb/bounds.h"
+#include "engine/rows/bounds.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/hosted_session.h"
 #include "engine/mariadb/login.h"

@@ -1,28 +1,17 @@
 // failures.h: the server's and the storage engines' errors in our terms.
 #pragma once
 
-#include <string>
-
 #include "base/failure.h"
-#include "contract/sql_error.h"
+#include "engine/sql/attempt.h"
 
 class THD;
 struct TABLE;
 
 namespace postern::mariadb {
 
-/// What the server says of a failure.
-struct ServerError {
-  std::string message{};
-  SqlError number{};  ///< none: the words are ours
+using sql::nothing_said;
+using sql::ServerError;
 
-  void clear() {
-    message.clear();
-    number = {};
-  }
-};
-
-inline const ServerError nothing_said{};
 /// What SQL says to statements on a Galera node that is not ready.
 inline const ServerError node_not_ready{"WSREP has not yet prepared node for application use"};
 

@@ -17,7 +17,7 @@
 #include "contract/script.h"
 #include "engine/engine.h"
 #include "engine/mariadb/cluster.h"
-#include "engine/mariadb/find.h"
+#include "engine/rows/find.h"
 #include "engine/mariadb/privileges.h"
 #include "engine/mariadb/shared_writes.h"
 #include "engine/mariadb/table.h"

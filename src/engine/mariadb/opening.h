@@ -1,39 +1,23 @@
-// opening.h: one table by name, without waiting for anybody, and what a spec's names mean in it.
+// opening.h: one table by name, without waiting for anybody.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "base/bytes.h"
-#include "base/failure.h"
 #include "engine/mariadb/failures.h"
+#include "engine/sql/attempt.h"
 
 class THD;
 struct TABLE_LIST;
 
 namespace postern::mariadb {
 
-class OpenTable;
-
-/// How an attempt to use a table ended.
-enum class TableState : uint8_t {
-  ready,
-  busy,    ///< DDL or a table lock holds it just now
-  failed,  ///< a failure and a message say why
-  again,   ///< every table was given up, and the attempt must be repeated for all of them
-};
-
-struct OpenAttempt {
-  TableState state = TableState::ready;
-  Failure failure = Failure::none;
-  ServerError error{};  ///< what the server says of `failure`
-};
+using sql::OpenAttempt;
+using sql::TableState;
 
 /// A database's or a table's name as the server compares it: lower case where it does so.
 std::string table_name(Bytes name);
-
-/// Whether these names may be opened at all: system schemas never are. State ready or failed.
-OpenAttempt may_be_opened(THD *thd, const std::string &database, const std::string &table);
 
 /// For the server's open functions: fail where a metadata lock is not free, and repair nothing.
 extern const unsigned open_flags_without_waiting;
@@ -52,9 +36,5 @@ void release_locks(THD *thd);
 
 /// Why the server did not lock open tables, from the diagnostics area, which it clears. State busy or failed.
 OpenAttempt failed_lock(THD *thd);
-
-/// Finds index and columns of an open table and fills in what OpenTable knows of them, unless it knew them of this very
-/// instance and definition of the table already. State ready or failed.
-OpenAttempt resolve_names(THD *thd, OpenTable &table);
 
 }  // namespace postern::mariadb

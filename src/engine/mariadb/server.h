@@ -50,3 +50,12 @@
 #undef array_elements
 #undef swap_variables
 #undef set_bits
+
+// What is this server's own, for engine/rows, and what its room has there.
+namespace postern::mariadb {}
+namespace postern::rows {
+using namespace mariadb;
+}
+namespace postern::mariadb {
+using namespace rows;
+}

@@ -11,6 +11,7 @@
 #include "engine/mariadb/compat.h"
 #include "engine/mariadb/failures.h"
 #include "engine/mariadb/storage.h"
+#include "engine/rows/names.h"
 
 namespace postern::mariadb {
 namespace {
@@ -39,38 +40,6 @@ OpenTable::OpenTable(Spec *its_spec)
       spec(its_spec->spec()),
       counts(its_spec->counts()),
       bytes(bytes_for(spec)) {}
-
-OpenTable &OpenTables::put(std::unique_ptr<OpenTable> table) {
-  if (table->id >= tables_.size()) tables_.resize(table->id + 1);
-  std::unique_ptr<OpenTable> &place = tables_[table->id];
-  forget(place);
-  if (!bytes_.add(table->bytes)) throw std::bad_alloc();
-  place = std::move(table);
-  return *place;
-}
-
-void OpenTables::forget(std::unique_ptr<OpenTable> &table) {
-  if (table == nullptr) return;
-  bytes_.subtract(table->bytes);
-  table.reset();
-}
-
-void OpenTables::forget_retired() {
-  seen_ = specs_.retired();
-  specs_.visit_serials([this](std::span<const uint64_t> serials) {
-    for (std::unique_ptr<OpenTable> &table : tables_)
-      if (table != nullptr && serials[table->id] != table->serial) forget(table);
-  });
-}
-
-void OpenTables::forget_most() {
-  if (bytes_.bytes() > limits::open_tables_bytes_kept && seen_ != specs_.retired()) forget_retired();
-  if (bytes_.bytes() > limits::open_tables_bytes_kept) forget_all();
-}
-
-void OpenTables::forget_all() {
-  for (std::unique_ptr<OpenTable> &table : tables_) forget(table);
-}
 
 Tables::~Tables() {
   release_all();

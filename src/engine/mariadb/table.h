@@ -9,11 +9,12 @@
 
 #include "base/counters.h"
 #include "base/limits.h"
-#include "base/pool.h"
 #include "contract/kept_spec.h"
 #include "engine/mariadb/opening.h"
-#include "engine/mariadb/row.h"
+#include "engine/rows/row.h"
+#include "engine/sql/known_tables.h"
 #include "engine/sql/specs.h"
+#include "engine/sql/storage_engine.h"
 
 namespace postern::mariadb {
 
@@ -21,7 +22,6 @@ using sql::Spec;
 using sql::Specs;
 
 class WriteTable;
-struct StorageEngine;
 
 /// What one spec means in an open table. For reading, the TABLE instance is its own, with its own read set, so that the
 /// storage engine's row template is built once, and its own index cursor; for writing, all specs share one. Belongs to
@@ -42,18 +42,18 @@ class OpenTable {
   Failure failure = Failure::none;
   ServerError error;  ///< what the server says of `failure`
 
-  bool admitted = false;                  ///< its names are such that may be opened
-  TABLE *table = nullptr;                 ///< nullptr while not open
-  const StorageEngine *engine = nullptr;  ///< nullptr for one that may not be opened
-  bool resolved = false;                  ///< what follows is known for `table`, or for the last one
-  uint32_t index = 0;                     ///< position in TABLE::key_info
-  std::vector<uint16_t> columns;          ///< positions in TABLE::field
-  std::vector<uint16_t> filter_columns;   ///< likewise
-  Field *versioning_end = nullptr;        ///< a row is current while this field is at its maximum
-  bool unique = false;                    ///< the whole key, without NULL, names at most one row
-  bool repeats = false;                   ///< a find that is done again in the same batch finds the same
-  bool covering = false;                  ///< the index alone holds every column wanted
-  std::string definition;                 ///< the version of the table's definition that all this was found in
+  bool admitted = false;                       ///< its names are such that may be opened
+  TABLE *table = nullptr;                      ///< nullptr while not open
+  const sql::StorageEngine *engine = nullptr;  ///< nullptr for one that may not be opened
+  bool resolved = false;                       ///< what follows is known for `table`, or for the last one
+  uint32_t index = 0;                          ///< position in TABLE::key_info
+  std::vector<uint16_t> columns;               ///< positions in TABLE::field
+  std::vector<uint16_t> filter_columns;        ///< likewise
+  Field *versioning_end = nullptr;             ///< a row is current while this field is at its maximum
+  bool unique = false;                         ///< the whole key, without NULL, names at most one row
+  bool repeats = false;                        ///< a find that is done again in the same batch finds the same
+  bool covering = false;                       ///< the index alone holds every column wanted
+  std::string definition;                      ///< the version of the table's definition that all this was found in
   RowReader reader;
   std::vector<uchar> key;  ///< room for one key
 
@@ -75,47 +75,18 @@ class OpenTable {
 
   KEY &key_info() const { return table->key_info[index]; }
   handler &file() const { return *table->file; }
+  /// Whether there may be rows that are no longer, as find_history() has noted, and then whether the one in record[0]
+  /// still is.
+  bool has_history() const { return versioning_end != nullptr; }
+  void find_history() { versioning_end = table->s->versioned != VERS_UNDEFINED ? table->vers_end_field() : nullptr; }
+  bool row_is_current() const { return versioning_end->is_max(); }
 
  private:
   friend class Tables;
   TABLE_LIST list_;
 };
 
-/// What one executor knows of the specs it was asked for, by their ids. Counted against the bound of large buffers: a
-/// client decides how many there are and how large.
-class OpenTables {
- public:
-  explicit OpenTables(Specs &specs) : specs_(specs) {}
-  OpenTables(const OpenTables &) = delete;
-  OpenTables &operator=(const OpenTables &) = delete;
-
-  /// nullptr if there is none for the spec with this id.
-  OpenTable *find(uint32_t id) const { return id < tables_.size() ? tables_[id].get() : nullptr; }
-  /// Puts `table` in the place of what was there for its id. Throws std::bad_alloc, also beyond the bound.
-  OpenTable &put(std::unique_ptr<OpenTable> table);
-
-  /// Whether so much is here that what belongs to no spec any more should be looked for.
-  bool worth_a_look() const { return bytes_.bytes() > limits::open_tables_bytes_max && seen_ != specs_.retired(); }
-  /// Forgets what belongs to no spec any more; none of it may be open.
-  void forget_retired();
-  /// When the thread is about to sleep, and none is open: also forgets the rest if that is much.
-  void forget_most();
-  void forget_all();
-
-  template <class Visit>
-  void visit(Visit visit) const {
-    for (const auto &table : tables_)
-      if (table != nullptr) visit(*table);
-  }
-
- private:
-  void forget(std::unique_ptr<OpenTable> &table);
-
-  Specs &specs_;
-  std::vector<std::unique_ptr<OpenTable>> tables_;
-  pool::Tally bytes_;
-  uint64_t seen_ = 0;  // of Specs::retired()
-};
+using OpenTables = sql::KnownTables<OpenTable>;
 
 /// All tables of one executor.
 class Tables {

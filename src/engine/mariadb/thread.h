@@ -7,7 +7,7 @@
 #include "contract/executor.h"
 #include "engine/mariadb/globals.h"
 #include "engine/mariadb/row_wait.h"
-#include "engine/mariadb/shown_text.h"
+#include "engine/sql/shown_text.h"
 
 class THD;
 
@@ -65,7 +65,7 @@ class ServerThread {
   Globals globals_;
   const std::unique_ptr<ActingContext> acting_;
   THD *thd_ = nullptr;
-  ShownText text_;
+  sql::ShownText text_;
 };
 
 /// Whether the server has started and accepts work.

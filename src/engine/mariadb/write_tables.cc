@@ -6,6 +6,7 @@
 
 #include "engine/mariadb/cluster.h"
 #include "engine/mariadb/failures.h"
+#include "engine/rows/names.h"
 
 namespace postern::mariadb {
 namespace {

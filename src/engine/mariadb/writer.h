@@ -16,7 +16,7 @@
 #include "contract/op.h"
 #include "engine/mariadb/row_change.h"
 #include "engine/mariadb/row_wait.h"
-#include "engine/mariadb/walk.h"
+#include "engine/rows/walk.h"
 #include "engine/mariadb/write_op.h"
 
 namespace postern::mariadb {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "contract/op.h"
-#include "engine/mariadb/table.h"
+#include "engine/server/table.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 constexpr bool descending(Comparison comparison) {
   return comparison == Comparison::less || comparison == Comparison::at_most;
@@ -41,4 +41,4 @@ void build_key(THD *thd, OpenTable &table, std::span<const Value> values, Compar
 bool row_matches(OpenTable &table, const KeyStart &start, std::span<const Value> values, uint32_t in_part,
                  const Value *in_value);
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

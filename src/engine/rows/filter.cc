@@ -1,10 +1,11 @@
-#include "engine/mariadb/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/filter.h"
+#include "engine/rows/filter.h"
 
-#include "engine/mariadb/convert.h"
+#include "engine/server/convert.h"
+#include "engine/server/differences.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> filters) {
   prepared_.clear();
@@ -15,7 +16,7 @@ Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> fil
     Prepared prepared{filter.miss, filter.comparison,   filter.value.is_null(), field, images_.size(), 0,
                       false,       filter.value.bytes()};
     if (!prepared.null) {
-      if (field->flags & BLOB_FLAG) return Failure::filter_on_blob;
+      if (has_flag(*field, BLOB_FLAG)) return Failure::filter_on_blob;
       const bool ordered = filter.comparison != Comparison::equal && filter.comparison != Comparison::unequal;
       const Fit fit = ordered ? place(thd, field, filter.value.bytes()) : store(thd, field, filter.value.bytes());
       prepared.as_text = fit == Fit::as_text;
@@ -27,7 +28,8 @@ Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> fil
         prepared.field = nullptr;
       }
       if (field->type() == MYSQL_TYPE_BIT) prepared.number = field->val_int();
-      images_.insert(images_.end(), field->ptr, field->ptr + field->pack_length_in_rec());
+      const uchar *const image = address_of(*field);
+      images_.insert(images_.end(), image, image + field->pack_length_in_rec());
     }
     prepared_.push_back(prepared);
   }
@@ -48,7 +50,7 @@ bool Filters::holds(const Prepared &filter) const {
     const auto theirs = static_cast<ulonglong>(filter.number);
     order = ours < theirs ? -1 : ours > theirs ? 1 : 0;
   } else {
-    order = filter.field->cmp(filter.field->ptr, images_.data() + filter.image);
+    order = filter.field->cmp(address_of(*filter.field), images_.data() + filter.image);
   }
   switch (filter.comparison) {
     case Comparison::equal: return order == 0;
@@ -68,4 +70,4 @@ Filters::Verdict Filters::judge() const {
   return Verdict::pass;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

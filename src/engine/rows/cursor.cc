@@ -1,10 +1,11 @@
-#include "engine/mariadb/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/cursor.h"
+#include "engine/rows/cursor.h"
 
-#include "engine/mariadb/storage.h"
+#include "engine/server/differences.h"
+#include "engine/server/storage.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 namespace {
 
 bool has_null(std::span<const Value> key, const Value *in_value, uint32_t in_part) {
@@ -43,10 +44,7 @@ int read_upwards(OpenTable &table, const uchar *key, uint parts, ha_rkey_functio
   if (server_table->part_info == nullptr) return file.ha_index_read_map(server_table->record[0], key, map, how);
   // Where a partition has no such row, index_read() asks it for its next one later on, and with MyISAM, Aria and MEMORY
   // that may be any. SQL reads ranges of partitioned tables in this way, which does not.
-  const key_range from{key, calculate_key_len(server_table, table.index, key, map), map, how};
-  const int code = file.read_range_first(&from, nullptr, false, true);
-  if (code != 0 || server_table->vfield == nullptr) return code;
-  return server_table->update_virtual_fields(&file, VCOL_UPDATE_FOR_READ);
+  return read_range(*server_table, {key, key_bytes(*server_table, table.index, map), map, how});
 }
 
 int first_row(OpenTable &table, const KeyStart &start) {
@@ -84,7 +82,7 @@ int DownByGroups::enter() {
 void DownByGroups::note_key() {
   KEY &key = table_.key_info();
   key_.resize(key.key_length);
-  key_copy(key_.data(), table_.table->record[0], &key, key.key_length, true);
+  copy_key(key_.data(), table_.table->record[0], key, key.key_length);
 }
 
 int DownByGroups::stay() {
@@ -110,4 +108,4 @@ bool left_key(const OpenTable &table, const KeyStart &start) {
   return start.comparison == Comparison::equal && key_cmp_if_same(table.table, start.bytes, table.index, start.length);
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

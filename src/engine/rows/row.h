@@ -11,7 +11,7 @@
 class Field;
 struct TABLE;
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// Turns TABLE::record[0] into the columns a client asked for. Integers and plain strings are taken straight from
 /// the record; every other type is rendered by the server's own Field::val_str(), so that its text form is SQL's.
@@ -43,4 +43,4 @@ class RowReader {
   bool holds_much_ = false;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "contract/op.h"
-#include "engine/mariadb/table.h"
+#include "engine/server/table.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// Belongs to one executor and is prepared anew for each find.
 class Filters {
@@ -38,4 +38,4 @@ class Filters {
   std::vector<uchar> images_;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

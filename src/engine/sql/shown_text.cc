@@ -1,11 +1,11 @@
-#include "engine/mariadb/shown_text.h"
+#include "engine/sql/shown_text.h"
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <utility>
 
-namespace postern::mariadb {
+namespace postern::sql {
 
 struct ShownText::Memory {
   // A text is changed by writing the other copy and switching. The last byte of each is never written.
@@ -57,4 +57,4 @@ const char *ShownText::set(Bytes text) {
   return to;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

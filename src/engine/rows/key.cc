@@ -1,11 +1,12 @@
-#include "engine/mariadb/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/key.h"
+#include "engine/rows/key.h"
 
-#include "engine/mariadb/convert.h"
-#include "engine/mariadb/integer_type.h"
+#include "engine/rows/integer_type.h"
+#include "engine/server/convert.h"
+#include "engine/server/differences.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 namespace {
 
 const Value &value_at(std::span<const Value> values, uint32_t part, uint32_t in_part, const Value *in_value) {
@@ -27,15 +28,15 @@ bool build_integer_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
 /// prefix alone, as clients have always known it.
 bool is_longer_than_part(const KEY_PART_INFO &part, Bytes text) {
   if (!(part.key_part_flag & HA_PART_KEY_SEG)) return false;
-  CHARSET_INFO *const charset = part.field->charset();
-  return charset->numchars(text.data(), text.data() + text.size()) > part.length / charset->mbmaxlen;
+  const auto *const charset = part.field->charset();
+  return charset->cset->numchars(charset, text.data(), text.data() + text.size()) > part.length / charset->mbmaxlen;
 }
 
 /// VARCHAR in a character set in which every byte string is well-formed or can be checked at once.
 bool build_varchar_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   const Field *const field = part.field;
   if (field->real_type() != MYSQL_TYPE_VARCHAR || part.key_part_flag & HA_PART_KEY_SEG) return false;
-  CHARSET_INFO *const charset = field->charset();
+  const auto *const charset = field->charset();
   if (text.size() > part.length || text.size() > field->char_length()) return false;
   if (charset != &my_charset_bin) {
     if (charset->mbminlen != 1) return false;
@@ -62,9 +63,9 @@ Fit build_part(THD *thd, OpenTable &table, const KEY_PART_INFO &part, Bytes text
   whole_values =
       fit == Fit::as_text || (range ? part.key_part_flag & HA_PART_KEY_SEG : is_longer_than_part(part, text));
   if (fit == Fit::unfit || fit == Fit::as_text) return fit;
-  KEY one_part = table.key_info();  // key_copy() copies from the first part on
+  KEY one_part = table.key_info();  // copy_key() copies from the first part on
   one_part.key_part = const_cast<KEY_PART_INFO *>(&part);
-  key_copy(to, table.table->record[0], &one_part, part.store_length, true);
+  copy_key(to, table.table->record[0], one_part, part.store_length);
   return fit;
 }
 
@@ -161,4 +162,4 @@ bool row_matches(OpenTable &table, const KeyStart &start, std::span<const Value>
   return false;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

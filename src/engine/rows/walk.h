@@ -4,14 +4,14 @@
 #include <cstdint>
 
 #include "contract/op.h"
-#include "engine/mariadb/bounds.h"
-#include "engine/mariadb/cursor.h"
-#include "engine/mariadb/filter.h"
-#include "engine/mariadb/key.h"
-#include "engine/mariadb/table.h"
+#include "engine/rows/bounds.h"
+#include "engine/rows/cursor.h"
+#include "engine/rows/filter.h"
+#include "engine/rows/key.h"
+#include "engine/server/table.h"
 #include "engine/sql/scan_control.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// What a row that the walk has come to is to its find.
 enum class Met : uint8_t {
@@ -57,8 +57,8 @@ class Walk {
   const KeyStart &start() const { return start_; }
 
   // Each reads a row into record[0] and returns the storage engine's code, see cursor.h.
-  int first_row() { return mariadb::first_row(*table_, start_); }
-  int next_row(bool from_first_row) { return mariadb::next_row(*table_, start_, from_first_row); }
+  int first_row() { return rows::first_row(*table_, start_); }
+  int next_row(bool from_first_row) { return rows::next_row(*table_, start_, from_first_row); }
 
   /// Judges the row in record[0].
   Met judge() {
@@ -112,8 +112,8 @@ inline bool Walk::open_key() {
   }
   if (bounded_ && !bounds_.open(thd_, *table_, *find_, start_)) return false;
   one_row_ = leads_to_one_row(*table_, *find_, start_, in_value());
-  selects_ = start_.recheck || bounded_ || table_->versioning_end != nullptr;
+  selects_ = start_.recheck || bounded_ || table_->has_history();
   return true;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -1,11 +1,12 @@
 // integer_type.h: which columns hold integers.
 #pragma once
 
-#include "engine/mariadb/server.h"
+#include "engine/server/server.h"
 
+#include "engine/server/differences.h"
 #include "engine/sql/integers.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// No type if the column holds something else than integers. In a header for the sake of lookups by id.
 inline sql::IntegerType integer_type(const Field *field) {
@@ -18,7 +19,7 @@ inline sql::IntegerType integer_type(const Field *field) {
     case MYSQL_TYPE_LONGLONG: bytes = 8; break;
     default: break;
   }
-  return {.bytes = bytes, .is_unsigned = (field->flags & UNSIGNED_FLAG) != 0};
+  return {.bytes = bytes, .is_unsigned = has_flag(*field, UNSIGNED_FLAG)};
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-namespace postern::mariadb {
+namespace postern::sql {
 
 /// Made, used and destroyed by the thread that it stands for. Who reads it meanwhile, or later, may see half of one
 /// text and half of another, or another thread's, but always one that ends.
@@ -36,4 +36,4 @@ class ShownText {
   Memory *const memory_;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

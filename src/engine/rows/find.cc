@@ -1,16 +1,17 @@
-#include "engine/mariadb/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/find.h"
+#include "engine/rows/find.h"
 
 #include <cstdio>
 
 #include "base/limits.h"
 #include "contract/executor.h"
-#include "engine/mariadb/failures.h"
-#include "engine/mariadb/shape.h"
-#include "engine/mariadb/storage.h"
+#include "engine/server/differences.h"
+#include "engine/server/failures.h"
+#include "engine/server/shape.h"
+#include "engine/server/storage.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 struct Finder::Scan {
   Op &op;
@@ -33,7 +34,7 @@ void add_shape(std::string &shape, const Field &field) {
   const int size =
       std::snprintf(text, sizeof text, "%d:%u:%u:%u:%x ", static_cast<int>(field.real_type()),
                     static_cast<unsigned>(field.field_length), field.charset()->number,
-                    static_cast<unsigned>(field.decimals()), field.flags & (UNSIGNED_FLAG | NOT_NULL_FLAG));
+                    static_cast<unsigned>(field.decimals()), flags_of(field) & (UNSIGNED_FLAG | NOT_NULL_FLAG));
   shape.append(text, static_cast<size_t>(size));
 }
 
@@ -57,7 +58,7 @@ uint unique_parts(const OpenTable &table) {
   KEY &key = table.key_info();
   if (key.flags & HA_NOSAME && !(key.flags & HA_NULL_PART_KEY)) return key.user_defined_key_parts;
   if (table.table->s->primary_key == MAX_KEY) return 0;
-  const uint parts = table.table->actual_n_key_parts(&key);
+  const uint parts = searchable_parts(*table.table, key);
   const KEY &primary = table.table->key_info[table.table->s->primary_key];
   for (uint i = 0; i < primary.user_defined_key_parts; ++i) {
     const KEY_PART_INFO &part = primary.key_part[i];
@@ -97,7 +98,7 @@ void Finder::run(Op &op, OpenTable &table) {
   table.rows_examined += scan.examined;
   // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends, but
   // not what has only just begun.
-  if (scan.failure == Failure::interrupted && thd_->killed >= KILL_CONNECTION) {
+  if (scan.failure == Failure::interrupted && connection_is_killed(*thd_)) {
     const bool just_begun = scan.place == nullptr && sent == 0 && scan.examined <= limits::rows_between_looks;
     if (!slow()) halt = Halt::paused;
     else if (just_begun) halt = Halt::held_up;
@@ -307,15 +308,15 @@ Finder::Halt Finder::save(Scan &scan) {
   if (scan.row_is_current) {
     KEY &key = table.key_info();
     place.unique_parts = unique_parts(table);
-    const uint size = place.unique_parts == 0 ? key.key_length
-                                              : calculate_key_len(table.table, table.index, nullptr,
-                                                                  make_prev_keypart_map(place.unique_parts));
+    const uint size = place.unique_parts == 0
+                          ? key.key_length
+                          : key_bytes(*table.table, table.index, make_prev_keypart_map(place.unique_parts));
     place.key.resize(size);
-    key_copy(place.key.data(), table.table->record[0], &key, size, true);
+    copy_key(place.key.data(), table.table->record[0], key, size);
     table.file().position(table.table->record[0]);
     place.ref.assign(table.file().ref, table.file().ref + table.file().ref_length);
   }
   return Halt::paused;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

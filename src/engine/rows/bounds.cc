@@ -1,11 +1,13 @@
-#include "engine/mariadb/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/bounds.h"
+#include "engine/rows/bounds.h"
 
 #include <cstring>
 #include <utility>
 
-namespace postern::mariadb {
+#include "engine/server/differences.h"
+
+namespace postern::rows {
 namespace {
 
 // What LIKE takes for wildcards, and what keeps it from that.
@@ -18,22 +20,10 @@ constexpr bool is_special(my_wc_t character) {
          character == static_cast<my_wc_t>(many);
 }
 
-void append(std::string &text, CHARSET_INFO *charset, char character) {
+void append(std::string &text, const CHARSET_INFO *charset, char character) {
   uchar bytes[8];
-  const int size = charset->wc_mb(static_cast<my_wc_t>(character), bytes, bytes + sizeof bytes);
+  const int size = charset->cset->wc_mb(charset, static_cast<my_wc_t>(character), bytes, bytes + sizeof bytes);
   if (size > 0) text.append(reinterpret_cast<const char *>(bytes), static_cast<size_t>(size));
-}
-
-/// Texts and byte strings; not what only looks like one to the storage engine, as UUID does.
-bool is_text_column(const Field &field) {
-  for (const Type_handler *const handler : {static_cast<const Type_handler *>(&type_handler_varchar),
-                                            static_cast<const Type_handler *>(&type_handler_string),
-                                            static_cast<const Type_handler *>(&type_handler_tiny_blob),
-                                            static_cast<const Type_handler *>(&type_handler_blob),
-                                            static_cast<const Type_handler *>(&type_handler_medium_blob),
-                                            static_cast<const Type_handler *>(&type_handler_long_blob)})
-    if (field.type_handler() == handler) return true;
-  return false;
 }
 
 /// Merging the rows of partitions, the server does not keep to the order that an index on prefixes of columns has
@@ -86,7 +76,7 @@ bool Bounds::open_prefix(THD *thd, KeyStart &start) {
 
 /// The text without wildcards and one behind it. False if the text is none in the column's character set.
 bool Bounds::write_pattern(Bytes text) {
-  CHARSET_INFO *const charset = prefixed()->charset();
+  const CHARSET_INFO *const charset = prefixed()->charset();
   const char *at = text.data();
   const char *const end = at + text.size();
   pattern_.clear();
@@ -94,8 +84,8 @@ bool Bounds::write_pattern(Bytes text) {
     size_t size = 1;
     my_wc_t character = static_cast<uchar>(*at);
     if (charset->mbminlen > 1) {
-      const int bytes =
-          charset->mb_wc(&character, reinterpret_cast<const uchar *>(at), reinterpret_cast<const uchar *>(end));
+      const int bytes = charset->cset->mb_wc(charset, &character, reinterpret_cast<const uchar *>(at),
+                                             reinterpret_cast<const uchar *>(end));
       if (bytes <= 0) return false;
       size = static_cast<size_t>(bytes);
     } else if (const uint bytes = my_ismbchar(charset, at, end)) {
@@ -122,16 +112,17 @@ void Bounds::write_ends(const KEY_PART_INFO &part, std::vector<uchar> &low, std:
   size_t low_size = 0;
   size_t high_size = 0;
   parts_ = leading_.parts + 1;
-  if (prefixed()->charset()->like_range(pattern_.data(), pattern_.size(), escape, one, many, part.length,
-                                        reinterpret_cast<char *>(low.data() + text_at),
-                                        reinterpret_cast<char *>(high.data() + text_at), &low_size, &high_size)) {
+  const CHARSET_INFO *const charset = prefixed()->charset();
+  if (charset->coll->like_range(charset, pattern_.data(), pattern_.size(), escape, one, many, part.length,
+                                reinterpret_cast<char *>(low.data() + text_at),
+                                reinterpret_cast<char *>(high.data() + text_at), &low_size, &high_size)) {
     // Anywhere among the rows of the parts before.
     parts_ = leading_.parts;
     for (std::vector<uchar> *const key : {&low, &high}) key->resize(leading_.length);
   } else if (counted != 0) {
     // A collation that pads with spaces has 'a' and a TAB before 'a'; behind the low end stand zeros, which are lower
     // still.
-    if (!(prefixed()->charset()->state & MY_CS_NOPAD)) low_size = part.length;
+    if (pads_with_spaces(charset)) low_size = part.length;
     int2store(low.data() + text_at - counted, static_cast<uint16>(low_size));
     int2store(high.data() + text_at - counted, static_cast<uint16>(high_size));
   }
@@ -157,8 +148,9 @@ bool Bounds::has_prefix() const {
   if (field->is_null()) return false;
   String buffer;
   const String *const text = field->val_str(&buffer);
-  return field->charset()->wildcmp(text->ptr(), text->end(), pattern_.data(), pattern_.data() + pattern_.size(), escape,
-                                   one, many) == 0;
+  const CHARSET_INFO *const charset = field->charset();
+  return charset->coll->wildcmp(charset, text->ptr(), text->ptr() + text->length(), pattern_.data(),
+                                pattern_.data() + pattern_.size(), escape, one, many) == 0;
 }
 
 /// Whether the walk has come past all rows with this key.
@@ -176,4 +168,4 @@ bool Bounds::is_past(const uchar *key, uint32_t parts) const {
   return false;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

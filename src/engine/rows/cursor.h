@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "contract/op.h"
-#include "engine/mariadb/key.h"
-#include "engine/mariadb/table.h"
+#include "engine/rows/key.h"
+#include "engine/server/table.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// Whether the index can serve the find: one that cannot be walked (HASH) serves whole keys and equality alone, and
 /// no key at all leads to all rows, by at_least or at_most, or to none.
@@ -59,4 +59,4 @@ class DownByGroups {
   std::vector<uchar> key_;  // of the group
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

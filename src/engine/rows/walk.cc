@@ -1,10 +1,10 @@
-#include "engine/mariadb/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/walk.h"
+#include "engine/rows/walk.h"
 
 #include <algorithm>
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 Failure Walk::begin(THD *thd, OpenTable &table, const Find &find) {
   thd_ = thd;
@@ -26,7 +26,7 @@ Failure Walk::begin(THD *thd, OpenTable &table, const Find &find) {
 }
 
 bool Walk::is_asked_for() {
-  if (table_->versioning_end != nullptr && !table_->versioning_end->is_max()) return false;
+  if (table_->has_history() && !table_->row_is_current()) return false;
   if (start_.recheck && !row_matches(*table_, start_, find_->key, find_->in_part, in_value())) return false;
   if (!bounded_) return true;
   const Bounds::Verdict verdict = bounds_.judge();
@@ -34,4 +34,4 @@ bool Walk::is_asked_for() {
   return verdict == Bounds::Verdict::within;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "contract/op.h"
-#include "engine/mariadb/key.h"
-#include "engine/mariadb/table.h"
+#include "engine/rows/key.h"
+#include "engine/server/table.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// Belongs to one Walk. The table's read set must have the columns of the index.
 class Bounds {
@@ -54,4 +54,4 @@ class Bounds {
   std::vector<uchar> until_key_;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -1,14 +1,15 @@
-#include "engine/mariadb/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/row.h"
+#include "engine/rows/row.h"
 
 #include <array>
 #include <utility>
 
 #include "base/limits.h"
-#include "engine/mariadb/integer_type.h"
+#include "engine/rows/integer_type.h"
+#include "engine/server/differences.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 namespace {
 
 enum class Form : uint8_t {
@@ -39,23 +40,14 @@ Form form_of(sql::IntegerType type) {
   }
 }
 
-/// Whether the record points to the text itself. Compressed columns, and types of plugins, say that they are blobs,
-/// too, and some of the former have its handler.
-bool is_plain_blob(const Field *field) {
-  const Type_handler *const handler = field->type_handler();
-  const bool blob = handler == &type_handler_tiny_blob || handler == &type_handler_blob ||
-                    handler == &type_handler_medium_blob || handler == &type_handler_long_blob;
-  return blob && field->compression_method() == nullptr;
-}
-
 Form form_of(const Field *field) {
   if (const sql::IntegerType type = integer_type(field); type.bytes != 0)
-    return field->flags & ZEROFILL_FLAG ? Form::other : form_of(type);
+    return has_flag(*field, ZEROFILL_FLAG) ? Form::other : form_of(type);
   switch (field->real_type()) {
     case MYSQL_TYPE_VARCHAR:
-      if (field->compression_method() != nullptr) return Form::other;
+      if (is_compressed(*field)) return Form::other;
       return field->pack_length() - field->field_length == 1 ? Form::varchar1 : Form::varchar2;
-    case MYSQL_TYPE_BLOB: return is_plain_blob(field) ? Form::blob : Form::other;
+    case MYSQL_TYPE_BLOB: return is_plain_blob(*field) ? Form::blob : Form::other;
     case MYSQL_TYPE_DATETIME2: return field->decimals() == 0 ? Form::datetime : Form::other;
     default: return Form::other;
   }
@@ -134,8 +126,8 @@ void RowReader::bind(TABLE *table, std::span<const uint16_t> columns) {
     column.position = columns[i];
     column.field = table->field[columns[i]];
     column.form = form_of(column.field);
-    column.at = column.field->ptr;
-    column.null_byte = column.field->null_ptr;
+    column.at = address_of(*column.field);
+    column.null_byte = null_byte_of(*column.field);
     column.null_bit = column.field->null_bit;
     if (column.form == Form::blob)
       column.size_bytes = static_cast<uint8_t>(column.field->pack_length() - sizeof(char *));
@@ -144,7 +136,7 @@ void RowReader::bind(TABLE *table, std::span<const uint16_t> columns) {
 
 bool RowReader::reads(const TABLE *table) const {
   for (const Column &column : columns_)
-    if (table->field[column.position] != column.field || column.field->ptr != column.at) return false;
+    if (table->field[column.position] != column.field || address_of(*column.field) != column.at) return false;
   return true;
 }
 
@@ -192,7 +184,7 @@ Row RowReader::read() {
 void RowReader::give_back() {
   if (!std::exchange(holds_much_, false)) return;
   for (Column &column : columns_)
-    if (column.string.alloced_length() > limits::block_bytes_min) column.string.free();
+    if (column.string.alloced_length() > limits::block_bytes_min) free_memory(column.string);
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -9,13 +9,14 @@
 
 #include "contract/executor.h"
 #include "contract/op.h"
-#include "engine/mariadb/cursor.h"
+#include "engine/rows/cursor.h"
+#include "engine/rows/walk.h"
+#include "engine/server/table.h"
+#include "engine/sql/attempt.h"
 #include "engine/sql/equal_finds.h"
 #include "engine/sql/scan_control.h"
-#include "engine/mariadb/table.h"
-#include "engine/mariadb/walk.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// Runs finds for one executor, one after the other, on tables that are locked.
 class Finder {
@@ -62,7 +63,7 @@ class Finder {
   sql::EqualFinds equal_;
   Walk walk_;                           // of the running find
   std::optional<DownByGroups> groups_;  // of a slow scan
-  ServerError error_;
+  sql::ServerError error_;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

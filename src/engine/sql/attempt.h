@@ -1,0 +1,38 @@
+// attempt.h: how an attempt to use a table ended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/failure.h"
+#include "contract/sql_error.h"
+
+namespace postern::sql {
+
+/// What the server says of a failure.
+struct ServerError {
+  std::string message{};
+  SqlError number{};  ///< none: the words are ours
+
+  void clear() {
+    message.clear();
+    number = {};
+  }
+};
+
+inline const ServerError nothing_said{};
+
+enum class TableState : uint8_t {
+  ready,
+  busy,    ///< DDL or a table lock holds it just now
+  failed,  ///< a failure and a message say why
+  again,   ///< every table was given up, and the attempt must be repeated for all of them
+};
+
+struct OpenAttempt {
+  TableState state = TableState::ready;
+  Failure failure = Failure::none;
+  ServerError error{};  ///< what the server says of `failure`
+};
+
+}  // namespace postern::sql

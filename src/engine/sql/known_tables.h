@@ -1,0 +1,80 @@
+// known_tables.h: KnownTables, what one executor knows of the specs it was asked for, by their ids.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/pool.h"
+#include "engine/sql/specs.h"
+
+namespace postern::sql {
+
+/// Belongs to one executor and is used on its thread. Counted against the bound of large buffers: a client decides how
+/// many there are and how large. Of a `Table` it needs to know:
+///
+///     uint32_t id       of the spec it was made for
+///     uint64_t serial   of the spec it was made for
+///     size_t bytes      of memory, about
+template <class Table>
+class KnownTables {
+ public:
+  explicit KnownTables(Specs &specs) : specs_(specs) {}
+  KnownTables(const KnownTables &) = delete;
+  KnownTables &operator=(const KnownTables &) = delete;
+
+  /// nullptr if there is none for the spec with this id.
+  Table *find(uint32_t id) const { return id < tables_.size() ? tables_[id].get() : nullptr; }
+  /// Puts `table` in the place of what was there for its id. Throws std::bad_alloc, also beyond the bound.
+  Table &put(std::unique_ptr<Table> table) {
+    if (table->id >= tables_.size()) tables_.resize(table->id + 1);
+    std::unique_ptr<Table> &place = tables_[table->id];
+    forget(place);
+    if (!bytes_.add(table->bytes)) throw std::bad_alloc();
+    place = std::move(table);
+    return *place;
+  }
+
+  /// Whether so much is here that what belongs to no spec any more should be looked for.
+  bool worth_a_look() const { return bytes_.bytes() > limits::open_tables_bytes_max && seen_ != specs_.retired(); }
+  /// Forgets what belongs to no spec any more; none of it may be open.
+  void forget_retired() {
+    seen_ = specs_.retired();
+    specs_.visit_serials([this](std::span<const uint64_t> serials) {
+      for (std::unique_ptr<Table> &table : tables_)
+        if (table != nullptr && serials[table->id] != table->serial) forget(table);
+    });
+  }
+  /// When the thread is about to sleep, and none is open: also forgets the rest if that is much.
+  void forget_most() {
+    if (bytes_.bytes() > limits::open_tables_bytes_kept && seen_ != specs_.retired()) forget_retired();
+    if (bytes_.bytes() > limits::open_tables_bytes_kept) forget_all();
+  }
+  void forget_all() {
+    for (std::unique_ptr<Table> &table : tables_) forget(table);
+  }
+
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (const auto &table : tables_)
+      if (table != nullptr) visit(*table);
+  }
+
+ private:
+  void forget(std::unique_ptr<Table> &table) {
+    if (table == nullptr) return;
+    bytes_.subtract(table->bytes);
+    table.reset();
+  }
+
+  Specs &specs_;
+  std::vector<std::unique_ptr<Table>> tables_;
+  pool::Tally bytes_;
+  uint64_t seen_ = 0;  // of Specs::retired()
+};
+
+}  // namespace postern::sql
