@@ -100,7 +100,8 @@ class Executor {
   ///     entered; what the run itself has written is in it. [Writes.ARunSeesWhatItWritesAndOthersDoAfterIt,
   ///     ServerScripts.ALockReadsWhatIsCurrentAndAFindTheViewOfItsStep]
   ///  7. So what an equal find has written may answer one (Reply::take), if it is just the same.
-  ///     [Turns.EqualFindsAreAnsweredAlikeAndOthersNot]
+  ///     [Turns.EqualFindsAreAnsweredAlikeAndOthersNot,
+  ///     Writes.EqualFindsSeeWhatWasWrittenBetweenThem]
   ///  8. All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
   ///     itself. [Writes.AWriteThatFailsIsUndoneByItself, Writes.SeveralRowsAreEditedAloneAndAllOrNone]
   ///  9. If the transaction is lost as a whole (deadlock, refused commit) the settlement says so, and nothing of it is

@@ -1,14 +1,10 @@
 // contract_plugin.cc: runs the executor contract's suite over the tables of the server that loads it.
 //
-// A daemon plugin for tests alone. Installing it starts the suite on a thread of its own, which leaves GoogleTest's
-// report in the file named by POSTERN_CONTRACT_REPORT; the environment also says how to reach the server by SQL.
+// A daemon plugin for tests alone. Installing it starts the suite, see runner.h.
 #include <mysql/plugin.h>
 
-#include <cstdlib>
-#include <string>
-#include <thread>
-
 #include "contract/testing/executor_contract_suite.h"
+#include "runner.h"
 #include "server_fixture.h"
 
 namespace postern {
@@ -18,24 +14,13 @@ using contract_test::ServerFixture;
 
 INSTANTIATE_EXECUTOR_CONTRACT(Server, ServerFixture);
 
-std::thread runner;
-
-void run_suite() {
-  std::string report = std::string("--gtest_output=json:") + std::getenv("POSTERN_CONTRACT_REPORT");
-  std::string name = "contract_test";
-  char *arguments[] = {name.data(), report.data(), nullptr};
-  int count = 2;
-  testing::InitGoogleTest(&count, arguments);
-  [[maybe_unused]] const int failed = RUN_ALL_TESTS();  // the report tells
-}
-
 int init(void *) {
-  runner = std::thread(run_suite);
+  contract_test::start_suite();
   return 0;
 }
 
 int deinit(void *) {
-  runner.join();
+  contract_test::join_suite();
   return 0;
 }
 

@@ -3,19 +3,13 @@
 //   INSTANTIATE_EXECUTOR_CONTRACT(Mine, MyFixture);  // as executor_test_fixture.h wants it
 #pragma once
 
-#include "contract/testing/executor_finds_suite.h"
-#include "contract/testing/executor_opens_suite.h"
-#include "contract/testing/executor_ranges_suite.h"
 #include "contract/testing/executor_scripts_suite.h"
-#include "contract/testing/executor_turns_suite.h"
 #include "contract/testing/executor_units_suite.h"
 #include "contract/testing/executor_writes_suite.h"
+#include "contract/testing/finds_contract_suite.h"
 
 #define INSTANTIATE_EXECUTOR_CONTRACT(prefix, fixture)              \
-  INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorOpens, fixture);   \
-  INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorFinds, fixture);   \
-  INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorRanges, fixture);  \
+  INSTANTIATE_FINDS_CONTRACT(prefix, fixture);                      \
   INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorScripts, fixture); \
-  INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorTurns, fixture);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorUnits, fixture);   \
   INSTANTIATE_TYPED_TEST_SUITE_P(prefix, ExecutorWrites, fixture)

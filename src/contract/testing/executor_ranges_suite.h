@@ -146,23 +146,6 @@ TYPED_TEST_P(ExecutorRanges, APausedFindKeepsItsEnds) {
   }
 }
 
-TYPED_TEST_P(ExecutorRanges, EditsKeepWithinTheirEnds) {
-  TableSlot &slot = this->opened();
-  TableSlot &by_v = this->opened({"contract", "t", "v", {"v"}});
-  HeardReply &erased = this->edit(
-      slot, this->range(Comparison::at_least, {Value::of("5")}, {Value::of("8")}, false),
-      [](Row, Draft &) { return Decision::erase; }, false, true);
-  this->run_alone();
-  EXPECT_EQ(erased.changed, 3u);
-  HeardReply &changed = this->edit(by_v, this->begins("v10"), [](Row, Draft &next) {
-    next.set(0, Value::of("x"));
-    return Decision::write;
-  });
-  this->run_alone();
-  EXPECT_EQ(changed.changed, 2u);
-  EXPECT_EQ(this->stored(4, 10), (std::vector<std::string>{"4 v4 0", "8 v8 0", "9 v9 0", "10 x 1"}));
-}
-
 TYPED_TEST_P(ExecutorRanges, AReplyHearsTheShapeBeforeItsRows) {
   TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"v", "id"}});
   Find find = this->key("7");
@@ -203,7 +186,7 @@ TYPED_TEST_P(ExecutorRanges, TheShapeIsToldAnewToAFindThatBeginsAnew) {
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorRanges, AFindEndsWhereItShould, LimitsOffsetsAndFiltersCountWithinTheEnds,
                             NullIsBelowEveryEnd, FindsWhatBeginsWithAText, EndsThatMakeNoSenseFail,
-                            APausedFindKeepsItsEnds, EditsKeepWithinTheirEnds, AReplyHearsTheShapeBeforeItsRows,
+                            APausedFindKeepsItsEnds, AReplyHearsTheShapeBeforeItsRows,
                             TheShapeIsToldAnewToAFindThatBeginsAnew);
 
 }  // namespace postern

@@ -14,6 +14,8 @@
 //     void hold_table(bool hold);
 //     /// Drops contract.t; fails the test if somebody keeps it from that.
 //     void drop_table();
+//     /// What SQL tells of a table in a database that is not there: number and SQLSTATE.
+//     static constexpr const char *unknown_database = "1146 42S02";
 //   };
 #pragma once
 

@@ -261,44 +261,20 @@ TYPED_TEST_P(ExecutorTurns, EqualFindsAreAnsweredAlikeAndOthersNot) {
     this->run_all();
     alone.push_back(reply.text());
   }
-  const auto again = [&](int runs) {
-    for (int run = 0; run < runs; ++run) {
-      std::vector<HeardReply *> replies;
-      for (int i = 0; i < 4; ++i) {
-        for (const Asked &one : asked) {
-          replies.push_back(&this->find(one.slot, one.find));
-          replies.back()->takes = replies.size() % 7 != 0;
-        }
-      }
-      this->run_all();
-      for (size_t i = 0; i < replies.size(); ++i) {
-        EXPECT_EQ(replies[i]->text(), alone[i % alone.size()]) << i;
-        EXPECT_EQ(replies[i]->dones, 1);
+  for (int run = 0; run < 3; ++run) {
+    std::vector<HeardReply *> replies;
+    for (int i = 0; i < 4; ++i) {
+      for (const Asked &one : asked) {
+        replies.push_back(&this->find(one.slot, one.find));
+        replies.back()->takes = replies.size() % 7 != 0;
       }
     }
-  };
-  again(3);
-
-  // What a run itself writes is in the view of what comes behind it, and in that of the next.
-  const auto rename = [&] {
-    return &this->edit(by_id, {.key = fifty}, [](Row, Draft &next) {
-      next.set(1, Value::of("new"));
-      return Decision::write;
-    });
-  };
-  std::vector<HeardReply *> before, after;
-  for (int i = 0; i < 100; ++i) before.push_back(&this->find(by_id, {.key = fifty}));
-  rename();
-  for (int i = 0; i < 100; ++i) after.push_back(&this->find(by_id, {.key = fifty}));
-  for (HeardReply *const reply : before) reply->takes = true;
-  for (HeardReply *const reply : after) reply->takes = true;
-  this->run_all();
-  for (const HeardReply *const reply : before) EXPECT_EQ(reply->text(), "50 v50 \n");
-  for (const HeardReply *const reply : after) EXPECT_EQ(reply->text(), "50 new \n");
-  for (size_t i = 0; i < alone.size(); ++i) {
-    if (size_t at = alone[i].find("v50"); at != std::string::npos) alone[i].replace(at, 3, "new");
+    this->run_all();
+    for (size_t i = 0; i < replies.size(); ++i) {
+      EXPECT_EQ(replies[i]->text(), alone[i % alone.size()]) << i;
+      EXPECT_EQ(replies[i]->dones, 1);
+    }
   }
-  again(2);
 }
 
 TYPED_TEST_P(ExecutorTurns, IdleLetsDdlThrough) {

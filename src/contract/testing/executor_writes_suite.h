@@ -352,11 +352,58 @@ TYPED_TEST_P(ExecutorWrites, WritesNeedAnOpenTableAndWhatItNames) {
   EXPECT_EQ(gone.failure, Failure::no_table);
 }
 
+TYPED_TEST_P(ExecutorWrites, EditsKeepWithinTheirEnds) {
+  TableSlot &slot = this->opened();
+  TableSlot &by_v = this->opened({"contract", "t", "v", {"v"}});
+  const Value five[] = {Value::of("5")}, eight[] = {Value::of("8")}, v10[] = {Value::of("v10")};
+  HeardReply &erased = this->edit(
+      slot, {.comparison = Comparison::at_least, .key = five, .limit = 1'000, .until = eight, .until_included = false},
+      [](Row, Draft &) { return Decision::erase; }, false, true);
+  this->run_alone();
+  EXPECT_EQ(erased.changed, 3u);
+  HeardReply &changed = this->edit(
+      by_v, {.comparison = Comparison::at_least, .key = v10, .limit = 1'000, .prefix = true}, [](Row, Draft &next) {
+        next.set(0, Value::of("x"));
+        return Decision::write;
+      });
+  this->run_alone();
+  EXPECT_EQ(changed.changed, 2u);
+  EXPECT_EQ(this->stored(4, 10), (std::vector<std::string>{"4 v4 0", "8 v8 0", "9 v9 0", "10 x 1"}));
+}
+
+/// What a run itself writes is in the view of what comes behind it, and in that of the next run, however many ask.
+TYPED_TEST_P(ExecutorWrites, EqualFindsSeeWhatWasWrittenBetweenThem) {
+  TableSlot &slot = this->opened();
+  const auto ask = [&] {
+    std::vector<HeardReply *> replies;
+    for (int i = 0; i < 100; ++i) {
+      replies.push_back(&this->find(slot, this->key("50")));
+      replies.back()->takes = true;
+    }
+    return replies;
+  };
+  ask();
+  this->run_all();
+  const std::vector<HeardReply *> before = ask();
+  this->edit(slot, this->key("50"), [](Row, Draft &next) {
+    next.set(1, Value::of("new"));
+    return Decision::write;
+  });
+  const std::vector<HeardReply *> after = ask();
+  this->run_all();
+  const std::vector<HeardReply *> next = ask();
+  this->run_all();
+  for (const HeardReply *const reply : before) EXPECT_EQ(reply->text(), "50 v50 \n");
+  for (const HeardReply *const reply : after) EXPECT_EQ(reply->text(), "50 new \n");
+  for (const HeardReply *const reply : next) EXPECT_EQ(reply->text(), "50 new \n");
+}
+
 REGISTER_TYPED_TEST_SUITE_P(ExecutorWrites, AWatcherHearsNothingOfARunWithWrites,
                             ARunSeesWhatItWritesAndOthersDoAfterIt, AWriteThatFailsIsUndoneByItself,
                             AnEditKeepsWritesOrErases, FiltersDecideWhichRowIsEdited, DuplicatesFailAreIgnoredOrUpdate,
                             AnInsertDecidesAboutTheRowThatIsThere, ADecisionIsMadeAloneToo, AValueIsExtendedAtEitherEnd,
                             AllRowsCanBeErasedAtOnce, SumsAreTheColumnsOwn, SeveralRowsAreEditedAloneAndAllOrNone,
-                            AnEditMeetsNoRowTwice, ABusyTableLeavesAWriteForLater, WritesNeedAnOpenTableAndWhatItNames);
+                            AnEditMeetsNoRowTwice, EditsKeepWithinTheirEnds, EqualFindsSeeWhatWasWrittenBetweenThem,
+                            ABusyTableLeavesAWriteForLater, WritesNeedAnOpenTableAndWhatItNames);
 
 }  // namespace postern

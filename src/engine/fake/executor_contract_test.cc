@@ -10,6 +10,7 @@ namespace postern {
 namespace {
 
 struct FakeFixture {
+  static constexpr const char *unknown_database = "1146 42S02";
   std::unique_ptr<Executor> attach() { return engine.attach({}, stop); }
   void make_table(int rows) {
     using Type = FakeEngine::Type;
