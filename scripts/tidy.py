@@ -33,12 +33,13 @@ SEES = {
     # In each server's room, which it knows as engine/server.
     "engine/rows": {"base", "contract", "engine/sql", "engine/server"},
     "engine/mariadb": {"base", "contract", "engine", "engine/sql", "engine/rows"},
+    "engine/mysql": {"base", "contract", "engine", "engine/sql", "engine/rows"},
     "plugin": {"base", "net", "contract", "door", "engine"} | DOORS,
 }
 # Tests may also drive what they test through these.
 TESTS_SEE = {"base", "contract", "ping", "engine/fake"}
 SERVER_HEADER = re.compile(
-    r"my_global|sql_|handler\.h|field\.h|mysqld|mysql/|table\.h|transaction|key\.h|lock\.h|"
+    r"my_global|my_config|sql/|sql_|handler\.h|field\.h|mysqld|mysql/|table\.h|transaction|key\.h|lock\.h|"
     r"my_bitmap|scheduler|log\.h|item\.h|set_var|hostname|violite|thr_timer|wsrep"
 )
 PROTOCOL = re.compile(r"handlersocket|memcache|redis", re.IGNORECASE)
@@ -78,9 +79,9 @@ def check_includes(path, lines):
             server = SERVER_HEADER.match(match[1])
             if server and folder == "plugin" and match[1] != "mysql/plugin.h":
                 complain(path, number, "of the server, plugin may include <mysql/plugin.h> only")
-            elif server and folder not in ("engine/mariadb", "plugin"):
-                complain(path, number, f"a server header outside src/engine/mariadb: {match[1]}")
-            elif server and folder == "engine/mariadb" and path.name not in ("server.h", "cluster_hooks.h"):
+            elif server and folder not in ("engine/mariadb", "engine/mysql", "plugin"):
+                complain(path, number, f"a server header outside the room of a server: {match[1]}")
+            elif server and folder != "plugin" and path.name not in ("server.h", "cluster_hooks.h"):
                 complain(path, number, f"the server's headers come in by server.h alone: {match[1]}")
         elif "MYSQL_VERSION_ID" in line and path.name != "compat.h":
             complain(path, number, "what differs between series of the server belongs in compat.h")
@@ -96,6 +97,7 @@ def check_words(path, lines):
         "engine/sql",
         "engine/rows",
         "engine/mariadb",
+        "engine/mysql",
     ):
         return
     for number, line in enumerate(lines, 1):

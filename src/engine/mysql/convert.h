@@ -1,0 +1,25 @@
+// convert.h: from a client's text to a column's value, and whether anything was lost on the way.
+#pragma once
+
+#include "contract/op.h"
+#include "engine/sql/fit.h"
+
+class Field;
+class THD;
+
+namespace postern::mysqld {
+
+using sql::Fit;
+
+/// Stores a value that is not NULL in `field`, in the record the field points to. Text is taken in the column's own
+/// character set, numbers and dates as ASCII. Never rounds or cuts in silence: the result tells.
+Fit store(THD *thd, Field *field, Bytes text);
+
+/// The same for the bound of a range: text that is no value of the column means the number it begins with, or, of a
+/// column of texts, itself. What is no date has no place among dates: SQL refuses it.
+Fit place(THD *thd, Field *field, Bytes text);
+
+/// How the text in `field`, of a row, compares with `text`: below 0, 0, above 0.
+int compare_as_text(Field *field, Bytes text);
+
+}  // namespace postern::mysqld

@@ -1,0 +1,74 @@
+#include "engine/mysql/server.h"
+
+#include "engine/engine.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "engine/mysql/executor.h"
+#include "engine/slow_log.h"
+
+namespace postern::mysqld {
+namespace {
+
+class MysqlEngine final : public Engine {
+ public:
+  bool up() const override { return server_is_up(); }
+  std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
+    std::unique_ptr<ServerThread> thread = ServerThread::enter(who, watch_, stop);
+    return thread != nullptr ? make_executor(std::move(thread), specs_, who, stop) : nullptr;
+  }
+  std::vector<OpenIndexNotes> open_indexes() const override { return specs_.all(); }
+
+ private:
+  sql::Specs specs_;
+  KillWatch watch_;
+};
+
+}  // namespace
+}  // namespace postern::mysqld
+
+namespace postern::engine {
+
+std::unique_ptr<Engine> make_engine(LoginNames) {
+  return std::make_unique<mysqld::MysqlEngine>();
+}
+
+bool server_is_bootstrapping() {
+  return opt_initialize;
+}
+
+ServerTls server_tls() {
+  return {};
+}
+
+uint64_t server_tls_generation() {
+  return 0;
+}
+
+Descriptors server_descriptors() {
+  rlimit limit{};
+  uint64_t all = open_files_limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) all = std::min<uint64_t>(all, limit.rlim_cur);
+  all = std::min<uint64_t>(all, UINT32_MAX);
+  // A table takes one where it is a file of its own. The rest: logs, temporary files, replicas.
+  constexpr uint64_t others = 256;
+  const uint64_t needed = uint64_t{max_connections} + uint64_t{table_cache_size} + others;
+  return {.all = static_cast<uint32_t>(all), .for_server = static_cast<uint32_t>(std::min(needed, all))};
+}
+
+void write_error_log(log::Level level, const char *line) {
+  longlong severity = INFORMATION_LEVEL;
+  switch (level) {
+    case log::Level::note: break;
+    case log::Level::warning: severity = WARNING_LEVEL; break;
+    case log::Level::error: severity = ERROR_LEVEL; break;
+  }
+  LogErr(severity, ER_LOG_PRINTF_MSG, line);
+}
+
+/// What took long is told by no log of MySQL's.
+void write_slow_log(const SlowRequest &) {}
+
+}  // namespace postern::engine

@@ -1,0 +1,17 @@
+// executor.h: make_executor(), one thread's way to the tables: for finds alone.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "contract/executor.h"
+#include "engine/mysql/thread.h"
+#include "engine/sql/specs.h"
+
+namespace postern::mysqld {
+
+/// For the thread that has entered. `specs` and `stop` outlive it, as what `who` points to does.
+std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, sql::Specs &specs,
+                                        const ThreadIdentity &who, const std::atomic<bool> &stop);
+
+}  // namespace postern::mysqld

@@ -1,0 +1,29 @@
+// opening.h: one table by name, without waiting for anybody.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/bytes.h"
+#include "engine/sql/attempt.h"
+
+class THD;
+class Table_ref;
+
+namespace postern::mysqld {
+
+using sql::OpenAttempt;
+using sql::TableState;
+
+/// A database's or a table's name as the server compares it: lower case where it does so.
+std::string table_name(Bytes name);
+
+/// Opens what `list` names for reading, taking metadata locks only if they are free. `give_up_all` closes every open
+/// table and releases every metadata lock of the thread; it is called where the server asks for that, and the state is
+/// then `again`.
+OpenAttempt open_without_waiting(THD *thd, Table_ref &list, const std::function<void()> &give_up_all);
+
+/// Why the server did not lock open tables, from the diagnostics area, which it clears. State busy or failed.
+OpenAttempt failed_lock(THD *thd);
+
+}  // namespace postern::mysqld

@@ -1,0 +1,48 @@
+// server.h: the one place where MySQL's internal headers come in.
+//
+// It must be the first include of a file, before ours: these headers define some hundred lower-case macros.
+#pragma once
+
+#include <my_config.h>
+
+#include <my_base.h>
+#include <my_bitmap.h>
+#include <my_sys.h>
+#include <my_thread.h>
+#include <myisampack.h>
+#include <mysql/strings/m_ctype.h>
+#include <m_string.h>
+#include <mysqld_error.h>
+#include <sql-common/my_decimal.h>
+#include <sql/dd/types/abstract_table.h>
+#include <sql/derror.h>
+#include <sql/field.h>
+#include <sql/handler.h>
+#include <sql/key.h>
+#include <sql/lock.h>
+#include <sql/log.h>
+#include <sql/mdl.h>
+#include <sql/mysqld.h>
+#include <sql/mysqld_thd_manager.h>
+#include <sql/set_var.h>
+#include <sql/sql_base.h>
+#include <sql/sql_class.h>
+#include <sql/sql_lex.h>
+#include <sql/sql_plugin.h>
+#include <sql/table.h>
+#include <sql/transaction.h>
+
+// Its macros take names of sql/log.h.
+#include <mysql/components/services/log_builtins.h>
+
+#undef likely
+#undef unlikely
+
+// What is this server's own, for engine/rows, and what its room has there.
+namespace postern::mysqld {}
+namespace postern::rows {
+using namespace mysqld;
+}
+namespace postern::mysqld {
+using namespace rows;
+}

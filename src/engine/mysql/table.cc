@@ -1,0 +1,188 @@
+#include "engine/mysql/server.h"
+
+#include "engine/mysql/table.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "engine/mysql/failures.h"
+#include "engine/rows/names.h"
+
+namespace postern::mysqld {
+namespace {
+
+/// What a column wanted takes in an OpenTable beside its name, about.
+constexpr size_t bytes_per_column = 128;
+
+size_t bytes_for(const KeptSpec &spec) {
+  return sizeof(OpenTable) + sizeof(Table_ref) + spec.bytes() +
+         (spec->columns.size() + spec->filter_columns.size()) * bytes_per_column;
+}
+
+}  // namespace
+
+OpenTable::OpenTable(Spec *its_spec)
+    : id(its_spec->id()),
+      serial(its_spec->serial()),
+      database(table_name(its_spec->spec().database)),
+      name(table_name(its_spec->spec().table)),
+      spec(its_spec->spec()),
+      counts(its_spec->counts()),
+      bytes(bytes_for(spec)) {}
+
+Tables::~Tables() {
+  release_all();
+}
+
+void Tables::begin_batch() {
+  ++batch_;
+  if (!open_.worth_a_look()) return;
+  // One that is open is nobody's any more, and closes with the others.
+  release_all();
+  open_.forget_retired();
+}
+
+OpenTable &Tables::prepare(Spec *spec, bool positions) {
+  OpenTable *known = open_.find(spec->id());
+  if (known == nullptr || known->serial != spec->serial()) {
+    auto fresh = std::make_unique<OpenTable>(spec);
+    // An id given to new names: what was open for the old ones has no user left and goes when all goes.
+    if (known != nullptr && known->table != nullptr) release_all();
+    known = &open_.put(std::move(fresh));
+  }
+  OpenTable &table = *known;
+  if (table.batch == batch_ && table.state != TableState::again) {
+    if (positions) want_positions(table);
+    return table;
+  }
+  if (table.table == nullptr) {
+    table.positions |= positions;
+    open(table);
+  } else if (table.resolved) {
+    // What went wrong with its lock in an earlier batch is no matter now.
+    table.state = TableState::ready;
+    if (positions) want_positions(table);
+  }
+  table.batch = batch_;
+  if (table.state == TableState::ready) used_.push_back(&table);
+  return table;
+}
+
+void Tables::want_positions(OpenTable &table) {
+  if (table.positions || table.table == nullptr) return;
+  table.positions = true;
+  set_read_set(table);
+}
+
+void Tables::open(OpenTable &table) {
+  if (!table.admitted && !take(table, may_be_opened(thd_, table.database, table.name))) return;
+  table.admitted = true;
+  table.list_ = std::make_unique<Table_ref>(table.database.c_str(), table.database.size(), table.name.c_str(),
+                                            table.name.size(), table.name.c_str(), TL_READ);
+  table.list_->required_type = dd::enum_table_type::BASE_TABLE;
+  table.list_->open_type = OT_BASE_ONLY;
+  if (!take(table, open_without_waiting(thd_, *table.list_, [this] { release_all(); }))) return;
+  table.table = table.list_->table;
+  table.table->reginfo.lock_type = TL_READ;
+  ++open_count_;
+  counters_->add(Counter::table_opens);
+  if (!take(table, resolve_names(thd_, table))) return;
+  // A generated column may be RAND().
+  table.repeats = table.table->vfield == nullptr;
+  set_read_set(table);
+}
+
+/// Notes how an attempt ended; true if the table is ready.
+bool Tables::take(OpenTable &table, OpenAttempt attempt) {
+  if (attempt.state == TableState::busy) counters_->add(Counter::busy_retries);
+  table.state = attempt.state;
+  table.failure = attempt.failure;
+  table.error = std::move(attempt.error);
+  return attempt.state == TableState::ready;
+}
+
+void Tables::set_read_set(OpenTable &table) {
+  TABLE *const opened = table.table;
+  if (opened->file->inited != handler::NONE) opened->file->ha_index_end();
+  bitmap_clear_all(&opened->tmp_set);
+  opened->column_bitmaps_set_no_signal(&opened->tmp_set, &opened->tmp_set);
+  const auto want = [&](uint16_t position) { opened->mark_column_used(opened->field[position], MARK_COLUMNS_TEMP); };
+  for (const uint16_t position : table.columns) want(position);
+  for (const uint16_t position : table.filter_columns) want(position);
+  const KEY &key = table.key_info();
+  const std::span<const KEY_PART_INFO> parts(key.key_part, key.user_defined_key_parts);
+  // Where the index has prefixes of columns, finds compare the whole.
+  table.key_is_read = table.positions || std::any_of(parts.begin(), parts.end(), [](const KEY_PART_INFO &part) {
+                        return part.key_part_flag & HA_PART_KEY_SEG;
+                      });
+  if (table.key_is_read) {
+    for (const KEY_PART_INFO &part : parts) want(part.fieldnr - 1);
+  }
+  if (table.positions && opened->s->primary_key != MAX_KEY) {
+    const KEY &primary = opened->key_info[opened->s->primary_key];
+    for (uint i = 0; i < primary.user_defined_key_parts; ++i) want(primary.key_part[i].fieldnr - 1);
+  }
+}
+
+void Tables::lock_all() {
+  if (used_.empty()) return;
+  to_lock_.clear();
+  for (const OpenTable *const table : used_) to_lock_.push_back(table->table);
+  lock_ = mysql_lock_tables(thd_, to_lock_.data(), to_lock_.size(), 0);
+  counters_->add(Counter::table_locks);
+  if (lock_ != nullptr) return;
+  const OpenAttempt attempt = failed_lock(thd_);
+  for (OpenTable *const table : used_) take(*table, attempt);
+}
+
+void Tables::unlock_all() {
+  if (lock_ != nullptr) {
+    for (OpenTable *const table : used_) {
+      holds_much_ |= table->reader.holds_much();
+      table->reader.give_back();
+      if (table->file().inited != handler::NONE) table->file().ha_index_end();
+    }
+    trans_commit_stmt(thd_);
+    mysql_unlock_tables(thd_, std::exchange(lock_, nullptr));
+    counters_->add(Counter::table_unlocks);
+  }
+  for (OpenTable *const table : used_) {
+    if ((table->finds | table->rows_examined) == 0) continue;
+    table->counts->add(std::exchange(table->finds, 0), std::exchange(table->rows_examined, 0), 0);
+  }
+  used_.clear();
+}
+
+bool Tables::wanted_by_others() const {
+  for (const TABLE *opened = thd_->open_tables; opened != nullptr; opened = opened->next) {
+    if (opened->s->has_old_version() || opened->has_invalid_dict() ||
+        (opened->mdl_ticket != nullptr && opened->mdl_ticket->has_pending_conflicting_lock()))
+      return true;
+  }
+  return false;
+}
+
+void Tables::release_all() {
+  if (open_count_ != 0) {
+    open_.visit([](OpenTable &table) {
+      if (table.table == nullptr) return;
+      if (table.file().inited != handler::NONE) table.file().ha_index_end();
+      table.table = nullptr;
+      table.state = TableState::again;
+    });
+    used_.clear();
+    holds_much_ = false;
+    close_thread_tables(thd_);
+    counters_->add(Counter::table_closes, open_count_);
+    open_count_ = 0;
+  }
+  if (thd_ != nullptr) thd_->mdl_context.release_transactional_locks();
+}
+
+void Tables::go_idle() {
+  release_all();
+  open_.forget_most();
+}
+
+}  // namespace postern::mysqld

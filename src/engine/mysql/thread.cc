@@ -1,0 +1,123 @@
+#include "engine/mysql/server.h"
+
+#include "engine/mysql/thread.h"
+
+#include <chrono>
+#include <new>
+#include <system_error>
+#include <thread>
+
+namespace postern::mysqld {
+namespace {
+
+/// What the process list shows for threads of ours.
+constexpr char user[] = "postern";
+
+bool wait_for_server_start(const std::atomic<bool> &stop) {
+  const auto over = [&stop] { return stop.load(std::memory_order_acquire) || connection_events_loop_aborted(); };
+  while (!server_is_up() && !over()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return !over();
+}
+
+/// What is ours to say, whatever the globals are that the THD was born with.
+void pin(THD *thd) {
+  System_variables &ours = thd->variables;
+  // A batch is a transaction that ends with it.
+  ours.option_bits |= OPTION_AUTOCOMMIT;
+  ours.option_bits &= ~OPTION_NOT_AUTOCOMMIT;
+  // Conversions of keys are judged by the notes that they leave.
+  ours.option_bits |= OPTION_SQL_NOTES;
+  ours.sql_mode |= MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  // One consistent view a batch.
+  ours.transaction_isolation = ISO_REPEATABLE_READ;
+  thd->tx_isolation = ISO_REPEATABLE_READ;
+  // A thread waits for no table: the request does, in the slow lane, for as long as the door's settings say.
+  ours.lock_wait_timeout = 0;
+  // It bounds one user's statement; a batch is that of many.
+  ours.max_execution_time = 0;
+}
+
+}  // namespace
+
+bool server_is_up() {
+  return get_server_state() == SERVER_OPERATING;
+}
+
+std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, KillWatch &watch,
+                                                  const std::atomic<bool> &stop) {
+  if (my_thread_init()) return nullptr;
+  std::unique_ptr<ServerThread> thread(new ServerThread(who, watch));
+  if (!wait_for_server_start(stop) || !thread->create()) return nullptr;
+  return thread;
+}
+
+ServerThread::~ServerThread() {
+  destroy();
+  my_thread_end();
+}
+
+bool ServerThread::create() {
+  THD *const thd = new (std::nothrow) THD(true);
+  if (thd == nullptr) return false;
+  thd_ = thd;
+  char stack_mark;
+  thd->set_new_thread_id();
+  thd->thread_stack = &stack_mark;
+  thd->store_globals();
+  thd->system_thread = SYSTEM_THREAD_BACKGROUND;
+  // An idle connection to the server: KILL finds it.
+  thd->set_command(COM_SLEEP);
+  thd->set_time();
+  thd->set_proc_info(text_.now());
+  thd->security_context()->skip_grants(user, "");
+  thd->security_context()->assign_user(user, sizeof user - 1);
+  pin(thd);
+  thd->init_query_mem_roots();
+  lex_start(thd);
+  thd->lex->sql_command = SQLCOM_SELECT;
+  thd->check_for_truncated_fields = CHECK_FIELD_IGNORE;
+  Global_THD_manager::get_instance()->add_thd(thd);
+  watched_ = {.thd = thd, .wake_fd = who_.wake_fd};
+  try {
+    watch_.add(watched_);
+  } catch (const std::system_error &) {
+    return false;
+  } catch (const std::bad_alloc &) {
+    return false;
+  }
+  // Shutdown kills every THD it finds; if it looked before ours was there, it has set this before that.
+  return !connection_events_loop_aborted();
+}
+
+void ServerThread::destroy() {
+  THD *const thd = std::exchange(thd_, nullptr);
+  if (thd == nullptr) return;
+  watch_.remove(watched_);
+  lex_end(thd->lex);
+  thd->release_resources();
+  Global_THD_manager::get_instance()->remove_thd(thd);
+  delete thd;
+}
+
+bool ServerThread::killed() const {
+  return thd_ == nullptr || thd_->killed == THD::KILL_CONNECTION;
+}
+
+bool ServerThread::server_stopping() const {
+  return connection_events_loop_aborted();
+}
+
+bool ServerThread::renew() {
+  destroy();
+  return create();
+}
+
+void ServerThread::show_text() {
+  thd_->set_proc_info(text_.now());
+}
+
+void ServerThread::describe(Bytes text) {
+  thd_->set_proc_info(text_.set(text));
+}
+
+}  // namespace postern::mysqld

@@ -1,0 +1,11 @@
+# MySQL gets a plugin with a declaration of its own, and the HandlerSocket door alone.
+add_library(postern_plugin OBJECT mysql_plugin.cc doors.cc)
+target_compile_definitions(postern_plugin PRIVATE POSTERN_VERSION="${PROJECT_VERSION}")
+target_link_libraries(postern_plugin PUBLIC server_plugin_api
+  postern_engine postern_handlersocket postern_door postern_net postern_contract postern_base)
+
+add_library(postern MODULE $<TARGET_OBJECTS:postern_plugin>)
+target_link_libraries(postern PRIVATE postern_plugin postern_engine_mysql)
+target_link_options(postern PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/mysql_exports.map
+  -Wl,-z,relro,-z,now -Wl,-z,nodelete -static-libstdc++ -static-libgcc)
+set_target_properties(postern PROPERTIES PREFIX "" LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mysql_exports.map)
