@@ -21,9 +21,11 @@
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine; SERVER=source: one that
 #                 builds itself where it is installed, and again when the server there is updated)
 #   make image    an image for containers, with docker, podman or buildah: Debian, its server, the package
+#   make contract the engine's promises, tested inside a server
 #   make clean    remove what was built; make distclean: the private server, too
 #
 # make, run, stop, unit and integration take SERIES=11.8: for that series of MariaDB, in build-11.8/.
+# plugin, run, stop and contract take SERVER=mysql: for MySQL 9.7, in build-mysql/; a first slice, see docs/servers.md.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -31,9 +33,9 @@ SHELL := /bin/bash
 
 SERIES ?= 10.11
 export SERIES
-BUILD := build$(if $(filter-out 10.11,$(SERIES)),-$(SERIES))
 BUILD_TYPE ?= RelWithDebInfo
 SERVER ?= fetched
+BUILD := build$(if $(filter mysql,$(SERVER)),-mysql,$(if $(filter-out 10.11,$(SERIES)),-$(SERIES)))
 PYTEST_ARGS ?=
 SECONDS_ALL := $(if $(SECONDS),$(SECONDS),60)
 MINUTES ?= 30
@@ -45,7 +47,7 @@ BUILD_installed := build-installed
 SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
-.PHONY: series in-tree all build deps server configure plugin run stop check unit tidy lint test integration bench \
+.PHONY: contract series in-tree all build deps server configure plugin run stop check unit tidy lint test integration bench \
   counts soak fuzz asan install cli site package image clean distclean
 
 all: build
@@ -54,7 +56,7 @@ deps:
 	@tools/deps build
 
 server: deps
-	@tools/server fetch $(BUILD)/server
+	@tools/server $(if $(filter mysql,$(SERVER)),mysql,fetch) $(BUILD)/server
 
 configure: server
 	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
@@ -67,11 +69,29 @@ build: configure
 plugin: configure
 	@ninja -C $(BUILD) $(PLUGIN)
 
+ifeq ($(SERVER),mysql)
+run: plugin
+	@tools/mysql demo $(BUILD)/run
+
+stop:
+	@tools/mysql stop $(BUILD)/run
+
+contract: plugin
+	@tools/deps test
+	@ninja -C $(BUILD) contract_test.so
+	@tools/mysql contract $(BUILD)/contract
+else
 run: plugin
 	@tools/demo $(BUILD)/run
 
 stop:
 	@tools/sandbox stop $(BUILD)/run
+
+contract: plugin
+	@tools/deps test
+	@ninja -C $(BUILD) contract_test.so
+	@$(PYTEST) -k test_the_engine_keeps_the_contract
+endif
 
 unit: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(nproc)" --timeout 120 --progress
@@ -194,10 +214,11 @@ image:
 	@tools/image
 
 clean:
-	@for run in build*/run; do if [ -d "$$run" ]; then tools/sandbox stop "$$run"; fi; done
+	@if [ -d build-mysql/run ]; then tools/mysql stop build-mysql/run; fi
+	@for run in build build-[0-9]*; do if [ -d "$$run/run" ]; then tools/sandbox stop "$$run/run"; fi; done
 	@rm -rf build-installed build-asan build-fuzz
-	@for build in build build-[0-9]*; do \
+	@for build in build build-[0-9]* build-mysql; do \
 	  if [ -d "$$build" ]; then find "$$build" -mindepth 1 -maxdepth 1 ! -name 'server*' -exec rm -rf {} +; fi; done
 
 distclean: clean
-	@rm -rf build build-[0-9]*
+	@rm -rf build build-[0-9]* build-mysql

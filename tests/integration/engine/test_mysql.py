@@ -1,0 +1,339 @@
+"""MySQL 9.7, the engine's second server: what docs/servers.md says of it. Only where POSTERN_TEST_MYSQL is set, for half
+a gigabyte is fetched and the plugin built for it."""
+import contextlib
+import os
+import statistics
+import subprocess
+import threading
+import time
+
+import pymysql
+import pytest
+
+from support.hs import Client
+from support.server import ROOT, parse_env, timed
+from support.waiting import until
+
+CANNOT_BE_HAD = 3  # what tools/server exits with then
+BUILD_SECONDS = 3000
+DDL_MS_MAX = 1000
+KILL_SECONDS_MAX = 5
+STOP_SECONDS_MAX = 20
+
+pytestmark = [
+    pytest.mark.skipif(
+        not os.environ.get("POSTERN_TEST_MYSQL"), reason="fetches half a gigabyte: POSTERN_TEST_MYSQL=1"
+    ),
+    pytest.mark.timeout(BUILD_SECONDS),
+]
+
+
+@pytest.fixture(scope="module", name="built")
+def built_for_mysql():
+    """Builds for MySQL, once."""
+    fetched = subprocess.run([ROOT / "tools/server", "mysql"], capture_output=True, text=True, check=False)
+    if fetched.returncode == CANNOT_BE_HAD:
+        pytest.skip(fetched.stderr.strip())
+    assert fetched.returncode == 0, fetched.stderr
+    subprocess.run(["make", "-C", ROOT, "plugin", "SERVER=mysql"], check=True)
+
+
+class Mysql:
+    """A server of tools/mysql."""
+
+    def __init__(self, directory):
+        self.dir = directory
+        self.env = {}
+
+    def run(self, verb, *options, check=True):
+        command = [ROOT / "tools/mysql", verb, self.dir, *options]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=check)
+
+    def start(self, *options):
+        self.env = parse_env(self.run("start", "--", *options).stdout)
+
+    def connect(self):
+        return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user="root", autocommit=True)
+
+    def query(self, *statements):
+        """Runs all; the rows of the last, as text."""
+        with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return cursor.fetchall()
+
+    def door(self):
+        return Client(int(self.env["HS_PORT"]))
+
+    def threads(self, word):
+        """The numbers of Postern's threads that the process list tells this of."""
+        return [row[0] for row in self.query("SHOW PROCESSLIST") if row[1] == "postern" and word in (row[6] or "")]
+
+
+@pytest.fixture(scope="module", name="mysql")
+def running_server(built, tmp_path_factory):  # pylint: disable=unused-argument
+    server = Mysql(tmp_path_factory.mktemp("mysql"))
+    server.start()
+    server.query("CREATE DATABASE test")
+    yield server
+    server.run("stop")
+
+
+def test_the_engine_keeps_the_part_of_the_contract_about_finds(built):  # pylint: disable=unused-argument
+    done = subprocess.run(["make", "-C", ROOT, "contract", "SERVER=mysql"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "40 of 40 tests of the contract passed" in done.stdout
+
+
+# Of each type: its definition, and values that SQL takes.
+TYPES = {
+    "i1": ("TINYINT", ["-128", "0", "127"]),
+    "i1u": ("TINYINT UNSIGNED", ["0", "255"]),
+    "i3": ("MEDIUMINT", ["-8388608", "8388607"]),
+    "i4z": ("INT(7) ZEROFILL", ["42"]),
+    "i8": ("BIGINT", ["-9223372036854775808", "9223372036854775807"]),
+    "i8u": ("BIGINT UNSIGNED", ["18446744073709551615"]),
+    "f": ("FLOAT", ["1.5", "-3.4e10", "0.1"]),
+    "d": ("DOUBLE", ["0.1", "-1e300"]),
+    "n": ("DECIMAL(20,5)", ["-12.50000", "99999999999999.99999"]),
+    "b": ("BIT(17)", ["b'10000000000000001'"]),
+    "y": ("YEAR", ["1901", "2155"]),
+    "dd": ("DATE", ["1000-01-01", "2024-02-29"]),
+    "t": ("TIME", ["-838:59:59", "11:22:33"]),
+    "t3": ("TIME(3)", ["-00:00:00.001", "11:22:33.250"]),
+    "dt": ("DATETIME", ["1000-01-01 00:00:00", "2024-02-29 23:59:59"]),
+    "dt6": ("DATETIME(6)", ["2024-02-29 23:59:59.000001"]),
+    "ts": ("TIMESTAMP", ["2024-02-29 23:59:59"]),
+    "c": ("CHAR(10)", ["", "abc", "\u00e4\u00f6\u00fc\u20ac"]),
+    "v": ("VARCHAR(100)", ["", "a\tb\nc\0d", "\U0001f600", "x" * 100]),
+    "v2": ("VARCHAR(100) CHARACTER SET latin1 COLLATE latin1_bin", ["", "a ", "\u00e4"]),
+    "vl": ("VARCHAR(700)", ["y" * 700]),
+    "vb": ("VARBINARY(50)", ["\u00ff\u0001"]),
+    "e": ("ENUM('a','bc')", ["a", "bc"]),
+    "s": ("SET('a','bc')", ["", "a", "a,bc"]),
+}
+UNINDEXED = {
+    "tx": ("MEDIUMTEXT", ["", "z" * 70000]),
+    "bl": ("BLOB", ["\u00ff" * 300]),
+    "j": ("JSON", ['{"a": [1, 2]}']),
+}
+
+
+@pytest.fixture(scope="module", name="every_type")
+def table_of_every_type(mysql):
+    columns = ", ".join(f"`{name}` {kind}" for name, (kind, _) in (TYPES | UNINDEXED).items())
+    keys = ", ".join(f"KEY (`{name}`)" for name in TYPES)
+    mysql.query(f"CREATE TABLE test.every_type (id INT AUTO_INCREMENT PRIMARY KEY, {columns}, {keys})")
+    with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO test.every_type () VALUES ()")  # NULL everywhere
+        for name, (kind, values) in (TYPES | UNINDEXED).items():
+            for value in values:
+                literal = value if kind.startswith("BIT") else connection.escape(value)
+                cursor.execute(f"INSERT INTO test.every_type (`{name}`) VALUES ({literal})")
+    return [*TYPES, *UNINDEXED]
+
+
+def in_sql(mysql, column):
+    """What SQL tells of the column, by id, in bytes, in the column's own character set."""
+    text = f"IF(CHARSET(`{column}`) = 'latin1', CONVERT(`{column}` USING latin1), `{column}`)"
+    if column == "b":
+        text = f"`{column}`"
+    elif TYPES.get(column, ("",))[0].endswith("latin1_bin"):
+        text = f"CAST(`{column}` AS BINARY)"
+    with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("SET character_set_results = NULL")
+        connection.decoders = {}
+        cursor.execute(f"SELECT id, CAST({text} AS BINARY) FROM test.every_type ORDER BY id")
+        return {int(number): value for number, value in cursor.fetchall()}
+
+
+def found(hs, column, *request):
+    """The ids and values that a find answers."""
+    reply = hs.request(*request)
+    assert reply[:2] == ["0", "2"], f"{column}: {reply}"
+    cells = reply[2:]
+    return {
+        int(cells[i]): None if cells[i + 1] is None else cells[i + 1].encode("utf-8", "surrogateescape")
+        for i in range(0, len(cells), 2)
+    }
+
+
+def test_columns_of_every_type_are_told_as_sql_tells_them(mysql, every_type):
+    with mysql.door() as hs:
+        for index, column in enumerate(every_type):
+            hs.open(index, "test", "every_type", f"id,{column}")
+            assert found(hs, column, index, ">=", 1, 0, 1000, 0) == in_sql(mysql, column), column
+
+
+@pytest.mark.parametrize("column", TYPES)
+def test_a_value_is_found_by_the_text_that_sql_tells_of_it(
+    mysql, every_type, column
+):  # pylint: disable=unused-argument
+    expected = in_sql(mysql, column)
+    with mysql.door() as hs:
+        hs.open(0, "test", "every_type", f"id,{column}", index=column)
+        for number, value in expected.items():
+            equal = found(hs, column, 0, "=", 1, value, 1000, 0)
+            assert equal.get(number, b"missing") == value, (column, value)
+            # In order, from the first that equals it.
+            onwards = found(hs, column, 0, ">=", 1, value, 1000, 0)
+            assert number in onwards, (column, value)
+            assert set(equal) <= set(onwards)
+
+
+def test_what_is_no_value_finds_nothing(mysql, every_type):  # pylint: disable=unused-argument
+    with mysql.door() as hs:
+        for index, column in enumerate(TYPES):
+            hs.open(index, "test", "every_type", f"id,{column}", index=column)
+            assert hs.request(index, "=", 1, "no such value", 10, 0) == ["0", "2"], column
+
+
+def test_tables_that_may_not_be_opened_are_refused_in_words(mysql):
+    mysql.query("CREATE TABLE test.m (a INT PRIMARY KEY) ENGINE=MyISAM", "CREATE VIEW test.w AS SELECT * FROM test.m")
+    with mysql.door() as hs:
+        assert "MyISAM" in hs.request("P", 0, "test", "m", "PRIMARY", "a")[2]
+        for database, table in [("mysql", "user"), ("test", "w"), ("test", "nosuch"), ("nosuch", "t")]:
+            assert hs.request("P", 0, database, table, "PRIMARY", "a")[0] != "0", table
+
+
+def test_writes_are_refused_and_change_nothing(mysql):
+    mysql.query("CREATE TABLE test.r (a INT PRIMARY KEY, b INT)", "INSERT INTO test.r VALUES (1, 1)")
+    with mysql.door() as hs:
+        hs.open(0, "test", "r", "a,b")
+        for request in [(0, "+", 2, 2, 2), (0, "=", 1, 1, 1, 0, "U", 1, 5), (0, "=", 1, 1, 1, 0, "D")]:
+            assert hs.request(*request)[0] != "0", request
+        assert hs.request(0, "=", 1, 1) == ["0", "2", "1", "1"]
+    assert mysql.query("SELECT * FROM test.r") == ((1, 1),)
+
+
+class Readers:
+    """Clients that read test.busy as fast as they can, and count what they hear."""
+
+    def __init__(self, mysql, count=3):
+        self.mysql = mysql
+        self.stop = threading.Event()
+        self.rows = 0
+        self.odd = []
+        self.threads = [threading.Thread(target=self.read) for _ in range(count)]
+
+    def read(self):
+        with self.mysql.door() as hs:
+            hs.open(0, "test", "busy", "id,v")
+            while not self.stop.is_set():
+                for reply in hs.pipeline(*[(0, "=", 1, number) for number in range(1, 21)]):
+                    if reply[:2] == ["0", "2"] and len(reply) == 4:
+                        self.rows += 1
+                    elif len(self.odd) < 20:
+                        self.odd.append(reply)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        until(lambda: self.rows > 100)
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+    def go_on(self):
+        before = self.rows
+        until(lambda: self.rows > before + 100, 30, "the readers do not go on")
+
+
+@pytest.fixture(name="busy")
+def table_that_is_read(mysql):
+    rows = ", ".join(f"({number}, 'v{number}')" for number in range(1, 1001))
+    mysql.query(
+        "DROP TABLE IF EXISTS test.busy",
+        "CREATE TABLE test.busy (id INT PRIMARY KEY, v VARCHAR(20))",
+        f"INSERT INTO test.busy VALUES {rows}",
+    )
+    with Readers(mysql) as readers:
+        yield readers
+
+
+DDL = [
+    ["ALTER TABLE test.busy COMMENT 'x'"],
+    ["ALTER TABLE test.busy ADD COLUMN z INT FIRST", "ALTER TABLE test.busy DROP COLUMN z"],
+    ["ALTER TABLE test.busy ADD INDEX v (v)", "ALTER TABLE test.busy DROP INDEX v"],
+    ["ALTER TABLE test.busy ENGINE=InnoDB"],
+    ["FLUSH TABLES test.busy"],
+    ["LOCK TABLES test.busy WRITE", "UNLOCK TABLES"],
+    ["FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES"],
+    ["RENAME TABLE test.busy TO test.away, test.away TO test.busy"],
+]
+
+
+def test_ddl_gets_its_lock_while_clients_read_and_they_go_on(mysql, busy):
+    with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
+        for statements in DDL:
+            times = []
+            for _ in range(3):
+                times += [timed(cursor, statement) for statement in statements]
+            assert statistics.median(times) < DDL_MS_MAX, (statements, times)
+            busy.go_on()
+    assert not busy.odd
+
+
+def test_what_ddl_takes_away_is_named(mysql, busy):
+    mysql.query("ALTER TABLE test.busy RENAME COLUMN v TO w")
+    until(lambda: busy.odd)
+    assert "v" in busy.odd[0][2]
+    mysql.query("ALTER TABLE test.busy RENAME COLUMN w TO v")
+    busy.go_on()
+    busy.odd.clear()
+    mysql.query("DROP TABLE test.busy")
+    until(lambda: busy.odd)
+    assert any("busy" in reply[2] for reply in busy.odd)
+
+
+def test_kill_takes_no_client(mysql, busy):
+    for word in ("worker", "scan"):
+        for thread in mysql.threads(word):
+            mysql.query(f"KILL {thread}")
+            until(lambda one=thread: one not in mysql.threads(""), KILL_SECONDS_MAX, "the thread stays")
+        until(lambda looked=word: mysql.threads(looked), KILL_SECONDS_MAX, "no thread comes back")
+    busy.go_on()
+    assert not busy.odd
+
+
+def test_a_port_for_others_is_refused(mysql, tmp_path):  # pylint: disable=unused-argument
+    server = Mysql(tmp_path)
+    done = subprocess.run(
+        [ROOT / "tools/mysql", "start", tmp_path, "--", "--handlersocket-address=0.0.0.0"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    server.run("stop")
+    assert done.returncode == 1
+    assert "refusing to listen on 0.0.0.0" in (tmp_path / "error.log").read_text()
+
+
+def test_uninstall_and_install_again_while_clients_read(mysql):
+    mysql.query("CREATE TABLE test.kept (a INT PRIMARY KEY)", "INSERT INTO test.kept VALUES (1)")
+    for _ in range(5):
+        with mysql.door() as hs:
+            hs.open(0, "test", "kept", "a")
+            assert hs.request(0, "=", 1, 1) == ["0", "1", "1"]
+            mysql.query("UNINSTALL PLUGIN handlersocket")
+            with pytest.raises((EOFError, ConnectionError)):
+                hs.request(0, "=", 1, 1)
+        assert not mysql.threads("")
+        mysql.query("INSTALL PLUGIN handlersocket SONAME 'postern.so'")
+
+
+def test_shutdown_does_not_wait_for_clients(built, tmp_path):  # pylint: disable=unused-argument
+    server = Mysql(tmp_path)
+    server.start()
+    server.query("CREATE DATABASE test", "CREATE TABLE test.busy (id INT PRIMARY KEY, v VARCHAR(20))")
+    with server.door() as hs:
+        hs.open(0, "test", "busy", "id,v")
+        begin = time.monotonic()
+        server.run("stop")
+        assert time.monotonic() - begin < STOP_SECONDS_MAX
+    log = (tmp_path / "error.log").read_text()
+    assert "Shutdown complete" in log
+    assert "got signal" not in log
