@@ -70,6 +70,8 @@ BULKS = 1 << 34  # the capability
 INIT_DB, FIELD_LIST, LONG_DATA, SET_OPTION, FETCH, BULK = 0x02, 0x04, 0x18, 0x1B, 0x1C, 0xFA
 # They end the server, dump logs, tell of threads or of the time, or kill.
 NOT_SENT = {0x01, 0x03, 0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0D, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0xFE}
+# Where one of these is cut the server takes for a statement's number what its buffer held before.
+NOT_SENT |= {LONG_DATA, sql_session.CLOSE, sql_session.RESET_STATEMENT, FETCH}
 FIXED = {1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 8: 8, 9: 4, 13: 2}
 TIMES = {7, 10, 11, 12}
 
@@ -218,8 +220,7 @@ class Packets:
     def about_statement(self):
         chance = self.chance
         number = struct.pack("<I", self.number())
-        # Never cut: the server would read what its buffer held before.
-        return self.some(
+        return self.some(  # never cut, see above
             lambda: bytes([sql_session.CLOSE]) + number,
             lambda: bytes([sql_session.RESET_STATEMENT]) + number,
             lambda: bytes([FETCH]) + number + struct.pack("<I", chance.choice([0, 1, 3, 0xFFFFFFFF])),
