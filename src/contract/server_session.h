@@ -78,8 +78,6 @@ struct Statement {
   ServerSession *session = nullptr;
   /// As it came, with the headers of its packets. Where the server is to receive the rest itself, only the beginning.
   Bytes packet{};
-  /// What the server is to read in place of `packet`; empty: that itself.
-  Bytes instead{};
   /// The connection's input behind the packet: what the server takes from it when it reads on.
   Input *rest = nullptr;
   /// Where a run in a turn writes the answer, whole packets. Nothing is written unless the op is done.

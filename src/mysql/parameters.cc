@@ -19,9 +19,18 @@ enum Type : uint8_t {
   usual = 3,
   single_float = 4,
   double_float = 5,
+  null = 6,
+  timestamp = 7,
   large = 8,
+  date = 10,
+  time = 11,
+  datetime = 12,
   varchar = 15,
   decimal = 246,
+  tiny_blob = 249,
+  medium_blob = 250,
+  long_blob = 251,
+  blob = 252,
   var_string = 253,
   string = 254,
 };
@@ -126,6 +135,32 @@ bool read_value(Reader &reader, uint8_t type, bool is_unsigned, Arena &arena, Va
   return true;
 }
 
+/// Whether a parameter without a value may have this type: the server looks at each of them, and refuses some.
+bool may_be_null(uint8_t type) {
+  switch (type) {
+    case tiny:
+    case small:
+    case usual:
+    case single_float:
+    case double_float:
+    case null:
+    case timestamp:
+    case large:
+    case date:
+    case time:
+    case datetime:
+    case varchar:
+    case decimal:
+    case tiny_blob:
+    case medium_blob:
+    case long_blob:
+    case blob:
+    case var_string:
+    case string: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 std::optional<Execution> read_execution(Bytes body, uint32_t parameters) {
@@ -156,10 +191,11 @@ std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes nulls, 
   Reader reader(values);
   const std::span<Value> read = arena.array<Value>(parameters);
   for (uint32_t i = 0; i < parameters; ++i) {
-    if ((static_cast<uint8_t>(nulls[i / 8]) >> (i % 8) & 1) != 0) continue;
+    const bool is_null = (static_cast<uint8_t>(nulls[i / 8]) >> (i % 8) & 1) != 0;
     const auto type = static_cast<uint8_t>(types[size_t{2} * i]);
     const auto flags = static_cast<uint8_t>(types[size_t{2} * i + 1]);
-    if ((flags & ~unsigned_flag) != 0 || !read_value(reader, type, flags != 0, arena, read[i])) return std::nullopt;
+    if ((flags & ~unsigned_flag) != 0) return std::nullopt;
+    if (is_null ? !may_be_null(type) : !read_value(reader, type, flags != 0, arena, read[i])) return std::nullopt;
   }
   if (!reader.rest().empty()) return std::nullopt;
   return read;

@@ -49,24 +49,6 @@ bool may_have_plan(Bytes text) {
   });
 }
 
-/// The packet of an execution that binds no types, with those that were bound last: the server may not have seen them.
-Bytes with_types(Bytes packet, const Execution &execution, Bytes types, Arena &arena) {
-  std::span<char> rest = arena.array<char>(packet.size() + types.size());
-  const Bytes all(rest.data(), rest.size());
-  const auto put = [&rest](Bytes bytes) {
-    std::ranges::copy(bytes, rest.begin());
-    rest = rest.subspan(bytes.size());
-  };
-  const size_t size = all.size() - packet_header_bytes;
-  const char head[] = {static_cast<char>(size), static_cast<char>(size >> 8), static_cast<char>(size >> 16), packet[3]};
-  put({head, sizeof head});
-  put(packet.substr(packet_header_bytes, packet.size() - packet_header_bytes - execution.values.size() - 1));
-  put(Bytes("\1", 1));  // types follow
-  put(types);
-  put(execution.values);
-  return all;
-}
-
 /// What a statement answers the engine writes itself, or the server sends.
 class StatementReply final : public Reply {
  public:
@@ -84,15 +66,11 @@ struct Prepared {
   std::string types{};         // of the parameters, as the client has bound them last; empty: not yet
   uint64_t types_dialect = 0;  // of the session then: its character sets are those of the texts until
                                // types are bound anew, whatever the session has by now
-  bool types_served = false;   // the server has them, and has bound them in that dialect
   bool long_data = false;      // a part of a parameter has gone to the server
   bool cursor = false;         // the server may have one open, which the next execution ends
 
   /// The server may have others: the client has to bind them anew.
-  void forget_types() {
-    types.clear();
-    types_served = false;
-  }
+  void forget_types() { types.clear(); }
 };
 
 class MySqlSession final : public Session {
@@ -112,7 +90,6 @@ class MySqlSession final : public Session {
     std::shared_ptr<const KnownForm> known{};  // prepare: what is known
     uint32_t id = 0;                           // of a prepared statement
     bool cursor = false;
-    bool binds = false;  // execute: the server gets the types of the parameters
   };
 
   void plan(Statement &statement, Batch &batch);
@@ -124,7 +101,6 @@ class MySqlSession final : public Session {
   std::shared_ptr<const KnownForm> learn_form(const Learnt &learnt);
   void note_prepared(const Learnt &learnt);
   void plan_execution(Statement &statement, Batch &batch);
-  void bind(Prepared &prepared, const Execution &execution, Statement &statement, Arena &arena);
   bool suits(const Prepared &prepared, const Execution &execution) const;
   void learn();
   static void add(Batch &batch, const Statement &statement);
@@ -281,35 +257,19 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   Prepared &prepared = found->second;
   const std::optional<Execution> execution = read_execution(body, prepared.parameters);
   if (!execution) return prepared.forget_types();  // the server may make something of it
-  bind(prepared, *execution, statement, batch.arena());
+  if (execution->types) {
+    prepared.types.assign(*execution->types);
+    prepared.types_dialect = session_->dialect();
+  }
   awaited_.cursor = execution->flags != 0;
   if (prepared.plan == nullptr || !prepared.plan->holds()) renew(prepared, statement);
   if (prepared.plan == nullptr || !suits(prepared, *execution)) return;
   held_.push_back(prepared.plan);
   statement.plan = prepared.plan.get();  // without values it only learns how the server answers
   if (prepared.cursor || (prepared.parameters != 0 && prepared.types.empty())) return;
-  // What is stored must never hang on types that the server has not seen.
-  if (prepared.plan->writes() && prepared.parameters != 0 && !prepared.types_served) return;
   const std::optional<std::span<const Value>> values =
       read_parameters(prepared.types, execution->nulls, execution->values, prepared.parameters, batch.arena());
   if (values) statement.values = *values;
-}
-
-/// Notes the types of the parameters, with which the server may have to be told of them.
-void MySqlSession::bind(Prepared &prepared, const Execution &execution, Statement &statement, Arena &arena) {
-  const uint64_t dialect = session_->dialect();
-  if (execution.types) {
-    const bool as_before = prepared.types == *execution.types && prepared.types_dialect == dialect;
-    prepared.types.assign(*execution.types);
-    prepared.types_dialect = dialect;
-    prepared.types_served = prepared.types_served && as_before;
-    awaited_.binds = true;
-  } else if (prepared.parameters != 0 && !prepared.types.empty() && !prepared.types_served) {
-    // The server then binds texts in the character sets that the session has now. Where these are others, that is not
-    // what it would have done; docs/sql-door.md tells it.
-    statement.instead = with_types(statement.packet, execution, prepared.types, arena);
-    awaited_.binds = prepared.types_dialect == dialect;
-  }
 }
 
 /// Whether the execution may be answered by the plan, or tell something of it.
@@ -369,7 +329,6 @@ void MySqlSession::learn() {
       if (learnt.statement_id != 0) found->second.long_data = false;
       else if (found->second.long_data) found->second.forget_types();
       found->second.cursor = awaited_.cursor;
-      if (awaited_.binds && learnt.statement_id != 0) found->second.types_served = true;
       if (const auto known = learn_form(learnt); known != nullptr) set_plan(found->second, known);
       return;
     }

@@ -7,7 +7,7 @@ import pytest
 
 from support import replica as replicas
 from support.server import STEADY_PLANS
-from support.sql_session import Session
+from support.sql_session import Session, in_text
 
 OPENED = []  # sessions of the running test
 SIDES = {"POSTERN_PORT": "by_door", "SQL_PORT": "by_port"}
@@ -80,6 +80,15 @@ def ask(sessions, text, values=None):
     answers = [one.query(text) if values is None else one.execute(text, values) for one in sessions]
     compare((text, values), answers)
     return answers[0]
+
+
+def ask_by_chance(sessions, chance, text, values):
+    """As text or prepared; and what is prepared may be closed behind that, to be prepared anew."""
+    prepared = chance.random() < 0.5
+    ask(sessions, text if prepared else in_text(text, values), values if prepared else None)
+    if prepared and chance.random() < 0.3:
+        for one in sessions:
+            one.forget(text)
 
 
 def same_tables(server, reads):

@@ -109,6 +109,12 @@ class Session:
             body += struct.pack("<q", value) if isinstance(value, int) else bytes([len(text)]) + text
         return self.command(EXECUTE, body)
 
+    def forget(self, text):
+        """Closes what execute() has prepared of this text."""
+        known = self.prepared.pop(text, None)
+        if known is not None:
+            self.put(bytes([CLOSE]) + struct.pack("<I", known[0]))
+
     def close(self):
         self.socket.close()
 

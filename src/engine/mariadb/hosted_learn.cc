@@ -154,14 +154,14 @@ void HostedSession::learn_answer(const Statement &statement, Bytes answer, uint6
     if (answer.size() <= header_bytes || answer[header_bytes] != 0) return;
     id = learnt_.statement_id = id_at(answer, header_bytes + 1);
   }
-  if (statement.plan->writes()) {
-    const auto &plan = *static_cast<const WritePlan *>(statement.plan);
-    if (command != COM_STMT_PREPARE) plan.learn(thd, command == COM_STMT_EXECUTE, answer, version);
+  const bool prepared = command == COM_STMT_EXECUTE;
+  const ColumnsTold columns = command != COM_QUERY ? ColumnsTold::of(thd, id) : ColumnsTold{};
+  if (command == COM_STMT_PREPARE) {
+    static_cast<const TablePlan *>(statement.plan)->learn_told(thd, answer, version, columns);
+  } else if (statement.plan->writes()) {
+    static_cast<const WritePlan *>(statement.plan)->learn(thd, prepared, answer, version);
   } else {
-    const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
-    if (command == COM_QUERY) plan.learn(thd, false, answer, version, {});
-    if (command == COM_STMT_PREPARE) plan.learn_told(thd, answer, version, ColumnsTold::of(thd, id));
-    if (command == COM_STMT_EXECUTE) plan.learn(thd, true, answer, version, ColumnsTold::of(thd, id));
+    static_cast<const SelectPlan *>(statement.plan)->learn(thd, prepared, answer, version, columns);
   }
   if (command == COM_QUERY) return;
   if (const ::Statement *const last = thd->last_stmt; last != nullptr && thd->stmt_map.find(id) == nullptr)

@@ -4,12 +4,9 @@
 
 #include "engine/mariadb/command.h"
 #include "engine/mariadb/not_now.h"
-#include "engine/mariadb/opening.h"
-#include "engine/mariadb/own_read.h"
 #include "engine/mariadb/own_statement.h"
 #include "engine/mariadb/promised.h"
-#include "engine/mariadb/select_plan.h"
-#include "engine/mariadb/write_plan.h"
+#include "engine/mariadb/table_plan.h"
 
 namespace postern::mariadb {
 namespace {
@@ -27,21 +24,27 @@ bool names_statement(Bytes packet) {
   }
 }
 
-/// Whether the account may read what the plan reads, and the table is the one that it was made for.
-NotNow can_be_prepared(THD *thd, const ReadPlan &plan, uint64_t version) {
-  const TableNames names(plan);
-  TABLE_LIST list;
-  name_table(thd, list, *names.database, *names.table, TL_READ);
+/// Whether the account may do what the plan does, and the table is the one that it was made for.
+NotNow can_be_prepared(THD *thd, const TablePlan &plan, uint64_t version) {
   Dummy_error_handler silence;
   thd->push_internal_handler(&silence);
-  const bool may = OwnReads::may_read(thd, list, plan);
+  const bool may = plan.is_granted(thd);
   thd->pop_internal_handler();
   if (!may) return NotNow::privilege;
   NotNow why = NotNow::table_busy;
-  look_at_table(thd, plan, [&](const TABLE &table) {
+  look_at_table(thd, plan.rows(), [&](const TABLE &table) {
     why = table.s->get_table_ref_version() == version ? NotNow::answered : NotNow::table_changed;
   });
   return why;
+}
+
+/// The types that an execution of a statement with so many parameters binds to them; empty: none.
+Bytes types_in(Bytes execution, uint32_t parameters) {
+  constexpr size_t nulls_at = header_bytes + 10;
+  const size_t bound_at = nulls_at + (parameters + 7) / 8;
+  const size_t types_bytes = size_t{2} * parameters;
+  if (parameters == 0 || execution.size() < bound_at + 1 + types_bytes || execution[bound_at] != 1) return {};
+  return execution.substr(bound_at + 1, types_bytes);
 }
 
 }  // namespace
@@ -53,16 +56,19 @@ uint32_t statement_id(Bytes packet) {
 
 NotNow HostedSession::promise(const Statement &statement) {
   THD *const thd = thd_;
-  const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
+  const auto &plan = *static_cast<const TablePlan *>(statement.plan);
   if (!plan.holds()) return NotNow::plan_off;
-  const SelectPlan::Told *const told = plan.told(thd);
+  // The server does not prepare a write in a transaction that is read only.
+  const NotNow refused = plan.writes() ? session_writes(thd) : NotNow::answered;
+  if (refused != NotNow::answered) return refused;
+  const TablePlan::Told *const told = plan.told(thd);
   if (told == nullptr) return NotNow::not_learnt;
   thd->reset_for_next_command();
   thd->set_command(COM_STMT_PREPARE);
   thd->set_time();
   thd->set_query_id(next_query_id());
   thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
-  NotNow why = can_be_prepared(thd, plan.read(), told->promised.version);
+  NotNow why = can_be_prepared(thd, plan, told->promised.version);
   uint32_t id = 0;
   if (why == NotNow::answered) {
     id = promises_.add(thd, statement.packet.substr(header_bytes + 1), dialect_, told->promised);
@@ -103,6 +109,7 @@ bool HostedSession::keep_promises(Bytes packet) {
   // What it would have met while it prepared the statement again, to execute it. Of a part of a parameter nobody says
   // anything until then.
   learnt_ = {};
+  if (command_of(packet) == COM_STMT_EXECUTE) promises_.bind(id, types_in(packet, promises_.find(id)->parameters));
   const Bytes said = error.written_since(0);
   if (command_of(packet) == COM_STMT_SEND_LONG_DATA || said.empty()) return true;
   Vio *const vio = thd->net.vio;
@@ -123,9 +130,16 @@ void HostedSession::note_served(Bytes packet) {
   }
 }
 
+void HostedSession::note_types(const Statement &statement) {
+  if (command_of(statement.packet) != COM_STMT_EXECUTE) return;
+  const uint32_t id = statement_id(statement.packet);
+  const Bytes types = types_in(statement.packet, statement.plan->values());
+  if (const uint32_t promised = promises_.meant(thd_, id); promised != 0) promises_.bind(promised, types);
+  else bind_types(thd_, id, types);
+}
+
 uint64_t HostedSession::version_of(const Plan &plan) {
-  return plan.writes() ? static_cast<const WritePlan &>(plan).version()
-                       : static_cast<const SelectPlan &>(plan).version();
+  return static_cast<const TablePlan &>(plan).version();
 }
 
 NotNow HostedSession::is_up_to_date(const Statement &statement) {

@@ -117,7 +117,7 @@ bool HostedSession::serve(const Statement &statement) {
     if (thd->killed == KILL_WAIT_TIMEOUT) tell_log_of_timeout(thd);
     return false;
   }
-  const Bytes packet = statement.instead.empty() ? statement.packet : statement.instead;
+  const Bytes packet = statement.packet;
   if (!keep_promises(packet)) return true;
   const bool reads = statement.plan != nullptr && !statement.plan->writes();
   const uint64_t version = statement.plan != nullptr ? version_of(*statement.plan) : 0;
@@ -137,7 +137,6 @@ bool HostedSession::serve(const Statement &statement) {
     set_idle(thd);
   } while (thd->net.compress && thd->net.remain_in_buf != 0);
   if (verification) verification->compare(answer);
-  thd->status_var.bytes_received -= packet.size() - statement.packet.size();
   note_served(packet);
   note_context();
   learnt_ = {};

@@ -100,6 +100,9 @@ class HostedSession final : public ServerSession {
   NotNow answer(const Statement &statement);
   /// Answers a COM_STMT_PREPARE in place of the server, by a plan.
   NotNow promise(const Statement &statement);
+  /// Before a statement is answered in place of the server, with this thread attached: the server knows, or will, what
+  /// its client has bound, also where it has to answer after all.
+  void note_types(const Statement &statement);
   /// Whether the server need know of no promise to serve the command.
   bool can_be_served_without(Bytes packet) const;
   /// Before the server serves the command: it gets the statements that it has to know then. False: it cannot prepare

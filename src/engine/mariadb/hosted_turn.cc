@@ -35,14 +35,14 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
   // The commands that a plan is for, whatever else of it is known already.
   const bool asks = command == COM_QUERY || command == COM_STMT_EXECUTE;
   if (statement.plan == nullptr || (!asks && command != COM_STMT_PREPARE)) return keep_house(statement);
-  if (statement.plan->writes()) return write_by_itself(statement, counters);
+  if (asks && statement.plan->writes()) return write_by_itself(statement, counters);
   // Else it is there to learn from what is answered.
   if (asks && statement.values.size() != statement.plan->values()) return false;
   NotNow why = session_allows(thd);
   if (why == NotNow::answered && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
   if (why == NotNow::answered && asks && is_to_be_verified()) {
     // What locks reads what is there now, and that may change between two answers.
-    to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->read().lock == PlanLock::none;
+    to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->rows().lock == PlanLock::none;
     why = NotNow::verified;
   }
   if (why == NotNow::answered) {
@@ -51,6 +51,7 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
     const uint64_t sent = counts.rows_sent;
     const uint64_t read = counts.rows_read;
     thd->net.reading_or_writing = 0;
+    note_types(statement);
     why = asks ? answer(statement) : promise(statement);
     thd->net.reading_or_writing = 1;
     counters.add(Counter::rows_sent, counts.rows_sent - sent);

@@ -20,6 +20,7 @@ void count_calls(THD *thd, const ChangePlan &plan, const Changed &changed) {
   const bool any = changed.wrote;
   const bool logged = mysql_bin_log.is_open();
   const bool commits_log = logged && (any || thd->variables.binlog_format == BINLOG_FORMAT_MIXED);
+  ++counts.table_open_cache_hits;
   counts.ha_commit_count += commits_log ? 2 : 1;
   if (logged && any) counts.ha_prepare_count += 2;
   counts.rows_read += changed.found + changed.duplicates;
@@ -86,6 +87,7 @@ bool HostedSession::write_by_itself(const Statement &statement, Counters &counte
     const bool prepared = command_in(statement.packet) == COM_STMT_EXECUTE;
     const WritePlan::Known &known = *plan.known(answer_shape(statement));
     const Attachment attachment(thd);
+    note_types(statement);
     thd->net.reading_or_writing = 0;
     why = own_writes().run(thd,
                            {.plan = plan.change(),
@@ -108,6 +110,7 @@ NotNow HostedSession::may_share(const Statement &statement, const WritePlan &pla
   if (const NotNow why = may_write(statement, plan); why != NotNow::answered) return why;
   if (const NotNow why = session_shares(thd); why != NotNow::answered) return why;
   const Attachment attachment(thd);
+  note_types(statement);
   return may_change(thd, plan.change()) ? NotNow::answered : NotNow::privilege;
 }
 

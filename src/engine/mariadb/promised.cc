@@ -66,6 +66,18 @@ Bytes bytes_of(const LEX_CUSTRING &version) {
   return {reinterpret_cast<const char *>(version.str), version.length};
 }
 
+void bind(THD *thd, ::Statement &statement, Bytes types) {
+  constexpr uint16 unsigned_flag = 1 << 15;
+  List_iterator_fast<Item_param> parameters(statement.lex->param_list);
+  for (Item_param *one = parameters++; one != nullptr && types.size() >= 2; one = parameters++) {
+    const uint16 type = uint2korr(reinterpret_cast<const uchar *>(types.data()));
+    one->unsigned_flag = (type & unsigned_flag) != 0;
+    one->setup_conversion(thd, static_cast<uchar>(type));
+    one->sync_clones();
+    types.remove_prefix(2);
+  }
+}
+
 bool begins_with_word(Bytes text, Bytes word) {
   if (text.size() < word.size() || (text.size() > word.size() && std::isalnum(static_cast<uchar>(text[word.size()]))))
     return false;
@@ -90,7 +102,7 @@ bool execution_keeps_context(THD *thd, Bytes arguments) {
   if (arguments.size() < 4) return false;
   const uint32_t id = uint4korr(reinterpret_cast<const uchar *>(arguments.data()));
   ::Statement *const statement = id == last_prepared ? thd->last_stmt : thd->stmt_map.find(id);
-  if (statement == nullptr || statement->lex == nullptr) return true;  // an error; or it is promised, a SELECT
+  if (statement == nullptr || statement->lex == nullptr) return true;  // an error; or it is promised, and keeps it
   switch (statement->lex->sql_command) {
     case SQLCOM_SELECT:
     case SQLCOM_INSERT:
@@ -138,7 +150,7 @@ void PromisedStatements::count_less(size_t statements) {
 
 uint32_t PromisedStatements::add(THD *thd, Bytes text, uint64_t dialect, const Promised &promised) {
   const auto id = static_cast<uint32_t>((thd->statement_id_counter + 1) & id_mask);
-  const auto added = statements_.try_emplace(id, Promise{std::string(text), dialect, promised});
+  const auto added = statements_.try_emplace(id, Promise{std::string(text), dialect, promised, my_hrtime().val});
   if (!added.second) return 0;
   if (!count_one(false)) {
     statements_.erase(added.first);
@@ -158,6 +170,11 @@ uint32_t PromisedStatements::meant(const THD *thd, uint32_t id) const {
 Promised *PromisedStatements::find(uint32_t id) {
   const auto found = statements_.find(id);
   return found != statements_.end() ? &found->second.promised : nullptr;
+}
+
+void PromisedStatements::bind(uint32_t id, Bytes types) {
+  const auto found = statements_.find(id);
+  if (found != statements_.end() && !types.empty()) found->second.types.assign(types);
 }
 
 bool PromisedStatements::drop(uint32_t id) {
@@ -198,16 +215,22 @@ bool PromisedStatements::keep(THD *thd, uint32_t id, uint64_t dialect, Output &e
     return false;
   }
   TABLE_LIST *const table = statement->lex->query_tables;
-  if (table != nullptr && definition_of(bytes_of(table->tabledef_version)) != found->second.promised.definition) {
-    table->set_table_ref_id(TABLE_REF_BASE_TABLE, 0);
-    table->tabledef_version.length = 0;
+  // The server prepares it again if it was prepared with another definition, or before a trigger was made.
+  const Promised &promised = found->second.promised;
+  statement->hr_prepare_time.val = found->second.time;
+  if (table != nullptr) {
+    const bool same = definition_of(bytes_of(table->tabledef_version)) == promised.definition;
+    table->set_table_ref_id(TABLE_REF_BASE_TABLE, same ? promised.version : 0);
+    if (!same) table->tabledef_version.length = 0;
   }
   send_column_info_state &state = statement->column_info_state;
-  const ColumnsTold &columns = found->second.promised.columns;
+  const ColumnsTold &columns = promised.columns;
   state.last_charset = columns.client;
   state.checksum = columns.checksum;
   state.immutable = columns.immutable;
   state.initialized = columns.initialized;
+  // In the same dialect, and so in the same character sets, as the client has bound them.
+  mariadb::bind(thd, *statement, found->second.types);
   if (last_ == id && thd->last_stmt == nullptr) thd->last_stmt = statement;
   if (last_ == id) last_ = 0;
   statements_.erase(found);
@@ -222,6 +245,12 @@ void PromisedStatements::keep_all(THD *thd, uint64_t dialect) {
     Output error;
     (void)keep(thd, id, dialect, error);
   }
+}
+
+void bind_types(THD *thd, uint32_t id, Bytes types) {
+  if (types.empty()) return;
+  ::Statement *const statement = id == last_prepared ? thd->last_stmt : thd->stmt_map.find(id);
+  if (statement != nullptr && statement->lex != nullptr) bind(thd, *statement, types);
 }
 
 uint64_t definition_of(Bytes tabledef_version) {

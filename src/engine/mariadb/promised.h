@@ -36,6 +36,7 @@ struct ColumnsTold {
 struct Promised {
   uint64_t version = 0;     ///< of its table, TABLE_SHARE::get_table_ref_version()
   uint64_t definition = 0;  ///< definition_of() its table
+  uint32_t parameters = 0;
   ColumnsTold columns{};
 };
 
@@ -54,6 +55,9 @@ class PromisedStatements {
   uint32_t meant(const THD *thd, uint32_t id) const;
   /// nullptr: it is not promised.
   Promised *find(uint32_t id);
+  /// Its client has bound these types to its parameters, two bytes each as they are on the wire; none: those that they
+  /// have.
+  void bind(uint32_t id, Bytes types);
   /// False if it is not promised.
   bool drop(uint32_t id);
   /// The server has prepared one itself, or failed to: that is the last one.
@@ -71,6 +75,8 @@ class PromisedStatements {
     std::string text;
     uint64_t dialect;
     Promised promised;
+    uint64_t time;        // as the server notes when it has prepared one
+    std::string types{};  // of its parameters; empty: not bound yet
   };
 
   static bool count_one(bool whatever);
@@ -82,6 +88,9 @@ class PromisedStatements {
 
 /// A number for a table's definition, by what the server calls its version.
 uint64_t definition_of(Bytes tabledef_version);
+
+/// A statement that the server has gets types for its parameters, as if it were executed with them; none: as above.
+void bind_types(THD *thd, uint32_t id, Bytes types);
 
 /// What a command that begins with the number of a statement says; 0: none.
 uint32_t statement_id(Bytes packet);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/mariadb/opening.h"
 #include "engine/mariadb/resolve_read.h"
 
 namespace postern::mariadb {
@@ -37,15 +38,15 @@ PlanFacts SelectPlan::facts() const {
     facts.index = newest->index;
     facts.answers = newest->version == version();
   }
-  if (const char *const why = off_.load(std::memory_order_relaxed); why != nullptr) facts.off = why;
+  facts.off = off();
   return facts;
 }
 
-const SelectPlan::Told *SelectPlan::told(THD *thd) const {
-  const AnswerShape shape(thd, true);
-  const Told *told = told_.first();
-  while (told != nullptr && !(told->shape == shape)) told = told->next;
-  return told != nullptr && told->promised.version == version() ? told : nullptr;
+bool SelectPlan::is_granted(THD *thd) const {
+  const TableNames names(plan_);
+  TABLE_LIST list;
+  name_table(thd, list, *names.database, *names.table, TL_READ);
+  return OwnReads::may_read(thd, list, plan_);
 }
 
 NotNow SelectPlan::answer(THD *thd, OwnReads &reads, const Statement &statement, Output &output,
@@ -75,15 +76,9 @@ WhyNot SelectPlan::look(THD *thd) const {
   look_at_table(thd, plan_, [&](TABLE &table) {
     ResolvedRead read;
     why = resolve(plan_, table, read);
-    version_.store(table.s->get_table_ref_version(), std::memory_order_release);
+    note_version(table.s->get_table_ref_version());
   });
   return why;
-}
-
-bool SelectPlan::may_learn() const {
-  if (known_count_.fetch_add(1, std::memory_order_relaxed) < known_max) return true;
-  switch_off("its table was changed often, or its answers were asked for in many forms");
-  return false;
 }
 
 void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before, const ColumnsTold &columns) const {
@@ -94,7 +89,7 @@ void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before, 
     ResolvedRead read;
     const uint64_t version = table.s->get_table_ref_version();
     if (const WhyNot why = resolve(plan_, table, read); why != WhyNot::planned) return switch_off(words(why).data());
-    version_.store(version, std::memory_order_release);
+    note_version(version);
     if (answer && answer->columns() != columns_of(plan_, read))
       return switch_off("its answer has other columns than the table");
     if (version != before || !answer || answer->status() & without_index) return;
@@ -102,22 +97,6 @@ void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before, 
     if (!may_learn()) return;
     const char *const index = table.key_info[read.index].name.str;
     known_.push(new Known{shape, version, std::move(read), std::move(*answer), index, columns});
-  });
-}
-
-void SelectPlan::learn_told(THD *thd, Bytes packets, uint64_t before, const ColumnsTold &columns) const {
-  const AnswerShape shape(thd, true);
-  std::optional<sql::PrepareAnswer> answer = sql::PrepareAnswer::of(packets, shape.form.deprecate_eof);
-  if (!answer) return;
-  look_at_table(thd, plan_, [&](const TABLE &table) {
-    const uint64_t version = table.s->get_table_ref_version();
-    if (version == version_.load(std::memory_order_acquire) && version == before && told(thd) == nullptr && may_learn())
-      told_.push(new Told{shape,
-                          std::move(*answer),
-                          {version,
-                           definition_of({reinterpret_cast<const char *>(table.s->tabledef_version.str),
-                                          table.s->tabledef_version.length}),
-                           columns}});
   });
 }
 

@@ -119,7 +119,7 @@ void Verification::compare(Bytes server) {
   plan_.switch_off("it was not answered as the server does (postern_verify)");
   static log::Limited limited;
   if (uint64_t missed; !limited.pass(missed)) return;
-  const ReadPlan &read = plan_.read();
+  const ReadPlan &read = plan_.rows();
   const auto [at, other] = std::ranges::mismatch(first, server);
   log::error(
       "a read of %s.%s, %zu bytes, was not answered as the server does, %zu bytes, from byte %td on; the like of it "

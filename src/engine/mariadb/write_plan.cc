@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "engine/mariadb/change_answer.h"
 #include "engine/mariadb/own_statement.h"
 #include "engine/mariadb/resolve_change.h"
 #include "engine/sql/ok_packet.h"
@@ -43,8 +44,12 @@ PlanFacts WritePlan::facts() const {
     facts.index = newest->index;
     facts.answers = newest->version == version();
   }
-  if (const char *const why = off_.load(std::memory_order_relaxed); why != nullptr) facts.off = why;
+  facts.off = off();
   return facts;
+}
+
+bool WritePlan::is_granted(THD *thd) const {
+  return may_change(thd, plan_);
 }
 
 WhyNot WritePlan::look(THD *thd) const {
@@ -52,7 +57,7 @@ WhyNot WritePlan::look(THD *thd) const {
   look_at_table(thd, plan_.rows, [&](TABLE &table) {
     ResolvedChange change;
     why = resolve_change(plan_, table, change);
-    version_.store(table.s->get_table_ref_version(), std::memory_order_release);
+    note_version(table.s->get_table_ref_version());
   });
   return why;
 }
@@ -79,17 +84,15 @@ void WritePlan::learn_definition(THD *thd, const std::optional<AnswerShape> &sha
   const uint64_t before = version();
   look_at_table(thd, plan_.rows, [&](TABLE &table) {
     const uint64_t version = table.s->get_table_ref_version();
-    version_.store(version, std::memory_order_release);
+    note_version(version);
     if (shape && version != before) return;
     if (const Known *const newest = known(shape); newest != nullptr && newest->version == version) return;
     ResolvedChange change;
     if (const WhyNot why = resolve_change(plan_, table, change); why != WhyNot::planned)
-      return off_.store(words(why).data(), std::memory_order_relaxed);
+      return switch_off(words(why).data());
     if (answer && answer->columns() != change.rows.columns.size())
-      return off_.store("its answer has other columns than the table", std::memory_order_relaxed);
-    if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)
-      return off_.store("its table was changed often, or its answers were asked for in many forms",
-                        std::memory_order_relaxed);
+      return switch_off("its answer has other columns than the table");
+    if (!may_learn()) return;
     const bool finds = plan_.what != ChangePlan::What::insert;
     const char *const index = finds ? table.key_info[change.rows.index].name.str : "";
     known_.push(new Known{version, std::move(change), index, shape, std::move(answer)});

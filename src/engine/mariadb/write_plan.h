@@ -6,7 +6,6 @@
 // one with RETURNING it is learnt how answers look, too, as in select_plan.h.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +16,7 @@
 #include "engine/mariadb/answer_shape.h"
 #include "engine/mariadb/change_plan.h"
 #include "engine/mariadb/not_now.h"
-#include "engine/mariadb/plan_learning.h"
+#include "engine/mariadb/table_plan.h"
 #include "engine/mariadb/why_not.h"
 #include "engine/sql/answer.h"
 
@@ -26,7 +25,7 @@ class THD;
 namespace postern::mariadb {
 
 /// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
-class WritePlan final : public Plan {
+class WritePlan final : public TablePlan {
  public:
   /// What is known of one definition of the table: TABLE_SHARE::get_table_ref_version().
   struct Known {
@@ -41,15 +40,14 @@ class WritePlan final : public Plan {
   explicit WritePlan(ChangePlan plan) : plan_(std::move(plan)) {}
 
   uint32_t values() const override { return plan_.rows.arguments; }
-  bool holds() const override { return off_.load(std::memory_order_relaxed) == nullptr; }
   bool writes() const override { return true; }
   PlanFacts facts() const override;
+  const ReadPlan &rows() const override { return plan_.rows; }
+  bool is_granted(THD *thd) const override;
 
   const ChangePlan &change() const { return plan_; }
   /// Of the definition that was found last; nullptr: nothing. With RETURNING, for answers of that shape.
   const Known *known(const std::optional<AnswerShape> &shape) const;
-  /// The definition of the table that was found last; 0: none was.
-  uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   /// Whether there is a key for it in the table as it is, and so version() is known. Opens that in `thd`, which rests
   /// between two commands. WhyNot::planned also where the table is not to be had just now.
@@ -61,10 +59,7 @@ class WritePlan final : public Plan {
   void learn_definition(THD *thd, const std::optional<AnswerShape> &shape, std::optional<sql::Answer> answer) const;
 
   const ChangePlan plan_;
-  mutable std::atomic<uint64_t> version_{0};
   mutable NewestFirst<Known> known_;
-  mutable std::atomic<uint32_t> known_count_{0};
-  mutable std::atomic<const char *> off_{nullptr};
 };
 
 }  // namespace postern::mariadb

@@ -6,13 +6,12 @@ SEED=N in the environment makes other choices, SECONDS=N makes it longer.
 import contextlib
 import os
 import random
-import struct
 import time
 
 import pytest
 from support import seeds, sql_session
+from support.prepared import CURSOR, Client, Close, Command, Execute, LongData, Other, Prepare, Reset
 from support.server import STEADY_PLANS
-from support.sql_session import Session
 from support.waiting import until
 
 SECONDS = int(os.environ.get("SECONDS") or 8)
@@ -33,95 +32,6 @@ ONE = "SELECT 1 FROM p WHERE id = ?"
 FIXED = "SELECT id, notes FROM p WHERE id = 7"
 JOINED = "SELECT a.id FROM p a JOIN p b ON a.id = b.id WHERE a.id = ?"
 VALUES = {ALL: (5,), NAME: (7,), MAIL: ("user3@example.com",), COUNTED: (3,), ONE: (4,), FIXED: (), JOINED: (2,)}
-CURSOR = 1
-
-
-class Prepare(str):
-    """A text: its number is kept under it."""
-
-
-class Close(str):
-    """A statement, by its text."""
-
-
-class Reset(Close):
-    pass
-
-
-class Other(str):
-    """A statement of somebody else, on the server's own port."""
-
-
-class Execute:
-    """`types`: whether it tells them; `last`: by no number."""
-
-    def __init__(self, text, *values, types=True, flags=0, last=False):
-        self.text, self.values, self.types, self.flags, self.last = text, values, types, flags, last
-
-    def __repr__(self):
-        return f"Execute{vars(self)}"
-
-
-class LongData:
-    def __init__(self, text, data):
-        self.text, self.data = text, data
-
-
-class Command:
-    def __init__(self, code, payload=b""):
-        self.code, self.payload = code, payload
-
-
-class Client(Session):
-    """Runs steps, and tells what was answered to each."""
-
-    opens_cursor = False
-
-    def run(self, step):
-        if isinstance(step, Prepare):
-            self.prepared[step], answer = self.prepare(step)
-            return answer
-        if isinstance(step, Close):
-            code = sql_session.RESET_STATEMENT if isinstance(step, Reset) else sql_session.CLOSE
-            self.put(bytes([code]) + self.number(step))
-            return self.packet() if code == sql_session.RESET_STATEMENT else b""
-        if isinstance(step, Execute):
-            self.opens_cursor = step.flags == CURSOR
-            try:
-                return self.command(sql_session.EXECUTE, self.execution(step))
-            finally:
-                self.opens_cursor = False
-        if isinstance(step, LongData):
-            self.put(b"\x18" + self.number(step.text) + b"\0\0" + step.data)
-            return b""
-        if isinstance(step, Command):
-            return self.command(step.code, step.payload)
-        return self.query(str(step))
-
-    def answer(self):
-        """Where a cursor is opened no rows follow."""
-        if not self.opens_cursor:
-            return super().answer()
-        answer = packet = self.packet()
-        while packet[4] not in (0xFE, 0xFF):
-            packet = self.packet()
-            answer += packet
-        return answer
-
-    def number(self, text):
-        return struct.pack("<I", self.prepared.get(text) or 777)
-
-    def execution(self, step):
-        body = b"\xff\xff\xff\xff" if step.last else self.number(step.text)
-        body += struct.pack("<BI", step.flags, 1)
-        values = step.values
-        if values:
-            body += bytes((len(values) + 7) // 8) + bytes([step.types])
-            if step.types:
-                body += b"".join(b"\x08\0" if isinstance(value, int) else b"\xfd\0" for value in values)
-        for value in values:
-            body += struct.pack("<q", value) if isinstance(value, int) else bytes([len(value)]) + value.encode()
-        return body
 
 
 def whole(text, *values):
@@ -175,6 +85,9 @@ SCENARIOS = {
     + [Execute(NAME, 2), *whole(ALL), *whole(NAME), *whole(ALL)],
     "dropped": [Prepare(NAME), Prepare(ALL), Execute(ALL, 1), Other("DROP TABLE p"), Execute(NAME, 1), *whole(NAME)]
     + [Close(NAME), Execute(ALL, 1)],
+    "a trigger": [Prepare(NAME), Prepare(ALL), Execute(ALL, 1)]
+    + [Other("CREATE TRIGGER t AFTER INSERT ON p FOR EACH ROW SET @told = NEW.id")]
+    + [Execute(NAME, 1), Execute(ALL, 1), Prepare(NAME), Other("DROP TRIGGER t"), Execute(NAME, 1), *whole(NAME)],
     "renamed and back": [Prepare(NAME), Other("RENAME TABLE p TO q"), Execute(NAME, 1), Other("RENAME TABLE q TO p")]
     + [Execute(NAME, 1), Execute(NAME, 1)],
     "temporary": [Prepare(NAME), "CREATE TEMPORARY TABLE p (id INT PRIMARY KEY, name INT)", *whole(NAME)]

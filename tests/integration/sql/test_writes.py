@@ -15,7 +15,7 @@ import time
 import pytest
 from support import replica as replicas
 from support import seeds, sql_session
-from support.both_ports import LEFT_BEHIND, SIDES, ask, fast, filled, learnt, on_door, pair, same_tables
+from support.both_ports import LEFT_BEHIND, SIDES, ask, ask_by_chance, fast, filled, learnt, on_door, pair, same_tables
 from support.both_ports import follower, served  # noqa: F401
 from support.random_writes import LOCKS, READS, TABLES, Writes
 from support.sql_session import Literal
@@ -89,8 +89,7 @@ def test_random_writes_are_done_alike(tables, follower, capabilities, binlog_for
                 chance.randrange(1, 310) if isinstance(value, int) and chance.random() < 0.3 else value
                 for value in values
             ]
-        prepared = chance.random() < 0.5
-        ask(sessions, text if prepared else sql_session.in_text(text, values), values if prepared else None)
+        ask_by_chance(sessions, chance, text, values)
         if chance.random() < 0.2:
             for left in LEFT_BEHIND[:2]:
                 ask(sessions, left)

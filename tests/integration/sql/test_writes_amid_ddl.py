@@ -9,7 +9,7 @@ import pytest
 from support import random_new_rows, random_writes
 from support import replica as replicas
 from support import seeds, sql_session
-from support.both_ports import SIDES, ask, fast, filled, pair, same_tables
+from support.both_ports import SIDES, ask, ask_by_chance, fast, filled, pair, same_tables
 from support.both_ports import follower, served  # noqa: F401
 
 STATEMENTS = int(os.environ.get("STATEMENTS") or 1000)
@@ -105,8 +105,7 @@ def test_random_writes_are_done_alike_amid_ddl(tables, follower, capabilities, r
             for usual in USUAL:
                 ask(sessions, usual)
         text, values = chance.choice(known)
-        prepared = chance.random() < 0.5
-        ask(sessions, text if prepared else sql_session.in_text(text, values), values if prepared else None)
+        ask_by_chance(sessions, chance, text, values)
         if chance.random() < 0.2:
             ask(sessions, "SELECT ROW_COUNT(), LAST_INSERT_ID(), FOUND_ROWS()")
             ask(sessions, "SHOW WARNINGS")

@@ -8,7 +8,7 @@ import random
 
 import pytest
 from support import seeds, sql_session
-from support.both_ports import LEFT_BEHIND, ask, fast, filled, pair, same_tables
+from support.both_ports import LEFT_BEHIND, ask, ask_by_chance, fast, filled, pair, same_tables
 from support.both_ports import served  # noqa: F401
 
 STATEMENTS = int(os.environ.get("STATEMENTS") or 1200)
@@ -143,8 +143,7 @@ def test_random_writes_are_done_alike(served, capabilities):
                 at = form.index("{")
                 values.append(value(form[at + 1]))
                 form = form[:at] + "?" + form[at + 3 :]
-            prepared = chance.random() < 0.5
-            ask(sessions, form if prepared else sql_session.in_text(form, values), values if prepared else None)
+            ask_by_chance(sessions, chance, form, values)
             if chance.random() < 0.3:
                 for left in LEFT_BEHIND[:2]:
                     ask(sessions, left)

@@ -9,7 +9,7 @@ import threading
 import pytest
 from support import replica as replicas
 from support import seeds, sql_session
-from support.both_ports import LEFT_BEHIND, SIDES, ask, fast, filled, learnt, on_door, pair, same_tables
+from support.both_ports import LEFT_BEHIND, SIDES, ask, ask_by_chance, fast, filled, learnt, on_door, pair, same_tables
 from support.both_ports import follower, served  # noqa: F401
 from support.random_new_rows import READS, TABLES, NewRows
 from support.waiting import until
@@ -78,8 +78,7 @@ def test_random_new_rows_are_written_alike(tables, follower, capabilities, binlo
                 ask(sessions, usual)
         text, values = chance.choice(known)
         values = new_rows.again(values)
-        prepared = chance.random() < 0.5
-        ask(sessions, text if prepared else sql_session.in_text(text, values), values if prepared else None)
+        ask_by_chance(sessions, chance, text, values)
         if chance.random() < 0.3:
             for left in LEFT_BEHIND[:2]:
                 ask(sessions, left)
