@@ -67,6 +67,8 @@ struct Learnt {
   bool final = false;
   /// Why there is no plan, in words; a literal.
   std::string_view why_not{};
+  /// Whether that is because the table is as it is, which may be another tomorrow, and not because of the statement.
+  bool of_table = false;
   /// The session's database at that time, where there is something to be remembered.
   std::string database{};
 };

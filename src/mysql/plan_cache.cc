@@ -21,14 +21,18 @@ std::string KnownForm::shown() const {
   return shown;
 }
 
+bool KnownForm::doubted() const {
+  const uint64_t believed = of_table_ ? PlanCache::refusals_of_tables_believed : PlanCache::refusals_believed;
+  return plan_ == nullptr && hits() >= believed;
+}
+
 std::shared_ptr<KnownForm> PlanCache::find(const PlanKey &key) {
   Stripe &stripe = stripe_of(key);
   const std::lock_guard guard(stripe.mutex);
   const auto found = stripe.forms.find(key);
   if (found == stripe.forms.end()) return nullptr;
   KnownForm &known = *found->second;
-  const bool doubted = known.plan() == nullptr && known.hits() >= refusals_believed;
-  if (known.retired() || doubted) {
+  if (known.retired() || known.doubted()) {
     drop(stripe, key);
     return nullptr;
   }
@@ -93,9 +97,7 @@ const KnownForm *PlanFront::find(const PlanKey &key) {
   if (++slot.hits == hits_untold_max) {
     tell(slot);
     // A form without a plan is doubted by the cache, which must be asked now and then.
-    if (slot.known->plan() == nullptr && slot.known->hits() >= PlanCache::refusals_believed) {
-      slot.known = cache_.find(key);
-    }
+    if (slot.known->doubted()) slot.known = cache_.find(key);
   }
   return slot.known.get();
 }

@@ -38,7 +38,8 @@ class KnownForm {
         form_(key.form),
         plan_(learnt.plan),
         database_(learnt.database),
-        why_not_(learnt.why_not) {}
+        why_not_(learnt.why_not),
+        of_table_(learnt.of_table) {}
 
   /// nullptr: the server alone answers it.
   const Plan *plan() const { return plan_.get(); }
@@ -61,12 +62,16 @@ class KnownForm {
   friend class PlanCache;
   friend class PlanFront;
 
+  /// It was found so often without a plan that the server's parser is to be asked again.
+  bool doubted() const;
+
   const uint64_t dialect_;
   const uint64_t hash_;
   const std::string form_;
   const std::shared_ptr<const Plan> plan_;
   const std::string database_;
   const std::string_view why_not_;
+  const bool of_table_;
   std::atomic<bool> retired_{false};
   std::atomic<bool> used_{false};  // since the hand came by
   std::atomic<uint64_t> hits_{0};
@@ -76,8 +81,10 @@ class PlanCache {
  public:
   /// What a plan may cost besides its form, about.
   static constexpr size_t plan_bytes = 2048;
-  /// So often a form without a plan is found before the server's parser is asked again: a table may have changed.
+  /// So often a form without a plan is found before the server's parser is asked again.
   static constexpr uint64_t refusals_believed = 4096;
+  /// The same where that is the table's fault, which DDL may mend. The parser costs a tenth of what a statement does.
+  static constexpr uint64_t refusals_of_tables_believed = 128;
 
   explicit PlanCache(size_t bytes_max) : stripe_bytes_max_(bytes_max / stripes_count) {}
   PlanCache(const PlanCache &) = delete;

@@ -64,6 +64,16 @@ TEST(PlanCache, ThatThereIsNoneIsRememberedForAWhile) {
   EXPECT_LE(found, PlanCache::refusals_believed + 64);
 }
 
+TEST(PlanCache, ARefusalOfATableIsDoubtedSooner) {
+  PlanCache cache(1 << 20);
+  PlanFront front(cache);
+  cache.learn(key_of("a"), {.of_table = true});
+  uint64_t found = 0;
+  while (front.find(key_of("a")) != nullptr) ++found;
+  EXPECT_GE(found, PlanCache::refusals_of_tables_believed - 64);
+  EXPECT_LE(found, PlanCache::refusals_of_tables_believed + 64);
+}
+
 TEST(PlanCache, APlanThatHoldsNoLongerIsForgotten) {
   PlanCache cache(1 << 20);
   PlanFront front(cache);

@@ -142,6 +142,7 @@ void HostedSession::learn_text(Bytes text, Bytes answer) {
 
 void HostedSession::note_reason(WhyNot why) {
   if (why != WhyNot::planned) learnt_.why_not = words(why);
+  learnt_.of_table = is_of_table(why);
   if (thd_->db.str != nullptr) learnt_.database.assign(thd_->db.str, thd_->db.length);
 }
 

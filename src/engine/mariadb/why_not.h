@@ -24,4 +24,9 @@ constexpr std::string_view words(WhyNot why) {
   return {};
 }
 
+/// Whether it is not the statement's, but what its table is like just now.
+constexpr bool is_of_table(WhyNot why) {
+  return why >= WhyNot::no_column;
+}
+
 }  // namespace postern::mariadb

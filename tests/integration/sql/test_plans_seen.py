@@ -171,3 +171,33 @@ def test_ddl_has_a_form_learnt_anew(server, session):
         assert plan(server, one)["state"] in ("retired", "not served")
         assert plan(server, one)["reason"] == "no index for the conditions and the order"
     server.execute("ALTER TABLE t ADD PRIMARY KEY (id)", database="test")
+
+
+@pytest.mark.parametrize("prepared", [False, True], ids=["text", "prepared"])
+def test_what_a_trigger_has_left_to_the_server_comes_back_without_it(server, session, prepared):
+    server.execute(
+        "CREATE TABLE test.many (id INT AUTO_INCREMENT PRIMARY KEY, other INT)",
+        "INSERT INTO test.many SELECT seq, seq FROM test.seq_1_to_2000",
+    )
+    text = "UPDATE many SET other = ? WHERE id = ?"
+
+    def update(times):
+        for number in range(1, times + 1):
+            if prepared:
+                session.execute(text, (7, number))
+            else:
+                session.query(f"UPDATE many SET other = 7 WHERE id = {number}")
+
+    form = "PREPARE " + text if prepared else text
+    update(5)
+    assert plan(server, form)["state"] == "served"
+    server.execute("CREATE TRIGGER t AFTER UPDATE ON many FOR EACH ROW SET @told = NEW.id", database="test")
+    update(5)
+    row = plan(server, form)
+    assert row["state"] == "not served" and "triggers" in row["reason"]
+    server.execute("DROP TRIGGER t", database="test")
+    update(250)
+    fast = server.status("Postern_statements_fast")["postern_statements_fast"]
+    update(5)
+    assert server.status("Postern_statements_fast")["postern_statements_fast"] == fast + 5
+    assert plan(server, form)["state"] == "served"
