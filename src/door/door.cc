@@ -65,9 +65,9 @@ uint32_t Door::threads_wanted(const Options &options) {
 }
 
 uint32_t Door::descriptors_wanted(const Options &options) {
-  // A poller and a way to wake it for each thread, the write lane, the acceptor and its reserve, what listens, the slow
-  // lane's own poller.
-  return 2 * (threads_wanted(options) + options.scan_threads + options.login_threads + 2) + 4;
+  // A poller and a way to wake it for each thread, the acceptor and its reserve, what listens, the slow lane's own
+  // poller.
+  return 2 * (threads_wanted(options) + options.scan_threads + options.login_threads + options.committers + 1) + 4;
 }
 
 Door::Door(Options options, Protocol &protocol, Engine &engine, Access access)
@@ -100,7 +100,8 @@ bool Door::start_all(std::string &error) {
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const uint32_t threads = threads_wanted(options_);
   descriptors_ = descriptors::Held::take_besides(descriptors_wanted(options_));
-  if (access_ == Access::write) write_lane_ = std::make_unique<WriteLane>(options_, engine_);
+  if (access_ == Access::write || options_.statements_write)
+    write_lane_ = std::make_unique<WriteLane>(options_, engine_);
   const Worker::Context context{
       .options = options_,
       .protocol = protocol_,
@@ -359,7 +360,7 @@ void Door::add_counters(Counters &sum) const {
   sum.absorb(counters_);
   sum.absorb(taken_);
   slow_lane_.add_counters(sum);
-  if (write_lane_ != nullptr) sum.absorb(write_lane_->counters());
+  if (write_lane_ != nullptr) write_lane_->add_counters(sum);
   statements_.add_counters(sum);
   for (const auto &worker : workers_) sum.absorb(worker->counters());
 }

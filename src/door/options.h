@@ -43,6 +43,7 @@ struct Options {
   uint32_t threads = 0;  ///< 0: threads_per_processor for each processor this process may use
   uint32_t threads_per_processor = 1;
   uint32_t scan_threads = 1;
+  uint32_t committers = 2;     ///< of a door that writes: threads of its write lane; at least 1
   uint32_t login_threads = 0;  ///< 0: the protocol has no logins
   Changing<uint32_t> connections_max = limits::connections_max;
   Changing<int64_t> idle_timeout_ms = 300'000;  ///< 0: never

@@ -271,19 +271,33 @@ void Worker::execute() {
   holds_tables_ = true;
   const std::span<Turn::Slice> all = turn_->slices();
   const size_t readers = has_writers_ ? turn_->put_readers_first() : 0;
-  if (readers != 0 && readers != all.size()) {
-    turn_->run(*executor_, all.first(readers), this);
-    settle(all.first(readers));
-    for (Connection *const connection : lists_.this_turn()) send_released(*connection);
-  }
-  for (const Turn::Slice &slice : all.first(std::min<size_t>(readers, 2)))
-    recent_readers_.note(*slice.connection, now_ms_);
   if (readers == all.size() || !has_writers_) {
     commit_delay_.note_other_run();
-    turn_->run(*executor_, all, this);
-    settle(all);
-  } else if (!gives_away(readers) || !give_away(readers)) {
+    run_readers(all);
+    return;
+  }
+  if (readers != 0) {
+    run_readers(all.first(readers));
+    for (Connection *const connection : lists_.this_turn()) send_released(*connection);
+  }
+  if (!gives_away(readers) || !give_away(readers)) {
     run_writers(all.subspan(readers));
+  }
+}
+
+void Worker::run_readers(std::span<Turn::Slice> readers) {
+  turn_->run(*executor_, readers, this);
+  if (has_writers_) note_readers(readers);
+  settle(readers);
+}
+
+/// Those that were answered: what is left for other threads waits for nobody here.
+void Worker::note_readers(std::span<const Turn::Slice> readers) {
+  int noted = 0;
+  for (const Turn::Slice &slice : readers) {
+    if (turn_->last_of(slice)->progress != Progress::done) continue;
+    recent_readers_.note(*slice.connection, now_ms_);
+    if (++noted == 2) return;
   }
 }
 

@@ -109,6 +109,8 @@ class Worker final : private Watcher {
   void collect_from(Connection &connection, const Turn::Slice &slice);
 
   void execute();
+  void run_readers(std::span<Turn::Slice> readers);
+  void note_readers(std::span<const Turn::Slice> readers);
   bool gives_away(size_t readers);
   bool give_away(size_t readers);
   void run_writers(std::span<Turn::Slice> writers);

@@ -60,6 +60,8 @@ door::Options PosternRunning::door_options() const {
   chosen.threads = static_cast<uint32_t>(settings.threads);
   chosen.takes_others = settings.main_port != 0;
   chosen.statements_write = true;
+  // One serves while the other waits for the disk, where nobody reads and so nothing is given to the write lane.
+  chosen.threads_per_processor = 2;
   return chosen;
 }
 
