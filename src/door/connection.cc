@@ -54,7 +54,7 @@ void Connection::borrow(std::unique_ptr<net::Channel> lent) {
 }
 
 void Connection::note_received(const net::Transfer &got) {
-  unread_ = got.result == net::Transfer::Result::some && got.filled;
+  unread_ = got.result == net::Transfer::Result::some && (got.filled || end_told_);
   unparsed_ =
       got.bytes != 0 && (got.result == net::Transfer::Result::some || got.result == net::Transfer::Result::ended);
   switch (got.result) {

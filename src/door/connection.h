@@ -144,6 +144,9 @@ class Connection final : public Peer, public Sleeper {
   /// The kernel may hold bytes of which the poller tells no more.
   bool unread() const { return unread_; }
   void set_unread(bool unread) { unread_ = unread; }
+  /// The poller has told of the end of its client's sending, and tells no more: it stands behind the bytes that are yet
+  /// to be received, however many receives those take.
+  void note_end_told() { end_told_ = unread_ = true; }
 
   /// Room for the next receive: grows while the client fills it.
   uint32_t receive_bytes() const { return std::max<uint32_t>(receive_bytes_, limits::block_bytes_min / 4); }
@@ -235,6 +238,7 @@ class Connection final : public Peer, public Sleeper {
   bool unparsed_ = false;  // the input may hold another complete request
   bool waits_ = false;     // its session goes on by itself when what was collected is settled
   bool unread_ = false;
+  bool end_told_ = false;
   bool has_tls_ = false;
   bool session_is_open_ = false;
   const bool local_;

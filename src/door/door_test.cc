@@ -77,6 +77,18 @@ TEST_F(DoorTest, HalfClosedClientHearsAllAnswersAndThenTheEnd) {
   EXPECT_TRUE(client.closed());
 }
 
+TEST_F(DoorTest, HalfClosedClientIsClosedHoweverManyReceivesItsBytesTake) {
+  open();
+  const std::string text(70'000, 'a');
+  for (int i = 0; i < 40; ++i) {
+    Client client = connect();
+    client.send("say x\nsay " + text + "\n");
+    client.end_sending();
+    ASSERT_TRUE(client.read(text.size() + 3) == "x\n" + text + "\n");
+    ASSERT_TRUE(client.closed(5'000)) << i;
+  }
+}
+
 TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
   options_.send_buffer = 16 << 10;
   options_.receive_buffer = 16 << 10;

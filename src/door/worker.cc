@@ -167,7 +167,7 @@ void Worker::receive(size_t event_count) {
       guard_.on_behalf_of(connection, [&] { receive_from(connection); });
       if (event.events & net::Poller::ended) {
         if (connection.is_asleep()) connection.die();
-        connection.set_unread(true);  // behind what has been received
+        connection.note_end_told();
       }
     } else if (event.events & net::Poller::hung_up || (event.events & net::Poller::ended && connection.is_asleep())) {
       connection.die();

@@ -90,7 +90,8 @@ void Worker::return_writes(std::unique_ptr<WriteJob> job) noexcept {
 
 /// Bytes, or the end, of a client whose writes are under way.
 void Worker::note_event_away(Connection &connection, uint32_t events) {
-  if (events & (net::Poller::readable | net::Poller::ended)) connection.set_unread(true);
+  if (events & net::Poller::ended) connection.note_end_told();
+  else if (events & net::Poller::readable) connection.set_unread(true);
   else if (events & net::Poller::hung_up) connection.die();
   if (connection.armed == Connection::told_once) return;
   // The poller would tell of it again and again.
@@ -141,9 +142,7 @@ void Worker::settle_at_home(const Turn::Slice &slice) {
   settle({&slice, 1});
   if (!answered) return;  // it may have left for the slow lane
   send_released(connection);
-  if (!connection.unread()) return;
-  receive_from(connection);
-  connection.set_unread(true);  // the end may be behind what has been received
+  if (connection.unread()) receive_from(connection);
 }
 
 }  // namespace postern::door
