@@ -75,6 +75,8 @@ class KeyReply : public Reply {
 
   /// Whether a key of another type gives way to what the op does.
   virtual bool replaces() const { return false; }
+  /// Whether it gives way before the op has looked at it: so that it does in any case.
+  virtual bool clears() const { return replaces(); }
   EndedOp ended{};
 
  protected:

@@ -50,6 +50,7 @@ class SetEdit final : public StringEdit {
 
  private:
   bool replaces() const override { return !options_.tells_old; }
+  bool clears() const override { return replaces() && !options_.if_absent; }
 
   Decision change(const KeyState &now, StringDraft &next) override {
     if (options_.tells_old) {

@@ -321,3 +321,38 @@ def test_a_crash_and_a_replica_see_whole_transactions(tmp_path):
             with contextlib.suppress(AssertionError):
                 server.execute("STOP SLAVE")
             server.stop()
+
+
+COLLECTIONS = {
+    "list": (("RPUSH", "c", "a", "b"), ("LRANGE", "c", 0, -1), [b"a", b"b"]),
+    "set": (("SADD", "c", "a"), ("SMEMBERS", "c"), [b"a"]),
+    "hash": (("HSET", "c", "f", "v"), ("HGETALL", "c"), [b"f", b"v"]),
+    "zset": (("ZADD", "c", 1, "m"), ("ZRANGE", "c", 0, -1), [b"m"]),
+}
+
+
+@pytest.mark.parametrize("kind", COLLECTIONS)
+@pytest.mark.parametrize("words", [("SETNX", "c", "x"), ("SET", "c", "x", "NX"), ("SET", "c", "x", "NX", "GET")])
+@pytest.mark.parametrize("where", ["exec", "behind a lock"])
+def test_what_is_set_only_where_nothing_is_spares_a_collection(server, client, where, words, kind):
+    make, read, held = COLLECTIONS[kind]
+    wrong = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
+    nothing = wrong if "GET" in words else 0 if words[0] == "SETNX" else None
+    client.ask("DEL", "c")
+    client.ask(*make)
+    if where == "exec":
+        client.ask("MULTI")
+        client.ask("INCR", "n")
+        client.ask(*words)
+        told = client.ask("EXEC")[1]
+    else:
+        with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT k FROM postern_redis.entries WHERE k = 'c' FOR UPDATE")
+            client.send(encode(*words))
+            waiting = "SELECT COUNT(*) FROM information_schema.innodb_lock_waits"
+            until(lambda: server.query(waiting) != [(0,)])
+            cursor.execute("ROLLBACK")
+        told = client.read()
+    assert told == nothing
+    assert client.ask("TYPE", "c") == kind and client.ask(*read) == held
