@@ -163,24 +163,10 @@ Next pop_from(Call &call, bool from_end) {
   return begin_on<PopOfList>(call, call.arguments[1], from_end, one, count);
 }
 
-Next pop_from_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) {
-  if (wanted.open != nullptr)
-    return begin_work(call, call.session.tables().keep<PopOfLists>(call, std::move(wanted), one, attempt));
-  return nothing_there(call, attempt);
-}
-
-/// `BLPOP key [key ...] timeout`, once.
-template <bool from_end>
-Next try_list_pop(Call &call, Attempt *attempt) {
-  ManyKeysPop wanted{.from_end = from_end, .keys = call.arguments.subspan(1, call.arguments.size() - 2)};
-  if (!add_sources(call, wanted.keys, wanted.sources, wanted.open)) return Next::go_on;
-  return pop_from_first(call, std::move(wanted), true, attempt);
-}
-
 Next try_lmpop(Call &call, Attempt *attempt) {
   ManyKeysPop wanted;
   if (!read_many_keys_pop(call, 2, "left", "right", wanted)) return Next::go_on;
-  return pop_from_first(call, std::move(wanted), false, attempt);
+  return pop_of_first<PopOfLists>(call, std::move(wanted), false, attempt);
 }
 
 Next move_between(Call &call, const Ends &ends, Attempt *attempt) {
@@ -247,7 +233,7 @@ Next rpop(Call &call) {
 Next lmpop(Call &call) {
   ManyKeysPop wanted;
   if (!read_many_keys_pop(call, 1, "left", "right", wanted)) return Next::go_on;
-  return pop_from_first(call, std::move(wanted), false, nullptr);
+  return pop_of_first<PopOfLists>(call, std::move(wanted), false, nullptr);
 }
 
 Next rpoplpush(Call &call) {
@@ -259,11 +245,11 @@ Next lmove(Call &call) {
 }
 
 Next blpop(Call &call) {
-  return wait_and_pop(call, Type::list, try_list_pop<false>);
+  return wait_and_pop(call, Type::list, try_pop_of_keys<PopOfLists, false>);
 }
 
 Next brpop(Call &call) {
-  return wait_and_pop(call, Type::list, try_list_pop<true>);
+  return wait_and_pop(call, Type::list, try_pop_of_keys<PopOfLists, true>);
 }
 
 Next blmpop(Call &call) {

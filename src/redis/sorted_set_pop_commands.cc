@@ -104,24 +104,10 @@ class PopOfMany final : public Trying<PopWork> {
   const bool one_;
 };
 
-Next pop_of_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) {
-  if (wanted.open != nullptr)
-    return begin_work(call, call.session.tables().keep<PopOfMany>(call, std::move(wanted), one, attempt));
-  return nothing_there(call, attempt);
-}
-
-/// `BZPOPMIN key [key ...] timeout`, once.
-template <bool highest>
-Next try_zset_pop(Call &call, Attempt *attempt) {
-  ManyKeysPop wanted{.from_end = highest, .keys = call.arguments.subspan(1, call.arguments.size() - 2)};
-  if (!add_sources(call, wanted.keys, wanted.sources, wanted.open)) return Next::go_on;
-  return pop_of_first(call, std::move(wanted), true, attempt);
-}
-
 Next try_zmpop(Call &call, Attempt *attempt) {
   ManyKeysPop wanted;
   if (!read_many_keys_pop(call, 2, "min", "max", wanted)) return Next::go_on;
-  return pop_of_first(call, std::move(wanted), false, attempt);
+  return pop_of_first<PopOfMany>(call, std::move(wanted), false, attempt);
 }
 
 Next pop_of(Call &call, bool highest) {
@@ -147,15 +133,15 @@ Next zpopmax(Call &call) {
 Next zmpop(Call &call) {
   ManyKeysPop wanted;
   if (!read_many_keys_pop(call, 1, "min", "max", wanted)) return Next::go_on;
-  return pop_of_first(call, std::move(wanted), false, nullptr);
+  return pop_of_first<PopOfMany>(call, std::move(wanted), false, nullptr);
 }
 
 Next bzpopmin(Call &call) {
-  return wait_and_pop(call, Type::zset, try_zset_pop<false>);
+  return wait_and_pop(call, Type::zset, try_pop_of_keys<PopOfMany, false>);
 }
 
 Next bzpopmax(Call &call) {
-  return wait_and_pop(call, Type::zset, try_zset_pop<true>);
+  return wait_and_pop(call, Type::zset, try_pop_of_keys<PopOfMany, true>);
 }
 
 Next bzmpop(Call &call) {
