@@ -175,6 +175,28 @@ std::span<const Bytes> counted_keys_of(const Command &command, std::span<const B
   return count > rest.size() ? std::span<const Bytes>{} : rest.first(count);
 }
 
+bool is_sort(const Command &command) {
+  return command.handler == sort || command.handler == sort_ro;
+}
+
+/// Where SORT stores to: the last STORE counts. Nothing: it stores nowhere.
+std::span<const Bytes> target_of_sort(const Command &command, std::span<const Bytes> arguments) {
+  std::span<const Bytes> target;
+  if (command.handler == sort_ro) return target;
+  for (size_t i = 2; i < arguments.size(); ++i) {
+    if (is_word(arguments[i], "limit")) i += 2;
+    else if (is_word(arguments[i], "get") || is_word(arguments[i], "by")) ++i;
+    else if (is_word(arguments[i], "store") && i + 1 < arguments.size()) target = arguments.subspan(i + 1, 1);
+  }
+  return target;
+}
+
+/// The keys whose places first, last and step do not tell.
+std::span<const Bytes> moved_keys_of(const Command &command, std::span<const Bytes> arguments) {
+  if (!command.has(CommandFlag::movablekeys)) return {};
+  return is_sort(command) ? target_of_sort(command, arguments) : counted_keys_of(command, arguments);
+}
+
 /// The command that the arguments of COMMAND GETKEYS are of; nullptr: the client has been told what is wrong.
 const Command *command_with_keys(Call &call) {
   const std::span<const Bytes> asked = call.arguments.subspan(2);
@@ -186,7 +208,7 @@ const Command *command_with_keys(Call &call) {
     refuse(call, "ERR The command has no key arguments");
   } else if (!command->takes(asked.size())) {
     refuse(call, "ERR Invalid number of arguments specified for command");
-  } else if (command->has(CommandFlag::movablekeys) && counted_keys_of(*command, asked).empty()) {
+  } else if (command->has(CommandFlag::movablekeys) && !is_sort(*command) && counted_keys_of(*command, asked).empty()) {
     refuse(call, "ERR Invalid arguments specified for command");
   } else {
     return command;
@@ -201,10 +223,8 @@ std::vector<Bytes> keys_of(const Command &command, std::span<const Bytes> argume
   const int64_t last = command.last_key < 0 ? count + command.last_key : command.last_key;
   for (int64_t at = command.first_key; at != 0 && at <= last && at < count; at += command.key_step)
     keys.push_back(arguments[static_cast<size_t>(at)]);
-  if (command.has(CommandFlag::movablekeys)) {
-    const std::span<const Bytes> counted = counted_keys_of(command, arguments);
-    keys.insert(keys.end(), counted.begin(), counted.end());
-  }
+  const std::span<const Bytes> moved = moved_keys_of(command, arguments);
+  keys.insert(keys.end(), moved.begin(), moved.end());
   return keys;
 }
 

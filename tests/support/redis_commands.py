@@ -50,11 +50,15 @@ SHAPES = {
         expire K T gt|expire K T lt|expire K T nx xx|expire K T bad|ttl K|pttl K|persist K|rename K K|renamenx K K|copy K K
         copy K K replace|copy K K db 0|keys P|randomkey|expireat K 9999999999|pexpireat K 9999999999000|expiretime K
         pexpiretime K|object refcount K|object bad K|scan 0 match P count 1000|scan x|scan 0 type hash|scan 0 type string
-        object encoding nosuchkey|object idletime K|object freq K""",
+        object encoding nosuchkey|sort K|sort K desc alpha|sort K alpha limit I C|sort K by nosort|sort K by k:* alpha get # get k:*
+        sort K by * get *->F|sort K alpha store K|sort K alpha get # get * store K|sort_ro K alpha|sort_ro K store K|sort K limit I I desc
+        object idletime K|object freq K""",
     "list": """
         lpush K S|rpush K S S|rpush K F F|lpushx K S|rpushx K S|lpop K|rpop K|lpop K C|rpop K C|llen K|lindex K I
         lrange K I I|lrange K 0 -1|lset K I S|lrem K C F|ltrim K I I|linsert K before F S|linsert K after F S|linsert K x F S
         lpush K S F S F|rpush K F F F F|lset K I F|lrem K N F|lpos K F maxlen C|lpos K F rank N maxlen C count C|lpos K F bad
+        blpop K 0.001|blpop K K 0.001|brpop K 0.001|brpop K K K 0.002|blmove K K left right 0.001|blmove K K right left 0.001
+        brpoplpush K K 0.001|blmpop 0.001 1 K left|blmpop 0.001 2 K K right count C|blmpop 0.001 C K left|blpop K x|blpop K -1
         rpoplpush K K|lmove K K right right|lmpop 1 K left count C|lmove K K left right|lmove K K right left|lmove K K up down|lpos K F|lpos K F rank N|lpos K F count C
         lpos K F rank N count C|lmpop 1 K left|lmpop 2 K K right count C|lmpop C K left""",
     "set": """
@@ -75,7 +79,8 @@ SHAPES = {
         zrandmember K|zrandmember K C|zrandmember K C withscores|zunion 2 K K|zinter 2 K K withscores|zdiff 2 K K withscores
         zunionstore K 2 K K|zinterstore K 2 K K weights D D|zunionstore K 3 K K K weights D D D aggregate min|zdiffstore K 2 K K|zunion 2 K K aggregate max withscores
         zrangestore K K I I|zrangestore K K R R byscore limit I C|zrangestore K K I I rev|zinter C K K|zunion 2 K K bad
-        zdiff 3 K K K withscores|zintercard C K|zmpop C K K max|zmpop 1 K min|zmpop 2 K K max count C|zscan K 0|zintercard 2 K K|zintercard 2 K K limit C""",
+        zdiff 3 K K K withscores|bzpopmin K 0.001|bzpopmax K K 0.001|bzmpop 0.001 1 K min|bzmpop 0.001 2 K K max count C
+        bzpopmin K x|bzmpop 0.001 C K max|zintercard C K|zmpop C K K max|zmpop 1 K min|zmpop 2 K K max count C|zscan K 0|zintercard 2 K K|zintercard 2 K K limit C""",
     "transactions": "multi|exec|discard|watch K|watch K K|unwatch|multi|exec",
     "connection": "ping|ping S|echo S|select 0|nosuch K S|client getname|get|del|set K|hset K",
 }
@@ -152,6 +157,8 @@ def plain(words, value):
         return "a number"
     if name in TIMED and isinstance(value, int) and value > 10:
         return "some time"
+    if name in ("sort", "sort_ro") and b"by" in words and isinstance(value, list):
+        return sorted(map(str, value))  # what is level has an order of its own
     if name in UNORDERED and isinstance(value, (list, dict)):
         return sorted_pairs(name, value)
     return value
@@ -176,6 +183,17 @@ OF_ARGUMENTS = (
 )
 
 
+def is_undefined(words):
+    """Redis 7.0 negates a rank that has no negative; later versions refuse it, as the door does."""
+    return words[0].lower() == b"lpos" and b"-9223372036854775808" in words
+
+
+def is_late_errno(words, value, expected):
+    """Redis 7.0 takes a number out of range that some command before has met for one that it sorts by."""
+    late = str(expected) == "ERR One or more scores can't be converted into double"
+    return words[0].lower() in (b"sort", b"sort_ro") and late and not isinstance(value, Exception)
+
+
 def looked_at_arguments_first(told, expected):
     """Redis looks for the key before it looks at some arguments, and is content if there is none. Nothing is done."""
     nothing = (
@@ -198,7 +216,7 @@ def same_replies_of(queued, value, expected):
     if not isinstance(value, list) or not isinstance(expected, list):
         return plain([b"exec"], value) == plain([b"exec"], expected)
     return len(value) == len(expected) and all(
-        plain(words, one) == plain(words, other) or says_arguments_first(one, other)
+        plain(words, one) == plain(words, other) or says_arguments_first(one, other) or is_late_errno(words, one, other)
         for words, one, other in zip(queued, value, expected)
     )
 

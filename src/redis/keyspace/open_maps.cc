@@ -62,8 +62,10 @@ TableSpec spec_of(const Map &map, Elements elements) {
   return spec;
 }
 
-/// The pieces of the key in its columns. False: there are not as many as columns.
-bool split(const Map &map, Bytes rest, std::span<Value> values) {
+}  // namespace
+
+bool split_key(const Map &map, Bytes key, std::span<Value> values) {
+  const Bytes rest = key.substr(map.prefix().size());
   if (values.size() == 1) {
     values[0] = Value::of(rest);
     return true;
@@ -73,8 +75,6 @@ bool split(const Map &map, Bytes rest, std::span<Value> values) {
   for (Bytes piece; pieces.next(piece); ++count) values[count] = Value::of(piece);
   return count == values.size();
 }
-
-}  // namespace
 
 void OpenMaps::use(std::shared_ptr<const MapSnapshot> snapshot) {
   std::vector<std::unique_ptr<OpenMap>> open(snapshot->maps().size());
@@ -99,9 +99,14 @@ Place OpenMaps::find(uint32_t db, Bytes key, Batch &batch) {
   }
   place.open = &open(number, batch);
   const std::span<Value> values = batch.arena().array<Value>(map.key_columns());
-  place.state = split(map, key.substr(map.prefix().size()), values) ? Place::State::there : Place::State::no_row;
+  place.state = split_key(map, key, values) ? Place::State::there : Place::State::no_row;
   place.key = values;
   return place;
+}
+
+OpenMap *OpenMaps::opened(uint32_t db, Bytes key) const {
+  const uint32_t number = snapshot_ == nullptr ? MapSnapshot::none : snapshot_->find(db, key);
+  return number == MapSnapshot::none ? nullptr : open_[number].get();
 }
 
 OpenMap &OpenMaps::open(uint32_t number, Batch &batch) {

@@ -77,6 +77,9 @@ struct Place {
   bool generic() const { return open != nullptr && open->map->generic(); }
 };
 
+/// The pieces of a key of the mapping, in its key columns; they are views of it. False: there are too few.
+bool split_key(const Map &map, Bytes key, std::span<Value> values);
+
 class OpenMaps {
  public:
   /// What is pointed to lives until the ops that point to it are settled: call it between batches.
@@ -85,6 +88,8 @@ class OpenMaps {
 
   /// Where the key is. Adds the op that opens its table if it is not open.
   Place find(uint32_t db, Bytes key, Batch &batch);
+  /// The mapping that serves the key, if its table was opened before; else nullptr.
+  OpenMap *opened(uint32_t db, Bytes key) const;
   /// The mapping at a position of snapshot()->maps(), its table open.
   OpenMap &open(uint32_t number, Batch &batch);
   /// A table of a generic keyspace.

@@ -53,6 +53,35 @@ def test_a_row_is_a_hash(server, redis):
     assert server.query("SELECT COUNT(*) FROM test.user WHERE id = 102") == [(0,)]
 
 
+def test_rows_order_what_is_sorted(server, redis):
+    server.execute(
+        "INSERT INTO test.user (id, name, n) VALUES (201, 'Una', 30), (202, NULL, 10), (203, 'Vic', 20)",
+        "INSERT INTO test.mail (id, address) VALUES (201, 'una@a'), (203, NULL)",
+    )
+    redis.ask("DEL", "ids", "names")
+    redis.ask("RPUSH", "ids", 201, 202, 203, 299, "no number")
+    by_n = ["SORT", "ids", "BY", "user:*->n", "GET", "#", "GET", "user:*->name", "GET", "mail:*"]
+    lines = [[b"299", None, None], [b"no number", None, None], [b"202", None, None], [b"203", b"Vic", None]]
+    lines.append([b"201", b"Una", b"una@a"])
+    assert redis.ask(*by_n) == sum(lines, [])
+    assert redis.ask(*by_n, "DESC", "LIMIT", 0, 2) == lines[4] + lines[3]
+    redis.ask("MULTI")
+    redis.ask("SET", "other", "x")
+    redis.ask(*by_n, "LIMIT", 2, 9)
+    assert redis.ask("EXEC")[1] == sum(lines[2:], [])
+    # An element that names no field, a field of no row, a row that is no string.
+    assert redis.ask("SORT", "ids", "BY", "nosort", "LIMIT", 0, 1, "GET", "user:*->nosuch", "GET", "user:*") == [
+        None,
+        None,
+    ]
+    assert redis.error("SORT", "user:201").startswith("WRONGTYPE")
+    assert redis.error("SORT", "user:201", "STORE", "names").startswith("WRONGTYPE")
+    assert redis.error("SORT", "ids", "ALPHA", "STORE", "user:201").startswith("WRONGTYPE")
+    assert redis.ask("SORT", "ids", "BY", "user:*->n", "GET", "user:*->name", "STORE", "names") == 5
+    rows = server.query("SELECT i, v FROM postern_redis.v_lists WHERE k = 'names' ORDER BY i")
+    assert [row[1] for row in rows] == [b"", b"", b"", b"Vic", b"Una"]
+
+
 def test_fields_of_a_row_are_scanned_and_chosen_by_chance(server, redis):
     server.execute("INSERT INTO test.user (id, name, n) VALUES (110, 'Cy', 5), (111, NULL, NULL)")
     assert redis.ask("HSCAN", "user:110", "0", "COUNT", "1") == [b"0", [b"name", b"Cy", b"n", b"5"]]
