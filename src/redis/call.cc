@@ -1,5 +1,6 @@
 #include "redis/call.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "redis/handlers.h"
@@ -39,6 +40,10 @@ Next refuse_arity(Call &call) {
   if (call.command.handler != lower::exec) return refuse(call, "ERR ", text);
   call.session.forget_transaction();
   return refuse(call, "EXECABORT Transaction discarded because of: ", text);
+}
+
+Bytes told_of(Bytes argument, size_t bytes_max) {
+  return argument.substr(0, std::min(bytes_max, argument.find('\0')));
 }
 
 bool is_word(Bytes argument, Bytes word) {

@@ -53,12 +53,17 @@ class Answer final : public Reply {
   Write write_;
 };
 
-/// An op of no table that is answered with what `write(Writer &)` writes. What it captures lives as long as the batch.
+/// An op of no table that is answered, to `output`, with what `write(Writer &)` writes. What it captures lives as long
+/// as the batch.
+template <class Write>
+Op &answer_to(Output &output, Call &call, Write write) {
+  Op &op = call.batch.add();
+  op.reply = call.arena().make<Answer<Write>>(output, call.resp, std::move(write));
+  return op;
+}
 template <class Write>
 Op &answer(Call &call, Write write) {
-  Op &op = call.batch.add();
-  op.reply = call.arena().make<Answer<Write>>(call.output, call.resp, std::move(write));
-  return op;
+  return answer_to(call.output, call, std::move(write));
 }
 
 Next answer_ok(Call &call);
@@ -70,6 +75,8 @@ Next answer_bulk(Call &call, Bytes bytes);
 /// An error of the client's, in Redis's words, with the word for errors first. Both texts are told as one, and copied.
 /// A transaction that is being queued will not be carried out.
 Next refuse(Call &call, Bytes text, Bytes rest = {});
+/// As much of an argument as Redis tells in an error: it takes it for a text of C.
+Bytes told_of(Bytes argument, size_t bytes_max = Bytes::npos);
 
 inline constexpr Bytes syntax_error = "ERR syntax error";
 inline constexpr Bytes not_finite = "ERR increment would produce NaN or Infinity";

@@ -32,7 +32,7 @@ struct Kill {
 };
 
 /// `CLIENT KILL name value ...`. An error of the arguments, or nothing.
-std::string read_filters(std::span<const Bytes> arguments, Kill &kill) {
+std::string read_filters(std::span<const Bytes> arguments, bool has_accounts, Kill &kill) {
   for (size_t i = 2; i < arguments.size(); i += 2) {
     if (i + 1 == arguments.size()) return std::string(syntax_error);
     const Bytes name = arguments[i];
@@ -47,8 +47,10 @@ std::string read_filters(std::span<const Bytes> arguments, Kill &kill) {
       kill.filter.local_address = value;
     } else if (is_word(name, "user")) {
       kill.filter.user = value;
+      // Those of the database's are the server's to know.
+      if (!has_accounts && value != "default") return "ERR No such user '" + std::string(told_of(value)) + "'";
     } else if (is_word(name, "type")) {
-      if (!is_client_type(value)) return "ERR Unknown client type '" + std::string(value) + "'";
+      if (!is_client_type(value)) return "ERR Unknown client type '" + std::string(told_of(value)) + "'";
       kill.nobody = !is_word(value, "normal");
     } else if (is_word(name, "skipme")) {
       if (!is_word(value, "yes") && !is_word(value, "no")) return std::string(syntax_error);
@@ -109,7 +111,7 @@ Next client_list(Call &call) {
   std::string text;
   if (arguments.size() == 4 && is_word(arguments[2], "type")) {
     if (!is_client_type(arguments[3]))
-      return refuse(call, "ERR Unknown client type '" + std::string(arguments[3]) + "'");
+      return refuse(call, "ERR Unknown client type '" + std::string(told_of(arguments[3])) + "'");
     if (is_word(arguments[3], "normal")) text = clients.lines(own_user(call), {}, clock_ms());
   } else if (arguments.size() > 3 && is_word(arguments[2], "id")) {
     for (const Bytes argument : arguments.subspan(3)) {
@@ -129,12 +131,14 @@ Next client_kill(Call &call) {
   if (by_address) {
     kill.filter.address = call.arguments[2];
     kill.skips_me = false;
-  } else if (const std::string error = read_filters(call.arguments, kill); !error.empty()) {
+  } else if (const std::string error = read_filters(call.arguments, call.session.identity() != nullptr, kill);
+             !error.empty()) {
     return refuse(call, error);
   }
-  if (kill.skips_me) kill.filter.except_id = call.session.client().id();
-  uint64_t denied = 0;
-  const uint64_t killed = kill.nobody ? 0 : call.session.protocol().clients().kill(own_user(call), kill.filter, denied);
+  Killed told;
+  if (!kill.nobody) told = call.session.protocol().clients().kill(call.session.client(), kill.filter, kill.skips_me);
+  const auto [killed, denied, self] = told;
+  if (self) call.session.end();
   if (killed == 0 && denied != 0)
     return refuse(call,
                   "NOPERM this user has no permissions to run the 'client|kill' command on connections of others");
@@ -147,9 +151,7 @@ Next client_reply(Call &call) {
   const Bytes word = call.arguments[2];
   if (is_word(word, "on")) {
     call.session.set_replies(Replies::on);
-    Op &op = call.batch.add();
-    const auto ok = [](Writer &writer) { writer.ok(); };
-    op.reply = call.arena().make<Answer<decltype(ok)>>(call.session.output(), call.resp, ok);
+    answer_to(call.session.output(), call, [](Writer &writer) { writer.ok(); });
     return Next::go_on;
   }
   if (is_word(word, "off")) {

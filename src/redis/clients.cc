@@ -103,7 +103,6 @@ namespace {
 
 bool passes(const ClientFilter &filter, uint64_t id, Bytes user, int fd) {
   if (filter.id != 0 && filter.id != id) return false;
-  if (filter.except_id != 0 && filter.except_id == id) return false;
   if (!filter.user.empty() && filter.user != (user.empty() ? Bytes("default") : user)) return false;
   if (!filter.address.empty() && filter.address != address_of(fd, ::getpeername)) return false;
   return filter.local_address.empty() || filter.local_address == address_of(fd, ::getsockname);
@@ -130,20 +129,20 @@ bool Clients::is_others(Bytes user, uint64_t id) const {
 
 // The client's worker sees that its socket ends, as if the client had gone. A session, and the client with it, dies
 // before its socket is closed, so that the descriptor is still its own here.
-uint64_t Clients::kill(Bytes user, const ClientFilter &filter, uint64_t &denied) {
+Killed Clients::kill(const Client &asks, const ClientFilter &filter, bool spares_self) {
   const std::lock_guard guard(mutex_);
-  uint64_t killed = 0;
-  denied = 0;
+  Killed told;
   for (const Client *client = oldest_; client != nullptr; client = client->newer_) {
-    if (!passes(filter, client->id_, client->user_, client->fd_)) continue;
-    if (client->user_ != user) {
-      ++denied;
+    if (!passes(filter, client->id_, client->user_, client->fd_) || (spares_self && client == &asks)) continue;
+    if (client->user_ != asks.user_) {
+      ++told.denied;
       continue;
     }
-    ++killed;
-    if (client->fd_ >= 0) ::shutdown(client->fd_, SHUT_RDWR);
+    ++told.killed;
+    if (client == &asks) told.self = true;
+    else if (client->fd_ >= 0) ::shutdown(client->fd_, SHUT_RDWR);
   }
-  return killed;
+  return told;
 }
 
 }  // namespace postern::redis

@@ -74,19 +74,24 @@ class Client {
 
 /// Which clients CLIENT KILL and CLIENT LIST are about.
 struct ClientFilter {
-  uint64_t id = 0;         ///< 0: any
-  Bytes address{};         ///< empty: any
-  Bytes local_address{};   ///< empty: any
-  Bytes user{};            ///< empty: any
-  uint64_t except_id = 0;  ///< 0: none
+  uint64_t id = 0;        ///< 0: any
+  Bytes address{};        ///< empty: any
+  Bytes local_address{};  ///< empty: any
+  Bytes user{};           ///< empty: any
+};
+
+struct Killed {
+  uint64_t killed = 0;
+  uint64_t denied = 0;  ///< those of other accounts, which stay
+  bool self = false;    ///< who asks is among the killed: to be closed by its session, behind its answer
 };
 
 class Clients {
  public:
   /// A line each of those whose account is `user`.
   std::string lines(Bytes user, const ClientFilter &filter, int64_t now_ms) const;
-  /// Ends the connections of those whose account is `user`. `denied`: so many more are others' and stay.
-  uint64_t kill(Bytes user, const ClientFilter &filter, uint64_t &denied);
+  /// Ends the connections of those that have the account of who asks.
+  Killed kill(const Client &asks, const ClientFilter &filter, bool spares_self);
   /// Whether the account of a client that there is now is another one.
   bool is_others(Bytes user, uint64_t id) const;
 

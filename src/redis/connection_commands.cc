@@ -2,6 +2,7 @@
 #include <string>
 
 #include "redis/handlers.h"
+#include "redis/key_ops.h"
 #include "redis/login.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
@@ -35,7 +36,7 @@ bool read_options(Call &call, Greeting &greeting) {
       i += 2;
     } else {
       std::string text = "ERR Syntax error in HELLO option '";
-      text.append(arguments[i].substr(0, 128)).append("'");
+      text.append(told_of(arguments[i], 128)).append("'");
       refuse(call, text);
       return false;
     }
@@ -86,16 +87,16 @@ Next hello(Call &call) {
 
 Next select_database(Call &call) {
   int64_t number = 0;
-  if (!parse_integer(call.arguments[1], number) || number < INT32_MIN || number > INT32_MAX)
-    return refuse(call, not_an_integer);
-  if (number < 0 || number >= database_count) return refuse(call, "ERR DB index is out of range");
+  if (!read_database(call, call.arguments[1], number)) return Next::go_on;
   call.session.client().select(static_cast<uint8_t>(number));
   return answer_ok(call);
 }
 
 Next reset(Call &call) {
+  // It is told also under CLIENT REPLY OFF, which is over with it.
+  Output &output = call.session.replies() == Replies::off ? call.session.output() : call.output;
   call.session.reset();
-  answer_status(call, "RESET");
+  answer_to(output, call, [](Writer &writer) { writer.status("RESET"); });
   return call.session.identity() == nullptr ? Next::go_on : call.session.wait_for(std::make_unique<ForgetAccount>());
 }
 

@@ -70,7 +70,7 @@ bool read_expire_options(Call &call, ExpireOptions &options) {
     else if (is_word(word, "gt")) options.if_later = true;
     else if (is_word(word, "lt")) options.if_sooner = true;
     else {
-      refuse(call, "ERR Unsupported option ", word);
+      refuse(call, "ERR Unsupported option ", told_of(word));
       return false;
     }
   }

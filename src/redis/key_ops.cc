@@ -78,6 +78,15 @@ KeyState state_of(const Map &map, Row row, int64_t now_ms) {
   return state;
 }
 
+bool read_database(Call &call, Bytes text, int64_t &number) {
+  if (!parse_integer(text, number)) refuse(call, not_an_integer);
+  else if (number < INT32_MIN || number > INT32_MAX)
+    refuse(call, "ERR value is out of range, value must between -2147483648 and 2147483647");
+  else if (number < 0 || number >= database_count) refuse(call, "ERR DB index is out of range");
+  else return true;
+  return false;
+}
+
 Place place_of(Call &call, Bytes key) {
   Place place = call.session.tables().open().find(call.session.client().database(), key, call.batch);
   if (place.state == Place::State::there && place.generic() && key.size() > entry::key_bytes_max) {

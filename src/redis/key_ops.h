@@ -40,6 +40,9 @@ int64_t integer_in(const Value &value);
 /// The text of a value; a number's is written to `room`, of 20 bytes. NULL has none.
 Bytes text_of(const Value &value, char *room);
 
+/// The number of a database. False: told what is wrong.
+bool read_database(Call &call, Bytes text, int64_t &number);
+
 /// The place of a command's key, in the database that the client has selected.
 Place place_of(Call &call, Bytes key);
 /// Why a key cannot be written, told to the client. Only where place.state is not `there`.

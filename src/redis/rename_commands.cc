@@ -183,18 +183,17 @@ Next renamenx(Call &call) {
 
 Next copy(Call &call) {
   bool replaces = false;
+  int64_t db = call.session.client().database();
   for (size_t i = 3; i < call.arguments.size(); ++i) {
-    int64_t db = 0;
     if (is_word(call.arguments[i], "replace")) {
       replaces = true;
     } else if (is_word(call.arguments[i], "db") && i + 1 < call.arguments.size()) {
-      if (!parse_integer(call.arguments[++i], db)) return refuse(call, not_an_integer);
-      if (db != call.session.client().database())
-        return refuse(call, "ERR source and destination are in different tables");
+      if (!read_database(call, call.arguments[++i], db)) return Next::go_on;
     } else {
       return refuse(call, syntax_error);
     }
   }
+  if (db != call.session.client().database()) return refuse(call, "ERR source and destination are in different tables");
   if (call.arguments[1] == call.arguments[2]) return refuse(call, "ERR source and destination objects are the same");
   const Place source = place_of(call, call.arguments[1]);
   if (source.state != Place::State::there && source.state != Place::State::broken) return answer_integer(call, 0);

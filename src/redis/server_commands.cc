@@ -77,9 +77,9 @@ Next config_get(Call &call) {
 }
 
 Next config_set(Call &call) {
-  if (call.arguments.size() % 2 != 0) return refuse_arity(call);
+  if (call.arguments.size() % 2 != 0) return refuse(call, syntax_error);
   std::string text = "ERR Unknown option or number of arguments for CONFIG SET - '";
-  text.append(call.arguments[2].substr(0, 128)).append("'");
+  text.append(told_of(call.arguments[2], 128)).append("'");
   return refuse(call, text);
 }
 

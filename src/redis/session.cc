@@ -14,11 +14,6 @@ namespace {
 /// Bytes of a command's name and of its arguments that an error tells of each.
 constexpr size_t arguments_told_bytes_max = 128;
 
-/// As much of it as Redis tells, which takes it for a text of C.
-Bytes told_of(Bytes argument, size_t bytes_max) {
-  return argument.substr(0, std::min(bytes_max, argument.find('\0')));
-}
-
 /// A page in a browser may make it send requests of its choice to any port: what begins like one of HTTP is none of a
 /// client of ours.
 bool is_cross_protocol(Bytes name) {
@@ -143,7 +138,9 @@ Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
     }
     input.consume(parser_.consumed());
     switch (act(parser_.arguments(), batch)) {
-      case Next::go_on: break;
+      case Next::go_on:
+        if (ends_) return Collected::close;
+        break;
       case Next::sleep:
       case Next::wait: return Collected::wait;
       case Next::close: return Collected::close;
@@ -153,7 +150,7 @@ Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
 
 void RedisSession::fail_parsing(Batch &batch) {
   static constexpr Command none{};
-  Call call{none, {}, *this, batch, output_, client_.resp(), now_ms_};
+  Call call{none, {}, *this, batch, output_for_next(), client_.resp(), now_ms_};
   batch.act_for(nullptr);
   refuse(call, "ERR ", parser_.error());
 }

@@ -78,6 +78,8 @@ class RedisSession final : public Session {
   Replies replies() const { return replies_; }
   /// What the client reads, whatever CLIENT REPLY has chosen.
   Output &output() { return output_; }
+  /// The connection closes when the command is answered, or the EXEC that it is of.
+  void end() { ends_ = true; }
   /// RESET, but for the account.
   void reset();
 
@@ -109,6 +111,7 @@ class RedisSession final : public Session {
   RequestParser parser_;
   int64_t now_ms_ = 0;  // since 1970, of this collect()
   Replies replies_ = Replies::on;
+  bool ends_ = false;
   Transaction transaction_;
   Tables tables_;
   Client client_;

@@ -11,6 +11,11 @@ bool is_blank(char byte) {
   return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
+/// As Redis has it, which passes more of them between arguments than it lets end one.
+bool ends_argument(char byte) {
+  return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r' || byte == '\0';
+}
+
 int hex_digit(char byte) {
   if (byte >= '0' && byte <= '9') return byte - '0';
   if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
@@ -27,7 +32,7 @@ class Splitter {
   bool next(Bytes &argument) {
     while (!left_.empty() && is_blank(left_.front())) left_.remove_prefix(1);
     if (left_.empty() || left_.front() == '\0') return false;
-    const size_t size = std::min(left_.size(), std::min(left_.find_first_of(" \t\n\v\f\r\"'"), left_.find('\0')));
+    const size_t size = std::min(left_.size(), std::min(left_.find_first_of(" \t\n\r\"'"), left_.find('\0')));
     if (size == left_.size() || (left_[size] != '"' && left_[size] != '\'')) {
       argument = left_.substr(0, size);
       left_.remove_prefix(size);
@@ -42,7 +47,7 @@ class Splitter {
   bool take_quoted(Bytes &argument) {
     const std::span<char> room = arena_.array<char>(left_.size());
     size_t size = 0;
-    while (!left_.empty() && !is_blank(left_.front()) && left_.front() != '\0') {
+    while (!left_.empty() && !ends_argument(left_.front())) {
       const char quote = left_.front();
       if (quote != '"' && quote != '\'') {
         room[size++] = take();
@@ -238,8 +243,8 @@ Parsed RequestParser::take_arguments(Bytes bytes, const Bounds &bounds, Arena &a
     if (at_ >= bytes.size()) return Parsed::need_more;
     if (const char byte = bytes[at_]; byte != '$') {
       char text[] = "Protocol error: expected '$', got '?'";
-      if (byte >= ' ' && byte <= '~') text[sizeof text - 3] = byte;
-      return fail(arena.copy(text));
+      text[sizeof text - 3] = byte;
+      return fail(arena.copy({text, sizeof text - 1}));
     }
     int64_t size = 0;
     size_t line_bytes = 0;

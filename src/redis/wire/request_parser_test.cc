@@ -53,7 +53,7 @@ TEST(RedisRequest, TakesArraysAndLinesHoweverTheyAreCut) {
 
 TEST(RedisRequest, TellsWhatIsWrongInRedissWords) {
   EXPECT_EQ(parsed("*3\r\n$3\r\nSET\r\n$1\r\nx\r\nfooz\r\n"), "Protocol error: expected '$', got 'f'");
-  EXPECT_EQ(parsed("*1\r\n\x01\r\n"), "Protocol error: expected '$', got '?'");
+  EXPECT_EQ(parsed("*1\r\n\x01\r\n"), "Protocol error: expected '$', got '\x01'");
   EXPECT_EQ(parsed("*x\r\n"), "Protocol error: invalid multibulk length");
   EXPECT_EQ(parsed("*20000000\r\n"), "Protocol error: invalid multibulk length");
   EXPECT_EQ(parsed("*99999999999999999999\r\n"), "Protocol error: invalid multibulk length");
