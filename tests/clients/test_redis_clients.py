@@ -144,6 +144,19 @@ def test_jobs_of_arq(port, fetched):
     assert run(*command) == expected("arq_session")
 
 
+def test_tasks_of_huey(port, fetched):
+    folder = fetched("huey")
+    command = ("/usr/bin/python3", HERE / "huey_session.py", folder / "redis-py", folder / "huey", port)
+    assert run(*command) == expected("huey_session")
+
+
+def test_jobs_of_sidekiq(port, fetched):
+    need("ruby", "ruby", "-rredis", "-e", "")
+    folder = fetched("sidekiq")
+    command = ("ruby", HERE / "sidekiq_session.rb", folder / "sidekiq", folder / "connection-pool", port)
+    assert run(*command) == expected("sidekiq_session")
+
+
 def test_rails_cache_store(port):
     need("ruby", "ruby", "-rredis", "-ractive_support", "-e", "")
     assert run("ruby", HERE / "rails_session.rb", port) == expected("rails_session")
