@@ -45,8 +45,8 @@ Failure open_failure(THD *thd) {
 Failure engine_failure(THD *thd, TABLE *table, int code, ServerError &error) {
   if (!thd->is_error()) table->file->print_error(code, MYF(0));
   error = take_server_error(thd);
+  if (thd->killed) return Failure::interrupted;  // InnoDB has no code for it
   switch (code) {
-    case HA_ERR_QUERY_INTERRUPTED: return Failure::interrupted;
     case HA_ERR_OUT_OF_MEM: return Failure::out_of_memory;
     default: return Failure::engine_error;
   }

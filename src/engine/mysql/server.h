@@ -24,6 +24,7 @@
 #include <sql/mdl.h>
 #include <sql/mysqld.h>
 #include <sql/mysqld_thd_manager.h>
+#include <sql/protocol_classic.h>
 #include <sql/set_var.h>
 #include <sql/sql_base.h>
 #include <sql/sql_class.h>

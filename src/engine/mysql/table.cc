@@ -112,14 +112,16 @@ void Tables::set_read_set(OpenTable &table) {
   for (const uint16_t position : table.filter_columns) want(position);
   const KEY &key = table.key_info();
   const std::span<const KEY_PART_INFO> parts(key.key_part, key.user_defined_key_parts);
+  // The server merges the rows of partitions by what it has read of the index, and of the primary key behind it.
+  const bool merges = opened->part_info != nullptr;
   // Where the index has prefixes of columns, finds compare the whole.
-  table.key_is_read = table.positions || std::any_of(parts.begin(), parts.end(), [](const KEY_PART_INFO &part) {
-                        return part.key_part_flag & HA_PART_KEY_SEG;
-                      });
+  table.key_is_read = table.positions || merges ||
+                      std::any_of(parts.begin(), parts.end(),
+                                  [](const KEY_PART_INFO &part) { return part.key_part_flag & HA_PART_KEY_SEG; });
   if (table.key_is_read) {
     for (const KEY_PART_INFO &part : parts) want(part.fieldnr - 1);
   }
-  if (table.positions && opened->s->primary_key != MAX_KEY) {
+  if ((table.positions || merges) && opened->s->primary_key != MAX_KEY) {
     const KEY &primary = opened->key_info[opened->s->primary_key];
     for (uint i = 0; i < primary.user_defined_key_parts; ++i) want(primary.key_part[i].fieldnr - 1);
   }

@@ -6,6 +6,9 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
+
+#include "base/log.h"
 
 namespace postern::mysqld {
 namespace {
@@ -47,8 +50,12 @@ std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, Kil
                                                   const std::atomic<bool> &stop) {
   if (my_thread_init()) return nullptr;
   std::unique_ptr<ServerThread> thread(new ServerThread(who, watch));
-  if (!wait_for_server_start(stop) || !thread->create()) return nullptr;
-  return thread;
+  try {
+    if (wait_for_server_start(stop) && thread->create()) return thread;
+  } catch (const std::system_error &) {
+    log::error("%s: no thread could be had to look for KILL", who.name);
+  }
+  return nullptr;
 }
 
 ServerThread::~ServerThread() {
@@ -56,15 +63,17 @@ ServerThread::~ServerThread() {
   my_thread_end();
 }
 
+/// Throws std::bad_alloc, or std::system_error where there is no thread to be had for the watch.
 bool ServerThread::create() {
-  THD *const thd = new (std::nothrow) THD(true);
-  if (thd == nullptr) return false;
+  THD *const thd = new THD(true);
   thd_ = thd;
   char stack_mark;
   thd->set_new_thread_id();
   thd->thread_stack = &stack_mark;
   thd->store_globals();
   thd->system_thread = SYSTEM_THREAD_BACKGROUND;
+  // To nobody; but whoever looks at the thread looks there, too.
+  if (thd->get_protocol_classic()->init_net(nullptr)) throw std::bad_alloc();
   // An idle connection to the server: KILL finds it.
   thd->set_command(COM_SLEEP);
   thd->set_time();
@@ -78,13 +87,7 @@ bool ServerThread::create() {
   thd->check_for_truncated_fields = CHECK_FIELD_IGNORE;
   Global_THD_manager::get_instance()->add_thd(thd);
   watched_ = {.thd = thd, .wake_fd = who_.wake_fd};
-  try {
-    watch_.add(watched_);
-  } catch (const std::system_error &) {
-    return false;
-  } catch (const std::bad_alloc &) {
-    return false;
-  }
+  watch_.add(watched_);
   // Shutdown kills every THD it finds; if it looked before ours was there, it has set this before that.
   return !connection_events_loop_aborted();
 }
@@ -94,6 +97,7 @@ void ServerThread::destroy() {
   if (thd == nullptr) return;
   watch_.remove(watched_);
   lex_end(thd->lex);
+  thd->get_protocol_classic()->end_net();
   thd->release_resources();
   Global_THD_manager::get_instance()->remove_thd(thd);
   delete thd;
@@ -109,7 +113,11 @@ bool ServerThread::server_stopping() const {
 
 bool ServerThread::renew() {
   destroy();
-  return create();
+  try {
+    return create();
+  } catch (const std::bad_alloc &) {
+    return false;
+  }
 }
 
 void ServerThread::show_text() {

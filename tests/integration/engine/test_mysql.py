@@ -2,6 +2,8 @@
 a gigabyte is fetched and the plugin built for it."""
 import contextlib
 import os
+import random
+import re
 import statistics
 import subprocess
 import threading
@@ -65,9 +67,13 @@ class Mysql:
     def door(self):
         return Client(int(self.env["HS_PORT"]))
 
+    def told(self):
+        """What the process list tells of Postern's threads, by their numbers."""
+        return {row[0]: row[6] for row in self.query("SHOW PROCESSLIST") if row[1] == "postern"}
+
     def threads(self, word):
-        """The numbers of Postern's threads that the process list tells this of."""
-        return [row[0] for row in self.query("SHOW PROCESSLIST") if row[1] == "postern" and word in (row[6] or "")]
+        """The numbers of those that it tells this of."""
+        return [number for number, text in self.told().items() if word in (text or "")]
 
 
 @pytest.fixture(scope="module", name="mysql")
@@ -181,6 +187,49 @@ def test_a_value_is_found_by_the_text_that_sql_tells_of_it(
             assert set(equal) <= set(onwards)
 
 
+# What differs from a plain index on whole columns: the table's definition, and what the index is ordered by.
+SHAPES = {
+    "partitions": ("id INT PRIMARY KEY, a INT, b INT, KEY k (a, b)) PARTITION BY HASH (id) PARTITIONS 5", "a"),
+    "generated": ("id INT PRIMARY KEY, a INT, b INT AS (a * 3 % 50), KEY k (b))", "b"),
+    "stored": ("id INT PRIMARY KEY, a INT, b INT AS (a * 3 % 50) STORED, KEY k (b))", "b"),
+    "descending": ("id INT PRIMARY KEY, a INT, KEY k (a DESC))", "a"),
+    "prefix": ("id INT PRIMARY KEY, a INT, b VARCHAR(9) AS (CONCAT('abc', a, 'xyz')) STORED, KEY k (b(4)))", "b"),
+    "invisible": ("id INT PRIMARY KEY, a INT, b INT INVISIBLE, KEY k (a) INVISIBLE)", "a"),
+    "no primary key": ("id INT NOT NULL, a INT, KEY k (a))", "a"),
+}
+TURNED = {"=": "=", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_ranges_are_what_sql_finds(mysql, shape):
+    definition, column = SHAPES[shape]
+    generator = random.Random(2010)
+    rows = [(number, generator.choice(["NULL", *range(40)])) for number in generator.sample(range(1, 400), 399)]
+    mysql.query(
+        "DROP TABLE IF EXISTS test.shape",
+        f"CREATE TABLE test.shape ({definition}",
+        "INSERT INTO test.shape (id, a) VALUES " + ", ".join(f"({number}, {value})" for number, value in rows),
+    )
+    # NULL is below every value; behind its first four bytes the index knows no order of a text.
+    place = f"LEFT({column}, 4)" if shape == "prefix" else column
+    places = dict(mysql.query(f"SELECT id, COALESCE({place}, {repr('') if shape == 'prefix' else -1}) FROM test.shape"))
+    with mysql.door() as hs:
+        hs.open(0, "test", "shape", "id", index="k")
+        for value in range(40):
+            text = f"abc{value}xyz" if shape == "prefix" else str(value)
+            for operator in TURNED:
+                # Greater is what is further on in the index.
+                comparison = TURNED[operator] if shape == "descending" else operator
+                null = f" OR {column} IS NULL" if comparison.startswith("<") else ""
+                wanted = mysql.query(f"SELECT id FROM test.shape WHERE {column} {comparison} '{text}'{null}")
+                reply = hs.request(0, operator, 1, text, 1000, 0)
+                assert reply[:2] == ["0", "1"], reply
+                found_ids = [int(one) for one in reply[2:]]
+                assert sorted(found_ids) == sorted(row[0] for row in wanted), (operator, text)
+                in_order = [places[one] for one in found_ids]
+                assert in_order == sorted(in_order, reverse=comparison.startswith("<")), (operator, text)
+
+
 def test_what_is_no_value_finds_nothing(mysql, every_type):  # pylint: disable=unused-argument
     with mysql.door() as hs:
         for index, column in enumerate(TYPES):
@@ -277,6 +326,26 @@ def test_ddl_gets_its_lock_while_clients_read_and_they_go_on(mysql, busy):
     assert not busy.odd
 
 
+@pytest.mark.parametrize("partitions", ["", "PARTITION BY HASH (id) PARTITIONS 3"])
+def test_ddl_does_not_wait_for_a_long_scan(mysql, partitions):
+    """It is paused for that, and goes on behind its place."""
+    mysql.query(
+        "DROP TABLE IF EXISTS test.long",
+        f"CREATE TABLE test.long (id INT PRIMARY KEY, v VARCHAR(100)) {partitions}",
+        "SET cte_max_recursion_depth = 1000000",
+        "INSERT INTO test.long WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 200000)"
+        " SELECT i, REPEAT('x', 90) FROM n",
+    )
+    with mysql.door() as hs, contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
+        hs.open(0, "test", "long", "id,v")
+        for _ in range(3):
+            hs.send(b"0\t>=\t1\t0\t1000000\t0\n")
+            times = [timed(cursor, f"ALTER TABLE test.long COMMENT '{count}'") for count in range(5)]
+            assert statistics.median(times) < DDL_MS_MAX, times
+            reply = hs.line().split(b"\t")
+            assert [int(one) for one in reply[2::2]] == list(range(1, 200001))
+
+
 def test_what_ddl_takes_away_is_named(mysql, busy):
     mysql.query("ALTER TABLE test.busy RENAME COLUMN v TO w")
     until(lambda: busy.odd)
@@ -287,6 +356,17 @@ def test_what_ddl_takes_away_is_named(mysql, busy):
     mysql.query("DROP TABLE test.busy")
     until(lambda: busy.odd)
     assert any("busy" in reply[2] for reply in busy.odd)
+
+
+def test_the_process_list_tells_what_each_thread_does(mysql, busy):  # pylint: disable=unused-argument
+    for _ in range(20):
+        # While the server does something for a thread it tells that.
+        at_rest = [text for text in mysql.told().values() if text is None or "handlersocket read " in text]
+        assert None not in at_rest
+        assert len(at_rest) >= 2
+    for thread in mysql.threads("worker"):
+        mysql.query(f"KILL {thread}")
+    until(lambda: len(mysql.threads("handlersocket read worker")) > 1, KILL_SECONDS_MAX)
 
 
 def test_kill_takes_no_client(mysql, busy):
