@@ -31,18 +31,19 @@ struct Meaning {
   ChangePlan change{};
 };
 
-Meaning meaning_of(THD *thd, LEX *lex) {
+Meaning meaning_of(THD *thd, LEX *lex, ParsedText parsed) {
   Meaning meaning;
   if (lex == nullptr) return meaning;
   meaning.reads = lex->sql_command == SQLCOM_SELECT;
-  meaning.why = meaning.reads ? recognise(thd, *lex, meaning.read) : recognise_change(thd, *lex, meaning.change);
+  meaning.why =
+      meaning.reads ? recognise(thd, *lex, parsed, meaning.read) : recognise_change(thd, *lex, meaning.change);
   return meaning;
 }
 
 /// Parses the text, in which each ? is a value.
-Meaning meaning_of(THD *thd, Bytes text) {
+Meaning meaning_of(THD *thd, Bytes text, ParsedText kind) {
   const LexOfText parsed(thd, text);
-  return meaning_of(thd, parsed.lex());
+  return meaning_of(thd, parsed.lex(), kind);
 }
 
 /// A plan whose rows can be found, and stays so; else `why` says why not.
@@ -101,7 +102,9 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   // Where a prepared statement was executed its conditions have changed, and point to what is gone: only its text is
   // good.
   if (command == COM_STMT_PREPARE) return learn_prepared(statement, answer);
-  if (!statement.form.empty()) learn_text(statement.form, command == COM_QUERY ? answer : Bytes());
+  if (statement.form.empty()) return;
+  if (command == COM_QUERY) learn_text(statement.form, ParsedText::form, answer);
+  else learn_text(statement.form, ParsedText::own, {});
 }
 
 void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
@@ -115,8 +118,8 @@ void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
   // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
   const Bytes text = statement.packet.substr(header_bytes + 1);
   const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
-  if (sends_rows && text.find('*') != Bytes::npos) return learn_text(text, {});
-  Meaning meaning = meaning_of(thd, prepared->lex);
+  if (sends_rows && text.find('*') != Bytes::npos) return learn_text(text, ParsedText::own, {});
+  Meaning meaning = meaning_of(thd, prepared->lex, ParsedText::own);
   if (meaning.why == WhyNot::planned) {
     if (meaning.reads) learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
     else learnt_.plan = plan_of<WritePlan>(thd, meaning.change, meaning.why);
@@ -126,9 +129,9 @@ void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
 }
 
 /// `answer`: of the server, to a statement of this text with its values in it.
-void HostedSession::learn_text(Bytes text, Bytes answer) {
+void HostedSession::learn_text(Bytes text, ParsedText parsed, Bytes answer) {
   THD *const thd = thd_;
-  Meaning meaning = meaning_of(thd, text);
+  Meaning meaning = meaning_of(thd, text, parsed);
   if (meaning.why == WhyNot::planned && meaning.reads) {
     learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
   } else if (meaning.why == WhyNot::planned) {

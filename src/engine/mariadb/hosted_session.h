@@ -19,6 +19,7 @@
 #include "engine/mariadb/answer_shape.h"
 #include "engine/mariadb/not_now.h"
 #include "engine/mariadb/promised.h"
+#include "engine/mariadb/recognise.h"
 #include "engine/mariadb/why_not.h"
 
 class CONNECT;
@@ -85,7 +86,7 @@ class HostedSession final : public ServerSession {
   /// wire but for TLS; empty if it was too long to be kept. `version`: what the plan knew of its table before that.
   void learn(const Statement &statement, Bytes answer, uint64_t version);
   /// Of a text with a ? for each value.
-  void learn_text(Bytes text, Bytes answer);
+  void learn_text(Bytes text, ParsedText parsed, Bytes answer);
   void learn_prepared(const Statement &statement, Bytes answer);
   void learn_answer(const Statement &statement, Bytes answer, uint64_t version);
   /// For people: why there is no plan, and in which database.

@@ -62,11 +62,12 @@ WhyNot Recogniser::check_select(SELECT_LEX &select) const {
   return WhyNot::planned;
 }
 
-/// SELECT EXISTS (SELECT ... ) AS name. Without the name the column is called by the text, literals and all.
+/// SELECT EXISTS (SELECT ... ) AS name. Without the name the column is called by the text, literals and all: it is the
+/// same only where none was taken out.
 WhyNot Recogniser::read_exists(SELECT_LEX &select) {
   if (const WhyNot why = check_select(select); why != WhyNot::planned) return why;
   Item *const item = select.item_list.elements == 1 ? select.item_list.head() : nullptr;
-  if (!item || item->type() != Item::SUBSELECT_ITEM || !item->is_explicit_name() ||
+  if (!item || item->type() != Item::SUBSELECT_ITEM || (!item->is_explicit_name() && parsed_ == ParsedText::form) ||
       static_cast<Item_subselect *>(item)->substype() != Item_subselect::EXISTS_SUBS)
     return WhyNot::several_selects;
   if (select.where || select.prep_where || select.order_list.elements || select.limit_params.select_limit ||
@@ -369,9 +370,9 @@ WhyNot Recogniser::read_limit(SELECT_LEX &select) {
   return WhyNot::planned;
 }
 
-WhyNot recognise(THD *thd, LEX &lex, ReadPlan &plan) {
+WhyNot recognise(THD *thd, LEX &lex, ParsedText parsed, ReadPlan &plan) {
   plan = {};
-  return Recogniser(thd, lex, plan).run();
+  return Recogniser(thd, lex, parsed, plan).run();
 }
 
 }  // namespace postern::mariadb

@@ -5,6 +5,8 @@
 // whether its values compare exactly, is resolution's to say, against the table (resolve_read.h).
 #pragma once
 
+#include <cstdint>
+
 #include <string>
 
 #include "base/bytes.h"
@@ -16,8 +18,12 @@ struct LEX;
 
 namespace postern::mariadb {
 
+/// Whether a statement's text was parsed as it is, or its form, which has a ? in the place of each literal. By such a
+/// text the server calls columns that have no name.
+enum class ParsedText : uint8_t { own, form };
+
 /// What a parsed statement means. `lex` may have been prepared, and executed, since. The THD's connection collation
 /// must be the one that it was parsed with. `plan` is only good if the answer is WhyNot::planned.
-WhyNot recognise(THD *thd, LEX &lex, ReadPlan &plan);
+WhyNot recognise(THD *thd, LEX &lex, ParsedText parsed, ReadPlan &plan);
 
 }  // namespace postern::mariadb

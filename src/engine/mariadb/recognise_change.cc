@@ -16,7 +16,8 @@ constexpr size_t assignments_max = 128;
 
 class ChangeRecogniser : private Recogniser {
  public:
-  ChangeRecogniser(THD *thd, LEX &lex, ChangePlan &plan) : Recogniser(thd, lex, plan.rows), change_(plan) {}
+  ChangeRecogniser(THD *thd, LEX &lex, ChangePlan &plan)
+      : Recogniser(thd, lex, ParsedText::form, plan.rows), change_(plan) {}
   WhyNot run();
 
  private:

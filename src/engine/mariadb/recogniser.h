@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/mariadb/read_plan.h"
+#include "engine/mariadb/recognise.h"
 #include "engine/mariadb/server.h"
 #include "engine/mariadb/why_not.h"
 
@@ -20,7 +21,8 @@ inline std::string text_of(const LEX_CSTRING &name) {
 /// Used once. `plan` is only good if the answer is WhyNot::planned.
 class Recogniser {
  public:
-  Recogniser(THD *thd, LEX &lex, ReadPlan &plan) : thd_(thd), lex_(lex), plan_(plan) {}
+  Recogniser(THD *thd, LEX &lex, ParsedText parsed, ReadPlan &plan)
+      : thd_(thd), lex_(lex), parsed_(parsed), plan_(plan) {}
   WhyNot run();
 
  protected:
@@ -44,6 +46,7 @@ class Recogniser {
 
   THD *thd_;
   LEX &lex_;
+  const ParsedText parsed_;
   ReadPlan &plan_;
   const TABLE_LIST *table_ = nullptr;
   size_t values_ = 0;

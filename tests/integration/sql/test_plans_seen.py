@@ -103,6 +103,15 @@ def test_a_lock_on_several_rows_is_told_to_be_the_servers(server, session, lock)
     assert plan(server, f"SELECT other FROM t WHERE id = ? {lock}")["state"] != "not served"
 
 
+def test_exists_without_a_name_is_served_where_it_is_prepared(server, session):
+    text = "SELECT EXISTS(SELECT * FROM t WHERE id = ?)"
+    for number in range(5):
+        session.execute(text, (number,))
+        session.query(text.replace("?", str(number)))
+    assert plan(server, "PREPARE " + text)["state"] == "served"
+    assert plan(server, text)["state"] == "not served", "its column is called by the text"
+
+
 def test_literals_are_not_told(server, session):
     session.query("SELECT id FROM t WHERE name = 'secret'")
     session.query("SELECT id FROM t WHERE name = 'secret' OR id = 815")

@@ -29,9 +29,19 @@ NAME = "SELECT name FROM p WHERE id = ? LIMIT 1"
 MAIL = "SELECT id, name FROM p WHERE mail = ?"
 COUNTED = "SELECT COUNT(*) FROM p WHERE age = ?"
 ONE = "SELECT 1 FROM p WHERE id = ?"
+EXISTS = "SELECT EXISTS(SELECT * FROM p WHERE id = ?)"
 FIXED = "SELECT id, notes FROM p WHERE id = 7"
 JOINED = "SELECT a.id FROM p a JOIN p b ON a.id = b.id WHERE a.id = ?"
-VALUES = {ALL: (5,), NAME: (7,), MAIL: ("user3@example.com",), COUNTED: (3,), ONE: (4,), FIXED: (), JOINED: (2,)}
+VALUES = {
+    ALL: (5,),
+    NAME: (7,),
+    MAIL: ("user3@example.com",),
+    COUNTED: (3,),
+    ONE: (4,),
+    EXISTS: (6,),
+    FIXED: (),
+    JOINED: (2,),
+}
 
 
 def whole(text, *values):

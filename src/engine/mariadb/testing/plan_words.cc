@@ -73,7 +73,8 @@ std::string plan_in_words(Bytes text) {
   THD *const thd = current_thd;
   ReadPlan plan;
   WhyNot why = WhyNot::syntax;
-  if (const LexOfText parsed(thd, text); parsed.lex() != nullptr) why = recognise(thd, *parsed.lex(), plan);
+  if (const LexOfText parsed(thd, text); parsed.lex() != nullptr)
+    why = recognise(thd, *parsed.lex(), ParsedText::form, plan);
   if (why != WhyNot::planned) return "not: " + std::string(words(why));
   for (TABLE *table = thd->open_tables; table != nullptr; table = table->next) {
     if (plan.table != table->s->table_name.str || plan.database != table->s->db.str) continue;
