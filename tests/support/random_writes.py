@@ -98,7 +98,13 @@ class Writes:
 
     def key(self):
         number = self.random.randrange(1, 310)
-        kind = self.random.randrange(9)
+        kind = self.random.randrange(11)
+        if kind >= 9:
+            # Next to each other, so that one changes what another did.
+            numbers = [number + self.random.randrange(-3, 4) for _ in range(self.random.choice((2, 3, 5)))]
+            column, values = self.random.choice((("id", numbers), ("k", [f"k{one}" for one in numbers])))
+            some = f"{column} IN ({', '.join('?' * len(values))})"
+            return (f"{some} AND t < ?", [*values, self.random.choice((10, 200))]) if kind == 9 else (some, values)
         if kind == 8:
             return "k = ?", [literal_of(f"k{number}", self.random)]
         if kind == 0:
@@ -143,7 +149,12 @@ class Writes:
         where, key = self.key()
         if self.random.random() < 0.1:
             return f"SELECT b, k FROM w WHERE {where} {self.random.choice(LOCKS)}", key
-        kind = self.random.randrange(12)
+        kind = self.random.randrange(13)
+        if kind == 12:
+            number = self.random.randrange(120)
+            keys = [f"k{self.random.randrange(5)}" for _ in range(3)]
+            change = self.random.choice(("DELETE FROM pairs", "UPDATE pairs SET v = v + 1"))
+            return f"{change} WHERE a = ? AND b IN (?, ?, ?)", [number, *keys]
         if kind == 0:
             return f"DELETE FROM w WHERE {where}{returning(self.random, 'w', ('id', *COLUMNS))}", key
         if kind == 1:

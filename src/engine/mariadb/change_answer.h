@@ -18,9 +18,11 @@ namespace postern::mariadb {
 
 /// What a statement has done.
 struct Changed {
-  uint64_t found = 0;
-  uint64_t changed = 0;  ///< or deleted, or new
-  bool wrote = false;    ///< a row is not what it was
+  uint64_t looked_up = 1;  ///< keys, of an UPDATE or a DELETE
+  uint64_t examined = 0;   ///< rows read by these
+  uint64_t found = 0;      ///< of these
+  uint64_t changed = 0;    ///< or deleted, or new
+  bool wrote = false;      ///< a row is not what it was
 
   // Of an INSERT, or a REPLACE.
   uint64_t duplicates = 0;          ///< rows that were there already, but for those that are passed over

@@ -68,7 +68,9 @@ NotNow ChangeRow::run(THD *worker, THD *session, WriteTable &target, const Chang
   worker->lex->sql_command = plan.what == ChangePlan::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
   mark();
   NotNow why = walk_.open(session, *table_, plan.rows, change.rows, values);
-  if (why == NotNow::answered) why = change_found(changed);
+  if (why == NotNow::answered) why = change_all(changed);
+  changed.looked_up = walk_.keys();
+  changed.examined = walk_.examined();
   walk_.close();
   return why;
 }
@@ -90,8 +92,31 @@ void ChangeRow::mark() const {
   table.file->column_bitmaps_signal();
 }
 
-/// By a whole unique key there is one row, or none.
-NotNow ChangeRow::change_found(Changed &changed) {
+/// By a whole unique key there is one row, or none, for each value.
+NotNow ChangeRow::change_all(Changed &changed) {
+  if (worker_ != session_ && walk_.keys() > 1) {
+    if (const NotNow why = lock_all(); why != NotNow::answered) return why;
+  }
+  do {
+    const NotNow why = change_next(changed);
+    if (why == NotNow::answered) continue;
+    // What is done already is undone with the transaction, or, in the session's own, with the statement.
+    lost_ |= changed.wrote;
+    return why;
+  } while (walk_.code() == 0 && walk_.keys() > 1);
+  return NotNow::answered;
+}
+
+/// Before the first of several rows is changed: a row that somebody has locked would cost all others their transaction.
+NotNow ChangeRow::lock_all() {
+  while (walk_.next() == 0) {
+  }
+  if (walk_.code() != HA_ERR_END_OF_FILE) return failed(walk_.code(), false);
+  walk_.close();
+  return walk_.open(session_, *table_, plan_->rows, change_->rows, values_);
+}
+
+NotNow ChangeRow::change_next(Changed &changed) {
   const int code = walk_.next();
   if (code == HA_ERR_END_OF_FILE) return NotNow::answered;
   failed_to_find_ = code != 0;

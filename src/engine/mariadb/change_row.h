@@ -38,7 +38,9 @@ class ChangeRow {
   bool failed_to_find() const { return failed_to_find_; }
 
  private:
-  NotNow change_found(Changed &changed);
+  NotNow change_all(Changed &changed);
+  NotNow lock_all();
+  NotNow change_next(Changed &changed);
   NotNow erase(Changed &changed);
   NotNow update(Changed &changed);
 

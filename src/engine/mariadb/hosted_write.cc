@@ -23,7 +23,7 @@ void count_calls(THD *thd, const ChangePlan &plan, const Changed &changed) {
   ++counts.table_open_cache_hits;
   counts.ha_commit_count += commits_log ? 2 : 1;
   if (logged && any) counts.ha_prepare_count += 2;
-  counts.rows_read += changed.found + changed.duplicates;
+  counts.rows_read += changed.examined + changed.duplicates;
   if (plan.what == ChangePlan::What::insert) {
     counts.ha_write_count += changed.writes;
     counts.ha_read_key_count += changed.duplicates;
@@ -31,7 +31,7 @@ void count_calls(THD *thd, const ChangePlan &plan, const Changed &changed) {
     counts.ha_delete_count += changed.deletes;
     return;
   }
-  ++counts.ha_read_key_count;
+  counts.ha_read_key_count += changed.looked_up;
   if (plan.what == ChangePlan::What::update) counts.ha_update_count += changed.changed;
   else counts.ha_delete_count += changed.changed;
 }
@@ -130,7 +130,7 @@ void HostedSession::tell_written(const Statement &statement, const WritePlan &pl
   thd->set_query_id(next_query_id());
   thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
   thd->lex->sql_command = command;
-  thd->inc_examined_row_count(changed.found);
+  thd->inc_examined_row_count(changed.examined);
   const auto status = static_cast<uint16_t>(thd->server_status);
   say_ok(thd, plan.change(), changed);
   rpl_gtid last = gtid;

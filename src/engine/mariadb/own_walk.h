@@ -39,6 +39,8 @@ class OwnWalk {
   int code() const { return code_; }
   /// Rows read, matching or not.
   uint64_t examined() const { return examined_; }
+  /// Keys of which each is looked up by equality; 0: a range.
+  size_t keys() const { return keys_used_; }
   /// Notes the row that was read last.
   void note();
   /// Whether the row read last equals the noted one in every column that the statement orders by.

@@ -67,7 +67,7 @@ NotNow OwnWrites::run(THD *thd, const OwnWrite &write, Output &output, Counters 
     statement.undo();
     return why;
   } else {
-    thd->inc_examined_row_count(changed.found);
+    thd->inc_examined_row_count(changed.examined);
     say_ok(thd, write.plan, changed);
     count_rows(counters, write.plan, changed);
   }

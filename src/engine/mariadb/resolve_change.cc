@@ -116,6 +116,23 @@ bool is_in(const KEY &key, const Field &field) {
                              [&](const KEY_PART_INFO &part) { return part.fieldnr == field.field_index + 1U; });
 }
 
+/// Whether rows may be changed one after the other as a list of values of a key finds them. The server notes all of
+/// them first where it would change what it finds them by.
+bool may_change_several(const ChangePlan &plan, const TABLE &table, const ResolvedChange &change) {
+  const auto changes = [&](const Field &field) {
+    return field.has_update_default_function() ||
+           std::ranges::any_of(change.assignments,
+                               [&](const ResolvedAssignment &one) { return one.field == field.field_index; });
+  };
+  const auto stays = [&](uint number) {
+    const KEY &key = table.key_info[number];
+    return std::ranges::none_of(std::span(key.key_part, key.user_defined_key_parts),
+                                [&](const KEY_PART_INFO &part) { return changes(*table.field[part.fieldnr - 1]); });
+  };
+  if (plan.returns() || !stays(change.rows.index)) return false;
+  return table.s->primary_key >= MAX_KEY || stays(table.s->primary_key);
+}
+
 /// Whether the column may become such that the row, which is there already, meets another one. The server tells that,
 /// and has generated an id before; it would generate one more if it were left to it. What the new row has in its only
 /// key is what it met.
@@ -188,11 +205,12 @@ WhyNot resolve_change(const ChangePlan &plan, const TABLE &table, ResolvedChange
     return resolve_insert(plan, table, change);
   }
   if (const WhyNot why = resolve(plan.rows, table, change.rows); why != WhyNot::planned) return why;
-  if (change.rows.way != ReadWay::one) return WhyNot::no_index;
+  if (change.rows.way == ReadWay::walk) return WhyNot::no_index;
   for (const PlanAssignment &assignment : plan.assignments) {
     ResolvedAssignment &resolved = change.assignments.emplace_back();
     if (const WhyNot why = resolve_assignment(assignment, table, resolved); why != WhyNot::planned) return why;
   }
+  if (change.rows.way == ReadWay::several && !may_change_several(plan, table, change)) return WhyNot::no_index;
   return WhyNot::planned;
 }
 

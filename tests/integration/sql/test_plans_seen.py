@@ -112,6 +112,27 @@ def test_exists_without_a_name_is_served_where_it_is_prepared(server, session):
     assert plan(server, text)["state"] == "not served", "its column is called by the text"
 
 
+def test_rows_of_a_list_are_changed_where_what_finds_them_stays(server, session):
+    server.execute(
+        "CREATE TABLE test.many (id INT PRIMARY KEY, a INT, b INT, UNIQUE a (a))",
+        "INSERT INTO test.many SELECT seq, seq, seq FROM test.seq_1_to_2000",
+    )
+    served = {
+        "UPDATE many SET b = ? WHERE id IN (?, ?)": True,
+        "UPDATE many SET b = ? WHERE a IN (?, ?)": True,
+        "DELETE FROM many WHERE a IN (?, ?)": True,
+        "UPDATE many SET a = a + ? WHERE a IN (?, ?)": False,
+        "UPDATE many SET id = id + ? WHERE a IN (?, ?)": False,
+        "DELETE FROM many WHERE id IN (?, ?) RETURNING a": False,
+    }
+    for number in range(1, 4):
+        for form in served:
+            literals = iter((5000, number, number + 100) if "SET" in form else (number, number + 100))
+            session.query("".join(str(next(literals)) if one == "?" else one for one in form))
+    states = {form: plan(server, form)["state"] == "served" for form in served}
+    assert states == served
+
+
 def test_literals_are_not_told(server, session):
     session.query("SELECT id FROM t WHERE name = 'secret'")
     session.query("SELECT id FROM t WHERE name = 'secret' OR id = 815")

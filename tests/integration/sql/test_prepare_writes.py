@@ -43,6 +43,7 @@ REPLACE = "REPLACE INTO w (id, name) VALUES (?, ?)"
 UPDATE = "UPDATE w SET name = ? WHERE id = ?"
 ADD = "UPDATE w SET age = age + ? WHERE mail = ?"
 DELETE = "DELETE FROM w WHERE id = ?"
+SEVERAL = "UPDATE w SET age = ? WHERE id IN (?, ?, ?)"
 FIXED = "UPDATE w SET age = age + 1 WHERE id = 7"
 RETURNING = "INSERT INTO w (name) VALUES (?) RETURNING id, name"
 STAR = "DELETE FROM w WHERE id = ? RETURNING *"
@@ -55,6 +56,7 @@ VALUES = {
     UPDATE: ("neü", 60),
     ADD: (2, "user70@example.com"),
     DELETE: (80,),
+    SEVERAL: (9, 93, 91, 5000),
     FIXED: (),
     RETURNING: ("told",),
     STAR: (81,),

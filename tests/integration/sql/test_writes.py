@@ -108,6 +108,10 @@ EXAMPLES = (
     ("UPDATE w SET b = b + ? WHERE id = ?", (3, 6)),
     ("UPDATE w SET b = b - ?, c = ? WHERE k = ?", (3, None, "k7")),
     ("DELETE FROM w WHERE id = ?", (8,)),
+    ("UPDATE w SET b = b + ?, c = ? WHERE id IN (?, ?, ?, ?)", (3, "new", 19, 15, 9999, 19)),
+    ("UPDATE w SET t = ? WHERE id IN (?, ?) AND u < ?", (5, 17, 30, 25)),
+    ("DELETE FROM w WHERE k IN (?, ?, ?)", ("k11", "k12", "none")),
+    ("DELETE FROM pairs WHERE a = ? AND b IN (?, ?)", (4, "k1", "k3")),
     ("INSERT INTO ids (a, n) VALUES (?, ?)", ("new", 6)),
     ("INSERT INTO ids (id, a, n) VALUES (?, ?, DEFAULT)", (6000, "new")),
     ("INSERT INTO ids (a, n) VALUES (?, ?), (?, ?)", ("new", 6, "newer", 7)),
@@ -239,6 +243,28 @@ def test_a_locked_row_in_a_transaction_leaves_the_transaction_as_it_was(tables):
     assert tables.query("SELECT b FROM w WHERE id = 5", database="by_door") == [(0,)]
     session.query("COMMIT")
     assert tables.query("SELECT b FROM w WHERE id IN (5, 6)", database="by_door") == [(2,), (1001,)]
+
+
+def test_of_several_rows_none_is_changed_where_one_is_locked(tables):
+    text = "UPDATE w SET b = b + 1 WHERE id IN ({}, {})"
+    session = on_door(tables)
+    learnt(session, text.format(7, 8))
+    rows = "SELECT b FROM w WHERE id IN (5, 6)"
+    tables.execute("UPDATE w SET b = 0 WHERE id IN (5, 6)", database="by_door")
+    with contextlib.closing(tables.connect(database="by_door")) as holder:
+        holder.begin()
+        holder.cursor().execute("UPDATE w SET t = 1 WHERE id = 6")
+        session.query("SET innodb_lock_wait_timeout = 1")
+        for begin in ("SET @none = 1", "BEGIN"):
+            session.query(begin)
+            assert session.query(text.format(5, 6))[4:7] == b"\xff\xb5\x04"  # 1205
+            session.query("COMMIT")
+            assert tables.query(rows, database="by_door") == [(0,), (0,)]
+        holder.rollback()
+    before = fast(tables)
+    assert session.query(text.format(5, 6))[4:6] == b"\0\2"
+    assert fast(tables) == before + 1
+    assert tables.query(rows, database="by_door") == [(1,), (1,)]
 
 
 @pytest.mark.parametrize("how", LOCKS)
