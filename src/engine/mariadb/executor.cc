@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "engine/mariadb/interruption.h"
 #include "engine/mariadb/maria_executor.h"
 
 namespace postern::mariadb {
@@ -183,7 +184,7 @@ void MariaExecutor::begin() {
     tables_.release_all();
     thread_->globals().follow(thd);
   }
-  if (thd->killed && !thread_->killed()) thd->reset_killed();  // KILL QUERY came when there was none
+  if (thd->killed) end_interruption(thd);  // KILL QUERY came when there was none
   not_ready_ = cluster_refuses_reads(thd);
   tables_.begin_batch();
   privileges_.begin_batch(*thread_);
@@ -202,7 +203,7 @@ void MariaExecutor::end() {
   THD *const thd = this->thd();
   end_statement();
   thd->set_command(COM_SLEEP);
-  if (thd->killed && !thread_->killed()) thd->reset_killed();
+  if (thd->killed) end_interruption(thd);
 }
 
 /// KILL took the thread's identity, not the thread: its clients go on under a new one.

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "engine/mariadb/failures.h"
+#include "engine/mariadb/interruption.h"
 
 namespace postern::mariadb {
 namespace {
@@ -39,7 +40,7 @@ bool RowWait::take_expired() {
   if (!expired_.load(std::memory_order_relaxed)) return false;
   expired_.store(false, std::memory_order_relaxed);
   // The lock may have been granted at the last moment; then the interruption has had no effect, and must have none.
-  if (thd_->killed == KILL_TIMEOUT) thd_->reset_killed();
+  end_timeout(thd_);
   return true;
 }
 

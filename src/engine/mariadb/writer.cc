@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "contract/executor.h"
 #include "engine/mariadb/failures.h"
+#include "engine/mariadb/interruption.h"
 #include "engine/mariadb/row_calls.h"
 
 namespace postern::mariadb {
@@ -46,7 +47,7 @@ void Writer::run(Op &op, OpenTable &table) {
   Outcome &outcome = write_.outcome;
   if (step == Step::failed) {
     // KILL QUERY ends one request, not those of others that share the run.
-    if (outcome.failure == Failure::interrupted && thd->killed < KILL_CONNECTION) thd->reset_killed();
+    if (outcome.failure == Failure::interrupted) end_interruption(thd);
     outcome.changed = 0;
     undo_ = write_.alone;
     count_failure(*counters_, op, outcome.failure);
