@@ -4,6 +4,7 @@ import threading
 
 import pytest
 from support.sql_session import Session
+from support.waiting import until
 
 COLUMNS = "FORM, DATABASE_NAME, KIND, TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, STATE, REASON, HITS"
 
@@ -33,6 +34,7 @@ def plans(server, form):
 
 
 def plan(server, form):
+    until(lambda: plans(server, form))  # it is learnt behind the answer
     (row,) = plans(server, form)
     return row
 
