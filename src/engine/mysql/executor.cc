@@ -95,6 +95,8 @@ class MysqlExecutor final : public Executor {
 
 Settlement MysqlExecutor::run(const Run &run) {
   if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
+  if (thread_->has_old_globals()) renew();
+  if (stopping_) return {.failure = Failure::stopping};
   lane_ = run.lane;
   std::optional<Order::OwnUnit> unit;
   try {
@@ -155,16 +157,17 @@ void MysqlExecutor::end() {
 
 bool MysqlExecutor::server_stopping() noexcept {
   if (!stopping_ && thread_->server_stopping()) stopping_ = true;
-  if (!stopping_ && thread_->killed()) renew();
+  if (stopping_ || !thread_->killed()) return stopping_;
+  // KILL took the thread's identity, not the thread: its clients go on under a new one.
+  renew();
+  if (!stopping_) counters_->add(Counter::workers_restarted);
   return stopping_;
 }
 
-/// KILL took the thread's identity, not the thread: its clients go on under a new one.
 void MysqlExecutor::renew() {
   tables_.release_all();
   stopping_ = !thread_->renew();
   tables_.set_thd(thread_->thd());
-  if (!stopping_) counters_->add(Counter::workers_restarted);
 }
 
 /// Opens every table the ops need. False if all were given up on the way and must be opened again.

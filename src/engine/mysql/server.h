@@ -9,6 +9,7 @@
 #include <my_bitmap.h>
 #include <my_sys.h>
 #include <my_thread.h>
+#include <mutex_lock.h>
 #include <myisampack.h>
 #include <mysql/strings/m_ctype.h>
 #include <m_string.h>

@@ -3,6 +3,7 @@
 #include "engine/mysql/thread.h"
 
 #include <chrono>
+#include <cstring>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -65,6 +66,11 @@ ServerThread::~ServerThread() {
 
 /// Throws std::bad_alloc, or std::system_error where there is no thread to be had for the watch.
 bool ServerThread::create() {
+  {
+    MUTEX_LOCK(lock, &LOCK_global_system_variables);
+    const char *const bytes = reinterpret_cast<const char *>(&global_system_variables);
+    globals_.assign(bytes, bytes + sizeof global_system_variables);
+  }
   THD *const thd = new THD(true);
   thd_ = thd;
   char stack_mark;
@@ -109,6 +115,11 @@ bool ServerThread::killed() const {
 
 bool ServerThread::server_stopping() const {
   return connection_events_loop_aborted();
+}
+
+bool ServerThread::has_old_globals() const {
+  // Read while others may set them: what is seen half set differs from before, too.
+  return std::memcmp(globals_.data(), &global_system_variables, globals_.size()) != 0;
 }
 
 bool ServerThread::renew() {

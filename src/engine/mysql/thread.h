@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "contract/executor.h"
 #include "engine/mysql/kill_watch.h"
@@ -30,6 +31,9 @@ class ServerThread {
   bool killed() const;
   /// The server is going down.
   bool server_stopping() const;
+  /// Whether a global variable may have been set since the THD was born, which has taken them for ever: a batch is a
+  /// session of its own in this. A comparison of a few KiB, no lock.
+  bool has_old_globals() const;
   /// Gives up the THD, which must hold no table, for a new one. False if there is none to be had.
   bool renew();
 
@@ -47,6 +51,7 @@ class ServerThread {
   KillWatch &watch_;
   KillWatch::Watched watched_;
   THD *thd_ = nullptr;
+  std::vector<char> globals_;  // as they were just before the THD was born
   sql::ShownText text_;
 };
 

@@ -369,6 +369,20 @@ def test_the_process_list_tells_what_each_thread_does(mysql, busy):  # pylint: d
     until(lambda: len(mysql.threads("handlersocket read worker")) > 1, KILL_SECONDS_MAX)
 
 
+def test_a_global_variable_holds_for_the_next_find(mysql):
+    mysql.query(
+        "CREATE TABLE test.at (id INT PRIMARY KEY, t TIMESTAMP)",
+        "SET time_zone = '+00:00'",
+        "INSERT INTO test.at VALUES (1, '2024-02-29 12:00:00')",
+    )
+    with mysql.door() as hs:
+        hs.open(0, "test", "at", "t")
+        for zone, told in [("+00:00", "12:00:00"), ("+05:00", "17:00:00"), ("-01:00", "11:00:00")]:
+            mysql.query(f"SET GLOBAL time_zone = '{zone}'")
+            assert hs.request(0, "=", 1, 1) == ["0", "1", f"2024-02-29 {told}"]
+    mysql.query("SET GLOBAL time_zone = 'SYSTEM'")
+
+
 def test_kill_takes_no_client(mysql, busy):
     for word in ("worker", "scan"):
         for thread in mysql.threads(word):
