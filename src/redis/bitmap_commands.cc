@@ -73,6 +73,10 @@ struct BitRange {
   int64_t end = -1;
   bool in_bits = false;
   bool has_end = false;
+
+  /// Both ends count from the string's, and it ends before it begins. For BITCOUNT it has no bits then; for BITPOS
+  /// those that are left when what lies before the string is cut off.
+  bool ends_first() const { return start < 0 && end < 0 && start > end; }
 };
 
 /// Arguments from `first` on: nothing, or start, end, and BYTE or BIT; with `end_optional` a start alone, too. What is
@@ -93,7 +97,6 @@ Bytes read_range(Call &call, size_t first, bool end_optional, BitRange &range) {
 /// The first bit of the range in a string of so many bytes, and the one behind the last. False: there is none.
 bool bits_of(const BitRange &range, size_t bytes, uint64_t &from, uint64_t &to) {
   const auto size = static_cast<int64_t>(range.in_bits ? bytes * 8 : bytes);
-  if (range.start < 0 && range.end < 0 && range.start > range.end) return false;
   const int64_t start = std::max<int64_t>(range.start < 0 ? range.start + size : range.start, 0);
   const int64_t end = std::min(std::max<int64_t>(range.end < 0 ? range.end + size : range.end, 0), size - 1);
   if (start > end) return false;
@@ -160,12 +163,11 @@ Next bitcount(Call &call) {
   BitRange range;
   const Bytes error = read_range(call, 2, false, range);
   return read_bits(call, [range, error](Writer &writer, Bytes text, bool there) {
-    if (!there || error.empty()) {
-      uint64_t from = 0;
-      uint64_t to = 0;
-      return writer.integer(there && bits_of(range, text.size(), from, to) ? count_bits(text, from, to) : 0);
-    }
-    writer.error(error);
+    uint64_t from = 0;
+    uint64_t to = 0;
+    if (there && !error.empty()) return writer.error(error);
+    const bool any = there && !range.ends_first() && bits_of(range, text.size(), from, to);
+    writer.integer(any ? count_bits(text, from, to) : 0);
   });
 }
 

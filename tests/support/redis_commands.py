@@ -151,14 +151,18 @@ def plain(words, value):
     name = words[0].decode().lower()
     if isinstance(value, Exception):
         return f"error {value}"
+    if name.startswith(("z", "bz")):
+        value = without_minus_zero(value)
     if name in ANY:
         return shape_of(name, value)
     if name == "object" and isinstance(value, int):
         return "a number"
     if name in TIMED and isinstance(value, int) and value > 10:
         return "some time"
-    if name in ("sort", "sort_ro") and b"by" in words and isinstance(value, list):
-        return sorted(map(str, value))  # what is level has an order of its own
+    if name in ("sort", "sort_ro") and isinstance(value, list):
+        # What is level has an order of its own, and there a text ends at its first NUL.
+        level = b"by" in words or any(b"\0" in (one or b"") for one in value)
+        return sorted(map(str, value)) if level else value
     if name in UNORDERED and isinstance(value, (list, dict)):
         return sorted_pairs(name, value)
     return value
@@ -181,6 +185,13 @@ OF_ARGUMENTS = (
     b"-ERR LIMIT can't be negative",
     b"-ERR weight value is not a float",
 )
+
+
+def without_minus_zero(value):
+    """A score of -0 is 0 here, and there in a small sorted set."""
+    if isinstance(value, list):
+        return [without_minus_zero(one) for one in value]
+    return b"0" if value == b"-0" else value
 
 
 def is_undefined(words):
