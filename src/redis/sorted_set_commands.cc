@@ -32,7 +32,7 @@ class ScoreEdit final : public Edit {
     begin();
     const double before = score_in(now[column::score]);
     const double after = options_.adds_to ? before + score_ : score_;
-    not_a_number = std::isnan(after);
+    not_a_number = !options_.if_absent && std::isnan(after);
     passed_by = options_.if_absent || (options_.if_greater && after <= before) || (options_.if_less && after >= before);
     score = after;
     if (not_a_number || passed_by || after == before) return Decision::keep;

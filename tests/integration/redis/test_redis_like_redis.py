@@ -155,6 +155,14 @@ def test_ranges_of_a_string(server, original):
                 assert ours.raw() == theirs.raw(), (text, line)
 
 
+def test_sums_of_infinite_scores(server, original):
+    with server.resp() as ours, original.client() as theirs:
+        for option in ("incr", "nx incr", "xx incr", "gt incr", "lt incr", "nx", "ch"):
+            for before, by in itertools.product(("inf", "-inf", "1"), repeat=2):
+                for line in ("DEL z", f"ZADD z {before} m", f"ZADD z {option} {by} m", "ZSCORE z m"):
+                    assert ours.ask_raw(*line.split()) == theirs.ask_raw(*line.split()), (before, line)
+
+
 @contextlib.contextmanager
 def rows_are_held(server):
     """Somebody locks rows of the keys and of their elements, again and again."""
