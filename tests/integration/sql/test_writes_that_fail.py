@@ -33,6 +33,8 @@ TEXTS = (
     "REPLACE INTO f (fault, id, k) VALUES (?, ?, ?)",
     "REPLACE INTO f (fault, id) VALUES (?, ?)",
     "DELETE FROM f WHERE fault <> ? AND id = ?",
+    "DELETE FROM f WHERE fault <> ? AND id IN (?, 33, 34, 50)",
+    "UPDATE f SET fault = ?, n = n + 1 WHERE id IN (7, ?, 40)",
     "INSERT INTO f (fault, id, k) VALUES (?, ?, ?) RETURNING k, id",
     "INSERT INTO f (fault, id, k) VALUES (NULL, 1001, 'y'), (?, ?, ?) ON DUPLICATE KEY UPDATE n = n + 1 RETURNING *",
     "REPLACE INTO f (fault, id) VALUES (?, ?) RETURNING id",
@@ -72,6 +74,13 @@ def error_of(answer):
     return int.from_bytes(answer[5:7], "little") if answer[4] == 0xFF else 0
 
 
+def without_remarks(answer):
+    """Whether the server looks at each of so few rows, for a list of keys, hangs on how many there are just now."""
+    if answer[4] != 0:
+        return answer
+    return answer[:7] + bytes([answer[7] & ~sql_session.REMARKS & 0xFF]) + answer[8:]
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_told_is_what_is_there(tables, servers, seed):
     chance = random.Random(seeds.chosen() + seed)
@@ -85,6 +94,8 @@ def test_what_is_told_is_what_is_there(tables, servers, seed):
         prepared = chance.random() < 0.5
         texts = (text, values) if prepared else (sql_session.in_text(text, values),)
         answers = [one.execute(*texts) if prepared else one.query(*texts) for one in sessions]
+        if " IN (" in text:
+            answers = list(map(without_remarks, answers))
         if error_of(answers[0]) in LOST.values() and error_of(answers[1]) not in LOST.values():
             assert within, (texts, answers)
             lost, within = lost + 1, False
