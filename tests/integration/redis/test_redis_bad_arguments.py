@@ -135,6 +135,8 @@ def same(words, told, expected):
     name = words[0].decode()
     if is_late_errno(words, value_of(told), value_of(expected)):
         return True
+    if name == "command" and told == b"-ERR Invalid command specified\r\n":
+        return True  # one that the door does not have
     if name == "setbit" and told.startswith(b"-ERR bit offset"):
         return True  # a value has 64 MiB, and there 512
     if name.endswith("scan") and told == b"-ERR invalid cursor\r\n":
