@@ -12,7 +12,7 @@
 #   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
 #   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to give them in the same order again;
 #                 CLUSTER=galera or CLUSTER=replicas: nodes that are killed, frozen and replaced, all doors on each
-#   make fuzz     every fuzzer in turn, with AddressSanitizer and UBSan, SECONDS=60 in all; what they find is kept;
+#   make fuzz     every fuzzer, with AddressSanitizer and UBSan, SECONDS=60 of one processor in all; what they find is kept;
 #                 SEED=N to have them try the same inputs again
 #   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
 #   make install  build for the MariaDB server of this machine and put the plugin into it
@@ -136,7 +136,7 @@ else
 series: server
 	@tools/deps test
 	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=Release \
-	  -DCMAKE_CXX_FLAGS_RELEASE=-O1 --log-level=NOTICE
+	  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DPOSTERN_QUICK_BUILD=ON --log-level=NOTICE
 	@ninja -C $(BUILD) $(PLUGIN) contract_test.so
 	@$(PYTHON) -m pytest $(SERIES_TESTS:%=tests/integration/%.py) -m "not alone" -ra --timeout=300 -p no:cacheprovider \
 	  -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
