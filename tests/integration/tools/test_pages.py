@@ -170,11 +170,8 @@ def test_monitoring_asks_for_what_there_is(doors):
 
 
 @pytest.fixture(scope="module")
-def promtool():
-    program = shutil.which("promtool")
-    if not program:
-        pytest.skip("there is no promtool: Debian has it in prometheus, which starts a service")
-    return program
+def promtool(fetched):
+    return fetched("prometheus") / "prometheus/usr/bin/promtool"
 
 
 def checked(promtool, *words):
