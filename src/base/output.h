@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -91,6 +92,11 @@ class Output {
     return broken_ || !can_rewind(mark) ? Bytes{}
                                         : Bytes{data_ + (mark - base_), static_cast<size_t>(this->mark() - mark)};
   }
+  /// What is being written answers so many requests with an error that the outcome of no op tells of. One that is taken
+  /// back and written again counts again.
+  void note_errors(uint32_t count = 1) { errors_ += count; }
+  /// How many have been noted since this was last asked.
+  uint32_t take_errors() { return std::exchange(errors_, 0); }
   /// Everything written so far may be sent.
   void release() { released_ = end_; }
   /// Released and not yet sent.
@@ -147,6 +153,7 @@ class Output {
   uint32_t sent_ = 0;
   uint32_t released_ = 0;
   uint32_t end_ = 0;
+  uint32_t errors_ = 0;
   Bound bound_ = Bound::turn;
   bool broken_ = false;
 };

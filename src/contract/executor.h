@@ -28,9 +28,10 @@ struct ThreadIdentity {
   Counters *counters = nullptr;  ///< this thread's shard
 };
 
-/// Counts that a client's request has failed.
+/// Counts that a client's request has failed. What its protocol alone refuses that protocol notes on the output: not
+/// all that is refused is an error to it.
 inline void count_failure(Counters &counters, const Op &op, Failure failure) {
-  if (op.internal) return;
+  if (op.internal || failure == Failure::refused) return;
   counters.add(failure);
   counters.add(Counter::requests_failed);
 }

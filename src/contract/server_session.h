@@ -69,6 +69,8 @@ struct Learnt {
   std::string_view why_not{};
   /// Whether that is because the table is as it is, which may be another tomorrow, and not because of the statement.
   bool of_table = false;
+  /// It was answered with an error.
+  bool failed = false;
   /// The session's database at that time, where there is something to be remembered.
   std::string database{};
 };

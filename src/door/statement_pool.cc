@@ -267,10 +267,12 @@ void StatementPool::PoolThread::serve(std::unique_ptr<SlowJob> job, std::unique_
   link(job->connection->hosted());
   lock.unlock();
   const bool alive = answer(*job);
+  const bool failed = alive && job->connection->hosted()->learnt().failed;
   lock.lock();
   unlink();
   if (login) --state.logins_running;
   state.counters.add(!login ? Counter::statements_served : alive ? Counter::logins : Counter::logins_failed);
+  if (!login && failed) state.counters.add(Counter::requests_failed);
   const bool is_orphan = orphaned;
   lock.unlock();
   if (!alive || is_orphan) job->connection->die();

@@ -346,8 +346,15 @@ void Worker::settle_answered(Connection &connection) {
   timeouts_.note_progress(connection, now_ms_);
   connection.put_off.reset();
   connection.output.release();
-  guard_.on_behalf_of(connection, [&] { connection.session->settled(); });
+  guard_.on_behalf_of(connection, [&] { note_settled(connection); });
   connection.input.settle();
+}
+
+/// All that its session has collected is answered.
+void Worker::note_settled(Connection &connection) {
+  const uint32_t errors = connection.output.take_errors();
+  if (errors != 0) counters_.add(Counter::requests_failed, errors);
+  connection.session->settled();
 }
 
 /// A later turn or the slow lane does what this turn has left of a connection's requests.
@@ -502,7 +509,7 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
     const size_t count = connection_count_.load(std::memory_order_relaxed);
     lists_.make_room_for(count);
     timeouts_.make_room_for(connection, count);
-    if (connection.session_is_open() && all_done) connection.session->settled();
+    if (connection.session_is_open() && all_done) note_settled(connection);
   });
   if (!lists_.has_room()) {
     counters_.add(Counter::connections_closed);

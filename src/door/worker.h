@@ -118,6 +118,7 @@ class Worker final : private Watcher {
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);
   void settle_answered(Connection &connection);
+  void note_settled(Connection &connection);
   void leave_unanswered(const Turn::Slice &slice, std::span<Op> left);
   void refuse_rest(Connection &connection, std::span<Op> left);
   void leave_for_slow_lane(Connection &connection);

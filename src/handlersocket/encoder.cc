@@ -293,6 +293,7 @@ void StatusReply::restart() {
 
 void StatusReply::refused(Refusal refusal) {
   passage_.begin();
+  output_.note_errors();
   put_refusal(output_, refusal, errors_);
 }
 

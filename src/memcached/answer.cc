@@ -20,7 +20,12 @@ void PlainAnswer::done(const Outcome &outcome) {
   if (multi_get_ != nullptr && multi_get_->failed) return;
   begin();
   if (outcome.failure != Failure::none) form().failed(output_, request_, outcome.failure, outcome.message);
-  else form().plain(output_, request_, value_);
+  else tell();
+}
+
+void PlainAnswer::tell() {
+  if (request_.action == Action::refused) output_.note_errors();
+  form().plain(output_, request_, value_);
 }
 
 void FailedAnswer::done(const Outcome &outcome) {

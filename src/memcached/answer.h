@@ -58,6 +58,7 @@ class KeyAnswer : public Answer {
   void tell(Result result, uint64_t cas = 0) {
     if (silent()) return;
     begin();
+    if (result == Result::not_a_number) output_.note_errors();
     form().result(output_, request_, result, cas);
   }
   void forget();
@@ -77,6 +78,8 @@ class PlainAnswer final : public Reply, Answer {
   void restart() override { passage_.take_back(); }
 
  private:
+  void tell();
+
   const Bytes value_;
   const MultiGet *const multi_get_;
 };

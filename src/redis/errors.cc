@@ -39,8 +39,8 @@ Words words_for(Failure failure) {
 
 void write_failure(Writer &writer, const Outcome &outcome) {
   const Words words = words_for(outcome.failure);
-  if (!words.told_why) return writer.error(words.beginning);
-  writer.error(words.beginning, outcome.message.empty() ? failure_text(outcome.failure) : outcome.message);
+  if (!words.told_why) return writer.failure(words.beginning);
+  writer.failure(words.beginning, outcome.message.empty() ? failure_text(outcome.failure) : outcome.message);
 }
 
 }  // namespace postern::redis

@@ -6,7 +6,8 @@
 
 namespace postern::redis {
 
-/// Writes one error reply. By the kind of the failure, but for those that have words of their own.
+/// Writes one error reply, of an op that fails with this outcome. By the kind of the failure, but for those that have
+/// words of their own.
 void write_failure(Writer &writer, const Outcome &outcome);
 
 }  // namespace postern::redis

@@ -55,7 +55,7 @@ void StepReply::done(const Outcome &outcome) {
 
 Script::Step Work::begin() {
   failure_ = Failure::none;
-  answer_.rewind(0);
+  unanswer();
   ops_.clear();
   stepped_ = true;
   begin_step();
@@ -89,11 +89,12 @@ void Work::done(const Outcome &outcome) {
   if (failure_ == Failure::none) {
     // Nothing was released: all that was written is there.
     output_.put(answer_.written_since(0));
+    output_.note_errors(answer_.take_errors());
     return;
   }
   Outcome how{.failure = failure_, .message = message_};
   if (failure_ == Failure::not_open && failed_table_->failure != Failure::none) {
-    if (kind_of(failed_table_->failure) == FailureKind::schema) return to.error("ERR ", failed_table_->message);
+    if (kind_of(failed_table_->failure) == FailureKind::schema) return to.failure("ERR ", failed_table_->message);
     how = {.failure = failed_table_->failure, .message = failed_table_->message};
   }
   write_failure(to, how);

@@ -124,7 +124,10 @@ class Work : public Kept, public Script, public Reply {
   /// Where the answer goes.
   Writer writer() { return {answer_, resp_}; }
   /// Forgets what was answered so far.
-  void unanswer() { answer_.rewind(0); }
+  void unanswer() {
+    answer_.rewind(0);
+    answer_.take_errors();
+  }
   Resp resp() const { return resp_; }
   int64_t now_ms() const { return now_ms_; }
   OpenMap &open() { return *open_; }

@@ -112,6 +112,7 @@ bool HostedSession::keep_promises(Bytes packet) {
   if (command_of(packet) == COM_STMT_EXECUTE) promises_.bind(id, types_in(packet, promises_.find(id)->parameters));
   const Bytes said = error.written_since(0);
   if (command_of(packet) == COM_STMT_SEND_LONG_DATA || said.empty()) return true;
+  learnt_.failed = true;
   Vio *const vio = thd->net.vio;
   vio->write(vio, reinterpret_cast<const uchar *>(said.data()), said.size());
   return false;

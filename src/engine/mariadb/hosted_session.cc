@@ -141,6 +141,7 @@ bool HostedSession::serve(const Statement &statement) {
   note_context();
   learnt_ = {};
   learn(statement, answer, version);
+  learnt_.failed = thd->is_error();
   return true;
 }
 

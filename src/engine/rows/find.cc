@@ -18,7 +18,8 @@ struct Finder::Scan {
   const Find &find;
   OpenTable &table;
   sql::ScanPlace *place = nullptr;  // where to go on, then where the scan is
-  uint64_t examined = 0;
+  uint64_t examined = 0;            // rows, and lookups: what the find costs
+  uint64_t lookups = 0;             // of these: one costs, whether it finds a row or not
   sql::LookTimer look{};
   bool resumed = false;         // the running key is read on from a place
   bool row_is_current = false;  // record[0] holds a row of the running key
@@ -94,8 +95,9 @@ void Finder::run(Op &op, OpenTable &table) {
   if (halt == Halt::none) halt = walk_keys(scan);
   const uint64_t sent = walk_.walked().taken;
   share_.take_rows(scan.examined);
-  counters_->add(Counter::rows_examined, scan.examined);
-  table.rows_examined += scan.examined;
+  const uint64_t rows = scan.examined - scan.lookups;
+  counters_->add(Counter::rows_examined, rows);
+  table.rows_examined += rows;
   // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends, but
   // not what has only just begun.
   if (scan.failure == Failure::interrupted && connection_is_killed(*thd_)) {
@@ -207,7 +209,8 @@ Finder::Halt Finder::resume_row(Scan &scan, DownByGroups *groups, int &code) {
 Finder::Halt Finder::walk_key(Scan &scan) {
   OpenTable &table = scan.table;
   const bool possible = walk_.open_key();
-  ++scan.examined;  // a lookup costs, whether it finds a row or not
+  ++scan.examined;
+  ++scan.lookups;
   scan.row_is_current = false;
   if (!possible) return Halt::none;
   const KeyStart &start = walk_.start();

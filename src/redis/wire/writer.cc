@@ -11,6 +11,11 @@ void Writer::error(Bytes text) {
 }
 
 void Writer::error(Bytes text, Bytes rest) {
+  output_.note_errors();
+  failure(text, rest);
+}
+
+void Writer::failure(Bytes text, Bytes rest) {
   output_.put('-');
   put_without_lines(text);
   put_without_lines(rest);

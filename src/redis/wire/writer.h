@@ -30,6 +30,8 @@ class Writer {
   void error(Bytes text);
   /// The same for two texts that are told as one.
   void error(Bytes text, Bytes rest);
+  /// The same, where the outcome of the op tells of it: it is counted already.
+  void failure(Bytes text, Bytes rest = {});
   void integer(int64_t number) {
     output_.put(':');
     output_.put_integer(number);
