@@ -211,8 +211,8 @@ void MariaExecutor::renew() {
   tables_.release_all();
   if (!thread_->has_room_to_renew()) return;  // it stays killed, and is asked again
   stopping_ = !thread_->renew();
+  tables_.set_thd(thd());  // a new one, it may be, though the server goes down
   if (stopping_) return;
-  tables_.set_thd(thd());
   counters_->add(Counter::workers_restarted);
 }
 
