@@ -285,14 +285,14 @@ void Worker::execute() {
   }
 }
 
-void Worker::run_readers(std::span<Turn::Slice> readers) {
+inline void Worker::run_readers(std::span<Turn::Slice> readers) {
   turn_->run(*executor_, readers, this);
   if (has_writers_) note_readers(readers);
   settle(readers);
 }
 
 /// Those that were answered: what is left for other threads waits for nobody here.
-void Worker::note_readers(std::span<const Turn::Slice> readers) {
+inline void Worker::note_readers(std::span<const Turn::Slice> readers) {
   int noted = 0;
   for (const Turn::Slice &slice : readers) {
     if (turn_->last_of(slice)->progress != Progress::done) continue;
@@ -351,7 +351,7 @@ void Worker::settle_answered(Connection &connection) {
 }
 
 /// All that its session has collected is answered.
-void Worker::note_settled(Connection &connection) {
+inline void Worker::note_settled(Connection &connection) {
   const uint32_t errors = connection.output.take_errors();
   if (errors != 0) counters_.add(Counter::requests_failed, errors);
   connection.session->settled();
