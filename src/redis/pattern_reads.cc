@@ -58,7 +58,7 @@ PatternWork::PatternWork(Call &call, OpenMap &open, bool locks)
       database_(call.session.client().database()),
       locks_(locks) {}
 
-Flow PatternWork::take(const Value &from, Cell &to) {
+Flow PatternWork::take_value(const Value &from, Cell &to) {
   char room[20];
   bytes_ -= to.text.size();
   to = {from.is_null(), std::string(text_of(from, room))};
@@ -74,12 +74,12 @@ void PatternWork::add_generic(OpenMap &open, Bytes key, const Pattern &pattern, 
   found.hears = [this, &map = *open.map, &value, &fits, type](Row row, uint64_t) {
     const KeyState state = state_of(map, row, now_ms());
     fits = state.live && state.type == type ? 1 : 0;
-    return fits != 0 && type == Type::string ? take(state.value, value) : Flow::more;
+    return fits != 0 && type == Type::string ? take_value(state.value, value) : Flow::more;
   };
   if (!pattern.has_field()) return;
   OpenTable &hashes = *open.elements[static_cast<size_t>(Elements::hashes)];
   StepReply &element = add_looking(hashes, {.key = values({Value::of(key), Value::of(pattern.field)}), .limit = 1});
-  element.hears = [this, &value](Row row, uint64_t) { return take(row[element::value], value); };
+  element.hears = [this, &value](Row row, uint64_t) { return take_value(row[element::value], value); };
 }
 
 void PatternWork::add_mapped(OpenMap &open, Bytes key, const Pattern &pattern, Cell &value) {
@@ -91,7 +91,7 @@ void PatternWork::add_mapped(OpenMap &open, Bytes key, const Pattern &pattern, C
   if (!split_key(map, keep_text(std::string(key)), place)) return;
   StepReply &found = add_looking(open.table, {.key = place, .limit = 1});
   found.hears = [this, &map, &value, column = map.first_field() + field](Row row, uint64_t) {
-    return state_of(map, row, now_ms()).live ? take(row[column], value) : Flow::more;
+    return state_of(map, row, now_ms()).live ? take_value(row[column], value) : Flow::more;
   };
 }
 

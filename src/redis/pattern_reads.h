@@ -46,7 +46,7 @@ class PatternWork : public ListWork {
   bool bears(Failure failure) const override { return failure == Failure::bad_key_value; }
   void add_generic(OpenMap &open, Bytes key, const Pattern &pattern, Cell &value, char &fits);
   void add_mapped(OpenMap &open, Bytes key, const Pattern &pattern, Cell &value);
-  Flow take(const Value &from, Cell &to);
+  Flow take_value(const Value &from, Cell &to);
 
   OpenMaps &maps_;
   const uint32_t database_;
