@@ -113,7 +113,7 @@ check: tidy unit lint
 PYTEST := $(PYTHON) -m pytest tests -ra --timeout=300 -p no:cacheprovider
 integration: build
 	@$(PYTEST) -m alone $(PYTEST_ARGS)
-	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 2))" --dist loadfile $(PYTEST_ARGS)
+	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 3))" --dist loadfile $(PYTEST_ARGS)
 
 # In this order also under -j: the last line is pytest's count. What a new seed finds is for `make fuzz`, not for
 # whoever happens to change something else.

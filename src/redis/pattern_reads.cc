@@ -7,7 +7,7 @@
 namespace postern::redis {
 namespace {
 
-constexpr size_t looked_up_at_once = 500;
+constexpr size_t read_at_once = 500;
 constexpr size_t field_bytes_max = 512;
 
 bool may_have(const Map &map, const Pattern &pattern) {
@@ -111,7 +111,7 @@ Task<> PatternWork::look_up(const Pattern &pattern, std::span<const Bytes> eleme
     if (open->map->generic()) {
       if (key.size() > entry::key_bytes_max || pattern.field.size() > field_bytes_max) continue;
       add_generic(*open, keep_text(key), pattern, values[i], fits[i]);
-      if (++under_way < looked_up_at_once) continue;
+      if (++under_way < read_at_once) continue;
     } else {
       // By itself: one whose key does not fit its column ends its step.
       co_await go();

@@ -74,12 +74,15 @@ UPDATE users SET created_at = NOW() WHERE id = 1
 UPDATE users SET balance = balance + 1 WHERE id = 1
 UPDATE users SET name = DEFAULT WHERE id = 1
 UPDATE users SET name = 'x' WHERE id IN (1, 2)
+UPDATE users SET id = id + 100000 WHERE id IN (801, 802)
 UPDATE users SET name = 'x' WHERE city_id = 7
 UPDATE users SET name = 'x' WHERE id = 1 LIMIT 1
 UPDATE users SET id = 70001 WHERE id = 70000
 DELETE FROM users WHERE id = 900 AND visits = 900
 DELETE FROM users WHERE id = 901 LIMIT 1
 DELETE FROM users WHERE city_id = 902
+DELETE FROM users WHERE id IN (907, 908)
+DELETE FROM users WHERE id IN (909, 910) RETURNING id
 DELETE FROM users WHERE id = 903 RETURNING id
 DELETE FROM users WHERE id = 904 RETURNING id + 1
 INSERT INTO users (email) VALUES ('returned') RETURNING id, users.*

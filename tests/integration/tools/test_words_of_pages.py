@@ -48,8 +48,8 @@ OTHERS = {
     *("postern_auth", "postern_tls", "postern_timeout"),
     # options of a server that are not shown
     *("plugin_load_add", "binlog_do_db", "binlog_ignore_db"),
-    # of bench/sysbench
-    *("begin_read_commit",),
+    # of bench/sysbench, and of Sidekiq
+    *("begin_read_commit", "scheduled_enq"),
     # of 11.8
     *("innodb_snapshot_isolation",),
 }

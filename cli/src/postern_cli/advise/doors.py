@@ -80,8 +80,16 @@ def unserved_write(verdict: Verdict) -> str:
         return "a table with triggers, or one that foreign keys point at"
     if verdict.how == "other":
         return "a value that the server works out"
-    if verdict.kind == "range" or (verdict.changes and verdict.keys > 1):
-        return "changes more than one row"
+    if verdict.kind == "range":
+        return "changes rows that no whole key finds"
+    if verdict.changes and verdict.keys > 1 and verdict.returning:
+        return "RETURNING of several rows"
+    if (
+        verdict.kind in ("point_update", "increment")
+        and verdict.keys > 1
+        and set(verdict.columns) & set(verdict.key_columns)
+    ):
+        return "a list of keys, which it changes"
     return ""
 
 
