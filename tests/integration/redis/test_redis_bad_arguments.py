@@ -10,7 +10,7 @@ import random
 import pytest
 from support import seeds
 from support.redis_commands import SHAPES, VALUES, is_late_errno, is_undefined, looked_at_arguments_first, plain, shapes
-from support.resp import Error, Original, decode, encode
+from support.resp import Error, decode, encode
 from support.waiting import until
 
 ROUNDS = int(os.environ.get("POSTERN_REDIS_ARGUMENTS", "25"))
@@ -46,13 +46,6 @@ def server(module_factory):
     server = module_factory("--innodb-flush-log-at-trx-commit=0", redis=True)
     yield server
     server.assert_alive()
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    original = Original(tmp_path_factory.mktemp("redis"))
-    yield original
-    original.stop()
 
 
 def text_of(word):

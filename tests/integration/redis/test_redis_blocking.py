@@ -16,7 +16,7 @@ import time
 
 import pytest
 from support import seeds
-from support.resp import Original, decode, encode
+from support.resp import decode, encode
 from support.waiting import until
 
 SEED = seeds.chosen(1)
@@ -30,13 +30,6 @@ def server(module_factory):
     server = module_factory("--redis-threads=3", redis=True)
     yield server
     server.assert_alive()
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    original = Original(tmp_path_factory.mktemp("redis"))
-    yield original
-    original.stop()
 
 
 def blocked(client):

@@ -12,7 +12,7 @@ import socket
 import pytest
 from support import seeds
 from support.redis_commands import looked_at_arguments_first
-from support.resp import Original, encode
+from support.resp import encode
 
 SESSIONS = int(os.environ.get("POSTERN_REDIS_SESSIONS", "250"))
 SEED = seeds.chosen(1)
@@ -103,13 +103,6 @@ def server(module_factory):
     server = module_factory("--innodb-flush-log-at-trx-commit=0", redis=True)
     yield server
     server.assert_alive()
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    original = Original(tmp_path_factory.mktemp("redis"))
-    yield original
-    original.stop()
 
 
 class Bytes:

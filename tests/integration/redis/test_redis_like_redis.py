@@ -20,7 +20,7 @@ from support.redis_commands import (
     plain,
     same_replies_of,
 )
-from support.resp import Error, Original, decode, encode
+from support.resp import Error, decode, encode
 
 COMMANDS = int(os.environ.get("POSTERN_REDIS_COMMANDS", "1500"))
 SEED = seeds.chosen(1)
@@ -32,13 +32,6 @@ def server(module_factory):
     server = module_factory(redis=True)
     yield server
     server.assert_alive()
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    original = Original(tmp_path_factory.mktemp("redis"))
-    yield original
-    original.stop()
 
 
 def reply_of(client, words):

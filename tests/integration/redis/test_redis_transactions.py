@@ -55,14 +55,6 @@ def client(server):
         yield client
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    """The real one."""
-    redis = resp.Original(tmp_path_factory.mktemp("redis"))
-    yield redis
-    redis.stop()
-
-
 def transact(client, *lines):
     client.ask("MULTI")
     for line in lines:
