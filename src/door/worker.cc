@@ -84,14 +84,6 @@ void Worker::work() {
   if (!stop_.load(std::memory_order_acquire)) context_.server_stopping(context_.door);
 }
 
-/// Nobody knows how far the turn has come: all connections are closed.
-void Worker::break_off() {
-  executor_->idle();
-  holds_tables_ = false;
-  turn_->clear();
-  close_everybody();
-}
-
 /// A request's whole life on this thread. The order matters: every request of the batch has arrived before its read
 /// view opens, and no reply leaves before the batch that justifies it is settled.
 ///
@@ -212,18 +204,6 @@ void Worker::look_at_first_byte(Connection &connection) {
 void Worker::begin_handshake(Connection &connection) {
   if (tls_handshakes_.begin(connection)) receive_from(connection);
   else lists_.add_to_next_turn(connection);
-}
-
-/// Tells the client why it is turned away, and closes the connection when that is sent. Requests without an answer are
-/// forgotten.
-void Worker::refuse(Connection &connection, Failure why) {
-  if (connection.begins_tls()) return connection.die();  // it would not understand
-  wake(connection);
-  connection.forget_unparsed();
-  context_.protocol.refuse(connection.output, why);
-  connection.output.release();
-  connection.close_when_sent();
-  counters_.add(why);
 }
 
 void Worker::collect() {
@@ -487,20 +467,6 @@ void Worker::close_unfinished() {
   });
 }
 
-/// Clients that do not go on with their handshakes must not keep others from theirs.
-void Worker::make_way_for_handshakes() {
-  timeouts_.visit_begun_until(now_ms_ - limits::handshake_patience_ms, [this](Connection &connection) {
-    if (connection.phase() == Phase::handshaking && !connection.in_next_turn) time_out(connection);
-  });
-}
-
-void Worker::time_out(Connection &connection) {
-  if (ServerSession *const session = connection.hosted(); session != nullptr) session->time_out();
-  connection.die();
-  lists_.add_dead(connection);
-  counters_.add(Counter::connections_timed_out);
-}
-
 void Worker::adopt(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
   connection.output.bound_to_turn();
@@ -523,34 +489,6 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   if (!connection.is_dead() && !poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
   timeouts_.add(*owned.release(), now_ms_);
   lists_.add_to_this_turn(connection);
-}
-
-void Worker::close(Connection &connection) {
-  tls_handshakes_.forget(connection);
-  sleepers_.take_out(connection);
-  lists_.remove(connection);
-  timeouts_.remove(connection);
-  std::unique_ptr<Connection> closed(&connection);
-  if (const ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
-    poller_.remove(closed->channel->fd());
-    closed->put_off.reset();
-    context_.statements.end(std::move(closed));
-  }
-  closed.reset();
-  counters_.add(Counter::connections_closed);
-  connection_count_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void Worker::close_everybody() {
-  lists_.clear();
-  while (Connection *const connection = timeouts_.any()) close(*connection);
-}
-
-void Worker::close_all() {
-  close_everybody();
-  Arrivals refused = inbox_.close();
-  while (refused.next() != nullptr) connection_count_.fetch_sub(1, std::memory_order_relaxed);
-  refuse_writes();
 }
 
 }  // namespace postern::door
