@@ -57,6 +57,23 @@ def ports_of(server):
     return {key: server.env[key] for key in PORT_KEYS}
 
 
+ZOMBIE = """
+import ctypes, os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()
+ctypes.CDLL(None).syscall(60, 0)  # exit(2): of this thread alone
+"""
+
+
+def test_a_process_is_there_until_its_last_thread_has_ended():
+    module = load_sandbox()
+    with subprocess.Popen([sys.executable, "-c", ZOMBIE], stdin=subprocess.PIPE) as process:
+        birth = module.birth_of(process.pid)
+        until(lambda: module.birth_of(process.pid) is None, 30)
+        assert not module.wait_for_exit(process.pid, birth, 0)
+        process.stdin.close()
+        assert module.wait_for_exit(process.pid, birth, 30)
+
+
 def process_runs(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
