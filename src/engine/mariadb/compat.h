@@ -1,7 +1,7 @@
 // compat.h: what differs between the series of MariaDB that this engine is built for, one function a difference.
 //
-// No other file asks for the version. Tested are 10.11 and 11.8; a series that is not is built all the same, and may
-// need another body of a function here.
+// No other file asks what the server has. Tested are 10.11 and 11.8. Where C++ can tell what is there it is asked, and
+// not the version: series that nobody tested may have it sooner or later than one thinks.
 #pragma once
 
 #include "engine/mariadb/server.h"
@@ -106,52 +106,42 @@ void forget_rows(Thd *thd) {
 
 // --- rows ------------------------------------------------------------------------------------------------------------
 
-#if MYSQL_VERSION_ID >= 110800
-
-/// True if one has failed. A BEFORE trigger may have the row skipped: then `skipped` is set.
-inline bool fire_triggers(THD *thd, TABLE &table, trg_event_type event, trg_action_time_type time,
-                          bool old_row_is_record1, bool &skipped) {
-  return table.triggers->process_triggers(thd, event, time, old_row_is_record1,
-                                          time == TRG_ACTION_BEFORE ? &skipped : nullptr);
+/// True if one has failed. In later series a BEFORE trigger may have the row skipped: then `skipped` is set.
+template <class Table>
+bool fire_triggers(THD *thd, Table &table, trg_event_type event, trg_action_time_type time, bool old_row_is_record1,
+                   bool &skipped) {
+  auto &triggers = *table.triggers;
+  bool *const may_skip = time == TRG_ACTION_BEFORE ? &skipped : nullptr;
+  if constexpr (requires { triggers.process_triggers(thd, event, time, old_row_is_record1, may_skip); })
+    return triggers.process_triggers(thd, event, time, old_row_is_record1, may_skip);
+  else return triggers.process_triggers(thd, event, time, old_row_is_record1);
 }
 /// Fills record[0] and fires BEFORE triggers. As fire_triggers().
-inline bool fill_record(THD *thd, TABLE &table, List<Item> &fields, List<Item> &values, trg_event_type event,
-                        bool &skipped) {
-  return fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event, &skipped);
+template <class Table>
+bool fill_record(THD *thd, Table &table, List<Item> &fields, List<Item> &values, trg_event_type event, bool &skipped) {
+  if constexpr (requires { fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event, &skipped); })
+    return fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event, &skipped);
+  else return fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event);
 }
 /// For inserting, changing and deleting rows.
-inline void prepare_for_writes(handler &file) {
-  file.prepare_for_modify(true, true);
+template <class Handler>
+void prepare_for_writes(Handler &file) {
+  if constexpr (requires { file.prepare_for_modify(true, true); }) file.prepare_for_modify(true, true);
+  else file.prepare_for_insert(true);
 }
-inline void open_read_view(handlerton &engine, THD *thd) {
-  engine.start_consistent_snapshot(thd);
+template <class Handlerton>
+void open_read_view(Handlerton &engine, THD *thd) {
+  if constexpr (requires { engine.start_consistent_snapshot(thd); }) engine.start_consistent_snapshot(thd);
+  else engine.start_consistent_snapshot(&engine, thd);
 }
-inline bool is_full_text_or_spatial(const KEY &key) {
-  return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE;
-}
-
-#else
-
-/// True if one has failed. Triggers that have the row skipped are later series'.
-inline bool fire_triggers(THD *thd, TABLE &table, trg_event_type event, trg_action_time_type time,
-                          bool old_row_is_record1, bool &) {
-  return table.triggers->process_triggers(thd, event, time, old_row_is_record1);
-}
-/// Fills record[0] and fires BEFORE triggers. As fire_triggers().
-inline bool fill_record(THD *thd, TABLE &table, List<Item> &fields, List<Item> &values, trg_event_type event, bool &) {
-  return fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event);
-}
-/// For inserting, changing and deleting rows.
-inline void prepare_for_writes(handler &file) {
-  file.prepare_for_insert(true);
-}
-inline void open_read_view(handlerton &engine, THD *thd) {
-  engine.start_consistent_snapshot(&engine, thd);
-}
+#ifdef HA_FULLTEXT  // a flag; in later series an algorithm
 inline bool is_full_text_or_spatial(const KEY &key) {
   return key.flags & (HA_FULLTEXT | HA_SPATIAL);
 }
-
+#else
+inline bool is_full_text_or_spatial(const KEY &key) {
+  return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE;
+}
 #endif
 
 }  // namespace postern::mariadb::compat
