@@ -37,6 +37,7 @@ class MariaDB(Server):
             f"--handlersocket-threads={state.threads}",
             f"--innodb-buffer-pool-size={state.buffer_pool}",
             "--innodb-log-file-size=1G",
+            "--innodb-log-file-buffering=OFF",  # as by default; a sandbox has it on
             f"--max-connections={state.connections}",
             "--max-prepared-stmt-count=100000",
             f"--innodb-adaptive-hash-index-parts={state.hash_parts}",
