@@ -26,6 +26,8 @@ class Peer {
   virtual void *tls() const { return nullptr; }
   /// Whether TLS may begin: the door has a certificate, and the stream is in the clear as yet.
   virtual bool may_start_tls() const { return false; }
+  /// Whether it is known to have ended its sending. It may still read.
+  virtual bool sends_no_more() const { return false; }
 
   // What people are told of the connection.
 

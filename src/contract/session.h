@@ -29,6 +29,9 @@ enum class Collected : uint8_t {
   /// meanwhile stays unread, and a client that ends its sending is gone. collect() is called again behind a wake, at
   /// wake_ms(), or for no reason.
   sleep,
+  /// The same, where a client waits for an answer that somebody else's doing holds up: one that ends its sending stays,
+  /// and collect() is called then. To be told no more where Peer::sends_no_more().
+  pause,
   close,  ///< close the connection once the ops collected so far are answered
 };
 
@@ -69,7 +72,7 @@ class Session {
   virtual Collected collect(Input &input, Batch &batch, uint32_t ops_max) = 0;
 
   /// Until when it sleeps, on the clock of clock_ms(), if nobody wakes it; INT64_MAX: for ever. Asked behind
-  /// Collected::sleep.
+  /// Collected::sleep and Collected::pause.
   virtual int64_t wake_ms() const { return INT64_MAX; }
 
   /// The ops collected before have all been answered, and their views are about to die.

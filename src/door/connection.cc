@@ -92,6 +92,8 @@ void Connection::note_collected(Collected collected) {
       if (may_start_tls() && phase_ == Phase::open) return become(Phase::leaving_clear);
       return close_when_sent();
     case Collected::sleep:
+    case Collected::pause:
+      pauses_ = collected == Collected::pause;
       if (phase_ == Phase::open) return become(Phase::asleep);
       return close_when_sent();  // it has ended its sending
     case Collected::close: return close_when_sent();

@@ -120,6 +120,7 @@ class Connection final : public Peer, public Sleeper {
   int fd() const override { return channel->fd(); }
   void *tls() const override { return channel->tls(); }
   bool may_start_tls() const override { return tls_.offered && !has_tls_; }
+  bool sends_no_more() const override { return end_told_ || phase_ == Phase::ended; }
   void note_account(std::string account) const override { listed.note_account(std::move(account)); }
   void note_open_indexes(uint32_t count) const override { listed.note_open_indexes(count); }
 
@@ -130,6 +131,8 @@ class Connection final : public Peer, public Sleeper {
   /// Its client speaks TLS, and understands nothing else before the handshake is done.
   bool begins_tls() const { return phase_ == Phase::handshaking || phase_ == Phase::queued; }
   bool is_asleep() const { return phase_ == Phase::asleep; }
+  /// Whether its client is gone if it ends its sending now.
+  bool lives_by_sending() const { return is_asleep() && !pauses_; }
   /// Whether more bytes are wanted of its client.
   bool receives() const { return phase_ <= Phase::open; }
   /// Whether the channel is a TlsChannel.
@@ -237,6 +240,7 @@ class Connection final : public Peer, public Sleeper {
   Phase died_in_ = Phase::dead;
   bool unparsed_ = false;  // the input may hold another complete request
   bool waits_ = false;     // its session goes on by itself when what was collected is settled
+  bool pauses_ = false;    // asleep, it owes its client an answer
   bool unread_ = false;
   bool end_told_ = false;
   bool has_tls_ = false;

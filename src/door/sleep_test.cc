@@ -102,6 +102,36 @@ TEST_F(Sleeping, AClientThatLeavesIsForgotten) {
   EXPECT_TRUE(protocol_.sleepers.by_name.empty());
 }
 
+TEST_F(Sleeping, AClientThatIsOwedAnAnswerMayEndItsSending) {
+  options_.threads = 2;
+  open();
+  for (const char *const behind : {"", "say behind\n"}) {
+    Client before = connect();
+    before.send("pause a 0\n");
+    await_asleep(1);
+    before.send(behind);
+    before.end_sending();
+    const std::string answers = std::string("late\n") + (*behind != '\0' ? "behind\n" : "");
+    EXPECT_EQ(before.read(answers.size()), answers);
+    EXPECT_TRUE(before.closed());
+    Client at_once = connect();
+    at_once.send(std::string("pause a 0\n") + behind);
+    at_once.end_sending();
+    EXPECT_EQ(at_once.read(answers.size()), answers);
+    EXPECT_TRUE(at_once.closed());
+  }
+  Client gone = connect();
+  gone.send("pause a 0\n");
+  await_asleep(1);
+  gone.close();
+  EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
+  Client woken = connect();
+  woken.send("pause b 0\nsay behind\n");
+  await_asleep(1);
+  EXPECT_EQ(wake("b"), "ok\n");
+  EXPECT_EQ(woken.read(13), "woken\nbehind\n");
+}
+
 TEST_F(Sleeping, NobodyIsTimedOutWhoSleeps) {
   options_.idle_timeout_ms = 100;
   options_.request_timeout_ms = 100;

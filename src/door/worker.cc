@@ -157,12 +157,11 @@ void Worker::receive(size_t event_count) {
     if (event.events & net::Poller::readable ||
         (connection.has_tls() && connection.channel->wishes().writable_to_receive)) {
       guard_.on_behalf_of(connection, [&] { receive_from(connection); });
-      if (event.events & net::Poller::ended) {
-        if (connection.is_asleep()) connection.die();
-        connection.note_end_told();
-      }
-    } else if (event.events & net::Poller::hung_up || (event.events & net::Poller::ended && connection.is_asleep())) {
+      if (event.events & net::Poller::ended) note_end(connection);
+    } else if (event.events & net::Poller::hung_up) {
       connection.die();
+    } else if (event.events & net::Poller::ended && connection.is_asleep()) {
+      note_end(connection);
     }
     lists_.add_to_this_turn(connection);
   }
@@ -176,6 +175,13 @@ void Worker::receive(size_t event_count) {
     wake(connection);
     lists_.add_to_this_turn(connection);
   }
+}
+
+/// Its client sends no more.
+void Worker::note_end(Connection &connection) {
+  if (connection.lives_by_sending()) connection.die();
+  connection.note_end_told();
+  wake(connection);
 }
 
 void Worker::receive_from(Connection &connection) {

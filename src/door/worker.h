@@ -93,6 +93,7 @@ class Worker final : private Watcher {
   void describe_connections();
 
   void receive(size_t event_count);
+  void note_end(Connection &connection);
   void receive_from(Connection &connection);
   void look_at_first_byte(Connection &connection);
   void begin_handshake(Connection &connection);

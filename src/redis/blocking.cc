@@ -83,6 +83,8 @@ class WaitStage final : public Stage {
     return Next::wait;
   }
 
+  const Servings *servings() const override { return &waiter_.owed(); }
+
   Next go_on(Call &call) override {
     const Asked asked = std::exchange(asked_, Asked::nothing);
     if (asked == Asked::tried && !attempt_.nothing) return Next::go_on;
@@ -98,6 +100,7 @@ class WaitStage final : public Stage {
     if (hopes && !std::exchange(tried_late_, late)) return try_again(call);
     if (late) return end(call, Unblocked::as_late);
     if (news.first || (is_first && now_ms >= look_ms_)) return look(call, now_ms);
+    waiter_.note_nothing();
     if (!std::exchange(blocked_, true)) {
       client_.note_blocked(true);
       waiters_.note_slept();

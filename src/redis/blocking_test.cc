@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
+#include "redis/held_reply.h"
 #include "redis/testing/fake_keyspace.h"
 #include "redis/testing/redis_test_fixture.h"
 
@@ -21,7 +23,14 @@ class RedisBlocking : public RedisTest {
     EXPECT_EQ(connection(number).send(line + "\r\n"), "");
     EXPECT_TRUE(connection(number).asleep()) << line;
   }
+  /// Puts elements where others wait: the answer waits, too.
+  void push(const std::string &line) {
+    EXPECT_EQ(send(line + "\r\n"), "");
+    EXPECT_TRUE(connection().asleep()) << line;
+  }
   std::string hear(int number) { return connection(number).look_again(); }
+  /// The answer to the last push().
+  std::string hear_pushed() { return hear(0); }
 };
 
 TEST_F(RedisBlocking, WhatIsThereIsTakenAtOnce) {
@@ -36,25 +45,31 @@ TEST_F(RedisBlocking, APushServesWhoWaits) {
   block(1, "BLPOP a b 0");
   EXPECT_EQ(protocol_->waiters().count(), 1u);
   EXPECT_EQ(hear(1), "") << "nobody has woken it";
-  EXPECT_EQ(send("RPUSH b x y\r\n"), ":2\r\n");
+  push("RPUSH b x y");
+  EXPECT_EQ(hear_pushed(), "") << "who waits was not served";
   EXPECT_EQ(hear(1), "*2\r\n$1\r\nb\r\n$1\r\nx\r\n");
+  EXPECT_EQ(hear_pushed(), ":2\r\n");
   EXPECT_EQ(protocol_->waiters().count(), 0u);
   EXPECT_EQ(send("LRANGE b 0 -1\r\n"), "*1\r\n$1\r\ny\r\n");
   block(1, "BZPOPMIN z 0");
-  EXPECT_EQ(send("ZADD z 2 two 1 one\r\n"), ":2\r\n");
+  push("ZADD z 2 two 1 one");
   EXPECT_EQ(hear(1), "*3\r\n$1\r\nz\r\n$3\r\none\r\n$1\r\n1\r\n");
+  EXPECT_EQ(hear_pushed(), ":2\r\n");
 }
 
 TEST_F(RedisBlocking, NobodyStandsInTheWayOfAnotherType) {
   block(1, "BZPOPMIN k 0");
   block(2, "BLPOP k 0");
   block(3, "BZPOPMAX k 0");
-  EXPECT_EQ(send("RPUSH k x\r\n"), ":1\r\n");
+  push("RPUSH k x");
   EXPECT_EQ(hear(1), "");
   EXPECT_EQ(hear(2), "*2\r\n$1\r\nk\r\n$1\r\nx\r\n");
-  EXPECT_EQ(send("ZADD k 1 one 2 two\r\n"), ":2\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
+  push("ZADD k 1 one 2 two");
   EXPECT_EQ(hear(1), "*3\r\n$1\r\nk\r\n$3\r\none\r\n$1\r\n1\r\n");
+  EXPECT_EQ(hear_pushed(), "") << "there is more, and somebody else";
   EXPECT_EQ(hear(3), "*3\r\n$1\r\nk\r\n$3\r\ntwo\r\n$1\r\n2\r\n");
+  EXPECT_EQ(hear_pushed(), ":2\r\n");
 }
 
 TEST_F(RedisBlocking, WhoIsToldOfOneKeyTakesFromNoOther) {
@@ -73,34 +88,42 @@ TEST_F(RedisBlocking, WhoCameFirstIsServedFirst) {
   block(1, "BLPOP l 0");
   block(2, "BLPOP l 0");
   block(3, "BLPOP l 0");
-  send("RPUSH l a\r\n");
+  push("RPUSH l a");
   EXPECT_EQ(hear(3) + hear(2), "");
   EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
   EXPECT_EQ(hear(2), "") << "it is the first now, has looked, and sleeps on";
   EXPECT_TRUE(connection(2).asleep());
-  send("RPUSH l b c d\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
+  push("RPUSH l b c d");
   EXPECT_EQ(hear(3), "");
   EXPECT_EQ(hear(2), "*2\r\n$1\r\nl\r\n$1\r\nb\r\n");
   EXPECT_EQ(hear(3), "*2\r\n$1\r\nl\r\n$1\r\nc\r\n") << "told as it became the first";
+  EXPECT_EQ(hear_pushed(), ":3\r\n");
 }
 
 TEST_F(RedisBlocking, SomebodyElseMayBeQuicker) {
   block(1, "BLPOP l 0");
-  EXPECT_EQ(send("RPUSH l a\r\nLPOP l\r\n"), ":1\r\n$1\r\na\r\n");
+  push("RPUSH l a");
+  EXPECT_EQ(connection(2).send("LPOP l\r\n"), "$1\r\na\r\n");
   EXPECT_EQ(hear(1), "");
   EXPECT_TRUE(connection(1).asleep());
-  EXPECT_EQ(send("MULTI\r\nRPUSH l a\r\nDEL l\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:1\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n") << "nobody can take it any more";
+  EXPECT_EQ(send("MULTI\r\nRPUSH l a\r\nDEL l\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n+QUEUED\r\n");
   EXPECT_EQ(hear(1), "");
-  EXPECT_EQ(send("MULTI\r\nRPUSH l a\r\nRPUSH l b\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:2\r\n");
+  EXPECT_EQ(hear_pushed(), "*2\r\n:1\r\n:1\r\n");
+  EXPECT_EQ(send("MULTI\r\nRPUSH l a\r\nRPUSH l b\r\nEXEC\r\nLLEN l\r\n"), "+OK\r\n+QUEUED\r\n+QUEUED\r\n");
   EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  EXPECT_EQ(hear_pushed(), "*2\r\n:1\r\n:2\r\n:1\r\n");
 }
 
 TEST_F(RedisBlocking, WhoLeavesWasNeverThere) {
   block(1, "BLPOP l 0");
   block(2, "BLPOP l 0");
-  send("RPUSH l a\r\n");
+  push("RPUSH l a");
   connections_.erase(1);
+  EXPECT_EQ(hear_pushed(), "") << "the next one may take it";
   EXPECT_EQ(hear(2), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
   block(2, "BLPOP l m 0");
   connections_.erase(2);
   EXPECT_EQ(protocol_->waiters().count(), 0u);
@@ -113,7 +136,7 @@ TEST_F(RedisBlocking, ItEndsInTime) {
   while (clock_ms() - begin <= 51) EXPECT_LE(connection(1).session().wake_ms(), begin + 1'000);
   EXPECT_EQ(connection(1).sleep_on(), "*-1\r\n");
   connection(1).send("HELLO 3\r\n");
-  block(1, "BLMOVE l m LEFT RIGHT 0.001");
+  block(1, "BLMOVE l m LEFT RIGHT 0.05");
   while (connection(1).session().wake_ms() > clock_ms()) {
   }
   EXPECT_EQ(connection(1).sleep_on(), "_\r\n");
@@ -143,12 +166,90 @@ TEST_F(RedisBlocking, ElementsMoveOn) {
   block(1, "BLMOVE a b LEFT RIGHT 0");
   block(2, "BRPOPLPUSH b c 0");
   block(3, "BLPOP c 0");
-  send("RPUSH a x\r\n");
+  push("RPUSH a x");
   EXPECT_EQ(hear(3) + hear(2), "");
   EXPECT_EQ(hear(1), "$1\r\nx\r\n");
   EXPECT_EQ(hear(2), "$1\r\nx\r\n");
+  EXPECT_EQ(hear_pushed(), "") << "it has moved where somebody waits";
   EXPECT_EQ(hear(3), "*2\r\n$1\r\nc\r\n$1\r\nx\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
   EXPECT_EQ(send("EXISTS a b c\r\n"), ":0\r\n");
+}
+
+TEST_F(RedisBlocking, ElementsMoveInACircle) {
+  block(1, "BRPOPLPUSH a b 0");
+  block(2, "BRPOPLPUSH b a 0");
+  push("RPUSH a x");
+  EXPECT_EQ(hear(1), "$1\r\nx\r\n");
+  EXPECT_EQ(hear(2), "$1\r\nx\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
+  block(1, "BLMOVE l l LEFT RIGHT 0");
+  push("RPUSH l x");
+  EXPECT_EQ(hear(1), "$1\r\nx\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n") << "it was told of what it had put there itself";
+}
+
+TEST_F(RedisBlocking, APushDoesNotWaitForEver) {
+  block(1, "BLPOP l 0");
+  push("RPUSH l a\r\nLLEN l");
+  const int64_t until_ms = connection().session().wake_ms();
+  EXPECT_LE(until_ms, clock_ms() + serving_wait_ms);
+  while (clock_ms() < until_ms) {
+  }
+  EXPECT_EQ(connection().sleep_on(), ":1\r\n:1\r\n");
+  EXPECT_EQ(send("RPUSH l b\r\n"), ":2\r\n") << "nobody else waits for one that is late";
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  block(1, "BLPOP m 0");
+  push("RPUSH m a");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nm\r\n$1\r\na\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
+}
+
+TEST_F(RedisBlocking, AClientThatPushesMayLeaveOrEndItsSending) {
+  block(1, "BLPOP l 0");
+  push("RPUSH l a");
+  connections_.erase(0);
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  block(1, "BLPOP l 0");
+  push("RPUSH l a");
+  connection().end_sending();
+  EXPECT_EQ(connection().sleep_on(), ":1\r\n");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+}
+
+TEST_F(RedisBlocking, NobodyWaitsWhoFeedsNobody) {
+  block(1, "BLPOP l 0");
+  EXPECT_EQ(send("RPUSH other l\r\nLMOVE other third LEFT LEFT\r\nZADD z 1 l\r\nSORT third ALPHA STORE fourth\r\n"),
+            ":1\r\n$1\r\nl\r\n:1\r\n:1\r\n");
+  EXPECT_EQ(send("MULTI\r\nRPUSH other l\r\nGET l\r\nEXEC\r\n"), "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n$-1\r\n");
+  EXPECT_EQ(send("LPUSHX l a\r\n"), "");
+  EXPECT_EQ(hear(1), "") << "there is nothing";
+  EXPECT_EQ(hear_pushed(), ":0\r\n");
+}
+
+TEST_F(RedisBlocking, WhatFeedsIsAnsweredWhenItHasServed) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"LPUSH l x", ":1\r\n"},
+      {"LMOVE from l LEFT LEFT", "$1\r\nx\r\n"},
+      {"RPOPLPUSH from l", "$1\r\nx\r\n"},
+      {"RENAME from l", "+OK\r\n"},
+      {"COPY from l", ":1\r\n"},
+      {"SORT from ALPHA STORE l", ":1\r\n"},
+  };
+  for (const auto &[line, reply] : cases) {
+    send("DEL from\r\nRPUSH from x\r\n");
+    block(1, "BLPOP l 0");
+    push(line);
+    EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\nx\r\n") << line;
+    EXPECT_EQ(hear_pushed(), reply) << line;
+  }
+  for (const char *const line : {"ZADD z 1 m", "ZINCRBY z 1 m", "ZUNIONSTORE z 1 from", "ZRANGESTORE z from 0 -1"}) {
+    send("DEL from\r\nZADD from 1 m\r\n");
+    block(1, "BZPOPMIN z 0");
+    push(line);
+    EXPECT_EQ(hear(1), "*3\r\n$1\r\nz\r\n$1\r\nm\r\n$1\r\n1\r\n") << line;
+    EXPECT_NE(hear_pushed(), "") << line;
+  }
 }
 
 TEST_F(RedisBlocking, TwoThatWaitForEachOtherSleep) {
@@ -165,13 +266,16 @@ TEST_F(RedisBlocking, KeysOfOtherTypes) {
   EXPECT_EQ(send("BLMOVE l text LEFT LEFT 0\r\nLLEN l\r\n"),
             "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n:1\r\n");
   block(1, "BLPOP later 0");
-  EXPECT_EQ(send("SET later x\r\nDEL later\r\nZADD later 1 m\r\n"), "+OK\r\n:1\r\n:1\r\n");
+  EXPECT_EQ(send("SET later x\r\nDEL later\r\nZADD later 1 m\r\n"), "+OK\r\n:1\r\n");
   EXPECT_EQ(hear(1), "") << "it waits for a list";
-  send("DEL later\r\nRPUSH later x\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
+  EXPECT_EQ(send("DEL later\r\nRPUSH later x\r\n"), ":1\r\n");
   EXPECT_EQ(hear(1), "*2\r\n$5\r\nlater\r\n$1\r\nx\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
   block(1, "BLMOVE from text LEFT LEFT 0");
-  send("RPUSH from x\r\n");
+  push("RPUSH from x");
   EXPECT_EQ(hear(1), "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
   EXPECT_EQ(send("LLEN from\r\n"), ":1\r\n");
 }
 
@@ -222,19 +326,26 @@ TEST_F(RedisBlocking, AKeyMayStandTwice) {
 
 TEST_F(RedisBlocking, RepliesMayBeUnwanted) {
   EXPECT_EQ(connection(1).send("CLIENT REPLY OFF\r\nBLPOP l 0\r\nCLIENT REPLY ON\r\n"), "");
-  send("RPUSH l a\r\n");
+  push("RPUSH l a");
   EXPECT_EQ(hear(1), "+OK\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
+  block(1, "BLPOP l 0");
+  EXPECT_EQ(send("CLIENT REPLY OFF\r\nRPUSH l a\r\nCLIENT REPLY ON\r\n"), "");
+  EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
+  EXPECT_EQ(hear_pushed(), "+OK\r\n");
   EXPECT_EQ(send("LLEN l\r\n"), ":0\r\n");
 }
 
 TEST_F(RedisBlocking, RenamedAndCopiedKeysServe) {
   send("RPUSH l a b\r\nZADD z 1 m\r\n");
   block(1, "BLPOP new 0");
-  send("RENAME l new\r\n");
+  push("RENAME l new");
   EXPECT_EQ(hear(1), "*2\r\n$3\r\nnew\r\n$1\r\na\r\n");
+  EXPECT_EQ(hear_pushed(), "+OK\r\n");
   block(1, "BLPOP copy 0");
-  send("COPY new copy\r\n");
+  push("COPY new copy");
   EXPECT_EQ(hear(1), "*2\r\n$4\r\ncopy\r\n$1\r\nb\r\n");
+  EXPECT_EQ(hear_pushed(), ":1\r\n");
   block(1, "BZMPOP 0 2 a b MAX COUNT 5");
   send("ZUNIONSTORE b 1 z\r\n");
   EXPECT_EQ(hear(1), "*2\r\n$1\r\nb\r\n*1\r\n*2\r\n$1\r\nm\r\n$1\r\n1\r\n");

@@ -16,6 +16,7 @@ struct Call;
 enum class Next : uint8_t {
   go_on,
   sleep,  ///< what is left of the command waits for others: RedisSession::sleep_until()
+  pause,  ///< the same, where its client will be answered soon: RedisSession::pause_until()
   wait,   ///< what comes next depends on these ops: nothing more is parsed before they are settled
   close,  ///< close the connection when all is answered
 };
@@ -45,6 +46,7 @@ enum : uint32_t {
   movablekeys = 1 << 15,
   allow_busy = 1 << 16,
   subcommand = 1 << 17,  ///< follows from the name, and is told to nobody
+  feeds = 1 << 18,       ///< may put elements into a key that others wait for; is told to nobody
 };
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "redis/held_reply.h"
 
 namespace postern::redis {
 namespace {
@@ -64,7 +65,8 @@ RedisSession::~RedisSession() {
 
 void RedisSession::tell_fed() {
   if (fed_.empty()) return;
-  protocol_.waiters().tell(fed_);
+  const Servings *const servings = stage_ != nullptr ? stage_->servings() : nullptr;
+  protocol_.waiters().tell(fed_, servings != nullptr ? *servings : Servings{});
   fed_.clear();
 }
 
@@ -114,6 +116,7 @@ Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     switch (run_stage(batch)) {
       case Next::go_on: break;
       case Next::sleep: return batch.size() == first ? Collected::sleep : Collected::wait;
+      case Next::pause: return batch.size() == first ? Collected::pause : Collected::wait;
       case Next::wait: return Collected::wait;
       case Next::close: return Collected::close;
     }
@@ -142,6 +145,7 @@ Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
         if (ends_) return Collected::close;
         break;
       case Next::sleep:
+      case Next::pause:
       case Next::wait: return Collected::wait;
       case Next::close: return Collected::close;
     }
@@ -200,7 +204,7 @@ Next RedisSession::act(Call &call) {
   stage_command_ = &call.command;
   stage_output_ = &call.output;
   if (knows_who() && call.command.takes(call.arguments.size()))
-    return transaction_.queues(call.command) ? queue(call) : call.command.handler(call);
+    return transaction_.queues(call.command) ? queue(call) : carry_out(call);
   transaction_.spoil();
   call.batch.act_for(nullptr);
   Next next = Next::go_on;
@@ -209,6 +213,12 @@ Next RedisSession::act(Call &call) {
   else next = call.command.handler(call);
   call.batch.act_for(identity_.get());
   return next;
+}
+
+Next RedisSession::carry_out(Call &call) {
+  if (call.command.has(CommandFlag::feeds) && protocol_.waiters().any() && feeds_who_waits(call))
+    return answer_when_served(call);
+  return call.command.handler(call);
 }
 
 Next RedisSession::queue(Call &call) {

@@ -23,8 +23,10 @@ class Stage {
  public:
   virtual ~Stage() = default;
   /// The ops before are settled, or it has slept long enough: goes on. `call` has no arguments. It is asked again if it
-  /// answers Next::wait, behind the ops it has added, or sleep_until().
+  /// answers Next::wait, behind the ops it has added, sleep_until() or pause_until().
   virtual Next go_on(Call &call) = 0;
+  /// To whom those owe it who are told of what its ops have put into keys. nullptr: to nobody.
+  virtual const Servings *servings() const { return nullptr; }
 };
 
 /// What CLIENT REPLY has chosen.
@@ -70,6 +72,11 @@ class RedisSession final : public Session {
     wake_ms_ = wake_ms;
     return Next::sleep;
   }
+  /// The same, where its client is to be answered soon, even if it ends its sending meanwhile.
+  Next pause_until(int64_t wake_ms) {
+    wake_ms_ = wake_ms;
+    return Next::pause;
+  }
   /// nullptr: nobody would wake it.
   Waker *waker() { return waker_; }
   /// What its commands put elements into; who waits for them is told when that is settled.
@@ -90,6 +97,7 @@ class RedisSession final : public Session {
   Next act(std::span<const Bytes> arguments, Batch &batch);
   Next act(Call &call);
   Next queue(Call &call);
+  Next carry_out(Call &call);
   Next run_stage(Batch &batch);
   void refuse_unknown(std::span<const Bytes> arguments, Call &call);
   void fail_parsing(Batch &batch);

@@ -3,6 +3,7 @@
 // Owned by its session and touched by one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -91,6 +92,12 @@ class Transaction {
   bool spoiled() const { return spoiled_; }
   void begin() { open_ = true; }
   size_t size() const { return program_ == nullptr ? 0 : program_->commands.size(); }
+
+  /// Whether one of the commands that wait for EXEC is such a one.
+  template <class Judge>
+  bool any_queued(Judge judge) const {
+    return program_ != nullptr && std::any_of(program_->commands.begin(), program_->commands.end(), judge);
+  }
 
   /// False: there is no memory for it. Throws std::bad_alloc.
   bool queue(const Command &command, std::span<const Bytes> arguments);

@@ -1,16 +1,21 @@
-// waiters.h: Waiting, a command that waits for elements, Waiters, all of them by the keys they wait for, and FedKeys,
-// what a session has put elements into.
+// waiters.h: Waiting, a command that waits for elements, Waiters, all of them by the keys they wait for, FedKeys, what
+// a session has put elements into, and Serving, who is not answered before those are served.
 //
 // Who puts elements into a key tells the one that has waited for it longest, once that is committed: of each type one,
 // for only who reads the key knows its type. It takes what it finds in a transaction of its own, as anybody, so a call
 // that comes for nothing, or too late, does no harm. When it leaves, the next one becomes the first, is told so, and
 // looks: what was put there together, or meanwhile, is taken one behind the other, in the order in which they began to
 // wait. The first looks after the key now and then, too, for elements that nobody told of.
+//
+// Who was told of a serving owes it until it has found nothing. If it leaves, those that it makes the first owe it, and
+// those that it tells itself of what it has moved. So a serving is over when nobody can take any more of what was put
+// there. Each waits for others that were told later, and is served once: they never wait in a circle.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -53,6 +58,23 @@ class FedKeys {
   std::string text_;  // of each its size and itself
 };
 
+/// A client that has put elements into keys, and is not answered before those who wait for them have had their turn. It
+/// is its session's, and theirs who owe it.
+class Serving {
+ public:
+  /// `waker` lives until Waiters::forget().
+  explicit Serving(Waker &waker) : waker_(&waker) {}
+
+ private:
+  friend class Waiters;
+
+  // Under the mutex of who waits.
+  Waker *waker_;       // nullptr: its client waits for it no more
+  size_t owed_ = 0;    // by so many
+  bool late_ = false;  // its client has waited for too long
+};
+using Servings = std::vector<std::shared_ptr<Serving>>;
+
 /// How CLIENT UNBLOCK ended a wait.
 enum class Unblocked : uint8_t { no, as_late, with_error };
 
@@ -76,6 +98,10 @@ class Waiting {
   void join(uint8_t database, Type type, std::span<const Bytes> keys);
   bool joined() const { return joined_; }
   News take_news();
+  /// What it owes since it has taken news.
+  const Servings &owed() const { return owed_; }
+  /// There was nothing for it of what it had been told of when it last took news.
+  void note_nothing();
   /// Of which of its keys it is the first that waits. False: of none.
   bool find_turns(std::vector<bool> &turns) const;
 
@@ -99,9 +125,11 @@ class Waiting {
   Waker &waker_;
   const uint64_t client_;
   bool joined_ = false;
+  Servings owed_;
   // Under the mutex of `all_`.
   std::vector<Place> places_;
   News news_;
+  Servings owed_with_news_;
   Waiting *older_ = nullptr;
   Waiting *newer_ = nullptr;
 };
@@ -112,8 +140,16 @@ class Waiters {
   size_t count() const { return slept_.load(std::memory_order_relaxed); }
   void note_slept() { slept_.fetch_add(1, std::memory_order_relaxed); }
   void note_over() { slept_.fetch_sub(1, std::memory_order_relaxed); }
-  /// Tells those that wait. To be called when what was put there is committed. Any thread.
-  void tell(const FedKeys &keys);
+  /// Whether anybody waits, for whatever it be.
+  bool any() const { return count_.load() != 0; }
+  /// Whether anybody waits for elements of that key, of any type. Any thread.
+  bool wait_for(uint8_t database, Bytes key) const;
+  /// Tells those that wait, who owe it to `servings`. To be called when what was put there is committed. Any thread.
+  void tell(const FedKeys &keys, const Servings &servings);
+  /// Whether nobody owes it any more. Any thread.
+  bool is_over(const Serving &serving) const;
+  /// Its client waits for it no more; `late`: it has waited for too long, and nobody else is to wait for those.
+  void forget(Serving &serving, bool late) noexcept;
   /// Ends the wait of a client. False: it does not wait. Any thread.
   bool unblock(uint64_t client, Unblocked how);
 
@@ -123,7 +159,9 @@ class Waiters {
   void enter(Waiting &waiter);
   void leave(Waiting &waiter) noexcept;
   void leave_queue(Waiting::Place &place) noexcept;
-  void tell_first(const std::string &name) noexcept;
+  void tell_first(const std::string &name, const Servings &servings) noexcept;
+  static void owe(Waiting &waiter, const Servings &servings) noexcept;
+  static void settle(Servings &servings) noexcept;
 
   mutable std::mutex mutex_;  // above that of a worker's sleepers
   Waiting::Queues queues_;

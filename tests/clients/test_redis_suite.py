@@ -1,8 +1,7 @@
 """Redis's own test suite, asked of the door: the files of what the door has.
 
 The tests are those of Debian's source package, which redis/external.tcl lets ask a server that tunes nothing in memory.
-With POSTERN_TEST_ORIGINAL=1 they ask Debian's redis-server. LEFT_OUT says which files are not run and why, SKIPPED which
-tests are not asked, for they would spoil those behind them; DIFFERS which of those that are come out otherwise:
+With POSTERN_TEST_ORIGINAL=1 they ask Debian's redis-server. LEFT_OUT says which files are not run and why, DIFFERS which of those that are come out otherwise:
 exactly those, so that nothing more differs unseen and nothing stays here that no longer does. A test that ends at a
 command which the door does not have differs for that reason, and needs no mention.
 """
@@ -53,11 +52,6 @@ LEFT_OUT = {
     "of what the door does not have": "bitfield dump geo hyperloglog pause pubsub pubsubshard scripting tracking "
     "type/stream type/stream-cgroups violations",
     "of Redis's own counts, of memory, latency and calls": "info-command latency-monitor lazyfree slowlog",
-}
-# They look at once at what a push to a key that is waited for has led to: Redis serves before it answers the push, the
-# door behind it.
-SKIPPED = {
-    "type/list": {"/Linked LMOVEs|Circular BRPOPLPUSH|PUSH resulting from BRPOPLPUSH affect WATCH"},
 }
 # They set what external.tcl lets nobody set, and are told otherwise by Redis, too.
 SETTING = {
@@ -135,11 +129,10 @@ def is_absent(port, why):
 
 def outcomes(suite, port, name):
     """The names of the tests that passed, and of those that did not, and all that was told."""
-    skipped = [word for test in SKIPPED.get(name, ()) for word in ("--skiptest", test)]
     tags = TAGS if name in SLOW_TOO else f"{TAGS} -slow"
     done = subprocess.run(
         ["tclsh", "tests/test_helper.tcl", "--host", "127.0.0.1", "--port", str(port), "--singledb"]
-        + ["--ignore-encoding", "--durable", "--single", f"unit/{name}", "--tags", tags, *skipped],
+        + ["--ignore-encoding", "--durable", "--single", f"unit/{name}", "--tags", tags],
         cwd=suite,
         capture_output=True,
         text=True,
@@ -162,7 +155,7 @@ def test_every_file_is_run_or_left_out_for_a_reason(suite):
     }
     left_out = " ".join(LEFT_OUT.values()).split()
     assert sorted(RUN + left_out) == sorted(there - {"type/list-common"})
-    assert set(DIFFERS) <= set(RUN) and set(SKIPPED) <= set(RUN)
+    assert set(DIFFERS) <= set(RUN)
 
 
 @pytest.mark.parametrize("name", RUN)

@@ -48,6 +48,7 @@ class LoneConnection {
     return look_again();
   }
   bool asleep() const { return asleep_; }
+  void end_sending() { peer_.ended = true; }
 
   /// The session closed the connection, or a reply could not be finished.
   bool closed() const { return closed_; }
@@ -69,6 +70,12 @@ class LoneConnection {
    public:
     void wake() noexcept override { woken = true; }
     bool woken = false;
+  };
+
+  class Ending final : public Peer {
+   public:
+    bool sends_no_more() const override { return ended; }
+    bool ended = false;
   };
 
   /// Lets everything out, like a client that reads at once.
@@ -110,7 +117,7 @@ class LoneConnection {
       const bool closes = collected == Collected::close || collected == Collected::start_tls;  // it has no TLS
       if (output_.broken() || closes) closed_ = true;
       if (collected == Collected::need_more) return;
-      asleep_ = collected == Collected::sleep;
+      asleep_ = collected == Collected::sleep || collected == Collected::pause;
     }
   }
 
@@ -174,7 +181,7 @@ class LoneConnection {
 
   Executor &executor_;
   OpenValve valve_;
-  const Peer peer_{};
+  Ending peer_;
   Flag waker_;
   Input input_;
   Output output_;

@@ -95,8 +95,8 @@ struct ToySleepers {
 
 class ToySession final : public Session {
  public:
-  ToySession(Output &output, std::string greeting, ToySleepers &sleepers)
-      : output_(output), greeting_(std::move(greeting)), sleepers_(sleepers) {
+  ToySession(Output &output, const Peer &peer, std::string greeting, ToySleepers &sleepers)
+      : output_(output), peer_(peer), greeting_(std::move(greeting)), sleepers_(sleepers) {
     slot_.fill(&binding_);
   }
   ~ToySession() override { stop_sleeping(); }
@@ -110,7 +110,7 @@ class ToySession final : public Session {
   }
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override {
     EXPECT_TRUE(open_ && next_name_.empty()) << "parses too early";
-    if (!sleeps_as_.empty() && !end_sleep(batch)) return Collected::sleep;
+    if (!sleeps_as_.empty() && !end_sleep(batch)) return pauses_ ? Collected::pause : Collected::sleep;
     for (uint32_t ops = 0; ops < ops_max; ++ops) {
       const std::span<char> bytes = input.unparsed();
       const Bytes text(bytes.data(), bytes.size());
@@ -151,7 +151,7 @@ class ToySession final : public Session {
   }
   /// False: it sleeps on.
   bool end_sleep(Batch &batch) {
-    const bool late = clock_ms() >= wake_ms_;
+    const bool late = clock_ms() >= wake_ms_ || (pauses_ && peer_.sends_no_more());
     {
       const std::lock_guard guard(sleepers_.mutex);
       const auto is_own = [this](const auto &one) { return one.second == waker_; };
@@ -186,7 +186,8 @@ class ToySession final : public Session {
       next_name_ = line.substr(5);
       return ask(batch, ToyAsk::lone, "ok", 0, 0);
     }
-    if (line.starts_with("sleep ")) {
+    pauses_ = line.starts_with("pause ");
+    if (pauses_ || line.starts_with("sleep ")) {
       begin_sleep(line.substr(6));
       return true;
     }
@@ -264,6 +265,7 @@ class ToySession final : public Session {
   };
 
   Output &output_;
+  const Peer &peer_;
   const std::string greeting_;
   bool open_ = false;
   std::string name_;
@@ -271,6 +273,7 @@ class ToySession final : public Session {
   ToySleepers &sleepers_;
   Waker *waker_ = nullptr;
   std::string sleeps_as_;
+  bool pauses_ = false;
   int64_t wake_ms_ = INT64_MAX;
   std::vector<std::string> wakes_;  // when all is settled
   TheTable binding_;
@@ -279,8 +282,8 @@ class ToySession final : public Session {
 
 class ToyProtocol final : public Protocol {
  public:
-  std::unique_ptr<Session> open_session(Output &output, const Peer &) override {
-    return std::make_unique<ToySession>(output, greeting, sleepers);
+  std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override {
+    return std::make_unique<ToySession>(output, peer, greeting, sleepers);
   }
   TlsBegins tls_begins() const override { return tls; }
   void refuse(Output &output, Failure why) override {

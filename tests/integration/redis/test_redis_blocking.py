@@ -8,6 +8,7 @@ import contextlib
 import random
 import select
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -136,6 +137,134 @@ def test_a_write_serves_who_waits(both, waits, push):
         waiting.ask(*waits.split())
 
 
+def chain(both, *lines):
+    return [block(both, *line.split()) for line in lines]
+
+
+CHAINS = [
+    (["BLMOVE a b RIGHT LEFT 0", "BLMOVE b c LEFT RIGHT 0"], "RPUSH a x"),
+    (["BLMOVE b c LEFT RIGHT 0", "BRPOPLPUSH a b 0"], "LPUSH a x y"),
+    (["BRPOPLPUSH a b 0", "BRPOPLPUSH b a 0"], "RPUSH a x"),
+    (["BLMOVE a a LEFT RIGHT 0"], "RPUSH a x y"),
+    (
+        ["BLMOVE a b LEFT LEFT 0", "BLMOVE b c LEFT LEFT 0", "BLMOVE c d LEFT LEFT 0", "BLPOP d 0"],
+        "MULTI;RPUSH a x;EXEC",
+    ),
+    (["BLPOP a 0", "BRPOP a 0", "BLMPOP 0 1 a LEFT COUNT 5"], "RPUSH a 1 2 3 4"),
+    (["BZPOPMIN a 0", "BZPOPMAX a 0"], "ZADD a 1 m 2 n 3 o"),
+    (["BLMOVE a b LEFT LEFT 0"], "MULTI;RPUSH a x;LRANGE a 0 -1;LRANGE b 0 -1;EXEC"),
+]
+
+
+@pytest.mark.parametrize("waits, push", CHAINS, ids=[f"{' / '.join(waits)} / {push}" for waits, push in CHAINS])
+def test_a_push_is_answered_when_those_are_served_who_wait(both, waits, push):
+    waiting, other = chain(both, *waits), both()
+    for line in push.split(";"):
+        other.ask(*line.split())
+    # Another client, on any worker, sees what it has led to as well.
+    for client in (other, both(), both(), both()):
+        for key in "abcd":
+            if client.ask("TYPE", key) == b"+list\r\n":
+                client.ask("LRANGE", key, 0, -1)
+            elif client.ask("TYPE", key) == b"+zset\r\n":
+                client.ask("ZRANGE", key, 0, -1)
+    for client in waiting:
+        client.read()
+
+
+def test_what_is_moved_for_who_waits_is_seen_by_who_watches(both):
+    (waiting,) = chain(both, "BRPOPLPUSH a b 0")
+    for _ in range(10):
+        watching, other = both(), both()
+        watching.ask("WATCH", "b")
+        watching.ask("MULTI")
+        watching.ask("PING")
+        other.ask("LPUSH", "a", "x")
+        assert watching.ask("EXEC") in (b"*-1\r\n", b"_\r\n")
+        waiting.read()
+        waiting.close()
+        other.ask("DEL", "b")
+        (waiting,) = chain(both, "BRPOPLPUSH a b 0")
+
+
+def test_pushes_in_a_pipeline_are_answered_in_order(both):
+    waiting, other = chain(both, "BLPOP a 0", "BLMOVE a b LEFT RIGHT 0"), both()
+    lines = "SET before 1|RPUSH a 1|LLEN a|RPUSH a 2|RPUSH a 3|LRANGE a 0 -1|LRANGE b 0 -1|GET before".split("|")
+    for line in lines:
+        other.send(*line.split())
+    for _ in lines:
+        other.read()
+    for client in waiting:
+        client.read()
+
+
+def test_a_client_that_pushes_may_end_its_sending(both):
+    for number in range(10):
+        (waiting,) = chain(both, "BLPOP a 0")
+        other = both()
+        other.send("RPUSH", "a", str(number))
+        for client in (other.ours, other.theirs):
+            client.socket.shutdown(socket.SHUT_WR)
+        assert other.ours.raw() == b":1\r\n"
+        assert other.ours.ended()
+        waiting.read()
+
+
+def test_who_is_held_up_holds_nobody_up_for_long(server):
+    """A row lock of SQL's keeps the element from moving: the first push waits for that a while, the next not at all."""
+    with server.resp() as waiting, server.resp() as client, server.connect() as connection:
+        client.ask("RPUSH", "held-to", "x")
+        waiting.send(encode("BLMOVE", "held-from", "held-to", "LEFT", "RIGHT", "0"))
+        until(lambda: blocked(client) == 1)
+        took = []
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT len FROM postern_redis.entries WHERE k = 'held-to' FOR UPDATE")
+            for number in (1, 2, 3):
+                begin = time.monotonic()
+                client.ask("RPUSH", "held-from", number)
+                took.append(time.monotonic() - begin)
+            cursor.execute("COMMIT")
+        assert took[0] > 0.4 and max(took[1:]) < 0.4, took
+        assert decode(waiting.raw()) == b"1"
+        assert client.ask("LRANGE", "held-to", 0, -1) == [b"x", b"1"]
+        client.ask("DEL", "held-from", "held-to")
+
+
+@pytest.mark.parametrize("how", ["kill", "close"])
+def test_pushes_go_on_while_those_who_wait_leave(server, how):
+    """Clients begin to wait and go again; no push is lost, and none is held up by who has gone."""
+    over = threading.Event()
+
+    def wait_and_go():
+        while not over.is_set():
+            with server.resp() as waiting:
+                number = waiting.ask("CLIENT", "ID")
+                waiting.send(encode("BLMOVE", "going", "gone", "LEFT", "RIGHT", "0"))
+                over.wait(0.002)
+                if how == "kill":
+                    with server.resp() as killer:
+                        killer.ask("CLIENT", "KILL", "ID", number)
+
+    threads = [threading.Thread(target=wait_and_go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    slow = 0
+    with server.resp() as client:
+        client.ask("DEL", "going", "gone")
+        for number in range(300):
+            begin = time.monotonic()
+            client.ask("RPUSH", "going", number)
+            slow += time.monotonic() - begin > 0.45
+        over.set()
+        for thread in threads:
+            thread.join()
+        until(lambda: blocked(client) == 0)
+        assert client.ask("LLEN", "going") + client.ask("LLEN", "gone") == 300
+        client.ask("DEL", "going", "gone")
+    assert slow < 5
+
+
 REFUSED = """BLPOP l -1|BLPOP l x|BLPOP l nan|BLPOP l inf|BLPOP l -inf|BLPOP l 1e400|BLPOP l -0.01|BLPOP l 0x7FFFFFFFFFFFFF|BLPOP l
 BLPOP l 9223372036854775807|BLPOP l 9223372036854776|BLPOP l 1e5000|BRPOP text 0|BLPOP text 0|BLPOP nosuch text 0
 BLMOVE l m LEFT UP 0|BLMOVE l m UP LEFT -1|BLMOVE text m LEFT LEFT 0|BLMOVE there text LEFT LEFT 0|BLMOVE l m LEFT LEFT x
@@ -255,8 +384,8 @@ class Session:
     def wait(self):
         key, chance = self.key(), self.random
         if self.moves:
-            lines = [f"BLPOP {key} 0", f"BRPOP {key} 0", f"BLMOVE {key} d LEFT RIGHT 0"]
-            lines += [f"BRPOPLPUSH {key} d 0", f"BLMPOP 0 1 {key} LEFT"]
+            lines = [f"BLPOP {key} 0", f"BRPOP {key} 0", f"BLMOVE {key} {self.key()} LEFT RIGHT 0"]
+            lines += [f"BRPOPLPUSH {key} {self.key()} 0", f"BLMPOP 0 1 {key} LEFT"]
         else:
             two = f"{key} {self.key()}"
             lines = [f"BLPOP {two} 0", f"BRPOP {key} 0", f"BLMPOP 0 2 {two} RIGHT COUNT 2", f"BZPOPMIN z{key} 0"]
@@ -265,9 +394,11 @@ class Session:
 
     def act(self):
         key, number = self.key(), self.random.randrange(100)
-        lines = [f"RPUSH {key} {number}", f"LPUSH {key} {number} {number + 1}", f"RPUSH {key} x y z", f"LPOP {key}"]
-        lines += [f"ZADD z{key} {number} m{number % 7}", f"ZADD z{key} 1 a 2 b", f"DEL {key}", f"LPUSHX {key} {number}"]
-        lines += [f"MULTI;RPUSH {key} 1;LPOP {key};EXEC", f"MULTI;RPUSH {key} 1;RPUSH {key} 2;EXEC"]
+        lines = [f"RPUSH {key} {number}", f"LPOP {key}", f"ZADD z{key} {number} m{number % 7}", f"ZADD z{key} 1 a 2 b"]
+        lines += [f"DEL {key}", f"LPUSHX {key} {number}", f"MULTI;RPUSH {key} 1;LPOP {key};EXEC"]
+        if not self.moves:  # else the second element may be taken before the first has come back
+            lines += [f"LPUSH {key} {number} {number + 1}", f"RPUSH {key} x y z"]
+            lines += [f"MULTI;RPUSH {key} 1;RPUSH {key} 2;EXEC"]
         return self.random.choice(lines)
 
     def step(self):
