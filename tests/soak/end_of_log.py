@@ -1,11 +1,10 @@
-#!/usr/bin/python3
-"""tests/soak/end_of_log.py [SECONDS] [mariadbd options]: how InnoDB's log on the disk ends when a server is killed.
+"""python3 -m soak.end_of_log [SECONDS] [mariadbd options]: how InnoDB's log on the disk ends when a server is killed.
 
 A plain server without Postern, four writers. It is stopped (SIGSTOP) again and again, which finds the disk as SIGKILL
 would; the log is read, and compared with what stands there later. Counts ends without the mark that recovery looks for,
 and ends with records that were no part of the log: what recovery would have done again. See docs/operating.md.
 
-  tests/soak/end_of_log.py 300 --innodb-log-file-buffering=OFF
+  PYTHONPATH=tests python3 -m soak.end_of_log 300 --innodb-log-file-buffering=OFF
 """
 import contextlib
 import mmap
@@ -19,9 +18,7 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from support.server import Server  # noqa: E402
+from support.server import Server
 
 BLOCK = 4096
 FIRST_LSN = 12288  # of a new log: a place in the file is its LSN until it wraps around
