@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <deque>
 #include <vector>
 
 #include "redis/handlers.h"
@@ -14,8 +15,8 @@ using namespace CommandFlag;
 using namespace Category;
 using namespace lower;
 constexpr Command all[] = {
-#define COMMAND(name, arity, flags, first, last, step, group, categories, since, summary, handler) \
-  {name, arity, (flags), first, last, step, CommandGroup::group, (categories), since, summary, lower::handler},
+#define COMMAND(name, arity, flags, keys, tips, group, categories, since, summary, handler) \
+  {name, arity, (flags), keys, tips, CommandGroup::group, (categories), since, summary, lower::handler},
 #include "redis/commands.def"
 #undef COMMAND
 };
@@ -29,12 +30,30 @@ size_t hash_of(Bytes name) {
   return hash ^ hash >> 15;
 }
 
+/// First, last and step of all keys, as far as they tell of them.
+void find_legacy_range(Command &command) {
+  int16_t last_before = 0;
+  for (const KeySpec &spec : command.key_specs) {
+    const bool follows = spec.step == 1 && (last_before == 0 || last_before == spec.first - 1);
+    if (spec.find != KeySpec::Find::range || (!follows && command.key_specs.size() != 1)) {
+      command.flags |= CommandFlag::movablekeys;
+      continue;
+    }
+    if (command.first_key == 0) command.first_key = spec.first;
+    command.last_key = static_cast<int16_t>(spec.last < 0 ? spec.last : spec.first + spec.last);
+    command.key_step = spec.step;
+    last_before = command.last_key;
+  }
+}
+
 /// All commands by name. Immutable.
 class Table {
  public:
   Table() {
     for (Command command : rows::all) {
       if (command.name.find('|') != Bytes::npos) command.flags |= CommandFlag::subcommand;
+      command.key_specs = specs_.emplace_back(read_key_specs(command.keys));
+      find_legacy_range(command);
       commands_.push_back(command);
     }
     for (const Command &command : commands_) {
@@ -55,6 +74,7 @@ class Table {
 
  private:
   std::vector<Command> commands_;
+  std::deque<std::vector<KeySpec>> specs_;
   std::array<const Command *, 1'024> places_{};
   static_assert(std::size(rows::all) * 2 <= 1'024);
 };

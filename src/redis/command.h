@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "redis/command_keys.h"
 
 namespace postern::redis {
 
@@ -43,7 +44,7 @@ enum : uint32_t {
   no_mandatory_keys = 1 << 12,
   no_async_loading = 1 << 13,
   no_multi = 1 << 14,
-  movablekeys = 1 << 15,
+  movablekeys = 1 << 15,  ///< follows from the keys: first, last and step do not tell of all
   allow_busy = 1 << 16,
   subcommand = 1 << 17,  ///< follows from the name, and is told to nobody
   feeds = 1 << 18,       ///< may put elements into a key that others wait for; is told to nobody
@@ -85,14 +86,19 @@ struct Command {
   Bytes name;  ///< in lower case; of a subcommand, with its container's and | before it
   int32_t arity;
   uint32_t flags;
-  int16_t first_key;
-  int16_t last_key;  ///< negative: counted from the end
-  int16_t key_step;
+  Bytes keys;  ///< as read_key_specs() reads them
+  Bytes tips;
   CommandGroup group;
   uint32_t categories;
   Bytes since;
   Bytes summary;
   Handler handler;
+
+  // What follows from `keys`.
+  std::span<const KeySpec> key_specs{};
+  int16_t first_key = 0;
+  int16_t last_key = 0;  ///< negative: counted from the end
+  int16_t key_step = 0;
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
   /// Whether so many arguments, the name among them, may be given.

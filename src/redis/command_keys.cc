@@ -1,52 +1,130 @@
 #include "redis/command_keys.h"
 
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
 #include "redis/call.h"
+#include "redis/command.h"
 #include "redis/handlers.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {
 namespace {
 
-/// Where SORT stores to: the last STORE counts. Nothing: it stores nowhere.
-std::span<const Bytes> target_of_sort(const Command &command, std::span<const Bytes> arguments) {
-  std::span<const Bytes> target;
-  if (command.handler == lower::sort_ro) return target;
+struct Named {
+  uint32_t bit;
+  Bytes name;
+};
+
+// In the order that Redis tells them.
+constexpr Named flag_names[] = {
+    {KeyFlag::reads, "RO"},      {KeyFlag::changes, "RW"},    {KeyFlag::writes, "OW"},
+    {KeyFlag::removes, "RM"},    {KeyFlag::access, "access"}, {KeyFlag::update, "update"},
+    {KeyFlag::insert, "insert"}, {KeyFlag::erase, "delete"},  {KeyFlag::by_options, "variable_flags"},
+};
+
+/// Takes what stands before `end` off the text; all of it, if there is none.
+Bytes take_until(Bytes &text, Bytes end) {
+  const size_t size = std::min(text.find(end), text.size());
+  const Bytes taken = text.substr(0, size);
+  text.remove_prefix(std::min(size + end.size(), text.size()));
+  return taken;
+}
+
+int16_t number_in(Bytes text) {
+  int16_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Behind the @.
+void read_place(Bytes text, KeySpec &spec) {
+  if (text == "?") {
+    spec.find = KeySpec::Find::unknown;
+    return;
+  }
+  if (text.ends_with('#')) spec.find = KeySpec::Find::counted;
+  Bytes range = take_until(text, "/");
+  if (!text.empty()) spec.step = number_in(text);
+  spec.first = number_in(take_until(range, ".."));
+  if (!range.empty()) spec.last = number_in(range);
+}
+
+KeySpec read_key_spec(Bytes text) {
+  KeySpec spec;
+  if (text.starts_with('(')) {
+    text.remove_prefix(1);
+    spec.notes = take_until(text, ") ");
+  }
+  while (!text.starts_with('@')) {
+    const Bytes word = take_until(text, " ");
+    for (const Named &flag : flag_names)
+      if (flag.name == word) spec.flags |= flag.bit;
+  }
+  read_place(text.substr(1), spec);
+  return spec;
+}
+
+/// False: they are not as they should be.
+bool add_keys(const KeySpec &spec, std::span<const Bytes> arguments, std::vector<FoundKey> &keys) {
+  const auto count = static_cast<int64_t>(arguments.size());
+  int64_t first = spec.first;
+  int64_t last = spec.last < 0 ? count + spec.last : first + spec.last;
+  if (spec.find == KeySpec::Find::counted) {
+    int64_t number = 0;
+    if (first >= count || !parse_integer(arguments[static_cast<size_t>(first)], number) || number > count) return false;
+    last = first + number;
+    ++first;
+  }
+  if (last >= count || last < first) return false;
+  for (int64_t at = first; at <= last; at += spec.step)
+    keys.push_back({arguments[static_cast<size_t>(at)], spec.flags});
+  return true;
+}
+
+/// SORT's STORE may be anywhere, and the last one counts.
+std::optional<Bytes> target_of_sort(std::span<const Bytes> arguments) {
+  std::optional<Bytes> target;
   for (size_t i = 2; i < arguments.size(); ++i) {
     if (is_word(arguments[i], "limit")) i += 2;
     else if (is_word(arguments[i], "get") || is_word(arguments[i], "by")) ++i;
-    else if (is_word(arguments[i], "store") && i + 1 < arguments.size()) target = arguments.subspan(i + 1, 1);
+    else if (is_word(arguments[i], "store") && i + 1 < arguments.size()) target = arguments[i + 1];
   }
   return target;
 }
 
-/// The keys whose places first, last and step do not tell.
-std::span<const Bytes> moved_keys_of(const Command &command, std::span<const Bytes> arguments) {
-  if (!command.has(CommandFlag::movablekeys)) return {};
-  return is_sort(command) ? target_of_sort(command, arguments) : counted_keys_of(command, arguments);
+bool has_option(std::span<const Bytes> options, Bytes word) {
+  return std::any_of(options.begin(), options.end(), [&](Bytes one) { return is_word(one, word); });
 }
 
 }  // namespace
 
-std::span<const Bytes> counted_keys_of(const Command &command, std::span<const Bytes> arguments) {
-  const size_t at = static_cast<size_t>(command.first_key) + (command.has(CommandFlag::blocking) ? 2 : 1);
-  uint64_t count = 0;
-  if (at >= arguments.size() || !parse_natural(arguments[at], count)) return {};
-  const auto rest = arguments.subspan(at + 1);
-  return count > rest.size() ? std::span<const Bytes>{} : rest.first(count);
+std::vector<KeySpec> read_key_specs(Bytes text) {
+  std::vector<KeySpec> specs;
+  while (!text.empty()) specs.push_back(read_key_spec(take_until(text, "; ")));
+  return specs;
 }
 
-bool is_sort(const Command &command) {
-  return command.handler == lower::sort || command.handler == lower::sort_ro;
+std::vector<Bytes> key_flag_names(uint32_t flags) {
+  std::vector<Bytes> names;
+  for (const Named &flag : flag_names)
+    if ((flags & flag.bit) != 0) names.push_back(flag.name);
+  return names;
 }
 
-std::vector<Bytes> keys_of(const Command &command, std::span<const Bytes> arguments) {
-  std::vector<Bytes> keys;
-  const auto count = static_cast<int64_t>(arguments.size());
-  const int64_t last = command.last_key < 0 ? count + command.last_key : command.last_key;
-  for (int64_t at = command.first_key; at != 0 && at <= last && at < count; at += command.key_step)
-    keys.push_back(arguments[static_cast<size_t>(at)]);
-  const std::span<const Bytes> moved = moved_keys_of(command, arguments);
-  keys.insert(keys.end(), moved.begin(), moved.end());
+std::vector<FoundKey> keys_of(const Command &command, std::span<const Bytes> arguments) {
+  std::vector<FoundKey> keys;
+  for (const KeySpec &spec : command.key_specs)
+    if (spec.find != KeySpec::Find::unknown && !add_keys(spec, arguments, keys)) return {};
+  if (command.handler == lower::sort) {
+    if (const std::optional<Bytes> target = target_of_sort(arguments))
+      keys.push_back({*target, KeyFlag::writes | KeyFlag::update});
+  } else if (command.handler == lower::set) {
+    const bool reads = has_option(arguments.subspan(3), "get");
+    keys.front().flags =
+        reads ? KeyFlag::changes | KeyFlag::access | KeyFlag::update : KeyFlag::writes | KeyFlag::update;
+  }
   return keys;
 }
 

@@ -1,18 +1,59 @@
-// command_keys.h: where the keys of a command stand among its arguments.
+// command_keys.h: where the keys of a command stand among its arguments, and what it does with them.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "redis/command.h"
+#include "base/bytes.h"
 
 namespace postern::redis {
 
-/// The keys behind their number, which stands behind the key that it stores to, or how long it waits, if there is one.
-/// None: the number is wrong. Of a command with movablekeys that is no SORT.
-std::span<const Bytes> counted_keys_of(const Command &command, std::span<const Bytes> arguments);
-bool is_sort(const Command &command);
-/// All of them. The arguments are at least as many as the command takes.
-std::vector<Bytes> keys_of(const Command &command, std::span<const Bytes> arguments);
+struct Command;
+
+/// What a command does with a key. Bits.
+namespace KeyFlag {
+enum : uint32_t {
+  reads = 1 << 0,
+  changes = 1 << 1,     ///< what is there counts
+  writes = 1 << 2,      ///< whatever was there
+  removes = 1 << 3,     ///< nothing but that
+  access = 1 << 4,      ///< tells of the value, or copies it
+  update = 1 << 5,      ///< of data that was there
+  insert = 1 << 6,      ///< adds data, and changes none
+  erase = 1 << 7,       ///< of data in it, or all
+  by_options = 1 << 8,  ///< the arguments decide
+};
+}
+
+/// Some keys of a command.
+struct KeySpec {
+  enum class Find : uint8_t {
+    range,    ///< from `first` to `last`, each `step`th
+    counted,  ///< behind their number, which is at `first`
+    unknown,  ///< what stands elsewhere decides
+  };
+  Bytes notes{};
+  uint32_t flags = 0;
+  Find find = Find::range;
+  int16_t first = 0;
+  int16_t last = 0;  ///< so many behind the first; negative: counted from the end of the arguments
+  int16_t step = 1;
+};
+
+struct FoundKey {
+  Bytes key{};
+  uint32_t flags = 0;
+};
+
+/// What a row of commands.def says: for each spec `(notes) FLAGS PLACE`, with `; ` between them. A place is @1, @1..-1,
+/// @1..-1/2 (each second), @1# (behind their number) or @? (unknown). `text` outlives them.
+std::vector<KeySpec> read_key_specs(Bytes text);
+/// The name of each flag that is set, as Redis has it.
+std::vector<Bytes> key_flag_names(uint32_t flags);
+
+/// Of as many arguments as the command takes, its name among them. Empty: it has none, or they are not as they should
+/// be.
+std::vector<FoundKey> keys_of(const Command &command, std::span<const Bytes> arguments);
 
 }  // namespace postern::redis

@@ -6,12 +6,24 @@
 
 namespace postern::redis {
 
+namespace {
+
 std::optional<ExpiryUnit> expiry_unit(Bytes word) {
   if (is_word(word, "ex")) return ExpiryUnit::seconds;
   if (is_word(word, "px")) return ExpiryUnit::milliseconds;
   if (is_word(word, "exat")) return ExpiryUnit::unix_seconds;
   if (is_word(word, "pxat")) return ExpiryUnit::unix_milliseconds;
   return std::nullopt;
+}
+
+}  // namespace
+
+bool ExpiryOption::take(std::span<const Bytes> arguments, size_t &at) {
+  const std::optional<ExpiryUnit> here = expiry_unit(arguments[at]);
+  if (!here || (unit && unit != here) || at + 1 == arguments.size()) return false;
+  unit = here;
+  number = arguments[++at];
+  return true;
 }
 
 Bytes expiry_error(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any) {

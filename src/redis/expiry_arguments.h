@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "redis/call.h"
 
@@ -11,8 +12,14 @@ namespace postern::redis {
 /// Of a time from now, or since 1970.
 enum class ExpiryUnit : uint8_t { seconds, milliseconds, unix_seconds, unix_milliseconds };
 
-/// EX, PX, EXAT or PXAT.
-std::optional<ExpiryUnit> expiry_unit(Bytes word);
+/// EX, PX, EXAT or PXAT, and its number. The last one counts, and all are of the same unit.
+struct ExpiryOption {
+  std::optional<ExpiryUnit> unit{};
+  Bytes number{};
+
+  /// Takes the option at `at`, which is then at its number. False: there is none that may stand here.
+  bool take(std::span<const Bytes> arguments, size_t &at);
+};
 
 /// Milliseconds since 1970; a time that has passed is one all the same. False: `number` is none that `unit` can have,
 /// and the client is told so. `any`: 0 and less are taken, too.

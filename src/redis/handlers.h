@@ -33,8 +33,7 @@
 
 namespace postern::redis::lower {
 
-#define COMMAND(name, arity, flags, first, last, step, group, categories, since, summary, handler) \
-  Next handler(Call &call);
+#define COMMAND(name, arity, flags, keys, tips, group, categories, since, summary, handler) Next handler(Call &call);
 #include "redis/commands.def"
 #undef COMMAND
 

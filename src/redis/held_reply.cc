@@ -59,9 +59,9 @@ class HeldReply final : public Stage {
 
 bool waits_for_any(RedisSession &session, const Command &command, std::span<const Bytes> arguments) {
   if (!command.has(CommandFlag::feeds)) return false;
-  const std::vector<Bytes> keys = keys_of(command, arguments);
-  return std::any_of(keys.begin(), keys.end(), [&](Bytes key) {
-    return session.protocol().waiters().wait_for(session.client().database(), key);
+  const std::vector<FoundKey> keys = keys_of(command, arguments);
+  return std::any_of(keys.begin(), keys.end(), [&](const FoundKey &found) {
+    return session.protocol().waiters().wait_for(session.client().database(), found.key);
   });
 }
 

@@ -1,6 +1,8 @@
 // introspection_commands.cc: COMMAND and its subcommands, and HELP of every container: what commands.def knows.
 #include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "redis/command_keys.h"
@@ -104,6 +106,56 @@ size_t count_of_commands() {
       std::count_if(all.begin(), all.end(), [](const Command &one) { return !one.is_subcommand(); }));
 }
 
+void write_tips(Writer &writer, Bytes tips) {
+  writer.set(tips.empty() ? 0 : 1 + static_cast<size_t>(std::count(tips.begin(), tips.end(), ' ')));
+  while (!tips.empty()) {
+    const size_t size = std::min(tips.find(' '), tips.size());
+    writer.bulk(tips.substr(0, size));
+    tips.remove_prefix(std::min(size + 1, tips.size()));
+  }
+}
+
+void write_key_flags(Writer &writer, uint32_t flags) {
+  const std::vector<Bytes> names = key_flag_names(flags);
+  writer.set(names.size());
+  for (const Bytes name : names) writer.status(name);
+}
+
+using Numbers = std::initializer_list<std::pair<Bytes, int64_t>>;
+
+/// How keys are found: `what` is said by `type` and these numbers.
+void write_way(Writer &writer, Bytes what, Bytes type, const Numbers &numbers) {
+  writer.bulk(what);
+  writer.map(2);
+  writer.bulk("type");
+  writer.bulk(type);
+  writer.bulk("spec");
+  writer.map(numbers.size());
+  for (const auto &[name, number] : numbers) {
+    writer.bulk(name);
+    writer.integer(number);
+  }
+}
+
+void write_key_spec(Writer &writer, const KeySpec &spec) {
+  writer.map(spec.notes.empty() ? 3 : 4);
+  if (!spec.notes.empty()) {
+    writer.bulk("notes");
+    writer.bulk(spec.notes);
+  }
+  writer.bulk("flags");
+  write_key_flags(writer, spec.flags);
+  const bool known = spec.find != KeySpec::Find::unknown;
+  write_way(writer, "begin_search", known ? "index" : "unknown", known ? Numbers{{"index", spec.first}} : Numbers{});
+  switch (spec.find) {
+    case KeySpec::Find::range:
+      return write_way(writer, "find_keys", "range", {{"lastkey", spec.last}, {"keystep", spec.step}, {"limit", 0}});
+    case KeySpec::Find::counted:
+      return write_way(writer, "find_keys", "keynum", {{"keynumidx", 0}, {"firstkey", 1}, {"keystep", spec.step}});
+    case KeySpec::Find::unknown: return write_way(writer, "find_keys", "unknown", {});
+  }
+}
+
 void write_info(Writer &writer, const Command &command) {
   writer.array(10);
   writer.bulk(command.name);
@@ -118,8 +170,9 @@ void write_info(Writer &writer, const Command &command) {
   const std::vector<Bytes> categories = categories_of(command);
   writer.set(categories.size());
   for (const Bytes category : categories) writer.status(category);
-  writer.set(0);  // tips
-  writer.set(0);  // key specifications: the three numbers above are all there is to know
+  write_tips(writer, command.tips);
+  writer.set(command.key_specs.size());
+  for (const KeySpec &spec : command.key_specs) write_key_spec(writer, spec);
   const std::vector<const Command *> subcommands = subcommands_of(command);
   if (subcommands.empty()) return writer.set(0);
   writer.array(subcommands.size());
@@ -174,11 +227,11 @@ const Command *command_with_keys(Call &call) {
   if (command != nullptr && command->is_container() && asked.size() > 1) command = find_subcommand(*command, asked[1]);
   if (command == nullptr) {
     refuse(call, "ERR Invalid command specified");
-  } else if (command->first_key == 0 && !command->has(CommandFlag::movablekeys)) {
+  } else if (command->key_specs.empty()) {
     refuse(call, "ERR The command has no key arguments");
   } else if (!command->takes(asked.size())) {
     refuse(call, "ERR Invalid number of arguments specified for command");
-  } else if (command->has(CommandFlag::movablekeys) && !is_sort(*command) && counted_keys_of(*command, asked).empty()) {
+  } else if (keys_of(*command, asked).empty()) {
     refuse(call, "ERR Invalid arguments specified for command");
   } else {
     return command;
@@ -204,7 +257,7 @@ Next command_info(Call &call) {
     writer.array(names.size());
     for (const Bytes name : names) {
       if (const Command *const command = find_command(name)) write_info(writer, *command);
-      else writer.nil_array();
+      else writer.nil();
     }
   });
   return Next::go_on;
@@ -255,9 +308,9 @@ Next command_getkeys(Call &call) {
   const Command *const command = command_with_keys(call);
   if (command == nullptr) return Next::go_on;
   answer(call, [command, arguments = call.arguments.subspan(2)](Writer &writer) {
-    const std::vector<Bytes> keys = keys_of(*command, arguments);
+    const std::vector<FoundKey> keys = keys_of(*command, arguments);
     writer.array(keys.size());
-    for (const Bytes key : keys) writer.bulk(key);
+    for (const FoundKey &found : keys) writer.bulk(found.key);
   });
   return Next::go_on;
 }
@@ -266,15 +319,12 @@ Next command_getkeysandflags(Call &call) {
   const Command *const command = command_with_keys(call);
   if (command == nullptr) return Next::go_on;
   answer(call, [command, arguments = call.arguments.subspan(2)](Writer &writer) {
-    const std::vector<Bytes> keys = keys_of(*command, arguments);
-    const bool writes = command->has(CommandFlag::write);
+    const std::vector<FoundKey> keys = keys_of(*command, arguments);
     writer.array(keys.size());
-    for (const Bytes key : keys) {
+    for (const FoundKey &found : keys) {
       writer.array(2);
-      writer.bulk(key);
-      writer.set(2);
-      writer.status(writes ? "RW" : "RO");
-      writer.status(writes ? "update" : "access");
+      writer.bulk(found.key);
+      write_key_flags(writer, found.flags);
     }
   });
   return Next::go_on;

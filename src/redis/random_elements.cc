@@ -1,6 +1,7 @@
 #include "redis/random_elements.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/limits.h"
 #include "redis/chance.h"
@@ -45,21 +46,20 @@ Task<> RandomWork::read_at(OpenTable &table, const Entry &entry, const std::vect
 bool read_random_choice(Call &call, Bytes word, RandomChoice &choice) {
   const auto arguments = call.arguments;
   if (arguments.size() == 2) return true;
+  const auto wrong = [&call](Bytes why) {
+    refuse(call, why);
+    return false;
+  };
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
   choice.one = false;
-  if (arguments.size() > (word.empty() ? 3 : 4) || (arguments.size() == 4 && !is_word(arguments[3], word))) {
-    refuse(call, syntax_error);
-    return false;
-  }
   choice.with_more = arguments.size() == 4;
-  if (!parse_integer(arguments[2], choice.count)) {
-    refuse(call, not_an_integer);
-    return false;
-  }
-  if (choice.count < -RandomChoice::repeated_max) {
-    refuse(call, out_of_range);
-    return false;
-  }
-  return true;
+  if (word.empty() && arguments.size() > 3) return wrong(syntax_error);
+  if (!parse_integer(arguments[2], choice.count)) return wrong(not_an_integer);
+  if (choice.count < -most)
+    return wrong("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807");
+  if (arguments.size() > 4 || (choice.with_more && !is_word(arguments[3], word))) return wrong(syntax_error);
+  if (choice.with_more && choice.count > most / 2) return wrong(out_of_range);
+  return choice.count >= -RandomChoice::repeated_max || wrong(out_of_range);
 }
 
 std::vector<uint64_t> RandomChoice::places(uint64_t length) const {

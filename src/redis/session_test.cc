@@ -92,7 +92,7 @@ TEST_F(RedisSessions, ClientsAreListedAndLeaveTheList) {
 
 TEST_F(RedisSessions, CommandsKnowThemselves) {
   EXPECT_EQ(send("command getkeys ping x\r\n"), "-ERR The command has no key arguments\r\n");
-  EXPECT_EQ(send("command info nosuch\r\n"), "*1\r\n*-1\r\n");
+  EXPECT_EQ(send("command info nosuch\r\n"), "*1\r\n$-1\r\n");
   EXPECT_TRUE(send("command docs ping\r\n").starts_with("*2\r\n$4\r\nping\r\n*6\r\n"));
   const std::string all = send("command\r\n");
   const std::string count = send("command count\r\n");

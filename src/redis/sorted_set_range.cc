@@ -80,11 +80,11 @@ bool read_range_options(Call &call, size_t at, const RangeOptions &may, SortedSe
       }
       limited = range.count != -1 || range.offset != 0;
       at += 2;
-    } else if (may.reverse && is_word(word, "rev")) {
+    } else if (may.reverse && !range.reverse && is_word(word, "rev")) {
       range.reverse = true;
-    } else if (may.by && is_word(word, "byscore")) {
+    } else if (may.by && range.by == By::rank && is_word(word, "byscore")) {
       range.by = By::score;
-    } else if (may.by && is_word(word, "bylex")) {
+    } else if (may.by && range.by == By::rank && is_word(word, "bylex")) {
       range.by = By::member;
     } else {
       refuse(call, syntax_error);

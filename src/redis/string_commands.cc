@@ -82,23 +82,19 @@ Next set_string(Call &call, Bytes key, Bytes value, const SetOptions &options) {
 
 /// False: told why not.
 bool read_set_options(Call &call, SetOptions &options) {
-  bool expires = false;
+  ExpiryOption expiry;
   for (size_t i = 3; i < call.arguments.size(); ++i) {
     const Bytes word = call.arguments[i];
     if (is_word(word, "nx") && !options.if_present) options.if_absent = true;
     else if (is_word(word, "xx") && !options.if_absent) options.if_present = true;
     else if (is_word(word, "get")) options.tells_old = true;
-    else if (is_word(word, "keepttl") && !expires) options.keeps_expiry = true;
-    else if (const auto unit = expiry_unit(word);
-             unit && !expires && !options.keeps_expiry && i + 1 < call.arguments.size()) {
-      if (!read_expiry(call, *unit, call.arguments[++i], options.expires_ms)) return false;
-      expires = true;
-    } else {
+    else if (is_word(word, "keepttl") && !expiry.unit) options.keeps_expiry = true;
+    else if (options.keeps_expiry || !expiry.take(call.arguments, i)) {
       refuse(call, syntax_error);
       return false;
     }
   }
-  return true;
+  return !expiry.unit || read_expiry(call, *expiry.unit, expiry.number, options.expires_ms);
 }
 
 class GetDelEdit final : public StringEdit {
@@ -334,11 +330,15 @@ Next getex(Call &call) {
   const auto words = call.arguments.subspan(2);
   if (words.empty()) return get(call);
   int64_t expires_ms = 0;
-  const auto unit = expiry_unit(words[0]);
-  const bool persists = is_word(words[0], "persist");
-  if (words.size() != (persists ? 1 : 2) || (!persists && !unit)) return refuse(call, syntax_error);
+  ExpiryOption expiry;
+  bool persists = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (is_word(words[i], "persist") && !expiry.unit) persists = true;
+    else if (persists || !expiry.take(words, i)) return refuse(call, syntax_error);
+  }
   // What is wrong with the time is told of a string that is there.
-  if (const Bytes error = persists ? Bytes{} : expiry_error(call, *unit, words[1], expires_ms); !error.empty())
+  if (const Bytes error = persists ? Bytes{} : expiry_error(call, *expiry.unit, expiry.number, expires_ms);
+      !error.empty())
     return read_string(
         call, call.arguments[1], [error](Writer &writer, Bytes) { writer.error(error); },
         [](Writer &writer) { writer.nil(); });

@@ -66,11 +66,9 @@ SETTING = {
 DIFFERS = {
     # They look for what Redis counts of a client's buffers, and for settings that the door does not have.
     "introspection": {"CLIENT INFO", "CLIENT LIST", "CONFIG GET hidden configs", "CONFIG GET multiple args"},
-    # Rows do not say when they were read. The others look for commands that are not there, or for what COMMAND INFO
-    # tells of keys in more than three numbers.
+    # Rows do not say when they were read. The others look for commands that are not there.
     "introspection-2": {
         "TTL, TYPE and EXISTS do not alter the last access time of a key",
-        "COMMAND GETKEYSANDFLAGS",
         "COMMAND GETKEYS XGROUP",
         "COMMAND GETKEYS EVAL with keys",
         "COMMAND GETKEYS EVAL without keys",

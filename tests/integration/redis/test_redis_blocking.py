@@ -291,15 +291,6 @@ def test_arguments_and_timeouts_in_redis_words(both):
         client.ask("LRANGE", "there", 0, -1)
 
 
-def test_commands_are_described_as_redis_does(server, original):
-    names = "BLPOP BRPOP BLMOVE BRPOPLPUSH BLMPOP BZPOPMIN BZPOPMAX BZMPOP".split()
-    with server.resp() as ours, original.client() as theirs:
-        for told, expected in zip(ours.ask("COMMAND", "INFO", *names), theirs.ask("COMMAND", "INFO", *names)):
-            assert told[:2] == expected[:2] and told[3:6] == expected[3:6]
-            assert sorted(told[2]) == sorted(expected[2]), told[0]
-            assert sorted(told[6]) == sorted(expected[6]), told[0]
-
-
 def test_nobody_waits_in_a_transaction(both):
     client = both()
     client.ask("MULTI")

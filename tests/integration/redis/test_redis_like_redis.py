@@ -148,6 +148,67 @@ def test_ranges_of_a_string(server, original):
                 assert ours.raw() == theirs.raw(), (text, line)
 
 
+# Later versions of Redis have these.
+NEWER = {b"client|no-touch", b"client|setinfo"}
+
+
+def pairs(told):
+    """A map as RESP2 has it."""
+    return dict(zip(told[::2], told[1::2]))
+
+
+@pytest.mark.parametrize("resp", ["2", "3"])
+def test_commands_are_described_as_redis_does(server, original, resp):
+    with server.resp() as ours, original.client() as theirs:
+        for client in (ours, theirs):
+            client.ask("HELLO", resp)
+        names = [name for name in ours.ask("COMMAND", "LIST") if name not in NEWER]
+        containers = {b"cluster", *(name.split(b"|")[0] for name in names if b"|" in name)}
+        assert len(names) > 200
+        for name in names:
+            if name in containers:  # some of its subcommands are not here
+                told, expected = (decode(client.ask_raw("COMMAND", "INFO", name))[0][:9] for client in (ours, theirs))
+            else:
+                told, expected = (client.ask_raw("COMMAND", "INFO", name) for client in (ours, theirs))
+            assert told == expected, name
+        assert ours.ask_raw("COMMAND", "INFO", "nosuch") == theirs.ask_raw("COMMAND", "INFO", "nosuch")
+
+
+def test_documents_of_commands_are_those_of_redis(server, original):
+    with server.resp() as ours, original.client() as theirs:
+        told, expected = pairs(ours.ask("COMMAND", "DOCS")), pairs(theirs.ask("COMMAND", "DOCS"))
+        for name, document in told.items():
+            there = pairs(expected[name])
+            assert {key: there[key] for key in (b"summary", b"since", b"group")} == {
+                key: value for key, value in pairs(document).items() if key != b"subcommands"
+            }, name
+            for sub, document_of_sub in pairs(pairs(document).get(b"subcommands", [])).items():
+                if sub in NEWER:
+                    continue
+                there_of_sub = pairs(pairs(there[b"subcommands"])[sub])
+                assert {key: there_of_sub[key] for key in pairs(document_of_sub)} == pairs(document_of_sub), sub
+
+
+KEYS_OF = """SET a b|SET a b GET|SET a b EX 1 get|GET a|SORT a STORE b|SORT a STORE b STORE c|SORT a BY x* GET y* LIMIT 0 1
+SORT a BY nosort GET x STORE|SORT a STORE STORE STORE|SORT_RO a BY b*|LMOVE a b LEFT RIGHT|RPOPLPUSH a b|ZUNIONSTORE d 2 a b
+ZUNIONSTORE d 3 a b|ZUNIONSTORE d x a b|ZUNIONSTORE d 0 a b|ZUNIONSTORE d -1 a b|ZINTERSTORE d 2 a b WEIGHTS 1 2|ZUNION 2 a b
+ZUNION 9223372036854775807 a b|SINTERCARD 2 a b LIMIT 1|SINTERCARD 3 a b|MSET a 1 b 2|MSET a|MSET a b c|MSETNX a 1 b 2|DEL a b
+UNLINK a b|SMOVE a b c|BLPOP a b 0|BLPOP a|BLMPOP 0 2 a b LEFT|BZMPOP 0 1 a MIN|BZMPOP 0 3 a MIN|ZMPOP 1 a MIN|LMPOP 2 a b LEFT
+PING|EXEC|OBJECT ENCODING k|OBJECT FREQ k|OBJECT|OBJECT HELP|MEMORY USAGE k|MEMORY DOCTOR|BITOP AND d a b|BITOP NOT d|WATCH a b|RENAME a b
+COPY a b REPLACE|ZRANGESTORE d s 0 -1|SDIFFSTORE d a b|SINTERSTORE d a|HSET h f v|GETEX a EX 5|GETDEL a|EXPIRE a 5|KEYS x|SCAN 0
+RANDOMKEY|nosuch a|EXISTS a b c|TOUCH a b|SUBSTR a 0 1|ZDIFFSTORE d 1 a|ZINTERCARD 1 a|ZDIFF 1 a|ZRANDMEMBER z 1|COMMAND LIST""".replace(
+    "\n", "|"
+)
+
+
+def test_keys_of_commands_and_what_is_done_with_them(server, original):
+    with server.resp() as ours, original.client() as theirs:
+        for line in KEYS_OF.split("|"):
+            for ask in ("GETKEYS", "GETKEYSANDFLAGS"):
+                words = ["COMMAND", ask, *line.split()]
+                assert ours.ask_raw(*words) == theirs.ask_raw(*words), words
+
+
 def test_sums_of_infinite_scores(server, original):
     with server.resp() as ours, original.client() as theirs:
         for option in ("incr", "nx incr", "xx incr", "gt incr", "lt incr", "nx", "ch"):
