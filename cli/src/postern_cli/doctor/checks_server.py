@@ -105,6 +105,15 @@ def durability(facts: Facts) -> Iterator[Finding]:
             "A page that is half written when the power fails is lost, unless the file system writes pages whole.",
             "innodb_doublewrite = ON  # in an option file",
         )
+    if facts.variable("innodb_log_file_buffering") == "OFF":
+        yield Finding(
+            "note",
+            "log",
+            "innodb_log_file_buffering is OFF.",
+            "By a fault of the server it may not start again when it is killed in the middle of a write of InnoDB's log"
+            " (docs/operating.md).",
+            "SET GLOBAL innodb_log_file_buffering = ON;  -- and in an option file",
+        )
 
 
 def door_writes(facts: Facts) -> int:
