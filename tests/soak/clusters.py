@@ -285,6 +285,8 @@ class ClusterSoak:
 
     def each_has_the_same(self):
         """Every node has come to what was committed last."""
+        if self.kind == "galera":
+            self.of_all("SELECT COUNT(*) FROM test.t")
         if self.kind == "replicas":
             ((position,),) = self.nodes[self.primary].query("SELECT @@gtid_binlog_pos")
             for node in NODES:
@@ -321,10 +323,17 @@ class ClusterSoak:
     def size(self, node):
         return int(self.nodes[node].status("wsrep_cluster_size")["wsrep_cluster_size"])
 
+    def view(self, node):
+        """Of the cluster. A node that was cut off has its last one, and is ready, until it has heard."""
+        status = self.nodes[node].status("wsrep_%")
+        return tuple(status[f"wsrep_{name}"] for name in ("ready", "cluster_size", "cluster_conf_id"))
+
     def all_are_back(self):
-        for server in self.nodes.values():
-            until(lambda server=server: server.status("wsrep_ready")["wsrep_ready"] == "ON", seconds=REPLY_SECONDS_MAX)
-        until(lambda: all(self.size(node) == len(NODES) for node in NODES), seconds=REPLY_SECONDS_MAX)
+        def agree():
+            views = {self.view(node) for node in NODES}
+            return len(views) == 1 and views.pop()[:2] == ("ON", len(NODES))
+
+        until(agree, seconds=REPLY_SECONDS_MAX)
 
     def node_killed(self):
         node = self.random.choice(NODES)
