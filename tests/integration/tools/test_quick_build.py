@@ -4,18 +4,23 @@ import json
 import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 from support.server import ROOT, SERVER_DIR
 
 FOLDERS = sorted(
-    {
+    {"plugin"}
+    | {
         path.parent.relative_to(ROOT / "src").as_posix()
         for path in ROOT.glob("src/**/CMakeLists.txt")
         if "postern_folder(" in path.read_text()
     }
     - {"net", "memcached/wire", "engine/sql"}  # as CMakeLists.txt leaves them out
 )
+
+INCLUDED = re.compile(r'^#include "(/.*\.cc)"$', re.M)
+DEFINED = re.compile(r"^#define (\w+)", re.M)
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +44,16 @@ def commands(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_the_files_of_a_folder_compile_together(commands, tmp_path, folder):
+def compiled_together(commands, folder):
+    """(directory, words of a command, the files that CMake made for it)."""
     if folder not in commands:
         pytest.skip("a single file, or none of the plugin's")
-    directory, words, files = commands[folder]
+    return commands[folder]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_files_of_a_folder_compile_together(commands, tmp_path, folder):
+    directory, words, files = compiled_together(commands, folder)
     together = tmp_path / "all.cc"
     together.write_text("".join(f'#include "{name}"\n' for name in files))
     done = subprocess.run(
@@ -55,3 +65,19 @@ def test_the_files_of_a_folder_compile_together(commands, tmp_path, folder):
         check=False,
     )
     assert done.returncode == 0, "\n".join(line for line in done.stderr.splitlines() if "error" in line)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_file_leaves_its_macros_to_the_next(commands, folder):
+    """A plugin that had no settings for clients of its own has got those of the file before it so."""
+    directory, words, files = compiled_together(commands, folder)
+    sources = [Path(name) for file in files for name in INCLUDED.findall(Path(file).read_text())]
+    assert sources, files
+    own = {name for source in sources for name in DEFINED.findall(source.read_text())}
+    left = {}
+    for file in files if own else ():
+        done = subprocess.run(
+            [*words, "-w", "-E", "-dM", file], cwd=directory, capture_output=True, text=True, timeout=280, check=True
+        )
+        left[Path(file).name] = own.intersection(DEFINED.findall(done.stdout))
+    assert not any(left.values()), left
