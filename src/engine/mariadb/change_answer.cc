@@ -77,7 +77,7 @@ namespace {
 void say_done(THD *thd, const ChangePlan &plan, const Changed &changed, ulonglong affected, ulonglong id,
               const char *text = nullptr) {
   if (!plan.returns()) return my_ok(thd, affected, id, text);
-  thd->inc_sent_row_count(changed.returned.count());
+  compat::count_returned(thd, changed.returned.count());
   my_eof(thd);
 }
 

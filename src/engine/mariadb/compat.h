@@ -134,6 +134,13 @@ void open_read_view(Handlerton &engine, THD *thd) {
   if constexpr (requires { engine.start_consistent_snapshot(thd); }) engine.start_consistent_snapshot(thd);
   else engine.start_consistent_snapshot(&engine, thd);
 }
+/// For the slow log: `rows` of a change were sent by RETURNING. Later series, which are known by the count of the slow
+/// log's own, have them in the status variables, too.
+template <class Thd>
+void count_returned(Thd *thd, ulonglong rows) {
+  thd->inc_sent_row_count(rows);
+  if constexpr (requires { thd->sent_row_count_for_statement; }) thd->status_var.rows_sent += rows;
+}
 #ifdef HA_FULLTEXT  // a flag; in later series an algorithm
 inline bool is_full_text_or_spatial(const KEY &key) {
   return key.flags & (HA_FULLTEXT | HA_SPATIAL);
