@@ -47,8 +47,8 @@ BUILD_installed := build-installed
 SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
-.PHONY: contract series in-tree all build deps server configure plugin run stop check unit tidy lint test integration bench \
-  counts soak fuzz asan install cli site package image clean distclean
+.PHONY: contract series in-tree all build deps server configure plugin run stop check unit tidy lint test for-integration \
+  integration bench counts soak fuzz asan install cli site package image clean distclean
 
 all: build
 
@@ -109,9 +109,20 @@ lint: build
 
 check: tidy unit lint
 
+# What tests with a server use: of another series no more than that, and built quickly.
+ifeq ($(SERIES),10.11)
+for-integration: build
+else
+for-integration: server
+	@tools/deps test
+	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=Release \
+	  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DPOSTERN_QUICK_BUILD=ON --log-level=NOTICE
+	@ninja -C $(BUILD) postern_for_integration
+endif
+
 # What bounds a time runs alone; the rest side by side, a file at a time: most of it waits.
 PYTEST := $(PYTHON) -m pytest tests -ra --timeout=300 -p no:cacheprovider
-integration: build
+integration: for-integration
 	@$(PYTEST) -m alone $(PYTEST_ARGS)
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 3))" --dist loadfile $(PYTEST_ARGS)
 
@@ -126,18 +137,14 @@ test:
 	@$(MAKE) --no-print-directory series SERIES=11.8
 	@$(MAKE) --no-print-directory integration
 
-# Whatever depends on what the server has inside; what is ours alone needs no second server. Built quickly.
+# Whatever depends on what the server has inside.
 SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention engine/test_ddl engine/test_privileges \
   engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr
 ifeq ($(SERIES),10.11)
 series:
 	@$(MAKE) --no-print-directory series SERIES=11.8
 else
-series: server
-	@tools/deps test
-	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=Release \
-	  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DPOSTERN_QUICK_BUILD=ON --log-level=NOTICE
-	@ninja -C $(BUILD) $(PLUGIN) contract_test.so
+series: for-integration
 	@$(PYTHON) -m pytest $(SERIES_TESTS:%=tests/integration/%.py) -m "not alone" -ra --timeout=300 -p no:cacheprovider \
 	  -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
 endif

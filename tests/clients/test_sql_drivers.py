@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from support.java import JAVA
 from support import sql_drivers
-from support.server import ROOT, STEADY_PLANS
+from support.server import ROOT, SERIES, STEADY_PLANS
 
 HERE = ROOT / "tests" / "clients" / "sql"
 SESSION_SECONDS = 120
@@ -111,6 +111,8 @@ def test_go(played, fetched, options):
 
 @pytest.mark.parametrize("driver", ["mysql2", "mariadb"])
 def test_node(played, fetched, driver):
+    if driver == "mariadb" and SERIES != "10.11":
+        pytest.skip("this version of the connector dies of the redirect_url that later series tell, at any port")
     modules = fetched("node-mysql") / "node-mysql" / "node_modules"
     assert played("node", HERE / "node_session.js", driver, modules, "PORT", "SESSION") > 100
 

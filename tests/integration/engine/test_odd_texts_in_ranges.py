@@ -35,8 +35,10 @@ KINDS = [
     ("TIMESTAMP(2) NULL", "'0000-00-00' '1970-01-03' '2024-02-29 01:02:03' '2024-02-29 01:02:03.01' '2038-01-01'"),
     ("TIME", "'-838:59:59' '-00:00:02' '-00:00:01' '00:00:00' '00:00:01' '10:11:12' '20:24:00' '838:59:59'"),
     ("TIME(2)", "'-838:59:59' '-00:00:01.5' '00:00:00' '10:11:12.9' '10:11:12.91' '838:59:59.99'"),
-    ("ENUM('z','a','m','') CHARACTER SET utf8mb4", "'z' 'a' 'm' ''"),
-    ("SET('z','a','m') CHARACTER SET utf8mb4", "'' 'z' 'a' 'z,a' 'm' 'a,m'"),
+    (f"ENUM('z','a','m','') {U8} utf8mb4_general_ci", "'z' 'a' 'm' ''"),
+    (f"ENUM('z','a','m','') {U8} utf8mb4_unicode_ci", "'z' 'a' 'm' ''"),
+    (f"SET('z','a','m') {U8} utf8mb4_general_ci", "'' 'z' 'a' 'z,a' 'm' 'a,m'"),
+    (f"SET('z','a','m') {U8} utf8mb4_unicode_ci", "'' 'z' 'a' 'z,a' 'm' 'a,m'"),
     (f"VARCHAR(6) {U8} utf8mb4_general_ci", "'' 'a' 'ab' 'abcdef' 'B' 'é' 'zz' '日本'"),
     (f"VARCHAR(6) {U8} utf8mb4_bin", "'' 'a' 'a ' 'B' 'é' 'zz' '日本'"),
     (f"VARCHAR(6) {U8} utf8mb4_nopad_bin", "'' ' ' 'a' 'a ' 'B' 'é' 'zz' '日本'"),
@@ -157,6 +159,8 @@ def members(definition):
 def place_of(definition, text):
     """The number of a value of an ENUM or SET, which the index is sorted by; None for other text."""
     names, given = members(definition), text.decode("latin1").lower().rstrip(" ")
+    if definition.endswith("unicode_ci"):
+        given = re.sub(r"[\0-\b]", "", given)  # which do not count there; nor do they in what 11.8 has by default
     if definition.startswith("ENUM"):
         return names.index(given) + 1 if given in names else None
     if given == "":

@@ -4,7 +4,7 @@ import pathlib
 import shutil
 
 import pytest
-from support.server import ROOT
+from support.server import BUILD, SERIES
 
 HERE = pathlib.Path(__file__).parent
 # What drivers and libraries sent for reads by key; and statements of all kinds, each with its plan in the line below.
@@ -32,10 +32,14 @@ TABLES = (
 @pytest.fixture(scope="module")
 def server(module_factory):
     server = module_factory()
-    shutil.copy(ROOT / "build" / "tests" / "contract" / "plan_functions.so", server.query("SELECT @@plugin_dir")[0][0])
+    shutil.copy(BUILD / "tests" / "contract" / "plan_functions.so", server.query("SELECT @@plugin_dir")[0][0])
     server.execute(*TABLES, "CREATE FUNCTION postern_plan RETURNS STRING SONAME 'plan_functions.so'", database="test")
     yield server
     server.execute("DROP FUNCTION postern_plan", database="test")
+
+
+# What later series make of a text otherwise: `WHERE a` is `a IS TRUE`, and no longer `a <> 0`.
+OTHERWISE = {"SELECT a FROM odd WHERE a": "not: a condition that does not compare a column with values"}
 
 
 def plan_of(connection, statement, table):
@@ -69,6 +73,8 @@ def table_of(statement):
 def test_statements_mean_what_the_parser_says(ask):
     lines = PLANS.read_text().splitlines()
     wanted = dict(zip(lines[::2], (line.strip() for line in lines[1::2])))
+    if SERIES != "10.11":
+        wanted |= OTHERWISE
     assert {statement: ask(statement, table_of(statement)) for statement in wanted} == wanted
 
 
