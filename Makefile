@@ -175,11 +175,13 @@ fuzz:
 
 # The server is as it comes, so its own leaks are not looked for; the sanitizer's runtime has to be the first library.
 # Of what was freed it keeps 8 MiB and not 256, so that the tests which bound our memory hold under it, too.
-ASAN_TESTS := vectors types keys ddl hostile watched lifecycle contention memcached memcached_mapping memcached_doors soak
+ASAN_TESTS := vectors types keys ddl hostile watched lifecycle contention memcached memcached_mapping memcached_doors soak \
+  redis_blocking redis_collections redis_hostile redis_like_redis redis_transactions hostile_packets prepare_writes \
+  random_reads writes writes_amid_ddl
 asan: server
 	@tools/deps test
 	@cmake -S . -B build-asan -G Ninja -DPOSTERN_SERVER_DIR=build/server -DPOSTERN_SANITIZE=address \
-	  -DPOSTERN_TESTS=OFF -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) --log-level=NOTICE
+	  -DPOSTERN_TESTS=OFF -DPOSTERN_QUICK_BUILD=ON -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) --log-level=NOTICE
 	@ninja -C build-asan $(PLUGIN)
 	@ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=8 POSTERN_SO=build-asan/$(PLUGIN) POSTERN_PRELOAD="$$(gcc -print-file-name=libasan.so)" \
 	  $(PYTHON) -m pytest $(wildcard $(ASAN_TESTS:%=tests/integration/*/test_%.py)) -ra --timeout=300 -p no:cacheprovider $(PYTEST_ARGS)
