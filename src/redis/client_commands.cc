@@ -86,7 +86,6 @@ Next client_setname(Call &call) {
   return answer_ok(call);
 }
 
-/// Taken, so that client libraries log no error; told nobody.
 Next client_setinfo(Call &call) {
   if (!is_word(call.arguments[2], "lib-name") && !is_word(call.arguments[2], "lib-ver")) {
     std::string text = "ERR Unrecognized option '";
@@ -97,6 +96,9 @@ Next client_setinfo(Call &call) {
     std::string text(is_word(call.arguments[2], "lib-name") ? "ERR lib-name" : "ERR lib-ver");
     return refuse(call, text, " cannot contain spaces, newlines or special characters.");
   }
+  Client &client = call.session.client();
+  if (is_word(call.arguments[2], "lib-name")) client.set_library(call.arguments[3]);
+  else client.set_library_version(call.arguments[3]);
   return answer_ok(call);
 }
 

@@ -60,9 +60,13 @@ std::string Client::name() const {
   return name_;
 }
 
-void Client::set_name(Bytes name) {
+void Client::set(std::string &text, Bytes to) {
   const std::lock_guard guard(all_.mutex_);
-  name_ = name;
+  text = to;
+}
+
+void Client::set_name(Bytes name) {
+  set(name_, name);
 }
 
 std::string Client::user() const {
@@ -71,8 +75,7 @@ std::string Client::user() const {
 }
 
 void Client::set_user(Bytes user) {
-  const std::lock_guard guard(all_.mutex_);
-  user_ = user;
+  set(user_, user);
 }
 
 std::string Client::line(int64_t now_ms) const {
@@ -92,10 +95,14 @@ std::string Client::line_locked(int64_t now_ms) const {
   if (blocked_.load(std::memory_order_relaxed)) flags = " flags=b";
   text += flags;
   text += " db=" + std::to_string(database()) + " sub=0 psub=0 ssub=0 multi=" + std::to_string(queued);
-  text += " qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=";
+  const size_t unparsed = unparsed_bytes_.load(std::memory_order_relaxed);
+  const size_t queued_bytes = queued_bytes_.load(std::memory_order_relaxed);
+  text += " qbuf=" + std::to_string(unparsed) + " qbuf-free=0 argv-mem=0 multi-mem=" + std::to_string(queued_bytes);
+  text += " rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=" + std::to_string(unparsed + queued_bytes) + " events=r cmd=";
   text += command != nullptr ? command->name : Bytes("NULL");
   text += " user=" + (user_.empty() ? std::string("default") : user_) + " redir=-1 resp=";
   text += resp() == Resp::three ? '3' : '2';
+  text += " lib-name=" + library_ + " lib-ver=" + library_version_;
   return text;
 }
 

@@ -39,10 +39,18 @@ class Client {
   /// Whether a command of it waits for elements.
   void note_blocked(bool blocked) { blocked_.store(blocked, std::memory_order_relaxed); }
   /// Commands queued by MULTI; -1: it is in none.
-  void note_queued(int32_t queued) { queued_.store(queued, std::memory_order_relaxed); }
+  void note_queued(int32_t queued, size_t bytes = 0) {
+    queued_.store(queued, std::memory_order_relaxed);
+    queued_bytes_.store(bytes, std::memory_order_relaxed);
+  }
+  /// Bytes that it has sent and that are not parsed; while its commands are under way with theirs.
+  void note_unparsed(size_t bytes) { unparsed_bytes_.store(bytes, std::memory_order_relaxed); }
 
   std::string name() const;
   void set_name(Bytes name);
+  /// What CLIENT SETINFO tells of its library.
+  void set_library(Bytes name) { set(library_, name); }
+  void set_library_version(Bytes version) { set(library_version_, version); }
   /// As which account it has logged in; empty: none.
   std::string user() const;
   void set_user(Bytes user);
@@ -55,6 +63,7 @@ class Client {
   /// With the lock of all clients.
   std::string line_locked(int64_t now_ms) const;
   std::string address() const;
+  void set(std::string &text, Bytes to);
 
   Clients &all_;
   Client *older_ = nullptr;
@@ -65,11 +74,16 @@ class Client {
   std::atomic<const Command *> last_command_{nullptr};
   int fd_ = -1;
   std::atomic<int32_t> queued_{-1};
+  std::atomic<size_t> queued_bytes_{0};
+  std::atomic<size_t> unparsed_bytes_{0};
   std::atomic<bool> blocked_{false};
   std::atomic<uint8_t> database_{0};
   std::atomic<Resp> resp_{Resp::two};
-  std::string name_;  // both under the lock of all clients
+  // Under the lock of all clients.
+  std::string name_;
   std::string user_;
+  std::string library_;
+  std::string library_version_;
 };
 
 /// Which clients CLIENT KILL and CLIENT LIST are about.

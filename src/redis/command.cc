@@ -54,6 +54,7 @@ class Table {
       if (command.name.find('|') != Bytes::npos) command.flags |= CommandFlag::subcommand;
       command.key_specs = specs_.emplace_back(read_key_specs(command.keys));
       find_legacy_range(command);
+      command.place = commands_.size();
       commands_.push_back(command);
     }
     for (const Command &command : commands_) {

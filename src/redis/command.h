@@ -94,6 +94,8 @@ struct Command {
   Bytes summary;
   Handler handler;
 
+  size_t place = 0;  ///< in commands()
+
   // What follows from `keys`.
   std::span<const KeySpec> key_specs{};
   int16_t first_key = 0;

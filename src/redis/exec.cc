@@ -66,6 +66,7 @@ void Exec::add_command(Call &call, const Queued &queued) {
   const size_t first = call.batch.size();
   Call its{queued.command(), queued.arguments(),      session,     call.batch,
            call.output,      session.client().resp(), call.now_ms, true};
+  session.note_running(queued.command());
   if (queued.command().handler(its) == Next::go_on) return;
   // What follows depends on more than tables.
   call.batch.truncate(first);

@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
+#include <vector>
 
 #include "base/pool.h"
 #include "redis/call.h"
+#include "redis/command_stats.h"
+#include "redis/wire/error_counts.h"
 
 namespace postern::redis {
 namespace {
@@ -50,6 +54,31 @@ void add_server(Lines &lines, const Redis &protocol, const Figures &figures) {
   lines.add("io_threads_active", uint64_t{0});
 }
 
+/// As Redis writes bytes for people.
+std::string print_bytes(uint64_t bytes) {
+  char text[32];
+  const char *unit = "B";
+  auto number = static_cast<double>(bytes);
+  if (bytes < 1024) return std::to_string(bytes) + unit;
+  for (const char *const larger : {"K", "M", "G", "T"}) {
+    if (number < 1024) break;
+    number /= 1024;
+    unit = larger;
+  }
+  std::snprintf(text, sizeof text, "%.2f%s", number, unit);
+  return text;
+}
+
+/// Of the whole server; 0: the kernel does not tell.
+uint64_t resident_bytes() {
+  unsigned long pages = 0;
+  std::FILE *const file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  const bool read = std::fscanf(file, "%*u %lu", &pages) == 1;
+  std::fclose(file);
+  return read ? pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
 void add_clients(Lines &lines, const Redis &protocol, const Figures &figures) {
   lines.section("Clients");
   lines.add("connected_clients", figures.connections);
@@ -63,7 +92,14 @@ void add_memory(Lines &lines) {
   const uint64_t used = pool::large_bytes();
   lines.section("Memory");
   lines.add("used_memory", used);
-  lines.add("used_memory_human", std::to_string(used / 1024) + "K");
+  lines.add("used_memory_human", print_bytes(used));
+  const uint64_t resident = resident_bytes();
+  lines.add("used_memory_rss", resident);
+  lines.add("used_memory_rss_human", print_bytes(resident));
+  const uint64_t all = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  lines.add("total_system_memory", all);
+  lines.add("total_system_memory_human", print_bytes(all));
+  lines.add("used_memory_lua", uint64_t{0});
   lines.add("maxmemory", uint64_t{0});
   lines.add("maxmemory_human", "0B");
   lines.add("maxmemory_policy", "noeviction");
@@ -79,24 +115,41 @@ void add_persistence(Lines &lines) {
   lines.add("rdb_bgsave_in_progress", uint64_t{0});
   lines.add("rdb_last_save_time", static_cast<uint64_t>(::time(nullptr)));
   lines.add("rdb_last_bgsave_status", "ok");
+  lines.add("rdb_last_bgsave_time_sec", "-1");
+  lines.add("rdb_current_bgsave_time_sec", "-1");
   lines.add("aof_enabled", uint64_t{1});
   lines.add("aof_rewrite_in_progress", uint64_t{0});
+  lines.add("aof_rewrite_scheduled", uint64_t{0});
+  lines.add("aof_last_rewrite_time_sec", "-1");
+  lines.add("aof_current_rewrite_time_sec", "-1");
+  lines.add("aof_last_bgrewrite_status", "ok");
   lines.add("aof_last_write_status", "ok");
 }
 
-void add_stats(Lines &lines, const Figures &figures) {
-  const Counters &counters = figures.counters;
-  const uint64_t requests = counters.get(Counter::requests_find) + counters.get(Counter::requests_insert) +
-                            counters.get(Counter::requests_edit) + counters.get(Counter::requests_other);
+void add_stats(Lines &lines, const Redis &protocol, const Figures &figures) {
+  const Totals totals = protocol.totals(figures);
+  uint64_t commands = 0;
+  for (const CommandFigures &one : protocol.command_stats().sum()) commands += one.calls;
+  uint64_t errors = 0;
+  for (const auto &[word, count] : error_counts::told()) errors += count;
   lines.section("Stats");
-  lines.add("total_connections_received", counters.get(Counter::connections_accepted));
-  lines.add("total_commands_processed", requests);
-  lines.add("total_net_input_bytes", counters.get(Counter::bytes_received));
-  lines.add("total_net_output_bytes", counters.get(Counter::bytes_sent));
-  lines.add("rejected_connections", counters.get(Counter::connections_refused));
-  lines.add("expired_keys", figures.swept);
+  lines.add("total_connections_received", totals.connections);
+  lines.add("total_commands_processed", commands);
+  lines.add("total_net_input_bytes", totals.received_bytes);
+  lines.add("total_net_output_bytes", totals.sent_bytes);
+  lines.add("rejected_connections", totals.refused);
+  lines.add("expired_keys", totals.swept);
   lines.add("evicted_keys", uint64_t{0});
-  lines.add("total_error_replies", counters.get(Counter::requests_failed));
+  lines.add("evicted_clients", uint64_t{0});
+  lines.add("pubsub_channels", uint64_t{0});
+  lines.add("pubsub_patterns", uint64_t{0});
+  lines.add("latest_fork_usec", uint64_t{0});
+  lines.add("total_forks", uint64_t{0});
+  lines.add("tracking_total_keys", uint64_t{0});
+  lines.add("total_error_replies", errors);
+  lines.add("total_reads_processed", totals.received);
+  lines.add("total_writes_processed", totals.sent);
+  const Counters &counters = figures.counters;
   lines.add("postern_commits", counters.get(Counter::commits));
   lines.add("postern_transactions_lost", counters.get(Counter::transactions_lost));
 }
@@ -105,7 +158,12 @@ void add_replication(Lines &lines, const Figures &figures) {
   lines.section("Replication");
   lines.add("role", figures.read_only ? "slave" : "master");
   lines.add("connected_slaves", uint64_t{0});
+  lines.add("master_failover_state", "no-failover");
   lines.add("master_repl_offset", uint64_t{0});
+  lines.add("second_repl_offset", "-1");
+  lines.add("repl_backlog_active", uint64_t{0});
+  lines.add("repl_backlog_size", uint64_t{0});
+  lines.add("repl_backlog_histlen", uint64_t{0});
 }
 
 void add_processor(Lines &lines) {
@@ -119,6 +177,29 @@ void add_processor(Lines &lines) {
   };
   add("used_cpu_sys", usage.ru_stime);
   add("used_cpu_user", usage.ru_utime);
+  getrusage(RUSAGE_CHILDREN, &usage);
+  add("used_cpu_sys_children", usage.ru_stime);
+  add("used_cpu_user_children", usage.ru_utime);
+}
+
+void add_command_stats(Lines &lines, const Redis &protocol) {
+  lines.section("Commandstats");
+  const std::vector<CommandFigures> all = protocol.command_stats().sum();
+  for (const Command &command : commands()) {
+    const CommandFigures &one = all[command.place];
+    if (one.calls == 0 && one.rejected == 0) continue;
+    char text[160];
+    std::snprintf(text, sizeof text, "calls=%" PRIu64 ",usec=%" PRIu64 ",usec_per_call=%.2f,rejected_calls=%" PRIu64,
+                  one.calls, one.usec,
+                  static_cast<double>(one.usec) / static_cast<double>(std::max<uint64_t>(one.calls, 1)), one.rejected);
+    lines.add(std::string("cmdstat_").append(command.name), text);
+  }
+}
+
+void add_error_stats(Lines &lines) {
+  lines.section("Errorstats");
+  for (const auto &[word, count] : error_counts::told())
+    lines.add(std::string("errorstat_").append(word), "count=" + std::to_string(count));
 }
 
 /// Whether a section is wanted; `usual`: it is told where none is named.
@@ -140,11 +221,12 @@ std::string information(const Redis &protocol, std::span<const Bytes> sections) 
   if (wants(sections, "clients", true)) add_clients(lines, protocol, figures);
   if (wants(sections, "memory", true)) add_memory(lines);
   if (wants(sections, "persistence", true)) add_persistence(lines);
-  if (wants(sections, "stats", true)) add_stats(lines, figures);
+  if (wants(sections, "stats", true)) add_stats(lines, protocol, figures);
   if (wants(sections, "replication", true)) add_replication(lines, figures);
   if (wants(sections, "cpu", true)) add_processor(lines);
   if (wants(sections, "modules", true)) lines.section("Modules");
-  if (wants(sections, "errorstats", true)) lines.section("Errorstats");
+  if (wants(sections, "commandstats", false)) add_command_stats(lines, protocol);
+  if (wants(sections, "errorstats", true)) add_error_stats(lines);
   if (wants(sections, "cluster", true)) {
     lines.section("Cluster");
     lines.add("cluster_enabled", uint64_t{0});

@@ -7,6 +7,7 @@
 
 #include "redis/errors.h"
 #include "redis/session.h"
+#include "redis/wire/error_counts.h"
 
 namespace postern::redis {
 namespace {
@@ -16,6 +17,17 @@ std::string make_run_id() {
   std::string text;
   for (int i = 0; i < 40; ++i) text += "0123456789abcdef"[random() % 16];
   return text;
+}
+
+Totals totals_of(const Figures &figures) {
+  const Counters &counters = figures.counters;
+  return {.connections = counters.get(Counter::connections_accepted),
+          .refused = counters.get(Counter::connections_refused),
+          .received = counters.get(Counter::receives),
+          .received_bytes = counters.get(Counter::bytes_received),
+          .sent = counters.get(Counter::sends),
+          .sent_bytes = counters.get(Counter::bytes_sent),
+          .swept = figures.swept};
 }
 
 }  // namespace
@@ -40,6 +52,28 @@ void Redis::refuse(Output &output, Failure why) {
 
 void Redis::tell(Figures &figures) const {
   if (settings_.figures) settings_.figures(figures);
+}
+
+Totals Redis::totals(const Figures &figures) const {
+  Totals totals = totals_of(figures);
+  const std::lock_guard guard(mutex_);
+  totals.connections -= forgotten_.connections;
+  totals.refused -= forgotten_.refused;
+  totals.received -= forgotten_.received;
+  totals.received_bytes -= forgotten_.received_bytes;
+  totals.sent -= forgotten_.sent;
+  totals.sent_bytes -= forgotten_.sent_bytes;
+  totals.swept -= forgotten_.swept;
+  return totals;
+}
+
+void Redis::reset_statistics() {
+  Figures now;
+  tell(now);
+  command_stats_.forget();
+  error_counts::forget();
+  const std::lock_guard guard(mutex_);
+  forgotten_ = totals_of(now);
 }
 
 }  // namespace postern::redis

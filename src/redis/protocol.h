@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/changing.h"
@@ -17,6 +18,7 @@
 #include "base/limits.h"
 #include "contract/session.h"
 #include "redis/clients.h"
+#include "redis/command_stats.h"
 #include "redis/keyspace/maps.h"
 #include "redis/scan_cursors.h"
 #include "redis/waiters.h"
@@ -40,6 +42,17 @@ struct Figures {
   std::string socket;
   uint64_t swept = 0;      ///< expired keys that were deleted with nobody asking for them
   bool read_only = false;  ///< the server takes no writes: it is a replica
+};
+
+/// What only grows, until CONFIG RESETSTAT.
+struct Totals {
+  uint64_t connections = 0;
+  uint64_t refused = 0;  ///< connections
+  uint64_t received = 0;
+  uint64_t received_bytes = 0;
+  uint64_t sent = 0;
+  uint64_t sent_bytes = 0;
+  uint64_t swept = 0;
 };
 
 struct Settings {
@@ -71,7 +84,13 @@ class Redis final : public Protocol {
   ScanCursors &cursors() { return cursors_; }
   Waiters &waiters() { return waiters_; }
   const Waiters &waiters() const { return waiters_; }
+  AllCommandStats &command_stats() { return command_stats_; }
+  const AllCommandStats &command_stats() const { return command_stats_; }
+  /// Figures that CONFIG RESETSTAT forgets count from now on.
+  void reset_statistics();
   void tell(Figures &figures) const;
+  /// Of these figures, less what was there when the statistics were reset.
+  Totals totals(const Figures &figures) const;
   int64_t started() const { return started_; }  ///< seconds since 1970
   /// 40 hexadecimal digits, another for each start.
   const std::string &run_id() const { return run_id_; }
@@ -84,6 +103,9 @@ class Redis final : public Protocol {
   Maps maps_;
   ScanCursors cursors_;
   Waiters waiters_;
+  AllCommandStats command_stats_;
+  mutable std::mutex mutex_;  // a leaf
+  Totals forgotten_;          // under the mutex
 };
 
 }  // namespace postern::redis

@@ -84,6 +84,7 @@ Next config_set(Call &call) {
 }
 
 Next config_resetstat(Call &call) {
+  call.session.protocol().reset_statistics();
   return answer_ok(call);
 }
 

@@ -72,6 +72,7 @@ void RedisSession::tell_fed() {
 
 void RedisSession::open() {
   client_.begin(peer_, clock_ms());
+  stats_ = &protocol_.command_stats().of_this_thread();
 }
 
 /// Ops that are under way may note what watched keys are.
@@ -100,6 +101,8 @@ void RedisSession::reset() {
 
 void RedisSession::settled() {
   if (!fed_.empty()) tell_fed();
+  if (!running_.empty()) running_.end(clock_us(), *stats_);
+  client_.note_unparsed(unparsed_bytes_);
   tables_.settled();
   if (sink_ == nullptr) return;
   sink_->drop();
@@ -108,7 +111,11 @@ void RedisSession::settled() {
 
 Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   now_ms_ = wall_clock_ms();
-  client_.note_active(clock_ms());
+  const int64_t now_us = clock_us();
+  running_.begin(now_us);
+  client_.note_active(now_us / 1'000);
+  unparsed_bytes_ = input.unparsed_bytes();
+  client_.note_unparsed(unparsed_bytes_);
   const size_t first = batch.size();
   if (!tables_.begin(batch, ops_max)) return Collected::more;
   batch.act_for(identity_.get());
@@ -134,7 +141,7 @@ Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
                         .request_bytes_max = protocol_.settings().request_bytes_max,
                         .stranger = !knows_who()};
     switch (parser_.take(input.unparsed(), bounds, arena)) {
-      case Parsed::need_more: return Collected::need_more;
+      case Parsed::need_more: unparsed_bytes_ = input.unparsed_bytes(); return Collected::need_more;
       case Parsed::nothing: input.consume(parser_.consumed()); continue;
       case Parsed::broken: fail_parsing(batch); return Collected::close;
       case Parsed::request: break;
@@ -199,6 +206,13 @@ Next RedisSession::act(std::span<const Bytes> arguments, Batch &batch) {
   return act(call);
 }
 
+inline Next RedisSession::carry_out(Call &call) {
+  running_.add(call.command);
+  if (call.command.has(CommandFlag::feeds) && protocol_.waiters().any() && feeds_who_waits(call))
+    return answer_when_served(call);
+  return call.command.handler(call);
+}
+
 Next RedisSession::act(Call &call) {
   client_.note(call.command);
   stage_command_ = &call.command;
@@ -208,17 +222,20 @@ Next RedisSession::act(Call &call) {
   transaction_.spoil();
   call.batch.act_for(nullptr);
   Next next = Next::go_on;
-  if (!call.command.takes(call.arguments.size())) refuse_arity(call);
-  else if (!call.command.has(CommandFlag::no_auth)) refuse(call, "NOAUTH Authentication required.");
-  else next = call.command.handler(call);
+  if (call.command.takes(call.arguments.size()) && call.command.has(CommandFlag::no_auth)) {
+    running_.add(call.command);
+    next = call.command.handler(call);
+  } else {
+    reject(call);
+  }
   call.batch.act_for(identity_.get());
   return next;
 }
 
-Next RedisSession::carry_out(Call &call) {
-  if (call.command.has(CommandFlag::feeds) && protocol_.waiters().any() && feeds_who_waits(call))
-    return answer_when_served(call);
-  return call.command.handler(call);
+void RedisSession::reject(Call &call) {
+  stats_->note_rejected(call.command);
+  if (!call.command.takes(call.arguments.size())) refuse_arity(call);
+  else refuse(call, "NOAUTH Authentication required.");
 }
 
 Next RedisSession::queue(Call &call) {
@@ -226,7 +243,7 @@ Next RedisSession::queue(Call &call) {
   if (call.command.has(CommandFlag::no_multi)) why = "ERR Command not allowed inside a transaction";
   else if (!transaction_.queue(call.command, call.arguments)) why = "OOM the transaction is too large";
   if (why.empty()) {
-    client_.note_queued(static_cast<int32_t>(transaction_.size()));
+    client_.note_queued(static_cast<int32_t>(transaction_.size()), transaction_.bytes());
     return answer_status(call, "QUEUED");
   }
   transaction_.spoil();

@@ -10,6 +10,7 @@
 #include "contract/session.h"
 #include "redis/call.h"
 #include "redis/clients.h"
+#include "redis/command_stats.h"
 #include "redis/protocol.h"
 #include "redis/tables.h"
 #include "redis/transaction.h"
@@ -83,6 +84,8 @@ class RedisSession final : public Session {
   FedKeys &fed() { return fed_; }
   void set_replies(Replies replies) { replies_ = replies; }
   Replies replies() const { return replies_; }
+  /// A command is carried out that did not come by itself: one of EXEC's.
+  void note_running(const Command &command) { running_.add(command); }
   /// What the client reads, whatever CLIENT REPLY has chosen.
   Output &output() { return output_; }
   /// The connection closes when the command is answered, or the EXEC that it is of.
@@ -98,6 +101,7 @@ class RedisSession final : public Session {
   Next act(Call &call);
   Next queue(Call &call);
   Next carry_out(Call &call);
+  void reject(Call &call);
   Next run_stage(Batch &batch);
   void refuse_unknown(std::span<const Bytes> arguments, Call &call);
   void fail_parsing(Batch &batch);
@@ -115,6 +119,9 @@ class RedisSession final : public Session {
   Waker *waker_ = nullptr;
   int64_t wake_ms_ = INT64_MAX;
   FedKeys fed_;
+  CommandStats *stats_ = nullptr;  // its worker's
+  RunningCommands running_;
+  size_t unparsed_bytes_ = 0;
   std::unique_ptr<Sink> sink_;  // takes replies that nobody wants, once CLIENT REPLY was used
   RequestParser parser_;
   int64_t now_ms_ = 0;  // since 1970, of this collect()

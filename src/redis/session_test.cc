@@ -88,6 +88,14 @@ TEST_F(RedisSessions, ClientsAreListedAndLeaveTheList) {
   EXPECT_EQ(list.find("name=one"), std::string::npos) << list;
   EXPECT_NE(list.find("name=two"), std::string::npos) << list;
   EXPECT_EQ(send("client kill id 999999\r\n"), ":0\r\n");
+  EXPECT_NE(send("client setinfo lib-name abc\r\nclient setinfo lib-ver 1.2\r\nclient info\r\n")
+                .find(" qbuf=70 qbuf-free=0 argv-mem=0 multi-mem=0 "),
+            std::string::npos);
+  EXPECT_NE(send("client info\r\n").find(" resp=2 lib-name=abc lib-ver=1.2\n"), std::string::npos);
+  connection(2).send("multi\r\nget a\r\nget");
+  const std::string queued = send("client list\r\n");
+  EXPECT_NE(queued.find(" multi=1 qbuf=3 "), std::string::npos) << queued;
+  EXPECT_EQ(queued.find(" multi=1 qbuf=3 qbuf-free=0 argv-mem=0 multi-mem=0 "), std::string::npos) << queued;
 }
 
 TEST_F(RedisSessions, CommandsKnowThemselves) {

@@ -92,6 +92,7 @@ class Transaction {
   bool spoiled() const { return spoiled_; }
   void begin() { open_ = true; }
   size_t size() const { return program_ == nullptr ? 0 : program_->commands.size(); }
+  size_t bytes() const { return program_ == nullptr ? 0 : program_->bytes.bytes(); }
 
   /// Whether one of the commands that wait for EXEC is such a one.
   template <class Judge>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "redis/wire/error_counts.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {
@@ -16,6 +17,7 @@ void Writer::error(Bytes text, Bytes rest) {
 }
 
 void Writer::failure(Bytes text, Bytes rest) {
+  error_counts::note(text);
   output_.put('-');
   put_without_lines(text);
   put_without_lines(rest);

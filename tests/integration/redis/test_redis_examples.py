@@ -25,6 +25,7 @@ def test_examples(server, original, resp):
     with server.resp() as ours, original.client() as theirs:
         for client in (ours, theirs):
             client.ask("HELLO", resp)
+            client.ask("CONFIG", "RESETSTAT")
         different = {}
         for number, line in enumerate(LINES):
             words = words_of(line)
@@ -32,6 +33,27 @@ def test_examples(server, original, resp):
             if told != expected:
                 different[f"{number} {line}"] = (told, expected)
         assert not different
+        for section in ("errorstats", "commandstats"):
+            assert counts(ours, section) == counts(theirs, section)
+        assert total_errors(ours) == total_errors(theirs) == sum(counts(ours, "errorstats").values())
+
+
+def text_of(client, section):
+    return client.ask("INFO", section).decode()
+
+
+def counts(client, section):
+    """How often each command was carried out and rejected, or each error told."""
+    lines = dict(line.split(":") for line in text_of(client, section).split("\r\n") if "stat_" in line)
+    found = {}
+    for name, values in lines.items():
+        value = dict(pair.split("=") for pair in values.split(","))
+        found[name] = int(value["count"]) if "count" in value else (int(value["calls"]), int(value["rejected_calls"]))
+    return found
+
+
+def total_errors(client):
+    return int(re.search(r"total_error_replies:(\d+)", text_of(client, "stats"))[1])
 
 
 @pytest.fixture(scope="module")

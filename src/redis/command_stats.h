@@ -1,0 +1,99 @@
+// command_stats.h: how often each command was carried out, and for how long: what INFO commandstats tells.
+//
+// Each worker counts by itself, in CommandStats of its own; AllCommandStats adds them up.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "redis/command.h"
+
+namespace postern::redis {
+
+struct CommandFigures {
+  uint64_t calls = 0;
+  uint64_t usec = 0;      ///< from when a command was read until it was answered; what came together shares that time
+  uint64_t rejected = 0;  ///< before it was carried out: wrong in the number of arguments, or nobody had logged in
+};
+
+/// One thread writes, any thread reads.
+class CommandStats {
+ public:
+  CommandStats() : rows_(commands().size()) {}
+
+  void note(const Command &command, uint64_t calls, uint64_t usec) {
+    Row &row = rows_[command.place];
+    add(row.calls, calls);
+    add(row.usec, usec);
+  }
+  void note_rejected(const Command &command) { add(rows_[command.place].rejected, 1); }
+  void add_to(std::vector<CommandFigures> &sum) const;
+
+ private:
+  struct Row {
+    std::atomic<uint64_t> calls{0};
+    std::atomic<uint64_t> usec{0};
+    std::atomic<uint64_t> rejected{0};
+  };
+  static void add(std::atomic<uint64_t> &to, uint64_t by) {
+    to.store(to.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+  }
+
+  std::vector<Row> rows_;
+};
+
+/// Any thread.
+class AllCommandStats {
+ public:
+  /// Those of the calling thread; they stay. Throws std::bad_alloc.
+  CommandStats &of_this_thread();
+  /// Since they were last forgotten, by Command::place.
+  std::vector<CommandFigures> sum() const;
+  void forget();
+
+ private:
+  std::vector<CommandFigures> sum_locked() const;
+
+  mutable std::mutex mutex_;  // a leaf
+  std::deque<std::pair<std::thread::id, CommandStats>> threads_;
+  std::vector<CommandFigures> forgotten_;
+};
+
+/// The commands of one session that are under way, and when they were read. Most are the same.
+class RunningCommands {
+ public:
+  void begin(int64_t now_us) { began_us_ = now_us; }
+  /// Throws std::bad_alloc.
+  void add(const Command &command) {
+    if (run_.command != &command) begin_run(command);
+    ++run_.count;
+  }
+  bool empty() const { return run_.command == nullptr; }
+  /// All are answered.
+  void end(int64_t now_us, CommandStats &stats) {
+    const auto took = static_cast<uint64_t>(now_us - began_us_);
+    if (!before_.empty()) return end_all(took, stats);
+    stats.note(*run_.command, run_.count, took);
+    run_ = {};
+  }
+
+ private:
+  struct Run {
+    const Command *command = nullptr;
+    uint32_t count = 0;
+  };
+
+  void begin_run(const Command &command);
+  void end_all(uint64_t took, CommandStats &stats);
+
+  Run run_;
+  std::vector<Run> before_;
+  int64_t began_us_ = 0;
+};
+
+}  // namespace postern::redis
