@@ -51,7 +51,7 @@ OTHERS = {
     # of bench/sysbench, and of Sidekiq
     *("begin_read_commit", "scheduled_enq"),
     # of 11.8
-    *("innodb_snapshot_isolation",),
+    *("innodb_snapshot_isolation", "redirect_url", "plugin_wsrep_provider", "wsrep_provider_pc_bootstrap"),
 }
 
 
