@@ -187,7 +187,7 @@ asan: server
 	  $(PYTHON) -m pytest $(wildcard $(ASAN_TESTS:%=tests/integration/*/test_%.py)) -ra --timeout=300 -p no:cacheprovider $(PYTEST_ARGS)
 
 $(BUILD_installed)/$(PLUGIN): FORCE
-	@tools/deps build
+	@tools/deps install
 	@tools/server installed $(SERVER_installed)
 	@cmake -S . -B $(BUILD_installed) -G Ninja -DPOSTERN_SERVER_DIR=$(SERVER_installed) \
 	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O2 -DPOSTERN_TESTS=OFF \
@@ -215,7 +215,7 @@ ifeq ($(SERVER),source)
 package: deps
 	@tools/package source build
 else
-package: $(BUILD_$(SERVER))/$(PLUGIN)
+package: deps $(BUILD_$(SERVER))/$(PLUGIN)
 	@tools/package $(SERVER_$(SERVER)) $(BUILD_$(SERVER))/$(PLUGIN) build
 endif
 
