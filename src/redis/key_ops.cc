@@ -1,5 +1,6 @@
 #include "redis/key_ops.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "items/expiry.h"
@@ -67,7 +68,7 @@ KeyState state_of(const Map &map, Row row, int64_t now_ms) {
       break;
     case Map::Kind::generic: {
       state.type = stored_type(row[entry::type]);
-      state.len = static_cast<uint64_t>(integer_in(row[entry::len]));
+      state.len = std::min(static_cast<uint64_t>(integer_in(row[entry::len])), elements_max);
       state.head = integer_in(row[entry::head]);
       state.value = row[entry::value];
       state.has_elements = state.type != Type::string || state.len != 0;

@@ -37,6 +37,10 @@ bool integer_of(const Value &value, int64_t &number);
 /// A number as it stands in a row: 0 for NULL and what is no number.
 int64_t integer_in(const Value &value);
 
+/// A key that has more in its row's words, which SQL may have written, is one that has so many: sums of a few such
+/// numbers have room in 64 bits.
+inline constexpr uint64_t elements_max = uint64_t{1} << 60;
+
 /// The text of a value; a number's is written to `room`, of 20 bytes. NULL has none.
 Bytes text_of(const Value &value, char *room);
 

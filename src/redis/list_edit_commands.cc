@@ -58,7 +58,7 @@ class InsertBeside final : public ListWork {
   Task<> insert(Entry &entry, int64_t index) {
     const bool in_front = index < entry.len - index;
     EditBy move([in_front](Row row, Draft &next) {
-      next.set(column::position, Value::of_integer(integer_in(row[column::position]) + (in_front ? -1 : 1)));
+      next.set(column::position, Value::of_integer(place_behind(integer_in(row[column::position]), in_front ? -1 : 1)));
       return Decision::write;
     });
     const int64_t moved = in_front ? index : entry.len - index;
@@ -66,10 +66,10 @@ class InsertBeside final : public ListWork {
     const Places::Stretch side{static_cast<uint64_t>(in_front ? 0 : index), static_cast<uint64_t>(moved)};
     if (moved != 0) add_edit(lists(), stretch(entry, side, !in_front), move);
     co_await go();
-    if (in_front) --entry.head;
+    if (in_front) entry.head = place_behind(entry.head, -1);
     ++entry.len;
-    add_insert(lists(), {Value::of(entry.key), Value::of_integer(entry.head + index), Value::of(arguments_[4])},
-               OnDuplicate::fail);
+    const int64_t place = place_behind(entry.head, index);
+    add_insert(lists(), {Value::of(entry.key), Value::of_integer(place), Value::of(arguments_[4])}, OnDuplicate::fail);
     co_await go();
   }
 
@@ -128,7 +128,7 @@ class Remove final : public ListWork {
     if (side.count != 0) add_edit(lists(), stretch(entry, side, in_front), move);
     co_await go();
     entry.len -= count;
-    if (in_front) entry.head += count;
+    if (in_front) entry.head = place_behind(entry.head, count);
   }
 
   const int64_t count_;
@@ -156,7 +156,7 @@ class Trim final : public ListWork {
     if (kept.offset != 0) add_erase(lists(), stretch(entry, {0, kept.offset}));
     if (behind != 0) add_erase(lists(), stretch(entry, {kept.offset + kept.count, behind}));
     co_await go();
-    entry.head += static_cast<int64_t>(kept.offset);
+    entry.head = place_behind(entry.head, static_cast<int64_t>(kept.offset));
     entry.len = static_cast<int64_t>(kept.count);
     co_await store(entry);
   }

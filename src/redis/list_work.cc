@@ -15,9 +15,9 @@ Find ListWork::stretch(const Entry &entry, const Places::Stretch &stretch, bool 
 
 Task<> ListWork::push(Entry &entry, std::span<const Bytes> elements, bool front) {
   for (const Bytes element : elements) {
-    if (front) --entry.head;
+    if (front) entry.head = place_behind(entry.head, -1);
     ++entry.len;
-    const int64_t position = front ? entry.head : entry.head + entry.len - 1;
+    const int64_t position = front ? entry.head : place_behind(entry.head, entry.len - 1);
     add_insert(lists(), {Value::of(entry.key), Value::of_integer(position), Value::of(element)}, OnDuplicate::fail);
   }
   co_await go();
@@ -32,31 +32,36 @@ Task<> ListWork::pop(Entry &entry, uint64_t count, bool from_end, std::vector<st
   co_await go();
   for (Cells &row : erased.rows) taken.push_back(std::move(row[column::value].text));
   entry.len -= static_cast<int64_t>(count);
-  if (!from_end) entry.head += static_cast<int64_t>(count);
+  if (!from_end) entry.head = place_behind(entry.head, static_cast<int64_t>(count));
 }
 
+/// It ends with the rows, whatever the key's own row says of how many there are.
 Task<> ListWork::search(const Entry &entry, const Search &search, std::vector<int64_t> &indexes) {
   constexpr uint64_t rows_at_a_time = 1'000;
   indexes.clear();
-  const auto length = static_cast<uint64_t>(entry.len);
-  const uint64_t end = std::min(length, search.length_max);
+  Places::Stretch rest{0, static_cast<uint64_t>(entry.len)};
+  uint64_t looked_at = 0;
   uint64_t met = 0;
-  for (uint64_t passed = 0; passed < end && indexes.size() < search.wanted; passed += rows_at_a_time) {
-    const uint64_t count = std::min(rows_at_a_time, end - passed);
-    const uint64_t first = search.from_end ? length - passed - count : passed;
-    const Find find = stretch(entry, {first, count}, search.from_end);
+  for (bool more = true; more && rest.count != 0 && indexes.size() < search.wanted;) {
+    Find find = stretch(entry, rest, search.from_end);
+    find.limit = std::min(rows_at_a_time, search.length_max - looked_at);
     StepReply &found = search.locks ? add_lock(lists(), find) : add_read(lists(), find);
     std::vector<int64_t> here;
+    uint64_t last = 0;
     found.hears = [&](Row row, uint64_t before) {
       char room[20];
       if (before == 0) here.clear();
-      if (text_of(row[column::value], room) == search.element)
-        here.push_back(integer_in(row[column::position]) - entry.head);
+      last = static_cast<uint64_t>(integer_in(row[column::position]) - entry.head);
+      if (text_of(row[column::value], room) == search.element) here.push_back(static_cast<int64_t>(last));
       return Flow::more;
     };
     co_await go();
     for (const int64_t index : here)
       if (++met > search.skipped && indexes.size() < search.wanted) indexes.push_back(index);
+    looked_at += found.met;
+    more = found.met == rows_at_a_time && looked_at < search.length_max;
+    rest = search.from_end ? Places::Stretch{0, last}
+                           : Places::Stretch{last + 1, static_cast<uint64_t>(entry.len) - last - 1};
   }
 }
 

@@ -4,12 +4,21 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "redis/range_tell.h"
 
 namespace postern::redis {
+
+/// So many places behind one, or before it if negative. At the ends of the table, where SQL alone may put elements, it
+/// is the last one there is: what is inserted meets what is there, and is refused.
+constexpr int64_t place_behind(int64_t place, int64_t by) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(place, by, &sum)) return sum;
+  return by < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+}
 
 class ListWork : public CollectionWork {
  public:
@@ -18,7 +27,7 @@ class ListWork : public CollectionWork {
  protected:
   OpenTable &lists() { return elements(Elements::lists); }
   std::span<const Value> at(const Entry &entry, int64_t index) {
-    return values({Value::of(entry.key), Value::of(keep_text(std::to_string(entry.head + index)))});
+    return values({Value::of(entry.key), Value::of(keep_text(std::to_string(place_behind(entry.head, index))))});
   }
   /// Elements at indexes from `first` on, as a find goes; with `back` from the last of them.
   Find stretch(const Entry &entry, const Places::Stretch &stretch, bool back = false);

@@ -1,4 +1,5 @@
 #include "redis/chance.h"
+#include "redis/errors.h"
 #include "redis/handlers.h"
 #include "redis/random_elements.h"
 #include "redis/row_hash.h"
@@ -17,12 +18,13 @@ class SetPop final : public RandomWork {
     Entry entry = co_await lock(arguments_[1]);
     if (is_wrong(entry, Type::set)) co_return;
     std::vector<Cells> rows;
+    Writer to = writer();
+    if (!may_choose(entry, count_)) co_return write_failure(to, {.failure = Failure::reply_too_large});
     if (entry.live) {
       const std::vector<uint64_t> places = distinct_places(static_cast<uint64_t>(entry.len), count_);
       co_await read_at(elements(Elements::sets), entry, places, column::member + 1, rows);
       co_await drop(entry, rows);
     }
-    Writer to = writer();
     if (one_) {
       rows.empty() ? to.nil() : to.bulk(rows[0][column::member].text);
       co_return;

@@ -89,6 +89,9 @@ void RandomChoice::tell(Writer &writer, Type type, const std::vector<const Cells
 Task<> RandomElements::run() {
   const Entry entry = co_await look(arguments_[1]);
   if (is_wrong(entry, type_)) co_return;
+  Writer to = writer();
+  if (choice_.count > 0 && !may_choose(entry, static_cast<uint64_t>(choice_.count)))
+    co_return write_failure(to, {.failure = Failure::reply_too_large});
   const std::vector<uint64_t> drawn = choice_.places(entry.live ? static_cast<uint64_t>(entry.len) : 0);
   std::vector<uint64_t> places = drawn;
   std::sort(places.begin(), places.end());
@@ -100,7 +103,6 @@ Task<> RandomElements::run() {
     const auto at = static_cast<size_t>(std::lower_bound(places.begin(), places.end(), place) - places.begin());
     if (at < rows.size()) chosen.push_back(&rows[at]);
   }
-  Writer to = writer();
   choice_.tell(to, type_, chosen);
 }
 

@@ -1,9 +1,11 @@
 // random_elements.h: RandomWork, elements of a key chosen by chance, each with the same.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "base/limits.h"
 #include "redis/collections.h"
 
 namespace postern::redis {
@@ -13,6 +15,10 @@ class RandomWork : public CollectionWork {
   using CollectionWork::CollectionWork;
 
  protected:
+  /// Whether so many elements of a key may be told at all. The key's own row may say that it has more than there are.
+  static bool may_choose(const Entry &entry, uint64_t count) {
+    return std::min(count, static_cast<uint64_t>(entry.len)) <= limits::edit_reply_bytes_max / sizeof(Cell);
+  }
   /// Reads the first `columns` of the rows of `table` at these places of the key's elements: a walk from the nearer
   /// end. `rows` are as `places`, which are sorted and each once.
   Task<> read_at(OpenTable &table, const Entry &entry, const std::vector<uint64_t> &places, size_t columns,
