@@ -1,5 +1,6 @@
 """tools/server says clearly what cannot be had, and leaves nothing behind. apt is made up here."""
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -70,3 +71,25 @@ def test_wrong_usage(apt):
     for words in ([], ["package", "1:10.11.18-1"], ["fetch", "a", "b"]):
         done = server_tool(apt, *words)
         assert done.returncode == 2 and "tools/server package VERSION DIR" in done.stderr
+
+
+def test_what_no_list_names_is_asked_for_and_cannot_be_had_either(apt, tmp_path):
+    done = server_tool(apt, "fetch", tmp_path / "server")
+    assert done.returncode == 3, done.stderr
+    assert "asking for 10.11.18-0+deb12u1, which they do not name" in done.stderr
+    assert done.stderr.endswith("The mirror may be between two updates; try again later.\n")
+    assert [path for path in tmp_path.iterdir() if path.name.startswith("server") and path.is_dir()] == []
+
+
+@pytest.mark.parametrize("series", ["10.11", "11.8"])
+def test_the_files_of_a_version_are_all_named(series):
+    tool = (ROOT / "tools/server").read_text()
+    wanted = [name for kind in ("server", "build") for name in re.search(f'{kind}_packages="(.*?)"', tool)[1].split()]
+    lines = [line.split() for line in (ROOT / "tools/server.sha256").read_text().splitlines()]
+    places = [place for _, place in lines if re.search(rf"_{re.escape(series)}\.[^/]*$", place)]
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest, _ in lines)
+    assert sorted(Path(place).name.split("_")[0] for place in places if place.endswith(".deb")) == sorted(wanted)
+    kinds = sorted(
+        re.search(r"\.(dsc|debian\.tar|orig\.tar\.\w+(?:\.asc)?)", place)[1] for place in places if ".deb" != place[-4:]
+    )
+    assert kinds == ["debian.tar", "dsc", "orig.tar.gz", "orig.tar.gz.asc"]
