@@ -179,7 +179,7 @@ fuzz:
 # The server is as it comes, so its own leaks are not looked for; the sanitizer's runtime has to be the first library.
 # Of what was freed it keeps 8 MiB and not 256, so that the tests which bound our memory hold under it, too.
 ASAN_TESTS := vectors types keys ddl hostile watched lifecycle contention memcached memcached_mapping memcached_doors soak \
-  redis_blocking redis_collections redis_hostile redis_like_redis redis_transactions hostile_packets prepare_writes \
+  redis_blocking redis_waiting redis_collections redis_hostile redis_like_redis redis_transactions hostile_packets prepare_writes \
   random_reads writes writes_amid_ddl
 asan: server
 	@tools/deps test

@@ -159,3 +159,9 @@ class Original:
     def stop(self):
         self.process.terminate()
         self.process.wait(SECONDS)
+
+
+def blocked(client):
+    """How many clients wait."""
+    info = client.ask("INFO", "clients").decode()
+    return int(next(line.split(":")[1] for line in info.split("\r\n") if line.startswith("blocked_clients:")))
