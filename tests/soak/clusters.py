@@ -287,7 +287,7 @@ class ClusterSoak:
         """Every node has come to what was committed last."""
         if self.kind == "galera":
             self.of_all("SELECT COUNT(*) FROM test.t")
-        if self.kind == "replicas":
+        else:
             ((position,),) = self.nodes[self.primary].query("SELECT @@gtid_binlog_pos")
             for node in NODES:
                 if node != self.primary:
@@ -330,8 +330,8 @@ class ClusterSoak:
 
     def all_are_back(self):
         def agree():
-            views = {self.view(node) for node in NODES}
-            return len(views) == 1 and views.pop()[:2] == ("ON", len(NODES))
+            first, *others = {self.view(node) for node in NODES}
+            return not others and first[:2] == ("ON", len(NODES))
 
         until(agree, seconds=REPLY_SECONDS_MAX)
 
@@ -375,8 +375,7 @@ class ClusterSoak:
         """The node that is left knows that it is alone, and refuses."""
         left = self.random.choice(NODES)
         with self.frozen(*self.others(left)):
-            ready = lambda: self.nodes[left].status("wsrep_ready")["wsrep_ready"]  # noqa: E731
-            until(lambda: ready() == "OFF", seconds=REPLY_SECONDS_MAX)
+            until(lambda: self.view(left)[0] == "OFF", seconds=REPLY_SECONDS_MAX)
         self.all_are_back()
 
     # faults of a primary and its replicas
