@@ -211,7 +211,8 @@ cli: deps
 	@tools/cli build
 
 # So has PyPI what makes it.
-site: deps
+site:
+	@tools/deps site
 	@tools/site $(BUILD)/site
 
 ifeq ($(SERVER),source)

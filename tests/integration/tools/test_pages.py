@@ -30,6 +30,11 @@ def test_the_site_is_made():
     pages = BUILD / "site/site"
     for page in ("docs/tutorial.html", "docs/settings.html", "docs/redis-grammar.html", "SECURITY.html"):
         assert "<h1" in (pages / page).read_text()
+    # The theme fetches what draws diagrams unless it is there.
+    assert '<script src="mermaid.min.js">' in (pages / "index.html").read_text()
+    assert '<script src="../mermaid.min.js">' in (pages / "docs/architecture.html").read_text()
+    assert "mermaid" in (pages / "mermaid.min.js").read_text()[-200:]
+    assert 'href="diagrams.css"' in (pages / "index.html").read_text()
 
 
 @pytest.mark.parametrize("link", ["[x](nowhere.md)", "[x](settings.md#no-such-heading)"])

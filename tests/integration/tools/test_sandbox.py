@@ -301,3 +301,23 @@ def test_wrong_usage(arguments, tmp_path):
     assert done.returncode == 2
     assert "tools/sandbox start DIR" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_root_without_names_of_hosts(tmp_path):
+    """Neither localhost nor the machine's own name is known there; an option has the data folder made anew."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this user may have no mounts of its own")
+    empty = tmp_path / "hosts"
+    empty.write_text("")
+    script = (
+        f'mount --bind {empty} /etc/hosts && "$0" start "$1" -- --innodb-log-file-size=12M &&'
+        ' "$0" sql "$1" -e "SELECT 7 * 6" && "$0" stop "$1"'
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, SANDBOX, tmp_path / "server"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0 and "42" in done.stdout, done.stdout + done.stderr
