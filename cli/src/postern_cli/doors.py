@@ -63,6 +63,8 @@ class Places:
         if name == "sql":
             return True
         name = "postern" if name == "sql-door" else name
+        if name == "postern" and self._server.variable("postern_socket"):
+            return True
         return any(self._server.number(f"{name}_{setting}") for setting in ("port", "port_wr"))
 
     def handlersocket(self, write: bool = False) -> posterndb.Connection:
@@ -86,6 +88,21 @@ class Places:
         """Where the SQL door is, for a client of SQL."""
         port = self.port("postern_port")
         return dataclasses.replace(self._server.target, socket="", host=self.address("postern"), port=port)
+
+    def of_sql(self, door: str, transport: str) -> Target:
+        """The server's own port or socket (sql), or the SQL door's (sql-door). Raises Failure where there is none."""
+        name, setting = ("the server", "") if door == "sql" else ("the SQL door", "postern_")
+        if transport == "socket":
+            path = self._server.variable(f"{setting}socket")
+            if not path:
+                raise Failure(f"{name} has no unix socket: --transport tcp")
+            return dataclasses.replace(self._server.target, socket=path, host="localhost")
+        if door == "sql-door":
+            return self.sql_door()
+        port = self._server.number("port")
+        if not port or self._server.variable("skip_networking") == "ON":
+            raise Failure("the server has no port for SQL: --transport socket")
+        return dataclasses.replace(self._server.target, socket="", host=self.host, port=port)
 
     def memcached(self) -> "Memcached":
         place = (self.address("memcached"), self.port("memcached_port"))

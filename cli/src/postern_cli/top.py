@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shutil
 import sys
 import time
 from typing import Any, Dict, List, Optional
 
 from postern_cli import output
 from postern_cli import server as sql
-from postern_cli.failure import DONE, Failure
+from postern_cli.failure import DONE, USAGE, Failure
 
 SUMS = ("requests_find", "requests_insert", "requests_edit", "requests_open", "requests_other")
+# The requests of the SQL door: what a worker has answered, and what the server has.
+STATEMENTS = ("statements_fast", "statements_served")
+INTERVAL_MAX = 86_400
 NOW = ("connections", "connections_peak", "buffer_bytes")
 LATENCY = re.compile(r"_latency_(\w+)_p(\d+)(?:_us)?$")
 # What there is to be shown besides, the busiest first.
@@ -53,7 +58,8 @@ def figures(before: Dict[str, Any], after: Dict[str, Any], seconds: float) -> Li
             grown = sum(max(after.get(f"{door}_{name}", 0) - before.get(f"{door}_{name}", 0), 0) for name in counters)
             return grown / seconds
 
-        requests, batches = rate(*SUMS), rate("batches")
+        is_sql = door == "postern"
+        requests, batches = rate(*(STATEMENTS if is_sql else SUMS)), rate("batches")
         writes, commits = rate("rows_inserted", "rows_updated", "rows_deleted"), rate("commits")
         told.append(
             {
@@ -63,6 +69,8 @@ def figures(before: Dict[str, Any], after: Dict[str, Any], seconds: float) -> Li
                 "inserts": rate("requests_insert"),
                 "edits": rate("requests_edit"),
                 "failed": rate("requests_failed"),
+                "statements_fast": rate("statements_fast") if is_sql else None,
+                "statements_served": rate("statements_served") if is_sql else None,
                 "rows_sent": rate("rows_sent"),
                 "rows_written": writes,
                 "requests_per_batch": requests / batches if batches else None,
@@ -91,6 +99,8 @@ def latencies(door: str, status: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:
 
 
 def run(options: Any) -> int:
+    if not 0 < options.interval <= INTERVAL_MAX or (options.count is not None and options.count < 1):
+        raise Failure(f"--interval is above 0 and at most {INTERVAL_MAX:,}, and --count above 0", USAGE)
     server = sql.Server(sql.target(options))
     before = server.status()
     if not doors_in(before):
@@ -148,7 +158,20 @@ def draw(told: List[Dict[str, Any]], where: sql.Target, status: Dict[str, Any], 
         if shown:
             lines += ["", output.table([name.lower() for name in shown[0]], shown[1], 24)]
     text = "\n".join(lines)
-    print(("\x1b[H\x1b[2J" if live else "") + text, flush=True)
+    if live:
+        sys.stdout.write("\x1b[H\x1b[2J" + fitting(text, shutil.get_terminal_size()))
+        sys.stdout.flush()
+    else:
+        print(text, flush=True)
+
+
+def fitting(text: str, size: os.terminal_size) -> str:
+    """As much of it as a terminal shows without scrolling, the last line saying how much there is below."""
+    lines = [line[: size.columns] for line in text.split("\n")]
+    if len(lines) > size.lines:
+        more = f"... {len(lines) - size.lines + 1} lines more: a higher terminal, or --once, shows them"
+        lines = [*lines[: size.lines - 1], more[: size.columns]]
+    return "\n".join(lines)
 
 
 def rows_of(told: List[Dict[str, Any]]) -> List[List[str]]:
@@ -160,6 +183,8 @@ def rows_of(told: List[Dict[str, Any]]) -> List[List[str]]:
         row("  finds", "finds"),
         row("  inserts", "inserts"),
         row("  changes and deletions", "edits"),
+        row("  by a plan", "statements_fast"),
+        row("  by the server", "statements_served"),
         row("  failed", "failed"),
         row("rows sent", "rows_sent"),
         row("rows written", "rows_written"),

@@ -1,4 +1,5 @@
 """postern, the command-line tool, against a server: its page's commands, and each command where things go wrong."""
+import json
 import os
 import pty
 import re
@@ -9,7 +10,7 @@ import time
 import xml.etree.ElementTree
 
 import pytest
-from support import cli
+from support import cli, sql_wire
 from support.server import ROOT
 
 PAGE = (ROOT / "docs/postern-tool.md").read_text()
@@ -196,6 +197,106 @@ def test_doctor_of_an_sql_door_for_other_machines(sandbox_factory):
     assert found["unsafe", "tls"]["remedy"].endswith("require_secure_transport = ON")
 
 
+def test_doctor_of_a_closed_sql_door(shop):
+    assert "The SQL door is closed" in findings(shop, code=None)["note", "sql-door"]["what"]
+
+
+def test_doctor_knows_what_takes_the_sql_door_its_gain(sandbox_factory):
+    server = sandbox_factory(
+        "--general-log",
+        "--userstat",
+        "--slow-query-log",
+        "--long-query-time=0.01",
+        "--query-cache-type=ON",
+        postern_port=0,
+    )
+    server.execute("SET GLOBAL query_cache_size = 1048576", "SET GLOBAL postern_verify = 1")
+
+    def told():
+        found = cli.told(server, "doctor", code=None)[0]["findings"]
+        return [one for one in found if one["check"] == "sql-door"]
+
+    whats = " ".join(one["what"] for one in told())
+    for what in (
+        "general_log is ON",
+        "userstat is ON",
+        "long_query_time is 0.01",
+        "the query cache is on",
+        "verify is 1",
+    ):
+        assert what in whats
+    for one in told():
+        server.execute(one["remedy"].partition("--")[0].strip().rstrip(";"))
+    assert [one["what"] for one in told() if one["severity"] != "note"] == []
+    server.restart()
+    recommended = [
+        one for one in cli.told(server, "doctor", code=None)[0]["findings"] if "performance_schema" in str(one)
+    ]
+    assert recommended == []
+
+
+def test_doctor_says_what_performance_schema_costs(sandbox_factory):
+    server = sandbox_factory("--performance-schema=ON", postern_port=0)
+    found = findings(server, code=1)["slow", "sql-door"]
+    assert found["what"] == "The SQL door answers no statement itself while performance_schema is ON."
+    told = cli.run(server, "advise")
+    assert "While performance_schema is ON the SQL door answers no statement itself" in told
+
+
+def test_doctor_says_what_its_account_does_not_see(shop):
+    shop.execute("CREATE USER poor@localhost", "GRANT SELECT ON shop.* TO poor@localhost")
+    [told] = cli.told(shop, "doctor", "-u", "poor", code=1)
+    [found] = [one for one in told["findings"] if one["check"] == "account"]
+    assert "does not see everything" in found["what"] and "plans of the doors" in found["why"]
+    shop.execute(found["remedy"].partition("--")[0].strip().rstrip(";"))
+    [told] = cli.told(shop, "doctor", "-u", "poor", code=None)
+    assert [one for one in told["findings"] if one["check"] == "account"] == []
+    shop.execute("DROP USER poor@localhost")
+
+
+def test_top_counts_statements_of_the_sql_door(sandbox_factory):
+    server = sandbox_factory(postern_port=0)
+    watching = subprocess.Popen(
+        [cli.tool(), "top", *cli.where(server), "--json", "--once", "--interval", "2"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    session = sql_wire.door(server)
+    while watching.poll() is None:
+        sql_wire.rows(session, "SELECT 1 + 1")
+    [door] = [one for one in json.loads(watching.stdout.read())["doors"] if one["door"] == "postern"]
+    assert door["requests"] > 10 and door["statements_served"] > 10
+
+
+@pytest.mark.parametrize("wrong", [("--interval", "-1"), ("--interval", "nan"), ("--interval", "0"), ("--count", "0")])
+def test_top_wants_an_interval_that_is_one(shop, wrong):
+    said = cli.run(shop, "top", "--once", *wrong, code=2)
+    assert "--interval is above 0" in said and "Traceback" not in said
+
+
+def test_top_fits_the_terminal():
+    cli.parts()
+    from postern_cli.top import fitting
+
+    text = "\n".join("x" * 200 for _ in range(90))
+    lines = fitting(text, os.terminal_size((80, 24))).split("\n")
+    assert len(lines) == 24 and max(map(len, lines)) <= 80
+    assert lines[-1].startswith("... 67 lines more")
+    assert fitting("a\nb", os.terminal_size((80, 24))) == "a\nb"
+
+
+def test_bench_compares_the_same_transport(sandbox_factory):
+    server = sandbox_factory(postern_port=0)
+    server.execute("CREATE TABLE test.t (id INT PRIMARY KEY, v INT)", "INSERT INTO test.t VALUES (1, 1), (2, 2)")
+    [told] = cli.told(server, "bench", "test.t", "--seconds", "0.5", "--clients", 1)
+    assert [door["door"] for door in told["doors"]] == ["sql", "sql-door", "handlersocket"]
+    assert len({door["transport"] for door in told["doors"] if door["door"].startswith("sql")}) == 1
+    [told] = cli.told(
+        server, "bench", "test.t", "--seconds", "0.5", "--clients", 1, "--transport", "socket", "--door", "sql"
+    )
+    assert told["doors"][0]["transport"] == "socket"
+
+
 def test_top(shop):
     [told] = cli.told(shop, "top", "--once", "--interval", "0.2")
     assert {"handlersocket", "memcached"} <= {door["door"] for door in told["doors"]}
@@ -206,7 +307,7 @@ def test_top(shop):
 
 def test_bench(shop):
     [told] = cli.told(shop, "bench", "shop.user", "--seconds", "0.5", "--clients", 2)
-    assert [door["door"] for door in told["doors"]] == ["sql", "handlersocket"]
+    assert [door["door"] for door in told["doors"]] == ["sql", "handlersocket"]  # its SQL door is closed
     assert all(door["requests_per_second"] > 0 and door["p99_us"] >= door["p50_us"] > 0 for door in told["doors"])
     assert "--container" in cli.run(shop, "bench", "shop.user", "--door", "memcached", code=2)
 

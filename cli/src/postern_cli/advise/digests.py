@@ -8,13 +8,15 @@ from postern_cli.advise.logs import general_log
 from postern_cli.advise.workload import Observation
 
 PICOSECONDS = 1e12
-HOW_TO_RECORD = """The server does not add up statements: performance_schema is OFF, and only an option file changes that.
-Record some minutes of the general log instead; it costs disk, and a little speed:
+HOW_TO_RECORD = """The server does not add up statements: performance_schema is OFF. Leave it so: only an option file changes that,
+and while it is ON the SQL door answers no statement itself.
+Record some minutes of the general log instead; it costs disk, and as long as it is ON the SQL door's speed:
   mariadb -e "SET GLOBAL general_log_file = '/tmp/postern-advise.log', GLOBAL log_output = 'FILE', GLOBAL general_log = ON"
   sleep 300
   mariadb -e "SET GLOBAL general_log = OFF"
   postern advise /tmp/postern-advise.log
-With slow_query_log = ON and long_query_time = 0 the slow log has every statement with its time; better where it can be had."""
+With slow_query_log = ON and long_query_time = 0 the slow log has every statement with its time; better where it can be had. The SQL
+door is as slow as the server for that time, too: long_query_time = 1 gives it back."""
 
 
 class NotRecorded(Exception):
@@ -47,6 +49,15 @@ def read(server: Any) -> Tuple[List[Observation], List[str]]:
             " alone: raise performance_schema_digests_size, or TRUNCATE performance_schema.events_statements_summary_by_digest"
         )
     notes += prepared(server)
+    if (
+        server.number("postern_port")
+        or server.variable("postern_socket")
+        or server.variable("postern_main_port") == "ON"
+    ):
+        notes.append(
+            "While performance_schema is ON the SQL door answers no statement itself: switch it off (an option file, and a"
+            " restart) when you have what you wanted to know"
+        )
     return observations, notes
 
 

@@ -35,7 +35,7 @@ def listening(facts: Facts) -> Iterator[Finding]:
             state = facts.status.get(f"{door}_{setting.replace('port', 'listening')}")
             if state in ("ON", None):
                 yield good("listening", f"{door} listens on {facts.variable(f'{door}_address')}:{port}.")
-            elif door in LATE and not facts.server.try_query(LATE[door][0]):
+            elif door in LATE and not facts.ask(LATE[door][0]):
                 _, what, script, example = LATE[door]
                 yield Finding(
                     "note",
@@ -230,7 +230,7 @@ def turned_away(facts: Facts) -> Iterator[Finding]:
 def accounts(facts: Facts) -> Iterator[Finding]:
     if not any(facts.variable(f"{door}_auth") == "account" for door in facts.doors()):
         return
-    rows = facts.server.try_query(
+    rows = facts.ask(
         "SELECT user, host FROM mysql.global_priv WHERE user <> '' AND JSON_VALUE(priv, '$.account_locked') IS NULL AND"
         " COALESCE(JSON_VALUE(priv, '$.is_role'), 0) = 0 AND JSON_VALUE(priv, '$.plugin') = 'mysql_native_password' AND"
         " COALESCE(JSON_VALUE(priv, '$.authentication_string'), '') = '' AND JSON_EXTRACT(priv, '$.auth_or') IS NULL"

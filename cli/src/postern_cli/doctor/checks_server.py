@@ -33,7 +33,7 @@ def hash_index(facts: Facts) -> Iterator[Finding]:
 
 def hot_tables(facts: Facts) -> int:
     """How many tables have nine tenths of all rows."""
-    rows = facts.server.try_query(
+    rows = facts.ask(
         "SELECT table_rows FROM information_schema.tables WHERE engine = 'InnoDB' AND table_schema NOT IN"
         " ('mysql', 'sys', 'innodb_memcache', 'postern') AND table_rows > 0 ORDER BY table_rows DESC LIMIT 1000"
     )
@@ -49,7 +49,7 @@ def hot_tables(facts: Facts) -> int:
 def buffer_pool(facts: Facts) -> Iterator[Finding]:
     pool = facts.number("innodb_buffer_pool_size")
     reads, asked = facts.count("innodb_buffer_pool_reads"), facts.count("innodb_buffer_pool_read_requests")
-    rows = facts.server.try_query(
+    rows = facts.ask(
         "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables WHERE engine = 'InnoDB'"
     )
     data = int(rows[0][0]) if rows else 0
@@ -190,14 +190,6 @@ def state(facts: Facts) -> Iterator[Finding]:
             "The Galera node is not ready.",
             "Doors refuse what SQL refuses.",
             "SHOW STATUS LIKE 'wsrep_%';  -- wsrep_cluster_status, wsrep_local_state_comment",
-        )
-    if not facts.on("performance_schema"):
-        yield Finding(
-            "note",
-            "performance-schema",
-            "performance_schema is OFF.",
-            "postern advise has to be given a log, then.",
-            "performance_schema = ON  # in an option file; it costs some memory and a little speed",
         )
     for door in facts.doors():
         lost, commits = facts.count(f"{door}_transactions_lost"), facts.count(f"{door}_commits")

@@ -12,7 +12,7 @@ SYSTEM = "('information_schema', 'performance_schema', 'mysql', 'sys', 'innodb_m
 
 
 def without_keys(facts: Facts) -> Iterator[Finding]:
-    rows = facts.server.try_query(
+    rows = facts.ask(
         "SELECT t.table_schema, t.table_name, t.table_rows FROM information_schema.tables t LEFT JOIN"
         " information_schema.statistics s ON s.table_schema = t.table_schema AND s.table_name = t.table_name AND s.non_unique = 0"
         f" WHERE t.table_type = 'BASE TABLE' AND t.engine = 'InnoDB' AND t.table_schema NOT IN {SYSTEM}"
@@ -72,7 +72,7 @@ def mapping_problem(facts: Facts, schema: str, table: str, keys: List[str], othe
 
 
 def memcached_mappings(facts: Facts) -> Iterator[Finding]:
-    rows = facts.server.try_query("SELECT * FROM innodb_memcache.containers ORDER BY name")
+    rows = facts.ask("SELECT * FROM innodb_memcache.containers ORDER BY name")
     if rows is None:
         return
     names = facts.server.columns
@@ -120,7 +120,7 @@ def memcached_mappings(facts: Facts) -> Iterator[Finding]:
 
 
 def redis_mappings(facts: Facts) -> Iterator[Finding]:
-    rows = facts.server.try_query(
+    rows = facts.ask(
         "SELECT prefix, db, kind, db_schema, db_table, key_columns, value_columns, key_index, expire_column FROM postern.redis_maps"
     )
     for prefix, db, kind, schema, table, keys, values, index, expiry in rows or []:

@@ -39,14 +39,21 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
 
 
 def run(options: Any) -> int:
-    from postern_cli.doctor import checks_doors, checks_library, checks_server, checks_tables
+    from postern_cli.doctor import (
+        checks_account,
+        checks_doors,
+        checks_library,
+        checks_server,
+        checks_sql_door,
+        checks_tables,
+    )
     from postern_cli.doctor.facts import Facts
     from postern_cli.doctor.finding import SEVERITIES, Finding
 
     server = sql.Server(sql.target(options))
     facts = Facts(server, tuple(options.option_files)) if options.option_files else Facts(server)
     findings: List[Finding] = []
-    for module in (checks_library, checks_doors, checks_server, checks_tables):
+    for module in (checks_library, checks_doors, checks_sql_door, checks_server, checks_tables, checks_account):
         for check in module.CHECKS:
             try:
                 findings += check(facts)

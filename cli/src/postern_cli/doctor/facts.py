@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from postern_cli.failure import Failure
 from postern_cli.server import Server
 
 DOORS = {"handlersocket": ("port", "port_wr"), "memcached": ("port",), "redis": ("port",), "postern": ("port",)}
@@ -23,11 +24,21 @@ class Facts:
         self.option_files = option_files
         self.variables = server.variables()
         self.status: Dict[str, Any] = server.status()
-        rows = server.try_query(
+        self.refused: List[str] = []  # what the server does not show this account
+        rows = self.ask(
             "SELECT plugin_name, plugin_status, plugin_type_version, plugin_auth_version, plugin_maturity FROM"
             " information_schema.plugins WHERE plugin_library LIKE 'postern%' ORDER BY plugin_name"
         )
         self.plugins: List[Tuple[Any, ...]] = list(rows or [])
+
+    def ask(self, sql: str, arguments: Sequence[Any] = ()) -> Optional[List[Tuple[Any, ...]]]:
+        """None where a table is missing, or the server refuses, which is noted."""
+        try:
+            return self.server.query(sql, arguments)
+        except Failure as failure:
+            if "denied" in str(failure):
+                self.refused.append(str(failure))
+            return None
 
     @property
     def active(self) -> List[str]:

@@ -1,0 +1,41 @@
+"""What the account that asks is not shown. Looked at last: what was not seen is no good news."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator
+
+from postern_cli.doctor.facts import Facts
+from postern_cli.doctor.finding import Finding, good
+
+# Without it, what is not seen.
+WANTED = {
+    "SELECT": "tables without a key, and what mappings name",
+    "PROCESS": "connections, tables and plans of the doors",
+}
+
+
+def account(facts: Facts) -> Iterator[Finding]:
+    rows = facts.server.try_query("SHOW GRANTS") or []
+    everywhere = " ".join(found[1] for (line,) in rows if (found := re.match(r"GRANT (.*) ON \*\.\* TO ", line)))
+    privileges = {one.strip() for one in everywhere.upper().split(",")}
+    hidden = [] if "ALL PRIVILEGES" in privileges else [name for name in WANTED if name not in privileges]
+    if not hidden and not facts.refused:
+        yield good("account", "The account sees all that was looked at.")
+        return
+    missed = [WANTED[name] for name in hidden] + facts.refused
+    yield Finding(
+        "unsafe",
+        "account",
+        "This account does not see everything: what follows from it was not looked at, and may be wrong unseen.",
+        f"Not seen: {'; '.join(missed)}.",
+        f"GRANT {', '.join(hidden or WANTED)} ON *.* TO {name_of(facts)};  -- by an administrator",
+    )
+
+
+def name_of(facts: Facts) -> str:
+    user, _, host = facts.server.query("SELECT CURRENT_USER()")[0][0].rpartition("@")
+    return f"'{user}'@'{host}'"
+
+
+CHECKS = (account,)

@@ -1,0 +1,99 @@
+"""Checks of the SQL door: whether it is there, and whether it answers anything itself."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Tuple
+
+from postern_cli.doctor.facts import Facts
+from postern_cli.doctor.finding import Finding, good
+
+# The server is to see each statement where long_query_time is below, in seconds: src/engine/mariadb/not_now.cc.
+LONG_QUERY_MIN = 0.05
+# Commands of which it should have answered some.
+ENOUGH = 1000
+WHOLE = "Every statement goes through the server then, at its speed: the door is worth nothing."
+
+
+def is_open(facts: Facts) -> bool:
+    return bool(facts.number("postern_port") or facts.variable("postern_socket") or facts.on("postern_main_port"))
+
+
+def closed(facts: Facts) -> Iterator[Finding]:
+    """A door that nobody has given a place is no fault, and easily missed."""
+    if "postern" not in facts.doors():
+        return
+    if is_open(facts):
+        yield good("sql-door", "The SQL door is open.")
+        return
+    yield Finding(
+        "note",
+        "sql-door",
+        "The SQL door is closed: it has no port and no socket, and postern_main_port is OFF.",
+        "MySQL clients have none of its speed.",
+        "loose_postern_port = 3307  # in an option file; or loose_postern_main_port = ON, for clients as they are",
+    )
+
+
+def watchers(facts: Facts) -> Iterator[Tuple[str, str]]:
+    """What is on and has to see each statement, and what switches it off."""
+    if facts.on("performance_schema"):
+        yield "performance_schema is ON", "performance_schema = OFF  # in an option file, for the next start"
+    if facts.on("general_log"):
+        yield "general_log is ON", "SET GLOBAL general_log = OFF;"
+    if facts.on("userstat"):
+        yield "userstat is ON", "SET GLOBAL userstat = OFF;"
+    for plugin in audit_plugins(facts):
+        yield f"the audit plugin {plugin} is loaded", f"UNINSTALL PLUGIN {plugin};  -- if nobody needs what it records"
+    seconds = facts.variable("long_query_time")
+    if seconds and float(seconds) < LONG_QUERY_MIN and facts.on("slow_query_log"):
+        yield f"long_query_time is {float(seconds):g}", "SET GLOBAL long_query_time = 1;  -- new connections have it"
+    if facts.variable("query_cache_type").upper() not in ("", "OFF", "0") and facts.number("query_cache_size"):
+        yield "the query cache is on", "SET GLOBAL query_cache_type = OFF;"
+    if facts.number("postern_verify") == 1:
+        yield "postern_verify is 1", "SET GLOBAL postern_verify = 1000;  -- one statement in a thousand is compared"
+
+
+def audit_plugins(facts: Facts) -> List[str]:
+    rows = facts.ask(
+        "SELECT plugin_name FROM information_schema.plugins WHERE plugin_type = 'AUDIT' AND plugin_status = 'ACTIVE'"
+    )
+    return [name for (name,) in rows or []]
+
+
+def switched_off(facts: Facts) -> Iterator[Finding]:
+    if "postern" not in facts.doors() or not is_open(facts):
+        return
+    found = list(watchers(facts))
+    for what, remedy in found:
+        yield Finding("slow", "sql-door", f"The SQL door answers no statement itself while {what}.", WHOLE, remedy)
+    if facts.number("postern_verify") > 1:
+        yield Finding(
+            "note",
+            "sql-door",
+            f"One in {facts.number('postern_verify'):,} statements is answered by the server, too, and compared (postern_verify).",
+        )
+    if not found:
+        yield good("sql-door", "Nothing that is switched on keeps the SQL door from answering statements.")
+
+
+def answers_nothing(facts: Facts) -> Iterator[Finding]:
+    if "postern" not in facts.doors():
+        return
+    served, fast = facts.count("postern_statements_served"), facts.count("postern_statements_fast")
+    if served < ENOUGH or fast > 0:
+        return
+    prefix = "postern_not_now_"
+    reasons = {name[len(prefix) :]: facts.count(name) for name in facts.status if name.startswith(prefix)}
+    counted = [
+        f"{name} ({reasons[name]:,})" for name in sorted(reasons, key=lambda one: -reasons[one])[:3] if reasons[name]
+    ]
+    yield Finding(
+        "slow",
+        "sql-door",
+        f"The SQL door has answered none of {served:,} commands itself.",
+        f"Why: {', '.join(counted) or 'no statement had a plan'}. POSTERN_PLANS has the forms it knows, with a reason each.",
+        "SELECT state, reason, form FROM information_schema.postern_plans;",
+    )
+
+
+CHECKS = (closed, switched_off, answers_nothing)
