@@ -9,7 +9,9 @@ import pytest
 from support import packages
 from support.server import BUILD, ROOT, SERVER_DIR, parse_env
 
-VERSION = parse_env((SERVER_DIR / "server.env").read_text())["SERVER_VERSION"].partition("-")[0]
+SETTINGS = parse_env((SERVER_DIR / "server.env").read_text())
+VERSION = SETTINGS["SERVER_VERSION"].partition("-")[0]
+PACKAGE_VERSION = SETTINGS["SERVER_PACKAGE_VERSION"]
 NAME = f"postern-mariadb-{VERSION.rpartition('.')[0]}"
 LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 
@@ -70,9 +72,11 @@ def test_an_administrator_is_told_of_another_server(made, tmp_path, how):
     assert (tree / "DEBIAN/triggers").read_text() == "interest-noawait /usr/sbin/mariadbd\n"
     other = f"{VERSION}9"
     told = postinst(tree, tmp_path, f"1:{other}-0+deb12u1", how)
-    assert f"for MariaDB {VERSION}, and the installed server is {other}" in told and "make install" in told
-    assert postinst(tree, tmp_path, f"1:{VERSION}-0+deb12u1", how) == ""
-    assert postinst(tree, tmp_path, f"1:{VERSION}+maria~deb12", how) == ""
+    built_for = PACKAGE_VERSION.partition(":")[2]
+    assert f"for MariaDB {built_for}, and the installed server is {other}-0+deb12u1" in told and "make install" in told
+    assert postinst(tree, tmp_path, PACKAGE_VERSION, how) == ""
+    for others in (f"{PACKAGE_VERSION}9", f"1:{VERSION}+maria~deb12"):
+        assert f"the installed server is {others[2:]}" in postinst(tree, tmp_path, others, how)
     assert postinst(tree, tmp_path, "", how) == ""
     assert postinst(tree, tmp_path, f"1:{other}", "abort-upgrade") == ""
 

@@ -52,7 +52,11 @@ def test_the_source_of_a_version_cannot_be_had(apt, tmp_path, version):
     )
     assert "A plugin is loaded only by the very version it was built for" in said
     others = " ".join(sorted(set(SOURCES) - {version}, reverse=True))
-    assert f"With one of these versions of mariadb-server installed it works: {others}." in said
+    assert f"With one of these versions of the server installed it works: {others}." in said
+    # One of its packages cannot be installed without the others.
+    newest = others.split()[0]
+    command = re.search(r"apt-get install --allow-downgrades (.*)\. Otherwise", said)[1].split()
+    assert len(command) > 2 and all(word.endswith(f"={newest}") for word in command), command
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("server") and path.is_dir()] == []
 
 
