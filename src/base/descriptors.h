@@ -23,11 +23,14 @@ uint32_t clients_max();
 class Held {
  public:
   Held() = default;
-  Held(Held &&other) noexcept
-      : count_(std::exchange(other.count_, 0)), of_client_(std::exchange(other.of_client_, false)) {}
+  Held(Held &&other) noexcept : count_(other.count_), of_client_(other.of_client_) { other.count_ = 0; }
   Held &operator=(Held &&other) noexcept {
-    std::swap(count_, other.count_);
-    std::swap(of_client_, other.of_client_);
+    const uint32_t count = count_;
+    const bool of_client = of_client_;
+    count_ = other.count_;
+    of_client_ = other.of_client_;
+    other.count_ = count;
+    other.of_client_ = of_client;
     return *this;
   }
   ~Held();
@@ -42,8 +45,8 @@ class Held {
  private:
   Held(uint32_t count, bool of_client) : count_(count), of_client_(of_client) {}
 
-  uint32_t count_ = 0;
-  bool of_client_ = false;
+  uint32_t count_ : 31 = 0;
+  bool of_client_ : 1 = false;
 };
 
 }  // namespace postern::descriptors

@@ -42,7 +42,8 @@ struct Settlement {
   int32_t engine_code = 0;          ///< as in Outcome
   std::string message{};            ///< as in Outcome
   SqlError server_error{};          ///< as in Outcome
-  bool repeatable = true;           ///< false: a part of it could not be undone or taken back: run nothing again
+  /// False: run nothing again. A part of it could not be undone or taken back, or nobody knows whether it lasted.
+  bool repeatable = true;
 
   /// False: nothing that the run wrote is there, and no reply of the run may leave. Its ops can be run again.
   bool lasted() const { return failure == Failure::none; }
@@ -209,6 +210,10 @@ class Engine {
 
   /// A session of the server for a client that has just connected; nullptr: there is none to be had. Any thread.
   virtual std::unique_ptr<ServerSession> host() { return nullptr; }
+
+  /// Whether a commit may have to wait for what may never come: a disk, a replica, another node. A thread that has
+  /// clients to serve makes none then. Any thread; asked for each turn that writes.
+  virtual bool commits_may_wait() const { return true; }
 
   /// A number for a connection, which no session of the server has. Any thread.
   virtual uint64_t next_number() {

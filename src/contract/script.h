@@ -36,6 +36,9 @@ class Script {
   /// Whether it is so little that it may share a worker's turn, and its transaction, with what others ask: a few steps
   /// of a few rows each. A turn bounds it as it bounds a find; what was too much for it is run again alone.
   virtual bool suits_turn() const { return false; }
+  /// Whether its ops are finds and answers alone, which then read one view. Otherwise each step reads what is there
+  /// when it begins.
+  virtual bool reads_only() const { return false; }
   /// The first step. Forgets all that was heard in an earlier run. May throw std::bad_alloc, as next() may.
   virtual Step begin() = 0;
   /// The next one. The replies of the step before have all heard done().

@@ -29,9 +29,11 @@ struct PlanFacts {
   std::string_view kind{};  ///< SELECT, say; a literal
   std::string database{};   ///< of the table, as the statement has it
   std::string table{};
-  std::string index{};     ///< by which rows are found; empty: not known yet
-  bool answers = false;    ///< whether statements were, or may be, answered by it as things are
-  std::string_view off{};  ///< why it answers nothing any more; a literal; empty: it does
+  std::string index{};          ///< by which rows are found; empty: not known yet
+  bool answers = false;         ///< whether statements were, or may be, answered by it as things are
+  std::string_view off{};       ///< why it answers nothing any more; a literal; empty: it does
+  uint64_t left = 0;            ///< how often the server was to answer although it is there
+  std::string_view left_for{};  ///< why so the last time; a literal; empty: never, or it has been learnt since
 };
 
 /// How statements of one form are answered in a turn. Made by an engine, which alone looks into it; immutable but for

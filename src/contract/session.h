@@ -63,7 +63,9 @@ class Session {
   /// Called once, before anything else. A protocol whose server speaks first writes its greeting here and not in a
   /// constructor; it leaves at once.
   virtual void open() {}
-  /// Called before open(): what wakes it.
+  /// Whether it ever sleeps; always the same.
+  virtual bool may_sleep() const { return false; }
+  /// Called before open(), if it may: what wakes it.
   virtual void take_waker([[maybe_unused]] Waker &waker) {}
 
   /// Turns complete requests of `input` into at most `ops_max` ops in `batch`, and consumes them. Everything that

@@ -25,6 +25,9 @@ struct TableSpec {
   /// Not negative: where no index has the name `index`, the one at this position is meant, counted from 0 in the order
   /// of SHOW INDEX.
   int32_t index_position = -1;
+  /// Texts are utf8mb4, and columns of another character set are converted to and from it, as for a client of SQL with
+  /// that; else texts are what the columns hold. Bytes are bytes in either case.
+  bool unicode = false;
 };
 
 /// What an engine made of a TableSpec: the names, known to be good when it was made. Owned by the engine and shared

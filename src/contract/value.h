@@ -17,7 +17,7 @@ class Value {
     null,     ///< SQL NULL, which is not an empty string
     integer,  ///< signed; its text form is the decimal number
     natural,  ///< unsigned; its text form is the decimal number
-    bytes,    ///< text or binary, in the column's own character set
+    bytes,    ///< text or binary, in the column's own character set; but see TableSpec::unicode
   };
   /// What bytes are in a statement of SQL, where a text means something else than the same bytes without quotes.
   enum class Spelling : uint8_t {

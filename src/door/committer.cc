@@ -132,7 +132,7 @@ void Committer::run_all(const WriteJobs &jobs) {
   const bool several = jobs.first()->behind != nullptr;
   try {
     if (several && join_jobs(jobs)) {
-      joint_.run(*executor_, joint_.slices(), nullptr);
+      joint_.run(*executor_, joint_.slices(), nullptr, counters_);
       auto slice = joint_.slices().begin();
       for (WriteJob *job = jobs.first(); job != nullptr; job = job->behind)
         for (const Turn::Slice &its : job->writers()) job->take_progress(its, joint_.ops_of(*slice++));
@@ -144,7 +144,7 @@ void Committer::run_all(const WriteJobs &jobs) {
   }
   for (WriteJob *job = jobs.first(); job != nullptr; job = job->behind) {
     try {
-      job->run(*executor_, job->writers(), nullptr);
+      job->run(*executor_, job->writers(), nullptr, counters_);
     } catch (const std::bad_alloc &) {
       lose(*job);
     }

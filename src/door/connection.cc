@@ -17,13 +17,13 @@ uint32_t next_room(uint32_t room, const net::Transfer &got) {
 
 Connection::Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
                        bool is_local, Tls tls, Sleepers &sleepers)
-    : Sleeper(sleepers),
-      descriptor(std::move(its_descriptor)),
+    : descriptor(std::move(its_descriptor)),
       channel(std::move(its_channel)),
       phase_(tls.offered && protocol.tls_begins() == TlsBegins::with_the_first_byte ? Phase::sniffing : Phase::open),
       local_(is_local),
       tls_(tls) {
   session = protocol.open_session(output, *this);
+  if (session->may_sleep()) sleeper = std::make_unique<Sleeper>(sleepers, *this);
 }
 
 void Connection::become(Phase phase) {
@@ -38,7 +38,7 @@ void Connection::become_open() {
 
 void Connection::let_session_open() {
   if (std::exchange(session_is_open_, true)) return;
-  session->take_waker(*this);
+  if (sleeper != nullptr) session->take_waker(*sleeper);
   session->open();
   output.release();
 }
@@ -146,7 +146,6 @@ void Connection::note_doing() const {
   else if (unparsed != 0) doing = Doing::reading;
   listed.note_doing(doing);
   listed.note_buffered(unsent + unparsed);
-  listed.note_active(active_ms);
   listed.note_tls(has_tls_);
 }
 

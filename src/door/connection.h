@@ -103,7 +103,7 @@ enum class TimeoutList : uint8_t {
 /// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
 ///
 /// The functions that change its phase are in connection.cc, but for die().
-class Connection final : public Peer, public Sleeper {
+class Connection final : public Peer {
  public:
   /// What its door knows of TLS.
   struct Tls {
@@ -208,25 +208,30 @@ class Connection final : public Peer, public Sleeper {
   }
 
   descriptors::Held descriptor;  ///< the channel's, given back behind it, or left to the server
+  uint32_t clock_place = 0;      ///< in a SilenceClock of the worker's Timeouts, from 1; 0: it is not in it
   std::unique_ptr<net::Channel> channel;
   Input input;
   Output output;
+  std::unique_ptr<Sleeper> sleeper;  ///< nullptr: its session never sleeps; outlives that
   std::unique_ptr<Session> session;
   std::unique_ptr<PutOff> put_off;  ///< before anything else is parsed or received
-  mutable Listed listed;            ///< what people are told of it; behind the channel, whose socket it may end
 
-  // Neighbours in the worker's Timeouts, which are ordered by active_ms, or in Arrivals.
+  // Neighbours in the worker's Timeouts, which are ordered by when they were active, or in Arrivals.
   Connection *older = nullptr;
   Connection *newer = nullptr;
-  int64_t active_ms = 0;
-  int64_t due_ms = 0;        ///< in a SilenceClock of theirs
-  uint32_t clock_place = 0;  ///< there, from 1; 0: it is not in it
-  TimeoutList timeout_list = TimeoutList::idle;
 
-  uint32_t armed = 0;         ///< what the poller watches for
+  uint32_t armed = 0;     ///< what the poller watches for
+  uint32_t last_run = 0;  ///< with others, of its writes, by its worker's count
+  /// What people are told of it; behind the channel, whose socket it may end. What follows uses its last bytes.
+  [[no_unique_address]] mutable Listed listed;
+
+ private:
+  uint32_t receive_bytes_ = 0;
+
+ public:
+  TimeoutList timeout_list = TimeoutList::idle;
   bool in_this_turn = false;  ///< of the worker; it may be in both
   bool in_next_turn = false;
-  uint32_t last_run = 0;       ///< with others, of its writes, by its worker's count
   bool in_write_lane = false;  ///< its ops and its output are somebody else's, and the worker watches its socket
 
  private:
@@ -235,7 +240,6 @@ class Connection final : public Peer, public Sleeper {
   void let_session_open();
   void settle_last_phases();
 
-  uint32_t receive_bytes_ = 0;
   Phase phase_;
   Phase died_in_ = Phase::dead;
   bool unparsed_ = false;  // the input may hold another complete request
@@ -248,6 +252,6 @@ class Connection final : public Peer, public Sleeper {
   const bool local_;
   const Tls tls_;
 };
-static_assert(sizeof(Connection) <= 384);
+static_assert(sizeof(Connection) <= 280);
 
 }  // namespace postern::door

@@ -65,9 +65,9 @@ uint32_t Door::threads_wanted(const Options &options) {
 }
 
 uint32_t Door::descriptors_wanted(const Options &options) {
-  // A poller and a way to wake it for each thread, the acceptor and its reserve, what listens, the slow lane's own
-  // poller.
-  return 2 * (threads_wanted(options) + options.scan_threads + options.login_threads + options.committers + 1) + 4;
+  // A poller and a way to wake it for each thread (the slow lane may have one more), the acceptor and its reserve, what
+  // listens, the slow lane's own poller.
+  return 2 * (threads_wanted(options) + options.scan_threads + 1 + options.login_threads + options.committers + 1) + 4;
 }
 
 Door::Door(Options options, Protocol &protocol, Engine &engine, Access access)
@@ -101,7 +101,7 @@ bool Door::start_all(std::string &error) {
   const uint32_t threads = threads_wanted(options_);
   descriptors_ = descriptors::Held::take_besides(descriptors_wanted(options_));
   if (access_ == Access::write || options_.statements_write)
-    write_lane_ = std::make_unique<WriteLane>(options_, engine_);
+    write_lane_ = std::make_unique<WriteLane>(options_, engine_, [this] { note_ready(); });
   const Worker::Context context{
       .options = options_,
       .protocol = protocol_,
@@ -116,12 +116,7 @@ bool Door::start_all(std::string &error) {
             door.stop_.store(true, std::memory_order_release);
             door.wake_.wake();
           },
-      .worker_ready =
-          [](void *self) {
-            Door &door = *static_cast<Door *>(self);
-            if (door.workers_ready_.fetch_add(1, std::memory_order_acq_rel) + 1 == door.workers_.size())
-              door.wake_.wake();
-          },
+      .worker_ready = [](void *self) { static_cast<Door *>(self)->note_ready(); },
       .door = this,
   };
   for (uint32_t i = 0; i < threads; ++i)
@@ -178,10 +173,18 @@ bool Door::listen(std::string &error) {
   return true;
 }
 
+/// Every worker tells of itself, and the write lane.
+void Door::note_ready() {
+  if (ready_.fetch_add(1, std::memory_order_acq_rel) + 1 == ready_wanted()) wake_.wake();
+}
+
+size_t Door::ready_wanted() const {
+  return workers_.size() + (write_lane_ != nullptr ? 1 : 0);
+}
+
 /// Clients may connect when the server is up, not before: they would wait as long as recovery takes, and not know.
 void Door::listen_when_ready() {
-  if (listening() || stop_.load(std::memory_order_acquire) ||
-      workers_ready_.load(std::memory_order_acquire) != workers_.size())
+  if (listening() || stop_.load(std::memory_order_acquire) || ready_.load(std::memory_order_acquire) != ready_wanted())
     return;
   if (std::string error; !listen(error)) {
     log::error("%s port: %s", options_.name.c_str(), error.c_str());
@@ -301,7 +304,7 @@ void Door::deal(net::Fd socket, bool local) {
 }
 
 void Door::list(Connection &connection) {
-  connection.listed.enter(roster_, engine_.next_number(), connection.fd(), connection.local(),
+  connection.listed.enter(*roster_, engine_.next_number(), connection.fd(), connection.local(),
                           connection.hosted() != nullptr, clock_ms());
 }
 

@@ -72,6 +72,8 @@ class Door {
   bool bind(std::string &error);
   bool start_all(std::string &error);
   bool listen(std::string &error);
+  void note_ready();
+  size_t ready_wanted() const;
   void listen_when_ready();
   void accept_connections();
   bool accept_some(net::Listener &listener);
@@ -91,7 +93,7 @@ class Door {
   SlowLane slow_lane_;
   std::unique_ptr<WriteLane> write_lane_;  // of a door that writes
   StatementPool statements_;
-  const std::shared_ptr<Roster> roster_ = std::make_shared<Roster>();
+  const Roster::Owner roster_ = Roster::make();
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<net::Listener> listeners_;
   net::Poller poller_;
@@ -100,7 +102,7 @@ class Door {
   uint16_t port_ = 0;
   std::atomic<bool> stop_{false};
   std::atomic<bool> listening_{false};
-  std::atomic<size_t> workers_ready_{0};
+  std::atomic<size_t> ready_{0};  // workers, and the write lane
   std::atomic<uint32_t> connections_peak_{0};
   Thread acceptor_;
 };

@@ -56,8 +56,9 @@ void SlowLane::LaneThread::turn() {
     describe(true);
     executor_->allow_row_wait(job->row_wait_ms);
     const bool stays = job->stays;
+    const bool writes = job->wrote;
     run(std::move(job));
-    if (stays) lane_.stayed();
+    if (stays || writes) lane_.left(stays, writes);
     return;
   }
   executor_->idle();

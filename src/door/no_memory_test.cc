@@ -71,7 +71,8 @@ class NoMemoryTest : public DoorTest {
   }
 
   bool all_are_there() const {
-    return engine_.attached == static_cast<int>(options_.threads + options_.scan_threads + options_.committers);
+    // One scan thread more, for finds.
+    return engine_.attached == static_cast<int>(options_.threads + options_.scan_threads + 1 + options_.committers);
   }
   void expect_all_is_well() {
     fail_allocation(0);

@@ -4,28 +4,42 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstring>
 #include <utility>
 
 namespace postern::door {
-namespace {
 
-/// The address and port of the other end; as the server writes those of its clients.
-std::string peer_of(int socket, bool local) {
-  if (local) return "localhost";
+PeerAddress::PeerAddress(int socket, bool local) {
+  if (local) {
+    family_ = Family::unix_socket;
+    return;
+  }
   sockaddr_storage address{};
   socklen_t size = sizeof address;
-  if (getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0) return {};
-  char text[INET6_ADDRSTRLEN];
+  if (getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0) return;
   const auto &v6 = reinterpret_cast<const sockaddr_in6 &>(address);
   const auto &v4 = reinterpret_cast<const sockaddr_in &>(address);
-  if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return "localhost";
-  const void *const from =
-      address.ss_family == AF_INET ? static_cast<const void *>(&v4.sin_addr) : static_cast<const void *>(&v6.sin6_addr);
-  if (inet_ntop(address.ss_family, from, text, sizeof text) == nullptr) return {};
-  return std::string(text) + ":" + std::to_string(ntohs(v4.sin_port));  // where an IPv6 address has it, too
+  port_ = ntohs(v4.sin_port);  // where an IPv6 address has it, too
+  switch (address.ss_family) {
+    case AF_INET:
+      family_ = Family::v4;
+      std::memcpy(address_.data(), &v4.sin_addr, sizeof v4.sin_addr);
+      return;
+    case AF_INET6:
+      family_ = Family::v6;
+      std::memcpy(address_.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+      return;
+    default: family_ = Family::unix_socket;
+  }
 }
 
-}  // namespace
+std::string PeerAddress::text() const {
+  if (family_ == Family::unknown) return {};
+  if (family_ == Family::unix_socket) return "localhost";
+  char text[INET6_ADDRSTRLEN];
+  if (inet_ntop(family_ == Family::v4 ? AF_INET : AF_INET6, address_.data(), text, sizeof text) == nullptr) return {};
+  return std::string(text) + ":" + std::to_string(port_);
+}
 
 const char *words_of(Doing doing) {
   switch (doing) {
@@ -53,15 +67,15 @@ const char *words_of(Verb verb) {
   return "";
 }
 
-void Listed::enter(std::shared_ptr<Roster> roster, uint64_t id, int socket, bool local, bool hosted, int64_t now_ms) {
-  peer_ = peer_of(socket, local);
+void Listed::enter(Roster &roster, uint64_t id, int socket, bool local, bool hosted, int64_t now_ms) {
+  peer_ = PeerAddress(socket, local);
   id_ = id;
   socket_ = socket;
   hosted_ = hosted;
   begun_ms_ = now_ms;
   note_active(now_ms);
   note_doing(Doing::beginning);
-  roster_ = std::move(roster);
+  roster_ = &roster;
   const std::lock_guard guard(roster_->mutex_);
   older_ = roster_->newest_;
   (older_ != nullptr ? older_->newer_ : roster_->oldest_) = this;
@@ -71,20 +85,32 @@ void Listed::enter(std::shared_ptr<Roster> roster, uint64_t id, int socket, bool
 
 void Listed::leave() {
   if (roster_ == nullptr) return;
+  bool last = false;
   {
     const std::lock_guard guard(roster_->mutex_);
     (older_ != nullptr ? older_->newer_ : roster_->oldest_) = newer_;
     (newer_ != nullptr ? newer_->older_ : roster_->newest_) = older_;
-    --roster_->count_;
+    last = --roster_->count_ == 0 && roster_->abandoned_;
   }
-  roster_.reset();
+  if (last) delete roster_;
+  roster_ = nullptr;
 }
 
 void Listed::note_account(std::string account, uint64_t id) {
   if (roster_ == nullptr) return;
+  auto noted = account.empty() ? nullptr : std::make_unique<const std::string>(std::move(account));
   const std::lock_guard guard(roster_->mutex_);
-  account_ = std::move(account);
+  account_.swap(noted);
   if (id != 0) id_ = id;
+}
+
+void Roster::abandon() {
+  {
+    const std::lock_guard guard(mutex_);
+    abandoned_ = true;
+    if (count_ != 0) return;
+  }
+  delete this;
 }
 
 std::vector<ConnectionNotes> Roster::all() const {
@@ -95,10 +121,10 @@ std::vector<ConnectionNotes> Roster::all() const {
   for (const Listed *one = oldest_; one != nullptr; one = one->newer_) {
     const uint64_t requests = one->requests_.load(relaxed);
     told.push_back({.id = one->id_,
-                    .peer = one->peer_,
-                    .account = one->account_,
+                    .peer = one->peer(),
+                    .account = std::string(one->account()),
                     .begun_ms = one->begun_ms_,
-                    .active_ms = one->active_ms_.load(relaxed),
+                    .active_ms = one->active_ms(),
                     .doing = one->doing_.load(relaxed),
                     .asked = requests != 0,
                     .verb = one->verb_.load(relaxed),

@@ -5,6 +5,8 @@
 // and by those who look, never for a request.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -12,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "contract/op.h"
 
 namespace postern::door {
@@ -47,7 +50,23 @@ struct ConnectionNotes {
 
 class Roster;
 
-/// Owned by its connection.
+/// The other end of a socket, as the kernel has it: a text would take twice the room.
+class PeerAddress {
+ public:
+  PeerAddress() = default;
+  /// Of a connected socket; `local`: a unix one.
+  PeerAddress(int socket, bool local);
+  /// As the server writes those of its clients. Throws std::bad_alloc.
+  std::string text() const;
+
+ private:
+  enum class Family : uint8_t { unknown, unix_socket, v4, v6 };
+  std::array<uint8_t, 16> address_{};
+  uint16_t port_ = 0;
+  Family family_ = Family::unknown;
+};
+
+/// Owned by its connection, and small: there are tens of thousands.
 class Listed {
  public:
   Listed() = default;
@@ -56,7 +75,7 @@ class Listed {
   ~Listed() { leave(); }
 
   /// Others see it from here on. `socket` stays open until leave(), unless it is the server's (`hosted`).
-  void enter(std::shared_ptr<Roster> roster, uint64_t id, int socket, bool local, bool hosted, int64_t now_ms);
+  void enter(Roster &roster, uint64_t id, int socket, bool local, bool hosted, int64_t now_ms);
   /// Nobody sees it any more. Before its socket is closed.
   void leave();
 
@@ -64,7 +83,7 @@ class Listed {
   void note_doing(Doing doing) { put(doing_, doing); }
   void note_active(int64_t now_ms) { put(active_ms_, now_ms); }
   void note_tls(bool tls) { put(tls_, tls); }
-  void note_buffered(uint64_t bytes) { put(buffered_, bytes); }
+  void note_buffered(uint64_t bytes) { put(buffered_, static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX))); }
   void note_received(uint64_t bytes) { put(received_, received_.load(std::memory_order_relaxed) + bytes); }
   void note_sent(uint64_t bytes) { put(sent_, sent_.load(std::memory_order_relaxed) + bytes); }
   void note_requests(uint64_t count, Verb last) {
@@ -76,8 +95,9 @@ class Listed {
   void note_account(std::string account, uint64_t id = 0);
   // For its owner.
   uint64_t id() const { return id_; }
-  const std::string &peer() const { return peer_; }
-  const std::string &account() const { return account_; }
+  std::string peer() const { return peer_.text(); }
+  Bytes account() const { return account_ != nullptr ? Bytes(*account_) : Bytes(); }
+  int64_t active_ms() const { return active_ms_.load(std::memory_order_relaxed); }
   /// Whether somebody has ended it.
   bool is_ended() const { return ended_.load(std::memory_order_relaxed); }
 
@@ -88,27 +108,27 @@ class Listed {
     to.store(value, std::memory_order_relaxed);
   }
 
-  std::shared_ptr<Roster> roster_;
+  Roster *roster_ = nullptr;
   // Written under the roster's mutex, by the owner alone.
   Listed *older_ = nullptr;
   Listed *newer_ = nullptr;
   uint64_t id_ = 0;
-  std::string peer_;
-  std::string account_;
-  int socket_ = -1;
-  bool hosted_ = false;
+  std::unique_ptr<const std::string> account_;  // nullptr: none
   int64_t begun_ms_ = 0;
 
-  std::atomic<bool> ended_{false};
-  std::atomic<Doing> doing_{Doing::idle};
-  std::atomic<Verb> verb_{Verb::answer};
-  std::atomic<bool> tls_{false};
-  std::atomic<uint32_t> open_indexes_{0};
   std::atomic<int64_t> active_ms_{0};
   std::atomic<uint64_t> requests_{0};
   std::atomic<uint64_t> received_{0};
   std::atomic<uint64_t> sent_{0};
-  std::atomic<uint64_t> buffered_{0};
+  std::atomic<uint32_t> buffered_{0};
+  std::atomic<uint32_t> open_indexes_{0};
+  int socket_ = -1;
+  [[no_unique_address]] PeerAddress peer_;
+  bool hosted_ = false;
+  std::atomic<bool> ended_{false};
+  std::atomic<Doing> doing_{Doing::idle};
+  std::atomic<Verb> verb_{Verb::answer};
+  std::atomic<bool> tls_{false};
 };
 
 /// What became of a wish to end a connection.
@@ -118,9 +138,16 @@ enum class Ended : uint8_t {
   session,  ///< it is a session of the server: KILL ends it
 };
 
-/// Shared by a door and its connections, some of which may outlive it.
+/// Shared by a door and its connections, some of which may outlive it: it goes with the last of them.
 class Roster {
  public:
+  struct Abandon {
+    void operator()(Roster *roster) const { roster->abandon(); }
+  };
+  /// The door's.
+  using Owner = std::unique_ptr<Roster, Abandon>;
+  static Owner make() { return Owner(new Roster()); }
+
   /// In the order in which they came. Throws std::bad_alloc.
   std::vector<ConnectionNotes> all() const;
   Ended end(uint64_t id);
@@ -129,12 +156,16 @@ class Roster {
 
  private:
   friend Listed;
+  Roster() = default;
+  ~Roster() = default;
+  void abandon();
   Listed *find(uint64_t id) const;
 
   mutable std::mutex mutex_;
   Listed *oldest_ = nullptr;
   Listed *newest_ = nullptr;
   size_t count_ = 0;
+  bool abandoned_ = false;  // the door is gone
 };
 
 }  // namespace postern::door

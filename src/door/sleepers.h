@@ -12,18 +12,19 @@
 
 namespace postern::door {
 
+class Connection;
 class Sleepers;
 
-class Sleeper : public Waker {
+/// Of a connection whose session may sleep, which owns it.
+class Sleeper final : public Waker {
  public:
-  explicit Sleeper(Sleepers &home) : home_(home) {}
+  Sleeper(Sleepers &home, Connection &its_connection) : connection(its_connection), home_(home) {}
   Sleeper(const Sleeper &) = delete;
   Sleeper &operator=(const Sleeper &) = delete;
 
   void wake() noexcept final;
 
- protected:
-  virtual ~Sleeper() = default;
+  Connection &connection;
 
  private:
   friend Sleepers;

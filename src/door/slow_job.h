@@ -30,6 +30,7 @@ struct SlowJob {
   bool admitted = false;      ///< the next one is a login that may be tried once the job is due
   bool long_running = false;  ///< has used up its time once, or has worked as long until it was held up
   bool stays = false;         ///< its thread may wait long for a row
+  bool wrote = false;         ///< its thread has counted it as one that writes
   int row_wait_ms = 0;        ///< how long
 
   // Neighbours in a JobQueue.
@@ -74,10 +75,15 @@ struct SlowJob {
     for (Unit &one : units) one.first -= static_cast<uint32_t>(next);
     connection->put_off = std::move(work);
   }
+  /// Any of what is left of it does.
+  bool writes() const {
+    const auto left = std::span(work->ops).subspan(next);
+    return std::any_of(left.begin(), left.end(), [](const Op &op) { return postern::writes(op.verb); });
+  }
   bool writes_next() const {
     if (all_done()) return false;
     const std::span<const Op> ops = ops_to_run();
-    return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
+    return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return postern::writes(op.verb); });
   }
 };
 

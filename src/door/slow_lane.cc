@@ -21,7 +21,7 @@ bool SlowLane::start() {
     for (uint32_t i = 0; i < count; ++i)
       threads_.push_back(std::make_unique<LaneThread>(*this, duty, options_.name + work + std::to_string(i + 1)));
   };
-  add(Duty::scan, " scan ", std::max<uint32_t>(options_.scan_threads, 1));
+  add(Duty::scan, " scan ", static_cast<uint32_t>(scan_threads()) + (access_ == Access::write ? 1 : 0));
   add(Duty::login, " login ", options_.login_threads);
   threads_running_ = static_cast<uint32_t>(threads_.size());
   for (const auto &thread : threads_) {
@@ -111,35 +111,53 @@ std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait
   });
   if (options_.idle_timeout_ms > 0) {
     parked_.visit([&](const SlowJob &job) {
-      wait_until_ms = std::min(wait_until_ms, job.connection->active_ms + options_.idle_timeout_ms);
+      wait_until_ms = std::min(wait_until_ms, job.connection->listed.active_ms() + options_.idle_timeout_ms);
     });
   }
   if (duty == Duty::login) {
     std::unique_ptr<SlowJob> login = login_jobs_.pop_front();
-    if (login != nullptr) login->stays = false;
+    if (login != nullptr) login->stays = login->wrote = false;
     return login;
   }
   std::unique_ptr<SlowJob> job = take_runnable(now_ms);
-  if (job != nullptr) allow_row_wait(*job);
+  if (job == nullptr) {
+    passed_by_ = passed_by_ || !runnable_.empty() || !held_up_.empty() || !long_running_.empty();
+    return nullptr;
+  }
+  allow_row_wait(*job);
+  job->wrote = job->writes();
+  if (job->wrote) {
+    ++writing_;
+  } else if (passed_by_ && writing_ < scan_threads()) {
+    passed_by_ = false;
+    wake_all();
+  }
   return job;
+}
+
+bool SlowLane::any_to_take(const JobQueue &queue) const {
+  return queue.find_if([this](const SlowJob &job) { return may_take(job); }) != nullptr;
+}
+
+std::unique_ptr<SlowJob> SlowLane::take_first(JobQueue &queue) {
+  SlowJob *const first = queue.find_if([this](const SlowJob &job) { return may_take(job); });
+  return first != nullptr ? queue.remove(*first) : nullptr;
 }
 
 /// Jobs that have run little go first, in turns with those that were held up, but not for ever.
 std::unique_ptr<SlowJob> SlowLane::take_runnable(int64_t now_ms) {
   std::unique_ptr<SlowJob> job;
   if (!long_running_.empty() && long_running_due_ms_ <= now_ms) job = take_long_running(now_ms);
-  if (job == nullptr && (held_up_next_ || runnable_.empty())) job = take_held_up();
-  if (job == nullptr && !runnable_.empty()) {
-    job = runnable_.pop_front();
-    held_up_next_ = true;
-  }
-  if (job == nullptr && !long_running_.empty()) job = take_long_running(now_ms);
+  if (job == nullptr && (held_up_next_ || !any_to_take(runnable_))) job = take_held_up();
+  if (job == nullptr && (job = take_first(runnable_)) != nullptr) held_up_next_ = true;
+  if (job == nullptr) job = take_long_running(now_ms);
   return job;
 }
 
 std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
-  long_running_due_ms_ = now_ms + 2 * limits::slice_ms;
-  return long_running_.pop_front();
+  std::unique_ptr<SlowJob> job = take_first(long_running_);
+  if (job != nullptr) long_running_due_ms_ = now_ms + 2 * limits::slice_ms;
+  return job;
 }
 
 /// No job that could run waits behind those that cannot. A job that works long until it is held up must leave threads
@@ -147,8 +165,9 @@ std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
 std::unique_ptr<SlowJob> SlowLane::take_held_up() {
   held_up_next_ = false;
   const bool may_stay = staying_ < std::max<size_t>(staying_max(), 1);
-  SlowJob *const found =
-      held_up_.find_if([may_stay](const SlowJob &job) { return may_stay || !job.long_running || !job.writes_next(); });
+  SlowJob *const found = held_up_.find_if([this, may_stay](const SlowJob &job) {
+    return may_take(job) && (may_stay || !job.long_running || !job.writes_next());
+  });
   return found != nullptr ? held_up_.remove(*found) : nullptr;
 }
 
@@ -165,16 +184,17 @@ void SlowLane::allow_row_wait(SlowJob &job) {
   if (may_stay) job.row_wait_ms = limits::row_wait_slow_ms;
 }
 
-void SlowLane::stayed() {
+void SlowLane::left(bool stayed, bool wrote) {
   const std::lock_guard guard(mutex_);
-  --staying_;
+  if (stayed) --staying_;
+  if (wrote) --writing_;
 }
 
 bool SlowLane::others_wait(int64_t now_ms) {
   const std::lock_guard guard(mutex_);
-  if (!runnable_.empty() || !held_up_.empty() || !long_running_.empty()) return true;
+  if (any_to_take(runnable_) || any_to_take(held_up_) || any_to_take(long_running_)) return true;
   return delayed_.find_if([this, now_ms](const SlowJob &job) {
-    return job.due_ms <= now_ms && duty_for(job) == Duty::scan;
+    return job.due_ms <= now_ms && duty_for(job) == Duty::scan && may_take(job);
   }) != nullptr;
 }
 
@@ -207,7 +227,7 @@ void SlowLane::unpark_silent(int64_t now_ms, Counters &counters) {
   if (options_.idle_timeout_ms <= 0) return;
   const std::lock_guard guard(mutex_);
   parked_.visit([&](SlowJob &job) {
-    if (job.connection->active_ms + options_.idle_timeout_ms > now_ms) return;
+    if (job.connection->listed.active_ms() + options_.idle_timeout_ms > now_ms) return;
     job.connection->die();
     counters.add(Counter::connections_timed_out);
     unpark(&job);

@@ -8,11 +8,15 @@
 // of a few rows waits for no scan. When all ops are answered the connection goes home to its worker. When
 // one job has got a table that others wait for, they go home as well: their worker runs them together.
 //
+// A commit may stall, for a disk or a replica. So that finds never wait for those of others, a door that writes has one
+// thread more than may have jobs that write.
+//
 // Jobs that wait for a table or a row lock are tried again and again, in turns with jobs that were not held up. The
 // more there are, the shorter each try waits. All threads but one may wait longer for a row: their jobs have a place in
 // the storage engine's queue, beside SQL.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -62,8 +66,13 @@ class SlowLane {
   size_t retry_ms_max();
   bool queue_up(std::unique_ptr<SlowJob> &job);
   void put_back(std::unique_ptr<SlowJob> job);
-  /// A job that stayed has left its thread.
-  void stayed();
+  /// A job that stayed, or wrote, has left its thread.
+  void left(bool stayed, bool wrote);
+  size_t scan_threads() const { return std::max<uint32_t>(options_.scan_threads, 1); }
+  /// Whether a thread may take it now.
+  bool may_take(const SlowJob &job) const { return writing_ < scan_threads() || !job.writes(); }
+  bool any_to_take(const JobQueue &queue) const;
+  std::unique_ptr<SlowJob> take_first(JobQueue &queue);
   std::unique_ptr<SlowJob> take_runnable(int64_t now_ms);
   std::unique_ptr<SlowJob> take_held_up();
   std::unique_ptr<SlowJob> take_long_running(int64_t now_ms);
@@ -100,6 +109,8 @@ class SlowLane {
   bool held_up_next_ = false;        // it is their turn
   int64_t long_running_due_ms_ = 0;  // when one of these comes first
   size_t staying_ = 0;               // threads that may wait long for a row
+  size_t writing_ = 0;               // threads whose jobs write
+  bool passed_by_ = false;           // a job that writes was, by a thread that rests now
   JobQueue delayed_;                 // until due_ms
   JobQueue parked_;                  // until the client reads
 };

@@ -7,8 +7,10 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -49,10 +51,10 @@ struct StatementPool::State {
   std::unique_ptr<SlowJob> take();
   bool queue(std::unique_ptr<SlowJob> &job, const std::shared_ptr<State> &self);
   bool has_threads_enough(const std::shared_ptr<State> &self);
+  std::shared_ptr<std::condition_variable> call_one();
 
   const std::string name;
   std::mutex mutex;  // guards all that follows; a leaf but for that of a session
-  std::condition_variable work;
   std::condition_variable left;
   JobQueue statements;
   JobQueue logins;
@@ -61,8 +63,12 @@ struct StatementPool::State {
   size_t endings_waiting = 0;
   PoolThread *serving = nullptr;  // those that have a job
   size_t threads = 0;
-  size_t idle = 0;
+  /// Idle ones. The last one to fall asleep is called first: what it needs is in the processor's cache still, and those
+  /// that are not needed sleep until they leave. Has room for all threads.
+  std::vector<PoolThread *> asleep;
+  size_t waking = 0;  // those that have been called and have yet to look for work
   bool stopped = false;
+  std::optional<pthread_t> left_last;  // which nobody has joined yet
   Counters counters;
 };
 
@@ -82,12 +88,17 @@ class StatementPool::PoolThread {
   PoolThread *before = nullptr;
   PoolThread *behind = nullptr;
   bool orphaned = false;  // the pool is gone, and the worker
+  bool called = false;    // it is no longer among those that sleep
+  /// Notified without the pool's mutex, which the thread would wait for at once: so it may outlive the thread.
+  const std::shared_ptr<std::condition_variable> wake = std::make_shared<std::condition_variable>();
 
  private:
   void serve_all();
   void link(ServerSession *served);
   void unlink();
   void serve(std::unique_ptr<SlowJob> job, std::unique_lock<std::mutex> &lock);
+
+  bool sleep(std::unique_lock<std::mutex> &lock);
 
   static thread_local PoolThread *current_;
   const std::shared_ptr<State> state_;
@@ -183,10 +194,11 @@ std::unique_ptr<SlowJob> StatementPool::State::take() {
 bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self) {
   const size_t logins_next = std::min(logins.size(), limits::pool_logins_max - logins_running);
   const size_t wanted = statements.size() + logins_next + std::min(endings_waiting, limits::pool_endings_max);
-  if (wanted <= idle) return true;
+  if (wanted <= asleep.size() + waking) return true;
   try {
+    asleep.reserve(threads + 1);
     auto thread = std::make_unique<PoolThread>(self);
-    if (Thread::start_detached(PoolThread::work, thread.get())) {
+    if (Thread::start_loose(PoolThread::work, thread.get())) {
       (void)thread.release();
       ++threads;
     }
@@ -195,9 +207,19 @@ bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self
   return threads != 0;
 }
 
+/// With the mutex held. What the thread waits for that is to do what has just been queued; nullptr: none is idle.
+std::shared_ptr<std::condition_variable> StatementPool::State::call_one() {
+  if (asleep.empty()) return nullptr;
+  PoolThread *const one = asleep.back();
+  asleep.pop_back();
+  one->called = true;
+  ++waking;
+  return one->wake;
+}
+
 /// False if the pool is stopped or has no thread; the job is left.
 bool StatementPool::State::queue(std::unique_ptr<SlowJob> &job, const std::shared_ptr<State> &self) {
-  const std::lock_guard guard(mutex);
+  std::unique_lock lock(mutex);
   if (stopped) return false;
   JobQueue &its_queue = is_login(*job) ? logins : statements;
   its_queue.push_back(std::move(job));
@@ -205,7 +227,9 @@ bool StatementPool::State::queue(std::unique_ptr<SlowJob> &job, const std::share
     job = its_queue.pop_back();
     return false;
   }
-  if (idle != 0) work.notify_one();
+  const std::shared_ptr<std::condition_variable> called = call_one();
+  lock.unlock();
+  if (called != nullptr) called->notify_one();
   return true;
 }
 
@@ -246,17 +270,32 @@ void StatementPool::PoolThread::serve_all() {
       lock.lock();
     } else if (state.stopped) {
       break;
-    } else {
-      ++state.idle;
-      const bool woken =
-          state.work.wait_for(lock, std::chrono::seconds(limits::pool_idle_s)) == std::cv_status::no_timeout;
-      --state.idle;
-      if (!woken && !state.has_work()) break;
+    } else if (!sleep(lock) && !state.has_work()) {
+      break;
     }
   }
   pool::drain();
   --state.threads;
   state.left.notify_all();
+  // Each joins the one before it and stop() the last, so that none is in this code any more when the library is
+  // unloaded. Nobody is left to join an orphan.
+  std::optional<pthread_t> before_us;
+  if (orphaned) pthread_detach(pthread_self());
+  else before_us = std::exchange(state.left_last, pthread_self());
+  lock.unlock();
+  if (before_us) pthread_join(*before_us, nullptr);
+}
+
+/// With the lock held, before and after. False: nobody has called it for as long as an idle thread stays.
+bool StatementPool::PoolThread::sleep(std::unique_lock<std::mutex> &lock) {
+  called = false;
+  state_->asleep.push_back(this);
+  if (wake->wait_for(lock, std::chrono::seconds(limits::pool_idle_s), [this] { return called; })) {
+    --state_->waking;
+    return true;
+  }
+  std::erase(state_->asleep, this);
+  return false;
 }
 
 /// With the lock held, before and after.
@@ -303,12 +342,14 @@ void StatementPool::submit(std::unique_ptr<SlowJob> job) {
 void StatementPool::end(std::unique_ptr<Connection> connection) {
   State &state = *state_;
   {
-    const std::lock_guard guard(state.mutex);
+    std::unique_lock lock(state.mutex);
     if (!state.stopped) {
       ++state.endings_waiting;
       if (state.has_threads_enough(state_)) {
         state.endings.add(std::move(connection));
-        if (state.idle != 0) state.work.notify_one();
+        const std::shared_ptr<std::condition_variable> called = state.call_one();
+        lock.unlock();
+        if (called != nullptr) called->notify_one();
         return;
       }
       --state.endings_waiting;
@@ -340,9 +381,12 @@ void StatementPool::stop() {
     ending.reset();
     lock.lock();
   }
-  state.work.notify_all();
+  while (const auto called = state.call_one()) called->notify_one();
   const size_t left = own != nullptr ? 1 : 0;
   state.left.wait(lock, [&] { return state.threads <= left; });
+  const std::optional<pthread_t> last = std::exchange(state.left_last, std::nullopt);
+  lock.unlock();
+  if (last) pthread_join(*last, nullptr);
 }
 
 void StatementPool::add_counters(Counters &sum) const {

@@ -48,7 +48,7 @@ bool StreamValve::flush(int patience_ms) {
     counters_.add(Counter::sends);
     counters_.add(Counter::bytes_sent, put.bytes);
     connection_.listed.note_sent(put.bytes);
-    if (put.bytes != 0) connection_.listed.note_active(connection_.active_ms = clock_ms());
+    if (put.bytes != 0) connection_.listed.note_active(clock_ms());
     if (put.result == net::Transfer::Result::failed) {
       connection_.die();
       return false;

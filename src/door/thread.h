@@ -26,13 +26,13 @@ class Thread {
     if (running_) pthread_setname_np(thread_, name.substr(0, 15).c_str());
     return running_;
   }
-  /// A thread that nobody joins and that names itself. False, errno set, if there is none to be had. Does not throw.
-  static bool start_detached(Body body, void *argument) {
+  /// A thread that names itself, and whose body sees to it that somebody joins it, by what pthread_self() is there, or
+  /// that it is detached. False, errno set, if there is none to be had. Does not throw.
+  static bool start_loose(Body body, void *argument) {
     auto *const started = new (std::nothrow) Thread();
     if (started == nullptr) return false;
     const auto run_and_forget = [](void *self) -> void * {
       const std::unique_ptr<Thread> owned(static_cast<Thread *>(self));
-      pthread_detach(pthread_self());
       return run(owned.get());
     };
     started->body_ = body;
@@ -46,6 +46,8 @@ class Thread {
     running_ = false;
   }
   bool running() const { return running_; }
+  /// Whether the calling thread is one of these, and so has to return through this code.
+  static bool is_caller() { return is_one_; }
 
  private:
   static bool create(void *(*body)(void *), void *argument, pthread_t &made) {
@@ -59,6 +61,7 @@ class Thread {
   }
 
   static void *run(void *self) {
+    is_one_ = true;
     const Thread &thread = *static_cast<Thread *>(self);
     // A body handles running out of memory itself. An exception that left this function would end the server.
     try {
@@ -68,6 +71,8 @@ class Thread {
     }
     return nullptr;
   }
+
+  static inline thread_local bool is_one_ = false;
 
   pthread_t thread_{};
   Body body_ = nullptr;

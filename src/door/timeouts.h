@@ -28,7 +28,7 @@ class Timeouts {
     if (connection.hosted() != nullptr) sessions_.make_room_for(count);
   }
   void add(Connection &connection, int64_t now_ms) {
-    connection.active_ms = now_ms;
+    connection.listed.note_active(now_ms);
     link_newest(connection);
     if (const ServerSession *const session = connection.hosted(); session != nullptr && session->alive())
       sessions_.set(connection, now_ms + session->idle_limit_ms());
@@ -51,7 +51,8 @@ class Timeouts {
 
   /// It has finished a request, or taken bytes of a reply.
   void note_progress(Connection &connection, int64_t now_ms) {
-    connection.active_ms = now_ms;
+    connection.listed.note_active(now_ms);
+    hasten(connection, now_ms);
     if (idle_.newest == &connection) return;
     unlink(connection);
     connection.timeout_list = TimeoutList::idle;
@@ -68,18 +69,19 @@ class Timeouts {
     if (list == connection.timeout_list) return;
     unlink(connection);
     connection.timeout_list = list;
-    connection.active_ms = now_ms;
+    connection.listed.note_active(now_ms);
     link_newest(connection);
   }
 
   /// Until the next of them times out; INT64_MAX if none ever will.
   int64_t left_ms(int64_t now_ms) const {
     const auto left = [now_ms](const List &list, int64_t timeout_ms) {
-      return list.oldest == nullptr || timeout_ms <= 0 ? INT64_MAX : list.oldest->active_ms + timeout_ms - now_ms;
+      return list.oldest == nullptr || timeout_ms <= 0 ? INT64_MAX
+                                                       : list.oldest->listed.active_ms() + timeout_ms - now_ms;
     };
     const auto left_of = [now_ms](const SilenceClock &clock) {
-      const Connection *const first = clock.first();
-      return first == nullptr || first->due_ms == INT64_MAX ? INT64_MAX : first->due_ms - now_ms;
+      const int64_t due_ms = clock.first_due_ms();
+      return due_ms == INT64_MAX ? INT64_MAX : due_ms - now_ms;
     };
     return std::min({left(idle_, options_.idle_timeout_ms), left(begun_, begun_timeout_ms()), left_of(sessions_),
                      left_of(alarms_)});
@@ -93,8 +95,8 @@ class Timeouts {
     if (const int64_t timeout_ms = options_.idle_timeout_ms; timeout_ms > 0)
       visit_older(idle_, now_ms - timeout_ms, visit);
     while (Connection *const first = sessions_.first()) {
-      if (first->due_ms > now_ms) return;
-      const int64_t due_ms = first->active_ms + first->hosted()->idle_limit_ms();
+      if (sessions_.first_due_ms() > now_ms) return;
+      const int64_t due_ms = first->listed.active_ms() + first->hosted()->idle_limit_ms();
       if (due_ms > now_ms && !first->is_dead()) {
         sessions_.set(*first, due_ms);
       } else {
@@ -106,8 +108,7 @@ class Timeouts {
   /// Those whose alarm has come. `visit` stops it.
   template <class Visit>
   void visit_alarms(int64_t now_ms, Visit visit) {
-    for (Connection *first = alarms_.first(); first != nullptr && first->due_ms <= now_ms; first = alarms_.first())
-      visit(*first);
+    while (alarms_.first() != nullptr && alarms_.first_due_ms() <= now_ms) visit(*alarms_.first());
   }
   /// Those that began something and did not finish it in time.
   template <class Visit>
@@ -121,7 +122,16 @@ class Timeouts {
   }
 
  private:
-  /// In the order of active_ms.
+  /// A session of the server may be silent for a shorter time than before, by SET wait_timeout or in a transaction.
+  /// That it may be silent for longer is seen when its time has come.
+  void hasten(Connection &connection, int64_t now_ms) {
+    const ServerSession *const session = connection.hosted();
+    if (session == nullptr || connection.clock_place == 0) return;
+    const int64_t due_ms = now_ms + session->idle_limit_ms();
+    if (due_ms < sessions_.due_ms(connection)) sessions_.set(connection, due_ms);
+  }
+
+  /// In the order of Listed::active_ms().
   struct List {
     Connection *oldest = nullptr;
     Connection *newest = nullptr;
@@ -129,7 +139,7 @@ class Timeouts {
 
   template <class Visit>
   static void visit_older(const List &list, int64_t until_ms, Visit visit) {
-    for (Connection *connection = list.oldest; connection != nullptr && connection->active_ms <= until_ms;) {
+    for (Connection *connection = list.oldest; connection != nullptr && connection->listed.active_ms() <= until_ms;) {
       Connection &visited = *connection;
       connection = connection->newer;
       visit(visited);

@@ -111,26 +111,46 @@ bool Turn::writes_anything(const Slice &slice) {
 /// A few clients would all wait for the last answer of a turn, and then the worker would wait for all of them: with
 /// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and a run
 /// that is not interrupted finds what it needs in the processor's cache, unless long replies have displaced it.
-void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher) {
+void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters) {
   const size_t first = slices.front().first;
   const size_t count = slices.back().first + slices.back().count - first;
   running_ = slices.data();
   sends_early_ = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
   const std::span<Op> ops = batch_.ops().subspan(first, count);
-  if (!executor.run({.ops = ops, .units = units_of(ops), .watcher = watcher}).lasted()) run_again(executor, slices);
+  const Settlement settlement = executor.run({.ops = ops, .units = units_of(ops), .watcher = watcher});
+  if (settlement.lasted()) return;
+  if (settlement.repeatable) return run_again(executor, slices, counters);
+  for (const Slice &slice : slices)
+    if (!slice.sent) refuse(slice, settlement, counters);
 }
 
 /// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one
 /// of its own; where that is lost, too, its ops leave for the slow lane, where each op or unit has one.
-void Turn::run_again(Executor &executor, std::span<const Slice> slices) {
+void Turn::run_again(Executor &executor, std::span<const Slice> slices, Counters &counters) {
   for (const Slice &slice : slices)
     if (!slice.sent) rewind_replies(slice);
   for (const Slice &slice : slices) {
     if (slice.sent) continue;
     const std::span<Op> ops = ops_of(slice);
-    if (executor.run({.ops = ops, .units = units_of(ops)}).lasted()) continue;
+    const Settlement settlement = executor.run({.ops = ops, .units = units_of(ops)});
+    if (settlement.lasted()) continue;
+    if (!settlement.repeatable) {
+      refuse(slice, settlement, counters);
+      continue;
+    }
     rewind_replies(slice);
     for (Op &op : ops) op.progress = Progress::waiting;
+  }
+}
+
+/// What was left undone of the slice stays left. Who only reads may ask again, among them the door itself.
+void Turn::refuse(const Slice &slice, const Settlement &settlement, Counters &counters) {
+  rewind_replies(slice);
+  for (Op &op : ops_of(slice)) {
+    if (op.progress != Progress::done) continue;
+    const Outcome outcome = writes(op.verb) ? settlement.outcome() : Outcome{.failure = Failure::commit_failed};
+    count_failure(counters, op, outcome.failure);
+    op.reply->done(outcome);
   }
 }
 

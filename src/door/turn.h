@@ -95,8 +95,9 @@ class Turn {
   size_t put_readers_first();
 
   /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher`, if there is one, hears of every
-  /// op. Throws std::bad_alloc before anything is run.
-  void run(Executor &executor, std::span<Slice> slices, Watcher *watcher);
+  /// op. Requests of a run that may not be repeated are told why, and counted. Throws std::bad_alloc before anything is
+  /// run.
+  void run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters);
 
   // While that goes on.
 
@@ -118,7 +119,8 @@ class Turn {
   }
 
  private:
-  void run_again(Executor &executor, std::span<const Slice> slices);
+  void run_again(Executor &executor, std::span<const Slice> slices, Counters &counters);
+  void refuse(const Slice &slice, const Settlement &settlement, Counters &counters);
   void rewind_replies(const Slice &slice);
   bool writes_anything(const Slice &slice);
 

@@ -60,6 +60,76 @@ TEST_F(TurnTest, PutsStatementsThatCommitBehindThoseThatRead) {
   EXPECT_EQ(turn_.slices()[3].connection, &c);
 }
 
+/// Does what is asked, and then says that the run is lost and whether it may be repeated.
+class LosingExecutor final : public Executor {
+ public:
+  explicit LosingExecutor(bool repeatable) : repeatable_(repeatable) {}
+
+  Settlement run(const Run &run) override {
+    ++runs;
+    for (Op &op : run.ops) {
+      op.reply->done({});
+      op.progress = Progress::done;
+    }
+    return {.failure = Failure::outcome_unknown, .message = "during COMMIT", .repeatable = repeatable_};
+  }
+  void idle() noexcept override {}
+  bool server_stopping() noexcept override { return false; }
+  int64_t row_wait_ms() noexcept override { return 0; }
+  void describe(Bytes) noexcept override {}
+
+  int runs = 0;
+
+ private:
+  const bool repeatable_;
+};
+
+class HearingReply final : public Reply {
+ public:
+  Flow row(Row) override { return Flow::more; }
+  void done(const Outcome &outcome) override { heard.push_back(outcome.failure); }
+  void restart() override { heard.clear(); }
+
+  std::vector<Failure> heard;
+};
+
+TEST_F(TurnTest, TellsWhatMayNotBeRunAgain) {
+  Connection connection = make();
+  HearingReply reply;
+  HearingReply reader;
+  const Turn::Slice slice = turn_.begin(connection, 0);
+  Op &write = turn_.batch().add();
+  write.verb = Verb::insert;
+  write.reply = &reply;
+  Op &read = turn_.batch().add();
+  read.verb = Verb::find;
+  read.reply = &reader;
+  turn_.add(slice);
+  Counters counters;
+  LosingExecutor unsure(false);
+  turn_.run(unsure, turn_.slices(), nullptr, counters);
+  EXPECT_EQ(unsure.runs, 1);
+  EXPECT_EQ(reply.heard, std::vector{Failure::outcome_unknown});
+  EXPECT_EQ(reader.heard, std::vector{Failure::commit_failed}) << "which it may ask again after";
+  EXPECT_EQ(turn_.batch().ops()[0].progress, Progress::done);
+  EXPECT_EQ(counters.get(Counter::requests_failed), 2u);
+}
+
+TEST_F(TurnTest, LeavesWhatIsLostAgainToTheSlowLane) {
+  Connection connection = make();
+  HearingReply reply;
+  const Turn::Slice slice = turn_.begin(connection, 0);
+  turn_.batch().add().reply = &reply;
+  turn_.add(slice);
+  Counters counters;
+  LosingExecutor losing(true);
+  turn_.run(losing, turn_.slices(), nullptr, counters);
+  EXPECT_EQ(losing.runs, 2);
+  EXPECT_TRUE(reply.heard.empty());
+  EXPECT_EQ(turn_.batch().ops()[0].progress, Progress::waiting);
+  EXPECT_EQ(counters.get(Counter::requests_failed), 0u);
+}
+
 TEST_F(TurnTest, KnowsThatATransactionCommitsLater) {
   state_.in_transaction = true;
   const Statement write{.session = &session_, .plan = &writes_};

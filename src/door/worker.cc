@@ -171,7 +171,7 @@ void Worker::receive(size_t event_count) {
   while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
   take_writes_home();
   while (Sleeper *const sleeper = sleepers_.next_woken()) {
-    Connection &connection = static_cast<Connection &>(*sleeper);
+    Connection &connection = sleeper->connection;
     wake(connection);
     lists_.add_to_this_turn(connection);
   }
@@ -266,13 +266,13 @@ void Worker::execute() {
     run_readers(all.first(readers));
     for (Connection *const connection : lists_.this_turn()) send_released(*connection);
   }
-  if (!gives_away(readers) || !give_away(readers)) {
-    run_writers(all.subspan(readers));
-  }
+  const std::span<Turn::Slice> writers = all.subspan(readers);
+  if (!gives_away(readers)) run_writers(writers);
+  else if (!give_away(readers)) keep_writers(writers);
 }
 
 inline void Worker::run_readers(std::span<Turn::Slice> readers) {
-  turn_->run(*executor_, readers, this);
+  turn_->run(*executor_, readers, this, counters_);
   if (has_writers_) note_readers(readers);
   settle(readers);
 }
@@ -417,7 +417,7 @@ void Worker::finish_with(Connection &connection) {
 /// Its session has said so. Nothing of it is under way.
 void Worker::put_to_sleep(Connection &connection) {
   timeouts_.make_room_for_alarms(connection_count_.load(std::memory_order_relaxed));
-  if (!sleepers_.lay_down(connection)) return connection.wake_up();
+  if (connection.sleeper == nullptr || !sleepers_.lay_down(*connection.sleeper)) return connection.wake_up();
   timeouts_.set_alarm(connection, connection.session->wake_ms());
   // The poller may have told of the client's end already: it is asked again.
   if (connection.unread()) connection.armed = 0;
@@ -426,7 +426,7 @@ void Worker::put_to_sleep(Connection &connection) {
 /// It goes on, if it sleeps.
 void Worker::wake(Connection &connection) {
   if (!connection.is_asleep()) return;
-  sleepers_.take_out(connection);
+  sleepers_.take_out(*connection.sleeper);
   timeouts_.stop_alarm(connection);
   connection.wake_up();
 }

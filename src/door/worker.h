@@ -114,6 +114,7 @@ class Worker final : private Watcher {
   void note_readers(std::span<const Turn::Slice> readers);
   bool gives_away(size_t readers);
   bool give_away(size_t readers);
+  void keep_writers(std::span<Turn::Slice> writers);
   void run_writers(std::span<Turn::Slice> writers);
   void op_done(const Op &op) override;
   void send_ahead(Turn::Slice &slice, const Op &op);

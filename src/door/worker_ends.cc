@@ -34,7 +34,7 @@ void Worker::time_out(Connection &connection) {
 
 void Worker::close(Connection &connection) {
   tls_handshakes_.forget(connection);
-  sleepers_.take_out(connection);
+  if (connection.sleeper != nullptr) sleepers_.take_out(*connection.sleeper);
   lists_.remove(connection);
   timeouts_.remove(connection);
   std::unique_ptr<Connection> closed(&connection);

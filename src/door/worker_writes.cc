@@ -28,16 +28,16 @@ void Worker::await_writers() {
   commit_delay_.end(back);
 }
 
-/// Whether others would be kept waiting, who read.
+/// Whether others would be kept waiting, or may be for who knows how long.
 bool Worker::gives_away(size_t readers) {
   if (context_.write_lane == nullptr) return false;
-  if (turns_away_ != 0) return true;
+  if (turns_away_ != 0 || context_.engine.commits_may_wait()) return true;
   const std::span<Turn::Slice> all = turn_->slices();
   return context_.write_lane->pays() &&
          recent_readers_.any_but(all.size() - readers == 1 ? all.back().connection : nullptr, now_ms_);
 }
 
-/// The write lane does what is left of the turn, and a new turn takes its place here. False: it does not.
+/// The write lane does what is left of the turn, and a new turn takes its place here. False: there is no memory for it.
 bool Worker::give_away(size_t readers) {
   std::unique_ptr<WriteJob> next = spare_turns_.next();
   if (next == nullptr) next.reset(new (std::nothrow) WriteJob());
@@ -60,6 +60,12 @@ bool Worker::give_away(size_t readers) {
   return true;
 }
 
+/// Without memory there is nobody but this thread, which others need.
+void Worker::keep_writers(std::span<Turn::Slice> writers) {
+  if (!context_.engine.commits_may_wait()) return run_writers(writers);
+  for (const Turn::Slice &slice : writers) refuse_rest(*slice.connection, turn_->ops_of(slice));
+}
+
 void Worker::run_writers(std::span<Turn::Slice> writers) {
   const bool shared = writers.size() > 1;
   const int64_t began_us = shared ? off_processor_us() : 0;
@@ -67,7 +73,7 @@ void Worker::run_writers(std::span<Turn::Slice> writers) {
                      recent_readers_.any_but(nullptr, now_ms_);
   Sleep sleep;
   if (looks) sleep.begin();
-  turn_->run(*executor_, writers, this);
+  turn_->run(*executor_, writers, this, counters_);
   if (looks) {
     runs_not_looked_at_ = 0;
     context_.write_lane->note_run(sleep.end());

@@ -6,7 +6,7 @@
 
 namespace postern::door {
 
-WriteLane::WriteLane(const Options &options, Engine &engine) {
+WriteLane::WriteLane(const Options &options, Engine &engine, std::function<void()> ready) : ready_(std::move(ready)) {
   for (uint32_t i = 1; i <= options.committers; ++i)
     committers_.push_back(std::make_unique<Committer>(*this, engine, options.name + " commit " + std::to_string(i)));
 }
@@ -28,9 +28,11 @@ void WriteLane::stop() {
 }
 
 void WriteLane::open() {
-  const std::lock_guard guard(mutex_);
-  closed_ = false;
-  open_.store(true, std::memory_order_relaxed);
+  {
+    const std::lock_guard guard(mutex_);
+    closed_ = false;
+  }
+  if (!open_.exchange(true, std::memory_order_relaxed)) ready_();
 }
 
 void WriteLane::close(Committer &leaving) {

@@ -1,16 +1,19 @@
 // write_lane.h: where writers wait for the disk, so that no reader does.
 //
-// A worker whose turn has readers and writers, and whose commits have been seen to sleep, gives the writers away: the
-// turn leaves as a WriteJob, and the worker goes on with other connections. A committer runs what all workers of the
-// door have left, as one run and so one transaction; what comes meanwhile is in the next. Where commits sleep long the
-// next need not wait for that: while one committer waits for the disk another uses the processor. A connection's
-// requests stay in order, for it is away until its writes are settled, which its worker does when the job is home.
+// A worker gives the writers of its turn away: the turn leaves as a WriteJob, and the worker goes on with other
+// connections. A committer runs what all workers of the door have left, as one run and so one transaction; what comes
+// meanwhile is in the next. Where commits sleep long the next need not wait for that: while one committer waits for the
+// disk another uses the processor. A connection's requests stay in order, for it is away until its writes are settled,
+// which its worker does when the job is home.
 //
-// Where nobody reads, or commits do not sleep, nothing is given away: a worker that commits by itself spares two wakes.
+// A commit that has been quick may stall the next time, for a replica, a full disk or a frozen node: where it may
+// (Engine::commits_may_wait()) no worker commits. Elsewhere one that commits by itself spares two wakes: there writers
+// are given away only where others read and runs have been seen to sleep, as for rows.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,8 +38,8 @@ class WriteLane {
   /// Of so many runs by workers one is looked at, how long it sleeps.
   static constexpr uint32_t runs_per_look = 8;
 
-  /// Everything outlives the lane.
-  WriteLane(const Options &options, Engine &engine);
+  /// Everything outlives the lane. `ready` is called once, by a committer, when there is one for jobs.
+  WriteLane(const Options &options, Engine &engine, std::function<void()> ready);
   ~WriteLane();
 
   [[nodiscard]] bool start();
@@ -83,6 +86,7 @@ class WriteLane {
 
   bool overlaps() const { return slept_us() >= long_sleep_us_min; }
 
+  const std::function<void()> ready_;
   std::vector<std::unique_ptr<Committer>> committers_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> open_{false};

@@ -49,6 +49,54 @@ TEST_F(WriteLaneTest, ReadersAreAnsweredWhileACommitSleeps) {
   EXPECT_EQ(writer_->read(5), "done\n");
 }
 
+/// No commit has slept so far, and nobody has read.
+TEST_F(WriteLaneTest, WhereACommitMayWaitNoWorkerEverCommits) {
+  engine_.commits_wait = true;
+  options_.threads = 2;
+  open(Access::write);
+  std::vector<Client> writers;
+  for (int i = 0; i < 4; ++i) writers.push_back(connect());
+  for (Client &writer : writers) writer.send("write\n");
+  ASSERT_TRUE(committing());
+  for (int i = 0; i < 4; ++i) {
+    Client fresh = connect();
+    EXPECT_EQ(fresh.ask("rows 1 10\n", 14), rows_text(1, 10));
+  }
+  EXPECT_EQ(engine_.written, 0);
+  engine_.commits = 4;
+  for (Client &writer : writers) EXPECT_EQ(writer.read(5), "done\n");
+}
+
+TEST_F(WriteLaneTest, FindsOfTheSlowLaneWaitForNoCommitOfIt) {
+  engine_.commits_wait = true;
+  options_.scan_threads = 2;
+  open(Access::write);
+  std::vector<Client> writers;
+  for (int i = 0; i < 5; ++i) writers.push_back(connect());
+  for (Client &writer : writers) writer.send("unit write;write\n");
+  ASSERT_TRUE(eventually([this] { return engine_.committing == 2; }));
+  Client reader = connect();
+  const std::string found = rows_text(5'000, 10);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(reader.ask("rows 5000 10\n", found.size()), found);
+  EXPECT_EQ(engine_.committing, 2);
+  engine_.commits = 5;
+  for (Client &writer : writers) EXPECT_EQ(writer.read(10), "done\ndone\n");
+}
+
+TEST_F(WriteLaneTest, WhereNoCommitWaitsALoneWriterStaysWithItsWorker) {
+  options_.threads = 1;
+  open(Access::write);
+  Client writer = connect();
+  Client other = connect();
+  writer.send("write\n");
+  ASSERT_TRUE(committing());
+  other.send("say here\n");
+  EXPECT_EQ(other.read(5, 20), "");
+  engine_.commits = 1;
+  EXPECT_EQ(writer.read(5), "done\n");
+  EXPECT_EQ(other.read(5), "here\n");
+}
+
 TEST_F(WriteLaneTest, TheOrderOfAConnectionIsKept) {
   open_with_lane();
   writer_->send("say 1\nwrite\nsay 2\n");

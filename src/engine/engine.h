@@ -23,8 +23,16 @@ std::unique_ptr<Engine> make_engine(LoginNames names = LoginNames::meant);
 
 /// To be called while the library is being loaded, before the server has compared versions: where it will refuse the
 /// library as built for another one than `built_for` (MYSQL_SERVER_VERSION), the error log is told which and what to
-/// do. What it uses of the server, a string and the log, is the same in all versions; nothing else may be called then.
+/// do. What it uses of the server, its version and the log, it looks for first; nothing else may be called then.
 void tell_if_refused(const char *built_for);
+
+/// How a server of the right version is configured otherwise than the one that the library was built for, by what the
+/// server calls itself: members of its structures may be elsewhere. `built_for` is what that one calls itself (with
+/// MYSQL_SERVER_SUFFIX_DEF). Empty: not at all.
+std::string configured_otherwise(const char *built_for);
+/// Which member of a session is elsewhere for certain: the server's own functions say other things of it than our code
+/// sees. Empty: none that can be asked for. While plugins are loaded.
+std::string unlike_the_server();
 
 /// Whether the server runs to install or upgrade itself (--bootstrap), when no door should open.
 bool server_is_bootstrapping();
@@ -35,6 +43,15 @@ bool server_is_read_only();
 /// Whether the server is set up to replicate another, whose changes come to it by themselves, or is going down. Any
 /// thread.
 bool server_is_replica();
+
+/// What sessions do with rows of a binary log, as those of a point-in-time recovery (BINLOG, which mariadb-binlog
+/// writes).
+struct Replay {
+  bool under_way = false;   ///< a session is there that has executed some
+  uint64_t statements = 0;  ///< of all sessions, gone ones included; any change means that there were more
+};
+/// Any thread that is the server's. Looks at every connection.
+Replay server_replay();
 
 /// What the server's own TLS is made of: ssl_cert, ssl_key and so on, empty where not set.
 struct ServerTls {

@@ -20,13 +20,13 @@ class NoBinding final : public Binding {
   TableSpec spec_{"hst", "kv", "PRIMARY", columns, std::span(columns).last(1)};
 };
 
-TEST(HsAllocation, AFreshSessionTakesAtMost128Bytes) {
+TEST(HsAllocation, AFreshSessionTakesAtMost64Bytes) {
   HandlerSocket protocol(Settings{});
   Output output;
   const Peer peer{};
   const uint64_t before = allocated_bytes;
   const std::unique_ptr<Session> session = protocol.open_session(output, peer);
-  EXPECT_LE(allocated_bytes - before, 128u);
+  EXPECT_LE(allocated_bytes - before, 64u);
 }
 
 TEST(HsAllocation, RequestsOfABusyConnectionTakeNone) {

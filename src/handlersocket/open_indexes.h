@@ -6,10 +6,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "contract/table.h"
 
@@ -27,40 +28,55 @@ static_assert(sizeof(OpenIndex) == 16);
 
 class OpenIndexes {
  public:
-  size_t size() const { return indexes_.size(); }
+  size_t size() const { return size_; }
 
   /// nullptr if the id was never opened. Valid until the next add() or settle().
   OpenIndex *find(uint64_t id) {
-    if (indexes_.empty() || id < indexes_.front().id) return nullptr;
-    const uint64_t guess = id - indexes_.front().id;
-    if (guess < indexes_.size() && indexes_[guess].id == id) return &indexes_[guess];
-    const auto at = position(id);
-    return at != indexes_.end() && at->id == id ? &*at : nullptr;
+    if (size_ == 0 || id < indexes_[0].id) return nullptr;
+    const uint64_t guess = id - indexes_[0].id;
+    if (guess < size_ && indexes_[guess].id == id) return &indexes_[guess];
+    OpenIndex *const at = position(id);
+    return at != end() && at->id == id ? at : nullptr;
   }
 
-  /// For an id that find() does not know. Valid like what find() returns.
+  /// For an id that find() does not know. Valid like what find() returns. Throws std::bad_alloc.
   OpenIndex &add(uint32_t id, uint32_t filter_columns) {
-    if (indexes_.empty()) indexes_.reserve(1);
-    return *indexes_.insert(position(id), {.id = id, .filter_columns = filter_columns});
+    const auto place = static_cast<size_t>(position(id) - begin());
+    if (size_ == 0 || std::has_single_bit(size_)) make_room();
+    std::move_backward(begin() + place, end(), end() + 1);
+    ++size_;
+    return indexes_[place] = {.id = id, .filter_columns = filter_columns};
   }
 
   /// Every open so far has run: forgets those that failed and what the others replaced.
   void settle() {
-    for (OpenIndex &index : indexes_) {
-      index.slot = TableSlot::settle(std::move(index.slot));
-      if (index.slot != nullptr && index.filter_columns == unknown_filter_columns)
-        index.filter_columns = static_cast<uint32_t>(index.slot->binding()->spec().filter_columns.size());
+    for (OpenIndex *index = begin(); index != end(); ++index) {
+      index->slot = TableSlot::settle(std::move(index->slot));
+      if (index->slot != nullptr && index->filter_columns == unknown_filter_columns)
+        index->filter_columns = static_cast<uint32_t>(index->slot->binding()->spec().filter_columns.size());
     }
-    std::erase_if(indexes_, [](const OpenIndex &index) { return index.slot == nullptr; });
+    OpenIndex *const kept =
+        std::remove_if(begin(), end(), [](const OpenIndex &index) { return index.slot == nullptr; });
+    std::for_each(kept, end(), [](OpenIndex &index) { index.slot.reset(); });
+    size_ = static_cast<uint32_t>(kept - begin());
   }
 
  private:
-  std::vector<OpenIndex>::iterator position(uint64_t id) {
-    return std::lower_bound(indexes_.begin(), indexes_.end(), id,
+  OpenIndex *begin() { return indexes_.get(); }
+  OpenIndex *end() { return indexes_.get() + size_; }
+  OpenIndex *position(uint64_t id) {
+    return std::lower_bound(begin(), end(), id,
                             [](const OpenIndex &index, uint64_t wanted) { return index.id < wanted; });
   }
+  /// For a power of two of them there is room, at least: the next one needs twice that.
+  void make_room() {
+    auto more = std::make_unique<OpenIndex[]>(std::max<size_t>(2 * size_t{size_}, 1));
+    std::move(begin(), end(), more.get());
+    indexes_ = std::move(more);
+  }
 
-  std::vector<OpenIndex> indexes_;  // by id
+  std::unique_ptr<OpenIndex[]> indexes_;  // by id
+  uint32_t size_ = 0;
 };
 
 }  // namespace postern::handlersocket

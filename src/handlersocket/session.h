@@ -37,11 +37,11 @@ class HandlerSocketSession final : public Session {
   HandlerSocket &protocol_;
   Output &output_;
   const Peer &peer_;
-  OpenIndexes indexes_;
   std::unique_ptr<Identity> identity_;  // with Settings::accounts alone
+  [[no_unique_address]] OpenIndexes indexes_;
   bool authorized_;
   bool opened_ = false;  // since the last settled()
 };
-static_assert(sizeof(HandlerSocketSession) <= 72);
+static_assert(sizeof(HandlerSocketSession) <= 56);
 
 }  // namespace postern::handlersocket

@@ -101,6 +101,7 @@ class ToySession final : public Session {
   }
   ~ToySession() override { stop_sleeping(); }
 
+  bool may_sleep() const override { return true; }
   void take_waker(Waker &waker) override { waker_ = &waker; }
   int64_t wake_ms() const override { return wake_ms_; }
 
@@ -327,7 +328,10 @@ class ToyEngine final : public Engine {
   std::atomic<int> commit_us{0};          ///< how long a run with writes sleeps besides
   std::atomic<int> written{0};            ///< requests to write whose run was committed
 
+  std::atomic<bool> commits_wait{false};  ///< what it says of itself
+
   bool up() const override { return ready; }
+  bool commits_may_wait() const override { return commits_wait; }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
   int tries() const { return rows_tried + tables_tried_slow; }

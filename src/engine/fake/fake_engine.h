@@ -29,6 +29,8 @@ class FakeExecutor;
 
 class FakeEngine final : public Engine {
  public:
+  bool commits_may_wait() const override { return false; }
+
   enum class Type : uint8_t {
     integer,  ///< 64 bits, signed
     text,     ///< compared without regard to the case of ASCII letters and to blanks at the end

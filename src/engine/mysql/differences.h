@@ -55,6 +55,10 @@ inline bool is_text_column(const Field &field) {
     default: return false;
   }
 }
+/// Of a client with utf8mb4, which none of the doors here has.
+inline const CHARSET_INFO *foreign_charset(const Field &) {
+  return nullptr;
+}
 /// Whether texts are compared as if the shorter one had spaces behind it.
 inline bool pads_with_spaces(const CHARSET_INFO *charset) {
   return charset->pad_attribute == PAD_SPACE;

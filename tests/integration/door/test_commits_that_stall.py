@@ -1,0 +1,255 @@
+"""A commit that suddenly stalls holds up nobody who does not write, whoever has read lately.
+
+A primary that waits for replicas, and has none, makes commits stall: nothing before that has told the door that they
+might.
+"""
+import contextlib
+import time
+
+import pytest
+
+from support import sql_wire
+from support.resp import encode
+from support.sql_wire import QUERY, Wire, rows
+from support.waiting import until
+
+WAITING = "Rpl_semi_sync_master_wait_sessions"
+ROWS = 100
+LONG = 5000  # rows of a find that no worker's turn has room for
+SOON_S = 1.0  # on a busy machine; a stall lasts a minute
+ALONE_S = 1.1  # a worker has forgotten who read
+
+
+@pytest.fixture(scope="module")
+def server(module_factory):
+    one = module_factory(
+        "--log-bin",
+        "--handlersocket-threads-wr=1",
+        "--memcached-threads=1",
+        "--redis-threads=1",
+        "--postern-threads=1",
+        containers=True,
+        redis=True,
+        postern_port=0,
+    )
+    one.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT NOT NULL)",
+        f"INSERT INTO t SELECT seq, 0 FROM seq_1_to_{LONG}",
+        "ANALYZE TABLE t",
+        database="test",
+    )
+    yield one
+    one.assert_alive()
+
+
+@contextlib.contextmanager
+def stalled_commits(server):
+    server.execute(
+        "SET GLOBAL rpl_semi_sync_master_timeout = 60000",
+        "SET GLOBAL rpl_semi_sync_master_wait_no_slave = 1",
+        "SET GLOBAL rpl_semi_sync_master_enabled = 1",
+    )
+    try:
+        yield
+    finally:
+        server.execute("SET GLOBAL rpl_semi_sync_master_enabled = 0")
+
+
+def stalled(server):
+    return server.status(WAITING)[WAITING.lower()]
+
+
+class Handlersocket:
+    def __init__(self, server):
+        self.client = server.hs_wr(timeout=10)
+        self.client.open(0, "test", "t", "id,v")
+
+    def close(self):
+        self.client.close()
+
+    def send_write(self, key, value):
+        self.client.send(f"0\t=\t1\t{key}\t1\t0\tU\t{key}\t{value}\n".encode())
+
+    def end_write(self):
+        assert self.client.line() == b"0\t1\t1"
+
+    def send_lone_write(self, key):
+        self.client.send(f"0\t>=\t1\t{key}\t2\t0\tD\n".encode())
+
+    def end_lone_write(self):
+        assert self.client.line() == b"0\t1\t2"
+
+    def read(self, key):
+        return int(self.client.request(0, "=", 1, key)[3])
+
+
+class Memcached:
+    def __init__(self, server):
+        self.client = server.mc(timeout=10)
+
+    def close(self):
+        self.client.close()
+
+    def send_write(self, key, value):
+        value = str(value).encode()
+        self.client.send(b"set k%d 0 0 %d\r\n%s\r\n" % (key, len(value), value))
+
+    def end_write(self):
+        assert self.client.line() == b"STORED"
+
+    def read(self, key):
+        return int(self.client.get(f"k{key}"))
+
+
+class Redis:
+    def __init__(self, server):
+        self.client = server.resp()
+
+    def close(self):
+        self.client.close()
+
+    def send_write(self, key, value):
+        self.client.send(encode("SET", f"k{key}", str(value)))
+
+    def end_write(self):
+        assert self.client.raw() == b"+OK\r\n"
+
+    def read(self, key):
+        return int(self.client.ask("GET", f"k{key}"))
+
+
+class Sql:
+    def __init__(self, server):
+        self.client = sql_wire.door(server, database="test", read_timeout=10)
+
+    def close(self):
+        self.client.close()
+
+    def send_write(self, key, value):
+        Wire(self.client).send(QUERY, f"UPDATE t SET v = {value} WHERE id = {key}".encode())
+
+    def end_write(self):
+        assert Wire(self.client).packet()[4] == 0
+
+    def read(self, key):
+        return int(rows(self.client, f"SELECT v FROM t WHERE id = {key}")[0][0])
+
+
+class SqlTransaction(Sql):
+    """Ends its transactions itself, whose statements are done in a worker's turn."""
+
+    def __init__(self, server):
+        super().__init__(server)
+        rows(self.client, "SET autocommit = 0")
+
+    def send_write(self, key, value):
+        rows(self.client, f"UPDATE t SET v = {value} WHERE id = {key}")
+        Wire(self.client).send(QUERY, b"COMMIT")
+
+    def read(self, key):
+        value = super().read(key)
+        rows(self.client, "COMMIT")
+        return value
+
+
+DOORS = [Handlersocket, Memcached, Redis, Sql, SqlTransaction]
+
+
+@pytest.fixture(params=DOORS, ids=lambda door: door.__name__.lower())
+def connect(request, server):
+    with contextlib.ExitStack() as clients:
+        yield lambda: clients.enter_context(contextlib.closing(request.param(server)))
+
+
+def took_s(step):
+    begin = time.monotonic()
+    result = step()
+    return time.monotonic() - begin, result
+
+
+def reads_soon(client):
+    seconds, value = took_s(lambda: client.read(50))
+    return value == 1 and seconds < SOON_S
+
+
+def test_nobody_waits_for_a_commit_that_suddenly_stalls(server, connect):
+    old = [connect() for _ in range(2)]
+    writers = [connect() for _ in range(4)]
+    for key in range(1, ROWS):
+        writers[key % 4].send_write(key, 1)
+        writers[key % 4].end_write()
+    for client in old:
+        assert [client.read(key) for key in range(1, 5)] == [1] * 4
+    end = time.monotonic() + ALONE_S
+    while time.monotonic() < end:
+        for key, writer in enumerate(writers):
+            writer.send_write(key + 10, 2)
+            writer.end_write()
+    with stalled_commits(server):
+        for key, writer in enumerate(writers):
+            writer.send_write(key + 10, 3)
+        until(lambda: stalled(server) != 0)
+        for client in old:
+            assert reads_soon(client)
+        for _ in range(3):
+            seconds, client = took_s(connect)
+            assert seconds < SOON_S, "a new connection waits for others' commits"
+            assert reads_soon(client)
+        assert stalled(server) != 0
+    for writer in writers:
+        writer.end_write()
+    assert [old[0].read(key) for key in range(10, 14)] == [3] * 4
+
+
+def test_a_long_find_does_not_wait_for_commits_of_the_slow_lane(server):
+    """Requests that change several rows have a transaction each, and a thread while that commits."""
+    with contextlib.ExitStack() as clients:
+        writers = [clients.enter_context(contextlib.closing(Handlersocket(server))) for _ in range(8)]
+        reader = clients.enter_context(contextlib.closing(Handlersocket(server)))
+        with stalled_commits(server):
+            for number, writer in enumerate(writers):
+                writer.send_lone_write(1000 + 10 * number)
+            until(lambda: stalled(server) == 2, otherwise="each thread but one has a commit that waits")
+            seconds, found = took_s(lambda: reader.client.request(0, ">=", 1, 1, LONG, 0))
+            assert seconds < SOON_S and len(found) > LONG
+            assert stalled(server) == 2
+        for writer in writers:
+            writer.end_lone_write()
+
+
+@contextlib.contextmanager
+def commits_that_wait_for_company(server):
+    server.execute("SET GLOBAL binlog_commit_wait_usec = 5000000", "SET GLOBAL binlog_commit_wait_count = 20")
+    try:
+        yield
+    finally:
+        server.execute("SET GLOBAL binlog_commit_wait_count = 0")
+
+
+def waited_for_company(server):
+    name = "Binlog_group_commit_trigger_timeout"
+    return server.status(name)[name.lower()]
+
+
+@pytest.mark.parametrize("door", [Handlersocket, Memcached, Redis, Sql], ids=lambda door: door.__name__.lower())
+def test_a_commit_for_many_clients_waits_for_no_others(server, door):
+    """binlog_commit_wait_count: what a door commits for all that write has no company to come."""
+    with contextlib.ExitStack() as clients:
+        writers = [clients.enter_context(contextlib.closing(door(server))) for _ in range(4)]
+        for key, writer in enumerate(writers):
+            for value in range(4):
+                writer.send_write(key + 20, value)
+                writer.end_write()
+            assert writer.read(key + 20) == 3
+        before = waited_for_company(server)
+        with commits_that_wait_for_company(server):
+            for value in range(4, 8):
+                for key, writer in enumerate(writers):
+                    writer.send_write(key + 20, value)
+                for writer in writers:
+                    writer.end_write()
+            if door is Handlersocket:
+                writers[0].send_lone_write(2000)
+                writers[0].end_lone_write()
+        assert waited_for_company(server) == before
+        assert [writer.read(key + 20) for key, writer in enumerate(writers)] == [7] * 4
