@@ -87,14 +87,15 @@ std::vector<std::shared_ptr<const KnownForm>> PlanCache::all() const {
   return all;
 }
 
-const KnownForm *PlanFront::find(const PlanKey &key) {
+const KnownForm *PlanFront::find(const PlanKey &key, uint32_t hits) {
   Slot &slot = slot_of(key);
   if (slot.known == nullptr || slot.known->key() != key || slot.known->retired()) {
     tell(slot);
     slot.known = cache_.find(key);
     if (slot.known == nullptr) return nullptr;
   }
-  if (++slot.hits == hits_untold_max) {
+  slot.hits += hits;
+  if (slot.hits >= hits_untold_max) {
     tell(slot);
     // A form without a plan is doubted by the cache, which must be asked now and then.
     if (slot.known->doubted()) slot.known = cache_.find(key);
@@ -104,8 +105,7 @@ const KnownForm *PlanFront::find(const PlanKey &key) {
 
 void PlanFront::tell(Slot &slot) {
   if (slot.known != nullptr && slot.hits > 0) {
-    slot.known->hits_.fetch_add(slot.hits, std::memory_order_relaxed);
-    slot.known->used_.store(true, std::memory_order_relaxed);
+    slot.known->count(slot.hits);
   }
   slot.hits = 0;
 }

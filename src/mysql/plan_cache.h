@@ -55,6 +55,12 @@ class KnownForm {
   /// How often it was found; what fronts have not told yet is missing.
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
+  /// So many more. Any thread.
+  void count(uint64_t hits) const {
+    hits_.fetch_add(hits, std::memory_order_relaxed);
+    used_.store(true, std::memory_order_relaxed);
+  }
+
   /// Something else is known by now, or nothing.
   bool retired() const { return retired_.load(std::memory_order_relaxed) || (plan_ != nullptr && !plan_->holds()); }
 
@@ -73,8 +79,8 @@ class KnownForm {
   const std::string_view why_not_;
   const bool of_table_;
   std::atomic<bool> retired_{false};
-  std::atomic<bool> used_{false};  // since the hand came by
-  std::atomic<uint64_t> hits_{0};
+  mutable std::atomic<bool> used_{false};  // since the hand came by
+  mutable std::atomic<uint64_t> hits_{0};
 };
 
 class PlanCache {
@@ -128,8 +134,8 @@ class PlanFront {
   PlanFront(const PlanFront &) = delete;
   PlanFront &operator=(const PlanFront &) = delete;
 
-  /// nullptr: nothing is known. Counts a hit. Valid until the next call.
-  const KnownForm *find(const PlanKey &key);
+  /// nullptr: nothing is known. Counts so many hits. Valid until the next call.
+  const KnownForm *find(const PlanKey &key, uint32_t hits = 1);
   /// The one that find() told, for whoever needs it longer.
   std::shared_ptr<const KnownForm> keep(const PlanKey &key) const { return slot_of(key).known; }
   void clear();

@@ -69,6 +69,17 @@ struct Prepared {
   bool long_data = false;      // a part of a parameter has gone to the server
   bool cursor = false;         // the server may have one open, which the next execution ends
 
+  uint32_t untold = 0;  // executions that its form has yet to be told
+
+  static constexpr uint32_t untold_max = 64;
+  /// One more execution.
+  void count() {
+    if (++untold >= untold_max) tell();
+  }
+  void tell() {
+    if (known != nullptr && untold != 0) known->count(untold);
+    untold = 0;
+  }
   /// The server may have others: the client has to bind them anew.
   void forget_types() { types.clear(); }
 };
@@ -77,6 +88,8 @@ class MySqlSession final : public Session {
  public:
   MySqlSession(std::unique_ptr<ServerSession> session, std::shared_ptr<PlanCache> cache, Output &output)
       : session_(std::move(session)), cache_(std::move(cache)), front_(*cache_), output_(output) {}
+
+  ~MySqlSession() override { forget_all(); }
 
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
@@ -100,6 +113,8 @@ class MySqlSession final : public Session {
   static void set_plan(Prepared &prepared, const std::shared_ptr<const KnownForm> &known);
   std::shared_ptr<const KnownForm> learn_form(const Learnt &learnt);
   void note_prepared(const Learnt &learnt);
+  void forget(uint32_t id);
+  void forget_all();
   void plan_execution(Statement &statement, Batch &batch);
   bool suits(const Prepared &prepared, const Execution &execution) const;
   void learn();
@@ -223,7 +238,9 @@ void MySqlSession::plan_prepare(Statement &statement) {
   if (!session_->text_rules() || !may_have_plan(text) || text.size() > NormalText::text_bytes_max) return;
   form_.assign(prepared_form).append(text);
   const PlanKey key{session_->dialect(), std::hash<Bytes>()(form_), form_};
-  const KnownForm *const known = front_.find(key);
+  // With a plan it counts by its executions.
+  const KnownForm *known = front_.find(key, 0);
+  if (known != nullptr && known->plan() == nullptr) known = front_.find(key);
   if (known == nullptr) {
     statement.form = text;
     awaited_.key = key;
@@ -262,6 +279,7 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
     prepared.types_dialect = session_->dialect();
   }
   awaited_.cursor = execution->flags != 0;
+  prepared.count();
   if (prepared.plan == nullptr || !prepared.plan->holds()) renew(prepared, statement);
   if (prepared.plan == nullptr || !suits(prepared, *execution)) return;
   held_.push_back(prepared.plan);
@@ -289,7 +307,20 @@ void MySqlSession::settled() {
   awaited_ = {};
 }
 
+void MySqlSession::forget(uint32_t id) {
+  const auto found = prepared_.find(id);
+  if (found == prepared_.end()) return;
+  found->second.tell();
+  prepared_.erase(found);
+}
+
+void MySqlSession::forget_all() {
+  for (auto &one : prepared_) one.second.tell();
+  prepared_.clear();
+}
+
 void MySqlSession::set_plan(Prepared &prepared, const std::shared_ptr<const KnownForm> &known) {
+  prepared.tell();
   prepared.known = known;
   prepared.plan = known->plan() != nullptr ? std::shared_ptr<const Plan>(known, known->plan()) : nullptr;
 }
@@ -339,12 +370,12 @@ void MySqlSession::learn() {
       if (learnt.statement_id == 0) return;  // the server lets this client have none
       if (const auto found = prepared_.find(awaited_.id); found != prepared_.end()) found->second.forget_types();
       return;
-    case close_statement: prepared_.erase(awaited_.id); return;
+    case close_statement: forget(awaited_.id); return;
     case reset_statement:
       if (const auto found = prepared_.find(awaited_.id); found != prepared_.end()) found->second.long_data = false;
       return;
     case change_user:
-    case reset_connection: prepared_.clear(); return;
+    case reset_connection: forget_all(); return;
     case none: return;
   }
 }

@@ -21,109 +21,20 @@ from pathlib import Path
 
 import pymysql
 
+from soak.cluster_doors import COUNTER, DOORS, REPLY_SECONDS_MAX, SHARED, Refused
 from support.server import ROOT, Server, parse_env
 from support.waiting import until
 
-REPLY_SECONDS_MAX = 120
 NODES = (1, 2, 3)
 CANNOT_BE_HAD = 3
 SPAN = 1_000_000  # of the keys of one writer
-COUNTER = 1
 # What a client may be told while a node is missed, starts, stops or is altered. Whether it was done is then not known.
 EXPLAINED = re.compile(
-    r"149|146|open_table|lock_tables|stmtnum|.*(WSREP has not yet|provider status|not yet prepared|Deadlock|interrupted|"
+    r"149|146|open_table|lock_tables|stmtnum|.*(WSREP has not yet|provider status|not yet prepared|cut off from the cluster|Deadlock|interrupted|"
     r"shut|read.only|Lock wait timeout|[Tt]imed out|Unknown command|gone away|Lost connection|Connection was killed|refused|"
     r"Too many).*",
     re.S,
 )
-
-
-class Refused(Exception):
-    """A write was answered with an error."""
-
-
-def handlersocket(server):
-    door = server.hs_wr(timeout=REPLY_SECONDS_MAX)
-    door.open(0, "test", "t", "k,v")
-
-    def write(key):
-        answer = door.request(0, "+", 2, key, 1)
-        if answer[:2] != ["0", "1"]:
-            raise Refused(answer[2] if len(answer) > 2 else str(answer))
-
-    return door, write
-
-
-def memcached(server):
-    door = server.mc(timeout=REPLY_SECONDS_MAX)
-
-    def write(key):
-        answer = door.set(f"mc{key}", key)
-        if answer != "STORED":
-            raise Refused(answer)
-
-    return door, write
-
-
-def redis(server):
-    door = server.resp()
-    door.socket.settimeout(REPLY_SECONDS_MAX)
-
-    def write(key):
-        raw = door.ask_raw("SET", f"redis{key}", key).decode().strip()
-        if raw != "+OK":
-            raise Refused(raw)
-
-    return door, write
-
-
-def sql(server):
-    door = pymysql.connect(
-        host="127.0.0.1",
-        port=int(server.env["POSTERN_PORT"]),
-        user="root",
-        autocommit=True,
-        read_timeout=REPLY_SECONDS_MAX,
-    )
-
-    def write(key):
-        try:
-            with door.cursor() as cursor:
-                cursor.execute("INSERT INTO test.t VALUES (%s, 1)", (key,))
-        except pymysql.Error as error:
-            if error.args and error.args[0] in (2006, 2013):
-                raise EOFError from error
-            raise Refused(str(error.args[1:])) from error
-
-    return door, write
-
-
-def counter(server):
-    door = server.hs_wr(timeout=REPLY_SECONDS_MAX)
-    door.open(0, "test", "t", "k,v")
-
-    def write(_):
-        answer = door.request(0, "=", 1, COUNTER, 1, 0, "+", 0, 1)
-        if answer != ["0", "1", "1"]:
-            raise Refused(answer[2] if len(answer) > 2 else str(answer))
-
-    return door, write
-
-
-# How a door is written to, and which statement finds what was written.
-DOORS = {
-    "handlersocket": (handlersocket, "SELECT k FROM test.t WHERE k BETWEEN {0} AND {1}"),
-    "sql": (sql, "SELECT k FROM test.t WHERE k BETWEEN {0} AND {1}"),
-    "memcached": (
-        memcached,
-        "SELECT CAST(c2 AS UNSIGNED) FROM test.demo_test WHERE c1 LIKE 'mc%' AND c2 BETWEEN {0} AND {1}",
-    ),
-    "redis": (
-        redis,
-        "SELECT CAST(v AS UNSIGNED) FROM postern_redis.entries WHERE k LIKE 'redis%' AND v BETWEEN {0} AND {1}",
-    ),
-    "counter": (counter, ""),
-}
 
 
 class Writer(threading.Thread):
@@ -220,7 +131,9 @@ class ClusterSoak:
     def run(self, seconds):
         """True if all is well."""
         self.nodes[1].execute(
-            "CREATE TABLE t (k INT PRIMARY KEY, v INT)", f"INSERT INTO t VALUES ({COUNTER}, 0)", database="test"
+            "CREATE TABLE t (k INT PRIMARY KEY, v INT)",
+            f"INSERT INTO t VALUES ({COUNTER}, 0), ({SHARED}, 0)",
+            database="test",
         )
         self.each_has_the_same()
         for writer in self.writers:
@@ -275,13 +188,18 @@ class ClusterSoak:
                 self.problems.append(f"{writer.name}: {len(lost)} acknowledged writes are lost: {sorted(lost)[:5]}")
             if more := found - writer.acknowledged - writer.unsure:
                 self.problems.append(f"{writer.name}: rows that nobody wrote: {sorted(more)[:5]}")
-        counts = [writer for writer in self.writers if writer.door == "counter"]
-        least = sum(len(writer.acknowledged) for writer in counts)
-        most = least + sum(len(writer.unsure) for writer in counts)
-        ((count,),) = self.of_all(f"SELECT v FROM test.t WHERE k = {COUNTER}")
-        if not least <= count <= most:
-            self.problems.append(f"the counter is {count}, but {least} were acknowledged of {most}")
+        self.check_sum("counter", COUNTER)
+        self.check_sum("transactions", SHARED)
         self.resting.clear()
+
+    def check_sum(self, door, key):
+        """What the writers of a door have added to one row."""
+        writers = [writer for writer in self.writers if writer.door == door]
+        least = sum(len(writer.acknowledged) for writer in writers)
+        most = least + sum(len(writer.unsure) for writer in writers)
+        ((count,),) = self.of_all(f"SELECT v FROM test.t WHERE k = {key}")
+        if not least <= count <= most:
+            self.problems.append(f"{door}: the row is {count}, but {least} were acknowledged of {most}")
 
     def each_has_the_same(self):
         """Every node has come to what was committed last."""

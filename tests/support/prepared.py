@@ -32,6 +32,11 @@ class Other(str):
     """A statement of somebody else, on the server's own port."""
 
 
+# The server keeps when a trigger was made in hundredths of a second. A statement that was prepared in the same one, before
+# it, is not prepared again: on one side perhaps, and not on the other.
+LATER = Other("DO SLEEP(0.02)")
+
+
 class Execute:
     """`types`: whether it tells them; `last`: by no number."""
 

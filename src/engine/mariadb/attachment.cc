@@ -1,6 +1,7 @@
 #include "engine/mariadb/server.h"
 
 #include "engine/mariadb/attachment.h"
+#include "engine/mariadb/cluster.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,9 +36,12 @@ Attachment::~Attachment() {
   set_current_thd(thd_);
 }
 
-void Attachment::to(THD *thd) {
+void Attachment::to(THD *thd, st_my_thread_var *mysys) {
   const ThisThread &thread = this_thread();
-  set_mysys_var(thd->mysys_var);
+  wait_for_rollback(thd);
+  set_mysys_var(mysys);
+  // Where each connection has a thread of its own the server expects that one to take its THD back by itself.
+  if (thd->mysys_var != mysys) thd->store_globals();
   set_current_thd(thd);
   thd->thread_stack = static_cast<char *>(thread.stack_start);
   thd->mysys_var->stack_ends_here = thread.stack_end;

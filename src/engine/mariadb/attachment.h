@@ -8,17 +8,22 @@ struct st_my_thread_var;
 namespace postern::mariadb {
 
 /// While one lives its thread is the THD's: the server's functions take that THD for theirs, and know where the stack
-/// ends. A thread that is another THD's becomes that one's again. Attachments nest; the THD must be nobody else's.
+/// ends. A thread that is another THD's becomes that one's again. Attachments nest.
+///
+/// Between two commands a session rests, and a Galera node may roll its transaction back meanwhile, on a thread of the
+/// node's own. An attachment waits until that is done; from then on the session is the attached thread's, until the
+/// server has served a command.
 class Attachment {
  public:
   /// The thread is nobody's: for a THD that is yet to be made, or has been deleted.
   Attachment();
-  explicit Attachment(THD *thd) : Attachment() { to(thd); }
+  /// `mysys`: the session's own, which a rollback by the node takes from the THD.
+  Attachment(THD *thd, st_my_thread_var *mysys) : Attachment() { to(thd, mysys); }
   ~Attachment();
   Attachment(const Attachment &) = delete;
   Attachment &operator=(const Attachment &) = delete;
 
-  void to(THD *thd);
+  void to(THD *thd, st_my_thread_var *mysys);
 
  private:
   THD *const thd_;

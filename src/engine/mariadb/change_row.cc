@@ -69,6 +69,8 @@ NotNow ChangeRow::run(THD *worker, THD *session, WriteTable &target, const Chang
   mark();
   NotNow why = walk_.open(session, *table_, plan.rows, change.rows, values);
   if (why == NotNow::answered) why = change_all(changed);
+  // Of an update that no row can meet the server does not say how many rows it has matched.
+  if (why == NotNow::answered && changed.found == 0 && tests_a_column_twice(change.rows)) why = NotNow::value;
   changed.looked_up = walk_.keys();
   changed.examined = walk_.examined();
   walk_.close();

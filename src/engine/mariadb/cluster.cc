@@ -24,6 +24,18 @@ Settlement lost_to_others(THD *thd) {
           .repeatable = !cannot_be_undone(thd)};
 }
 
+/// The node was cut off while others received what it wrote: they may have committed it, and may not.
+bool nobody_knows(THD *thd) {
+  if (thd->wsrep_cs().current_error() != wsrep::e_error_during_commit) return false;
+  switch (thd->wsrep_cs().current_error_status()) {
+    case wsrep::provider::error_connection_failed:
+    case wsrep::provider::error_provider_failed:
+    case wsrep::provider::error_fatal:
+    case wsrep::provider::error_unknown: return true;
+    default: return false;
+  }
+}
+
 /// Makes the thread a client of the cluster, in the middle of a command.
 void enter(THD *thd) {
   thd->wsrep_client_thread = true;
@@ -61,6 +73,27 @@ bool cluster_refuses_writes(THD *thd) {
   return WSREP(thd) && WSREP_PROVIDER_EXISTS_ && thd->wsrep_cs().state() == wsrep::client_state::s_none;
 }
 
+bool is_client_of_cluster(THD *thd) {
+  return thd->wsrep_cs().state() != wsrep::client_state::s_none;
+}
+
+void wait_for_rollback(THD *thd) {
+  wsrep_wait_rollback_complete_and_acquire_ownership(thd);
+}
+
+// To the cluster it is a command without an answer: an error is kept for the next command.
+HeldForCluster::HeldForCluster(THD *thd) : thd_(thd) {
+  wsrep_before_command(thd, true);
+}
+
+HeldForCluster::~HeldForCluster() {
+  wsrep_after_command_ignore_result(thd_);
+}
+
+bool HeldForCluster::was_rolled_back() const {
+  return thd_->wsrep_trx().active() && thd_->wsrep_trx().state() == wsrep::transaction::s_aborted;
+}
+
 void Certification::begin(THD *thd) {
   if (!WSREP(thd) || !WSREP_PROVIDER_EXISTS_ || !wsrep_ready_get()) return;
   thd_ = thd;
@@ -83,6 +116,8 @@ void Certification::end_statement(Settlement &settlement) {
     settlement = {};
   } else if (lost) {
     settlement = lost_to_others(thd_);
+  } else if (!settlement.lasted() && nobody_knows(thd_)) {
+    settlement = {.failure = Failure::outcome_unknown, .repeatable = false};
   }
   if (!settlement.lasted() && thd_->killed < KILL_CONNECTION) thd_->reset_killed();
   thd_->get_stmt_da()->reset_diagnostics_area();

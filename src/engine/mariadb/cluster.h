@@ -15,6 +15,29 @@ bool cluster_refuses_reads(THD *thd);
 /// Whether a write of the running statement has to be refused: nobody would certify it, and nodes would drift apart.
 bool cluster_refuses_writes(THD *thd);
 
+/// Whether the cluster knows the session as one of its clients. Another node's write may then end the session's
+/// transaction while it rests, and a thread of this node rolls it back.
+bool is_client_of_cluster(THD *thd);
+
+/// Waits until nobody rolls the transaction of a resting session back. The caller has the session from then on.
+void wait_for_rollback(THD *thd);
+
+/// While one lives the calling thread has a session that the server has served a command for and has left. The next
+/// command is told what became of its transaction. Outside of a cluster it does nothing.
+class HeldForCluster {
+ public:
+  explicit HeldForCluster(THD *thd);
+  ~HeldForCluster();
+  HeldForCluster(const HeldForCluster &) = delete;
+  HeldForCluster &operator=(const HeldForCluster &) = delete;
+
+  /// The node has rolled the session's transaction back: the THD no longer shows the command that was served.
+  bool was_rolled_back() const;
+
+ private:
+  THD *const thd_;
+};
+
 /// Has the other nodes certify what a run writes. Outside of a cluster it does nothing. The thread is a client of the
 /// cluster for the time of the run alone: so the provider may come and go, wsrep_on be set, and a node that leaves
 /// waits for no thread of ours.
@@ -30,7 +53,8 @@ class Certification {
   /// Before each statement of the run.
   void begin_statement();
   /// After it, with no table open and no lock held. A transaction that others had to come before, is lost: the
-  /// settlement says so. One that was run again from what was certified has lasted, whatever the commit said.
+  /// settlement says so. One that was run again from what was certified has lasted, whatever the commit said. One that
+  /// the node was cut off with is told as SQL tells it, and not run again: other nodes may have it.
   void end_statement(Settlement &settlement);
   /// What another node has committed is in the way, and so the transaction ends here, whatever it does.
   bool interrupted() const;

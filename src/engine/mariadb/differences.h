@@ -60,6 +60,15 @@ inline bool is_text_column(const Field &field) {
     if (field.type_handler() == handler) return true;
   return false;
 }
+/// The character set of texts that a client with utf8mb4 has to have converted; nullptr: none, or no text.
+inline CHARSET_INFO *foreign_charset(const Field &field) {
+  const bool is_list = field.real_type() == MYSQL_TYPE_ENUM || field.real_type() == MYSQL_TYPE_SET;
+  CHARSET_INFO *const charset = field.charset();
+  if (!(is_list || (is_text_column(field) || is_compressed(field))) || charset == &my_charset_bin) return nullptr;
+  const bool same = my_charset_same(charset, &my_charset_utf8mb4_general_ci) ||
+                    my_charset_same(charset, &my_charset_utf8mb3_general_ci) || charset->state & MY_CS_PUREASCII;
+  return same ? nullptr : charset;
+}
 /// Whether texts are compared as if the shorter one had spaces behind it.
 inline bool pads_with_spaces(const CHARSET_INFO *charset) {
   return !(charset->state & MY_CS_NOPAD);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/mariadb/differences.h"
+#include "engine/rows/charsets.h"
 #include "engine/rows/integer_type.h"
 
 namespace postern::mariadb {
@@ -33,7 +35,8 @@ bool is_text(const Field *field) {
 
 /// Characters belong to the column's character set. Everything else is read from text as SQL's literals are, and called
 /// by its text in messages.
-CHARSET_INFO *charset_for(const Field *field, enum_field_types type) {
+CHARSET_INFO *charset_for(const Field *field, enum_field_types type, bool unicode) {
+  if (unicode && foreign_charset(*field) != nullptr) return &my_charset_utf8mb4_general_ci;
   const bool is_characters =
       type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET || type == MYSQL_TYPE_BIT || is_text(field, type);
   return is_characters ? field->charset() : &my_charset_utf8mb4_general_ci;
@@ -55,9 +58,9 @@ bool store_natural(Field *field, Bytes text) {
   return true;
 }
 
-void store_text(Field *field, Bytes text) {
+void store_text(Field *field, Bytes text, bool unicode) {
   if (store_natural(field, text)) return;
-  CHARSET_INFO *const charset = charset_for(field, field->real_type());
+  CHARSET_INFO *const charset = charset_for(field, field->real_type(), unicode);
   if (ends_within_a_character(field, charset, text)) return;
   field->set_notnull();
   field->store(text.data(), text.size(), charset);
@@ -95,10 +98,10 @@ std::string text_of(const my_decimal &number) {
 
 }  // namespace
 
-void store_strictly(Field *field, const Value &value) {
+void store_strictly(Field *field, const Value &value, bool unicode) {
   switch (value.kind()) {
     case Value::Kind::null: set_field_to_null_with_conversions(field, false); return;
-    case Value::Kind::bytes: store_text(field, value.bytes()); return;
+    case Value::Kind::bytes: store_text(field, value.bytes(), unicode); return;
     case Value::Kind::integer:
       field->set_notnull();
       field->store(static_cast<longlong>(value.integer()), false);
@@ -238,9 +241,10 @@ Draft::Sum RowDraft::add_decimal(Change &change, Field *field, const Change *bef
     left = &before->decimal;
   } else if (is_text(field)) {
     String buffer;
-    const String *const text = field->val_str(&buffer);
-    if (!parse_decimal({text->ptr(), text->length()}, old)) {
-      refuse(field, {text->ptr(), text->length()}, Failure::bad_value);
+    String converted;
+    const Bytes text = text_in(field, buffer, converted);
+    if (!parse_decimal(text, old)) {
+      refuse(field, text, Failure::bad_value);
       return Sum::kept_sign;
     }
   } else {
@@ -294,18 +298,27 @@ Bytes RowDraft::pending_text(const Change &change, std::string &room) {
   return {};
 }
 
+/// What the column holds, as the client would read it.
+Bytes RowDraft::text_in(Field *field, String &buffer, String &converted) const {
+  const String *const text = field->val_str(&buffer);
+  if (text == nullptr) return {};
+  const Bytes held(text->ptr(), text->length());
+  CHARSET_INFO *const charset = table_->spec->unicode ? foreign_charset(*field) : nullptr;
+  return charset == nullptr ? held : rows::to_unicode(charset, held, converted);
+}
+
 void RowDraft::extend(uint32_t column, Bytes bytes, bool at_front) {
   if (failure_ != Failure::none) return;
   const uint16_t position = table_->columns[column];
   Field *const field = table_->table->field[position];
   std::string room;
   String buffer;
+  String converted;
   Bytes old;
   if (const Change *const before = pending(position)) {
     old = pending_text(*before, room);
   } else if (!field->is_null()) {
-    const String *const text = field->val_str(&buffer);
-    if (text != nullptr) old = {text->ptr(), text->length()};
+    old = text_in(field, buffer, converted);
   }
   const size_t size = old.size() + bytes.size();
   THD *const thd = table_->table->in_use;
@@ -348,7 +361,7 @@ bool RowDraft::is_null(size_t change) const {
 void RowDraft::store(size_t at, Field *field) const {
   const Change &change = *changes_[at];
   switch (change.kind) {
-    case Change::Kind::value: return store_strictly(field, change.value);
+    case Change::Kind::value: return store_strictly(field, change.value, table_->spec->unicode);
     case Change::Kind::decimal:
       field->set_notnull();
       field->store_decimal(&change.decimal);
@@ -371,7 +384,7 @@ Item *RowDraft::item(size_t at, THD *thd, const Field *field) const {
     case Value::Kind::null: return new (thd->mem_root) Item_null(thd);
     case Value::Kind::bytes: {
       const Bytes text = change.value.bytes();
-      CHARSET_INFO *const charset = charset_for(field, field->real_type());
+      CHARSET_INFO *const charset = charset_for(field, field->real_type(), table_->spec->unicode);
       ends_within_a_character(field, charset, text);  // whoever evaluates the item finds the error
       return new (thd->mem_root)
           Item_string(thd, text.data(), static_cast<uint>(text.size()), charset, DERIVATION_COERCIBLE);

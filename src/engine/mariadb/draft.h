@@ -13,13 +13,15 @@
 
 class Field;
 class Item;
+class String;
 class THD;
 
 namespace postern::mariadb {
 
 /// Stores `value` in `field` as SQL in strict mode would: numbers, dates and the like from their text, characters in
-/// the column's own character set. What does not fit is an error in the diagnostics area.
-void store_strictly(Field *field, const Value &value);
+/// the column's own character set, or converted to it (`unicode`, as TableSpec has it). What does not fit is an error
+/// in the diagnostics area.
+void store_strictly(Field *field, const Value &value, bool unicode);
 
 /// Belongs to one executor and is reused for every row.
 class RowDraft final : public Draft {
@@ -57,6 +59,7 @@ class RowDraft final : public Draft {
   struct Change;
   Change &next(uint16_t field);
   static Bytes pending_text(const Change &change, std::string &room);
+  Bytes text_in(Field *field, String &buffer, String &converted) const;
   const Change *pending(uint16_t field) const;
   Sum add_integer(Change &change, Field *field, const Change *before, __int128 amount);
   Sum add_real(Change &change, Field *field, const Change *before, Bytes amount, bool subtract);

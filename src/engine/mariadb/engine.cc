@@ -9,6 +9,7 @@
 #include <slave.h>
 #include <rpl_mi.h>
 
+#include "engine/mariadb/commit_waits.h"
 #include "engine/mariadb/executor.h"
 #include "engine/mariadb/hosted_session.h"
 #include "engine/mariadb/main_port.h"
@@ -24,10 +25,12 @@ class MariaEngine final : public Engine {
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
     std::unique_ptr<ServerThread> thread = ServerThread::enter(who, stop);
     if (thread == nullptr) return nullptr;
+    look_for_commit_waits();
     return make_executor(std::move(thread), specs_, names_, who, stop);
   }
 
   std::unique_ptr<ServerSession> host() override { return std::make_unique<HostedSession>(take_let_in()); }
+  bool commits_may_wait() const override { return mariadb::commits_may_wait(); }
   uint64_t next_number() override { return next_thread_id(); }
   std::vector<OpenIndexNotes> open_indexes() const override { return specs_.all(); }
 
@@ -64,6 +67,18 @@ bool server_is_replica() {
   }
   mysql_mutex_unlock(&LOCK_active_mi);
   return replica;
+}
+
+Replay server_replay() {
+  Replay replay{.statements = global_status_var.com_stat[SQLCOM_BINLOG_BASE64_EVENT]};
+  const auto add = [](THD *thd, Replay *to) -> my_bool {
+    // What a session keeps between its statements, until it ends.
+    to->under_way = to->under_way || thd->rli_fake != nullptr;
+    to->statements += thd->status_var.com_stat[SQLCOM_BINLOG_BASE64_EVENT];
+    return 0;
+  };
+  server_threads.iterate<Replay>(add, &replay);
+  return replay;
 }
 
 Descriptors server_descriptors() {

@@ -2,6 +2,7 @@
 
 #include "engine/mariadb/executor.h"
 
+#include <algorithm>
 #include <new>
 
 #include "engine/mariadb/interruption.h"
@@ -9,6 +10,13 @@
 
 namespace postern::mariadb {
 namespace {
+
+/// Statements of sessions are not among them: each waits, or does not, as its own session has set it.
+bool asks_for_tables(std::span<const Op> ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const Op &op) {
+    return op.verb != Verb::statement && op.verb != Verb::answer && op.verb != Verb::login;
+  });
+}
 
 constexpr int prepare_attempts_max = 3;
 
@@ -53,7 +61,7 @@ Settlement MariaExecutor::run_unit(const Run &run) {
 
 Settlement MariaExecutor::run_reading(const Run &run) {
   Settlement settlement;
-  begin();
+  begin(run.ops);
   try {
     for (int attempt = 0; attempt < prepare_attempts_max && !prepare(run.ops); ++attempt) {
     }
@@ -94,7 +102,7 @@ void MariaExecutor::run_shared(const Settlement &settlement) {
 /// All writes are one statement and one transaction.
 Settlement MariaExecutor::run_writing(const Run &run) {
   tables_.release_all();
-  begin();
+  begin(run.ops);
   certification_.begin(thd());
   begin_row_waits();
   const Settlement settlement = run_statement(run);
@@ -112,9 +120,11 @@ void MariaExecutor::begin_row_waits() {
 /// Tables are opened and closed with it, those for reading too.
 Settlement MariaExecutor::run_statement(const Run &run) {
   const bool alone = lane_ == Lane::alone;
-  thread_->begin_writing(
+  const bool locks_places =
       (alone || order_.in_own_unit()) &&
-      std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) { return op.verb == Verb::lock; }));
+      std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) { return op.verb == Verb::lock; });
+  // Under REPEATABLE READ the view of the first statement stays until one comes that is not.
+  thread_->begin_writing(locks_places || one_view_);
   certification_.begin_statement();
   Settlement settlement;
   try {
@@ -172,7 +182,7 @@ bool MariaExecutor::can_undo() const {
   return !cannot_be_undone(thd());
 }
 
-void MariaExecutor::begin() {
+void MariaExecutor::begin(std::span<const Op> ops) {
   THD *const thd = this->thd();
   counters_->add(Counter::batches);
   order_.begin();
@@ -185,7 +195,7 @@ void MariaExecutor::begin() {
     thread_->globals().follow(thd);
   }
   if (thd->killed) end_interruption(thd);  // KILL QUERY came when there was none
-  not_ready_ = cluster_refuses_reads(thd);
+  not_ready_ = asks_for_tables(ops) && cluster_refuses_reads(thd);
   tables_.begin_batch();
   privileges_.begin_batch(*thread_);
   finder_.begin_batch(thd, lane_);

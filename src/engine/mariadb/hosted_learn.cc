@@ -91,10 +91,18 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   const uint8_t command = command_of(statement.packet);
   if (command == COM_STMT_BULK_EXECUTE && (thd->client_capabilities & MARIADB_CLIENT_STMT_BULK_OPERATIONS) != 0)
     learnt_.statement_id = statement_id(statement.packet);
+  if (command == COM_STMT_BULK_EXECUTE) versions_.erase(number_in(statement.packet));
   if (command != COM_QUERY && command != COM_STMT_PREPARE && command != COM_STMT_EXECUTE) return;
   if (command == COM_STMT_EXECUTE && has_bound(thd, statement_id(statement.packet)))
     learnt_.statement_id = statement_id(statement.packet);
-  if (session_allows(thd) != NotNow::answered) return;  // there will be another time
+  const NotNow why = session_allows(thd);
+  // What only has to see each statement does not change what it means: people are to see its form, and the reason.
+  const bool only_seen = is_of_watchers(why) && !thd->has_thd_temporary_tables() && statement.plan == nullptr;
+  if (why != NotNow::answered && !only_seen) {
+    // It may have met a temporary table, and be back with the other one later, which is as it was.
+    if (command != COM_QUERY) versions_.erase(number_in(statement.packet));
+    return;  // there will be another time
+  }
   if (statement.plan != nullptr) {
     if (statement.plan->holds()) learn_answer(statement, answer, version);
     return;
@@ -167,9 +175,9 @@ void HostedSession::learn_answer(const Statement &statement, Bytes answer, uint6
   } else {
     static_cast<const SelectPlan *>(statement.plan)->learn(thd, prepared, answer, version, columns);
   }
-  if (command == COM_QUERY) return;
-  if (const ::Statement *const last = thd->last_stmt; last != nullptr && thd->stmt_map.find(id) == nullptr)
-    id = last->id;
+  // What failed may have done so before it met the table.
+  if (command == COM_QUERY || thd->is_error()) return;
+  if (prepared) id = number_in(statement.packet);
   versions_[id] = version_of(*statement.plan) == version ? version : 0;
 }
 

@@ -122,7 +122,7 @@ void HostedSession::note_served(Bytes packet) {
   switch (command_of(packet)) {
     case COM_STMT_PREPARE: return promises_.forget_last();
     case COM_STMT_CLOSE:
-      versions_.erase(statement_id(packet));
+      versions_.erase(number_in(packet));
       if (promises_.drop(promises_.meant(thd_, statement_id(packet)))) ++thd_->status_var.com_stmt_close;
       return;
     case COM_CHANGE_USER:
@@ -143,12 +143,17 @@ uint64_t HostedSession::version_of(const Plan &plan) {
   return static_cast<const TablePlan &>(plan).version();
 }
 
+uint32_t HostedSession::number_in(Bytes packet) const {
+  const uint32_t id = statement_id(packet);
+  return id != last_prepared || thd_->last_stmt == nullptr ? id : static_cast<uint32_t>(thd_->last_stmt->id);
+}
+
 NotNow HostedSession::is_up_to_date(const Statement &statement) {
   const uint64_t version = version_of(*statement.plan);
   const uint32_t id = statement_id(statement.packet);
   if (const Promised *const promised = promises_.find(promises_.meant(thd_, id)); promised != nullptr)
     return promised->version == version ? NotNow::answered : NotNow::table_changed;
-  const auto found = versions_.find(id != last_prepared || thd_->last_stmt == nullptr ? id : thd_->last_stmt->id);
+  const auto found = versions_.find(number_in(statement.packet));
   if (found == versions_.end()) return NotNow::not_learnt;
   return found->second == version ? NotNow::answered : NotNow::table_changed;
 }

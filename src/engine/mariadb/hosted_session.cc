@@ -14,6 +14,7 @@
 
 #include "engine/mariadb/account.h"
 #include "engine/mariadb/attachment.h"
+#include "engine/mariadb/cluster.h"
 #include "engine/mariadb/main_port.h"
 #include "engine/mariadb/select_plan.h"
 #include "engine/mariadb/verification.h"
@@ -62,7 +63,7 @@ bool HostedSession::log_in(int fd, bool local) {
     my_thread_end();
     return false;
   }
-  attachment.to(thd_);
+  attachment.to(thd_, mysys_);
   if (prepare()) return true;
   close();
   return false;
@@ -79,7 +80,8 @@ bool HostedSession::join(CONNECT *connect) {
   }
   server_threads.insert(thd);
   delete connect;  // behind insert(): shutdown waits for all that are counted, and then for all that were inserted
-  thd->set_mysys_var(my_thread_var);
+  mysys_ = my_thread_var;
+  thd->set_mysys_var(mysys_);
   const std::lock_guard guard(mutex_);
   thd_ = thd;
   return true;
@@ -112,13 +114,16 @@ bool HostedSession::prepare() {
 
 bool HostedSession::serve(const Statement &statement) {
   THD *const thd = thd_;
-  Attachment attachment(thd);
+  Attachment attachment(thd, mysys_);
   if (thd->killed >= KILL_CONNECTION) {
     if (thd->killed == KILL_WAIT_TIMEOUT) tell_log_of_timeout(thd);
     return false;
   }
   const Bytes packet = statement.packet;
-  if (!keep_promises(packet)) return true;
+  if (!keep_promises(packet)) {
+    const HeldForCluster held(thd);  // it gives back what the attachment took
+    return true;
+  }
   const bool reads = statement.plan != nullptr && !statement.plan->writes();
   const uint64_t version = statement.plan != nullptr ? version_of(*statement.plan) : 0;
   const std::optional<ColumnsTold> columns = columns_told(packet);
@@ -136,10 +141,12 @@ bool HostedSession::serve(const Statement &statement) {
     if (do_command(thd, true) != DISPATCH_COMMAND_SUCCESS || !thd_is_connection_alive(thd)) return false;
     set_idle(thd);
   } while (thd->net.compress && thd->net.remain_in_buf != 0);
+  const HeldForCluster held(thd);
   if (verification) verification->compare(answer);
   note_served(packet);
   note_context();
   learnt_ = {};
+  if (held.was_rolled_back()) return true;
   learn(statement, answer, version);
   learnt_.failed = thd->is_error();
   return true;
@@ -149,7 +156,7 @@ void HostedSession::end(bool peer_ended) {
   THD *const thd = thd_;
   if (connect_ != nullptr) std::exchange(connect_, nullptr)->close_and_delete(0);  // nobody has greeted it
   if (thd == nullptr) return;
-  Attachment attachment(thd);
+  Attachment attachment(thd, mysys_);
   thd->net.reading_or_writing = 0;
   if (thd->killed == KILL_WAIT_TIMEOUT) {
     tell_log_of_timeout(thd);

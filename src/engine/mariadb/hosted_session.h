@@ -25,6 +25,7 @@
 class CONNECT;
 class THD;
 struct rpl_gtid;
+struct st_my_thread_var;
 
 namespace postern::mariadb {
 
@@ -111,6 +112,8 @@ class HostedSession final : public ServerSession {
   bool keep_promises(Bytes packet);
   /// After that: which promises are void.
   void note_served(Bytes packet);
+  /// Which statement of the server's a command names, that may mean the last one that was prepared.
+  uint32_t number_in(Bytes packet) const;
   /// Whether the server has prepared, or run, the statement that is executed with the table as its plan knows it: else
   /// it would prepare it again.
   NotNow is_up_to_date(const Statement &statement);
@@ -122,6 +125,7 @@ class HostedSession final : public ServerSession {
   std::mutex mutex_;  // guards what thd_ points to against interrupt(); a leaf but for the THD's own
   CONNECT *connect_;  // until it is logged in
   THD *thd_ = nullptr;
+  st_my_thread_var *mysys_ = nullptr;  // the THD's, as long as there is one
   std::atomic<bool> interrupted_{false};
   bool logged_in_ = false;
   std::string context_;  // that dialect_ is the number of

@@ -46,7 +46,7 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
     why = NotNow::verified;
   }
   if (why == NotNow::answered) {
-    const Attachment attachment(thd);
+    const Attachment attachment(thd, mysys_);
     const STATUS_VAR &counts = thd->status_var;
     const uint64_t sent = counts.rows_sent;
     const uint64_t read = counts.rows_read;
@@ -62,6 +62,7 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
     return true;
   }
   count(why);
+  static_cast<const TablePlan *>(statement.plan)->note_left(why);
   return false;
 }
 
@@ -81,7 +82,7 @@ bool HostedSession::keep_house(const Statement &statement) {
   THD *const thd = thd_;
   if (!is_housekeeping(thd, statement.packet)) return false;
   if (!promises_.empty() && !can_be_served_without(statement.packet)) return false;
-  const Attachment attachment(thd);
+  const Attachment attachment(thd, mysys_);
   const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
   thd->net.reading_or_writing = 0;
   do_command(thd, true);  // a session that it has ended is met by the next command

@@ -86,7 +86,7 @@ bool HostedSession::write_by_itself(const Statement &statement, Counters &counte
     THD *const thd = thd_;
     const bool prepared = command_in(statement.packet) == COM_STMT_EXECUTE;
     const WritePlan::Known &known = *plan.known(answer_shape(statement));
-    const Attachment attachment(thd);
+    const Attachment attachment(thd, mysys_);
     note_types(statement);
     thd->net.reading_or_writing = 0;
     why = own_writes().run(thd,
@@ -101,7 +101,10 @@ bool HostedSession::write_by_itself(const Statement &statement, Counters &counte
     thd->net.reading_or_writing = 1;
     if (why == NotNow::answered && prepared) learnt_.statement_id = 0;  // the server has not run it
   }
-  if (why != NotNow::answered) count(why);
+  if (why != NotNow::answered) {
+    count(why);
+    plan.note_left(why);
+  }
   return why == NotNow::answered;
 }
 
@@ -109,7 +112,7 @@ NotNow HostedSession::may_share(const Statement &statement, const WritePlan &pla
   THD *const thd = thd_;
   if (const NotNow why = may_write(statement, plan); why != NotNow::answered) return why;
   if (const NotNow why = session_shares(thd); why != NotNow::answered) return why;
-  const Attachment attachment(thd);
+  const Attachment attachment(thd, mysys_);
   note_types(statement);
   return may_change(thd, plan.change()) ? NotNow::answered : NotNow::privilege;
 }
@@ -118,7 +121,7 @@ NotNow HostedSession::may_share(const Statement &statement, const WritePlan &pla
 void HostedSession::tell_written(const Statement &statement, const WritePlan &plan, const Changed &changed,
                                  const rpl_gtid &gtid, uint64_t began_us, Counters &counters) {
   THD *const thd = thd_;
-  const Attachment attachment(thd);
+  const Attachment attachment(thd, mysys_);
   const bool prepared = command_in(statement.packet) == COM_STMT_EXECUTE;
   const enum_sql_command command = command_of(plan.change());
   thd->net.reading_or_writing = 0;

@@ -1,8 +1,9 @@
 // housekeeping.h: commands that are part of every conversation and touch no row, for which the server's own code may
 // run on a worker, since it cannot wait there.
 //
-// PING, BEGIN, COMMIT and ROLLBACK of what wrote nothing, SET autocommit and NAMES, and the end of prepared statements.
-// Why each cannot wait, and where it could, is said beside it in housekeeping.cc. Nothing is answered here: the server
+// PING, BEGIN, COMMIT and ROLLBACK of what wrote nothing, savepoints, SET of what drivers set, SELECT of variables and
+// of what the session knows, USE, SHOW WARNINGS, and the end of prepared statements. engine/sql/housekeeping knows the
+// texts; why each cannot wait, and where it could, is said in housekeeping.cc. Nothing is answered here: the server
 // does it all (HostedSession::run_in_turn), so that nothing has to be kept identical.
 #pragma once
 

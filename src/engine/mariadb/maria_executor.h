@@ -75,7 +75,7 @@ class MariaExecutor final : public Executor {
   bool lost() const { return !writer_.lost().lasted(); }
   bool can_undo() const;
   Counters *counters() const { return counters_; }
-  void begin();
+  void begin(std::span<const Op> ops);
   void end_statement();
   void end();
   void renew();
@@ -133,6 +133,7 @@ class MariaExecutor final : public Executor {
   size_t opens_ = 0;                   // how many of those were executed or passed by
   Order order_{*this};
   std::vector<Unit> units_;                           // of a statement among scripts
+  bool one_view_ = false;                             // for all statements of the running script
   Lane lane_ = Lane::turn;                            // of the running batch
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
   bool not_ready_ = false;                            // the running batch is refused

@@ -1,5 +1,6 @@
 #include "engine/mariadb/server.h"
 
+#include "engine/mariadb/cluster.h"
 #include "engine/mariadb/compat.h"
 #include "engine/mariadb/not_now.h"
 
@@ -52,11 +53,12 @@ std::array<uint64_t, reasons> counted_reasons() {
 }
 
 NotNow housekeeping_allows(THD *thd) {
+  // A thread of the node may roll the session back at this moment.
+  if (WSREP_ON_ || is_client_of_cluster(thd)) return NotNow::galera;
   if (thd->killed != NOT_KILLED) return NotNow::killed;
   if (thd->security_ctx->password_expired) return NotNow::password_expired;
   if (thd->transaction->xid_state.is_explicit_XA()) return NotNow::xa_transaction;
   if (holds_locks(thd)) return NotNow::lock_tables;
-  if (WSREP_ON_) return NotNow::galera;
   return watched(thd);
 }
 

@@ -29,6 +29,11 @@ constexpr std::string_view words(NotNow why) {
   return texts[static_cast<size_t>(why)];
 }
 
+/// Whether it is something that is switched on and has to see each statement.
+constexpr bool is_of_watchers(NotNow why) {
+  return why >= NotNow::general_log && why <= NotNow::state_tracker;
+}
+
 /// Adds one to how often that was the reason. Any thread.
 void count(NotNow why);
 /// How often each was the reason, since the library was loaded. Any thread.

@@ -12,6 +12,7 @@
 #include "engine/mariadb/exact_value.h"
 #include "engine/mariadb/no_row_waits.h"
 #include "engine/mariadb/opening.h"
+#include "engine/mariadb/resolve_read.h"
 
 namespace postern::mariadb {
 namespace {
@@ -198,17 +199,24 @@ NotNow OwnReads::count_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Pa
   const Field *const counted =
       read.plan.exists || read.read.columns.empty() ? nullptr : table.field[read.read.columns[0]];
   int code = 0;
-  while (!(read.plan.exists && rows != 0) && (code = walk_.next()) == 0)
+  bool matched = false;
+  while (!(read.plan.exists && rows != 0) && (code = walk_.next()) == 0) {
+    matched = true;
     if (counted == nullptr || !counted->is_null()) ++rows;
+  }
   if (code == OwnWalk::too_much) return NotNow::too_much;
   if (code != 0 && code != HA_ERR_END_OF_FILE) return NotNow::read_failed;
+  if (!matched && tests_a_column_twice(read.read)) return NotNow::value;
   Protocol &protocol = protocol_of(thd, read.prepared);
   protocol.prepare_for_resend();
   // Where the server has left out the types, they are the ones that these always have.
   uint8_t type = read.answer.type(0);
   if (read.answer.columns_left_out()) type = read.plan.exists ? MYSQL_TYPE_LONG : MYSQL_TYPE_LONGLONG;
   if (!store_integer(protocol, rows, type) || !put_row(protocol, packets)) return NotNow::read_failed;
-  written.found = written.sent = 1;
+  written.sent = 1;
+  // Where a whole unique key finds nothing the server sees that before it counts, and leaves FOUND_ROWS() as it is.
+  const bool nothing = !matched && !read.plan.exists && read.read.way == ReadWay::one;
+  written.found = nothing ? thd->limit_found_rows : 1;
   return NotNow::answered;
 }
 

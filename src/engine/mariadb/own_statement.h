@@ -20,6 +20,7 @@ extern const size_t counted_status_bytes;
 /// In what the server says at the end of a statement: it has looked at every row of the table, as it does with a small
 /// one. Then little is won by a plan, and rows may have come in another order.
 inline constexpr uint16_t without_index = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
+inline constexpr const char *words_of_no_index = "the server looks at every row of the table instead of using an index";
 
 /// The last thing that the server does for a statement: the session rests again.
 void end_own_statement(THD *thd);

@@ -10,13 +10,18 @@
 namespace postern::mariadb {
 namespace {
 
+/// CHAR under a NO PAD collation: its key has blanks that the server's comparison does not see.
+bool is_blank_padded(const Field &field) {
+  const CHARSET_INFO *charset = field.charset();
+  return field.type_handler() == &type_handler_string && charset != &my_charset_bin && charset->state & MY_CS_NOPAD;
+}
+
 /// What makes comparing with the column exact. False if nothing does.
 bool exactness(const Field &field, Exact &exact) {
   if (is_text(field)) {
+    if (is_blank_padded(field)) return false;
     const bool is_fixed = field.type_handler() == &type_handler_string;
-    const CHARSET_INFO *charset = field.charset();
-    if (is_fixed && charset != &my_charset_bin && charset->state & MY_CS_NOPAD) return false;
-    exact = is_fixed && charset == &my_charset_bin ? Exact::binary_fixed : Exact::text;
+    exact = is_fixed && field.charset() == &my_charset_bin ? Exact::binary_fixed : Exact::text;
     return true;
   }
   switch (field.real_type()) {
@@ -53,6 +58,12 @@ class Resolution {
     uint32_t score = 0;
   };
 
+  /// A column by which a walk goes on, and whether its values go down then.
+  struct Step {
+    uint16_t field = 0;
+    bool down = false;
+  };
+
   WhyNot check_table() const;
   WhyNot resolve_columns();
   WhyNot resolve_conditions();
@@ -64,7 +75,7 @@ class Resolution {
   void find_range(const KEY &key, Candidate &candidate) const;
   bool gives_order(const KEY &key, Candidate &candidate) const;
   bool is_fixed(uint16_t field) const;
-  std::vector<uint16_t> walk_order(const KEY &key) const;
+  std::vector<Step> walk_order(const KEY &key) const;
   bool is_clustered(uint32_t index) const { return index == table_.s->primary_key; }
   bool has_servers_order(const Candidate &candidate) const;
   bool covers(const KEY &key) const;
@@ -190,34 +201,41 @@ bool Resolution::is_fixed(uint16_t field) const {
          find_condition(field, PlanTest::null, {}) != no_field;
 }
 
-/// The columns by which a walk of the index goes: InnoDB's has the primary key behind its own.
-std::vector<uint16_t> Resolution::walk_order(const KEY &key) const {
-  std::vector<uint16_t> fields;
-  for (uint32_t part = 0; part < key.user_defined_key_parts; ++part) fields.push_back(part_field(key, part));
+/// The columns by which a walk of the index goes: InnoDB's has the primary key behind its own, in the primary key's
+/// directions, but for the columns that it has already.
+std::vector<Resolution::Step> Resolution::walk_order(const KEY &key) const {
+  std::vector<Step> steps;
+  const auto add_all = [&](const KEY &from) {
+    for (uint32_t part = 0; part < from.user_defined_key_parts; ++part) {
+      const Step step{part_field(from, part), (from.key_part[part].key_part_flag & HA_REVERSE_SORT) != 0};
+      if (std::ranges::find(steps, step.field, &Step::field) == steps.end()) steps.push_back(step);
+    }
+  };
+  add_all(key);
   if (table_.s->primary_key < MAX_KEY) {
     const KEY &primary = table_.key_info[table_.s->primary_key];
     const bool whole = std::none_of(primary.key_part, primary.key_part + primary.user_defined_key_parts,
                                     [](const KEY_PART_INFO &part) { return part.key_part_flag & HA_PART_KEY_SEG; });
-    for (uint32_t part = 0; whole && part < primary.user_defined_key_parts; ++part)
-      fields.push_back(part_field(primary, part));
+    if (whole) add_all(primary);
   }
-  return fields;
+  return steps;
 }
 
 /// Whether the walk meets the rows in the order that the plan asks for.
 bool Resolution::gives_order(const KEY &key, Candidate &candidate) const {
   if (candidate.way == ReadWay::one || order_.empty()) return true;
-  const std::vector<uint16_t> fields = walk_order(key);
+  const std::vector<Step> steps = walk_order(key);
   size_t at = 0;
   bool has_direction = false;
   std::vector<uint16_t> seen;
   for (size_t one = 0; one < order_.size(); ++one) {
     const uint16_t field = order_[one];
     if (is_fixed(field) || std::ranges::find(seen, field) != seen.end()) continue;
-    while (at < fields.size() && fields[at] != field && is_fixed(fields[at])) ++at;
-    if (at == fields.size() || fields[at] != field) return false;
-    if (has_direction && candidate.backwards != plan_.order[one].descending) return false;
-    candidate.backwards = plan_.order[one].descending;
+    while (at < steps.size() && steps[at].field != field && is_fixed(steps[at].field)) ++at;
+    if (at == steps.size() || steps[at].field != field || is_blank_padded(*table_.field[field])) return false;
+    const bool backwards = plan_.order[one].descending != steps[at].down;
+    if (has_direction && candidate.backwards != backwards) return false;
+    candidate.backwards = backwards;
     has_direction = true;
     seen.push_back(field);
     ++at;
@@ -270,8 +288,8 @@ bool Resolution::try_index(uint32_t index, Candidate &candidate) const {
 
 /// Whether an index that is not the clustered one has every column that is read: the server may walk that instead.
 bool Resolution::covers(const KEY &key) const {
-  const std::vector<uint16_t> fields = walk_order(key);
-  const auto has = [&](uint16_t field) { return std::ranges::find(fields, field) != fields.end(); };
+  const std::vector<Step> steps = walk_order(key);
+  const auto has = [&](uint16_t field) { return std::ranges::find(steps, field, &Step::field) != steps.end(); };
   return std::ranges::all_of(read_.columns, has) &&
          std::ranges::all_of(conditions_, [&](const ResolvedCondition &one) { return has(one.field); });
 }
@@ -324,6 +342,17 @@ bool is_text(const Field &field) {
 WhyNot resolve(const ReadPlan &plan, const TABLE &table, ResolvedRead &read) {
   read = {};
   return Resolution(plan, table, read).run();
+}
+
+bool tests_a_column_twice(const ResolvedRead &read) {
+  std::vector<uint16_t> seen;
+  for (const auto *const conditions : {&read.parts, &read.range, &read.filters}) {
+    for (const ResolvedCondition &one : *conditions) {
+      if (std::ranges::find(seen, one.field) != seen.end()) return true;
+      seen.push_back(one.field);
+    }
+  }
+  return false;
 }
 
 uint16_t field_of(const TABLE &table, const std::string &name) {

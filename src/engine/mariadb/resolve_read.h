@@ -39,6 +39,10 @@ WhyNot resolve(const ReadPlan &plan, const TABLE &table, ResolvedRead &read);
 /// Where the columns are that `plan` wants. As resolve(), of which it is a part.
 WhyNot resolve_wanted(const ReadPlan &plan, const TABLE &table, std::vector<uint16_t> &columns);
 
+/// Whether two conditions are on one column: values may make them such as no row can meet. The server sees that before
+/// it looks for rows, and tells it in small ways.
+bool tests_a_column_twice(const ResolvedRead &read);
+
 /// The column's position in `table`, or no_field where there is none that a statement can name.
 uint16_t field_of(const TABLE &table, const std::string &name);
 

@@ -10,7 +10,7 @@ namespace postern::mariadb {
 /// The steps are statements of one transaction.
 Settlement MariaExecutor::run_script(Op &op) {
   tables_.release_all();
-  begin();
+  begin({&op, 1});
   Settlement settlement;
   op.progress = Progress::done;
   if (const Failure why = refusal_of_script(op); why != Failure::none) {
@@ -34,7 +34,7 @@ Settlement MariaExecutor::run_script(Op &op) {
 /// Scripts in a turn: they, and the ops that stand between them, are statements of one transaction.
 Settlement MariaExecutor::run_statements(const Run &run) {
   tables_.release_all();
-  begin();
+  begin(run.ops);
   begin_row_waits();
   write_tables_.begin_script(thd(), certification_);
   Settlement settlement;
@@ -93,6 +93,7 @@ Failure MariaExecutor::refusal_of_script(const Op &op) const {
 Settlement MariaExecutor::run_steps(Op &op, bool &undo) {
   Script &script = *script_of(op);
   Settlement settlement;
+  one_view_ = script.reads_only();
   try {
     Script::Step step = script.begin();
     while (settlement.lasted() && op.progress == Progress::done && !ends_script(step)) {
@@ -104,6 +105,7 @@ Settlement MariaExecutor::run_steps(Op &op, bool &undo) {
   } catch (const std::bad_alloc &) {
     settlement = {.failure = Failure::out_of_memory, .repeatable = !cannot_be_undone(thd())};
   }
+  one_view_ = false;
   return settlement;
 }
 

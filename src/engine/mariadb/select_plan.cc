@@ -38,7 +38,7 @@ PlanFacts SelectPlan::facts() const {
     facts.index = newest->index;
     facts.answers = newest->version == version();
   }
-  facts.off = off();
+  add_facts(facts);
   return facts;
 }
 
@@ -92,7 +92,8 @@ void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before, 
     note_version(version);
     if (answer && answer->columns() != columns_of(plan_, read))
       return switch_off("its answer has other columns than the table");
-    if (version != before || !answer || answer->status() & without_index) return;
+    if (version != before || !answer) return;
+    if (answer->status() & without_index) return note_unlearnt(words_of_no_index);
     if (const Known *const known = find(shape); known != nullptr && known->version == version) return;
     if (!may_learn()) return;
     const char *const index = table.key_info[read.index].name.str;

@@ -40,6 +40,7 @@ bool SharedWrites::take(Op &op, HostedSession &session) {
   const NotNow why = session.may_share(statement, plan);
   if (why != NotNow::answered) {
     count(why);
+    plan.note_left(why);
     return false;
   }
   writes_.push_back(
@@ -68,6 +69,7 @@ void SharedWrites::run(THD *thd, const std::function<void()> &give_up_all,
       done(*write.op);
     } else {
       count(write.why);
+      write.plan->note_left(write.why);
       write.op->progress = Progress::needs_own_run;
     }
   }

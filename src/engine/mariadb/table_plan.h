@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "contract/server_session.h"
 #include "engine/mariadb/answer_shape.h"
+#include "engine/mariadb/not_now.h"
 #include "engine/mariadb/promised.h"
 #include "engine/mariadb/read_plan.h"
 #include "engine/sql/prepare_answer.h"
@@ -73,6 +74,13 @@ class TablePlan : public Plan {
   /// `columns`: what it has noted of the statement then.
   void learn_told(THD *thd, Bytes answer, uint64_t before, const ColumnsTold &columns) const;
 
+  /// The server answers the like of it this time, and why.
+  void note_left(NotNow why) const {
+    left_.fetch_add(1, std::memory_order_relaxed);
+    left_for_.store(why, std::memory_order_relaxed);
+  }
+  /// Nothing was learnt of what the server has answered; `why` in words, a literal.
+  void note_unlearnt(const char *why) const { unlearnt_.store(why, std::memory_order_relaxed); }
   /// It answers nothing any more; `why` in words, a literal.
   void switch_off(const char *why) const { off_.store(why, std::memory_order_relaxed); }
 
@@ -82,12 +90,17 @@ class TablePlan : public Plan {
   bool may_learn() const;
   /// Why it is off; empty: it is not.
   std::string_view off() const;
+  /// Adds what is so of plans of all kinds, once it is told whether it answers.
+  void add_facts(PlanFacts &facts) const;
 
  private:
   mutable std::atomic<uint64_t> version_{0};
   mutable NewestFirst<Told> told_;
   mutable std::atomic<uint32_t> known_count_{0};
   mutable std::atomic<const char *> off_{nullptr};
+  mutable std::atomic<const char *> unlearnt_{nullptr};
+  mutable std::atomic<uint64_t> left_{0};
+  mutable std::atomic<NotNow> left_for_{NotNow::answered};
 };
 
 }  // namespace postern::mariadb

@@ -44,7 +44,7 @@ PlanFacts WritePlan::facts() const {
     facts.index = newest->index;
     facts.answers = newest->version == version();
   }
-  facts.off = off();
+  add_facts(facts);
   return facts;
 }
 
@@ -66,16 +66,18 @@ void WritePlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) c
   if (plan_.returns()) {
     AnswerShape shape(thd, prepared);
     std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
-    if (!answer || answer->status() & without_index) return;
+    if (!answer) return;
+    if (answer->status() & without_index) return note_unlearnt(words_of_no_index);
     shape.columns_told = answer->columns_left_out();
     // Else the server may have told of the columns of another definition.
     if (before == version()) learn_definition(thd, shape, std::move(answer));
     return;
   }
   const std::optional<sql::OkPacket> ok = sql::OkPacket::of(packets);
-  if (!ok || ok->status & without_index) return;
+  if (!ok) return;
+  if (ok->status & without_index) return note_unlearnt(words_of_no_index);
   if (ok->warnings != 0 && (plan_.duplicate != ChangePlan::Duplicate::ignore || !are_of_duplicates(thd, ok->warnings)))
-    return;
+    return note_unlearnt("the server has warned of what it did, each time so far");
   learn_definition(thd, {}, {});
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/mariadb/cluster.h"
+#include "engine/mariadb/commit_waits.h"
 #include "engine/mariadb/failures.h"
 #include "engine/rows/names.h"
 
@@ -295,6 +296,7 @@ Settlement WriteTables::commit() {
     roll_back();
     return settlement;
   }
+  wait_for_no_company(thd_);
   if (trans_commit_stmt(thd_)) return failed_commit(thd_, std::move(settlement));
   if (thd_->in_multi_stmt_transaction_mode()) {
     script_changed_ |= changed;
@@ -392,17 +394,21 @@ LEX_CSTRING name_mark(THD *thd) {
 
 }  // namespace
 
+// Each is a statement that has to end, as SQL's do: it is in the binary log, too, and a failure of the next one would
+// take that with it there, so that the place to go back to would be behind the log's end.
+
 bool WriteTables::set_mark(THD *thd) {
-  return !trans_savepoint(thd, name_mark(thd));
+  return !trans_savepoint(thd, name_mark(thd)) && !trans_commit_stmt(thd);
 }
 
 bool WriteTables::go_back_to_mark(THD *thd) {
-  return !trans_rollback_to_savepoint(thd, name_mark(thd));
+  return !trans_rollback_to_savepoint(thd, name_mark(thd)) && !trans_commit_stmt(thd);
 }
 
 Settlement WriteTables::commit_script(THD *thd) {
   Settlement settlement;
   settlement.repeatable = !cannot_be_undone(thd);
+  wait_for_no_company(thd);
   const bool failed = trans_commit(thd);
   if (failed) settlement = failed_commit(thd, std::move(settlement));
   else if (script_changed_) counters_->add(Counter::commits);

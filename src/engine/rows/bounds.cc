@@ -61,7 +61,10 @@ bool Bounds::open(THD *thd, OpenTable &table, const Find &find, KeyStart &start)
 bool Bounds::open_prefix(THD *thd, KeyStart &start) {
   const size_t last = find_->key.size() - 1;
   const Value &text = find_->key[last];
-  if (text.is_null() || !write_pattern(text.bytes())) return false;
+  if (text.is_null()) return false;
+  Bytes begins = text.bytes();
+  std::string converted;
+  if (!in_charset(*table_, *prefixed(), begins, converted) || !write_pattern(begins)) return false;
   build_key(thd, *table_, find_->key.first(last), Comparison::equal, 0, nullptr, table_->key, leading_);
   if (leading_.comparison == Comparison::never) return false;
   const KEY_PART_INFO &part = table_->key_info().key_part[last];

@@ -17,6 +17,7 @@ Failure Filters::prepare(THD *thd, OpenTable &table, std::span<const Filter> fil
                       false,       filter.value.bytes()};
     if (!prepared.null) {
       if (has_flag(*field, BLOB_FLAG)) return Failure::filter_on_blob;
+      if (table.spec->unicode && foreign_charset(*field) != nullptr) return Failure::index_unusable;  // no door asks so
       const bool ordered = filter.comparison != Comparison::equal && filter.comparison != Comparison::unequal;
       const Fit fit = ordered ? place(thd, field, filter.value.bytes()) : store(thd, field, filter.value.bytes());
       prepared.as_text = fit == Fit::as_text;

@@ -2,6 +2,7 @@
 
 #include "engine/rows/key.h"
 
+#include "engine/rows/charsets.h"
 #include "engine/rows/integer_type.h"
 #include "engine/server/convert.h"
 #include "engine/server/differences.h"
@@ -39,7 +40,7 @@ bool build_varchar_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   const auto *const charset = field->charset();
   if (text.size() > part.length || text.size() > field->char_length()) return false;
   if (charset != &my_charset_bin) {
-    if (charset->mbminlen != 1) return false;
+    if (charset->mbminlen != 1 || charset->state & MY_CS_NONASCII) return false;
     for (const char byte : text)
       if (static_cast<signed char>(byte) < 0) return false;
   }
@@ -59,6 +60,8 @@ bool build_plain_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
 Fit build_part(THD *thd, OpenTable &table, const KEY_PART_INFO &part, Bytes text, bool range, uchar *to,
                bool &whole_values) {
   Field *const field = table.table->field[part.fieldnr - 1];
+  std::string converted;
+  if (!in_charset(table, *field, text, converted)) return Fit::unfit;
   const Fit fit = range ? place(thd, field, text) : store(thd, field, text);
   whole_values =
       fit == Fit::as_text || (range ? part.key_part_flag & HA_PART_KEY_SEG : is_longer_than_part(part, text));
@@ -70,6 +73,14 @@ Fit build_part(THD *thd, OpenTable &table, const KEY_PART_INFO &part, Bytes text
 }
 
 }  // namespace
+
+bool in_charset(const OpenTable &table, const Field &field, Bytes &text, std::string &room) {
+  const CHARSET_INFO *const charset = table.spec->unicode ? foreign_charset(field) : nullptr;
+  if (charset == nullptr) return true;
+  if (!from_unicode(charset, text, room)) return false;
+  text = room;
+  return true;
+}
 
 void build_key(THD *thd, OpenTable &table, std::span<const Value> values, Comparison comparison, uint32_t in_part,
                const Value *in_value, std::vector<uchar> &room, KeyStart &start) {
@@ -143,7 +154,10 @@ bool row_matches(OpenTable &table, const KeyStart &start, std::span<const Value>
     if (row_is_null || given.is_null()) {
       order = static_cast<int>(given.is_null()) - static_cast<int>(row_is_null);
     } else if (start.as_text & key_part_map{1} << i) {
-      order = compare_as_text(field, given.bytes());
+      Bytes text = given.bytes();
+      std::string converted;
+      in_charset(table, *field, text, converted);  // the key was made of it
+      order = compare_as_text(field, text);
     } else {
       order = part.field->key_cmp(image + (part.null_bit != 0 ? 1 : 0), part.length);
     }

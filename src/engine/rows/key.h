@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "contract/op.h"
@@ -36,6 +37,10 @@ struct KeyStart {
 /// value at `in_part` replaced by `in_value` if that is given. Uses record[0] as scratch.
 void build_key(THD *thd, OpenTable &table, std::span<const Value> values, Comparison comparison, uint32_t in_part,
                const Value *in_value, std::vector<uchar> &room, KeyStart &start);
+
+/// A client's text as the column's character set has it, in `room` if that takes a conversion (TableSpec::unicode).
+/// False: the column cannot have it.
+bool in_charset(const OpenTable &table, const Field &field, Bytes &text, std::string &room);
 
 /// With KeyStart::recheck: whether the row in record[0] really satisfies the comparison.
 bool row_matches(OpenTable &table, const KeyStart &start, std::span<const Value> values, uint32_t in_part,

@@ -151,7 +151,7 @@ OpenAttempt resolve_names(THD *thd, OpenTable &table) {
   table.find_history();
   table.unique = key.flags & HA_NOSAME;
   table.key.assign(key.key_length + 1, 0);
-  table.reader.bind(opened, table.columns);
+  table.reader.bind(opened, table.columns, table.spec->unicode);
   table.resolved = true;
   return {};
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/rows/charsets.h"
 #include "engine/rows/integer_type.h"
 #include "engine/server/differences.h"
 
@@ -111,14 +112,17 @@ struct RowReader::Column {
   uchar null_bit = 0;
   uint8_t size_bytes = 0;  // of a blob
   uint16_t position = 0;
-  char text[20];  // what print_datetime() writes
-  String string;  // what val_str() may write
+  char text[20];                          // what print_datetime() writes
+  String string;                          // what val_str() may write
+  const CHARSET_INFO *charset = nullptr;  // to convert from; nullptr: nothing is converted
+  String converted;
 };
 
 RowReader::RowReader() = default;
 RowReader::~RowReader() = default;
 
-void RowReader::bind(TABLE *table, std::span<const uint16_t> columns) {
+void RowReader::bind(TABLE *table, std::span<const uint16_t> columns, bool unicode) {
+  converts_ = false;
   columns_ = std::vector<Column>(columns.size());
   values_.assign(columns.size(), Value{});
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -129,6 +133,8 @@ void RowReader::bind(TABLE *table, std::span<const uint16_t> columns) {
     column.at = address_of(*column.field);
     column.null_byte = null_byte_of(*column.field);
     column.null_bit = column.field->null_bit;
+    if (unicode) column.charset = foreign_charset(*column.field);
+    converts_ = converts_ || column.charset != nullptr;
     if (column.form == Form::blob)
       column.size_bytes = static_cast<uint8_t>(column.field->pack_length() - sizeof(char *));
   }
@@ -177,14 +183,24 @@ Row RowReader::read() {
       }
     }
   }
+  if (converts_) convert();
   holds_much_ |= long_bytes_ > limits::find_bytes_fast_max;
   return values_;
+}
+
+void RowReader::convert() {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    Column &column = columns_[i];
+    if (column.charset == nullptr || values_[i].is_null()) continue;
+    values_[i] = Value::of(to_unicode(column.charset, values_[i].bytes(), column.converted));
+  }
 }
 
 void RowReader::give_back() {
   if (!std::exchange(holds_much_, false)) return;
   for (Column &column : columns_)
-    if (column.string.alloced_length() > limits::block_bytes_min) free_memory(column.string);
+    for (String *const string : {&column.string, &column.converted})
+      if (string->alloced_length() > limits::block_bytes_min) free_memory(*string);
 }
 
 }  // namespace postern::rows

@@ -21,8 +21,8 @@ class RowReader {
   RowReader();
   ~RowReader();
 
-  /// Prepares for the fields of an open table; needed anew after every open.
-  void bind(TABLE *table, std::span<const uint16_t> columns);
+  /// Prepares for the fields of an open table; needed anew after every open. `unicode`: as TableSpec has it.
+  void bind(TABLE *table, std::span<const uint16_t> columns, bool unicode);
   /// Whether it is prepared for this instance of the table.
   bool reads(const TABLE *table) const;
   /// The row in record[0]; valid until the record changes or the next read().
@@ -36,9 +36,12 @@ class RowReader {
   void give_back();
 
  private:
+  void convert();
+
   struct Column;
   std::vector<Column> columns_;
   std::vector<Value> values_;
+  bool converts_ = false;  // one of the columns
   size_t long_bytes_ = 0;
   bool holds_much_ = false;
 };

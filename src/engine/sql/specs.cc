@@ -14,7 +14,7 @@ Specs::~Specs() {
 }
 
 size_t Specs::Hash::operator()(const TableSpec &names) const {
-  size_t hash = names.key_columns;
+  size_t hash = names.key_columns + (names.unicode ? 1 : 0);
   const auto mix = [&hash](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15; };
   for (const Bytes name : {names.database, names.table, names.index}) mix(std::hash<Bytes>()(name));
   for (const std::span<const Bytes> list : {names.columns, names.filter_columns}) {
@@ -27,7 +27,7 @@ size_t Specs::Hash::operator()(const TableSpec &names) const {
 bool Specs::Equal::operator()(const TableSpec &left, const TableSpec &right) const {
   return left.database == right.database && left.table == right.table && left.index == right.index &&
          left.index_position == right.index_position && left.key_columns == right.key_columns &&
-         std::ranges::equal(left.columns, right.columns) &&
+         left.unicode == right.unicode && std::ranges::equal(left.columns, right.columns) &&
          std::ranges::equal(left.filter_columns, right.filter_columns);
 }
 

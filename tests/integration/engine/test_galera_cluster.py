@@ -240,6 +240,159 @@ def test_reads_wait_for_other_nodes_where_that_is_asked_for(cluster):
         reader_node.execute("SET GLOBAL wsrep_sync_wait = 0")
 
 
+def sql_session(server, port):
+    return pymysql.connect(
+        host="127.0.0.1", port=int(server.env[port]), user="root", database="test", read_timeout=60, autocommit=True
+    )
+
+
+def ask(connection, statement):
+    """Its rows, or the number of the error."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+    except pymysql.MySQLError as error:
+        return error.args[0]
+
+
+def brute_force_aborts(server):
+    return int(server.status("wsrep_local_bf_aborts")["wsrep_local_bf_aborts"])
+
+
+@pytest.fixture
+def aborted(cluster, request):
+    """A session of the second node that rests in a transaction which another node's write has ended."""
+    first, second = cluster.nodes[1], cluster.nodes[2]
+    first.execute("REPLACE INTO t VALUES (11, 0), (12, 0)", database="test")
+    cluster.same_everywhere("SELECT k, v FROM test.t WHERE k IN (11, 12)")
+    session = sql_session(second, request.param)
+    try:
+        assert ask(session, "BEGIN") == ask(session, "UPDATE t SET v = v + 1 WHERE k = 11") == []
+        before = brute_force_aborts(second)
+        first.execute("UPDATE t SET v = 100 WHERE k = 11", database="test")
+        until(lambda: brute_force_aborts(second) > before)
+        cluster.same_everywhere("SELECT v FROM test.t WHERE k = 11")
+        yield session
+    finally:
+        session._force_close()
+    second.assert_no_crash()
+
+
+BOTH_PORTS = pytest.mark.parametrize("aborted", ["SQL_PORT", "POSTERN_PORT"], indirect=True)
+
+
+@BOTH_PORTS
+@pytest.mark.parametrize(
+    "statement", ["SELECT v FROM t WHERE k = 12", "COMMIT", "SET @a = 1", "UPDATE t SET v = 1 WHERE k = 12"]
+)
+def test_who_rested_in_a_transaction_is_told_that_another_node_ended_it(aborted, statement):
+    assert ask(aborted, statement) == 1213
+    assert ask(aborted, "SELECT v FROM t WHERE k = 11") == [(100,)]
+    assert ask(aborted, "UPDATE t SET v = v + 1 WHERE k = 11") == []
+    assert ask(aborted, "SELECT v FROM t WHERE k IN (11, 12) ORDER BY k") == [(101,), (0,)]
+
+
+@BOTH_PORTS
+@pytest.mark.parametrize("how", ["quit", "gone", "killed", "reset", "user changed"])
+def test_a_session_may_end_when_another_node_has_ended_its_transaction(cluster, aborted, how):
+    number = aborted.thread_id()
+    if how == "quit":
+        aborted.close()
+    elif how == "gone":
+        aborted._force_close()
+    elif how == "killed":
+        cluster.nodes[2].execute(f"KILL {number}")
+    elif how == "reset":
+        aborted._execute_command(0x1F, b"")
+        with contextlib.suppress(pymysql.MySQLError):
+            aborted._read_packet()
+        assert ask(aborted, "SELECT v FROM t WHERE k = 11") in ([(100,)], 1213)
+        aborted.close()
+    else:
+        aborted._execute_command(0x11, b"root\0\0test\0")
+        with contextlib.suppress(pymysql.MySQLError):
+            aborted._read_packet()
+        aborted.close()
+    count = f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {number}"
+    until(lambda: cluster.nodes[2].query(count) == [(0,)])
+    assert cluster.same_everywhere("SELECT v FROM test.t WHERE k = 11") == [(100,)]
+
+
+@pytest.mark.parametrize("port", ["SQL_PORT", "POSTERN_PORT"])
+def test_ddl_ends_transactions_that_rest_on_all_nodes(cluster, port):
+    """Of sessions that have only read, too: any driver without autocommit."""
+    with contextlib.ExitStack() as opened:
+        sessions = []
+        for server in cluster.nodes.values():
+            session = opened.enter_context(contextlib.closing(sql_session(server, port)))
+            session.autocommit(False)
+            assert ask(session, "SELECT v FROM t WHERE k = 1") is not None
+            sessions.append(session)
+        cluster.nodes[1].execute(f"ALTER TABLE t ADD COLUMN {port} INT", database="test")
+        cluster.nodes[1].execute(f"ALTER TABLE t DROP COLUMN {port}", database="test")
+        cluster.same_everywhere("SELECT COUNT(*) FROM test.t")
+        assert [ask(session, "COMMIT") for session in sessions] == [1213] * len(NODES)
+        assert [ask(session, "SELECT 1") for session in sessions] == [[(1,)]] * len(NODES)
+    for server in cluster.nodes.values():
+        server.assert_no_crash()
+
+
+def test_transactions_that_rest_and_lose_are_told_so_again_and_again(cluster):
+    """Sessions of all nodes' SQL doors change one row in transactions that rest, and then all commit."""
+    cluster.nodes[1].execute("REPLACE INTO t VALUES (21, 0)", database="test")
+    cluster.same_everywhere("SELECT v FROM test.t WHERE k = 21")
+    turns, errors = 25, []
+    barrier = threading.Barrier(len(NODES))
+
+    def fight(server):
+        with contextlib.closing(sql_session(server, "POSTERN_PORT")) as session:
+            for _ in range(turns):
+                answers = [ask(session, "BEGIN"), ask(session, "UPDATE t SET v = v + 1 WHERE k = 21")]
+                barrier.wait(60)
+                answers += [ask(session, "SELECT 1"), ask(session, "COMMIT")]
+                failed = [answer for answer in answers if isinstance(answer, int)]
+                errors.append(failed[0] if failed else 0)
+                barrier.wait(60)
+
+    threads = [threading.Thread(target=fight, args=(server,)) for server in cluster.nodes.values()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for server in cluster.nodes.values():
+        server.assert_no_crash()
+    assert len(errors) == turns * len(NODES) and set(errors) == {0, 1213}
+    assert cluster.same_everywhere("SELECT v FROM test.t WHERE k = 21") == [(errors.count(0),)]
+
+
+def test_a_session_that_need_not_wait_for_other_nodes_does_not(cluster):
+    """wsrep_sync_wait is the session's own: a statement of one that has it off waits with nobody."""
+    first, second = cluster.nodes[1], cluster.nodes[2]
+    first.execute("REPLACE INTO t VALUES (31, 1)", database="test")
+    assert cluster.same_everywhere("SELECT v FROM test.t WHERE k = 31") == [(1,)]
+    second.execute("SET GLOBAL wsrep_sync_wait = 1")
+    try:
+        with contextlib.ExitStack() as opened:
+            holder = opened.enter_context(contextlib.closing(second.connect()))
+            behind = opened.enter_context(contextlib.closing(sql_session(second, "POSTERN_PORT")))
+            free = [opened.enter_context(contextlib.closing(sql_session(second, "POSTERN_PORT"))) for _ in range(4)]
+            for session in free:
+                assert ask(session, "SET wsrep_sync_wait = 0") == []
+            holder.query("FLUSH TABLES WITH READ LOCK")  # what comes from the first node is applied behind it
+            first.execute("UPDATE t SET v = 2 WHERE k = 31", database="test")
+            answers = []
+            waiting = threading.Thread(target=lambda: answers.append(ask(behind, "SELECT v FROM t WHERE k = 31")))
+            waiting.start()
+            assert [ask(session, "SELECT v FROM t WHERE k = 31") for session in free] == [[(1,)]] * 4
+            assert not answers
+            holder.query("UNLOCK TABLES")
+            waiting.join()
+            assert answers == [[(2,)]]
+    finally:
+        second.execute("SET GLOBAL wsrep_sync_wait = 0")
+
+
 def test_a_table_is_altered_under_writes(cluster):
     """DDL of a node interrupts writes on all; they go on."""
     writers = [Writer(server, inserts(10_000_000 * node)) for node, server in cluster.nodes.items()]

@@ -78,8 +78,12 @@ def test_silence(server):
     rows(in_transaction, "CREATE TABLE s (id INT)")
     rows(in_transaction, "BEGIN")
     rows(in_transaction, "INSERT INTO s VALUES (1)")
+    reader = sql_wire.door(server, database="test")
+    rows(reader, "SET idle_transaction_timeout = 1")
+    rows(reader, "BEGIN")
     until(lambda: connected(server) == 1, 20)
     assert meets_error(short, "SELECT 1") in (2006, 2013)
+    assert meets_error(reader, "SELECT 1") in (2006, 2013)
     assert meets_error(in_transaction, "SELECT 1") in (2006, 2013)
     assert rows(long_one, "SELECT COUNT(*) FROM test.s") == [(0,)]
     assert "Got timeout" in server.log()

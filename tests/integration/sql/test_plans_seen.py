@@ -84,6 +84,26 @@ def test_a_form_is_learnt_served_and_counted(server, session):
     assert row["hits"] >= 128, "what a session has not told yet is at most 64"
 
 
+def test_what_is_prepared_counts_by_execution(server, session):
+    text = "SELECT other FROM t WHERE name = ? AND other > ?"
+    for number in range(150):
+        session.execute(text, (f"n{number}", 1))
+    session.forget(text)
+    session.query("SELECT 1")
+    row = plan(server, f"PREPARE {text}")
+    assert (row["state"], row["hits"]) == ("served", 150)
+
+
+def test_what_has_to_see_statements_is_told_as_the_reason(server, session):
+    form = "SELECT other FROM t WHERE name = ? AND other < ?"
+    server.execute("SET GLOBAL general_log = ON")
+    for number in range(3):
+        session.query(f"SELECT other FROM t WHERE name = 'n{number}' AND other < 9")
+    row = plan(server, form)
+    server.execute("SET GLOBAL general_log = OFF")
+    assert (row["state"], row["reason"]) == ("learning", "the general log")
+
+
 def test_a_form_that_is_not_served_tells_why(server, session):
     session.query("SELECT id FROM t WHERE id = 1 OR id = 2")
     session.query("SELECT id FROM t WHERE other = 3")

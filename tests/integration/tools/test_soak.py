@@ -66,7 +66,7 @@ def test_a_soak_notices_a_node_that_lacks_a_write(tmp_path):
     class Sabotaged(ClusterSoak):
         def check(self):
             node = self.others(self.primary)[0]
-            self.nodes[node].execute("SET sql_log_bin = 0", "DELETE FROM test.t WHERE k > 1 LIMIT 1")
+            self.nodes[node].execute("SET sql_log_bin = 0", "DELETE FROM test.t WHERE k > 2 LIMIT 1")
             super().check()
 
     with of_a_cluster(Sabotaged, "replicas", tmp_path / "c") as soak:

@@ -1,0 +1,159 @@
+"""What applications say between their statements: workers let the server answer it in place, byte for byte."""
+import contextlib
+import random
+import threading
+
+import pytest
+from support import seeds, sql_session
+from support.server import STEADY_PLANS
+from support.sql_session import Session
+from support.waiting import until
+
+INIT_DB, SET_OPTION = 0x02, 0x1B
+TABLES = (
+    "CREATE OR REPLACE TABLE t (id INT PRIMARY KEY, v INT)",
+    "INSERT INTO t SELECT seq, seq FROM seq_1_to_20",
+    "CREATE DATABASE IF NOT EXISTS other CHARACTER SET latin1",
+)
+NEVER_HANDED_OVER = (
+    "SELECT 1",
+    "SELECT @@version_comment LIMIT 1",
+    "/* driver 1.2 */ SELECT @@session.auto_increment_increment AS auto_increment_increment, @@sql_mode AS `sql mode`,"
+    " @@max_allowed_packet, @@global.wait_timeout, @@tx_isolation x FROM DUAL",
+    "SELECT DATABASE(), USER(), CURRENT_USER, VERSION(), @@warning_count",
+    "SELECT LAST_INSERT_ID(), ROW_COUNT(), FOUND_ROWS()",
+    "SELECT @a, @nobody, 'text', -1.50, NULL AS n, TRUE",
+    "SELECT CONCAT(@@sql_mode, ',', IFNULL(@a, 'x'))",
+    "DO 1, @a",
+    "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
+    "SET NAMES latin1",
+    "SET NAMES nothing",
+    "SET character_set_results = NULL",
+    "SET CHARACTER SET utf8mb4",
+    "SET NAMES utf8mb4,  @@SESSION.sql_mode = CONCAT(CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'), ',NO_ZERO_DATE'),"
+    "  @@SESSION.sql_auto_is_null = 0, @@SESSION.wait_timeout = 21474",
+    "SET sql_mode = 'no such mode'",
+    "SET SESSION sql_mode = DEFAULT, group_concat_max_len = 5000000000000000000000",
+    "SET @a = 5, @b := 'b', @`c d` = @a",
+    "SET foreign_key_checks = 0, unique_checks = off",
+    "SET foreign_key_checks = 1, unique_checks = on",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE",
+    "SET TRANSACTION READ ONLY",
+    "SET autocommit = 0, @a = 1",
+    "SET @@session.autocommit := 1",
+    "BEGIN /* a comment */",
+    "/* b */ COMMIT /* c */",
+    "START TRANSACTION READ WRITE;",
+    "SAVEPOINT `a b`",
+    "RELEASE SAVEPOINT `a b`",
+    "RELEASE SAVEPOINT nobody",
+    "ROLLBACK AND NO CHAIN",
+    "USE other",
+    "USE nowhere",
+    "USE `test`",
+    "SHOW WARNINGS",
+    "SHOW ERRORS",
+)
+OTHERS = (
+    "SELECT v FROM t WHERE id = 3",
+    "SELECT v FROM t WHERE id = 300",
+    "UPDATE t SET v = v + 1 WHERE id = 4",
+    "INSERT INTO t VALUES (5, 5)",
+    "SELECT COUNT(*) FROM t, t AS u",
+    "SELECT 1/0",
+    "SELECT @@no_such_variable",
+    "ROLLBACK TO SAVEPOINT `a b`",
+    "SET time_zone = '+01:00'",
+    "SHOW SESSION STATUS WHERE Variable_name IN ('Questions', 'Com_select', 'Com_set_option', 'Com_begin', 'Com_commit',"
+    " 'Com_change_db', 'Com_savepoint', 'Com_show_warnings', 'Empty_queries', 'Rows_sent', 'Bytes_received', 'Bytes_sent')",
+    "SHOW SESSION VARIABLES WHERE Variable_name IN ('sql_mode', 'autocommit', 'tx_isolation', 'character_set_results',"
+    " 'collation_connection', 'character_set_database', 'wait_timeout', 'foreign_key_checks')",
+)
+CAPABILITIES = {
+    "plain": 0,
+    "tracking": sql_session.SESSION_TRACK | sql_session.DEPRECATE_EOF,
+}
+
+
+@pytest.fixture(scope="module")
+def served(module_factory):
+    server = module_factory(STEADY_PLANS, "--loose-postern-threads=1", postern_port=0)
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'", *TABLES, database="test")
+    return server
+
+
+@contextlib.contextmanager
+def session(server, port, capabilities=0):
+    one = Session(server.env[port], "own", "test", capabilities)
+    try:
+        one.query("SELECT 1")  # the server's own port leaves a new session FOUND_ROWS() of the thread's last one
+        yield one
+    finally:
+        one.socket.close()
+
+
+def say(one, step):
+    if isinstance(step, str):
+        return one.query(step)
+    one.put(bytes([step[0]]) + step[1])
+    return one.packet()
+
+
+def handed_over(server):
+    return server.status("Postern_statements_served")["postern_statements_served"]
+
+
+@pytest.mark.parametrize("step", NEVER_HANDED_OVER)
+def test_a_worker_has_it_answered_in_place(served, step):
+    with session(served, "SQL_PORT") as port, session(served, "POSTERN_PORT") as door:
+        before = handed_over(served)
+        assert say(door, step) == say(port, step)
+        assert handed_over(served) == before
+
+
+@pytest.mark.parametrize(
+    "step", [(INIT_DB, b"other"), (INIT_DB, b"nowhere"), (SET_OPTION, b"\0\0"), (SET_OPTION, b"\1\0")]
+)
+def test_commands_are_answered_in_place(served, step):
+    with session(served, "SQL_PORT") as port, session(served, "POSTERN_PORT") as door:
+        before = handed_over(served)
+        assert say(door, step) == say(port, step)
+        assert say(door, "SELECT DATABASE()") == say(port, "SELECT DATABASE()")
+        assert handed_over(served) == before
+
+
+@pytest.mark.parametrize("capabilities", CAPABILITIES)
+def test_random_conversations_are_the_servers_byte_for_byte(served, capabilities):
+    chance = random.Random(seeds.chosen())
+    for _ in range(40):
+        steps = [chance.choice(NEVER_HANDED_OVER if chance.random() < 0.7 else OTHERS) for _ in range(40)]
+        said = []
+        for port in ("SQL_PORT", "POSTERN_PORT"):
+            served.execute(*TABLES[:2], database="test")
+            with session(served, port, CAPABILITIES[capabilities]) as one:
+                said.append([(step, say(one, step)) for step in steps])
+        for expected, answered in zip(*said):
+            assert answered == expected, steps
+
+
+def test_use_waits_for_nobody_who_drops_the_database(served):
+    """Else a worker would wait with it. The port's answer comes at once, too: that is the server's own way."""
+    served.execute("CREATE DATABASE going", "CREATE TABLE going.t (id INT PRIMARY KEY)")
+    with contextlib.closing(served.connect()) as holder, contextlib.closing(served.connect()) as dropper:
+        with holder.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT * FROM going.t")
+        dropping = threading.Thread(target=lambda: dropper.query("DROP DATABASE going"))
+        dropping.start()
+        until(
+            lambda: served.query("SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%'")
+        )
+        for port in ("SQL_PORT", "POSTERN_PORT"):
+            with session(served, port) as one:
+                assert one.query("USE going")[4] == 0
+                assert one.command(INIT_DB, b"going")[4] == 0
+                assert one.query("SELECT DATABASE()")[4] == 1
+        assert dropping.is_alive()
+        holder.rollback()
+        dropping.join()
