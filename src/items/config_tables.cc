@@ -53,8 +53,11 @@ void Refresh::add_table(Batch &batch, const ConfigTables::Table &source, Table &
   open.verb = Verb::open;
   open.internal = true;
   open.slot = &table.slot;
-  open.spec = arena.make<TableSpec>(
-      TableSpec{.database = config_.database(), .table = source.name, .index = "PRIMARY", .columns = source.columns});
+  open.spec = arena.make<TableSpec>(TableSpec{.database = config_.database(),
+                                              .table = source.name,
+                                              .index = "PRIMARY",
+                                              .columns = source.columns,
+                                              .unicode = true});
   open.reply = &table.opened;
   Op &find = batch.add();
   find.verb = Verb::find;

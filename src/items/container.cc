@@ -70,7 +70,8 @@ TableSpec Container::spec() const {
           .table = row_.table,
           .index = row_.index,
           .columns = column_names_,
-          .key_columns = key_columns_};
+          .key_columns = key_columns_,
+          .unicode = true};
 }
 
 }  // namespace postern::items

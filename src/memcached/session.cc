@@ -157,7 +157,10 @@ bool MemcachedSession::act(Request &request, const ReplyContext &with) {
     case Action::noop:
     case Action::verbosity:
     case Action::quit:
-    case Action::refused: refuse(request, with); return true;
+    case Action::refused:
+      if (request.refusal == Refusal::value_too_large) drop_old_item(request, with);
+      refuse(request, with);
+      return true;
     case Action::login:
     case Action::mechanisms: break;
   }
@@ -188,6 +191,17 @@ bool MemcachedSession::act_as_stranger(Request &request, const ReplyContext &wit
   }
   with.batch.act_for(identity_.get());
   return true;
+}
+
+/// A `set` that is too large leaves no older item behind, as in memcached: who reads it next would take it for the new
+/// one.
+void MemcachedSession::drop_old_item(const Request &request, const ReplyContext &with) {
+  if (request.item.action != ItemAction::set || request.item.compares || request.key.empty()) return;
+  Request &erasing = *with.batch.arena().make<Request>();
+  erasing.key = request.key;
+  erasing.quiet = true;
+  erasing.ask(ItemAction::erase);
+  act_on_item(erasing, with);
 }
 
 void MemcachedSession::refuse(const Request &request, const ReplyContext &with) {

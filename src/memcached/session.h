@@ -35,6 +35,7 @@ class MemcachedSession final : public Session {
   bool act(Request &request, const ReplyContext &with);
   void act_on_item(Request &request, const ReplyContext &with);
   void refuse(const Request &request, const ReplyContext &with);
+  void drop_old_item(const Request &request, const ReplyContext &with);
   bool act_as_stranger(Request &request, const ReplyContext &with);
   OpenContainer *use(const Request &request, MultiGet *multi_get, const ReplyContext &with);
   OpenContainer *begin_use(const Request &request, MultiGet *multi_get, const ReplyContext &with);

@@ -92,17 +92,17 @@ Task<bool> AlgebraWork::read_entries() {
     for (const size_t i : order) {
       if (i == entries.size()) {
         use(target_open_);
-        target_ = co_await lock(algebra_.target);
+        target_ = co_await lock(row_key(algebra_.target));
       } else if (algebra_.sources[i].open != nullptr) {
         use(*algebra_.sources[i].open);
-        entries[i] = co_await lock(algebra_.sources[i].key);
+        entries[i] = co_await lock(row_key(algebra_.sources[i].key));
       }
     }
   } else {
     for (size_t i = 0; i < entries.size(); ++i) {
       if (algebra_.sources[i].open == nullptr) continue;
       use(*algebra_.sources[i].open);
-      entries[i] = co_await look(algebra_.sources[i].key);
+      entries[i] = co_await look(row_key(algebra_.sources[i].key));
     }
   }
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -155,7 +155,7 @@ Task<> AlgebraWork::read_common(const Input &input, const Members &members, Memb
     const size_t count = std::min(looked_up_at_once, members.size() - at);
     const std::span<Value> list = values(count);
     for (size_t i = 0; i < count; ++i) list[i] = Value::of(members[at + i].member);
-    const std::span<const Value> key = element_of(input.entry.key, members[at].member);
+    const std::span<const Value> key = element_of(input.entry, members[at].member);
     StepReply &found =
         add_reading(*elements_of(input.entry.type), {.in_part = 1, .key = key, .in_list = list, .limit = all});
     found.hears = into(common, input.weight);
@@ -232,14 +232,14 @@ Task<> AlgebraWork::store_result(const Members &result) {
   use(target_open_);
   if (target_.live) co_await clear(target_);
   if (result.empty()) co_return;
-  Entry entry = co_await make(algebra_.target, algebra_.type);
+  Entry entry = co_await make(row_key(algebra_.target), algebra_.type);
   for (size_t at = 0; at < result.size(); at += looked_up_at_once) {
     for (const Scored &one : std::span(result).subspan(at, std::min(looked_up_at_once, result.size() - at))) {
       if (algebra_.type == Type::zset)
         add_insert(elements(Elements::zsets),
                    {Value::of(entry.key), Value::of(one.member), Value::of(keep_text(stored_score(one.score)))},
                    OnDuplicate::update);
-      else add_insert(elements(Elements::sets), element_of(entry.key, one.member), OnDuplicate::ignore);
+      else add_insert(elements(Elements::sets), element_of(entry, one.member), OnDuplicate::ignore);
     }
     co_await go();
   }

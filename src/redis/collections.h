@@ -29,7 +29,7 @@ inline constexpr uint32_t value = 2;
 /// A key of a command that has several.
 struct Source {
   OpenMap *open = nullptr;  ///< nullptr: no mapping can have such a key
-  Bytes key{};
+  Bytes key{};              ///< as clients have it
 };
 
 class CollectionWork : public Work {
@@ -42,7 +42,7 @@ class CollectionWork : public Work {
     return in_unit_ ? add_lock(table, find) : add_find(table, find);
   }
   /// The key's row, read so.
-  Task<Entry> look(Bytes key);
+  Task<Entry> look(RowKey key);
 
   /// Whether the key is there and holds something else, which is told.
   bool is_wrong(const Entry &entry, Type type) {
@@ -50,10 +50,13 @@ class CollectionWork : public Work {
     writer().error(wrong_type);
     return true;
   }
-  /// Locks both keys, in one order for all, so that two commands on the same keys do not wait for each other.
+  /// Locks both keys, as clients have them, in one order for all, so that two commands on the same keys do not wait for
+  /// each other.
   Task<> lock_both(Bytes one, Entry &first, Bytes other, Entry &second);
   std::span<const Value> key_of(const Entry &entry) { return values({Value::of(entry.key)}); }
-  std::span<const Value> element_of(Bytes key, Bytes member) { return values({Value::of(key), Value::of(member)}); }
+  std::span<const Value> element_of(const Entry &entry, Bytes member) {
+    return values({Value::of(entry.key), Value::of(member)});
+  }
 
   const std::span<const Bytes> arguments_;
   const bool in_unit_;
@@ -67,7 +70,8 @@ Next begin_on(Call &call, Bytes key, Arguments &&...arguments) {
   return begin_work(call, call.session.tables().keep<TheWork>(call, *open, std::forward<Arguments>(arguments)...));
 }
 
-/// Begins a command that reads the key in several steps. `absent(Writer &)` tells that there is no such key.
+/// Begins a command that reads the key in several steps, all of one state. `absent(Writer &)` tells that there is no
+/// such key.
 template <class TheWork, class Absent, class... Arguments>
 Next begin_reading(Call &call, const Place &place, Absent absent, Arguments &&...arguments) {
   if (place.state != Place::State::there || !place.generic())
@@ -75,18 +79,18 @@ Next begin_reading(Call &call, const Place &place, Absent absent, Arguments &&..
       state == nullptr ? absent(writer) : writer.error(wrong_type);
     });
   open_elements(call, *place.open);
-  return begin_work(call,
-                    call.session.tables().keep<TheWork>(call, *place.open, std::forward<Arguments>(arguments)...));
+  return begin_reading_work(
+      call, call.session.tables().keep<TheWork>(call, *place.open, std::forward<Arguments>(arguments)...));
 }
 template <class TheWork, class Absent, class... Arguments>
 Next begin_reading(Call &call, Bytes key, Absent absent, Arguments &&...arguments) {
   return begin_reading<TheWork>(call, place_of(call, key), absent, std::forward<Arguments>(arguments)...);
 }
 
-/// Answers a command that reads one key's elements by one find, whose key begins with `key`; see element_reads.h.
+/// Answers a command that reads one key's elements by one find, whose key begins with that of `place`; see
+/// element_reads.h.
 template <class Tell>
-Next read_collection(Call &call, Bytes key, Elements which, Type type, const Find &find, const Tell &tell) {
-  const Place place = place_of(call, key);
+Next read_collection(Call &call, const Place &place, Elements which, Type type, const Find &find, const Tell &tell) {
   if (place.state == Place::State::there && place.generic()) return read_elements(call, place, which, type, find, tell);
   return read_place(call, place, [tell](Writer &writer, const KeyState *state, Row) {
     state == nullptr ? tell.absent(writer) : writer.error(wrong_type);
@@ -94,7 +98,7 @@ Next read_collection(Call &call, Bytes key, Elements which, Type type, const Fin
 }
 
 /// Finds the members of a key, in the order of the list.
-Find find_members(Call &call, Bytes key, std::span<const Bytes> members);
+Find find_members(Call &call, const Place &place, std::span<const Bytes> members);
 
 /// Tells how many elements a key has.
 Next tell_length_of(Call &call, Type type);

@@ -146,10 +146,11 @@ Next read_elements(Call &call, const Place &place, Elements which, Type type, co
   return Next::go_on;
 }
 
-/// The key of a table of elements: the key, and what else.
+/// The key of a table of elements: the key as rows have it, and what else. Without meaning where there is no such
+/// place.
 template <class... Each>
-std::span<const Value> element_key(Call &call, Bytes key, Each... each) {
-  const std::array<Value, 1 + sizeof...(each)> values = {Value::of(key), each...};
+std::span<const Value> element_key(Call &call, const Place &place, Each... each) {
+  const std::array<Value, 1 + sizeof...(each)> values = {place.key.empty() ? Value::null() : place.key[0], each...};
   const std::span<Value> copy = call.arena().array<Value>(values.size());
   std::copy(values.begin(), values.end(), copy.begin());
   return copy;

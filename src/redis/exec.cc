@@ -114,8 +114,9 @@ Next Exec::add_reading(Call &call) {
 }
 
 bool Exec::watched_changed() const {
-  return std::any_of(checks_.begin(), checks_.end(),
-                     [](const Check &check) { return !(check.before.print == check.now); });
+  return std::any_of(checks_.begin(), checks_.end(), [](const Check &check) {
+    return check.before.read_otherwise || !(check.before.print == check.now);
+  });
 }
 
 // --- the script ------------------------------------------------------------------------------------------------------

@@ -13,13 +13,17 @@ namespace {
 /// Of several keys: each notes whether it is there, and the last one tells how many are.
 class PresenceReply final : public KeyReply {
  public:
-  PresenceReply(Call &call, const Place &place) : KeyReply(call, place.open->table), open_(*place.open) {}
+  PresenceReply(Call &call, const Place &place)
+      : KeyReply(call, place.open->table), open_(*place.open), watched_(call, place) {}
   Flow row(Row row) override {
+    watched_.note(*open_.map, row, now_ms());
+    met_ = true;
     there_ = state_of(*open_.map, row, now_ms()).live;
     return Flow::more;
   }
   void done(const Outcome &outcome) override {
     failure_ = outcome.failure == Failure::bad_key_value ? Failure::none : outcome.failure;
+    if (!met_ && failure_ == Failure::none) watched_.note(*open_.map, {}, now_ms());
     if (failure_ != Failure::none && all.empty()) return;
     if (failure_ != Failure::none) return fail(outcome);
     if (all.empty()) return;
@@ -32,7 +36,7 @@ class PresenceReply final : public KeyReply {
   }
   void restart() override {
     passage_.take_back();
-    there_ = false;
+    there_ = met_ = false;
     failure_ = Failure::none;
   }
 
@@ -40,6 +44,8 @@ class PresenceReply final : public KeyReply {
 
  private:
   OpenMap &open_;
+  WatchedRead watched_;
+  bool met_ = false;
   bool there_ = false;
   Failure failure_ = Failure::none;
 };
@@ -84,7 +90,7 @@ class DeleteWork final : public Work {
     for (const Place &place : places_) {
       use(*place.open);
       if (place.generic()) {
-        const Entry entry = co_await lock(place.key[0].bytes());
+        const Entry entry = co_await lock(RowKey(place));
         if (!entry.live) continue;
         co_await clear(entry);
         ++count;

@@ -92,7 +92,7 @@ class HashSet final : public HashWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await make(key_, Type::hash);
+    Entry entry = co_await make(row_key(key_), Type::hash);
     if (entry.type != Type::hash) {
       writer().error(wrong_type);
       co_return;
@@ -100,8 +100,8 @@ class HashSet final : public HashWork {
     // Each insert tells whether it made a row: `update` counts 2, and `ignore` 0, for one that was there.
     std::vector<StepReply *> replies;
     for (size_t i = 2; i + 1 < arguments_.size(); i += 2)
-      replies.push_back(&add_insert(hashes(), {Value::of(key_), Value::of(arguments_[i]), Value::of(arguments_[i + 1])},
-                                    on_duplicate_));
+      replies.push_back(&add_insert(
+          hashes(), {Value::of(entry.key), Value::of(arguments_[i]), Value::of(arguments_[i + 1])}, on_duplicate_));
     co_await go();
     int64_t made = 0;
     for (const StepReply *const reply : replies) made += reply->changed == 1 ? 1 : 0;
@@ -121,7 +121,7 @@ class HashDelete final : public HashWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(key_);
+    Entry entry = co_await lock(row_key(key_));
     if (!entry.live) {
       writer().integer(0);
       co_return;
@@ -132,7 +132,7 @@ class HashDelete final : public HashWork {
     }
     std::vector<StepReply *> replies;
     for (const Bytes field : arguments_.subspan(2))
-      replies.push_back(&add_erase(hashes(), {.key = at(field), .limit = 1}));
+      replies.push_back(&add_erase(hashes(), {.key = at(entry, field), .limit = 1}));
     co_await go();
     int64_t removed = 0;
     for (const StepReply *const reply : replies) removed += static_cast<int64_t>(reply->changed);

@@ -85,7 +85,7 @@ class HashIncrement final : public HashWork {
   static constexpr bool whole = std::is_integral_v<Number>;
 
   Task<> run() override {
-    Entry entry = co_await make(key_, Type::hash);
+    Entry entry = co_await make(row_key(key_), Type::hash);
     if (entry.type != Type::hash) {
       writer().error(wrong_type);
       co_return;
@@ -102,8 +102,8 @@ class HashIncrement final : public HashWork {
       next.set(element::value, Value::of(sum));
       return Decision::write;
     });
-    const StepReply &reply =
-        add_insert(hashes(), {Value::of(key_), Value::of(field), Value::of(keep_text(sum))}, OnDuplicate::decide, &add);
+    const StepReply &reply = add_insert(hashes(), {Value::of(entry.key), Value::of(field), Value::of(keep_text(sum))},
+                                        OnDuplicate::decide, &add);
     co_await go();
     if (!problem.empty()) {
       writer().error(problem);

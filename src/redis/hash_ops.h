@@ -22,10 +22,12 @@ class HashWork : public Work {
 
  protected:
   OpenTable &hashes() { return elements(Elements::hashes); }
-  std::span<const Value> at(Bytes field) { return values({Value::of(key_), Value::of(field)}); }
+  std::span<const Value> at(const Entry &entry, Bytes field) {
+    return values({Value::of(entry.key), Value::of(field)});
+  }
 
   const std::span<const Bytes> arguments_;
-  const Bytes key_;
+  const Bytes key_;  // as clients have it
 };
 
 /// The place of a command that writes a hash: there, and a row or generic; else told why not.

@@ -46,7 +46,7 @@ Next read_field(Call &call, TellField tell) {
       state == nullptr ? tell(writer, Value::null()) : writer.error(wrong_type);
     });
   if (place.generic()) {
-    const Find find{.key = element_key(call, call.arguments[1], Value::of(call.arguments[2])), .limit = 1};
+    const Find find{.key = element_key(call, place, Value::of(call.arguments[2])), .limit = 1};
     return read_elements(call, place, Elements::hashes, Type::hash, find, FieldTell{tell});
   }
   const RowFields fields = fields_of(call, place, 2, 1);
@@ -96,8 +96,8 @@ Next read_all(Call &call, Part part) {
   const Bytes key = call.arguments[1];
   const Place place = place_of(call, key);
   if (place.state == Place::State::there && place.generic())
-    return read_elements(call, place, Elements::hashes, Type::hash, {.key = element_key(call, key), .limit = all_rows},
-                         AllTell{part});
+    return read_elements(call, place, Elements::hashes, Type::hash,
+                         {.key = element_key(call, place), .limit = all_rows}, AllTell{part});
   return read_place(call, place,
                     [part, map = place.open == nullptr ? nullptr : place.open->map.get()](
                         Writer &writer, const KeyState *state, Row row) {
@@ -128,7 +128,7 @@ Next hmget(Call &call) {
   const auto wanted = call.arguments.subspan(2);
   const Place place = place_of(call, key);
   if (place.state == Place::State::there && place.generic()) {
-    Find find{.in_part = 1, .key = element_key(call, key, Value::of(wanted[0])), .limit = all_rows};
+    Find find{.in_part = 1, .key = element_key(call, place, Value::of(wanted[0])), .limit = all_rows};
     find.in_list = values_of(call, 2, 1);
     return read_elements(call, place, Elements::hashes, Type::hash, find, FieldsTell{wanted});
   }

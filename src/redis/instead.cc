@@ -34,7 +34,7 @@ class ClearAndRun final : public Work {
   }
 
   Task<> clear_key() {
-    const Entry entry = co_await lock(place_.key[0].bytes());
+    const Entry entry = co_await lock(RowKey(place_));
     if (!entry.live || entry.type == Type::string || !reply_.clears()) co_return;
     if (op_.verb == Verb::edit && edit_.erases) {
       co_await clear(entry);

@@ -137,6 +137,16 @@ void note_fed(Call &call, Bytes key) {
   call.session.fed().note(call.session.client().database(), key);
 }
 
+WatchedRead::WatchedRead(Call &call, const Place &place)
+    : watched_(call.in_unit || place.generic()
+                   ? nullptr
+                   : call.session.transaction().watched(call.session.client().database(), place.name)) {}
+
+void WatchedRead::compare(const Map &map, Row row, int64_t now_ms) {
+  const Print print = row.empty() ? Print{} : print_of(map, row, now_ms);
+  if (!(print == watched_->print)) watched_->read_otherwise = true;
+}
+
 Op &add_find(Call &call, const Place &place, OpenTable &table, Reply &reply) {
   Op &op = add_op(call, Verb::find, table, reply);
   op.find = call.arena().make<Find>(Find{.key = place.key, .limit = 1});

@@ -15,6 +15,8 @@
 
 namespace postern::redis {
 
+struct Watched;
+
 /// What the row of a key says of it.
 struct KeyState {
   bool live = false;     ///< there is such a key
@@ -74,6 +76,26 @@ struct EndedOp {
   Bytes message{};  ///< of what lives until the batch is settled
 };
 
+/// What a read tells of a key that the client watches, and that WATCH may have seen otherwise. Does nothing where it
+/// watches none, in EXEC and in a generic keyspace.
+class WatchedRead {
+ public:
+  WatchedRead(Call &call, const Place &place);
+  explicit WatchedRead(Watched *watched) : watched_(watched) {}
+
+  /// Rows have to have all columns.
+  bool needed() const { return watched_ != nullptr; }
+  /// The row was read, or none, where `row` is empty.
+  void note(const Map &map, Row row, int64_t now_ms) {
+    if (watched_ != nullptr) compare(map, row, now_ms);
+  }
+
+ private:
+  void compare(const Map &map, Row row, int64_t now_ms);
+
+  Watched *const watched_;
+};
+
 /// A reply to one op on a key.
 class KeyReply : public Reply {
  public:
@@ -118,9 +140,11 @@ template <class Tell, KeyState (*read)(const Map &, Row, int64_t) = state_of>
 class FoundReply final : public KeyReply {
  public:
   FoundReply(Call &call, const Place &place, OpenTable &table, Tell tell)
-      : KeyReply(call, table), open_(*place.open), tell_(std::move(tell)) {}
+      : KeyReply(call, table), open_(*place.open), watched_(call, place), tell_(std::move(tell)) {}
 
   Flow row(Row row) override {
+    watched_.note(*open_.map, row, now_ms());
+    met_ = true;
     const KeyState state = read(*open_.map, row, now_ms());
     if (!state.live) return Flow::more;
     const size_t bytes = state.value.kind() == Value::Kind::bytes ? state.value.bytes().size() : 0;
@@ -133,15 +157,21 @@ class FoundReply final : public KeyReply {
   void done(const Outcome &outcome) override {
     // No row has a key that does not fit its column.
     if (outcome.failure != Failure::none && outcome.failure != Failure::bad_key_value) return fail(outcome);
+    if (!met_) watched_.note(*open_.map, {}, now_ms());
     if (passage_.begun()) return;
     Writer writer = begin();
     tell_(writer, nullptr, {});
   }
-  void restart() override { passage_.take_back(); }
+  void restart() override {
+    passage_.take_back();
+    met_ = false;
+  }
 
  private:
   OpenMap &open_;
+  WatchedRead watched_;
   Tell tell_;
+  bool met_ = false;
 };
 
 /// Answers a command that reads one key, where there is no row to read.

@@ -154,7 +154,8 @@ Next walk_keys(Call &call, Bytes pattern, WithNone with_none) {
     tables.push_back(&open_keys(call, *maps.back()));
   }
   if (maps.empty()) return with_none();
-  return begin_work(call, call.session.tables().keep<TheWork>(call, filter, std::move(maps), std::move(tables)));
+  return begin_reading_work(call,
+                            call.session.tables().keep<TheWork>(call, filter, std::move(maps), std::move(tables)));
 }
 
 Next flush(Call &call, uint32_t first_db, uint32_t last_db) {

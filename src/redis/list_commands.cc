@@ -24,8 +24,8 @@ class Push final : public ListWork {
  private:
   Task<> run() override {
     Entry entry;
-    if (there_) entry = co_await lock(arguments_[1]);
-    else entry = co_await make(arguments_[1], Type::list);
+    if (there_) entry = co_await lock(row_key(arguments_[1]));
+    else entry = co_await make(row_key(arguments_[1]), Type::list);
     if (there_ && !entry.live) {
       writer().integer(0);
       co_return;
@@ -50,7 +50,7 @@ class PopOfList final : public ListWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(arguments_[1]);
+    Entry entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return;
     if (!entry.live) {
       one_ ? writer().nil() : writer().nil_array();
@@ -83,7 +83,7 @@ class PopOfLists final : public Trying<ListWork> {
       const Source &source = wanted_.sources[i];
       if (source.open == nullptr || !may_take(i)) continue;
       use(*source.open);
-      Entry entry = co_await lock(source.key);
+      Entry entry = co_await lock(row_key(source.key));
       if (is_repeated() && entry.type != Type::list) continue;
       if (is_wrong(entry, Type::list)) co_return;
       if (!entry.live) continue;
@@ -138,7 +138,7 @@ class Move final : public Trying<ListWork> {
       co_await store(from);
     } else {
       co_await store(from);
-      if (!to.live) to = co_await make(arguments_[2], Type::list);
+      if (!to.live) to = co_await make(row_key(arguments_[2]), Type::list);
       co_await push(to, moved, to_front_);
       co_await store(to);
     }

@@ -15,7 +15,7 @@ class SetElement final : public ListWork {
 
  private:
   Task<> run() override {
-    const Entry entry = co_await lock(arguments_[1]);
+    const Entry entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return;
     const int64_t index = index_ < 0 ? index_ + entry.len : index_;
     if (!entry.live || index < 0 || index >= entry.len) {
@@ -40,7 +40,7 @@ class InsertBeside final : public ListWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(arguments_[1]);
+    Entry entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return;
     std::vector<int64_t> found;
     const Search what{.element = arguments_[3], .wanted = 1};
@@ -82,7 +82,7 @@ class Remove final : public ListWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(arguments_[1]);
+    Entry entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return;
     std::vector<int64_t> found;
     if (entry.live) {
@@ -140,7 +140,7 @@ class Trim final : public ListWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(arguments_[1]);
+    Entry entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return;
     if (entry.live) {
       const auto length = static_cast<uint64_t>(entry.len);

@@ -19,7 +19,7 @@ class ReadPlaces final : public ListWork {
 
  private:
   Task<> run() override {
-    const Entry entry = co_await look(arguments_[1]);
+    const Entry entry = co_await look(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return;
     std::vector<Cells> rows;
     const Places::Stretch wanted = places_.in(static_cast<uint64_t>(entry.live ? entry.len : 0));
@@ -42,7 +42,7 @@ class ReadIndex final : public ListWork {
 
  private:
   Task<> run() override {
-    const Entry entry = co_await look(arguments_[1]);
+    const Entry entry = co_await look(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return;
     const int64_t index = index_ < 0 ? index_ + entry.len : index_;
     if (!entry.live || index < 0 || index >= entry.len) {
@@ -82,7 +82,7 @@ class Positions final : public ListWork {
 
  private:
   Task<> run() override {
-    const Entry entry = co_await look(arguments_[1]);
+    const Entry entry = co_await look(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return;
     std::vector<int64_t> indexes;
     if (entry.live) {
@@ -142,33 +142,33 @@ Next llen(Call &call) {
 }
 
 Next lrange(Call &call) {
-  const Bytes key = call.arguments[1];
+  const Place place = place_of(call, call.arguments[1]);
   Places places;
   if (!parse_integer(call.arguments[2], places.first) || !parse_integer(call.arguments[3], places.last))
     return refuse(call, not_an_integer);
   if (places.first >= 0 && places.last >= 0 && places.last < places.first) return tell_nothing(call, Type::list);
   if (!places.known() || places.first > walked_to_max)
     return begin_reading<ReadPlaces>(
-        call, key, [](Writer &writer) { writer.array(0); }, places);
+        call, place, [](Writer &writer) { writer.array(0); }, places);
   const Find find{
-      .key = element_key(call, key), .limit = places.limit(), .offset = static_cast<uint64_t>(places.first)};
-  return read_collection(call, key, Elements::lists, Type::list, find, RangeTell{places, column::value});
+      .key = element_key(call, place), .limit = places.limit(), .offset = static_cast<uint64_t>(places.first)};
+  return read_collection(call, place, Elements::lists, Type::list, find, RangeTell{places, column::value});
 }
 
 Next lindex(Call &call) {
-  const Bytes key = call.arguments[1];
+  const Place place = place_of(call, call.arguments[1]);
   int64_t index = 0;
   if (!parse_integer(call.arguments[2], index)) return refuse(call, not_an_integer);
   if (index < -walked_to_max || index > walked_to_max)
     return begin_reading<ReadIndex>(
-        call, key, [](Writer &writer) { writer.nil(); }, index);
-  const auto key_value = element_key(call, key);
+        call, place, [](Writer &writer) { writer.nil(); }, index);
+  const auto key_value = element_key(call, place);
   const Find find{.comparison = index < 0 ? Comparison::at_most : Comparison::at_least,
                   .key = key_value,
                   .limit = 1,
                   .offset = static_cast<uint64_t>(index < 0 ? -index - 1 : index),
                   .until = key_value};
-  return read_collection(call, key, Elements::lists, Type::list, find, ElementTell{});
+  return read_collection(call, place, Elements::lists, Type::list, find, ElementTell{});
 }
 
 Next lpos(Call &call) {

@@ -55,6 +55,7 @@ bool open_for(Call &call, const Pattern &pattern) {
 PatternWork::PatternWork(Call &call, OpenMap &open, bool locks)
     : ListWork(call, open),
       maps_(call.session.tables().open()),
+      watching_(call.in_unit ? nullptr : &call.session.transaction()),
       database_(call.session.client().database()),
       locks_(locks) {}
 
@@ -67,10 +68,10 @@ Flow PatternWork::take_value(const Value &from, Cell &to) {
 }
 
 /// The key's row, and that of its field. `fits`: the key is of the type that is wanted.
-void PatternWork::add_generic(OpenMap &open, Bytes key, const Pattern &pattern, Cell &value, char &fits) {
+void PatternWork::add_generic(OpenMap &open, RowKey key, const Pattern &pattern, Cell &value, char &fits) {
   const Type type = pattern.has_field() ? Type::hash : Type::string;
   fits = 0;
-  StepReply &found = add_looking(open.table, {.key = values({Value::of(key)}), .limit = 1});
+  StepReply &found = add_looking(open.table, {.key = values({Value::of(key.text)}), .limit = 1});
   found.hears = [this, &map = *open.map, &value, &fits, type](Row row, uint64_t) {
     const KeyState state = state_of(map, row, now_ms());
     fits = state.live && state.type == type ? 1 : 0;
@@ -78,7 +79,8 @@ void PatternWork::add_generic(OpenMap &open, Bytes key, const Pattern &pattern, 
   };
   if (!pattern.has_field()) return;
   OpenTable &hashes = *open.elements[static_cast<size_t>(Elements::hashes)];
-  StepReply &element = add_looking(hashes, {.key = values({Value::of(key), Value::of(pattern.field)}), .limit = 1});
+  StepReply &element =
+      add_looking(hashes, {.key = values({Value::of(key.text), Value::of(pattern.field)}), .limit = 1});
   element.hears = [this, &value](Row row, uint64_t) { return take_value(row[element::value], value); };
 }
 
@@ -89,8 +91,10 @@ void PatternWork::add_mapped(OpenMap &open, Bytes key, const Pattern &pattern, C
   if (is_row != pattern.has_field() || field == Map::no_column) return;
   const std::span<Value> place = values(map.key_columns());
   if (!split_key(map, keep_text(std::string(key)), place)) return;
+  WatchedRead watched(watching_ == nullptr ? nullptr : watching_->watched(database_, key));
   StepReply &found = add_looking(open.table, {.key = place, .limit = 1});
-  found.hears = [this, &map, &value, column = map.first_field() + field](Row row, uint64_t) {
+  found.hears = [this, &map, &value, watched, column = map.first_field() + field](Row row, uint64_t) mutable {
+    watched.note(map, row, now_ms());
     return state_of(map, row, now_ms()).live ? take_value(row[column], value) : Flow::more;
   };
 }
@@ -110,7 +114,7 @@ Task<> PatternWork::look_up(const Pattern &pattern, std::span<const Bytes> eleme
     if (open == nullptr) continue;
     if (open->map->generic()) {
       if (key.size() > entry::key_bytes_max || pattern.field.size() > field_bytes_max) continue;
-      add_generic(*open, keep_text(key), pattern, values[i], fits[i]);
+      add_generic(*open, {*open->map, keep_text(key)}, pattern, values[i], fits[i]);
       if (++under_way < read_at_once) continue;
     } else {
       // By itself: one whose key does not fit its column ends its step.

@@ -10,6 +10,8 @@
 
 namespace postern::redis {
 
+class Transaction;
+
 /// `weight_*`, `user:*->name`, `#`: an element stands in the place of the first `*`. Borrows from the text.
 struct Pattern {
   enum class Names : uint8_t { nothing, element, key };
@@ -44,11 +46,12 @@ class PatternWork : public ListWork {
  private:
   // A key that does not fit its column is no row's.
   bool bears(Failure failure) const override { return failure == Failure::bad_key_value; }
-  void add_generic(OpenMap &open, Bytes key, const Pattern &pattern, Cell &value, char &fits);
+  void add_generic(OpenMap &open, RowKey key, const Pattern &pattern, Cell &value, char &fits);
   void add_mapped(OpenMap &open, Bytes key, const Pattern &pattern, Cell &value);
   Flow take_value(const Value &from, Cell &to);
 
   OpenMaps &maps_;
+  Transaction *const watching_;  // nullptr in EXEC
   const uint32_t database_;
   const bool locks_;
   size_t bytes_ = 0;  // of all that was looked up

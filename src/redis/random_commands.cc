@@ -15,7 +15,7 @@ class SetPop final : public RandomWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(arguments_[1]);
+    Entry entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::set)) co_return;
     std::vector<Cells> rows;
     Writer to = writer();
@@ -41,7 +41,7 @@ class SetPop final : public RandomWork {
       co_return;
     }
     for (const Cells &row : rows)
-      add_erase(elements(Elements::sets), {.key = element_of(entry.key, row[column::member].text), .limit = 1});
+      add_erase(elements(Elements::sets), {.key = element_of(entry, row[column::member].text), .limit = 1});
     co_await go();
     co_await store(entry);
   }

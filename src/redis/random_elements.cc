@@ -87,7 +87,7 @@ void RandomChoice::tell(Writer &writer, Type type, const std::vector<const Cells
 }
 
 Task<> RandomElements::run() {
-  const Entry entry = co_await look(arguments_[1]);
+  const Entry entry = co_await look(row_key(arguments_[1]));
   if (is_wrong(entry, type_)) co_return;
   Writer to = writer();
   if (choice_.count > 0 && !may_choose(entry, static_cast<uint64_t>(choice_.count)))

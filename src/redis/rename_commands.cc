@@ -25,14 +25,14 @@ class RenameWork final : public Work {
   }
 
   Task<> rename_key() {
-    const Bytes from = from_.key[0].bytes();
-    const Bytes to = to_.key[0].bytes();
+    const Bytes from = from_.name;
+    const Bytes to = to_.name;
     // In one order, so that two that rename the same keys do not wait for each other.
     Entry source;
     Entry target;
-    if (to < from) target = co_await lock(to);
-    source = co_await lock(from);
-    if (from < to) target = co_await lock(to);
+    if (to < from) target = co_await lock(row_key(to));
+    source = co_await lock(row_key(from));
+    if (from < to) target = co_await lock(row_key(to));
     if (!source.live) {
       writer().error(no_such_key);
       co_return;
@@ -42,14 +42,14 @@ class RenameWork final : public Work {
       co_return;
     }
     if (target.live) co_await clear(target);
-    EditBy change([to](Row row, Draft &next) {
-      next.set(entry::key, Value::of(to));
+    EditBy change([this](Row row, Draft &next) {
+      next.set(entry::key, to_.key[0]);
       next.set(entry::version, Value::of_natural(static_cast<uint64_t>(integer_in(row[entry::version])) + 1));
       return Decision::write;
     });
     add_edit(open().table, {.key = from_.key, .limit = 1}, change);
-    EditBy move([to](Row, Draft &next) {
-      next.set(0, Value::of(to));
+    EditBy move([this](Row, Draft &next) {
+      next.set(0, to_.key[0]);
       return Decision::write;
     });
     if (OpenTable *const table = elements_of(source.type)) add_edit(*table, {.key = from_.key, .limit = all}, move);
@@ -127,25 +127,25 @@ class CopyWork final : public Work {
 
  private:
   Task<> run() override {
-    const Bytes from = from_.key[0].bytes();
-    const Bytes to = to_.key[0].bytes();
+    const Bytes from = from_.name;
+    const Bytes to = to_.name;
     Entry target;
-    if (to < from) target = co_await lock(to);
-    const Entry source = co_await lock(from);
-    if (from < to) target = co_await lock(to);
+    if (to < from) target = co_await lock(row_key(to));
+    const Entry source = co_await lock(row_key(from));
+    if (from < to) target = co_await lock(row_key(to));
     if (!source.live || (target.live && !replaces_)) {
       writer().integer(0);
       co_return;
     }
     if (target.live) co_await clear(target);
-    co_await copy_entry(source, to);
+    co_await copy_entry(source);
     writer().integer(1);
   }
 
-  Task<> copy_entry(const Entry &source, Bytes to) {
+  Task<> copy_entry(const Entry &source) {
     const bool is_string = source.type == Type::string;
     add_insert(open().table,
-               {Value::of(to), Value::of_integer(source.expires_ms), Value::of_natural(fresh_version()),
+               {to_.key[0], Value::of_integer(source.expires_ms), Value::of_natural(fresh_version()),
                 Value::of_integer(static_cast<int64_t>(source.type)), Value::of_integer(source.len),
                 Value::of_integer(source.head), is_string ? Value::of(source.value) : Value::null()},
                OnDuplicate::fail);
@@ -157,7 +157,7 @@ class CopyWork final : public Work {
     const std::vector<Cells> rows = std::move(found.rows);
     for (const Cells &cells : rows) {
       const std::span<Value> row = values(cells.size());
-      row[0] = Value::of(to);
+      row[0] = to_.key[0];
       for (size_t i = 1; i < row.size(); ++i) row[i] = Value::of(cells[i].text);
       add_insert(*table, row, OnDuplicate::fail);
     }

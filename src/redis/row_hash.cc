@@ -23,7 +23,8 @@ RowFields fields_of(Call &call, const Place &place, size_t first, size_t step) {
   std::sort(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(known));
   const auto last = std::unique(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(known));
   const std::span<const uint32_t> wanted(sorted.begin(), last);
-  fields.table = call.session.tables().open().open(*place.open, wanted, call.batch);
+  const bool watched = WatchedRead(call, place).needed();
+  fields.table = watched ? nullptr : call.session.tables().open().open(*place.open, wanted, call.batch);
   const bool whole = fields.table == nullptr;
   if (whole) fields.table = &place.open->table;
   for (uint32_t &position : fields.positions) {

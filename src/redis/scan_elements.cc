@@ -70,7 +70,7 @@ void ScanElements::Wanted::tell(Writer &writer, uint64_t cursor, std::vector<Cel
 }
 
 Task<> ScanElements::run() {
-  const Entry entry = co_await look(arguments_[1]);
+  const Entry entry = co_await look(row_key(arguments_[1]));
   if (is_wrong(entry, wanted_.type)) co_return;
   std::vector<Cells> rows;
   uint64_t cursor = 0;
@@ -83,7 +83,7 @@ Task<> ScanElements::run() {
 Task<uint64_t> ScanElements::read(const Entry &entry, std::vector<Cells> &rows) {
   const bool begins = wanted_.place.last.empty();
   Find find{.comparison = begins ? Comparison::at_least : Comparison::greater};
-  find.key = begins ? key_of(entry) : element_of(entry.key, wanted_.place.last[0]);
+  find.key = begins ? key_of(entry) : element_of(entry, wanted_.place.last[0]);
   find.until = key_of(entry);
   find.limit = begins && entry.len <= told_whole_max ? all : wanted_.count;
   size_t bytes = 0;

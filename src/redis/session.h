@@ -44,6 +44,7 @@ class RedisSession final : public Session {
   ~RedisSession() override;
 
   void open() override;
+  bool may_sleep() const override { return true; }
   void take_waker(Waker &waker) override { waker_ = &waker; }
   int64_t wake_ms() const override { return wake_ms_; }
   /// A command may come with a few ops more than `ops_max` leaves, for it is added as a whole.

@@ -41,7 +41,7 @@ Next put_together(Call &call, Algebra::Operation operation) {
     answer(call, [](Writer &writer) { writer.set(0); });
     return Next::go_on;
   }
-  return begin_work(
+  return begin_reading_work(
       call, call.session.tables().keep<SetAlgebra>(call, *open, std::move(algebra), SetAlgebra::Tells::members));
 }
 
@@ -90,8 +90,8 @@ Next sintercard(Call &call) {
   OpenMap *open = nullptr;
   if (!add_sources(call, keys, algebra.sources, open)) return Next::go_on;
   if (open == nullptr) return answer_integer(call, 0);
-  return begin_work(call, call.session.tables().keep<SetAlgebra>(call, *open, std::move(algebra),
-                                                                 SetAlgebra::Tells::count, count_max));
+  return begin_reading_work(call, call.session.tables().keep<SetAlgebra>(call, *open, std::move(algebra),
+                                                                         SetAlgebra::Tells::count, count_max));
 }
 
 }  // namespace lower

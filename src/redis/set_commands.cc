@@ -15,14 +15,14 @@ class SetAdd final : public CollectionWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await make(arguments_[1], Type::set);
+    Entry entry = co_await make(row_key(arguments_[1]), Type::set);
     if (entry.type != Type::set) {
       writer().error(wrong_type);
       co_return;
     }
     std::vector<StepReply *> replies;
     for (const Bytes member : arguments_.subspan(2))
-      replies.push_back(&add_insert(elements(Elements::sets), element_of(entry.key, member), OnDuplicate::ignore));
+      replies.push_back(&add_insert(elements(Elements::sets), element_of(entry, member), OnDuplicate::ignore));
     co_await go();
     int64_t made = 0;
     for (const StepReply *const reply : replies) made += static_cast<int64_t>(reply->changed);
@@ -45,11 +45,11 @@ class SetMove final : public CollectionWork {
     if (is_wrong(from, Type::set) || (from.live && is_wrong(to, Type::set))) co_return;
     int64_t moved = 0;
     if (from.live && from.key == to.key) {
-      const StepReply &found = add_lock(elements(Elements::sets), {.key = element_of(from.key, member), .limit = 1});
+      const StepReply &found = add_lock(elements(Elements::sets), {.key = element_of(from, member), .limit = 1});
       co_await go();
       moved = static_cast<int64_t>(found.rows.size());
     } else if (from.live) {
-      const StepReply &erased = add_erase(elements(Elements::sets), {.key = element_of(from.key, member), .limit = 1});
+      const StepReply &erased = add_erase(elements(Elements::sets), {.key = element_of(from, member), .limit = 1});
       co_await go();
       moved = static_cast<int64_t>(erased.changed);
       if (moved != 0) co_await move(from, to);
@@ -60,9 +60,9 @@ class SetMove final : public CollectionWork {
   Task<> move(Entry &from, Entry &to) {
     --from.len;
     co_await store(from);
-    if (!to.live) to = co_await make(arguments_[2], Type::set);
+    if (!to.live) to = co_await make(row_key(arguments_[2]), Type::set);
     const StepReply &inserted =
-        add_insert(elements(Elements::sets), element_of(to.key, arguments_[3]), OnDuplicate::ignore);
+        add_insert(elements(Elements::sets), element_of(to, arguments_[3]), OnDuplicate::ignore);
     co_await go();
     to.len += static_cast<int64_t>(inserted.changed);
     if (inserted.changed != 0) co_await store(to);
@@ -120,22 +120,22 @@ Next scard(Call &call) {
 }
 
 Next smembers(Call &call) {
-  const Bytes key = call.arguments[1];
-  const Find find{.key = element_key(call, key), .limit = all_rows};
-  return read_collection(call, key, Elements::sets, Type::set, find, MembersTell{});
+  const Place place = place_of(call, call.arguments[1]);
+  const Find find{.key = element_key(call, place), .limit = all_rows};
+  return read_collection(call, place, Elements::sets, Type::set, find, MembersTell{});
 }
 
 Next sismember(Call &call) {
-  const Bytes key = call.arguments[1];
-  const Find find{.key = element_key(call, key, Value::of(call.arguments[2])), .limit = 1};
-  return read_collection(call, key, Elements::sets, Type::set, find, MemberTell{});
+  const Place place = place_of(call, call.arguments[1]);
+  const Find find{.key = element_key(call, place, Value::of(call.arguments[2])), .limit = 1};
+  return read_collection(call, place, Elements::sets, Type::set, find, MemberTell{});
 }
 
 Next smismember(Call &call) {
-  const Bytes key = call.arguments[1];
+  const Place place = place_of(call, call.arguments[1]);
   const auto wanted = call.arguments.subspan(2);
-  const Find find = find_members(call, key, wanted);
-  return read_collection(call, key, Elements::sets, Type::set, find, NamedTell<MemberOfMany>{wanted});
+  const Find find = find_members(call, place, wanted);
+  return read_collection(call, place, Elements::sets, Type::set, find, NamedTell<MemberOfMany>{wanted});
 }
 
 }  // namespace lower

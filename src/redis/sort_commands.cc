@@ -79,16 +79,16 @@ class SortWork final : public PatternWork {
   /// Where the result is stored both are locked, in one order for all.
   Task<> find_keys(Entry &source, Entry &target) {
     if (!sorting_.stores) {
-      if (source_.open != nullptr) source = co_await look(source_.key);
+      if (source_.open != nullptr) source = co_await look(row_key(source_.key));
       co_return;
     }
     const auto lock_source = [this]() -> Task<Entry> {
       use(*source_.open);
-      co_return co_await lock(source_.key);
+      co_return co_await lock(row_key(source_.key));
     };
     if (source_.open != nullptr && source_.key < sorting_.target) source = co_await lock_source();
     use(target_open_);
-    target = co_await lock(sorting_.target);
+    target = co_await lock(row_key(sorting_.target));
     if (source_.open != nullptr && sorting_.target < source_.key) source = co_await lock_source();
     if (source_.key == sorting_.target) source = target;
   }
@@ -197,7 +197,7 @@ class SortWork final : public PatternWork {
     use(target_open_);
     if (target.live) co_await clear(target);
     if (!told.empty()) {
-      Entry list = co_await make(sorting_.target, Type::list);
+      Entry list = co_await make(row_key(sorting_.target), Type::list);
       for (size_t at = 0; at < told.size(); at += stored_at_once) {
         std::vector<Bytes> texts;
         for (size_t i = at; i < std::min(at + stored_at_once, told.size()); ++i) texts.push_back(told[i].text);

@@ -124,9 +124,9 @@ Next put_scored_together(Call &call, Operation operation) {
     answer(call, [](Writer &writer) { writer.array(0); });
     return Next::go_on;
   }
-  return begin_work(call,
-                    call.session.tables().keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
-                                                                 wanted.with_scores ? Tells::scores : Tells::members));
+  return begin_reading_work(
+      call, call.session.tables().keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
+                                                         wanted.with_scores ? Tells::scores : Tells::members));
 }
 
 Next store_scored_together(Call &call, Operation operation) {
@@ -176,9 +176,9 @@ Next zintercard(Call &call) {
   wanted.counts = true;
   if (!read_algebra(call, 1, wanted)) return Next::go_on;
   if (wanted.open == nullptr) return answer_integer(call, 0);
-  return begin_work(call,
-                    call.session.tables().keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
-                                                                 SortedSetAlgebra::Tells::count, wanted.count_max));
+  return begin_reading_work(
+      call, call.session.tables().keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
+                                                         SortedSetAlgebra::Tells::count, wanted.count_max));
 }
 
 }  // namespace lower

@@ -74,8 +74,8 @@ class SortedSetAdd final : public CollectionWork {
  private:
   Task<> run() override {
     Entry entry;
-    if (options_.if_there) entry = co_await lock(arguments_[1]);
-    else entry = co_await make(arguments_[1], Type::zset);
+    if (options_.if_there) entry = co_await lock(row_key(arguments_[1]));
+    else entry = co_await make(row_key(arguments_[1]), Type::zset);
     if (entry.type != Type::zset && (entry.live || !options_.if_there)) {
       writer().error(wrong_type);
       co_return;
@@ -114,7 +114,7 @@ class SortedSetAdd final : public CollectionWork {
     for (ScoreEdit &edit : edits) edit.passed_by = true;
     if (!entry.live) co_return;
     for (ScoreEdit &edit : edits)
-      add_edit(elements(Elements::zsets), {.key = element_of(entry.key, edit.member), .limit = 1}, edit);
+      add_edit(elements(Elements::zsets), {.key = element_of(entry, edit.member), .limit = 1}, edit);
     co_await go();
   }
 
@@ -163,12 +163,12 @@ class Rank final : public CollectionWork {
 
  private:
   Task<> run() override {
-    const Entry entry = co_await look(arguments_[1]);
+    const Entry entry = co_await look(row_key(arguments_[1]));
     if (is_wrong(entry, Type::zset)) co_return;
     std::string score;
     if (entry.live && arguments_[2].size() <= member_bytes_max) {
       const StepReply &found =
-          add_read(elements(Elements::zsets), {.key = element_of(entry.key, arguments_[2]), .limit = 1});
+          add_read(elements(Elements::zsets), {.key = element_of(entry, arguments_[2]), .limit = 1});
       co_await go();
       if (!found.rows.empty()) score = found.rows[0][column::score].text;
     }
@@ -235,16 +235,16 @@ Next zcard(Call &call) {
 }
 
 Next zscore(Call &call) {
-  const Bytes key = call.arguments[1];
-  const Find find{.key = element_key(call, key, Value::of(call.arguments[2])), .limit = 1};
-  return read_collection(call, key, Elements::zsets, Type::zset, find, ScoreTell{});
+  const Place place = place_of(call, call.arguments[1]);
+  const Find find{.key = element_key(call, place, Value::of(call.arguments[2])), .limit = 1};
+  return read_collection(call, place, Elements::zsets, Type::zset, find, ScoreTell{});
 }
 
 Next zmscore(Call &call) {
-  const Bytes key = call.arguments[1];
+  const Place place = place_of(call, call.arguments[1]);
   const auto wanted = call.arguments.subspan(2);
-  const Find find = find_members(call, key, wanted);
-  return read_collection(call, key, Elements::zsets, Type::zset, find, NamedTell<ScoreOfMany>{wanted});
+  const Find find = find_members(call, place, wanted);
+  return read_collection(call, place, Elements::zsets, Type::zset, find, NamedTell<ScoreOfMany>{wanted});
 }
 
 Next zrank(Call &call) {

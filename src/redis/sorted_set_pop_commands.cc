@@ -44,7 +44,7 @@ class Pop final : public PopWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(arguments_[1]);
+    Entry entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::zset)) co_return;
     std::vector<Cells> rows;
     if (entry.live && count() != 0) co_await pop(entry, rows);
@@ -75,7 +75,7 @@ class PopOfMany final : public Trying<PopWork> {
       const Source &source = sources_[i];
       if (source.open == nullptr || !may_take(i)) continue;
       use(*source.open);
-      Entry entry = co_await lock(source.key);
+      Entry entry = co_await lock(row_key(source.key));
       if (is_repeated() && entry.type != Type::zset) continue;
       if (is_wrong(entry, Type::zset)) co_return;
       if (!entry.live) continue;

@@ -102,14 +102,14 @@ bool read_range_options(Call &call, size_t at, const RangeOptions &may, SortedSe
   return true;
 }
 
-RangeEnds::RangeEnds(Bytes key, const SortedSetRange &range)
+RangeEnds::RangeEnds(const Value &key, const SortedSetRange &range)
     : min_text_(range.by == By::score ? stored_score(range.scores.min) : std::string(range.members.min)),
       max_text_(range.by == By::score ? stored_score(range.scores.max) : std::string(range.members.max)),
       reverse_(range.reverse),
       offset_(static_cast<uint64_t>(range.offset)),
       limit_(range.count < 0 ? all_rows : static_cast<uint64_t>(range.count)) {
-  low_.values = {Value::of(key), Value::of(min_text_)};
-  high_.values = {Value::of(key), Value::of(max_text_)};
+  low_.values = {key, Value::of(min_text_)};
+  high_.values = {key, Value::of(max_text_)};
   if (range.by == By::score || (range.by == By::member && !range.members.from_first)) {
     low_.size = 2;
     low_.included = range.by == By::score ? range.scores.min_included : range.members.min_included;
@@ -150,7 +150,7 @@ Task<> RangeWork::read_range(const Entry &entry, bool locks, std::vector<Cells> 
       range.reverse = !range.reverse;
     }
   }
-  const RangeEnds ends(entry.key, range);
+  const RangeEnds ends(Value::of(entry.key), range);
   Find find = ends.find();
   if (range.by == By::rank) {
     find.offset = stretch.offset;

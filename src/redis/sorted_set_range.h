@@ -58,7 +58,8 @@ bool read_range_options(Call &call, size_t at, const RangeOptions &may, SortedSe
 /// The ends of a range as a find has them: of `by_score`, or by members of the primary key. Ranks have none.
 class RangeEnds final : public Kept {
  public:
-  RangeEnds(Bytes key, const SortedSetRange &range);
+  /// `key`: as rows have it.
+  RangeEnds(const Value &key, const SortedSetRange &range);
   RangeEnds(const RangeEnds &) = delete;
   RangeEnds &operator=(const RangeEnds &) = delete;
 

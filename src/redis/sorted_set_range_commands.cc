@@ -16,7 +16,7 @@ class ReadRange final : public RangeWork {
 
  private:
   Task<> run() override {
-    const Entry entry = co_await look(arguments_[1]);
+    const Entry entry = co_await look(row_key(arguments_[1]));
     if (is_wrong(entry, Type::zset)) co_return;
     std::vector<Cells> rows;
     co_await read_range(entry, false, rows);
@@ -46,7 +46,7 @@ class StoreRange final : public RangeWork {
     co_await read_range(source, true, rows);
     if (target.live) co_await clear(target);
     if (!rows.empty()) {
-      target = co_await make(arguments_[1], Type::zset);
+      target = co_await make(row_key(arguments_[1]), Type::zset);
       for (const Cells &row : rows)
         add_insert(elements(Elements::zsets),
                    {Value::of(target.key), Value::of(row[column::member].text), Value::of(row[column::score].text)},
@@ -66,11 +66,11 @@ class RemoveRange final : public RangeWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(arguments_[1]);
+    Entry entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::zset)) co_return;
     int64_t removed = 0;
     if (entry.live && !range().is_nothing()) {
-      const RangeEnds ends(entry.key, range());
+      const RangeEnds ends(Value::of(entry.key), range());
       Find find = ends.find();
       if (range().by == By::rank) {
         const Places::Stretch stretch = range().places.in(static_cast<uint64_t>(entry.len));
@@ -99,20 +99,20 @@ struct CountTell {
 };
 
 Next read_range_of(Call &call, const SortedSetRange &range) {
-  const Bytes key = call.arguments[1];
+  const Place place = place_of(call, call.arguments[1]);
   if (range.is_nothing()) return tell_nothing(call, Type::zset);
   if (range.by == By::rank && range.places.known()) {
-    const auto key_value = element_key(call, key);
+    const auto key_value = element_key(call, place);
     const Find find{.comparison = range.reverse ? Comparison::at_most : Comparison::at_least,
                     .key = key_value,
                     .limit = range.places.limit(),
                     .offset = static_cast<uint64_t>(range.places.first),
                     .until = key_value};
-    return read_collection(call, key, Elements::zsets_by_score, Type::zset, find,
+    return read_collection(call, place, Elements::zsets_by_score, Type::zset, find,
                            RangeTell{range.places, column::member, range.with_scores});
   }
   return begin_reading<ReadRange>(
-      call, key, [](Writer &writer) { writer.array(0); }, range);
+      call, place, [](Writer &writer) { writer.array(0); }, range);
 }
 
 /// A command whose name says what its range is.
@@ -126,13 +126,13 @@ Next read_named_range(Call &call, By by, bool reverse) {
 Next count_range(Call &call, By by) {
   SortedSetRange range{.by = by};
   if (!read_range_ends(call, call.arguments[2], call.arguments[3], range)) return Next::go_on;
-  const Bytes key = call.arguments[1];
+  const Place place = place_of(call, call.arguments[1]);
   if (range.is_nothing())
-    return read_key(call, key, [](Writer &writer, const KeyState *state, Row) {
+    return read_place(call, place, [](Writer &writer, const KeyState *state, Row) {
       state == nullptr || state->type == Type::zset ? writer.integer(0) : writer.error(wrong_type);
     });
-  const Find find = call.session.tables().keep<RangeEnds>(key, range).find();
-  return read_collection(call, key, index_of(by), Type::zset, find, CountTell{});
+  const Find find = call.session.tables().keep<RangeEnds>(element_key(call, place)[0], range).find();
+  return read_collection(call, place, index_of(by), Type::zset, find, CountTell{});
 }
 
 Next remove_range(Call &call, By by) {

@@ -9,7 +9,7 @@ namespace postern::redis {
 Task<StringWork::Held> StringWork::hold(const Place &place) {
   use(*place.open);
   if (place.generic()) {
-    Entry entry = co_await lock(place.key[0].bytes());
+    Entry entry = co_await lock(RowKey(place));
     co_return Held{.there = entry.live, .type = entry.type, .text = std::move(entry.value)};
   }
   const StepReply &found = add_lock(open().table, {.key = place.key, .limit = 1});
@@ -26,7 +26,7 @@ Task<StringWork::Held> StringWork::hold(const Place &place) {
 Task<> StringWork::set(const Place &place, Bytes value) {
   use(*place.open);
   if (place.generic()) {
-    const Entry entry = co_await lock(place.key[0].bytes());
+    const Entry entry = co_await lock(RowKey(place));
     if (entry.live && entry.type != Type::string) co_await clear(entry);
   }
   add_insert(open().table, row_of(place, value), OnDuplicate::update);
@@ -36,7 +36,7 @@ Task<> StringWork::set(const Place &place, Bytes value) {
 Task<> StringWork::remove(const Place &place) {
   use(*place.open);
   if (place.generic()) {
-    const Entry entry = co_await lock(place.key[0].bytes());
+    const Entry entry = co_await lock(RowKey(place));
     if (entry.live) co_await clear(entry);
     co_return;
   }

@@ -25,7 +25,7 @@ class StringWork : public Work {
   /// Deletes the key, if it is there.
   Task<> remove(const Place &place);
 
- private:
+  /// A new row of the key, with that and without expiry.
   std::span<const Value> row_of(const Place &place, Bytes value);
 };
 

@@ -171,7 +171,8 @@ uint64_t Sweep::sweep(Sweeping &sweeping, uint32_t number) {
   index.spec = {.database = map.row().database,
                 .table = map.row().table,
                 .index = map.row().expire_column,
-                .columns = index.columns};
+                .columns = index.columns,
+                .unicode = true};
   Unheard unheard;
   Op &op = batch.add();
   op.verb = Verb::open;

@@ -23,17 +23,22 @@ const std::array<uint64_t, 4> &hash_keys() {
 
 }  // namespace
 
-Flow PrintReply::row(Row row) {
-  if (!state_of(map_, row, now_ms_).live) return Flow::more;
+Print print_of(const Map &map, Row row, int64_t now_ms) {
+  if (!state_of(map, row, now_ms).live) return {};
   const std::array<uint64_t, 4> &keys = hash_keys();
-  print_ = {.first = keys[0], .second = keys[2], .there = true};
+  Print print{.first = keys[0], .second = keys[2], .there = true};
   for (const Value &value : row) {
     char room[20];
     const Bytes text = text_of(value, room);
     const uint64_t kind = value.is_null() ? 0 : 1;
-    print_.first = items::keyed_hash(print_.first + kind, keys[1], text);
-    print_.second = items::keyed_hash(print_.second + kind, keys[3], text);
+    print.first = items::keyed_hash(print.first + kind, keys[1], text);
+    print.second = items::keyed_hash(print.second + kind, keys[3], text);
   }
+  return print;
+}
+
+Flow PrintReply::row(Row row) {
+  print_ = print_of(map_, row, now_ms_);
   return Flow::more;
 }
 
@@ -70,8 +75,7 @@ bool Transaction::queue(const Command &command, std::span<const Bytes> arguments
 
 Watched *Transaction::watch(uint32_t database, Bytes key, bool &full) {
   Program &its = program();
-  const auto same = [&](const Watched &one) { return one.database == database && one.key == key; };
-  if (std::any_of(its.watched.begin(), its.watched.end(), same)) return nullptr;
+  if (watched(database, key) != nullptr) return nullptr;
   full = its.watched.size() >= watched_max || !its.bytes.add(sizeof(Watched) + key.size());
   return full ? nullptr : &its.watched.emplace_back(Watched{database, std::string(key), {}});
 }

@@ -32,6 +32,9 @@ struct Print {
   }
 };
 
+/// Of a row with all columns.
+Print print_of(const Map &map, Row row, int64_t now_ms);
+
 /// Takes the print of a key's row. Writes nothing.
 class PrintReply final : public Reply {
  public:
@@ -53,6 +56,9 @@ struct Watched {
   uint32_t database = 0;
   std::string key{};
   Print print{};
+  /// Its client has read something else of it since: a change that may be undone before EXEC comes. Where the key is a
+  /// mapped row; a generic keyspace counts each write.
+  bool read_otherwise = false;
 };
 
 /// A command with a copy of its arguments.
@@ -104,6 +110,13 @@ class Transaction {
   bool queue(const Command &command, std::span<const Bytes> arguments);
   /// Notes the key; nullptr: it was noted before, or (`full`) there are too many.
   Watched *watch(uint32_t database, Bytes key, bool &full);
+  /// nullptr: the key is not watched.
+  Watched *watched(uint32_t database, Bytes key) {
+    if (program_ == nullptr || program_->watched.empty()) return nullptr;
+    const auto same = [&](const Watched &one) { return one.database == database && one.key == key; };
+    const auto at = std::find_if(program_->watched.begin(), program_->watched.end(), same);
+    return at == program_->watched.end() ? nullptr : &*at;
+  }
 
   /// Is over: what it was is the caller's. Never nullptr.
   std::unique_ptr<Program> take();

@@ -190,9 +190,9 @@ uint64_t Work::fresh_version() {
   return items::next_cas();
 }
 
-Entry Work::entry_of(Bytes key, const KeyState &state) {
+Entry Work::entry_of(RowKey key, const KeyState &state) {
   char room[20];
-  return {.key = std::string(key),
+  return {.key = std::string(key.text),
           .live = state.live,
           .type = state.type,
           .expires_ms = state.expires_ms,
@@ -214,17 +214,17 @@ OpenTable *Work::elements_of(Type type) {
   return nullptr;
 }
 
-Task<Entry> Work::lock(Bytes key) {
-  const StepReply &found = add_lock(open_->table, {.key = values({Value::of(key)}), .limit = 1});
+Task<Entry> Work::lock(RowKey key) {
+  const StepReply &found = add_lock(open_->table, {.key = values({Value::of(key.text)}), .limit = 1});
   co_await go();
-  if (found.rows.empty()) co_return Entry{.key = std::string(key)};
+  if (found.rows.empty()) co_return Entry{.key = std::string(key.text)};
   Entry entry = entry_of(key, state_of_cells(*open_->map, found.rows.front()));
   if (entry.live) co_return entry;
   co_await clear(entry);
-  co_return Entry{.key = std::string(key)};
+  co_return Entry{.key = std::string(key.text)};
 }
 
-Task<Entry> Work::make(Bytes key, Type type) {
+Task<Entry> Work::make(RowKey key, Type type) {
   Entry met;
   bool there = false;
   EditBy look([&](Row row, Draft &) {
@@ -235,11 +235,11 @@ Task<Entry> Work::make(Bytes key, Type type) {
   for (;;) {
     there = false;
     add_insert(open_->table,
-               {Value::of(key), Value::of_integer(0), Value::of_natural(items::next_cas()), type_value(type),
+               {Value::of(key.text), Value::of_integer(0), Value::of_natural(items::next_cas()), type_value(type),
                 Value::of_integer(0), Value::of_integer(0), Value::null()},
                OnDuplicate::decide, &look);
     co_await go();
-    if (!there) co_return Entry{.key = std::string(key), .type = type};
+    if (!there) co_return Entry{.key = std::string(key.text), .type = type};
     if (met.live) co_return met;
     co_await clear(met);
   }
@@ -276,6 +276,11 @@ Next begin_work(Call &call, Work &work) {
   op.reply = &work;
   op.script = &work;
   return Next::go_on;
+}
+
+Next begin_reading_work(Call &call, Work &work) {
+  if (!call.in_unit) work.set_reads_only();
+  return begin_work(call, work);
 }
 
 OpenMap *open_for_work(Call &call, Bytes key) {

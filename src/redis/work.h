@@ -73,9 +73,19 @@ class EditBy final : public Edit {
   Function function_;
 };
 
+/// A key of a generic keyspace as rows have it: without the prefix of its mapping. A type of its own, for what clients
+/// call the key is in no row. Borrows from that.
+class RowKey {
+ public:
+  RowKey(const Map &map, Bytes name) : text(name.substr(map.prefix().size())) {}
+  explicit RowKey(const Place &place) : text(place.key[0].bytes()) {}
+
+  const Bytes text;
+};
+
 /// The row of a key of the generic keyspace, as it is now, and locked.
 struct Entry {
-  std::string key{};
+  std::string key{};  ///< as RowKey
   bool live = false;
   Type type = Type::none;
   int64_t expires_ms = 0;
@@ -108,6 +118,9 @@ class Work : public Kept, public Script, public Reply {
 
   using Step = Script::Step;
   bool suits_turn() const final { return small_; }
+  bool reads_only() const final { return reads_only_; }
+  /// To be called before it is begun, where it locks and writes nothing: it then reads one state.
+  void set_reads_only() { reads_only_ = true; }
   Step begin() final;
   Step next() final;
   Flow row(Row) final { return Flow::more; }
@@ -172,17 +185,19 @@ class Work : public Kept, public Script, public Reply {
     return Waiter{*this};
   }
 
-  static Entry entry_of(Bytes key, const KeyState &state);
+  static Entry entry_of(RowKey key, const KeyState &state);
   KeyState state_of_cells(const Map &map, const Cells &cells) const;
   static uint64_t fresh_version();
 
   // Keys of the generic keyspace.
 
+  /// `name`: a key of open(), as clients have it.
+  RowKey row_key(Bytes name) const { return {*open_->map, name}; }
   /// The key's row, locked: nobody else changes it or its elements before the transaction ends. What has expired is
   /// gone.
-  Task<Entry> lock(Bytes key);
+  Task<Entry> lock(RowKey key);
   /// The same; if there is no such key it is made, with nothing in it, and is not live.
-  Task<Entry> make(Bytes key, Type type);
+  Task<Entry> make(RowKey key, Type type);
   /// Stores an entry that was locked or made: `len`, `head` and `expires_ms` as they are in it, and another version.
   /// With nothing in it any more the key is gone.
   Task<> store(const Entry &entry);
@@ -203,6 +218,7 @@ class Work : public Kept, public Script, public Reply {
   const int64_t now_ms_;
   const Resp resp_;
   const bool small_;
+  bool reads_only_ = false;
 
   Output answer_;
   Task<> task_;
@@ -223,6 +239,8 @@ class Work : public Kept, public Script, public Reply {
 
 /// Adds the op of a command of several steps.
 Next begin_work(Call &call, Work &work);
+/// Of one that only reads, unless in EXEC, where it locks what it reads.
+Next begin_reading_work(Call &call, Work &work);
 
 /// The mapping of a key that a command of the generic keyspace is about, with all its tables open; nullptr: there is
 /// none, and the client is told why. On a mapped row or value the command means nothing: it is told that the type is

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 from support.items import ORIGINAL_OR_STORES, items_door
-from support.server import ORIGINAL, ROOT
+from support.server import ROOT
 
 HERE = ROOT / "tests" / "clients" / "memcached"
 TEST_SECONDS = 120
@@ -82,13 +82,6 @@ DIFFERS = {
         "cache_only": {1, 2, 3, 4, 11, 27, 28, 32, 102, 106, 111, 112, 113},
     },
 }
-# The item that a value too large was to replace stays. binary.t would end there, so it looks for that instead.
-REPLACED = {
-    "binary": (
-        """ok($@->too_big, "Was too big");\n    $empty->('toobig');""",
-        """ok($@->too_big, "Was too big");\n    $check->('toobig', 10, 'not too big');""",
-    )
-}
 
 
 @pytest.fixture(scope="module")
@@ -103,14 +96,9 @@ def server(module_factory):
 
 @pytest.fixture(scope="module")
 def suite(fetched, tmp_path_factory):
-    """The folder that has t/, with what is replaced in it."""
+    """The folder that has t/, a copy."""
     own = tmp_path_factory.mktemp("suite")
     shutil.copytree(fetched("memcached-suite") / "memcached-suite" / "t", own / "t")
-    for name, (theirs, ours) in REPLACED.items() if not ORIGINAL else ():
-        test = own / "t" / f"{name}.t"
-        text = test.read_text()
-        assert text.count(theirs) == 1, name
-        test.write_text(text.replace(theirs, ours))
     return own
 
 

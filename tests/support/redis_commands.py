@@ -123,14 +123,14 @@ def is_known(shape, known):
 class Commands:
     """A random session."""
 
-    def __init__(self, seed, groups, known):
-        """known: names of the commands that may be sent."""
-        self.random = random.Random(seed)
+    def __init__(self, seed, groups, known, prefix=""):
+        """known: names of the commands that may be sent. prefix: what all keys begin with."""
+        self.random, self.prefix = random.Random(seed), prefix
         self.shapes = [shape for shape in shapes(groups) if is_known(shape, known)]
 
     def next(self):
         words = list(self.random.choice(self.shapes))
-        words = [self.word(word) for word in words]
+        words = [self.prefix_of(words[0], word).encode() + self.word(word) for word in words]
         if self.random.random() < 0.01 and words[0] != b"exec":
             words.append(b"x")
         elif self.random.random() < 0.01 and len(words) > 1:
@@ -138,6 +138,10 @@ class Commands:
         if self.random.random() < 0.05:
             words[0] = words[0].upper()
         return words
+
+    def prefix_of(self, name, word):
+        names_keys = word in ("K", "P", "lex") or (name == "sort" and "*" in word)
+        return self.prefix if names_keys else ""
 
     def word(self, word):
         if word not in VALUES:

@@ -169,6 +169,13 @@ void read_body(Body body, const char *extras, const Lengths &lengths, Request &r
   }
 }
 
+void follow(const OpcodeRule &rule, Request &request) {
+  request.action = rule.action;
+  request.item.action = rule.item;
+  request.quiet = rule.quiet;
+  request.wants_key = rule.wants_key;
+}
+
 }  // namespace
 
 Parsed BinaryParser::take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request) {
@@ -199,27 +206,31 @@ Parsed BinaryParser::take(std::span<char> bytes, const Bounds &bounds, size_t &c
                         .key = binary::read_number<uint16_t>(header + 2),
                         .body = binary::read_number<uint32_t>(header + 8)};
   const OpcodeRule &command = request.opcode < commands.size() ? commands[request.opcode] : unknown_command;
-  request.action = command.action;
-  request.item.action = command.item;
-  request.quiet = command.quiet;
-  request.wants_key = command.wants_key;
+  follow(command, request);
 
   const auto refuse_and_close = [&](Refusal refusal) {
     refuse(request, refusal);
     consumed = bytes.size();
     return Parsed::close;
   };
-  const auto refuse_and_swallow = [&](Refusal refusal) {
+  // `read_bytes` of the body have been read.
+  const auto refuse_and_swallow = [&](Refusal refusal, uint32_t read_bytes) {
     refuse(request, refusal);
-    consumed = binary::header_bytes;
-    swallow_bytes_ = lengths.body;
+    consumed = binary::header_bytes + read_bytes;
+    swallow_bytes_ = lengths.body - read_bytes;
     return Parsed::request;
   };
   if (uint32_t{lengths.key} + lengths.extras > lengths.body) return refuse_and_close(Refusal::unknown_command);
   if (lengths.key > key_bytes_max) return refuse_and_close(Refusal::key_too_long);
   if (!fits(command.body, lengths)) return refuse_and_close(Refusal::bad_format);
-  if (command.body == Body::unknown) return refuse_and_swallow(Refusal::unknown_command);
-  if (lengths.value() > value_bytes_max(command.body, bounds)) return refuse_and_swallow(Refusal::value_too_large);
+  if (command.body == Body::unknown) return refuse_and_swallow(Refusal::unknown_command, 0);
+  if (lengths.value() > value_bytes_max(command.body, bounds)) {
+    // What is refused is named, for whoever has an older value of it.
+    const uint32_t read_bytes = uint32_t{lengths.extras} + lengths.key;
+    if (bytes.size() < binary::header_bytes + read_bytes) return Parsed::need_more;
+    request.key = {reinterpret_cast<const char *>(header) + binary::header_bytes + lengths.extras, lengths.key};
+    return refuse_and_swallow(Refusal::value_too_large, read_bytes);
+  }
 
   const size_t packet_bytes = binary::header_bytes + lengths.body;
   if (bytes.size() < packet_bytes) return Parsed::need_more;

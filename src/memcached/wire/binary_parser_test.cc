@@ -239,7 +239,7 @@ TEST(BinaryParser, AKeyMayBe250BytesLong) {
 TEST(BinaryParser, AValueBeyondTheBoundIsAnsweredAtOnceAndSwallowed) {
   const std::string get = Packet{.opcode = 0x00, .key = "k"}.bytes();
   const Packet packet{.opcode = 0x11, .extras = stored, .key = "k", .value = std::string(1'001, 'v')};
-  Taken header(packet.bytes().substr(0, 24));
+  Taken header(packet.bytes().substr(0, 24 + packet.extras.size() + packet.key.size()));
   EXPECT_EQ(header.parsed, Parsed::request);
   EXPECT_EQ(header.request.refusal, Refusal::value_too_large);
 
@@ -252,7 +252,7 @@ TEST(BinaryParser, AValueBeyondTheBoundIsAnsweredAtOnceAndSwallowed) {
   EXPECT_EQ(taken.consumed, get.size());
 }
 
-TEST(BinaryParser, LengthsOfGigabytesAreRefusedByTheHeaderAlone) {
+TEST(BinaryParser, LengthsOfGigabytesAreRefusedBeforeTheValue) {
   for (const uint8_t opcode : {0x01, 0x0e, 0x1c, 0x10, 0x21, 0x60}) {
     const std::string extras = opcode == 0x01 ? stored : opcode == 0x1c ? expiry : "";
     const Packet packet{.opcode = opcode, .extras = extras, .key = opcode == 0x60 ? "" : "k"};
@@ -260,7 +260,7 @@ TEST(BinaryParser, LengthsOfGigabytesAreRefusedByTheHeaderAlone) {
         packet.bytes(static_cast<uint8_t>(extras.size()), static_cast<uint16_t>(packet.key.size()), UINT32_MAX));
     EXPECT_EQ(taken.parsed, Parsed::request);
     EXPECT_EQ(taken.request.action, Action::refused);
-    EXPECT_EQ(taken.consumed, 24u);
+    EXPECT_EQ(taken.consumed, 24u + packet.extras.size() + packet.key.size());
   }
 }
 

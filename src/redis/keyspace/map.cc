@@ -109,7 +109,8 @@ TableSpec Map::spec() const {
           .table = row_.table,
           .index = row_.index,
           .columns = column_names_,
-          .key_columns = key_columns_};
+          .key_columns = key_columns_,
+          .unicode = true};
 }
 
 TableSpec Map::spec(std::span<const uint32_t> fields, std::span<Bytes> names) const {

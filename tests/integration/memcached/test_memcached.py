@@ -260,6 +260,25 @@ def test_a_value_of_64_mib(door, table):
         assert one.line() == b"SERVER_ERROR object too large for cache"
 
 
+def test_a_set_that_is_too_large_leaves_no_older_item(door, table):
+    key = f"@@{table}.old".encode()
+    packet = bytearray(binary(1, key, extras=bytes(8)))
+    packet[8:12] = (len(key) + 8 + 67108865).to_bytes(4, "big")
+    commands = {
+        b"set %b 0 0 67108865\r\n" % key: None,
+        b"ms %b 67108865\r\n" % key: None,
+        bytes(packet): None,
+        b"add %b 0 0 67108865\r\n" % key: b"older",
+        b"append %b 0 0 67108865\r\n" % key: b"older",
+    }
+    for command, left in commands.items():
+        with door.mc() as one, door.mc() as writer:
+            assert one.set(key.decode(), "older") == "STORED"
+            writer.send(command)
+            assert b"oo large" in (writer.take(34) if command[:1] == b"\x80" else writer.line())
+            assert one.get("old") == left, command
+
+
 def test_what_does_not_fit_is_refused_in_words(door):
     door.execute(
         "CREATE OR REPLACE TABLE test.small (id TINYINT UNSIGNED PRIMARY KEY, v VARCHAR(3), n TINYINT UNSIGNED)"

@@ -186,7 +186,10 @@ def test_pushes_in_a_pipeline_are_answered_in_order(both):
 
 
 def test_a_client_that_pushes_may_end_its_sending(both):
+    looker = both()
+    at_rest = [blocked(looker.ours), blocked(looker.theirs)]
     for number in range(10):
+        until(lambda: [blocked(looker.ours), blocked(looker.theirs)] == at_rest)  # the last one has been served
         (waiting,) = chain(both, "BLPOP a 0")
         other = both()
         other.send("RPUSH", "a", str(number))

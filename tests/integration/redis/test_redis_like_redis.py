@@ -21,6 +21,7 @@ from support.redis_commands import (
     same_replies_of,
 )
 from support.resp import Error, decode, encode
+from support.waiting import until
 
 COMMANDS = int(os.environ.get("POSTERN_REDIS_COMMANDS", "1500"))
 SEED = seeds.chosen(1)
@@ -110,10 +111,10 @@ class Session:
         raise AssertionError(f"{tail}\nthe door: {told[:500]}\n   redis: {expected_told[:500]}")
 
 
-def play(server, original, groups, resp, seed):
+def play(server, original, groups, resp, seed, prefix=""):
     with server.resp() as ours, original.client() as theirs:
         known = {name.decode() for name in ours.ask("COMMAND", "LIST")}
-        commands = Commands(seed, groups, known)
+        commands = Commands(seed, groups, known, prefix)
         for client in (ours, theirs):
             client.ask("HELLO", resp)
         session = Session(ours, theirs, known)
@@ -132,6 +133,28 @@ def play(server, original, groups, resp, seed):
 def test_random_sessions(server, original, group, resp, seed):
     groups = list(SHAPES) if group == "all" else [group, "generic", "connection", "string"]
     play(server, original, groups, resp, f"{group} {seed}")
+
+
+@pytest.fixture(scope="module")
+def prefixed(module_factory):
+    """With one keyspace, at a prefix: its tables have keys without it."""
+    server = module_factory(redis=True)
+    server.query("CALL postern.redis_make_keyspace(0, 'app:', 'appks')")
+    server.query("CALL postern.redis_unmap('')")
+    with server.resp() as client:
+        until(lambda: client.ask_raw("SET", "a", "1").startswith(b"-ERR no table") and client.ask("SET", "app:a", "1"))
+    assert server.query("SELECT k FROM appks.entries") == [(b"a",)]
+    yield server
+    server.assert_alive()
+
+
+@pytest.mark.parametrize("resp, group", [*(("3", group) for group in SHAPES if group != "connection"), ("2", "all")])
+def test_random_sessions_of_a_keyspace_at_a_prefix(prefixed, original, group, resp):
+    groups = list(SHAPES) if group == "all" else [group, "generic", "connection", "string"]
+    play(prefixed, original, groups, resp, f"prefix {group} {SEED}", "app:")
+    for table in ("lists", "sets", "zsets", "hashes"):
+        stray = f"SELECT k FROM appks.{table} WHERE k NOT IN (SELECT k FROM appks.entries)"
+        assert prefixed.query(stray) == [], table
 
 
 def test_ranges_of_a_string(server, original):

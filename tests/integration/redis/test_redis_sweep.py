@@ -1,11 +1,13 @@
 """Rows of expired keys go by themselves, where they may."""
 import contextlib
+import subprocess
 
 import pytest
 from support.replica import follow
-from support.server import Server
+from support.server import SERVER_DIR, Server
 from support.waiting import until
 
+BINARIES = SERVER_DIR / "root" / "usr" / "bin"
 PAST = "UNIX_TIMESTAMP() * 1000 - 1000"
 
 
@@ -123,6 +125,61 @@ def test_it_can_be_turned_off(module_factory):
     assert count(server, "postern_redis.entries") == 1
 
 
+def log_of(server, *options):
+    """The events of its binary log as SQL."""
+    file = server.dir / "data" / "bin.000001"
+    told = subprocess.run([BINARIES / "mariadb-binlog", *options, file], check=True, stdout=subprocess.PIPE)
+    return told.stdout
+
+
+@contextlib.contextmanager
+def replaying(server):
+    """An SQL client that reads what it is sent."""
+    command = [BINARIES / "mariadb", "--no-defaults", "--user=root", f"--socket={server.env['SQL_SOCKET']}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
+        yield client
+        client.stdin.close()
+        assert (client.wait(), client.stderr.read()) == (0, b"")
+
+
+def send(client, server, sql):
+    client.stdin.write(sql + b"REPLACE INTO test.sent VALUES (1);\n")
+    client.stdin.flush()
+    until(lambda: client.poll() is not None or count(server, "test.sent") == 1)
+    server.execute("TRUNCATE test.sent")
+
+
+def test_rows_are_replayed_from_a_binary_log_beside_the_sweep(module_factory):
+    """As a recovery to a point in time does, in one session or in several, with pauses between."""
+    primary = module_factory("--log-bin=bin", "--server-id=1", redis=True)
+    with primary.resp() as redis:
+        for number in range(10):
+            redis.ask("SET", f"session{number}", "v", "PX", "200")
+            redis.ask("RPUSH", f"queue{number}", "a", "b")
+        redis.ask("PEXPIRE", "queue1", "200")
+        position = primary.query("SHOW MASTER STATUS")[0][1]
+        for number in range(10):
+            redis.ask("PEXPIRE", f"queue{number}", "300")
+            redis.ask("EXPIRE", f"session{number}", "1")
+        until(lambda: count(primary, "postern_redis.entries") == 0)
+        redis.ask("SET", "after", "x")
+    for options in ((), ("--read-only",)):
+        target = module_factory("--server-id=2", *options)
+        target.execute("CREATE TABLE test.sent (id INT PRIMARY KEY)")
+        first, last = log_of(primary, f"--stop-position={position}"), log_of(primary, f"--start-position={position}")
+        with replaying(target) as client:
+            send(client, target, first)
+            rounds_pass(target)
+            if options:
+                client.stdin.write(last)
+        if not options:
+            rounds_pass(target)
+            with replaying(target) as client:
+                client.stdin.write(last)
+        assert target.query("SELECT k FROM postern_redis.entries") == [(b"after",)]
+        assert target.status("Redis_rows_swept")["redis_rows_swept"] == 0
+
+
 def test_a_replica_leaves_it_to_its_primary(tmp_path):
     servers = [Server(tmp_path / "primary"), Server(tmp_path / "replica")]
     try:
@@ -135,7 +192,8 @@ def test_a_replica_leaves_it_to_its_primary(tmp_path):
         follow(*servers)
         with servers[0].resp() as redis:
             redis.ask("SET", "there", "x", "PX", "1")
-        until(lambda: servers[1].query("SHOW DATABASES LIKE 'postern_redis'"))
+        entries = "TABLE_SCHEMA = 'postern_redis' AND TABLE_NAME = 'entries'"
+        until(lambda: count(servers[1], "information_schema.TABLES", entries) == 1)
         until(lambda: count(servers[1], "postern_redis.entries") == 1)
         rounds_pass(servers[1])
         assert count(servers[1], "postern_redis.entries") == 1
