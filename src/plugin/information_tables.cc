@@ -187,7 +187,7 @@ std::vector<InformationRow> plan_rows(const InformationViewer &viewer) {
     for (PlanNotes &one : notes)
       rows.push_back(row_of<Table::plans>(std::move(one.form), std::move(one.used_in), std::move(one.kind),
                                           std::move(one.database), std::move(one.table), std::move(one.index),
-                                          std::move(one.state), std::move(one.reason), one.hits));
+                                          std::move(one.state), std::move(one.reason), one.hits, one.left));
   });
   return rows;
 }

@@ -4,13 +4,16 @@
 #include <cstring>
 #include <new>
 #include <shared_mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "base/pool.h"
+#include "door/thread.h"
 #include "engine/engine.h"
 #include "information_tables.h"
+#include "library.h"
 #include "live_settings.h"
 #include "running.h"
 
@@ -19,7 +22,10 @@ namespace {
 
 /// Made when the library is loaded, which is before the server looks at its version.
 const struct AtLoading {
-  AtLoading() { engine::tell_if_refused(MYSQL_SERVER_VERSION); }
+  AtLoading() {
+    library::keep_data();
+    engine::tell_if_refused(MYSQL_SERVER_VERSION);
+  }
 } at_loading;
 
 /// Those that have opened, for visit_running().
@@ -31,6 +37,7 @@ struct {
 struct Plugin {
   const char *name;
   bool (*check_settings)();
+  bool (*allows_other_build)();
   std::unique_ptr<Running> (*make_running)();
   Running *running = nullptr;  // from init to deinit, but not while the server installs itself
 };
@@ -48,9 +55,43 @@ void note_opened(const Running &running) {
   opened.all.push_back(&running);
 }
 
+/// A plugin has gone since the library was loaded.
+bool one_has_gone = false;
+/// A door has been allowed in a server that others have built: so are the tables that show it.
+bool other_build_allowed = false;
+
+std::string why_not_here(bool allows_other_build) {
+  if (const std::string name = library::missing_name(); !name.empty())
+    return "the server has no " + name +
+           ", which this library needs: it is configured otherwise than the one that the library was built for";
+  if (const std::string unlike = engine::unlike_the_server(); !unlike.empty())
+    return unlike + ": it is configured otherwise than the one that the library was built for";
+  const std::string otherwise = engine::configured_otherwise(MYSQL_SERVER_VERSION MYSQL_SERVER_SUFFIX_DEF);
+  if (!otherwise.empty() && !allows_other_build)
+    return otherwise +
+           ": what others have built may keep its data elsewhere in memory. Build Postern for this server, or set "
+           "loose_..._allow_other_build=ON for each of its plugins if you know that both are configured alike";
+  if (one_has_gone && !library::is_the_file())
+    return library::path() +
+           " is not what the server has in memory: it was replaced after it was loaded. UNINSTALL SONAME 'postern', "
+           "by the server's own port, has the old one leave, if no door of Postern has been left by its own door, and "
+           "postern_main_port was off; else restart the server";
+  return {};
+}
+
+/// The error log says why not.
+bool may_run(const char *plugin, bool allows_other_build) {
+  const std::string why_not = why_not_here(allows_other_build);
+  if (!why_not.empty()) log::error("%s: refusing to run here: %s", plugin, why_not.c_str());
+  return why_not.empty();
+}
+
 int init(Plugin &plugin) {
   log::set_sink(engine::write_error_log);
   if (engine::server_is_bootstrapping()) return 0;
+  const bool allows = plugin.allows_other_build();
+  if (!may_run(plugin.name, allows)) return 1;
+  other_build_allowed = other_build_allowed || allows;
   if (!plugin.check_settings()) return 1;
   try {
     plugin.running = plugin.make_running().release();
@@ -65,8 +106,15 @@ int init(Plugin &plugin) {
   return 1;
 }
 
+void note_gone() {
+  one_has_gone = true;
+  // UNINSTALL may come through a door.
+  if (door::Thread::is_caller()) library::stay();
+}
+
 int deinit(Plugin &plugin) {
   const bool open = plugin.running != nullptr;
+  note_gone();
   close(plugin);
   pool::drain();
   if (open) log::note("%s: all doors closed", plugin.name);
@@ -107,6 +155,11 @@ int show(const Plugin &plugin, st_mysql_show_var &variable) {
   return 0;
 }
 
+bool init_table(const char *name, void *given, const engine::InformationTable &table) {
+  log::set_sink(engine::write_error_log);
+  return may_run(name, other_build_allowed) && engine::set_information_table(given, table);
+}
+
 }  // namespace
 
 void visit_running(const std::function<void(const Running &running)> &visit) {
@@ -119,7 +172,7 @@ void visit_running(const std::function<void(const Running &running)> &visit) {
   namespace name {                                                                             \
   namespace {                                                                                  \
   st_mysql_daemon descriptor = {MYSQL_DAEMON_INTERFACE_VERSION};                               \
-  Plugin own{#name, check_settings, make_running};                                             \
+  Plugin own{#name, check_settings, allows_other_build, make_running};                         \
   int init(void *) {                                                                           \
     return plugin::init(own);                                                                  \
   }                                                                                            \
@@ -157,9 +210,10 @@ void visit_running(const std::function<void(const Running &running)> &visit) {
   namespace {                                                                            \
   st_mysql_information_schema descriptor = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION}; \
   int init(void *given) {                                                                \
-    return engine::set_information_table(given, table) ? 0 : 1;                          \
+    return init_table(named, given, table) ? 0 : 1;                                      \
   }                                                                                      \
   int deinit(void *) {                                                                   \
+    note_gone();                                                                         \
     engine::forget_information_table(table);                                             \
     return 0;                                                                            \
   }                                                                                      \

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mysql/protocol.h"
+#include "library.h"
 #include "live_settings.h"
 #include "running.h"
 #include "settings.h"
@@ -23,7 +24,9 @@ namespace {
 class PosternRunning final : public Running {
  public:
   ~PosternRunning() override {
-    if (settings.main_port) engine::take_main_port(nullptr, nullptr);
+    if (!settings.main_port) return;
+    engine::take_main_port(nullptr, nullptr);
+    library::stay();  // the server's acceptor may be in what had the port
   }
   bool open() override;
   const Doors &doors() const override { return doors_; }
@@ -86,7 +89,8 @@ void PosternRunning::add_plans(std::vector<PlanNotes> &rows) const {
       row.table = std::move(facts.table);
       row.index = std::move(facts.index);
       row.state = !facts.off.empty() ? "retired" : facts.answers ? "served" : "learning";
-      row.reason = facts.off;
+      row.reason = facts.off.empty() ? facts.left_for : facts.off;
+      row.left = facts.left;
     } else {
       row.state = "not served";
       row.reason = known->why_not();

@@ -38,8 +38,9 @@ struct PlanNotes {
   std::string table{};
   std::string index{};   ///< by which rows are found
   std::string state{};   ///< served, learning, not served, retired
-  std::string reason{};  ///< for one of the last two
+  std::string reason{};  ///< for one of the last two, or for what the server was left the last time
   uint64_t hits = 0;
+  uint64_t left = 0;  ///< to the server, though there is a plan
 };
 
 /// Owned by plugin.cc. Made and destroyed by the server's threads that load and unload plugins, one at a time.
@@ -72,6 +73,7 @@ void visit_running(const std::function<void(const Running &running)> &visit);
   extern st_mysql_sys_var *system_variables[];                                                \
   /** To be called before the settings are used: whether all make sense; sets the choices. */ \
   [[nodiscard]] bool check_settings();                                                        \
+  bool allows_other_build();                                                                  \
   /* The plugin is loaded: for what SET GLOBAL calls. */                                      \
   void apply_settings();                                                                      \
   bool may_set(const char *setting, const void *word);                                        \

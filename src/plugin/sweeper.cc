@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/pool.h"
 #include "engine/engine.h"
 
@@ -11,11 +13,8 @@ namespace postern::plugin {
 namespace {
 
 constexpr int round_every_ms = 1'000;
-
-/// Rows that a replica deletes by itself would be missing when its primary deletes them.
-bool may_write() {
-  return !engine::server_is_read_only() && !engine::server_is_replica();
-}
+/// Behind the last rows of a binary log that were replayed: a recovery takes several logs, one after the other.
+constexpr int64_t replay_rest_ms = 600'000;
 
 }  // namespace
 
@@ -31,6 +30,25 @@ Sweeper::~Sweeper() {
 bool Sweeper::start() {
   return poller_ && poller_.add(wake_.fd(), net::Poller::readable, nullptr) &&
          thread_.start([](void *self) { static_cast<Sweeper *>(self)->work(); }, this, name_ + " sweep");
+}
+
+/// Rows that a replica deletes by itself would be missing when its primary deletes them, and so would they in a
+/// recovery from a binary log.
+bool Sweeper::may_write() {
+  return !engine::server_is_read_only() && !engine::server_is_replica() && !is_replayed();
+}
+
+/// Logs come in several files, each of which may have a session of its own.
+bool Sweeper::is_replayed() {
+  const engine::Replay replay = engine::server_replay();
+  const int64_t now_ms = clock_ms();
+  if (replay.under_way || replay.statements != std::exchange(replayed_, replay.statements)) {
+    if (now_ms >= rests_until_ms_)
+      log::note("%s: a binary log is replayed: rows of expired keys stay until %lld minutes after it", name_.c_str(),
+                static_cast<long long>(replay_rest_ms / 60'000));
+    rests_until_ms_ = now_ms + replay_rest_ms;
+  }
+  return now_ms < rests_until_ms_;
 }
 
 void Sweeper::work() {

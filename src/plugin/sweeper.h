@@ -1,4 +1,6 @@
 // sweeper.h: Sweeper, a thread that tidies up once a second, as long as the server is one that takes writes of its own.
+// Where rows of a binary log are replayed it rests, and for some minutes behind the last of them: they may name
+// rows that it would delete.
 //
 // Owned by a plugin.
 #pragma once
@@ -33,6 +35,8 @@ class Sweeper {
 
  private:
   void work();
+  bool may_write();
+  bool is_replayed();
 
   Engine &engine_;
   const std::string name_;
@@ -42,6 +46,8 @@ class Sweeper {
   Counters counters_;
   std::atomic<uint64_t> deleted_{0};
   std::atomic<bool> stop_{false};
+  uint64_t replayed_ = 0;  // statements, when it was looked last; of the thread, as what follows
+  int64_t rests_until_ms_ = 0;
   door::Thread thread_;
 };
 
