@@ -3,6 +3,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 
 import pymysql
@@ -57,8 +58,13 @@ class Image:
 
     def serve(self, **variables):
         self.start("--skip-networking", f"--socket={self.socket}", f"--pid-file={self.folder}/pid", **variables)
-        until(lambda: self.socket.exists() or self.running.poll() is not None, 60)
+        until(lambda: self.listens() or self.running.poll() is not None, 60)
         assert self.running.poll() is None, self.said()
+
+    def listens(self):
+        """Whether the server takes connections: the socket's file is there a moment before."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.socket)) == 0
 
     def stop(self):
         """As an engine of containers does. Nothing is left behind when the test has failed."""
