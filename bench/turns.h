@@ -14,8 +14,8 @@
 
 #include "contract/executor.h"
 #include "contract/session.h"
-#include "door/slow_lane.h"
-#include "door/statement_pool.h"
+#include "door/lanes/slow_lane.h"
+#include "door/lanes/statement_pool.h"
 #include "door/worker.h"
 #include "net/fd.h"
 #include "net/plain_channel.h"

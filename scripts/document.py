@@ -165,7 +165,7 @@ def status_page():
 def information_page():
     lines = [
         "# Tables of INFORMATION_SCHEMA\n",
-        "Made by `scripts/document.py` from `src/plugin/information.def` and `src/door/doing.def`; do not edit.\n",
+        "Made by `scripts/document.py` from `src/plugin/information.def` and `src/door/connections/doing.def`; do not edit.\n",
         "`INSTALL SONAME 'postern'` and `plugin_load_add = postern` bring them along; each is a plugin of its own, and\n"
         "`INSTALL PLUGIN postern_doors SONAME 'postern'` loads one. To read one holds up no request. Rows are as they were at\n"
         "about one time. Names keep their meaning; new columns come at the end.\n",
@@ -179,7 +179,7 @@ def information_page():
             typed = "BIGINT UNSIGNED" if kind == "number" else f"VARCHAR({characters})"
             lines.append(f"| `{column}` | {typed} | {meaning} |")
         if name == "connections":
-            states = [words for _, words in rows("src/door/doing.def", rf"DOING\((\w+), {STRING}\)")]
+            states = [words for _, words in rows("src/door/connections/doing.def", rf"DOING\((\w+), {STRING}\)")]
             lines += ["", "`STATE` is one of: " + ", ".join(f"`{state}`" for state in states) + "."]
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"

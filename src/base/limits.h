@@ -111,7 +111,7 @@ inline constexpr size_t reply_bytes_sent_ahead_min = size_t{64} << 10;
 inline constexpr size_t reply_bytes_sent_ahead_max = output_high_water_bytes;
 
 /// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together, where
-/// others read meanwhile. It never waits longer than its last batch slept (door/commit_delay.h).
+/// others read meanwhile. It never waits longer than its last batch slept (door/connections/commit_delay.h).
 inline constexpr int64_t commit_delay_gap_us = 50;
 inline constexpr int64_t commit_delay_us_max = 1'000;
 

@@ -3,8 +3,8 @@
 //
 // A connection whose protocol is the server's own has one. The server greets its client, verifies it, counts it and
 // kills it; every command that nobody else answers is the server's to answer, on a thread of the statement pool
-// (door/statement_pool.h), which may wait for hours. What has a plan is answered by the worker in its turn, on the same
-// session: Statement::plan.
+// (door/lanes/statement_pool.h), which may wait for hours. What has a plan is answered by the worker in its turn, on
+// the same session: Statement::plan.
 //
 // Owned by the protocol's session and used by one thread at a time: the connection's worker, or the thread of the pool
 // that has the connection. interrupt() alone is any thread's.

@@ -11,7 +11,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
-#include "door/connection.h"
+#include "door/connections/connection.h"
 
 namespace postern::door {
 

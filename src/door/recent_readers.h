@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "door/connection.h"
+#include "door/connections/connection.h"
 
 namespace postern::door {
 

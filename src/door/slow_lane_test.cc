@@ -1,4 +1,4 @@
-#include "door/slow_lane.h"
+#include "door/lanes/slow_lane.h"
 
 #include <gtest/gtest.h>
 

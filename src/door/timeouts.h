@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "contract/server_session.h"
-#include "door/connection.h"
-#include "door/options.h"
+#include "door/connections/connection.h"
+#include "door/connections/options.h"
 #include "door/silence_clock.h"
 
 namespace postern::door {

@@ -10,8 +10,8 @@
 
 #include "base/counters.h"
 #include "base/limits.h"
-#include "door/connection.h"
-#include "door/options.h"
+#include "door/connections/connection.h"
+#include "door/connections/options.h"
 
 namespace postern::door {
 

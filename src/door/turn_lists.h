@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "door/connection.h"
+#include "door/connections/connection.h"
 
 namespace postern::door {
 

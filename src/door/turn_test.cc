@@ -1,10 +1,10 @@
 // Which connections of a turn wait for the disk, without sockets.
-#include "door/turn.h"
+#include "door/connections/turn.h"
 
 #include <gtest/gtest.h>
 
 #include "contract/server_session.h"
-#include "door/connection.h"
+#include "door/connections/connection.h"
 #include "door/testing/fake_server.h"
 #include "net/plain_channel.h"
 #include "ping/ping.h"

@@ -13,29 +13,29 @@
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "contract/session.h"
-#include "door/commit_delay.h"
-#include "door/connection.h"
-#include "door/inbox.h"
+#include "door/connections/commit_delay.h"
+#include "door/connections/connection.h"
+#include "door/lanes/inbox.h"
 #include "door/memory_guard.h"
-#include "door/options.h"
+#include "door/connections/options.h"
 #include "door/recent_readers.h"
-#include "door/sleepers.h"
-#include "door/slow_lane.h"
-#include "door/slow_log.h"
-#include "door/statement_pool.h"
-#include "door/thread.h"
+#include "door/connections/sleepers.h"
+#include "door/lanes/slow_lane.h"
+#include "door/connections/slow_log.h"
+#include "door/lanes/statement_pool.h"
+#include "door/connections/thread.h"
 #include "door/timeouts.h"
 #include "door/tls_handshakes.h"
-#include "door/turn.h"
-#include "door/turn_clock.h"
+#include "door/connections/turn.h"
+#include "door/connections/turn_clock.h"
 #include "door/turn_lists.h"
-#include "door/write_job.h"
-#include "door/write_lane.h"
+#include "door/lanes/write_job.h"
+#include "door/lanes/write_lane.h"
 #include "net/poller.h"
 
 namespace postern::door {
 
-class Worker final : private Watcher {
+class Worker final : private Watcher, public Home {
  public:
   /// Everything outlives the worker.
   struct Context {
@@ -69,10 +69,8 @@ class Worker final : private Watcher {
                                               bool local) const;
   /// A new connection. Any thread.
   void give(std::unique_ptr<Connection> connection) noexcept;
-  /// A connection back from the slow lane, its ops done unless it is dead. Any thread.
-  void return_connection(std::unique_ptr<Connection> connection) noexcept;
-  /// A turn back from the write lane. Any thread.
-  void return_writes(std::unique_ptr<WriteJob> job) noexcept;
+  void return_connection(std::unique_ptr<Connection> connection) noexcept override;
+  void return_writes(std::unique_ptr<WriteJob> job) noexcept override;
 
   /// Connections given and not yet closed. Any thread.
   uint32_t connections() const { return connection_count_.load(std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-#include "door/write_lane.h"
+#include "door/lanes/write_lane.h"
 
 #include <gtest/gtest.h>
 

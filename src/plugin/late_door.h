@@ -9,7 +9,7 @@
 #include <string>
 
 #include "contract/executor.h"
-#include "door/thread.h"
+#include "door/connections/thread.h"
 #include "net/poller.h"
 
 namespace postern::plugin {

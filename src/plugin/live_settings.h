@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "door/roster.h"
+#include "door/connections/roster.h"
 
 namespace postern::plugin {
 

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/pool.h"
-#include "door/thread.h"
+#include "door/connections/thread.h"
 #include "engine/engine.h"
 #include "information_tables.h"
 #include "library.h"

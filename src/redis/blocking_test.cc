@@ -1,5 +1,5 @@
 // Commands that wait for elements, over the engine in memory: who is served, by whom, in which order, and how they end.
-#include "redis/blocking.h"
+#include "redis/commands/blocking.h"
 
 #include <gtest/gtest.h>
 

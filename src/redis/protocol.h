@@ -21,7 +21,7 @@
 #include "redis/command_stats.h"
 #include "redis/keyspace/maps.h"
 #include "redis/scan_cursors.h"
-#include "redis/waiters.h"
+#include "redis/waiting/waiters.h"
 
 namespace postern::redis {
 

@@ -14,7 +14,7 @@
 #include "redis/protocol.h"
 #include "redis/tables.h"
 #include "redis/transaction.h"
-#include "redis/waiters.h"
+#include "redis/waiting/waiters.h"
 #include "redis/wire/request_parser.h"
 
 namespace postern::redis {

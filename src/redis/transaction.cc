@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "items/cache/keyed_hash.h"
-#include "redis/key_ops.h"
+#include "redis/keyspace/key_state.h"
 
 namespace postern::redis {
 namespace {

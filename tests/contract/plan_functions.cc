@@ -10,7 +10,7 @@
 #include <exception>
 #include <string>
 
-#include "engine/mariadb/testing/plan_words.h"
+#include "engine/mariadb/hosted/testing/plan_words.h"
 #include "mysql/normalise.h"
 
 namespace {

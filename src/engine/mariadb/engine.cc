@@ -1,4 +1,4 @@
-#include "engine/mariadb/server.h"
+#include "engine/mariadb/basics/server.h"
 
 #include "engine/engine.h"
 
@@ -9,10 +9,10 @@
 #include <slave.h>
 #include <rpl_mi.h>
 
-#include "engine/mariadb/commit_waits.h"
+#include "engine/mariadb/basics/commit_waits.h"
 #include "engine/mariadb/executor.h"
-#include "engine/mariadb/hosted_session.h"
-#include "engine/mariadb/main_port.h"
+#include "engine/mariadb/hosted/hosted_session.h"
+#include "engine/mariadb/hosted/main_port.h"
 
 namespace postern::mariadb {
 namespace {

@@ -1,9 +1,9 @@
-#include "engine/mariadb/server.h"
+#include "engine/mariadb/basics/server.h"
 
 #include "engine/rows/bounds.h"
-#include "engine/mariadb/failures.h"
-#include "engine/mariadb/hosted_session.h"
-#include "engine/mariadb/login.h"
+#include "engine/mariadb/basics/failures.h"
+#include "engine/mariadb/hosted/hosted_session.h"
+#include "engine/mariadb/accounts/login.h"
 #include "engine/mariadb/maria_executor.h"
 
 namespace postern::mariadb {

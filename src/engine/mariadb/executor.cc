@@ -1,11 +1,11 @@
-#include "engine/mariadb/server.h"
+#include "engine/mariadb/basics/server.h"
 
 #include "engine/mariadb/executor.h"
 
 #include <algorithm>
 #include <new>
 
-#include "engine/mariadb/interruption.h"
+#include "engine/mariadb/basics/interruption.h"
 #include "engine/mariadb/maria_executor.h"
 
 namespace postern::mariadb {

@@ -6,7 +6,7 @@
 
 #include "contract/executor.h"
 #include "engine/engine.h"
-#include "engine/mariadb/thread.h"
+#include "engine/mariadb/basics/thread.h"
 #include "engine/sql/specs.h"
 
 namespace postern::mariadb {

@@ -1,4 +1,4 @@
-#include "engine/mariadb/server.h"
+#include "engine/mariadb/basics/server.h"
 
 #include <algorithm>
 #include <new>

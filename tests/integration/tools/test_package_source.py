@@ -31,7 +31,12 @@ def test_it_carries_what_a_build_takes(package):
     for needed in ("cmake", "ninja-build", "g++", "libssl-dev", "dpkg-dev"):
         assert needed in depends
     tree = package / "usr/src/postern"
-    for name in ("CMakeLists.txt", "cmake/server.cmake", "src/plugin/exports.map", "src/engine/mariadb/server.h"):
+    for name in (
+        "CMakeLists.txt",
+        "cmake/server.cmake",
+        "src/plugin/exports.map",
+        "src/engine/mariadb/basics/server.h",
+    ):
         assert (tree / name).exists()
     assert os.access(tree / "tools/server", os.X_OK) and os.access(package / "usr/sbin/postern-build", os.X_OK)
     assert (package / "DEBIAN/triggers").read_text() == "interest-noawait /usr/sbin/mariadbd\n"

@@ -1,0 +1,257 @@
+// connection.h: one client, from accept to close.
+//
+// A connection is in one phase at a time:
+//
+//              the first byte             the peer sends         no request
+//              is plain                   no more                is left                all sent
+//   sniffing --------------------> open ---------------> ended -------------> closing ----------> dead
+//      |                            ^ |                                          ^
+//      | is TLS's                   | |  its session, or a refusal, closes it    |
+//      v                            | +------------------------------------------+
+//   queued ----> handshaking -------+
+//      others are done       it is done
+//
+// An open connection whose session sleeps is asleep, until it is woken and open again. A client that ends its sending
+// then is gone.
+//
+// Any phase ends as dead when the connection fails. A peer may end, or be refused, before its first byte, too.
+// Where the protocol begins TLS when a client asks for it, a connection begins as open:
+//
+//   open ----------------------> leaving_clear ------------------------> handshaking, or queued: as above
+//         its session says               all is sent that was
+//         start_tls                      answered in the clear
+//
+// | phase       | receives | parses | sends     | a refusal                  | in time, else closed        |
+// |-------------|----------|--------|-----------|----------------------------|-----------------------------|
+// | sniffing    | yes      | no     | nothing   | is told, and it closes     | idle timeout                |
+// | queued      | no       | no     | nothing   | is not understood: it dies | request timeout             |
+// | handshaking | yes      | no     | nothing   | is not understood: it dies | request timeout             |
+// | open        | yes      | yes    | yes       | is told, and it closes     | request or idle timeout     |
+// | asleep      | no       | no     | yes       | is told, and it closes     | when it wakes; see below    |
+// | leaving...  | no       | no     | yes       | is told, and it closes     | idle timeout                |
+// | ended       | no       | yes    | yes       | is told, and it closes     | request or idle timeout     |
+// | closing     | no       | no     | yes       | is told, and it closes     | idle timeout                |
+// | dead        | no       | no     | no        | comes too late             | deleted when the turn ends  |
+//
+// Who is asleep with replies to take is closed by the idle timeout, and else by none.
+// Without a certificate a connection begins as open.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/descriptors.h"
+#include "base/input.h"
+#include "base/limits.h"
+#include "base/output.h"
+#include "contract/session.h"
+#include "door/connections/roster.h"
+#include "door/connections/sleepers.h"
+#include "net/channel.h"
+#include "net/poller.h"
+
+namespace postern::door {
+
+/// Requests that were read and not answered: the output was above high water, or the batch had had enough large rows,
+/// or they were in the slow lane behind one that was held up, and have come back.
+struct PutOff {
+  Arena::Kept arena;  ///< what the ops live in
+  std::vector<Op> ops;
+  std::vector<Unit> units;     ///< of these ops
+  int64_t busy_since_ms = -1;  ///< since when the first one finds its table held, or its row locked
+};
+
+enum class Phase : uint8_t {
+  sniffing,       ///< no byte has come; the first one will tell whether the client speaks TLS
+  handshaking,    ///< TLS is being negotiated
+  open,           ///< requests are received, parsed and answered
+  asleep,         ///< its session waits for what others do
+  queued,         ///< it begins TLS when others have finished their handshakes
+  leaving_clear,  ///< it asked for TLS: what was answered in the clear is sent first
+  ended,          ///< the peer sends no more; what it asked before is still parsed and answered
+  closing,        ///< no more is parsed; closed once everything is sent
+  dead,           ///< closed when the turn ends
+};
+
+/// Whether a connection may go from one phase to another: the arrows of the picture above.
+constexpr bool may_become(Phase from, Phase to) {
+  switch (to) {
+    case Phase::sniffing: return false;
+    case Phase::queued: return from == Phase::sniffing || from == Phase::leaving_clear;
+    case Phase::handshaking: return from == Phase::sniffing || from == Phase::queued || from == Phase::leaving_clear;
+    case Phase::leaving_clear: return from == Phase::open;
+    case Phase::open: return from == Phase::sniffing || from == Phase::handshaking || from == Phase::asleep;
+    case Phase::asleep: return from == Phase::open;
+    case Phase::ended: return from == Phase::sniffing || from == Phase::handshaking || from == Phase::open;
+    case Phase::closing: return from != Phase::dead && from != Phase::queued && from != Phase::handshaking;
+    case Phase::dead: return true;
+  }
+  return false;
+}
+
+/// The lists of a worker that time its connections out.
+enum class TimeoutList : uint8_t {
+  idle,   ///< by when it last finished a request or took bytes of a reply
+  begun,  ///< in the middle of a request or a handshake, by when that began
+  never,  ///< asleep, with nothing to take
+};
+
+/// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
+/// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
+///
+/// The functions that change its phase are in connection.cc, but for die().
+class Connection final : public Peer {
+ public:
+  /// What its door knows of TLS.
+  struct Tls {
+    bool offered = false;   ///< there is a certificate
+    bool required = false;  ///< but not through a unix socket
+  };
+  Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
+             bool is_local, Tls tls, Sleepers &sleepers);
+  Connection(const Connection &) = delete;
+  Connection &operator=(const Connection &) = delete;
+
+  // What its session may ask.
+  bool local() const override { return local_; }
+  int fd() const override { return channel->fd(); }
+  void *tls() const override { return channel->tls(); }
+  bool may_start_tls() const override { return tls_.offered && !has_tls_; }
+  bool sends_no_more() const override { return end_told_ || phase_ == Phase::ended; }
+  void note_account(std::string account) const override { listed.note_account(std::move(account)); }
+  void note_open_indexes(uint32_t count) const override { listed.note_open_indexes(count); }
+
+  Phase phase() const { return phase_; }
+  bool is_dead() const { return phase_ == Phase::dead; }
+  /// The phase, or that in which it died.
+  Phase last_phase() const { return is_dead() ? died_in_ : phase_; }
+  /// Its client speaks TLS, and understands nothing else before the handshake is done.
+  bool begins_tls() const { return phase_ == Phase::handshaking || phase_ == Phase::queued; }
+  bool is_asleep() const { return phase_ == Phase::asleep; }
+  /// Whether its client is gone if it ends its sending now.
+  bool lives_by_sending() const { return is_asleep() && !pauses_; }
+  /// Whether more bytes are wanted of its client.
+  bool receives() const { return phase_ <= Phase::open; }
+  /// Whether the channel is a TlsChannel.
+  bool has_tls() const { return has_tls_; }
+  /// Whether it has to begin TLS before anything is done for it.
+  bool lacks_tls() const { return tls_.required && !has_tls_ && !local_; }
+  /// Whether nothing is left to be sent in the clear.
+  bool has_left_clear() const { return phase_ == Phase::leaving_clear && !has_work() && output.pending_bytes() == 0; }
+
+  /// Whether there may be something to do without receiving.
+  bool has_work() const { return unparsed_ || put_off != nullptr; }
+  /// The kernel may hold bytes of which the poller tells no more.
+  bool unread() const { return unread_; }
+  void set_unread(bool unread) { unread_ = unread; }
+  /// The poller has told of the end of its client's sending, and tells no more: it stands behind the bytes that are yet
+  /// to be received, however many receives those take.
+  void note_end_told() { end_told_ = unread_ = true; }
+
+  /// Room for the next receive: grows while the client fills it.
+  uint32_t receive_bytes() const { return std::max<uint32_t>(receive_bytes_, limits::block_bytes_min / 4); }
+
+  /// The poller tells of bytes, and of their end, once when they come, and not again in each turn until they are
+  /// received.
+  static constexpr uint32_t told_once = net::Poller::readable | net::Poller::ended | net::Poller::once_each;
+  /// What the poller is to watch for where bytes are wanted and none are left to send.
+  uint32_t events_to_receive() const { return has_tls_ ? uint32_t{net::Poller::readable} : told_once; }
+  /// What it is to watch for now.
+  uint32_t events_wanted() const;
+
+  /// Notes for people what it is doing, when its turn ends.
+  void note_doing() const;
+
+  // Transitions.
+
+  /// Its worker has it, for the first time.
+  void begin();
+  /// The session of the server that the connection owns, or nullptr.
+  ServerSession *hosted() const { return session->server_session(); }
+  /// The server has logged its client in: the socket is its own from now on, and lent to `lent`.
+  void borrow(std::unique_ptr<net::Channel> lent);
+  /// Whether bytes may be waiting where no poller sees them: in a TLS session that the server reads from, too.
+  bool may_hide_bytes() const { return unread_ && has_tls_ && hosted() != nullptr && !has_work(); }
+  /// What a receive brought, of any result but no_memory.
+  void note_received(const net::Transfer &got);
+  void first_byte_is_plain() { become_open(); }
+  /// It has to wait for others. The bytes that came stay unparsed.
+  void queue_for_handshake();
+  /// The channel gives way to one that speaks TLS. What was received is that one's.
+  void begin_handshake(std::unique_ptr<net::Channel> tls);
+  void finish_handshake() { become_open(); }
+  /// What its session said.
+  void note_collected(Collected collected);
+  /// Its session goes on, whether or not anything has come.
+  void wake_up() {
+    become(Phase::open);
+    unparsed_ = true;
+  }
+  /// Nothing more is parsed or received; what was received is forgotten, and what was put off is still answered.
+  void forget_unparsed();
+  void close_when_sent();
+  /// It is the worker's again, after the slow lane or an inbox. All done: nothing parsed is kept.
+  void come_home(bool all_done);
+  /// Whether its session was told to open; if not, it is new.
+  bool session_is_open() const { return session_is_open_; }
+  /// What follows when everything that could be sent is: the last phases go by themselves.
+  void settle_phase() {
+    if (phase_ != Phase::open || output.broken()) settle_last_phases();
+  }
+  void die() {
+    if (is_dead()) return;
+    died_in_ = phase_;
+    phase_ = Phase::dead;
+  }
+
+  descriptors::Held descriptor;  ///< the channel's, given back behind it, or left to the server
+  uint32_t clock_place = 0;      ///< in a SilenceClock of the worker's Timeouts, from 1; 0: it is not in it
+  std::unique_ptr<net::Channel> channel;
+  Input input;
+  Output output;
+  std::unique_ptr<Sleeper> sleeper;  ///< nullptr: its session never sleeps; outlives that
+  std::unique_ptr<Session> session;
+  std::unique_ptr<PutOff> put_off;  ///< before anything else is parsed or received
+
+  // Neighbours in the worker's Timeouts, which are ordered by when they were active, or in Arrivals.
+  Connection *older = nullptr;
+  Connection *newer = nullptr;
+
+  uint32_t armed = 0;     ///< what the poller watches for
+  uint32_t last_run = 0;  ///< with others, of its writes, by its worker's count
+  /// What people are told of it; behind the channel, whose socket it may end. What follows uses its last bytes.
+  [[no_unique_address]] mutable Listed listed;
+
+ private:
+  uint32_t receive_bytes_ = 0;
+
+ public:
+  TimeoutList timeout_list = TimeoutList::idle;
+  bool in_this_turn = false;  ///< of the worker; it may be in both
+  bool in_next_turn = false;
+  bool in_write_lane = false;  ///< its ops and its output are somebody else's, and the worker watches its socket
+
+ private:
+  void become(Phase phase);
+  void become_open();
+  void let_session_open();
+  void settle_last_phases();
+
+  Phase phase_;
+  Phase died_in_ = Phase::dead;
+  bool unparsed_ = false;  // the input may hold another complete request
+  bool waits_ = false;     // its session goes on by itself when what was collected is settled
+  bool pauses_ = false;    // asleep, it owes its client an answer
+  bool unread_ = false;
+  bool end_told_ = false;
+  bool has_tls_ = false;
+  bool session_is_open_ = false;
+  const bool local_;
+  const Tls tls_;
+};
+static_assert(sizeof(Connection) <= 280);
+
+}  // namespace postern::door

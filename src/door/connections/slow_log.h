@@ -1,0 +1,36 @@
+// slow_log.h: SlowLog: which requests of one thread took longer than an administrator wants to be told.
+//
+// A worker and a lane thread have one each, and that thread alone calls it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/counters.h"
+#include "contract/op.h"
+#include "door/connections/connection.h"
+#include "door/connections/options.h"
+
+namespace postern::door {
+
+class SlowLog {
+ public:
+  /// Both outlive it; the counters are the thread's.
+  SlowLog(const Options &options, Counters &counters) : options_(options), counters_(counters) {}
+
+  bool on() const { return options_.slow_request_us != 0; }
+  /// `ops` of the connection, neighbours, have been answered together; the first byte of them came at `began_us`. They
+  /// are counted if that is too long ago, and told of unless many others were in this second.
+  void note(const Connection &connection, std::span<const Op> ops, int64_t began_us) noexcept;
+
+ private:
+  void tell(const Connection &connection, std::span<const Op> ops, uint64_t took_us) const;
+
+  const Options &options_;
+  Counters &counters_;
+  int64_t second_ = 0;
+  uint32_t told_ = 0;     // in that second
+  uint64_t unheard_ = 0;  // since one was told
+};
+
+}  // namespace postern::door

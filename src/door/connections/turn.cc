@@ -1,0 +1,162 @@
+#include "door/connections/turn.h"
+
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace postern::door {
+namespace {
+
+/// Apart from its caller, which looks at every op of a turn.
+[[gnu::noinline]] bool statement_awaits_commit(const Statement &statement) {
+  return statement.plan != nullptr && statement.plan->writes() && statement.values.size() == statement.plan->values() &&
+         !statement.session->in_transaction();
+}
+
+/// Whether the op is answered only when it is committed, which may have to wait for the disk.
+inline bool awaits_commit(const Op &op) {
+  return op.verb == Verb::statement ? statement_awaits_commit(*op.statement) : writes(op.verb);
+}
+
+}  // namespace
+
+void Turn::add_put_off(const PutOff &left) {
+  const size_t first = batch_.size();
+  if (left.ops.size() > room() && first != 0) return;
+  for (const Op &op : left.ops) batch_.add(op);
+  for (const Unit &unit : left.units)
+    batch_.add(Unit{unit.first + static_cast<uint32_t>(first), unit.count, unit.atomic});
+}
+
+void Turn::put_off(const Slice &slice, std::span<const Op> left) {
+  std::unique_ptr<PutOff> &kept = slice.connection->put_off;
+  if (kept == nullptr) {
+    auto fresh = std::make_unique<PutOff>();
+    if (!fresh->arena.keep(batch_.arena(), slice.arena_from, slice.arena_to)) throw std::bad_alloc();
+    kept = std::move(fresh);
+  }
+  // An op that has to run alone was not let in, either: it has waited since the first time.
+  const Progress progress = left.front().progress;
+  const bool waits_on =
+      left.size() == slice.count && (progress == Progress::busy || progress == Progress::needs_own_run);
+  if (!waits_on) kept->busy_since_ms = -1;
+  // A find may have been paused only because of what was written before it. It comes first in its next turn, which
+  // begins below high water.
+  kept->ops.assign(left.begin(), left.end());
+  const std::span<const Unit> units = units_of(left);
+  kept->units.assign(units.begin(), units.end());
+}
+
+void Turn::add_copy(Turn &from, const Slice &slice) {
+  const std::span<const Op> ops = from.ops_of(slice);
+  Slice copy = slice;
+  copy.first = batch_.size();
+  batch_.begin(static_cast<uint32_t>(slices_.size()));
+  for (Unit unit : from.units_of(ops)) {
+    unit.first += static_cast<uint32_t>(copy.first);
+    batch_.add(unit);
+  }
+  for (const Op &op : ops) batch_.add(op);
+  slices_.push_back(copy);
+}
+
+void Turn::take_progress(const Slice &slice, std::span<const Op> copies) {
+  const std::span<Op> ops = ops_of(slice);
+  for (size_t i = 0; i < ops.size(); ++i) ops[i].progress = copies[i].progress;
+}
+
+size_t Turn::put_readers_first() {
+  // Writers keep their order: where keys rise with time, rows then come in the order of their index.
+  writers_.clear();
+  reordered_.clear();
+  reordered_units_.clear();
+  try {
+    writers_.reserve(slices_.size());
+    reordered_.reserve(batch_.size());
+    units_.reserve(batch_.units().size());
+    reordered_units_.reserve(batch_.units().size());
+  } catch (const std::bad_alloc &) {
+    return 0;
+  }
+  size_t readers = 0;
+  for (const Slice &slice : slices_) {
+    if (writes_anything(slice)) {
+      writers_.push_back(slice);
+    } else {
+      if (!writers_.empty()) slices_[readers] = slice;
+      ++readers;
+    }
+  }
+  if (readers == 0 || readers == slices_.size()) return readers;
+  std::copy(writers_.begin(), writers_.end(), slices_.begin() + static_cast<ptrdiff_t>(readers));
+  for (Slice &slice : slices_) {
+    const size_t first = reordered_.size();
+    for (Unit unit : units_of(ops_of(slice))) {
+      unit.first += static_cast<uint32_t>(first);
+      reordered_units_.push_back(unit);
+    }
+    for (const Op &op : ops_of(slice)) reordered_.push_back(op);
+    slice.first = first;
+  }
+  batch_.exchange(reordered_, reordered_units_);
+  return readers;
+}
+
+bool Turn::writes_anything(const Slice &slice) {
+  for (const Op &op : ops_of(slice))
+    if (awaits_commit(op)) return true;
+  return false;
+}
+
+/// A few clients would all wait for the last answer of a turn, and then the worker would wait for all of them: with
+/// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and a run
+/// that is not interrupted finds what it needs in the processor's cache, unless long replies have displaced it.
+void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters) {
+  const size_t first = slices.front().first;
+  const size_t count = slices.back().first + slices.back().count - first;
+  running_ = slices.data();
+  sends_early_ = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
+  const std::span<Op> ops = batch_.ops().subspan(first, count);
+  const Settlement settlement = executor.run({.ops = ops, .units = units_of(ops), .watcher = watcher});
+  if (settlement.lasted()) return;
+  if (settlement.repeatable) return run_again(executor, slices, counters);
+  for (const Slice &slice : slices)
+    if (!slice.sent) refuse(slice, settlement, counters);
+}
+
+/// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one
+/// of its own; where that is lost, too, its ops leave for the slow lane, where each op or unit has one.
+void Turn::run_again(Executor &executor, std::span<const Slice> slices, Counters &counters) {
+  for (const Slice &slice : slices)
+    if (!slice.sent) rewind_replies(slice);
+  for (const Slice &slice : slices) {
+    if (slice.sent) continue;
+    const std::span<Op> ops = ops_of(slice);
+    const Settlement settlement = executor.run({.ops = ops, .units = units_of(ops)});
+    if (settlement.lasted()) continue;
+    if (!settlement.repeatable) {
+      refuse(slice, settlement, counters);
+      continue;
+    }
+    rewind_replies(slice);
+    for (Op &op : ops) op.progress = Progress::waiting;
+  }
+}
+
+/// What was left undone of the slice stays left. Who only reads may ask again, among them the door itself.
+void Turn::refuse(const Slice &slice, const Settlement &settlement, Counters &counters) {
+  rewind_replies(slice);
+  for (Op &op : ops_of(slice)) {
+    if (op.progress != Progress::done) continue;
+    const Outcome outcome = writes(op.verb) ? settlement.outcome() : Outcome{.failure = Failure::commit_failed};
+    count_failure(counters, op, outcome.failure);
+    op.reply->done(outcome);
+  }
+}
+
+void Turn::rewind_replies(const Slice &slice) {
+  slice.connection->output.rewind(slice.mark);
+  for (const Op &op : ops_of(slice)) op.reply->restart();
+}
+
+}  // namespace postern::door

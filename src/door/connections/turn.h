@@ -1,0 +1,137 @@
+// turn.h: the requests of one turn of a worker: the batch, and whose ops are where in it.
+//
+// A worker has one, and its thread alone touches it. Slices are valid until clear().
+//
+//   turn.clear();  for each connection: {slice = turn.begin(...); collect into turn.batch(); turn.add(slice);}
+//   readers = turn.put_readers_first();  turn.run(executor, slices, watcher) for those, and for the others
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/limits.h"
+#include "contract/batch.h"
+#include "contract/executor.h"
+#include "door/connections/connection.h"
+
+namespace postern::door {
+
+class Turn {
+ public:
+  /// The ops of one connection in the batch.
+  struct Slice {
+    Connection *connection;
+    size_t first;
+    size_t count;
+    Output::Mark mark;         // where their replies begin
+    Arena::Mark arena_from{};  // what they are made of
+    Arena::Mark arena_to{};
+    bool sent = false;            // answered, and sent, while the rest of the run went on
+    size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too
+  };
+
+  void clear() {
+    batch_.clear();
+    slices_.clear();
+  }
+  Batch &batch() { return batch_; }
+  bool empty() const { return batch_.size() == 0; }
+  /// How many ops may still be added.
+  size_t room() const { return limits::ops_per_batch_max - std::min<size_t>(batch_.size(), limits::ops_per_batch_max); }
+
+  /// Ops added from now on belong to `connection`, number `number` of this turn.
+  Slice begin(Connection &connection, uint32_t number) {
+    batch_.begin(number);
+    return {&connection, batch_.size(), 0, connection.output.mark(), batch_.arena().mark()};
+  }
+  void add(Slice slice) {
+    slice.count = batch_.size() - slice.first;
+    slice.arena_to = batch_.arena().mark();
+    if (slice.count != 0) slices_.push_back(slice);
+  }
+  /// Removes what was added to the batch since begin().
+  void forget(const Slice &slice) { batch_.truncate(slice.first); }
+
+  /// Whether anything that has been added since begin() is more than an answer.
+  bool asks_engine(const Slice &slice) {
+    const std::span<const Op> ops = batch_.ops().subspan(slice.first);
+    return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return op.verb != Verb::answer; });
+  }
+
+  std::span<Slice> slices() { return slices_; }
+  std::span<Op> ops_of(const Slice &slice) { return batch_.ops().subspan(slice.first, slice.count); }
+  /// From the first op that is not done.
+  std::span<Op> unfinished(const Slice &slice) {
+    const std::span<Op> ops = ops_of(slice);
+    size_t done = 0;
+    while (done != ops.size() && ops[done].progress == Progress::done) ++done;
+    return ops.subspan(done);
+  }
+
+  /// Adds what an earlier turn has put off for the connection. Nothing, if that is more than there is room for besides
+  /// the ops of others: alone it may be more, for a unit has no bound.
+  void add_put_off(const PutOff &left);
+  /// Keeps the ops that are left of a slice, with what they are made of, as the connection's `put_off`. Throws
+  /// std::bad_alloc.
+  void put_off(const Slice &slice, std::span<const Op> left);
+
+  /// The units of neighbouring ops, with their positions among them. Valid until the next call.
+  std::span<const Unit> units_of(std::span<const Op> ops) {
+    units_.clear();
+    if (batch_.units().empty()) return {};
+    add_units_within(batch_.units(), static_cast<size_t>(ops.data() - batch_.ops().data()), ops.size(), units_);
+    return units_;
+  }
+
+  /// Adds the ops of a slice of another turn, which lends them: take_progress() tells it how far they got.
+  void add_copy(Turn &from, const Slice &slice);
+  void take_progress(const Slice &slice, std::span<const Op> copies);
+
+  /// Puts the connections that only read before those that write, whose ops wait for the disk, and returns how many
+  /// they are. Slices and ops change their places. Without memory for that nothing moves, and it returns 0.
+  size_t put_readers_first();
+
+  /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher`, if there is one, hears of every
+  /// op. Requests of a run that may not be repeated are told why, and counted. Throws std::bad_alloc before anything is
+  /// run.
+  void run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters);
+
+  // While that goes on.
+
+  /// The slice of an op that is just done. To be called for the ops in their order.
+  Slice &slice_running(const Op &op) {
+    const auto at = static_cast<size_t>(&op - batch_.ops().data());
+    while (at >= running_->first + running_->count) ++running_;
+    return *running_;
+  }
+  const Op *last_of(const Slice &slice) { return &batch_.ops()[slice.first + slice.count - 1]; }
+  /// Whether each connection shall have its replies as soon as they are complete, however short they are.
+  bool sends_early() const { return sends_early_; }
+  /// The slice loses its ops up to `op`, and its replies begin where its connection's output ends now.
+  void forget_until(Slice &slice, const Op &op) {
+    const size_t next = static_cast<size_t>(&op - batch_.ops().data()) + 1;
+    slice.count -= next - slice.first;
+    slice.first = next;
+    slice.mark = slice.connection->output.mark();
+  }
+
+ private:
+  void run_again(Executor &executor, std::span<const Slice> slices, Counters &counters);
+  void refuse(const Slice &slice, const Settlement &settlement, Counters &counters);
+  void rewind_replies(const Slice &slice);
+  bool writes_anything(const Slice &slice);
+
+  Batch batch_;
+  std::vector<Slice> slices_;
+  Slice *running_ = nullptr;    // the slice of the run that has been answered last, or the first one
+  bool sends_early_ = false;    // in this run
+  std::vector<Unit> units_;     // scratch of units_of()
+  std::vector<Slice> writers_;  // scratch of put_readers_first(), as are the next two
+  std::vector<Op> reordered_;
+  std::vector<Unit> reordered_units_;
+};
+
+}  // namespace postern::door

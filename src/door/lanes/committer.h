@@ -1,0 +1,87 @@
+// committer.h: Committer, a thread of the write lane, which runs writes of several workers as one and waits for the
+// disk.
+//
+// The one that comes first in the lane takes what waits there, and while it runs that another comes first. The others
+// rest.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/counters.h"
+#include "base/histogram.h"
+#include "contract/executor.h"
+#include "door/connections/commit_delay.h"
+#include "door/connections/thread.h"
+#include "door/connections/turn.h"
+#include "door/connections/turn_clock.h"
+#include "door/lanes/write_job.h"
+#include "net/poller.h"
+
+namespace postern::door {
+
+class WriteLane;
+
+/// How long the calling thread sleeps in a run, by its own will: for the disk, or for somebody's lock. That others had
+/// the processor does not count.
+class Sleep {
+ public:
+  void begin();
+  /// Microseconds since begin().
+  int64_t end() const;
+
+ private:
+  int64_t off_processor_us_ = 0;
+  int64_t switches_ = 0;
+};
+
+class Committer {
+ public:
+  /// Both outlive it.
+  Committer(WriteLane &lane, Engine &engine, std::string name);
+
+  [[nodiscard]] bool start();
+  void join() { thread_.join(); }
+  /// Any thread.
+  void wake() const { wake_.wake(); }
+
+  const Counters &counters() const { return counters_; }
+  void add_latencies(Latencies &sum) const { clock_.add_latencies(sum); }
+
+  // The lane's, under its mutex.
+  bool rests = false;
+  Committer *rests_behind = nullptr;
+
+ private:
+  void work();
+  void turn();
+  void rest();
+  void await_writers();
+  void run();
+  void run_all(const WriteJobs &jobs);
+  bool join_jobs(const WriteJobs &jobs);
+  void lose(WriteJob &job);
+  void describe(bool working);
+
+  WriteLane &lane_;
+  Engine &engine_;
+  const std::string name_;
+  const std::string idle_text_;
+  const std::string works_text_;
+  Counters counters_;
+  net::Poller poller_;
+  net::WakeFd wake_;
+
+  // The thread's own.
+  std::unique_ptr<Executor> executor_;
+  Turn joint_;  // the writers of several jobs
+  TurnClock clock_;
+  bool described_working_ = true;
+  CommitDelay commit_delay_;
+
+  Thread thread_;
+};
+
+}  // namespace postern::door

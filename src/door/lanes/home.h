@@ -1,0 +1,25 @@
+// home.h: Home, what a lane knows of the worker whose connections it has: where they return to.
+//
+// A worker is one, and outlives the lanes' jobs. Any thread may call it.
+#pragma once
+
+#include <memory>
+
+#include "door/connections/connection.h"
+
+namespace postern::door {
+
+struct WriteJob;
+
+class Home {
+ public:
+  /// A connection back from a lane, its ops done unless it is dead.
+  virtual void return_connection(std::unique_ptr<Connection> connection) noexcept = 0;
+  /// A turn back from the write lane.
+  virtual void return_writes(std::unique_ptr<WriteJob> job) noexcept = 0;
+
+ protected:
+  ~Home() = default;
+};
+
+}  // namespace postern::door

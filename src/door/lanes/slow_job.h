@@ -1,0 +1,89 @@
+// slow_job.h: SlowJob, a connection away from its worker, with what is to be done.
+//
+// Owned by the slow lane; while it runs, by the thread that runs it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "contract/op.h"
+#include "door/connections/connection.h"
+#include "door/lanes/home.h"
+
+namespace postern::door {
+
+struct SlowJob {
+  std::unique_ptr<Connection> connection;
+  Home *home = nullptr;
+  std::unique_ptr<PutOff> work;        ///< the ops; what is left of them goes home in it
+  size_t next = 0;                     ///< of these
+  std::unique_ptr<Position> position;  ///< of the next one, if it was paused
+  int64_t due_ms = 0;                  ///< not to be run before
+  int64_t began_us = 0;                ///< when the next one came, or the one before was done
+  int busy_retry_ms = 0;
+  int lost_runs = 0;          ///< how often the transaction of the next one was lost
+  bool admitted = false;      ///< the next one is a login that may be tried once the job is due
+  bool long_running = false;  ///< has used up its time once, or has worked as long until it was held up
+  bool stays = false;         ///< its thread may wait long for a row
+  bool wrote = false;         ///< its thread has counted it as one that writes
+  int row_wait_ms = 0;        ///< how long
+
+  // Neighbours in a JobQueue.
+  SlowJob *before = nullptr;
+  SlowJob *behind = nullptr;
+
+  bool all_done() const { return next == work->ops.size(); }
+  Op &op() { return work->ops[next]; }
+  const Op &op() const { return work->ops[next]; }
+  /// The unit that begins with the next op, or nullptr.
+  const Unit *unit() const {
+    for (const Unit &unit : work->units)
+      if (unit.first == next) return &unit;
+    return nullptr;
+  }
+  /// The next op, or those of its unit, which are run together.
+  std::span<Op> ops_to_run() const {
+    const Unit *const its_unit = unit();
+    return std::span(work->ops).subspan(next, its_unit != nullptr ? its_unit->count : 1);
+  }
+  /// Its next op was held up when it was last tried.
+  bool is_held_up() const {
+    return !all_done() && (op().progress == Progress::busy || op().progress == Progress::locked);
+  }
+  /// Notes for people what the connection waits for, or does away from its worker.
+  void note_doing() const {
+    Doing doing = Doing::running;
+    if (all_done()) doing = Doing::sending;
+    else if (op().verb == Verb::login) doing = Doing::logging_in;
+    else if (op().verb == Verb::statement) doing = Doing::in_server;
+    else if (op().progress == Progress::busy) doing = Doing::waiting_for_table;
+    else if (op().progress == Progress::locked) doing = Doing::waiting_for_row;
+    connection->listed.note_doing(doing);
+  }
+  /// What is not done is the connection's again.
+  void take_the_rest_along() {
+    std::vector<Op> &ops = work->ops;
+    ops.erase(ops.begin(), ops.begin() + static_cast<ptrdiff_t>(next));
+    ops.front().position = nullptr;
+    std::vector<Unit> &units = work->units;
+    std::erase_if(units, [this](const Unit &one) { return one.first < next; });
+    for (Unit &one : units) one.first -= static_cast<uint32_t>(next);
+    connection->put_off = std::move(work);
+  }
+  /// Any of what is left of it does.
+  bool writes() const {
+    const auto left = std::span(work->ops).subspan(next);
+    return std::any_of(left.begin(), left.end(), [](const Op &op) { return postern::writes(op.verb); });
+  }
+  bool writes_next() const {
+    if (all_done()) return false;
+    const std::span<const Op> ops = ops_to_run();
+    return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return postern::writes(op.verb); });
+  }
+};
+
+}  // namespace postern::door

@@ -1,0 +1,396 @@
+#include "door/lanes/statement_pool.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "door/lanes/job_queue.h"
+#include "door/connections/thread.h"
+#include "net/lent_channel.h"
+
+namespace postern::door {
+namespace {
+
+/// Milliseconds that a client has to take some of its answers before it is looked at again.
+constexpr int look_ms = 1'000;
+
+bool peer_has_ended(const Connection &connection) {
+  const Phase phase = connection.last_phase();
+  return phase == Phase::ended || phase == Phase::closing || connection.channel->presence() != net::Presence::there;
+}
+
+/// On a thread that may wait.
+void end_session(Connection &connection) {
+  ServerSession &session = *connection.hosted();
+  if (session.alive()) session.end(peer_has_ended(connection));
+}
+
+bool is_login(const SlowJob &job) {
+  return !job.connection->hosted()->alive();
+}
+
+}  // namespace
+
+struct StatementPool::State {
+  explicit State(std::string its_name) : name(std::move(its_name)) {}
+
+  bool may_log_in() const { return !logins.empty() && logins_running < limits::pool_logins_max; }
+  bool has_work() const { return !statements.empty() || may_log_in() || endings_waiting != 0; }
+  std::unique_ptr<SlowJob> take();
+  bool queue(std::unique_ptr<SlowJob> &job, const std::shared_ptr<State> &self);
+  bool has_threads_enough(const std::shared_ptr<State> &self);
+  std::shared_ptr<std::condition_variable> call_one();
+
+  const std::string name;
+  std::mutex mutex;  // guards all that follows; a leaf but for that of a session
+  std::condition_variable left;
+  JobQueue statements;
+  JobQueue logins;
+  size_t logins_running = 0;
+  Arrivals endings;
+  size_t endings_waiting = 0;
+  PoolThread *serving = nullptr;  // those that have a job
+  size_t threads = 0;
+  /// Idle ones. The last one to fall asleep is called first: what it needs is in the processor's cache still, and those
+  /// that are not needed sleep until they leave. Has room for all threads.
+  std::vector<PoolThread *> asleep;
+  size_t waking = 0;  // those that have been called and have yet to look for work
+  bool stopped = false;
+  std::optional<pthread_t> left_last;  // which nobody has joined yet
+  Counters counters;
+};
+
+/// One thread, from its first job to its last. Deletes itself.
+class StatementPool::PoolThread {
+ public:
+  explicit PoolThread(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  static void work(void *self);
+  /// The calling thread, if it is one of the pool's.
+  static PoolThread *current(const State *state) {
+    return current_ != nullptr && current_->state_.get() == state ? current_ : nullptr;
+  }
+
+  // With the pool's mutex held.
+  ServerSession *session = nullptr;  // that it serves
+  PoolThread *before = nullptr;
+  PoolThread *behind = nullptr;
+  bool orphaned = false;  // the pool is gone, and the worker
+  bool called = false;    // it is no longer among those that sleep
+  /// Notified without the pool's mutex, which the thread would wait for at once: so it may outlive the thread.
+  const std::shared_ptr<std::condition_variable> wake = std::make_shared<std::condition_variable>();
+
+ private:
+  void serve_all();
+  void link(ServerSession *served);
+  void unlink();
+  void serve(std::unique_ptr<SlowJob> job, std::unique_lock<std::mutex> &lock);
+
+  bool sleep(std::unique_lock<std::mutex> &lock);
+
+  static thread_local PoolThread *current_;
+  const std::shared_ptr<State> state_;
+};
+
+thread_local StatementPool::PoolThread *StatementPool::PoolThread::current_ = nullptr;
+
+namespace {
+
+/// Sends the answers that are there before the server writes to the socket itself. False if the client does not take
+/// them.
+bool flush(Connection &connection) {
+  Output &output = connection.output;
+  output.release();
+  int64_t waited_ms = 0;
+  while (output.pending_bytes() != 0) {
+    const net::Transfer put = connection.channel->send(output);
+    if (put.result == net::Transfer::Result::failed || output.broken()) return false;
+    if (put.bytes != 0) waited_ms = 0;
+    if (put.result != net::Transfer::Result::would_block) continue;
+    if (waited_ms >= limits::pool_flush_ms_max) return false;
+    const bool reads = connection.channel->wishes().readable_to_send;
+    pollfd asked{.fd = connection.channel->fd(), .events = static_cast<short>(reads ? POLLIN : POLLOUT), .revents = 0};
+    ::poll(&asked, 1, look_ms);
+    waited_ms += look_ms;
+  }
+  return true;
+}
+
+bool log_in(Connection &connection) {
+  ServerSession &session = *connection.hosted();
+  const int fd = connection.channel->release().release();
+  if (!session.log_in(fd, connection.local())) return false;
+  connection.descriptor.leave_to_server();  // which counts it in max_connections
+  connection.borrow(std::make_unique<net::LentChannel>(session.fd(), static_cast<ssl_st *>(session.tls())));
+  connection.listed.note_account(session.account(), session.number());
+  return true;
+}
+
+/// A client may become another account's (COM_CHANGE_USER).
+bool serve(Connection &connection, const Statement &statement) {
+  ServerSession &session = *connection.hosted();
+  if (!flush(connection) || !session.serve(statement)) return false;
+  if (std::string account = session.account(); account != connection.listed.account())
+    connection.listed.note_account(std::move(account));
+  return true;
+}
+
+/// The next op of the job. False if the session has ended.
+bool answer(SlowJob &job) {
+  Connection &connection = *job.connection;
+  ServerSession &session = *connection.hosted();
+  Op &op = job.op();
+  bool goes_on = false;
+  try {
+    goes_on = is_login(job) ? log_in(connection) : serve(connection, *op.statement);
+  } catch (const std::bad_alloc &) {
+    log::error("a statement ended its session: out of memory");
+  }
+  if (!goes_on) {
+    session.end(false);
+    return false;
+  }
+  op.progress = Progress::done;
+  op.reply->done({});
+  ++job.next;
+  return true;
+}
+
+/// To its worker, which closes it if it is dead.
+void go_home(std::unique_ptr<SlowJob> job) {
+  Connection &connection = *job->connection;
+  if (!connection.is_dead()) {
+    connection.output.release();
+    if (!job->all_done()) job->take_the_rest_along();
+  }
+  job->work.reset();
+  Home *const home = job->home;
+  std::unique_ptr<Connection> returned = std::move(job->connection);
+  job.reset();
+  home->return_connection(std::move(returned));
+}
+
+}  // namespace
+
+std::unique_ptr<SlowJob> StatementPool::State::take() {
+  if (!statements.empty()) return statements.pop_front();
+  if (!may_log_in()) return nullptr;
+  return logins.pop_front();
+}
+
+/// With the mutex held. Starts a thread if there are too few for what waits; false if there is none at all.
+bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self) {
+  const size_t logins_next = std::min(logins.size(), limits::pool_logins_max - logins_running);
+  const size_t wanted = statements.size() + logins_next + std::min(endings_waiting, limits::pool_endings_max);
+  if (wanted <= asleep.size() + waking) return true;
+  try {
+    asleep.reserve(threads + 1);
+    auto thread = std::make_unique<PoolThread>(self);
+    if (Thread::start_loose(PoolThread::work, thread.get())) {
+      (void)thread.release();
+      ++threads;
+    }
+  } catch (const std::bad_alloc &) {
+  }
+  return threads != 0;
+}
+
+/// With the mutex held. What the thread waits for that is to do what has just been queued; nullptr: none is idle.
+std::shared_ptr<std::condition_variable> StatementPool::State::call_one() {
+  if (asleep.empty()) return nullptr;
+  PoolThread *const one = asleep.back();
+  asleep.pop_back();
+  one->called = true;
+  ++waking;
+  return one->wake;
+}
+
+/// False if the pool is stopped or has no thread; the job is left.
+bool StatementPool::State::queue(std::unique_ptr<SlowJob> &job, const std::shared_ptr<State> &self) {
+  std::unique_lock lock(mutex);
+  if (stopped) return false;
+  JobQueue &its_queue = is_login(*job) ? logins : statements;
+  its_queue.push_back(std::move(job));
+  if (!has_threads_enough(self)) {
+    job = its_queue.pop_back();
+    return false;
+  }
+  const std::shared_ptr<std::condition_variable> called = call_one();
+  lock.unlock();
+  if (called != nullptr) called->notify_one();
+  return true;
+}
+
+void StatementPool::PoolThread::work(void *self) {
+  const std::unique_ptr<PoolThread> thread(static_cast<PoolThread *>(self));
+  current_ = thread.get();
+  pthread_setname_np(pthread_self(), thread->state_->name.substr(0, 15).c_str());
+  thread->serve_all();
+  current_ = nullptr;
+}
+
+void StatementPool::PoolThread::link(ServerSession *served) {
+  session = served;
+  before = nullptr;
+  behind = state_->serving;
+  if (behind != nullptr) behind->before = this;
+  state_->serving = this;
+}
+
+void StatementPool::PoolThread::unlink() {
+  (before != nullptr ? before->behind : state_->serving) = behind;
+  if (behind != nullptr) behind->before = before;
+  session = nullptr;
+}
+
+void StatementPool::PoolThread::serve_all() {
+  State &state = *state_;
+  std::unique_lock lock(state.mutex);
+  for (;;) {
+    if (std::unique_ptr<SlowJob> job = state.take()) {
+      serve(std::move(job), lock);
+      if (orphaned) break;
+    } else if (std::unique_ptr<Connection> ending = state.endings.next()) {
+      --state.endings_waiting;
+      lock.unlock();
+      end_session(*ending);
+      ending.reset();
+      lock.lock();
+    } else if (state.stopped) {
+      break;
+    } else if (!sleep(lock) && !state.has_work()) {
+      break;
+    }
+  }
+  pool::drain();
+  --state.threads;
+  state.left.notify_all();
+  // Each joins the one before it and stop() the last, so that none is in this code any more when the library is
+  // unloaded. Nobody is left to join an orphan.
+  std::optional<pthread_t> before_us;
+  if (orphaned) pthread_detach(pthread_self());
+  else before_us = std::exchange(state.left_last, pthread_self());
+  lock.unlock();
+  if (before_us) pthread_join(*before_us, nullptr);
+}
+
+/// With the lock held, before and after. False: nobody has called it for as long as an idle thread stays.
+bool StatementPool::PoolThread::sleep(std::unique_lock<std::mutex> &lock) {
+  called = false;
+  state_->asleep.push_back(this);
+  if (wake->wait_for(lock, std::chrono::seconds(limits::pool_idle_s), [this] { return called; })) {
+    --state_->waking;
+    return true;
+  }
+  std::erase(state_->asleep, this);
+  return false;
+}
+
+/// With the lock held, before and after.
+void StatementPool::PoolThread::serve(std::unique_ptr<SlowJob> job, std::unique_lock<std::mutex> &lock) {
+  State &state = *state_;
+  const bool login = is_login(*job);
+  if (login) ++state.logins_running;
+  link(job->connection->hosted());
+  lock.unlock();
+  const bool alive = answer(*job);
+  const bool failed = alive && job->connection->hosted()->learnt().failed;
+  lock.lock();
+  unlink();
+  if (login) --state.logins_running;
+  state.counters.add(!login ? Counter::statements_served : alive ? Counter::logins : Counter::logins_failed);
+  if (!login && failed) state.counters.add(Counter::requests_failed);
+  const bool is_orphan = orphaned;
+  lock.unlock();
+  if (!alive || is_orphan) job->connection->die();
+  if (is_orphan) {
+    job->work.reset();
+    end_session(*job->connection);
+    job.reset();
+  } else {
+    go_home(std::move(job));
+  }
+  lock.lock();
+}
+
+StatementPool::StatementPool(std::string name) : state_(std::make_shared<State>(std::move(name))) {}
+
+StatementPool::~StatementPool() {
+  stop();
+}
+
+void StatementPool::submit(std::unique_ptr<SlowJob> job) {
+  if (state_->queue(job, state_)) return;
+  static log::Limited limited;
+  if (uint64_t missed; limited.pass(missed)) log::error("%s: no thread to serve a statement", state_->name.c_str());
+  job->connection->die();
+  go_home(std::move(job));
+}
+
+void StatementPool::end(std::unique_ptr<Connection> connection) {
+  State &state = *state_;
+  {
+    std::unique_lock lock(state.mutex);
+    if (!state.stopped) {
+      ++state.endings_waiting;
+      if (state.has_threads_enough(state_)) {
+        state.endings.add(std::move(connection));
+        const std::shared_ptr<std::condition_variable> called = state.call_one();
+        lock.unlock();
+        if (called != nullptr) called->notify_one();
+        return;
+      }
+      --state.endings_waiting;
+    }
+  }
+  end_session(*connection);  // here, for want of a thread
+}
+
+void StatementPool::stop() {
+  State &state = *state_;
+  PoolThread *const own = PoolThread::current(&state);
+  std::unique_lock lock(state.mutex);
+  state.stopped = true;
+  if (own != nullptr) own->orphaned = true;
+  for (JobQueue *const queue : {&state.statements, &state.logins}) {
+    while (std::unique_ptr<SlowJob> job = queue->pop_front()) {
+      job->work.reset();
+      job->connection->die();
+      state.endings.add(std::move(job->connection));
+      ++state.endings_waiting;
+    }
+  }
+  for (PoolThread *thread = state.serving; thread != nullptr; thread = thread->behind)
+    if (thread != own) thread->session->interrupt();
+  while (std::unique_ptr<Connection> ending = state.endings.next()) {
+    --state.endings_waiting;
+    lock.unlock();
+    end_session(*ending);
+    ending.reset();
+    lock.lock();
+  }
+  while (const auto called = state.call_one()) called->notify_one();
+  const size_t left = own != nullptr ? 1 : 0;
+  state.left.wait(lock, [&] { return state.threads <= left; });
+  const std::optional<pthread_t> last = std::exchange(state.left_last, std::nullopt);
+  lock.unlock();
+  if (last) pthread_join(*last, nullptr);
+}
+
+void StatementPool::add_counters(Counters &sum) const {
+  const std::lock_guard guard(state_->mutex);
+  sum.absorb(state_->counters);
+}
+
+}  // namespace postern::door

@@ -1,0 +1,62 @@
+// stream_valve.h: StreamValve, through which a long reply leaves while it is still being written.
+//
+// A scan thread has one for the job it runs, while it runs it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/limits.h"
+#include "base/output.h"
+#include "door/connections/connection.h"
+
+namespace postern::door {
+
+class SlowLane;
+
+/// Sends the rows of a stream while the engine reads on, and ends the stream when its client is gone.
+class StreamValve final : public Valve {
+ public:
+  /// Unsent bytes of a stream above which a flush begins, and below which a parked client counts as reading again.
+  static constexpr size_t flush_bytes = size_t{64} << 10;
+
+  StreamValve(SlowLane &lane, Connection &connection, const std::atomic<bool> &stop, Counters &counters)
+      : lane_(lane), connection_(connection), stop_(stop), counters_(counters) {}
+
+  Flow flow(Output &output) override;
+  Flow still_wanted(Output &output) override;
+  bool doubts_reader() const override { return doubtful_; }
+
+  /// Whether the job has had its time and others wait for the thread.
+  bool time_is_up(int64_t now_ms);
+  bool time_was_up() const { return time_is_up_; }
+
+  /// Sends until nothing is left. False if that took longer than `patience_ms`, or the connection or its thread ends.
+  bool flush(int patience_ms);
+  /// Before a paused reply goes on: sends what is left of it, as far as the client takes it at once. Without this, each
+  /// time a client takes a little, a whole row would be written for it.
+  void resume();
+  bool stalled() const { return stalled_; }
+
+ private:
+  void begin_slice(int64_t now_ms);
+  bool reader_is_there(Output &output);
+
+  SlowLane &lane_;
+  Connection &connection_;
+  const std::atomic<bool> &stop_;
+  Counters &counters_;
+  const int64_t begin_ms_ = clock_ms();
+  int64_t looked_ms_ = 0;  // 0: no row yet
+  int64_t slice_ms_ = limits::slice_ms;
+  int64_t slice_end_ms_ = 0;
+  int64_t presence_due_ms_ = begin_ms_ + limits::presence_ms;
+  bool time_is_up_ = false;
+  bool doubtful_ = false;
+  bool stalled_ = false;
+};
+
+}  // namespace postern::door

@@ -1,0 +1,46 @@
+// privileges.h: Privileges, what an account may do with an open index, by the server's grants.
+//
+// Belongs to one executor and is used on its thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "contract/executor.h"
+#include "contract/op.h"
+#include "engine/mariadb/basics/account.h"
+#include "engine/mariadb/basics/failures.h"
+#include "engine/mariadb/tables/table.h"
+#include "engine/sql/known_rights.h"
+
+namespace postern::mariadb {
+
+class ServerThread;
+
+class Privileges {
+ public:
+  void begin_batch(ServerThread &thread) {
+    thread_ = &thread;
+    now_ms_ = 0;
+  }
+
+  /// Whether the op's account may do it, so far as names tell; to be asked before the table is opened, so that nobody
+  /// learns whether it exists. `access`: of the door, which decides what opening asks for.
+  bool allow(const Op &op, const Spec &spec, Access access);
+  /// The rest, for which the index must be known: that the account may see the columns of its key.
+  bool allow_key(const Op &op, const Spec &spec, const OpenTable &table, Access access);
+  /// Why the op that was just refused was, in the server's words; the same whether or not the table exists.
+  ServerError why(const Op &op, const Spec &spec, Access access, const OpenTable *table);
+
+ private:
+  /// Whether all of `needed` is allowed. `table`: for see_key alone.
+  bool has(sql::Rights needed, const MariaAccount &account, const Spec &spec, const OpenTable *table);
+  sql::Rights look_at(sql::Rights wanted, const MariaAccount &account, const Spec &spec, const OpenTable *table);
+  int64_t now_ms();
+
+  ServerThread *thread_ = nullptr;
+  int64_t now_ms_ = 0;  // of the batch; 0: not asked for yet
+  sql::KnownRights known_;
+};
+
+}  // namespace postern::mariadb

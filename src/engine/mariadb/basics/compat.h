@@ -1,0 +1,154 @@
+// compat.h: what differs between the series of MariaDB that this engine is built for, one function a difference.
+//
+// No other file asks what the server has. Tested are 10.11 and 11.8. Where C++ can tell what is there it is asked, and
+// not the version: series that nobody tested may have it sooner or later than one thinks.
+#pragma once
+
+#include "engine/mariadb/basics/server.h"
+
+#include <cstring>
+#include <string>
+
+static_assert(MYSQL_VERSION_ID >= 101100, "this engine is written for MariaDB 10.11 and later");
+
+namespace postern::mariadb::compat {
+
+// --- names and accounts ----------------------------------------------------------------------------------------------
+
+#if MYSQL_VERSION_ID >= 110500  // names are passed with their lengths, and have types of their own
+
+inline bool is_database_name(const std::string &name) {
+  return !Lex_ident_db::check_name(LEX_CSTRING{name.data(), name.size()});
+}
+inline bool is_table_name(const std::string &name) {
+  return !Lex_ident_table::check_name(LEX_CSTRING{name.data(), name.size()}, false);
+}
+inline LEX_CSTRING text_of(const char *text) {
+  return LEX_CSTRING{text, text != nullptr ? std::strlen(text) : 0};
+}
+/// Whether the names are one to the character set: in most, whatever the case of letters.
+inline bool same_name(CHARSET_INFO *charset, const char *left, const char *right) {
+  return charset->streq(text_of(left), text_of(right));
+}
+/// Fills `context` with the account that a client of this name and address would be. `ip` may be null.
+inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip) {
+  return !acl_getroot(&context, text_of(user.c_str()), text_of(host), text_of(ip), text_of(""));
+}
+/// Makes the role the thread's if it is granted; if not, an error may be set.
+inline void take_role(THD *thd, const std::string &role) {
+  privilege_t access(NO_ACL);
+  if (acl_check_setrole(thd, text_of(role.c_str()), &access) == 0) acl_setrole(thd, text_of(role.c_str()), access);
+}
+inline bool column_is_granted(THD *thd, GRANT_INFO &grant, const std::string &database, const std::string &table,
+                              const char *column, size_t size) {
+  return !check_grant_column(thd, &grant, database.c_str(), table.c_str(), Lex_ident_column(LEX_CSTRING{column, size}),
+                             thd->security_ctx);
+}
+
+#else
+
+inline bool is_database_name(std::string name) {
+  LEX_STRING text{name.data(), name.size()};
+  return !check_db_name(&text);
+}
+inline bool is_table_name(const std::string &name) {
+  return !check_table_name(name.data(), name.size(), false);
+}
+/// Whether the names are one to the character set: in most, whatever the case of letters.
+inline bool same_name(CHARSET_INFO *charset, const char *left, const char *right) {
+  return my_strcasecmp(charset, left, right) == 0;
+}
+/// Fills `context` with the account that a client of this name and address would be. `ip` may be null.
+inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip) {
+  return !acl_getroot(&context, user.c_str(), host, ip, "");
+}
+/// Makes the role the thread's if it is granted; if not, an error may be set.
+inline void take_role(THD *thd, const std::string &role) {
+  privilege_t access(NO_ACL);
+  if (acl_check_setrole(thd, role.c_str(), &access) == 0) acl_setrole(thd, role.c_str(), access);
+}
+inline bool column_is_granted(THD *thd, GRANT_INFO &grant, const std::string &database, const std::string &table,
+                              const char *column, size_t size) {
+  return !check_grant_column(thd, &grant, database.c_str(), table.c_str(), column, size, thd->security_ctx);
+}
+
+#endif
+
+// --- variables -------------------------------------------------------------------------------------------------------
+
+/// Gives the thread's session the global values anew. Asks for the member and not for the version: with it, the name of
+/// the connection to a primary stands in the thread, and what the server puts there is the global one's.
+template <class Thd>
+void take_globals(Thd *thd) {
+  if constexpr (requires { thd->default_master_connection_buff; }) {
+    const char *const own = thd->variables.default_master_connection.str;
+    plugin_thdvar_init(thd);
+    thd->variables.default_master_connection.str = own;
+  } else {
+    plugin_thdvar_init(thd);
+  }
+}
+
+/// When a statement counts as slow, in microseconds. The member has another name in later series.
+template <class Thd>
+auto slow_query_us(const Thd *thd) {
+  if constexpr (requires { thd->variables.long_query_time; }) return thd->variables.long_query_time;
+  else return thd->variables.log_slow_query_time;
+}
+
+/// What the slow log tells of rows. Later series keep a count of their own for it.
+template <class Thd>
+void forget_rows(Thd *thd) {
+  thd->set_sent_row_count(0);
+  if constexpr (requires { thd->set_examined_row_count(0); }) thd->set_examined_row_count(0);
+  else thd->sent_row_count_for_statement = thd->examined_row_count_for_statement = 0;
+}
+
+// --- rows ------------------------------------------------------------------------------------------------------------
+
+/// True if one has failed. In later series a BEFORE trigger may have the row skipped: then `skipped` is set.
+template <class Table>
+bool fire_triggers(THD *thd, Table &table, trg_event_type event, trg_action_time_type time, bool old_row_is_record1,
+                   bool &skipped) {
+  auto &triggers = *table.triggers;
+  bool *const may_skip = time == TRG_ACTION_BEFORE ? &skipped : nullptr;
+  if constexpr (requires { triggers.process_triggers(thd, event, time, old_row_is_record1, may_skip); })
+    return triggers.process_triggers(thd, event, time, old_row_is_record1, may_skip);
+  else return triggers.process_triggers(thd, event, time, old_row_is_record1);
+}
+/// Fills record[0] and fires BEFORE triggers. As fire_triggers().
+template <class Table>
+bool fill_record(THD *thd, Table &table, List<Item> &fields, List<Item> &values, trg_event_type event, bool &skipped) {
+  if constexpr (requires { fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event, &skipped); })
+    return fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event, &skipped);
+  else return fill_record_n_invoke_before_triggers(thd, &table, fields, values, false, event);
+}
+/// For inserting, changing and deleting rows.
+template <class Handler>
+void prepare_for_writes(Handler &file) {
+  if constexpr (requires { file.prepare_for_modify(true, true); }) file.prepare_for_modify(true, true);
+  else file.prepare_for_insert(true);
+}
+template <class Handlerton>
+void open_read_view(Handlerton &engine, THD *thd) {
+  if constexpr (requires { engine.start_consistent_snapshot(thd); }) engine.start_consistent_snapshot(thd);
+  else engine.start_consistent_snapshot(&engine, thd);
+}
+/// For the slow log: `rows` of a change were sent by RETURNING. Later series, which are known by the count of the slow
+/// log's own, have them in the status variables, too.
+template <class Thd>
+void count_returned(Thd *thd, ulonglong rows) {
+  thd->inc_sent_row_count(rows);
+  if constexpr (requires { thd->sent_row_count_for_statement; }) thd->status_var.rows_sent += rows;
+}
+#ifdef HA_FULLTEXT  // a flag; in later series an algorithm
+inline bool is_full_text_or_spatial(const KEY &key) {
+  return key.flags & (HA_FULLTEXT | HA_SPATIAL);
+}
+#else
+inline bool is_full_text_or_spatial(const KEY &key) {
+  return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE;
+}
+#endif
+
+}  // namespace postern::mariadb::compat

@@ -1,0 +1,139 @@
+// hosted_session.h: HostedSession, a client's session of the server: its THD, which the server itself logs in, serves
+// and ends on whatever thread has the connection.
+//
+// The rest is by file: hosted_session.cc has its life, hosted_turn.cc what is answered in a turn, hosted_write.cc what
+// is written in one, hosted_prepare.cc what is done about prepared statements, hosted_learn.cc what is learnt of what
+// the server has served.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/counters.h"
+#include "contract/server_session.h"
+#include "engine/mariadb/hosted/thd/answer_shape.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/thd/promised.h"
+#include "engine/mariadb/hosted/recognise/recognise.h"
+#include "engine/mariadb/hosted/recognise/why_not.h"
+
+class CONNECT;
+class THD;
+struct rpl_gtid;
+struct st_my_thread_var;
+
+namespace postern::mariadb {
+
+class WritePlan;
+struct Changed;
+
+class HostedSession final : public ServerSession {
+ public:
+  /// `connect`: what the server's own port has accepted; it is the session's. nullptr: log_in() takes a socket.
+  explicit HostedSession(CONNECT *connect) : connect_(connect) {}
+  ~HostedSession() override { end(false); }
+
+  bool log_in(int fd, bool local) override;
+  bool serve(const Statement &statement) override;
+  void end(bool peer_ended) override;
+
+  bool alive() const override { return thd_ != nullptr; }
+  bool compressed() const override;
+  int fd() const override;
+  void *tls() const override;
+
+  uint64_t number() const override;
+  std::string account() const override;
+
+  int64_t idle_limit_ms() const override;
+  void time_out() override;
+  void interrupt() override;
+
+  uint64_t dialect() const override { return dialect_; }
+  bool in_transaction() const override;
+  std::optional<TextRules> text_rules() const override;
+  const Learnt &learnt() const override { return learnt_; }
+
+  /// Answers the statement by its plan on this session's own THD, on the thread of a worker that is attached to
+  /// another. False: nothing has happened, and the server is to serve it.
+  bool run_in_turn(const Statement &statement, Counters &counters);
+
+  /// Whether the statement is to be run by a plan that writes.
+  static bool asks_to_write(const Statement &statement);
+  /// Whether the statement, whose plan writes, may be done together with those of other sessions: NotNow::answered, or
+  /// why not.
+  NotNow may_share(const Statement &statement, const WritePlan &plan);
+  /// How rows are answered to the statement; nullopt: the server has to tell of their columns first.
+  std::optional<AnswerShape> answer_shape(const Statement &statement) const;
+  /// It has been done so, and is committed: the session becomes what the server would have made of it, and the client's
+  /// answer is written. `gtid`: of the transaction, if the binary log has it; `began_us`: by
+  /// microsecond_interval_timer().
+  void tell_written(const Statement &statement, const WritePlan &plan, const Changed &changed, const rpl_gtid &gtid,
+                    uint64_t began_us, Counters &counters);
+  THD *thd() const { return thd_; }
+
+ private:
+  bool join(CONNECT *connect);
+  bool prepare();
+  void close();
+  /// The dialect of the session as it is now; with this thread attached.
+  void note_context();
+  /// After the server has served `statement`, with this thread attached: `answer` is what it said, as it was on the
+  /// wire but for TLS; empty if it was too long to be kept. `version`: what the plan knew of its table before that.
+  void learn(const Statement &statement, Bytes answer, uint64_t version);
+  /// Of a text with a ? for each value.
+  void learn_text(Bytes text, ParsedText parsed, Bytes answer);
+  void learn_prepared(const Statement &statement, Bytes answer);
+  void learn_answer(const Statement &statement, Bytes answer, uint64_t version);
+  /// For people: why there is no plan, and in which database.
+  void note_reason(WhyNot why);
+  /// COM_SLEEP, which no client sends, for a packet that is not the first one of a command.
+  static uint8_t command_in(Bytes packet);
+  bool keep_house(const Statement &statement);
+  NotNow may_write(const Statement &statement, const WritePlan &plan);
+  /// Does the statement, whose plan writes, in the session's own transaction. False: nothing has happened.
+  bool write_by_itself(const Statement &statement, Counters &counters);
+  /// Answers a statement by its plan, or leaves it as it was.
+  NotNow answer(const Statement &statement);
+  /// Answers a COM_STMT_PREPARE in place of the server, by a plan.
+  NotNow promise(const Statement &statement);
+  /// Before a statement is answered in place of the server, with this thread attached: the server knows, or will, what
+  /// its client has bound, also where it has to answer after all.
+  void note_types(const Statement &statement);
+  /// Whether the server need know of no promise to serve the command.
+  bool can_be_served_without(Bytes packet) const;
+  /// Before the server serves the command: it gets the statements that it has to know then. False: it cannot prepare
+  /// one, and the client has been told why.
+  bool keep_promises(Bytes packet);
+  /// After that: which promises are void.
+  void note_served(Bytes packet);
+  /// Which statement of the server's a command names, that may mean the last one that was prepared.
+  uint32_t number_in(Bytes packet) const;
+  /// Whether the server has prepared, or run, the statement that is executed with the table as its plan knows it: else
+  /// it would prepare it again.
+  NotNow is_up_to_date(const Statement &statement);
+  /// The definition of its table that the plan has met last, TABLE_SHARE::get_table_ref_version().
+  static uint64_t version_of(const Plan &plan);
+  /// What the client of the statement that is executed knows of columns; nullopt: it is told them each time.
+  std::optional<ColumnsTold> columns_told(Bytes packet) const;
+
+  std::mutex mutex_;  // guards what thd_ points to against interrupt(); a leaf but for the THD's own
+  CONNECT *connect_;  // until it is logged in
+  THD *thd_ = nullptr;
+  st_my_thread_var *mysys_ = nullptr;  // the THD's, as long as there is one
+  std::atomic<bool> interrupted_{false};
+  bool logged_in_ = false;
+  std::string context_;  // that dialect_ is the number of
+  uint64_t dialect_ = 0;
+  Learnt learnt_;
+  bool to_be_verified_ = false;  // what is served next
+  PromisedStatements promises_;
+  std::unordered_map<uint32_t, uint64_t> versions_;  // of tables, as the server has met them last: prepared statements'
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,96 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/hosted_session.h"
+
+#include <new>
+
+#include "engine/mariadb/hosted/thd/attachment.h"
+#include "engine/mariadb/hosted/thd/command.h"
+#include "engine/mariadb/hosted/housekeeping.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/plans/select_plan.h"
+#include "engine/mariadb/hosted/verification.h"
+#include "engine/mariadb/hosted/thd/vio_hooks.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// The worker's, for the memory it keeps.
+OwnReads &own_reads() {
+  static thread_local OwnReads reads;
+  return reads;
+}
+
+}  // namespace
+
+uint8_t HostedSession::command_in(Bytes packet) {
+  if (packet.size() <= header_bytes || packet[3] != 0) return COM_SLEEP;
+  return static_cast<uint8_t>(packet[header_bytes]);
+}
+
+bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) {
+  THD *const thd = thd_;
+  if (thd == nullptr || statement.output == nullptr || statement.packet.empty()) return false;
+  const uint8_t command = command_in(statement.packet);
+  // The commands that a plan is for, whatever else of it is known already.
+  const bool asks = command == COM_QUERY || command == COM_STMT_EXECUTE;
+  if (statement.plan == nullptr || (!asks && command != COM_STMT_PREPARE)) return keep_house(statement);
+  if (asks && statement.plan->writes()) return write_by_itself(statement, counters);
+  // Else it is there to learn from what is answered.
+  if (asks && statement.values.size() != statement.plan->values()) return false;
+  NotNow why = session_allows(thd);
+  if (why == NotNow::answered && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
+  if (why == NotNow::answered && asks && is_to_be_verified()) {
+    // What locks reads what is there now, and that may change between two answers.
+    to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->rows().lock == PlanLock::none;
+    why = NotNow::verified;
+  }
+  if (why == NotNow::answered) {
+    const Attachment attachment(thd, mysys_);
+    const STATUS_VAR &counts = thd->status_var;
+    const uint64_t sent = counts.rows_sent;
+    const uint64_t read = counts.rows_read;
+    thd->net.reading_or_writing = 0;
+    note_types(statement);
+    why = asks ? answer(statement) : promise(statement);
+    thd->net.reading_or_writing = 1;
+    counters.add(Counter::rows_sent, counts.rows_sent - sent);
+    counters.add(Counter::rows_examined, counts.rows_read - read);
+  }
+  if (why == NotNow::answered) {
+    if (command == COM_STMT_EXECUTE) learnt_.statement_id = 0;  // the server has not run it
+    return true;
+  }
+  count(why);
+  static_cast<const TablePlan *>(statement.plan)->note_left(why);
+  return false;
+}
+
+NotNow HostedSession::answer(const Statement &statement) {
+  const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
+  std::optional<ColumnsTold> columns = columns_told(statement.packet);
+  if (!columns) return plan.answer(thd_, own_reads(), statement, *statement.output, nullptr);
+  Promised *const promised = promises_.find(promises_.meant(thd_, statement_id(statement.packet)));
+  // What the server has noted of a statement of its own only the server changes.
+  if (promised == nullptr && !columns->holds(thd_)) return NotNow::not_learnt;
+  return plan.answer(thd_, own_reads(), statement, *statement.output,
+                     promised != nullptr ? &promised->columns : &*columns);
+}
+
+/// The server serves the command, as on a thread of the pool, but that its answer leaves with the worker's turn.
+bool HostedSession::keep_house(const Statement &statement) {
+  THD *const thd = thd_;
+  if (!is_housekeeping(thd, statement.packet)) return false;
+  if (!promises_.empty() && !can_be_served_without(statement.packet)) return false;
+  const Attachment attachment(thd, mysys_);
+  const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
+  thd->net.reading_or_writing = 0;
+  do_command(thd, true);  // a session that it has ended is met by the next command
+  thd->net.reading_or_writing = 1;
+  note_served(statement.packet);
+  note_context();
+  learnt_ = {};
+  return true;
+}
+
+}  // namespace postern::mariadb

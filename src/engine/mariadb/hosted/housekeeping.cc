@@ -1,0 +1,91 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/housekeeping.h"
+
+#include "engine/mariadb/hosted/thd/command.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/sql/housekeeping.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// The end of a transaction that has changed nothing, of InnoDB alone, is written nowhere: neither FLUSH TABLES WITH
+/// READ LOCK nor a stage of BACKUP, nor a disk, nor a replica holds it up.
+bool wrote_nothing(THD *thd) {
+  const auto &all = thd->transaction->all;
+  if (all.modified_non_trans_table) return false;
+  handlerton *const innodb = ha_resolve_by_legacy_type(thd, DB_TYPE_INNODB);
+  for (Ha_trx_info *info = all.ha_list; info != nullptr; info = info->next())
+    if (info->ht() != innodb || info->is_trx_read_write()) return false;
+  return true;
+}
+
+/// With it the next transaction begins at once, or the session ends.
+bool completes_plainly(THD *thd) {
+  return thd->variables.completion_type == 0 && wrote_nothing(thd);
+}
+
+/// What the server knows of character sets is in its program, of databases in memory once they have been used;
+/// variables and functions of the session are memory.
+bool text_cannot_wait(THD *thd, Bytes text) {
+  if (thd->variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return false;
+  switch (sql::housekeeping_of(text)) {
+    case sql::Housekeeping::begin:
+    case sql::Housekeeping::set_autocommit: return wrote_nothing(thd);  // they end the transaction before
+    case sql::Housekeeping::end: return completes_plainly(thd);
+    case sql::Housekeeping::savepoint:
+    case sql::Housekeeping::set:
+    case sql::Housekeeping::evaluate:
+    case sql::Housekeeping::use:
+    case sql::Housekeeping::warnings: return true;
+    case sql::Housekeeping::none: return false;
+  }
+  return false;
+}
+
+/// A prepared BEGIN, COMMIT or ROLLBACK.
+bool execution_cannot_wait(THD *thd, Bytes arguments) {
+  if (arguments.size() < 4) return false;
+  ::Statement *const statement = thd->stmt_map.find(uint4korr(reinterpret_cast<const uchar *>(arguments.data())));
+  if (statement == nullptr || statement->lex == nullptr) return false;
+  const LEX &lex = *statement->lex;
+  switch (lex.sql_command) {
+    case SQLCOM_BEGIN:
+      return (lex.start_transaction_opt & MYSQL_START_TRANS_OPT_WITH_CONS_SNAPSHOT) == 0 && wrote_nothing(thd);
+    case SQLCOM_COMMIT:
+    case SQLCOM_ROLLBACK: return lex.tx_chain != TVL_YES && lex.tx_release != TVL_YES && completes_plainly(thd);
+    default: return false;
+  }
+}
+
+/// Ends transaction, locks, variables and prepared statements: without rows changed, tables of the session's own, and
+/// with nobody who sets a global variable just now, none of that waits.
+bool reset_cannot_wait(THD *thd) {
+  if (thd->has_thd_temporary_tables() || thd->ull_hash.records != 0 || !wrote_nothing(thd)) return false;
+  if (mysql_mutex_trylock(&LOCK_global_system_variables) != 0) return false;
+  mysql_mutex_unlock(&LOCK_global_system_variables);
+  return true;
+}
+
+}  // namespace
+
+bool is_housekeeping(THD *thd, Bytes packet) {
+  if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
+  // First: of a session that a Galera node may be rolling back nothing else may be looked at.
+  if (housekeeping_allows(thd) != NotNow::answered) return false;
+  const Bytes arguments = packet.substr(header_bytes + 1);
+  switch (static_cast<unsigned char>(packet[header_bytes])) {
+    // None of these looks at a table; what statements hold is memory.
+    case COM_PING:
+    case COM_INIT_DB:
+    case COM_SET_OPTION:
+    case COM_STMT_CLOSE:
+    case COM_STMT_RESET: return true;
+    case COM_QUERY: return text_cannot_wait(thd, arguments);
+    case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments);
+    case COM_RESET_CONNECTION: return reset_cannot_wait(thd);
+    default: return false;
+  }
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,61 @@
+// select_plan.h: SelectPlan, how SELECTs of one form are answered on the sessions that ask: what they mean, and, learnt
+// while the server serves the first of them, where that is in the table and how answers to them look (table_plan.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/bytes.h"
+#include "contract/server_session.h"
+#include "engine/mariadb/hosted/thd/answer_shape.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/rows/own_read.h"
+#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/plans/table_plan.h"
+#include "engine/mariadb/hosted/recognise/why_not.h"
+#include "engine/sql/answer.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+/// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
+class SelectPlan final : public TablePlan {
+ public:
+  explicit SelectPlan(ReadPlan plan) : plan_(std::move(plan)) {}
+
+  uint32_t values() const override { return plan_.arguments; }
+  PlanFacts facts() const override;
+  const ReadPlan &rows() const override { return plan_; }
+  bool is_granted(THD *thd) const override;
+
+  /// Answers the statement in `thd`, as OwnReads::run() does. `columns`: what its client has been told of them before,
+  /// and is then; nullptr: it is told them each time.
+  NotNow answer(THD *thd, OwnReads &reads, const Statement &statement, Output &output, ColumnsTold *columns) const;
+
+  /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands.
+  /// WhyNot::planned also where the table is not to be had just now.
+  WhyNot look(THD *thd) const;
+  /// After the server has given `answer` to a statement. `before`: version() as it was before that; `columns`: what it
+  /// has noted of a prepared one then.
+  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before, const ColumnsTold &columns) const;
+
+ private:
+  struct Known {
+    AnswerShape shape;
+    uint64_t version;
+    ResolvedRead read;
+    sql::Answer answer;
+    std::string index;
+    ColumnsTold columns;  // afterwards
+    Known *next = nullptr;
+  };
+
+  const Known *find(const AnswerShape &shape) const;
+
+  const ReadPlan plan_;
+  mutable NewestFirst<Known> known_;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,62 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/plans/table_plan.h"
+
+#include <optional>
+#include <utility>
+
+#include "engine/mariadb/hosted/thd/own_statement.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// Who learns more has a table that is altered all the time, or clients of ever other forms.
+constexpr uint32_t known_max = 32;
+
+}  // namespace
+
+bool TablePlan::may_learn() const {
+  if (known_count_.fetch_add(1, std::memory_order_relaxed) < known_max) return true;
+  switch_off("its table was changed often, or its answers were asked for in many forms");
+  return false;
+}
+
+std::string_view TablePlan::off() const {
+  const char *const why = off_.load(std::memory_order_relaxed);
+  return why != nullptr ? why : std::string_view();
+}
+
+void TablePlan::add_facts(PlanFacts &facts) const {
+  facts.off = off();
+  facts.left = left_.load(std::memory_order_relaxed);
+  const NotNow why = left_for_.load(std::memory_order_relaxed);
+  const char *const unlearnt = unlearnt_.load(std::memory_order_relaxed);
+  // Of what it has learnt since there is nothing to be told.
+  if (why != NotNow::answered && why != NotNow::not_learnt) facts.left_for = words(why);
+  else if (!facts.answers && unlearnt != nullptr) facts.left_for = unlearnt;
+  else if (!facts.answers && why == NotNow::not_learnt) facts.left_for = words(why);
+}
+
+const TablePlan::Told *TablePlan::told(THD *thd) const {
+  const AnswerShape shape(thd, true);
+  const Told *told = told_.first();
+  while (told != nullptr && !(told->shape == shape)) told = told->next;
+  return told != nullptr && told->promised.version == version() ? told : nullptr;
+}
+
+void TablePlan::learn_told(THD *thd, Bytes packets, uint64_t before, const ColumnsTold &columns) const {
+  const AnswerShape shape(thd, true);
+  std::optional<sql::PrepareAnswer> answer = sql::PrepareAnswer::of(packets, shape.form.deprecate_eof);
+  if (!answer) return;
+  look_at_table(thd, {rows().database, rows().table}, [&](const TABLE &table) {
+    const uint64_t found = table.s->get_table_ref_version();
+    if (found != version() || found != before || told(thd) != nullptr || !may_learn()) return;
+    const LEX_CUSTRING &definition = table.s->tabledef_version;
+    told_.push(new Told{shape,
+                        std::move(*answer),
+                        {found, definition_of({reinterpret_cast<const char *>(definition.str), definition.length}),
+                         values(), columns}});
+  });
+}
+
+}  // namespace postern::mariadb

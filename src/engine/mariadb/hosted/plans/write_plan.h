@@ -1,0 +1,65 @@
+// write_plan.h: WritePlan, how writes of one form are done together with those of other sessions, in one transaction of
+// the worker (shared_writes.h).
+//
+// What is learnt belongs to a definition of the table: where its columns and its key are. It is learnt while the server
+// serves one of them, and so is whether the server would look at every row of the table, which it tells the client. Of
+// one with RETURNING it is learnt how answers look, too, as in select_plan.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/bytes.h"
+#include "contract/server_session.h"
+#include "engine/mariadb/hosted/thd/answer_shape.h"
+#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/plans/table_plan.h"
+#include "engine/mariadb/hosted/recognise/why_not.h"
+#include "engine/sql/answer.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+/// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
+class WritePlan final : public TablePlan {
+ public:
+  /// What is known of one definition of the table: TABLE_SHARE::get_table_ref_version().
+  struct Known {
+    uint64_t version;
+    ResolvedChange change;
+    std::string index;
+    std::optional<AnswerShape> shape{};   // of one with RETURNING
+    std::optional<sql::Answer> answer{};  // likewise
+    Known *next = nullptr;
+  };
+
+  explicit WritePlan(ChangePlan plan) : plan_(std::move(plan)) {}
+
+  uint32_t values() const override { return plan_.rows.arguments; }
+  bool writes() const override { return true; }
+  PlanFacts facts() const override;
+  const ReadPlan &rows() const override { return plan_.rows; }
+  bool is_granted(THD *thd) const override;
+
+  const ChangePlan &change() const { return plan_; }
+  /// Of the definition that was found last; nullptr: nothing. With RETURNING, for answers of that shape.
+  const Known *known(const std::optional<AnswerShape> &shape) const;
+
+  /// Whether there is a key for it in the table as it is, and so version() is known. Opens that in `thd`, which rests
+  /// between two commands. WhyNot::planned also where the table is not to be had just now.
+  WhyNot look(THD *thd) const;
+  /// After the server has given `answer` to such a statement. `before`: version() as it was before that.
+  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before) const;
+
+ private:
+  void learn_definition(THD *thd, const std::optional<AnswerShape> &shape, std::optional<sql::Answer> answer) const;
+
+  const ChangePlan plan_;
+  mutable NewestFirst<Known> known_;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,56 @@
+// recogniser.h: Recogniser, which reads what the server's parser made of a SELECT, and lends what all statements have:
+// the table, WHERE, values.
+#pragma once
+
+#include <string>
+
+#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/recognise/recognise.h"
+#include "engine/mariadb/basics/server.h"
+#include "engine/mariadb/hosted/recognise/why_not.h"
+
+namespace postern::mariadb {
+
+/// Values that a statement may have; whoever names thousands of them gains little by a plan.
+inline constexpr size_t plan_values_max = 256;
+
+inline std::string text_of(const LEX_CSTRING &name) {
+  return {name.str, name.length};
+}
+
+/// Used once. `plan` is only good if the answer is WhyNot::planned.
+class Recogniser {
+ public:
+  Recogniser(THD *thd, LEX &lex, ParsedText parsed, ReadPlan &plan)
+      : thd_(thd), lex_(lex), parsed_(parsed), plan_(plan) {}
+  WhyNot run();
+
+ protected:
+  /// What must not be in any statement, whatever its command is.
+  WhyNot check_statement() const;
+  WhyNot check_select(SELECT_LEX &select) const;
+  WhyNot read_exists(SELECT_LEX &select);
+  WhyNot read_select(SELECT_LEX &select);
+  WhyNot read_table(SELECT_LEX &select);
+  WhyNot read_wanted(SELECT_LEX &select);
+  WhyNot read_where(Item *item);
+  WhyNot read_comparison(Item_func &function);
+  WhyNot read_order(SELECT_LEX &select);
+  WhyNot read_limit(SELECT_LEX &select);
+
+  bool column(Item *item, std::string &name) const;
+  bool is_own_name(const Item_ident &ident) const;
+  bool value(Item *item, PlanValue &value) const;
+  WhyNot add(PlanTest test, Item *left, Item **values, uint count);
+  bool parameter(const Item *item, PlanValue &value) const;
+
+  THD *thd_;
+  LEX &lex_;
+  const ParsedText parsed_;
+  ReadPlan &plan_;
+  const TABLE_LIST *table_ = nullptr;
+  size_t values_ = 0;
+  bool never_ = false;  // WHERE has a constant that is false
+};
+
+}  // namespace postern::mariadb

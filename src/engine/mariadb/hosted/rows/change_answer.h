@@ -1,0 +1,69 @@
+// change_answer.h: what the server asks, and tells, of an UPDATE, a DELETE, an INSERT or a REPLACE that it has not run
+// itself.
+//
+// For the thread that the session's THD is attached to (attachment.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "base/output.h"
+#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/rows/returned_rows.h"
+#include "engine/mariadb/basics/server.h"
+
+namespace postern::mariadb {
+
+/// What a statement has done.
+struct Changed {
+  uint64_t looked_up = 1;  ///< keys, of an UPDATE or a DELETE
+  uint64_t examined = 0;   ///< rows read by these
+  uint64_t found = 0;      ///< of these
+  uint64_t changed = 0;    ///< or deleted, or new
+  bool wrote = false;      ///< a row is not what it was
+
+  // Of an INSERT, or a REPLACE.
+  uint64_t duplicates = 0;          ///< rows that were there already, but for those that are passed over
+  uint64_t replaced = 0;            ///< of these: changed, or deleted
+  uint64_t insert_id = 0;           ///< the first one generated
+  uint64_t last_id = 0;             ///< of the row dealt with last
+  std::optional<uint64_t> told_id;  ///< to LAST_INSERT_ID(id)
+  struct PassedOver {
+    uint64_t row;  ///< counted from 1
+    std::string why;
+  };
+  std::vector<PassedOver> passed_over;
+  // Calls to the storage engine.
+  uint64_t writes = 0;
+  uint64_t updates = 0;
+  uint64_t deletes = 0;
+
+  ReturnedRows returned{};
+};
+
+/// Adds the rows to what the door counts.
+void count_rows(Counters &counters, const ChangePlan &plan, const Changed &changed);
+
+/// Whether the session's account may do that: as the server asks, for the columns that are changed, and for those that
+/// are looked at or returned.
+bool may_change(THD *thd, const ChangePlan &plan);
+
+enum_sql_command command_of(const ChangePlan &plan);
+
+/// What the server says at the end of such a statement: mysql_update(), mysql_delete(), mysql_insert(). The session
+/// remembers it (LAST_INSERT_ID(), ROW_COUNT()).
+void say_ok(THD *thd, const ChangePlan &plan, const Changed &changed);
+
+/// The storage engine has rolled back the session's transaction: the session will say why. `table`: that it happened
+/// in; nullptr if none was open. `code`: what the storage engine said. `twice`: as UPDATE and DELETE do where they were
+/// still looking for their row.
+void tell_lost(THD *thd, TABLE *table, int code, bool twice = false);
+
+/// Writes what the session has to say at the end of its statement, an OK or an error, as the server sends it.
+void send_end(THD *thd, Output &output);
+/// The same of a statement that may have RETURNING, with rows before the end. `status`: the session's, while it ran.
+void send_answer(THD *thd, const ChangePlan &plan, const ReturnedRows &rows, uint16_t status, Output &output);
+
+}  // namespace postern::mariadb

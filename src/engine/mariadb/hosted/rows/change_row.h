@@ -1,0 +1,101 @@
+// change_row.h: ChangeRow, one recognised UPDATE, DELETE, INSERT or REPLACE done in a transaction of the worker's, as
+// the server would do it in the session that asks. What is about new rows stands in change_insert.cc.
+//
+// The table is the worker's, and so is the transaction; what a value means, and what it becomes in a column, is the
+// session's. Nothing here ever waits for a row, so that no other transaction can be a deadlock's victim because of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "contract/value.h"
+#include "engine/mariadb/hosted/rows/change_answer.h"
+#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/rows/own_walk.h"
+
+class Field;
+class THD;
+struct TABLE;
+
+namespace postern::mariadb {
+
+class WriteTable;
+
+/// Kept by an executor from one statement to the next, for its memory. Used on its thread only.
+class ChangeRow {
+ public:
+  /// Does what the plan says with `target`, which is open and locked in `worker`, on behalf of `session`. Anything but
+  /// NotNow::answered: nothing of it is there, unless lost() says that all that the transaction did is to be undone.
+  NotNow run(THD *worker, THD *session, WriteTable &target, const ChangePlan &plan, const ResolvedChange &change,
+             std::span<const Value> values, Changed &changed);
+  /// Of the last run().
+  bool lost() const { return lost_; }
+  /// What the storage engine said where it failed.
+  int code() const { return code_; }
+  /// Whether that was while it looked for the row to change.
+  bool failed_to_find() const { return failed_to_find_; }
+
+ private:
+  NotNow change_all(Changed &changed);
+  NotNow lock_all();
+  NotNow change_next(Changed &changed);
+  NotNow erase(Changed &changed);
+  NotNow update(Changed &changed);
+
+  NotNow insert(Changed &changed);
+  NotNow try_rows();
+  NotNow try_row(const std::vector<PlanValue> &row);
+  NotNow try_duplicate(const std::vector<PlanValue> &row);
+  NotNow try_constants(const std::vector<PlanValue> &row);
+  NotNow look_for_duplicate(const std::vector<PlanValue> &row);
+  int read_by_key(uint32_t number);
+  NotNow insert_row(size_t at, Changed &changed);
+  int write(Changed &changed);
+  NotNow inserted(Changed &changed);
+  void pass_over(size_t at, unsigned long long next_id, Changed &changed);
+  NotNow update_duplicate(unsigned long long next_id, Changed &changed);
+  NotNow replace(int &code, Changed &changed);
+  bool names_id() const;
+  NotNow fill_new(const std::vector<PlanValue> &row);
+  NotNow fill_duplicate();
+  NotNow check_filled() const;
+  void keep_new_row();
+  void copy_given(Field &field) const;
+  Value given_integer(Field &field) const;
+  bool store_id(const PlanValue &place, Field &id) const;
+  void mark_for_insert() const;
+
+  NotNow may_return() const;
+  NotNow return_row(Changed &changed);
+
+  NotNow fill();
+  NotNow assign(const PlanAssignment &assignment, const ResolvedAssignment &resolved, Field &field) const;
+  NotNow failed(int code, bool changing);
+  void mark() const;
+  void note_change(Changed &changed);
+  void note_replaced(Changed &changed);
+  bool store(Field &field, const Value &value) const;
+  bool store_literal(Field &field, const Value &value) const;
+  bool store_text(Field &field, Bytes text) const;
+  bool store_sum(Field &field, const PlanAssignment &assignment, const Field &source, const Value &value) const;
+  bool drew_warnings() const;
+  bool changes_autoinc() const;
+
+  THD *worker_ = nullptr;
+  THD *session_ = nullptr;
+  WriteTable *target_ = nullptr;
+  TABLE *table_ = nullptr;
+  const ChangePlan *plan_ = nullptr;
+  const ResolvedChange *change_ = nullptr;
+  std::span<const Value> values_;
+  bool lost_ = false;
+  int code_ = 0;
+  bool failed_to_find_ = false;
+  OwnWalk walk_;
+  std::vector<unsigned char> key_;
+  std::vector<unsigned char> new_row_;  // the record of a row that was there already
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,77 @@
+// own_read.h: OwnReads, a thread's way to answer recognised SELECTs on the sessions that ask for them.
+//
+// The read is made in the client's own session: its transaction and read view, isolation, time zone, account and
+// metadata locks. The rows are written by the server's own protocol code, between what the server once wrote before and
+// behind the rows of the like of the statement (engine/sql/answer.h). No error is ever made here: what is not a row or
+// no row is undone, and the server says what is to be said.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/output.h"
+#include "contract/value.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/rows/own_walk.h"
+#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/sql/answer.h"
+
+class THD;
+class Protocol;
+struct TABLE;
+struct TABLE_LIST;
+
+namespace postern::mariadb {
+
+/// Whether the answer is one row, with a number or a truth.
+inline bool counts_rows(const ReadPlan &plan) {
+  return plan.exists || (plan.wanted.size() == 1 && plan.wanted[0].what == PlanWanted::What::count);
+}
+
+/// One statement to be answered; borrows everything.
+struct OwnRead {
+  const ReadPlan &plan;
+  const ResolvedRead &read;
+  /// Of the definition that the plan was resolved with and the answer is from: TABLE_SHARE::get_table_ref_version().
+  uint64_t table_version = 0;
+  const sql::Answer &answer;  ///< what the server has answered to the like of it, in the same form
+  std::span<const Value> values;
+  bool prepared = false;      ///< COM_STMT_EXECUTE, and so rows in binary form
+  size_t bytes_received = 0;  ///< of the command, as the server counts them
+};
+
+/// One thread's. Not to be used from within itself.
+class OwnReads {
+ public:
+  /// Answers the statement in `thd`, which the calling thread is attached to (attachment.h) and which rests between two
+  /// commands. Everything is written to `output`, or, unless NotNow::answered is returned, nothing, and the session is
+  /// as it was. Never waits for a lock. Does not ask session_allows(), which is to be asked before.
+  NotNow run(THD *thd, const OwnRead &read, Output &output);
+
+  /// Whether the account of `thd` may read what the plan reads, as far as that is known without the table. `list` is
+  /// its table; where it may not, an error may be set.
+  static bool may_read(THD *thd, TABLE_LIST &list, const ReadPlan &plan);
+
+ private:
+  struct Limits {
+    uint64_t offset = 0;
+    uint64_t rows = UINT64_MAX;
+  };
+  struct Written {
+    uint64_t found = 0;    // rows for which the conditions are true, as far as they were looked for
+    uint64_t skipped = 0;  // by OFFSET
+    uint64_t sent = 0;
+  };
+
+  static bool take_limits(const OwnRead &read, Limits &limits);
+  static void choose_columns(TABLE &table, const OwnRead &read);
+  NotNow read_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written);
+  NotNow write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written);
+  NotNow count_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written);
+  static bool write_row(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets);
+
+  OwnWalk walk_;
+  Limits limits_;  // of the statement that is run
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,68 @@
+// shared_writes.h: SharedWrites, the recognised writes that the sessions of one turn ask for, in one transaction of the
+// worker's and with one commit.
+//
+// Nobody is told of a write before the commit. A statement that cannot be done so is left for the server, which does it
+// as if it had never been here; and if the transaction is lost, all are.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "contract/op.h"
+#include "engine/mariadb/hosted/rows/change_row.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/basics/row_wait.h"
+#include "engine/mariadb/hosted/plans/write_plan.h"
+#include "engine/mariadb/tables/write_tables.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+class HostedSession;
+
+/// One executor's.
+class SharedWrites {
+ public:
+  SharedWrites(WriteTables &tables, RowWait &row_wait) : tables_(tables), row_wait_(row_wait) {}
+  SharedWrites(const SharedWrites &) = delete;
+  SharedWrites &operator=(const SharedWrites &) = delete;
+
+  /// Takes a statement whose plan writes, if the session allows that: it waits until run(), and what of the same
+  /// connection comes behind it waits for the next run. False: there is nothing of it here. Throws std::bad_alloc.
+  bool take(Op &op, HostedSession &session);
+  bool any() const { return !writes_.empty(); }
+  /// The run is lost before it came to the writes.
+  void forget() { writes_.clear(); }
+
+  /// Does what was noted, in `thd`, which has nothing open. Then those that are done have answers, and `done` hears of
+  /// each; the others are left for the server. Throws nothing.
+  void run(THD *thd, const std::function<void()> &give_up_all, const std::function<void(Op &)> &done) noexcept;
+
+ private:
+  struct Write {
+    Op *op;
+    HostedSession *session;
+    const WritePlan *plan;
+    const WritePlan::Known *known;
+    WriteTable *target = nullptr;
+    Changed changed{};
+    NotNow why = NotNow::table_busy;
+  };
+
+  bool open(THD *thd, const std::function<void()> &give_up_all);
+  bool change_all(THD *thd);
+  NotNow change(THD *thd, Write &write);
+  bool met_autoinc_lock(Write &write);
+  bool change_and_commit(THD *thd, const std::function<void()> &give_up_all) noexcept;
+  bool commit();
+  void leave_all(NotNow why);
+
+  WriteTables &tables_;
+  RowWait &row_wait_;
+  ChangeRow row_;
+  std::vector<Write> writes_;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,172 @@
+#include "engine/mariadb/hosted/thd/own_statement.h"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "engine/mariadb/basics/opening.h"
+
+namespace postern::mariadb {
+namespace {
+
+void close_and_unlock(THD *thd, const MDL_savepoint &locks_before) {
+  close_thread_tables(thd);
+  if (thd->in_active_multi_stmt_transaction()) thd->mdl_context.rollback_to_savepoint(locks_before);
+  else thd->release_transactional_locks();
+}
+
+}  // namespace
+
+const size_t counted_status_bytes = offsetof(STATUS_VAR, max_local_memory_used);
+
+void end_own_statement(THD *thd) {
+  thd->lex->sql_command = SQLCOM_END;
+  thd->cleanup_after_query();
+  thd->reset_query();
+  thd->set_command(COM_SLEEP);
+  free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
+}
+
+void count_change(THD *thd, enum_sql_command command, bool prepared, size_t bytes_received) {
+  STATUS_VAR &counts = thd->status_var;
+  ++counts.questions;
+  ++counts.com_stat[command];
+  if (prepared) ++counts.com_stmt_execute;
+  counts.bytes_received += bytes_received;
+  if (thd->server_status & SERVER_QUERY_WAS_SLOW) ++counts.long_query_count;
+}
+
+TableNames::TableNames(const std::string &database_name, const std::string &name)
+    : database(&database_name), table(&name) {
+  if (lower_case_table_names == 0) return;
+  lowered_[0] = table_name(database_name);
+  lowered_[1] = table_name(name);
+  database = &lowered_[0];
+  table = &lowered_[1];
+}
+
+bool look_at_table(THD *thd, const TableNames &names, const std::function<void(TABLE &)> &look) {
+  const MDL_savepoint locks_before = thd->mdl_context.mdl_savepoint();
+  STATUS_VAR before;
+  std::memcpy(static_cast<void *>(&before), &thd->status_var, counted_status_bytes);
+  TABLE_LIST list;
+  Dummy_error_handler silence;
+  thd->push_internal_handler(&silence);
+  thd->lex->sql_command = SQLCOM_SELECT;
+  thd->lex->query_tables_own_last = nullptr;
+  name_table(thd, list, *names.database, *names.table, TL_READ);
+  const ulong wait = std::exchange(thd->variables.lock_wait_timeout, 0);
+  Open_table_context context(thd, open_flags_without_waiting);
+  const bool opened = !open_table(thd, &list, &context) && list.table != nullptr;
+  thd->variables.lock_wait_timeout = wait;
+  try {
+    if (opened) look(*list.table);
+  } catch (const std::bad_alloc &) {  // the table has to be closed; nothing was learnt of it
+  }
+  close_and_unlock(thd, locks_before);
+  thd->pop_internal_handler();
+  thd->lex->sql_command = SQLCOM_END;
+  std::memcpy(static_cast<void *>(&thd->status_var), &before, counted_status_bytes);
+  return opened;
+}
+
+OwnStatement::OwnStatement(THD *thd, bool prepared, enum_sql_command command)
+    : thd_(thd),
+      locks_before_(thd->mdl_context.mdl_savepoint()),
+      prepared_(prepared),
+      command_(command),
+      isolation_(static_cast<uint>(thd->tx_isolation)),
+      read_only_(thd->tx_read_only) {
+  std::memcpy(static_cast<void *>(&before_), &thd->status_var, counted_status_bytes);
+  thd->reset_for_next_command();
+  thd->set_command(prepared ? COM_STMT_EXECUTE : COM_QUERY);
+  thd->query_plan_flags = QPLAN_INIT;
+  thd->set_time();
+  thd->set_query_id(next_query_id());
+  thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
+  // By this the storage engine knows whether to lock what it reads.
+  thd->lex->sql_command = command;
+  thd->lex->query_tables_own_last = nullptr;  // the statement before may have had some
+  thd->count_cuted_fields = CHECK_FIELD_IGNORE;
+}
+
+bool OwnStatement::open(TABLE_LIST &list) {
+  const ulong wait = std::exchange(thd_->variables.lock_wait_timeout, 0);
+  Open_table_context context(thd_, open_flags_without_waiting);
+  bool opened = !open_table(thd_, &list, &context) && list.table != nullptr;
+  if (opened) {
+    list.table->pos_in_table_list = &list;
+    list.table->query_id = thd_->query_id;
+    list.table->reginfo.lock_type = list.lock_type;
+    thd_->lock = mysql_lock_tables(thd_, &list.table, 1, 0);
+    opened = thd_->lock != nullptr;
+  }
+  thd_->variables.lock_wait_timeout = wait;
+  return opened;
+}
+
+bool OwnStatement::commit() {
+  if (trans_commit_stmt(thd_)) return false;
+  close_tables();
+  return true;
+}
+
+void OwnStatement::close_tables() {
+  close_thread_tables(thd_);
+  if (thd_->in_active_multi_stmt_transaction()) thd_->mdl_context.release_statement_locks();
+  else thd_->release_transactional_locks();
+}
+
+void OwnStatement::done(uint64_t examined, uint64_t sent, uint64_t found, size_t bytes_received, size_t bytes_sent) {
+  THD *const thd = thd_;
+  STATUS_VAR &counts = thd->status_var;
+  ++counts.questions;
+  ++counts.com_stat[SQLCOM_SELECT];
+  if (prepared_) ++counts.com_stmt_execute;
+  if (sent == 0) ++counts.empty_queries;
+  else counts.rows_sent += sent;
+  counts.bytes_received += bytes_received;
+  counts.bytes_sent += bytes_sent;
+  thd->inc_examined_row_count(examined);
+  thd->inc_sent_row_count(sent);
+  thd->limit_found_rows = found;
+  thd->set_row_count_func(-1);
+  if (thd->server_status & SERVER_QUERY_WAS_SLOW) ++counts.long_query_count;
+  end();
+}
+
+void OwnStatement::done_changing(size_t bytes_received) {
+  count_change(thd_, command_, prepared_, bytes_received);
+  end();
+}
+
+void OwnStatement::take_back() {
+  trans_rollback_stmt(thd_);
+  close_tables();
+}
+
+/// As at the end of mysql_execute_command().
+void OwnStatement::lose() {
+  trans_rollback_stmt(thd_);
+  close_thread_tables(thd_);
+  trans_rollback_implicit(thd_);
+  thd_->release_transactional_locks();
+}
+
+void OwnStatement::undo() {
+  THD *const thd = thd_;
+  trans_rollback_stmt(thd);
+  close_and_unlock(thd, locks_before_);
+  thd->clear_error(true);
+  // Set for the next transaction alone, which is still to come.
+  thd->tx_isolation = static_cast<enum_tx_isolation>(isolation_);
+  thd->tx_read_only = read_only_;
+  std::memcpy(static_cast<void *>(&thd->status_var), &before_, counted_status_bytes);
+  end();
+}
+
+void OwnStatement::end() {
+  end_own_statement(thd_);
+}
+
+}  // namespace postern::mariadb

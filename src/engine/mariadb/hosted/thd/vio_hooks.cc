@@ -1,0 +1,107 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/thd/vio_hooks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <utility>
+
+namespace postern::mariadb {
+namespace {
+
+thread_local Conversation *conversation = nullptr;
+
+/// What the server has in a Vio of either kind.
+struct Own {
+  std::atomic<decltype(Vio::read)> read{nullptr};
+  std::atomic<decltype(Vio::write)> write{nullptr};
+  std::atomic<decltype(Vio::has_data)> has_data{nullptr};
+};
+Own plain;
+Own tls;
+
+Own &own(const Vio *vio) {
+  return vio->type == VIO_TYPE_SSL ? tls : plain;
+}
+
+Conversation *conversation_of(const Vio *vio) {
+  return conversation != nullptr && conversation->vio() == vio ? conversation : nullptr;
+}
+
+size_t read_hook(Vio *vio, uchar *to, size_t size) {
+  if (Conversation *const held = conversation_of(vio); held != nullptr && held->has_data())
+    return held->take(reinterpret_cast<char *>(to), size);
+  return own(vio).read.load(std::memory_order_relaxed)(vio, to, size);
+}
+
+size_t write_hook(Vio *vio, const uchar *from, size_t size) {
+  if (Conversation *const held = conversation_of(vio);
+      held != nullptr && held->write({reinterpret_cast<const char *>(from), size}))
+    return size;
+  return own(vio).write.load(std::memory_order_relaxed)(vio, from, size);
+}
+
+my_bool has_data_hook(Vio *vio) {
+  const Conversation *const held = conversation_of(vio);
+  return (held != nullptr && held->has_data()) || own(vio).has_data.load(std::memory_order_relaxed)(vio);
+}
+
+}  // namespace
+
+Conversation::Conversation(st_vio *vio, Bytes packet, Input *rest, std::string *answer, size_t answer_bytes_max)
+    : vio_(vio), packet_(packet), rest_(rest), answer_(answer), answer_bytes_max_(answer_bytes_max) {
+  conversation = this;
+}
+
+Conversation::Conversation(st_vio *vio, Bytes packet, Output &output)
+    : vio_(vio), packet_(packet), rest_(nullptr), answer_(nullptr), answer_bytes_max_(0), output_(&output) {
+  conversation = this;
+}
+
+Conversation::~Conversation() {
+  conversation = nullptr;
+}
+
+size_t Conversation::take(char *to, size_t size) {
+  if (!packet_.empty()) {
+    const size_t taken = packet_.copy(to, size);
+    packet_.remove_prefix(taken);
+    return taken;
+  }
+  const std::span<char> bytes = rest_->unparsed();
+  const size_t taken = std::min(size, bytes.size());
+  std::copy_n(bytes.data(), taken, to);
+  rest_->consume(taken);
+  return taken;
+}
+
+bool Conversation::write(Bytes bytes) noexcept {
+  if (output_ != nullptr) {
+    output_->put(bytes);
+    return true;
+  }
+  if (answer_ == nullptr) return false;
+  try {
+    if (answer_->size() + bytes.size() <= answer_bytes_max_) {
+      answer_->append(bytes);
+      return false;
+    }
+  } catch (const std::bad_alloc &) {
+  }
+  std::exchange(answer_, nullptr)->clear();
+  return false;
+}
+
+void hook(st_vio *vio) {
+  Own &functions = own(vio);
+  if (vio->read == read_hook) return;
+  functions.read.store(vio->read, std::memory_order_relaxed);
+  functions.write.store(vio->write, std::memory_order_relaxed);
+  functions.has_data.store(vio->has_data, std::memory_order_relaxed);
+  vio->read = read_hook;
+  vio->write = write_hook;
+  vio->has_data = has_data_hook;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,130 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/verification.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/log.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/plans/select_plan.h"
+
+namespace postern::mariadb {
+namespace {
+
+std::atomic<uint64_t> one_in{0};
+std::atomic<uint64_t> asked{0};
+std::atomic<uint64_t> same{0};
+std::atomic<uint64_t> different{0};
+std::atomic<uint64_t> overtaken{0};
+
+void add_one(std::atomic<uint64_t> &count) {
+  count.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Whether only the server's remark differs that it used no index, or no good one: with few rows, or a range of nearly
+/// all, it may look at the whole table, and find the same.
+bool differs_by_remark(Bytes first, Bytes server) {
+  constexpr unsigned remarks = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
+  constexpr Bytes before_status("\xfe\0\0", 3);  // in both forms of the packet that ends columns, or rows
+  if (first.size() != server.size()) return false;
+  for (size_t i = 0; i < first.size(); ++i) {
+    const unsigned bits = static_cast<unsigned char>(first[i]) ^ static_cast<unsigned char>(server[i]);
+    if (bits != 0 && ((bits & ~remarks) != 0 || i < 3 || server.substr(i - 3, 3) != before_status)) return false;
+  }
+  return true;
+}
+
+/// The number of the error that ends an answer of the server; 0: it ends otherwise.
+unsigned error_at_end(Bytes answer) {
+  constexpr size_t header = 4;
+  const auto byte = [&](size_t at) { return unsigned{static_cast<unsigned char>(answer[at])}; };
+  while (answer.size() > header) {
+    const size_t packet = header + (byte(0) | byte(1) << 8 | byte(2) << 16);
+    if (packet < answer.size()) {
+      answer.remove_prefix(packet);
+    } else {
+      return answer.size() >= header + 3 && byte(header) == 0xff ? byte(header + 1) | byte(header + 2) << 8 : 0;
+    }
+  }
+  return 0;
+}
+
+/// Whether somebody else has ended the server's statement, which says nothing about the fast answer: KILL, a limit of
+/// time, a shutdown, a lock. The session may have forgotten it by the time that a second answer is asked for.
+bool was_ended(Bytes server) {
+  switch (error_at_end(server)) {
+    case ER_QUERY_INTERRUPTED:
+    case ER_CONNECTION_KILLED:
+    case ER_SERVER_SHUTDOWN:
+    case ER_STATEMENT_TIMEOUT:
+    case ER_LOCK_WAIT_TIMEOUT:
+    case ER_LOCK_DEADLOCK: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void verify_one_in(uint64_t answers) {
+  one_in.store(answers, std::memory_order_relaxed);
+}
+
+bool is_to_be_verified() {
+  const uint64_t every = one_in.load(std::memory_order_relaxed);
+  return every != 0 && asked.fetch_add(1, std::memory_order_relaxed) % every == 0;
+}
+
+Verified verified() {
+  return {same.load(std::memory_order_relaxed), different.load(std::memory_order_relaxed),
+          overtaken.load(std::memory_order_relaxed)};
+}
+
+Verification::Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ColumnsTold *columns)
+    : thd_(thd), plan_(plan), statement_(statement), columns_(columns), answered_(false) {
+  // What is set for the next transaction alone would be the fast answer's, and not the server's.
+  if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only) return;
+  answered_ = answer(first_);
+}
+
+/// A fast answer that nothing counts.
+bool Verification::answer(Output &output) {
+  constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
+  STATUS_VAR counted;
+  std::memcpy(static_cast<void *>(&counted), &thd_->status_var, counted_bytes);
+  OwnReads reads;
+  ColumnsTold columns = columns_ != nullptr ? *columns_ : ColumnsTold{};
+  const bool answered =
+      session_allows(thd_) == NotNow::answered &&
+      plan_.answer(thd_, reads, statement_, output, columns_ != nullptr ? &columns : nullptr) == NotNow::answered &&
+      !output.broken();
+  std::memcpy(static_cast<void *>(&thd_->status_var), &counted, counted_bytes);
+  return answered;
+}
+
+void Verification::compare(Bytes server) {
+  if (!answered_ || server.empty()) return;
+  const Bytes first = first_.written_since(0);
+  if (first == server) return add_one(same);
+  if (differs_by_remark(first, server)) {
+    // Nothing is won by a plan for what reads the whole table.
+    plan_.switch_off("the server reads the whole table");
+    return add_one(same);
+  }
+  if (was_ended(server)) return add_one(overtaken);
+  Output second;
+  if (!answer(second) || second.written_since(0) != first) return add_one(overtaken);
+  add_one(different);
+  plan_.switch_off("it was not answered as the server does (postern_verify)");
+  static log::Limited limited;
+  if (uint64_t missed; !limited.pass(missed)) return;
+  const ReadPlan &read = plan_.rows();
+  const auto [at, other] = std::ranges::mismatch(first, server);
+  log::error(
+      "a read of %s.%s, %zu bytes, was not answered as the server does, %zu bytes, from byte %td on; the like of it "
+      "is left to the server from now on",
+      read.database.c_str(), read.table.c_str(), first.size(), server.size(), at - first.begin());
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,96 @@
+// write_op.h: the write under way: its op and its table, and what comes of it.
+//
+// Belongs to one executor's Writer, and is used on its thread only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "base/counters.h"
+#include "contract/executor.h"
+#include "contract/op.h"
+#include "engine/mariadb/basics/failures.h"
+#include "engine/mariadb/basics/row_wait.h"
+#include "engine/mariadb/tables/write_tables.h"
+
+namespace postern::mariadb {
+
+/// What came of a step. Anything but `good` ends the op; WriteOp knows why.
+enum class Step : uint8_t { good, failed, left };
+
+class WriteOp {
+ public:
+  WriteOp(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop)
+      : counters_(counters), row_wait_(row_wait), stop_(stop) {}
+  WriteOp(const WriteOp &) = delete;
+  WriteOp &operator=(const WriteOp &) = delete;
+
+  // Of the batch; `alone`: it is one op and is undone as a whole if that fails.
+  THD *thd = nullptr;
+  bool alone = false;
+  /// Its statement is that of a step of a script in a turn: that, too, is undone as a whole.
+  bool step = false;
+
+  Op *op = nullptr;
+  OpenTable *table = nullptr;
+  Outcome outcome;
+  ServerError error;
+
+  void begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int alone_row_wait_ms);
+  void begin(Op &its_op, OpenTable &its_table) {
+    op = &its_op;
+    table = &its_table;
+    outcome = {};
+    error.clear();
+    op->progress = Progress::done;
+  }
+
+  /// Right before each call that changes a row. What the op waited for until now says nothing about that call: see
+  /// fail_to_change().
+  void begin_change() { row_wait_.forget_last(); }
+
+  /// Killed, or the thread has to stop.
+  bool must_end() const { return thd->killed || stop_.load(std::memory_order_relaxed); }
+
+  /// A row of the table is not what it was.
+  void changed_row(Counter counter) {
+    table->target->changed = true;
+    counters_->add(counter);
+    if (alone) changed_row_alone();
+  }
+
+  Step fail(Failure failure, ServerError its_error = {});
+  /// The server has said what is wrong.
+  Step fail_as_told(Failure failure);
+  /// A code of the storage engine, of a call that changes nothing.
+  Step fail_with(int code);
+  /// A code of the storage engine, of a call that changes rows. Among other ops it takes all of them along, to be run
+  /// again, unless it is known to come without a change: what the call did before it failed would be committed with
+  /// them, and never reach the binary log.
+  Step fail_to_change(int code);
+  /// By KILL, or because the thread has to stop. In that case nobody will hear of this op, and so those behind it must
+  /// not be done without it.
+  Step fail_interrupted();
+  Step leave(Progress progress);
+
+  /// Not lasting: the transaction is gone, with everything that the run wrote before.
+  const Settlement &lost() const { return lost_; }
+  Settlement take_lost() { return std::exchange(lost_, {}); }
+
+ private:
+  void changed_row_alone();
+  Step lose(Failure failure, int code);
+  bool waited_too_long(int code) const;
+  bool left_the_row(int code) const;
+
+  Counters *const counters_;
+  RowWait &row_wait_;
+  const std::atomic<bool> &stop_;
+  int64_t row_wait_ms_ = 0;  // the server's
+  int alone_row_wait_ms_ = 0;
+  uint64_t began_us_ = 0;
+  Settlement lost_;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,91 @@
+// writer.h: inserting, changing, deleting and locking rows of tables that are open and locked for writing.
+//
+// As SQL would do it: by the server's own conversions, defaults, constraints and triggers, in strict mode whatever the
+// global sql_mode says. Ops of many connections share one statement, so an op that is run among others must leave
+// nothing behind when it fails: it changes one row, and that change is its last step. Some failures are known to come
+// without the change; any other takes the whole run along, which is undone and run again (WriteOp::fail_to_change).
+// Whatever may need more than that is left to be run alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "contract/op.h"
+#include "engine/mariadb/tables/row_change.h"
+#include "engine/mariadb/basics/row_wait.h"
+#include "engine/rows/walk.h"
+#include "engine/mariadb/tables/write_op.h"
+
+namespace postern::mariadb {
+
+/// Runs the writes of one executor, one after the other.
+class Writer {
+ public:
+  Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop);
+  Writer(const Writer &) = delete;
+  Writer &operator=(const Writer &) = delete;
+
+  /// `alone`: the run has one op and is undone as a whole if that fails; then `alone_row_wait_ms` is how long it may
+  /// wait for rows, and `row_wait_ms` how long at most, once it has changed others.
+  void begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_row_wait_ms);
+  /// In a turn: the statement is, or is no longer, that of a step, which is undone as a whole if an op of it fails.
+  void set_step(bool step) { write_.step = step; }
+  /// Runs an insert, an edit or a lock and tells its reply the outcome, unless it is left for later.
+  void run(Op &op, OpenTable &table);
+
+  /// Not lasting: the transaction is gone, with everything that the run wrote before.
+  const Settlement &lost() const { return write_.lost(); }
+  /// The same, for the end of the run: the next one may be without writes and must not find it.
+  Settlement take_lost() { return write_.take_lost(); }
+  /// The op was left in the middle, by an exception.
+  void break_off() {
+    row_wait_.watch(false);
+    change_.end();
+    row_wait_.take_expired();
+    write_.take_lost();
+  }
+  /// The op that was run alone has failed, or was left: whatever it did has to be undone.
+  bool undo() const { return undo_; }
+
+ private:
+  Step insert(const Insert &insert);
+  bool knows_its_row(const Insert &insert) const;
+  Step update_row_met(const Insert &insert, bool &met);
+  Step update_row_after_all(const Insert &insert);
+  Step write_new_row();
+  Step refuse(Decision decision);
+  Step update_duplicate(int met);
+  Step update_row_there(const Insert &insert);
+  int read_duplicate(uint32_t key);
+  int read_same_key(uint32_t key);
+  int finish_duplicate(int code);
+
+  Step edit(const EditRows &edit);
+  Step lock(const Find &find);
+  Step open_index();
+  Step edit_first(const EditRows &edit);
+  Step edit_all(const EditRows &edit);
+  Step erase_all(const EditRows &edit);
+  template <class Visit>
+  Step walk(Visit visit);
+  template <class Visit>
+  Step walk_key(Visit visit);
+  Step edit_row(const EditRows &edit);
+  bool is_for_one_row(const Find &find) const;
+
+  Counters *const counters_;
+  RowWait &row_wait_;
+  bool undo_ = false;
+
+  WriteOp write_;
+  RowChange change_;
+  uint64_t examined_ = 0;  // of the running op
+  Walk walk_;              // of the running edit
+  std::vector<uchar> key_;
+  std::vector<uchar> places_;  // of the rows to edit, one behind the other
+};
+
+}  // namespace postern::mariadb

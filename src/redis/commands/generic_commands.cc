@@ -1,0 +1,157 @@
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "redis/handlers.h"
+#include "redis/values/key_edit.h"
+#include "redis/session.h"
+#include "redis/values/work.h"
+
+namespace postern::redis {
+namespace {
+
+/// Of several keys: each notes whether it is there, and the last one tells how many are.
+class PresenceReply final : public KeyReply {
+ public:
+  PresenceReply(Call &call, const Place &place)
+      : KeyReply(call, place.open->table), open_(*place.open), watched_(call, place) {}
+  Flow row(Row row) override {
+    watched_.note(*open_.map, row, now_ms());
+    met_ = true;
+    there_ = state_of(*open_.map, row, now_ms()).live;
+    return Flow::more;
+  }
+  void done(const Outcome &outcome) override {
+    failure_ = outcome.failure == Failure::bad_key_value ? Failure::none : outcome.failure;
+    if (!met_ && failure_ == Failure::none) watched_.note(*open_.map, {}, now_ms());
+    if (failure_ != Failure::none && all.empty()) return;
+    if (failure_ != Failure::none) return fail(outcome);
+    if (all.empty()) return;
+    int64_t count = 0;
+    for (const PresenceReply *const one : all) {
+      if (one->failure_ != Failure::none) return fail({.failure = one->failure_});
+      if (one->there_) ++count;
+    }
+    begin().integer(count);
+  }
+  void restart() override {
+    passage_.take_back();
+    there_ = met_ = false;
+    failure_ = Failure::none;
+  }
+
+  std::span<const PresenceReply *const> all{};  ///< of the last one
+
+ private:
+  OpenMap &open_;
+  WatchedRead watched_;
+  bool met_ = false;
+  bool there_ = false;
+  Failure failure_ = Failure::none;
+};
+
+Next count_present(Call &call) {
+  const auto keys = call.arguments.subspan(1);
+  const std::span<const PresenceReply *> replies = call.arena().array<const PresenceReply *>(keys.size());
+  size_t count = 0;
+  PresenceReply *last = nullptr;
+  for (const Bytes key : keys) {
+    const Place place = place_of(call, key);
+    if (place.state != Place::State::there) continue;
+    last = call.arena().make<PresenceReply>(call, place);
+    replies[count++] = last;
+    add_find(call, place, place.open->table, *last);
+  }
+  if (last == nullptr) return answer_integer(call, 0);
+  last->all = replies.first(count);
+  return Next::go_on;
+}
+
+Bytes name_of(Type type) {
+  switch (type) {
+    case Type::none: break;
+    case Type::string: return "string";
+    case Type::list: return "list";
+    case Type::set: return "set";
+    case Type::hash: return "hash";
+    case Type::zset: return "zset";
+  }
+  return "none";
+}
+
+/// Deletes several keys, wherever they are.
+class DeleteWork final : public Work {
+ public:
+  DeleteWork(Call &call, std::vector<Place> places) : Work(call, *places.front().open), places_(std::move(places)) {}
+
+ private:
+  Task<> run() override {
+    int64_t count = 0;
+    for (const Place &place : places_) {
+      use(*place.open);
+      if (place.generic()) {
+        const Entry entry = co_await lock(RowKey(place));
+        if (!entry.live) continue;
+        co_await clear(entry);
+        ++count;
+        continue;
+      }
+      bool live = false;
+      EditBy erase([&](Row row, Draft &) {
+        live = state_of(place.map(), row, now_ms()).live;
+        return Decision::erase;
+      });
+      add_edit(place.open->table, {.key = place.key, .limit = 1}, erase, true);
+      co_await go();
+      if (live) ++count;
+    }
+    writer().integer(count);
+  }
+
+  const std::vector<Place> places_;
+};
+
+Next delete_keys(Call &call) {
+  std::vector<Place> places;
+  for (const Bytes key : call.arguments.subspan(1)) {
+    const Place place = place_of(call, key);
+    if (place.state == Place::State::broken) return refuse_place(call, place);
+    if (place.state != Place::State::there) continue;
+    if (!place.map().may_delete()) return refuse_delete(call, place);
+    places.push_back(place);
+  }
+  if (places.empty()) return answer_integer(call, 0);
+  for (const Place &place : places)
+    if (place.generic()) open_elements(call, *place.open);
+  if (places.size() == 1) return write_key(call, places[0], *call.arena().make<DeleteEdit>(call, places[0]));
+  return begin_work(call, call.session.tables().keep<DeleteWork>(call, std::move(places)));
+}
+
+}  // namespace
+
+namespace lower {
+
+Next exists(Call &call) {
+  return count_present(call);
+}
+
+Next touch(Call &call) {
+  return count_present(call);
+}
+
+Next type(Call &call) {
+  return read_key(call, call.arguments[1], [](Writer &writer, const KeyState *state, Row) {
+    writer.status(name_of(state == nullptr ? Type::none : state->type));
+  });
+}
+
+Next del(Call &call) {
+  return delete_keys(call);
+}
+
+Next unlink(Call &call) {
+  return delete_keys(call);
+}
+
+}  // namespace lower
+}  // namespace postern::redis

@@ -1,0 +1,181 @@
+// key_ops.h: what the commands on one key have in common: where it is, what its row says, how it is found and written.
+//
+// Replies and edits are made in the batch's arena, or kept by the session's Tables.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/passage.h"
+#include "contract/batch.h"
+#include "contract/edit.h"
+#include "redis/call.h"
+#include "redis/keyspace/key_state.h"
+#include "redis/keyspace/open_maps.h"
+
+namespace postern::redis {
+
+struct Watched;
+
+/// The number of a database. False: told what is wrong.
+bool read_database(Call &call, Bytes text, int64_t &number);
+
+/// The place of a command's key, in the database that the client has selected.
+Place place_of(Call &call, Bytes key);
+/// Why a key cannot be written, told to the client. Only where place.state is not `there`.
+Next refuse_place(Call &call, const Place &place);
+/// The mapping does not let it be done, and why, told to the client.
+Next refuse_read_only(Call &call, const Place &place);
+Next refuse_delete(Call &call, const Place &place);
+Next refuse_expiry(Call &call, const Place &place);
+
+/// The command may put elements into the key: once that is committed, who waits for them is told.
+void note_fed(Call &call, Bytes key);
+
+/// Adds the op that finds the key's row.
+Op &add_find(Call &call, const Place &place, OpenTable &table, Reply &reply);
+/// Where a string of a generic keyspace is read.
+OpenTable &open_strings(Call &call, OpenMap &open);
+Op &add_op(Call &call, Verb verb, OpenTable &table, Reply &reply);
+
+/// How an op ended that was run as a step of a script in place of a reply's own.
+struct EndedOp {
+  bool ended = false;
+  bool cleared = false;  ///< a key of another type was there, and is gone
+  Failure failure = Failure::none;
+  uint64_t changed = 0;
+  Bytes message{};  ///< of what lives until the batch is settled
+};
+
+/// What a read tells of a key that the client watches, and that WATCH may have seen otherwise. Does nothing where it
+/// watches none, in EXEC and in a generic keyspace.
+class WatchedRead {
+ public:
+  WatchedRead(Call &call, const Place &place);
+  explicit WatchedRead(Watched *watched) : watched_(watched) {}
+
+  /// Rows have to have all columns.
+  bool needed() const { return watched_ != nullptr; }
+  /// The row was read, or none, where `row` is empty.
+  void note(const Map &map, Row row, int64_t now_ms) {
+    if (watched_ != nullptr) compare(map, row, now_ms);
+  }
+
+ private:
+  void compare(const Map &map, Row row, int64_t now_ms);
+
+  Watched *const watched_;
+};
+
+/// A reply to one op on a key.
+class KeyReply : public Reply {
+ public:
+  KeyReply(Call &call, OpenTable &table)
+      : output_(call.output), passage_(call.output), table_(table), now_ms_(call.now_ms), resp_(call.resp) {}
+
+  /// Whether a key of another type gives way to what the op does.
+  virtual bool replaces() const { return false; }
+  /// Whether it gives way before the op has looked at it: so that it does in any case.
+  virtual bool clears() const { return replaces(); }
+  EndedOp ended{};
+
+ protected:
+  ~KeyReply() = default;
+
+  Writer begin() {
+    passage_.begin();
+    return {output_, resp_};
+  }
+  /// The same, to go on writing.
+  Writer again() { return {output_, resp_}; }
+  /// How the op ended: as `outcome` says, or as it did in the script that was run in its place.
+  Outcome how(const Outcome &outcome) const {
+    if (outcome.failure != Failure::none || !ended.ended) return outcome;
+    return {.failure = ended.failure, .changed = ended.changed, .message = ended.message};
+  }
+  /// Takes back what was written and writes how the op has failed.
+  void fail(const Outcome &outcome);
+  int64_t now_ms() const { return now_ms_; }
+  Output &output_;
+  Passage passage_;
+
+ private:
+  OpenTable &table_;
+  const int64_t now_ms_;
+  const Resp resp_;
+};
+
+/// Tells what was found: `tell(Writer &, const KeyState *, Row)`, of a key that is not there with nullptr. `read` makes
+/// the state of a row.
+template <class Tell, KeyState (*read)(const Map &, Row, int64_t) = state_of>
+class FoundReply final : public KeyReply {
+ public:
+  FoundReply(Call &call, const Place &place, OpenTable &table, Tell tell)
+      : KeyReply(call, table), open_(*place.open), watched_(call, place), tell_(std::move(tell)) {}
+
+  Flow row(Row row) override {
+    watched_.note(*open_.map, row, now_ms());
+    met_ = true;
+    const KeyState state = read(*open_.map, row, now_ms());
+    if (!state.live) return Flow::more;
+    const size_t bytes = state.value.kind() == Value::Kind::bytes ? state.value.bytes().size() : 0;
+    const bool streaming = output_.streaming();
+    if (!streaming && output_.flow(output_.mark(), bytes) == Flow::pause) return Flow::pause;
+    Writer writer = begin();
+    tell_(writer, &state, row);
+    return streaming ? output_.flow(passage_.start()) : Flow::more;
+  }
+  void done(const Outcome &outcome) override {
+    // No row has a key that does not fit its column.
+    if (outcome.failure != Failure::none && outcome.failure != Failure::bad_key_value) return fail(outcome);
+    if (!met_) watched_.note(*open_.map, {}, now_ms());
+    if (passage_.begun()) return;
+    Writer writer = begin();
+    tell_(writer, nullptr, {});
+  }
+  void restart() override {
+    passage_.take_back();
+    met_ = false;
+  }
+
+ private:
+  OpenMap &open_;
+  WatchedRead watched_;
+  Tell tell_;
+  bool met_ = false;
+};
+
+/// Answers a command that reads one key, where there is no row to read.
+template <class Tell>
+Next read_nothing(Call &call, const Place &place, Tell tell) {
+  if (place.state == Place::State::broken) return refuse_place(call, place);
+  answer(call, [tell](Writer &writer) mutable { tell(writer, nullptr, {}); });
+  return Next::go_on;
+}
+/// Answers a command that reads one key, where it is.
+template <class Tell>
+Next read_place(Call &call, const Place &place, Tell tell) {
+  if (place.state != Place::State::there) return read_nothing(call, place, std::move(tell));
+  OpenTable &table = place.open->table;
+  add_find(call, place, table, *call.arena().make<FoundReply<Tell>>(call, place, table, std::move(tell)));
+  return Next::go_on;
+}
+template <class Tell>
+Next read_key(Call &call, Bytes key, Tell tell) {
+  return read_place(call, place_of(call, key), std::move(tell));
+}
+/// The same for what is wanted of a string: no more is read, but in a transaction, which may have changed the row and
+/// then has the whole table open. The state is that of string_state_of().
+template <class Tell>
+Next read_string_key(Call &call, Bytes key, Tell tell) {
+  const Place place = place_of(call, key);
+  const bool narrow = place.state == Place::State::there && place.generic() && !call.in_unit;
+  if (!narrow) return read_place(call, place, std::move(tell));
+  OpenTable &table = open_strings(call, *place.open);
+  using Found = FoundReply<Tell, string_state_of>;
+  add_find(call, place, table, *call.arena().make<Found>(call, place, table, std::move(tell)));
+  return Next::go_on;
+}
+
+}  // namespace postern::redis

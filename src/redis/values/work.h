@@ -1,0 +1,252 @@
+// work.h: Work, a command of several steps in one transaction, each decided on what the one before has found.
+//
+// A command derives its own and writes run(), a coroutine: it adds ops, waits for them, and looks at their replies. If
+// an op fails the command is over: all of it is undone, and the client hears how that op has failed. What run() answers
+// is kept until the transaction is committed. It may be run again from its beginning, and then forgets all it knew.
+//
+//   class Touch final : public Work {
+//     Task<> run() override {
+//       Entry entry = co_await lock(key_);
+//       if (!entry.live) { writer().integer(0); co_return; }
+//       ...
+//       co_await change(entry, ...);
+//       writer().integer(1);
+//     }
+//   };
+//   return begin_work(call, call.session.tables().keep<Touch>(call, place));
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/passage.h"
+#include "contract/script.h"
+#include "redis/call.h"
+#include "redis/values/key_ops.h"
+#include "redis/tables.h"
+#include "redis/values/task.h"
+
+namespace postern::redis {
+
+/// A value of a row that was read, as text; a number is its digits.
+struct Cell {
+  bool null = true;
+  std::string text{};
+
+  int64_t integer() const;
+};
+using Cells = std::vector<Cell>;
+
+/// How an op of a step ended, and what it read.
+class StepReply final : public Reply {
+ public:
+  Flow row(Row row) override;
+  void done(const Outcome &outcome) override;
+  void restart() override;
+
+  std::vector<Cells> rows{};
+  /// If there is one it is called with each row, and with how many came before, in place of keeping rows. It forgets
+  /// what it heard when the first row comes again. With Flow::pause the op fails: it is too much.
+  std::function<Flow(Row, uint64_t)> hears{};
+  uint64_t met = 0;      ///< rows
+  uint64_t changed = 0;  ///< as Outcome::changed
+  Failure failure = Failure::none;
+  std::string message{};
+
+ private:
+  size_t bytes_ = 0;  // of rows
+};
+
+/// An Edit of a function `Decision(Row, Draft &)`.
+template <class Function>
+class EditBy final : public Edit {
+ public:
+  explicit EditBy(Function function) : function_(std::move(function)) {}
+  Decision present(Row row, Draft &next) override { return function_(row, next); }
+
+ private:
+  Function function_;
+};
+
+/// A key of a generic keyspace as rows have it: without the prefix of its mapping. A type of its own, for what clients
+/// call the key is in no row. Borrows from that.
+class RowKey {
+ public:
+  RowKey(const Map &map, Bytes name) : text(name.substr(map.prefix().size())) {}
+  explicit RowKey(const Place &place) : text(place.key[0].bytes()) {}
+
+  const Bytes text;
+};
+
+/// The row of a key of the generic keyspace, as it is now, and locked.
+struct Entry {
+  std::string key{};  ///< as RowKey
+  bool live = false;
+  Type type = Type::none;
+  int64_t expires_ms = 0;
+  uint64_t version = 0;
+  int64_t len = 0;
+  int64_t head = 0;
+  std::string value{};
+};
+
+class Work : public Kept, public Script, public Reply {
+ public:
+  /// Where the answer goes, and what the command is about.
+  struct Setting {
+    Output &output;
+    Resp resp;
+    int64_t now_ms;
+    OpenMap &open;
+    bool small = true;  ///< it does so little that it may share a turn
+  };
+  /// Small is a command of few arguments.
+  Work(Call &call, OpenMap &open)
+      : Work(Setting{call.output, call.resp, call.now_ms, open, call.arguments.size() <= arguments_in_turn_max}) {}
+  explicit Work(const Setting &setting)
+      : output_(setting.output),
+        passage_(setting.output),
+        open_(&setting.open),
+        now_ms_(setting.now_ms),
+        resp_(setting.resp),
+        small_(setting.small) {}
+
+  using Step = Script::Step;
+  bool suits_turn() const final { return small_; }
+  bool reads_only() const final { return reads_only_; }
+  /// To be called before it is begun, where it locks and writes nothing: it then reads one state.
+  void set_reads_only() { reads_only_ = true; }
+  Step begin() final;
+  Step next() final;
+  Flow row(Row) final { return Flow::more; }
+  void done(const Outcome &outcome) override;
+  void restart() final { passage_.take_back(); }
+
+ protected:
+  virtual Task<> run() = 0;
+  /// An op has failed, and with it all.
+  virtual void failed([[maybe_unused]] const StepReply &step) {}
+  /// Whether run() goes on behind a step that has failed so. Nothing of the step is done.
+  virtual bool bears([[maybe_unused]] Failure failure) const { return false; }
+
+  /// Where the answer goes.
+  Writer writer() { return {answer_, resp_}; }
+  /// Forgets what was answered so far.
+  void unanswer() {
+    answer_.rewind(0);
+    answer_.take_errors();
+  }
+  Resp resp() const { return resp_; }
+  int64_t now_ms() const { return now_ms_; }
+  OpenMap &open() { return *open_; }
+  /// From now on it is about that.
+  void use(OpenMap &open) { open_ = &open; }
+  OpenTable &elements(Elements which) { return *open_->elements[static_cast<size_t>(which)]; }
+  /// nullptr: a key of that type has none.
+  OpenTable *elements_of(Type type);
+
+  // The ops of the next step. What they are given lives until the step is done, and their replies until the first op of
+  // the step behind it is added.
+
+  static constexpr uint64_t all = std::numeric_limits<uint64_t>::max();
+  StepReply &add_lock(OpenTable &table, const Find &find) { return add_find(Verb::lock, table, find); }
+  StepReply &add_find(OpenTable &table, const Find &find) { return add_find(Verb::find, table, find); }
+  StepReply &add_insert(OpenTable &table, std::initializer_list<Value> values, OnDuplicate on_duplicate,
+                        Edit *edit = nullptr);
+  StepReply &add_insert(OpenTable &table, std::span<const Value> row, OnDuplicate on_duplicate, Edit *edit = nullptr);
+  StepReply &add_edit(OpenTable &table, const Find &find, Edit &edit, bool erases = false);
+  StepReply &add_erase(OpenTable &table, const Find &find);
+  /// The same, and the reply hears the rows.
+  StepReply &add_take(OpenTable &table, const Find &find);
+  /// An op that was made elsewhere, but for its reply.
+  StepReply &add_op(const Op &op, OpenTable &table);
+  /// Values that live until the step is done.
+  std::span<const Value> values(std::initializer_list<Value> some);
+  std::span<Value> values(size_t count);
+  /// A copy that lives until the step is done.
+  Bytes keep_text(std::string text) {
+    begin_step();  // else that would come later, and drop the text with what belongs to the step before
+    return texts_.emplace_back(std::move(text));
+  }
+
+  /// Waits for the step.
+  auto go() {
+    struct Waiter {
+      Work &work;
+      bool await_ready() const noexcept { return work.stepped_ || work.ops_.empty(); }
+      void await_suspend(std::coroutine_handle<> waiting) const noexcept { work.waiting_ = waiting; }
+      void await_resume() const noexcept {}
+    };
+    return Waiter{*this};
+  }
+
+  static Entry entry_of(RowKey key, const KeyState &state);
+  KeyState state_of_cells(const Map &map, const Cells &cells) const;
+  static uint64_t fresh_version();
+
+  // Keys of the generic keyspace.
+
+  /// `name`: a key of open(), as clients have it.
+  RowKey row_key(Bytes name) const { return {*open_->map, name}; }
+  /// The key's row, locked: nobody else changes it or its elements before the transaction ends. What has expired is
+  /// gone.
+  Task<Entry> lock(RowKey key);
+  /// The same; if there is no such key it is made, with nothing in it, and is not live.
+  Task<Entry> make(RowKey key, Type type);
+  /// Stores an entry that was locked or made: `len`, `head` and `expires_ms` as they are in it, and another version.
+  /// With nothing in it any more the key is gone.
+  Task<> store(const Entry &entry);
+  /// Deletes a key that was locked, and its elements.
+  Task<> clear(const Entry &entry);
+
+ private:
+  /// A command of more leaves the turn to others.
+  static constexpr size_t arguments_in_turn_max = 64;
+
+  void begin_step();
+  StepReply &add_find(Verb verb, OpenTable &table, const Find &find);
+  Op &add(Verb verb, OpenTable &table);
+
+  Output &output_;
+  Passage passage_;
+  OpenMap *open_;
+  const int64_t now_ms_;
+  const Resp resp_;
+  const bool small_;
+  bool reads_only_ = false;
+
+  Output answer_;
+  Task<> task_;
+  std::coroutine_handle<> waiting_{};
+  bool stepped_ = false;  // the ops were run
+  std::vector<Op> ops_;
+  std::vector<OpenTable *> tables_;  // of the ops
+  std::deque<StepReply> replies_;
+  std::deque<Find> finds_;
+  std::deque<Insert> inserts_;
+  std::deque<EditRows> edits_;
+  std::deque<std::vector<Value>> values_;
+  std::deque<std::string> texts_;
+  Failure failure_ = Failure::none;  // of the op that ended it
+  std::string message_;
+  OpenTable *failed_table_ = nullptr;
+};
+
+/// Adds the op of a command of several steps.
+Next begin_work(Call &call, Work &work);
+/// Of one that only reads, unless in EXEC, where it locks what it reads.
+Next begin_reading_work(Call &call, Work &work);
+
+/// The mapping of a key that a command of the generic keyspace is about, with all its tables open; nullptr: there is
+/// none, and the client is told why. On a mapped row or value the command means nothing: it is told that the type is
+/// wrong.
+OpenMap *open_for_work(Call &call, Bytes key);
+/// Opens the tables of elements.
+void open_elements(Call &call, OpenMap &open);
+
+}  // namespace postern::redis
