@@ -40,20 +40,20 @@ class ScanCursors {
   bool get(uint64_t cursor, Bytes owner, uint32_t db, ScanPlace &place) const {
     const std::lock_guard guard(mutex_);
     if (places_.empty()) return false;
-    const Known &known = places_[cursor % places_max];
+    const Issued &known = places_[cursor % places_max];
     if (known.cursor != cursor || known.place.owner != owner || known.place.db != db) return false;
     place = known.place;
     return true;
   }
 
  private:
-  struct Known {
+  struct Issued {
     uint64_t cursor = 0;
     ScanPlace place{};
   };
 
   mutable std::mutex mutex_;  // a leaf; guards what follows
-  std::vector<Known> places_;
+  std::vector<Issued> places_;
   uint64_t last_ = 0;
 };
 

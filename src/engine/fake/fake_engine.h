@@ -99,7 +99,7 @@ class FakeEngine final : public Engine {
   friend class FakeExecutor;
   struct StoredCell;
   struct Table;
-  struct Known {
+  struct Account {
     std::string password;
     std::set<std::string, std::less<>> tables;  // by the key of tables_
   };
@@ -110,7 +110,7 @@ class FakeEngine final : public Engine {
   // Executors read under a shared lock, for the length of a run; whoever changes something waits for them.
   mutable std::shared_mutex mutex_;
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;  // by database, NUL, table
-  std::map<std::string, Known, std::less<>> accounts_;                 // by user
+  std::map<std::string, Account, std::less<>> accounts_;               // by user
   std::vector<FakeExecutor *> executors_;
   uint64_t version_ = 0;  // of all definitions
   Faults faults_;

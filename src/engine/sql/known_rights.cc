@@ -28,9 +28,9 @@ Rights rights_needed(const Op &op, Access access) {
   return 0;
 }
 
-KnownRights::Known &KnownRights::known_of(uint64_t account, uint64_t spec, int64_t now_ms) {
+KnownRights::Cached &KnownRights::known_of(uint64_t account, uint64_t spec, int64_t now_ms) {
   if (known_.size() >= limits::privileges_remembered_max) known_.clear();
-  Known &known = known_[account * 0x9e3779b97f4a7c15 + spec];
+  Cached &known = known_[account * 0x9e3779b97f4a7c15 + spec];
   const bool holds =
       known.account == account && known.spec == spec && now_ms - known.since_ms < limits::privileges_hold_ms;
   if (!holds) known = {.account = account, .spec = spec, .since_ms = now_ms};

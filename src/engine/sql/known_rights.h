@@ -34,7 +34,7 @@ class KnownRights {
   /// is asked of `look(Rights wanted) -> Rights allowed`.
   template <class Look>
   bool has(Rights needed, uint64_t account, uint64_t spec, int64_t now_ms, Look look) {
-    Known &known = known_of(account, spec, now_ms);
+    Cached &known = known_of(account, spec, now_ms);
     // Only what is asked for: what the server refuses it may tell those who watch it, too.
     if (const auto unknown = static_cast<Rights>(needed & ~known.looked_at)) {
       known.allowed |= look(unknown);
@@ -44,7 +44,7 @@ class KnownRights {
   }
 
  private:
-  struct Known {
+  struct Cached {
     uint64_t account = 0;
     uint64_t spec = 0;
     int64_t since_ms = 0;
@@ -52,9 +52,9 @@ class KnownRights {
     Rights allowed = 0;  // of these
   };
 
-  Known &known_of(uint64_t account, uint64_t spec, int64_t now_ms);
+  Cached &known_of(uint64_t account, uint64_t spec, int64_t now_ms);
 
-  std::unordered_map<uint64_t, Known> known_;
+  std::unordered_map<uint64_t, Cached> known_;
 };
 
 }  // namespace postern::sql

@@ -27,8 +27,8 @@ uint32_t id_at(Bytes bytes, size_t at) {
 struct Meaning {
   WhyNot why = WhyNot::syntax;
   bool reads = false;
-  ReadPlan read{};
-  ChangePlan change{};
+  ReadForm read{};
+  ChangeForm change{};
 };
 
 Meaning meaning_of(THD *thd, LEX *lex, ParsedText parsed) {
@@ -167,9 +167,9 @@ void HostedSession::learn_answer(const Statement &statement, Bytes answer, uint6
     id = learnt_.statement_id = id_at(answer, header_bytes + 1);
   }
   const bool prepared = command == COM_STMT_EXECUTE;
-  const ColumnsTold columns = command != COM_QUERY ? ColumnsTold::of(thd, id) : ColumnsTold{};
+  const ClientMetadata columns = command != COM_QUERY ? ClientMetadata::of(thd, id) : ClientMetadata{};
   if (command == COM_STMT_PREPARE) {
-    static_cast<const TablePlan *>(statement.plan)->learn_told(thd, answer, version, columns);
+    static_cast<const TablePlan *>(statement.plan)->learn_prepared(thd, answer, version, columns);
   } else if (statement.plan->writes()) {
     static_cast<const WritePlan *>(statement.plan)->learn(thd, prepared, answer, version);
   } else {

@@ -4,8 +4,8 @@
 
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/thd/own_statement.h"
-#include "engine/mariadb/hosted/thd/promised.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
+#include "engine/mariadb/hosted/thd/deferred_statements.h"
 #include "engine/mariadb/hosted/plans/table_plan.h"
 
 namespace postern::mariadb {
@@ -61,22 +61,22 @@ NotNow HostedSession::promise(const Statement &statement) {
   // The server does not prepare a write in a transaction that is read only.
   const NotNow refused = plan.writes() ? session_writes(thd) : NotNow::answered;
   if (refused != NotNow::answered) return refused;
-  const TablePlan::Told *const told = plan.told(thd);
-  if (told == nullptr) return NotNow::not_learnt;
+  const TablePlan::Prepared *const prepared = plan.prepared(thd);
+  if (prepared == nullptr) return NotNow::not_learnt;
   thd->reset_for_next_command();
   thd->set_command(COM_STMT_PREPARE);
   thd->set_time();
   thd->set_query_id(next_query_id());
   thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
-  NotNow why = can_be_prepared(thd, plan, told->promised.version);
+  NotNow why = can_be_prepared(thd, plan, prepared->deferred.version);
   uint32_t id = 0;
   if (why == NotNow::answered) {
-    id = promises_.add(thd, statement.packet.substr(header_bytes + 1), dialect_, told->promised);
+    id = deferred_.add(thd, statement.packet.substr(header_bytes + 1), dialect_, prepared->deferred);
     if (id == 0) why = NotNow::statement_limit;
   }
   if (why == NotNow::answered) {
     const Output::Mark start = statement.output->mark();
-    told->answer.put(*statement.output, id, static_cast<uint16_t>(thd->server_status));
+    prepared->answer.put(*statement.output, id, static_cast<uint16_t>(thd->server_status));
     STATUS_VAR &counts = thd->status_var;
     ++counts.com_stmt_prepare;
     ++counts.table_open_cache_hits;
@@ -86,30 +86,30 @@ NotNow HostedSession::promise(const Statement &statement) {
     learnt_.statement_id = id;
   }
   thd->update_server_status();
-  end_own_statement(thd);
+  end_session_statement(thd);
   return why;
 }
 
 bool HostedSession::can_be_served_without(Bytes packet) const {
   if (command_of(packet) == COM_STMT_CLOSE) return true;
-  if (names_statement(packet) && promises_.meant(thd_, statement_id(packet)) != 0) return false;
+  if (names_statement(packet) && deferred_.meant(thd_, statement_id(packet)) != 0) return false;
   return !may_change_context(thd_, packet);
 }
 
 bool HostedSession::keep_promises(Bytes packet) {
   THD *const thd = thd_;
-  if (promises_.empty() || can_be_served_without(packet)) return true;
-  const uint32_t id = names_statement(packet) ? promises_.meant(thd, statement_id(packet)) : 0;
+  if (deferred_.empty() || can_be_served_without(packet)) return true;
+  const uint32_t id = names_statement(packet) ? deferred_.meant(thd, statement_id(packet)) : 0;
   if (id == 0) {
-    promises_.keep_all(thd, dialect_);
+    deferred_.keep_all(thd, dialect_);
     return true;
   }
   Output error;
-  if (promises_.keep(thd, id, dialect_, error)) return true;
+  if (deferred_.keep(thd, id, dialect_, error)) return true;
   // What it would have met while it prepared the statement again, to execute it. Of a part of a parameter nobody says
   // anything until then.
   learnt_ = {};
-  if (command_of(packet) == COM_STMT_EXECUTE) promises_.bind(id, types_in(packet, promises_.find(id)->parameters));
+  if (command_of(packet) == COM_STMT_EXECUTE) deferred_.bind(id, types_in(packet, deferred_.find(id)->parameters));
   const Bytes said = error.written_since(0);
   if (command_of(packet) == COM_STMT_SEND_LONG_DATA || said.empty()) return true;
   learnt_.failed = true;
@@ -120,13 +120,13 @@ bool HostedSession::keep_promises(Bytes packet) {
 
 void HostedSession::note_served(Bytes packet) {
   switch (command_of(packet)) {
-    case COM_STMT_PREPARE: return promises_.forget_last();
+    case COM_STMT_PREPARE: return deferred_.forget_last();
     case COM_STMT_CLOSE:
       versions_.erase(number_in(packet));
-      if (promises_.drop(promises_.meant(thd_, statement_id(packet)))) ++thd_->status_var.com_stmt_close;
+      if (deferred_.drop(deferred_.meant(thd_, statement_id(packet)))) ++thd_->status_var.com_stmt_close;
       return;
     case COM_CHANGE_USER:
-    case COM_RESET_CONNECTION: versions_.clear(); return promises_.clear();
+    case COM_RESET_CONNECTION: versions_.clear(); return deferred_.clear();
     default: return;
   }
 }
@@ -135,7 +135,7 @@ void HostedSession::note_types(const Statement &statement) {
   if (command_of(statement.packet) != COM_STMT_EXECUTE) return;
   const uint32_t id = statement_id(statement.packet);
   const Bytes types = types_in(statement.packet, statement.plan->values());
-  if (const uint32_t promised = promises_.meant(thd_, id); promised != 0) promises_.bind(promised, types);
+  if (const uint32_t deferred = deferred_.meant(thd_, id); deferred != 0) deferred_.bind(deferred, types);
   else bind_types(thd_, id, types);
 }
 
@@ -151,17 +151,17 @@ uint32_t HostedSession::number_in(Bytes packet) const {
 NotNow HostedSession::is_up_to_date(const Statement &statement) {
   const uint64_t version = version_of(*statement.plan);
   const uint32_t id = statement_id(statement.packet);
-  if (const Promised *const promised = promises_.find(promises_.meant(thd_, id)); promised != nullptr)
-    return promised->version == version ? NotNow::answered : NotNow::table_changed;
+  if (const DeferredStatement *const deferred = deferred_.find(deferred_.meant(thd_, id)); deferred != nullptr)
+    return deferred->version == version ? NotNow::answered : NotNow::table_changed;
   const auto found = versions_.find(number_in(statement.packet));
   if (found == versions_.end()) return NotNow::not_learnt;
   return found->second == version ? NotNow::answered : NotNow::table_changed;
 }
 
-std::optional<ColumnsTold> HostedSession::columns_told(Bytes packet) const {
+std::optional<ClientMetadata> HostedSession::client_metadata(Bytes packet) const {
   if (!(thd_->client_capabilities & MARIADB_CLIENT_CACHE_METADATA) || command_of(packet) != COM_STMT_EXECUTE)
     return std::nullopt;
-  return ColumnsTold::of(thd_, statement_id(packet));
+  return ClientMetadata::of(thd_, statement_id(packet));
 }
 
 }  // namespace postern::mariadb

@@ -126,7 +126,7 @@ bool HostedSession::serve(const Statement &statement) {
   }
   const bool reads = statement.plan != nullptr && !statement.plan->writes();
   const uint64_t version = statement.plan != nullptr ? version_of(*statement.plan) : 0;
-  const std::optional<ColumnsTold> columns = columns_told(packet);
+  const std::optional<ClientMetadata> columns = client_metadata(packet);
   std::optional<Verification> verification;
   if (std::exchange(to_be_verified_, false) && reads) {
     const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
@@ -172,7 +172,7 @@ void HostedSession::end(bool peer_ended) {
 void HostedSession::close() {
   THD *const thd = thd_;
   thd->net.reading_or_writing = 0;
-  promises_.clear();
+  deferred_.clear();
   if (logged_in_) end_connection(thd);
   {
     const std::lock_guard guard(mutex_);

@@ -18,7 +18,7 @@
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/thd/promised.h"
+#include "engine/mariadb/hosted/thd/deferred_statements.h"
 #include "engine/mariadb/hosted/recognise/recognise.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 
@@ -120,7 +120,7 @@ class HostedSession final : public ServerSession {
   /// The definition of its table that the plan has met last, TABLE_SHARE::get_table_ref_version().
   static uint64_t version_of(const Plan &plan);
   /// What the client of the statement that is executed knows of columns; nullopt: it is told them each time.
-  std::optional<ColumnsTold> columns_told(Bytes packet) const;
+  std::optional<ClientMetadata> client_metadata(Bytes packet) const;
 
   std::mutex mutex_;  // guards what thd_ points to against interrupt(); a leaf but for the THD's own
   CONNECT *connect_;  // until it is logged in
@@ -132,7 +132,7 @@ class HostedSession final : public ServerSession {
   uint64_t dialect_ = 0;
   Learnt learnt_;
   bool to_be_verified_ = false;  // what is served next
-  PromisedStatements promises_;
+  DeferredStatements deferred_;
   std::unordered_map<uint32_t, uint64_t> versions_;  // of tables, as the server has met them last: prepared statements'
 };
 

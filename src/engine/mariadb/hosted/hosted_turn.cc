@@ -16,8 +16,8 @@ namespace postern::mariadb {
 namespace {
 
 /// The worker's, for the memory it keeps.
-OwnReads &own_reads() {
-  static thread_local OwnReads reads;
+SessionReader &session_reader() {
+  static thread_local SessionReader reads;
   return reads;
 }
 
@@ -42,7 +42,7 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
   if (why == NotNow::answered && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
   if (why == NotNow::answered && asks && is_to_be_verified()) {
     // What locks reads what is there now, and that may change between two answers.
-    to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->rows().lock == PlanLock::none;
+    to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->rows().lock == FormLock::none;
     why = NotNow::verified;
   }
   if (why == NotNow::answered) {
@@ -68,20 +68,20 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
 
 NotNow HostedSession::answer(const Statement &statement) {
   const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
-  std::optional<ColumnsTold> columns = columns_told(statement.packet);
-  if (!columns) return plan.answer(thd_, own_reads(), statement, *statement.output, nullptr);
-  Promised *const promised = promises_.find(promises_.meant(thd_, statement_id(statement.packet)));
+  std::optional<ClientMetadata> columns = client_metadata(statement.packet);
+  if (!columns) return plan.answer(thd_, session_reader(), statement, *statement.output, nullptr);
+  DeferredStatement *const deferred = deferred_.find(deferred_.meant(thd_, statement_id(statement.packet)));
   // What the server has noted of a statement of its own only the server changes.
-  if (promised == nullptr && !columns->holds(thd_)) return NotNow::not_learnt;
-  return plan.answer(thd_, own_reads(), statement, *statement.output,
-                     promised != nullptr ? &promised->columns : &*columns);
+  if (deferred == nullptr && !columns->holds(thd_)) return NotNow::not_learnt;
+  return plan.answer(thd_, session_reader(), statement, *statement.output,
+                     deferred != nullptr ? &deferred->columns : &*columns);
 }
 
 /// The server serves the command, as on a thread of the pool, but that its answer leaves with the worker's turn.
 bool HostedSession::keep_house(const Statement &statement) {
   THD *const thd = thd_;
   if (!is_housekeeping(thd, statement.packet)) return false;
-  if (!promises_.empty() && !can_be_served_without(statement.packet)) return false;
+  if (!deferred_.empty() && !can_be_served_without(statement.packet)) return false;
   const Attachment attachment(thd, mysys_);
   const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
   thd->net.reading_or_writing = 0;

@@ -5,8 +5,8 @@
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/hosted/rows/change_answer.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/rows/own_write.h"
-#include "engine/mariadb/hosted/thd/own_statement.h"
+#include "engine/mariadb/hosted/rows/session_write.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/verification.h"
 #include "engine/mariadb/hosted/plans/write_plan.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 /// As the server counts what the storage engine, and the binary log, are asked for. In the format MIXED it logs what
 /// has changed nothing, too.
-void count_calls(THD *thd, const ChangePlan &plan, const Changed &changed) {
+void count_calls(THD *thd, const ChangeForm &plan, const Changed &changed) {
   STATUS_VAR &counts = thd->status_var;
   const bool any = changed.wrote;
   const bool logged = mysql_bin_log.is_open();
@@ -24,7 +24,7 @@ void count_calls(THD *thd, const ChangePlan &plan, const Changed &changed) {
   counts.ha_commit_count += commits_log ? 2 : 1;
   if (logged && any) counts.ha_prepare_count += 2;
   counts.rows_read += changed.examined + changed.duplicates;
-  if (plan.what == ChangePlan::What::insert) {
+  if (plan.what == ChangeForm::What::insert) {
     counts.ha_write_count += changed.writes;
     counts.ha_read_key_count += changed.duplicates;
     counts.ha_update_count += changed.updates;
@@ -32,13 +32,13 @@ void count_calls(THD *thd, const ChangePlan &plan, const Changed &changed) {
     return;
   }
   counts.ha_read_key_count += changed.looked_up;
-  if (plan.what == ChangePlan::What::update) counts.ha_update_count += changed.changed;
+  if (plan.what == ChangeForm::What::update) counts.ha_update_count += changed.changed;
   else counts.ha_delete_count += changed.changed;
 }
 
 /// The worker's, for the memory it keeps.
-OwnWrites &own_writes() {
-  static thread_local OwnWrites writes;
+SessionWriter &session_writer() {
+  static thread_local SessionWriter writes;
   return writes;
 }
 
@@ -51,7 +51,7 @@ bool HostedSession::asks_to_write(const Statement &statement) {
 }
 
 std::optional<AnswerShape> HostedSession::answer_shape(const Statement &statement) const {
-  const std::optional<ColumnsTold> columns = columns_told(statement.packet);
+  const std::optional<ClientMetadata> columns = client_metadata(statement.packet);
   if (columns && !columns->holds(thd_)) return std::nullopt;
   return AnswerShape(thd_, command_in(statement.packet) == COM_STMT_EXECUTE, columns.has_value());
 }
@@ -66,7 +66,7 @@ NotNow HostedSession::may_write(const Statement &statement, const WritePlan &pla
   if (const NotNow why = session_allows(thd); why != NotNow::answered) return why;
   if (const NotNow why = session_writes(thd); why != NotNow::answered) return why;
   // Of a row that changes because another was to be new the server marks all columns as changed.
-  const bool turns = plan.change().what == ChangePlan::What::insert && plan.change().changes_old_rows();
+  const bool turns = plan.change().what == ChangeForm::What::insert && plan.change().changes_old_rows();
   if (turns && thd->variables.binlog_row_image != BINLOG_ROW_IMAGE_FULL) return NotNow::binary_log;
   if (command_in(statement.packet) == COM_STMT_EXECUTE) {
     if (const NotNow why = is_up_to_date(statement); why != NotNow::answered) return why;
@@ -85,19 +85,19 @@ bool HostedSession::write_by_itself(const Statement &statement, Counters &counte
   if (why == NotNow::answered) {
     THD *const thd = thd_;
     const bool prepared = command_in(statement.packet) == COM_STMT_EXECUTE;
-    const WritePlan::Known &known = *plan.known(answer_shape(statement));
+    const WritePlan::Learnt &known = *plan.known(answer_shape(statement));
     const Attachment attachment(thd, mysys_);
     note_types(statement);
     thd->net.reading_or_writing = 0;
-    why = own_writes().run(thd,
-                           {.plan = plan.change(),
-                            .change = known.change,
-                            .answer = known.answer ? &*known.answer : nullptr,
-                            .table_version = known.version,
-                            .values = statement.values,
-                            .prepared = prepared,
-                            .bytes_received = statement.packet.size()},
-                           *statement.output, counters);
+    why = session_writer().run(thd,
+                               {.form = plan.change(),
+                                .change = known.change,
+                                .answer = known.answer ? &*known.answer : nullptr,
+                                .table_version = known.version,
+                                .values = statement.values,
+                                .prepared = prepared,
+                                .bytes_received = statement.packet.size()},
+                               *statement.output, counters);
     thd->net.reading_or_writing = 1;
     if (why == NotNow::answered && prepared) learnt_.statement_id = 0;  // the server has not run it
   }
@@ -143,7 +143,7 @@ void HostedSession::tell_written(const Statement &statement, const WritePlan &pl
   count_change(thd, command, prepared, statement.packet.size());
   count_calls(thd, plan.change(), changed);
   count_rows(counters, plan.change(), changed);
-  end_own_statement(thd);
+  end_session_statement(thd);
   thd->net.reading_or_writing = 1;
   if (prepared) learnt_.statement_id = 0;  // the server has not run it
 }

@@ -9,7 +9,7 @@
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/hosted_session.h"
 #include "engine/mariadb/basics/no_row_waits.h"
-#include "engine/mariadb/hosted/thd/own_statement.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
 
 namespace postern::mariadb {
 namespace {
@@ -81,7 +81,7 @@ bool SharedWrites::open(THD *thd, const std::function<void()> &give_up_all) {
     tables_.begin(thd, false);
     bool again = false;
     for (Write &write : writes_) {
-      const ReadPlan &rows = write.plan->change().rows;
+      const ReadForm &rows = write.plan->change().rows;
       const TableNames names(rows.database, rows.table);
       write.target = &tables_.prepare(*names.database, *names.table, give_up_all);
       again = write.target->attempt.state == TableState::again;

@@ -45,7 +45,7 @@ class SharedWrites {
     Op *op;
     HostedSession *session;
     const WritePlan *plan;
-    const WritePlan::Known *known;
+    const WritePlan::Learnt *known;
     WriteTable *target = nullptr;
     Changed changed{};
     NotNow why = NotNow::table_busy;

@@ -81,7 +81,7 @@ Verified verified() {
           overtaken.load(std::memory_order_relaxed)};
 }
 
-Verification::Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ColumnsTold *columns)
+Verification::Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ClientMetadata *columns)
     : thd_(thd), plan_(plan), statement_(statement), columns_(columns), answered_(false) {
   // What is set for the next transaction alone would be the fast answer's, and not the server's.
   if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only) return;
@@ -93,8 +93,8 @@ bool Verification::answer(Output &output) {
   constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
   STATUS_VAR counted;
   std::memcpy(static_cast<void *>(&counted), &thd_->status_var, counted_bytes);
-  OwnReads reads;
-  ColumnsTold columns = columns_ != nullptr ? *columns_ : ColumnsTold{};
+  SessionReader reads;
+  ClientMetadata columns = columns_ != nullptr ? *columns_ : ClientMetadata{};
   const bool answered =
       session_allows(thd_) == NotNow::answered &&
       plan_.answer(thd_, reads, statement_, output, columns_ != nullptr ? &columns : nullptr) == NotNow::answered &&
@@ -119,7 +119,7 @@ void Verification::compare(Bytes server) {
   plan_.switch_off("it was not answered as the server does (postern_verify)");
   static log::Limited limited;
   if (uint64_t missed; !limited.pass(missed)) return;
-  const ReadPlan &read = plan_.rows();
+  const ReadForm &read = plan_.rows();
   const auto [at, other] = std::ranges::mismatch(first, server);
   log::error(
       "a read of %s.%s, %zu bytes, was not answered as the server does, %zu bytes, from byte %td on; the like of it "

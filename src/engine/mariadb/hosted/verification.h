@@ -16,7 +16,7 @@ class THD;
 namespace postern::mariadb {
 
 class SelectPlan;
-struct ColumnsTold;
+struct ClientMetadata;
 
 /// One in how many answers is compared; 0: none. Any thread.
 void verify_one_in(uint64_t answers);
@@ -38,7 +38,7 @@ class Verification {
   static constexpr size_t answer_bytes_max = size_t{4} << 20;
 
   /// Before the server serves it. `columns`: as for SelectPlan::answer().
-  Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ColumnsTold *columns);
+  Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ClientMetadata *columns);
   /// After that: what the server has answered; empty if it was too long.
   void compare(Bytes server);
 
@@ -48,7 +48,7 @@ class Verification {
   THD *const thd_;
   const SelectPlan &plan_;
   const Statement &statement_;
-  const ColumnsTold *const columns_;
+  const ClientMetadata *const columns_;
   Output first_;
   bool answered_;
 };

@@ -10,8 +10,8 @@
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/rows/own_read.h"
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/rows/session_read.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 #include "engine/mariadb/hosted/plans/table_plan.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 #include "engine/sql/answer.h"
@@ -23,39 +23,40 @@ namespace postern::mariadb {
 /// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
 class SelectPlan final : public TablePlan {
  public:
-  explicit SelectPlan(ReadPlan plan) : plan_(std::move(plan)) {}
+  explicit SelectPlan(ReadForm form) : form_(std::move(form)) {}
 
-  uint32_t values() const override { return plan_.arguments; }
+  uint32_t values() const override { return form_.arguments; }
   PlanFacts facts() const override;
-  const ReadPlan &rows() const override { return plan_; }
+  const ReadForm &rows() const override { return form_; }
   bool is_granted(THD *thd) const override;
 
-  /// Answers the statement in `thd`, as OwnReads::run() does. `columns`: what its client has been told of them before,
-  /// and is then; nullptr: it is told them each time.
-  NotNow answer(THD *thd, OwnReads &reads, const Statement &statement, Output &output, ColumnsTold *columns) const;
+  /// Answers the statement in `thd`, as SessionReader::run() does. `columns`: what its client has been told of them
+  /// before, and is then; nullptr: it is told them each time.
+  NotNow answer(THD *thd, SessionReader &reads, const Statement &statement, Output &output,
+                ClientMetadata *columns) const;
 
   /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands.
   /// WhyNot::planned also where the table is not to be had just now.
   WhyNot look(THD *thd) const;
   /// After the server has given `answer` to a statement. `before`: version() as it was before that; `columns`: what it
   /// has noted of a prepared one then.
-  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before, const ColumnsTold &columns) const;
+  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before, const ClientMetadata &columns) const;
 
  private:
-  struct Known {
+  struct Learnt {
     AnswerShape shape;
     uint64_t version;
     ResolvedRead read;
     sql::Answer answer;
     std::string index;
-    ColumnsTold columns;  // afterwards
-    Known *next = nullptr;
+    ClientMetadata columns;  // afterwards
+    Learnt *next = nullptr;
   };
 
-  const Known *find(const AnswerShape &shape) const;
+  const Learnt *find(const AnswerShape &shape) const;
 
-  const ReadPlan plan_;
-  mutable NewestFirst<Known> known_;
+  const ReadForm form_;
+  mutable NewestFirst<Learnt> learnt_;
 };
 
 }  // namespace postern::mariadb

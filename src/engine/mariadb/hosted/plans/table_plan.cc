@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/mariadb/hosted/thd/own_statement.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
 
 namespace postern::mariadb {
 namespace {
@@ -37,25 +37,26 @@ void TablePlan::add_facts(PlanFacts &facts) const {
   else if (!facts.answers && why == NotNow::not_learnt) facts.left_for = words(why);
 }
 
-const TablePlan::Told *TablePlan::told(THD *thd) const {
+const TablePlan::Prepared *TablePlan::prepared(THD *thd) const {
   const AnswerShape shape(thd, true);
-  const Told *told = told_.first();
-  while (told != nullptr && !(told->shape == shape)) told = told->next;
-  return told != nullptr && told->promised.version == version() ? told : nullptr;
+  const Prepared *prepared = prepared_.first();
+  while (prepared != nullptr && !(prepared->shape == shape)) prepared = prepared->next;
+  return prepared != nullptr && prepared->deferred.version == version() ? prepared : nullptr;
 }
 
-void TablePlan::learn_told(THD *thd, Bytes packets, uint64_t before, const ColumnsTold &columns) const {
+void TablePlan::learn_prepared(THD *thd, Bytes packets, uint64_t before, const ClientMetadata &columns) const {
   const AnswerShape shape(thd, true);
   std::optional<sql::PrepareAnswer> answer = sql::PrepareAnswer::of(packets, shape.form.deprecate_eof);
   if (!answer) return;
   look_at_table(thd, {rows().database, rows().table}, [&](const TABLE &table) {
     const uint64_t found = table.s->get_table_ref_version();
-    if (found != version() || found != before || told(thd) != nullptr || !may_learn()) return;
+    if (found != version() || found != before || prepared(thd) != nullptr || !may_learn()) return;
     const LEX_CUSTRING &definition = table.s->tabledef_version;
-    told_.push(new Told{shape,
-                        std::move(*answer),
-                        {found, definition_of({reinterpret_cast<const char *>(definition.str), definition.length}),
-                         values(), columns}});
+    prepared_.push(
+        new Prepared{shape,
+                     std::move(*answer),
+                     {found, definition_of({reinterpret_cast<const char *>(definition.str), definition.length}),
+                      values(), columns}});
   });
 }
 

@@ -13,8 +13,8 @@
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/thd/promised.h"
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/thd/deferred_statements.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 #include "engine/sql/prepare_answer.h"
 
 class THD;
@@ -55,7 +55,7 @@ class TablePlan : public Plan {
   bool holds() const override { return off_.load(std::memory_order_relaxed) == nullptr; }
 
   /// The table, and which rows of it.
-  virtual const ReadPlan &rows() const = 0;
+  virtual const ReadForm &rows() const = 0;
   /// Whether the account of `thd` may do what the plan does, as far as that is known without the table. Where it may
   /// not, an error may be set.
   virtual bool is_granted(THD *thd) const = 0;
@@ -63,16 +63,16 @@ class TablePlan : public Plan {
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   /// What the server tells of such a statement when it is prepared, and notes of that; nullptr: not known.
-  struct Told {
+  struct Prepared {
     AnswerShape shape;
     sql::PrepareAnswer answer;
-    Promised promised;
-    Told *next = nullptr;
+    DeferredStatement deferred;
+    Prepared *next = nullptr;
   };
-  const Told *told(THD *thd) const;
+  const Prepared *prepared(THD *thd) const;
   /// After the server has answered the statement's being prepared. `before`: version() as it was before that;
   /// `columns`: what it has noted of the statement then.
-  void learn_told(THD *thd, Bytes answer, uint64_t before, const ColumnsTold &columns) const;
+  void learn_prepared(THD *thd, Bytes answer, uint64_t before, const ClientMetadata &columns) const;
 
   /// The server answers the like of it this time, and why.
   void note_left(NotNow why) const {
@@ -95,7 +95,7 @@ class TablePlan : public Plan {
 
  private:
   mutable std::atomic<uint64_t> version_{0};
-  mutable NewestFirst<Told> told_;
+  mutable NewestFirst<Prepared> prepared_;
   mutable std::atomic<uint32_t> known_count_{0};
   mutable std::atomic<const char *> off_{nullptr};
   mutable std::atomic<const char *> unlearnt_{nullptr};

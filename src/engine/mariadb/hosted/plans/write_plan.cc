@@ -5,18 +5,18 @@
 #include <string_view>
 
 #include "engine/mariadb/hosted/rows/change_answer.h"
-#include "engine/mariadb/hosted/thd/own_statement.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/rows/resolve_change.h"
 #include "engine/sql/ok_packet.h"
 
 namespace postern::mariadb {
 namespace {
 
-std::string_view words_of(const ChangePlan &plan) {
+std::string_view words_of(const ChangeForm &plan) {
   switch (plan.what) {
-    case ChangePlan::What::update: return "UPDATE";
-    case ChangePlan::What::erase: return "DELETE";
-    case ChangePlan::What::insert: return plan.duplicate == ChangePlan::Duplicate::replace ? "REPLACE" : "INSERT";
+    case ChangeForm::What::update: return "UPDATE";
+    case ChangeForm::What::erase: return "DELETE";
+    case ChangeForm::What::insert: return plan.duplicate == ChangeForm::Duplicate::replace ? "REPLACE" : "INSERT";
   }
   return {};
 }
@@ -32,15 +32,15 @@ bool are_of_duplicates(THD *thd, uint16_t warnings) {
 
 }  // namespace
 
-const WritePlan::Known *WritePlan::known(const std::optional<AnswerShape> &shape) const {
-  const Known *known = known_.first();
+const WritePlan::Learnt *WritePlan::known(const std::optional<AnswerShape> &shape) const {
+  const Learnt *known = learnt_.first();
   while (known != nullptr && known->shape && known->shape != shape) known = known->next;
   return known;
 }
 
 PlanFacts WritePlan::facts() const {
-  PlanFacts facts{.kind = words_of(plan_), .database = plan_.rows.database, .table = plan_.rows.table};
-  if (const Known *const newest = known_.first(); newest != nullptr) {
+  PlanFacts facts{.kind = words_of(form_), .database = form_.rows.database, .table = form_.rows.table};
+  if (const Learnt *const newest = learnt_.first(); newest != nullptr) {
     facts.index = newest->index;
     facts.answers = newest->version == version();
   }
@@ -49,26 +49,26 @@ PlanFacts WritePlan::facts() const {
 }
 
 bool WritePlan::is_granted(THD *thd) const {
-  return may_change(thd, plan_);
+  return may_change(thd, form_);
 }
 
 WhyNot WritePlan::look(THD *thd) const {
   WhyNot why = WhyNot::planned;
-  look_at_table(thd, {plan_.rows.database, plan_.rows.table}, [&](TABLE &table) {
+  look_at_table(thd, {form_.rows.database, form_.rows.table}, [&](TABLE &table) {
     ResolvedChange change;
-    why = resolve_change(plan_, table, change);
+    why = resolve_change(form_, table, change);
     note_version(table.s->get_table_ref_version());
   });
   return why;
 }
 
 void WritePlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) const {
-  if (plan_.returns()) {
+  if (form_.returns()) {
     AnswerShape shape(thd, prepared);
     std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
     if (!answer) return;
     if (answer->status() & without_index) return note_unlearnt(words_of_no_index);
-    shape.columns_told = answer->columns_left_out();
+    shape.without_metadata = answer->columns_left_out();
     // Else the server may have told of the columns of another definition.
     if (before == version()) learn_definition(thd, shape, std::move(answer));
     return;
@@ -76,7 +76,7 @@ void WritePlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) c
   const std::optional<sql::OkPacket> ok = sql::OkPacket::of(packets);
   if (!ok) return;
   if (ok->status & without_index) return note_unlearnt(words_of_no_index);
-  if (ok->warnings != 0 && (plan_.duplicate != ChangePlan::Duplicate::ignore || !are_of_duplicates(thd, ok->warnings)))
+  if (ok->warnings != 0 && (form_.duplicate != ChangeForm::Duplicate::ignore || !are_of_duplicates(thd, ok->warnings)))
     return note_unlearnt("the server has warned of what it did, each time so far");
   learn_definition(thd, {}, {});
 }
@@ -84,20 +84,20 @@ void WritePlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) c
 void WritePlan::learn_definition(THD *thd, const std::optional<AnswerShape> &shape,
                                  std::optional<sql::Answer> answer) const {
   const uint64_t before = version();
-  look_at_table(thd, {plan_.rows.database, plan_.rows.table}, [&](TABLE &table) {
+  look_at_table(thd, {form_.rows.database, form_.rows.table}, [&](TABLE &table) {
     const uint64_t version = table.s->get_table_ref_version();
     note_version(version);
     if (shape && version != before) return;
-    if (const Known *const newest = known(shape); newest != nullptr && newest->version == version) return;
+    if (const Learnt *const newest = known(shape); newest != nullptr && newest->version == version) return;
     ResolvedChange change;
-    if (const WhyNot why = resolve_change(plan_, table, change); why != WhyNot::planned)
+    if (const WhyNot why = resolve_change(form_, table, change); why != WhyNot::planned)
       return switch_off(words(why).data());
     if (answer && answer->columns() != change.rows.columns.size())
       return switch_off("its answer has other columns than the table");
     if (!may_learn()) return;
-    const bool finds = plan_.what != ChangePlan::What::insert;
+    const bool finds = form_.what != ChangeForm::What::insert;
     const char *const index = finds ? table.key_info[change.rows.index].name.str : "";
-    known_.push(new Known{version, std::move(change), index, shape, std::move(answer)});
+    learnt_.push(new Learnt{version, std::move(change), index, shape, std::move(answer)});
   });
 }
 

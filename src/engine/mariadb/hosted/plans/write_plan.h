@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
-#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/recognise/change_form.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/plans/table_plan.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
@@ -28,26 +28,26 @@ namespace postern::mariadb {
 class WritePlan final : public TablePlan {
  public:
   /// What is known of one definition of the table: TABLE_SHARE::get_table_ref_version().
-  struct Known {
+  struct Learnt {
     uint64_t version;
     ResolvedChange change;
     std::string index;
     std::optional<AnswerShape> shape{};   // of one with RETURNING
     std::optional<sql::Answer> answer{};  // likewise
-    Known *next = nullptr;
+    Learnt *next = nullptr;
   };
 
-  explicit WritePlan(ChangePlan plan) : plan_(std::move(plan)) {}
+  explicit WritePlan(ChangeForm form) : form_(std::move(form)) {}
 
-  uint32_t values() const override { return plan_.rows.arguments; }
+  uint32_t values() const override { return form_.rows.arguments; }
   bool writes() const override { return true; }
   PlanFacts facts() const override;
-  const ReadPlan &rows() const override { return plan_.rows; }
+  const ReadForm &rows() const override { return form_.rows; }
   bool is_granted(THD *thd) const override;
 
-  const ChangePlan &change() const { return plan_; }
+  const ChangeForm &change() const { return form_; }
   /// Of the definition that was found last; nullptr: nothing. With RETURNING, for answers of that shape.
-  const Known *known(const std::optional<AnswerShape> &shape) const;
+  const Learnt *known(const std::optional<AnswerShape> &shape) const;
 
   /// Whether there is a key for it in the table as it is, and so version() is known. Opens that in `thd`, which rests
   /// between two commands. WhyNot::planned also where the table is not to be had just now.
@@ -58,8 +58,8 @@ class WritePlan final : public TablePlan {
  private:
   void learn_definition(THD *thd, const std::optional<AnswerShape> &shape, std::optional<sql::Answer> answer) const;
 
-  const ChangePlan plan_;
-  mutable NewestFirst<Known> known_;
+  const ChangeForm form_;
+  mutable NewestFirst<Learnt> learnt_;
 };
 
 }  // namespace postern::mariadb

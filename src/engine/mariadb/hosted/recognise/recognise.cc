@@ -11,7 +11,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// A plan is kept for long, so it must be small; whoever names thousands of values gains little by one.
+/// A form is kept for long, so it must be small; whoever names thousands of values gains little by one.
 constexpr size_t conditions_max = 32;
 constexpr size_t wanted_max = 512;
 
@@ -30,7 +30,7 @@ WhyNot Recogniser::run() {
   if (const WhyNot why = check_statement(); why != WhyNot::planned) return why;
   SELECT_LEX *select = lex_.first_select_lex();
   if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
-  plan_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
+  form_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
   if (select->table_list.elements == 0 && select->first_inner_unit()) return read_exists(*select);
   if (select->first_inner_unit() || lex_.all_selects_list != select) return WhyNot::several_selects;
   return read_select(*select);
@@ -79,15 +79,15 @@ WhyNot Recogniser::read_exists(SELECT_LEX &select) {
       inner->first_inner_unit())
     return WhyNot::several_selects;
   if (const WhyNot why = read_select(*inner); why != WhyNot::planned) return why;
-  if (plan_.conditions.empty()) return WhyNot::no_key;
+  if (form_.conditions.empty()) return WhyNot::no_key;
   const bool counts =
-      std::ranges::any_of(plan_.wanted, [](const PlanWanted &one) { return one.what == PlanWanted::What::count; });
+      std::ranges::any_of(form_.wanted, [](const FormWanted &one) { return one.what == FormWanted::What::count; });
   // The server itself sets a limit of one row when it prepares this.
-  const bool any_limit = plan_.limit && (plan_.limit->from != PlanValue::From::integer || plan_.limit->integer < 1);
-  if (any_limit || plan_.offset || plan_.lock != PlanLock::none || counts) return WhyNot::several_selects;
-  plan_.limit.reset();
-  plan_.order.clear();
-  plan_.exists = true;
+  const bool any_limit = form_.limit && (form_.limit->from != FormValue::From::integer || form_.limit->integer < 1);
+  if (any_limit || form_.offset || form_.lock != FormLock::none || counts) return WhyNot::several_selects;
+  form_.limit.reset();
+  form_.order.clear();
+  form_.exists = true;
   return WhyNot::planned;
 }
 
@@ -102,10 +102,10 @@ WhyNot Recogniser::read_select(SELECT_LEX &select) {
   }
   if (const WhyNot why = read_order(select); why != WhyNot::planned) return why;
   if (const WhyNot why = read_limit(select); why != WhyNot::planned) return why;
-  if (never_ || (plan_.conditions.empty() && (plan_.order.empty() || !plan_.limit))) return WhyNot::no_key;
-  plan_.lock = select.select_lock == st_select_lex::FOR_UPDATE      ? PlanLock::update
-               : select.select_lock == st_select_lex::IN_SHARE_MODE ? PlanLock::share
-                                                                    : PlanLock::none;
+  if (never_ || (form_.conditions.empty() && (form_.order.empty() || !form_.limit))) return WhyNot::no_key;
+  form_.lock = select.select_lock == st_select_lex::FOR_UPDATE      ? FormLock::update
+               : select.select_lock == st_select_lex::IN_SHARE_MODE ? FormLock::share
+                                                                    : FormLock::none;
   return WhyNot::planned;
 }
 
@@ -127,8 +127,8 @@ WhyNot Recogniser::read_table(SELECT_LEX &select) {
   if (table.skip_locked) return WhyNot::skip_locked;
   if (!table.db.str || !table.db.length || !table.table_name.str || !table.alias.str) return WhyNot::no_table;
   table_ = &table;
-  plan_.database = text_of(table.db);
-  plan_.table = text_of(table.table_name);
+  form_.database = text_of(table.db);
+  form_.table = text_of(table.table_name);
   return WhyNot::planned;
 }
 
@@ -153,12 +153,12 @@ WhyNot Recogniser::read_wanted(SELECT_LEX &select) {
   if (select.item_list.elements > wanted_max) return WhyNot::too_much;
   List_iterator_fast<Item> items(select.item_list);
   while (Item *item = items++) {
-    PlanWanted wanted;
+    FormWanted wanted;
     if (item->type() == Item::FIELD_ITEM) {
       const auto &ident = *static_cast<Item_ident *>(item);
       if (!is_own_name(ident) || !ident.field_name.str) return WhyNot::name;
       if (ident.field_name.length == 1 && ident.field_name.str[0] == '*') {
-        wanted.what = PlanWanted::What::all_columns;
+        wanted.what = FormWanted::What::all_columns;
       } else if (!column(item, wanted.column)) {
         return WhyNot::name;
       }
@@ -167,30 +167,30 @@ WhyNot Recogniser::read_wanted(SELECT_LEX &select) {
       if (sum.sum_func() != Item_sum::COUNT_FUNC || sum.get_arg_count() != 1 || sum.has_with_distinct() ||
           select.item_list.elements != 1)
         return WhyNot::wanted;
-      wanted.what = PlanWanted::What::count;
-      PlanValue counted;
+      wanted.what = FormWanted::What::count;
+      FormValue counted;
       Item *of = sum.get_arg(0);
-      const bool is_constant = value(of, counted) && counted.from != PlanValue::From::argument;
+      const bool is_constant = value(of, counted) && counted.from != FormValue::From::argument;
       if (!is_constant && !column(of, wanted.column)) return WhyNot::wanted;
     } else {
-      PlanValue constant;
+      FormValue constant;
       if (item->type() != Item::CONST_ITEM || item->type_handler() == &type_handler_bool || !value(item, constant) ||
-          constant.from != PlanValue::From::integer)
+          constant.from != FormValue::From::integer)
         return WhyNot::wanted;
-      wanted.what = PlanWanted::What::constant;
+      wanted.what = FormWanted::What::constant;
       wanted.integer = constant.integer;
     }
-    plan_.wanted.push_back(std::move(wanted));
+    form_.wanted.push_back(std::move(wanted));
   }
   return WhyNot::planned;
 }
 
-bool Recogniser::parameter(const Item *item, PlanValue &value) const {
+bool Recogniser::parameter(const Item *item, FormValue &value) const {
   uint16_t at = 0;
   List_iterator_fast<Item_param> params(lex_.param_list);
   while (const Item *one = params++) {
     if (one == item) {
-      value.from = PlanValue::From::argument;
+      value.from = FormValue::From::argument;
       value.argument = at;
       return true;
     }
@@ -199,7 +199,7 @@ bool Recogniser::parameter(const Item *item, PlanValue &value) const {
   return false;
 }
 
-bool Recogniser::value(Item *item, PlanValue &value) const {
+bool Recogniser::value(Item *item, FormValue &value) const {
   // A parameter that had a value once calls itself a constant.
   if (parameter(item, value)) return true;
   if (item->type() != Item::CONST_ITEM || !item->basic_const_item()) return false;
@@ -207,7 +207,7 @@ bool Recogniser::value(Item *item, PlanValue &value) const {
     case INT_RESULT:
       // 0x41 and b'1' are integers or text, as it turns out.
       if (item->type_handler() == &type_handler_hex_hybrid) return false;
-      value.from = PlanValue::From::integer;
+      value.from = FormValue::From::integer;
       value.integer = item->val_int();
       return !item->unsigned_flag || value.integer >= 0;
     case STRING_RESULT: {
@@ -216,7 +216,7 @@ bool Recogniser::value(Item *item, PlanValue &value) const {
       String room;
       const String *text = item->val_str(&room);
       if (!text) return false;
-      value.from = PlanValue::From::text;
+      value.from = FormValue::From::text;
       value.text.assign(text->ptr(), text->length());
       return true;
     }
@@ -228,18 +228,18 @@ bool Recogniser::value(Item *item, PlanValue &value) const {
   return false;
 }
 
-WhyNot Recogniser::add(PlanTest test, Item *left, Item **values, uint count) {
-  PlanCondition condition;
+WhyNot Recogniser::add(FormTest test, Item *left, Item **values, uint count) {
+  FormCondition condition;
   condition.test = test;
   if (!column(left, condition.column)) return WhyNot::condition;
   values_ += count;
-  if (values_ > plan_values_max || plan_.conditions.size() == conditions_max) return WhyNot::too_much;
+  if (values_ > plan_values_max || form_.conditions.size() == conditions_max) return WhyNot::too_much;
   for (uint i = 0; i < count; ++i) {
-    PlanValue one;
+    FormValue one;
     if (!value(values[i], one)) return WhyNot::value;
     condition.values.push_back(std::move(one));
   }
-  plan_.conditions.push_back(std::move(condition));
+  form_.conditions.push_back(std::move(condition));
   return WhyNot::planned;
 }
 
@@ -254,8 +254,8 @@ WhyNot Recogniser::read_where(Item *item) {
     return WhyNot::planned;
   }
   if (item->type() == Item::FUNC_ITEM) return read_comparison(*static_cast<Item_func *>(item));
-  PlanValue constant;
-  if (value(item, constant) && constant.from == PlanValue::From::integer) {
+  FormValue constant;
+  if (value(item, constant) && constant.from == FormValue::From::integer) {
     if (constant.integer == 0) never_ = true;
     return WhyNot::planned;
   }
@@ -265,30 +265,30 @@ WhyNot Recogniser::read_where(Item *item) {
 namespace {
 
 /// `5 < c` as `c > 5`.
-PlanTest turned(PlanTest test) {
+FormTest turned(FormTest test) {
   switch (test) {
-    case PlanTest::less: return PlanTest::greater;
-    case PlanTest::at_most: return PlanTest::at_least;
-    case PlanTest::greater: return PlanTest::less;
-    case PlanTest::at_least: return PlanTest::at_most;
-    case PlanTest::equal:
-    case PlanTest::in:
-    case PlanTest::unequal:
-    case PlanTest::like:
-    case PlanTest::null:
-    case PlanTest::not_null: break;
+    case FormTest::less: return FormTest::greater;
+    case FormTest::at_most: return FormTest::at_least;
+    case FormTest::greater: return FormTest::less;
+    case FormTest::at_least: return FormTest::at_most;
+    case FormTest::equal:
+    case FormTest::in:
+    case FormTest::unequal:
+    case FormTest::like:
+    case FormTest::null:
+    case FormTest::not_null: break;
   }
   return test;
 }
 
-bool binary_test(Item_func::Functype type, PlanTest &test) {
+bool binary_test(Item_func::Functype type, FormTest &test) {
   switch (type) {
-    case Item_func::EQ_FUNC: test = PlanTest::equal; return true;
-    case Item_func::NE_FUNC: test = PlanTest::unequal; return true;
-    case Item_func::LT_FUNC: test = PlanTest::less; return true;
-    case Item_func::LE_FUNC: test = PlanTest::at_most; return true;
-    case Item_func::GT_FUNC: test = PlanTest::greater; return true;
-    case Item_func::GE_FUNC: test = PlanTest::at_least; return true;
+    case Item_func::EQ_FUNC: test = FormTest::equal; return true;
+    case Item_func::NE_FUNC: test = FormTest::unequal; return true;
+    case Item_func::LT_FUNC: test = FormTest::less; return true;
+    case Item_func::LE_FUNC: test = FormTest::at_most; return true;
+    case Item_func::GT_FUNC: test = FormTest::greater; return true;
+    case Item_func::GE_FUNC: test = FormTest::at_least; return true;
     default: return false;
   }
 }
@@ -298,37 +298,37 @@ bool binary_test(Item_func::Functype type, PlanTest &test) {
 WhyNot Recogniser::read_comparison(Item_func &function) {
   Item **const arguments = function.arguments();
   const uint count = function.argument_count();
-  PlanTest test{};
+  FormTest test{};
   if (binary_test(function.functype(), test)) {
     if (count != 2) return WhyNot::condition;
     if (arguments[0]->type() == Item::FIELD_ITEM) return add(test, arguments[0], arguments + 1, 1);
     if (arguments[1]->type() == Item::FIELD_ITEM) return add(turned(test), arguments[1], arguments, 1);
-    PlanValue left;
-    PlanValue right;
-    if (test != PlanTest::equal || !value(arguments[0], left) || !value(arguments[1], right) ||
-        left.from != PlanValue::From::integer || right.from != PlanValue::From::integer)
+    FormValue left;
+    FormValue right;
+    if (test != FormTest::equal || !value(arguments[0], left) || !value(arguments[1], right) ||
+        left.from != FormValue::From::integer || right.from != FormValue::From::integer)
       return WhyNot::condition;
     if (left.integer != right.integer) never_ = true;
     return WhyNot::planned;
   }
   switch (function.functype()) {
-    case Item_func::ISNULL_FUNC: return count == 1 ? add(PlanTest::null, arguments[0], nullptr, 0) : WhyNot::condition;
+    case Item_func::ISNULL_FUNC: return count == 1 ? add(FormTest::null, arguments[0], nullptr, 0) : WhyNot::condition;
     case Item_func::ISNOTNULL_FUNC:
-      return count == 1 ? add(PlanTest::not_null, arguments[0], nullptr, 0) : WhyNot::condition;
+      return count == 1 ? add(FormTest::not_null, arguments[0], nullptr, 0) : WhyNot::condition;
     case Item_func::BETWEEN: {
       if (static_cast<Item_func_opt_neg &>(function).negated) return WhyNot::negation;
       if (count != 3) return WhyNot::condition;
-      const WhyNot why = add(PlanTest::at_least, arguments[0], arguments + 1, 1);
-      return why == WhyNot::planned ? add(PlanTest::at_most, arguments[0], arguments + 2, 1) : why;
+      const WhyNot why = add(FormTest::at_least, arguments[0], arguments + 1, 1);
+      return why == WhyNot::planned ? add(FormTest::at_most, arguments[0], arguments + 2, 1) : why;
     }
     case Item_func::IN_FUNC:
       if (static_cast<Item_func_opt_neg &>(function).negated) return WhyNot::negation;
-      return count >= 2 ? add(PlanTest::in, arguments[0], arguments + 1, count - 1) : WhyNot::condition;
+      return count >= 2 ? add(FormTest::in, arguments[0], arguments + 1, count - 1) : WhyNot::condition;
     case Item_func::LIKE_FUNC:
       if (static_cast<Item_func_like &>(function).get_negated()) return WhyNot::negation;
       // Only the usual escape character; a written one is an expression.
       if (count != 2 || lex_.escape_used) return WhyNot::condition;
-      return add(PlanTest::like, arguments[0], arguments + 1, 1);
+      return add(FormTest::like, arguments[0], arguments + 1, 1);
     default: return WhyNot::condition;
   }
 }
@@ -336,7 +336,7 @@ WhyNot Recogniser::read_comparison(Item_func &function) {
 WhyNot Recogniser::read_order(SELECT_LEX &select) {
   if (select.order_list.elements > conditions_max) return WhyNot::too_much;
   for (const ORDER *one = select.order_list.first; one; one = one->next) {
-    PlanOrder order;
+    FormOrder order;
     Item *item = one->item_ptr ? one->item_ptr : *one->item;
     if (one->counter_used || !column(item, order.column)) return WhyNot::order;
     if (one->direction != ORDER::ORDER_ASC && one->direction != ORDER::ORDER_DESC) return WhyNot::order;
@@ -348,7 +348,7 @@ WhyNot Recogniser::read_order(SELECT_LEX &select) {
       std::string meant;
       if (!column(wanted, meant) || !same_column(meant, order.column)) return WhyNot::order;
     }
-    plan_.order.push_back(std::move(order));
+    form_.order.push_back(std::move(order));
   }
   return WhyNot::planned;
 }
@@ -357,22 +357,22 @@ WhyNot Recogniser::read_limit(SELECT_LEX &select) {
   const auto &limits = select.limit_params;
   if (limits.with_ties) return WhyNot::limit;
   if (limits.select_limit) {
-    PlanValue limit;
-    if (!value(limits.select_limit, limit) || limit.from == PlanValue::From::text) return WhyNot::limit;
-    plan_.limit = std::move(limit);
+    FormValue limit;
+    if (!value(limits.select_limit, limit) || limit.from == FormValue::From::text) return WhyNot::limit;
+    form_.limit = std::move(limit);
   }
   if (limits.offset_limit) {
-    PlanValue offset;
-    if (!plan_.limit || !value(limits.offset_limit, offset) || offset.from == PlanValue::From::text)
+    FormValue offset;
+    if (!form_.limit || !value(limits.offset_limit, offset) || offset.from == FormValue::From::text)
       return WhyNot::limit;
-    plan_.offset = std::move(offset);
+    form_.offset = std::move(offset);
   }
   return WhyNot::planned;
 }
 
-WhyNot recognise(THD *thd, LEX &lex, ParsedText parsed, ReadPlan &plan) {
-  plan = {};
-  return Recogniser(thd, lex, parsed, plan).run();
+WhyNot recognise(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form) {
+  form = {};
+  return Recogniser(thd, lex, parsed, form).run();
 }
 
 }  // namespace postern::mariadb

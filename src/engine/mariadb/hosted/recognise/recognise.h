@@ -1,4 +1,4 @@
-// recognise.h: from what the server's parser made of a statement to a ReadPlan.
+// recognise.h: from what the server's parser made of a statement to a ReadForm.
 //
 // What a statement means is decided by the server's own parser alone: only forms are recognised whose every part is
 // understood, and whatever else is in the tree makes the statement the server's. Whether columns and index exist, and
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 
 class THD;
@@ -23,7 +23,7 @@ namespace postern::mariadb {
 enum class ParsedText : uint8_t { own, form };
 
 /// What a parsed statement means. `lex` may have been prepared, and executed, since. The THD's connection collation
-/// must be the one that it was parsed with. `plan` is only good if the answer is WhyNot::planned.
-WhyNot recognise(THD *thd, LEX &lex, ParsedText parsed, ReadPlan &plan);
+/// must be the one that it was parsed with. `form` is only good if the answer is WhyNot::planned.
+WhyNot recognise(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form);
 
 }  // namespace postern::mariadb

@@ -16,8 +16,8 @@ constexpr size_t assignments_max = 128;
 
 class ChangeRecogniser : private Recogniser {
  public:
-  ChangeRecogniser(THD *thd, LEX &lex, ChangePlan &plan)
-      : Recogniser(thd, lex, ParsedText::form, plan.rows), change_(plan) {}
+  ChangeRecogniser(THD *thd, LEX &lex, ChangeForm &form)
+      : Recogniser(thd, lex, ParsedText::form, form.rows), change_(form) {}
   WhyNot run();
 
  private:
@@ -27,31 +27,31 @@ class ChangeRecogniser : private Recogniser {
   WhyNot read_returning();
   WhyNot read_assignments(List<Item> &columns, List<Item> &values);
   WhyNot read_assignment(Item *field, Item *value);
-  bool read_computed(Item_func &function, PlanAssignment &assignment);
-  bool read_operand(Item *item, PlanAssignment &assignment);
-  bool read_value(Item *item, PlanValue &to);
-  bool read_new_value(Item *item, PlanValue &to);
+  bool read_computed(Item_func &function, FormAssignment &assignment);
+  bool read_operand(Item *item, FormAssignment &assignment);
+  bool read_value(Item *item, FormValue &to);
+  bool read_new_value(Item *item, FormValue &to);
 
-  ChangePlan &change_;
+  ChangeForm &change_;
 };
 
 WhyNot ChangeRecogniser::run() {
   switch (lex_.sql_command) {
-    case SQLCOM_UPDATE: change_.what = ChangePlan::What::update; break;
-    case SQLCOM_DELETE: change_.what = ChangePlan::What::erase; break;
+    case SQLCOM_UPDATE: change_.what = ChangeForm::What::update; break;
+    case SQLCOM_DELETE: change_.what = ChangeForm::What::erase; break;
     case SQLCOM_INSERT:
-    case SQLCOM_REPLACE: change_.what = ChangePlan::What::insert; break;
+    case SQLCOM_REPLACE: change_.what = ChangeForm::What::insert; break;
     default: return WhyNot::command;
   }
   if (const WhyNot why = check_statement(); why != WhyNot::planned) return why;
   SELECT_LEX *const select = lex_.first_select_lex();
   if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
-  plan_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
+  form_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
   if (select->first_inner_unit() || lex_.all_selects_list != select) return WhyNot::several_selects;
-  if (change_.what == ChangePlan::What::insert) return read_insert(*select);
+  if (change_.what == ChangeForm::What::insert) return read_insert(*select);
   if (lex_.ignore) return WhyNot::option;
   if (const WhyNot why = read_rows(*select); why != WhyNot::planned) return why;
-  if (change_.what == ChangePlan::What::update) return read_assignments(select->item_list, lex_.value_list);
+  if (change_.what == ChangeForm::What::update) return read_assignments(select->item_list, lex_.value_list);
   return read_returning();
 }
 
@@ -59,8 +59,8 @@ WhyNot ChangeRecogniser::run() {
 WhyNot ChangeRecogniser::read_returning() {
   if (!lex_.has_returning()) return WhyNot::planned;
   if (const WhyNot why = read_wanted(*lex_.returning()); why != WhyNot::planned) return why;
-  const bool plain = std::ranges::all_of(plan_.wanted, [](const PlanWanted &one) {
-    return one.what == PlanWanted::What::column || one.what == PlanWanted::What::all_columns;
+  const bool plain = std::ranges::all_of(form_.wanted, [](const FormWanted &one) {
+    return one.what == FormWanted::What::column || one.what == FormWanted::What::all_columns;
   });
   return plain ? WhyNot::planned : WhyNot::wanted;
 }
@@ -73,7 +73,7 @@ WhyNot ChangeRecogniser::read_rows(SELECT_LEX &select) {
   Item *const where = select.prep_where ? select.prep_where : select.where;
   if (!where) return WhyNot::no_key;
   if (const WhyNot why = read_where(where); why != WhyNot::planned) return why;
-  return never_ || plan_.conditions.empty() ? WhyNot::no_key : WhyNot::planned;
+  return never_ || form_.conditions.empty() ? WhyNot::no_key : WhyNot::planned;
 }
 
 WhyNot ChangeRecogniser::read_assignments(List<Item> &columns, List<Item> &assigned) {
@@ -88,10 +88,10 @@ WhyNot ChangeRecogniser::read_assignments(List<Item> &columns, List<Item> &assig
 }
 
 WhyNot ChangeRecogniser::read_assignment(Item *field, Item *value) {
-  PlanAssignment assignment;
+  FormAssignment assignment;
   if (!column(field, assignment.column)) return WhyNot::name;
   if (column(value, assignment.source)) {
-    assignment.how = PlanAssignment::How::keep;
+    assignment.how = FormAssignment::How::keep;
   } else if (!read_operand(value, assignment)) {
     if (value->type() != Item::FUNC_ITEM || !read_computed(*static_cast<Item_func *>(value), assignment))
       return WhyNot::value;
@@ -100,33 +100,33 @@ WhyNot ChangeRecogniser::read_assignment(Item *field, Item *value) {
   return WhyNot::planned;
 }
 
-bool ChangeRecogniser::read_computed(Item_func &function, PlanAssignment &assignment) {
+bool ChangeRecogniser::read_computed(Item_func &function, FormAssignment &assignment) {
   const std::string_view name = function.func_name();
   Item **const arguments = function.arguments();
-  const bool inserts = change_.what == ChangePlan::What::insert;
+  const bool inserts = change_.what == ChangeForm::What::insert;
   if (inserts && name == "last_insert_id" && function.argument_count() == 1) {
-    assignment.how = PlanAssignment::How::tell;
+    assignment.how = FormAssignment::How::tell;
     return column(arguments[0], assignment.source);
   }
   const bool plus = name == "+";
   if (function.argument_count() != 2 || (!plus && name != "-")) return false;
-  assignment.how = plus ? PlanAssignment::How::add : PlanAssignment::How::subtract;
+  assignment.how = plus ? FormAssignment::How::add : FormAssignment::How::subtract;
   const size_t source = plus && arguments[0]->type() != Item::FIELD_ITEM ? 1 : 0;
   if (!column(arguments[source], assignment.source) || !read_operand(arguments[1 - source], assignment)) return false;
   return !assignment.given.empty() ||
-         (assignment.value.from != PlanValue::From::text && assignment.value.from != PlanValue::From::null);
+         (assignment.value.from != FormValue::From::text && assignment.value.from != FormValue::From::null);
 }
 
 /// A value, or VALUES(column) in ON DUPLICATE KEY UPDATE.
-bool ChangeRecogniser::read_operand(Item *item, PlanAssignment &assignment) {
+bool ChangeRecogniser::read_operand(Item *item, FormAssignment &assignment) {
   if (item->type() != Item::INSERT_VALUE_ITEM) return read_value(item, assignment.value);
-  return change_.what == ChangePlan::What::insert &&
+  return change_.what == ChangeForm::What::insert &&
          column(static_cast<Item_insert_value *>(item)->arg, assignment.given);
 }
 
 /// What becomes of a row that is there already.
 WhyNot ChangeRecogniser::read_duplicate() {
-  using Duplicate = ChangePlan::Duplicate;
+  using Duplicate = ChangeForm::Duplicate;
   switch (lex_.duplicates) {
     case DUP_ERROR: change_.duplicate = lex_.ignore ? Duplicate::ignore : Duplicate::refuse; break;
     case DUP_REPLACE: change_.duplicate = Duplicate::replace; break;
@@ -152,7 +152,7 @@ WhyNot ChangeRecogniser::read_insert(SELECT_LEX &select) {
   List_iterator_fast<List_item> rows(lex_.many_values);
   while (List_item *const row = rows++) {
     if (row->elements == 0) return WhyNot::wanted;
-    std::vector<PlanValue> &values = change_.new_rows.emplace_back();
+    std::vector<FormValue> &values = change_.new_rows.emplace_back();
     List_iterator_fast<Item> items(*row);
     while (Item *const item = items++) {
       if (!read_new_value(item, values.emplace_back())) return WhyNot::value;
@@ -161,27 +161,27 @@ WhyNot ChangeRecogniser::read_insert(SELECT_LEX &select) {
   return WhyNot::planned;
 }
 
-bool ChangeRecogniser::read_new_value(Item *item, PlanValue &to) {
+bool ChangeRecogniser::read_new_value(Item *item, FormValue &to) {
   if (item->type() != Item::CONTEXTUALLY_TYPED_VALUE_ITEM) return read_value(item, to);
-  to.from = PlanValue::From::standard;
+  to.from = FormValue::From::standard;
   StringBuffer<16> word;  // the other one is IGNORE
   item->print(&word, QT_ORDINARY);
   return word.length() == 7 && std::memcmp(word.ptr(), "default", 7) == 0;
 }
 
-bool ChangeRecogniser::read_value(Item *item, PlanValue &to) {
+bool ChangeRecogniser::read_value(Item *item, FormValue &to) {
   if (++values_ > plan_values_max) return false;
   if (value(item, to)) return true;
   if (item->type() != Item::NULL_ITEM) return false;
-  to.from = PlanValue::From::null;
+  to.from = FormValue::From::null;
   return true;
 }
 
 }  // namespace
 
-WhyNot recognise_change(THD *thd, LEX &lex, ChangePlan &plan) {
-  plan = {};
-  return ChangeRecogniser(thd, lex, plan).run();
+WhyNot recognise_change(THD *thd, LEX &lex, ChangeForm &form) {
+  form = {};
+  return ChangeRecogniser(thd, lex, form).run();
 }
 
 }  // namespace postern::mariadb

@@ -1,9 +1,9 @@
 // recognise_change.h: from what the server's parser made of an UPDATE, a DELETE, an INSERT or a REPLACE to a
-// ChangePlan. As recognise.h is for SELECT, and with the same rule: what is not understood in every part is the
+// ChangeForm. As recognise.h is for SELECT, and with the same rule: what is not understood in every part is the
 // server's.
 #pragma once
 
-#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/recognise/change_form.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 
 class THD;
@@ -12,6 +12,6 @@ struct LEX;
 namespace postern::mariadb {
 
 /// As recognise().
-WhyNot recognise_change(THD *thd, LEX &lex, ChangePlan &plan);
+WhyNot recognise_change(THD *thd, LEX &lex, ChangeForm &form);
 
 }  // namespace postern::mariadb

@@ -4,25 +4,25 @@
 
 #include <string>
 
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 #include "engine/mariadb/hosted/recognise/recognise.h"
 #include "engine/mariadb/basics/server.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 
 namespace postern::mariadb {
 
-/// Values that a statement may have; whoever names thousands of them gains little by a plan.
+/// Values that a statement may have; whoever names thousands of them gains little by a form.
 inline constexpr size_t plan_values_max = 256;
 
 inline std::string text_of(const LEX_CSTRING &name) {
   return {name.str, name.length};
 }
 
-/// Used once. `plan` is only good if the answer is WhyNot::planned.
+/// Used once. `form` is only good if the answer is WhyNot::planned.
 class Recogniser {
  public:
-  Recogniser(THD *thd, LEX &lex, ParsedText parsed, ReadPlan &plan)
-      : thd_(thd), lex_(lex), parsed_(parsed), plan_(plan) {}
+  Recogniser(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form)
+      : thd_(thd), lex_(lex), parsed_(parsed), form_(form) {}
   WhyNot run();
 
  protected:
@@ -40,14 +40,14 @@ class Recogniser {
 
   bool column(Item *item, std::string &name) const;
   bool is_own_name(const Item_ident &ident) const;
-  bool value(Item *item, PlanValue &value) const;
-  WhyNot add(PlanTest test, Item *left, Item **values, uint count);
-  bool parameter(const Item *item, PlanValue &value) const;
+  bool value(Item *item, FormValue &value) const;
+  WhyNot add(FormTest test, Item *left, Item **values, uint count);
+  bool parameter(const Item *item, FormValue &value) const;
 
   THD *thd_;
   LEX &lex_;
   const ParsedText parsed_;
-  ReadPlan &plan_;
+  ReadForm &form_;
   const TABLE_LIST *table_ = nullptr;
   size_t values_ = 0;
   bool never_ = false;  // WHERE has a constant that is false

@@ -1,4 +1,4 @@
-// why_not.h: WhyNot, why a statement has no plan.
+// why_not.h: WhyNot, why a statement has no form.
 #pragma once
 
 #include <cstdint>

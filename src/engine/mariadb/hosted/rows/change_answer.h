@@ -10,7 +10,7 @@
 
 #include "base/counters.h"
 #include "base/output.h"
-#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/recognise/change_form.h"
 #include "engine/mariadb/hosted/rows/returned_rows.h"
 #include "engine/mariadb/basics/server.h"
 
@@ -44,17 +44,17 @@ struct Changed {
 };
 
 /// Adds the rows to what the door counts.
-void count_rows(Counters &counters, const ChangePlan &plan, const Changed &changed);
+void count_rows(Counters &counters, const ChangeForm &form, const Changed &changed);
 
 /// Whether the session's account may do that: as the server asks, for the columns that are changed, and for those that
 /// are looked at or returned.
-bool may_change(THD *thd, const ChangePlan &plan);
+bool may_change(THD *thd, const ChangeForm &form);
 
-enum_sql_command command_of(const ChangePlan &plan);
+enum_sql_command command_of(const ChangeForm &form);
 
 /// What the server says at the end of such a statement: mysql_update(), mysql_delete(), mysql_insert(). The session
 /// remembers it (LAST_INSERT_ID(), ROW_COUNT()).
-void say_ok(THD *thd, const ChangePlan &plan, const Changed &changed);
+void say_ok(THD *thd, const ChangeForm &form, const Changed &changed);
 
 /// The storage engine has rolled back the session's transaction: the session will say why. `table`: that it happened
 /// in; nullptr if none was open. `code`: what the storage engine said. `twice`: as UPDATE and DELETE do where they were
@@ -64,6 +64,6 @@ void tell_lost(THD *thd, TABLE *table, int code, bool twice = false);
 /// Writes what the session has to say at the end of its statement, an OK or an error, as the server sends it.
 void send_end(THD *thd, Output &output);
 /// The same of a statement that may have RETURNING, with rows before the end. `status`: the session's, while it ran.
-void send_answer(THD *thd, const ChangePlan &plan, const ReturnedRows &rows, uint16_t status, Output &output);
+void send_answer(THD *thd, const ChangeForm &form, const ReturnedRows &rows, uint16_t status, Output &output);
 
 }  // namespace postern::mariadb

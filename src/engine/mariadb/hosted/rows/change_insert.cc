@@ -12,7 +12,7 @@
 namespace postern::mariadb {
 namespace {
 
-using Duplicate = ChangePlan::Duplicate;
+using Duplicate = ChangeForm::Duplicate;
 
 /// While one lives, the storage engine knows what is done about duplicates, and locks what it finds for that.
 class ToldOfDuplicates {
@@ -70,7 +70,7 @@ void ChangeRow::mark_for_insert() const {
   if (target_->marked_by == change_) return;
   target_->marked_by = change_;
   if (table.file->inited != handler::NONE) table.file->ha_index_or_rnd_end();
-  if (plan_->changes_old_rows()) {
+  if (form_->changes_old_rows()) {
     bitmap_set_all(&table.def_read_set);
     bitmap_set_all(&table.def_write_set);
   } else {
@@ -88,20 +88,20 @@ NotNow ChangeRow::insert(Changed &changed) {
   TABLE &table = *table_;
   handler &file = *table.file;
   if (target_->autoinc_may_be_held()) return NotNow::row_locked;
-  worker_->lex->sql_command = command_of(*plan_);
+  worker_->lex->sql_command = command_of(*form_);
   // Default values of one statement are computed once, in one time zone.
   if (worker_ != session_) worker_->set_query_id(next_query_id());
   mark_for_insert();
-  const bool several = plan_->new_rows.size() > 1;
+  const bool several = form_->new_rows.size() > 1;
   if (several) {
     if (const NotNow why = try_rows(); why != NotNow::answered) return why;
   }
   NotNow why = NotNow::answered;
   {
-    const ToldOfDuplicates told(file, plan_->duplicate);
+    const ToldOfDuplicates told(file, form_->duplicate);
     // Ids are reserved for the statement, which gets them in a row.
-    if (several) file.ha_start_bulk_insert(plan_->new_rows.size());
-    for (size_t i = 0; i < plan_->new_rows.size() && why == NotNow::answered; ++i) why = insert_row(i, changed);
+    if (several) file.ha_start_bulk_insert(form_->new_rows.size());
+    for (size_t i = 0; i < form_->new_rows.size() && why == NotNow::answered; ++i) why = insert_row(i, changed);
     lost_ |= why != NotNow::answered && changed.wrote;  // some of it is there already
     if (several && file.ha_end_bulk_insert() != 0) lost_ = true;
     file.ha_release_auto_increment();
@@ -114,8 +114,8 @@ NotNow ChangeRow::insert(Changed &changed) {
 /// Whether all rows might be inserted; nothing has happened yet.
 NotNow ChangeRow::try_rows() {
   bool first_has_id = false;
-  for (size_t i = 0; i < plan_->new_rows.size(); ++i) {
-    if (const NotNow why = try_row(plan_->new_rows[i]); why != NotNow::answered) return why;
+  for (size_t i = 0; i < form_->new_rows.size(); ++i) {
+    if (const NotNow why = try_row(form_->new_rows[i]); why != NotNow::answered) return why;
     // What the server reserves is more where some have ids and some have none.
     if (i == 0) first_has_id = table_->auto_increment_field_not_null;
     if (first_has_id != table_->auto_increment_field_not_null) return NotNow::value;
@@ -124,7 +124,7 @@ NotNow ChangeRow::try_rows() {
 }
 
 /// Whether the row might be inserted; it is filled, and nothing has happened yet.
-NotNow ChangeRow::try_row(const std::vector<PlanValue> &row) {
+NotNow ChangeRow::try_row(const std::vector<FormValue> &row) {
   if (const NotNow why = fill_new(row); why != NotNow::answered) return why;
   if (const NotNow why = check_filled(); why != NotNow::answered) return why;
   // Before an id is generated: the server, which tells the error, would generate the next one, too.
@@ -132,7 +132,7 @@ NotNow ChangeRow::try_row(const std::vector<PlanValue> &row) {
   if (!generates) return NotNow::answered;
   // In a transaction of the session's own a duplicate is told here, and looking would lock gaps between keys.
   if (worker_ != session_) return look_for_duplicate(row);
-  return plan_->duplicate == Duplicate::update ? try_constants(row) : NotNow::answered;
+  return form_->duplicate == Duplicate::update ? try_constants(row) : NotNow::answered;
 }
 
 NotNow ChangeRow::check_filled() const {
@@ -140,7 +140,7 @@ NotNow ChangeRow::check_filled() const {
   return drew_warnings() ? NotNow::warning : may_return();
 }
 
-NotNow ChangeRow::look_for_duplicate(const std::vector<PlanValue> &row) {
+NotNow ChangeRow::look_for_duplicate(const std::vector<FormValue> &row) {
   TABLE &table = *table_;
   for (uint number = 0; number < table.s->keys; ++number) {
     KEY &key = table.key_info[number];
@@ -158,20 +158,20 @@ NotNow ChangeRow::look_for_duplicate(const std::vector<PlanValue> &row) {
 }
 
 /// What would become of the row in record[1], which is there already.
-NotNow ChangeRow::try_duplicate(const std::vector<PlanValue> &row) {
-  if (plan_->duplicate == Duplicate::refuse) return NotNow::row_refused;
-  if (plan_->duplicate != Duplicate::update) return NotNow::answered;
+NotNow ChangeRow::try_duplicate(const std::vector<FormValue> &row) {
+  if (form_->duplicate == Duplicate::refuse) return NotNow::row_refused;
+  if (form_->duplicate != Duplicate::update) return NotNow::answered;
   const NotNow why = fill_duplicate();
   return why == NotNow::answered ? fill_new(row) : why;
 }
 
 /// Whether columns take what they would get if the row were there already, as far as that can be known without it.
-NotNow ChangeRow::try_constants(const std::vector<PlanValue> &row) {
+NotNow ChangeRow::try_constants(const std::vector<FormValue> &row) {
   keep_new_row();
-  for (size_t i = 0; i < plan_->assignments.size(); ++i) {
+  for (size_t i = 0; i < form_->assignments.size(); ++i) {
     const ResolvedAssignment &resolved = change_->assignments[i];
-    if (plan_->assignments[i].how != PlanAssignment::How::set) continue;
-    const NotNow why = assign(plan_->assignments[i], resolved, *table_->field[resolved.field]);
+    if (form_->assignments[i].how != FormAssignment::How::set) continue;
+    const NotNow why = assign(form_->assignments[i], resolved, *table_->field[resolved.field]);
     if (why != NotNow::answered) return why;
   }
   return drew_warnings() ? NotNow::warning : fill_new(row);
@@ -190,16 +190,16 @@ int ChangeRow::read_by_key(uint number) {
 
 NotNow ChangeRow::insert_row(size_t at, Changed &changed) {
   TABLE &table = *table_;
-  if (const NotNow why = try_row(plan_->new_rows[at]); why != NotNow::answered) return why;
+  if (const NotNow why = try_row(form_->new_rows[at]); why != NotNow::answered) return why;
   const ulonglong next_id = table.file->next_insert_id;
   int code = write(changed);
   NotNow why = NotNow::answered;
-  if (code == HA_ERR_FOUND_DUPP_KEY && plan_->duplicate == Duplicate::ignore) {
+  if (code == HA_ERR_FOUND_DUPP_KEY && form_->duplicate == Duplicate::ignore) {
     pass_over(at, next_id, changed);
-  } else if (code == HA_ERR_FOUND_DUPP_KEY && plan_->duplicate == Duplicate::update) {
+  } else if (code == HA_ERR_FOUND_DUPP_KEY && form_->duplicate == Duplicate::update) {
     why = update_duplicate(next_id, changed);
   } else {
-    if (code == HA_ERR_FOUND_DUPP_KEY && plan_->duplicate == Duplicate::replace) why = replace(code, changed);
+    if (code == HA_ERR_FOUND_DUPP_KEY && form_->duplicate == Duplicate::replace) why = replace(code, changed);
     if (why == NotNow::answered && code != 0) why = failed(code, true);
     if (why == NotNow::answered) why = inserted(changed);
   }
@@ -260,8 +260,8 @@ NotNow ChangeRow::update_duplicate(ulonglong next_id, Changed &changed) {
   if (table.next_number_field != nullptr && names_id())
     file.adjust_next_insert_id_after_explicit_value(static_cast<ulonglong>(table.next_number_field->val_int()));
   else if (generated != 0) file.restore_auto_increment(generated);
-  for (size_t i = 0; i < plan_->assignments.size(); ++i)
-    if (plan_->assignments[i].how == PlanAssignment::How::tell)
+  for (size_t i = 0; i < form_->assignments.size(); ++i)
+    if (form_->assignments[i].how == FormAssignment::How::tell)
       changed.told_id = static_cast<uint64_t>(table.field[change_->assignments[i].field]->val_int());
   return return_row(changed);
 }
@@ -317,7 +317,7 @@ NotNow ChangeRow::replace(int &code, Changed &changed) {
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-NotNow ChangeRow::fill_new(const std::vector<PlanValue> &row) {
+NotNow ChangeRow::fill_new(const std::vector<FormValue> &row) {
   TABLE &table = *table_;
   restore_default_record_for_insert(&table);
   table.reset_default_fields();
@@ -328,7 +328,7 @@ NotNow ChangeRow::fill_new(const std::vector<PlanValue> &row) {
       if (!store_id(row[i], field)) return NotNow::warning;
       continue;
     }
-    if (row[i].from == PlanValue::From::standard) continue;
+    if (row[i].from == FormValue::From::standard) continue;
     Value value;
     if (!value_of(row[i], values_, value)) return NotNow::value;
     if (!store(field, value)) return NotNow::warning;
@@ -339,8 +339,8 @@ NotNow ChangeRow::fill_new(const std::vector<PlanValue> &row) {
 }
 
 /// NULL and DEFAULT have one generated, and so has 0 where the sql_mode does not keep it.
-bool ChangeRow::store_id(const PlanValue &place, Field &id) const {
-  if (place.from == PlanValue::From::standard) return !(session_->variables.sql_mode & MODE_NO_AUTO_VALUE_ON_ZERO);
+bool ChangeRow::store_id(const FormValue &place, Field &id) const {
+  if (place.from == FormValue::From::standard) return !(session_->variables.sql_mode & MODE_NO_AUTO_VALUE_ON_ZERO);
   Value value;
   if (!value_of(place, values_, value)) return false;
   if (value.is_null()) return true;

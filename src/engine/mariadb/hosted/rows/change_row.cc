@@ -51,23 +51,23 @@ class InManner {
 
 }  // namespace
 
-NotNow ChangeRow::run(THD *worker, THD *session, WriteTable &target, const ChangePlan &plan,
+NotNow ChangeRow::run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
                       const ResolvedChange &change, std::span<const Value> values, Changed &changed) {
   worker_ = worker;
   session_ = session;
   target_ = &target;
   table_ = target.table;
-  plan_ = &plan;
+  form_ = &form;
   change_ = &change;
   values_ = values;
   lost_ = false;
   code_ = 0;
   failed_to_find_ = false;
   const InManner manner(worker, session);
-  if (plan.what == ChangePlan::What::insert) return insert(changed);
-  worker->lex->sql_command = plan.what == ChangePlan::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
+  if (form.what == ChangeForm::What::insert) return insert(changed);
+  worker->lex->sql_command = form.what == ChangeForm::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
   mark();
-  NotNow why = walk_.open(session, *table_, plan.rows, change.rows, values);
+  NotNow why = walk_.open(session, *table_, form.rows, change.rows, values);
   if (why == NotNow::answered) why = change_all(changed);
   // Of an update that no row can meet the server does not say how many rows it has matched.
   if (why == NotNow::answered && changed.found == 0 && tests_a_column_twice(change.rows)) why = NotNow::value;
@@ -88,7 +88,7 @@ void ChangeRow::mark() const {
   bitmap_clear_all(&table.def_write_set);
   table.column_bitmaps_set_no_signal(&table.def_read_set, &table.def_write_set);
   for (const ResolvedAssignment &one : change_->assignments) bitmap_set_bit(table.write_set, one.field);
-  if (plan_->what == ChangePlan::What::update) table.mark_columns_needed_for_update();
+  if (form_->what == ChangeForm::What::update) table.mark_columns_needed_for_update();
   else table.mark_columns_needed_for_delete();
   compat::prepare_for_writes(*table.file);
   table.file->column_bitmaps_signal();
@@ -115,7 +115,7 @@ NotNow ChangeRow::lock_all() {
   }
   if (walk_.code() != HA_ERR_END_OF_FILE) return failed(walk_.code(), false);
   walk_.close();
-  return walk_.open(session_, *table_, plan_->rows, change_->rows, values_);
+  return walk_.open(session_, *table_, form_->rows, change_->rows, values_);
 }
 
 NotNow ChangeRow::change_next(Changed &changed) {
@@ -124,7 +124,7 @@ NotNow ChangeRow::change_next(Changed &changed) {
   failed_to_find_ = code != 0;
   if (code != 0) return failed(code, false);
   ++changed.found;
-  return plan_->what == ChangePlan::What::update ? update(changed) : erase(changed);
+  return form_->what == ChangeForm::What::update ? update(changed) : erase(changed);
 }
 
 NotNow ChangeRow::erase(Changed &changed) {
@@ -154,13 +154,13 @@ NotNow ChangeRow::update(Changed &changed) {
 
 /// To be asked before the row in record[0] is written, or has an id generated: afterwards it is late.
 NotNow ChangeRow::may_return() const {
-  if (!plan_->returns()) return NotNow::answered;
-  const size_t bytes_max = limits::find_bytes_fast_max / std::max<size_t>(plan_->new_rows.size(), 1);
+  if (!form_->returns()) return NotNow::answered;
+  const size_t bytes_max = limits::find_bytes_fast_max / std::max<size_t>(form_->new_rows.size(), 1);
   return bytes_of_row(*table_, change_->rows.columns) > bytes_max ? NotNow::too_much : NotNow::answered;
 }
 
 NotNow ChangeRow::return_row(Changed &changed) {
-  if (!plan_->returns()) return NotNow::answered;
+  if (!form_->returns()) return NotNow::answered;
   return changed.returned.add(session_, *table_, change_->rows.columns) ? NotNow::answered : NotNow::read_failed;
 }
 
@@ -181,8 +181,8 @@ bool ChangeRow::changes_autoinc() const {
 NotNow ChangeRow::fill() {
   TABLE &table = *table_;
   table.reset_default_fields();
-  for (size_t i = 0; i < plan_->assignments.size(); ++i) {
-    const PlanAssignment &assignment = plan_->assignments[i];
+  for (size_t i = 0; i < form_->assignments.size(); ++i) {
+    const FormAssignment &assignment = form_->assignments[i];
     const ResolvedAssignment &resolved = change_->assignments[i];
     Field &field = *table.field[resolved.field];
     if (const NotNow why = assign(assignment, resolved, field); why != NotNow::answered) return why;
@@ -199,8 +199,8 @@ bool store_null(Field &field) {
   return true;
 }
 
-NotNow ChangeRow::assign(const PlanAssignment &assignment, const ResolvedAssignment &resolved, Field &field) const {
-  using How = PlanAssignment::How;
+NotNow ChangeRow::assign(const FormAssignment &assignment, const ResolvedAssignment &resolved, Field &field) const {
+  using How = FormAssignment::How;
   const bool computes = assignment.how == How::add || assignment.how == How::subtract;
   if (!computes && assignment.how != How::set) {  // it has its value
     // The server stores NULL anew, with zeros behind it where the row that was read has the default: so it counts a
@@ -278,7 +278,7 @@ bool ChangeRow::store_text(Field &field, Bytes text) const {
 }
 
 /// Sums that are the same whether they are computed as integers or, where the client sent a double, as doubles.
-bool ChangeRow::store_sum(Field &field, const PlanAssignment &assignment, const Field &source,
+bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const Field &source,
                           const Value &value) const {
   constexpr int64_t exact_end = int64_t{1} << 53;
   // The column would be the one before this statement.
@@ -291,7 +291,7 @@ bool ChangeRow::store_sum(Field &field, const PlanAssignment &assignment, const 
   const int64_t amount = of_natural ? static_cast<int64_t>(value.natural()) : value.integer();
   const int64_t now = const_cast<Field &>(source).val_int();
   if (now <= -exact_end || now >= exact_end || amount <= -exact_end || amount >= exact_end) return false;
-  const int64_t sum = assignment.how == PlanAssignment::How::add ? now + amount : now - amount;
+  const int64_t sum = assignment.how == FormAssignment::How::add ? now + amount : now - amount;
   if (sum <= -exact_end || sum >= exact_end) return false;
   // Whether less than nothing is an error depends on who is UNSIGNED, and on the sql_mode.
   if (sum < 0 && (of_natural || source.is_unsigned())) return false;

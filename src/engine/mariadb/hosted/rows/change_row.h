@@ -11,9 +11,9 @@
 
 #include "contract/value.h"
 #include "engine/mariadb/hosted/rows/change_answer.h"
-#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/recognise/change_form.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/rows/own_walk.h"
+#include "engine/mariadb/hosted/rows/key_walk.h"
 
 class Field;
 class THD;
@@ -26,9 +26,9 @@ class WriteTable;
 /// Kept by an executor from one statement to the next, for its memory. Used on its thread only.
 class ChangeRow {
  public:
-  /// Does what the plan says with `target`, which is open and locked in `worker`, on behalf of `session`. Anything but
+  /// Does what the form says with `target`, which is open and locked in `worker`, on behalf of `session`. Anything but
   /// NotNow::answered: nothing of it is there, unless lost() says that all that the transaction did is to be undone.
-  NotNow run(THD *worker, THD *session, WriteTable &target, const ChangePlan &plan, const ResolvedChange &change,
+  NotNow run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form, const ResolvedChange &change,
              std::span<const Value> values, Changed &changed);
   /// Of the last run().
   bool lost() const { return lost_; }
@@ -46,10 +46,10 @@ class ChangeRow {
 
   NotNow insert(Changed &changed);
   NotNow try_rows();
-  NotNow try_row(const std::vector<PlanValue> &row);
-  NotNow try_duplicate(const std::vector<PlanValue> &row);
-  NotNow try_constants(const std::vector<PlanValue> &row);
-  NotNow look_for_duplicate(const std::vector<PlanValue> &row);
+  NotNow try_row(const std::vector<FormValue> &row);
+  NotNow try_duplicate(const std::vector<FormValue> &row);
+  NotNow try_constants(const std::vector<FormValue> &row);
+  NotNow look_for_duplicate(const std::vector<FormValue> &row);
   int read_by_key(uint32_t number);
   NotNow insert_row(size_t at, Changed &changed);
   int write(Changed &changed);
@@ -58,20 +58,20 @@ class ChangeRow {
   NotNow update_duplicate(unsigned long long next_id, Changed &changed);
   NotNow replace(int &code, Changed &changed);
   bool names_id() const;
-  NotNow fill_new(const std::vector<PlanValue> &row);
+  NotNow fill_new(const std::vector<FormValue> &row);
   NotNow fill_duplicate();
   NotNow check_filled() const;
   void keep_new_row();
   void copy_given(Field &field) const;
   Value given_integer(Field &field) const;
-  bool store_id(const PlanValue &place, Field &id) const;
+  bool store_id(const FormValue &place, Field &id) const;
   void mark_for_insert() const;
 
   NotNow may_return() const;
   NotNow return_row(Changed &changed);
 
   NotNow fill();
-  NotNow assign(const PlanAssignment &assignment, const ResolvedAssignment &resolved, Field &field) const;
+  NotNow assign(const FormAssignment &assignment, const ResolvedAssignment &resolved, Field &field) const;
   NotNow failed(int code, bool changing);
   void mark() const;
   void note_change(Changed &changed);
@@ -79,7 +79,7 @@ class ChangeRow {
   bool store(Field &field, const Value &value) const;
   bool store_literal(Field &field, const Value &value) const;
   bool store_text(Field &field, Bytes text) const;
-  bool store_sum(Field &field, const PlanAssignment &assignment, const Field &source, const Value &value) const;
+  bool store_sum(Field &field, const FormAssignment &assignment, const Field &source, const Value &value) const;
   bool drew_warnings() const;
   bool changes_autoinc() const;
 
@@ -87,13 +87,13 @@ class ChangeRow {
   THD *session_ = nullptr;
   WriteTable *target_ = nullptr;
   TABLE *table_ = nullptr;
-  const ChangePlan *plan_ = nullptr;
+  const ChangeForm *form_ = nullptr;
   const ResolvedChange *change_ = nullptr;
   std::span<const Value> values_;
   bool lost_ = false;
   int code_ = 0;
   bool failed_to_find_ = false;
-  OwnWalk walk_;
+  KeyWalk walk_;
   std::vector<unsigned char> key_;
   std::vector<unsigned char> new_row_;  // the record of a row that was there already
 };

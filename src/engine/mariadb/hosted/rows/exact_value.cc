@@ -94,16 +94,16 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value) {
   return false;
 }
 
-bool value_of(const PlanValue &place, std::span<const Value> arguments, Value &value) {
+bool value_of(const FormValue &place, std::span<const Value> arguments, Value &value) {
   switch (place.from) {
-    case PlanValue::From::argument:
+    case FormValue::From::argument:
       if (place.argument >= arguments.size()) return false;
       value = arguments[place.argument];
       return true;
-    case PlanValue::From::integer: value = Value::of_integer(place.integer); return true;
-    case PlanValue::From::text: value = Value::of(place.text); return true;
-    case PlanValue::From::null: value = Value::null(); return true;
-    case PlanValue::From::standard: return false;
+    case FormValue::From::integer: value = Value::of_integer(place.integer); return true;
+    case FormValue::From::text: value = Value::of(place.text); return true;
+    case FormValue::From::null: value = Value::null(); return true;
+    case FormValue::From::standard: return false;
   }
   return false;
 }

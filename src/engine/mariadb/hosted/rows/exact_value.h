@@ -1,9 +1,9 @@
 // exact_value.h: values of statements put into columns, only where the column then holds exactly that value: see Exact
-// in read_plan.h, and resolve_read.h for the reasons.
+// in read_form.h, and resolve_read.h for the reasons.
 #pragma once
 
 #include "contract/value.h"
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 
 class Field;
 class THD;
@@ -18,7 +18,7 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value);
 /// their way from client to column.
 bool text_is_same(THD *thd, const Field &field, Bytes text);
 
-/// What stands for a place in a plan, if the execution has it.
-bool value_of(const PlanValue &place, std::span<const Value> arguments, Value &value);
+/// What stands for a place in a form, if the execution has it.
+bool value_of(const FormValue &place, std::span<const Value> arguments, Value &value);
 
 }  // namespace postern::mariadb

@@ -81,12 +81,12 @@ bool has_plain_default(const TABLE &table, Field &field) {
   return field.default_value == nullptr || (field.default_value->flags & ~uint{VCOL_FIELD_REF | VCOL_TIME_FUNC}) == 0;
 }
 
-WhyNot resolve_assignment(const PlanAssignment &assignment, const TABLE &table, ResolvedAssignment &resolved) {
+WhyNot resolve_assignment(const FormAssignment &assignment, const TABLE &table, ResolvedAssignment &resolved) {
   resolved.field = field_of(table, assignment.column);
   if (resolved.field == no_field) return WhyNot::no_column;
   const Field &field = *table.field[resolved.field];
   if (field.vcol_info != nullptr) return WhyNot::computed;
-  const bool sets = assignment.how == PlanAssignment::How::set;
+  const bool sets = assignment.how == FormAssignment::How::set;
   if (!sets) {
     resolved.source = field_of(table, assignment.source);
     if (resolved.source == no_field) return WhyNot::no_column;
@@ -97,15 +97,15 @@ WhyNot resolve_assignment(const PlanAssignment &assignment, const TABLE &table, 
   }
   const bool same_given = assignment.given.empty() || resolved.given == resolved.field;
   switch (assignment.how) {
-    case PlanAssignment::How::set: return takes_texts(field) && same_given ? WhyNot::planned : WhyNot::column_type;
-    case PlanAssignment::How::add:
-    case PlanAssignment::How::subtract:
+    case FormAssignment::How::set: return takes_texts(field) && same_given ? WhyNot::planned : WhyNot::column_type;
+    case FormAssignment::How::add:
+    case FormAssignment::How::subtract:
       return holds_integers(field) && holds_integers(*table.field[resolved.source]) &&
                      (assignment.given.empty() || holds_integers(*table.field[resolved.given]))
                  ? WhyNot::planned
                  : WhyNot::column_type;
-    case PlanAssignment::How::keep: return resolved.source == resolved.field ? WhyNot::planned : WhyNot::value;
-    case PlanAssignment::How::tell:
+    case FormAssignment::How::keep: return resolved.source == resolved.field ? WhyNot::planned : WhyNot::value;
+    case FormAssignment::How::tell:
       return resolved.source == resolved.field && holds_integers(field) ? WhyNot::planned : WhyNot::value;
   }
   return WhyNot::value;
@@ -118,7 +118,7 @@ bool is_in(const KEY &key, const Field &field) {
 
 /// Whether rows may be changed one after the other as a list of values of a key finds them. The server notes all of
 /// them first where it would change what it finds them by.
-bool may_change_several(const ChangePlan &plan, const TABLE &table, const ResolvedChange &change) {
+bool may_change_several(const ChangeForm &form, const TABLE &table, const ResolvedChange &change) {
   const auto changes = [&](const Field &field) {
     return field.has_update_default_function() ||
            std::ranges::any_of(change.assignments,
@@ -129,14 +129,14 @@ bool may_change_several(const ChangePlan &plan, const TABLE &table, const Resolv
     return std::ranges::none_of(std::span(key.key_part, key.user_defined_key_parts),
                                 [&](const KEY_PART_INFO &part) { return changes(*table.field[part.fieldnr - 1]); });
   };
-  if (plan.returns() || !stays(change.rows.index)) return false;
+  if (form.returns() || !stays(change.rows.index)) return false;
   return table.s->primary_key >= MAX_KEY || stays(table.s->primary_key);
 }
 
 /// Whether the column may become such that the row, which is there already, meets another one. The server tells that,
 /// and has generated an id before; it would generate one more if it were left to it. What the new row has in its only
 /// key is what it met.
-bool may_meet_another(const PlanAssignment &assignment, const Field &changed, const TABLE &table) {
+bool may_meet_another(const FormAssignment &assignment, const Field &changed, const TABLE &table) {
   const Field *const id = table.found_next_number_field;
   if (id == nullptr) return false;
   size_t keys = 0;
@@ -150,14 +150,14 @@ bool may_meet_another(const PlanAssignment &assignment, const Field &changed, co
 }
 
 /// Each column once, for VALUES() is what a record had; and no other id, which the counter would have to learn.
-WhyNot resolve_updates(const ChangePlan &plan, const TABLE &table, ResolvedChange &change) {
+WhyNot resolve_updates(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   std::vector<bool> changed(table.s->fields, false);
-  for (const PlanAssignment &assignment : plan.assignments) {
+  for (const FormAssignment &assignment : form.assignments) {
     ResolvedAssignment resolved;
     if (const WhyNot why = resolve_assignment(assignment, table, resolved); why != WhyNot::planned) return why;
     if (changed[resolved.field]) return WhyNot::value;
     changed[resolved.field] = true;
-    const bool keeps = assignment.how == PlanAssignment::How::keep || assignment.how == PlanAssignment::How::tell;
+    const bool keeps = assignment.how == FormAssignment::How::keep || assignment.how == FormAssignment::How::tell;
     const Field &field = *table.field[resolved.field];
     if (!keeps && (&field == table.found_next_number_field || may_meet_another(assignment, field, table)))
       return WhyNot::other_key;
@@ -166,51 +166,51 @@ WhyNot resolve_updates(const ChangePlan &plan, const TABLE &table, ResolvedChang
   return WhyNot::planned;
 }
 
-WhyNot resolve_insert(const ChangePlan &plan, const TABLE &table, ResolvedChange &change) {
+WhyNot resolve_insert(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   std::vector<bool> given(table.s->fields, false);
-  for (const std::string &name : plan.columns) {
+  for (const std::string &name : form.columns) {
     const uint16_t at = field_of(table, name);
     if (at == no_field || given[at]) return WhyNot::no_column;
     given[at] = true;
     change.columns.push_back(at);
   }
-  for (uint16_t at = 0; plan.columns.empty() && at < table.s->fields; ++at) {
+  for (uint16_t at = 0; form.columns.empty() && at < table.s->fields; ++at) {
     if (table.field[at]->invisible != VISIBLE) continue;
     given[at] = true;
     change.columns.push_back(at);
   }
-  for (const std::vector<PlanValue> &row : plan.new_rows) {
+  for (const std::vector<FormValue> &row : form.new_rows) {
     if (row.size() != change.columns.size()) return WhyNot::wanted;
     for (size_t i = 0; i < row.size(); ++i)
-      if (row[i].from == PlanValue::From::standard) given[change.columns[i]] = false;
+      if (row[i].from == FormValue::From::standard) given[change.columns[i]] = false;
   }
   for (const uint16_t at : change.columns)
     if (!takes_texts(*table.field[at])) return WhyNot::column_type;
   for (uint16_t at = 0; at < table.s->fields; ++at)
     if (!given[at] && !has_plain_default(table, *table.field[at])) return WhyNot::own_transaction;
-  return resolve_updates(plan, table, change);
+  return resolve_updates(form, table, change);
 }
 
 }  // namespace
 
-WhyNot resolve_change(const ChangePlan &plan, const TABLE &table, ResolvedChange &change) {
+WhyNot resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   change = {};
   if (!may_share(table)) return WhyNot::own_transaction;
-  if (plan.what == ChangePlan::What::insert) {
+  if (form.what == ChangeForm::What::insert) {
     // What resolve() says of the table where there are rows to be found.
     const bool plain = table.s->table_category == TABLE_CATEGORY_USER && table.s->tmp_table == NO_TMP_TABLE &&
                        !table.s->sequence && table.s->db_type()->db_type == DB_TYPE_INNODB;
     if (!plain) return WhyNot::table_feature;
-    if (const WhyNot why = resolve_wanted(plan.rows, table, change.rows.columns); why != WhyNot::planned) return why;
-    return resolve_insert(plan, table, change);
+    if (const WhyNot why = resolve_wanted(form.rows, table, change.rows.columns); why != WhyNot::planned) return why;
+    return resolve_insert(form, table, change);
   }
-  if (const WhyNot why = resolve(plan.rows, table, change.rows); why != WhyNot::planned) return why;
+  if (const WhyNot why = resolve(form.rows, table, change.rows); why != WhyNot::planned) return why;
   if (change.rows.way == ReadWay::walk) return WhyNot::no_index;
-  for (const PlanAssignment &assignment : plan.assignments) {
+  for (const FormAssignment &assignment : form.assignments) {
     ResolvedAssignment &resolved = change.assignments.emplace_back();
     if (const WhyNot why = resolve_assignment(assignment, table, resolved); why != WhyNot::planned) return why;
   }
-  if (change.rows.way == ReadWay::several && !may_change_several(plan, table, change)) return WhyNot::no_index;
+  if (change.rows.way == ReadWay::several && !may_change_several(form, table, change)) return WhyNot::no_index;
   return WhyNot::planned;
 }
 

@@ -1,4 +1,4 @@
-// resolve_change.h: from a ChangePlan's names to columns and a key of an open table, where that may be changed together
+// resolve_change.h: from a ChangeForm's names to columns and a key of an open table, where that may be changed together
 // with the rows of other sessions in one transaction.
 //
 // A column gets its value by the server's own conversion, in the session's sql_mode and time zone, and what draws a
@@ -11,7 +11,7 @@
 // - BIT, YEAR, geometries, compressed columns, columns that are generated: none.
 #pragma once
 
-#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/recognise/change_form.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 
 class Field;
@@ -20,7 +20,7 @@ struct TABLE;
 namespace postern::mariadb {
 
 /// `change` is only good if the answer is WhyNot::planned, and only for this definition of the table.
-WhyNot resolve_change(const ChangePlan &plan, const TABLE &table, ResolvedChange &change);
+WhyNot resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange &change);
 
 /// Which values a column takes as they are.
 bool takes_texts(const Field &field);

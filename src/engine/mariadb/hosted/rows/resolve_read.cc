@@ -43,7 +43,7 @@ bool may_be_read(const Field &field) {
 
 class Resolution {
  public:
-  Resolution(const ReadPlan &plan, const TABLE &table, ResolvedRead &read) : plan_(plan), table_(table), read_(read) {}
+  Resolution(const ReadForm &form, const TABLE &table, ResolvedRead &read) : form_(form), table_(table), read_(read) {}
   WhyNot run();
 
  private:
@@ -70,7 +70,7 @@ class Resolution {
 
   bool try_index(uint32_t index, Candidate &candidate) const;
   bool is_usable(const KEY &key) const;
-  uint16_t find_condition(uint16_t field, PlanTest test, const std::vector<uint16_t> &taken) const;
+  uint16_t find_condition(uint16_t field, FormTest test, const std::vector<uint16_t> &taken) const;
   void find_parts(const KEY &key, Candidate &candidate) const;
   void find_range(const KEY &key, Candidate &candidate) const;
   bool gives_order(const KEY &key, Candidate &candidate) const;
@@ -82,16 +82,16 @@ class Resolution {
   void take(const Candidate &candidate);
 
   const ResolvedCondition &condition(uint16_t at) const { return conditions_[at]; }
-  PlanTest test(uint16_t at) const { return plan_.conditions[at].test; }
+  FormTest test(uint16_t at) const { return form_.conditions[at].test; }
   static uint16_t part_field(const KEY &key, uint32_t part) {
     return static_cast<uint16_t>(key.key_part[part].fieldnr - 1);
   }
 
-  const ReadPlan &plan_;
+  const ReadForm &form_;
   const TABLE &table_;
   ResolvedRead &read_;
-  std::vector<ResolvedCondition> conditions_;  // one for each of the plan's
-  std::vector<uint16_t> order_;                // fields of the plan's order
+  std::vector<ResolvedCondition> conditions_;  // one for each of the form's
+  std::vector<uint16_t> order_;                // fields of the form's order
 };
 
 WhyNot Resolution::run() {
@@ -109,7 +109,7 @@ WhyNot Resolution::run() {
   if (!found) return WhyNot::no_index;
   if (best.way == ReadWay::walk && table_.part_info) return WhyNot::partitions;
   // Locks on some rows that are there, and one that is not, are the server's; and so is which rows it walks over.
-  if (best.way != ReadWay::one && plan_.lock != PlanLock::none) return WhyNot::locks_rows;
+  if (best.way != ReadWay::one && form_.lock != FormLock::none) return WhyNot::locks_rows;
   take(best);
   return WhyNot::planned;
 }
@@ -126,8 +126,8 @@ WhyNot Resolution::check_table() const {
 }
 
 WhyNot Resolution::resolve_columns() {
-  if (const WhyNot why = resolve_wanted(plan_, table_, read_.columns); why != WhyNot::planned) return why;
-  for (const PlanOrder &order : plan_.order) {
+  if (const WhyNot why = resolve_wanted(form_, table_, read_.columns); why != WhyNot::planned) return why;
+  for (const FormOrder &order : form_.order) {
     const uint16_t at = field_of(table_, order.column);
     if (at == no_field) return WhyNot::no_column;
     order_.push_back(at);
@@ -136,16 +136,16 @@ WhyNot Resolution::resolve_columns() {
 }
 
 WhyNot Resolution::resolve_conditions() {
-  for (uint16_t at = 0; at < plan_.conditions.size(); ++at) {
-    ResolvedCondition resolved{.condition = at, .field = field_of(table_, plan_.conditions[at].column)};
+  for (uint16_t at = 0; at < form_.conditions.size(); ++at) {
+    ResolvedCondition resolved{.condition = at, .field = field_of(table_, form_.conditions[at].column)};
     if (resolved.field == no_field) return WhyNot::no_column;
     const Field &field = *table_.field[resolved.field];
     if (!may_be_read(field)) return WhyNot::computed;
-    const bool of_null = test(at) == PlanTest::null || test(at) == PlanTest::not_null;
+    const bool of_null = test(at) == FormTest::null || test(at) == FormTest::not_null;
     // Of a column that cannot be NULL a date is NULL if it is zero, and a new AUTO_INCREMENT value may be.
-    if (test(at) == PlanTest::null && !field.real_maybe_null()) return WhyNot::null_test;
+    if (test(at) == FormTest::null && !field.real_maybe_null()) return WhyNot::null_test;
     if (!of_null && !exactness(field, resolved.exact)) return WhyNot::column_type;
-    if (test(at) == PlanTest::like && (!is_text(field) || resolved.exact != Exact::text)) return WhyNot::column_type;
+    if (test(at) == FormTest::like && (!is_text(field) || resolved.exact != Exact::text)) return WhyNot::column_type;
     conditions_.push_back(resolved);
   }
   return WhyNot::planned;
@@ -161,7 +161,7 @@ bool Resolution::is_usable(const KEY &key) const {
   return true;
 }
 
-uint16_t Resolution::find_condition(uint16_t field, PlanTest wanted, const std::vector<uint16_t> &taken) const {
+uint16_t Resolution::find_condition(uint16_t field, FormTest wanted, const std::vector<uint16_t> &taken) const {
   for (uint16_t at = 0; at < conditions_.size(); ++at) {
     if (condition(at).field == field && test(at) == wanted && std::ranges::find(taken, at) == taken.end()) return at;
   }
@@ -172,10 +172,10 @@ void Resolution::find_parts(const KEY &key, Candidate &candidate) const {
   bool has_list = false;
   for (uint32_t part = 0; part < key.user_defined_key_parts; ++part) {
     const uint16_t field = part_field(key, part);
-    uint16_t at = find_condition(field, PlanTest::equal, candidate.parts);
-    if (at == no_field) at = find_condition(field, PlanTest::null, candidate.parts);
+    uint16_t at = find_condition(field, FormTest::equal, candidate.parts);
+    if (at == no_field) at = find_condition(field, FormTest::null, candidate.parts);
     if (at == no_field && !has_list) {
-      at = find_condition(field, PlanTest::in, candidate.parts);
+      at = find_condition(field, FormTest::in, candidate.parts);
       has_list = at != no_field;
     }
     if (at == no_field) return;
@@ -184,21 +184,21 @@ void Resolution::find_parts(const KEY &key, Candidate &candidate) const {
 }
 
 void Resolution::find_range(const KEY &key, Candidate &candidate) const {
-  const bool has_list = std::ranges::any_of(candidate.parts, [this](uint16_t at) { return test(at) == PlanTest::in; });
+  const bool has_list = std::ranges::any_of(candidate.parts, [this](uint16_t at) { return test(at) == FormTest::in; });
   if (has_list || candidate.parts.size() == key.user_defined_key_parts) return;
   const uint16_t field = part_field(key, static_cast<uint32_t>(candidate.parts.size()));
-  for (const auto &bounds : {std::pair{PlanTest::at_least, PlanTest::greater}, {PlanTest::at_most, PlanTest::less}}) {
+  for (const auto &bounds : {std::pair{FormTest::at_least, FormTest::greater}, {FormTest::at_most, FormTest::less}}) {
     uint16_t at = find_condition(field, bounds.first, {});
     if (at == no_field) at = find_condition(field, bounds.second, {});
     if (at != no_field) candidate.range.push_back(at);
   }
   if (!candidate.range.empty()) return;
-  if (const uint16_t at = find_condition(field, PlanTest::like, {}); at != no_field) candidate.range.push_back(at);
+  if (const uint16_t at = find_condition(field, FormTest::like, {}); at != no_field) candidate.range.push_back(at);
 }
 
 bool Resolution::is_fixed(uint16_t field) const {
-  return find_condition(field, PlanTest::equal, {}) != no_field ||
-         find_condition(field, PlanTest::null, {}) != no_field;
+  return find_condition(field, FormTest::equal, {}) != no_field ||
+         find_condition(field, FormTest::null, {}) != no_field;
 }
 
 /// The columns by which a walk of the index goes: InnoDB's has the primary key behind its own, in the primary key's
@@ -221,7 +221,7 @@ std::vector<Resolution::Step> Resolution::walk_order(const KEY &key) const {
   return steps;
 }
 
-/// Whether the walk meets the rows in the order that the plan asks for.
+/// Whether the walk meets the rows in the order that the form asks for.
 bool Resolution::gives_order(const KEY &key, Candidate &candidate) const {
   if (candidate.way == ReadWay::one || order_.empty()) return true;
   const std::vector<Step> steps = walk_order(key);
@@ -233,7 +233,7 @@ bool Resolution::gives_order(const KEY &key, Candidate &candidate) const {
     if (is_fixed(field) || std::ranges::find(seen, field) != seen.end()) continue;
     while (at < steps.size() && steps[at].field != field && is_fixed(steps[at].field)) ++at;
     if (at == steps.size() || steps[at].field != field || is_blank_padded(*table_.field[field])) return false;
-    const bool backwards = plan_.order[one].descending != steps[at].down;
+    const bool backwards = form_.order[one].descending != steps[at].down;
     if (has_direction && candidate.backwards != backwards) return false;
     candidate.backwards = backwards;
     has_direction = true;
@@ -259,18 +259,18 @@ bool Resolution::try_index(uint32_t index, Candidate &candidate) const {
   if (!is_usable(key)) return false;
   candidate.index = index;
   find_parts(key, candidate);
-  const auto by = [&](PlanTest wanted) {
+  const auto by = [&](FormTest wanted) {
     return std::ranges::any_of(candidate.parts, [&](uint16_t at) { return test(at) == wanted; });
   };
   const bool whole = candidate.parts.size() == key.user_defined_key_parts;
-  if (whole && (key.flags & HA_NOSAME) && !by(PlanTest::null)) {
-    candidate.way = by(PlanTest::in) ? ReadWay::several : ReadWay::one;
+  if (whole && (key.flags & HA_NOSAME) && !by(FormTest::null)) {
+    candidate.way = by(FormTest::in) ? ReadWay::several : ReadWay::one;
   } else {
     // A list is the last part of a walk: those behind it would be between its values' rows.
-    const auto list = std::ranges::find_if(candidate.parts, [this](uint16_t at) { return test(at) == PlanTest::in; });
+    const auto list = std::ranges::find_if(candidate.parts, [this](uint16_t at) { return test(at) == FormTest::in; });
     if (list != candidate.parts.end()) candidate.parts.erase(list + 1, candidate.parts.end());
     find_range(key, candidate);
-    const bool along_order = !order_.empty() && plan_.limit && plan_.conditions.empty();
+    const bool along_order = !order_.empty() && form_.limit && form_.conditions.empty();
     if (candidate.parts.empty() && candidate.range.empty() && !along_order) return false;
   }
   if (!gives_order(key, candidate)) return false;
@@ -294,15 +294,15 @@ bool Resolution::covers(const KEY &key) const {
          std::ranges::all_of(conditions_, [&](const ResolvedCondition &one) { return has(one.field); });
 }
 
-/// Whether any plan that the server might choose gives the rows in the order of this one, though none was asked for.
+/// Whether any form that the server might choose gives the rows in the order of this one, though none was asked for.
 bool Resolution::has_servers_order(const Candidate &candidate) const {
-  if (candidate.way == ReadWay::one || plan_.exists) return true;
-  const bool counts = plan_.wanted.size() == 1 && plan_.wanted[0].what == PlanWanted::What::count;
-  if (counts && !plan_.limit) return true;
+  if (candidate.way == ReadWay::one || form_.exists) return true;
+  const bool counts = form_.wanted.size() == 1 && form_.wanted[0].what == FormWanted::What::count;
+  if (counts && !form_.limit) return true;
   const KEY &key = table_.key_info[candidate.index];
   // In the order of the primary key, as rows come from the table itself.
   const bool all_fixed = candidate.parts.size() == key.user_defined_key_parts && candidate.range.empty() &&
-                         std::ranges::all_of(candidate.parts, [this](uint16_t at) { return test(at) != PlanTest::in; });
+                         std::ranges::all_of(candidate.parts, [this](uint16_t at) { return test(at) != FormTest::in; });
   if (!is_clustered(candidate.index) && !all_fixed) return false;
   if (table_.part_info) return false;
   for (uint32_t index = 0; index < table_.s->keys; ++index) {
@@ -339,9 +339,9 @@ bool is_text(const Field &field) {
          type == &type_handler_blob || type == &type_handler_medium_blob || type == &type_handler_long_blob;
 }
 
-WhyNot resolve(const ReadPlan &plan, const TABLE &table, ResolvedRead &read) {
+WhyNot resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read) {
   read = {};
-  return Resolution(plan, table, read).run();
+  return Resolution(form, table, read).run();
 }
 
 bool tests_a_column_twice(const ResolvedRead &read) {
@@ -374,9 +374,9 @@ bool character_sets_agree(const charset_info_st *column, const charset_info_st *
   return is_utf8(column) && is_utf8(connection) && is_short;
 }
 
-WhyNot resolve_wanted(const ReadPlan &plan, const TABLE &table, std::vector<uint16_t> &columns) {
-  for (const PlanWanted &wanted : plan.wanted) {
-    if (wanted.what == PlanWanted::What::all_columns) {
+WhyNot resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns) {
+  for (const FormWanted &wanted : form.wanted) {
+    if (wanted.what == FormWanted::What::all_columns) {
       for (uint16_t at = 0; at < table.s->fields; ++at) {
         if (table.field[at]->invisible == VISIBLE) columns.push_back(at);
       }
@@ -386,7 +386,7 @@ WhyNot resolve_wanted(const ReadPlan &plan, const TABLE &table, std::vector<uint
       columns.push_back(at);
     }
   }
-  if (plan.exists) columns.clear();  // they are there; nobody reads them
+  if (form.exists) columns.clear();  // they are there; nobody reads them
   const bool readable = std::ranges::all_of(columns, [&](uint16_t at) { return may_be_read(*table.field[at]); });
   return readable ? WhyNot::planned : WhyNot::computed;
 }

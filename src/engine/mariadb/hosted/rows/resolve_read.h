@@ -1,4 +1,4 @@
-// resolve_read.h: from a ReadPlan's names to the columns and the index of an open table.
+// resolve_read.h: from a ReadForm's names to the columns and the index of an open table.
 //
 // The heart of it is exactness: a value is looked up in an index only where that finds the rows for which the server's
 // comparison is true, and no others. By type of column:
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 
 class Field;
@@ -34,10 +34,10 @@ inline constexpr uint16_t no_field = UINT16_MAX;
 
 /// Finds columns and index in `table`, which is open. `read` is only good if the answer is WhyNot::planned, and only
 /// for this definition of the table.
-WhyNot resolve(const ReadPlan &plan, const TABLE &table, ResolvedRead &read);
+WhyNot resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read);
 
-/// Where the columns are that `plan` wants. As resolve(), of which it is a part.
-WhyNot resolve_wanted(const ReadPlan &plan, const TABLE &table, std::vector<uint16_t> &columns);
+/// Where the columns are that `form` wants. As resolve(), of which it is a part.
+WhyNot resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns);
 
 /// Whether two conditions are on one column: values may make them such as no row can meet. The server sees that before
 /// it looks for rows, and tells it in small ways.

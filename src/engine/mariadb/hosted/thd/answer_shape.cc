@@ -4,12 +4,12 @@
 
 namespace postern::mariadb {
 
-AnswerShape::AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told)
+AnswerShape::AnswerShape(const THD *thd, bool is_prepared, bool left_out)
     : results(thd->variables.character_set_results),
       form{.deprecate_eof = (thd->client_capabilities & CLIENT_DEPRECATE_EOF) != 0,
            .cache_metadata = (thd->client_capabilities & MARIADB_CLIENT_CACHE_METADATA) != 0,
            .extended = (thd->client_capabilities & MARIADB_CLIENT_EXTENDED_METADATA) != 0},
       prepared(is_prepared),
-      columns_told(columns_are_told) {}
+      without_metadata(left_out) {}
 
 }  // namespace postern::mariadb

@@ -9,12 +9,12 @@ struct charset_info_st;
 namespace postern::mariadb {
 
 struct AnswerShape {
-  AnswerShape(const THD *thd, bool is_prepared, bool columns_are_told = false);
+  AnswerShape(const THD *thd, bool is_prepared, bool left_out = false);
 
   const charset_info_st *results = nullptr;  ///< the character set that answers are converted to; nullptr: none
   sql::AnswerForm form;
   bool prepared = false;
-  bool columns_told = false;  ///< to this client, which remembers them: ColumnsTold
+  bool without_metadata = false;  ///< to this client, which remembers them: ClientMetadata
 
   bool operator==(const AnswerShape &) const = default;
 };

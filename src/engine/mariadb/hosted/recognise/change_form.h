@@ -1,5 +1,5 @@
-// change_plan.h: ChangePlan, what an UPDATE or a DELETE of a row by key means, or an INSERT or a REPLACE of rows that
-// it lists, and ResolvedChange, the same in terms of an open table. As read_plan.h is for SELECT.
+// change_form.h: ChangeForm, what an UPDATE or a DELETE of a row by key means, or an INSERT or a REPLACE of rows that
+// it lists, and ResolvedChange, the same in terms of an open table. As read_form.h is for SELECT.
 //
 //   UPDATE users SET name = 'Ann', visits = visits + 1 WHERE id = 42
 //   -> table users; conditions {id = argument 1}; name gets argument 0, visits is added 1 to
@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 
 namespace postern::mariadb {
 
 /// What one column gets. In the order of the statement, each sees what those before it have stored.
-struct PlanAssignment {
+struct FormAssignment {
   enum class How : uint8_t {
     set,       ///< `value`
     add,       ///< the integer of the column `source` plus `value`
@@ -25,21 +25,21 @@ struct PlanAssignment {
   std::string column;
   How how = How::set;
   std::string source;  ///< of all but set
-  PlanValue value;
+  FormValue value;
   std::string given;  ///< VALUES(column) in place of `value`: what the row that was to be new has there; or none
 };
 
-struct ChangePlan {
+struct ChangeForm {
   enum class What : uint8_t { update, erase, insert };
   What what = What::update;
   /// insert: what becomes of a row whose key is there already. ON DUPLICATE KEY UPDATE is `update`.
   enum class Duplicate : uint8_t { refuse, ignore, update, replace };
   Duplicate duplicate = Duplicate::refuse;
   /// Which rows, and what RETURNING wants of them; it has no order and no limit. Of an INSERT not which.
-  ReadPlan rows;
-  std::vector<PlanAssignment> assignments;       ///< update, and insert with Duplicate::update
+  ReadForm rows;
+  std::vector<FormAssignment> assignments;       ///< update, and insert with Duplicate::update
   std::vector<std::string> columns;              ///< insert: which get values; none: all that are visible
-  std::vector<std::vector<PlanValue>> new_rows;  ///< insert: one or more, each with as many values
+  std::vector<std::vector<FormValue>> new_rows;  ///< insert: one or more, each with as many values
 
   /// RETURNING: the answer is rows.
   bool returns() const { return !rows.wanted.empty(); }

@@ -1,7 +1,7 @@
-// read_plan.h: ReadPlan, what a SELECT of rows by key means, and ResolvedRead, the same in terms of an open table.
+// read_form.h: ReadForm, what a SELECT of rows by key means, and ResolvedRead, the same in terms of an open table.
 //
-// Recognition (recognise.h) makes a ReadPlan of what the server's parser made of a statement. It has names as they were
-// written, and places of values in place of values: so one plan serves every execution of a prepared statement, and
+// Recognition (recognise.h) makes a ReadForm of what the server's parser made of a statement. It has names as they were
+// written, and places of values in place of values: so one form serves every execution of a prepared statement, and
 // every text that differs in its literals only. Immutable once made; shared by threads.
 //
 //   SELECT u.name FROM users AS u WHERE u.id = 42 AND deleted_at IS NULL LIMIT 1
@@ -18,7 +18,7 @@
 namespace postern::mariadb {
 
 /// Where a value comes from.
-struct PlanValue {
+struct FormValue {
   enum class From : uint8_t {
     argument,  ///< of the execution: a literal of the text that the normaliser took out, or a parameter
     integer,   ///< written in the statement; `integer`
@@ -32,10 +32,10 @@ struct PlanValue {
   int64_t integer = 0;
   std::string text;
 
-  bool operator==(const PlanValue &) const = default;
+  bool operator==(const FormValue &) const = default;
 };
 
-enum class PlanTest : uint8_t {
+enum class FormTest : uint8_t {
   equal,     ///< one value; true for no NULL
   in,        ///< one or more values
   less,      ///< one value
@@ -49,16 +49,16 @@ enum class PlanTest : uint8_t {
 };
 
 /// One of the conditions that all must be true of a row. BETWEEN is two of them.
-struct PlanCondition {
+struct FormCondition {
   std::string column;
-  PlanTest test = PlanTest::equal;
-  std::vector<PlanValue> values;
+  FormTest test = FormTest::equal;
+  std::vector<FormValue> values;
 
-  bool operator==(const PlanCondition &) const = default;
+  bool operator==(const FormCondition &) const = default;
 };
 
 /// One thing in the select list.
-struct PlanWanted {
+struct FormWanted {
   enum class What : uint8_t {
     column,       ///< `column`
     all_columns,  ///< `*`: every column that is visible, in the table's order
@@ -69,32 +69,32 @@ struct PlanWanted {
   std::string column;
   int64_t integer = 0;
 
-  bool operator==(const PlanWanted &) const = default;
+  bool operator==(const FormWanted &) const = default;
 };
 
-struct PlanOrder {
+struct FormOrder {
   std::string column;
   bool descending = false;
 
-  bool operator==(const PlanOrder &) const = default;
+  bool operator==(const FormOrder &) const = default;
 };
 
-enum class PlanLock : uint8_t { none, share, update };
+enum class FormLock : uint8_t { none, share, update };
 
-struct ReadPlan {
+struct ReadForm {
   std::string database;
   std::string table;
-  std::vector<PlanWanted> wanted;
-  std::vector<PlanCondition> conditions;  ///< in the order of the text; at least one, or an order with a limit
-  std::vector<PlanOrder> order;
-  std::optional<PlanValue> limit;
-  std::optional<PlanValue> offset;  ///< only with a limit
-  PlanLock lock = PlanLock::none;
+  std::vector<FormWanted> wanted;
+  std::vector<FormCondition> conditions;  ///< in the order of the text; at least one, or an order with a limit
+  std::vector<FormOrder> order;
+  std::optional<FormValue> limit;
+  std::optional<FormValue> offset;  ///< only with a limit
+  FormLock lock = FormLock::none;
   /// SELECT EXISTS (SELECT ... conditions): always one row, of the integer 1 or 0; `wanted` says nothing then.
   bool exists = false;
   uint16_t arguments = 0;  ///< that an execution must have
 
-  bool operator==(const ReadPlan &) const = default;
+  bool operator==(const ReadForm &) const = default;
 };
 
 /// What a value must be so that looking it up by the column's key, or comparing the column with it, is exactly what
@@ -117,7 +117,7 @@ enum class Exact : uint8_t {
 
 /// One condition, resolved.
 struct ResolvedCondition {
-  uint16_t condition = 0;  ///< position in ReadPlan::conditions
+  uint16_t condition = 0;  ///< position in ReadForm::conditions
   uint16_t field = 0;      ///< position in TABLE::field
   Exact exact = Exact::integer;
 };
@@ -139,7 +139,7 @@ struct ResolvedRead {
   /// Rows come in the order that the statement asks for, or in the one that the server would give them without asking.
   /// If not, and two rows or more match, the statement is the server's, which might choose another index and order.
   bool ordered = true;
-  /// The order asked for may leave rows equal: in ReadPlan::order alike, two rows next to each other are the server's.
+  /// The order asked for may leave rows equal: in ReadForm::order alike, two rows next to each other are the server's.
   bool ties = false;
   std::vector<uint16_t> columns;  ///< to send, positions in TABLE::field, in order; neither constants nor counts
 };

@@ -1,4 +1,4 @@
-#include "engine/mariadb/hosted/thd/own_statement.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
 
 #include <cstring>
 #include <new>
@@ -19,7 +19,7 @@ void close_and_unlock(THD *thd, const MDL_savepoint &locks_before) {
 
 const size_t counted_status_bytes = offsetof(STATUS_VAR, max_local_memory_used);
 
-void end_own_statement(THD *thd) {
+void end_session_statement(THD *thd) {
   thd->lex->sql_command = SQLCOM_END;
   thd->cleanup_after_query();
   thd->reset_query();
@@ -70,7 +70,7 @@ bool look_at_table(THD *thd, const TableNames &names, const std::function<void(T
   return opened;
 }
 
-OwnStatement::OwnStatement(THD *thd, bool prepared, enum_sql_command command)
+SessionStatement::SessionStatement(THD *thd, bool prepared, enum_sql_command command)
     : thd_(thd),
       locks_before_(thd->mdl_context.mdl_savepoint()),
       prepared_(prepared),
@@ -90,7 +90,7 @@ OwnStatement::OwnStatement(THD *thd, bool prepared, enum_sql_command command)
   thd->count_cuted_fields = CHECK_FIELD_IGNORE;
 }
 
-bool OwnStatement::open(TABLE_LIST &list) {
+bool SessionStatement::open(TABLE_LIST &list) {
   const ulong wait = std::exchange(thd_->variables.lock_wait_timeout, 0);
   Open_table_context context(thd_, open_flags_without_waiting);
   bool opened = !open_table(thd_, &list, &context) && list.table != nullptr;
@@ -105,19 +105,20 @@ bool OwnStatement::open(TABLE_LIST &list) {
   return opened;
 }
 
-bool OwnStatement::commit() {
+bool SessionStatement::commit() {
   if (trans_commit_stmt(thd_)) return false;
   close_tables();
   return true;
 }
 
-void OwnStatement::close_tables() {
+void SessionStatement::close_tables() {
   close_thread_tables(thd_);
   if (thd_->in_active_multi_stmt_transaction()) thd_->mdl_context.release_statement_locks();
   else thd_->release_transactional_locks();
 }
 
-void OwnStatement::done(uint64_t examined, uint64_t sent, uint64_t found, size_t bytes_received, size_t bytes_sent) {
+void SessionStatement::done(uint64_t examined, uint64_t sent, uint64_t found, size_t bytes_received,
+                            size_t bytes_sent) {
   THD *const thd = thd_;
   STATUS_VAR &counts = thd->status_var;
   ++counts.questions;
@@ -135,25 +136,25 @@ void OwnStatement::done(uint64_t examined, uint64_t sent, uint64_t found, size_t
   end();
 }
 
-void OwnStatement::done_changing(size_t bytes_received) {
+void SessionStatement::done_changing(size_t bytes_received) {
   count_change(thd_, command_, prepared_, bytes_received);
   end();
 }
 
-void OwnStatement::take_back() {
+void SessionStatement::take_back() {
   trans_rollback_stmt(thd_);
   close_tables();
 }
 
 /// As at the end of mysql_execute_command().
-void OwnStatement::lose() {
+void SessionStatement::lose() {
   trans_rollback_stmt(thd_);
   close_thread_tables(thd_);
   trans_rollback_implicit(thd_);
   thd_->release_transactional_locks();
 }
 
-void OwnStatement::undo() {
+void SessionStatement::undo() {
   THD *const thd = thd_;
   trans_rollback_stmt(thd);
   close_and_unlock(thd, locks_before_);
@@ -165,8 +166,8 @@ void OwnStatement::undo() {
   end();
 }
 
-void OwnStatement::end() {
-  end_own_statement(thd_);
+void SessionStatement::end() {
+  end_session_statement(thd_);
 }
 
 }  // namespace postern::mariadb

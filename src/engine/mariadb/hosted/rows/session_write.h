@@ -1,5 +1,5 @@
-// own_write.h: OwnWrites, a recognised UPDATE, DELETE or INSERT done in the transaction of the session that asks, as
-// the server would do it there: with its metadata locks, its row locks and its binary log.
+// session_write.h: SessionWriter, a recognised UPDATE, DELETE or INSERT done in the transaction of the session that
+// asks, as the server would do it there: with its metadata locks, its row locks and its binary log.
 //
 // Nothing waits. A row that somebody else has locked is the server's to wait for, on a thread of the pool; what fails
 // is undone to where the statement began, as the server undoes a statement, and the transaction goes on.
@@ -12,7 +12,7 @@
 #include "base/counters.h"
 #include "base/output.h"
 #include "contract/value.h"
-#include "engine/mariadb/hosted/recognise/change_plan.h"
+#include "engine/mariadb/hosted/recognise/change_form.h"
 #include "engine/mariadb/hosted/rows/change_row.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 
@@ -20,10 +20,10 @@ class THD;
 
 namespace postern::mariadb {
 
-class OwnStatement;
+class SessionStatement;
 
-struct OwnWrite {
-  const ChangePlan &plan;
+struct SessionWrite {
+  const ChangeForm &form;
   const ResolvedChange &change;
   const sql::Answer *answer = nullptr;  ///< to the like of it, of a statement with RETURNING
   uint64_t table_version;               ///< TABLE_SHARE::get_table_ref_version() that `change` is of
@@ -33,14 +33,14 @@ struct OwnWrite {
 };
 
 /// Kept by a thread from one statement to the next, for its memory.
-class OwnWrites {
+class SessionWriter {
  public:
   /// Does it in `thd`, which the thread is attached to and which is in a transaction. Anything but NotNow::answered:
   /// nothing has happened, and nothing is written to `output`.
-  NotNow run(THD *thd, const OwnWrite &write, Output &output, Counters &counters);
+  NotNow run(THD *thd, const SessionWrite &write, Output &output, Counters &counters);
 
  private:
-  NotNow change(THD *thd, const OwnWrite &write, OwnStatement &statement, WriteTable &target, Changed &changed);
+  NotNow change(THD *thd, const SessionWrite &write, SessionStatement &statement, WriteTable &target, Changed &changed);
 
   ChangeRow row_;
 };

@@ -1,7 +1,7 @@
 #include "engine/mariadb/basics/server.h"
 
 #include "engine/mariadb/basics/compat.h"
-#include "engine/mariadb/hosted/rows/own_walk.h"
+#include "engine/mariadb/hosted/rows/key_walk.h"
 
 #include <algorithm>
 #include <cstring>
@@ -39,11 +39,11 @@ bool is_end(int code) {
 
 }  // namespace
 
-NotNow OwnWalk::open(THD *thd, TABLE &table, const ReadPlan &plan, const ResolvedRead &read,
+NotNow KeyWalk::open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
                      std::span<const Value> arguments) {
   thd_ = thd;
   table_ = &table;
-  plan_ = &plan;
+  form_ = &form;
   read_ = &read;
   arguments_ = arguments;
   records_used_ = 0;
@@ -60,12 +60,12 @@ NotNow OwnWalk::open(THD *thd, TABLE &table, const ReadPlan &plan, const Resolve
   return table.file->ha_index_init(read.index, true) == 0 ? NotNow::answered : NotNow::read_failed;
 }
 
-void OwnWalk::close() {
+void KeyWalk::close() {
   const TABLE *const table = std::exchange(table_, nullptr);
   if (table != nullptr && table->file->inited == handler::INDEX) table->file->ha_index_end();
 }
 
-int OwnWalk::next() {
+int KeyWalk::next() {
   do {
     code_ = step();
     if (code_ == 0 && ++examined_ > limits::find_rows_fast_max) code_ = too_much;
@@ -73,13 +73,13 @@ int OwnWalk::next() {
   return code_;
 }
 
-void OwnWalk::note() {
+void KeyWalk::note() {
   noted_.assign(table_->record[0], table_->record[0] + table_->s->reclength);
 }
 
-bool OwnWalk::ties_with_noted() const {
+bool KeyWalk::ties_with_noted() const {
   const my_ptrdiff_t offset = noted_.data() - table_->record[0];
-  return std::ranges::all_of(plan_->order, [&](const PlanOrder &order) {
+  return std::ranges::all_of(form_->order, [&](const FormOrder &order) {
     for (Field **at = table_->field; *at != nullptr; ++at) {
       Field &field = **at;
       if (!compat::same_name(system_charset_info, field.field_name.str, order.column.c_str())) continue;
@@ -93,56 +93,56 @@ bool OwnWalk::ties_with_noted() const {
 
 // --- values and keys -------------------------------------------------------------------------------------------------
 
-Field &OwnWalk::field_of(const ResolvedCondition &condition) const {
+Field &KeyWalk::field_of(const ResolvedCondition &condition) const {
   return *table_->field[condition.field];
 }
 
-bool OwnWalk::value_at(const ResolvedCondition &condition, size_t at, Value &value) const {
-  const std::vector<PlanValue> &values = planned(condition).values;
+bool KeyWalk::value_at(const ResolvedCondition &condition, size_t at, Value &value) const {
+  const std::vector<FormValue> &values = condition_of(condition).values;
   return at < values.size() && value_of(values[at], arguments_, value);
 }
 
-bool OwnWalk::store(const ResolvedCondition &condition, const Value &value, Record &record) const {
+bool KeyWalk::store(const ResolvedCondition &condition, const Value &value, Record &record) const {
   Field &field = field_of(condition);
   const InRecord moved(field, *table_, record.data());
   return store_exactly(thd_, field, condition.exact, value);
 }
 
-void OwnWalk::store_null(const ResolvedCondition &condition, Record &record) const {
+void KeyWalk::store_null(const ResolvedCondition &condition, Record &record) const {
   Field &field = field_of(condition);
   const InRecord moved(field, *table_, record.data());
   field.set_null();
 }
 
-uint32_t OwnWalk::key_length(size_t parts) const {
+uint32_t KeyWalk::key_length(size_t parts) const {
   uint32_t length = 0;
   for (size_t i = 0; i < parts; ++i) length += table_->key_info[read_->index].key_part[i].store_length;
   return length;
 }
 
-void OwnWalk::copy_key(Record &key, size_t parts) {
+void KeyWalk::copy_key(Record &key, size_t parts) {
   const uint32_t length = key_length(parts);
   key.resize(length);
   if (length == 0) return;  // of which the server would make the whole key
   key_copy(key.data(), key_record_.data(), &table_->key_info[read_->index], length, true);
 }
 
-bool OwnWalk::make_keys() {
+bool KeyWalk::make_keys() {
   key_record_.assign(table_->s->default_values, table_->s->default_values + table_->s->rec_buff_length);
   for (const ResolvedCondition &part : read_->parts) {
     Value value;
-    switch (planned(part).test) {
-      case PlanTest::equal:
+    switch (condition_of(part).test) {
+      case FormTest::equal:
         if (!value_at(part, 0, value) || !store(part, value, key_record_)) return false;
         break;
-      case PlanTest::null: store_null(part, key_record_); break;
-      case PlanTest::in: break;  // below, when all others are there
+      case FormTest::null: store_null(part, key_record_); break;
+      case FormTest::in: break;  // below, when all others are there
       default: return false;
     }
   }
   if (read_->way == ReadWay::walk && (!read_->range.empty() || read_->parts.empty())) return make_range();
   for (const ResolvedCondition &part : read_->parts)
-    if (planned(part).test == PlanTest::in) return make_list(part, read_->parts.size());
+    if (condition_of(part).test == FormTest::in) return make_list(part, read_->parts.size());
   if (keys_.empty()) keys_.emplace_back();
   keys_used_ = 1;
   copy_key(keys_[0], read_->parts.size());
@@ -150,8 +150,8 @@ bool OwnWalk::make_keys() {
 }
 
 /// One key for each different value, in the order of the walk.
-bool OwnWalk::make_list(const ResolvedCondition &condition, size_t parts) {
-  const size_t count = planned(condition).values.size();
+bool KeyWalk::make_list(const ResolvedCondition &condition, size_t parts) {
+  const size_t count = condition_of(condition).values.size();
   if (keys_.size() < count) keys_.resize(count);
   for (size_t i = 0; i < count; ++i) {
     Value value;
@@ -172,7 +172,7 @@ bool OwnWalk::make_list(const ResolvedCondition &condition, size_t parts) {
 
 /// Both ends of a walk: those of the condition on the next part, else all rows equal in the parts before, and no NULL
 /// where the condition is true for none.
-bool OwnWalk::make_range() {
+bool KeyWalk::make_range() {
   const size_t parts = read_->parts.size();
   for (End *const end : {&low_, &high_}) {
     end->given = parts != 0;
@@ -181,13 +181,13 @@ bool OwnWalk::make_range() {
     copy_key(end->key, parts);
   }
   for (const ResolvedCondition &condition : read_->range) {
-    const PlanTest test = planned(condition).test;
-    if (test == PlanTest::like) return make_prefix(condition);
+    const FormTest test = condition_of(condition).test;
+    if (test == FormTest::like) return make_prefix(condition);
     Value value;
     if (!value_at(condition, 0, value) || !store(condition, value, key_record_)) return false;
-    End &end = test == PlanTest::greater || test == PlanTest::at_least ? low_ : high_;
+    End &end = test == FormTest::greater || test == FormTest::at_least ? low_ : high_;
     end.given = true;
-    end.included = test == PlanTest::at_least || test == PlanTest::at_most;
+    end.included = test == FormTest::at_least || test == FormTest::at_most;
     end.parts = static_cast<uint32_t>(parts) + 1;
     copy_key(end.key, parts + 1);
   }
@@ -203,7 +203,7 @@ bool OwnWalk::make_range() {
 }
 
 /// As the server makes the ends of a range from a pattern, and every row is judged by the pattern, too.
-bool OwnWalk::make_prefix(const ResolvedCondition &condition) {
+bool KeyWalk::make_prefix(const ResolvedCondition &condition) {
   if (!add_judged(condition)) return false;
   const Bytes pattern = judged_.back().pattern;
   Field &field = field_of(condition);
@@ -235,10 +235,10 @@ bool OwnWalk::make_prefix(const ResolvedCondition &condition) {
   return true;
 }
 
-bool OwnWalk::add_judged(const ResolvedCondition &condition) {
-  const PlanCondition &plan = planned(condition);
+bool KeyWalk::add_judged(const ResolvedCondition &condition) {
+  const FormCondition &form = condition_of(condition);
   Judged judged{.condition = &condition, .first = records_used_, .count = 0, .pattern = {}};
-  if (plan.test == PlanTest::like) {
+  if (form.test == FormTest::like) {
     Value value;
     if (!value_at(condition, 0, value) || value.kind() != Value::Kind::bytes) return false;
     if (value.spelling() != Value::Spelling::text) return false;
@@ -250,8 +250,8 @@ bool OwnWalk::add_judged(const ResolvedCondition &condition) {
     const bool outside = field_of(condition).flags & BLOB_FLAG;
     const bool again = std::ranges::any_of(
         judged_, [&](const Judged &other) { return other.count != 0 && other.condition->field == condition.field; });
-    if (outside && (again || plan.values.size() > 1)) return false;
-    for (size_t i = 0; i < plan.values.size(); ++i) {
+    if (outside && (again || form.values.size() > 1)) return false;
+    for (size_t i = 0; i < form.values.size(); ++i) {
       if (records_.size() == records_used_) records_.emplace_back();
       Record &record = records_[records_used_++];
       record.assign(table_->s->default_values, table_->s->default_values + table_->s->rec_buff_length);
@@ -266,7 +266,7 @@ bool OwnWalk::add_judged(const ResolvedCondition &condition) {
 
 // --- rows ------------------------------------------------------------------------------------------------------------
 
-int OwnWalk::step() {
+int KeyWalk::step() {
   if (keys_used_ == 0) {
     if (in_key_) return next_of_range();
     in_key_ = true;
@@ -287,14 +287,14 @@ int OwnWalk::step() {
   }
 }
 
-int OwnWalk::first_by_key() {
+int KeyWalk::first_by_key() {
   const bool last = read_->backwards && read_->way == ReadWay::walk;
   return table_->file->ha_index_read_map(table_->record[0], keys_[key_].data(),
                                          make_prev_keypart_map(read_->parts.size()),
                                          last ? HA_READ_PREFIX_LAST : HA_READ_KEY_EXACT);
 }
 
-int OwnWalk::next_by_key() {
+int KeyWalk::next_by_key() {
   if (read_->way != ReadWay::walk) return HA_ERR_END_OF_FILE;
   const Record &key = keys_[key_];
   const auto length = static_cast<uint>(key.size());
@@ -304,7 +304,7 @@ int OwnWalk::next_by_key() {
   return key_cmp_if_same(table_, key.data(), read_->index, length) ? HA_ERR_END_OF_FILE : 0;
 }
 
-int OwnWalk::first_of_range() {
+int KeyWalk::first_of_range() {
   handler &file = *table_->file;
   if (!read_->backwards) {
     const key_range low{low_.key.data(), static_cast<uint>(low_.key.size()), make_prev_keypart_map(low_.parts),
@@ -318,29 +318,29 @@ int OwnWalk::first_of_range() {
                                              high_.included ? HA_READ_PREFIX_LAST_OR_PREV : HA_READ_BEFORE_KEY));
 }
 
-int OwnWalk::next_of_range() {
+int KeyWalk::next_of_range() {
   if (!read_->backwards) return table_->file->read_range_next();
   return within_range(table_->file->ha_index_prev(table_->record[0]));
 }
 
 /// On the way down: the end of it, if the row is below the low end.
-int OwnWalk::within_range(int code) const {
+int KeyWalk::within_range(int code) const {
   if (code != 0 || !low_.given) return code == HA_ERR_KEY_NOT_FOUND ? HA_ERR_END_OF_FILE : code;
   const int order = key_cmp(table_->key_info[read_->index].key_part, low_.key.data(), low_.key.size());
   return order < 0 || (order == 0 && !low_.included) ? HA_ERR_END_OF_FILE : 0;
 }
 
-bool OwnWalk::matches() const {
+bool KeyWalk::matches() const {
   return std::ranges::all_of(judged_, [this](const Judged &judged) { return holds(judged); });
 }
 
-bool OwnWalk::holds(const Judged &judged) const {
+bool KeyWalk::holds(const Judged &judged) const {
   Field &field = field_of(*judged.condition);
-  const PlanTest test = planned(*judged.condition).test;
-  if (test == PlanTest::null) return field.is_null();
+  const FormTest test = condition_of(*judged.condition).test;
+  if (test == FormTest::null) return field.is_null();
   if (field.is_null()) return false;
-  if (test == PlanTest::not_null) return true;
-  if (test == PlanTest::like) {
+  if (test == FormTest::not_null) return true;
+  if (test == FormTest::like) {
     String buffer;
     const String *const text = field.val_str(&buffer);
     return field.charset()->wildcmp(text->ptr(), text->end(), judged.pattern.data(),
@@ -351,11 +351,11 @@ bool OwnWalk::holds(const Judged &judged) const {
     return field.cmp(field.ptr, field.ptr + (records_[judged.first + at].data() - table_->record[0]));
   };
   switch (test) {
-    case PlanTest::less: return compare(0) < 0;
-    case PlanTest::at_most: return compare(0) <= 0;
-    case PlanTest::greater: return compare(0) > 0;
-    case PlanTest::at_least: return compare(0) >= 0;
-    case PlanTest::unequal: return compare(0) != 0;
+    case FormTest::less: return compare(0) < 0;
+    case FormTest::at_most: return compare(0) <= 0;
+    case FormTest::greater: return compare(0) > 0;
+    case FormTest::at_least: return compare(0) >= 0;
+    case FormTest::unequal: return compare(0) != 0;
     default:
       for (uint32_t i = 0; i < judged.count; ++i)
         if (compare(i) == 0) return true;

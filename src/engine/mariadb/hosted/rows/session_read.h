@@ -1,4 +1,4 @@
-// own_read.h: OwnReads, a thread's way to answer recognised SELECTs on the sessions that ask for them.
+// session_read.h: SessionReader, a thread's way to answer recognised SELECTs on the sessions that ask for them.
 //
 // The read is made in the client's own session: its transaction and read view, isolation, time zone, account and
 // metadata locks. The rows are written by the server's own protocol code, between what the server once wrote before and
@@ -12,8 +12,8 @@
 #include "base/output.h"
 #include "contract/value.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/rows/own_walk.h"
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/rows/key_walk.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 #include "engine/sql/answer.h"
 
 class THD;
@@ -24,15 +24,15 @@ struct TABLE_LIST;
 namespace postern::mariadb {
 
 /// Whether the answer is one row, with a number or a truth.
-inline bool counts_rows(const ReadPlan &plan) {
-  return plan.exists || (plan.wanted.size() == 1 && plan.wanted[0].what == PlanWanted::What::count);
+inline bool counts_rows(const ReadForm &form) {
+  return form.exists || (form.wanted.size() == 1 && form.wanted[0].what == FormWanted::What::count);
 }
 
 /// One statement to be answered; borrows everything.
-struct OwnRead {
-  const ReadPlan &plan;
+struct SessionRead {
+  const ReadForm &form;
   const ResolvedRead &read;
-  /// Of the definition that the plan was resolved with and the answer is from: TABLE_SHARE::get_table_ref_version().
+  /// Of the definition that the form was resolved with and the answer is from: TABLE_SHARE::get_table_ref_version().
   uint64_t table_version = 0;
   const sql::Answer &answer;  ///< what the server has answered to the like of it, in the same form
   std::span<const Value> values;
@@ -41,16 +41,16 @@ struct OwnRead {
 };
 
 /// One thread's. Not to be used from within itself.
-class OwnReads {
+class SessionReader {
  public:
   /// Answers the statement in `thd`, which the calling thread is attached to (attachment.h) and which rests between two
   /// commands. Everything is written to `output`, or, unless NotNow::answered is returned, nothing, and the session is
   /// as it was. Never waits for a lock. Does not ask session_allows(), which is to be asked before.
-  NotNow run(THD *thd, const OwnRead &read, Output &output);
+  NotNow run(THD *thd, const SessionRead &read, Output &output);
 
-  /// Whether the account of `thd` may read what the plan reads, as far as that is known without the table. `list` is
+  /// Whether the account of `thd` may read what the form reads, as far as that is known without the table. `list` is
   /// its table; where it may not, an error may be set.
-  static bool may_read(THD *thd, TABLE_LIST &list, const ReadPlan &plan);
+  static bool may_read(THD *thd, TABLE_LIST &list, const ReadForm &form);
 
  private:
   struct Limits {
@@ -63,14 +63,14 @@ class OwnReads {
     uint64_t sent = 0;
   };
 
-  static bool take_limits(const OwnRead &read, Limits &limits);
-  static void choose_columns(TABLE &table, const OwnRead &read);
-  NotNow read_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written);
-  NotNow write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written);
-  NotNow count_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written);
-  static bool write_row(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets);
+  static bool take_limits(const SessionRead &read, Limits &limits);
+  static void choose_columns(TABLE &table, const SessionRead &read);
+  NotNow read_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets, Written &written);
+  NotNow write_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets, Written &written);
+  NotNow count_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets, Written &written);
+  static bool write_row(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets);
 
-  OwnWalk walk_;
+  KeyWalk walk_;
   Limits limits_;  // of the statement that is run
 };
 

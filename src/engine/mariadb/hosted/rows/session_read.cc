@@ -1,6 +1,6 @@
-#include "engine/mariadb/hosted/thd/own_statement.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
 
-#include "engine/mariadb/hosted/rows/own_read.h"
+#include "engine/mariadb/hosted/rows/session_read.h"
 
 #include <algorithm>
 #include <new>
@@ -17,7 +17,7 @@
 namespace postern::mariadb {
 namespace {
 
-using What = PlanWanted::What;
+using What = FormWanted::What;
 
 Protocol &protocol_of(THD *thd, bool prepared) {
   if (prepared) return thd->protocol_binary;
@@ -43,24 +43,24 @@ bool put_row(Protocol &protocol, sql::Packets &packets) {
   return true;
 }
 
-thr_lock_type lock_of(PlanLock lock) {
+thr_lock_type lock_of(FormLock lock) {
   switch (lock) {
-    case PlanLock::none: return TL_READ;
-    case PlanLock::share: return TL_READ_WITH_SHARED_LOCKS;
-    case PlanLock::update: return TL_WRITE;
+    case FormLock::none: return TL_READ;
+    case FormLock::share: return TL_READ_WITH_SHARED_LOCKS;
+    case FormLock::update: return TL_WRITE;
   }
   return TL_READ;
 }
 
 /// A lock on the one row is asked for without waiting.
-bool may_lock(const THD *thd, const OwnRead &read) {
-  if (read.plan.lock == PlanLock::none) return true;
+bool may_lock(const THD *thd, const SessionRead &read) {
+  if (read.form.lock == FormLock::none) return true;
   const bool read_only = opt_readonly || thd->tx_read_only || thd->variables.tx_read_only;
   return !read_only && !NoRowWaits::end_transactions();
 }
 
 /// Its lock has cost the session its transaction: the client is told so, as the server would.
-NotNow lose(THD *thd, const OwnRead &read, OwnStatement &statement, Output &output) {
+NotNow lose(THD *thd, const SessionRead &read, SessionStatement &statement, Output &output) {
   statement.lose();
   thd->update_server_status();
   send_end(thd, output);
@@ -70,17 +70,17 @@ NotNow lose(THD *thd, const OwnRead &read, OwnStatement &statement, Output &outp
 
 }  // namespace
 
-NotNow OwnReads::run(THD *thd, const OwnRead &read, Output &output) {
+NotNow SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
   if (!may_lock(thd, read)) return NotNow::locking;
   // Of a wrong one the server tells before it opens anything, and so begins no transaction.
   limits_ = {};
-  if (!read.plan.exists && !take_limits(read, limits_)) return NotNow::value;
-  const TableNames names(read.plan.database, read.plan.table);
+  if (!read.form.exists && !take_limits(read, limits_)) return NotNow::value;
+  const TableNames names(read.form.database, read.form.table);
   TABLE_LIST list;
-  OwnStatement statement(thd, read.prepared);
-  name_table(thd, list, *names.database, *names.table, lock_of(read.plan.lock));
+  SessionStatement statement(thd, read.prepared);
+  name_table(thd, list, *names.database, *names.table, lock_of(read.form.lock));
   std::optional<NoRowWaits> no_waits;
-  if (read.plan.lock != PlanLock::none) no_waits.emplace(thd);
+  if (read.form.lock != FormLock::none) no_waits.emplace(thd);
   const Output::Mark start = output.mark();
   const auto fail = [&](NotNow why) {
     walk_.close();
@@ -92,7 +92,7 @@ NotNow OwnReads::run(THD *thd, const OwnRead &read, Output &output) {
     statement.undo();
     return why;
   };
-  if (!may_read(thd, list, read.plan)) return fail(NotNow::privilege);
+  if (!may_read(thd, list, read.form)) return fail(NotNow::privilege);
   if (!statement.open(list)) return fail(NotNow::table_busy);
   TABLE &table = *list.table;
   if (table.s->get_table_ref_version() != read.table_version) return fail(NotNow::table_changed);
@@ -115,8 +115,8 @@ NotNow OwnReads::run(THD *thd, const OwnRead &read, Output &output) {
   return NotNow::answered;
 }
 
-bool OwnReads::take_limits(const OwnRead &read, Limits &limits) {
-  const auto take = [&](const std::optional<PlanValue> &place, uint64_t &number) {
+bool SessionReader::take_limits(const SessionRead &read, Limits &limits) {
+  const auto take = [&](const std::optional<FormValue> &place, uint64_t &number) {
     if (!place) return true;
     Value value;
     if (!value_of(*place, read.values, value)) return false;
@@ -129,26 +129,26 @@ bool OwnReads::take_limits(const OwnRead &read, Limits &limits) {
     return true;
   };
   // Of none the server says that there is none before it looks.
-  return take(read.plan.limit, limits.rows) && take(read.plan.offset, limits.offset) && limits.rows != 0;
+  return take(read.form.limit, limits.rows) && take(read.form.offset, limits.offset) && limits.rows != 0;
 }
 
-bool OwnReads::may_read(THD *thd, TABLE_LIST &list, const ReadPlan &plan) {
+bool SessionReader::may_read(THD *thd, TABLE_LIST &list, const ReadForm &form) {
   if (check_table_access(thd, SELECT_ACL, &list, false, 1, true)) return false;
   list.grant.want_privilege = SELECT_ACL & ~list.grant.privilege;
   if (list.grant.want_privilege == NO_ACL) return true;
   const auto may = [&](const std::string &column) {
-    return compat::column_is_granted(thd, list.grant, plan.database, plan.table, column.c_str(), column.size());
+    return compat::column_is_granted(thd, list.grant, form.database, form.table, column.c_str(), column.size());
   };
-  return std::ranges::all_of(plan.wanted,
-                             [&](const PlanWanted &one) {
+  return std::ranges::all_of(form.wanted,
+                             [&](const FormWanted &one) {
                                // What `*` stands for is known only when the table is open.
                                return one.what == What::column ? may(one.column) : one.what == What::constant;
                              }) &&
-         std::ranges::all_of(plan.conditions, [&](const PlanCondition &one) { return may(one.column); }) &&
-         std::ranges::all_of(plan.order, [&](const PlanOrder &one) { return may(one.column); });
+         std::ranges::all_of(form.conditions, [&](const FormCondition &one) { return may(one.column); }) &&
+         std::ranges::all_of(form.order, [&](const FormOrder &one) { return may(one.column); });
 }
 
-void OwnReads::choose_columns(TABLE &table, const OwnRead &read) {
+void SessionReader::choose_columns(TABLE &table, const SessionRead &read) {
   MY_BITMAP *const columns = table.read_set;
   for (const uint16_t at : read.read.columns) bitmap_set_bit(columns, at);
   for (const auto *const conditions : {&read.read.parts, &read.read.range, &read.read.filters})
@@ -157,27 +157,29 @@ void OwnReads::choose_columns(TABLE &table, const OwnRead &read) {
   // By these rows are told apart, and the end of a range.
   const KEY &key = table.key_info[read.read.index];
   for (uint i = 0; i < key.user_defined_key_parts; ++i) bitmap_set_bit(columns, key.key_part[i].fieldnr - 1);
-  for (const PlanOrder &order : read.plan.order)
+  for (const FormOrder &order : read.form.order)
     for (Field **at = table.field; *at != nullptr; ++at)
       if (compat::same_name(system_charset_info, (*at)->field_name.str, order.column.c_str()))
         bitmap_set_bit(columns, (*at)->field_index);
 }
 
-NotNow OwnReads::read_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written) {
-  if (const NotNow why = walk_.open(thd, table, read.plan, read.read, read.values); why != NotNow::answered) return why;
+NotNow SessionReader::read_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                Written &written) {
+  if (const NotNow why = walk_.open(thd, table, read.form, read.read, read.values); why != NotNow::answered) return why;
   protocol_of(thd, read.prepared).prepare_for_send(read.answer.columns());
-  return counts_rows(read.plan) ? count_rows(thd, table, read, packets, written)
+  return counts_rows(read.form) ? count_rows(thd, table, read, packets, written)
                                 : write_rows(thd, table, read, packets, written);
 }
 
-NotNow OwnReads::write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written) {
+NotNow SessionReader::write_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                 Written &written) {
   const Output::Mark start = packets.output().mark();
   const bool any_order = !read.read.ordered;
   for (;;) {
     const bool enough = written.found >= limits_.offset && written.found - limits_.offset >= limits_.rows;
     if (enough && (written.found == 0 || (!any_order && !read.read.ties))) return NotNow::answered;
     const int code = walk_.next();
-    if (code == OwnWalk::too_much) return NotNow::too_much;
+    if (code == KeyWalk::too_much) return NotNow::too_much;
     if (code == HA_ERR_END_OF_FILE) return NotNow::answered;
     if (code != 0) return NotNow::read_failed;
     if (written.found != 0 && (any_order || (read.read.ties && walk_.ties_with_noted()))) return NotNow::order_unsure;
@@ -193,40 +195,41 @@ NotNow OwnReads::write_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Pa
 }
 
 /// The one row of a COUNT or an EXISTS.
-NotNow OwnReads::count_rows(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets, Written &written) {
+NotNow SessionReader::count_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                 Written &written) {
   if (limits_.offset != 0) return NotNow::value;
   int64_t rows = 0;
   const Field *const counted =
-      read.plan.exists || read.read.columns.empty() ? nullptr : table.field[read.read.columns[0]];
+      read.form.exists || read.read.columns.empty() ? nullptr : table.field[read.read.columns[0]];
   int code = 0;
   bool matched = false;
-  while (!(read.plan.exists && rows != 0) && (code = walk_.next()) == 0) {
+  while (!(read.form.exists && rows != 0) && (code = walk_.next()) == 0) {
     matched = true;
     if (counted == nullptr || !counted->is_null()) ++rows;
   }
-  if (code == OwnWalk::too_much) return NotNow::too_much;
+  if (code == KeyWalk::too_much) return NotNow::too_much;
   if (code != 0 && code != HA_ERR_END_OF_FILE) return NotNow::read_failed;
   if (!matched && tests_a_column_twice(read.read)) return NotNow::value;
   Protocol &protocol = protocol_of(thd, read.prepared);
   protocol.prepare_for_resend();
   // Where the server has left out the types, they are the ones that these always have.
   uint8_t type = read.answer.type(0);
-  if (read.answer.columns_left_out()) type = read.plan.exists ? MYSQL_TYPE_LONG : MYSQL_TYPE_LONGLONG;
+  if (read.answer.columns_left_out()) type = read.form.exists ? MYSQL_TYPE_LONG : MYSQL_TYPE_LONGLONG;
   if (!store_integer(protocol, rows, type) || !put_row(protocol, packets)) return NotNow::read_failed;
   written.sent = 1;
   // Where a whole unique key finds nothing the server sees that before it counts, and leaves FOUND_ROWS() as it is.
-  const bool nothing = !matched && !read.plan.exists && read.read.way == ReadWay::one;
+  const bool nothing = !matched && !read.form.exists && read.read.way == ReadWay::one;
   written.found = nothing ? thd->limit_found_rows : 1;
   return NotNow::answered;
 }
 
-bool OwnReads::write_row(THD *thd, TABLE &table, const OwnRead &read, sql::Packets &packets) {
+bool SessionReader::write_row(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets) {
   Protocol &protocol = protocol_of(thd, read.prepared);
   protocol.prepare_for_resend();
   const std::vector<uint16_t> &columns = read.read.columns;
   size_t next = 0;
   uint32_t at = 0;
-  for (const PlanWanted &wanted : read.plan.wanted) {
+  for (const FormWanted &wanted : read.form.wanted) {
     switch (wanted.what) {
       case What::column:
         if (protocol.store(table.field[columns[next++]])) return false;

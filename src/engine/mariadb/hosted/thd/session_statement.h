@@ -1,5 +1,5 @@
-// own_statement.h: OwnStatement, one statement as the server would run it in a session, but for parsing and planning:
-// what comes before it, what it leaves behind, and what takes it back.
+// session_statement.h: SessionStatement, one statement run in a session without parsing or planning it: set-up,
+// accounting and undo, as the server does them.
 //
 // For the thread that the session's THD is attached to (attachment.h).
 #pragma once
@@ -22,7 +22,7 @@ inline constexpr uint16_t without_index = SERVER_QUERY_NO_INDEX_USED | SERVER_QU
 inline constexpr const char *words_of_no_index = "the server looks at every row of the table instead of using an index";
 
 /// The last thing that the server does for a statement: the session rests again.
-void end_own_statement(THD *thd);
+void end_session_statement(THD *thd);
 
 /// Counts a statement that changes rows as the server does.
 void count_change(THD *thd, enum_sql_command command, bool prepared, size_t bytes_received);
@@ -44,12 +44,12 @@ bool look_at_table(THD *thd, const TableNames &names, const std::function<void(T
 
 /// What a statement has counted and changed in its session by itself is taken back by undo(), so that the server can
 /// run it as if nothing had been. One of done() and undo() is called, and nothing behind it.
-class OwnStatement {
+class SessionStatement {
  public:
   /// The statement begins: its time, its number, no warnings. `command`: what the storage engine takes it for.
-  OwnStatement(THD *thd, bool prepared, enum_sql_command command = SQLCOM_SELECT);
-  OwnStatement(const OwnStatement &) = delete;
-  OwnStatement &operator=(const OwnStatement &) = delete;
+  SessionStatement(THD *thd, bool prepared, enum_sql_command command = SQLCOM_SELECT);
+  SessionStatement(const SessionStatement &) = delete;
+  SessionStatement &operator=(const SessionStatement &) = delete;
 
   /// Opens the table and locks it as the list's lock says, with its metadata lock, without waiting. False: it is held,
   /// or cannot be opened.

@@ -1,6 +1,6 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/hosted/thd/promised.h"
+#include "engine/mariadb/hosted/thd/deferred_statements.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/mariadb/hosted/thd/command.h"
-#include "engine/mariadb/hosted/thd/own_statement.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
 
 namespace postern::mariadb {
@@ -122,18 +122,18 @@ bool execution_keeps_context(THD *thd, Bytes arguments) {
 
 }  // namespace
 
-ColumnsTold ColumnsTold::of(THD *thd, uint32_t id) {
+ClientMetadata ClientMetadata::of(THD *thd, uint32_t id) {
   const ::Statement *const statement = id == last_prepared ? thd->last_stmt : thd->stmt_map.find(id);
   if (statement == nullptr) return {};
   const send_column_info_state &state = statement->column_info_state;
   return {state.last_charset, state.checksum, state.immutable, state.initialized};
 }
 
-bool ColumnsTold::holds(const THD *thd) const {
+bool ClientMetadata::holds(const THD *thd) const {
   return initialized && (immutable || checksum != 0) && client == thd->variables.character_set_client;
 }
 
-bool PromisedStatements::count_one(bool whatever) {
+bool DeferredStatements::count_one(bool whatever) {
   mysql_mutex_lock(&LOCK_prepared_stmt_count);
   const bool room = whatever || prepared_stmt_count < max_prepared_stmt_count;
   if (room) ++prepared_stmt_count;
@@ -141,16 +141,16 @@ bool PromisedStatements::count_one(bool whatever) {
   return room;
 }
 
-void PromisedStatements::count_less(size_t statements) {
+void DeferredStatements::count_less(size_t statements) {
   if (statements == 0) return;
   mysql_mutex_lock(&LOCK_prepared_stmt_count);
   prepared_stmt_count -= static_cast<uint>(statements);
   mysql_mutex_unlock(&LOCK_prepared_stmt_count);
 }
 
-uint32_t PromisedStatements::add(THD *thd, Bytes text, uint64_t dialect, const Promised &promised) {
+uint32_t DeferredStatements::add(THD *thd, Bytes text, uint64_t dialect, const DeferredStatement &deferred) {
   const auto id = static_cast<uint32_t>((thd->statement_id_counter + 1) & id_mask);
-  const auto added = statements_.try_emplace(id, Promise{std::string(text), dialect, promised, my_hrtime().val});
+  const auto added = statements_.try_emplace(id, Entry{std::string(text), dialect, deferred, my_hrtime().val});
   if (!added.second) return 0;
   if (!count_one(false)) {
     statements_.erase(added.first);
@@ -162,35 +162,35 @@ uint32_t PromisedStatements::add(THD *thd, Bytes text, uint64_t dialect, const P
   return id;
 }
 
-uint32_t PromisedStatements::meant(const THD *thd, uint32_t id) const {
+uint32_t DeferredStatements::meant(const THD *thd, uint32_t id) const {
   if (id == last_prepared) id = thd->last_stmt == nullptr ? last_ : 0;
   return statements_.contains(id) ? id : 0;
 }
 
-Promised *PromisedStatements::find(uint32_t id) {
+DeferredStatement *DeferredStatements::find(uint32_t id) {
   const auto found = statements_.find(id);
-  return found != statements_.end() ? &found->second.promised : nullptr;
+  return found != statements_.end() ? &found->second.deferred : nullptr;
 }
 
-void PromisedStatements::bind(uint32_t id, Bytes types) {
+void DeferredStatements::bind(uint32_t id, Bytes types) {
   const auto found = statements_.find(id);
   if (found != statements_.end() && !types.empty()) found->second.types.assign(types);
 }
 
-bool PromisedStatements::drop(uint32_t id) {
+bool DeferredStatements::drop(uint32_t id) {
   if (statements_.erase(id) == 0) return false;
   if (last_ == id) last_ = 0;
   count_less(1);
   return true;
 }
 
-void PromisedStatements::clear() {
+void DeferredStatements::clear() {
   count_less(statements_.size());
   statements_.clear();
   last_ = 0;
 }
 
-bool PromisedStatements::keep(THD *thd, uint32_t id, uint64_t dialect, Output &error) {
+bool DeferredStatements::keep(THD *thd, uint32_t id, uint64_t dialect, Output &error) {
   const auto found = statements_.find(id);
   if (found == statements_.end()) return true;
   if (found->second.dialect != dialect) {
@@ -216,15 +216,15 @@ bool PromisedStatements::keep(THD *thd, uint32_t id, uint64_t dialect, Output &e
   }
   TABLE_LIST *const table = statement->lex->query_tables;
   // The server prepares it again if it was prepared with another definition, or before a trigger was made.
-  const Promised &promised = found->second.promised;
+  const DeferredStatement &deferred = found->second.deferred;
   statement->hr_prepare_time.val = found->second.time;
   if (table != nullptr) {
-    const bool same = definition_of(bytes_of(table->tabledef_version)) == promised.definition;
-    table->set_table_ref_id(TABLE_REF_BASE_TABLE, same ? promised.version : 0);
+    const bool same = definition_of(bytes_of(table->tabledef_version)) == deferred.definition;
+    table->set_table_ref_id(TABLE_REF_BASE_TABLE, same ? deferred.version : 0);
     if (!same) table->tabledef_version.length = 0;
   }
   send_column_info_state &state = statement->column_info_state;
-  const ColumnsTold &columns = promised.columns;
+  const ClientMetadata &columns = deferred.columns;
   state.last_charset = columns.client;
   state.checksum = columns.checksum;
   state.immutable = columns.immutable;
@@ -237,7 +237,7 @@ bool PromisedStatements::keep(THD *thd, uint32_t id, uint64_t dialect, Output &e
   return true;
 }
 
-void PromisedStatements::keep_all(THD *thd, uint64_t dialect) {
+void DeferredStatements::keep_all(THD *thd, uint64_t dialect) {
   std::vector<uint32_t> ids;
   ids.reserve(statements_.size());
   for (const auto &one : statements_) ids.push_back(one.first);

@@ -1,13 +1,13 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/hosted/rows/own_write.h"
+#include "engine/mariadb/hosted/rows/session_write.h"
 
 #include <new>
 
 #include "engine/mariadb/hosted/rows/change_answer.h"
 #include "engine/mariadb/basics/no_row_waits.h"
 #include "engine/mariadb/basics/opening.h"
-#include "engine/mariadb/hosted/thd/own_statement.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/tables/write_tables.h"
 
 namespace postern::mariadb {
@@ -29,26 +29,26 @@ void forget_statement(THD *thd) {
 }
 
 /// Whether the server would only meet the same error, and might use up an AUTO_INCREMENT value more.
-bool is_final(const ChangePlan &plan, int code) {
-  if (plan.what != ChangePlan::What::insert || plan.duplicate == ChangePlan::Duplicate::ignore) return false;
+bool is_final(const ChangeForm &form, int code) {
+  if (form.what != ChangeForm::What::insert || form.duplicate == ChangeForm::Duplicate::ignore) return false;
   return code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOREIGN_DUPLICATE_KEY || code == HA_ERR_NO_REFERENCED_ROW;
 }
 
 }  // namespace
 
-NotNow OwnWrites::run(THD *thd, const OwnWrite &write, Output &output, Counters &counters) {
+NotNow SessionWriter::run(THD *thd, const SessionWrite &write, Output &output, Counters &counters) {
   if (NoRowWaits::end_transactions()) return NotNow::rollback_on_timeout;
   forget_statement(thd);
-  const TableNames names(write.plan.rows.database, write.plan.rows.table);
+  const TableNames names(write.form.rows.database, write.form.rows.table);
   WriteTable target(*names.database, *names.table);
   TABLE_LIST list;
-  OwnStatement statement(thd, write.prepared, command_of(write.plan));
+  SessionStatement statement(thd, write.prepared, command_of(write.form));
   name_table(thd, list, target.database, target.name, TL_WRITE);
   if (logs(thd)) thd->set_current_stmt_binlog_format_row();
   Changed changed;
   changed.returned = {write.answer, write.prepared};
   NotNow why = NotNow::table_busy;
-  if (!may_change(thd, write.plan)) {
+  if (!may_change(thd, write.form)) {
     why = NotNow::privilege;
   } else if (statement.open(list)) {
     target.table = list.table;
@@ -59,7 +59,7 @@ NotNow OwnWrites::run(THD *thd, const OwnWrite &write, Output &output, Counters 
   if (thd->transaction_rollback_request) {
     tell_lost(thd, target.table, row_.code(), row_.failed_to_find());
     statement.lose();
-  } else if (why == NotNow::row_refused && is_final(write.plan, row_.code())) {
+  } else if (why == NotNow::row_refused && is_final(write.form, row_.code())) {
     if (changed.insert_id != 0) thd->record_first_successful_insert_id_in_cur_stmt(changed.insert_id);
     target.table->file->print_error(row_.code(), MYF(0));
     statement.take_back();
@@ -68,26 +68,26 @@ NotNow OwnWrites::run(THD *thd, const OwnWrite &write, Output &output, Counters 
     return why;
   } else {
     thd->inc_examined_row_count(changed.examined);
-    say_ok(thd, write.plan, changed);
-    count_rows(counters, write.plan, changed);
+    say_ok(thd, write.form, changed);
+    count_rows(counters, write.form, changed);
   }
   thd->update_server_status();
-  send_answer(thd, write.plan, changed.returned, status, output);
+  send_answer(thd, write.form, changed.returned, status, output);
   statement.done_changing(write.bytes_received);
   return NotNow::answered;
 }
 
-NotNow OwnWrites::change(THD *thd, const OwnWrite &write, OwnStatement &statement, WriteTable &target,
-                         Changed &changed) {
+NotNow SessionWriter::change(THD *thd, const SessionWrite &write, SessionStatement &statement, WriteTable &target,
+                             Changed &changed) {
   TABLE &table = *target.table;
   if (table.s->get_table_ref_version() != write.table_version) return NotNow::table_changed;
   // What refers to this table changes with it.
-  if (write.plan.changes_old_rows() && table.file->referenced_by_foreign_key()) return NotNow::alone;
+  if (write.form.changes_old_rows() && table.file->referenced_by_foreign_key()) return NotNow::alone;
   if (logs(thd)) thd->binlog_prepare_for_row_logging();
   NotNow why = NotNow::read_failed;
   try {
     const NoRowWaits no_waits(thd);
-    why = row_.run(thd, thd, target, write.plan, write.change, write.values, changed);
+    why = row_.run(thd, thd, target, write.form, write.change, write.values, changed);
   } catch (const std::bad_alloc &) {
   }
   if (why != NotNow::answered) return why;

@@ -1,4 +1,4 @@
-// own_walk.h: OwnWalk, the rows of a recognised read, one after the other, from a table that is open and locked in the
+// key_walk.h: KeyWalk, the rows of a recognised read, one after the other, from a table that is open and locked in the
 // session that asks.
 //
 // Rows come as the server's own access by the same index gives them, by the same calls, so that its counters count the
@@ -11,7 +11,7 @@
 
 #include "contract/value.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/recognise/read_plan.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
 
 class Field;
 class THD;
@@ -20,14 +20,14 @@ struct TABLE;
 namespace postern::mariadb {
 
 /// Kept by a thread from one read to the next, for its memory. From open() to close() the table must stay open.
-class OwnWalk {
+class KeyWalk {
  public:
   /// More rows were looked at than a turn allows.
   static constexpr int too_much = -1;
 
-  /// Puts the plan's values into keys, and begins to read by the index. NotNow::answered if that is done; close() is to
+  /// Puts the form's values into keys, and begins to read by the index. NotNow::answered if that is done; close() is to
   /// follow in any case, while the table is still open. What is given outlives the walk.
-  NotNow open(THD *thd, TABLE &table, const ReadPlan &plan, const ResolvedRead &read, std::span<const Value> arguments);
+  NotNow open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read, std::span<const Value> arguments);
   /// Idempotent.
   void close();
 
@@ -62,8 +62,8 @@ class OwnWalk {
     Bytes pattern;
   };
 
-  const PlanCondition &planned(const ResolvedCondition &condition) const {
-    return plan_->conditions[condition.condition];
+  const FormCondition &condition_of(const ResolvedCondition &condition) const {
+    return form_->conditions[condition.condition];
   }
   Field &field_of(const ResolvedCondition &condition) const;
   bool value_at(const ResolvedCondition &condition, size_t at, Value &value) const;
@@ -89,7 +89,7 @@ class OwnWalk {
 
   THD *thd_ = nullptr;
   TABLE *table_ = nullptr;
-  const ReadPlan *plan_ = nullptr;
+  const ReadForm *form_ = nullptr;
   const ResolvedRead *read_ = nullptr;
   std::span<const Value> arguments_;
   Record key_record_;
