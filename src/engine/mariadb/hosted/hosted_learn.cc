@@ -25,7 +25,7 @@ uint32_t id_at(Bytes bytes, size_t at) {
 
 /// What a statement means, as the server's parser has read it.
 struct Meaning {
-  WhyNot why = WhyNot::syntax;
+  std::optional<WhyNot> why = WhyNot::syntax;
   bool reads = false;
   ReadForm read{};
   ChangeForm change{};
@@ -48,10 +48,10 @@ Meaning meaning_of(THD *thd, Bytes text, ParsedText kind) {
 
 /// A plan whose rows can be found, and stays so; else `why` says why not.
 template <class Kind, class What>
-std::shared_ptr<const Kind> plan_of(THD *thd, What &what, WhyNot &why) {
+std::shared_ptr<const Kind> plan_of(THD *thd, What &what, std::optional<WhyNot> &why) {
   auto plan = std::make_shared<const Kind>(std::move(what));
   why = plan->look(thd);
-  return why == WhyNot::planned ? plan : nullptr;
+  return !why ? plan : nullptr;
 }
 
 /// Numbers for contexts, the same in all sessions; 0 for those of which there is no telling.
@@ -95,10 +95,10 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   if (command != COM_QUERY && command != COM_STMT_PREPARE && command != COM_STMT_EXECUTE) return;
   if (command == COM_STMT_EXECUTE && has_bound(thd, statement_id(statement.packet)))
     learnt_.statement_id = statement_id(statement.packet);
-  const NotNow why = session_allows(thd);
+  const std::optional<NotNow> why = session_allows(thd);
   // What only has to see each statement does not change what it means: people are to see its form, and the reason.
-  const bool only_seen = is_of_watchers(why) && !thd->has_thd_temporary_tables() && statement.plan == nullptr;
-  if (why != NotNow::answered && !only_seen) {
+  const bool only_seen = why && is_of_watchers(*why) && !thd->has_thd_temporary_tables() && statement.plan == nullptr;
+  if (why && !only_seen) {
     // It may have met a temporary table, and be back with the other one later, which is as it was.
     if (command != COM_QUERY) versions_.erase(number_in(statement.packet));
     return;  // there will be another time
@@ -128,11 +128,11 @@ void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
   const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
   if (sends_rows && text.find('*') != Bytes::npos) return learn_text(text, ParsedText::own, {});
   Meaning meaning = meaning_of(thd, prepared->lex, ParsedText::own);
-  if (meaning.why == WhyNot::planned) {
+  if (!meaning.why) {
     if (meaning.reads) learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
     else learnt_.plan = plan_of<WritePlan>(thd, meaning.change, meaning.why);
   }
-  learnt_.final = meaning.why != WhyNot::planned;
+  learnt_.final = meaning.why.has_value();
   note_reason(meaning.why);
 }
 
@@ -140,9 +140,9 @@ void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
 void HostedSession::learn_text(Bytes text, ParsedText parsed, Bytes answer) {
   THD *const thd = thd_;
   Meaning meaning = meaning_of(thd, text, parsed);
-  if (meaning.why == WhyNot::planned && meaning.reads) {
+  if (!meaning.why && meaning.reads) {
     learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
-  } else if (meaning.why == WhyNot::planned) {
+  } else if (!meaning.why) {
     const auto plan = plan_of<WritePlan>(thd, meaning.change, meaning.why);
     if (plan != nullptr) plan->learn(thd, false, answer, 0);
     learnt_.plan = plan;
@@ -151,9 +151,9 @@ void HostedSession::learn_text(Bytes text, ParsedText parsed, Bytes answer) {
   note_reason(meaning.why);
 }
 
-void HostedSession::note_reason(WhyNot why) {
-  if (why != WhyNot::planned) learnt_.why_not = words(why);
-  learnt_.of_table = is_of_table(why);
+void HostedSession::note_reason(std::optional<WhyNot> why) {
+  if (why) learnt_.why_not = words(*why);
+  learnt_.of_table = why && is_of_table(*why);
   if (thd_->db.str != nullptr) learnt_.database.assign(thd_->db.str, thd_->db.length);
 }
 

@@ -25,15 +25,15 @@ bool names_statement(Bytes packet) {
 }
 
 /// Whether the account may do what the plan does, and the table is the one that it was made for.
-NotNow can_be_prepared(THD *thd, const TablePlan &plan, uint64_t version) {
+std::optional<NotNow> can_be_prepared(THD *thd, const TablePlan &plan, uint64_t version) {
   Dummy_error_handler silence;
   thd->push_internal_handler(&silence);
   const bool may = plan.is_granted(thd);
   thd->pop_internal_handler();
   if (!may) return NotNow::privilege;
-  NotNow why = NotNow::table_busy;
+  std::optional<NotNow> why = NotNow::table_busy;
   look_at_table(thd, {plan.rows().database, plan.rows().table}, [&](const TABLE &table) {
-    why = table.s->get_table_ref_version() == version ? NotNow::answered : NotNow::table_changed;
+    why = table.s->get_table_ref_version() == version ? std::nullopt : std::optional(NotNow::table_changed);
   });
   return why;
 }
@@ -54,13 +54,13 @@ uint32_t statement_id(Bytes packet) {
   return uint4korr(reinterpret_cast<const uchar *>(packet.data() + header_bytes + 1));
 }
 
-NotNow HostedSession::promise(const Statement &statement) {
+std::optional<NotNow> HostedSession::promise(const Statement &statement) {
   THD *const thd = thd_;
   const auto &plan = *static_cast<const TablePlan *>(statement.plan);
   if (!plan.holds()) return NotNow::plan_off;
   // The server does not prepare a write in a transaction that is read only.
-  const NotNow refused = plan.writes() ? session_writes(thd) : NotNow::answered;
-  if (refused != NotNow::answered) return refused;
+  const std::optional<NotNow> refused = plan.writes() ? session_writes(thd) : std::nullopt;
+  if (refused) return refused;
   const TablePlan::Prepared *const prepared = plan.prepared(thd);
   if (prepared == nullptr) return NotNow::not_learnt;
   thd->reset_for_next_command();
@@ -68,13 +68,13 @@ NotNow HostedSession::promise(const Statement &statement) {
   thd->set_time();
   thd->set_query_id(next_query_id());
   thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
-  NotNow why = can_be_prepared(thd, plan, prepared->deferred.version);
+  std::optional<NotNow> why = can_be_prepared(thd, plan, prepared->deferred.version);
   uint32_t id = 0;
-  if (why == NotNow::answered) {
+  if (!why) {
     id = deferred_.add(thd, statement.packet.substr(header_bytes + 1), dialect_, prepared->deferred);
     if (id == 0) why = NotNow::statement_limit;
   }
-  if (why == NotNow::answered) {
+  if (!why) {
     const Output::Mark start = statement.output->mark();
     prepared->answer.put(*statement.output, id, static_cast<uint16_t>(thd->server_status));
     STATUS_VAR &counts = thd->status_var;
@@ -148,14 +148,14 @@ uint32_t HostedSession::number_in(Bytes packet) const {
   return id != last_prepared || thd_->last_stmt == nullptr ? id : static_cast<uint32_t>(thd_->last_stmt->id);
 }
 
-NotNow HostedSession::is_up_to_date(const Statement &statement) {
+std::optional<NotNow> HostedSession::is_up_to_date(const Statement &statement) {
   const uint64_t version = version_of(*statement.plan);
   const uint32_t id = statement_id(statement.packet);
   if (const DeferredStatement *const deferred = deferred_.find(deferred_.meant(thd_, id)); deferred != nullptr)
-    return deferred->version == version ? NotNow::answered : NotNow::table_changed;
+    return deferred->version == version ? std::nullopt : std::optional(NotNow::table_changed);
   const auto found = versions_.find(number_in(statement.packet));
   if (found == versions_.end()) return NotNow::not_learnt;
-  return found->second == version ? NotNow::answered : NotNow::table_changed;
+  return found->second == version ? std::nullopt : std::optional(NotNow::table_changed);
 }
 
 std::optional<ClientMetadata> HostedSession::client_metadata(Bytes packet) const {

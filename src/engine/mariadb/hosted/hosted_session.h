@@ -65,9 +65,8 @@ class HostedSession final : public ServerSession {
 
   /// Whether the statement is to be run by a plan that writes.
   static bool asks_to_write(const Statement &statement);
-  /// Whether the statement, whose plan writes, may be done together with those of other sessions: NotNow::answered, or
-  /// why not.
-  NotNow may_share(const Statement &statement, const WritePlan &plan);
+  /// Why the statement, whose plan writes, may not be done together with those of other sessions.
+  std::optional<NotNow> may_share(const Statement &statement, const WritePlan &plan);
   /// How rows are answered to the statement; nullopt: the server has to tell of their columns first.
   std::optional<AnswerShape> answer_shape(const Statement &statement) const;
   /// It has been done so, and is committed: the session becomes what the server would have made of it, and the client's
@@ -91,17 +90,17 @@ class HostedSession final : public ServerSession {
   void learn_prepared(const Statement &statement, Bytes answer);
   void learn_answer(const Statement &statement, Bytes answer, uint64_t version);
   /// For people: why there is no plan, and in which database.
-  void note_reason(WhyNot why);
+  void note_reason(std::optional<WhyNot> why);
   /// COM_SLEEP, which no client sends, for a packet that is not the first one of a command.
   static uint8_t command_in(Bytes packet);
   bool keep_house(const Statement &statement);
-  NotNow may_write(const Statement &statement, const WritePlan &plan);
+  std::optional<NotNow> may_write(const Statement &statement, const WritePlan &plan);
   /// Does the statement, whose plan writes, in the session's own transaction. False: nothing has happened.
   bool write_by_itself(const Statement &statement, Counters &counters);
   /// Answers a statement by its plan, or leaves it as it was.
-  NotNow answer(const Statement &statement);
+  std::optional<NotNow> answer(const Statement &statement);
   /// Answers a COM_STMT_PREPARE in place of the server, by a plan.
-  NotNow promise(const Statement &statement);
+  std::optional<NotNow> promise(const Statement &statement);
   /// Before a statement is answered in place of the server, with this thread attached: the server knows, or will, what
   /// its client has bound, also where it has to answer after all.
   void note_types(const Statement &statement);
@@ -116,7 +115,7 @@ class HostedSession final : public ServerSession {
   uint32_t number_in(Bytes packet) const;
   /// Whether the server has prepared, or run, the statement that is executed with the table as its plan knows it: else
   /// it would prepare it again.
-  NotNow is_up_to_date(const Statement &statement);
+  std::optional<NotNow> is_up_to_date(const Statement &statement);
   /// The definition of its table that the plan has met last, TABLE_SHARE::get_table_ref_version().
   static uint64_t version_of(const Plan &plan);
   /// What the client of the statement that is executed knows of columns; nullopt: it is told them each time.

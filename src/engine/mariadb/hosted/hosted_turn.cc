@@ -38,14 +38,14 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
   if (asks && statement.plan->writes()) return write_by_itself(statement, counters);
   // Else it is there to learn from what is answered.
   if (asks && statement.values.size() != statement.plan->values()) return false;
-  NotNow why = session_allows(thd);
-  if (why == NotNow::answered && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
-  if (why == NotNow::answered && asks && is_to_be_verified()) {
+  std::optional<NotNow> why = session_allows(thd);
+  if (!why && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
+  if (!why && asks && is_to_be_verified()) {
     // What locks reads what is there now, and that may change between two answers.
     to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->rows().lock == FormLock::none;
     why = NotNow::verified;
   }
-  if (why == NotNow::answered) {
+  if (!why) {
     const Attachment attachment(thd, mysys_);
     const STATUS_VAR &counts = thd->status_var;
     const uint64_t sent = counts.rows_sent;
@@ -57,16 +57,16 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
     counters.add(Counter::rows_sent, counts.rows_sent - sent);
     counters.add(Counter::rows_examined, counts.rows_read - read);
   }
-  if (why == NotNow::answered) {
+  if (!why) {
     if (command == COM_STMT_EXECUTE) learnt_.statement_id = 0;  // the server has not run it
     return true;
   }
-  count(why);
-  static_cast<const TablePlan *>(statement.plan)->note_left(why);
+  count(*why);
+  static_cast<const TablePlan *>(statement.plan)->note_left(*why);
   return false;
 }
 
-NotNow HostedSession::answer(const Statement &statement) {
+std::optional<NotNow> HostedSession::answer(const Statement &statement) {
   const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
   std::optional<ClientMetadata> columns = client_metadata(statement.packet);
   if (!columns) return plan.answer(thd_, session_reader(), statement, *statement.output, nullptr);

@@ -57,21 +57,21 @@ std::optional<AnswerShape> HostedSession::answer_shape(const Statement &statemen
 }
 
 /// As far as it does not matter in whose transaction.
-NotNow HostedSession::may_write(const Statement &statement, const WritePlan &plan) {
+std::optional<NotNow> HostedSession::may_write(const Statement &statement, const WritePlan &plan) {
   THD *const thd = thd_;
   if (statement.output == nullptr || statement.values.size() != plan.values() ||
       plan.known(answer_shape(statement)) == nullptr)
     return NotNow::not_learnt;
   if (!plan.holds()) return NotNow::plan_off;
-  if (const NotNow why = session_allows(thd); why != NotNow::answered) return why;
-  if (const NotNow why = session_writes(thd); why != NotNow::answered) return why;
+  if (const auto why = session_allows(thd)) return why;
+  if (const auto why = session_writes(thd)) return why;
   // Of a row that changes because another was to be new the server marks all columns as changed.
   const bool turns = plan.change().what == ChangeForm::What::insert && plan.change().changes_old_rows();
   if (turns && thd->variables.binlog_row_image != BINLOG_ROW_IMAGE_FULL) return NotNow::binary_log;
   if (command_in(statement.packet) == COM_STMT_EXECUTE) {
-    if (const NotNow why = is_up_to_date(statement); why != NotNow::answered) return why;
+    if (const auto why = is_up_to_date(statement)) return why;
   }
-  return is_to_be_verified() ? NotNow::verified : NotNow::answered;
+  return is_to_be_verified() ? std::optional(NotNow::verified) : std::nullopt;
 }
 
 bool HostedSession::in_transaction() const {
@@ -81,8 +81,8 @@ bool HostedSession::in_transaction() const {
 bool HostedSession::write_by_itself(const Statement &statement, Counters &counters) {
   if (!asks_to_write(statement) || !in_transaction()) return false;
   const auto &plan = *static_cast<const WritePlan *>(statement.plan);
-  NotNow why = may_write(statement, plan);
-  if (why == NotNow::answered) {
+  std::optional<NotNow> why = may_write(statement, plan);
+  if (!why) {
     THD *const thd = thd_;
     const bool prepared = command_in(statement.packet) == COM_STMT_EXECUTE;
     const WritePlan::Learnt &known = *plan.known(answer_shape(statement));
@@ -99,22 +99,22 @@ bool HostedSession::write_by_itself(const Statement &statement, Counters &counte
                                 .bytes_received = statement.packet.size()},
                                *statement.output, counters);
     thd->net.reading_or_writing = 1;
-    if (why == NotNow::answered && prepared) learnt_.statement_id = 0;  // the server has not run it
+    if (!why && prepared) learnt_.statement_id = 0;  // the server has not run it
   }
-  if (why != NotNow::answered) {
-    count(why);
-    plan.note_left(why);
+  if (why) {
+    count(*why);
+    plan.note_left(*why);
   }
-  return why == NotNow::answered;
+  return !why;
 }
 
-NotNow HostedSession::may_share(const Statement &statement, const WritePlan &plan) {
+std::optional<NotNow> HostedSession::may_share(const Statement &statement, const WritePlan &plan) {
   THD *const thd = thd_;
-  if (const NotNow why = may_write(statement, plan); why != NotNow::answered) return why;
-  if (const NotNow why = session_shares(thd); why != NotNow::answered) return why;
+  if (const auto why = may_write(statement, plan)) return why;
+  if (const auto why = session_shares(thd)) return why;
   const Attachment attachment(thd, mysys_);
   note_types(statement);
-  return may_change(thd, plan.change()) ? NotNow::answered : NotNow::privilege;
+  return may_change(thd, plan.change()) ? std::nullopt : std::optional(NotNow::privilege);
 }
 
 /// What the server does before, and behind, a statement that has changed rows; the answer is the server's own.

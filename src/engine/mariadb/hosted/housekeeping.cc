@@ -72,7 +72,7 @@ bool reset_cannot_wait(THD *thd) {
 bool is_housekeeping(THD *thd, Bytes packet) {
   if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
   // First: of a session that a Galera node may be rolling back nothing else may be looked at.
-  if (housekeeping_allows(thd) != NotNow::answered) return false;
+  if (housekeeping_allows(thd)) return false;
   const Bytes arguments = packet.substr(header_bytes + 1);
   switch (static_cast<unsigned char>(packet[header_bytes])) {
     // None of these looks at a table; what statements hold is memory.

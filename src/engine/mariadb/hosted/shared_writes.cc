@@ -37,10 +37,10 @@ bool SharedWrites::take(Op &op, HostedSession &session) {
   const Statement &statement = *op.statement;
   if (!HostedSession::asks_to_write(statement) || session.in_transaction()) return false;
   const auto &plan = *static_cast<const WritePlan *>(statement.plan);
-  const NotNow why = session.may_share(statement, plan);
-  if (why != NotNow::answered) {
-    count(why);
-    plan.note_left(why);
+  const std::optional<NotNow> why = session.may_share(statement, plan);
+  if (why) {
+    count(*why);
+    plan.note_left(*why);
     return false;
   }
   writes_.push_back(
@@ -63,13 +63,13 @@ void SharedWrites::run(THD *thd, const std::function<void()> &give_up_all,
     tables_.close();
   }
   for (Write &write : writes_) {
-    if (write.why == NotNow::answered) {
+    if (!write.why) {
       write.session->tell_written(*write.op->statement, *write.plan, write.changed, gtid, began_us, tables_.counters());
       write.op->progress = Progress::done;
       done(*write.op);
     } else {
-      count(write.why);
-      write.plan->note_left(write.why);
+      count(*write.why);
+      write.plan->note_left(*write.why);
       write.op->progress = Progress::needs_own_run;
     }
   }
@@ -105,7 +105,7 @@ bool SharedWrites::change_all(THD *thd) {
       write.changed.returned = {&*answer, command_of(write.op->statement->packet) == COM_STMT_EXECUTE};
     row_wait_.forget_last();
     write.why = change(thd, write);
-    lost = row_.lost() || (write.why != NotNow::answered && met_autoinc_lock(write));
+    lost = row_.lost() || (write.why && met_autoinc_lock(write));
     if (lost) break;
   }
   row_wait_.watch(false);
@@ -122,7 +122,7 @@ bool SharedWrites::met_autoinc_lock(Write &write) {
   return row_.code() != HA_ERR_AUTOINC_READ_FAILED;
 }
 
-NotNow SharedWrites::change(THD *thd, Write &write) {
+std::optional<NotNow> SharedWrites::change(THD *thd, Write &write) {
   WriteTable &target = *write.target;
   if (target.attempt.state != TableState::ready) return NotNow::table_busy;
   if (target.table->s->get_table_ref_version() != write.known->version) return NotNow::table_changed;
@@ -154,7 +154,7 @@ bool SharedWrites::commit() {
 
 void SharedWrites::leave_all(NotNow why) {
   for (Write &write : writes_)
-    if (write.why == NotNow::answered) write.why = why;
+    if (!write.why) write.why = why;
 }
 
 }  // namespace postern::mariadb

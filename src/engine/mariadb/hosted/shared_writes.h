@@ -5,6 +5,7 @@
 // as if it had never been here; and if the transaction is lost, all are.
 #pragma once
 
+#include <optional>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -48,12 +49,12 @@ class SharedWrites {
     const WritePlan::Learnt *known;
     WriteTable *target = nullptr;
     Changed changed{};
-    NotNow why = NotNow::table_busy;
+    std::optional<NotNow> why = NotNow::table_busy;
   };
 
   bool open(THD *thd, const std::function<void()> &give_up_all);
   bool change_all(THD *thd);
-  NotNow change(THD *thd, Write &write);
+  std::optional<NotNow> change(THD *thd, Write &write);
   bool met_autoinc_lock(Write &write);
   bool change_and_commit(THD *thd, const std::function<void()> &give_up_all) noexcept;
   bool commit();

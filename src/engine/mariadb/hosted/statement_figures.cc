@@ -16,13 +16,12 @@ void visit_statement_figures(void (*visit)(void *to, const char *name, uint64_t 
   visit(to, "verified_different", verified.different);
   visit(to, "verified_overtaken", verified.overtaken);
   static constexpr const char *names[] = {
-      "",
 #define NOT_NOW(name, words) "not_now_" #name,
 #include "engine/mariadb/hosted/thd/not_now.def"
 #undef NOT_NOW
   };
   const auto counted = mariadb::counted_reasons();
-  for (size_t i = 1; i < counted.size(); ++i) visit(to, names[i], counted[i]);
+  for (size_t i = 0; i < counted.size(); ++i) visit(to, names[i], counted[i]);
 }
 
 }  // namespace postern::engine

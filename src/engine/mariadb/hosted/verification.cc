@@ -95,10 +95,9 @@ bool Verification::answer(Output &output) {
   std::memcpy(static_cast<void *>(&counted), &thd_->status_var, counted_bytes);
   SessionReader reads;
   ClientMetadata columns = columns_ != nullptr ? *columns_ : ClientMetadata{};
-  const bool answered =
-      session_allows(thd_) == NotNow::answered &&
-      plan_.answer(thd_, reads, statement_, output, columns_ != nullptr ? &columns : nullptr) == NotNow::answered &&
-      !output.broken();
+  const bool answered = !session_allows(thd_) &&
+                        !plan_.answer(thd_, reads, statement_, output, columns_ != nullptr ? &columns : nullptr) &&
+                        !output.broken();
   std::memcpy(static_cast<void *>(&thd_->status_var), &counted, counted_bytes);
   return answered;
 }

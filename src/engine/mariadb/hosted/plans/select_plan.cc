@@ -49,30 +49,30 @@ bool SelectPlan::is_granted(THD *thd) const {
   return SessionReader::may_read(thd, list, form_);
 }
 
-NotNow SelectPlan::answer(THD *thd, SessionReader &reads, const Statement &statement, Output &output,
-                          ClientMetadata *columns) const {
+std::optional<NotNow> SelectPlan::answer(THD *thd, SessionReader &reads, const Statement &statement, Output &output,
+                                         ClientMetadata *columns) const {
   if (!holds()) return NotNow::plan_off;
   const bool prepared = executes(statement.packet);
   const Learnt *const known = find(AnswerShape(thd, prepared, columns != nullptr && columns->holds(thd)));
   if (known == nullptr || known->version != version()) return NotNow::not_learnt;
-  const NotNow why = reads.run(thd,
-                               {.form = form_,
-                                .read = known->read,
-                                .table_version = known->version,
-                                .answer = known->answer,
-                                .values = statement.values,
-                                .prepared = prepared,
-                                .bytes_received = statement.packet.size()},
-                               output);
-  if (why == NotNow::answered && columns != nullptr && !known->shape.without_metadata) {
+  const std::optional<NotNow> why = reads.run(thd,
+                                              {.form = form_,
+                                               .read = known->read,
+                                               .table_version = known->version,
+                                               .answer = known->answer,
+                                               .values = statement.values,
+                                               .prepared = prepared,
+                                               .bytes_received = statement.packet.size()},
+                                              output);
+  if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;
     columns->client = thd->variables.character_set_client;
   }
   return why;
 }
 
-WhyNot SelectPlan::look(THD *thd) const {
-  WhyNot why = WhyNot::planned;
+std::optional<WhyNot> SelectPlan::look(THD *thd) const {
+  std::optional<WhyNot> why;
   look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
     ResolvedRead read;
     why = resolve(form_, table, read);
@@ -88,7 +88,7 @@ void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before, 
   look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
     ResolvedRead read;
     const uint64_t version = table.s->get_table_ref_version();
-    if (const WhyNot why = resolve(form_, table, read); why != WhyNot::planned) return switch_off(words(why).data());
+    if (const auto why = resolve(form_, table, read)) return switch_off(words(*why).data());
     note_version(version);
     if (answer && answer->columns() != columns_of(form_, read))
       return switch_off("its answer has other columns than the table");

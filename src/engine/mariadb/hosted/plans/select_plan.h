@@ -2,6 +2,7 @@
 // while the server serves the first of them, where that is in the table and how answers to them look (table_plan.h).
 #pragma once
 
+#include <optional>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -30,14 +31,14 @@ class SelectPlan final : public TablePlan {
   const ReadForm &rows() const override { return form_; }
   bool is_granted(THD *thd) const override;
 
-  /// Answers the statement in `thd`, as SessionReader::run() does. `columns`: what its client has been told of them
-  /// before, and is then; nullptr: it is told them each time.
-  NotNow answer(THD *thd, SessionReader &reads, const Statement &statement, Output &output,
-                ClientMetadata *columns) const;
+  /// Answers the statement in `thd`, as SessionReader::run() does. `columns`: in and out, the metadata that the
+  /// client has cached; nullptr: it caches none.
+  std::optional<NotNow> answer(THD *thd, SessionReader &reads, const Statement &statement, Output &output,
+                               ClientMetadata *columns) const;
 
   /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands.
-  /// WhyNot::planned also where the table is not to be had just now.
-  WhyNot look(THD *thd) const;
+  /// No reason also where the table cannot be opened just now.
+  std::optional<WhyNot> look(THD *thd) const;
   /// After the server has given `answer` to a statement. `before`: version() as it was before that; `columns`: what it
   /// has noted of a prepared one then.
   void learn(THD *thd, bool prepared, Bytes answer, uint64_t before, const ClientMetadata &columns) const;

@@ -29,12 +29,12 @@ std::string_view TablePlan::off() const {
 void TablePlan::add_facts(PlanFacts &facts) const {
   facts.off = off();
   facts.left = left_.load(std::memory_order_relaxed);
-  const NotNow why = left_for_.load(std::memory_order_relaxed);
+  const std::optional<NotNow> why = left_for_.load(std::memory_order_relaxed);
   const char *const unlearnt = unlearnt_.load(std::memory_order_relaxed);
   // Of what it has learnt since there is nothing to be told.
-  if (why != NotNow::answered && why != NotNow::not_learnt) facts.left_for = words(why);
+  if (why && why != NotNow::not_learnt) facts.left_for = words(*why);
   else if (!facts.answers && unlearnt != nullptr) facts.left_for = unlearnt;
-  else if (!facts.answers && why == NotNow::not_learnt) facts.left_for = words(why);
+  else if (!facts.answers && why == NotNow::not_learnt) facts.left_for = words(*why);
 }
 
 const TablePlan::Prepared *TablePlan::prepared(THD *thd) const {

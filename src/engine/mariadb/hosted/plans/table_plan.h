@@ -6,6 +6,7 @@
 // statement has been served (version()), and an answer is learnt where the next one to be served finds it again.
 #pragma once
 
+#include <optional>
 #include <atomic>
 #include <cstdint>
 
@@ -100,7 +101,7 @@ class TablePlan : public Plan {
   mutable std::atomic<const char *> off_{nullptr};
   mutable std::atomic<const char *> unlearnt_{nullptr};
   mutable std::atomic<uint64_t> left_{0};
-  mutable std::atomic<NotNow> left_for_{NotNow::answered};
+  mutable std::atomic<std::optional<NotNow>> left_for_{};
 };
 
 }  // namespace postern::mariadb

@@ -52,8 +52,8 @@ bool WritePlan::is_granted(THD *thd) const {
   return may_change(thd, form_);
 }
 
-WhyNot WritePlan::look(THD *thd) const {
-  WhyNot why = WhyNot::planned;
+std::optional<WhyNot> WritePlan::look(THD *thd) const {
+  std::optional<WhyNot> why;
   look_at_table(thd, {form_.rows.database, form_.rows.table}, [&](TABLE &table) {
     ResolvedChange change;
     why = resolve_change(form_, table, change);
@@ -90,8 +90,7 @@ void WritePlan::learn_definition(THD *thd, const std::optional<AnswerShape> &sha
     if (shape && version != before) return;
     if (const Learnt *const newest = known(shape); newest != nullptr && newest->version == version) return;
     ResolvedChange change;
-    if (const WhyNot why = resolve_change(form_, table, change); why != WhyNot::planned)
-      return switch_off(words(why).data());
+    if (const auto why = resolve_change(form_, table, change)) return switch_off(words(*why).data());
     if (answer && answer->columns() != change.rows.columns.size())
       return switch_off("its answer has other columns than the table");
     if (!may_learn()) return;

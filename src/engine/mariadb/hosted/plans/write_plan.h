@@ -49,9 +49,9 @@ class WritePlan final : public TablePlan {
   /// Of the definition that was found last; nullptr: nothing. With RETURNING, for answers of that shape.
   const Learnt *known(const std::optional<AnswerShape> &shape) const;
 
-  /// Whether there is a key for it in the table as it is, and so version() is known. Opens that in `thd`, which rests
-  /// between two commands. WhyNot::planned also where the table is not to be had just now.
-  WhyNot look(THD *thd) const;
+  /// Why there is no key for it in the table as it is; sets version(). Opens the table in `thd`, which rests between
+  /// two commands. No reason also where the table cannot be opened just now.
+  std::optional<WhyNot> look(THD *thd) const;
   /// After the server has given `answer` to such a statement. `before`: version() as it was before that.
   void learn(THD *thd, bool prepared, Bytes answer, uint64_t before) const;
 

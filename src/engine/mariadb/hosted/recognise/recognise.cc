@@ -25,9 +25,9 @@ bool same_column(const std::string &a, const std::string &b) {
 
 }  // namespace
 
-WhyNot Recogniser::run() {
+std::optional<WhyNot> Recogniser::run() {
   if (lex_.sql_command != SQLCOM_SELECT) return WhyNot::command;
-  if (const WhyNot why = check_statement(); why != WhyNot::planned) return why;
+  if (const auto why = check_statement()) return why;
   SELECT_LEX *select = lex_.first_select_lex();
   if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
   form_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
@@ -36,7 +36,7 @@ WhyNot Recogniser::run() {
   return read_select(*select);
 }
 
-WhyNot Recogniser::check_statement() const {
+std::optional<WhyNot> Recogniser::check_statement() const {
   // A prepared statement has a result that sends rows to the client; every other keeps them.
   const bool keeps_rows = lex_.result != nullptr && lex_.result->result_interceptor() != nullptr;
   if (lex_.describe || lex_.analyze_stmt || lex_.exchange || keeps_rows || lex_.proc_list.elements || lex_.sphead)
@@ -48,10 +48,10 @@ WhyNot Recogniser::check_statement() const {
   SELECT_LEX *select = lex_.first_select_lex();
   if (!select || lex_.unit.is_unit_op() || lex_.unit.fake_select_lex || select->next_select())
     return WhyNot::several_selects;
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot Recogniser::check_select(SELECT_LEX &select) const {
+std::optional<WhyNot> Recogniser::check_select(SELECT_LEX &select) const {
   if (select.options & options_refused) return WhyNot::option;
   if (select.group_list.elements || select.having || select.prep_having || select.olap != UNSPECIFIED_OLAP_TYPE ||
       select.window_specs.elements || select.have_window_funcs())
@@ -59,13 +59,13 @@ WhyNot Recogniser::check_select(SELECT_LEX &select) const {
   if (select.skip_locked) return WhyNot::skip_locked;
   if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
     return WhyNot::wanted;
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
 /// SELECT EXISTS (SELECT ... ) AS name. Without the name the column is called by the text, literals and all: it is the
 /// same only where none was taken out.
-WhyNot Recogniser::read_exists(SELECT_LEX &select) {
-  if (const WhyNot why = check_select(select); why != WhyNot::planned) return why;
+std::optional<WhyNot> Recogniser::read_exists(SELECT_LEX &select) {
+  if (const auto why = check_select(select)) return why;
   Item *const item = select.item_list.elements == 1 ? select.item_list.head() : nullptr;
   if (!item || item->type() != Item::SUBSELECT_ITEM || (!item->is_explicit_name() && parsed_ == ParsedText::form) ||
       static_cast<Item_subselect *>(item)->substype() != Item_subselect::EXISTS_SUBS)
@@ -78,7 +78,7 @@ WhyNot Recogniser::read_exists(SELECT_LEX &select) {
   if (unit->next_unit() || unit->is_unit_op() || unit->fake_select_lex || !inner || inner->next_select() ||
       inner->first_inner_unit())
     return WhyNot::several_selects;
-  if (const WhyNot why = read_select(*inner); why != WhyNot::planned) return why;
+  if (const auto why = read_select(*inner)) return why;
   if (form_.conditions.empty()) return WhyNot::no_key;
   const bool counts =
       std::ranges::any_of(form_.wanted, [](const FormWanted &one) { return one.what == FormWanted::What::count; });
@@ -88,28 +88,28 @@ WhyNot Recogniser::read_exists(SELECT_LEX &select) {
   form_.limit.reset();
   form_.order.clear();
   form_.exists = true;
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot Recogniser::read_select(SELECT_LEX &select) {
-  if (const WhyNot why = check_select(select); why != WhyNot::planned) return why;
-  if (const WhyNot why = read_table(select); why != WhyNot::planned) return why;
-  if (const WhyNot why = read_wanted(select); why != WhyNot::planned) return why;
+std::optional<WhyNot> Recogniser::read_select(SELECT_LEX &select) {
+  if (const auto why = check_select(select)) return why;
+  if (const auto why = read_table(select)) return why;
+  if (const auto why = read_wanted(select)) return why;
   // The optimiser changes `where`; what was written, once there was an execution, is the other one.
   Item *where = select.prep_where ? select.prep_where : select.where;
   if (where) {
-    if (const WhyNot why = read_where(where); why != WhyNot::planned) return why;
+    if (const auto why = read_where(where)) return why;
   }
-  if (const WhyNot why = read_order(select); why != WhyNot::planned) return why;
-  if (const WhyNot why = read_limit(select); why != WhyNot::planned) return why;
+  if (const auto why = read_order(select)) return why;
+  if (const auto why = read_limit(select)) return why;
   if (never_ || (form_.conditions.empty() && (form_.order.empty() || !form_.limit))) return WhyNot::no_key;
   form_.lock = select.select_lock == st_select_lex::FOR_UPDATE      ? FormLock::update
                : select.select_lock == st_select_lex::IN_SHARE_MODE ? FormLock::share
                                                                     : FormLock::none;
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot Recogniser::read_table(SELECT_LEX &select) {
+std::optional<WhyNot> Recogniser::read_table(SELECT_LEX &select) {
   if (select.table_list.elements == 0) return WhyNot::no_table;
   if (select.table_list.elements > 1) return WhyNot::several_tables;
   TABLE_LIST &table = *select.table_list.first;
@@ -129,7 +129,7 @@ WhyNot Recogniser::read_table(SELECT_LEX &select) {
   table_ = &table;
   form_.database = text_of(table.db);
   form_.table = text_of(table.table_name);
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
 /// A name of another table, or of the table by its own name where it has an alias, is an error: the server's to tell.
@@ -149,7 +149,7 @@ bool Recogniser::column(Item *item, std::string &name) const {
   return true;
 }
 
-WhyNot Recogniser::read_wanted(SELECT_LEX &select) {
+std::optional<WhyNot> Recogniser::read_wanted(SELECT_LEX &select) {
   if (select.item_list.elements > wanted_max) return WhyNot::too_much;
   List_iterator_fast<Item> items(select.item_list);
   while (Item *item = items++) {
@@ -182,7 +182,7 @@ WhyNot Recogniser::read_wanted(SELECT_LEX &select) {
     }
     form_.wanted.push_back(std::move(wanted));
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
 bool Recogniser::parameter(const Item *item, FormValue &value) const {
@@ -228,7 +228,7 @@ bool Recogniser::value(Item *item, FormValue &value) const {
   return false;
 }
 
-WhyNot Recogniser::add(FormTest test, Item *left, Item **values, uint count) {
+std::optional<WhyNot> Recogniser::add(FormTest test, Item *left, Item **values, uint count) {
   FormCondition condition;
   condition.test = test;
   if (!column(left, condition.column)) return WhyNot::condition;
@@ -240,24 +240,24 @@ WhyNot Recogniser::add(FormTest test, Item *left, Item **values, uint count) {
     condition.values.push_back(std::move(one));
   }
   form_.conditions.push_back(std::move(condition));
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot Recogniser::read_where(Item *item) {
+std::optional<WhyNot> Recogniser::read_where(Item *item) {
   if (item->type() == Item::COND_ITEM) {
     auto &all = *static_cast<Item_cond *>(item);
     if (all.functype() != Item_func::COND_AND_FUNC) return WhyNot::either;
     List_iterator_fast<Item> items(*all.argument_list());
     while (Item *one = items++) {
-      if (const WhyNot why = read_where(one); why != WhyNot::planned) return why;
+      if (const auto why = read_where(one)) return why;
     }
-    return WhyNot::planned;
+    return std::nullopt;
   }
   if (item->type() == Item::FUNC_ITEM) return read_comparison(*static_cast<Item_func *>(item));
   FormValue constant;
   if (value(item, constant) && constant.from == FormValue::From::integer) {
     if (constant.integer == 0) never_ = true;
-    return WhyNot::planned;
+    return std::nullopt;
   }
   return WhyNot::condition;
 }
@@ -295,7 +295,7 @@ bool binary_test(Item_func::Functype type, FormTest &test) {
 
 }  // namespace
 
-WhyNot Recogniser::read_comparison(Item_func &function) {
+std::optional<WhyNot> Recogniser::read_comparison(Item_func &function) {
   Item **const arguments = function.arguments();
   const uint count = function.argument_count();
   FormTest test{};
@@ -309,7 +309,7 @@ WhyNot Recogniser::read_comparison(Item_func &function) {
         left.from != FormValue::From::integer || right.from != FormValue::From::integer)
       return WhyNot::condition;
     if (left.integer != right.integer) never_ = true;
-    return WhyNot::planned;
+    return std::nullopt;
   }
   switch (function.functype()) {
     case Item_func::ISNULL_FUNC: return count == 1 ? add(FormTest::null, arguments[0], nullptr, 0) : WhyNot::condition;
@@ -318,8 +318,8 @@ WhyNot Recogniser::read_comparison(Item_func &function) {
     case Item_func::BETWEEN: {
       if (static_cast<Item_func_opt_neg &>(function).negated) return WhyNot::negation;
       if (count != 3) return WhyNot::condition;
-      const WhyNot why = add(FormTest::at_least, arguments[0], arguments + 1, 1);
-      return why == WhyNot::planned ? add(FormTest::at_most, arguments[0], arguments + 2, 1) : why;
+      const std::optional<WhyNot> why = add(FormTest::at_least, arguments[0], arguments + 1, 1);
+      return !why ? add(FormTest::at_most, arguments[0], arguments + 2, 1) : why;
     }
     case Item_func::IN_FUNC:
       if (static_cast<Item_func_opt_neg &>(function).negated) return WhyNot::negation;
@@ -333,7 +333,7 @@ WhyNot Recogniser::read_comparison(Item_func &function) {
   }
 }
 
-WhyNot Recogniser::read_order(SELECT_LEX &select) {
+std::optional<WhyNot> Recogniser::read_order(SELECT_LEX &select) {
   if (select.order_list.elements > conditions_max) return WhyNot::too_much;
   for (const ORDER *one = select.order_list.first; one; one = one->next) {
     FormOrder order;
@@ -350,10 +350,10 @@ WhyNot Recogniser::read_order(SELECT_LEX &select) {
     }
     form_.order.push_back(std::move(order));
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot Recogniser::read_limit(SELECT_LEX &select) {
+std::optional<WhyNot> Recogniser::read_limit(SELECT_LEX &select) {
   const auto &limits = select.limit_params;
   if (limits.with_ties) return WhyNot::limit;
   if (limits.select_limit) {
@@ -367,10 +367,10 @@ WhyNot Recogniser::read_limit(SELECT_LEX &select) {
       return WhyNot::limit;
     form_.offset = std::move(offset);
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot recognise(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form) {
+std::optional<WhyNot> recognise(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form) {
   form = {};
   return Recogniser(thd, lex, parsed, form).run();
 }

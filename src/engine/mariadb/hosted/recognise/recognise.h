@@ -5,6 +5,7 @@
 // whether its values compare exactly, is resolution's to say, against the table (resolve_read.h).
 #pragma once
 
+#include <optional>
 #include <cstdint>
 
 #include <string>
@@ -22,8 +23,8 @@ namespace postern::mariadb {
 /// text the server calls columns that have no name.
 enum class ParsedText : uint8_t { own, form };
 
-/// What a parsed statement means. `lex` may have been prepared, and executed, since. The THD's connection collation
-/// must be the one that it was parsed with. `form` is only good if the answer is WhyNot::planned.
-WhyNot recognise(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form);
+/// Sets `form` to the meaning of a parsed statement, or returns why it has none. `lex` may have been prepared, and
+/// executed, since. The THD's connection collation must be the one that it was parsed with.
+std::optional<WhyNot> recognise(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form);
 
 }  // namespace postern::mariadb

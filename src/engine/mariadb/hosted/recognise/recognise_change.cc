@@ -18,15 +18,15 @@ class ChangeRecogniser : private Recogniser {
  public:
   ChangeRecogniser(THD *thd, LEX &lex, ChangeForm &form)
       : Recogniser(thd, lex, ParsedText::form, form.rows), change_(form) {}
-  WhyNot run();
+  std::optional<WhyNot> run();
 
  private:
-  WhyNot read_rows(SELECT_LEX &select);
-  WhyNot read_insert(SELECT_LEX &select);
-  WhyNot read_duplicate();
-  WhyNot read_returning();
-  WhyNot read_assignments(List<Item> &columns, List<Item> &values);
-  WhyNot read_assignment(Item *field, Item *value);
+  std::optional<WhyNot> read_rows(SELECT_LEX &select);
+  std::optional<WhyNot> read_insert(SELECT_LEX &select);
+  std::optional<WhyNot> read_duplicate();
+  std::optional<WhyNot> read_returning();
+  std::optional<WhyNot> read_assignments(List<Item> &columns, List<Item> &values);
+  std::optional<WhyNot> read_assignment(Item *field, Item *value);
   bool read_computed(Item_func &function, FormAssignment &assignment);
   bool read_operand(Item *item, FormAssignment &assignment);
   bool read_value(Item *item, FormValue &to);
@@ -35,7 +35,7 @@ class ChangeRecogniser : private Recogniser {
   ChangeForm &change_;
 };
 
-WhyNot ChangeRecogniser::run() {
+std::optional<WhyNot> ChangeRecogniser::run() {
   switch (lex_.sql_command) {
     case SQLCOM_UPDATE: change_.what = ChangeForm::What::update; break;
     case SQLCOM_DELETE: change_.what = ChangeForm::What::erase; break;
@@ -43,51 +43,51 @@ WhyNot ChangeRecogniser::run() {
     case SQLCOM_REPLACE: change_.what = ChangeForm::What::insert; break;
     default: return WhyNot::command;
   }
-  if (const WhyNot why = check_statement(); why != WhyNot::planned) return why;
+  if (const auto why = check_statement()) return why;
   SELECT_LEX *const select = lex_.first_select_lex();
   if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
   form_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
   if (select->first_inner_unit() || lex_.all_selects_list != select) return WhyNot::several_selects;
   if (change_.what == ChangeForm::What::insert) return read_insert(*select);
   if (lex_.ignore) return WhyNot::option;
-  if (const WhyNot why = read_rows(*select); why != WhyNot::planned) return why;
+  if (const auto why = read_rows(*select)) return why;
   if (change_.what == ChangeForm::What::update) return read_assignments(select->item_list, lex_.value_list);
   return read_returning();
 }
 
 /// Columns, and `*`: what else there may be depends on more than the row.
-WhyNot ChangeRecogniser::read_returning() {
-  if (!lex_.has_returning()) return WhyNot::planned;
-  if (const WhyNot why = read_wanted(*lex_.returning()); why != WhyNot::planned) return why;
+std::optional<WhyNot> ChangeRecogniser::read_returning() {
+  if (!lex_.has_returning()) return std::nullopt;
+  if (const auto why = read_wanted(*lex_.returning())) return why;
   const bool plain = std::ranges::all_of(form_.wanted, [](const FormWanted &one) {
     return one.what == FormWanted::What::column || one.what == FormWanted::What::all_columns;
   });
-  return plain ? WhyNot::planned : WhyNot::wanted;
+  return plain ? std::nullopt : std::optional(WhyNot::wanted);
 }
 
-WhyNot ChangeRecogniser::read_rows(SELECT_LEX &select) {
-  if (const WhyNot why = check_select(select); why != WhyNot::planned) return why;
-  if (const WhyNot why = read_table(select); why != WhyNot::planned) return why;
+std::optional<WhyNot> ChangeRecogniser::read_rows(SELECT_LEX &select) {
+  if (const auto why = check_select(select)) return why;
+  if (const auto why = read_table(select)) return why;
   if (select.order_list.elements) return WhyNot::order;
   if (select.limit_params.select_limit || select.limit_params.offset_limit) return WhyNot::limit;
   Item *const where = select.prep_where ? select.prep_where : select.where;
   if (!where) return WhyNot::no_key;
-  if (const WhyNot why = read_where(where); why != WhyNot::planned) return why;
-  return never_ || form_.conditions.empty() ? WhyNot::no_key : WhyNot::planned;
+  if (const auto why = read_where(where)) return why;
+  return never_ || form_.conditions.empty() ? std::optional(WhyNot::no_key) : std::nullopt;
 }
 
-WhyNot ChangeRecogniser::read_assignments(List<Item> &columns, List<Item> &assigned) {
+std::optional<WhyNot> ChangeRecogniser::read_assignments(List<Item> &columns, List<Item> &assigned) {
   if (columns.elements != assigned.elements) return WhyNot::wanted;
   if (columns.elements > assignments_max) return WhyNot::too_much;
   List_iterator_fast<Item> fields(columns);
   List_iterator_fast<Item> values(assigned);
   while (Item *const field = fields++) {
-    if (const WhyNot why = read_assignment(field, values++); why != WhyNot::planned) return why;
+    if (const auto why = read_assignment(field, values++)) return why;
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot ChangeRecogniser::read_assignment(Item *field, Item *value) {
+std::optional<WhyNot> ChangeRecogniser::read_assignment(Item *field, Item *value) {
   FormAssignment assignment;
   if (!column(field, assignment.column)) return WhyNot::name;
   if (column(value, assignment.source)) {
@@ -97,7 +97,7 @@ WhyNot ChangeRecogniser::read_assignment(Item *field, Item *value) {
       return WhyNot::value;
   }
   change_.assignments.push_back(std::move(assignment));
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
 bool ChangeRecogniser::read_computed(Item_func &function, FormAssignment &assignment) {
@@ -125,7 +125,7 @@ bool ChangeRecogniser::read_operand(Item *item, FormAssignment &assignment) {
 }
 
 /// What becomes of a row that is there already.
-WhyNot ChangeRecogniser::read_duplicate() {
+std::optional<WhyNot> ChangeRecogniser::read_duplicate() {
   using Duplicate = ChangeForm::Duplicate;
   switch (lex_.duplicates) {
     case DUP_ERROR: change_.duplicate = lex_.ignore ? Duplicate::ignore : Duplicate::refuse; break;
@@ -133,16 +133,17 @@ WhyNot ChangeRecogniser::read_duplicate() {
     case DUP_UPDATE: change_.duplicate = Duplicate::update; break;
   }
   if (lex_.ignore && change_.duplicate != Duplicate::ignore) return WhyNot::option;
-  if (change_.duplicate != Duplicate::update) return lex_.update_list.elements ? WhyNot::option : WhyNot::planned;
+  if (change_.duplicate != Duplicate::update)
+    return lex_.update_list.elements ? std::optional(WhyNot::option) : std::nullopt;
   return read_assignments(lex_.update_list, lex_.value_list);
 }
 
-WhyNot ChangeRecogniser::read_insert(SELECT_LEX &select) {
-  if (const WhyNot why = check_select(select); why != WhyNot::planned) return why;
-  if (const WhyNot why = read_table(select); why != WhyNot::planned) return why;
+std::optional<WhyNot> ChangeRecogniser::read_insert(SELECT_LEX &select) {
+  if (const auto why = check_select(select)) return why;
+  if (const auto why = read_table(select)) return why;
   if (table_->lock_type == TL_WRITE_DELAYED) return WhyNot::option;
-  if (const WhyNot why = read_duplicate(); why != WhyNot::planned) return why;
-  if (const WhyNot why = read_returning(); why != WhyNot::planned) return why;
+  if (const auto why = read_duplicate()) return why;
+  if (const auto why = read_returning()) return why;
   if (lex_.many_values.elements == 0) return WhyNot::wanted;
   if (lex_.field_list.elements > assignments_max) return WhyNot::too_much;
   List_iterator_fast<Item> fields(lex_.field_list);
@@ -158,7 +159,7 @@ WhyNot ChangeRecogniser::read_insert(SELECT_LEX &select) {
       if (!read_new_value(item, values.emplace_back())) return WhyNot::value;
     }
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
 bool ChangeRecogniser::read_new_value(Item *item, FormValue &to) {
@@ -179,7 +180,7 @@ bool ChangeRecogniser::read_value(Item *item, FormValue &to) {
 
 }  // namespace
 
-WhyNot recognise_change(THD *thd, LEX &lex, ChangeForm &form) {
+std::optional<WhyNot> recognise_change(THD *thd, LEX &lex, ChangeForm &form) {
   form = {};
   return ChangeRecogniser(thd, lex, form).run();
 }

@@ -12,6 +12,6 @@ struct LEX;
 namespace postern::mariadb {
 
 /// As recognise().
-WhyNot recognise_change(THD *thd, LEX &lex, ChangeForm &form);
+std::optional<WhyNot> recognise_change(THD *thd, LEX &lex, ChangeForm &form);
 
 }  // namespace postern::mariadb

@@ -2,6 +2,7 @@
 // the table, WHERE, values.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/mariadb/hosted/recognise/read_form.h"
@@ -18,30 +19,30 @@ inline std::string text_of(const LEX_CSTRING &name) {
   return {name.str, name.length};
 }
 
-/// Used once. `form` is only good if the answer is WhyNot::planned.
+/// Used once.
 class Recogniser {
  public:
   Recogniser(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form)
       : thd_(thd), lex_(lex), parsed_(parsed), form_(form) {}
-  WhyNot run();
+  std::optional<WhyNot> run();
 
  protected:
   /// What must not be in any statement, whatever its command is.
-  WhyNot check_statement() const;
-  WhyNot check_select(SELECT_LEX &select) const;
-  WhyNot read_exists(SELECT_LEX &select);
-  WhyNot read_select(SELECT_LEX &select);
-  WhyNot read_table(SELECT_LEX &select);
-  WhyNot read_wanted(SELECT_LEX &select);
-  WhyNot read_where(Item *item);
-  WhyNot read_comparison(Item_func &function);
-  WhyNot read_order(SELECT_LEX &select);
-  WhyNot read_limit(SELECT_LEX &select);
+  std::optional<WhyNot> check_statement() const;
+  std::optional<WhyNot> check_select(SELECT_LEX &select) const;
+  std::optional<WhyNot> read_exists(SELECT_LEX &select);
+  std::optional<WhyNot> read_select(SELECT_LEX &select);
+  std::optional<WhyNot> read_table(SELECT_LEX &select);
+  std::optional<WhyNot> read_wanted(SELECT_LEX &select);
+  std::optional<WhyNot> read_where(Item *item);
+  std::optional<WhyNot> read_comparison(Item_func &function);
+  std::optional<WhyNot> read_order(SELECT_LEX &select);
+  std::optional<WhyNot> read_limit(SELECT_LEX &select);
 
   bool column(Item *item, std::string &name) const;
   bool is_own_name(const Item_ident &ident) const;
   bool value(Item *item, FormValue &value) const;
-  WhyNot add(FormTest test, Item *left, Item **values, uint count);
+  std::optional<WhyNot> add(FormTest test, Item *left, Item **values, uint count);
   bool parameter(const Item *item, FormValue &value) const;
 
   THD *thd_;

@@ -1,4 +1,4 @@
-// why_not.h: WhyNot, why a statement has no form.
+// why_not.h: WhyNot, why a statement has no plan.
 #pragma once
 
 #include <cstdint>

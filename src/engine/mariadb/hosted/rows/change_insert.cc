@@ -84,7 +84,7 @@ void ChangeRow::mark_for_insert() const {
   table.file->column_bitmaps_signal();
 }
 
-NotNow ChangeRow::insert(Changed &changed) {
+std::optional<NotNow> ChangeRow::insert(Changed &changed) {
   TABLE &table = *table_;
   handler &file = *table.file;
   if (target_->autoinc_may_be_held()) return NotNow::row_locked;
@@ -94,15 +94,15 @@ NotNow ChangeRow::insert(Changed &changed) {
   mark_for_insert();
   const bool several = form_->new_rows.size() > 1;
   if (several) {
-    if (const NotNow why = try_rows(); why != NotNow::answered) return why;
+    if (const auto why = try_rows()) return why;
   }
-  NotNow why = NotNow::answered;
+  std::optional<NotNow> why;
   {
     const ToldOfDuplicates told(file, form_->duplicate);
     // Ids are reserved for the statement, which gets them in a row.
     if (several) file.ha_start_bulk_insert(form_->new_rows.size());
-    for (size_t i = 0; i < form_->new_rows.size() && why == NotNow::answered; ++i) why = insert_row(i, changed);
-    lost_ |= why != NotNow::answered && changed.wrote;  // some of it is there already
+    for (size_t i = 0; i < form_->new_rows.size() && !why; ++i) why = insert_row(i, changed);
+    lost_ |= why && changed.wrote;  // some of it is there already
     if (several && file.ha_end_bulk_insert() != 0) lost_ = true;
     file.ha_release_auto_increment();
   }
@@ -112,35 +112,35 @@ NotNow ChangeRow::insert(Changed &changed) {
 }
 
 /// Whether all rows might be inserted; nothing has happened yet.
-NotNow ChangeRow::try_rows() {
+std::optional<NotNow> ChangeRow::try_rows() {
   bool first_has_id = false;
   for (size_t i = 0; i < form_->new_rows.size(); ++i) {
-    if (const NotNow why = try_row(form_->new_rows[i]); why != NotNow::answered) return why;
+    if (const auto why = try_row(form_->new_rows[i])) return why;
     // What the server reserves is more where some have ids and some have none.
     if (i == 0) first_has_id = table_->auto_increment_field_not_null;
     if (first_has_id != table_->auto_increment_field_not_null) return NotNow::value;
   }
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 /// Whether the row might be inserted; it is filled, and nothing has happened yet.
-NotNow ChangeRow::try_row(const std::vector<FormValue> &row) {
-  if (const NotNow why = fill_new(row); why != NotNow::answered) return why;
-  if (const NotNow why = check_filled(); why != NotNow::answered) return why;
+std::optional<NotNow> ChangeRow::try_row(const std::vector<FormValue> &row) {
+  if (const auto why = fill_new(row)) return why;
+  if (const auto why = check_filled()) return why;
   // Before an id is generated: the server, which tells the error, would generate the next one, too.
   const bool generates = table_->next_number_field != nullptr && !table_->auto_increment_field_not_null;
-  if (!generates) return NotNow::answered;
+  if (!generates) return std::nullopt;
   // In a transaction of the session's own a duplicate is told here, and looking would lock gaps between keys.
   if (worker_ != session_) return look_for_duplicate(row);
-  return form_->duplicate == Duplicate::update ? try_constants(row) : NotNow::answered;
+  return form_->duplicate == Duplicate::update ? try_constants(row) : std::nullopt;
 }
 
-NotNow ChangeRow::check_filled() const {
+std::optional<NotNow> ChangeRow::check_filled() const {
   if (table_->verify_constraints(false) != VIEW_CHECK_OK) return NotNow::row_refused;
   return drew_warnings() ? NotNow::warning : may_return();
 }
 
-NotNow ChangeRow::look_for_duplicate(const std::vector<FormValue> &row) {
+std::optional<NotNow> ChangeRow::look_for_duplicate(const std::vector<FormValue> &row) {
   TABLE &table = *table_;
   for (uint number = 0; number < table.s->keys; ++number) {
     KEY &key = table.key_info[number];
@@ -154,25 +154,25 @@ NotNow ChangeRow::look_for_duplicate(const std::vector<FormValue> &row) {
     if (code == 0) return try_duplicate(row);
     if (code != HA_ERR_KEY_NOT_FOUND && code != HA_ERR_END_OF_FILE) return failed(code, false);
   }
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 /// What would become of the row in record[1], which is there already.
-NotNow ChangeRow::try_duplicate(const std::vector<FormValue> &row) {
+std::optional<NotNow> ChangeRow::try_duplicate(const std::vector<FormValue> &row) {
   if (form_->duplicate == Duplicate::refuse) return NotNow::row_refused;
-  if (form_->duplicate != Duplicate::update) return NotNow::answered;
-  const NotNow why = fill_duplicate();
-  return why == NotNow::answered ? fill_new(row) : why;
+  if (form_->duplicate != Duplicate::update) return std::nullopt;
+  const std::optional<NotNow> why = fill_duplicate();
+  return !why ? fill_new(row) : why;
 }
 
 /// Whether columns take what they would get if the row were there already, as far as that can be known without it.
-NotNow ChangeRow::try_constants(const std::vector<FormValue> &row) {
+std::optional<NotNow> ChangeRow::try_constants(const std::vector<FormValue> &row) {
   keep_new_row();
   for (size_t i = 0; i < form_->assignments.size(); ++i) {
     const ResolvedAssignment &resolved = change_->assignments[i];
     if (form_->assignments[i].how != FormAssignment::How::set) continue;
-    const NotNow why = assign(form_->assignments[i], resolved, *table_->field[resolved.field]);
-    if (why != NotNow::answered) return why;
+    const std::optional<NotNow> why = assign(form_->assignments[i], resolved, *table_->field[resolved.field]);
+    if (why) return why;
   }
   return drew_warnings() ? NotNow::warning : fill_new(row);
 }
@@ -188,23 +188,23 @@ int ChangeRow::read_by_key(uint number) {
 
 // --- one row, as Write_record does it --------------------------------------------------------------------------------
 
-NotNow ChangeRow::insert_row(size_t at, Changed &changed) {
+std::optional<NotNow> ChangeRow::insert_row(size_t at, Changed &changed) {
   TABLE &table = *table_;
-  if (const NotNow why = try_row(form_->new_rows[at]); why != NotNow::answered) return why;
+  if (const auto why = try_row(form_->new_rows[at])) return why;
   const ulonglong next_id = table.file->next_insert_id;
   int code = write(changed);
-  NotNow why = NotNow::answered;
+  std::optional<NotNow> why;
   if (code == HA_ERR_FOUND_DUPP_KEY && form_->duplicate == Duplicate::ignore) {
     pass_over(at, next_id, changed);
   } else if (code == HA_ERR_FOUND_DUPP_KEY && form_->duplicate == Duplicate::update) {
     why = update_duplicate(next_id, changed);
   } else {
     if (code == HA_ERR_FOUND_DUPP_KEY && form_->duplicate == Duplicate::replace) why = replace(code, changed);
-    if (why == NotNow::answered && code != 0) why = failed(code, true);
-    if (why == NotNow::answered) why = inserted(changed);
+    if (!why && code != 0) why = failed(code, true);
+    if (!why) why = inserted(changed);
   }
   if (table.next_number_field != nullptr) changed.last_id = static_cast<uint64_t>(table.next_number_field->val_int());
-  return why == NotNow::answered && drew_warnings() ? NotNow::warning : why;
+  return !why && drew_warnings() ? NotNow::warning : why;
 }
 
 int ChangeRow::write(Changed &changed) {
@@ -219,7 +219,7 @@ void ChangeRow::note_replaced(Changed &changed) {
   note_change(changed);
 }
 
-NotNow ChangeRow::inserted(Changed &changed) {
+std::optional<NotNow> ChangeRow::inserted(Changed &changed) {
   ++changed.changed;
   if (changed.insert_id == 0) changed.insert_id = table_->file->insert_id_for_cur_row;
   return return_row(changed);
@@ -238,14 +238,14 @@ void ChangeRow::pass_over(size_t at, ulonglong next_id, Changed &changed) {
   table.file->restore_auto_increment(next_id);
 }
 
-NotNow ChangeRow::update_duplicate(ulonglong next_id, Changed &changed) {
+std::optional<NotNow> ChangeRow::update_duplicate(ulonglong next_id, Changed &changed) {
   TABLE &table = *table_;
   handler &file = *table.file;
   const uint number = file.get_dup_key(HA_ERR_FOUND_DUPP_KEY);
   if (number >= table.s->keys) return NotNow::row_refused;
   if (const int code = read_by_key(number); code != 0) return failed(code, false);
   ++changed.duplicates;
-  if (const NotNow why = fill_duplicate(); why != NotNow::answered) return why;
+  if (const auto why = fill_duplicate()) return why;
   file.restore_auto_increment(next_id);
   ulonglong generated = 0;
   if (compare_record(&table)) {
@@ -274,10 +274,10 @@ bool ChangeRow::names_id() const {
 }
 
 /// Fills record[0] from the row that is there, which record[1] has, and the new one.
-NotNow ChangeRow::fill_duplicate() {
+std::optional<NotNow> ChangeRow::fill_duplicate() {
   keep_new_row();
   restore_record(table_, record[1]);
-  if (const NotNow why = fill(); why != NotNow::answered) return why;
+  if (const auto why = fill()) return why;
   return check_filled();
 }
 
@@ -286,7 +286,7 @@ void ChangeRow::keep_new_row() {
 }
 
 /// Takes away the rows that are in the way of the new one, or makes the last of them that. `code`: of the first write.
-NotNow ChangeRow::replace(int &code, Changed &changed) {
+std::optional<NotNow> ChangeRow::replace(int &code, Changed &changed) {
   TABLE &table = *table_;
   handler &file = *table.file;
   const uint last = last_unique_key(table);
@@ -294,10 +294,10 @@ NotNow ChangeRow::replace(int &code, Changed &changed) {
   for (; code != 0; code = write(changed)) {
     if (file.insert_id_for_cur_row != 0) generated = file.insert_id_for_cur_row;
     else file.insert_id_for_cur_row = generated;
-    if (code != HA_ERR_FOUND_DUPP_KEY) return NotNow::answered;  // the caller's
+    if (code != HA_ERR_FOUND_DUPP_KEY) return std::nullopt;  // the caller's
     const uint number = file.get_dup_key(code);
     const bool by_id = table.next_number_field != nullptr && number == table.s->next_number_index && generated != 0;
-    if (number >= table.s->keys || by_id) return NotNow::answered;
+    if (number >= table.s->keys || by_id) return std::nullopt;
     if (const int failure = read_by_key(number); failure != 0) return failed(failure, false);
     ++changed.duplicates;
     if (number == last) {
@@ -312,12 +312,12 @@ NotNow ChangeRow::replace(int &code, Changed &changed) {
     note_replaced(changed);
   }
   if (file.insert_id_for_cur_row == 0) file.insert_id_for_cur_row = generated;
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-NotNow ChangeRow::fill_new(const std::vector<FormValue> &row) {
+std::optional<NotNow> ChangeRow::fill_new(const std::vector<FormValue> &row) {
   TABLE &table = *table_;
   restore_default_record_for_insert(&table);
   table.reset_default_fields();
@@ -335,7 +335,7 @@ NotNow ChangeRow::fill_new(const std::vector<FormValue> &row) {
     field.set_has_explicit_value();
   }
   if (table.default_field != nullptr && table.update_default_fields(false)) return NotNow::warning;
-  return drew_warnings() ? NotNow::warning : NotNow::answered;
+  return drew_warnings() ? std::optional(NotNow::warning) : std::nullopt;
 }
 
 /// NULL and DEFAULT have one generated, and so has 0 where the sql_mode does not keep it.

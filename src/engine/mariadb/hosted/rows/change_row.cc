@@ -51,8 +51,8 @@ class InManner {
 
 }  // namespace
 
-NotNow ChangeRow::run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
-                      const ResolvedChange &change, std::span<const Value> values, Changed &changed) {
+std::optional<NotNow> ChangeRow::run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
+                                     const ResolvedChange &change, std::span<const Value> values, Changed &changed) {
   worker_ = worker;
   session_ = session;
   target_ = &target;
@@ -67,10 +67,10 @@ NotNow ChangeRow::run(THD *worker, THD *session, WriteTable &target, const Chang
   if (form.what == ChangeForm::What::insert) return insert(changed);
   worker->lex->sql_command = form.what == ChangeForm::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
   mark();
-  NotNow why = walk_.open(session, *table_, form.rows, change.rows, values);
-  if (why == NotNow::answered) why = change_all(changed);
+  std::optional<NotNow> why = walk_.open(session, *table_, form.rows, change.rows, values);
+  if (!why) why = change_all(changed);
   // Of an update that no row can meet the server does not say how many rows it has matched.
-  if (why == NotNow::answered && changed.found == 0 && tests_a_column_twice(change.rows)) why = NotNow::value;
+  if (!why && changed.found == 0 && tests_a_column_twice(change.rows)) why = NotNow::value;
   changed.looked_up = walk_.keys();
   changed.examined = walk_.examined();
   walk_.close();
@@ -95,22 +95,22 @@ void ChangeRow::mark() const {
 }
 
 /// By a whole unique key there is one row, or none, for each value.
-NotNow ChangeRow::change_all(Changed &changed) {
+std::optional<NotNow> ChangeRow::change_all(Changed &changed) {
   if (worker_ != session_ && walk_.keys() > 1) {
-    if (const NotNow why = lock_all(); why != NotNow::answered) return why;
+    if (const auto why = lock_all()) return why;
   }
   do {
-    const NotNow why = change_next(changed);
-    if (why == NotNow::answered) continue;
+    const std::optional<NotNow> why = change_next(changed);
+    if (!why) continue;
     // What is done already is undone with the transaction, or, in the session's own, with the statement.
     lost_ |= changed.wrote;
     return why;
   } while (walk_.code() == 0 && walk_.keys() > 1);
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 /// Before the first of several rows is changed: a row that somebody has locked would cost all others their transaction.
-NotNow ChangeRow::lock_all() {
+std::optional<NotNow> ChangeRow::lock_all() {
   while (walk_.next() == 0) {
   }
   if (walk_.code() != HA_ERR_END_OF_FILE) return failed(walk_.code(), false);
@@ -118,50 +118,51 @@ NotNow ChangeRow::lock_all() {
   return walk_.open(session_, *table_, form_->rows, change_->rows, values_);
 }
 
-NotNow ChangeRow::change_next(Changed &changed) {
+std::optional<NotNow> ChangeRow::change_next(Changed &changed) {
   const int code = walk_.next();
-  if (code == HA_ERR_END_OF_FILE) return NotNow::answered;
+  if (code == HA_ERR_END_OF_FILE) return std::nullopt;
   failed_to_find_ = code != 0;
   if (code != 0) return failed(code, false);
   ++changed.found;
   return form_->what == ChangeForm::What::update ? update(changed) : erase(changed);
 }
 
-NotNow ChangeRow::erase(Changed &changed) {
-  if (const NotNow why = may_return(); why != NotNow::answered) return why;
-  if (const NotNow why = return_row(changed); why != NotNow::answered) return why;
+std::optional<NotNow> ChangeRow::erase(Changed &changed) {
+  if (const auto why = may_return()) return why;
+  if (const auto why = return_row(changed)) return why;
   if (const int code = delete_row(*table_); code != 0) return failed(code, true);
   ++changed.changed;
   note_change(changed);
-  return NotNow::answered;
+  return std::nullopt;
 }
 
-NotNow ChangeRow::update(Changed &changed) {
+std::optional<NotNow> ChangeRow::update(Changed &changed) {
   TABLE &table = *table_;
   store_record(&table, record[1]);
-  if (const NotNow why = fill(); why != NotNow::answered) return why;
-  if (!compare_record(&table)) return NotNow::answered;
+  if (const auto why = fill()) return why;
+  if (!compare_record(&table)) return std::nullopt;
   if (table.verify_constraints(false) != VIEW_CHECK_OK) return NotNow::row_refused;
   if (drew_warnings()) return NotNow::warning;
   if (changes_autoinc()) return NotNow::alone;
   const int code = update_row(table);
-  if (code == HA_ERR_RECORD_IS_THE_SAME) return NotNow::answered;
+  if (code == HA_ERR_RECORD_IS_THE_SAME) return std::nullopt;
   if (code != 0) return failed(code, true);
   ++changed.changed;
   note_change(changed);
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 /// To be asked before the row in record[0] is written, or has an id generated: afterwards it is late.
-NotNow ChangeRow::may_return() const {
-  if (!form_->returns()) return NotNow::answered;
+std::optional<NotNow> ChangeRow::may_return() const {
+  if (!form_->returns()) return std::nullopt;
   const size_t bytes_max = limits::find_bytes_fast_max / std::max<size_t>(form_->new_rows.size(), 1);
-  return bytes_of_row(*table_, change_->rows.columns) > bytes_max ? NotNow::too_much : NotNow::answered;
+  return bytes_of_row(*table_, change_->rows.columns) > bytes_max ? std::optional(NotNow::too_much) : std::nullopt;
 }
 
-NotNow ChangeRow::return_row(Changed &changed) {
-  if (!form_->returns()) return NotNow::answered;
-  return changed.returned.add(session_, *table_, change_->rows.columns) ? NotNow::answered : NotNow::read_failed;
+std::optional<NotNow> ChangeRow::return_row(Changed &changed) {
+  if (!form_->returns()) return std::nullopt;
+  return changed.returned.add(session_, *table_, change_->rows.columns) ? std::nullopt
+                                                                        : std::optional(NotNow::read_failed);
 }
 
 void ChangeRow::note_change(Changed &changed) {
@@ -178,18 +179,18 @@ bool ChangeRow::changes_autoinc() const {
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-NotNow ChangeRow::fill() {
+std::optional<NotNow> ChangeRow::fill() {
   TABLE &table = *table_;
   table.reset_default_fields();
   for (size_t i = 0; i < form_->assignments.size(); ++i) {
     const FormAssignment &assignment = form_->assignments[i];
     const ResolvedAssignment &resolved = change_->assignments[i];
     Field &field = *table.field[resolved.field];
-    if (const NotNow why = assign(assignment, resolved, field); why != NotNow::answered) return why;
+    if (const auto why = assign(assignment, resolved, field)) return why;
     field.set_has_explicit_value();
   }
   table.evaluate_update_default_function();
-  return drew_warnings() ? NotNow::warning : NotNow::answered;
+  return drew_warnings() ? std::optional(NotNow::warning) : std::nullopt;
 }
 
 bool store_null(Field &field) {
@@ -199,27 +200,28 @@ bool store_null(Field &field) {
   return true;
 }
 
-NotNow ChangeRow::assign(const FormAssignment &assignment, const ResolvedAssignment &resolved, Field &field) const {
+std::optional<NotNow> ChangeRow::assign(const FormAssignment &assignment, const ResolvedAssignment &resolved,
+                                        Field &field) const {
   using How = FormAssignment::How;
   const bool computes = assignment.how == How::add || assignment.how == How::subtract;
   if (!computes && assignment.how != How::set) {  // it has its value
     // The server stores NULL anew, with zeros behind it where the row that was read has the default: so it counts a
     // change.
     if (field.is_null()) store_null(field);
-    return NotNow::answered;
+    return std::nullopt;
   }
   Value value;
   if (assignment.given.empty()) {
     if (!value_of(assignment.value, values_, value)) return NotNow::value;
   } else if (!computes) {
     copy_given(field);
-    return NotNow::answered;
+    return std::nullopt;
   } else {
     value = given_integer(*table_->field[resolved.given]);
   }
   const bool stored =
       computes ? store_sum(field, assignment, *table_->field[resolved.source], value) : store(field, value);
-  return stored ? NotNow::answered : NotNow::warning;
+  return stored ? std::nullopt : std::optional(NotNow::warning);
 }
 
 bool ChangeRow::drew_warnings() const {
@@ -302,7 +304,7 @@ bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const 
 // --- what fails ------------------------------------------------------------------------------------------------------
 
 /// `changing`: the call was to change the row.
-NotNow ChangeRow::failed(int code, bool changing) {
+std::optional<NotNow> ChangeRow::failed(int code, bool changing) {
   code_ = code;
   if (worker_->transaction_rollback_request || worker_->killed) {
     lost_ = true;

@@ -5,6 +5,7 @@
 // session's. Nothing here ever waits for a row, so that no other transaction can be a deadlock's victim because of it.
 #pragma once
 
+#include <optional>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -26,10 +27,10 @@ class WriteTable;
 /// Kept by an executor from one statement to the next, for its memory. Used on its thread only.
 class ChangeRow {
  public:
-  /// Does what the form says with `target`, which is open and locked in `worker`, on behalf of `session`. Anything but
-  /// NotNow::answered: nothing of it is there, unless lost() says that all that the transaction did is to be undone.
-  NotNow run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form, const ResolvedChange &change,
-             std::span<const Value> values, Changed &changed);
+  /// Does the change in `target`, which is open and locked in `worker`, on behalf of `session`. If it returns a reason
+  /// nothing of the change is there, unless lost(): then the whole transaction has to be undone.
+  std::optional<NotNow> run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
+                            const ResolvedChange &change, std::span<const Value> values, Changed &changed);
   /// Of the last run().
   bool lost() const { return lost_; }
   /// What the storage engine said where it failed.
@@ -38,41 +39,42 @@ class ChangeRow {
   bool failed_to_find() const { return failed_to_find_; }
 
  private:
-  NotNow change_all(Changed &changed);
-  NotNow lock_all();
-  NotNow change_next(Changed &changed);
-  NotNow erase(Changed &changed);
-  NotNow update(Changed &changed);
+  std::optional<NotNow> change_all(Changed &changed);
+  std::optional<NotNow> lock_all();
+  std::optional<NotNow> change_next(Changed &changed);
+  std::optional<NotNow> erase(Changed &changed);
+  std::optional<NotNow> update(Changed &changed);
 
-  NotNow insert(Changed &changed);
-  NotNow try_rows();
-  NotNow try_row(const std::vector<FormValue> &row);
-  NotNow try_duplicate(const std::vector<FormValue> &row);
-  NotNow try_constants(const std::vector<FormValue> &row);
-  NotNow look_for_duplicate(const std::vector<FormValue> &row);
+  std::optional<NotNow> insert(Changed &changed);
+  std::optional<NotNow> try_rows();
+  std::optional<NotNow> try_row(const std::vector<FormValue> &row);
+  std::optional<NotNow> try_duplicate(const std::vector<FormValue> &row);
+  std::optional<NotNow> try_constants(const std::vector<FormValue> &row);
+  std::optional<NotNow> look_for_duplicate(const std::vector<FormValue> &row);
   int read_by_key(uint32_t number);
-  NotNow insert_row(size_t at, Changed &changed);
+  std::optional<NotNow> insert_row(size_t at, Changed &changed);
   int write(Changed &changed);
-  NotNow inserted(Changed &changed);
+  std::optional<NotNow> inserted(Changed &changed);
   void pass_over(size_t at, unsigned long long next_id, Changed &changed);
-  NotNow update_duplicate(unsigned long long next_id, Changed &changed);
-  NotNow replace(int &code, Changed &changed);
+  std::optional<NotNow> update_duplicate(unsigned long long next_id, Changed &changed);
+  std::optional<NotNow> replace(int &code, Changed &changed);
   bool names_id() const;
-  NotNow fill_new(const std::vector<FormValue> &row);
-  NotNow fill_duplicate();
-  NotNow check_filled() const;
+  std::optional<NotNow> fill_new(const std::vector<FormValue> &row);
+  std::optional<NotNow> fill_duplicate();
+  std::optional<NotNow> check_filled() const;
   void keep_new_row();
   void copy_given(Field &field) const;
   Value given_integer(Field &field) const;
   bool store_id(const FormValue &place, Field &id) const;
   void mark_for_insert() const;
 
-  NotNow may_return() const;
-  NotNow return_row(Changed &changed);
+  std::optional<NotNow> may_return() const;
+  std::optional<NotNow> return_row(Changed &changed);
 
-  NotNow fill();
-  NotNow assign(const FormAssignment &assignment, const ResolvedAssignment &resolved, Field &field) const;
-  NotNow failed(int code, bool changing);
+  std::optional<NotNow> fill();
+  std::optional<NotNow> assign(const FormAssignment &assignment, const ResolvedAssignment &resolved,
+                               Field &field) const;
+  std::optional<NotNow> failed(int code, bool changing);
   void mark() const;
   void note_change(Changed &changed);
   void note_replaced(Changed &changed);

@@ -39,8 +39,8 @@ bool is_end(int code) {
 
 }  // namespace
 
-NotNow KeyWalk::open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
-                     std::span<const Value> arguments) {
+std::optional<NotNow> KeyWalk::open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
+                                    std::span<const Value> arguments) {
   thd_ = thd;
   table_ = &table;
   form_ = &form;
@@ -57,7 +57,7 @@ NotNow KeyWalk::open(THD *thd, TABLE &table, const ReadForm &form, const Resolve
   if (!make_keys()) return NotNow::value;
   for (const ResolvedCondition &filter : read.filters)
     if (!add_judged(filter)) return NotNow::value;
-  return table.file->ha_index_init(read.index, true) == 0 ? NotNow::answered : NotNow::read_failed;
+  return table.file->ha_index_init(read.index, true) == 0 ? std::nullopt : std::optional(NotNow::read_failed);
 }
 
 void KeyWalk::close() {

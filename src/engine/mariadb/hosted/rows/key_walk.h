@@ -5,6 +5,7 @@
 // same. Filters are judged by the columns' own comparison with values that they hold exactly.
 #pragma once
 
+#include <optional>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,9 +26,10 @@ class KeyWalk {
   /// More rows were looked at than a turn allows.
   static constexpr int too_much = -1;
 
-  /// Puts the form's values into keys, and begins to read by the index. NotNow::answered if that is done; close() is to
-  /// follow in any case, while the table is still open. What is given outlives the walk.
-  NotNow open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read, std::span<const Value> arguments);
+  /// Puts the form's values into keys, and begins to read by the index, or returns why not. close() must follow in any
+  /// case, while the table is still open. The arguments outlive the walk.
+  std::optional<NotNow> open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
+                             std::span<const Value> arguments);
   /// Idempotent.
   void close();
 

@@ -81,7 +81,8 @@ bool has_plain_default(const TABLE &table, Field &field) {
   return field.default_value == nullptr || (field.default_value->flags & ~uint{VCOL_FIELD_REF | VCOL_TIME_FUNC}) == 0;
 }
 
-WhyNot resolve_assignment(const FormAssignment &assignment, const TABLE &table, ResolvedAssignment &resolved) {
+std::optional<WhyNot> resolve_assignment(const FormAssignment &assignment, const TABLE &table,
+                                         ResolvedAssignment &resolved) {
   resolved.field = field_of(table, assignment.column);
   if (resolved.field == no_field) return WhyNot::no_column;
   const Field &field = *table.field[resolved.field];
@@ -97,16 +98,18 @@ WhyNot resolve_assignment(const FormAssignment &assignment, const TABLE &table, 
   }
   const bool same_given = assignment.given.empty() || resolved.given == resolved.field;
   switch (assignment.how) {
-    case FormAssignment::How::set: return takes_texts(field) && same_given ? WhyNot::planned : WhyNot::column_type;
+    case FormAssignment::How::set:
+      return takes_texts(field) && same_given ? std::nullopt : std::optional(WhyNot::column_type);
     case FormAssignment::How::add:
     case FormAssignment::How::subtract:
       return holds_integers(field) && holds_integers(*table.field[resolved.source]) &&
                      (assignment.given.empty() || holds_integers(*table.field[resolved.given]))
-                 ? WhyNot::planned
-                 : WhyNot::column_type;
-    case FormAssignment::How::keep: return resolved.source == resolved.field ? WhyNot::planned : WhyNot::value;
+                 ? std::nullopt
+                 : std::optional(WhyNot::column_type);
+    case FormAssignment::How::keep:
+      return resolved.source == resolved.field ? std::nullopt : std::optional(WhyNot::value);
     case FormAssignment::How::tell:
-      return resolved.source == resolved.field && holds_integers(field) ? WhyNot::planned : WhyNot::value;
+      return resolved.source == resolved.field && holds_integers(field) ? std::nullopt : std::optional(WhyNot::value);
   }
   return WhyNot::value;
 }
@@ -150,11 +153,11 @@ bool may_meet_another(const FormAssignment &assignment, const Field &changed, co
 }
 
 /// Each column once, for VALUES() is what a record had; and no other id, which the counter would have to learn.
-WhyNot resolve_updates(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
+std::optional<WhyNot> resolve_updates(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   std::vector<bool> changed(table.s->fields, false);
   for (const FormAssignment &assignment : form.assignments) {
     ResolvedAssignment resolved;
-    if (const WhyNot why = resolve_assignment(assignment, table, resolved); why != WhyNot::planned) return why;
+    if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
     if (changed[resolved.field]) return WhyNot::value;
     changed[resolved.field] = true;
     const bool keeps = assignment.how == FormAssignment::How::keep || assignment.how == FormAssignment::How::tell;
@@ -163,10 +166,10 @@ WhyNot resolve_updates(const ChangeForm &form, const TABLE &table, ResolvedChang
       return WhyNot::other_key;
     change.assignments.push_back(resolved);
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot resolve_insert(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
+std::optional<WhyNot> resolve_insert(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   std::vector<bool> given(table.s->fields, false);
   for (const std::string &name : form.columns) {
     const uint16_t at = field_of(table, name);
@@ -193,7 +196,7 @@ WhyNot resolve_insert(const ChangeForm &form, const TABLE &table, ResolvedChange
 
 }  // namespace
 
-WhyNot resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
+std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   change = {};
   if (!may_share(table)) return WhyNot::own_transaction;
   if (form.what == ChangeForm::What::insert) {
@@ -201,17 +204,17 @@ WhyNot resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange
     const bool plain = table.s->table_category == TABLE_CATEGORY_USER && table.s->tmp_table == NO_TMP_TABLE &&
                        !table.s->sequence && table.s->db_type()->db_type == DB_TYPE_INNODB;
     if (!plain) return WhyNot::table_feature;
-    if (const WhyNot why = resolve_wanted(form.rows, table, change.rows.columns); why != WhyNot::planned) return why;
+    if (const auto why = resolve_wanted(form.rows, table, change.rows.columns)) return why;
     return resolve_insert(form, table, change);
   }
-  if (const WhyNot why = resolve(form.rows, table, change.rows); why != WhyNot::planned) return why;
+  if (const auto why = resolve(form.rows, table, change.rows)) return why;
   if (change.rows.way == ReadWay::walk) return WhyNot::no_index;
   for (const FormAssignment &assignment : form.assignments) {
     ResolvedAssignment &resolved = change.assignments.emplace_back();
-    if (const WhyNot why = resolve_assignment(assignment, table, resolved); why != WhyNot::planned) return why;
+    if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
   }
   if (change.rows.way == ReadWay::several && !may_change_several(form, table, change)) return WhyNot::no_index;
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
 }  // namespace postern::mariadb

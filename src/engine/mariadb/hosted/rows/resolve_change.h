@@ -19,8 +19,9 @@ struct TABLE;
 
 namespace postern::mariadb {
 
-/// `change` is only good if the answer is WhyNot::planned, and only for this definition of the table.
-WhyNot resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange &change);
+/// Finds the columns and the key in `table`, which is open, or returns why not. `change` holds for this definition of
+/// the table only.
+std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange &change);
 
 /// Which values a column takes as they are.
 bool takes_texts(const Field &field);

@@ -44,7 +44,7 @@ bool may_be_read(const Field &field) {
 class Resolution {
  public:
   Resolution(const ReadForm &form, const TABLE &table, ResolvedRead &read) : form_(form), table_(table), read_(read) {}
-  WhyNot run();
+  std::optional<WhyNot> run();
 
  private:
   /// One index, and how good it is.
@@ -64,9 +64,9 @@ class Resolution {
     bool down = false;
   };
 
-  WhyNot check_table() const;
-  WhyNot resolve_columns();
-  WhyNot resolve_conditions();
+  std::optional<WhyNot> check_table() const;
+  std::optional<WhyNot> resolve_columns();
+  std::optional<WhyNot> resolve_conditions();
 
   bool try_index(uint32_t index, Candidate &candidate) const;
   bool is_usable(const KEY &key) const;
@@ -94,10 +94,10 @@ class Resolution {
   std::vector<uint16_t> order_;                // fields of the form's order
 };
 
-WhyNot Resolution::run() {
-  if (const WhyNot why = check_table(); why != WhyNot::planned) return why;
-  if (const WhyNot why = resolve_columns(); why != WhyNot::planned) return why;
-  if (const WhyNot why = resolve_conditions(); why != WhyNot::planned) return why;
+std::optional<WhyNot> Resolution::run() {
+  if (const auto why = check_table()) return why;
+  if (const auto why = resolve_columns()) return why;
+  if (const auto why = resolve_conditions()) return why;
   Candidate best;
   bool found = false;
   for (uint32_t index = 0; index < table_.s->keys; ++index) {
@@ -111,10 +111,10 @@ WhyNot Resolution::run() {
   // Locks on some rows that are there, and one that is not, are the server's; and so is which rows it walks over.
   if (best.way != ReadWay::one && form_.lock != FormLock::none) return WhyNot::locks_rows;
   take(best);
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot Resolution::check_table() const {
+std::optional<WhyNot> Resolution::check_table() const {
   const TABLE_SHARE &share = *table_.s;
   if (share.table_category != TABLE_CATEGORY_USER || share.tmp_table != NO_TMP_TABLE || share.sequence ||
       table_.versioned() || share.db_type()->db_type != DB_TYPE_INNODB) {
@@ -122,20 +122,20 @@ WhyNot Resolution::check_table() const {
                              share.table_category == TABLE_CATEGORY_USER && !table_.versioned();
     if (!partitioned) return WhyNot::table_feature;
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot Resolution::resolve_columns() {
-  if (const WhyNot why = resolve_wanted(form_, table_, read_.columns); why != WhyNot::planned) return why;
+std::optional<WhyNot> Resolution::resolve_columns() {
+  if (const auto why = resolve_wanted(form_, table_, read_.columns)) return why;
   for (const FormOrder &order : form_.order) {
     const uint16_t at = field_of(table_, order.column);
     if (at == no_field) return WhyNot::no_column;
     order_.push_back(at);
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
-WhyNot Resolution::resolve_conditions() {
+std::optional<WhyNot> Resolution::resolve_conditions() {
   for (uint16_t at = 0; at < form_.conditions.size(); ++at) {
     ResolvedCondition resolved{.condition = at, .field = field_of(table_, form_.conditions[at].column)};
     if (resolved.field == no_field) return WhyNot::no_column;
@@ -148,7 +148,7 @@ WhyNot Resolution::resolve_conditions() {
     if (test(at) == FormTest::like && (!is_text(field) || resolved.exact != Exact::text)) return WhyNot::column_type;
     conditions_.push_back(resolved);
   }
-  return WhyNot::planned;
+  return std::nullopt;
 }
 
 bool Resolution::is_usable(const KEY &key) const {
@@ -339,7 +339,7 @@ bool is_text(const Field &field) {
          type == &type_handler_blob || type == &type_handler_medium_blob || type == &type_handler_long_blob;
 }
 
-WhyNot resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read) {
+std::optional<WhyNot> resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read) {
   read = {};
   return Resolution(form, table, read).run();
 }
@@ -374,7 +374,7 @@ bool character_sets_agree(const charset_info_st *column, const charset_info_st *
   return is_utf8(column) && is_utf8(connection) && is_short;
 }
 
-WhyNot resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns) {
+std::optional<WhyNot> resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns) {
   for (const FormWanted &wanted : form.wanted) {
     if (wanted.what == FormWanted::What::all_columns) {
       for (uint16_t at = 0; at < table.s->fields; ++at) {
@@ -388,7 +388,7 @@ WhyNot resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint
   }
   if (form.exists) columns.clear();  // they are there; nobody reads them
   const bool readable = std::ranges::all_of(columns, [&](uint16_t at) { return may_be_read(*table.field[at]); });
-  return readable ? WhyNot::planned : WhyNot::computed;
+  return readable ? std::nullopt : std::optional(WhyNot::computed);
 }
 
 }  // namespace postern::mariadb

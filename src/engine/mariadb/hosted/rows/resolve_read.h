@@ -15,6 +15,7 @@
 // - FLOAT, DOUBLE, BIT, YEAR, TIME, TIMESTAMP, ENUM, SET, UUID, INET, geometries: none.
 #pragma once
 
+#include <optional>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,12 +33,12 @@ namespace postern::mariadb {
 /// In place of a column's number: the table has none of that name.
 inline constexpr uint16_t no_field = UINT16_MAX;
 
-/// Finds columns and index in `table`, which is open. `read` is only good if the answer is WhyNot::planned, and only
-/// for this definition of the table.
-WhyNot resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read);
+/// Finds columns and index in `table`, which is open, or returns why not. `read` holds for this definition of the table
+/// only.
+std::optional<WhyNot> resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read);
 
 /// Where the columns are that `form` wants. As resolve(), of which it is a part.
-WhyNot resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns);
+std::optional<WhyNot> resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns);
 
 /// Whether two conditions are on one column: values may make them such as no row can meet. The server sees that before
 /// it looks for rows, and tells it in small ways.

@@ -60,17 +60,17 @@ bool may_lock(const THD *thd, const SessionRead &read) {
 }
 
 /// Its lock has cost the session its transaction: the client is told so, as the server would.
-NotNow lose(THD *thd, const SessionRead &read, SessionStatement &statement, Output &output) {
+std::optional<NotNow> lose(THD *thd, const SessionRead &read, SessionStatement &statement, Output &output) {
   statement.lose();
   thd->update_server_status();
   send_end(thd, output);
   statement.done_changing(read.bytes_received);
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 }  // namespace
 
-NotNow SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
+std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
   if (!may_lock(thd, read)) return NotNow::locking;
   // Of a wrong one the server tells before it opens anything, and so begins no transaction.
   limits_ = {};
@@ -82,7 +82,7 @@ NotNow SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
   std::optional<NoRowWaits> no_waits;
   if (read.form.lock != FormLock::none) no_waits.emplace(thd);
   const Output::Mark start = output.mark();
-  const auto fail = [&](NotNow why) {
+  const auto fail = [&](NotNow why) -> std::optional<NotNow> {
     walk_.close();
     output.rewind_or_break(start);
     if (thd->transaction_rollback_request) {
@@ -100,19 +100,19 @@ NotNow SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
   sql::Packets packets(output);
   read.answer.put_head(packets, static_cast<uint16_t>(thd->server_status));
   Written written;
-  NotNow why = NotNow::read_failed;
+  std::optional<NotNow> why = NotNow::read_failed;
   try {
     why = read_rows(thd, table, read, packets, written);
   } catch (const std::bad_alloc &) {
   }
-  if (why != NotNow::answered || output.broken()) return fail(why == NotNow::answered ? NotNow::read_failed : why);
+  if (why || output.broken()) return fail(why.value_or(NotNow::read_failed));
   walk_.close();
   if (!statement.commit()) return fail(NotNow::read_failed);
   thd->update_server_status();
   read.answer.put_end(packets, static_cast<uint16_t>(thd->server_status));
   if (read.answer.columns_left_out()) ++thd->status_var.skip_metadata_count;
   statement.done(walk_.examined(), written.sent, written.found, read.bytes_received, output.mark() - start);
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 bool SessionReader::take_limits(const SessionRead &read, Limits &limits) {
@@ -163,27 +163,27 @@ void SessionReader::choose_columns(TABLE &table, const SessionRead &read) {
         bitmap_set_bit(columns, (*at)->field_index);
 }
 
-NotNow SessionReader::read_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
-                                Written &written) {
-  if (const NotNow why = walk_.open(thd, table, read.form, read.read, read.values); why != NotNow::answered) return why;
+std::optional<NotNow> SessionReader::read_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                               Written &written) {
+  if (const auto why = walk_.open(thd, table, read.form, read.read, read.values)) return why;
   protocol_of(thd, read.prepared).prepare_for_send(read.answer.columns());
   return counts_rows(read.form) ? count_rows(thd, table, read, packets, written)
                                 : write_rows(thd, table, read, packets, written);
 }
 
-NotNow SessionReader::write_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
-                                 Written &written) {
+std::optional<NotNow> SessionReader::write_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                                Written &written) {
   const Output::Mark start = packets.output().mark();
   const bool any_order = !read.read.ordered;
   for (;;) {
     const bool enough = written.found >= limits_.offset && written.found - limits_.offset >= limits_.rows;
-    if (enough && (written.found == 0 || (!any_order && !read.read.ties))) return NotNow::answered;
+    if (enough && (written.found == 0 || (!any_order && !read.read.ties))) return std::nullopt;
     const int code = walk_.next();
     if (code == KeyWalk::too_much) return NotNow::too_much;
-    if (code == HA_ERR_END_OF_FILE) return NotNow::answered;
+    if (code == HA_ERR_END_OF_FILE) return std::nullopt;
     if (code != 0) return NotNow::read_failed;
     if (written.found != 0 && (any_order || (read.read.ties && walk_.ties_with_noted()))) return NotNow::order_unsure;
-    if (enough) return NotNow::answered;  // it does not tie with the last one that is wanted
+    if (enough) return std::nullopt;  // it does not tie with the last one that is wanted
     if (read.read.ties) walk_.note();
     if (++written.found <= limits_.offset) continue;
     const size_t bytes = packets.output().mark() - start;
@@ -195,8 +195,8 @@ NotNow SessionReader::write_rows(THD *thd, TABLE &table, const SessionRead &read
 }
 
 /// The one row of a COUNT or an EXISTS.
-NotNow SessionReader::count_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
-                                 Written &written) {
+std::optional<NotNow> SessionReader::count_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                                Written &written) {
   if (limits_.offset != 0) return NotNow::value;
   int64_t rows = 0;
   const Field *const counted =
@@ -220,7 +220,7 @@ NotNow SessionReader::count_rows(THD *thd, TABLE &table, const SessionRead &read
   // Where a whole unique key finds nothing the server sees that before it counts, and leaves FOUND_ROWS() as it is.
   const bool nothing = !matched && !read.form.exists && read.read.way == ReadWay::one;
   written.found = nothing ? thd->limit_found_rows : 1;
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 bool SessionReader::write_row(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets) {

@@ -6,6 +6,7 @@
 // no row is undone, and the server says what is to be said.
 #pragma once
 
+#include <optional>
 #include <cstdint>
 #include <span>
 
@@ -44,9 +45,9 @@ struct SessionRead {
 class SessionReader {
  public:
   /// Answers the statement in `thd`, which the calling thread is attached to (attachment.h) and which rests between two
-  /// commands. Everything is written to `output`, or, unless NotNow::answered is returned, nothing, and the session is
-  /// as it was. Never waits for a lock. Does not ask session_allows(), which is to be asked before.
-  NotNow run(THD *thd, const SessionRead &read, Output &output);
+  /// commands. If it returns a reason, nothing is written to `output`, and the session is as it was. Never waits for a
+  /// lock. The caller has asked session_allows().
+  std::optional<NotNow> run(THD *thd, const SessionRead &read, Output &output);
 
   /// Whether the account of `thd` may read what the form reads, as far as that is known without the table. `list` is
   /// its table; where it may not, an error may be set.
@@ -65,9 +66,12 @@ class SessionReader {
 
   static bool take_limits(const SessionRead &read, Limits &limits);
   static void choose_columns(TABLE &table, const SessionRead &read);
-  NotNow read_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets, Written &written);
-  NotNow write_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets, Written &written);
-  NotNow count_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets, Written &written);
+  std::optional<NotNow> read_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                  Written &written);
+  std::optional<NotNow> write_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                   Written &written);
+  std::optional<NotNow> count_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                   Written &written);
   static bool write_row(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets);
 
   KeyWalk walk_;

@@ -36,7 +36,7 @@ bool is_final(const ChangeForm &form, int code) {
 
 }  // namespace
 
-NotNow SessionWriter::run(THD *thd, const SessionWrite &write, Output &output, Counters &counters) {
+std::optional<NotNow> SessionWriter::run(THD *thd, const SessionWrite &write, Output &output, Counters &counters) {
   if (NoRowWaits::end_transactions()) return NotNow::rollback_on_timeout;
   forget_statement(thd);
   const TableNames names(write.form.rows.database, write.form.rows.table);
@@ -47,7 +47,7 @@ NotNow SessionWriter::run(THD *thd, const SessionWrite &write, Output &output, C
   if (logs(thd)) thd->set_current_stmt_binlog_format_row();
   Changed changed;
   changed.returned = {write.answer, write.prepared};
-  NotNow why = NotNow::table_busy;
+  std::optional<NotNow> why = NotNow::table_busy;
   if (!may_change(thd, write.form)) {
     why = NotNow::privilege;
   } else if (statement.open(list)) {
@@ -63,7 +63,7 @@ NotNow SessionWriter::run(THD *thd, const SessionWrite &write, Output &output, C
     if (changed.insert_id != 0) thd->record_first_successful_insert_id_in_cur_stmt(changed.insert_id);
     target.table->file->print_error(row_.code(), MYF(0));
     statement.take_back();
-  } else if (why != NotNow::answered) {
+  } else if (why) {
     statement.undo();
     return why;
   } else {
@@ -74,26 +74,26 @@ NotNow SessionWriter::run(THD *thd, const SessionWrite &write, Output &output, C
   thd->update_server_status();
   send_answer(thd, write.form, changed.returned, status, output);
   statement.done_changing(write.bytes_received);
-  return NotNow::answered;
+  return std::nullopt;
 }
 
-NotNow SessionWriter::change(THD *thd, const SessionWrite &write, SessionStatement &statement, WriteTable &target,
-                             Changed &changed) {
+std::optional<NotNow> SessionWriter::change(THD *thd, const SessionWrite &write, SessionStatement &statement,
+                                            WriteTable &target, Changed &changed) {
   TABLE &table = *target.table;
   if (table.s->get_table_ref_version() != write.table_version) return NotNow::table_changed;
   // What refers to this table changes with it.
   if (write.form.changes_old_rows() && table.file->referenced_by_foreign_key()) return NotNow::alone;
   if (logs(thd)) thd->binlog_prepare_for_row_logging();
-  NotNow why = NotNow::read_failed;
+  std::optional<NotNow> why = NotNow::read_failed;
   try {
     const NoRowWaits no_waits(thd);
     why = row_.run(thd, thd, target, write.form, write.change, write.values, changed);
   } catch (const std::bad_alloc &) {
   }
-  if (why != NotNow::answered) return why;
+  if (why) return why;
   if (row_.lost() || thd->killed != NOT_KILLED) return NotNow::killed;
   if (target.changed) query_cache_invalidate3(thd, &table, true);
-  return end_logging(thd) && statement.commit() ? NotNow::answered : NotNow::read_failed;
+  return end_logging(thd) && statement.commit() ? std::nullopt : std::optional(NotNow::read_failed);
 }
 
 }  // namespace postern::mariadb

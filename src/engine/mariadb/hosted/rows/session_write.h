@@ -5,6 +5,7 @@
 // is undone to where the statement began, as the server undoes a statement, and the transaction goes on.
 #pragma once
 
+#include <optional>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,12 +36,13 @@ struct SessionWrite {
 /// Kept by a thread from one statement to the next, for its memory.
 class SessionWriter {
  public:
-  /// Does it in `thd`, which the thread is attached to and which is in a transaction. Anything but NotNow::answered:
-  /// nothing has happened, and nothing is written to `output`.
-  NotNow run(THD *thd, const SessionWrite &write, Output &output, Counters &counters);
+  /// Does it in `thd`, which the thread is attached to and which is in a transaction. If it returns a reason nothing
+  /// has happened, and nothing is written to `output`.
+  std::optional<NotNow> run(THD *thd, const SessionWrite &write, Output &output, Counters &counters);
 
  private:
-  NotNow change(THD *thd, const SessionWrite &write, SessionStatement &statement, WriteTable &target, Changed &changed);
+  std::optional<NotNow> change(THD *thd, const SessionWrite &write, SessionStatement &statement, WriteTable &target,
+                               Changed &changed);
 
   ChangeRow row_;
 };

@@ -72,15 +72,15 @@ std::string words_of(const ReadForm &form, const TABLE &table, const ResolvedRea
 std::string plan_in_words(Bytes text) {
   THD *const thd = current_thd;
   ReadForm form;
-  WhyNot why = WhyNot::syntax;
+  std::optional<WhyNot> why = WhyNot::syntax;
   if (const LexOfText parsed(thd, text); parsed.lex() != nullptr)
     why = recognise(thd, *parsed.lex(), ParsedText::form, form);
-  if (why != WhyNot::planned) return "not: " + std::string(words(why));
+  if (why) return "not: " + std::string(words(*why));
   for (TABLE *table = thd->open_tables; table != nullptr; table = table->next) {
     if (form.table != table->s->table_name.str || form.database != table->s->db.str) continue;
     ResolvedRead read;
     why = resolve(form, *table, read);
-    return why == WhyNot::planned ? words_of(form, *table, read) : "not: " + std::string(words(why));
+    return !why ? words_of(form, *table, read) : "not: " + std::string(words(*why));
   }
   return "planned";
 }

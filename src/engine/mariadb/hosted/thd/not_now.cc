@@ -17,7 +17,7 @@ std::atomic<uint64_t> counts[reasons];
 constexpr ulonglong long_query_us_min = 50'000;
 
 /// What has to see every command of the session, whatever it is.
-NotNow watched(THD *thd) {
+std::optional<NotNow> watched(THD *thd) {
   if (opt_log && !(thd->variables.option_bits & OPTION_LOG_OFF)) return NotNow::general_log;
   if (mysql_global_audit_mask[0] & (MYSQL_AUDIT_GENERAL_CLASSMASK | MYSQL_AUDIT_TABLE_CLASSMASK)) return NotNow::audit;
   if (thd->get_psi() != nullptr) return NotNow::performance_schema;
@@ -25,7 +25,7 @@ NotNow watched(THD *thd) {
   if (thd->variables.option_bits & OPTION_PROFILING) return NotNow::profiling;
   if (compat::slow_query_us(thd) < long_query_us_min) return NotNow::slow_log;
   if (mqh_used && thd->user_connect != nullptr) return NotNow::account_limits;
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 bool holds_locks(THD *thd) {
@@ -52,7 +52,7 @@ std::array<uint64_t, reasons> counted_reasons() {
   return all;
 }
 
-NotNow housekeeping_allows(THD *thd) {
+std::optional<NotNow> housekeeping_allows(THD *thd) {
   // A thread of the node may roll the session back at this moment.
   if (WSREP_ON_ || is_client_of_cluster(thd)) return NotNow::galera;
   if (thd->killed != NOT_KILLED) return NotNow::killed;
@@ -62,8 +62,8 @@ NotNow housekeeping_allows(THD *thd) {
   return watched(thd);
 }
 
-NotNow session_allows(THD *thd) {
-  if (const NotNow why = housekeeping_allows(thd); why != NotNow::answered) return why;
+std::optional<NotNow> session_allows(THD *thd) {
+  if (const auto why = housekeeping_allows(thd)) return why;
   const system_variables &variables = thd->variables;
   if (thd->tx_isolation == ISO_SERIALIZABLE && thd->in_multi_stmt_transaction_mode()) return NotNow::serializable;
   if (thd->has_thd_temporary_tables()) return NotNow::temporary_table;
@@ -74,10 +74,10 @@ NotNow session_allows(THD *thd) {
   if (!(variables.option_bits & OPTION_BIG_SELECTS)) return NotNow::join_size;
   if (variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return NotNow::query_cache;
   if (thd->session_tracker.transaction_info.is_enabled()) return NotNow::state_tracker;
-  return NotNow::answered;
+  return std::nullopt;
 }
 
-NotNow session_writes(THD *thd) {
+std::optional<NotNow> session_writes(THD *thd) {
   const system_variables &own = thd->variables;
   constexpr ulonglong unchecked =
       OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
@@ -87,10 +87,10 @@ NotNow session_writes(THD *thd) {
   const bool filtered = binlog_filter->is_on() && own.binlog_format != BINLOG_FORMAT_ROW;
   if (own.binlog_format == BINLOG_FORMAT_STMT || filtered || thd->rgi_slave || thd->rgi_fake) return NotNow::binary_log;
   if (thd->auto_inc_intervals_forced.nb_elements() != 0) return NotNow::own_values;
-  return NotNow::answered;
+  return std::nullopt;
 }
 
-NotNow session_shares(THD *thd) {
+std::optional<NotNow> session_shares(THD *thd) {
   const system_variables &own = thd->variables;
   const system_variables &global = global_system_variables;
   if (thd->in_multi_stmt_transaction_mode() || (thd->server_status & SERVER_STATUS_IN_TRANS) ||
@@ -103,7 +103,7 @@ NotNow session_shares(THD *thd) {
   if (thd->user_time.val != 0 || own.auto_increment_increment != global.auto_increment_increment ||
       own.auto_increment_offset != global.auto_increment_offset)
     return NotNow::own_values;
-  return NotNow::answered;
+  return std::nullopt;
 }
 
 }  // namespace postern::mariadb

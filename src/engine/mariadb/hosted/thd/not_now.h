@@ -2,6 +2,7 @@
 // session_allows(), all that must be true of a session before anything is answered for it in a turn.
 #pragma once
 
+#include <optional>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -11,7 +12,6 @@ class THD;
 namespace postern::mariadb {
 
 enum class NotNow : uint8_t {
-  answered,  ///< it was not left
 #define NOT_NOW(name, words) name,
 #include "engine/mariadb/hosted/thd/not_now.def"
 #undef NOT_NOW
@@ -21,7 +21,6 @@ enum class NotNow : uint8_t {
 /// In words, for people.
 constexpr std::string_view words(NotNow why) {
   constexpr std::string_view texts[] = {
-      "it was answered in a turn",
 #define NOT_NOW(name, words) words,
 #include "engine/mariadb/hosted/thd/not_now.def"
 #undef NOT_NOW
@@ -39,16 +38,16 @@ void count(NotNow why);
 /// How often each was the reason, since the library was loaded. Any thread.
 std::array<uint64_t, static_cast<size_t>(NotNow::count)> counted_reasons();
 
-/// Whether a plain SELECT may be answered for the session as it is now, and as the server is: NotNow::answered, or the
-/// first reason why not. Everything that is switched on and has to see a statement is a reason; what belongs to the
-/// session (isolation, time zone, character sets) is not, for the read is done in it. Only for the session's owner.
-NotNow session_allows(THD *thd);
-/// Behind session_allows(): whether a write may be done for it at all.
-NotNow session_writes(THD *thd);
-/// Behind that: whether in a transaction of somebody else's, which has not its own binary log, time or steps of
-/// AUTO_INCREMENT.
-NotNow session_shares(THD *thd);
-/// As far as that holds for any command that is run in a turn by the server's own code.
-NotNow housekeeping_allows(THD *thd);
+/// The first reason why a plain SELECT may not be answered for the session as it is now, and as the server is.
+/// Everything that is switched on and has to see a statement is a reason; the session's own settings (isolation, time
+/// zone, character sets) are not, for the read is done in it. Only for the session's owner.
+std::optional<NotNow> session_allows(THD *thd);
+/// After session_allows(): why no write may be done for it at all.
+std::optional<NotNow> session_writes(THD *thd);
+/// After that: why its writes may not share a transaction, which has no binary log, time or steps of AUTO_INCREMENT of
+/// its own.
+std::optional<NotNow> session_shares(THD *thd);
+/// The reasons for commands that the server's own code runs in a turn.
+std::optional<NotNow> housekeeping_allows(THD *thd);
 
 }  // namespace postern::mariadb
