@@ -2,7 +2,7 @@
 """Makes docs/settings.md, docs/status.md and docs/information-schema.md from the tables in src/.
 
     scripts/document.py            write them
-    scripts/document.py --check    exit 1 if one of them is not what it would write
+    scripts/document.py --check    exit 1 if one of them is stale
 """
 import pathlib
 import re
@@ -89,7 +89,7 @@ def settings_page():
     )
 
 
-# What a door tells besides the rows of its .def files, and a word about them.
+# A door's facts besides the rows of its .def files, and a word about them.
 MORE_STATUS = {
     "handlersocket": [
         "| `Handlersocket_listening_wr` | `..._listening` of the port for writing. |",

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Checks what a compiler does not: which folder includes which, words that have no place in some folders, stale
-generated pages, the layout of sources, and the plain hygiene of text files; of shell scripts what shellcheck finds.
+"""Checks beyond a compiler's: which folder includes which, words that have no place in some folders, stale
+generated pages, turns of phrase that are hard to read (prose.py), the layout of sources, and the plain hygiene of text
+files; runs shellcheck on shell scripts.
 Needs what tools/deps test installs. Prints every finding and exits 1 if there is one."""
 import pathlib
 import re
@@ -68,7 +69,7 @@ SEES = {
     | below("basics", "tables", "accounts", "hosted"),
     "plugin": {"base", "net", "contract", "door", "door/connections", "engine", "redis/values"} | DOORS,
 }
-# Tests may also drive what they test through these.
+# Tests may also use these.
 TESTS_SEE = {"base", "contract", "ping", "engine/fake"}
 SERVER_HEADER = re.compile(
     r"my_global|my_config|sql/|sql_|handler\.h|field\.h|mysqld|mysql/|table\.h|transaction|key\.h|lock\.h|"
@@ -183,9 +184,10 @@ def main():
             check_words(path, lines)
     print("\n".join(found), end="\n" if found else "")
     stale = subprocess.run([sys.executable, ROOT / "scripts/document.py", "--check"], check=False).returncode
+    hard_to_read = subprocess.run([sys.executable, ROOT / "scripts/prose.py"], check=False).returncode
     present = [ROOT / path for path in paths if path.parts[:2] != ("tests", "corpus") and (ROOT / path).is_file()]
     sound = check_scripts(present) & check_layout(present)
-    sys.exit(1 if found or stale or not sound else 0)
+    sys.exit(1 if found or stale or hard_to_read or not sound else 0)
 
 
 main()

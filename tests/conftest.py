@@ -10,7 +10,7 @@ With POSTERN_TEST_ORIGINAL=1 the servers run the HandlerSocket plugin that comes
 place of ours: to prove a test itself, where its module says that it can be run so.
 
 Whatever the outcome of a test, its servers are stopped, each by its own pid, must shut down
-cleanly, and must not have told of a crash in the error log. A failed test shows the end of
+cleanly, and must not have logged a crash in the error log. A failed test shows the end of
 the logs.
 """
 import itertools
@@ -103,7 +103,7 @@ def fetched():
     return fetch
 
 
-# Files that take longest, each by one process: what is begun last is waited for while the others have nothing to do.
+# Files that take longest, each by one process: started late, they would keep the others waiting.
 LONGEST_FIRST = """
     sql/test_server_suite clients/test_redis_suite clients/test_memcached_suite clients/test_memcached_clients engine/test_writes_like_sql tools/test_cli sql/test_prepare engine/test_scan_pauses
     clients/test_cpp_client tools/test_cluster engine/test_galera_cluster tools/test_cli_advise door/test_lifecycle

@@ -107,7 +107,7 @@ uint64_t number(const char *text, uint64_t most, const char *program) {
 }
 
 Options parse(int argc, char **argv) {
-  constexpr int first_door = 256;  // behind all letters
+  constexpr int first_door = 256;  // after all letters
   std::vector<option> names;
   for (const Offered &door : offered)
     names.push_back({door.name, required_argument, nullptr, first_door + static_cast<int>(names.size())});
@@ -172,7 +172,7 @@ class Doors {
 };
 
 int run(const Options &options) {
-  // Before any thread: they inherit the mask, so that only this one is told.
+  // Before any thread: they inherit the mask, so that only this one gets the signals.
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);

@@ -1,8 +1,8 @@
 // arena.h: bump allocation for the ops of one batch.
 //
-// Owned by one Batch and touched by one thread at a time. What it hands out lives until clear() or until the
-// arena dies; destructors are never run, so only trivially destructible types are accepted. An op that outlives its
-// batch keeps the chunks that it lives in. Chunks are small, so that a slow client pins little of its neighbours' ops:
+// Owned by one Batch and touched by one thread at a time. Memory from it lives until clear() or until the arena dies;
+// destructors are never run, so only trivially destructible types are accepted. An op that outlives its batch keeps the
+// chunks that it lives in. Chunks are small, so that a slow client pins little of its neighbours' ops:
 //
 //   const Arena::Mark from = arena.mark();  ...;  Arena::Kept kept;  if (!kept.keep(arena, from, arena.mark())) refuse;
 #pragma once
@@ -153,8 +153,8 @@ class Arena {
   bool any_kept_ = false;
 };
 
-/// Keeps alive what was handed out between two marks, after clear() and after the arena's end. Any thread. It counts
-/// against the bound of large buffers, because a client decides how long it lives.
+/// Keeps the memory between two marks alive after clear() and after the arena's end. Any thread. It counts against the
+/// bound of large buffers, because a client decides how long it lives.
 class Arena::Kept {
  public:
   /// False, and nothing kept, if there is no memory for that.

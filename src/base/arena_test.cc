@@ -21,7 +21,7 @@ TEST(Arena, AlignsAndInitialises) {
   EXPECT_TRUE(arena.array<uint32_t>(0).empty());
 }
 
-TEST(Arena, GrowsWithoutMovingWhatItGaveOut) {
+TEST(Arena, GrowsWithoutMovingItsObjects) {
   Arena arena;
   const Bytes first = arena.copy("first");
   for (int i = 0; i < 10'000; ++i) arena.make<uint64_t>(uint64_t{1});
@@ -42,7 +42,7 @@ TEST(Arena, KeepsSomeAndGivesTheRestBack) {
   EXPECT_LE(arena.bytes(), limits::arena_bytes_kept);
 }
 
-TEST(Arena, WhatIsKeptOutlivesTheBatchAndTheArena) {
+TEST(Arena, KeptObjectsOutliveTheBatchAndTheArena) {
   Arena::Kept kept;
   Bytes text;
   std::span<uint64_t> numbers;
@@ -63,7 +63,7 @@ TEST(Arena, WhatIsKeptOutlivesTheBatchAndTheArena) {
   EXPECT_EQ(numbers.back(), 7u);
 }
 
-TEST(Arena, WhatIsKeptIsCountedAndLittleOfWhatOthersAsked) {
+TEST(Arena, KeptObjectsAreCountedAndFewOfOtherRequests) {
   const size_t before = pool::large_bytes();
   Arena arena;
   std::vector<Arena::Kept> all(150);

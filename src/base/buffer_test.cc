@@ -63,7 +63,7 @@ TEST(Pool, BlockMayBeReleasedByAnotherThread) {
   }).join();
 }
 
-TEST(Output, TellsWhatWasWrittenWhileItCanBeTakenBack) {
+TEST(Output, ShowsWrittenBytesWhileTheyCanBeTakenBack) {
   Output output;
   output.put("one\n");
   const Output::Mark mark = output.mark();
@@ -104,7 +104,7 @@ TEST(Input, HoldsNothingWhenEverythingIsSettled) {
   EXPECT_EQ(input.unparsed().data(), nullptr);
 }
 
-TEST(Input, ViewsOfWhatWasParsedLiveUntilSettled) {
+TEST(Input, ViewsOfParsedBytesLiveUntilSettled) {
   Input input;
   receive(input, "one\ntwo\nthr");
   const Bytes one = unparsed(input).substr(0, 3);
@@ -249,7 +249,7 @@ TEST(Output, PutsMoreThanOnePiece) {
   EXPECT_TRUE(output.sendable() == text + "-5");
 }
 
-TEST(Output, BreaksWithoutMemoryAndSwallowsTheRest) {
+TEST(Output, BreaksWithoutMemoryAndDiscardsTheRest) {
   const size_t before = pool::large_bytes();
   pool::set_large_bytes_max(before);
   {
@@ -267,7 +267,7 @@ TEST(Output, BreaksWithoutMemoryAndSwallowsTheRest) {
   EXPECT_EQ(pool::large_bytes(), before);
 }
 
-TEST(Output, FindsRoomForWhatItExpectsAtOnce) {
+TEST(Output, FindsRoomForExpectedBytesAtOnce) {
   const size_t before = pool::large_bytes();
   Output output;
   output.put("begun");
@@ -283,7 +283,7 @@ TEST(Output, FindsRoomForWhatItExpectsAtOnce) {
   EXPECT_TRUE(output.sendable() == "begun" + text);
 }
 
-TEST(Output, BreaksWhereItCannotHaveWhatItExpects) {
+TEST(Output, BreaksWithoutRoomForExpectedBytes) {
   const size_t before = pool::large_bytes();
   pool::set_large_bytes_max(before);
   {

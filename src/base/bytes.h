@@ -40,7 +40,7 @@ inline char *print_integer(char *to, int64_t number) {
   return std::to_chars(to, to + 20, number).ptr;
 }
 
-/// Compares a secret with what a client sent, in a time that depends on the client's length only.
+/// Compares a secret with a client's bytes, in a time that depends on the client's length only.
 [[nodiscard]] inline bool equal_constant_time(Bytes secret, Bytes offered) {
   unsigned difference = secret.size() == offered.size() ? 0 : 1;
   for (size_t i = 0; i < offered.size(); ++i) {

@@ -1,4 +1,5 @@
-// changing.h: what one thread sets now and then while others read it: Changing, a number (relaxed), and ChangingText.
+// changing.h: values that one thread sets now and then while others read them: Changing, a number (relaxed), and
+// ChangingText.
 #pragma once
 
 #include <atomic>
@@ -44,7 +45,7 @@ class ChangingText {
     const std::lock_guard guard(mutex_);
     return text_;
   }
-  /// look(Bytes) of what it is now, without a copy; it sets nothing.
+  /// Calls look(Bytes) with the current text, without a copy; look() sets nothing.
   template <class Look>
   auto look(Look look) const {
     const std::lock_guard guard(mutex_);

@@ -28,8 +28,8 @@ inline int64_t wall_clock_ms() {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// Microseconds that the calling thread has spent off the processor, since some fixed moment: differences tell how long
-/// it slept, or had to let others run. Goes back by a few microseconds at times. About 300 ns.
+/// Microseconds that the calling thread has spent off the processor since some fixed moment: a difference is the time
+/// it slept or waited for a processor. Goes back by a few microseconds at times. About 300 ns.
 inline int64_t off_processor_us() {
   timespec used;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);

@@ -1,6 +1,6 @@
-// counters.h: what Postern counts of every door. The rows are in counters.def and failure.def.
+// counters.h: the counters of each door. The rows are in counters.def and failure.def.
 //
-// Each worker owns one Counters; see tally.h for who may write and read it.
+// Each worker owns one Counters; tally.h says which threads may write and read it.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ TEST(Counters, ShardsShareNoCacheLine) {
   EXPECT_EQ(sizeof(Counters) % 64, 0u);
 }
 
-TEST(ThreadTallies, SumThreadsAndForgetWhatWasBeforeAReset) {
+TEST(ThreadTallies, SumThreadsAndForgetCountsBeforeAReset) {
   ThreadTallies<Counter> tallies;
   const auto count = [&] { tallies.add(Counter::sends, Counter::receives); };
   count();

@@ -14,7 +14,7 @@ namespace postern::descriptors {
 using Bound = uint32_t (*)(uint32_t besides);
 void set_bound(Bound bound);
 
-/// What the doors have besides their clients: sockets that listen, pollers.
+/// Descriptors of the doors besides their clients' sockets: listening sockets, pollers.
 uint32_t besides();
 /// How many clients all doors may have just now.
 uint32_t clients_max();

@@ -10,16 +10,16 @@ namespace postern {
 
 enum class Failure : uint8_t {
   none,
-  refused,  ///< by the protocol alone: the reply knows why, tells and counts it
+  refused,  ///< by the protocol alone: the reply knows why, answers and counts it
 #define FAILURE(name, kind, number, state, text) name,
 #include "base/failure.def"
 #undef FAILURE
 };
 
-/// What a failure is about. Protocols switch on it, and so they have an answer to failures that are yet to come.
+/// The kind of a failure. Protocols switch on it, so they can answer failures that are added later.
 enum class FailureKind : uint8_t {
   request,   ///< the request itself: it means nothing, or nothing that is done here
-  access,    ///< who asks, and how
+  access,    ///< the client's identity, or how it connects
   schema,    ///< the table, index or columns asked for are not there, or not of use
   value,     ///< a value does not fit its column
   conflict,  ///< rows that are there, or rules of the table, forbid the change
@@ -48,7 +48,7 @@ constexpr Bytes failure_name(Failure failure) {
   return "none";
 }
 
-/// Of none it says nothing that means anything.
+/// For Failure::none the answer means nothing.
 constexpr FailureKind kind_of(Failure failure) {
   switch (failure) {
     case Failure::none:

@@ -12,8 +12,8 @@
 
 namespace postern {
 
-/// Counts durations by their size: four buckets for each power of two of microseconds, so that what it tells is right
-/// to within a quarter. What takes over a minute counts as a minute.
+/// Counts durations by their size: four buckets for each power of two of microseconds, so a percentile is right to
+/// within a quarter. A duration above a minute counts as a minute.
 class alignas(64) Histogram {
  public:
   void record(uint64_t microseconds, uint64_t amount) { bump(buckets_[bucket_of(microseconds)], amount); }
@@ -85,8 +85,8 @@ struct Latencies {
   }
 };
 
-/// Of this minute and the one before, so that what is slow now is not lost in what was. Minutes are counted from
-/// anywhere.
+/// This minute and the one before, so that a slow moment is not lost in a long history. Minutes are counted from any
+/// start.
 class RecentLatencies {
  public:
   /// To record in. `minute`: now, not before the last one. For the writer.

@@ -9,7 +9,7 @@ TEST(Histogram, NothingTakesNoTime) {
   EXPECT_EQ(Histogram().permille(500), 0u);
 }
 
-TEST(Histogram, TellsEachDurationToWithinAQuarter) {
+TEST(Histogram, MeasuresEachDurationToWithinAQuarter) {
   for (uint64_t value = 0; value < 60'000'000; value += value / 7 + 1) {
     Histogram histogram;
     histogram.record(value, 1);

@@ -26,7 +26,7 @@ class Input {
   /// `bytes` of room() were filled.
   void received(size_t bytes) { end_ += bytes; }
 
-  /// What was received and not yet parsed. The parser may change these bytes in place (unescaping).
+  /// Received bytes that are not parsed yet. The parser may change them in place (unescaping).
   std::span<char> unparsed() { return {data_ + parsed_, end_ - parsed_}; }
   /// The first `bytes` of unparsed() have become ops.
   void consume(size_t bytes) {
@@ -41,7 +41,7 @@ class Input {
 
   /// Overwrites a view of parsed bytes, a secret: the buffer is others' later.
   void wipe(Bytes parsed);
-  /// Drops what was parsed: its ops have been answered.
+  /// Drops the parsed bytes: their ops have been answered.
   void settle();
 
   size_t unparsed_bytes() const { return end_ - parsed_; }
@@ -49,8 +49,8 @@ class Input {
  private:
   char *data_ = nullptr;
   uint32_t size_ = 0;
-  uint32_t parsed_ = 0;  // end of what was parsed
-  uint32_t end_ = 0;     // end of what was received
+  uint32_t parsed_ = 0;  // end of the parsed bytes
+  uint32_t end_ = 0;     // end of the received bytes
   uint32_t scanned_ = 0;
 };
 

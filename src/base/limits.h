@@ -44,15 +44,15 @@ inline constexpr size_t output_high_water_bytes = size_t{256} << 10;
 /// Bytes an encoder may reserve at a time.
 inline constexpr size_t output_piece_bytes_max = size_t{64} << 10;
 
-// --- what the statement pool may do -----------------------------------------------------------------------------
+// --- the statement pool ----------------------------------------------------------------------------------------
 
-/// Clients that have not said who they are keep a thread each; more wait for one to be done.
+/// Clients that have not logged in yet keep a thread each; more wait for one to finish.
 inline constexpr size_t pool_logins_max = 128;
 /// Threads that are started only to end sessions.
 inline constexpr size_t pool_endings_max = 8;
 /// Seconds that a thread without work stays.
 inline constexpr int pool_idle_s = 10;
-/// Milliseconds that a client may take nothing of what was answered before the server answers it.
+/// Milliseconds that a client may read nothing before the server gives up sending to it.
 inline constexpr int64_t pool_flush_ms_max = 60'000;
 
 // --- what one turn of a worker may do --------------------------------------------------------------------------
@@ -125,7 +125,7 @@ inline constexpr int row_wait_fast_ms = 5;
 inline constexpr uint32_t rows_between_looks = 64;
 /// Milliseconds between two checks that a client is still there.
 inline constexpr int presence_ms = 10;
-/// Milliseconds a scan thread waits for a client to take what was sent before it serves another one.
+/// Milliseconds a scan thread waits for a client to read earlier bytes before it serves another one.
 inline constexpr int client_stall_ms_max = 50;
 /// Milliseconds a scan thread works for one client while others wait for it.
 inline constexpr int slice_ms = 20;

@@ -24,7 +24,7 @@ void error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 class Limited {
  public:
   explicit constexpr Limited(int64_t seconds = 10) : seconds_(seconds) {}
-  /// True if the line may be logged; `missed` then tells how many were held back since the last one.
+  /// True if the line may be logged; `missed` is then the number of lines held back since the last one.
   bool pass(uint64_t &missed);
 
  private:

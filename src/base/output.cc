@@ -5,7 +5,7 @@
 namespace postern {
 namespace {
 
-// What a broken output is written to. Per thread, so that two workers never write one byte at once.
+// Where writes to a broken output go. Per thread, so that two workers never write one byte at once.
 thread_local char sink[limits::output_piece_bytes_max];
 
 }  // namespace

@@ -1,12 +1,12 @@
 // output.h: one connection's outgoing bytes.
 //
-// Replies are written behind a mark and may be taken back (rewind) until they are released; only released bytes
-// may be sent. Positions count every byte since the connection began, so a mark stays meaningful while earlier
-// bytes are sent. Owned by its connection, touched by one thread at a time. reserve() is valid until the next
-// reserve(). Holds no memory while it holds no bytes.
+// Replies are written after a mark and may be taken back (rewind) until they are released; only released bytes may be
+// sent. Positions count every byte since the connection began, so a mark stays meaningful while earlier bytes are sent.
+// Owned by its connection, touched by one thread at a time. reserve() is valid until the next reserve(). Holds no
+// memory while it holds no bytes.
 //
-// When there is no memory for a reply the output breaks: it swallows what is written and the connection is
-// closed at the next settlement. Nothing that writes has to check.
+// When there is no memory for a reply the output breaks: it discards all further writes and the connection is closed at
+// the next settlement. Writers need not check.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class Valve {
   virtual Flow flow(Output &output) = 0;
   /// Called now and then while there is no row to write: whether the reply still has a reader and may go on.
   virtual Flow still_wanted(Output &) { return Flow::more; }
-  /// The reader may have left, and only bytes sent to it would tell: what can be written of the reply should be.
+  /// The reader may have left, and only sending to it would show that: write as much of the reply as possible.
   virtual bool doubts_reader() const { return false; }
 
  protected:
@@ -73,10 +73,10 @@ class Output {
   }
 
   Mark mark() const { return base_ + end_; }
-  /// Takes back everything written since `mark`. Only what was not released can be taken back.
+  /// Takes back everything written since `mark`. Released bytes cannot be taken back.
   void rewind(Mark mark) { end_ = static_cast<uint32_t>(mark - base_); }
   bool can_rewind(Mark mark) const { return mark >= base_ + released_; }
-  /// Takes back what was written since `start`, or breaks the output, and returns false, if some of it may be sent.
+  /// Takes back everything written since `start`, or breaks the output, and returns false, if some of it may be sent.
   bool rewind_or_break(Mark start) {
     if (mark() <= start) return true;
     if (!can_rewind(start)) {
@@ -86,13 +86,13 @@ class Output {
     rewind(start);
     return true;
   }
-  /// What was written since `mark`, as far as it can be taken back; nothing if the output is broken. Valid until
+  /// The bytes written since `mark`, as far as they can be taken back; nothing if the output is broken. Valid until
   /// anything else is written or sent.
   Bytes written_since(Mark mark) const {
     return broken_ || !can_rewind(mark) ? Bytes{}
                                         : Bytes{data_ + (mark - base_), static_cast<size_t>(this->mark() - mark)};
   }
-  /// What is being written answers so many requests with an error that the outcome of no op tells of. One that is taken
+  /// The reply being written answers so many requests with an error that no op's outcome has. A reply that is taken
   /// back and written again counts again.
   void note_errors(uint32_t count = 1) { errors_ += count; }
   /// How many have been noted since this was last asked.
@@ -138,7 +138,7 @@ class Output {
   void set_broken() { broken_ = true; }
 
  private:
-  enum class Bound : uint8_t { turn, commit, none };  // of a reply
+  enum class Bound : uint8_t { turn, commit, none };  // for a reply
 
   char *reserve_more(size_t bytes);
   void set(Bound bound, Valve *valve) {

@@ -1,7 +1,7 @@
 // own_block.h: OwnBlock, memory that goes back to the system when it is freed, if it is large.
 //
 // malloc does so with a large block only until a larger one has been freed anywhere in the process: from then on blocks
-// of that size come from its heaps, which shrink when it pleases. Whoever holds many large blocks for as long as a
+// of that size come from its heaps, which shrink when it pleases. Code that holds many large blocks for as long as a
 // client likes takes them here.
 #pragma once
 

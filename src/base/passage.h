@@ -1,6 +1,6 @@
 // passage.h: Passage, where in an output one reply stands, so that a failure or a restart can take it back.
 //
-// A value of the reply whose it is, and touched by the thread that runs that reply's batch.
+// A value owned by its reply, and touched by the thread that runs that reply's batch.
 //
 //   void done(const Outcome &outcome) override { passage_.begin(); output_.put(answer_); }
 //   void restart() override { passage_.take_back(); }
@@ -18,13 +18,13 @@ class Passage {
   bool begun() const { return begun_; }
   /// Where it began, or would begin now.
   Output::Mark start() const { return begun_ ? start_ : output_.mark(); }
-  /// What is written from here on belongs to it.
+  /// Everything written from here on belongs to it.
   void begin() {
     start_ = output_.mark();
     begun_ = true;
   }
-  /// Takes back what was written since begin(), if that was called: it may begin anew. False: some of it may have been
-  /// sent, so the output is broken and swallows whatever is written.
+  /// Takes back everything written since begin(), if that was called: it may begin anew. Returns false if some of it
+  /// may have been sent; the output is broken then and discards further writes.
   bool take_back() {
     if (begun_ && !output_.rewind_or_break(start_)) return false;
     begun_ = false;

@@ -27,7 +27,7 @@ void release(Block block);
 /// Frees the calling thread's list; called by a thread before it ends.
 void drain();
 
-/// The bound on the bytes of all large blocks and charges together, and what they use now.
+/// The bound on the bytes of all large blocks and charges together, and the bytes in use now.
 void set_large_bytes_max(size_t bytes);
 size_t large_bytes();
 

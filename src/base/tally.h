@@ -64,8 +64,8 @@ class alignas(64) Tally {
   std::atomic<uint64_t> counts_[count] = {};
 };
 
-/// Tallies for those who are handed none: each thread that counts gets one of its own when it first does. Used by a
-/// protocol for what it alone counts. add() is for any thread, and so are the others.
+/// Tallies for threads that own none: each thread that counts gets one when it first counts. A protocol uses it for
+/// counters of its own. add() is for any thread, and so are the others.
 template <class... Rows>
 class ThreadTallies {
  public:
@@ -79,7 +79,7 @@ class ThreadTallies {
     (tally.add(rows), ...);
   }
 
-  /// Adds what was counted since the last reset().
+  /// Adds the counts since the last reset().
   void add_to(Tally<Rows...> &sum) const {
     const std::lock_guard guard(mutex_);
     add_all(sum);
@@ -115,7 +115,7 @@ class ThreadTallies {
 
   static inline std::atomic<uint64_t> last_serial{0};
 
-  const uint64_t serial_;     // tells this object from one that was where it is
+  const uint64_t serial_;     // distinguishes this object from an earlier one at the same address
   mutable std::mutex mutex_;  // a leaf; guards what follows
   std::vector<std::unique_ptr<Tally<Rows...>>> tallies_;
   Tally<Rows...> forgotten_{};  // at the last reset

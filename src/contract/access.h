@@ -1,4 +1,4 @@
-// access.h: on whose behalf a session asks: Peer, who is at the other end, and Identity, as which account.
+// access.h: the identity of a session: Peer, the client's end of the connection, and Identity, its account.
 //
 // Protocols parse a login into an op, the engine verifies it and notes the account; every later op of the session
 // points to the session's identity, and the engine asks what its account may do. Nobody else looks at an account.
@@ -12,8 +12,8 @@
 
 namespace postern {
 
-/// Who is at the other end of a session's connection. Outlives the session; asked by the thread that has the session.
-/// This one is nobody, for tests.
+/// The client's end of a session's connection. Outlives the session; asked by the thread that has the session. This
+/// base class is no client at all, for tests.
 class Peer {
  public:
   virtual ~Peer() = default;
@@ -29,9 +29,9 @@ class Peer {
   /// Whether it is known to have ended its sending. It may still read.
   virtual bool sends_no_more() const { return false; }
 
-  // What people are told of the connection.
+  // The connection's rows in the process list and in INFORMATION_SCHEMA.
 
-  /// As whom the server has let its client in, user@host; empty: nobody. May throw std::bad_alloc.
+  /// The account that the server has authenticated, user@host; empty: none. May throw std::bad_alloc.
   virtual void note_account(std::string account) const { (void)account; }  // NOLINT(performance-*): heirs keep it
   /// How many indexes the session has open by now.
   virtual void note_open_indexes(uint32_t count) const { (void)count; }
@@ -49,7 +49,7 @@ struct Identity {
   std::shared_ptr<const Account> account{};  ///< nullptr: nobody yet, or the last login failed
 };
 
-/// What a client offers. Views into its input; the password is overwritten when the login has been tried.
+/// A client's credentials. Views into its input; the password is overwritten after the login.
 struct Login {
   Bytes user;
   Bytes password;

@@ -33,9 +33,9 @@ class Draft {
   /// the op as not_a_number, a column that holds none or a sum beyond its range as bad_value; an UNSIGNED column that
   /// would fall below zero has changed its sign.
   virtual Sum add(uint32_t column, const Value &amount, bool subtract) = 0;
-  /// Joins `bytes` to what the column holds, behind it or `at_front` of it, as CONCAT() does: NULL is empty, and a
-  /// number is its digits. The whole is stored as strictly as set() does it, so that what is too long for the column,
-  /// or for the server's max_allowed_packet, fails the op as bad_value.
+  /// Joins `bytes` to the column's value, after it or `at_front` of it, as CONCAT() does: NULL is empty, and a number
+  /// is its digits. The result is stored as strictly as set() does it: one too long for the column, or for the server's
+  /// max_allowed_packet, fails the op as bad_value.
   virtual void extend(uint32_t column, Bytes bytes, bool at_front) = 0;
 
  protected:

@@ -1,5 +1,5 @@
-// executor.h: what a worker sees of any engine: Engine, which lets threads in, and Executor, one thread's way to
-// the tables.
+// executor.h: an engine as a worker sees it: Engine, which lets threads in, and Executor, one thread's way to the
+// tables.
 //
 // The promises below are tested for every engine by the suites in contract/testing.
 #pragma once
@@ -20,7 +20,7 @@ namespace postern {
 
 enum class Access : uint8_t { read, write };
 
-/// Who attaches. Everything outlives the executor.
+/// The thread that attaches. Everything outlives the executor.
 struct ThreadIdentity {
   Access access = Access::read;
   const char *name = "";         ///< shown to administrators, e.g. "ping worker 3"
@@ -73,8 +73,8 @@ struct Run {
   std::span<Op> ops;
   std::span<const Unit> units{};  ///< in order; an op in none of them is by itself
   Lane lane = Lane::turn;
-  /// Hears of each op that is done before the next begins, of those of a unit when it is done; of a run that writes, of
-  /// none.
+  /// Called for each op that is done before the next begins; for the ops of a unit when the unit is done; never in a
+  /// run that writes.
   Watcher *watcher = nullptr;
 };
 
@@ -82,7 +82,7 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Runs the ops in order and sets each op's progress. Its promises, and the tests that show them: of the suites in
+  /// Runs the ops in order and sets each op's progress. Its promises, and the tests that show them: in the suites in
   /// contract/testing (run over the fake engine and inside the server), and a few of the server's own in
   /// tests/contract.
   ///
@@ -99,8 +99,8 @@ class Executor {
   ///     [no_memory_test.cc of the door]
   /// Views and transactions
   ///  6. All finds of one run, or of one step of a script, read one consistent view that is opened after run() was
-  ///     entered; what the run itself has written is in it. [Writes.ARunSeesWhatItWritesAndOthersDoAfterIt,
-  ///     ServerScripts.ALockReadsWhatIsCurrentAndAFindTheViewOfItsStep]
+  ///     entered; the run's own writes are in it. [Writes.ARunSeesWhatItWritesAndOthersDoAfterIt,
+  ///     ServerScripts.ALockReadsTheCurrentRowsAndAFindTheViewOfItsStep]
   ///  7. So what an equal find has written may answer one (Reply::take), if it is just the same.
   ///     [Turns.EqualFindsAreAnsweredAlikeAndOthersNot,
   ///     Writes.EqualFindsSeeWhatWasWrittenBetweenThem]
@@ -122,9 +122,9 @@ class Executor {
   /// 14. A unit has no bound on its ops, and its replies are whole or fail: none is paused.
   ///     [Units.AUnitMayBeLargerThanABatch, Units.AReplyThatMayGrowNoMoreFailsInAUnit]
   /// Locks
-  /// 15. A lock finds what is there now. Until its transaction ends nobody else changes or deletes those rows, nor
+  /// 15. A lock finds the current rows. Until its transaction ends nobody else changes or deletes those rows, nor
   ///     inserts one where it found none. In a turn it is left. [Scripts.ALockFindsWhatAFindDoes,
-  ///     ServerScripts.WhatIsLockedAndWhatIsNotThereStayAsTheyAreUntilTheEnd,
+  ///     ServerScripts.LockedRowsAndAbsentRowsStayAsTheyAreUntilTheEnd,
   ///     ServerScripts.ALockInAUnitKeepsARowFromComing]
   /// Scripts
   /// 16. A script is asked for each step when all replies of the one before have heard how that ended, until it is
@@ -143,7 +143,7 @@ class Executor {
   ///     shares the transaction of its run, and takes that along where it cannot be undone by itself.
   ///     [Scripts.InATurn*, Scripts.WhatIsTooMuchForATurnIsLeftWithItsScript,
   ///     Scripts.AnEditMayAskForItsScriptWhichIsRunInItsPlace, ServerScripts.InATurn*]
-  /// What a turn does not do
+  /// The limits of a turn
   /// 20. A write that may have to be undone together with others, or whose effects cannot be undone, is left: it
   ///     needs a run of its own, in Lane::alone. So does a login, which may wait for name servers and whatever verifies
   ///     passwords. [Writes.AllRowsCanBeErasedAtOnce] And so does a statement without a plan that holds, which is not
@@ -151,7 +151,7 @@ class Executor {
   /// 21. A find is bounded by limits::find_rows_fast_max and find_bytes_fast_max, and together with others by
   ///     batch_rows_max and batch_large_bytes_max. [Turns.WhatIsTooMuchForATurnIsPausedAndTheRestWaits,
   ///     Turns.AReplyMayPauseAFindInAFastTurn]
-  /// What waits, and for how long
+  /// Waiting, and for how long
   /// 22. A write that meets a row lock waits for it, in a turn for no more than limits::row_wait_fast_ms in all, in the
   ///     slow lane for as long as allow_row_wait() said, or as long as the work took that would have to be done again;
   ///     then it is left locked. [ServerUnits.AUnitThatMeetsALockedRowIsLeftAsAWhole]
@@ -163,7 +163,7 @@ class Executor {
   /// 25. It never waits otherwise for a lock that SQL may hold for long. [Writes.ABusyTableLeavesAWriteForLater]
   /// Accounts
   /// 26. What an account may do is looked at for each op; a privilege taken away holds within a second.
-  ///     [ServerTables.DecidingTakesThePrivilegesOfWhatItDoes]
+  ///     [ServerTables.DecidingTakesThePrivilegesOfItsChanges]
   virtual Settlement run(const Run &run) = 0;
 
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
@@ -172,15 +172,15 @@ class Executor {
   /// True: the server is going down; destroy the executor now, on its thread. Ask after a wake-up and after run().
   virtual bool server_stopping() noexcept = 0;
 
-  /// Milliseconds after which a write that finds its row locked again and again should be told so: the server's own
-  /// lock wait timeout as it is now.
+  /// Milliseconds after which a write that finds its row locked again and again should fail: the server's current lock
+  /// wait timeout.
   virtual int64_t row_wait_ms() noexcept = 0;
 
   /// From now on a write in the slow lane may wait `ms` milliseconds for row locks; 0: it is left at once. Before the
-  /// first call limits::row_wait_slow_ms. An engine whose writes never wait need not know.
+  /// first call limits::row_wait_slow_ms. An engine whose writes never wait may ignore it.
   virtual void allow_row_wait(int ms) noexcept { static_cast<void>(ms); }
 
-  /// What the thread does, for the process list; `text` is copied.
+  /// The thread's current work, for the process list; `text` is copied.
   virtual void describe(Bytes text) noexcept = 0;
 };
 

@@ -1,4 +1,4 @@
-// op.h: Op, one parsed request, and what it is made of.
+// op.h: Op, one parsed request, and its parts.
 //
 // Everything an op points to lives in the batch's arena or in the connection's input, and so until the batch is
 // settled. Ops are plain values: they can be run again.
@@ -27,7 +27,7 @@ enum class Verb : uint8_t {
   insert,  ///< writes a new row
   edit,    ///< finds rows as a find does, locks them and changes or deletes them
   lock,    ///< finds rows as they are now, and locks them, as SELECT ... FOR UPDATE: in units and scripts
-  script,  ///< steps of one transaction, which Op::script tells one after the other
+  script,  ///< steps of one transaction, which Op::script returns one after the other
   login,   ///< verifies Op::login and makes Op::identity that account, or nobody; takes its time
   /// A command to the server, on a session of the server that the connection owns: answered in a turn where it has a
   /// plan that holds, else left for the server itself.
@@ -61,17 +61,19 @@ struct Filter {
 /// Verb::lock reads the rows that are there now, and not those of the run's view. Nobody else changes or deletes them,
 /// nor adds one that the find would have found, until the transaction ends: where no row is, the place is locked.
 ///
-/// `at_least` and `at_most` with no key at all read the whole of it. `equal` reads the rows whose first key parts equal
-/// `key`; `greater` and `at_least` walk the index upwards from there, `less` and `at_most` downwards. With an IN list
-/// the value at `in_part` of the key is replaced by each value of the list in turn: every row of each for `equal`, the
-/// first row of each for the others.
+/// `at_least` and `at_most` with no key at all read the whole of it. `equal` reads the rows with `key` in their first
+/// key parts; `greater` and `at_least` walk the index upwards from there, `less` and `at_most` downwards. With an IN
+/// list the value at `in_part` of the key is replaced by each value of the list in turn: every row of each for `equal`,
+/// the first row of each for the others.
 ///
-/// `until` bounds the walk at its far end: upwards, rows whose first key parts are above it are left out, downwards
-/// those below it. NULL is below every value there, too, so that no key and an `until` begin with NULL on the way up.
-///
-/// With `prefix` the last value of `key` is the beginning of a text. Rows are found whose first key parts equal the
-/// other values, and whose next one begins with that text as `LIKE 'text%'` has it, in the column's collation and with
-/// nothing in the text standing for anything else; downwards with `at_most`, else upwards. NULL begins no row.
+/// `until` bounds the walk at its far end: upwards, rows with first key parts above it are left out, downwards those
+/// below it. NULL is below every value there, too, so that a walk without a key but with an `until` begins with NULL on
+/// the way up.
+/// NULL on the way up.
+/// With `prefix` the last value of `key` is the beginning of a text. Rows are found if their first key parts equal the
+/// other values, and the next one begins with that text as in `LIKE 'text%'`, in the column's collation and with no
+/// wildcards in the text; downwards with `at_most`, else upwards. NULL begins no row.
+/// wildcards in the text; downwards with `at_most`, else upwards. NULL begins no row.
 struct Find {
   Comparison comparison = Comparison::equal;
   uint32_t in_part = 0;
@@ -86,7 +88,7 @@ struct Find {
   bool shape_wanted = false;       ///< Verb::find: the reply hears Reply::shape()
 };
 
-/// What is wrong with the ends of a find, whatever its index is: none, or how it fails. An IN list has no ends.
+/// The error in the ends of a find, whatever its index is: none, or how it fails. An IN list has no ends.
 constexpr Failure wrong_ends(const Find &find) {
   if (!find.prefix && find.until.empty()) return Failure::none;
   if (!find.in_list.empty()) return Failure::syntax;
@@ -121,7 +123,7 @@ struct EditRows {
   Find find{};
   Edit *edit = nullptr;
   bool rows_wanted = false;  ///< the reply hears the rows that are changed or deleted, as they were before
-  /// What the account must be allowed: true for deleting, and then the edit writes nothing; false for changing.
+  /// The privilege that the account needs: true for deleting, and then the edit writes nothing; false for changing.
   bool erases = false;
   /// The new values depend on the old ones, so that the account must be allowed to see those.
   bool reads_old_values = false;
@@ -138,11 +140,11 @@ class Position {
 /// How far an op got in the last run.
 enum class Progress : uint8_t {
   done,           ///< Reply::done() was called
-  paused,         ///< a find that is more work than a turn allows, or whose reply asked to pause
+  paused,         ///< a find that is more work than a turn allows, or paused by its reply
   deferred,       ///< a find of large rows, of which the batch has had enough; may run first thing in the next turn
   busy,           ///< its table is held by DDL or a table lock just now; nothing happened
   locked,         ///< a row it would change is locked by somebody else's transaction; nothing happened
-  needs_own_run,  ///< a write that cannot share a transaction, a login, or what the server has to do; nothing happened
+  needs_own_run,  ///< a write that cannot share a transaction, a login, or work for the server; nothing happened
   waiting,        ///< not tried, because an earlier op of the same connection is not done
 };
 
@@ -153,12 +155,12 @@ struct Op {
   Progress progress = Progress::done;  ///< set by Executor::run
   bool internal = false;               ///< the door's own, asked for by no client: that it fails is not counted
   uint32_t connection = 0;             ///< ops with the same number belong to one connection, in order
-  /// On whose behalf. Null where the protocol lets in everybody who reaches it. An op with one that has no account
-  /// fails as unauthorized, an answer too, and one whose account lacks a privilege as privilege_denied.
+  /// The account that asks. Null where the protocol lets in everybody. Without an account in it the op fails as
+  /// unauthorized, an answer too; without a privilege, as privilege_denied.
   Identity *identity = nullptr;
   Reply *reply = nullptr;
-  /// open: to be filled. script: null, or one whose table it will act on, for whoever has it wait. Others: what it acts
-  /// on; if that is not open the op fails as not_open.
+  /// open: the slot to fill. script: null, or a table it will use, for the case that a job waits for it. Others: the
+  /// table they use; the op fails as not_open if that is not open.
   TableSlot *slot = nullptr;
   union {
     const TableSpec *spec = nullptr;  ///< open
@@ -175,7 +177,7 @@ struct Op {
 };
 static_assert(sizeof(Op) <= 64);
 
-/// What is run in place of the op in Lane::alone; nullptr: nothing is.
+/// The script to run in place of the op in Lane::alone; nullptr: none.
 inline Script *script_of(const Op &op) {
   switch (op.verb) {
     case Verb::script: return op.script;

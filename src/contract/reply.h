@@ -1,4 +1,4 @@
-// reply.h: who hears what became of an op.
+// reply.h: Reply, which receives the outcome of an op.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ struct Outcome {
   /// is new, 2 if it was there and was updated, 0 if it was there and stayed as it is; OnDuplicate::decide counts what
   /// it decided to write as updated, whether or not the row had those values already.
   uint64_t changed = 0;
-  /// Of an insert: whether the table has an AUTO_INCREMENT column, and what it generated, 0 if the client gave one.
+  /// For an insert: whether the table has an AUTO_INCREMENT column, and its new value, 0 if the client gave one.
   bool has_insert_id = false;
   uint64_t insert_id = 0;
-  /// What the server says of the failure, or empty.
+  /// The server's message for the failure, or empty.
   Bytes message{};
   /// The number and the state that the server gives it, or none: ask sql_error().
   SqlError server_error{};
 
-  /// How a client of SQL is told of the failure: as the server said it, else by the table for all failures.
+  /// The failure as a client of SQL sees it: the server's own error, or the one from the table of all failures.
   SqlError sql_error() const { return server_error.number != 0 ? server_error : sql_error_of(failure); }
 };
 
@@ -42,9 +42,9 @@ struct Outcome {
 /// alone; an op that has to be run again (lost batch, slow lane) hears restart() in between.
 class Reply {
  public:
-  /// With Find::shape_wanted: the columns of the rows to come, in their order. Heard once before the first row, by a
+  /// With Find::shape_wanted: the columns of the rows to come, in their order. Called once before the first row, by a
   /// find without rows before done(), and again after restart(), for DDL may change them. A find that goes on at its
-  /// place is not told again: it fails if they have changed.
+  /// place does not repeat the call: it fails if the columns have changed.
   virtual void shape([[maybe_unused]] std::span<const ColumnShape> columns) {}
   /// The next row. `pause` asks the engine to stop: the reply has outgrown what may be held. An op with a position
   /// stops after this row, one without starts anew in the slow lane, and an edit has not been given the row at all.
@@ -59,7 +59,7 @@ class Reply {
   /// Answers with what `written()` of another reply was, instead of hearing rows and outcome. False: it cannot just
   /// now, has written nothing and must hear them.
   virtual bool take([[maybe_unused]] Bytes written) { return false; }
-  /// Forget what was heard: the op starts from its first row again.
+  /// Forget everything: the op starts from its first row again.
   virtual void restart() = 0;
 
  protected:

@@ -1,10 +1,10 @@
 // server_session.h: ServerSession, a whole session of the server that one connection owns, and Plan, how a statement of
 // it may be answered without the server's parser.
 //
-// A connection whose protocol is the server's own has one. The server greets its client, verifies it, counts it and
-// kills it; every command that nobody else answers is the server's to answer, on a thread of the statement pool
-// (door/lanes/statement_pool.h), which may wait for hours. What has a plan is answered by the worker in its turn, on
-// the same session: Statement::plan.
+// A connection of the server's own protocol has one. The server greets its client, verifies it, counts it and kills it;
+// every command that nobody else answers is the server's to answer, on a thread of the statement pool
+// (door/lanes/statement_pool.h), which may wait for hours. A statement with a plan is answered by the worker in its
+// turn, on the same session: Statement::plan.
 //
 // Owned by the protocol's session and used by one thread at a time: the connection's worker, or the thread of the pool
 // that has the connection. interrupt() alone is any thread's.
@@ -24,10 +24,10 @@
 
 namespace postern {
 
-/// What people are told of a plan.
+/// A plan as INFORMATION_SCHEMA shows it.
 struct PlanFacts {
   std::string_view kind{};  ///< SELECT, say; a literal
-  std::string database{};   ///< of the table, as the statement has it
+  std::string database{};   ///< the table's, as written in the statement
   std::string table{};
   std::string index{};          ///< by which rows are found; empty: not known yet
   bool answers = false;         ///< whether statements were, or may be, answered by it as things are
@@ -37,7 +37,7 @@ struct PlanFacts {
 };
 
 /// How statements of one form are answered in a turn. Made by an engine, which alone looks into it; immutable but for
-/// what the engine synchronises itself; shared by any threads and sessions, and kept by whoever may need it again.
+/// what the engine synchronises itself; shared by any threads and sessions, and kept by any of them.
 class Plan {
  public:
   virtual ~Plan() = default;
@@ -47,11 +47,11 @@ class Plan {
   virtual bool holds() const { return true; }
   /// For whoever looks. Any thread.
   virtual PlanFacts facts() const { return {}; }
-  /// Whether it changes rows. A session shows nothing to a worker behind such a statement until it is answered.
+  /// Whether it changes rows. A session shows a worker nothing after such a statement until it is answered.
   virtual bool writes() const { return false; }
 };
 
-/// What a session makes of a text, as far as whoever looks for literals in it must know.
+/// The settings of a session that decide where the literals of a text begin and end.
 struct TextRules {
   bool ansi_quotes = false;       ///< "x" is a name, no text
   bool backslash_escapes = true;  ///< in a text a backslash begins an escape; false: it stands for itself
@@ -59,13 +59,13 @@ struct TextRules {
   bool safe_characters = true;
 };
 
-/// What the server has shown of the command that it served last.
+/// The result of the command that the server served last.
 struct Learnt {
-  /// How the like of it may be answered from now on; nullptr: the server alone answers it, or it is not known yet.
+  /// How statements of its form may be answered from now on; nullptr: by the server alone, or it is not known yet.
   std::shared_ptr<const Plan> plan{};
   /// The prepared statement that was made, or run, by its number on the wire; 0: the command was a text.
   uint32_t statement_id = 0;
-  /// Whether the answer holds for the like of it: without a plan they are not to be shown to the engine again.
+  /// Whether that holds for its form: without a plan such statements need not be shown to the engine again.
   bool final = false;
   /// Why there is no plan, in words; a literal.
   std::string_view why_not{};
@@ -79,12 +79,12 @@ struct Learnt {
 
 class ServerSession;
 
-/// One command of a client to the server. What it points to lives as long as its op.
+/// One command of a client to the server. Its views live as long as its op.
 struct Statement {
   ServerSession *session = nullptr;
   /// As it came, with the headers of its packets. Where the server is to receive the rest itself, only the beginning.
   Bytes packet{};
-  /// The connection's input behind the packet: what the server takes from it when it reads on.
+  /// The connection's input after the packet: the server takes from it when it reads on.
   Input *rest = nullptr;
   /// Where a run in a turn writes the answer, whole packets. Nothing is written unless the op is done.
   Output *output = nullptr;
@@ -93,7 +93,7 @@ struct Statement {
   /// What its text has where the plan has a place for a value, or its parameters, in their order.
   std::span<const Value> values{};
   /// Its text with a ? in the place of each of `values`, where it is not known yet whether that form has a plan: the
-  /// session learns it when it has served the statement. Empty: nothing is to be learnt.
+  /// session learns it when it has served the statement. Empty: there is nothing to learn.
   Bytes form{};
 };
 
@@ -106,10 +106,10 @@ class ServerSession {
 
   // For the threads of the pool: these wait as long as the server does.
 
-  /// Takes the socket `fd`, greets the client and verifies it. False: it was refused, and told so, and the session is
-  /// to be ended. The socket is the server's from now on, whatever happens.
+  /// Takes the socket `fd`, greets the client and verifies it. False: it was refused and has got the reason, and the
+  /// caller has to end the session. The socket is the server's from now on, whatever happens.
   virtual bool log_in(int fd, bool local) = 0;
-  /// Lets the server read one command, the statement's, and answer it. False: the session is to be ended.
+  /// Lets the server read one command, the statement's, and answer it. False: the caller has to end the session.
   virtual bool serve(const Statement &statement) = 0;
   /// Ends the session, and closes the socket. `peer_ended`: the client sends no more, and the server shall see that by
   /// itself. Idempotent.
@@ -130,19 +130,19 @@ class ServerSession {
 
   /// For the worker: milliseconds that the session may stay silent as it is now.
   virtual int64_t idle_limit_ms() const = 0;
-  /// For the worker: that time is over. The session is to be ended.
+  /// For the worker: that time is over. The caller has to end the session.
   virtual void time_out() = 0;
   /// Whatever the server is doing for the session ends soon. Any thread; the session must not die meanwhile.
   virtual void interrupt() = 0;
 
-  /// A number for everything about the session that changes what a text means: database, modes, character sets and so
-  /// on. Equal numbers mean equal contexts, in all sessions of the server. Changes only when the server has served.
+  /// A number for everything about the session that changes the meaning of a text: database, modes, character sets and
+  /// so on. Equal numbers mean equal contexts, in all sessions of the server. Changes only when the server has served.
   virtual uint64_t dialect() const = 0;
-  /// For the worker: whether what a statement writes now is only committed by a later one.
+  /// For the worker: whether a later statement commits the writes of this one.
   virtual bool in_transaction() const { return false; }
-  /// Part of the dialect. nullopt: there is no telling, and nobody but the server may read its texts.
+  /// Part of the dialect. nullopt: unknown, and nobody but the server may read its texts.
   virtual std::optional<TextRules> text_rules() const { return std::nullopt; }
-  /// Of the command served last. Valid until the next one is served.
+  /// For the command served last. Valid until the next one is served.
   virtual const Learnt &learnt() const = 0;
 
  protected:

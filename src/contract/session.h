@@ -1,4 +1,4 @@
-// session.h: what a worker sees of any protocol: Protocol, one per door, and Session, one per connection.
+// session.h: a protocol as a worker sees it: Protocol, one per door, and Session, one per connection.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ enum class Collected : uint8_t {
   /// What comes next depends on an op collected now: no byte of it is parsed before settled(). Then collect() is called
   /// again, whether or not there is more input.
   wait,
-  /// The client asked for TLS. The ops collected so far are answered in the clear. All that the client sends behind the
-  /// bytes consumed is TLS and is taken for nothing else, even if it has come already. Only where
-  /// Peer::may_start_tls(); else the connection closes.
+  /// The client asked for TLS. The ops collected so far are answered in the clear. All bytes after those consumed are
+  /// TLS and nothing else, even if they have come already. Only where Peer::may_start_tls(); else the connection
+  /// closes.
   start_tls,
-  /// The session waits for what others do: no op was collected now, and none is under way. What its client sends
-  /// meanwhile stays unread, and a client that ends its sending is gone. collect() is called again behind a wake, at
+  /// The session waits for other clients: no op was collected now, and none is under way. Bytes that its client sends
+  /// meanwhile stay unread, and a client that ends its sending is gone. collect() is called again after a wake, at
   /// wake_ms(), or for no reason.
   sleep,
-  /// The same, where a client waits for an answer that somebody else's doing holds up: one that ends its sending stays,
-  /// and collect() is called then. To be told no more where Peer::sends_no_more().
+  /// The same, where a client waits for an answer that another client holds up: one that ends its sending stays, and
+  /// collect() is called then. Not to be returned again once Peer::sends_no_more().
   pause,
   close,  ///< close the connection once the ops collected so far are answered
 };
@@ -60,8 +60,8 @@ class Session {
  public:
   virtual ~Session() = default;
 
-  /// Called once, before anything else. A protocol whose server speaks first writes its greeting here and not in a
-  /// constructor; it leaves at once.
+  /// Called once, before anything else. A protocol in which the server speaks first writes its greeting here and not in
+  /// a constructor; it leaves at once.
   virtual void open() {}
   /// Whether it ever sleeps; always the same.
   virtual bool may_sleep() const { return false; }
@@ -73,7 +73,7 @@ class Session {
   /// that has begun is added as a whole.
   virtual Collected collect(Input &input, Batch &batch, uint32_t ops_max) = 0;
 
-  /// Until when it sleeps, on the clock of clock_ms(), if nobody wakes it; INT64_MAX: for ever. Asked behind
+  /// Until when it sleeps, on the clock of clock_ms(), if nobody wakes it; INT64_MAX: for ever. Asked after
   /// Collected::sleep and Collected::pause.
   virtual int64_t wake_ms() const { return INT64_MAX; }
 
@@ -91,10 +91,10 @@ class Protocol {
 
   virtual TlsBegins tls_begins() const { return TlsBegins::with_the_first_byte; }
 
-  /// A session whose replies go to `output`. That and `peer` outlive it. Any thread.
+  /// A session with `output` for its replies. That and `peer` outlive it. Any thread.
   virtual std::unique_ptr<Session> open_session(Output &output, const Peer &peer) = 0;
 
-  /// Writes what a client is told whose connection is closed for a reason that no request of it asked for. Any thread.
+  /// Writes the message for a client that the door disconnects although no request asked for it. Any thread.
   virtual void refuse(Output &output, Failure why) = 0;
 };
 

@@ -9,7 +9,7 @@ namespace postern {
 struct SlowRequest {
   std::string client;   ///< address and port, or localhost
   std::string account;  ///< user@host; empty: none
-  std::string what;     ///< what was asked, of which table, without its values
+  std::string what;     ///< the request and its table, without its values
   uint64_t took_us = 0;
 };
 

@@ -1,4 +1,4 @@
-// sql_error.h: how a client of SQL is told of a failure: SqlError, and the one for each Failure.
+// sql_error.h: SqlError, an error as a client of SQL gets it, and the one for each Failure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct SqlError {
 };
 static_assert(sizeof(SqlError) == 8);
 
-/// What SQL answers in the same case, or what is closest to it. For failures that the server itself has not told.
+/// SQL's error in the same case, or the closest one. For failures without an error of the server's.
 constexpr SqlError sql_error_of(Failure failure) {
   switch (failure) {
     case Failure::none: return {};

@@ -1,4 +1,4 @@
-// table.h: what a client opened: TableSpec, the names, and TableSlot, where the engine keeps what they mean.
+// table.h: an open table: TableSpec, its names, and TableSlot, where the engine keeps their meaning.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace postern {
 
 /// Names of a table, one of its indexes and the columns wanted of it (UTF-8, compared as SQL compares identifiers).
-/// Views; they must live until the batch is settled, the engine copies what it keeps (KeptSpec).
+/// Views; they must live until the batch is settled; the engine copies the ones that it keeps (KeptSpec).
 struct TableSpec {
   Bytes database;
   Bytes table;
@@ -26,7 +26,7 @@ struct TableSpec {
   /// of SHOW INDEX.
   int32_t index_position = -1;
   /// Texts are utf8mb4, and columns of another character set are converted to and from it, as for a client of SQL with
-  /// that; else texts are what the columns hold. Bytes are bytes in either case.
+  /// that one; else texts are the bytes of the columns. Bytes are bytes in either case.
   bool unicode = false;
 };
 

@@ -11,7 +11,7 @@ namespace postern {
 
 /// Two ops or more that no batch, run or lane parts. There is no login and no script among them.
 struct Unit {
-  uint32_t first = 0;  ///< position among the ops it is told with
+  uint32_t first = 0;  ///< position among the ops of the same call
   uint32_t count = 1;
   bool atomic = true;  ///< one op fails, all fail; false: an op that fails is undone by itself
 };

@@ -1,4 +1,4 @@
-// unit_replies.h: UnitReplies, by which an engine hears how the ops of a unit end. Of the thread that runs them.
+// unit_replies.h: UnitReplies, by which an engine learns how the ops of a unit end. For the thread that runs them.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ class UnitReplies {
   UnitReplies &operator=(const UnitReplies &) = delete;
 
   bool failed(size_t at) const { return heard_[at].failure != Failure::none; }
-  /// All replies forget what they heard.
+  /// Restarts all replies.
   void restart() {
     for (size_t i = heard_.size(); i-- != 0;) heard_[i].restart();
   }
-  /// All replies forget what they heard and hear how the op at `at` has failed. All ops are done.
+  /// Restarts all replies and then fails them as the op at `at` has failed. All ops are done.
   void fail_all(size_t at, Counters *counters) {
     const Heard first = heard_[at];
     restart();

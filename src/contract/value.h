@@ -23,7 +23,7 @@ class Value {
   enum class Spelling : uint8_t {
     text,     ///< 'a', in the connection's character set; and all bytes that are of no statement
     binary,   ///< _binary'a', x'61' or 0x61: bytes without a character set
-    decimal,  ///< 1.50: as it is written, perhaps behind a minus
+    decimal,  ///< 1.50: as it is written, perhaps after a minus
     real,     ///< 1.5e3: likewise
   };
 
@@ -72,7 +72,7 @@ class Value {
     uint64_t natural_;
   };
   uint32_t size_;
-  // Kind, and behind the last of them bytes of other spellings: a member of its own would be one more store for every
+  // Kind, and after the last of them bytes of other spellings: a member of its own would be one more store for every
   // value of every protocol, and only SQL's literals need it.
   uint8_t form_;
 };

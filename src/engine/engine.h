@@ -1,5 +1,5 @@
-// engine.h: all that the plugin knows of a server: how to make an Engine over its tables, and what the doors need of
-// its settings. Which server that is, is up to the folder that is linked; its headers stay there.
+// engine.h: a server as the plugin sees it: how to make an Engine over its tables, and the server's settings that doors
+// need. Which server that is, is up to the folder that is linked; its headers stay there.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace postern::engine {
 
-/// What comes as the name of a login.
+/// How to treat the name of a login.
 enum class LoginNames : uint8_t {
-  meant,   ///< is one, and is told to the server, its logs and its audit plugins, whoever it is
-  unsure,  ///< may as well be something else, of a client that knows nothing of logins: those are told of it only if an
+  meant,   ///< is one, and is reported to the server, its logs and its audit plugins, whatever account it names
+  unsure,  ///< may as well be something else, sent by a client that knows nothing of logins: those see it only if an
            ///< account has this name
 };
 
 /// Must outlive every executor it attaches and every slot it fills.
 std::unique_ptr<Engine> make_engine(LoginNames names = LoginNames::meant);
 
-/// To be called while the library is being loaded, before the server has compared versions: where it will refuse the
-/// library as built for another one than `built_for` (MYSQL_SERVER_VERSION), the error log is told which and what to
-/// do. What it uses of the server, its version and the log, it looks for first; nothing else may be called then.
+/// To be called while the library is being loaded, before the server has compared versions: where the server will
+/// refuse the library as built for another version than `built_for` (MYSQL_SERVER_VERSION), writes the cure to the
+/// error log. It first looks for the parts of the server that it uses, its version and the log; nothing else may be
+/// called then.
 void tell_if_refused(const char *built_for);
 
-/// How a server of the right version is configured otherwise than the one that the library was built for, by what the
-/// server calls itself: members of its structures may be elsewhere. `built_for` is what that one calls itself (with
-/// MYSQL_SERVER_SUFFIX_DEF). Empty: not at all.
+/// The difference between the configuration of a server of the right version and that of the one that the library was
+/// built for, by the server's own name for it: members of its structures may be elsewhere. `built_for` is that name at
+/// build time (with MYSQL_SERVER_SUFFIX_DEF). Empty: none.
 std::string configured_otherwise(const char *built_for);
 /// Which member of a session is elsewhere for certain: the server's own functions say other things of it than our code
 /// sees. Empty: none that can be asked for. While plugins are loaded.
@@ -53,7 +54,7 @@ struct Replay {
 /// Any thread that is the server's. Looks at every connection.
 Replay server_replay();
 
-/// What the server's own TLS is made of: ssl_cert, ssl_key and so on, empty where not set.
+/// The settings of the server's own TLS: ssl_cert, ssl_key and so on, empty where not set.
 struct ServerTls {
   bool enabled = false;  ///< there is a certificate, and SQL clients may use it
   std::string certificate;
@@ -80,10 +81,10 @@ struct Descriptors {
 };
 Descriptors server_descriptors();
 
-/// Of the statements that have a plan, every so manieth is answered by the server, too, and both answers are compared;
-/// 0: none. Any thread.
+/// One in so many statements with a plan is answered by the server, too, and both answers are compared; 0: none. Any
+/// thread.
 void verify_statements(uint64_t one_in);
-/// Tells what became of statements with a plan since the library was loaded: how many were compared and equal, and how
+/// Passes on the fate of statements with a plan since the library was loaded: how many were compared and equal, and how
 /// often each reason kept one from being answered by a worker. Names live as long as the library. Any thread.
 void visit_statement_figures(void (*visit)(void *to, const char *name, uint64_t figure), void *to);
 

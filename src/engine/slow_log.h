@@ -1,4 +1,4 @@
-// slow_log.h: where requests are told of that took long.
+// slow_log.h: where slow requests are logged.
 #pragma once
 
 #include "contract/slow_request.h"

@@ -1,4 +1,4 @@
-// A busy connection costs no memory allocation for a request: what it needs was there before.
+// A busy connection allocates no memory for a request: it reuses the buffers of earlier ones.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -62,7 +62,7 @@ TEST(HsAllocation, RequestsOfABusyConnectionTakeNone) {
     requests += "0\t=\t1\tkey\t1\t0\n0\t>=\t1\tk\x01@y\t1\t0\t@\t0\t3\ta\tb\tc\tF\t>\t0\tx\n";
     requests += "0\t=\t0\nnonsense\n";
   }
-  turn(requests, 100);  // grows what is kept
+  turn(requests, 100);  // grows the kept buffers
   const uint64_t before = allocations;
   for (int i = 0; i < 100; ++i) turn(requests, 100);
   EXPECT_EQ(allocations - before, 0u);

@@ -99,7 +99,7 @@ void put_escaped(Output &output, Bytes bytes) {
   }
 }
 
-/// `bytes` is what the row takes before escaping, its TABs counted.
+/// `bytes` is the size of the row before escaping, its TABs counted.
 void put_row(Output &output, Row row, size_t bytes) {
   if (2 * bytes <= limits::output_piece_bytes_max) {
     char *const start = output.reserve(2 * bytes);
@@ -123,7 +123,7 @@ void put_row(Output &output, Row row, size_t bytes) {
   }
 }
 
-/// What the request that failed was.
+/// The kind of the failed request.
 enum class Asked : uint8_t { status, rows };
 
 /// The number in front of an error: 1 server, 2 request, 3 authentication.
@@ -153,8 +153,8 @@ char code_of(Failure failure, Asked asked) {
   return '1';
 }
 
-/// The word that the original had for the failure of an open_index. A find that fails like that had its index open: DDL
-/// took away what the message names. The original answered wrong rows or none there, so there is no word to keep.
+/// The original's word for the failure of an open_index. A find with such a failure had its index open: DDL took away
+/// the object that the message names. The original answered wrong rows or none there, so there is no word to keep.
 Bytes open_word_of(Failure failure) {
   switch (failure) {
     case Failure::no_table:
@@ -254,7 +254,7 @@ char *escape(char *to, const char *from, size_t size) {
     to += 8;
     from += 8;
   }
-  // The rest, in words that overlap what was written before, if that is the same on the wire as it is here.
+  // The rest, in words that overlap the bytes written before: they are the same on the wire as in memory.
   const auto left = static_cast<size_t>(end - from);
   if (left != 0 && size >= 8) {
     const uint64_t last = load<uint64_t>(end - 8);

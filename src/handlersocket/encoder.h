@@ -13,14 +13,14 @@
 
 namespace postern::handlersocket {
 
-/// How errors are told. The number in front (1 server, 2 request, 3 authentication) is the same in both.
+/// The style of errors. The number in front (1 server, 2 request, 3 authentication) is the same in both.
 enum class ErrorStyle : uint8_t {
   compatible,  ///< the original's word wherever it had one: `2 1 kpnum`
   text,        ///< always a sentence
 };
 
-/// Writes `size` bytes at `from` to `to`, which has room for twice as many; 0x00 to 0x0f leave as 0x01 and the
-/// byte plus 0x40. Returns the end of what was written.
+/// Writes `size` bytes at `from` to `to`, which has room for twice as many; 0x00 to 0x0f become 0x01 and the byte plus
+/// 0x40. Returns the end of the output.
 char *escape(char *to, const char *from, size_t size);
 
 /// What open_index, authentication and refusals answer: `0 1`, or an error.
@@ -39,8 +39,8 @@ class StatusReply final : public Reply {
   ErrorStyle errors_;
 };
 
-/// What an op answers that fails as Failure::refused. Another failure may come first: whoever is not logged in does not
-/// hear what is wrong with a request.
+/// The answer to an op that fails as Failure::refused. Another failure may come first: a client that is not logged in
+/// does not learn the errors of its requests.
 class RefusalReply final : public Reply {
  public:
   RefusalReply(Output &output, ErrorStyle errors, Refusal refusal, Refusals &refusals)
@@ -57,7 +57,7 @@ class RefusalReply final : public Reply {
   Refusal refusal_;
 };
 
-/// What an insert or a modification answers: `0 1`, the number of rows or the new id behind it, or an error.
+/// The answer to an insert or a modification: `0 1`, then the number of rows or the new id, or an error.
 class WriteReply final : public Reply {
  public:
   enum class Tells : uint8_t {
@@ -78,19 +78,19 @@ class WriteReply final : public Reply {
   Tells tells_;
 };
 
-/// What a find, or a modification that returns the rows, answers: `0 <columns>` and the values of all rows, or an
+/// The answer to a find, or to a modification that returns the rows: `0 <columns>` and the values of all rows, or an
 /// error.
 ///
-/// In a fast turn row() asks for a pause instead of writing a row that makes the reply too large for one; the
-/// find is then started anew in the slow lane. There the output streams: every row is written, and row() passes on
-/// what the output's valve says.
+/// In a fast turn row() asks for a pause instead of writing a row that makes the reply too large for one; the find is
+/// then started anew in the slow lane. There the output streams: every row is written, and row() returns the verdict of
+/// the output's valve.
 class FindReply final : public Reply {
  public:
   FindReply(Output &output, ErrorStyle errors) : output_(output), passage_(output), errors_(errors) {}
 
   Flow row(Row row) override;
-  /// Begins the reply ahead of its first row if that may tell whether there is a reader. A find that fails after that
-  /// can be told only by closing the connection.
+  /// Begins the reply ahead of its first row if sending may show whether the client still reads. A find that fails
+  /// after that can only close the connection.
   Flow still_wanted(uint32_t columns) override;
   void done(const Outcome &outcome) override;
   Bytes written() const override;

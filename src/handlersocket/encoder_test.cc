@@ -149,7 +149,7 @@ TEST(HsFindReply, TakesItsRowsBackWhenItFails) {
   EXPECT_EQ(written(output), "before\n1\t1\t149\n");
 }
 
-TEST(HsFindReply, TellsWhatOneStorageEngineAloneCallsItInWords) {
+TEST(HsFindReply, NamesAnErrorOfOneStorageEngineInWords) {
   for (const int32_t code : {12701, -1}) {
     Output output;
     FindReply reply(output, ErrorStyle::compatible);
@@ -215,7 +215,7 @@ TEST(HsFindReply, TakesNothingAboveHighWater) {
   EXPECT_EQ(reply.row(row), Flow::pause);
 }
 
-TEST(HsFindReply, PausesBeforeItCopiesWhatIsTooMuchForATurn) {
+TEST(HsFindReply, PausesBeforeItCopiesTooMuchForATurn) {
   Output output;
   FindReply reply(output, ErrorStyle::compatible);
   const std::string large(limits::first_row_bytes_fast_max, 'x');

@@ -11,7 +11,7 @@
 
 namespace postern::handlersocket {
 
-/// Where the replies of one connection go, how its errors are told, and where its refusals are counted.
+/// The output for the replies of one connection, the style of its errors, and the counters of its refusals.
 struct Replies {
   Output &output;
   ErrorStyle errors;

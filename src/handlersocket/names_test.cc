@@ -25,7 +25,7 @@ TEST(Names, CommasSeparate) {
   EXPECT_EQ(names("id,id"), (List{"id", "id"}));
 }
 
-TEST(Names, EveryCommaHasANameBehindIt) {
+TEST(Names, ANameFollowsEveryComma) {
   EXPECT_EQ(names("id,"), (List{"id", ""}));
   EXPECT_EQ(names(","), (List{"", ""}));
   EXPECT_EQ(names(",,id"), (List{"", "", "id"}));

@@ -48,7 +48,7 @@ class OpenIndexes {
     return indexes_[place] = {.id = id, .filter_columns = filter_columns};
   }
 
-  /// Every open so far has run: forgets those that failed and what the others replaced.
+  /// Every open so far has run: forgets those that failed and the specs that the others replaced.
   void settle() {
     for (OpenIndex *index = begin(); index != end(); ++index) {
       index->slot = TableSlot::settle(std::move(index->slot));

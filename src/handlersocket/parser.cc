@@ -8,7 +8,7 @@ namespace {
 
 enum class Operator : uint8_t { unknown, find, insert, reserved };
 
-/// What the operator token says, noted in the request.
+/// The meaning of the operator token, noted in the request.
 Operator operator_of(Bytes token, Comparison &comparison, OnDuplicate &on_duplicate) {
   if (token.size() == 1) {
     switch (token[0]) {
@@ -41,7 +41,7 @@ Comparison filter_comparison_of(Bytes token) {
   return comparison;
 }
 
-/// U, D, + and -, each also with `?` behind it.
+/// U, D, + and -, each with or without `?` after it.
 Modification modification_of(Bytes token, bool &rows_wanted) {
   rows_wanted = token.size() == 2 && token[1] == '?';
   if (rows_wanted) token.remove_suffix(1);
@@ -52,8 +52,8 @@ Modification modification_of(Bytes token, bool &rows_wanted) {
   return Modification::none;
 }
 
-/// The values that `size` announces. What is beyond `kept` of them is passed over: a key is refused for that later, and
-/// a row's values beyond its columns mean nothing.
+/// The values that `size` announces. Those after the first `kept` are skipped: a key is refused for that later, and a
+/// row's values beyond its columns mean nothing.
 Failure read_values(Tokens &tokens, uint64_t size, uint64_t kept, Arena &arena, std::span<const Value> &values,
                     bool &complete) {
   // The line bounds how many there can be, whatever it announces.

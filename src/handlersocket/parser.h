@@ -20,7 +20,7 @@ namespace postern::handlersocket {
 struct Rules {
   Access access = Access::read;
   uint32_t key_values_max = limits::key_values_max;
-  /// Of the index that the line acts on; what is not beyond it is left to the engine to check.
+  /// For the index that the line names; the engine checks the rest.
   uint32_t filter_columns = 0;
 };
 

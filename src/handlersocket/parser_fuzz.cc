@@ -1,5 +1,5 @@
-// Any bytes, in any pieces, make ops that keep every limit and point into what was received; the fast tokenizer
-// sees what the plain one sees.
+// Any bytes, in any pieces, make ops that keep every limit and point into the received bytes; the fast tokenizer sees
+// the same tokens as the plain one.
 //
 // The first byte of an input chooses the port and where the rest is cut.
 #include <cstdint>

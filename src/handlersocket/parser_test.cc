@@ -21,7 +21,7 @@ namespace {
 
 using test::escaped;
 
-TEST(HsNatural, LeavesOutWhatIsNoDigitAndDoesNotWrap) {
+TEST(HsNatural, SkipsBytesThatAreNoDigitsAndDoesNotWrap) {
   EXPECT_EQ(natural(""), 0u);
   EXPECT_EQ(natural("abc"), 0u);
   EXPECT_EQ(natural("-1"), 1u);
@@ -69,7 +69,7 @@ TEST(HsTokens, EqualThePlainTokenizerOnEveryVector) {
   }
 }
 
-/// Feeds a session pieces of bytes, as they might be received, and tells what ops it makes of them.
+/// Feeds a session pieces of bytes, as they might be received, and returns the ops that it makes of them.
 class Pieces {
  public:
   explicit Pieces(Access access) : protocol_(Settings{.access = access}) {
@@ -131,7 +131,7 @@ TEST(HsParser, GivesTheSameOpsHoweverABytestreamIsCut) {
 }
 
 IndexRequest parsed(std::string line, Arena &arena, Reason expected = Failure::none, Rules rules = {}) {
-  static std::vector<std::unique_ptr<std::string>> kept;  // what the views point to
+  static std::vector<std::unique_ptr<std::string>> kept;  // the views point into these
   kept.push_back(std::make_unique<std::string>(std::move(line)));
   std::string &bytes = *kept.back();
   Tokens tokens(bytes.data(), bytes.data() + bytes.size());
@@ -142,7 +142,7 @@ IndexRequest parsed(std::string line, Arena &arena, Reason expected = Failure::n
   return request;
 }
 
-TEST(HsFind, HasDefaultsForWhatIsOmitted) {
+TEST(HsFind, HasDefaultsForOmittedFields) {
   Arena arena;
   const Find find = parsed("=\t1\tkey", arena).find;
   EXPECT_EQ(find.comparison, Comparison::equal);
@@ -184,7 +184,7 @@ TEST(HsFind, AcceptsEverythingThatGoesTogether) {
 
 constexpr Rules writing{.access = Access::write, .filter_columns = 1};
 
-TEST(HsWrite, InsertsTellWhatBecomesOfDuplicates) {
+TEST(HsWrite, InsertsSayHowTheyTreatDuplicates) {
   Arena arena;
   const IndexRequest plain = parsed("+\t2\ta\tb\ttoo many", arena, Failure::none, writing);
   EXPECT_EQ(plain.verb, Verb::insert);

@@ -1,7 +1,7 @@
 // protocol.h: HandlerSocket, the protocol of one HandlerSocket port.
 //
-// Owned by whoever opens the port; outlives every session it opens. Any thread may call open_session(), and change what
-// of the settings may change.
+// Owned by the code that opens the port; outlives every session it opens. Any thread may call open_session(), and
+// change those settings that may change.
 //
 //   handlersocket::HandlerSocket protocol({.access = Access::read, .secret = "open sesame"});
 //   std::unique_ptr<Session> session = protocol.open_session(output, peer);
@@ -25,7 +25,7 @@ namespace postern::handlersocket {
 struct Settings {
   /// read: modifications are refused before they reach the engine.
   Access access = Access::read;
-  /// What a client has to offer before anything else; empty for none. Without a meaning if `accounts` is set.
+  /// The secret that a client has to send before anything else; empty for none. Ignored if `accounts` is set.
   Secret secret{};
   /// Clients log in as accounts of the database, and their grants decide.
   bool accounts = false;
@@ -43,7 +43,7 @@ class HandlerSocket final : public Protocol {
   void refuse(Output &output, Failure why) override;
 
   const Settings &settings() const { return settings_; }
-  /// Takes over the secret and what is Changing. Any thread.
+  /// Takes over the secret and the Changing settings. Any thread.
   void change(const Settings &settings);
   /// What its sessions refused. Any thread may count and sum.
   Refusals &refusals() { return refusals_; }

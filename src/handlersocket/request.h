@@ -8,7 +8,7 @@
 
 namespace postern::handlersocket {
 
-/// What a line begins with.
+/// The command of a line, by its first token.
 enum class Command : uint8_t {
   unknown,
   open,          ///< P
@@ -22,14 +22,14 @@ struct OpenRequest {
   TableSpec spec;
 };
 
-/// `A <type> <key>`; the key as it came, for it is compared without unescaping. Behind type `2` stand
-/// a user and a password, which parse_login() reads.
+/// `A <type> <key>`; the key as it came, for it is compared without unescaping. After type `2` come a user and a
+/// password, which parse_login() reads.
 struct AuthenticateRequest {
   Bytes type;
   Bytes key;
 };
 
-/// What the last option of a request asks to be done with the rows it finds.
+/// The last option of a request: how to change the rows it finds.
 enum class Modification : uint8_t {
   none,
   update,     ///< U: the columns take the values
@@ -40,13 +40,13 @@ enum class Modification : uint8_t {
 
 /// `<id> <operator> <n> <value>{n} ...`: a find, a find with a modification, or an insert.
 struct IndexRequest {
-  /// find, insert or edit, by what the line asks for.
+  /// find, insert or edit, as the line asks
   Verb verb = Verb::find;
   Find find{};                                     ///< find, edit
   Modification modification = Modification::none;  ///< edit
   bool rows_wanted = false;                        ///< edit: with `?`, the rows as they were are the reply
   OnDuplicate on_duplicate = OnDuplicate::fail;    ///< insert
-  std::span<const Value> values{};                 ///< insert: of the row; edit: of the modification
+  std::span<const Value> values{};                 ///< insert: the row's; edit: the modification's
 };
 
 }  // namespace postern::handlersocket

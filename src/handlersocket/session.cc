@@ -117,7 +117,8 @@ void HandlerSocketSession::authenticate(Tokens &tokens, Batch &batch) {
   const bool known = request.type == "1";
   const bool escaped = request.key.find(escape_mark) != Bytes::npos;
   const bool right = known && !escaped && settings().secret.is(request.key);
-  // Without a secret a wrong key is told so, and everything goes on working: the original's clients may send one.
+  // Without a secret a wrong key is answered with an error, and everything goes on working: the original's clients may
+  // send one.
   authorized_ = right || settings().secret.empty();
   if (!known) return answer(Refusal::unknown_authentication, batch);
   answer(right ? Failure::none : Failure::unauthorized, batch);
@@ -136,14 +137,14 @@ void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) 
   const Rules rules{.access = settings().access,
                     .key_values_max = settings().key_values_max,
                     .filter_columns = index->filter_columns};
-  // Parsed where it stays: a copy of what was just written would stall the processor.
+  // Parsed where it stays: copying bytes that were just written would stall the processor.
   IndexRequest &request = *batch.arena().make<IndexRequest>();
   const Reason reason = parse_index_request(tokens, rules, batch.arena(), request);
   if (!reason.is_none()) return answer(reason, batch, index->slot.get());
   lower_index_request(request, *index->slot, replies(), batch);
 }
 
-/// What is no secret from those who are not logged in.
+/// Failures that a client may learn of before it has logged in.
 void HandlerSocketSession::answer_anybody(Failure failure, Batch &batch) {
   batch.act_for(nullptr);
   answer(failure, batch);

@@ -172,8 +172,8 @@ INSTANTIATE_TEST_SUITE_P(All, Transcript, testing::ValuesIn(transcripts()),
 
 // --- vectors --------------------------------------------------------------------------------------------------
 
-/// What is answered to each vector of the read side; `=` for what the original answers. The write side has rows
-/// with five columns; it needs the types and the checks of a real server.
+/// The answer to each vector of the read side; `=` for the original's answer. The write side has rows with five
+/// columns; it needs the types and the checks of a real server.
 std::map<std::string, std::string> decisions() {
   std::map<std::string, std::string> decided;
   for (const std::string &line : lines_of(wire_dir + "decisions.tsv")) {
@@ -236,7 +236,7 @@ TEST_F(HsSession, NamesTheTableThatWasDropped) {
   EXPECT_EQ(server.send("P\t0\thst\tkv\tPRIMARY\tk\n"), "1\t1\topen_table\n");
 }
 
-TEST_F(HsSession, TellsTheStorageEnginesErrorNumber) {
+TEST_F(HsSession, AnswersTheStorageEnginesErrorNumber) {
   server.engine.set_engine_error("hst", "kv", 146);
   EXPECT_EQ(server.send("0\t=\t1\ta\n"), "1\t1\t146\n");
 }
@@ -296,7 +296,7 @@ TEST_F(HsSession, RefusesIndexesBeyondTheLimit) {
   const std::string open_kv = "\thst\tkv\tPRIMARY\tk\n";
   EXPECT_EQ(small.send("P\t1" + open_kv + "P\t2" + open_kv + "P\t3" + open_kv + "P\t2" + open_kv),
             "0\t1\n0\t1\n2\t1\tToo many open indexes on this connection\n0\t1\n");
-  // An id whose open failed takes no place.
+  // An id that failed to open takes no place.
   Server other(Settings{.open_indexes_max = 2});
   ASSERT_TRUE(other.sql("create table kv(k varchar(30) not null primary key, v varchar(30), n int)"));
   EXPECT_EQ(other.send("P\t1\thst\tno\tPRIMARY\tk\n"), "1\t1\topen_table\n");

@@ -114,7 +114,7 @@ class Tokens {
     return at;
   }
 
-  /// Shortens the token to what it means. False if a mark has no byte after it or one below 0x40.
+  /// Unescapes the token in place. False if a mark has no byte after it or one below 0x40.
   [[nodiscard]] static bool unescape(char *token, size_t &size) {
     char *const end = token + size;
     char *from = static_cast<char *>(std::memchr(token, escape_mark, size));

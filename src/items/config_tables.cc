@@ -78,7 +78,7 @@ void Refresh::publish(int64_t now_ms) {
     Table &table = tables_[i];
     MappingTable &what = table.opened.read.there() ? table.found.read : table.opened.read;
     if (!what.there()) what.rows.clear();
-    // What was read before stays.
+    // The rows of the last read stay.
     if (what.passing() && config_.generation() != 0) return;
     read.push_back(std::move(what));
   }

@@ -1,8 +1,7 @@
-// config_tables.h: ConfigTables, tables that tell a door what to serve, as they were read last.
+// config_tables.h: ConfigTables, the tables with a door's configuration, as they were read last.
 //
-// One for all sessions of a protocol. Nobody reads the tables by itself: a session that finds what it knows old adds a
-// Refresh to its batch, at most one session a second, so that a change is in effect about a second after it was
-// committed.
+// One for all sessions of a protocol. No thread reads the tables by itself: a session whose snapshot is old adds a
+// Refresh to its batch, at most one session a second, so that a change is in effect about a second after its commit.
 #pragma once
 
 #include <atomic>
@@ -22,7 +21,7 @@ namespace postern::items {
 struct MappingTable {
   std::vector<std::vector<std::string>> rows{};
   Failure failure = Failure::none;
-  std::string message{};  ///< of the failure, for people
+  std::string message{};  ///< the failure's, for people
 
   bool there() const { return failure == Failure::none; }
   /// It could not be read just now, which says nothing about the table itself.
@@ -32,7 +31,7 @@ struct MappingTable {
 class ConfigTables {
  public:
   struct Table {
-    Bytes name;  ///< it has a primary key, in whose order its rows are told
+    Bytes name;  ///< it has a primary key, and its rows come in that order
     std::span<const Bytes> columns;
   };
   static constexpr int64_t refresh_ms = 1'000;
@@ -45,20 +44,20 @@ class ConfigTables {
   /// The ops of one Refresh.
   uint32_t refresh_ops() const { return 2 * static_cast<uint32_t>(tables_.size()); }
 
-  /// Counts what was published; 0: nothing was read yet.
+  /// The number of snapshots published so far; 0: nothing was read yet.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-  /// Whether the caller shall read the tables now: true for one caller a second, and for none while one does so. It
-  /// makes a Refresh that is told of it.
+  /// Whether the caller shall read the tables now: true for one caller a second, and for none while one does so. That
+  /// caller makes a Refresh.
   bool claim_refresh(int64_t now_ms) {
     int64_t due_ms = due_ms_.load(std::memory_order_relaxed);
     return now_ms >= due_ms && due_ms_.compare_exchange_strong(due_ms, INT64_MAX);
   }
   void end_claim(int64_t now_ms) { due_ms_.store(now_ms + refresh_ms, std::memory_order_relaxed); }
-  /// Whether the tables were read longer ago than somebody who changed them would expect, since nobody asked for long.
+  /// Whether the last read is so old, since no session asked for long, that a change might be missed.
   bool stale(int64_t now_ms) const { return now_ms >= read_ms_.load(std::memory_order_relaxed) + 2 * refresh_ms; }
 
-  /// What was read, in the order of the tables.
+  /// The rows, in the order of the tables.
   virtual void take(std::span<MappingTable> read, int64_t now_ms) = 0;
 
  protected:

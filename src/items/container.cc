@@ -44,7 +44,7 @@ void Container::find_problem() {
     problem_ = "several columns need a separator, and config_options has an empty one";
 }
 
-/// Appends the names of `list` to what is opened and tells how many there are.
+/// Appends the names of `list` to the columns to open and returns their number.
 uint32_t Container::add_columns(Bytes list, bool several) {
   uint32_t count = 0;
   while (!list.empty()) {

@@ -20,7 +20,7 @@ namespace postern::items {
 enum class Policy : uint8_t {
   table,
   memory,
-  disabled,  ///< nowhere: gets miss, everything else is told that it succeeded
+  disabled,  ///< nowhere: gets miss, everything else succeeds without effect
 };
 
 struct Policies {
@@ -32,7 +32,7 @@ struct Policies {
   bool operator==(const Policies &) const = default;
 };
 
-/// What a mapping says of one container, as people wrote it.
+/// One container's row in the mapping, as people wrote it.
 struct ContainerRow {
   std::string name;
   std::string database;
@@ -59,7 +59,7 @@ class Container {
   const std::string &name() const { return row_.name; }
   Bytes separator() const { return row_.separator; }
   const Policies &policies() const { return row_.policies; }
-  /// What is wrong with the row, for people; empty if it can be used.
+  /// The error in the row, for people; empty if it can be used.
   const std::string &problem() const { return problem_; }
 
   uint32_t key_columns() const { return key_columns_; }
@@ -77,7 +77,7 @@ class Container {
   TableSpec spec() const;
   /// `schema/table`, for people.
   const std::string &place() const { return place_; }
-  /// What is wrong with its table. Any thread.
+  /// The last error of its table. Any thread.
   Trouble &trouble() const { return trouble_; }
 
  private:
@@ -122,7 +122,7 @@ class Pieces {
   bool ended_ = false;
 };
 
-/// What a column holds as the number it stands for: 0 for NULL and for what is no number.
+/// A column's value as a number: 0 for NULL and for other texts.
 inline uint64_t number_in(const Value &value) {
   switch (value.kind()) {
     case Value::Kind::null: return 0;

@@ -3,7 +3,7 @@
 namespace postern::items {
 namespace {
 
-/// The number in a column that is counted up or down: decimal digits, with or without blanks behind them.
+/// The number in a counter's column: decimal digits, with or without blanks after them.
 bool counted_number(const Value &value, uint64_t &number) {
   switch (value.kind()) {
     case Value::Kind::null: return false;

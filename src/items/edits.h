@@ -1,6 +1,6 @@
 // edits.h: what each command makes of the row that is there.
 //
-// Pure functions of the row, but that they note what they saw for the reply. They live in the batch's arena.
+// Pure functions of the row, but that they note it for the reply. They live in the batch's arena.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Seen {
   bool other_cas = false;  ///< there was one, with another
   bool expired = false;    ///< there was none any more
   bool no_number = false;
-  uint64_t number = 0;  ///< increment and decrement: what has become of it
+  uint64_t number = 0;  ///< increment and decrement: the new value
   ItemState state{};    ///< as it is now
 };
 

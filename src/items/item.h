@@ -1,4 +1,4 @@
-// item.h: what protocols are told of items.
+// item.h: items and outcomes as protocols see them.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ struct Item {
   uint32_t flags = 0;
   uint64_t cas = 0;        ///< 0: the container keeps none
   int64_t expires_at = 0;  ///< 0: never
-  int64_t now = 0;         ///< the same clock, to tell how long it has left
+  int64_t now = 0;         ///< the same clock, for the time it has left
 };
 
 /// How a command went that was carried out.
 enum class Result : uint8_t {
-  done,        ///< stored, deleted, touched, counted, flushed, as it was asked; of a get: the item was told
+  done,        ///< stored, deleted, touched, counted, flushed as asked; for a get: the item was passed on
   not_found,   ///< there is no such item
   exists,      ///< there is one, with another CAS
   not_stored,  ///< there is one (add), or there is none (replace, append, prepend)
   not_a_number,
 };
 
-/// What a command came to.
+/// The outcome of a command.
 struct ItemOutcome {
   Failure failure = Failure::none;  ///< if not none, nothing has changed
-  Bytes message{};                  ///< of the failure, for people; may be empty. Borrowed for the length of the call.
+  Bytes message{};                  ///< the failure's, for people; may be empty. Borrowed for the length of the call.
   Result result = Result::done;     ///< if there is no failure
   bool made = false;                ///< increment, decrement on a table: there was no item, and one was made
   bool expired = false;             ///< a get has met an item that is over
-  uint64_t cas = 0;                 ///< of the item as it is now, if it was written; 0: the container keeps none
+  uint64_t cas = 0;                 ///< the item's new one, if it was written; 0: the container keeps none
   uint64_t number = 0;              ///< increment, decrement: the new one, and the item's flags and expiry
   uint32_t flags = 0;
   int64_t expires_at = 0;

@@ -1,4 +1,4 @@
-// item_command.h: ItemCommand, what a client wants of one item, whatever protocol it speaks.
+// item_command.h: ItemCommand, a client's command on one item, whatever protocol it speaks.
 //
 // Plain values and views, which live until the batch is settled.
 #pragma once
@@ -29,7 +29,7 @@ struct ItemCommand {
   bool touches = false;   ///< get, increment, decrement: the item takes `expires_at`, too
   bool creates = false;   ///< increment, decrement: if there is no item, one is made of `initial`; append, prepend: of
                           ///< `value`. It expires at `expires_at`.
-  bool compares = false;  ///< the action is for an item whose CAS is `cas`
+  bool compares = false;  ///< the action is only for an item with CAS `cas`
   bool sets_cas = false;  ///< the item's CAS shall be `new_cas`, else it is the next one
   uint32_t flags = 0;     ///< append, prepend: which of several value columns, the first if there is none of the number
   Bytes key{};

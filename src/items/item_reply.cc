@@ -84,7 +84,7 @@ Flow ItemReply::tell_value(Bytes value, const ItemState &state) {
     return Flow::more;
   }
   told_ = true;
-  return tell(item_of(value, state, now_));
+  return answer(item_of(value, state, now_));
 }
 
 Flow ItemReply::tell_joined(Row values, const ItemState &state) {
@@ -115,16 +115,16 @@ Flow ItemReply::still_wanted(uint32_t) {
 void ItemReply::done(const Outcome &outcome) {
   if (outcome.failure != Failure::none) {
     const Reason why = target_.reason(outcome);
-    return tell({.failure = why.failure, .message = why.message});
+    return answer({.failure = why.failure, .message = why.message});
   }
   switch (work_) {
     case Work::find:
       if (expired_) note_expired();
-      return tell({.failure = lost_, .result = told_ ? Result::done : Result::not_found, .expired = expired_});
-    case Work::presence: return tell({.result = outcome.rows != 0 ? Result::done : Result::not_found});
+      return answer({.failure = lost_, .result = told_ ? Result::done : Result::not_found, .expired = expired_});
+    case Work::presence: return answer({.result = outcome.rows != 0 ? Result::done : Result::not_found});
     case Work::edit:
     case Work::insert: return tell_written(outcome);
-    case Work::flush: return tell(ItemOutcome{});
+    case Work::flush: return answer(ItemOutcome{});
     case Work::memory: return carry_out();
   }
 }
@@ -132,14 +132,14 @@ void ItemReply::done(const Outcome &outcome) {
 void ItemReply::tell_written(const Outcome &outcome) {
   const Seen &seen = edit_->seen();
   if (command_.action == ItemAction::get)
-    return tell({.failure = lost_, .result = told_ ? Result::done : Result::not_found, .expired = seen.expired});
+    return answer({.failure = lost_, .result = told_ ? Result::done : Result::not_found, .expired = seen.expired});
   const bool inserts = work_ == Work::insert;
   const bool made = inserts && outcome.changed != 0 && !seen.found;
   // A row that had just the values of a set already counts as not changed.
   const bool is_plain_set = inserts && command_.action == ItemAction::set;
   const bool written = is_plain_set || made || (seen.found && command_.action != ItemAction::add);
   ItemOutcome told{.result = result_of(command_, seen, written), .made = made && command_.counts()};
-  if (told.result != Result::done) return tell(told);
+  if (told.result != Result::done) return answer(told);
   if (command_.action == ItemAction::touch) told.cas = seen.state.cas;
   else if (command_.action != ItemAction::erase) told.cas = new_cas_;
   if (told.made) {
@@ -150,27 +150,27 @@ void ItemReply::tell_written(const Outcome &outcome) {
     told.flags = seen.state.flags;
     told.expires_at = seen.state.expires_at;
   }
-  tell(told);
+  answer(told);
 }
 
 void ItemReply::carry_out() {
   class Telling final : public Cache::Reader {
    public:
     explicit Telling(ItemReply &reply) : reply_(reply) {}
-    void item(const Item &item) override { (void)reply_.tell(item); }
+    void item(const Item &item) override { (void)reply_.answer(item); }
 
    private:
     ItemReply &reply_;
   };
   const bool gets = command_.action == ItemAction::get;
-  if (gets && !has_room()) return tell({.failure = Failure::reply_too_large});
+  if (gets && !has_room()) return answer({.failure = Failure::reply_too_large});
   InMemory &memory = *memory_;
   if (gets || !memory.carried_out) {
     Telling telling(*this);
     memory.outcome = memory.cache.carry_out(*target_.space, command_, next_cas(), now_, telling);
     memory.carried_out = true;
   }
-  tell(memory.outcome);
+  answer(memory.outcome);
 }
 
 void ItemReply::note_expired() {

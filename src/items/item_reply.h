@@ -1,13 +1,13 @@
-// item_reply.h: ItemReply, an ItemCommand on its way: it adds the op, hears the engine, and tells a protocol what
-// became of the item.
+// item_reply.h: ItemReply, an ItemCommand on its way: it adds the op, receives the engine's outcome, and passes the
+// item and its outcome on to a protocol.
 //
-// A protocol derives its own reply from it and makes that in the batch's arena. It is told everything on the thread
-// that runs the batch.
+// A protocol derives its own reply from it and makes that in the batch's arena. All calls come on the thread that runs
+// the batch.
 //
 //   class MyReply final : public items::ItemReply {
-//     Flow tell(const items::Item &item) override;           // of a get, at most once
-//     void tell(const items::ItemOutcome &outcome) override;  // once
-//     void take_back() override;                              // what was told is void; the command runs again
+//     Flow answer(const items::Item &item) override;            // for a get, at most once
+//     void answer(const items::ItemOutcome &outcome) override;  // once
+//     void take_back() override;                               // earlier calls are void; the command runs again
 //   };
 //   auto *const reply = batch.arena().make<MyReply>(command, container, now, output);
 //   if (reply->add_to(batch) != items::Misfit::none) ...
@@ -39,11 +39,10 @@ class ItemReply : public Reply {
   ItemReply(const ItemCommand &command, OpenContainer &target, int64_t now)
       : command_(command), target_(target), now_(now) {}
 
-  /// Adds the op of the command on the container's table, on behalf of whom the batch acts for. A misfit adds nothing.
+  /// Adds the op of the command on the container's table, for the batch's identity. A misfit adds nothing.
   [[nodiscard]] Misfit add_to(Batch &batch);
-  /// The same where the items are in memory. It is carried out when its turn among the ops has come, and once: what was
-  /// changed stays so even if the transaction of the ops around it is lost and they are run again. The container has
-  /// its space.
+  /// The same where the items are in memory. It is carried out when its turn among the ops has come, and once: a change
+  /// stays even if the transaction of the ops around it is lost and they are run again. The container has its space.
   void add_to(Batch &batch, Cache &cache);
 
   Flow row(Row row) final;
@@ -61,9 +60,9 @@ class ItemReply : public Reply {
 
   /// The item of a get. `pause`: as Reply::row() has it; nothing pauses a get in memory. Calls nothing of items: an
   /// item in memory is locked.
-  virtual Flow tell(const Item &item) = 0;
-  /// What the command came to. After a get that told its item: if it failed all the same, that item does not count.
-  virtual void tell(const ItemOutcome &outcome) = 0;
+  virtual Flow answer(const Item &item) = 0;
+  /// The outcome. After a get that has passed on its item: if it failed all the same, that item does not count.
+  virtual void answer(const ItemOutcome &outcome) = 0;
   virtual void take_back() = 0;
   /// See Reply::still_wanted().
   virtual Flow has_reader() { return Flow::more; }
@@ -97,13 +96,13 @@ class ItemReply : public Reply {
     InMemory *memory_;          // memory
   };
   uint64_t new_cas_ = 0;
-  Failure lost_ = Failure::none;  // why the row could not be told
+  Failure lost_ = Failure::none;  // why the row could not be passed on
   Work work_ = Work::find;
   bool told_ = false;
   bool expired_ = false;
 };
 
-/// Of the deletion of an item that was found expired, which no client asked for.
+/// Replies to the deletion of an item that was found expired, which no client asked for.
 class ErasedReply : public Reply {
  public:
   explicit ErasedReply(OpenContainer &target) : target_(target) {}

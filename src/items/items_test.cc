@@ -1,4 +1,4 @@
-// A user of items that speaks no protocol: what a door has to write to keep keys and values in tables.
+// A user of items that speaks no protocol: the least that a door has to write to keep keys and values in tables.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -52,11 +52,11 @@ class ToyReply final : public ItemReply {
       : ItemReply(command, target, now), answer_(answer) {}
 
  private:
-  Flow tell(const Item &item) override {
+  Flow answer(const Item &item) override {
     answer_ += "[" + std::string(item.value) + "]";
     return Flow::more;
   }
-  void tell(const ItemOutcome &outcome) override {
+  void answer(const ItemOutcome &outcome) override {
     if (outcome.failure != Failure::none) {
       answer_ = std::string(failure_name(outcome.failure)) + " " + std::string(outcome.message);
       return;
@@ -128,7 +128,7 @@ class ItemsTest : public testing::Test {
     add_open(*open_, "toy", batch);
     run(batch);
   }
-  /// What the command comes to, in the table.
+  /// The outcome of the command, in the table.
   std::string act(const ItemCommand &command) {
     Batch batch;
     batch.begin(1);
@@ -192,7 +192,7 @@ TEST_F(ItemsTest, AKeyAndAValueMayBeSeveralColumns) {
   EXPECT_EQ(act({.action = ItemAction::set, .compares = true, .key = "1:b", .value = "x", .cas = 4}), "no cas");
 }
 
-TEST_F(ItemsTest, WhatIsThereDecides) {
+TEST_F(ItemsTest, TheStoredItemDecides) {
   EXPECT_EQ(act({.action = ItemAction::replace, .key = "a", .value = "1"}), "not stored");
   EXPECT_EQ(act({.action = ItemAction::add, .key = "a", .value = "2"}), "done");
   EXPECT_EQ(act({.action = ItemAction::add, .key = "a", .value = "3"}), "not stored");
@@ -254,7 +254,7 @@ TEST_F(ItemsTest, ItemsMayBeInMemory) {
   EXPECT_EQ(act_in_memory({.action = ItemAction::get, .key = "a"}), "not found");
 }
 
-TEST_F(ItemsTest, WhyATableIsNotOpenIsTold) {
+TEST_F(ItemsTest, ReportsWhyATableIsNotOpen) {
   engine_.drop("toy", "full");
   log::set_sink([](log::Level, const char *) {});
   use("full");

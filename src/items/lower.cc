@@ -9,7 +9,7 @@
 namespace postern::items {
 namespace {
 
-/// Tells no client: those hear why a table is not open when they ask for an item of it.
+/// Answers no client: clients learn why a table is not open when they ask for an item of it.
 class OpenReply final : public Reply {
  public:
   OpenReply(OpenContainer &target, Bytes protocol) : target_(target), protocol_(protocol) {}
@@ -77,7 +77,7 @@ void fill(std::span<Value> row, const ItemCommand &command, const Container &con
   if (container.keeps_expiry()) row[container.expiry_column()] = Value::of_integer(command.expires_at);
 }
 
-/// Whether what becomes of the row depends on what it holds.
+/// Whether the new row depends on the old one.
 bool reads_old_values(const ItemCommand &command) {
   if (command.compares) return true;
   switch (command.action) {

@@ -1,4 +1,4 @@
-// lower.h: what is done to a container's table beside the commands of clients (item_reply.h has those) → ops.
+// lower.h: ops on a container's table besides the commands of clients, which item_reply.h has.
 //
 // Everything made lives in the batch's arena. Containers and replies belong to the caller and outlive the batch.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace postern::items {
 
-/// Opens the container's table, or says in OpenContainer::failure and ::message why it cannot be opened. What is wrong
-/// with the mapping is also logged, once, in the name of `protocol`, which lives for ever.
+/// Opens the container's table, or sets OpenContainer::failure and ::message to the reason why it cannot. An error in
+/// the mapping is also logged, once, in the name of `protocol`, which lives for ever.
 void add_open(OpenContainer &target, Bytes protocol, Batch &batch);
 
 /// Deletes the item if it is still expired; nobody asked for that, so it may fail. `now`: on the clock of

@@ -1,7 +1,7 @@
 // mappings.h: Mappings, which containers there are: the tables in which a protocol keeps them, as they were read last.
 //
-// One for all sessions of a protocol. A session holds the snapshot it works with; `generation` tells it when there is
-// another.
+// One for all sessions of a protocol. A session holds the snapshot it works with; a new `generation` means that there
+// is another snapshot.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace postern::items {
 
-/// What the tables of a mapping say.
+/// The contents of a mapping's tables.
 struct Mapping {
   std::vector<ContainerRow> rows{};
   std::string delimiter = ".";        ///< between a container's name and the key, where clients name one
@@ -52,7 +52,7 @@ class Mappings final : public ConfigTables {
 
   std::shared_ptr<const Snapshot> snapshot() const;
 
-  /// Makes what was read the newest snapshot, if it differs. Logs what is new and wrong.
+  /// Publishes `read` as the newest snapshot, if it differs. Logs new errors.
   void publish(Mapping mapping, int64_t now_ms);
   void take(std::span<MappingTable> read, int64_t now_ms) override { publish(source_.understand(read), now_ms); }
 

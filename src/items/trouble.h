@@ -1,4 +1,4 @@
-// trouble.h: Trouble, what is wrong with the table behind a container or a mapping, as it was seen last. Any thread.
+// trouble.h: Trouble, the last error of the table for a container or a mapping. Any thread.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace postern::items {
 
 class Trouble {
  public:
-  /// True for the first caller, who tells an administrator. Throws std::bad_alloc.
+  /// True for the first caller, which logs it. Throws std::bad_alloc.
   bool note(const std::string &words) {
     const std::lock_guard guard(mutex_);
     words_ = words;

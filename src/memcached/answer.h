@@ -1,8 +1,7 @@
-// answer.h: Answer, what the replies have in common that tell a client what became of its request, and those replies
-// that need no item.
+// answer.h: Answer, the base of replies that answer a client's request, and the replies that need no item.
 //
-// Answers live in the batch's arena, and are heard on the thread that runs the batch. What they look like is up to the
-// request's Form. item_answer.h has the answer to commands on items.
+// Answers live in the batch's arena, and are called on the thread that runs the batch. The request's Form chooses their
+// bytes. item_answer.h has the answer to commands on items.
 #pragma once
 
 #include <cstdint>
@@ -84,7 +83,7 @@ class PlainAnswer final : public Reply, Answer {
   const MultiGet *const multi_get_;
 };
 
-/// Of a request that was not tried.
+/// Answers a request that was not tried.
 class FailedAnswer final : public Reply, KeyAnswer {
  public:
   FailedAnswer(const Request &request, Bytes message, MultiGet *multi_get, const ReplyContext &with)
@@ -110,7 +109,7 @@ class PlaceAnswer final : public Reply, KeyAnswer {
   const OpenContainer &target_;
 };
 
-/// Of a request that acts nowhere.
+/// Answers a request that acts nowhere.
 class DisabledAnswer final : public Reply, KeyAnswer {
  public:
   DisabledAnswer(const Request &request, MultiGet *multi_get, const ReplyContext &with)

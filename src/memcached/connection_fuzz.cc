@@ -1,5 +1,5 @@
 // Any bytes, sent in any pieces to a whole session over an engine that misbehaves, are answered with well-formed
-// answers and nothing else, and the session gives back what it opened.
+// answers and nothing else, and the session gives back all its resources.
 //
 // The first byte of an input chooses policies and the engine's mood, the second how the rest is cut.
 #include <atomic>
@@ -38,7 +38,7 @@ void make_tables(Bytes policy) {
   map_container(engine(), {"wrong", "test", "nowhere", "a", "b", "0", "0", "0", "PRIMARY"});
 }
 
-/// The number that the word at `at` is, counted from 0; behind the last word, none.
+/// The word at `at` as a number, counted from 0; after the last word, none.
 bool number_at(std::string_view line, size_t at, uint64_t &number) {
   for (; at != 0; --at) {
     const size_t blank = line.find(' ');

@@ -61,7 +61,7 @@ Mapping understand(std::span<const MappingTable> read) {
   const MappingTable &policies = read[1];
   const MappingTable &options = read[2];
   Mapping mapping{.delimiter = option(options, "table_map_delimiter", "."), .trouble = trouble_with(containers)};
-  // Without containers there is one thing to tell, and these are not it.
+  // Without containers there is one error to report, and these are not it.
   if (!containers.there()) return mapping;
   const auto doubt = [&](const MappingTable &table, const char *name, const char *instead) {
     if (table.there() || table.passing()) return;

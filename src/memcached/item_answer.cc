@@ -10,7 +10,7 @@ constexpr size_t frame_bytes = 256;
 
 }  // namespace
 
-Flow ItemAnswer::tell(const Item &item) {
+Flow ItemAnswer::answer(const Item &item) {
   if (silent()) return Flow::more;
   const size_t bytes = item.value.size() + request_.key.size();
   const bool streaming = output_.streaming();
@@ -21,7 +21,7 @@ Flow ItemAnswer::tell(const Item &item) {
   return streaming && !in_memory() ? output_.flow(passage_.start()) : Flow::more;
 }
 
-void ItemAnswer::tell(const items::ItemOutcome &outcome) {
+void ItemAnswer::answer(const items::ItemOutcome &outcome) {
   if (request_.asks(ItemAction::get)) return tell_get(outcome);
   count_command();
   if (outcome.failure != Failure::none) {
@@ -35,7 +35,7 @@ void ItemAnswer::tell(const items::ItemOutcome &outcome) {
                 {.flags = outcome.flags, .cas = outcome.cas, .expires_at = outcome.expires_at, .now = now()});
 }
 
-/// What was written, if anything, is the item.
+/// The item is as it was written, if it was.
 void ItemAnswer::tell_get(const items::ItemOutcome &outcome) {
   const bool touches = request_.item.touches && (in_memory() || container().keeps_expiry());
   if (touches) count(Statistic::cmd_touch);
@@ -56,7 +56,7 @@ void ItemAnswer::take_back() {
   forget();
 }
 
-/// An item in memory is told at once, whether or not the client has read what came before.
+/// An item in memory is answered at once, whether or not the client has read the earlier answers.
 bool ItemAnswer::has_room() {
   return output_.pending_bytes() <= limits::edit_reply_bytes_max;
 }

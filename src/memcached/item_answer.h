@@ -15,8 +15,8 @@ class ItemAnswer final : public items::ItemReply, KeyAnswer {
       : ItemReply(request.item, target, with.now), KeyAnswer(request, multi_get, with) {}
 
  private:
-  Flow tell(const Item &item) override;
-  void tell(const items::ItemOutcome &outcome) override;
+  Flow answer(const Item &item) override;
+  void answer(const items::ItemOutcome &outcome) override;
   void take_back() override;
   Flow has_reader() override { return output_.still_wanted(); }
   bool has_room() override;

@@ -9,7 +9,7 @@
 
 namespace postern::memcached {
 
-/// An answer that needs no item: see Form::plain. `multi_get`: of an `end`, which is left out if the get has failed.
+/// An answer that needs no item: see Form::plain. `multi_get`: for an `end`, which is left out if the get has failed.
 void lower_plain(const Request &request, Bytes value, const MultiGet *multi_get, const ReplyContext &with);
 /// A request that fails without being tried. `message` lives as long as the batch.
 void lower_failed(const Request &request, Failure failure, Bytes message, MultiGet *multi_get,
@@ -19,7 +19,7 @@ void lower_disabled(const Request &request, MultiGet *multi_get, const ReplyCont
 /// `get @@name`: where the items of the container are. `in_table`: it fails if the table cannot be opened.
 void lower_place(const Request &request, OpenContainer &target, bool in_table, MultiGet *multi_get,
                  const ReplyContext &with);
-/// A command on an item, whose key and expiry are known. `multi_get` of a get in the text dialect alone.
+/// A command on an item, whose key and expiry are known. `multi_get`: for a get in the text dialect alone.
 void lower_item(const Request &request, OpenContainer &target, MultiGet *multi_get, const ReplyContext &with);
 /// The same where the item is in memory. `target.space` is set.
 void lower_item(const Request &request, OpenContainer &target, items::Cache &cache, MultiGet *multi_get,

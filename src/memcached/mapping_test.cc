@@ -13,7 +13,7 @@ using Type = FakeEngine::Type;
 using Cell = FakeEngine::Cell;
 using McMapping = MemcachedTest;
 
-TEST_F(McMapping, WithoutTheTablesEveryCommandIsToldWhatToDo) {
+TEST_F(McMapping, WithoutTheTablesEveryCommandIsAnsweredWithAnAdvice) {
   const std::string told = send("get a\r\nset a 0 0 1\r\n1\r\nversion\r\n");
   EXPECT_NE(told.find("SERVER_ERROR There is no table innodb_memcache.containers"), std::string::npos) << told;
   EXPECT_NE(told.find("innodb_memcache.sql"), std::string::npos);

@@ -23,13 +23,13 @@ class Prefixes {
   static constexpr size_t prefixes_max = 1'000;
 
   bool on() const { return on_.load(std::memory_order_relaxed); }
-  /// What was counted stays to be told.
+  /// Stops counting; the counts stay.
   void turn(bool on) { on_.store(on, std::memory_order_relaxed); }
 
   /// Counts gets, deletions and the storage commands. `hit`: the get found an item.
   void count(ItemAction action, Bytes key, bool hit);
 
-  /// Calls with the lines that are to be told, without their ends.
+  /// Calls `line` with each line of the answer, without its end.
   void tell(const std::function<void(Bytes)> &line) const;
   void reset();
 

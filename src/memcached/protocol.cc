@@ -188,8 +188,7 @@ void Memcached::write_settings(const Request &request, Output &output) const {
   writer.add("binding_protocol", Bytes("auto-negotiate"));
 }
 
-/// Of the store in memory. It has no slabs; monitoring tools expect to hear of one. Of no items memcached tells
-/// nothing.
+/// The store in memory. It has no slabs; monitoring tools expect one. For no items memcached answers nothing.
 void Memcached::write_items(const Request &request, Output &output) const {
   const items::Cache::Counts counts = cache_counts();
   if (counts.items == 0) return;

@@ -26,7 +26,7 @@
 
 namespace postern::memcached {
 
-/// What the door knows and `stats` tells.
+/// The door's figures for `stats`.
 struct Figures {
   Counters counters;
   uint64_t connections = 0;
@@ -58,8 +58,8 @@ class Memcached final : public Protocol, public StatsSource {
   void write_statistics(const Request &request, Output &output) const override;
 
   const Settings &settings() const { return settings_; }
-  /// Takes over what is Changing. False if there is no memory for a cache of another size: then it stays as it is. One
-  /// thread at a time, beside all others.
+  /// Takes over the Changing settings. False if there is no memory for a cache of another size: then it stays as it is.
+  /// One thread at a time, beside all others.
   [[nodiscard]] bool change(const Settings &settings);
   Mappings &mappings() { return mappings_; }
   Statistics &statistics() { return statistics_; }

@@ -1,4 +1,4 @@
-// reply_context.h: what lowering and the answers to what was lowered know of the session and of each other.
+// reply_context.h: the state that lowering and its answers share: of the session, and of the gets under way.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace postern::memcached {
 
-/// The keys of one `get`, as far as they are in one batch. What fails in the middle is told once, and ends the answer.
+/// The keys of one `get`, as far as they are in one batch. A failure in the middle is answered once, and ends the
+/// answer.
 struct MultiGet {
   bool failed = false;
 };
@@ -18,14 +19,14 @@ struct MultiGet {
 /// Knows what `stats` answers.
 class StatsSource {
  public:
-  /// Writes all lines of what was asked for, and their end. Any thread.
+  /// Writes all lines of the statistics, and their end. Any thread.
   virtual void write_statistics(const Request &request, Output &output) const = 0;
 
  protected:
   ~StatsSource() = default;
 };
 
-/// What the replies of one session need, for the length of one collect().
+/// The state that the replies of one session need, for the length of one collect().
 struct ReplyContext {
   Batch &batch;
   Output &output;

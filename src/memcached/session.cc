@@ -16,15 +16,15 @@ namespace {
 
 using items::Policy;
 
-/// What a client that is not logged in may send as a value: user and password.
+/// The largest value of a client that is not logged in: user and password.
 constexpr size_t login_bytes_max = 2 * limits::password_bytes_max;
 constexpr size_t line_bytes_max = 2'048;
 constexpr Bytes container_mark = "@@";
 /// What every request of the binary dialect begins with, and no other.
 constexpr char binary_magic = static_cast<char>(0x80);
 
-/// Reads the `set` of a client that is not logged in as a login, if it can be one. It may as well be an item, of an
-/// application whose client has connected anew and knows nothing of logins.
+/// Reads the `set` of a client that is not logged in as a login, if it can be one. It may as well be an item, sent by
+/// an application whose client has reconnected and knows nothing of logins.
 void read_login(Request &request) {
   const Bytes value = request.item.value;
   const size_t blank = value.find(' ');
@@ -138,7 +138,7 @@ void MemcachedSession::settled() {
     try {
       refresh_->publish(clock_ms());
     } catch (const std::bad_alloc &) {
-      // What was known stays, until the next look.
+      // The earlier snapshot stays, until the next look.
     }
     refresh_.reset();
   }
@@ -173,11 +173,11 @@ bool MemcachedSession::act(Request &request, const ReplyContext &with) {
   return act_as_stranger(request, with);
 }
 
-/// Nobody is told anything of the database before it is known who asks.
+/// A client learns nothing of the database before it has logged in.
 bool MemcachedSession::act_as_stranger(Request &request, const ReplyContext &with) {
   if (request.asks(ItemAction::set) && request.dialect == Dialect::text) read_login(request);
   if (request.action == Action::login) {
-    // What it comes to is known when it is settled; until then nobody can say what the next request may do.
+    // The outcome is known when it is settled; until then the rights of the next request are unknown.
     lower_login(request, with);
     return false;
   }
@@ -193,8 +193,7 @@ bool MemcachedSession::act_as_stranger(Request &request, const ReplyContext &wit
   return true;
 }
 
-/// A `set` that is too large leaves no older item behind, as in memcached: who reads it next would take it for the new
-/// one.
+/// A `set` that is too large leaves no older item, as in memcached: a reader would take it for the new one.
 void MemcachedSession::drop_old_item(const Request &request, const ReplyContext &with) {
   if (request.item.action != ItemAction::set || request.item.compares || request.key.empty()) return;
   Request &erasing = *with.batch.arena().make<Request>();
@@ -225,7 +224,7 @@ MultiGet *MemcachedSession::multi_get_of(const Request &request, Arena &arena) {
   return multi_get;
 }
 
-/// The container in use. nullptr: there is none, and the client is told why.
+/// The container in use. nullptr: there is none, and the client got the reason.
 OpenContainer *MemcachedSession::use(const Request &request, MultiGet *multi_get, const ReplyContext &with) {
   if (open_ != nullptr && !lost_ && open_->container->problem().empty()) return open_.get();
   return begin_use(request, multi_get, with);

@@ -1,4 +1,4 @@
-// session.h: MemcachedSession, the protocol state of one connection: which container it uses, and as whom.
+// session.h: MemcachedSession, the protocol state of one connection: its container and its account.
 //
 // Owned by its connection and touched by one thread at a time. Small: a door has tens of thousands of them.
 #pragma once
@@ -31,7 +31,7 @@ class MemcachedSession final : public Session {
   void erase_expired(const ReplyContext &with);
   Collected take_all(Input &input, uint32_t ops_max, const ReplyContext &with);
   Parsed take(Input &input, Request &request);
-  /// False: nothing more may be taken before what was taken is settled.
+  /// False: nothing more may be taken until all earlier requests are settled.
   bool act(Request &request, const ReplyContext &with);
   void act_on_item(Request &request, const ReplyContext &with);
   void refuse(const Request &request, const ReplyContext &with);
@@ -52,10 +52,10 @@ class MemcachedSession final : public Session {
   uint64_t generation_ = 0;              // of snapshot_
   std::unique_ptr<OpenContainer> open_;  // none before it is needed
   std::unique_ptr<Refresh> refresh_;     // under way
-  MultiGet *multi_get_ = nullptr;        // of the keys of a `get` that is not complete, in this batch
+  MultiGet *multi_get_ = nullptr;        // a `get` that is not complete, in this batch
   TextFramer text_;
   BinaryParser binary_;
-  enum class Framing : uint8_t { unknown, text, binary } framing_ = Framing::unknown;  // the first byte tells
+  enum class Framing : uint8_t { unknown, text, binary } framing_ = Framing::unknown;  // by the first byte
   bool multi_get_failed_ = false;                                                      // in a batch before this
   bool chosen_ = false;                                                                // open_ was asked for by name
   bool lost_ = false;                                                                  // and is no more

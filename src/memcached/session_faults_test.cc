@@ -1,4 +1,4 @@
-// What a session answers when the engine fails, its batches are lost or the client sends nonsense.
+// A session's answers when the engine fails, its batches are lost or the client sends nonsense.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -15,7 +15,7 @@ using Type = FakeEngine::Type;
 using Cell = FakeEngine::Cell;
 using McFaults = MemcachedTest;
 
-TEST_F(McFaults, WhatFailsInTheMiddleOfAGetIsToldOnce) {
+TEST_F(McFaults, AFailureInTheMiddleOfAGetIsAnsweredOnce) {
   install();
   send("set a 0 0 1\r\n1\r\n");
   engine_.set_engine_error("test", "plain", 126);

@@ -1,4 +1,4 @@
-// Whole sessions: what becomes of rows, and who may ask.
+// Whole sessions: the rows after commands, and the rights of clients.
 #include "memcached/session.h"
 
 #include <gtest/gtest.h>
@@ -119,7 +119,7 @@ TEST_F(McCommands, StatisticsKeepABoundedNumberOfPrefixes) {
   EXPECT_EQ(lines, Prefixes::prefixes_max);
 }
 
-TEST_F(McCommands, StatisticsOfTheBinaryDialectTakeAWordBehindTheKey) {
+TEST_F(McCommands, StatisticsOfTheBinaryDialectTakeAWordAfterTheKey) {
   install();
   const auto ask = [&](const std::string &key) {
     std::string packet("\x80\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
@@ -134,7 +134,7 @@ TEST_F(McCommands, StatisticsOfTheBinaryDialectTakeAWordBehindTheKey) {
     EXPECT_EQ(ask(key).substr(24), "Not found") << key;
 }
 
-TEST_F(McCommands, StatisticsCountWhatIsTooLarge) {
+TEST_F(McCommands, StatisticsCountValuesThatAreTooLarge) {
   install();
   send("set k 0 0 1000000000\r\n");
   EXPECT_NE(connection(1).send("stats\r\n").find("STAT store_too_large 1\r\n"), std::string::npos);
@@ -166,7 +166,7 @@ TEST_F(McCommands, CutAnywhereTheAnswersAreTheSame) {
   EXPECT_EQ(connection(2).send(session), whole);
 }
 
-TEST_F(McCommands, TheBinaryDialectIsToldByItsFirstByte) {
+TEST_F(McCommands, TheFirstByteSelectsTheBinaryDialect) {
   install();
   const std::string noop = {'\x80', '\x0a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0};
   const std::string answer = send(noop);
@@ -261,7 +261,7 @@ TEST_F(McColumns, WhatDoesNotFitIsTheClientsFault) {
 
 // --- accounts ---------------------------------------------------------------------------------------------------
 
-TEST_F(McAccounts, NothingIsToldBeforeALogin) {
+TEST_F(McAccounts, NothingIsAnsweredBeforeALogin) {
   install();
   make({.accounts = true});
   engine_.create_account("ann", "secret");
@@ -300,7 +300,7 @@ TEST_F(McAccounts, WhatCannotBeALoginIsNotTried) {
   EXPECT_EQ(send("set x 0 0 7\r\nnobody \r\n"), "STORED\r\n");
 }
 
-TEST_F(McAccounts, ABrowserIsToldNothing) {
+TEST_F(McAccounts, ABrowserGetsNoAnswer) {
   install();
   make({.accounts = true});
   EXPECT_EQ(send("GET / HTTP/1.1\r\n\r\nversion\r\n"), "");

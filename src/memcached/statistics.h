@@ -1,4 +1,4 @@
-// statistics.h: Statistics, what the protocol counts of its commands. The rows are in statistics.def.
+// statistics.h: Statistics, the counters of the protocol's commands. The rows are in statistics.def.
 //
 // One for all sessions of a protocol. Any thread may count and sum. A command that is run again because its transaction
 // was lost is counted again.
@@ -44,7 +44,7 @@ class Statistics {
   }
   void add_to(Sums &sums) const { tallies_.add_to(sums); }
 
-  /// From here on add_to() tells what was counted since. The prefixes are forgotten.
+  /// From here on add_to() adds only later counts. The prefixes are forgotten.
   void reset() {
     prefixes_.reset();
     tallies_.reset();

@@ -1,4 +1,4 @@
-// Any bytes, in any pieces, make the same requests, which point into what was received and keep every bound, and each
+// Any bytes, in any pieces, make the same requests, which point into the received bytes and keep every bound, and each
 // is answered with whole lines.
 //
 // The first byte of an input chooses where the rest is cut.

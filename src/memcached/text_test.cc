@@ -67,7 +67,7 @@ TEST(McText, AnswersTheSameHoweverItIsCut) {
   }
 }
 
-TEST(McText, TellsOfATooLongKeyBeforeAnyItem) {
+TEST(McText, ReportsATooLongKeyBeforeAnyItem) {
   const std::string too_long(key_bytes_max + 1, 'k');
   FakeStore store;
   EXPECT_EQ(store.receive("set a 0 0 1\r\nx\r\nget a"), "STORED\r\n");
@@ -175,7 +175,7 @@ TEST(McText, KnowsWhatCannotBeAskedThroughAFakeStore) {
   EXPECT_EQ(request.item.cas, 5u);
 }
 
-TEST(McText, TakesNothingOfWhatIsNotComplete) {
+TEST(McText, TakesNothingOfAnIncompleteRequest) {
   TextFramer parser;
   const Bounds bounds{.value_bytes_max = 10, .line_bytes_max = 100};
   for (const std::string_view bytes : {"s", "se", "set a 0 0 3\r", "set a 0 0 3\r\nabc\r"}) {
@@ -197,7 +197,7 @@ TEST(McText, ABase64KeyIsDecodedOnceThoughItsValueIsLate) {
   EXPECT_EQ(store.receive("get abc\r\n"), "VALUE abc 0 2\r\nhi\r\nEND\r\n");
 }
 
-TEST(McBase64, DecodesWhatItEncodes) {
+TEST(McBase64, DecodesItsOwnOutput) {
   std::string bytes;
   for (int i = 0; i < 260; ++i) {
     std::string text(base64_encoded_bytes(bytes.size()), '\0');
@@ -210,7 +210,7 @@ TEST(McBase64, DecodesWhatItEncodes) {
   }
 }
 
-TEST(McBase64, RefusesWhatIsNone) {
+TEST(McBase64, RefusesOtherTexts) {
   for (const std::string_view text :
        {"", "a", "ab", "abc", "a===", "====", "ab=c", "ab c", "a\nbc", "=abc", "abcd=", "ab-_"})
     EXPECT_EQ(base64_bytes(text), 0u) << text;

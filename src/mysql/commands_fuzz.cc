@@ -14,7 +14,7 @@
 namespace postern::mysql {
 namespace {
 
-/// What the server, and the workers, were given, when the bytes come so many at a time.
+/// Everything that the server and the workers were given when the bytes come so many at a time.
 std::string served(Bytes bytes, size_t at_a_time) {
   testing::ActedEngine engine;
   MySql protocol(engine);
@@ -39,7 +39,7 @@ std::string served(Bytes bytes, size_t at_a_time) {
       engine.session->last = {};
       for (const Op &op : batch.ops()) {
         const Statement &statement = *op.statement;
-        // Of a packet beyond what is received as a whole the server gets what there is.
+        // The server gets the received part of a packet that is too large to be received as a whole.
         if (statement.packet.size() != packet_header_bytes + little_endian_24(statement.packet)) return all;
         all.append(statement.packet);
         for (const Value &value : statement.values)

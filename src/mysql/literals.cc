@@ -53,7 +53,7 @@ bool take_hex(Bytes digits, std::string &room, Value &value) {
   return true;
 }
 
-/// What a backslash and the character stand for. Before a wildcard of LIKE the backslash stays.
+/// The bytes for a backslash and a character. Before a wildcard of LIKE the backslash stays.
 void unescape(char c, std::string &room) {
   switch (c) {
     case 'n': room += '\n'; return;
@@ -68,7 +68,7 @@ void unescape(char c, std::string &room) {
   }
 }
 
-/// At a fraction or an exponent, behind `integer` bytes.
+/// At a fraction or an exponent, after `integer` bytes.
 size_t read_real(Bytes text, size_t integer, Value &value) {
   size_t end = integer;
   if (at(text, end) == '.') {
@@ -112,8 +112,8 @@ size_t read_text(Bytes text, TextRules rules, std::string &room, Value &value) {
   room += text.substr(1, end - 1);
   for (; end < text.size(); ++end) {
     const char c = text[end];
-    // A zero byte ends the text for no lexer; but nobody sends one. Who may have a backslash as the end of a character
-    // sends none to here, either.
+    // A zero byte ends the text for no lexer; but nobody sends one. Clients in whose character set a character may end
+    // with a backslash do not come here, either.
     if (odd(c) || (c == '\\' && !rules.safe_characters)) return 0;
     if (c == quote) {
       if (at(text, end + 1) != quote) {

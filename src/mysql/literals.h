@@ -1,8 +1,8 @@
 // literals.h: texts, bytes and numbers of a statement, read as the server's lexer reads them.
 //
-// Each function looks at the beginning of a text and tells how much of it the literal is, quotes and all; 0: there is
-// none, or one that is left to the server. Values point into the text, or into `room` where they are not written there
-// as they are. Nothing here knows of more than one thread.
+// Each function reads the beginning of a text and returns the literal's size, quotes and all; 0: there is none, or one
+// that is left to the server. Values point into the text, or into `room` where the text has them in another form. No
+// function here needs more than one thread.
 //
 //   read_text("'it''s', 5", rules, room, value) == 7; value is it's
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace postern::mysql {
 
-/// At a quote. `room` never grows by more than the literal has bytes, and must have that much memory already: what was
-/// read before points there.
+/// At a quote. `room` never grows by more than the literal has bytes, and must have that much memory already: earlier
+/// values point there.
 size_t read_text(Bytes text, TextRules rules, std::string &room, Value &value);
 
 /// At x'61'.

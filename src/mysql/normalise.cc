@@ -11,8 +11,8 @@ namespace {
 enum class Char : uint8_t {
   refused,    // of no statement that is read here, or not worth it
   blank,      // the server's lexer skips it
-  letter,     // of a name or a word
-  digit,      // of a name, a word or a number
+  letter,     // part of a name or a word
+  digit,      // part of a name, a word or a number
   backquote,  // around a name
   quote,      // '
   double_quote,
@@ -93,7 +93,7 @@ class FormReader {
   bool run();
 
  private:
-  /// What the token before was, as far as what comes next depends on it.
+  /// The token before, as far as the meaning of the next depends on it.
   enum class Before : uint8_t {
     nothing_special,
     wants_value,  // what comes next is compared with a column, or an element of a list
@@ -132,9 +132,9 @@ class FormReader {
   size_t at_ = 0;
   Before before_ = Before::nothing_special;
   bool writes_ = false;
-  bool in_tail_ = false;     // behind FROM
+  bool in_tail_ = false;     // after FROM
   bool in_between_ = false;  // AND comes before a value
-  bool in_rows_ = false;     // behind VALUES: lists follow, with commas between them
+  bool in_rows_ = false;     // after VALUES: lists follow, with commas between them
   bool in_limit_ = false;
   uint32_t lists_ = 0;  // a bit for each open parenthesis, the innermost lowest: it is one of values
   uint32_t depth_ = 0;
@@ -167,7 +167,7 @@ bool FormReader::read_verb() {
   in_tail_ = writes_;  // no column has a name from it
   put(size);
   if (kind(peek(0)) == Char::letter || kind(peek(0)) == Char::digit) return false;
-  // What applications tell of themselves stands here; it is no part of a column's name yet.
+  // Applications identify themselves here in a comment; it is no part of a column's name yet.
   size_t blanks = 0;
   while (kind(peek(blanks)) == Char::blank) ++blanks;
   if (peek(blanks) == '/' && peek(blanks + 1) == '*') {
@@ -334,7 +334,7 @@ bool FormReader::read_quoted_name(char quote) {
   return true;
 }
 
-/// N'..', _latin1'..' and others are no texts like others; bytes are bytes. `size`: of the word before the quote.
+/// N'..', _latin1'..' and others are no texts like others; bytes are bytes. `size`: the word's before the quote.
 bool FormReader::read_bytes(size_t size) {
   const Bytes word = text_.substr(at_, size);
   if (!takes_value() || before_ == Before::point) return false;
@@ -363,7 +363,7 @@ bool FormReader::read_text() {
     if (!add(value)) return false;
     at_ += size;
   } else {
-    // The form is read by whoever shows it, too, who knows no escapes.
+    // Code that shows the form to people reads it, too, and knows no escapes.
     if (rewritten_.size() != rewritten) return false;
     put(size);
   }

@@ -1,10 +1,10 @@
 // normalise.h: NormalText, a SELECT, UPDATE, DELETE, INSERT or REPLACE without the literals that change from one
 // statement to the next.
 //
-// It only finds a plan that was made of the same form: what the form means is said by the server's own parser, of the
-// form itself, in which each literal that was taken out is a ?, as in a prepared statement. So a literal may be taken
-// out anywhere; but whatever is here taken for a literal must be one for the server's lexer, and whatever else is in
-// the text must be in the form. Everything odd is refused, and then the server alone answers the statement.
+// It only finds a plan that was made of the same form. The server's own parser finds the meaning of a form, in which
+// each literal that was taken out is a ?, as in a prepared statement. So a literal may be taken out anywhere; but
+// everything taken for a literal here must be one for the server's lexer, and everything else in the text must be in
+// the form. Everything odd is refused, and then the server alone answers the statement.
 //
 //   select `id`, 1 from users /* Users::find */ where id=42 and name='Ann'  limit 1;
 //   -> select `id`, 1 from users where id=? and name=? limit ?      values: 42, Ann, 1

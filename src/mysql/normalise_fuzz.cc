@@ -37,7 +37,7 @@ std::string literal(const Value &value, TextRules rules) {
   return "'" + literal + "'";
 }
 
-/// The form with the values put back in place of ?; behind it, in `values`, how many there were.
+/// The form with the values put back in place of ?; returns their number in `values`.
 std::string filled(const NormalText &normal, TextRules rules, size_t &values) {
   std::string filled;
   char quote = '\0';

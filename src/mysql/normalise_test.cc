@@ -79,7 +79,7 @@ TEST(Normalise, NegativeNumbersAreOneLiteralWhereOneIsWanted) {
   EXPECT_EQ(told("SELECT a FROM t WHERE id = --5"), "refused");
 }
 
-TEST(Normalise, BlanksAndCommentsBehindFromAreOneBlank) {
+TEST(Normalise, BlanksAndCommentsAfterFromAreOneBlank) {
   EXPECT_EQ(told("  SELECT /* A::b */ a FROM\n t\t  WHERE id = 1 /* trace='x' */ ; ; \n"),
             "SELECT a FROM t WHERE id = ? | 1");
   EXPECT_EQ(told("/* A::b */ SELECT a FROM t/**/WHERE id = 1"), "SELECT a FROM t WHERE id = ? | 1");
@@ -100,7 +100,7 @@ TEST(Normalise, NamesAreKept) {
   EXPECT_EQ(told("SELECT a FROM t WHERE größe = 5"), "SELECT a FROM t WHERE größe = ? | 5");
 }
 
-TEST(Normalise, WhatIsOddIsRefused) {
+TEST(Normalise, OddTextsAreRefused) {
   for (const char *text : {
            "",
            "SELEC",
@@ -173,7 +173,7 @@ TEST(Normalise, WhatIsOddIsRefused) {
   EXPECT_EQ(told("SELECT `ü` FROM t", {.safe_characters = false}), "refused");
 }
 
-TEST(Normalise, TextsAreWhatTheServersLexerMakesOfThem) {
+TEST(Normalise, TextsAreReadAsTheServersLexerReadsThem) {
   const auto text = [](Bytes literal, TextRules rules = {}) {
     return told("UPDATE t SET a=" + std::string(literal) + " WHERE b=1", rules);
   };

@@ -14,8 +14,8 @@ namespace postern::mysql {
 inline constexpr size_t packet_header_bytes = 4;
 inline constexpr size_t frame_header_bytes = 7;
 
-/// Bytes of the largest packet that is received as a whole before the server gets it; of a larger one the server
-/// receives the rest.
+/// Bytes of the largest packet that is received as a whole before the server gets it; the server itself receives the
+/// rest of a larger one.
 inline constexpr size_t packet_bytes_whole_max = size_t{64} << 10;
 
 constexpr uint32_t little_endian_24(std::span<const char> bytes) {

@@ -55,7 +55,7 @@ class Reader {
     bytes_.remove_prefix(count);
     return true;
   }
-  /// A text behind its length.
+  /// A text after its length.
   bool take_text(Bytes &taken) {
     Bytes length;
     if (!take(1, length)) return false;
@@ -80,9 +80,9 @@ size_t bytes_of_integer(uint8_t type) {
   }
 }
 
-/// JavaScript has no other numbers. What has no fraction and is below 2^53 is compared like the integer that it is: by
-/// the server as a double, of which no two such integers share one. Any other is written as digits that make the same
-/// double again.
+/// JavaScript has no other numbers. One without a fraction and below 2^53 is compared like the same integer: the server
+/// compares doubles, and no two such integers share one. Any other is written as digits that make the same double
+/// again.
 template <class Float>
 bool read_float(Reader &reader, Arena &arena, Value &value) {
   constexpr double exact_end = 9007199254740992.0;
@@ -102,8 +102,8 @@ bool read_float(Reader &reader, Arena &arena, Value &value) {
   return error == std::errc{} && std::abs(number) > 1e-30;
 }
 
-/// Digits, perhaps with a point among them and a minus before them. What else the server takes for a number, or for
-/// none, it says itself; and so it does what a minus before zero is.
+/// Digits, perhaps with a point among them and a minus before them. The server itself decides about other texts, and
+/// about a minus before zero.
 bool is_decimal(Bytes text) {
   const auto is_digit = [](char one) { return one >= '0' && one <= '9'; };
   const Bytes digits = text.starts_with('-') ? text.substr(1) : text;

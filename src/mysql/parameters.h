@@ -12,7 +12,7 @@
 
 namespace postern::mysql {
 
-/// What a COM_STMT_EXECUTE says behind its header and command byte. Views of the packet.
+/// The body of a COM_STMT_EXECUTE, after its header and command byte. Views of the packet.
 struct Execution {
   uint32_t id = 0;
   uint8_t flags = 0;
@@ -24,8 +24,8 @@ struct Execution {
 /// nullopt: the bytes are not one of a statement with so many parameters.
 std::optional<Execution> read_execution(Bytes body, uint32_t parameters);
 
-/// The values of so many parameters, in `arena`. nullopt: some are of a type that is left to the
-/// server (all but integers, decimals, doubles below 2^53, and texts), or the bytes are not what the types say.
+/// The values of so many parameters, in `arena`. nullopt: some are of a type that is left to the server (all but
+/// integers, decimals, doubles below 2^53, and texts), or the bytes do not fit the types.
 std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes nulls, Bytes values, uint32_t parameters,
                                                       Arena &arena);
 

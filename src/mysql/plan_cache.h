@@ -1,8 +1,10 @@
-// plan_cache.h: PlanCache, the plans of a door by what they were made of, and PlanFront, what one session found in it.
+// plan_cache.h: PlanCache, the plans of a door by dialect and form, and PlanFront, those that one session has found in
+// it.
 //
-// A plan belongs to a form (normalise.h) in a dialect (ServerSession::dialect()). That a form has none is remembered
-// too, so that the server's parser is not asked again and again. Bounded in memory: what was not used since the hand
-// came by last makes room. Any thread; a session asks its front first, which touches nothing that others write to.
+// A plan belongs to a form (normalise.h) in a dialect (ServerSession::dialect()). Forms without a plan are remembered,
+// too, so that the server's parser is not asked again and again. Bounded in memory: forms that were not used since the
+// clock's hand came by last make room. Any thread; a session asks its front first, which touches no memory that others
+// write to.
 #pragma once
 
 #include <array>
@@ -29,7 +31,7 @@ struct PlanKey {
   bool operator==(const PlanKey &) const = default;
 };
 
-/// What is known of one form: immutable but for what counts.
+/// One form and its plan: immutable but for the counters.
 class KnownForm {
  public:
   KnownForm(const PlanKey &key, const Learnt &learnt)
@@ -43,7 +45,7 @@ class KnownForm {
 
   /// nullptr: the server alone answers it.
   const Plan *plan() const { return plan_.get(); }
-  /// Of the session that it was learnt from.
+  /// The dialect of the session that it was learnt from.
   const std::string &database() const { return database_; }
   /// Why there is no plan, in words.
   std::string_view why_not() const { return why_not_; }
@@ -52,7 +54,7 @@ class KnownForm {
   /// The form without any text that is in it.
   std::string shown() const;
   PlanKey key() const { return {dialect_, hash_, form_}; }
-  /// How often it was found; what fronts have not told yet is missing.
+  /// How often it was found, without the latest hits of fronts.
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
   /// So many more. Any thread.
@@ -68,7 +70,7 @@ class KnownForm {
   friend class PlanCache;
   friend class PlanFront;
 
-  /// It was found so often without a plan that the server's parser is to be asked again.
+  /// It was found so often without a plan that the server's parser should be asked again.
   bool doubted() const;
 
   const uint64_t dialect_;
@@ -85,11 +87,11 @@ class KnownForm {
 
 class PlanCache {
  public:
-  /// What a plan may cost besides its form, about.
+  /// The size of a plan besides its form, about.
   static constexpr size_t plan_bytes = 2048;
   /// So often a form without a plan is found before the server's parser is asked again.
   static constexpr uint64_t refusals_believed = 4096;
-  /// The same where that is the table's fault, which DDL may mend. The parser costs a tenth of what a statement does.
+  /// The same where the table is the reason, which DDL may mend. The parser costs a tenth of a statement.
   static constexpr uint64_t refusals_of_tables_believed = 128;
 
   explicit PlanCache(size_t bytes_max) : stripe_bytes_max_(bytes_max / stripes_count) {}
@@ -98,7 +100,7 @@ class PlanCache {
 
   /// nullptr: nothing is known.
   std::shared_ptr<KnownForm> find(const PlanKey &key);
-  /// What was learnt of a form, with a plan or without. nullptr: it takes too much room.
+  /// Adds a form, with a plan or without. nullptr: it takes too much room.
   std::shared_ptr<const KnownForm> learn(const PlanKey &key, const Learnt &learnt);
   /// All that is known now.
   std::vector<std::shared_ptr<const KnownForm>> all() const;
@@ -136,14 +138,14 @@ class PlanFront {
 
   /// nullptr: nothing is known. Counts so many hits. Valid until the next call.
   const KnownForm *find(const PlanKey &key, uint32_t hits = 1);
-  /// The one that find() told, for whoever needs it longer.
+  /// The one that find() returned, for callers that keep it longer.
   std::shared_ptr<const KnownForm> keep(const PlanKey &key) const { return slot_of(key).known; }
   void clear();
 
  private:
   struct Slot {
     std::shared_ptr<KnownForm> known{};
-    uint32_t hits = 0;  // not told yet
+    uint32_t hits = 0;  // not added to the form's yet
   };
   static constexpr uint32_t hits_untold_max = 64;
 

@@ -25,7 +25,7 @@ PlanKey key_of(Bytes form, uint64_t dialect = 1) {
   return {dialect, std::hash<std::string_view>()(form), form};
 }
 
-TEST(PlanCache, FindsWhatWasLearnt) {
+TEST(PlanCache, FindsLearntForms) {
   PlanCache cache(1 << 20);
   const auto plan = std::make_shared<ToyPlan>(2);
   EXPECT_EQ(cache.find(key_of("a")), nullptr);
@@ -85,7 +85,7 @@ TEST(PlanCache, APlanThatHoldsNoLongerIsForgotten) {
   EXPECT_TRUE(cache.all().empty());
 }
 
-TEST(PlanCache, FrontsMeetWhatIsLearntAnew) {
+TEST(PlanCache, FrontsFindFormsThatWereLearntAnew) {
   PlanCache cache(1 << 20);
   PlanFront front(cache);
   cache.learn(key_of("a"), {});
@@ -94,7 +94,7 @@ TEST(PlanCache, FrontsMeetWhatIsLearntAnew) {
   EXPECT_EQ(front.find(key_of("a"))->plan()->values(), 3u);
 }
 
-TEST(PlanCache, IsBoundedAndKeepsWhatIsUsed) {
+TEST(PlanCache, IsBoundedAndKeepsUsedForms) {
   constexpr size_t room = 1 << 20;
   PlanCache cache(room);
   PlanFront front(cache);

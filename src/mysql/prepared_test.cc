@@ -26,7 +26,7 @@ class ToyPlan final : public Plan {
   bool writes_;
 };
 
-/// What the session of the server says; the test changes it.
+/// The answers of the server's session; the test changes them.
 struct Said {
   uint64_t dialect = 1;
   std::optional<TextRules> rules = TextRules{};
@@ -138,7 +138,7 @@ TEST_F(MySqlSessionTest, ATextIsLearntOnce) {
   EXPECT_TRUE(statement_.form.empty());
 }
 
-TEST_F(MySqlSessionTest, WhatIsNotFinalIsLearntAgain) {
+TEST_F(MySqlSessionTest, AResultThatIsNotFinalIsLearntAgain) {
   find(packet(3, "SELECT a FROM t WHERE id = 1"));
   learn(nullptr, false);
   EXPECT_FALSE(find(packet(3, "SELECT a FROM t WHERE id = 1")).form.empty());
@@ -174,7 +174,7 @@ TEST_F(MySqlSessionTest, TypesAreRemembered) {
   EXPECT_EQ(statement_.values[0].bytes(), "46");
 }
 
-TEST_F(MySqlSessionTest, WhatIsBoundStaysBoundInItsDialect) {
+TEST_F(MySqlSessionTest, BoundTypesStayBoundInTheirDialect) {
   prepare(5, std::make_shared<ToyPlan>(1));
   fast(execution(5, longlong, bytes(int64_t{43})));
   engine_.said.learnt = {nullptr, 5, false};  // the server has run it
@@ -252,7 +252,7 @@ TEST_F(MySqlSessionTest, TypesAreNotedWhileThereIsNoPlan) {
   EXPECT_EQ(statement_.values[0].bytes(), "5");
 }
 
-TEST_F(MySqlSessionTest, NothingIsShownBehindAWrite) {
+TEST_F(MySqlSessionTest, NothingIsShownAfterAWrite) {
   find(packet(3, "DELETE FROM t WHERE id = 1"));
   learn(std::make_shared<ToyPlan>(1, true));
   const std::string writes = packet(3, "DELETE FROM t WHERE id = 2");
@@ -322,7 +322,7 @@ TEST_F(MySqlSessionTest, LongDataAndCursorsAreTheServers) {
   EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{1}))));
 }
 
-TEST_F(MySqlSessionTest, LongDataThatFailedToComeIsTheServersToTell) {
+TEST_F(MySqlSessionTest, TheServerReportsLongDataThatFailedToCome) {
   prepare(5, std::make_shared<ToyPlan>(1));
   fast(execution(5, longlong, bytes(int64_t{1})));
   find(packet('\x18', bytes(uint32_t{0xffffffff}) + std::string(2, '\x07') + "x"));
@@ -356,7 +356,7 @@ TEST_F(MySqlSessionTest, TypesThatTheServerTakesForNullAreTheServers) {
   EXPECT_FALSE(fast(execution(5, std::string("\x0d\x00", 2), bytes(int16_t{1}))));
 }
 
-TEST_F(MySqlSessionTest, ByNoNumberItIsWhatWasPreparedLast) {
+TEST_F(MySqlSessionTest, WithoutANumberItIsTheStatementPreparedLast) {
   prepare(5, std::make_shared<ToyPlan>(1));
   EXPECT_TRUE(fast(execution(0xffffffff, longlong, bytes(int64_t{1}))));
   EXPECT_TRUE(fast(execution(5, "", bytes(int64_t{2}))));
@@ -394,7 +394,7 @@ TEST_F(MySqlSessionTest, StatementsEnd) {
   EXPECT_FALSE(fast(execution(6, longlong, bytes(int64_t{1}))));
 }
 
-TEST_F(MySqlSessionTest, WhatIsCutIsTheServers) {
+TEST_F(MySqlSessionTest, TruncatedCommandsAreTheServers) {
   prepare(5, std::make_shared<ToyPlan>(1));
   fast(execution(5, longlong, bytes(int64_t{1})));
   const std::string whole = execution(5, longlong, bytes(int64_t{1}));

@@ -1,5 +1,5 @@
-// protocol.h: the MySQL protocol: the whole server through a door. What a client sees is made by the server, or copied
-// from what the server made; this room cuts the client's bytes into commands and finds the plan of each.
+// protocol.h: the MySQL protocol: the whole server through a door. The server makes every byte that a client gets, now
+// or earlier; this room cuts the client's bytes into commands and finds the plan of each.
 #pragma once
 
 #include <memory>

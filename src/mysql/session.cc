@@ -38,7 +38,7 @@ constexpr uint32_t last_prepared = 0xffffffff;
 /// What stands before a statement's text where its plan is known as a prepared one's.
 constexpr Bytes prepared_form = "PREPARE ";
 
-/// Whether the text may be one that has a plan, and tells no more than its first word has to.
+/// Whether the text may have a plan, by its first word alone.
 bool may_have_plan(Bytes text) {
   constexpr Bytes words[] = {"select", "update", "insert", "delete", "replace"};
   while (!text.empty() && (text[0] == ' ' || text[0] == '\n' || text[0] == '\t' || text[0] == '('))
@@ -49,7 +49,7 @@ bool may_have_plan(Bytes text) {
   });
 }
 
-/// What a statement answers the engine writes itself, or the server sends.
+/// The output of a statement that the engine writes itself, or the server sends.
 class StatementReply final : public Reply {
  public:
   Flow row(Row) override { return Flow::more; }
@@ -60,16 +60,16 @@ class StatementReply final : public Reply {
 /// A prepared statement that has a plan.
 struct Prepared {
   std::shared_ptr<const Plan> plan{};
-  std::shared_ptr<const KnownForm> known{};  // what it is of, where its text is one that is looked for
+  std::shared_ptr<const KnownForm> known{};  // its form, where it has one to look up
   uint32_t parameters = 0;
-  uint64_t dialect = 0;        // of the session when it was prepared
-  std::string types{};         // of the parameters, as the client has bound them last; empty: not yet
-  uint64_t types_dialect = 0;  // of the session then: its character sets are those of the texts until
+  uint64_t dialect = 0;        // the session's when it was prepared
+  std::string types{};         // the parameters', as the client bound them last; empty: not yet
+  uint64_t types_dialect = 0;  // the session's then: its character sets are the texts' until
                                // types are bound anew, whatever the session has by now
   bool long_data = false;      // a part of a parameter has gone to the server
   bool cursor = false;         // the server may have one open, which the next execution ends
 
-  uint32_t untold = 0;  // executions that its form has yet to be told
+  uint32_t untold = 0;  // executions that its form has not counted yet
 
   static constexpr uint32_t untold_max = 64;
   /// One more execution.
@@ -96,12 +96,12 @@ class MySqlSession final : public Session {
   ServerSession *server_session() const override { return session_.get(); }
 
  private:
-  /// A command that the server has yet to serve, and what is to be learnt of that.
+  /// A command that the server has yet to serve, and the plan to learn from it.
   struct Awaited {
     Command command = none;
     PlanKey key{};                             // of its form, if it is not known; borrows from form_
-    std::shared_ptr<const KnownForm> known{};  // prepare: what is known
-    uint32_t id = 0;                           // of a prepared statement
+    std::shared_ptr<const KnownForm> known{};  // prepare: its form's
+    uint32_t id = 0;                           // a prepared statement's
     bool cursor = false;
   };
 
@@ -126,10 +126,10 @@ class MySqlSession final : public Session {
   Output &output_;
   bool greeted_ = false;
   Awaited awaited_;
-  std::string form_;  // of the text that is awaited, if it is not known
+  std::string form_;  // the awaited text's, if it has no plan yet
   std::unordered_map<uint32_t, Prepared> prepared_;
   uint32_t prepared_last_ = 0;                     // 0: nobody knows
-  std::vector<std::shared_ptr<const void>> held_;  // what the collected statements' plans belong to
+  std::vector<std::shared_ptr<const void>> held_;  // keep the plans of the collected statements alive
 };
 
 /// Keeps its memory for all sessions of a worker.
@@ -153,11 +153,11 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     input.consume(taken);
     Statement statement{.session = session_.get(), .packet = {bytes.data(), taken}, .rest = &input, .output = &output_};
     awaited_ = {};
-    // Of a frame, and of a packet that is not complete, nobody but the server knows what it is.
+    // Only the server understands a frame, or a packet that is not complete.
     const bool whole = !compressed && taken == packet_header_bytes + little_endian_24(bytes);
     if (whole && taken > packet_header_bytes) plan(statement, batch);
     add(batch, statement);
-    // Any other command may change what the next one means; and what is prepared has yet to get its number.
+    // Any other command may change the meaning of the next one; and a prepared statement has yet to get its number.
     const Plan *const plan = statement.plan;
     if (awaited_.command == prepare || plan == nullptr || plan->writes() || statement.values.size() != plan->values())
       return plan != nullptr && input.unparsed_bytes() == 0 ? Collected::need_more : Collected::wait;
@@ -232,7 +232,8 @@ void MySqlSession::plan_text(Statement &statement, Batch &batch) {
   }
 }
 
-/// What is prepared is known by its whole text: each ? in it is a parameter, and whatever else it says it means.
+/// A prepared statement is looked up by its whole text: each ? in it is a parameter, and everything else stays as it
+/// is.
 void MySqlSession::plan_prepare(Statement &statement) {
   const Bytes text = statement.packet.substr(packet_header_bytes + 1);
   if (!session_->text_rules() || !may_have_plan(text) || text.size() > NormalText::text_bytes_max) return;
@@ -290,12 +291,13 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   if (values) statement.values = *values;
 }
 
-/// Whether the execution may be answered by the plan, or tell something of it.
+/// Whether the plan may answer the execution, or learn from it.
 bool MySqlSession::suits(const Prepared &prepared, const Execution &execution) const {
   const bool any_null = std::ranges::any_of(execution.nulls, [](char bits) { return bits != 0; });
   // A cursor is the server's own, and so is long data; no row is found by NULL.
   if (execution.flags != 0 || (any_null && !prepared.plan->writes()) || prepared.long_data) return false;
-  // In another database the server goes to the statement's for as long as it lasts, and tells that where it is tracked.
+  // In another database the server goes to the statement's for as long as it lasts, and reports that where it is
+  // tracked.
   const uint64_t dialect = session_->dialect();
   if (prepared.dialect != dialect || (!prepared.types.empty() && prepared.types_dialect != dialect)) return false;
   return !prepared.cursor || prepared.parameters != 0;
@@ -325,13 +327,13 @@ void MySqlSession::set_plan(Prepared &prepared, const std::shared_ptr<const Know
   prepared.plan = known->plan() != nullptr ? std::shared_ptr<const Plan>(known, known->plan()) : nullptr;
 }
 
-/// What has been learnt of the form that was awaited; nullptr: none was, or nothing.
+/// The plan learnt for the awaited form; nullptr: none was awaited, or there is none.
 std::shared_ptr<const KnownForm> MySqlSession::learn_form(const Learnt &learnt) {
   if (awaited_.key.form.empty() || (learnt.plan == nullptr && !learnt.final)) return nullptr;
   return cache_->learn(awaited_.key, learnt);
 }
 
-/// Of a statement that is prepared now. Where its text is none that is looked for, its plan is its own.
+/// For a statement that is prepared now. Where its text cannot be looked up, its plan is its own.
 void MySqlSession::note_prepared(const Learnt &learnt) {
   Prepared prepared{.plan = learnt.plan, .dialect = session_->dialect()};
   if (awaited_.known == nullptr) awaited_.known = learn_form(learnt);
@@ -356,7 +358,7 @@ void MySqlSession::learn() {
     case execute: {
       const auto found = prepared_.find(awaited_.id);
       if (found == prepared_.end()) return;
-      // Of what failed to come as long data the server tells whoever executes the statement, until it is reset.
+      // If long data failed to come the server answers the error to each execution, until the statement is reset.
       if (learnt.statement_id != 0) found->second.long_data = false;
       else if (found->second.long_data) found->second.forget_types();
       found->second.cursor = awaited_.cursor;

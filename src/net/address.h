@@ -12,7 +12,7 @@ namespace postern::net {
 class Address {
  public:
   /// A numeric IPv4 or IPv6 address, with or without brackets; empty means every IPv4 address. Host names are not
-  /// looked up: a door must listen where it was told, whatever a name server says. False with `error` set.
+  /// looked up: a door must listen on its configured address, whatever a name server says. False with `error` set.
   static bool parse(const std::string &host, uint16_t port, Address &address, std::string &error);
   /// A unix socket's path: at most 107 bytes, the kernel's bound.
   static bool parse_unix(const std::string &path, Address &address, std::string &error);

@@ -24,7 +24,7 @@ struct Transfer {
   bool filled = false;  ///< a receive left no room, so that there may be more
 };
 
-/// What is known of the other end without receiving or sending.
+/// The state of the other end, as far as it shows without receiving or sending.
 enum class Presence : unsigned char {
   there,
   ended,  ///< it sends no more; it may wait for answers, or be gone

@@ -7,7 +7,7 @@
 
 namespace postern::net {
 
-/// Closes what it holds. Moves, never copies.
+/// Closes its descriptor. Moves, never copies.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}

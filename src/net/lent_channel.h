@@ -1,6 +1,6 @@
 // lent_channel.h: a channel over a socket, and perhaps a TLS session, that somebody else owns and closes.
 //
-// Others may read and write both while this channel is not used. What is sent must have left before they do.
+// Others may read and write both while this channel is not used. All sent bytes must have left before they do.
 #pragma once
 
 #include "net/channel.h"
@@ -10,7 +10,7 @@ namespace postern::net {
 
 class LentChannel final : public Channel {
  public:
-  /// `ssl`, an OpenSSL session whose handshake is done, or nullptr. Both outlive it, as far as it is used.
+  /// `ssl`, an OpenSSL session after its handshake, or nullptr. Both outlive the channel's last use.
   LentChannel(int fd, ssl_st *ssl) : Channel(Fd(fd)), ssl_(ssl) {}
   ~LentChannel() override { (void)release().release(); }
 

@@ -13,7 +13,7 @@ namespace postern::net {
 struct ListenOptions {
   int backlog = 1024;
   mode_t unix_mode = 0660;  ///< permissions of a unix socket
-  std::string unix_owner;   ///< and whose it is: user, user:group or :group; empty leaves it to the process
+  std::string unix_owner;   ///< and its owner: user, user:group or :group; empty leaves it to the process
   int send_buffer = 0;      ///< bytes; 0 leaves it to the kernel
   int receive_buffer = 0;
 };
@@ -43,7 +43,7 @@ class Listener {
   Fd fd_;
   Address address_;
   int backlog_ = 0;
-  std::string path_;  // of a unix socket that is ours to remove
+  std::string path_;  // a unix socket's, which we remove
 };
 
 }  // namespace postern::net

@@ -98,7 +98,7 @@ TEST_F(ListenerTest, AcceptsWithoutBlocking) {
   EXPECT_NE(::fcntl(accepted.get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST_F(ListenerTest, RefusesWhoComesBeforeItListens) {
+TEST_F(ListenerTest, RefusesClientsBeforeItListens) {
   Address any;
   ASSERT_TRUE(Address::parse("127.0.0.1", 0, any, error_));
   Listener tcp;
@@ -177,7 +177,7 @@ TEST_F(ListenerTest, TcpPortCanBeUsedAgainAtOnce) {
   EXPECT_FALSE(open(second, same));
   EXPECT_NE(error_.find(same.print()), std::string::npos) << error_;
   const Fd client = connect(same);
-  first.accept().reset();  // our side closes first: that is what leaves TIME_WAIT behind
+  first.accept().reset();  //   our side closes first: that is what leaves TIME_WAIT
   first.close();
   EXPECT_TRUE(open(second, same)) << error_;
 }
@@ -238,7 +238,7 @@ TEST_F(ChannelTest, SendToAPeerThatLeftFailsWithoutASignal) {
   EXPECT_EQ(channel_.send(output_).result, Transfer::Result::failed);
 }
 
-TEST_F(ChannelTest, PresenceTellsAnEndFromAPeerThatIsGone) {
+TEST_F(ChannelTest, PresenceDistinguishesAnEndFromAPeerThatIsGone) {
   EXPECT_EQ(channel_.presence(), Presence::there);
   ASSERT_EQ(::send(peer_.get(), "unread", 6, 0), 6);
   EXPECT_EQ(channel_.presence(), Presence::there);

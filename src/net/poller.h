@@ -1,4 +1,4 @@
-// poller.h: waiting for sockets, and waking somebody who waits.
+// poller.h: Poller, which waits for sockets, and WakeFd, which wakes a waiting thread.
 #pragma once
 
 #include <sys/epoll.h>
@@ -20,7 +20,7 @@ class Poller {
     ended = EPOLLRDHUP,             ///< the peer will send no more
     hung_up = EPOLLHUP | EPOLLERR,  ///< always watched for
     once = EPOLLONESHOT,            ///< the first event, then nothing until change()
-    once_each = EPOLLET,            ///< told again only when more comes, or after change()
+    once_each = EPOLLET,            ///< reported again only when more comes, or after change()
   };
 
   Poller();

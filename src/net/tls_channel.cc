@@ -20,7 +20,7 @@ bool would_block() {
 
 }  // namespace
 
-// Between TLS and the socket: the usual one of OpenSSL can neither be given bytes back nor be told to receive once.
+// Between TLS and the socket: OpenSSL's usual BIO can neither be given bytes back nor receive just once.
 const bio_method_st *TlsChannel::wire() {
   struct Free {
     void operator()(BIO_METHOD *method) const { BIO_meth_free(method); }
@@ -144,7 +144,7 @@ Transfer TlsChannel::send(Output &output) {
         wishes_.readable_to_send = SSL_want_read(ssl_.get());
         return {Transfer::Result::would_block, total};
       }
-      out_of_order_ = true;  // even if it is told as the end of what the peer sends
+      out_of_order_ = true;  // even if it is reported as the end of the peer's data
       return {Transfer::Result::failed, total};
     }
     output.sent(put);

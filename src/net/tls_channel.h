@@ -41,7 +41,7 @@ class TlsChannel final : public Channel {
 
   Ssl ssl_;
   std::string early_;          // received before the channel was, and not yet read
-  int receives_left_ = 0;      // of this call
+  int receives_left_ = 0;      // in this call
   bool wire_ended_ = false;    // no more bytes will come
   bool out_of_order_ = false;  // TLS failed: there is nothing to end politely
   Wishes wishes_;

@@ -21,7 +21,7 @@ const char *or_null(const std::string &path) {
   return path.empty() ? nullptr : path.c_str();
 }
 
-/// Nobody sits at a terminal who could be asked for a key's password.
+/// Nobody sits at a terminal to enter a key's password.
 int no_password(char *, int, int, void *) {
   return 0;
 }
@@ -75,7 +75,7 @@ TlsContext::Context TlsContext::make(const TlsFiles &files, std::string &error) 
   set_what_no_file_says(context);
 
   if (!files.ciphers.empty()) {
-    // The list may name those of TLS 1.3, of TLS 1.2, or of both; each call complains of what it does not know.
+    // The list may name those of TLS 1.3, of TLS 1.2, or of both; each call complains of the other's.
     const bool some_1_3 = SSL_CTX_set_ciphersuites(context, files.ciphers.c_str()) == 1;
     const bool some_1_2 = SSL_CTX_set_cipher_list(context, files.ciphers.c_str()) == 1;
     if (!some_1_2 && !some_1_3) return failed("the ciphers '" + files.ciphers + "'");

@@ -104,7 +104,7 @@ TEST_F(TlsTest, RefusesOldVersions) {
   }
 }
 
-TEST_F(TlsTest, AllowsTheVersionsItIsToldOnly) {
+TEST_F(TlsTest, AllowsOnlyTheConfiguredVersions) {
   files.version_1_3 = false;
   load();
   connect();
@@ -121,7 +121,7 @@ TEST_F(TlsTest, AllowsTheVersionsItIsToldOnly) {
   EXPECT_NE(error.find("TLS 1.2"), std::string::npos) << error;
 }
 
-TEST_F(TlsTest, AllowsTheCiphersItIsToldOnly) {
+TEST_F(TlsTest, AllowsOnlyTheConfiguredCiphers) {
   files.ciphers = "ECDHE-ECDSA-AES256-GCM-SHA384";
   load();
   connect({.version_max = TLS1_2_VERSION});
@@ -146,7 +146,7 @@ TEST_F(TlsTest, HandshakeMayComeByteByByte) {
   load();
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     connect({.version_min = version, .version_max = version});
-    // The peer talks to a socket whose bytes are passed on one at a time.
+    // The peer talks to a socket whose bytes arrive one at a time.
     int fds[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     const Fd peer_end(fds[0]);
@@ -286,7 +286,7 @@ TEST_F(TlsTest, NothingOfAnOutputLeavesBeforeTheHandshake) {
   EXPECT_EQ(peer_->read(), "secret");
 }
 
-TEST_F(TlsTest, EndsAreTold) {
+TEST_F(TlsTest, EndsAreReported) {
   load();
   connect();
   ASSERT_TRUE(shake_hands());
@@ -328,7 +328,7 @@ TEST_F(TlsTest, PeerMayLeaveAnywhereInTheHandshake) {
       peer_fd_.reset();
       Transfer::Result result = receive().result;
       for (int i = 0; i < 3 && result == Transfer::Result::would_block; ++i) result = receive().result;
-      // What the peer left unread makes its end a reset.
+      // Bytes that the peer left unread make its end a reset.
       EXPECT_TRUE(result == Transfer::Result::failed || (!was_greeting && result == Transfer::Result::ended)) << steps;
     }
   }
@@ -443,7 +443,7 @@ TEST_F(TlsTest, ConnectionKeepsTheCertificateItBeganWith) {
   EXPECT_EQ(peer_->read(), "answer");
 }
 
-TEST_F(TlsTest, WhatCannotBeReadIsTold) {
+TEST_F(TlsTest, UnreadableFilesAreReported) {
   std::string error;
   files.certificate = "/nonexistent/certificate.pem";
   EXPECT_FALSE(context_.load(error));

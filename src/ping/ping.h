@@ -1,7 +1,7 @@
 // ping.h: the smallest door, and the one to read first: every line is answered with one fixed line.
 //
-// It shows what a protocol is made of (Protocol, Session, Reply) and costs what the network and the worker cost, so
-// it is the floor in every benchmark.
+// It shows the parts of a protocol (Protocol, Session, Reply) and costs only the network and the worker, so it is the
+// floor in every benchmark.
 #pragma once
 
 #include <memory>

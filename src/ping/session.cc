@@ -6,7 +6,7 @@
 namespace postern::ping {
 namespace {
 
-/// Hears that an op is done, and writes what the client is to read. It lives in the batch's arena.
+/// Hears that an op is done, and writes the answer. It lives in the batch's arena.
 class PingReply final : public Reply {
  public:
   PingReply(Output &output, Bytes answer) : output_(output), answer_(answer) {}
@@ -23,7 +23,7 @@ class PingSession final : public Session {
  public:
   PingSession(Output &output, Bytes answer) : output_(output), answer_(answer) {}
 
-  /// Each complete line becomes an op; bytes behind the last line end wait for the rest of their line.
+  /// Each complete line becomes an op; bytes after the last line end wait for the rest of their line.
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override {
     for (uint32_t ops = 0; ops < ops_max; ++ops) {
       const std::span<char> bytes = input.unparsed();

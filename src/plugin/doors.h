@@ -31,12 +31,12 @@ class Doors {
       : Doors(plugin, settings, nullptr, engine::LoginNames::meant) {}
   ~Doors();
 
-  /// What all doors share. False, with a line in the log, if there is to be TLS and cannot be.
+  /// The resources that all doors share. False, with a line in the log, if TLS is required and cannot be had.
   [[nodiscard]] bool prepare();
   /// What every plugin has settings for; the rest is the plugin's.
   door::Options common() const;
-  /// Completes `chosen` and says whether there may be such a door; if not, the log says why. `asks`: whether clients
-  /// have to say who they are.
+  /// Completes `chosen` and returns whether there may be such a door; if not, the log says why. `asks`: whether clients
+  /// have to log in.
   [[nodiscard]] bool check(door::Options &chosen, bool asks, const char *remedy) const;
   /// Opens a door, unless `chosen`, which was checked, has neither port nor socket. False, with a line in the log, if
   /// it cannot be opened. One thread at a time. `protocol` outlives this.

@@ -1,4 +1,4 @@
-// late_door.h: LateDoor, which opens a door when its tables are there, so that who does not use it finds no port taken.
+// late_door.h: LateDoor, which opens a door when its tables are there, so that a server without them has no port taken.
 //
 // Owned by a plugin. Asks for the tables when the server is up, and then twice a second, on a thread of its own, which
 // ends when the door is open.
@@ -16,8 +16,8 @@ namespace postern::plugin {
 
 class LateDoor {
  public:
-  /// `name` is the plugin's, `waiting` what the process list says of the thread. `has_tables` may run ops and leaves
-  /// the executor idle; `open` is called once at most. Both on the thread; what they use outlives this.
+  /// `name` is the plugin's, `waiting` the thread's text in the process list. `has_tables` may run ops and leaves the
+  /// executor idle; `open` is called once at most. Both on the thread; everything they use outlives this.
   LateDoor(Engine &engine, std::string name, std::string waiting, std::function<bool(Executor &)> has_tables,
            std::function<void()> open);
   /// Ends the thread, whether or not the door is open.

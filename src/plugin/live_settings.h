@@ -13,13 +13,13 @@
 
 namespace postern::plugin {
 
-// Whether a value may be taken; the error is set if not. `taken` is what the server will give to have it taken.
+// Whether a value may be taken; the error is set if not. `taken` becomes the value for the server to assign.
 
 /// One of `words`, which are separated by commas.
 bool take_word(const char *setting, const char *words, st_mysql_value *given, void *taken);
 /// At most so many bytes, without a zero among them.
 bool take_text(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken, size_t bytes_max);
-/// Anything but an empty one: who empties a secret lets in everybody, and says so in an option file.
+/// Anything but an empty one: an empty secret lets in everybody, and belongs in an option file.
 bool take_secret(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken);
 /// The number of a connection that `may_end` knows.
 bool take_connection(st_mysql_value *given, void *taken, door::Ended (*may_end)(uint64_t id));

@@ -63,7 +63,7 @@ class MemcachedRunning final : public Running {
   std::unique_ptr<LateDoor> late_door_;
 };
 
-/// Wrong settings are told at once, even if no door opens yet.
+/// Wrong settings are reported at once, even if no door opens yet.
 bool MemcachedRunning::open() {
   if (!doors_.prepare()) return false;
   chosen_ = door_options();

@@ -1,5 +1,5 @@
-// mysql_plugin.cc: what MySQL sees of Postern: the plugin `handlersocket`, a port for reading. Of the settings that the
-// plugin has in MariaDB there are the address and the port; the others are as they are there by default.
+// mysql_plugin.cc: Postern as MySQL loads it: the plugin `handlersocket`, a port for reading. Only the address and the
+// port can be set; the plugin's other settings have MariaDB's defaults.
 #include <mysql/plugin.h>
 
 #include <new>

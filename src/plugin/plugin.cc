@@ -1,4 +1,4 @@
-// plugin.cc: what the server sees of Postern: one daemon plugin per row of doors.def, in one library.
+// plugin.cc: Postern as the server loads it: one daemon plugin per row of doors.def, in one library.
 #include <mysql/plugin.h>
 
 #include <cstring>
@@ -167,7 +167,7 @@ void visit_running(const std::function<void(const Running &running)> &visit) {
   for (const Running *const running : opened.all) visit(*running);
 }
 
-// The server calls functions that are told nothing of the plugin they are for.
+// The server calls functions without naming the plugin they are for.
 #define DOOR(name, folder, prefix, sentence)                                                   \
   namespace name {                                                                             \
   namespace {                                                                                  \

@@ -26,7 +26,7 @@ class PosternRunning final : public Running {
   ~PosternRunning() override {
     if (!settings.main_port) return;
     engine::take_main_port(nullptr, nullptr);
-    library::stay();  // the server's acceptor may be in what had the port
+    library::stay();  // the server's acceptor may still be in our scheduler
   }
   bool open() override;
   const Doors &doors() const override { return doors_; }

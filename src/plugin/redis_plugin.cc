@@ -39,7 +39,7 @@ class Unheard final : public Reply {
   void restart() override {}
 };
 
-/// Whether there is the table that says what the door serves.
+/// Whether the table with the door's mappings exists.
 bool has_maps(Executor &executor) {
   static constexpr Bytes columns[] = {"prefix"};
   static constexpr TableSpec spec{.database = "postern", .table = "redis_maps", .index = "PRIMARY", .columns = columns};
@@ -82,7 +82,7 @@ class RedisRunning final : public Running {
   std::unique_ptr<LateDoor> late_door_;
 };
 
-/// Wrong settings are told at once, even if no door opens yet.
+/// Wrong settings are reported at once, even if no door opens yet.
 bool RedisRunning::open() {
   if (!doors_.prepare()) return false;
   chosen_ = door_options();

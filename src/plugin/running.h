@@ -38,7 +38,7 @@ struct PlanNotes {
   std::string table{};
   std::string index{};   ///< by which rows are found
   std::string state{};   ///< served, learning, not served, retired
-  std::string reason{};  ///< for one of the last two, or for what the server was left the last time
+  std::string reason{};  ///< for one of the last two, or why the server was left a statement the last time
   uint64_t hits = 0;
   uint64_t left = 0;  ///< to the server, though there is a plan
 };
@@ -58,7 +58,7 @@ class Running {
   virtual const door::Options *late_door() const { return nullptr; }
   /// What keys mean there. Any thread.
   virtual void add_mappings(std::vector<MappingNotes> &) const {}
-  /// What is known of forms of statements there. Any thread.
+  /// The forms of statements that the door knows. Any thread.
   virtual void add_plans(std::vector<PlanNotes> &) const {}
   /// Adds the status variables that no other plugin has; `counters` are the sums of all doors. Any thread.
   virtual void add_own(StatusPage &page, const Counters &counters) const = 0;

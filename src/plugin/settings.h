@@ -1,16 +1,16 @@
 // settings.h: the values of the plugins' system variables, as the server set them before init.
 //
-// Set by the server: when it has read its options, before check_settings() looks at them, and what is LIVE by SET
-// GLOBAL. Read by the threads that do so, and when a plugin is loaded, alone: what others need is in a door's options
-// or a protocol's settings. DoorSettings is what every plugin has, ClientSettings what those have that serve clients by
-// themselves; plugin_settings.inc makes each plugin's own struct of one of them and of the plugin's rows.
+// Set by the server: at start, before check_settings() looks at them, and LIVE ones by SET GLOBAL. Read only by the
+// threads that set them, and while a plugin is loaded: other threads read a door's options or a protocol's settings.
+// DoorSettings is the part that every plugin has, ClientSettings that of plugins that serve clients by themselves;
+// plugin_settings.inc makes each plugin's own struct of one of them and of the plugin's rows.
 #pragma once
 
 #include <string>
 
 namespace postern::plugin {
 
-// What the rows are in a struct.
+// The rows as members of a struct.
 #define TEXT_MEMBER(name, initial, help) char *name;
 #define SECRET_MEMBER(name, help) \
   char *name;                     \
@@ -54,7 +54,7 @@ bool is_within(const char *setting, unsigned long long value, unsigned long long
 bool is_short(const char *setting, const char *value, size_t bytes_max);
 /// `words` are separated by commas; a position among them does as well. `position` is where the value was found.
 bool is_one_of(const char *setting, const char *value, const char *words, unsigned &position);
-/// The same, and nothing is told. `word`: as it stands in `words`, for ever.
+/// The same, without an error. `word`: as in `words`, for ever.
 bool find_word(const char *value, const char *words, unsigned &position, std::string &word);
 
 }  // namespace postern::plugin

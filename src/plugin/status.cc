@@ -8,7 +8,7 @@ namespace postern::plugin {
 namespace {
 
 constexpr size_t gauge_count = 4 + 4 * 3;  // four kinds of requests have three percentiles each
-constexpr size_t own_count_max = 64;       // what a plugin has besides
+constexpr size_t own_count_max = 64;       // of a plugin's own
 constexpr size_t variable_count_max = counter_count + failure_count - 1 + gauge_count + own_count_max;
 
 /// The server reads names and values after the plugin's function has returned, in the same thread. Trivial, so that the

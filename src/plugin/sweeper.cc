@@ -13,7 +13,7 @@ namespace postern::plugin {
 namespace {
 
 constexpr int round_every_ms = 1'000;
-/// Behind the last rows of a binary log that were replayed: a recovery takes several logs, one after the other.
+/// How long to rest after the last replayed rows of a binary log: a recovery takes several logs, one after the other.
 constexpr int64_t replay_rest_ms = 600'000;
 
 }  // namespace

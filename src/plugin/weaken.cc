@@ -1,9 +1,9 @@
-// weaken.cc: a program that the build runs on the library it has linked: what the server is to have becomes weak.
+// weaken.cc: a program that the build runs on the library it has linked: makes weak the names that the server defines.
 //
-// The loader refuses a library at the first name that the server has not, and tells that name alone: "undefined symbol:
-// _ZN3THD...". A weak name may be missing. Then the library is loaded in a server of any version, and says in words for
-// which one it was built before the server refuses it; library.cc looks whether every name is there before anything is
-// called. Names with a version, those of the C library and of OpenSSL, stay as they are.
+// The loader refuses a library at the first name that the server does not have, and its message has that name alone:
+// "undefined symbol: _ZN3THD...". A weak name may be missing. Then the library is loaded in a server of any version,
+// and says in words for which one it was built before the server refuses it; library.cc looks whether every name is
+// there before anything is called. Names with a version, those of the C library and of OpenSSL, stay as they are.
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-"""How bench/counts.py reads callgrind's dumps, and what it says of them."""
+"""How bench/counts.py reads callgrind's dumps, and its report of them."""
 import importlib.util
 from pathlib import Path
 
@@ -89,7 +89,7 @@ def test_five_percent_more_fails_and_says_what_to_do():
     assert all(word in lines[1] for word in ("b executes 105.1", "is 100.0", "--functions b", "make counts ACCEPT=1"))
 
 
-def test_less_is_told_and_does_not_fail():
+def test_a_lower_count_is_reported_and_does_not_fail():
     lines, good = counts.compare([of("a", 94.0), of("b", 96.0)], {"a": 100.0, "b": 100.0})
     assert good and "better" in lines[0] and "better" not in lines[1]
 

@@ -1,4 +1,4 @@
-"""What bench/run shows of what it measured."""
+"""How bench/run shows its measurements."""
 import sys
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def measured_row(hash_index):
     }
 
 
-def test_every_row_tells_the_parts_of_its_hash_index():
+def test_every_row_shows_the_parts_of_its_hash_index():
     same, apart = measured_row({"original": "1 part", "ours": "1 part"}), measured_row(
         {"original": "8 parts", "ours": "off"}
     )
@@ -41,7 +41,7 @@ def test_every_row_tells_the_parts_of_its_hash_index():
         for cells in (line.split("|") for line in report.details(apart).splitlines())
     }
     assert (told["null"], told["original"], told["ours"]) == ("-", "8 parts", "off")
-    # What was measured before this was asked for can still be shown.
+    # Measurements from before this was recorded can still be shown.
     del same["hash_index"]
     assert report.hash_index_of(same) == "-"
 

@@ -17,7 +17,7 @@ class Coprocess {
 
   /// Runs statements and waits for the last; false if one failed, as the client then ends.
   bool run(const std::string &statements);
-  /// Runs statements; what they answered, columns separated by tabs, rows ended by newlines.
+  /// Runs statements; returns their answers, columns separated by tabs, rows ended by newlines.
   std::string ask(const std::string &statements);
 
  private:

@@ -1,9 +1,9 @@
-// plan_functions.cc: an SQL function for tests that tells what Postern makes of a statement in the session that asks:
+// plan_functions.cc: an SQL function for tests that shows Postern's plan for a statement in the caller's session:
 //
 //   SELECT postern_plan('SELECT name FROM users WHERE id = 5 LIMIT 1') FROM users LIMIT 1
 //   -> one PRIMARY by(id= ?0) limit ?1
 //
-// Behind FROM stands the table of the statement, so that it is open.
+// FROM names the statement's table, so that it is open.
 #include <mysql.h>
 
 #include <cstring>

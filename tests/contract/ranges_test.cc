@@ -53,7 +53,7 @@ class ServerRanges : public ExecutorTest<ServerFixture> {
     for (size_t i = random_() % (count + 1); i != 0; --i) text += any_of(texts);
     return text;
   }
-  /// What a find finds in the slow lane, with pauses or without.
+  /// The rows of a find in the slow lane, with pauses or without.
   Texts found(TableSlot &slot, const Find &find) { return firsts_with_pauses(slot, find, random_() % 4); }
 
   void compare_prefixes(const std::string &charset, const std::string &collation, const std::string &options);
@@ -62,7 +62,8 @@ class ServerRanges : public ExecutorTest<ServerFixture> {
   std::mt19937 random_{2010};
 };
 
-/// Letters that collations treat in their own ways: contractions, expansions, what is ignored or sorts below a space.
+/// Letters that collations treat in their own ways: contractions, expansions, letters that are ignored or sort below a
+/// space.
 const Texts letters = {"a", "A",        "b", "c",        "C",  "h",        "ch", "Ch", "l",        "ll",
                        "z", "\xC5\xBE", "s", "\xC3\x9F", "ss", "\xC3\xA5", "aa", "e",  "\xC3\xA9", "\xCC\x81",
                        " ", "\t",       "%", "_",        "\\", "1",        "dz", "d"};
@@ -78,7 +79,7 @@ void ServerRanges::compare_prefixes(const std::string &charset, const std::strin
   std::string rows = "(NULL)";
   for (int i = 0; i < 150; ++i)
     rows += ", (LEFT(CONVERT(_utf8mb4 X'" + hex(joined(letters, 6)) + "' USING " + charset + "), 8))";
-  // What the character set lacks becomes a question mark.
+  // Characters that the set lacks become question marks.
   sql("SET sql_mode = ''; INSERT INTO contract.texts (k) VALUES " + rows + "; UPDATE contract.texts SET g = id % 3");
   sql("INSERT INTO contract.prefixes (p) SELECT DISTINCT LEFT(k, id % 4) FROM contract.texts WHERE k IS NOT NULL LIMIT "
       "40");

@@ -1,4 +1,4 @@
-// server_fixture.h: ServerFixture, what the contract's suites need of a real server. For tests inside it.
+// server_fixture.h: ServerFixture, a real server for the contract's suites. For tests inside it.
 #pragma once
 
 #include <atomic>

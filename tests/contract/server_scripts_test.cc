@@ -1,5 +1,5 @@
-// Scripts and locks in a real server: what others do to the rows, and to the thread, between two steps and while one
-// waits; and what is left of a step that is undone.
+// Scripts and locks in a real server: changes by others to the rows, and to the thread, between two steps and during a
+// wait; and the rows after a step is undone.
 #include <functional>
 #include <string>
 #include <thread>
@@ -59,7 +59,7 @@ class ServerScripts : public ScriptTest<ServerFixture> {
   }
 };
 
-TEST_F(ServerScripts, WhatIsLockedAndWhatIsNotThereStayAsTheyAreUntilTheEnd) {
+TEST_F(ServerScripts, LockedRowsAndAbsentRowsStayAsTheyAreUntilTheEnd) {
   TableSlot &slot = opened();
   int refused = 0;
   TestScript its = interrupted({locking(slot, "5"), locking(slot, "1001"), inserting(slot, "1001"), {}}, 2, [&] {
@@ -99,7 +99,7 @@ TEST_F(ServerScripts, ALockInAUnitKeepsARowFromComing) {
   EXPECT_EQ(inserted.changed, 1u);
 }
 
-TEST_F(ServerScripts, ALockReadsWhatIsCurrentAndAFindTheViewOfItsStep) {
+TEST_F(ServerScripts, ALockReadsTheCurrentRowsAndAFindTheViewOfItsStep) {
   TableSlot &slot = opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {}});
   sql("BEGIN; UPDATE contract.t SET n = 41 WHERE id = 6");
   executor_->allow_row_wait(20'000);
@@ -217,7 +217,7 @@ TEST_F(ServerScripts, AScriptGivesWayToAnAlterThatCameFirstAndBeginsAnew) {
     const Script::Step begins = has_looked ? looks : inserting(slot, "1001");
     TestScript its = interrupted({begins, inserting(other, has_looked ? "3" : "2"), {}}, 1, [&] {
       if (!std::exchange(first, false)) return;
-      // Holds the table by a reader, or by what the script itself has looked at.
+      // Holds the table by a reader, or by the script's own read.
       if (!has_looked) sql("BEGIN; SELECT * FROM contract.u");
       alter = std::thread([] { EXPECT_TRUE(elsewhere("ALTER TABLE contract.u ENGINE = InnoDB, ALGORITHM = COPY")); });
       await(alter_waits);
@@ -239,7 +239,7 @@ TEST_F(ServerScripts, AScriptGivesWayToAnAlterThatCameFirstAndBeginsAnew) {
   sql("DROP TABLE contract.u");
 }
 
-TEST_F(ServerScripts, OthersMayChangeBetweenTheStepsWhatIsNotLocked) {
+TEST_F(ServerScripts, OthersMayChangeUnlockedRowsBetweenTheSteps) {
   TableSlot &slot = opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {}});
   rename(slot, key("5"));
   const Script::Step first = step();

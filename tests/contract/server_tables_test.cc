@@ -1,5 +1,5 @@
-// What the tables of a real server can be, and what goes on in them meanwhile: keys, triggers, histories, partitions,
-// storage engines, accounts, and SQL that is after the same rows.
+// All kinds of tables in a real server, and concurrent work on them: keys, triggers, histories, partitions, storage
+// engines, accounts, and SQL that changes the same rows.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ class ServerTables : public ExecutorTest<ServerFixture> {
   void sql(const std::string &statements) { EXPECT_TRUE(fixture_.sql.run(statements)) << statements; }
   std::string ask(const std::string &statements) { return fixture_.sql.ask(statements); }
 
-  /// A slot on `contract.<table>` whose index is the key of its rows.
+  /// A slot on `contract.<table>` with the key of its rows for an index.
   TableSlot &keyed(std::string_view table, std::vector<Bytes> columns, std::string_view index = "PRIMARY") {
     return opened({"contract", table, index, std::move(columns), {}, 1});
   }
@@ -73,7 +73,7 @@ TEST_F(ServerTables, EveryFailureHasANumberWithItsState) {
   }
 }
 
-TEST_F(ServerTables, FailuresAreNumberedAsTheServerTellsThem) {
+TEST_F(ServerTables, FailuresHaveTheServersNumbers) {
   sql("CREATE OR REPLACE TABLE contract.picky (id INT PRIMARY KEY, v VARCHAR(3) NOT NULL, n TINYINT CHECK (n < 100));"
       "\nDELIMITER //\n"
       "CREATE TRIGGER contract.refuses BEFORE INSERT ON contract.picky FOR EACH ROW IF NEW.id = 99 THEN "
@@ -254,9 +254,9 @@ TEST_F(ServerTables, DecidesInEveryKindOfTable) {
   }
 }
 
-TEST_F(ServerTables, ExtendsWithinWhatTheColumnHolds) {
+TEST_F(ServerTables, ExtendsWithinTheColumnsBounds) {
   const struct {
-    std::string type, old, bytes, at_end, at_front;  // what is there then; the message where it cannot be
+    std::string type, old, bytes, at_end, at_front;  // the contents then; the message where it cannot be
   } cases[] = {
       {"VARCHAR(6)", "'abc'", "xyz", "abcxyz", "xyzabc"},
       {"VARCHAR(5)", "'abc'", "xyz", "Data too long for column 'v'", "Data too long for column 'v'"},
@@ -310,7 +310,7 @@ TEST_F(ServerTables, ExtendsWithinWhatTheColumnHolds) {
   }
 }
 
-TEST_F(ServerTables, ExtendsWhatIsVeryLong) {
+TEST_F(ServerTables, ExtendsVeryLongValues) {
   sql("SET GLOBAL max_allowed_packet = 8 << 20; CREATE OR REPLACE TABLE contract.long_ones (id INT PRIMARY KEY, v "
       "LONGBLOB);"
       "INSERT INTO contract.long_ones VALUES (1, REPEAT('a', 4 << 20)), (2, REPEAT('b', (8 << 20) - 3))");
@@ -333,7 +333,7 @@ TEST_F(ServerTables, ExtendsWhatIsVeryLong) {
       "1\n8388608\tbccc\n");
 }
 
-TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
+TEST_F(ServerTables, DecidingTakesThePrivilegesOfItsChanges) {
   sql("CREATE OR REPLACE USER decider IDENTIFIED BY 'secret'");
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
@@ -356,7 +356,7 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfWhatItDoes) {
   TableSlot &slot = keyed("t", {"id", "v", "n"});
   const auto failure_with = [&](const std::string &privileges, bool reads_old_values) {
     sql("REVOKE ALL PRIVILEGES, GRANT OPTION FROM decider; GRANT " + privileges + " ON contract.t TO decider");
-    // So long the engine may go by what it knew before, and not longer: that it is over is what the test is about.
+    // So long the engine may go by its cached rights, and not longer: the test is about their end.
     std::this_thread::sleep_for(std::chrono::milliseconds(limits::privileges_hold_ms));
     const Value values[] = {Value::of("8"), Value::of("x")};
     TestEdit edit([](Row, Draft &) { return Decision::keep; });

@@ -1,4 +1,4 @@
-// Units in a real server: what they meet in tables with triggers, in SQL that is after the same rows, and in KILL.
+// Units in a real server: with tables with triggers, SQL that changes the same rows, and KILL.
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,7 +76,7 @@ TEST_F(ServerUnits, TablesWithTriggersAreWrittenOrUndoneTogether) {
   sql("DROP TABLE contract.watched, contract.log");
 }
 
-TEST_F(ServerUnits, ATableThatIsNotThereFailsWhatIsMeantForIt) {
+TEST_F(ServerUnits, AMissingTableFailsTheOpsThatNameIt) {
   sql("CREATE OR REPLACE TABLE contract.gone (id INT PRIMARY KEY, v VARCHAR(20))");
   TableSlot &plain = opened();
   TableSlot &gone = opened({"contract", "gone", "PRIMARY", {"id", "v"}, {}});

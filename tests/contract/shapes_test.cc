@@ -1,5 +1,5 @@
-// What the engine tells of columns, of every type that there is, left in a table of the server for
-// tests/integration/engine/test_contract.py to compare with what SQL tells of the same columns.
+// The engine's description of columns, of every type that there is, left in a table of the server for
+// tests/integration/engine/test_contract.py to compare with SQL's description of the same columns.
 #include <string>
 #include <vector>
 

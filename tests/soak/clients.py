@@ -1,7 +1,7 @@
-"""The soak's clients: each checks every reply it hears against what it alone can know.
+"""The soak's clients: each checks every reply against the state that it alone can know.
 
-A client takes a new name for each connection, so that what a connection left behind is known for good once it is
-retired: its rows after what was answered, and the whole requests sent after that, of which any prefix may have been done.
+A client takes a new name for each connection, so that the rows of a connection are known for good once it is
+retired: its rows after the last reply, and the whole requests sent after that, of which any prefix may have been done.
 """
 import random
 import re
@@ -15,7 +15,7 @@ from support.load import TABLES, Owner
 
 REPLY_SECONDS_MAX = 60
 FIXED_ROWS = 2000
-# What the readers of a table at rest leave to the others, who have more to check.
+# The part of a table at rest that its readers leave to the others, who have more to check.
 READER_PAUSE_SECONDS = 0.01
 DUPLICATE = b"1\t1\t121"
 # What may be refused while faults are given: tables that are away, killed threads, a door that closes, locks held.
@@ -45,7 +45,7 @@ class Retired:
         self.pending = []
 
     def check(self, rows):
-        """None, or what is wrong."""
+        """None, or the error."""
         model = dict(self.now)
         if rows == model:
             return None
@@ -127,7 +127,7 @@ class Writer(Client):
                     op = retired.owner.next_op(sent)
                     ops.append(("read", op[1], None, 0) if op[1] and self.random.random() < 0.3 else op)
                 self.push(writing, retired, ops)
-                # What was answered is seen by the other door, too.
+                # The other door sees answered writes, too.
                 reads = [("read", (self.random.randrange(2), self.random.randrange(40)), None, 0) for _ in range(3)]
                 self.push(reading, retired, reads)
 
@@ -228,7 +228,7 @@ class Visitor(Client):
 
 
 class Stalled:
-    """A client with megabytes of replies under way that it does not read, until it is told to."""
+    """A client with megabytes of replies under way that it does not read, until it shall."""
 
     SCANS = 30
 
@@ -243,7 +243,7 @@ class Stalled:
         try:
             self.check()
         except (OSError, EOFError) as problem:
-            # A KILL ends a scan; what is left of a reply that has begun can only be cut off.
+            # A KILL ends a scan; the rest of a reply that has begun can only be cut off.
             if isinstance(problem, TimeoutError) or self.soak.kills == self.kills_before:
                 self.soak.problem(f"a stalled scan came to no end: {problem!r}")
             else:

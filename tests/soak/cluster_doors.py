@@ -1,4 +1,4 @@
-"""How the soak of clusters writes through each door of a node, and finds what was written."""
+"""How the soak of clusters writes through each door of a node, and finds the written rows."""
 import contextlib
 import threading
 
@@ -114,7 +114,7 @@ def counter(server):
     return door, write
 
 
-# How a door is written to, and which statement finds what was written.
+# How a door is written to, and the statement that finds the written rows.
 DOORS = {
     "handlersocket": (handlersocket, "SELECT k FROM test.t WHERE k BETWEEN {0} AND {1}"),
     "sql": (sql, "SELECT k FROM test.t WHERE k BETWEEN {0} AND {1}"),

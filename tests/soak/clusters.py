@@ -27,8 +27,9 @@ from support.waiting import until
 
 NODES = (1, 2, 3)
 CANNOT_BE_HAD = 3
-SPAN = 1_000_000  # of the keys of one writer
-# What a client may be told while a node is missed, starts, stops or is altered. Whether it was done is then not known.
+SPAN = 1_000_000  # in the keys of one writer
+# Errors that a client may get while a node is missed, starts, stops or is altered. Whether it was done is then not
+# known.
 EXPLAINED = re.compile(
     r"149|146|open_table|lock_tables|stmtnum|.*(WSREP has not yet|provider status|not yet prepared|cut off from the cluster|Deadlock|interrupted|"
     r"shut|read.only|Lock wait timeout|[Tt]imed out|Unknown command|gone away|Lost connection|Connection was killed|refused|"
@@ -104,7 +105,7 @@ class ClusterSoak:
             server = self.nodes.setdefault(node, Server(self.dir / str(node)))
             server.env = parse_env(part.partition("\n")[2])
 
-    # told by the writers
+    # reported by the writers
 
     def takes_writes(self, node):
         return self.kind == "galera" or node == self.primary
@@ -163,7 +164,7 @@ class ClusterSoak:
         return not self.problems
 
     def go_on(self, nodes=NODES):
-        """Until each door of these nodes has been told of more writes."""
+        """Until each door of these nodes has acknowledged more writes."""
         writers = [one for one in self.writers if one.node in nodes and self.takes_writes(one.node)]
         before = [len(writer.acknowledged) for writer in writers]
         until(
@@ -193,7 +194,7 @@ class ClusterSoak:
         self.resting.clear()
 
     def check_sum(self, door, key):
-        """What the writers of a door have added to one row."""
+        """The sum that the writers of a door have added to one row."""
         writers = [writer for writer in self.writers if writer.door == door]
         least = sum(len(writer.acknowledged) for writer in writers)
         most = least + sum(len(writer.unsure) for writer in writers)
@@ -202,7 +203,7 @@ class ClusterSoak:
             self.problems.append(f"{door}: the row is {count}, but {least} were acknowledged of {most}")
 
     def each_has_the_same(self):
-        """Every node has come to what was committed last."""
+        """Every node has the last commit."""
         if self.kind == "galera":
             self.of_all("SELECT COUNT(*) FROM test.t")
         else:
@@ -271,7 +272,7 @@ class ClusterSoak:
 
     @contextlib.contextmanager
     def frozen(self, *nodes):
-        """They hear of nobody, and nobody of them, as behind a broken network."""
+        """They hear of nobody, and nobody of them, as across a broken network."""
         pids = [int(self.nodes[node].env["PID"]) for node in nodes]
         try:
             for pid in pids:
@@ -306,13 +307,13 @@ class ClusterSoak:
         self.nodes[node].execute("START SLAVE")
 
     def replicas_cut_off(self):
-        """Nobody is told of a write that no replica has."""
+        """No write is acknowledged that no replica has."""
         with self.frozen(*self.others(self.primary)):
             self.ended.wait(2)
         self.go_on()
 
     def primary_killed(self):
-        """The replica with the most takes over; who was the primary comes back and follows."""
+        """The replica with the most takes over; the old primary comes back and follows."""
         old, rest = self.primary, self.others(self.primary)
         self.primary = None  # SQL's root may write at a read-only server, too
         self.nodes[old].kill()
@@ -329,7 +330,7 @@ class ClusterSoak:
             "SET GLOBAL rpl_semi_sync_slave_enabled = OFF",
             "SET GLOBAL read_only = OFF",
         )
-        # As a replica it undoes what it has in its binary log and nobody acknowledged.
+        # As a replica it undoes the part of its binary log that nobody acknowledged.
         as_replica = {"rpl-semi-sync-master-enabled": "OFF", "rpl-semi-sync-slave-enabled": "ON", "read-only": "ON"}
         options = [
             f"--server-id={old}",

@@ -21,7 +21,7 @@ from pathlib import Path
 from support.server import Server
 
 BLOCK = 4096
-FIRST_LSN = 12288  # of a new log: a place in the file is its LSN until it wraps around
+FIRST_LSN = 12288  # in a new log: a place in the file is its LSN until it wraps around
 CHECKPOINTS = (4096, 8192)
 MTR_TAIL = 5  # the end mark and a checksum
 CASTAGNOLI = 0x82F63B78
@@ -91,7 +91,7 @@ class Log:
         return self.buffer[at - begin : got]
 
     def mtrs(self):
-        """The ends of all since the last call but for a few blocks; whether a mark stands behind the last one."""
+        """The ends of all since the last call but for a few blocks; whether a mark follows the last one."""
         data, ends = self.read(self.since, 2 << 20), [0]
         while (end := end_of_mtr(data, ends[-1])) is not None:
             ends.append(end)

@@ -1,7 +1,7 @@
 """A server under every fault at once, for as long as wanted: make soak MINUTES=30 [SEED=N].
 
 Clients write, read back and check every reply while the faults below are given in an order that the seed decides.
-Whenever all connections have ended, the tables are compared with what was acknowledged. The report, the error log and
+Whenever all connections have ended, the tables are compared with the acknowledged writes. The report, the error log and
 the memory curve are left in DIR; exit code 1 if a reply was wrong, a write lost, a connection ended without a
 cause, an error came that no fault explains, or the server crashed.
 
@@ -53,7 +53,7 @@ LOCKS = (
 
 
 class Gate:
-    """Clients connect while it is open. Once closed, they end what they do and gather here."""
+    """Clients connect while it is open. Once closed, they finish their work and gather here."""
 
     def __init__(self):
         self.changed = threading.Condition()
@@ -84,7 +84,7 @@ class Gate:
 
 
 class Soak:
-    """One run. The thread that calls run() gives the faults; everything else is told through heard() and problem()."""
+    """One run. The thread that calls run() gives the faults; everything else comes in through heard() and problem()."""
 
     def __init__(self, server, seed, clients=5):
         self.server, self.seed = server, seed
@@ -103,7 +103,7 @@ class Soak:
         self.begin = time.monotonic()
         self.ended = threading.Event()
 
-    # told by the clients
+    # reported by the clients
 
     def problem(self, text):
         with self.changed:
@@ -165,7 +165,7 @@ class Soak:
 
     def give_faults(self, seconds):
         """All faults in some order, then all in another: none is left out for long. The longer the soak, the longer
-        a server lives in it: its memory is to be seen, too."""
+        a server lives in it: its memory counts, too."""
         mild = [self.change, self.lock, self.kill_threads, self.stall, self.stall, self.cut, self.cut]
         hard = [self.reinstall, self.stop_and_start, self.kill_server, self.kill_server_in_alter]
         deck = []
@@ -180,7 +180,7 @@ class Soak:
         self.faults[name] = self.faults.get(name, 0) + 1
 
     def wait_for_requests(self, count, of="requests"):
-        """So many more were answered. What is not answered in a minute is a problem that ends the soak."""
+        """So many more were answered. A request without an answer in a minute is a problem that ends the soak."""
         with self.changed:
             target = getattr(self, of) + count
             done = self.changed.wait_for(lambda: getattr(self, of) >= target, REPLY_SECONDS_MAX)
@@ -260,7 +260,7 @@ class Soak:
         self.without_connections("kill -9 beside an ALTER", kill, self.server.start)
 
     def without_connections(self, name, end, begin=lambda: None, reopen=True):
-        """A fault that ends every connection; when all have, the tables are compared with what was acknowledged."""
+        """A fault that ends every connection; when all have, the tables are compared with the acknowledged writes."""
         self.given(name)
         if self.server.env["PID"] and not self.server.alive():
             raise AssertionError(f"the server is gone\n{self.server.log_tail()}")

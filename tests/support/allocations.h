@@ -1,5 +1,5 @@
-// allocations.h: what the calling thread takes from the heap, counted, and memory that runs out. It replaces operator
-// new, so that one source of a program includes it.
+// allocations.h: counts the calling thread's allocations, and lets memory run out. It replaces operator new, so that
+// one source of a program includes it.
 //
 //   const uint64_t before = allocations;  // of this thread; and allocated_bytes
 //
@@ -25,7 +25,7 @@ inline std::atomic<uint32_t> allocations_per_failure{0};
 inline std::atomic<uint64_t> allocation_dice{0};
 inline std::atomic<uint64_t> allocations_failed{0};
 
-/// A thread whose allocations do not fail.
+/// A thread with unlimited memory.
 class Spared {
  public:
   Spared() { allocations_spared = true; }
@@ -72,7 +72,7 @@ inline void *allocate_or_throw(size_t size) {
 
 }  // namespace postern
 
-// Not in line: the compiler would warn of free() for what it knows to come from operator new.
+// Not in line: the compiler would warn of free() for memory that it knows to come from operator new.
 [[gnu::noinline]] void *operator new(size_t size, const std::nothrow_t &) noexcept {
   return postern::allocate(size);
 }

@@ -44,7 +44,7 @@ def follower(module_factory, served):
 
 
 def filled(served, statements):
-    """What a fixture yields from: both databases anew, with what the statements make."""
+    """For a fixture to yield from: both databases anew, with the results of the statements."""
     for database in SIDES.values():
         served.execute("SET lock_wait_timeout = 20", f"CREATE OR REPLACE DATABASE {database} CHARACTER SET utf8mb4")
         served.execute(*statements, database=database)
@@ -83,7 +83,7 @@ def ask(sessions, text, values=None):
 
 
 def ask_by_chance(sessions, chance, text, values):
-    """As text or prepared; and what is prepared may be closed behind that, to be prepared anew."""
+    """As text or prepared; a prepared statement may be closed afterwards, to be prepared anew."""
     prepared = chance.random() < 0.5
     ask(sessions, text if prepared else in_text(text, values), values if prepared else None)
     if prepared and chance.random() < 0.3:
@@ -92,7 +92,7 @@ def ask_by_chance(sessions, chance, text, values):
 
 
 def same_tables(server, reads):
-    """`reads`: of each table, by its name."""
+    """`reads`: by the name of each table."""
     for table, read in reads.items():
         rows = [server.query(read, database=database) for database in SIDES.values()]
         differences = [(one, two) for one, two in zip(*rows) if one != two]

@@ -33,7 +33,7 @@ def where(server):
 
 
 def run(server, command, *arguments, code=0, stdin=None, **options):
-    """What the tool prints; its errors are in the assertion where it ends otherwise than with `code` (None: as it likes)."""
+    """The tool's output; its errors are in the assertion where it ends otherwise than with `code` (None: any)."""
     words = [tool(), command, *(where(server) if server else []), *map(str, arguments)]
     done = subprocess.run(words, input=stdin or "", capture_output=True, text=True, timeout=120, check=False, **options)
     assert code in (None, done.returncode), f"{done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -1,11 +1,11 @@
-"""What the clients of every door share: a socket, and nothing hidden."""
+"""The part that the clients of every door share: a socket, and nothing hidden."""
 import socket
 
 TIMEOUT_SECONDS = 10
 
 
 class Connection:
-    """One connection. address is a port on loopback, or the path of a unix socket. wrap: what is made of the socket
+    """One connection. address is a port on loopback, or the path of a unix socket. wrap: makes the socket's replacement
     before anything is sent. Every wait has a bound."""
 
     def __init__(self, address, timeout=TIMEOUT_SECONDS, wrap=None):

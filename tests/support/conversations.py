@@ -11,7 +11,7 @@ from support.server import ROOT
 CONVERSATIONS = ROOT / "tests" / "wire" / "sql" / "conversations.jsonl"
 CONNECT_ATTRIBUTES = 1 << 20
 IN_TRANSACTION, AUTOCOMMIT = 1, 2
-UNSAID = ("COM_", "PS: ")  # what a set-up begins with that is no text
+UNSAID = ("COM_", "PS: ")  # beginnings of lines of a set-up that are no texts
 LOCKS = "GET_LOCK"  # is the whole server's, whoever asks first
 
 
@@ -27,7 +27,7 @@ class Said:
 
 
 def conversations():
-    """Of each set-up its name, capabilities, collation and what it says."""
+    """For each set-up its name, capabilities, collation and lines."""
     lines = [json.loads(line) for line in CONVERSATIONS.read_text(encoding="utf-8").splitlines()]
     recorded = {line["client"]: line["said"] for line in lines if "said" in line}
     for line in lines:
@@ -61,10 +61,10 @@ def status(answer):
 
 
 class Speaker:
-    """Sessions at several ports that say the same; compare(said, answers) is called with what each is told."""
+    """Sessions at several ports that send the same; compare(said, answers) is called with the answers of each."""
 
     def __init__(self, sessions, named, compare):
-        """named[i]: what the database is called at sessions[i]."""
+        """named[i]: the database's name at sessions[i]."""
         self.sessions, self.named, self.compare = sessions, named, compare
         self.state = AUTOCOMMIT
 

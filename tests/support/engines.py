@@ -1,6 +1,6 @@
 """Storage engines that the distribution packages, each with a table like that of an InnoDB neighbour.
 
-An Engine says how its table is made and what is refused of it; everything else has to be answered as InnoDB answers.
+An Engine says how its table is made and which requests are refused; all others have to be answered as InnoDB answers.
 """
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ KEYS = "PRIMARY KEY (id), KEY k (k)"
 SHAPE = f"({COLUMNS}, {KEYS})"
 ROWS = [(i, i * 10 if i % 5 else None, f"v{i:02}", i * 100) for i in range(1, 21)]
 LOADED = ("ha_archive", "ha_blackhole", "ha_federatedx", "ha_sphinx")
-# A user who may log in over the network, as engines do that keep their rows in another server.
+# A user with a login over the network, for engines that keep their rows in another server.
 FAR = "CREATE USER IF NOT EXISTS far IDENTIFIED BY 'far'", "GRANT ALL ON *.* TO far"
 
 
@@ -21,7 +21,7 @@ class Engine(NamedTuple):
     ranges: bool = True  # it walks its primary key
     null_ranges: bool = True  # and one that has NULL
     opens: bool = True
-    keeps: bool = True  # what is written can be read again
+    keeps: bool = True  # written rows can be read again
     edits: bool = True
     null: bool = True
 
@@ -115,7 +115,8 @@ def fill(server, database, table, null=True):
     server.query(f"INSERT INTO {table} VALUES {values}", [value for row in rows for value in row], database=database)
 
 
-# --- requests: which index, then the tokens behind its number ------------------------------------------------------------
+# --- requests: which index, then the tokens after its number
+# ------------------------------------------------------------
 
 
 def finds():

@@ -8,11 +8,11 @@ from support.server import BUILD, Server
 # The plugin with src/engine/mariadb/testing in it.
 LIBRARY = BUILD / "src" / "plugin" / "faults" / "postern.so"
 # Every code of include/my_base.h, HA_ERR_FIRST to HA_ERR_LAST, but for those of which the server takes for granted that
-# the storage engine has noted more about them: duplicates (121, 141, 162, 163), of which there are real ones, and a counter
-# beyond its column (167); and 169, which says that nothing was to be changed.
+# the storage engine has noted more about them: duplicates (121, 141, 162, 163), of which there are real ones, and a
+# counter beyond its column (167); and 169, which means that there was nothing to change.
 CODES = [code for code in range(120, 201) if code not in (121, 141, 162, 163, 167, 169)]
-# What a call that has failed so has not done, by the storage engine's word: it cannot come after a change. (151 is a
-# foreign key's.)
+# By the storage engine's word such a failure has changed nothing: it cannot come after a change. (151 is a foreign
+# key's.)
 UNDONE = {139, 151, 152, 158, 160, 166}
 
 

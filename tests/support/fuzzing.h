@@ -27,7 +27,7 @@ Receiver received(std::initializer_list<std::string_view> pieces) {
   return receiver;
 }
 
-/// The first byte of an input chooses where the rest is cut in two. Returns who received it whole.
+/// The first byte of an input chooses where the rest is cut in two. Returns the receiver of the whole.
 template <class Receiver>
 Receiver received_in_any_pieces(std::string_view input) {
   const auto choice = static_cast<unsigned char>(input[0]);

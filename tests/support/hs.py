@@ -55,7 +55,7 @@ class Client(Connection):
         return line
 
     def shown(self):
-        """What a message tells of an unfinished line, which may have megabytes."""
+        """The description of an unfinished line, which may have megabytes."""
         return (
             repr(self.received)
             if len(self.received) < 1000

@@ -13,7 +13,7 @@ namespace postern::test {
 struct Json {
   std::map<std::string, Json> members;
   std::vector<Json> items;
-  std::string text;  ///< of a string, or a number, true, false, null as written
+  std::string text;  ///< a string's, or a number, true, false, null as written
 
   const Json &operator[](const std::string &name) const {
     static const Json none;

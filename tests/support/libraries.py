@@ -1,4 +1,4 @@
-"""Copies of our library that are not what the server expects."""
+"""Copies of our library that do not fit the server."""
 import re
 import struct
 from pathlib import Path
@@ -44,5 +44,5 @@ def renamed(content, name, other):
     assert len(other) <= len(name)
     text = b"\0" + name.encode() + b"\0"
     assert content.count(text) >= 1
-    # The first is what the loader reads; what follows is for debuggers.
+    # The loader reads the first; the rest is for debuggers.
     return content.replace(text, b"\0" + other.encode().ljust(len(name), b"\0") + b"\0", 1)

@@ -1,11 +1,11 @@
-"""Writes done twice: through a door into one database, by SQL into its twin. What is left behind must be the same.
+"""Writes done twice: through a door into one database, by SQL into its twin. Both must end up with the same rows.
 
     twins = Twins(server)
     twins.make("CREATE TABLE t (k INT PRIMARY KEY, v TINYINT)")
     twins.run([Insert("t", k=b"1", v=b"300"), Update("t", b"1", v=b"5")])
     twins.assert_same()
 
-SQL is the judge: what a statement accepts the door must accept, what it refuses the door must refuse with the same
+SQL is the judge: the door must accept the same statements, and refuse others with the same
 words, and all rows must be equal, history included. Values are the bytes of HandlerSocket tokens, None for NULL; they
 are in the column's own character set.
 """
@@ -277,8 +277,8 @@ class Twins:
             side.make(*statements)
 
     def run(self, ops, refused=lambda op: False, words=True):
-        """refused(op): the door shall refuse what SQL accepts; SQL is not asked. words: refusals are told as SQL
-        tells them."""
+        """refused(op): the door shall refuse an op that SQL accepts; SQL is not asked. words: refusals are in SQL's
+        words."""
         ops = list(ops)
         for op, expected, got in zip(ops, self.judge(self.twin, ops, refused), self.answers(ops, refused)):
             if not same_outcome(expected, got, words and not refused(op)):

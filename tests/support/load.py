@@ -1,4 +1,4 @@
-"""Write load with a model: clients that know what every reply must be and what the tables must hold.
+"""Write load with a model: clients that know every reply to expect and the rows that the tables must hold.
 
     with Load(server, clients=8) as load:        # creates the tables, starts the clients
         load.wait_for(5000)                      # replies heard by now
@@ -6,7 +6,7 @@
 
 Each client writes to rows of its own, so that its replies and rows are known exactly: after a crash
 its rows must be as they were after some request between the last one answered and the last one sent.
-All of them add to one counter, which is between what was answered and what was sent.
+All of them add to one counter, which is between the answered and the sent sum.
 """
 import random
 import threading
@@ -26,7 +26,7 @@ IDS = 40
 
 
 class Owner:
-    """The rows that one client alone writes to: what it may ask for, the request's bytes, and what must come of it."""
+    """The rows that one client alone writes to: its possible requests, their bytes, and their expected results."""
 
     def __init__(self, number, seed, many):
         self.number, self.many = number, many
@@ -113,10 +113,10 @@ class Client(threading.Thread):
         self.owner = Owner(number, load.seed, load.many)
         self.ops = []  # everything sent, in order
         self.answered = 0
-        self.refused = set()  # positions of requests that were told an error: no effect
+        self.refused = set()  # positions of requests that were answered with an error: no effect
         self.strange = []
         self.lost = None  # how the connection ended, if not by us
-        self.now = {}  # what the rows hold once all of `ops` are done
+        self.now = {}  # the rows once all of `ops` are done
 
     # running
 
@@ -249,7 +249,7 @@ class Load:
             assert not client.is_alive() and client.lost is not None, f"{client.name} was not closed"
 
     def rows(self, server):
-        """What the tables hold, by client."""
+        """The rows of the tables, by client."""
         found = {client.number: {} for client in self.clients}
         for table, name in enumerate(TABLES):
             for client, key, value, number in server.query(

@@ -26,7 +26,7 @@ class LoneConnection {
   LoneConnection(const LoneConnection &) = delete;
   LoneConnection &operator=(const LoneConnection &) = delete;
 
-  /// What is answered to these bytes, all received at once.
+  /// The answers to these bytes, all received at once.
   std::string send(std::string_view bytes) {
     receive(bytes);
     turns();
@@ -40,9 +40,9 @@ class LoneConnection {
     return take_replies();
   }
 
-  /// What is answered once the session was woken; nothing if it still sleeps.
+  /// The answers after the session was woken; nothing if it still sleeps.
   std::string look_again() { return send({}); }
-  /// What is answered when it has slept until wake_ms().
+  /// The answers after it has slept until wake_ms().
   std::string sleep_on() {
     waker_.wake();
     return look_again();

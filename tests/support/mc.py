@@ -1,4 +1,4 @@
-"""A raw memcached client for tests: it sends what it is told, and hides nothing of what comes back."""
+"""A raw memcached client for tests: it sends the bytes it is given, and hides nothing of the answers."""
 import re
 import socket
 import struct
@@ -106,7 +106,7 @@ def binary(opcode, key=b"", value=b"", extras=b"", cas=0, opaque=7):
 
 
 def until_mapped(server, container, place=None):
-    """Waits till the door is open and knows the container, and, if that is told, as `schema/table`."""
+    """Waits till the door is open and knows the container, and, if given, that it is `schema/table`."""
     until(lambda: listens(server.env["MEMC_PORT"]))
     with server.mc() as client:
 

@@ -14,8 +14,8 @@ from support.site import Site
 ADDRESS = "wiki.example"
 INSTALL_SECONDS = 120
 BEGIN = int(time.time()) + 600  # after both are installed
-# Behind what the installer has written: what is kept in the database, no chance of work beside a page, and a clock that the
-# two of them share, for what came in one second is shown in any order.
+# Settings after those of the installer: pages are cached in the database, no job runs by chance beside a page, and the
+# two share a clock, for changes of one second are shown in any order.
 SETTINGS = """
 $wgMainCacheType = $wgParserCacheType = $wgMessageCacheType = $wgSessionCacheType = CACHE_DB;
 $wgLocalisationCacheConf['store'] = 'db';
@@ -37,7 +37,7 @@ CHANGING = re.compile(
 
 
 class MediaWiki(Site):
-    """Installed into `database` behind `port`; its settings stand in `folder`."""
+    """Installed into `database` on `port`; its settings are in `folder`."""
 
     def __init__(self, packages, folder, database, port):
         folder.mkdir()

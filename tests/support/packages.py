@@ -3,7 +3,7 @@ import subprocess
 
 
 def errors_of(folder):
-    """Of the one package in the folder."""
+    """Reads the one package in the folder."""
     (package,) = folder.glob("*.deb")
     done = subprocess.run(
         ["lintian", "--allow-root", "--tag-display-limit", "0", package],

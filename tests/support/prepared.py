@@ -1,4 +1,4 @@
-"""What a client does with prepared statements, step by step, and a client that takes the steps."""
+"""The steps of a client with prepared statements, and a client that takes the steps."""
 import struct
 
 from support import sql_session
@@ -38,7 +38,7 @@ LATER = Other("DO SLEEP(0.02)")
 
 
 class Execute:
-    """`types`: whether it tells them; `last`: by no number."""
+    """`types`: whether it sends them; `last`: without a number."""
 
     def __init__(self, text, *values, types=True, flags=0, last=False):
         self.text, self.values, self.types, self.flags, self.last = text, values, types, flags, last
@@ -58,7 +58,7 @@ class Command:
 
 
 class Client(Session):
-    """Runs steps, and tells what was answered to each."""
+    """Runs steps, and returns the answers to each."""
 
     opens_cursor = False
 

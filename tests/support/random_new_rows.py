@@ -1,4 +1,4 @@
-"""INSERT and REPLACE of rows whose keys may be there already, by chance."""
+"""INSERT and REPLACE of rows with keys that may be there already, by chance."""
 import random
 
 from support.random_writes import BYTES, ODD, returning
@@ -115,7 +115,7 @@ class NewRows:
         return ", ".join(texts), values
 
     def assignment(self, table, column):
-        """What the column gets where the row is there already, and its values."""
+        """The column's new value where the row is there already, and its values."""
         kinds = ["VALUES", "VALUES", "value", "keep"]
         if column in INTEGERS and table != "children":
             kinds += ["add", "add", "add VALUES", "VALUES add", "subtract"]
@@ -156,7 +156,7 @@ class NewRows:
         return text + update + wanted, values + its
 
     def again(self, values):
-        """Of the same types, with other keys here and there."""
+        """The same types, with other keys here and there."""
 
         def other(value):
             if self.random.random() < 0.6 or value is None:

@@ -99,9 +99,9 @@ VALUES = {
     "R": BOUNDS,
     "L": LEXES,
 }
-# These tell something of their own choice.
+# These choose their answer.
 ANY = set("randomkey hrandfield spop srandmember zrandmember".split())
-# These tell their elements in the order of a table here, and there in one of their own.
+# These list their elements in the order of a table here, and there in one of their own.
 UNORDERED = set("keys smembers sinter sunion sdiff hkeys hvals hgetall hscan sscan zscan scan".split())
 TIMED = set("ttl pttl expiretime pexpiretime object".split())
 
@@ -164,7 +164,7 @@ def plain(words, value):
     if name in TIMED and isinstance(value, int) and value > 10:
         return "some time"
     if name in ("sort", "sort_ro") and isinstance(value, list):
-        # What is level has an order of its own, and there a text ends at its first NUL.
+        # Equal elements have an order of their own, and there a text ends at its first NUL.
         level = b"by" in words or any(b"\0" in (one or b"") for one in value)
         return sorted(map(str, value)) if level else value
     if name in UNORDERED and isinstance(value, (list, dict)):
@@ -172,7 +172,7 @@ def plain(words, value):
     return value
 
 
-# Told of arguments, which the door looks at before it looks for the key.
+# Errors of arguments, which the door checks before it looks for the key.
 OF_ARGUMENTS = (
     b"-ERR value is not an integer or out of range",
     b"-ERR value is not a valid float",
@@ -227,7 +227,7 @@ def looked_at_arguments_first(told, expected):
 
 
 def same_replies_of(queued, value, expected):
-    """Of a transaction of these commands."""
+    """A transaction with these commands."""
     if not isinstance(value, list) or not isinstance(expected, list):
         return plain([b"exec"], value) == plain([b"exec"], expected)
     return len(value) == len(expected) and all(
@@ -247,7 +247,7 @@ def says_arguments_first(one, other):
 
 
 def shape_of(name, value):
-    """Of what was chosen how much it is. What spop takes is another thing, so sessions do without its effect."""
+    """The size of a chosen set. spop takes other elements here and there, so sessions do without its effect."""
     return [type(value).__name__, len(value) if isinstance(value, (list, dict)) else None]
 
 

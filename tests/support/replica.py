@@ -5,7 +5,7 @@ WAIT_SECONDS = 60
 
 
 def follow(primary, replica):
-    """Makes an empty server a replica; what the primary has logged so far comes, too."""
+    """Makes an empty server a replica; the primary's earlier log comes, too."""
     primary.execute(
         "CREATE USER IF NOT EXISTS copy@'127.0.0.1' IDENTIFIED BY 'copy'",
         "GRANT REPLICATION SLAVE ON *.* TO copy@'127.0.0.1'",

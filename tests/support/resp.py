@@ -54,7 +54,7 @@ class Client:
         self.socket.sendall(data)
 
     def ended(self):
-        """Whether the server has closed the connection, and told nothing more before."""
+        """Whether the server has closed the connection, and sent nothing more before."""
         with contextlib.suppress(ConnectionResetError, ssl.SSLError):
             return self.file.read(1) == b""
         return True
@@ -85,7 +85,7 @@ class Client:
         return decode(self.ask_raw(*words))
 
     def error(self, *words):
-        """What the error says that must come."""
+        """The text of the error that must come."""
         reply = self.ask_raw(*words)
         assert reply.startswith(b"-"), reply
         return reply[1:-2].decode(errors="replace")
@@ -128,14 +128,14 @@ class Original:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        # The package redis-server would start a service; redis-tools has the program, which is what it is called.
+        # The package redis-server would start a service; redis-tools has the program under another name.
         program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
         assert program, "Redis is missing; tools/deps test installs it"
         link = self.folder / "redis-server"
         link.symlink_to(program)
         for _ in range(20):
             self.port = random.randrange(20000, 32000)
-            # Of the program a link, whose name tells it what it is.
+            # A link to the program, which goes by its name.
             self.process = subprocess.Popen(
                 [link, "--port", str(self.port), "--bind", LOOPBACK, "--save", "", "--dir", str(self.folder)],
                 stdin=subprocess.DEVNULL,

@@ -20,8 +20,8 @@ SERVER_DIR = Path(os.environ.get("POSTERN_SERVER_DIR") or BUILD / "server")
 ORIGINAL = bool(os.environ.get("POSTERN_TEST_ORIGINAL"))
 CRASH = re.compile(r"got signal|Assertion|ERROR: AddressSanitizer|runtime error:|\[FATAL\]")
 LOG_TAIL_LINES = 60
-# Where bytes of both ports are compared: status flags tell which plan the server chose, which statistics decide, which
-# InnoDB takes anew in a thread of its own.
+# Where bytes of both ports are compared: status flags show which plan the server chose, which depends on statistics,
+# which InnoDB takes anew in a thread of its own.
 STEADY_PLANS = "--innodb-stats-auto-recalc=0"
 
 
@@ -104,7 +104,7 @@ class Server:
         assert self.alive(), f"the server is gone\n{self.log_tail()}"
         assert self.query("SELECT 1") == [(1,)]
 
-    # what it takes of the machine
+    # its share of the machine
 
     def memory_kib(self, which="VmRSS"):
         """`which` as in /proc/PID/status: VmHWM for the most that was ever resident, RssAnon without files."""
@@ -166,7 +166,7 @@ class Server:
         return rows[0][1] if rows else None
 
     def wait_for_row_lock(self, seconds=30):
-        """Until somebody waits for a row. innodb_trx would not do: read again within 100 ms it shows what it did before."""
+        """Until a row wait shows. innodb_trx would not do: read again within 100 ms it repeats its last answer."""
         deadline = time.monotonic() + seconds
         while self.status("Innodb_row_lock_current_waits")["innodb_row_lock_current_waits"] == 0:
             assert time.monotonic() < deadline, "nobody waits for a row"

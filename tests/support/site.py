@@ -9,10 +9,10 @@ from support.waiting import until
 
 
 class Site:
-    """Its files are at `root`; what it says stands in `said`. Cookies are kept. stop() ends it."""
+    """Its files are at `root`; its output is in `said`. Cookies are kept. stop() ends it."""
 
     def __init__(self, root, said, address, environment):
-        self.address = address  # what the pages are asked for by
+        self.address = address  # the address in the requests for pages
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.cookies = {}

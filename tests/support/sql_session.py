@@ -13,7 +13,7 @@ TYPES = {int: b"\x08\0", float: b"\x05\0", decimal.Decimal: b"\xf6\0"}  # the ot
 
 
 class Session:
-    """Of an account without a password."""
+    """The session of an account without a password."""
 
     def __init__(self, port, user, database, capabilities=0, collation=45):
         self.capabilities = BASE | capabilities
@@ -73,7 +73,7 @@ class Session:
         return self.command(QUERY, text if isinstance(text, bytes) else text.encode())
 
     def prepare(self, text):
-        """Its number, and what was answered."""
+        """Its number, and the answers."""
         self.put(bytes([PREPARE]) + text.encode())
         answer = self.packet()
         if answer[4] != 0:
@@ -123,13 +123,13 @@ REMARKS = 0x30  # SERVER_QUERY_NO_GOOD_INDEX_USED, SERVER_QUERY_NO_INDEX_USED
 
 
 def without_remarks(answer):
-    """The packets of an answer without what the server says of its own plan, which it makes anew each time."""
+    """The packets of an answer without the server's remarks on its own plan, which it makes anew each time."""
     packets = []
     while answer:
         end = 4 + int.from_bytes(answer[:3], "little")
         packet = bytearray(answer[4:end])
         if packet[:1] == b"\xfe" and len(packet) >= 5:
-            packet[3] &= ~REMARKS & 0xFF  # of the status, in both forms of the packet
+            packet[3] &= ~REMARKS & 0xFF  # the status's, in both forms of the packet
         packets.append(packet)
         answer = answer[end:]
     return packets
@@ -140,7 +140,7 @@ class Literal(str):
 
 
 def literal_of(text, chance):
-    """The text as a literal, its characters with escapes and without, by chance: not always what it was."""
+    """The text as a literal, its characters with escapes and without, by chance: not always the same."""
     quote = chance.choice(("'", '"'))
     written = []
     for one in text:

@@ -39,7 +39,7 @@ def execution(statement, *values, types=True):
 
 
 class Wire:
-    """A connection whose commands and answers are packets."""
+    """A connection by packets: commands and answers."""
 
     def __init__(self, connection):
         self.connection = connection

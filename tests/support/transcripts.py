@@ -1,4 +1,4 @@
-"""The transcripts that drive every client: tests/wire/handlersocket/client/README.md says what they mean.
+"""The transcripts that drive every client: tests/wire/handlersocket/client/README.md explains them.
 
     for session in transcripts.sessions(): ...          # and transcripts.hostile()
     server = Stage(server, module_factory).prepare(session)     # a real one, with the session's tables

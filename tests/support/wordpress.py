@@ -7,7 +7,7 @@ import shutil
 
 from support.site import Site
 
-ADDRESS = "blog.example"  # what the pages are asked for by, at both, so that their links are the same
+ADDRESS = "blog.example"  # the address in the requests for pages, at both, so that their links are the same
 CONFIGURATION = """<?php
 define('DB_NAME', getenv('DB_NAME'));
 define('DB_USER', 'root');
@@ -40,7 +40,7 @@ CHANGING = re.compile(
 
 
 class WordPress(Site):
-    """A copy of the files, at `folder`, with its tables in `database` behind `port`."""
+    """A copy of the files, at `folder`, with its tables in `database` on `port`."""
 
     def __init__(self, packages, folder, database, port):
         shutil.copytree(packages / "wordpress/usr/share/wordpress", folder, symlinks=True)
@@ -56,6 +56,6 @@ class WordPress(Site):
 
 
 def normal(page):
-    # It writes addresses in characters and in their numbers, by chance, to hide them from those who gather them.
+    # It writes addresses in characters and in their numbers, by chance, to hide them from harvesters.
     plain = re.sub(rb"&#0*([0-9]{2,3});", lambda found: chr(int(found[1])).encode(), page)
     return CHANGING.sub(b"(changing)", plain)

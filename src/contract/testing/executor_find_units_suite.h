@@ -1,4 +1,4 @@
-// executor_find_units_suite.h: what is promised of units of finds, and what tests of units have in common.
+// executor_find_units_suite.h: the promises about units of finds, and helpers for tests of units.
 #pragma once
 
 #include "contract/testing/executor_test_fixture.h"

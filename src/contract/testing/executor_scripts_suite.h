@@ -1,4 +1,4 @@
-// executor_scripts_suite.h: what is promised of scripts and locks, see executor_contract_suite.h.
+// executor_scripts_suite.h: the promises about scripts and locks, see executor_contract_suite.h.
 #pragma once
 
 #include "contract/script.h"

@@ -14,7 +14,7 @@
 //     void hold_table(bool hold);
 //     /// Drops contract.t; fails the test if somebody keeps it from that.
 //     void drop_table();
-//     /// What SQL tells of a table in a database that is not there: number and SQLSTATE.
+//     /// SQL's error for a table in a database that is not there: number and SQLSTATE.
 //     static constexpr const char *unknown_database = "1146 42S02";
 //   };
 #pragma once
@@ -97,7 +97,7 @@ class HeardReply final : public Reply {
     dones = 0;
   }
 
-  /// All it heard, or what it took of another reply.
+  /// Everything it heard, or took from another reply.
   const std::string &text() const { return text_; }
   /// The first column of every row, for tests that need no more.
   std::vector<std::string> firsts() const {
@@ -113,7 +113,7 @@ class HeardReply final : public Reply {
 
   size_t pause_after = 0;       ///< rows; 0 for never
   bool pause_at_looks = false;  ///< ask for a pause at every look
-  int shapes = 0;               ///< told in all
+  int shapes = 0;               ///< calls of shape() in all
   std::string shape_text;       ///< the last one: name, type, `not null`
   bool takes = false;           ///< what other replies have written
   bool taken = false;           ///< and has done so
@@ -228,7 +228,7 @@ class ExecutorTest : public testing::Test {
     return {.comparison = comparison, .key = values, .limit = limit};
   }
 
-  /// Runs what was added so far. The numbers of the ops that a watcher heard of, each right after it was done.
+  /// Runs the ops added so far. Returns the numbers of the ops that a watcher heard of, each right after it was done.
   std::vector<size_t> run_watched() {
     struct Listener final : Watcher {
       void op_done(const Op &op) override {
@@ -276,7 +276,7 @@ class ExecutorTest : public testing::Test {
     std::thread([&] { rows = read_rows(first, last); }).join();
     return rows;
   }
-  /// Runs what was added so far and forgets it; all of it has to be done.
+  /// Runs the ops added so far and forgets them; all of them must be done.
   void run_all() {
     run();
     for (const Op &op : batch_.ops()) EXPECT_EQ(op.progress, Progress::done);

@@ -1,5 +1,4 @@
-// executor_turns_suite.h: the promises of executor.h about runs: their order, what is put off or paused, and what goes
-// on.
+// executor_turns_suite.h: the promises of executor.h about runs: their order, deferred and paused ops, and the rest.
 #pragma once
 
 #include "base/limits.h"
@@ -229,7 +228,7 @@ TYPED_TEST_P(ExecutorTurns, OpsCanBeRunAgain) {
   EXPECT_EQ(answered.dones, 1);
 }
 
-/// Whether or not an engine answers some of them with what it has answered others.
+/// Whether or not an engine answers some of them with the answer to others.
 TYPED_TEST_P(ExecutorTurns, EqualFindsAreAnsweredAlikeAndOthersNot) {
   TableSlot &by_id = this->opened();
   TableSlot &same = this->opened();

@@ -1,4 +1,4 @@
-// executor_units_suite.h: what is promised of units with writes, see executor_contract_suite.h.
+// executor_units_suite.h: the promises about units with writes, see executor_contract_suite.h.
 #pragma once
 
 #include "contract/testing/executor_find_units_suite.h"

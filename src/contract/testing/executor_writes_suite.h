@@ -31,7 +31,7 @@ TYPED_TEST_P(ExecutorWrites, ARunSeesWhatItWritesAndOthersDoAfterIt) {
   EXPECT_EQ(this->stored(1000, 1000), std::vector<std::string>{"1000 newer NULL"});
 }
 
-// Until the commit nobody may be told.
+// Until the commit no reply may hear done().
 TYPED_TEST_P(ExecutorWrites, AWatcherHearsNothingOfARunWithWrites) {
   TableSlot &slot = this->opened({"contract", "t", "PRIMARY", {"id", "v", "n"}, {"n"}});
   this->find(slot, this->key("1"));
@@ -371,7 +371,7 @@ TYPED_TEST_P(ExecutorWrites, EditsKeepWithinTheirEnds) {
   EXPECT_EQ(this->stored(4, 10), (std::vector<std::string>{"4 v4 0", "8 v8 0", "9 v9 0", "10 x 1"}));
 }
 
-/// What a run itself writes is in the view of what comes behind it, and in that of the next run, however many ask.
+/// A run's own writes are in the view of its later ops, and in that of the next run, however many ask.
 TYPED_TEST_P(ExecutorWrites, EqualFindsSeeWhatWasWrittenBetweenThem) {
   TableSlot &slot = this->opened();
   const auto ask = [&] {

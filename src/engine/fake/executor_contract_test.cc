@@ -33,7 +33,7 @@ struct FakeFixture {
 
 INSTANTIATE_EXECUTOR_CONTRACT(Fake, FakeFixture);
 
-TEST(FakeEngine, TellsEveryExecutorThatTheServerStops) {
+TEST(FakeEngine, NotifiesEveryExecutorThatTheServerStops) {
   FakeEngine engine;
   const std::atomic<bool> stop{false};
   const int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -47,13 +47,13 @@ TEST(FakeEngine, TellsEveryExecutorThatTheServerStops) {
   close(wake_fd);
 }
 
-TEST(FakeEngine, DoesNotAttachWhoIsToStop) {
+TEST(FakeEngine, DoesNotAttachAStoppingThread) {
   FakeEngine engine;
   const std::atomic<bool> stop{true};
   EXPECT_EQ(engine.attach({}, stop), nullptr);
 }
 
-TEST(FakeEngine, CountsWhatItDoes) {
+TEST(FakeEngine, CountsItsWork) {
   FakeFixture fixture;
   fixture.make_table(10);
   Counters counters;
@@ -136,7 +136,7 @@ TEST(FakeEngine, ADecisionOfALostRunIsMadeAnew) {
             (std::vector<FakeEngine::Cell>{"11", "new" + std::string(19, '+'), "19"}));
 }
 
-TEST(FakeEngine, NothingOfAUnitStaysWhoseRunIsLost) {
+TEST(FakeEngine, AUnitWhoseRunIsLostLeavesNothing) {
   FakeFixture fixture;
   fixture.make_table(10);
   fixture.engine.set_faults({.seed = 3, .lost = 700});

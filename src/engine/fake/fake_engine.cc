@@ -256,7 +256,7 @@ FakeExecutor::Resolved FakeExecutor::resolve(const TableSpec &spec) const {
   };
   const std::string name = std::string(spec.database) + '.' + std::string(spec.table);
   if (is_system_schema(spec.database)) return fail(Failure::system_schema, {});
-  // No table there has an index, and clients were always told just that.
+  // No table there has an index, and clients have always got this answer.
   if (spec.database == "performance_schema") return fail(Failure::no_index, {});
   const auto found = engine_.tables_.find(table_key(spec.database, spec.table));
   if (found == engine_.tables_.end()) return fail(Failure::no_table, "Table '" + name + "' doesn't exist");

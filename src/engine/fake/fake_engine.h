@@ -1,8 +1,8 @@
 // fake_engine.h: FakeEngine, an engine over ordered tables in memory, for tests and tools.
 //
-// It keeps every promise of executor.h, and can be told to misbehave the way the world does: tables that DDL
-// holds, storage engines that fail, a server that stops. Tables may be changed from any thread at any time;
-// executors belong to their threads.
+// It keeps every promise of executor.h, and can misbehave on request the way the world does: tables that DDL holds,
+// storage engines that fail, a server that stops. Tables may be changed from any thread at any time; executors belong
+// to their threads.
 //
 //   FakeEngine engine;
 //   engine.create("shop", "user", {{"id"}, {"name", FakeEngine::Type::text}}, {{"PRIMARY", {"id"}}});
@@ -55,7 +55,7 @@ class FakeEngine final : public Engine {
     uint32_t busy = 0;    ///< the op's table is held by DDL
     uint32_t pause = 0;   ///< a find is more work than it seemed
     uint32_t error = 0;   ///< the storage engine fails
-    uint32_t locked = 0;  ///< a row that is to be changed is locked by somebody else
+    uint32_t locked = 0;  ///< another transaction has locked a row that the op changes
     uint32_t lost = 0;    ///< the transaction of a run that wrote something is lost
   };
 
@@ -92,7 +92,7 @@ class FakeEngine final : public Engine {
 
   /// Open indexes that some session still has.
   uint32_t bindings() const { return bindings_.load(); }
-  /// Executors that have run something and not been told to be idle since.
+  /// Executors that have run something since they were last idle.
   uint32_t busy_executors() const { return busy_executors_.load(); }
 
  private:

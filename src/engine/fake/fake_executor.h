@@ -23,7 +23,7 @@ struct FakeEngine::StoredCell {
   bool null = true;
   int64_t number = 0;  // integer columns
   std::string text;    // the others
-  std::string folded;  // text columns: what is compared
+  std::string folded;  // text columns: the text to compare by
 
   Value value(Type type) const {
     if (null) return Value::null();
@@ -85,7 +85,7 @@ inline bool same_name(Bytes a, Bytes b) {
   return a.size() == b.size() && lower(a) == lower(b);
 }
 
-/// Digits with or without a sign; what is beyond 64 bits becomes the nearest number within.
+/// Digits with or without a sign; numbers beyond 64 bits become the nearest number within.
 inline bool parse_integer(Bytes text, int64_t &number) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -195,7 +195,7 @@ class FakeExecutor final : public Executor {
   using Table = FakeEngine::Table;
   using StoredCell = FakeEngine::StoredCell;
 
-  /// What a spec means with the definitions of `version`.
+  /// A spec resolved with the definitions of `version`.
   struct Resolved {
     uint64_t version = 0;
     Failure failure = Failure::none;
@@ -208,7 +208,7 @@ class FakeExecutor final : public Executor {
   struct FakePosition final : Position {
     uint64_t table = 0;
     size_t in_value = 0;
-    std::optional<uint32_t> last_row;  // of the range of in_value
+    std::optional<uint32_t> last_row;  // in the range of in_value
     uint64_t passed = 0;               // rows that met all filters
     uint64_t sent = 0;
   };
@@ -269,9 +269,9 @@ class FakeExecutor final : public Executor {
   void undo_to(size_t mark);
   Resolved resolve(const TableSpec &spec) const;
   const Resolved &resolve(const FakeBinding &binding);
-  /// What the op acts on; null if it is answered already, or the table is busy.
+  /// The open table of the op; null if it is answered already, or the table is busy.
   const Resolved *usable_by(Op &op);
-  /// Whether what the running op does shares a transaction with others, and is not undone with its step.
+  /// Whether the running op shares a transaction with others, and is not undone with its step.
   bool shares() const { return lane_ == Lane::turn && !in_step_; }
   bool chance(uint32_t thousandths) { return thousandths != 0 && random_() % 1000 < thousandths; }
 
@@ -293,8 +293,8 @@ class FakeExecutor final : public Executor {
   std::vector<Value> row_;
   uint64_t batch_rows_ = 0;
   bool alone_wanted_ = false;  // by the edit of a write
-  Lane lane_ = Lane::turn;     // of the run
-  bool in_step_ = false;       // of a script
+  Lane lane_ = Lane::turn;     // the run's
+  bool in_step_ = false;       // a script's
   /// A row as it was before the run touched it.
   struct Undo {
     Table *table;

@@ -110,7 +110,7 @@ bool FakeExecutor::is_within(const Walk &walk, const std::vector<StoredCell> &ro
   return walk.until.empty() || find.until_included;
 }
 
-/// As the server's columns of these types are told.
+/// As the server describes columns of these types.
 void FakeExecutor::tell_shape(const Op &op, const Resolved &at) {
   std::vector<ColumnShape> shapes;
   for (const uint32_t column : at.columns) {

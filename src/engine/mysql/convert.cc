@@ -41,7 +41,7 @@ bool is_blank(Bytes text) {
   return text.find_first_not_of(' ') == Bytes::npos;
 }
 
-/// The number the text begins with, 0 without one, as SQL takes it; `whole` if nothing but blanks is behind it.
+/// The number the text begins with, 0 without one, as SQL takes it; `whole` if only blanks follow it.
 my_decimal leading_decimal(Bytes text, bool &whole) {
   my_decimal number;
   const char *end = text.data() + text.size();
@@ -66,7 +66,7 @@ Fit store_decimal(THD *thd, Field *field, const my_decimal &given) {
   return fit_of(my_decimal_cmp(field->val_decimal(&buffer), &given), 0);
 }
 
-/// A FLOAT means the text it is told as, not the other digits that it has as a DOUBLE.
+/// A FLOAT means the text that it is printed as, not the other digits that it has as a DOUBLE.
 Fit store_real(Field *field, Bytes text) {
   bool whole = false;
   const double given = leading_double(text, whole);
@@ -92,7 +92,7 @@ bool has_finer_end(const Field &field, Bytes text) {
          has_digit_but_zero(text.substr(point + 1 + field.decimals()));
 }
 
-/// Conversions tell of what they lose only when somebody counts; and nobody wants to be told here.
+/// Conversions warn of losses only when the session counts warnings; nobody wants them here.
 class Counting {
  public:
   explicit Counting(THD *thd) : thd_(thd), before_(thd->check_for_truncated_fields) {
@@ -118,7 +118,7 @@ bool is_list(const Field &field) {
 /// Every other type.
 Fit store_special(THD *thd, Field *field, Bytes text) {
   const ulong warnings = thd->get_stmt_da()->current_statement_cond_count();
-  // MySQL rounds what is finer than the column, and says nothing.
+  // MySQL rounds digits finer than the column's, without a warning.
   if (has_finer_end(*field, text)) return Fit::unfit;
   const bool is_text = is_list(*field) || field->type() == MYSQL_TYPE_BIT;
   const type_conversion_status lost =
@@ -155,7 +155,7 @@ Fit place_year(Field *field, Bytes text) {
   return fit_of(year, given);
 }
 
-/// A date or time with a finer end than the column's lies behind the one without that end.
+/// A date or time with a finer fraction than the column's lies after the one without that fraction.
 Fit place_finer(THD *thd, Field *field, Bytes text) {
   const size_t end = field->type() == MYSQL_TYPE_DATE ? text.find_first_of(" T") : text.rfind('.');
   const size_t kept = field->decimals() == 0 || field->type() == MYSQL_TYPE_DATE ? end : end + 1 + field->decimals();
@@ -189,8 +189,8 @@ Fit store(THD *thd, Field *field, Bytes text) {
 Fit place(THD *thd, Field *field, Bytes text) {
   const Fit fit = store(thd, field, text);
   if (fit == Fit::exact && (is_list(*field) || field->real_type() == MYSQL_TYPE_STRING)) {
-    // What pads or trims is no loss to `=`, but a difference to order. Of an ENUM or SET the names alone have a place,
-    // not the numbers that it takes as well.
+    // Padding and trimming are no loss to `=`, but a difference in order. In an ENUM or SET only the names have a
+    // place, not the numbers that it takes as well.
     const int order = compare_as_text(field, text);
     return is_list(*field) && order != 0 ? Fit::as_text : fit_of(order, 0);
   }

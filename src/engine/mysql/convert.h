@@ -12,11 +12,11 @@ namespace postern::mysqld {
 using sql::Fit;
 
 /// Stores a value that is not NULL in `field`, in the record the field points to. Text is taken in the column's own
-/// character set, numbers and dates as ASCII. Never rounds or cuts in silence: the result tells.
+/// character set, numbers and dates as ASCII. Never rounds or cuts in silence: the result says so.
 Fit store(THD *thd, Field *field, Bytes text);
 
-/// The same for the bound of a range: text that is no value of the column means the number it begins with, or, of a
-/// column of texts, itself. What is no date has no place among dates: SQL refuses it.
+/// The same for the bound of a range: text that is no value of the column means the number it begins with, or, for a
+/// column of texts, itself. A text that is no date has no place among dates: SQL refuses it.
 Fit place(THD *thd, Field *field, Bytes text);
 
 /// How the text in `field`, of a row, compares with `text`: below 0, 0, above 0.

@@ -55,11 +55,11 @@ inline bool is_text_column(const Field &field) {
     default: return false;
   }
 }
-/// Of a client with utf8mb4, which none of the doors here has.
+/// The character set of a client with utf8mb4, which none of the doors here has.
 inline const CHARSET_INFO *foreign_charset(const Field &) {
   return nullptr;
 }
-/// Whether texts are compared as if the shorter one had spaces behind it.
+/// Whether texts are compared as if the shorter one were padded with spaces.
 inline bool pads_with_spaces(const CHARSET_INFO *charset) {
   return charset->pad_attribute == PAD_SPACE;
 }
@@ -77,8 +77,8 @@ inline void copy_key(uchar *to, const uchar *record, const KEY &key, uint bytes)
 inline uint key_bytes(TABLE &table, uint index, key_part_map parts) {
   return calculate_key_len(&table, index, parts);
 }
-/// How many parts of the index can be searched by, with those of the primary key that the storage engine puts behind
-/// the declared ones.
+/// How many parts of the index can be searched by, with those of the primary key that the storage engine adds after the
+/// declared ones.
 inline uint searchable_parts(const TABLE &, const KEY &key) {
   return key.actual_key_parts;
 }
@@ -121,7 +121,7 @@ inline bool is_sequence(const TABLE_SHARE &) {
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 
-/// KILL of the thread, and not only of what it runs.
+/// KILL of the thread, and not only of its statement.
 inline bool connection_is_killed(const THD &thd) {
   return thd.killed == THD::KILL_CONNECTION;
 }

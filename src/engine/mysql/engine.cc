@@ -68,7 +68,7 @@ void write_error_log(log::Level level, const char *line) {
   LogErr(severity, ER_LOG_PRINTF_MSG, line);
 }
 
-/// What took long is told by no log of MySQL's.
+/// MySQL's slow log takes no entries of ours.
 void write_slow_log(const SlowRequest &) {}
 
 }  // namespace postern::engine

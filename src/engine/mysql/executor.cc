@@ -57,7 +57,7 @@ class MysqlExecutor final : public Executor {
   using Order = sql::RunOrder<MysqlExecutor>;
   friend Order;
 
-  // What the order of a run asks for.
+  // RunOrder's hands.
   void execute_next(Op &op);
   void pass_by(std::span<const Op> ops);
   static bool lost() { return false; }
@@ -85,11 +85,11 @@ class MysqlExecutor final : public Executor {
   const Access access_;
   Tables tables_;
   Finder finder_;
-  std::vector<sql::SpecUse> opening_;  // of the running batch's open ops, in order
+  std::vector<sql::SpecUse> opening_;  // in the running batch, in order
   size_t opens_ = 0;                   // how many of those were executed or passed by
-  size_t lookups_ = 0;                 // of the running batch's finds
+  size_t lookups_ = 0;                 // in the running batch
   Order order_{*this};
-  Lane lane_ = Lane::turn;  // of the running batch
+  Lane lane_ = Lane::turn;  // the running batch's
   bool stopping_ = false;
 };
 
@@ -183,7 +183,7 @@ TableState MysqlExecutor::prepare(Op &op) {
     Spec *const spec = opening_.back().get();
     if (spec == nullptr) return TableState::failed;
     const TableState state = tables_.prepare(spec, false).state;
-    // Now, not when the op's turn comes: finds behind it in the batch need to know what they are about.
+    // Now, not when the op's turn comes: later finds in the batch need to know their tables.
     if (state == TableState::ready && !op.slot->filled()) op.slot->fill(specs_.use(*op.spec));
     return state;
   }
@@ -220,7 +220,7 @@ void MysqlExecutor::execute_next(Op &op) {
   }
 }
 
-/// Ops are executed, or passed by, in their order: so each open op finds what it opens.
+/// Ops are executed, or passed by, in their order: so each open op finds the table that it opens.
 void MysqlExecutor::execute_open(Op &op) {
   const Spec *const opening = opens_ < opening_.size() ? opening_[opens_++].get() : nullptr;
   if (opening == nullptr) {

@@ -12,7 +12,7 @@ namespace postern::mysqld {
 using sql::nothing_said;
 using sql::ServerError;
 
-/// What the diagnostics area says, or nothing. Clears it.
+/// The error in the diagnostics area, or nothing. Clears it.
 ServerError take_server_error(THD *thd);
 
 /// A failed open: by the error in the diagnostics area, which stays there.
@@ -20,7 +20,7 @@ Failure open_failure(THD *thd);
 /// The failed open met a lock that others hold: try again later.
 bool open_found_busy(THD *thd);
 
-/// A storage engine's return code, not 0, as a failure; `error` becomes what the server says of it.
+/// A storage engine's return code, not 0, as a failure; `error` becomes the server's error for it.
 Failure engine_failure(THD *thd, TABLE *table, int code, ServerError &error);
 
 }  // namespace postern::mysqld

@@ -1,7 +1,7 @@
 // kill_watch.h: KillWatch, which wakes threads of ours when somebody kills them or the server goes down.
 //
-// MySQL tells nobody of a KILL but the one handler of all its connections, so a thread looks, ten times a second. Owned
-// by the engine; the thread runs from the first add() on, until this is destroyed.
+// MySQL notifies only the one handler of all its connections of a KILL, so a thread looks, ten times a second. Owned by
+// the engine; the thread runs from the first add() on, until this is destroyed.
 #pragma once
 
 #include <condition_variable>

@@ -40,7 +40,7 @@
 #undef likely
 #undef unlikely
 
-// What is this server's own, for engine/rows, and what its room has there.
+// Names of this server's own that engine/rows uses, and the other way round.
 namespace postern::mysqld {}
 namespace postern::rows {
 using namespace mysqld;

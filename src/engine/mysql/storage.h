@@ -11,10 +11,10 @@ namespace postern::mysqld {
 using sql::StorageEngine;
 using sql::Walks;
 
-/// Of the table; nullptr for one that may not be opened: of all, InnoDB alone was tried.
+/// The table's storage engine; nullptr for one that may not be opened: only InnoDB was tried.
 const StorageEngine *storage_engine(const TABLE &table);
 
-/// What the server calls it.
+/// The server's name for it.
 Bytes storage_engine_name(const TABLE &table);
 
 }  // namespace postern::mysqld

@@ -12,7 +12,7 @@
 namespace postern::mysqld {
 namespace {
 
-/// What a column wanted takes in an OpenTable beside its name, about.
+/// The size of a wanted column in an OpenTable besides its name, about.
 constexpr size_t bytes_per_column = 128;
 
 size_t bytes_for(const KeptSpec &spec) {
@@ -47,7 +47,7 @@ OpenTable &Tables::prepare(Spec *spec, bool positions) {
   OpenTable *known = open_.find(spec->id());
   if (known == nullptr || known->serial != spec->serial()) {
     auto fresh = std::make_unique<OpenTable>(spec);
-    // An id given to new names: what was open for the old ones has no user left and goes when all goes.
+    // The id was given to new names: the table for the old ones has no user left and goes when all go.
     if (known != nullptr && known->table != nullptr) release_all();
     known = &open_.put(std::move(fresh));
   }
@@ -112,7 +112,8 @@ void Tables::set_read_set(OpenTable &table) {
   for (const uint16_t position : table.filter_columns) want(position);
   const KEY &key = table.key_info();
   const std::span<const KEY_PART_INFO> parts(key.key_part, key.user_defined_key_parts);
-  // The server merges the rows of partitions by what it has read of the index, and of the primary key behind it.
+  // The server merges the rows of partitions by the parts of the index that it has read, and of the primary key after
+  // it.
   const bool merges = opened->part_info != nullptr;
   // Where the index has prefixes of columns, finds compare the whole.
   table.key_is_read = table.positions || merges ||

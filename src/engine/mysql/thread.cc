@@ -14,7 +14,7 @@
 namespace postern::mysqld {
 namespace {
 
-/// What the process list shows for threads of ours.
+/// The text in the process list for threads of ours.
 constexpr char user[] = "postern";
 
 bool wait_for_server_start(const std::atomic<bool> &stop) {
@@ -23,7 +23,7 @@ bool wait_for_server_start(const std::atomic<bool> &stop) {
   return !over();
 }
 
-/// What is ours to say, whatever the globals are that the THD was born with.
+/// Variables that we fix, whatever the globals are that the THD was born with.
 void pin(THD *thd) {
   System_variables &ours = thd->variables;
   // A batch is a transaction that ends with it.
@@ -118,7 +118,7 @@ bool ServerThread::server_stopping() const {
 }
 
 bool ServerThread::has_old_globals() const {
-  // Read while others may set them: what is seen half set differs from before, too.
+  // Read while others may set them: a half-set value differs from the earlier one, too.
   return std::memcmp(globals_.data(), &global_system_variables, globals_.size()) != 0;
 }
 

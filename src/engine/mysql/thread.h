@@ -37,9 +37,9 @@ class ServerThread {
   /// Gives up the THD, which must hold no table, for a new one. False if there is none to be had.
   bool renew();
 
-  /// What the process list shows.
+  /// The text for the process list.
   void describe(Bytes text);
-  /// Shows it again, after the server has shown there what it does for the thread.
+  /// Shows it again, after the server has shown its own text there.
   void show_text();
 
  private:

@@ -77,7 +77,7 @@ bool Bounds::open_prefix(THD *thd, KeyStart &start) {
   return true;
 }
 
-/// The text without wildcards and one behind it. False if the text is none in the column's character set.
+/// The text without wildcards, with one after it. False if it is no text in the column's character set.
 bool Bounds::write_pattern(Bytes text) {
   const CHARSET_INFO *const charset = prefixed()->charset();
   const char *at = text.data();
@@ -103,7 +103,7 @@ bool Bounds::write_pattern(Bytes text) {
   return true;
 }
 
-/// The keys between which the server looks for what is LIKE the pattern.
+/// The keys between which the server looks for texts LIKE the pattern.
 void Bounds::write_ends(const KEY_PART_INFO &part, std::vector<uchar> &low, std::vector<uchar> &high) {
   const uint32_t nullable = part.null_bit != 0 ? 1 : 0;
   const uint32_t counted = part.store_length - part.length - nullable;  // what says how long it is
@@ -123,8 +123,8 @@ void Bounds::write_ends(const KEY_PART_INFO &part, std::vector<uchar> &low, std:
     parts_ = leading_.parts;
     for (std::vector<uchar> *const key : {&low, &high}) key->resize(leading_.length);
   } else if (counted != 0) {
-    // A collation that pads with spaces has 'a' and a TAB before 'a'; behind the low end stand zeros, which are lower
-    // still.
+    // A collation that pads with spaces has 'a' and a TAB before 'a'; the low end is filled up with zeros, which are
+    // lower still.
     if (pads_with_spaces(charset)) low_size = part.length;
     int2store(low.data() + text_at - counted, static_cast<uint16>(low_size));
     int2store(high.data() + text_at - counted, static_cast<uint16>(high_size));
@@ -138,7 +138,7 @@ Bounds::Verdict Bounds::judge() const {
     if (!has_prefix()) return Verdict::outside;
   }
   if (find_->until.empty() || row_matches(*table_, until_, find_->until, 0, nullptr)) return Verdict::within;
-  // Where the index does not tell the order of whole values, others may be within behind this row.
+  // Where the index does not know the order of whole values, later rows may be within.
   return !until_.recheck || is_past(until_key_.data(), until_.parts) ? Verdict::beyond : Verdict::outside;
 }
 

@@ -17,7 +17,7 @@ class Bounds {
   enum class Verdict : uint8_t {
     within,
     outside,  ///< a row on the way that was not asked for
-    beyond,   ///< nor is any behind it
+    beyond,   ///< nor is any later row
   };
 
   static bool needed(const Find &find) { return find.prefix || !find.until.empty(); }
@@ -46,7 +46,7 @@ class Bounds {
   KeyStart leading_;          // the parts before the text
   std::string pattern_;       // for LIKE
   std::vector<uchar> begin_;  // the key before all that begin with the text, in the order of the walk
-  std::vector<uchar> end_;    // and the one behind them
+  std::vector<uchar> end_;    // and the end after them
   uint32_t parts_ = 0;        // of both
 
   // With Find::until.

@@ -67,7 +67,7 @@ int first_row(OpenTable &table, const KeyStart &start) {
 int next_row(OpenTable &table, const KeyStart &start, bool from_first_row) {
   handler &file = table.file();
   uchar *const record = table.table->record[0];
-  // The storage engine compares keys for us only behind an exact read.
+  // The storage engine compares keys for us only after an exact read.
   if (start.comparison == Comparison::equal && from_first_row)
     return file.ha_index_next_same(record, start.bytes, start.length);
   const int code = descending(start.comparison) ? file.ha_index_prev(record) : file.ha_index_next(record);

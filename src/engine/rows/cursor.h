@@ -1,4 +1,4 @@
-// cursor.h: the steps of a walk along an index. What a find wants of the rows on the way is Walk's (walk.h).
+// cursor.h: the steps of a walk along an index. Walk (walk.h) judges the rows on the way.
 //
 // The row lands in record[0]. Results are the storage engine's codes, 0 for a row; HA_ERR_KEY_NOT_FOUND and
 // HA_ERR_END_OF_FILE say that there is none.
@@ -34,7 +34,7 @@ int next_row(OpenTable &table, const KeyStart &start, bool from_first_row);
 /// Whether a walk along equal rows has come to others.
 bool left_key(const OpenTable &table, const KeyStart &start);
 
-/// A walk down the index whose order among equal keys is always the same, so that it can be taken up anywhere: from one
+/// A walk down the index with the same order among equal keys each time, so that it can be taken up anywhere: from one
 /// group of equal keys to the one before it, and upwards within each. Partitioned tables need it. Merging the
 /// partitions' rows downwards, the server leaves equal keys in an order that depends on where the walk began.
 class DownByGroups {
@@ -56,7 +56,7 @@ class DownByGroups {
   void note_key();
 
   OpenTable &table_;
-  std::vector<uchar> key_;  // of the group
+  std::vector<uchar> key_;  // the group's
 };
 
 }  // namespace postern::rows

@@ -18,8 +18,8 @@ struct Finder::Scan {
   const Find &find;
   OpenTable &table;
   sql::ScanPlace *place = nullptr;  // where to go on, then where the scan is
-  uint64_t examined = 0;            // rows, and lookups: what the find costs
-  uint64_t lookups = 0;             // of these: one costs, whether it finds a row or not
+  uint64_t examined = 0;            // rows, and lookups: the find's cost
+  uint64_t lookups = 0;             // among these: one costs, whether it finds a row or not
   sql::LookTimer look{};
   bool resumed = false;         // the running key is read on from a place
   bool row_is_current = false;  // record[0] holds a row of the running key
@@ -53,8 +53,8 @@ bool has_whole_column(const KEY &key, uint parts, uint16 fieldnr) {
   return false;
 }
 
-/// How many parts of the index tell every row from every other, counting those of the primary key that the storage
-/// engine puts behind the declared ones and can be searched by; 0 if all of them do not.
+/// The number of parts of the index that make its rows unique, counting those of the primary key that the storage
+/// engine adds after the declared ones and can be searched by; 0 if all of them do not.
 uint unique_parts(const OpenTable &table) {
   KEY &key = table.key_info();
   if (key.flags & HA_NOSAME && !(key.flags & HA_NULL_PART_KEY)) return key.user_defined_key_parts;
@@ -99,7 +99,7 @@ void Finder::run(Op &op, OpenTable &table) {
   counters_->add(Counter::rows_examined, rows);
   table.rows_examined += rows;
   // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends, but
-  // not what has only just begun.
+  // not one that has only just begun.
   if (scan.failure == Failure::interrupted && connection_is_killed(*thd_)) {
     const bool just_begun = scan.place == nullptr && sent == 0 && scan.examined <= limits::rows_between_looks;
     if (!slow()) halt = Halt::paused;
@@ -168,9 +168,9 @@ bool Finder::answer_as_before(Op &op, OpenTable &table) {
   return true;
 }
 
-/// Reads the first row behind the place of a paused scan: at once where the index tells all rows apart. Else it walks
-/// through the rows with the key of the place, which may be very many: if somebody waits for the table meanwhile the
-/// scan has not got on and must try again, which is what `held_up` is.
+/// Reads the first row after the place of a paused scan: at once where the index's parts are unique. Else it walks
+/// through the rows with the key of the place, which may be very many: if somebody waits for the table meanwhile, the
+/// scan has made no progress and must try again; it is then `held_up`.
 Finder::Halt Finder::resume_row(Scan &scan, DownByGroups *groups, int &code) {
   OpenTable &table = scan.table;
   const KeyStart &start = walk_.start();
@@ -187,7 +187,7 @@ Finder::Halt Finder::resume_row(Scan &scan, DownByGroups *groups, int &code) {
     code = read(place.unique_parts, HA_READ_BEFORE_KEY, HA_READ_AFTER_KEY);
   } else {
     code = read(key.user_defined_key_parts, HA_READ_PREFIX_LAST_OR_PREV, HA_READ_KEY_OR_NEXT);
-    bool behind = false;  // of the place, among rows with its key
+    bool behind = false;  // after the place, among rows with its key
     while (code == 0 && !key_cmp_if_same(table.table, place.key.data(), table.index, key.key_length)) {
       file.position(record);
       const int order = file.cmp_ref(file.ref, place.ref.data());
@@ -232,11 +232,11 @@ Finder::Halt Finder::walk_key(Scan &scan) {
     if (code != 0) return fail(scan, code);
     ++scan.examined;
     scan.row_is_current = true;
-    // Judged before the row is made: most of what a skipped row would cost is reading its columns.
+    // Judged before the row is made: most of the cost of a skipped row is reading its columns.
     if (walk_.judge() == Met::wanted) {
       if (const Halt halt = offer(scan); halt != Halt::none) return halt;
     }
-    // Before any pause: behind the only row of a key there is no place to go on from.
+    // Before any pause: after the only row of a key there is no place to go on from.
     if (walk_.key_done()) return Halt::none;
     if (must_pause(scan)) return save(scan);
     code = groups != nullptr ? groups->next() : walk_.next_row(!scan.resumed);
@@ -252,7 +252,7 @@ Finder::Halt Finder::offer(Scan &scan) {
   if (table.has_large_rows && !slow() && !share_.take_large_row(table.reader.long_bytes())) return Halt::deferred;
   const Flow flow = scan.op.reply->row(row);
   if (flow == Flow::pause && !slow()) return Halt::paused;  // the row may not have been taken
-  // Reading a column may have failed, of which no code tells. The reply takes the row back with all others.
+  // Reading a column may have failed, which no code reports. The reply takes the row back with all others.
   if (thd_->is_error()) {
     scan.failure = Failure::internal;
     error_ = take_server_error(thd_);
@@ -292,7 +292,7 @@ Finder::Halt Finder::interrupt(Scan &scan) {
 Finder::Halt Finder::save(Scan &scan) {
   if (!slow()) return Halt::paused;
   if (thd_->killed) return interrupt(scan);
-  if (scan.op.position == nullptr) {  // of a unit, which is done as a whole
+  if (scan.op.position == nullptr) {  // in a unit, which is done as a whole
     if (stop_.load(std::memory_order_relaxed)) return Halt::paused;
     scan.failure = Failure::reply_too_large;
     return Halt::failed;

@@ -33,7 +33,7 @@ class Finder {
   }
   /// The batch writes nothing, and has about so many finds: those that ask the same may be answered at once.
   void expect(size_t finds) { equal_.begin_run(finds); }
-  /// Runs `op`, tells its reply every row and, unless it is paused, the outcome. `progress` of the op is set.
+  /// Runs `op`, passes every row to its reply and, unless it is paused, the outcome. `progress` of the op is set.
   void run(Op &op, OpenTable &table);
 
  private:
@@ -58,11 +58,11 @@ class Finder {
   Counters *const counters_;
   const std::atomic<bool> &stop_;
   THD *thd_ = nullptr;
-  Lane lane_ = Lane::turn;  // of the batch
+  Lane lane_ = Lane::turn;  // the batch's
   sql::TurnShare share_;
   sql::EqualFinds equal_;
-  Walk walk_;                           // of the running find
-  std::optional<DownByGroups> groups_;  // of a slow scan
+  Walk walk_;                           // the running find's
+  std::optional<DownByGroups> groups_;  // a slow scan's
   sql::ServerError error_;
 };
 

@@ -25,8 +25,8 @@ bool build_integer_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   return true;
 }
 
-/// The index holds a prefix of the column, and the value goes on behind it. A value that does not is compared on the
-/// prefix alone, as clients have always known it.
+/// The index holds a prefix of the column, and the value is longer. A value that is not is compared on the prefix
+/// alone, as clients have always known it.
 bool is_longer_than_part(const KEY_PART_INFO &part, Bytes text) {
   if (!(part.key_part_flag & HA_PART_KEY_SEG)) return false;
   const auto *const charset = part.field->charset();
@@ -56,7 +56,7 @@ bool build_plain_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   return build_integer_part(part, text, to) || build_varchar_part(part, text, to);
 }
 
-/// Builds the part from any value but NULL; `whole_values` if the index does not tell the rows' order.
+/// Builds the part from any value but NULL; `whole_values` if the index does not know the rows' order.
 Fit build_part(THD *thd, OpenTable &table, const KEY_PART_INFO &part, Bytes text, bool range, uchar *to,
                bool &whole_values) {
   Field *const field = table.table->field[part.fieldnr - 1];

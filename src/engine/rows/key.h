@@ -18,11 +18,11 @@ constexpr bool descending(Comparison comparison) {
 /// A position in an index, how to walk from it, and which of the rows on the way are meant.
 struct KeyStart {
   uchar *bytes = nullptr;
-  uint32_t length = 0;  ///< of the parts to search by
+  uint32_t length = 0;  ///< the parts' to search by
   uint32_t parts = 0;   ///< to search by; 0: from the end of the index
-  /// What was asked, in terms of the key that was built; `never`: no row can match.
+  /// The op's comparison, in terms of the key that was built; `never`: no row can match.
   Comparison comparison = Comparison::equal;
-  /// The walk meets rows that were not asked for: row_matches() tells them.
+  /// The walk meets other rows, too: row_matches() sorts them out.
   bool recheck = false;
 
   // For row_matches().

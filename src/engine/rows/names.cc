@@ -85,7 +85,7 @@ bool index_is_the_key(const OpenTable &table) {
   return true;
 }
 
-/// Whether the table is defined as it was when `version` was noted, which becomes what it is now.
+/// Whether the table is defined as it was when `version` was noted; sets `version` to the current one.
 bool same_definition(const TABLE_SHARE &share, std::string &version) {
   const Bytes bytes = definition_of(share);
   if (!bytes.empty() && version == bytes) return true;
@@ -103,7 +103,7 @@ OpenAttempt failed(THD *thd, Failure failure, std::string message) {
 OpenAttempt may_be_opened(THD *thd, const std::string &database, const std::string &table) {
   for (const char *const schema : {"mysql", "sys", "information_schema", "performance_schema"}) {
     if (!equals_ignoring_case(database, schema)) continue;
-    // No table of performance_schema has an index that could be opened, and that is what clients were always told.
+    // No table of performance_schema has an index that could be opened, and clients have always got this answer.
     if (equals_ignoring_case(schema, "performance_schema"))
       return failed(thd, Failure::no_index, "Tables of performance_schema have no index to read by");
     return failed(thd, Failure::system_schema,

@@ -1,4 +1,4 @@
-// names.h: which names may be opened, and what a spec's names mean in an open table.
+// names.h: the names that may be opened, and a spec's names resolved in an open table.
 #pragma once
 
 #include <string>

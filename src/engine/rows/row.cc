@@ -89,7 +89,7 @@ Bytes print_datetime(const uchar *from, char *to) {
   return {to, 19};
 }
 
-/// What a BLOB of the server's memory points to: its size, of so many bytes, then the address.
+/// A BLOB in the server's memory: its size, of so many bytes, then the address.
 Bytes blob_at(const uchar *from, uint8_t size_bytes) {
   const char *bytes = nullptr;
   std::memcpy(&bytes, from + size_bytes, sizeof bytes);
@@ -110,7 +110,7 @@ struct RowReader::Column {
   const uchar *at = nullptr;
   const uchar *null_byte = nullptr;  // nullptr: NOT NULL
   uchar null_bit = 0;
-  uint8_t size_bytes = 0;  // of a blob
+  uint8_t size_bytes = 0;  // a blob's
   uint16_t position = 0;
   char text[20];                          // what print_datetime() writes
   String string;                          // what val_str() may write

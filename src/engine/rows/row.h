@@ -29,8 +29,8 @@ class RowReader {
   Row read();
   /// Bytes in the row of the values that may be long: all but numbers, dates and VARCHAR.
   size_t long_bytes() const { return long_bytes_; }
-  /// Whether a row has been so large that neither the values that were made of it nor what the table itself holds of it
-  /// should stay until the next one.
+  /// Whether a row has been so large that neither the values made from it nor the table's own copy of it should stay
+  /// until the next one.
   bool holds_much() const { return holds_much_; }
   /// Gives back the memory of the values, when the last row is done.
   void give_back();

@@ -13,9 +13,9 @@
 
 namespace postern::rows {
 
-/// What a row that the walk has come to is to its find.
+/// A row's meaning to the find whose walk meets it.
 enum class Met : uint8_t {
-  other,    ///< not asked for: history, or a row that the index cannot tell from those meant
+  other,    ///< not asked for: history, or a row that only shares the index's key with the wanted ones
   skipped,  ///< asked for, and left out by a filter or by the offset
   wanted,
 };
@@ -23,8 +23,8 @@ enum class Met : uint8_t {
 using sql::Walked;
 
 /// Walks the rows of one find after the other, key by key: one key, or one for each value of the IN list. Belongs to
-/// one executor and is used on its thread only. Whoever walks counts what it examines, says when to pause, and does
-/// something with the row:
+/// one executor and is used on its thread only. The caller counts the rows that it examines, says when to pause, and
+/// does something with the row:
 ///
 ///     if (walk.begin(thd, table, find) != Failure::none) return;
 ///     for (; walk.at_key(); walk.next_key()) {

@@ -3,12 +3,13 @@
 namespace postern::sql {
 namespace {
 
-/// What a session's status tells that belongs to one answer alone.
+/// The bits of a session's status that belong to one answer alone.
 constexpr uint16_t more_results = 8;
 constexpr uint16_t cursor = 64 | 128;
 constexpr uint16_t state_changed = 0x4000;
 
-/// An EOF packet's payload, and an OK packet's that tells of no row and no text: where the status is, in both.
+/// The smallest payloads of an EOF packet and of an OK packet without rows and text; both have the status at the same
+/// place.
 constexpr size_t status_at = 3;
 constexpr size_t eof_bytes = 5;
 constexpr size_t ok_bytes = 7;

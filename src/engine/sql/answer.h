@@ -1,8 +1,8 @@
-// answer.h: Answer, what the server once answered to a SELECT but for its rows, so that the like of it can be answered
-// with other rows; and Packets, which writes an answer packet by packet.
+// answer.h: Answer, a captured answer to a SELECT without its rows, reused with new rows; and Packets, which writes an
+// answer packet by packet.
 //
-// The names and types of columns, and how the end is told, are the server's own bytes. Only what is about the moment is
-// put in anew: the numbers of packets and the status of the session. Immutable; shared by threads.
+// The names and types of columns, and the form of the end, are the server's own bytes. Only the values of the moment
+// are put in anew: the numbers of packets and the status of the session. Immutable; shared by threads.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace postern::sql {
 
-/// What the client and the server have agreed on, and with it the form of an answer.
+/// The capabilities that client and server have agreed on, and with them the form of an answer.
 struct AnswerForm {
   bool deprecate_eof = false;   ///< CLIENT_DEPRECATE_EOF: columns end without a packet, rows with one of the form OK
   bool cache_metadata = false;  ///< MARIADB_CLIENT_CACHE_METADATA: columns may be left out

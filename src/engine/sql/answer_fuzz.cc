@@ -1,5 +1,5 @@
-// Whatever is taken for a server's answer: what is made of it begins as it did, ends as it did, is whole packets with
-// numbers in line, and is taken for the same answer again.
+// Any bytes that pass for a server's answer: an answer made from them begins and ends as they do, is whole packets with
+// numbers in line, and is parsed to the same answer again.
 //
 // The first byte of an input chooses the form.
 #include <cstdint>

@@ -67,7 +67,7 @@ TEST(Answer, IsNothingElse) {
            packet(1, "\xFF\x15\4#28000Access denied"),            // an error
            packet(1, "\xFB/etc/passwd"),                          // asks for a file
            plain,                                                 // cut
-           plain + packet(6, "\xFF\x15\4#28000"),                 // an error behind rows
+           plain + packet(6, "\xFF\x15\4#28000"),                 // an error after rows
            plain + packet(6, "\xFE\1\0\2\0"s),                    // a warning
            plain + packet(6, "\xFE\0\0\x0A\0"s),                  // more results
            plain + packet(6, "\xFE\0\0\x42\0"s),                  // a cursor

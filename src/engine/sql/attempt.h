@@ -9,7 +9,7 @@
 
 namespace postern::sql {
 
-/// What the server says of a failure.
+/// The server's words for a failure.
 struct ServerError {
   std::string message{};
   SqlError number{};  ///< none: the words are ours
@@ -32,7 +32,7 @@ enum class TableState : uint8_t {
 struct OpenAttempt {
   TableState state = TableState::ready;
   Failure failure = Failure::none;
-  ServerError error{};  ///< what the server says of `failure`
+  ServerError error{};  ///< the server's error for `failure`
 };
 
 }  // namespace postern::sql

@@ -72,7 +72,7 @@ void EqualFinds::begin_run(size_t finds) {
 }
 
 size_t EqualFinds::write_question(uint64_t serial, const Find &find) {
-  // What is said of a value, its length, is not part of a word; zeros behind the last value complete one.
+  // The size of a value fills no word; zeros after the last value complete one.
   const size_t room = std::min(limits::shared_bytes_max - used_, limits::shared_question_bytes_max);
   const auto limit = static_cast<uint32_t>(find.limit);
   size_t needed = sizeof serial + sizeof limit;

@@ -1,9 +1,8 @@
 // equal_finds.h: EqualFinds, what finds of a run were answered, for others of the same run that ask the same.
 //
-// Keys that many clients want come many times in a run, which reads one view: what the first of them was answered is
-// what the others would be. It is copied here, so it does not matter what becomes of the first one's op, request and
-// reply meanwhile. Belongs to one executor and is used on its thread. Takes no memory before the first run with many
-// finds, then a bounded amount.
+// Popular keys come many times in a run, which reads one view: the answer to the first find is the answer to the
+// others. It is copied here, so the first one's op, request and reply may go meanwhile. Belongs to one executor and is
+// used on its thread. Takes no memory before the first run with many finds, then a bounded amount.
 //
 //   equal.begin_run(finds);
 //   if (const auto *known = equal.look_up(serial, find)) ... else {answer it;  equal.keep(written, rows);}
@@ -51,7 +50,7 @@ class EqualFinds {
   };
   static constexpr size_t entries = 2048;
 
-  /// Writes the question behind what is kept. How long it is; 0 if it is too long, or there is no room.
+  /// Appends the question to the kept bytes. Returns its size; 0 if it is too long, or there is no room.
   size_t write_question(uint64_t serial, const Find &find);
 
   std::unique_ptr<Entry[]> entries_;
@@ -63,7 +62,7 @@ class EqualFinds {
   size_t found_ = 0;
   uint32_t runs_off_ = 0;  // since the last one that looked
   Entry *free_ = nullptr;  // where the answer to the find that was looked up last may be kept
-  uint32_t hash_ = 0;      // of that find
+  uint32_t hash_ = 0;      // that find's
   size_t question_bytes_ = 0;
   Answer answer_{};
 };

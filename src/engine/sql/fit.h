@@ -12,7 +12,7 @@ enum class Fit : uint8_t {
   below,    ///< the stored value is the nearest below the given one
   above,    ///< the stored value is the nearest above the given one
   unfit,    ///< the given value has no place among the column's values
-  as_text,  ///< of the bound of a range: nothing was stored; rows compare with the value as text does
+  as_text,  ///< for the bound of a range: nothing was stored; rows compare with the value as text does
 };
 
 template <class T>

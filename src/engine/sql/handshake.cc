@@ -13,7 +13,7 @@ constexpr size_t nonce_bytes = 32;
 /// A server that asks on and on gets no more answers; a method that asks several questions needs a few.
 constexpr int packets_max = 16;
 
-// What the client says it can do, include/mysql_com.h.
+// The client's capabilities, include/mysql_com.h.
 constexpr uint32_t long_password = 1, protocol_41 = 512, secure_connection = 32768, plugin_auth = 1U << 19,
                    plugin_auth_lenenc = 1U << 21;
 constexpr char utf8mb4_general_ci = 45;
@@ -76,7 +76,7 @@ bool Handshake::answer() {
   } else if (!packet.empty() && packet[0] == '\xfe') {
     answered = switch_method(packet.substr(1));
   } else {
-    // What a method says further; a byte 0x01 in front keeps its first byte from being misunderstood.
+    // Further data of a method; a byte 0x01 in front keeps its first byte from being misunderstood.
     if (!packet.empty() && packet[0] == '\x01') packet.remove_prefix(1);
     std::string proof;
     answered = prove(packet, proof);
@@ -87,7 +87,7 @@ bool Handshake::answer() {
   return answered;
 }
 
-/// The server's greeting holds a challenge for its default method; the reply says who comes, and meets it.
+/// The server's greeting holds a challenge for its default method; the reply names the user and meets it.
 bool Handshake::greet(Bytes packet) {
   Bytes version, ignored, first, second;
   if (!cut(packet, 1, version) || version[0] != 10 || !cut_text(packet, ignored) || !cut(packet, 4, ignored) ||

@@ -4,8 +4,8 @@
 // the object dies.
 //
 //   Handshake handshake("ann", "secret", proofs);
-//   handshake.hear(what the server sends);
-//   size_t size = handshake.say(room, sizeof room);  // what it has to be sent next; 0 for nothing
+//   handshake.hear(bytes from the server);
+//   size_t size = handshake.say(room, sizeof room);  // the next bytes to the server; 0 for nothing
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace postern::sql {
 
-/// How a client shows that it knows its password without telling it, by method of authentication.
+/// A client's proof that it knows its password, without sending it, by method of authentication.
 struct Proofs {
   std::string (*native)(Bytes scramble, Bytes password);  ///< mysql_native_password: 20 bytes for 20
   std::string (*ed25519)(Bytes nonce, Bytes password);    ///< client_ed25519: 64 bytes for 32
@@ -29,7 +29,7 @@ class Handshake {
   Handshake(const Handshake &) = delete;
   Handshake &operator=(const Handshake &) = delete;
 
-  /// As another user, who outlives it, too. Before the first reply.
+  /// As another user; the name outlives it, too. Before the first reply.
   void come_as(Bytes user) { user_ = user; }
   /// Bytes from the server, in pieces of any size.
   void hear(Bytes bytes) { heard_.append(bytes); }

@@ -1,5 +1,5 @@
-// Whatever a server sends, in any pieces, the client's half of a handshake ends, says whole packets with the next
-// number in line and nothing else, and never tells its password to a method that did not ask for it.
+// Whatever a server sends, in any pieces, the client's half of a handshake ends, sends whole packets with the next
+// number in line and nothing else, and never sends its password to a method that did not ask for it.
 //
 // The first byte of an input chooses how long the pieces are; the pieces are heard one by one.
 #include <cstdint>

@@ -13,7 +13,7 @@ std::string as_text(Bytes what, Bytes challenge, Bytes password) {
   return std::string(what) + "(" + std::string(challenge) + "," + std::string(password) + ")";
 }
 
-/// Proofs that tell what they were asked.
+/// Proofs that contain their arguments.
 constexpr Proofs telling{
     .native = [](Bytes scramble, Bytes password) { return as_text("native", scramble, password); },
     .ed25519 = [](Bytes nonce, Bytes password) { return as_text("ed25519", nonce, password); },
@@ -52,14 +52,14 @@ std::string answer_to(Handshake &handshake, const std::string &bytes) {
   return said(handshake);
 }
 
-/// The answer to a switch of methods by somebody whose password is `password`.
+/// The answer of a user with this password to a switch of methods.
 std::string answer_to_switch(const std::string &method, Bytes challenge, Bytes password = "secret") {
   Handshake handshake("ann", password, telling);
   answer_to(handshake, greeting());
   return answer_to(handshake, switch_to(2, method, challenge));
 }
 
-TEST(Handshake, SaysWhoComesAndMeetsTheChallengeOfTheGreeting) {
+TEST(Handshake, NamesTheUserAndMeetsTheChallengeOfTheGreeting) {
   Handshake handshake("ann", "secret", telling);
   const std::string proof = as_text("native", scramble, "secret");
   const std::string abilities("\x01\x82\x28\x00", 4), packet_bytes_max("\0\0\0\x01", 4);
@@ -68,7 +68,7 @@ TEST(Handshake, SaysWhoComesAndMeetsTheChallengeOfTheGreeting) {
   EXPECT_EQ(answer_to(handshake, greeting()), packet(1, payload));
 }
 
-TEST(Handshake, ComesAsSomebodyElseIfTold) {
+TEST(Handshake, ComesAsAnotherUserOnRequest) {
   Handshake handshake("ann", "secret", telling);
   handshake.come_as("nobody");
   const std::string answer = answer_to(handshake, greeting());
@@ -99,7 +99,7 @@ TEST(Handshake, AnswersEveryQuestionOfADialog) {
   EXPECT_EQ(answer_to(handshake, packet(6, "\1\xfeThird: ")), packet(7, "secret\0"s));
 }
 
-TEST(Handshake, HasNothingToSayToWhatItDoesNotKnow) {
+TEST(Handshake, StaysSilentOnUnknownPackets) {
   EXPECT_EQ(answer_to_switch("caching_sha2_password", scramble), "");
   EXPECT_EQ(answer_to_switch("mysql_native_password", "short"), "");
   EXPECT_EQ(answer_to_switch("client_ed25519", std::string(nonce) + "x"), "");

@@ -96,7 +96,7 @@ constexpr Bytes set_variables[] = {"autocommit",
                                    "unique_checks",
                                    "wait_timeout"};
 
-/// Functions without arguments that tell of the session.
+/// Functions without arguments that only read the session.
 constexpr Bytes functions[] = {"connection_id", "current_role",   "current_user", "database",
                                "found_rows",    "last_insert_id", "row_count",    "schema",
                                "session_user",  "system_user",    "user",         "version"};
@@ -151,7 +151,7 @@ class Tokens {
   bool take_word(Bytes word) { return take_if(is_word(word)); }
   bool take_sign(char sign) { return take_if(kind_ == Kind::sign && text_[0] == sign); }
   bool take(Kind kind) { return take_if(kind_ == kind); }
-  /// Of a variable, a savepoint and so on.
+  /// The name of a variable, a savepoint and so on.
   bool take_name() { return take_if(kind_ == Kind::word || kind_ == Kind::quoted); }
   bool take_name_or_literal() { return take_name() || take(Kind::literal); }
   bool take_one_of(std::span<const Bytes> words) { return take_if(kind_ == Kind::word && is_one_of(text_, words)); }
@@ -221,7 +221,7 @@ bool take_scope(Tokens &tokens) {
   return tokens.take_word("session") || tokens.take_word("local");
 }
 
-/// Behind the first @: a variable of the session's that is read, or a user's.
+/// After the first @: a variable of the session's that is read, or a user's.
 bool take_variable(Tokens &tokens) {
   if (!tokens.take_sign('@')) return tokens.take_name_or_literal();
   if ((take_scope(tokens) || tokens.take_word("global")) && !tokens.take_sign('.')) return false;
@@ -230,7 +230,7 @@ bool take_variable(Tokens &tokens) {
 
 bool take_value(Tokens &tokens, int nesting);
 
-/// Behind its opening parenthesis.
+/// After its opening parenthesis.
 bool take_arguments(Tokens &tokens, int nesting) {
   do {
     if (!take_value(tokens, nesting)) return false;

@@ -15,7 +15,7 @@ enum class Housekeeping : uint8_t {
   savepoint,       ///< SAVEPOINT, RELEASE SAVEPOINT
   set,             ///< SET of the session's variables that drivers set, of user variables, SET TRANSACTION
   set_autocommit,  ///< the same, and autocommit is among them: ends the transaction before
-  evaluate,        ///< SELECT or DO of constants, variables, and functions that tell of the session
+  evaluate,        ///< SELECT or DO of constants, variables, and functions that only read the session
   use,             ///< USE
   warnings,        ///< SHOW WARNINGS, SHOW ERRORS
 };
@@ -23,8 +23,8 @@ enum class Housekeeping : uint8_t {
 /// No text of more bytes is looked at.
 constexpr size_t housekeeping_bytes_max = 2048;
 
-/// What a text is that the server's parser would take for one statement. A text that it would refuse may be any of
-/// them. Comments are passed over, but for those that the server executes. Pure; takes no memory.
+/// The kind of a text that the server's parser would take for one statement. A text that it would refuse may be any of
+/// them. Comments are skipped, but for those that the server executes. Pure; takes no memory.
 Housekeeping housekeeping_of(Bytes text);
 
 }  // namespace postern::sql

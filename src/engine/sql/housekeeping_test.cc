@@ -35,7 +35,7 @@ TEST(Housekeeping, KnowsWhatDriversSet) {
     EXPECT_EQ(housekeeping_of(text), Housekeeping::set_autocommit) << text;
 }
 
-TEST(Housekeeping, KnowsWhatIsAskedOfTheSession) {
+TEST(Housekeeping, KnowsQuestionsAboutTheSession) {
   for (const Bytes text :
        {"SELECT 1", "select 1 from dual", "SELECT @@version_comment LIMIT 1", "SELECT DATABASE(), USER() LIMIT 1",
         "SELECT LAST_INSERT_ID() AS `id`", "SELECT ROW_COUNT() n",

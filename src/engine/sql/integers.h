@@ -40,11 +40,11 @@ inline bool parse_short_natural(Bytes text, uint64_t &number) {
   return text.size() <= 18 && parse_natural(text, number);
 }
 
-/// What a column of the type holds for the number: itself, its integer part, or the nearest end of the type.
+/// The number as a column of the type stores it: itself, its integer part, or the nearest end of the type.
 Fit fit_integer(const Number &number, IntegerType type, int64_t &stored);
 
-/// What a column of the type holds for the bound of a range: the integer part downwards, or the nearest end of the
-/// type. `given` is a number.
+/// The bound of a range as a column of the type stores it: the integer part downwards, or the nearest end of the type.
+/// `given` is a number.
 Fit fit_bound(double given, IntegerType type, int64_t &stored);
 
 }  // namespace postern::sql

@@ -62,7 +62,7 @@ TEST(Integers, ReadShortNaturalNumbersAtOnce) {
     EXPECT_FALSE(parse_short_natural(text, number));
 }
 
-TEST(Integers, FitTheirTypeOrTellOnWhichSideTheyAre) {
+TEST(Integers, FitTheirTypeOrShowOnWhichSideTheyAre) {
   EXPECT_EQ(fitted("127", tinyint), "127");
   EXPECT_EQ(fitted("128", tinyint), "127 below");
   EXPECT_EQ(fitted("-128", tinyint), "-128");

@@ -1,8 +1,8 @@
-// known_rights.h: what an op needs to be allowed, and KnownRights, what is known of what accounts may do.
+// known_rights.h: the rights that an op needs, and KnownRights, a cache of the rights of accounts.
 //
-// Belongs to one executor and is used on its thread. What a look at the grants has shown holds for
-// limits::privileges_hold_ms: so a privilege that is taken away holds within that time for ops that come after, and a
-// busy account costs one look a time, not one an op.
+// Belongs to one executor and is used on its thread. The result of a look at the grants holds for
+// limits::privileges_hold_ms: so a revoked privilege ends within that time for later ops, and a busy account costs one
+// look a time, not one an op.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ inline constexpr Rights erase = 16;
 inline constexpr Rights see_key = 32;  ///< the columns of the index, which are known when the table is open
 }  // namespace right
 
-/// `access`: of the door. An index that is opened for writing needs nothing here: who opens it says later what for.
+/// `access`: the door's. An index that is opened for writing needs nothing here: its client names the changes later.
 Rights rights_needed(const Op &op, Access access);
 
 class KnownRights {
  public:
-  /// Whether the account may do all of `needed` with the spec, both by numbers that no other has had. What is not known
-  /// is asked of `look(Rights wanted) -> Rights allowed`.
+  /// Whether the account may do all of `needed` with the spec, both by numbers that no other has had. Unknown rights
+  /// are asked of `look(Rights wanted) -> Rights allowed`.
   template <class Look>
   bool has(Rights needed, uint64_t account, uint64_t spec, int64_t now_ms, Look look) {
     Cached &known = known_of(account, spec, now_ms);
-    // Only what is asked for: what the server refuses it may tell those who watch it, too.
+    // Asks only for the rights needed: a refusal may reach audit plugins.
     if (const auto unknown = static_cast<Rights>(needed & ~known.looked_at)) {
       known.allowed |= look(unknown);
       known.looked_at |= unknown;
@@ -49,7 +49,7 @@ class KnownRights {
     uint64_t spec = 0;
     int64_t since_ms = 0;
     Rights looked_at = 0;
-    Rights allowed = 0;  // of these
+    Rights allowed = 0;  // among these
   };
 
   Cached &known_of(uint64_t account, uint64_t spec, int64_t now_ms);

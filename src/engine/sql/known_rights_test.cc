@@ -7,7 +7,7 @@
 namespace postern::sql {
 namespace {
 
-/// Grants `granted`, and notes what it was asked for.
+/// Grants `granted`, and notes the rights that it was asked for.
 struct Grants {
   Rights granted = 0;
   std::vector<Rights> asked{};
@@ -19,7 +19,7 @@ struct Grants {
   }
 };
 
-TEST(KnownRights, AsksOnceForWhatIsAskedAgain) {
+TEST(KnownRights, AsksOnceForTheSameRights) {
   KnownRights rights;
   Grants grants{.granted = right::see | right::filter};
   EXPECT_TRUE(rights.has(right::see, 1, 1, 1000, grants.look()));
@@ -36,7 +36,7 @@ TEST(KnownRights, AsksNothingForAnOpThatNeedsNothing) {
   EXPECT_TRUE(grants.asked.empty());
 }
 
-TEST(KnownRights, TellsAccountsAndSpecsApart) {
+TEST(KnownRights, KeepsAccountsAndSpecsApart) {
   KnownRights rights;
   Grants all{.granted = right::see}, none;
   EXPECT_TRUE(rights.has(right::see, 1, 1, 1000, all.look()));

@@ -15,7 +15,7 @@
 namespace postern::sql {
 
 /// Belongs to one executor and is used on its thread. Counted against the bound of large buffers: a client decides how
-/// many there are and how large. Of a `Table` it needs to know:
+/// many there are and how large. It needs a `Table` to have:
 ///
 ///     uint32_t id       of the spec it was made for
 ///     uint64_t serial   of the spec it was made for
@@ -29,7 +29,7 @@ class KnownTables {
 
   /// nullptr if there is none for the spec with this id.
   Table *find(uint32_t id) const { return id < tables_.size() ? tables_[id].get() : nullptr; }
-  /// Puts `table` in the place of what was there for its id. Throws std::bad_alloc, also beyond the bound.
+  /// Replaces the table for its id. Throws std::bad_alloc, also beyond the bound.
   Table &put(std::unique_ptr<Table> table) {
     if (table->id >= tables_.size()) tables_.resize(table->id + 1);
     std::unique_ptr<Table> &place = tables_[table->id];

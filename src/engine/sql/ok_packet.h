@@ -1,4 +1,4 @@
-// ok_packet.h: OkPacket, what an OK packet of the MySQL protocol tells.
+// ok_packet.h: OkPacket, the contents of an OK packet of the MySQL protocol.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct OkPacket {
   uint16_t status = 0;
   uint16_t warnings = 0;
 
-  /// Of a whole answer, header and all. nullopt: it begins with no OK packet, or not with all of that.
+  /// Parses a whole answer, header and all. nullopt: it begins with no OK packet, or is cut short.
   static std::optional<OkPacket> of(Bytes answer);
 };
 

@@ -5,7 +5,7 @@
 namespace postern::sql {
 namespace {
 
-TEST(OkPacket, TellsRowsStatusAndWarnings) {
+TEST(OkPacket, HasRowsStatusAndWarnings) {
   const Bytes answer("\x0a\0\0\1\0\xfc\x2c\1\7\x22\0\3\0", 13);
   const auto packet = OkPacket::of(answer);
   ASSERT_TRUE(packet);

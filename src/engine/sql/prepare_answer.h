@@ -1,5 +1,5 @@
-// prepare_answer.h: PrepareAnswer, what the server once answered to COM_STMT_PREPARE, so that the like of it can be
-// answered for a statement with another number. Immutable; shared by threads.
+// prepare_answer.h: PrepareAnswer, a captured answer to COM_STMT_PREPARE, reused for a statement with another number.
+// Immutable; shared by threads.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace postern::sql {
 
 class PrepareAnswer {
  public:
-  /// Of all that the server has answered. `deprecate_eof`: columns and parameters end without a packet. nullopt: it is
-  /// an error, tells of warnings, or was cut short.
+  /// Parses the server's whole answer. `deprecate_eof`: columns and parameters end without a packet. nullopt: it is an
+  /// error, has warnings, or was cut short.
   static std::optional<PrepareAnswer> of(Bytes packets, bool deprecate_eof);
 
   /// The number that the server gave to the statement.

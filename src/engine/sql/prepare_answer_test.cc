@@ -53,7 +53,7 @@ TEST(PrepareAnswer, HasNoEndsWhereTheyAreNotWanted) {
   EXPECT_EQ(put(*answer, 3, 0), said);
 }
 
-TEST(PrepareAnswer, NothingIsToldOfNoParameters) {
+TEST(PrepareAnswer, HasNoDefinitionsWithoutParameters) {
   const std::string said = packets({first(3, 1, 0), "a", end(2)});
   ASSERT_TRUE(PrepareAnswer::of(said, false));
   EXPECT_EQ(put(*PrepareAnswer::of(said, false), 3, 2), said);

@@ -1,5 +1,5 @@
-// run_order.h: RunOrder, in which order an executor does the ops of a run, what waits behind one that is left, and how
-// a unit ends.
+// run_order.h: RunOrder, the order in which an executor does the ops of a run: which ops wait for one that is left, and
+// how a unit ends.
 //
 // It belongs to one executor and is used on its thread.
 #pragma once
@@ -20,12 +20,12 @@ enum class UnitEnds : uint8_t {
   run_again,  ///< rolled back, and run once more without the op that has failed
 };
 
-/// `Hands` is the executor, which does what it is told when:
+/// `Hands` is the executor, which RunOrder calls:
 ///
 ///     void execute_next(Op &)                  runs an op: its progress says whether it is done or left
 ///     void pass_by(std::span<const Op>)        these are not run now
 ///     bool lost() const                        the transaction is gone: there is no going on
-///     bool can_undo() const                    what the transaction has done so far can be undone
+///     bool can_undo() const                    the transaction so far can be undone
 ///     bool write_any(std::span<const Op>) const
 ///     Counters *counters() const
 template <class Hands>
@@ -36,7 +36,7 @@ class RunOrder {
   /// From here on nobody is held up. For each run.
   void begin() { held_up_.reset(); }
 
-  /// Whether an op has to wait behind one of its connection.
+  /// Whether an op has to wait because an earlier one of its connection was left.
   bool is_held_up(const Op &op) const { return held_up_ == op.connection; }
   void hold_up(const Op &op) { held_up_ = op.connection; }
 
@@ -63,7 +63,7 @@ class RunOrder {
     UnitReplies replies_;
   };
   bool in_own_unit() const { return own_ != nullptr; }
-  /// Of the unit that has the transaction to itself, when its ops were executed.
+  /// The ends of the unit that has the transaction to itself, when its ops were executed.
   UnitEnds ends() const { return ends_; }
 
   /// One op or unit after the other, until all are done or left, or the transaction is lost.
@@ -146,8 +146,8 @@ class RunOrder {
 
   Hands &hands_;
   std::optional<uint32_t> held_up_{};  // the connection whose next op of the run cannot run now
-  UnitReplies *own_ = nullptr;         // of the unit that has the transaction to itself
-  UnitEnds ends_ = UnitEnds::commit;   // of that
+  UnitReplies *own_ = nullptr;         // for the unit that has the transaction to itself
+  UnitEnds ends_ = UnitEnds::commit;   // that unit's
 };
 
 }  // namespace postern::sql

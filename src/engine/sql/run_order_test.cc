@@ -10,7 +10,7 @@
 namespace postern::sql {
 namespace {
 
-/// How a reply was ended, since it was last told to forget.
+/// How a reply has ended since its last restart().
 struct Noted final : Reply {
   Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override {
@@ -25,7 +25,7 @@ struct Noted final : Reply {
   Failure failure = Failure::none;
 };
 
-/// Does what it was told of each op, and writes down what it was asked.
+/// Does with each op as the test says, and writes down the calls.
 struct Hands {
   struct Fate {
     Progress progress = Progress::done;
@@ -94,7 +94,7 @@ class RunOrderTest : public testing::Test {
   std::vector<Unit> units_;
 };
 
-TEST_F(RunOrderTest, WhatIsBehindOneThatIsLeftWaitsAndOtherConnectionsGoOn) {
+TEST_F(RunOrderTest, OpsAfterOneThatIsLeftWaitAndOtherConnectionsGoOn) {
   make("abab");
   hands_.fates[0].progress = Progress::busy;
   execute();
@@ -152,7 +152,7 @@ TEST_F(RunOrderTest, AllRepliesOfAnAtomicUnitHearTheFirstFailure) {
   }
 }
 
-TEST_F(RunOrderTest, AUnitThatIsNotAtomicIsRunAgainWithoutWhatHasFailed) {
+TEST_F(RunOrderTest, AUnitThatIsNotAtomicIsRunAgainWithoutItsFailedOps) {
   make("aaa", Verb::insert);
   hands_.fates[1].failure = Failure::duplicate_key;
   units_ = {{.first = 0, .count = 3, .atomic = false}};

@@ -13,7 +13,7 @@
 
 namespace postern::sql {
 
-/// What the finds of one run in a turn may take: each by itself, and all together.
+/// The bounds of the finds of one run in a turn: for each by itself, and for all together.
 class TurnShare {
  public:
   void begin_run() { *this = {}; }
@@ -56,17 +56,17 @@ class LookTimer {
 /// How far a walk has come.
 struct Walked {
   size_t in_at = 0;      ///< position in the IN list
-  uint64_t to_skip = 0;  ///< what is left of the offset
+  uint64_t to_skip = 0;  ///< the rest of the offset
   uint64_t taken = 0;    ///< rows, towards the limit
 };
 
-/// The last row that a paused scan looked at. The scan goes on behind it in index order, whatever became of that row.
+/// The last row that a paused scan looked at. The scan goes on after it in index order, even if that row has changed.
 struct ScanPlace final : Position {
   Walked walked;
   std::vector<unsigned char> key;  ///< all parts of the index, from that row; empty: none of this key was read yet
-  unsigned unique_parts = 0;       ///< how many of them tell it from every other row; 0: that takes `ref`
-  std::vector<unsigned char> ref;  ///< the row itself, to tell it from others with the same key
-  std::string shape;               ///< of the table: the scan cannot go on if it has become another
+  unsigned unique_parts = 0;       ///< how many of them make it unique; 0: that takes `ref`
+  std::vector<unsigned char> ref;  ///< the row itself, among others with the same key
+  std::string shape;               ///< the table's: the scan cannot go on if it has changed
 };
 
 }  // namespace postern::sql

@@ -1,7 +1,7 @@
 // specs.h: the names of every open index, once, shared by all slots and executors.
 //
-// An executor keeps what it has open for a spec in an array under Spec::id(); serial() tells whether the id has
-// been given to another spec since.
+// An executor keeps its open table for a spec in an array under Spec::id(); a new serial() means that the id has been
+// given to another spec since.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@ namespace postern::sql {
 
 class Specs;
 
-/// What was done with a spec. Whoever counts keeps it: when a client has had its answer, in the middle of a batch, the
-/// last slot of the spec may go, and the spec with it.
+/// The counts of a spec. The executor keeps them: when a client has had its answer, in the middle of a batch, the last
+/// slot of the spec may go, and the spec with it.
 class SpecCounts {
  public:
-  /// Adds what was done in a batch. Any thread.
+  /// Adds the counts of a batch. Any thread.
   void add(uint64_t finds, uint64_t rows_examined, uint64_t writes) {
     if (finds != 0) finds_.fetch_add(finds, std::memory_order_relaxed);
     if (rows_examined != 0) rows_examined_.fetch_add(rows_examined, std::memory_order_relaxed);
@@ -71,7 +71,7 @@ class Specs {
   Specs &operator=(const Specs &) = delete;
   ~Specs();
 
-  /// The spec with these names, with one more user, who gives it back with Spec::unuse(). nullptr if all specs together
+  /// The spec with these names, with one more user, which returns it with Spec::unuse(). nullptr if all specs together
   /// would take more memory than buffers may. Throws std::bad_alloc.
   Spec *use(const TableSpec &names);
 

@@ -1,4 +1,4 @@
-// storage_engine.h: StorageEngine, what a storage engine of a server can be asked for.
+// storage_engine.h: StorageEngine, the features of a server's storage engine.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ enum class Walks : uint8_t {
   both_without_null,  ///< not where a column of the index may be NULL: rows are left out then
 };
 
-/// One that was tried with every request (tests/integration/engine/test_engines.py). Others are not opened: what a
-/// storage engine asks of the statement it runs in is written nowhere, and what it does not find there may end the
-/// server.
+/// One that was tried with every request (tests/integration/engine/test_engines.py). Others are not opened: nobody has
+/// written down what a storage engine needs of the statement it runs in, and the server may crash where that is
+/// missing.
 struct StorageEngine {
   Bytes name;
   Walks walks;

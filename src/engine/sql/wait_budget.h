@@ -20,7 +20,7 @@ class WaitBudget {
     until_us_ = now_us + left_us_;
     return left_us_;
   }
-  /// Whether the wait that has begun has used up what was left.
+  /// Whether the current wait has used up the rest of the budget.
   bool is_used_up(int64_t now_us) const { return now_us >= until_us_; }
   void end(int64_t now_us) { left_us_ = until_us_ - now_us; }
 

@@ -27,7 +27,7 @@ TEST(WaitBudget, HasNothingLeftAfterAWaitThatTookTooLong) {
   EXPECT_EQ(budget.begin(40'000), 1'000);
 }
 
-TEST(WaitBudget, GrowsToWhatIsAllowedAtLeast) {
+TEST(WaitBudget, GrowsToTheAllowedWaitAtLeast) {
   WaitBudget budget;
   budget.allow(5);
   budget.allow_at_least(50);

@@ -5,10 +5,10 @@
 // within the bytes given, which count keys, values, the headers of items, what malloc adds to each,
 // and the tables; not counted are pages that malloc could not fill, and the one item that each thread is writing.
 //
-// What makes room for what is new is chosen by S3-FIFO (Yang et al., SOSP 2023): new items enter a small queue of a
-// tenth of the bytes; those that were used again there go on to the main queue, the others leave and only their
-// hashes are remembered, so that one who returns soon enters the main queue at once. Whoever is read only once, as by
-// a scan, therefore displaces nothing that is in use. Reading moves nothing in the queues, it only counts.
+// The victims are chosen by S3-FIFO (Yang et al., SOSP 2023): new items enter a small queue of a tenth of the bytes;
+// those that were used again there go on to the main queue, the others are evicted and only their hashes are
+// remembered, so that an item that returns soon enters the main queue at once. An item that is read only once, as by a
+// scan, therefore displaces no item in use. Reading moves nothing in the queues, it only counts.
 //
 // Expired and flushed items count as not there; they are freed when they are met.
 //
@@ -40,7 +40,7 @@ class Cache {
   /// One container's items. Lives as long as the cache; may be used by any thread.
   class Space;
 
-  /// Hears what a command finds, while the item is locked: it copies what it needs, and calls no cache.
+  /// Receives a command's item while it is locked: it copies the parts that it needs, and calls no cache.
   class Reader {
    public:
     /// A get has hit.
@@ -65,7 +65,7 @@ class Cache {
   ~Cache();
 
   /// The items of the container of that name; there is one for each name ever asked for. Takes a mutex and looks the
-  /// name up: keep what it returns.
+  /// name up: keep the result.
   Space &space(Bytes container);
 
   /// Does what `command` asks with its key, or with all keys (flush), at once and as a whole. `cas`: what an item
@@ -75,8 +75,9 @@ class Cache {
 
   Counts counts() const;
   size_t bytes_max() const { return bytes_max_; }
-  /// From now on it has so many bytes, at least bytes_least. What is too much leaves as other items come; tables are
-  /// made anew where they would be much too small or too large, at some 50 ns for each item. False if there is no
+  /// Resizes the cache to so many bytes, at least bytes_least. Items above that are evicted as others come; tables are
+  /// rebuilt where they would be much too small or too large, at some 50 ns for each item. False if there is no memory
+  /// for those: then nothing changes. One thread at a time, while others use the cache.
   /// memory for those: then nothing changes. One thread at a time, beside all that use it.
   [[nodiscard]] bool resize(size_t bytes_max);
 

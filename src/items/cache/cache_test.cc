@@ -73,7 +73,7 @@ class CacheTest : public testing::Test {
   int64_t now_ = start;
 };
 
-TEST_F(CacheTest, GetsWhatWasSet) {
+TEST_F(CacheTest, GetsTheStoredValue) {
   EXPECT_EQ(get("k"), "(none)");
   ItemCommand command = command_of(ItemAction::set, "k", std::string_view("v\0\r\n", 4));
   command.flags = 7;
@@ -92,7 +92,7 @@ TEST_F(CacheTest, GetsWhatWasSet) {
   EXPECT_EQ(cache_->counts().stored, 2u);
 }
 
-TEST_F(CacheTest, AddStoresWhatIsNotThereReplaceWhatIs) {
+TEST_F(CacheTest, AddStoresNewKeysReplaceOldOnes) {
   EXPECT_EQ(result_of(ItemAction::replace, "k", "a"), Result::not_stored);
   EXPECT_EQ(result_of(ItemAction::add, "k", "b"), Result::done);
   EXPECT_EQ(result_of(ItemAction::add, "k", "c"), Result::not_stored);
@@ -253,7 +253,7 @@ TEST_F(CacheTest, AFlushEmptiesOneContainer) {
   EXPECT_EQ(get("k"), "here");
 }
 
-TEST_F(CacheTest, WhatIsOverMakesRoomFirst) {
+TEST_F(CacheTest, ExpiredItemsMakeRoomFirst) {
   const std::string value(1'000, 'v');
   for (int i = 0; i < 4'000; ++i) set("short" + std::to_string(i), value, start + 10);
   now_ += 10;
@@ -287,7 +287,7 @@ TEST_F(CacheTest, TheBoundIsNeverExceeded) {
   EXPECT_GT(cache_->counts().bytes, cache_->bytes_max() * 9 / 10);
 }
 
-TEST(CacheMemory, IsWhatItIsSaidToBe) {
+TEST(CacheMemory, IsAsLargeAsItReports) {
   for (const size_t value_bytes : {1, 30, 500, 20'000, 900'000}) {
     const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
     const std::unique_ptr<Cache> cache = Cache::make(size_t{32} << 20);
@@ -310,7 +310,7 @@ TEST(CacheMemory, IsWhatItIsSaidToBe) {
   }
 }
 
-/// What a plain list with the last used in front would have.
+/// The hits of a plain LRU list.
 class LeastRecentlyUsed {
  public:
   explicit LeastRecentlyUsed(size_t items_max) : items_max_(items_max) {}
@@ -337,7 +337,7 @@ class LeastRecentlyUsed {
 
 class CacheEviction : public CacheTest {
  protected:
-  /// As an application does: get, and set what was missed.
+  /// As an application does: get, and set after a miss.
   bool use_key(uint64_t key) {
     const std::string text = std::to_string(key);
     if (get(text) != "(none)") return true;
@@ -357,7 +357,7 @@ class CacheEviction : public CacheTest {
   std::mt19937_64 random_{7};
 };
 
-TEST_F(CacheEviction, AScanLeavesInPlaceWhatIsInUse) {
+TEST_F(CacheEviction, AScanEvictsNoItemInUse) {
   const size_t items = items_max();
   const size_t hot = items / 2;
   for (int round = 0; round < 4; ++round)

@@ -1,4 +1,4 @@
-// keyed_hash.h: keyed_hash(), for tables whose keys come from outside.
+// keyed_hash.h: keyed_hash(), for tables whose keys clients choose.
 #pragma once
 
 #include <bit>

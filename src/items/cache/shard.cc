@@ -13,7 +13,7 @@ constexpr size_t small_queue_part = 10;
 constexpr uint8_t uses_to_stay = 2;
 /// Items that a command lets stay for their use before it takes the next one regardless: others wait for the shard.
 constexpr size_t second_chances_max = 256;
-/// What leaves at once, besides twice the bytes that are needed, where the cache has been made smaller.
+/// Evicted at once after the cache was made smaller, on top of twice the bytes needed.
 constexpr size_t freed_besides = size_t{16} << 10;
 /// Tables are made anew if they are so much too small or too large.
 constexpr size_t table_factor = 4;
@@ -32,7 +32,7 @@ bool Cache::Ghosts::prepare(size_t count) {
 
 void Cache::Ghosts::add(uint64_t hash) {
   Ghost *const bucket = bucket_of(hash);
-  // Of the same bucket the one that came first makes way.
+  // In a bucket the older one makes way.
   Ghost *const place = std::max_element(bucket, bucket + places, [this](const Ghost &one, const Ghost &other) {
     return clock_ - one.came < clock_ - other.came;
   });
@@ -83,7 +83,7 @@ void Cache::Shard::set_bytes(size_t bytes) {
   bytes_max_ = bytes - tables_.bytes();
 }
 
-/// What has left the small queue is forgotten.
+/// Forgets the hashes of items that have left the small queue.
 void Cache::Shard::use_tables(Tables &fresh) {
   for (const Queue *queue : {&small_, &main_}) {
     for (Entry *entry = queue->oldest; entry != nullptr; entry = entry->newer) {

@@ -1,8 +1,8 @@
 // shard.h: Cache::Shard, one part of the cache's memory: its items, how they are found, and which of them make
 // room.
 //
-// All but what is said to be constant is used while Shard::mutex is held, and none of it looks into commands: cache.cc
-// knows what those mean. For the two of them alone.
+// All but the constant members is used while Shard::mutex is held, and no code here looks into commands: cache.cc knows
+// their meaning. For the two of them alone.
 #pragma once
 
 #include <algorithm>
@@ -125,7 +125,7 @@ class Cache::Ghosts {
   uint32_t clock_ = 0;
 };
 
-/// What a shard finds its items by.
+/// The hash table of a shard.
 struct Cache::Tables {
   Tables() = default;
   Tables(const Tables &) = delete;

@@ -1,7 +1,7 @@
 // fake_store.h: a parser, a form and a map between them, for tests: bytes in, bytes out.
 //
-// What a table would do is done by the map at once, so that tests can say what a client sends and what it is answered.
-// It shares no code with items, on purpose: whoever misreads the protocol there is found out here.
+// A map does the table's work at once, so that tests compare requests with answers. It shares no code with items, on
+// purpose: a mistake about the protocol there shows here.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class FakeStore {
  public:
   explicit FakeStore(Bounds bounds = {.value_bytes_max = size_t{1} << 20, .line_bytes_max = 2'048}) : bounds_(bounds) {}
 
-  /// Receives more bytes; returns what is answered to them.
+  /// Receives more bytes; returns the answers to them.
   std::string receive(std::string_view bytes) {
     if (closed_) return {};
     input_ += bytes;

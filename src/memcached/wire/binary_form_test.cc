@@ -80,13 +80,13 @@ TEST(BinaryForm, AnItemIsFlagsAndValueWithItsCas) {
                header(0x09, 0, 4, 0, 9, 42) + std::string("\0\0\0\7value", 9));
 }
 
-TEST(BinaryForm, AGetWithKeyIsToldTheKey) {
+TEST(BinaryForm, AGetWithKeyAnswersTheKey) {
   Request request = request_of(0x0c, ItemAction::get);
   request.wants_key = true;
   EXPECT_BYTES(bytes_of_item(request, {.value = "v", .flags = 0x01020304}), header(0x0c, 3, 4, 0, 8) + "\1\2\3\4keyv");
 }
 
-TEST(BinaryForm, ATouchIsToldFlagsOnly) {
+TEST(BinaryForm, ATouchAnswersFlagsOnly) {
   Request request = request_of(0x1c, ItemAction::get);
   request.item.touches = true;
   request.wants_value = false;
@@ -103,7 +103,7 @@ TEST(BinaryForm, ANumberIsEightBytes) {
   EXPECT_BYTES(quiet.bytes(), "");
 }
 
-TEST(BinaryForm, AMissIsToldUnlessTheGetIsQuiet) {
+TEST(BinaryForm, AMissIsAnsweredUnlessTheGetIsQuiet) {
   EXPECT_BYTES(bytes_of_result(request_of(0x00, ItemAction::get), Result::not_found),
                header(0x00, 0, 0, 1, 9) + "Not found");
   EXPECT_BYTES(bytes_of_result(request_of(0x1c, ItemAction::get), Result::not_found),
@@ -116,14 +116,14 @@ TEST(BinaryForm, AMissIsToldUnlessTheGetIsQuiet) {
   EXPECT_BYTES(bytes_of_result(with_key, Result::not_found), "");
 }
 
-TEST(BinaryForm, WhatWasStoredHasItsCas) {
+TEST(BinaryForm, AStoredItemHasItsCas) {
   EXPECT_BYTES(bytes_of_result(request_of(0x01, ItemAction::set), Result::done, 42), header(0x01, 0, 0, 0, 0, 42));
   EXPECT_BYTES(bytes_of_result(request_of(0x11, ItemAction::set, true), Result::done, 42), "");
   EXPECT_BYTES(bytes_of_result(request_of(0x04, ItemAction::erase), Result::done, 42), header(0x04, 0, 0, 0, 0));
   EXPECT_BYTES(bytes_of_result(request_of(0x08, ItemAction::flush), Result::done), header(0x08, 0, 0, 0, 0));
 }
 
-TEST(BinaryForm, WhatIsNotStoredIsToldByCommandQuietOrNot) {
+TEST(BinaryForm, ARefusedStoreIsAnsweredByCommandQuietOrNot) {
   for (const bool quiet : {false, true}) {
     EXPECT_BYTES(bytes_of_result(request_of(quiet ? 0x12 : 0x02, ItemAction::add, quiet), Result::not_stored),
                  header(quiet ? 0x12 : 0x02, 0, 0, 2, 20) + "Data exists for key.");
@@ -170,7 +170,7 @@ TEST(BinaryForm, AnEmptyStatisticEndsThem) {
   EXPECT_BYTES(answered.bytes(), header(0x10, 3, 0, 0, 6) + "pid123" + header(0x10, 0, 0, 0, 0));
 }
 
-TEST(BinaryForm, AFailureIsToldInTheWordsGivenOrOurs) {
+TEST(BinaryForm, AFailureIsAnsweredInTheWordsGivenOrOurs) {
   const Request request = request_of(0x11, ItemAction::set, true);
   Answered answered;
   form.failed(answered.output(), request, Failure::bad_value, "Data too long for column 'v'");

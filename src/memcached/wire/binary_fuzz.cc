@@ -1,5 +1,5 @@
-// Any bytes, in any pieces, make requests that keep every bound and point into what was received; and whatever is
-// answered to them is whole packets with the request's opaque.
+// Any bytes, in any pieces, make requests that keep every bound and point into the received bytes; and all answers to
+// them are whole packets with the request's opaque.
 //
 // The first byte of an input chooses where the rest is cut.
 #include <cstdint>

@@ -11,17 +11,17 @@ namespace {
 
 using binary::Opcode;
 
-/// What a command's packet holds besides the header.
+/// The contents of a command's packet besides the header.
 enum class Body : uint8_t {
   unknown,  ///< there is no such command
   nothing,
   key,
-  key_or_nothing,         ///< statistics: which, with or without a blank and a word behind it
+  key_or_nothing,         ///< statistics: which, with or without a blank and a word after it
   key_and_value,          ///< append, prepend
   key_and_stored,         ///< flags and expiry, key, value
   key_and_delta,          ///< delta, initial, expiry, key
   key_and_expiry,         ///< expiry, key
-  delay_or_nothing,       ///< of a flush
+  delay_or_nothing,       ///< for a flush
   level,                  ///< of verbosity
   mechanism_and_message,  ///< a login's
 };
@@ -77,7 +77,7 @@ constexpr std::array<OpcodeRule, commands_count> make_commands() {
 constexpr std::array<OpcodeRule, commands_count> commands = make_commands();
 constexpr OpcodeRule unknown_command{};
 
-/// The three lengths of a header: of the extras before the key, of the key, of everything after the header.
+/// The three lengths of a header: those of the extras before the key, the key, and everything after the header.
 struct Lengths {
   uint8_t extras = 0;
   uint16_t key = 0;
@@ -162,7 +162,7 @@ void read_body(Body body, const char *extras, const Lengths &lengths, Request &r
       request.expiry = binary::read_number<uint32_t>(extras);
       break;
     case Body::delay_or_nothing:
-      // A table cannot be told to be empty later.
+      // A table cannot be emptied later.
       if (lengths.extras != 0 && binary::read_number<uint32_t>(extras) != 0) refuse(request, Refusal::not_supported);
       break;
     case Body::mechanism_and_message: read_login(request.item.value, request); break;
@@ -190,7 +190,7 @@ Parsed BinaryParser::take(std::span<char> bytes, const Bounds &bounds, size_t &c
   request.dialect = Dialect::binary;
   const char *const header = bytes.data();
   if (header[0] != binary::request_magic) {
-    // Nobody can tell where the next packet begins, nor which one to answer.
+    // Neither the start of the next packet nor the request to answer is known.
     request.action = Action::quit;
     request.quiet = true;
     consumed = bytes.size();
@@ -225,7 +225,7 @@ Parsed BinaryParser::take(std::span<char> bytes, const Bounds &bounds, size_t &c
   if (!fits(command.body, lengths)) return refuse_and_close(Refusal::bad_format);
   if (command.body == Body::unknown) return refuse_and_swallow(Refusal::unknown_command, 0);
   if (lengths.value() > value_bytes_max(command.body, bounds)) {
-    // What is refused is named, for whoever has an older value of it.
+    // The key of a refused value is named, so that an older value of it can be deleted.
     const uint32_t read_bytes = uint32_t{lengths.extras} + lengths.key;
     if (bytes.size() < binary::header_bytes + read_bytes) return Parsed::need_more;
     request.key = {reinterpret_cast<const char *>(header) + binary::header_bytes + lengths.extras, lengths.key};

@@ -1,8 +1,8 @@
 // binary_parser.h: BinaryParser, bytes of the binary dialect → requests.
 //
-// One per connection, touched by whichever thread has that. Total: any bytes give a request, or the end of the
+// One per connection, touched by the thread that has the connection. Total: any bytes give a request, or the end of the
 // connection. Nothing but the header, which has a fixed length, is looked at before the lengths in it were compared
-// with their bounds, so that what a client sends sizes nothing.
+// with their bounds, so that a client's numbers size nothing.
 //
 // What memcached 1.6 cannot go on after (lengths that contradict each other or the command) is refused and ends the
 // connection. Where 1.6 itself loses its place in the stream (an unknown command with a key, a `touch` or a statistic
@@ -25,7 +25,7 @@ class BinaryParser {
   Parsed take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request);
 
  private:
-  uint32_t swallow_bytes_ = 0;  ///< what is left of the body of a packet that was refused
+  uint32_t swallow_bytes_ = 0;  ///< the rest of the body of a packet that was refused
 };
 
 }  // namespace postern::memcached

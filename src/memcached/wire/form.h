@@ -1,8 +1,8 @@
 // form.h: Form, how answers look in one dialect of the protocol.
 //
-// Forms have no state: what they need of the asking is in the Request. They are called in the order of requests, on
-// whichever thread runs the batch, and write to the connection's output; what a quiet request does not want to hear
-// they leave out.
+// Forms have no state: the Request has everything they need to know of the client. They are called in the order of
+// requests, on the thread that runs the batch, and write to the connection's output; they leave out the answers that a
+// quiet request suppresses.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,7 @@ class Form {
   virtual void item(Output &output, const Request &request, const Item &item) const = 0;
   /// The outcome of an increment or decrement that was done.
   virtual void number(Output &output, const Request &request, uint64_t number, const Item &item) const = 0;
-  /// Everything else that a command on an item, or a flush, comes to. `cas`: of the item as it is now, if it was
-  /// written.
+  /// Every other outcome of a command on an item, or of a flush. `cas`: the item's new one, if it was written.
   virtual void result(Output &output, const Request &request, Result result, uint64_t cas) const = 0;
   /// The request was not carried out, through no fault of an item's. `message` is for people and may be empty; it is
   /// cut, and freed of line ends, to fit.

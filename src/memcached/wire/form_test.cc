@@ -62,7 +62,7 @@ TEST(McForm, NoreplyIsNotAnsweredAtAll) {
   }
 }
 
-TEST(McForm, QuietMetaCommandsStillTellErrors) {
+TEST(McForm, QuietMetaCommandsStillAnswerErrors) {
   Request request;
   request.dialect = Dialect::meta;
   request.opcode = 's';
@@ -90,7 +90,7 @@ TEST(McForm, ItemsOfAnySizeAreWhole) {
   }
 }
 
-TEST(McForm, WhatIsOverHasNoSecondsLeft) {
+TEST(McForm, AnExpiredItemHasNoSecondsLeft) {
   Request request;
   request.ask(ItemAction::get);
   request.dialect = Dialect::meta;

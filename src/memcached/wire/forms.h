@@ -15,7 +15,7 @@ class TextForm final : public Form {
   void statistic(Output &output, const Request &request, Bytes name, Bytes value) const override;
 };
 
-/// What a client wants to be told is in MetaFlags::flags.
+/// MetaFlags::flags has the fields that a client asks for.
 class MetaForm final : public Form {
  public:
   void item(Output &output, const Request &request, const Item &item) const override;
@@ -26,7 +26,7 @@ class MetaForm final : public Form {
   void statistic(Output &output, const Request &request, Bytes name, Bytes value) const override;
 };
 
-/// Quiet commands are not told of success, a quiet get not of a miss; failures are always told.
+/// Quiet commands are not answered on success, a quiet get not on a miss; failures are always answered.
 class BinaryForm final : public Form {
  public:
   void item(Output &output, const Request &request, const Item &item) const override;

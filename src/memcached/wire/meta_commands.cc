@@ -11,7 +11,7 @@ constexpr size_t opaque_bytes_max = 31;
 constexpr Bytes bad_token = "CLIENT_ERROR bad token in command line format";
 constexpr Bytes bad_format = "CLIENT_ERROR bad command line format";
 
-/// What the flags of one command said, before it is known what they mean together.
+/// The flags of one command, before their meaning together is known.
 struct Flags {
   char mode = '\0';
   bool vivifies = false;
@@ -60,12 +60,12 @@ Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
     case 'P':
     case 'u': return {};
   }
-  // Among them h, l, R and I, which are about what a row does not know: when it was read, and that it is stale.
+  // Among them h, l, R and I, which need the time of the last read and staleness: a row has neither.
   return no_such_flag;
 }
 
-/// Reads the flags from word `first` on. Of several that are wrong, one that is unknown or twice there is told, else
-/// the last; `md` and `ma` say in one line, `line_for_all`, whatever it is.
+/// Reads the flags from word `first` on. If several are wrong, the error names one that is unknown or repeated, else
+/// the last; `md` and `ma` answer any error with one line, `line_for_all`.
 bool read_flags(CommandLine &command, size_t first, Bytes line_for_all, Flags &flags) {
   const Words &words = command.words;
   command.request.meta.flags = words.from(first);
@@ -88,7 +88,7 @@ bool read_flags(CommandLine &command, size_t first, Bytes line_for_all, Flags &f
   return false;
 }
 
-/// What is looked at last.
+/// The last checks.
 void check_opaque(const CommandLine &command, const Flags &flags) {
   if (flags.opaque_too_long) command.refuse(Refusal::bad_flag, "CLIENT_ERROR opaque token too long");
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr Bytes done_code = "HD";
 constexpr Bytes value_code = "VA ";
 
-/// What is known for return flags to ask for, beside the request.
+/// The values for return flags that are not in the request.
 struct ReturnFlags {
   const Item *item = nullptr;  ///< t
   bool has_flags = false;
@@ -38,7 +38,7 @@ void put_flag(Output &output, char letter, uint64_t number) {
   output.commit(static_cast<size_t>(print_natural(begin + 2, number) - begin));
 }
 
-/// Everything behind the code of a line, its end too: what was asked for and can be told, in the order of asking.
+/// Everything after the code of a line, its end too: the fields asked for that exist, in the order of asking.
 void put_flags(Output &output, const Request &request, const ReturnFlags &known) {
   Bytes left = request.meta.flags;
   while (!left.empty()) {
@@ -97,7 +97,7 @@ Bytes code_of(ItemAction action, Result result) {
   return done_code;
 }
 
-/// `q` leaves out what a client expects: that there was nothing to get, or that it was done.
+/// `q` leaves out the expected answer: a miss, or success.
 bool untold(const Request &request, Result result) {
   if (!request.meta.quiet) return false;
   return result == (request.item.action == ItemAction::get ? Result::not_found : Result::done);

@@ -19,7 +19,7 @@ enum class Dialect : uint8_t {
 
 using items::ItemAction;
 
-/// What is asked.
+/// The command.
 enum class Action : uint8_t {
   item,  ///< Request::item
   end,   ///< the answer to a `get` of several keys is complete
@@ -67,7 +67,7 @@ struct Request {
   Refusal refusal = Refusal::none;
   bool quiet = false;       ///< text: `noreply`. binary: one of the quiet commands. What stays untold is the form's.
   bool wants_cas = false;   ///< text: `gets`, `gats`
-  bool wants_value = true;  ///< get: false for a meta get that tells neither the value nor its size
+  bool wants_value = true;  ///< get: false for a meta get that returns neither the value nor its size
   bool wants_key = false;   ///< binary: get with key
   bool ends = false;        ///< text get: the last key of its line. The form ends the answer, no Action::end follows.
                       ///< Also of a key that is refused: its error is the end, and the rest of the line is dropped.
@@ -76,7 +76,7 @@ struct Request {
   /// All but the key and the time it expires at: those are the session's to say, which knows the container and the
   /// time.
   items::ItemCommand item{};
-  Bytes key;  ///< as the answer tells it, the container's name before it
+  Bytes key;  ///< with the container's name before it, as the answer has it
   Expiry expiry = 0;
   MetaFlags meta{};
   Bytes detail;
@@ -102,7 +102,7 @@ inline constexpr size_t key_bytes_max = 250;
 enum class Parsed : uint8_t {
   request,    ///< there is one
   nothing,    ///< bytes were taken that mean nothing to anybody; go on
-  need_more,  ///< what is there is not complete
+  need_more,  ///< the request is not complete yet
   close,      ///< the client cannot be understood any more: there is a (refused) request, the connection's last
 };
 

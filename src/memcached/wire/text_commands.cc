@@ -98,7 +98,7 @@ void parse_verbosity(CommandLine &command) {
   if (!parse_natural_32(command.words[1], level)) command.refuse(Refusal::bad_format);
 }
 
-/// `stats cachedump <class> <most>`: there are no classes of which an item could be told.
+/// `stats cachedump <class> <most>`: there are no classes whose items could be listed.
 void check_dump(const CommandLine &command) {
   constexpr uint32_t classes = 64;
   uint32_t number = 0, most = 0;

@@ -71,7 +71,7 @@ void TextForm::number(Output &output, const Request &request, uint64_t number, c
 void TextForm::result(Output &output, const Request &request, Result result, uint64_t) const {
   if (request.quiet) return;
   if (request.item.action != ItemAction::get) return output.put(line_of(request.item.action, result));
-  // A miss is told by silence.
+  // A miss has no line.
   if (request.ends) output.put(end_line);
 }
 

@@ -37,7 +37,7 @@ size_t end_of_word(Bytes bytes, size_t at) {
   return at;
 }
 
-/// A word that may be the last of its line, whose CR is not its own.
+/// A word that may be the last of its line, without the CR of the line's end.
 Bytes word_of(Bytes bytes, size_t begin, size_t end) {
   if (bytes[end] == '\n' && end > begin && bytes[end - 1] == '\r') --end;
   return {bytes.data() + begin, end - begin};
@@ -213,7 +213,7 @@ Parsed TextFramer::take_key(Bytes bytes, size_t at, size_t &consumed, Request &r
   const bool ends = whole && bytes[end] == '\n';
   if (!ends && state_ == State::first_key) return look_through(bytes, begin, consumed, request);
   if (!whole) {
-    // A key of the largest size may be waiting for the end of line behind its CR.
+    // A key of the largest size may be waiting for the end of line after its CR.
     const size_t there = end - begin;
     const bool fits = there <= key_bytes_max || (there == key_bytes_max + 1 && bytes[end - 1] == '\r');
     if (fits) {

@@ -1,9 +1,9 @@
-// text_framer.h: TextFramer, bytes of a connection that speaks the text or the meta dialect → requests: where lines
-// and values end, and the keys of a `get` one by one. text_commands.h and meta_commands.h know what a line says.
+// text_framer.h: TextFramer, bytes of a connection that speaks the text or the meta dialect → requests: where lines and
+// values end, and the keys of a `get` one by one. text_commands.h and meta_commands.h know the commands.
 //
 // Total: any bytes, cut into any pieces, make the same requests. Owned by its session and touched by one thread at a
-// time; what it keeps between two pieces is a few words. The views in a request point into the bytes it was taken from
-// (a Request::refusal_line apart). grammar.md has the language.
+// time; it keeps a few words between two pieces. The views in a request point into the bytes it was taken from (a
+// Request::refusal_line apart). grammar.md has the language.
 //
 //   size_t consumed;
 //   switch (framer.take(input.unparsed(), bounds, consumed, request)) ...
@@ -22,8 +22,8 @@ struct CommandLine;
 
 class TextFramer {
  public:
-  /// As many bytes of a line of keys are looked through before the first of them is taken: a key that is too long is
-  /// told of in place of all items.
+  /// So many bytes of a line of keys are searched before the first of them is taken: a key that is too long is answered
+  /// in place of all items.
   static constexpr size_t keys_bytes_seen = size_t{32} << 10;
 
   /// Takes one request off the front of `bytes`, which are all that were received and not yet consumed. A line of many
@@ -34,10 +34,10 @@ class TextFramer {
  private:
   enum class State : uint8_t {
     command,       // a line begins
-    expiry,        // behind `gat`
-    first_key,     // behind `get`, or the expiry of `gat`
+    expiry,        // after `gat`
+    first_key,     // after `get`, or the expiry of `gat`
     keys,          // looked through
-    rest_of_line,  // of a line that was refused: dropped
+    rest_of_line,  // of a refused line: dropped
     refused_value  // dropped, too
   };
 

@@ -50,7 +50,7 @@ class Words {
     return {words_[index].begin, static_cast<size_t>(words_[index].end - words_[index].begin)};
   }
   Bytes last() const { return (*this)[count_ - 1]; }
-  /// What the line holds from a word on.
+  /// The rest of the line from a word on.
   Bytes from(size_t index) const {
     if (index >= count_) return {};
     return {words_[index].begin, static_cast<size_t>(end_ - words_[index].begin)};

@@ -1,5 +1,5 @@
-// acted_server.h: ActedEngine, whose sessions play the server for a protocol session under test: they serve what they
-// are told to serve, and learn a plan of it where the test says so.
+// acted_server.h: ActedEngine, whose sessions play the server for a protocol session under test: they serve the
+// statements that the test names, and learn a plan where the test says so.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@ from support.accounts import GOOD, UNAUTHORIZED, denied, login
 from support.waiting import until
 
 
-# --- who gets in -------------------------------------------------------------------------------------------------
+# --- logins ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_max_password_errors_blocks(accounts, user):
         assert login(client, name) == GOOD
 
 
-def test_unix_socket_accounts_are_told_by_the_peer(sandbox_factory):
+def test_unix_socket_accounts_go_by_the_peer(sandbox_factory):
     server = sandbox_factory("--handlersocket-auth=account")
     me = pwd.getpwuid(os.getuid()).pw_name
     server.execute(
@@ -216,7 +216,7 @@ def test_without_name_resolution(sandbox_factory):
         client.open(0, "test", "t", "id")
 
 
-# --- how many, and who hears of it ---------------------------------------------------------------------------------
+# --- throttling, and its log ---------------------------------------------------------------------------------------
 
 
 def test_passwords_are_shown_nowhere(accounts, user):

@@ -1,6 +1,6 @@
-"""A commit that suddenly stalls holds up nobody who does not write, whoever has read lately.
+"""A commit that suddenly stalls holds up no client that does not write, whichever has read lately.
 
-A primary that waits for replicas, and has none, makes commits stall: nothing before that has told the door that they
+A primary that waits for replicas, and has none, makes commits stall: no earlier sign has shown the door that they
 might.
 """
 import contextlib
@@ -17,7 +17,7 @@ WAITING = "Rpl_semi_sync_master_wait_sessions"
 ROWS = 100
 LONG = 5000  # rows of a find that no worker's turn has room for
 SOON_S = 1.0  # on a busy machine; a stall lasts a minute
-ALONE_S = 1.1  # a worker has forgotten who read
+ALONE_S = 1.1  # a worker has forgotten its readers
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ class Sql:
 
 
 class SqlTransaction(Sql):
-    """Ends its transactions itself, whose statements are done in a worker's turn."""
+    """Ends its transactions itself; its statements are done in a worker's turn."""
 
     def __init__(self, server):
         super().__init__(server)
@@ -233,7 +233,7 @@ def waited_for_company(server):
 
 @pytest.mark.parametrize("door", [Handlersocket, Memcached, Redis, Sql], ids=lambda door: door.__name__.lower())
 def test_a_commit_for_many_clients_waits_for_no_others(server, door):
-    """binlog_commit_wait_count: what a door commits for all that write has no company to come."""
+    """binlog_commit_wait_count: a door's commit for all its writers has no company to come."""
     with contextlib.ExitStack() as clients:
         writers = [clients.enter_context(contextlib.closing(door(server))) for _ in range(4)]
         for key, writer in enumerate(writers):

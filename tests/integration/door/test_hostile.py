@@ -116,9 +116,9 @@ def test_what_may_not_be_opened(target, schema, table):
             assert client.request(0, "=", 1, 1) == ["2", "1", "stmtnum"]
 
 
-def test_an_index_that_is_opened_anew_behind_finds_of_the_same_batch(target):
-    """The client has its answers, and the index that it has found by is gone, before the batch ends. `make asan` sees
-    who still touches it then."""
+def test_an_index_that_is_opened_anew_after_finds_of_the_same_batch(target):
+    """The client has its answers, and the index that it has found by is gone, before the batch ends. `make asan` sees code that
+    still uses it then."""
     with target.hs() as client:
         for columns in ("id", "v", "n", "id,n"):
             client.open(0, "test", "t", columns)
@@ -188,7 +188,7 @@ def test_large_answers_to_small_requests_cost_little(target):
     )
     find = b"0\t=\t1\t1\n"
     row = b"0\t1\t" + b"v" * size + b"\n"
-    # In the middle the index is opened anew, and again as something else: what is put off must mean what it meant.
+    # In the middle the index is opened anew, and again as another one: deferred finds must keep their meaning.
     requests = (
         find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tv\n" + find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tid\n" + find * 56
     )

@@ -58,7 +58,7 @@ def test_doors(own):
     assert now["bytes_received"] > read["bytes_received"]
 
 
-def test_a_connection_is_shown_with_what_it_does(own):
+def test_a_connection_is_shown_with_its_work(own):
     with own.hs() as client:
         port = client.socket.getsockname()[1]
         mine = f"host = '127.0.0.1:{port}'"
@@ -80,7 +80,7 @@ def test_a_connection_is_shown_with_what_it_does(own):
     until(lambda: not rows(own, "connections", mine))
 
 
-def test_who_waits_for_a_table_is_shown(own):
+def test_waiting_for_a_table_is_shown(own):
     with own.hs() as client, contextlib.closing(own.connect(database="test")) as sql:
         client.open(0, "test", "t", "id")
         sql.cursor().execute("LOCK TABLES t WRITE")
@@ -113,7 +113,7 @@ def test_open_tables_are_counted(own):
     until(lambda: not rows(own, "tables", wanted))
 
 
-def test_mappings_are_shown_with_what_is_wrong(own):
+def test_mappings_are_shown_with_their_errors(own):
     memcached = rows(own, "mappings", "plugin = 'memcached'")
     assert [one["state"] for one in memcached] == ["usable"] and memcached[0]["kind"] == "container"
     own.execute("UPDATE innodb_memcache.containers SET unique_idx_name_on_key = 'gone'")

@@ -13,7 +13,7 @@ from support.waiting import until
 
 LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 NOT_INITIALISED = 1123
-# What SHOW PLUGINS tells of the first door, and what a library that is no other in its work tells.
+# The first door in SHOW PLUGINS, and the sign of a library that works like ours but is another file.
 TOLD, OTHER_TOLD = b"over the HandlerSocket protocol, past SQL", b"over the HandlerSocket protocol, past sql"
 
 
@@ -84,7 +84,7 @@ def test_uninstalled_it_leaves_and_the_next_one_is_loaded(sandbox_factory, how):
 
 
 def test_it_leaves_each_time_under_load(sandbox_factory):
-    """No thread and no structure of the server goes on using what is no more there."""
+    """No thread and no structure of the server goes on using the unloaded library."""
     server = sandbox_factory(postern_port=0)
     for _ in range(15):
         sessions = used(server)
@@ -160,7 +160,7 @@ def test_a_library_for_another_configuration_is_refused(with_library):
     assert "loose_..._allow_other_build=ON" in server.log()
 
 
-def test_who_knows_better_may_say_so(with_library):
+def test_an_administrator_may_allow_another_build(with_library):
     allowed = [f"--loose-{door}-allow-other-build=ON" for door in ("handlersocket", "memcached", "redis", "postern")]
     server = with_library(libraries.of_another_build(LIBRARY), *allowed)
     assert {"handlersocket", "memcached", "redis", "postern", "POSTERN_DOORS"} <= set(doors(server))
@@ -174,7 +174,7 @@ def test_a_version_that_somebody_made_up_is_no_other_build(with_library):
 
 @pytest.mark.parametrize("asked", ["thd_query_string", "thd_mdl_context"])
 def test_a_session_that_is_laid_out_otherwise_is_found_out(with_library, asked):
-    """The server's own function tells another thing than the library sees: here it asks another function."""
+    """The server's own function answers otherwise than the library sees: here it asks another function."""
     server = with_library(libraries.renamed(LIBRARY.read_bytes(), asked, "thd_rnd"))
     assert doors(server) == []
     assert re.search(r"handlersocket: refusing to run here: the server has THD::\w+ elsewhere", server.log())
@@ -184,7 +184,7 @@ def test_a_session_that_is_laid_out_otherwise_is_found_out(with_library, asked):
     assert server.query("SELECT 1") == [(1,)]
 
 
-def test_what_the_server_has_not_is_named(with_library):
+def test_functions_that_the_server_lacks_are_named(with_library):
     """The loader alone would say: undefined symbol."""
     server = with_library(libraries.renamed(LIBRARY.read_bytes(), "thd_query_string", "thd_query_nowher"))
     assert doors(server) == []

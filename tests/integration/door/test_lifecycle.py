@@ -117,7 +117,7 @@ def test_kill_takes_no_worker_and_no_client_away(sandbox_factory):
     check(server)
 
 
-def test_kill_of_idle_threads_does_what_it_says(sandbox_factory):
+def test_kill_of_idle_threads_keeps_its_promise(sandbox_factory):
     """Whoever is in the process list can be killed by the id that stands there, and comes back under another one."""
     server = sandbox_factory("--handlersocket-threads=2", containers=True)
     fill(server)
@@ -192,7 +192,7 @@ def test_kill_query_ends_a_scan(sandbox_factory):
     check(server)
 
 
-def test_a_port_in_use_is_told_and_the_server_lives(sandbox_factory):
+def test_a_port_in_use_is_logged_and_the_server_lives(sandbox_factory):
     first = sandbox_factory()
     second = sandbox_factory(env={**os.environ, "POSTERN_SO": "none"})
     shutil.copy(SO, second.query("SELECT @@plugin_dir")[0][0])

@@ -94,7 +94,7 @@ def test_kill_and_uninstall_while_logins_come_in(sandbox_factory):
 
 
 def test_the_process_list_shows_threads_that_ask_for_privileges(sandbox_factory):
-    """It reads whom a thread acts as without a lock. Where that was gone by then, the server crashed."""
+    """It reads a thread's account without a lock. Where that was freed by then, the server crashed."""
     server = sandbox_factory("--handlersocket-auth=account", "--handlersocket-threads=2")
     server.execute(
         "CREATE USER ann@localhost IDENTIFIED BY 'pw'",
@@ -130,7 +130,7 @@ def test_shutdown_does_not_wait_for_logins(sandbox_factory):
     clients = [server.hs() for _ in range(20)]
     for client in clients:
         client.send(b"A\t2\tnobody\twrong\n" * 50)
-    # One of them has been refused; when whose turn comes is the throttle's affair.
+    # One of them has been refused; the throttle decides when the next is tried.
     assert select.select([client.socket for client in clients], [], [], 30)[0]
     server.stop()
     for client in clients:

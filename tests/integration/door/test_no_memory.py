@@ -15,7 +15,7 @@ from support.waiting import until
 
 SECONDS = float(os.environ.get("POSTERN_SECONDS", "8"))
 SEED = seeds.chosen(11)
-CLIENTS = 4  # of each door
+CLIENTS = 4  # at each door
 KEYS = 200  # of each client
 OUT_OF_MEMORY = "Out of memory"
 
@@ -77,7 +77,7 @@ def server(module_factory, failing):
 
 
 class Rows:
-    """What a key may hold: one value if the last reply came, else that before, or that after."""
+    """The possible values of a key: one if the last reply came, else the one before it or the one after it."""
 
     def __init__(self):
         self.known = {}
@@ -266,7 +266,7 @@ def test_random_sessions_without_memory(server, failing):
                 assert (value.decode() if value is not None else None) in may, key
 
 
-def test_nothing_is_left_behind(server):
+def test_nothing_is_left(server):
     """No connection, no lock, no worker missing."""
     until(
         lambda: server.status("handlersocket_connections")["handlersocket_connections"] == 0,

@@ -164,7 +164,7 @@ def test_whether_exec_undoes_all(own):
 
 @pytest.fixture(scope="module")
 def asking(module_factory):
-    """A server whose Redis door asks for accounts, and two of them."""
+    """A server with a Redis door that asks for accounts, and two accounts."""
     server = module_factory("--redis-auth=account", "--redis-expire-sweep=0", redis=True)
     server.execute(
         *(f"CREATE USER {name} IDENTIFIED BY '{name}-opens'" for name in ("first", "second")),
@@ -173,13 +173,13 @@ def asking(module_factory):
     yield server
 
 
-def test_whose_password_is_meant(asking):
+def test_a_password_alone_is_the_default_accounts(asking):
     with asking.resp() as one, asking.resp() as other:
         assert "without any password configured" in one.error("AUTH", "first-opens")
         with changed(asking, "redis_default_account", "'first'"):
             assert other.ask("AUTH", "first-opens") == "OK"
             asking.execute("SET GLOBAL redis_default_account = 'second'")
-            assert other.ask("CLIENT", "LIST").count(b"user=first") == 1  # who is in stays
+            assert other.ask("CLIENT", "LIST").count(b"user=first") == 1  # logged in clients stay
             assert one.error("AUTH", "first-opens").startswith("WRONGPASS")
             assert one.ask("AUTH", "second-opens") == "OK"
             asking.execute("SET GLOBAL redis_default_account = NULL")
@@ -187,7 +187,7 @@ def test_whose_password_is_meant(asking):
 
 
 def test_expired_rows_are_swept_from_now_on(asking):
-    """Of a door that swept none when it was opened, and none again afterwards."""
+    """A door that swept none when it was opened, and none again afterwards."""
 
     def rows():
         return asking.query("SELECT count(*) FROM postern_redis.entries")[0][0]
@@ -231,7 +231,7 @@ def test_the_size_of_the_cache(own):
     unmap_items(own)
 
 
-def test_timeouts_hold_for_those_who_are_silent_already(own):
+def test_timeouts_hold_for_clients_that_are_silent_already(own):
     with client(own) as one, changed(own, "handlersocket_timeout", 1):
         assert ended(one)
     with client(own) as one:
@@ -252,7 +252,7 @@ def test_most_connections(own):
 def test_a_secret_is_replaced(own):
     with client(own) as before:
         own.execute("SET GLOBAL handlersocket_new_plain_secret = 'sesame-2'")
-        assert before.request("what") == ["2", "1", "cmd"]  # who is in stays
+        assert before.request("what") == ["2", "1", "cmd"]  # logged in clients stay
         assert own.variable("handlersocket_new_plain_secret") == ""
         with own.hs() as one:
             assert one.request("A", 1, "first")[0] != "0"
@@ -323,7 +323,7 @@ def test_a_connection_is_ended_wherever_it_is(own):
     own.assert_alive()
 
 
-def test_who_may_not_set_may_not_end(own):
+def test_an_account_that_may_not_set_may_not_end(own):
     own.execute("CREATE USER weak")
     with client(own) as one, contextlib.closing(own.connect("weak")) as sql, pytest.raises(pymysql.Error) as told:
         sql.cursor().execute(f"SET GLOBAL handlersocket_end_connection = {number_of(own, one)}")

@@ -1,4 +1,4 @@
-"""What the doors do can be seen with the tools an administrator has."""
+"""An administrator's tools show the work of the doors."""
 import contextlib
 import time
 
@@ -26,7 +26,7 @@ def moved(server, before):
     }
 
 
-def test_counters_move_by_what_was_done(own):
+def test_counters_move_by_the_work_done(own):
     with own.hs() as client:
         before = own.status("handlersocket%")
         client.open(0, "test", "t", "id,v", filters="w")
@@ -36,7 +36,7 @@ def test_counters_move_by_what_was_done(own):
         assert client.request(7, "=", 1, 1) == ["2", "1", "stmtnum"]
         assert client.request("what") == ["2", "1", "cmd"]
         assert client.request("P", 0, "test", "absent", "PRIMARY", "id") == ["1", "1", "open_table"]
-        # What the engine does is counted before the reply leaves; that it has left, only afterwards.
+        # The engine's work is counted before the reply leaves; the reply itself, only afterwards.
         until(lambda: moved(own, before)["sends"] == 15)
         counts = moved(own, before)
     assert counts["requests_open"] == 2
@@ -129,7 +129,7 @@ def test_secrets_are_shown_nowhere(own):
 
 
 def test_latencies_by_kind_of_request(own):
-    """They are of what was answered, to within the time that a client saw, and of nothing before anything was."""
+    """Latencies of answered requests, to within the time that a client saw, and none before the first."""
     names = [
         f"handlersocket_latency_{kind}_{part}_us"
         for kind in ("find", "insert", "edit")

@@ -1,4 +1,4 @@
-"""TLS on the ports with the server's own certificates, unix sockets, and who is turned away with what words."""
+"""TLS on the ports with the server's own certificates, unix sockets, and the errors for refused clients."""
 import concurrent.futures
 import contextlib
 import grp
@@ -50,7 +50,7 @@ def make_certificate(directory, name, kind="ec"):
 
 
 class Certificates:
-    """What a server is started with; put() replaces it, which the server learns by FLUSH SSL."""
+    """The certificates a server is started with; put() replaces them, which the server learns by FLUSH SSL."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -96,7 +96,7 @@ def tls(port, context=None, session=None, **options):
 
 
 def name_of(port):
-    """Of whom the server's certificate tells."""
+    """The subject of the server's certificate."""
     with tls(port) as client:
         der = client.socket.getpeercert(binary_form=True)
     text = subprocess.run(
@@ -412,7 +412,7 @@ def test_unfinished_requests_are_timed_out(sandbox_factory):
     assert status["handlersocket_errors_request_timed_out"] == status["handlersocket_connections_timed_out"] == 2
 
 
-def test_one_too_many_is_told(sandbox_factory):
+def test_one_too_many_is_answered_with_an_error(sandbox_factory):
     server = sandbox_factory("--handlersocket-max-connections=3")
     clients = [server.hs() for _ in range(3)]
     for client in clients:
@@ -461,7 +461,7 @@ def test_unix_sockets_have_mode_and_owner(sandbox_factory, tmp_path):
         ("--handlersocket-socket-owner=:no-such-group", "no such group"),
     ],
 )
-def test_wrong_modes_and_owners_are_told(sandbox_factory, option, told):
+def test_wrong_modes_and_owners_are_logged(sandbox_factory, option, told):
     server = sandbox_factory(start=False)
     with pytest.raises(AssertionError):
         server.start(option)
@@ -497,7 +497,7 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
     used = server.memory_kib()
     per_fresh, per_used = (fresh - empty) * 1024 / CONNECTIONS, (used - empty) * 1024 / CONNECTIONS
     print(f"{CONNECTIONS} connections: {per_fresh:.0f} bytes each when fresh, {per_used:.0f} once used")
-    # What the allocator and the threads' first touch of memory cost besides weighs more the fewer there are.
+    # The allocator's overhead and the threads' first touch of memory weigh more the fewer there are.
     slack = (512 << 10) / CONNECTIONS
     assert per_fresh <= 512 + slack and per_used <= 1536 + slack
     assert server.status("handlersocket_buffer_bytes")["handlersocket_buffer_bytes"] == 0

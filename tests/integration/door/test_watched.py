@@ -1,4 +1,4 @@
-"""Who watches the threads of the server meets ours at any moment of their lives, and no lock is in between."""
+"""Observers of the server's threads meet ours at any moment of their lives, without a lock in between."""
 import collections
 import contextlib
 import os
@@ -35,7 +35,7 @@ def test_the_state_of_a_thread_that_has_gone_is_still_shown(sandbox_factory):
         sleeper.start()
         state = f"SELECT state FROM information_schema.processlist WHERE id = {number}"
         until(lambda: server.query(state) == [("User sleep",)])
-        # The rows of our threads come behind the long one, at which the list is held up.
+        # The rows of our threads come after the long one, at which the list is held up.
         server.execute("INSTALL SONAME 'postern'")
         cursor = slow.cursor(SSCursor)
         cursor.execute("SHOW FULL PROCESSLIST")
@@ -48,7 +48,7 @@ def test_the_state_of_a_thread_that_has_gone_is_still_shown(sandbox_factory):
     assert not [state for state in states if not state.startswith(("starting", "handlersocket", "memcached", "redis"))]
 
 
-# With accounts, of which one may not do what it asks, and with whatever is told in the log of others' threads.
+# With accounts, one without a privilege, and with all messages of others' threads in the log.
 SETTINGS = ("--handlersocket-auth=account", "--innodb-print-all-deadlocks=ON", "--log-warnings=9", "--log-bin")
 LOOKS = (
     "SHOW PROCESSLIST",
@@ -74,7 +74,7 @@ KILLS = (
 )
 LOOKS_EACH, KILL_ROUNDS, INSTALLS = 200, 60, 4
 HOT_ROWS = 8
-# What a client may meet whose session or thread is killed, or whose door closes.
+# Errors that a client may get when its session or thread is killed, or its door closes.
 ENDED = (OSError, EOFError, struct.error, IndexError, pymysql.err.MySQLError)
 
 

@@ -1,4 +1,4 @@
-"""Who reads waits for nobody's commit, however long that takes.
+"""Readers wait for nobody's commit, however long that takes.
 
 A primary whose commits wait for a replica that is not there makes them hang for as long as a test wants.
 """
@@ -141,8 +141,8 @@ def test_reads_are_answered_while_a_commit_hangs(server, door):
     assert (reader.read(2), reader.read(3), writer.read(3)) == (7, 8, 8)
 
 
-def test_everybody_reads_what_was_acknowledged(server, door):
-    """Writers tell what was acknowledged; nobody reads anything older afterwards, on any connection."""
+def test_everybody_reads_acknowledged_writes(server, door):
+    """Writers publish acknowledged values; nobody reads anything older afterwards, on any connection."""
     acknowledged = [0] * 101
     end = time.monotonic() + 4
     wrong = []

@@ -115,7 +115,7 @@ def test_an_insert_with_an_id_waits_for_the_counter_and_is_logged_once(counting,
     assert counting.query("SELECT id FROM t WHERE v = 'next'", database=database) == [(1004,)]
     assert (
         logged(counting, database, "INSERT INTO") == 3 + 3
-    )  # of the bulk insert and of the door; the next is a statement
+    )  # the bulk insert's and the door's; the next is a statement
 
 
 def test_an_insert_without_an_id_waits_for_the_counter(counting, database, bulk):
@@ -170,7 +170,7 @@ def test_others_go_on_while_the_counter_is_held(counting, database, bulk):
     assert counting.query("SELECT SUM(n) FROM other", database=database) == [(500,)]
 
 
-def test_who_waits_too_long_is_told_so_and_has_changed_nothing(counting, database, bulk):
+def test_a_write_that_waits_too_long_fails_and_has_changed_nothing(counting, database, bulk):
     counting.execute("INSERT INTO t VALUES (601, 'a')", "SET GLOBAL innodb_lock_wait_timeout = 1", database=database)
     try:
         with counting.hs_wr(timeout=60) as one:
@@ -185,7 +185,7 @@ def test_who_waits_too_long_is_told_so_and_has_changed_nothing(counting, databas
     assert counting.query("SELECT id FROM t WHERE v IN ('a', 'door')", database=database) == [(601,)]
 
 
-def test_deadlocks_over_the_counter_lose_nothing_that_was_told(counting, database):
+def test_deadlocks_over_the_counter_lose_no_acknowledged_write(counting, database):
     """The counter's lock and rows taken in both orders: a bulk insert that reads rows, a door that changes them first."""
     end = time.monotonic() + 2
     lock, told, odd = threading.Lock(), {}, []

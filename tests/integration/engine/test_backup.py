@@ -65,7 +65,7 @@ def test_read_only_under_load_loses_nothing(server, database):
 
 
 HOLDS = [
-    # What is held, how it ends, and which tables' writes wait meanwhile.
+    # The kind of hold, how it ends, and which tables' writes wait meanwhile.
     (["FLUSH TABLES WITH READ LOCK"], "UNLOCK TABLES", (0, 1, 2)),
     (["BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT"], "BACKUP STAGE END", (0, 1, 2)),
     (["BACKUP STAGE START", "BACKUP STAGE BLOCK_DDL"], "BACKUP STAGE END", (1,)),
@@ -138,7 +138,7 @@ ROUNDS = [
         "INSERT INTO counters VALUES (0, 0)",
     ],
 ]
-ROWS_SURVIVE = 12  # of the rounds
+ROWS_SURVIVE = 12  # rounds
 
 
 @pytest.mark.alone

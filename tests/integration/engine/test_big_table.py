@@ -7,7 +7,7 @@ import time
 import pytest
 
 ROWS = 2_000_000
-PART = 500_000  # of them, in one statement
+PART = 500_000  # rows in one statement
 MEMORY_KIB_MAX = 64 * 1024
 # One of the two bounds a time, and the other shall not make the table a second time.
 pytestmark = pytest.mark.alone

@@ -1,5 +1,5 @@
 """Texts of Redis and memcached clients, which are UTF-8, in columns of other character sets: as a client of SQL with
-utf8mb4 writes and reads them. HandlerSocket's are what the column holds."""
+utf8mb4 writes and reads them. HandlerSocket's are the column's bytes."""
 import pytest
 from support.mc import map_table
 from support.waiting import until
@@ -67,7 +67,7 @@ def test_what_redis_writes_sql_reads_and_the_other_way_round(server, name):
 
 
 @pytest.mark.parametrize("name", [name for name, texts in SETS.items() if texts[1]])
-def test_what_the_column_cannot_hold_is_refused(server, name):
+def test_characters_that_the_column_cannot_hold_are_refused(server, name):
     other = SETS[name][1]
     with server.resp() as redis:
         redis.ask("HSET", f"{name}:1", "name", "before")
@@ -118,7 +118,7 @@ def test_names_of_a_list(server):
         assert "Data truncated" in redis.error("HSET", "lists:1", "kind", "bös")
 
 
-def test_texts_of_handlersocket_are_what_the_column_holds(server):
+def test_texts_of_handlersocket_are_the_columns_bytes(server):
     with server.hs_wr() as client:
         client.open(1, "test", "latin1", "id,name")
         assert client.request(1, "+", 2, b"hs", b"Gr\xfc\xdfe") == ["0", "1"]

@@ -96,7 +96,7 @@ def test_a_counter_of_a_hundred_connections_and_sql_is_exact(crowded, rows):
 
 
 @pytest.mark.parametrize("triggers", [False, True], ids=["plain", "with triggers"])
-def test_deadlocks_lose_nothing_and_tell_nothing_wrong(crowded, rows, triggers):
+def test_deadlocks_lose_nothing_and_answer_nothing_wrong(crowded, rows, triggers):
     if triggers:
         crowded.execute(
             "CREATE TABLE sums (id INT PRIMARY KEY, n INT NOT NULL)",
@@ -167,7 +167,7 @@ def test_deadlocks_lose_nothing_and_tell_nothing_wrong(crowded, rows, triggers):
     ]
     if triggers:
         assert crowded.query("SELECT SUM(n) FROM sums", database=rows) == [(sum(added),)]
-    # SQL would have been told of every deadlock; here it takes several in a row.
+    # SQL would have seen every deadlock; here it takes several in a row.
     assert set(refused) <= {b"1\t1\t149"} and sum(refused.values()) < sum(added) / 100, refused
 
 
@@ -351,8 +351,8 @@ def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
 @pytest.mark.parametrize("lone", [False, True], ids=["shared", "alone"])
 @pytest.mark.parametrize("scan_threads", [1, 2])
 @pytest.mark.alone
-def test_many_who_wait_for_rows_hold_up_no_other_table(sandbox_factory, scan_threads, lone):
-    """Each of them had a thread of the slow lane for 50 ms, again and again: others waited 100 times as long behind 100."""
+def test_many_waiters_for_rows_hold_up_no_other_table(sandbox_factory, scan_threads, lone):
+    """Each waiter had a thread of the slow lane for 50 ms, again and again: others took 100 times as long after 100."""
     server = sandbox_factory(f"--handlersocket-scan-threads={scan_threads}", "--innodb-flush-log-at-trx-commit=2")
     many = 100
     server.execute(

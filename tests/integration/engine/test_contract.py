@@ -39,7 +39,7 @@ def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
     ]
     assert not failures, "\n".join(failures)
     assert results["tests"] >= 20
-    # Of columns of every type the engine tells what SQL tells of them.
+    # The engine describes columns of every type as SQL does.
     told = server.query("SELECT name, type, decimals, flags, charset, length FROM contract.shapes ORDER BY at")
     assert told == shapes_in_sql(server, "SELECT * FROM contract.every_type LIMIT 0")
 

@@ -1,4 +1,4 @@
-"""SIGKILL under write load: what was acknowledged is there, and nothing is there by half.
+"""SIGKILL under write load: acknowledged writes are there, and no write is there by half.
 
 POSTERN_ROUNDS: how often, 3 by default.
 """
@@ -20,7 +20,7 @@ EXTRA = (
 
 
 def check_log(server, database):
-    """The triggers' lines add up to what the rows hold."""
+    """The triggers' lines add up to the rows' values."""
     assert server.query(
         "SELECT client, id, SUM(n) FROM log GROUP BY client, id HAVING SUM(n) <> 0 ORDER BY 1, 2", database=database
     ) == server.query("SELECT client, id, n FROM b WHERE n <> 0 ORDER BY 1, 2", database=database)
@@ -28,7 +28,7 @@ def check_log(server, database):
 
 
 @pytest.mark.parametrize("binlog", [True, False], ids=["with binary log", "without"])
-def test_a_killed_server_keeps_what_it_acknowledged(sandbox_factory, binlog):
+def test_a_killed_server_keeps_acknowledged_writes(sandbox_factory, binlog):
     server = sandbox_factory(*DURABLE, *(("--log-bin=bin", "--server-id=1") if binlog else ()))
     for number in range(ROUNDS):
         seed = random.randrange(1 << 30)

@@ -1,6 +1,6 @@
-"""SIGKILL while all doors write, their writers among readers, under all that stops commits: what was told is there, once.
+"""SIGKILL while all doors write, with readers, in every way to commit: acknowledged writes are there, once.
 
-Each client counts in a row of its own and in one that its door shares; how often it was told is what the rows hold, but
+Each client counts in a row of its own and in one that its door shares; the rows hold as many as were acknowledged, but
 for the one request of each client that was under way.
 
 POSTERN_ROUNDS: how often, 2 by default. POSTERN_SEED repeats a run's choices.
@@ -62,7 +62,7 @@ class Sql:
 
     def read(self, key):
         row = without_remarks(self.client.query(f"SELECT v FROM by_sql WHERE id = {key}"))[-2]
-        return int(row[1:])  # behind its length
+        return int(row[1:])  # after its length
 
 
 DOORS = (Handlersocket, Memcached, Redis, Sql)
@@ -122,7 +122,7 @@ class Round:
             thread.join()
 
 
-def test_what_any_door_has_told_is_there_once(sandbox_factory):
+def test_acknowledged_writes_of_any_door_are_there_once(sandbox_factory):
     server = sandbox_factory(
         "--log-bin=bin",
         "--server-id=1",

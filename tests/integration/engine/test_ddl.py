@@ -1,4 +1,4 @@
-"""DDL, table locks and backups get what they want at once, whatever clients hold open or however hard they push."""
+"""DDL, table locks and backups go ahead at once, whatever clients hold open or however hard they push."""
 import contextlib
 import statistics
 import threading
@@ -137,7 +137,7 @@ def test_engines_with_table_locks_give_way_too(server, database, engine):
         assert not crowd.strange
 
 
-def test_what_is_gone_is_named_and_what_comes_back_works(server, database):
+def test_a_missing_object_is_named_and_works_again_when_it_is_back(server, database):
     fill(server, database)
     with server.hs() as client:
         client.open(0, database, "t", "id,v")

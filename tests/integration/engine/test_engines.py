@@ -1,7 +1,7 @@
 """Every storage engine that the distribution packages, asked everything: the answer is InnoDB's, or words.
 
 Each request is sent together with the same one to an InnoDB neighbour, whose answer is the judge; after a write the rows of
-both tables must be the same. What an engine refuses is told in tests/support/engines.py, and nothing else may be.
+both tables must be the same. tests/support/engines.py lists the refusals of each engine, and there may be no others.
 """
 import contextlib
 import os
@@ -17,7 +17,7 @@ from support.waiting import until
 
 DATABASE = "engines"
 FOLDER = Path(os.environ.get("POSTERN_ENGINES") or BUILD / "engines")
-IN_VAIN_SECONDS_MAX = 15  # Spider tries to connect for two seconds before it tells
+IN_VAIN_SECONDS_MAX = 15  # Spider tries to connect for two seconds before it gives up
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_a_batch_of_all_engines(bench):
             )
 
 
-def test_rocksdb_reads_the_rows_that_are_to_be_deleted(bench):
+def test_rocksdb_reads_the_rows_that_it_will_delete(bench):
     """With rocksdb_blind_delete_primary_key a DELETE by key reads nothing but keys; ours must read what filters look at."""
     need(bench, "rocksdb")
     bench.execute(
@@ -336,7 +336,7 @@ def talk(client, command):
 
 
 def binary_talk(client, container):
-    """Switches to the container; store, read, add, count, delete in the binary dialect; what was answered, without the numbers of CAS."""
+    """Switches to the container; store, read, add, count, delete in the binary dialect; returns the answers without CAS."""
     both = bytes(8)
     client.send(mc.binary(0, b"@@" + container.encode()))
     assert client.binary_answer()[1] == 0
@@ -418,8 +418,8 @@ def test_memcached(bench, containers):
 
 
 @pytest.mark.parametrize("table", ["archive", "blackhole", "connect", "federated", "mroonga"])
-def test_memcached_over_what_is_no_store(bench, containers, table):
-    """FEDERATED does not say which key a new row has met, so what is there cannot be set anew."""
+def test_memcached_over_a_table_that_cannot_store(bench, containers, table):
+    """FEDERATED does not say which key a new row has met, so an existing item cannot be set anew."""
     if (table, table) not in containers:
         pytest.skip(f"the package of {table} cannot be had here")
     with bench.mc(timeout=60) as client:
@@ -433,7 +433,8 @@ def test_memcached_over_what_is_no_store(bench, containers, table):
     bench.assert_alive()
 
 
-# --- what is broken ----------------------------------------------------------------------------------------------------------
+# --- broken tables
+# ------------------------------------------------------------------------------------------------------------
 
 
 def refused_everything(bench, table, opens=True):
@@ -457,7 +458,7 @@ def refused_everything(bench, table, opens=True):
 
 
 def test_another_server_that_is_down(bench):
-    """Told in words, again and again; the handler keeps nothing of a request that failed."""
+    """Answered in words, again and again; the handler keeps nothing of a request that failed."""
     need(bench, "spider")
     engine = next(engine for engine in ENGINES if engine.name == "spider")
     bench.execute(f"CREATE OR REPLACE TABLE down {engine.make.replace('{port}', '9')}", database=DATABASE)

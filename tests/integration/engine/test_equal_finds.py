@@ -1,4 +1,4 @@
-"""Finds of one batch that ask the same are answered once; nobody can tell but by the speed and the counters."""
+"""Equal finds of one batch are answered from one read; only the speed and the counters show it."""
 import contextlib
 import threading
 
@@ -73,7 +73,7 @@ def test_they_never_go_back_in_time(own):
         thread.join()
 
 
-def test_counters_tell_what_was_sent_and_what_was_read(own):
+def test_counters_show_sent_rows_and_read_rows(own):
     with own.hs() as client:
         client.open(0, "test", "t", "w")
         client.open(1, "test", "t", "id", index="v")

@@ -31,7 +31,7 @@ def nodes(tmp_path):
 
 
 class Writer(threading.Thread):
-    """Writes one thing after the other until the server is gone; knows what was acknowledged."""
+    """Writes one row after the other until the server is gone; knows the acknowledged ones."""
 
     def __init__(self, writes):
         super().__init__()
@@ -104,7 +104,7 @@ def test_nothing_acknowledged_is_lost_with_the_primary(nodes):
     for writer in writers:
         writer.join()
 
-    for replica in replicas:  # what has come is applied before anything is compared
+    for replica in replicas:  # the received log is applied before anything is compared
         replica.execute("STOP SLAVE IO_THREAD")
         until(
             lambda replica=replica: replica.query(

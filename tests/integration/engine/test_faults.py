@@ -1,6 +1,6 @@
-"""Calls of the storage engine that fail, before or after they have changed the row: what the door tells is what is in the
-table, in the binary log and on a replica. The library that is loaded here fails them as rows ask for (the column `fault`,
-src/engine/mariadb/testing)."""
+"""Calls of the storage engine that fail, before or after they have changed the row: the door's answers agree with the
+table, the binary log and a replica. The library that is loaded here fails them as rows ask for (the column `fault`,
+src/engine/mariadb/tables/testing)."""
 import random
 import threading
 
@@ -40,7 +40,7 @@ def database(servers, request):
 
 
 class Owner:
-    """One client with rows of its own, of all tables, and what they should be by what it was told."""
+    """One client with rows of its own, in all tables, and their expected values by its answers."""
 
     def __init__(self, server, database, number, seed):
         self.server, self.database, self.number = server, database, number
@@ -99,7 +99,7 @@ class Owner:
         )
 
     def hear(self, line, kind, table, key, to, value, fault):
-        """What a row is now, if the answer is true; that it is true shows in the end."""
+        """The row by the answer, if that is true; the end of the test shows whether it is."""
         rows = self.rows[table]
         done = line.startswith(b"0\t")
         self.told[done] += 1
@@ -126,7 +126,7 @@ class Owner:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_told_is_in_the_table_the_log_and_the_replica(servers, database, seed):
+def test_answers_agree_with_the_table_the_log_and_the_replica(servers, database, seed):
     primary, replica = servers
     lost = primary.status("handlersocket_transactions_lost")["handlersocket_transactions_lost"]
     owners = [Owner(primary, database, number, seed) for number in range(8)]

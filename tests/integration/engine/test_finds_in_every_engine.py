@@ -48,7 +48,7 @@ def compare(one, other):
 
 
 def order(row, columns, key):
-    """Of the row's first key parts and the key."""
+    """The row's first key parts and the key."""
     for column, value in zip(columns, key):
         result = compare(row[column], value)
         if result:

@@ -1,4 +1,4 @@
-"""Reads see what was committed before they were sent, nothing else, and all of a batch sees the same."""
+"""Reads see all commits before they were sent, nothing else, and all of a batch sees the same."""
 import contextlib
 import random
 import threading
@@ -6,7 +6,7 @@ import threading
 ROUNDS = 300
 
 
-def test_what_was_committed_is_seen(server, database):
+def test_committed_rows_are_seen(server, database):
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 0)", database=database)
     clients = [server.hs() if number % 2 else server.hs_wr() for number in range(8)]
     for client in clients:

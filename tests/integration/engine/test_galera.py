@@ -151,7 +151,7 @@ def test_no_write_is_made_where_dirty_reads_are(node):
     assert node.query("SELECT k FROM t ORDER BY k", database="test") == [(1,), (2,)]
 
 
-def test_a_transaction_that_is_too_large_is_told(node):
+def test_a_transaction_that_is_too_large_fails(node):
     """wsrep_max_ws_size; requests that share a transaction with it are not taken along."""
     node.execute("CREATE OR REPLACE TABLE large (k INT PRIMARY KEY, v LONGBLOB)", database="test")
     node.execute("SET GLOBAL wsrep_max_ws_size = 100000")
@@ -166,7 +166,7 @@ def test_a_transaction_that_is_too_large_is_told(node):
 
 
 def test_wsrep_on_is_switched_at_run_time(node):
-    """As for SQL, what is written meanwhile stays on this node."""
+    """As for SQL, writes meanwhile stay on this node."""
     with node.hs_wr() as writer:
         writer.open(0, "test", "t", "k,v")
         before = int(node.status("wsrep_replicated")["wsrep_replicated"])

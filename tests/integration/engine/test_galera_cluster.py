@@ -1,4 +1,4 @@
-"""Three nodes of a Galera cluster: what is written through a door of one is on all, told once and truly."""
+"""Three nodes of a Galera cluster: a write through a door of one is on all, and its answer is true."""
 import contextlib
 import os
 import signal
@@ -12,7 +12,7 @@ from support.waiting import until
 
 CANNOT_BE_HAD = 3
 NODES = (1, 2, 3)
-# What a client may be told of a write that was not made: lost to others again and again, or the node is not ready.
+# Errors for a write that was not made: lost to others again and again, or the node is not ready.
 UNTRUE_BUT_TOLD = ("149", "WSREP has not yet prepared node for application use", "Deadlock found", "146")
 
 
@@ -39,7 +39,7 @@ class Cluster:
             server.env = parse_env(part.partition("\n")[2])
 
     def same_everywhere(self, query):
-        """What all nodes answer, when each has what was written before."""
+        """The answers of all nodes, when each has all earlier writes."""
         answers = []
         for server in self.nodes.values():
             with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
@@ -107,7 +107,7 @@ def test_every_door_of_every_node_writes_for_all(cluster):
 
 
 class Writer(threading.Thread):
-    """Asks a node for one change after the other; counts what was acknowledged and what it was told else."""
+    """Asks a node for one change after the other; counts the acknowledged ones and the errors."""
 
     def __init__(self, server, request):
         super().__init__()
@@ -146,8 +146,8 @@ def run_until(condition, writers):
             writer.join()
 
 
-def test_who_loses_to_another_node_is_run_again(cluster):
-    """All add to one row: most transactions are lost to another node's, and none is told wrongly."""
+def test_a_write_that_loses_to_another_node_is_run_again(cluster):
+    """All add to one row: most transactions are lost to another node's, and no answer is wrong."""
     cluster.nodes[1].execute("REPLACE INTO t VALUES (1, 0)", database="test")
     cluster.same_everywhere("SELECT v FROM test.t WHERE k = 1")
     writers = [
@@ -187,7 +187,7 @@ def size_of(cluster):
 
 
 def check(cluster, writers, base):
-    """All nodes have what each writer, of a node's own range of keys, was told, and at most one thing it was not told of."""
+    """All nodes have the acknowledged writes of each writer, of a node's own range of keys, and at most one more."""
     for node, writer in zip(NODES, writers):
         low = base * node
         rows = cluster.same_everywhere(f"SELECT k FROM test.t WHERE k BETWEEN {low} AND {low + 9_999_999}")
@@ -286,7 +286,7 @@ BOTH_PORTS = pytest.mark.parametrize("aborted", ["SQL_PORT", "POSTERN_PORT"], in
 @pytest.mark.parametrize(
     "statement", ["SELECT v FROM t WHERE k = 12", "COMMIT", "SET @a = 1", "UPDATE t SET v = 1 WHERE k = 12"]
 )
-def test_who_rested_in_a_transaction_is_told_that_another_node_ended_it(aborted, statement):
+def test_a_session_resting_in_a_transaction_learns_that_another_node_ended_it(aborted, statement):
     assert ask(aborted, statement) == 1213
     assert ask(aborted, "SELECT v FROM t WHERE k = 11") == [(100,)]
     assert ask(aborted, "UPDATE t SET v = v + 1 WHERE k = 11") == []
@@ -338,7 +338,7 @@ def test_ddl_ends_transactions_that_rest_on_all_nodes(cluster, port):
         server.assert_no_crash()
 
 
-def test_transactions_that_rest_and_lose_are_told_so_again_and_again(cluster):
+def test_transactions_that_rest_and_lose_get_the_error_again_and_again(cluster):
     """Sessions of all nodes' SQL doors change one row in transactions that rest, and then all commit."""
     cluster.nodes[1].execute("REPLACE INTO t VALUES (21, 0)", database="test")
     cluster.same_everywhere("SELECT v FROM test.t WHERE k = 21")
@@ -379,7 +379,7 @@ def test_a_session_that_need_not_wait_for_other_nodes_does_not(cluster):
             free = [opened.enter_context(contextlib.closing(sql_session(second, "POSTERN_PORT"))) for _ in range(4)]
             for session in free:
                 assert ask(session, "SET wsrep_sync_wait = 0") == []
-            holder.query("FLUSH TABLES WITH READ LOCK")  # what comes from the first node is applied behind it
+            holder.query("FLUSH TABLES WITH READ LOCK")  # changes from the first node are applied after it
             first.execute("UPDATE t SET v = 2 WHERE k = 31", database="test")
             answers = []
             waiting = threading.Thread(target=lambda: answers.append(ask(behind, "SELECT v FROM t WHERE k = 31")))
@@ -414,7 +414,7 @@ def test_a_table_is_altered_under_writes(cluster):
 
 
 def test_a_node_is_cut_off_under_load(cluster):
-    """It hears of nobody for a while, as behind a broken network: the others go on without it, and it comes back."""
+    """It hears of nobody for a while, as across a broken network: the others go on without it, and it comes back."""
     writers = [Writer(server, inserts(40_000_000 * node)) for node, server in cluster.nodes.items()]
     for writer in writers:
         writer.start()
@@ -435,7 +435,7 @@ def test_a_node_is_cut_off_under_load(cluster):
 
 
 def test_a_node_is_killed_under_load(cluster):
-    """What was acknowledged, by any node, is on all; the node comes back and has it, too."""
+    """Acknowledged writes of any node are on all; the node comes back and has them, too."""
     writers = [Writer(server, inserts(100_000_000 * node)) for node, server in cluster.nodes.items()]
     for writer in writers:
         writer.start()

@@ -9,7 +9,7 @@ from support.waiting import until
 # More rows than a find may read in a worker's turn.
 MANY = 5000
 
-# What the doors fix, whatever the globals are (globals.cc says why).
+# The variables that the doors fix, whatever the globals are (globals.cc says why).
 PINNED = {
     "autocommit",
     "sql_notes",
@@ -120,7 +120,7 @@ READS = [
 
 
 @pytest.mark.parametrize("values", READS, ids=lambda values: next(iter(values)))
-def test_what_a_row_reads_as(door, opened, globally, values):
+def test_how_a_row_is_read(door, opened, globally, values):
     def sql():
         return list(
             door.query(
@@ -168,7 +168,7 @@ def outcome(door, statement):
 
 
 WRITES = [
-    # what is set, index, row, the same in SQL, SQL's error when it is set and when it is not
+    # the variable, index, row, the same in SQL, SQL's error when it is set and when it is not
     ({"foreign_key_checks": 0}, 4, (7, 99), "INSERT INTO child VALUES (7, 99)", 0, 1452),
     ({"check_constraint_checks": 0}, 2, (None, "x", -1), "INSERT INTO w (v, c) VALUES ('x', -1)", 0, 4025),
     ({"check_constraint_checks": 0}, 3, (None, "x", -1), "INSERT INTO lone (v, c) VALUES ('x', -1)", 0, 4025),
@@ -190,7 +190,7 @@ WRITES = [
     WRITES,
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_what_a_write_does(door, opened, globally, values, index, row, statement, when_set, when_not):
+def test_the_result_of_a_write(door, opened, globally, values, index, row, statement, when_set, when_not):
     door.execute("CREATE TABLE IF NOT EXISTS dates (d DATE, KEY d (d))", database="test")
     writers = opened[4:]
     for one in writers:
@@ -217,7 +217,7 @@ def test_what_a_write_does(door, opened, globally, values, index, row, statement
     check(when_not)
 
 
-def test_what_is_stored(door, opened, globally):
+def test_the_stored_values(door, opened, globally):
     """A moment is stored by the time zone, ids are given by the increment and its offset."""
     globally(time_zone="+00:00")
     globally(time_zone="-03:00", auto_increment_increment=10, auto_increment_offset=4)
@@ -281,7 +281,7 @@ def session_variables(door):
 def change_all(door, names, changed):
     """Gives as many as can be another value. In `changed` is what those that have one had."""
     for name in names:
-        # Pinned ones are to be seen not to follow.
+        # Pinned ones must not follow.
         if name in UNTOUCHED | OF_THE_TRIGGER:
             continue
         if name == "tx_isolation" and "transaction_isolation" in names:
@@ -384,7 +384,7 @@ def test_userstat(door, opened, globally):
     ]
 
 
-def test_read_only_is_told_in_the_servers_words(door, opened, globally):
+def test_read_only_is_answered_in_the_servers_words(door, opened, globally):
     words = "The MariaDB server is running with the --read-only option so it cannot execute this statement"
     refused = door.status("%errors_read_only")
     globally(read_only=1)

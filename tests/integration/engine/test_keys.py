@@ -210,7 +210,7 @@ def test_values_that_are_none(server, database):
     "definition,value,none",
     [("DECIMAL(5,2)", "1", "1x"), ("DOUBLE(7,2)", "1.23", "1.234"), ("INET4", "10.0.0.1", "abcd")],
 )
-def test_what_is_lost_equals_nothing(server, database, definition, value, none):
+def test_a_lost_fraction_equals_nothing(server, database, definition, value, none):
     server.execute(
         f"CREATE TABLE t (id INT PRIMARY KEY, k {definition}, KEY k (k))",
         f"INSERT INTO t VALUES (1, '{value}'), (2, NULL)",

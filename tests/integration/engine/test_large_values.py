@@ -35,7 +35,7 @@ def on_the_wire(value):
 
 @pytest.fixture(scope="module")
 def large(module_factory):
-    """A server whose doors have one thread each, and what a get of each value answers through either."""
+    """A server whose doors have one thread each, and the answer to a get of each value through either."""
     server = module_factory(
         "--handlersocket-threads=1", "--memcached-threads=1", "--max-allowed-packet=64M", containers=True
     )
@@ -110,7 +110,7 @@ def test_many_clients_each_with_many_under_way(large, door):
     def run(seed):
         try:
             ask(seed)
-        except Exception as error:  # noqa: BLE001: told below
+        except Exception as error:  # noqa: BLE001: reported below
             wrong.append((seed, repr(error)))
 
     clients = [threading.Thread(target=run, args=(SEED + i,)) for i in range(16)]

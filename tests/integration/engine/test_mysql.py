@@ -68,11 +68,11 @@ class Mysql:
         return Client(int(self.env["HS_PORT"]))
 
     def told(self):
-        """What the process list tells of Postern's threads, by their numbers."""
+        """The texts of Postern's threads in the process list, by their numbers."""
         return {row[0]: row[6] for row in self.query("SHOW PROCESSLIST") if row[1] == "postern"}
 
     def threads(self, word):
-        """The numbers of those that it tells this of."""
+        """The numbers of those with this text."""
         return [number for number, text in self.told().items() if word in (text or "")]
 
 
@@ -91,7 +91,7 @@ def test_the_engine_keeps_the_part_of_the_contract_about_finds(built):  # pylint
     assert "40 of 40 tests of the contract passed" in done.stdout
 
 
-# Of each type: its definition, and values that SQL takes.
+# For each type: its definition, and values that SQL takes.
 TYPES = {
     "i1": ("TINYINT", ["-128", "0", "127"]),
     "i1u": ("TINYINT UNSIGNED", ["0", "255"]),
@@ -140,7 +140,7 @@ def table_of_every_type(mysql):
 
 
 def in_sql(mysql, column):
-    """What SQL tells of the column, by id, in bytes, in the column's own character set."""
+    """The column's values in SQL, by id, in bytes, in the column's own character set."""
     text = f"IF(CHARSET(`{column}`) = 'latin1', CONVERT(`{column}` USING latin1), `{column}`)"
     if column == "b":
         text = f"`{column}`"
@@ -164,7 +164,7 @@ def found(hs, column, *request):
     }
 
 
-def test_columns_of_every_type_are_told_as_sql_tells_them(mysql, every_type):
+def test_columns_of_every_type_are_answered_as_in_sql(mysql, every_type):
     with mysql.door() as hs:
         for index, column in enumerate(every_type):
             hs.open(index, "test", "every_type", f"id,{column}")
@@ -172,9 +172,7 @@ def test_columns_of_every_type_are_told_as_sql_tells_them(mysql, every_type):
 
 
 @pytest.mark.parametrize("column", TYPES)
-def test_a_value_is_found_by_the_text_that_sql_tells_of_it(
-    mysql, every_type, column
-):  # pylint: disable=unused-argument
+def test_a_value_is_found_by_its_text_in_sql(mysql, every_type, column):  # pylint: disable=unused-argument
     expected = in_sql(mysql, column)
     with mysql.door() as hs:
         hs.open(0, "test", "every_type", f"id,{column}", index=column)
@@ -187,7 +185,7 @@ def test_a_value_is_found_by_the_text_that_sql_tells_of_it(
             assert set(equal) <= set(onwards)
 
 
-# What differs from a plain index on whole columns: the table's definition, and what the index is ordered by.
+# Indexes other than a plain one on whole columns: the table's definition, and the order of the index.
 SHAPES = {
     "partitions": ("id INT PRIMARY KEY, a INT, b INT, KEY k (a, b)) PARTITION BY HASH (id) PARTITIONS 5", "a"),
     "generated": ("id INT PRIMARY KEY, a INT, b INT AS (a * 3 % 50), KEY k (b))", "b"),
@@ -210,7 +208,7 @@ def test_ranges_are_what_sql_finds(mysql, shape):
         f"CREATE TABLE test.shape ({definition}",
         "INSERT INTO test.shape (id, a) VALUES " + ", ".join(f"({number}, {value})" for number, value in rows),
     )
-    # NULL is below every value; behind its first four bytes the index knows no order of a text.
+    # NULL is below every value; after its first four bytes the index knows no order of a text.
     place = f"LEFT({column}, 4)" if shape == "prefix" else column
     places = dict(mysql.query(f"SELECT id, COALESCE({place}, {repr('') if shape == 'prefix' else -1}) FROM test.shape"))
     with mysql.door() as hs:
@@ -218,7 +216,7 @@ def test_ranges_are_what_sql_finds(mysql, shape):
         for value in range(40):
             text = f"abc{value}xyz" if shape == "prefix" else str(value)
             for operator in TURNED:
-                # Greater is what is further on in the index.
+                # Greater is further on in the index.
                 comparison = TURNED[operator] if shape == "descending" else operator
                 null = f" OR {column} IS NULL" if comparison.startswith("<") else ""
                 wanted = mysql.query(f"SELECT id FROM test.shape WHERE {column} {comparison} '{text}'{null}")
@@ -230,7 +228,7 @@ def test_ranges_are_what_sql_finds(mysql, shape):
                 assert in_order == sorted(in_order, reverse=comparison.startswith("<")), (operator, text)
 
 
-def test_what_is_no_value_finds_nothing(mysql, every_type):  # pylint: disable=unused-argument
+def test_a_text_that_is_no_value_finds_nothing(mysql, every_type):  # pylint: disable=unused-argument
     with mysql.door() as hs:
         for index, column in enumerate(TYPES):
             hs.open(index, "test", "every_type", f"id,{column}", index=column)
@@ -256,7 +254,7 @@ def test_writes_are_refused_and_change_nothing(mysql):
 
 
 class Readers:
-    """Clients that read test.busy as fast as they can, and count what they hear."""
+    """Clients that read test.busy as fast as they can, and count the answers."""
 
     def __init__(self, mysql, count=3):
         self.mysql = mysql
@@ -328,7 +326,7 @@ def test_ddl_gets_its_lock_while_clients_read_and_they_go_on(mysql, busy):
 
 @pytest.mark.parametrize("partitions", ["", "PARTITION BY HASH (id) PARTITIONS 3"])
 def test_ddl_does_not_wait_for_a_long_scan(mysql, partitions):
-    """It is paused for that, and goes on behind its place."""
+    """It is paused for that, and goes on after its place."""
     mysql.query(
         "DROP TABLE IF EXISTS test.long",
         f"CREATE TABLE test.long (id INT PRIMARY KEY, v VARCHAR(100)) {partitions}",
@@ -358,9 +356,9 @@ def test_what_ddl_takes_away_is_named(mysql, busy):
     assert any("busy" in reply[2] for reply in busy.odd)
 
 
-def test_the_process_list_tells_what_each_thread_does(mysql, busy):  # pylint: disable=unused-argument
+def test_the_process_list_shows_the_work_of_each_thread(mysql, busy):  # pylint: disable=unused-argument
     for _ in range(20):
-        # While the server does something for a thread it tells that.
+        # While the server does something for a thread it shows that.
         at_rest = [text for text in mysql.told().values() if text is None or "handlersocket read " in text]
         assert None not in at_rest
         assert len(at_rest) >= 2

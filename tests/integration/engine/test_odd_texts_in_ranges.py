@@ -1,5 +1,5 @@
 """Ranges take any text for a bound, and it means what SQL makes of it in `WHERE key >= 'text'`: every answer is compared
-with SQL's, for every type of column and texts that are odd for it. grammar.md tells the few differences that there are."""
+with SQL's, for every type of column and texts that are odd for it. grammar.md has the few differences that there are."""
 import contextlib
 import re
 
@@ -138,7 +138,7 @@ TEXTS = [
 
 
 def value_of(definition, text):
-    """The bound as SQL has to be told it."""
+    """The bound as SQL needs it."""
     hexadecimal = text.hex()
     if definition.startswith("BIT"):
         size = int(definition[4:-1])

@@ -1,4 +1,4 @@
-"""What a client may do that has logged in: its account's grants decide."""
+"""The rights of a client that has logged in: its account's grants decide."""
 import threading
 import time
 
@@ -10,7 +10,7 @@ from support.waiting import until
 HELD_SECONDS = 1
 
 
-# --- what they may do --------------------------------------------------------------------------------------------
+# --- privileges --------------------------------------------------------------------------------------------------
 
 
 def test_nobody_learns_whether_a_table_exists(accounts, user):
@@ -67,7 +67,7 @@ def test_each_write_needs_its_privilege(accounts, user, granted):
         accounts.execute("DELETE FROM test.t WHERE id = 900")
 
 
-def test_writes_need_select_on_what_they_look_at(accounts, user):
+def test_writes_need_select_on_the_columns_they_look_at(accounts, user):
     name = user(grants=["UPDATE ON test.t", "DELETE ON test.t", "INSERT ON test.t", "SELECT (id) ON test.t"])
     with accounts.hs_wr() as client:
         assert login(client, name) == GOOD

@@ -1,4 +1,4 @@
-"""Replicas that do not have all, or not yet: doors read what is there, and a position tells when it is."""
+"""Replicas that do not have all, or not yet: doors read the rows that are there, and a position says when they are."""
 import contextlib
 
 import pymysql
@@ -90,7 +90,7 @@ def wait_for(replica, position, seconds):
         return cursor.fetchone()[0]
 
 
-def test_a_delayed_replica_reads_what_it_has(pair):
+def test_a_delayed_replica_reads_the_rows_it_has(pair):
     primary, replica = pair
     assert wait_for(replica, write(primary, 1, "first"), 60) == 0
     assert read(replica, 1) == [b"first"] * 4
@@ -108,7 +108,7 @@ def test_a_delayed_replica_reads_what_it_has(pair):
     assert read(replica, 1) == [b"second"] * 4 and read(replica, 2) == [b"new"] * 4
 
 
-def test_of_a_group_that_is_filtered_the_rest_is_there(pair):
+def test_the_rest_of_a_filtered_group_is_there(pair):
     """Requests of one turn are one transaction with one position, whatever a replica leaves out of it."""
     primary, replica = pair
     with following(

@@ -1,4 +1,4 @@
-"""Scans that are interrupted: where they go on, what that costs, and who may interrupt them."""
+"""Scans that are interrupted: where they go on, their cost, and the rights to interrupt them."""
 import contextlib
 import socket
 import statistics
@@ -63,7 +63,7 @@ def alter_while(server, database, scan, gap_s=0.02):
     return times
 
 
-# A group that the index itself tells apart by the primary key, and two where only a walk finds the place again.
+# A group with unique entries by the primary key in the index, and two where only a walk finds the place again.
 @pytest.mark.parametrize(
     "table, group_rows",
     [
@@ -113,7 +113,7 @@ SHAPES = {
     "partitions": "PRIMARY KEY (a, b), KEY k (k)) PARTITION BY HASH (b) PARTITIONS 3 (",
     "Aria": "PRIMARY KEY (a, b), KEY k (k)) ENGINE=Aria (",
 }
-# Whose storage engines have no clustered keys; the switch does not matter to them.
+# Storage engines without clustered keys; the switch does not matter to them.
 PARTITIONED_SHAPES = {
     "partitions without a primary key": "KEY k (k)) PARTITION BY HASH (b) PARTITIONS 3 (",
     "partitions of MyISAM": "PRIMARY KEY (a, b), KEY k (k)) ENGINE=MyISAM PARTITION BY HASH (b) PARTITIONS 3 (",
@@ -168,7 +168,7 @@ ENDLESS = b"0\t=\t1\t5\t1000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (VALUES, b"\t
 
 @pytest.fixture
 def endless(server, database):
-    """A table for ENDLESS; what it makes is a client that asked that, its find under way in a scan thread."""
+    """A table for ENDLESS; it makes a client whose find is under way in a scan thread."""
     server.execute(
         "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)) ENGINE=InnoDB",
         "INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_10000",
@@ -192,7 +192,7 @@ def endless(server, database):
 
 
 def reset(client):
-    """Closes it so that the server is told that nothing will be read any more."""
+    """Closes it so that the server learns that nothing will be read any more."""
     if client.socket.fileno() >= 0:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()

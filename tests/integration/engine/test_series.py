@@ -1,4 +1,4 @@
-"""What MariaDB 11.8 has that 10.11 does not; docs/servers.md tells it to users."""
+"""Features of MariaDB 11.8 that 10.11 does not have; docs/servers.md has them for users."""
 import threading
 
 import pytest
@@ -11,7 +11,7 @@ SKIP = "IF {row}.v = 'skip' THEN SIGNAL SQLSTATE '02TRG'; END IF"
 
 @pytest.fixture
 def skipping(server, database):
-    """A table whose triggers have rows skipped that hold `skip`."""
+    """A table whose triggers skip rows with `skip`."""
     server.execute(
         f"USE {database}",
         "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(20))",
@@ -24,7 +24,7 @@ def skipping(server, database):
     return database
 
 
-def test_a_trigger_may_have_a_row_skipped_and_no_error_is_told(server, skipping):
+def test_a_trigger_may_skip_a_row_without_an_error(server, skipping):
     with server.hs_wr() as client:
         client.open(0, skipping, "t", "id,v")
         assert client.request(0, "+", 2, 4, "skip")[0] == "0"
@@ -66,7 +66,7 @@ def test_an_inet6_takes_an_ipv4_address_as_sql_does(server, database):
     assert len(set(server.query("SELECT a FROM t", database=database))) == 1
 
 
-def test_rows_that_change_meanwhile_are_told_to_nobody(server, database):
+def test_rows_that_change_meanwhile_raise_no_error(server, database):
     # Error 1020 is what SQL gets in a transaction that has read the row before.
     assert server.query("SELECT @@global.innodb_snapshot_isolation") == [(1,)]
     server.execute(f"USE {database}", "CREATE TABLE t (id INT PRIMARY KEY, n INT)", "INSERT INTO t VALUES (1, 0)")

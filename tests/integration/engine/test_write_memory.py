@@ -1,4 +1,4 @@
-"""The server's memory does not grow with what is written, nor with what is refused.
+"""The server's memory does not grow with writes, nor with refused ones.
 
 The storage engine takes some 200,000 writes to touch all of its buffers, so that three rounds, the default, see only
 what costs 200 bytes a write; with POSTERN_ROUNDS=9 the second half must be flat.
@@ -8,7 +8,7 @@ import os
 import pytest
 
 ROUNDS = int(os.environ.get("POSTERN_ROUNDS", "3"))
-OPS_PER_ROUND = 68_000  # of each kind of write about a third
+OPS_PER_ROUND = 68_000  # about a third for each kind of write
 BATCH = 200
 BUFFERS_KIB_MAX = 40 * 1024
 GROWTH_KIB_MAX = 2048

@@ -1,4 +1,4 @@
-"""What a write through the door leaves behind is what the same write by SQL leaves behind, value by value.
+"""A write through the door leaves the same rows as the same write by SQL, value by value.
 
 Every column type is given every hostile value, in an insert and in an update, all in one batch. With
 POSTERN_TEST_STAND_IN=1 the door is SQL itself, to prove the comparison.
@@ -205,7 +205,7 @@ TYPES = [
     ("VARCHAR(5) COLLATE utf8mb4_bin", b"q"),
     ("VARCHAR(5) COLLATE utf8mb4_nopad_bin", b"q"),
 ]
-# Here SQL is given the same bytes with an introducer. It tells of malformed ones in words of its own.
+# Here SQL is given the same bytes with an introducer. It reports malformed ones in words of its own.
 CHARSET_TYPES = [
     (f"{kind} CHARACTER SET {charset}", b"")
     for kind in ("VARCHAR(5)", "CHAR(5)", "TEXT")
@@ -327,7 +327,7 @@ OPERANDS = [
 
 
 def give_operands(twins, kind, modification, pairs):
-    """pairs: values, or None, and operands. The words of an overflow are the column's, where SQL tells of the expression."""
+    """pairs: values, or None, and operands. The words of an overflow are the column's, where SQL names the expression."""
     twins.make(f"CREATE TABLE t (k INT PRIMARY KEY, v {kind})")
     for side in (twins.twin, twins.target):
         side.cursor.execute("START TRANSACTION")

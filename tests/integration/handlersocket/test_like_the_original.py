@@ -1,7 +1,7 @@
 """Random sessions, played to the original HandlerSocket plugin and to ours: every reply and every row must be the same.
 
 Only what clients rely on is asked: sound values, no request that fails half-way, nothing that decisions.tsv has decided
-otherwise. A failure tells the seed.
+otherwise. A failure prints the seed.
 """
 import contextlib
 import os
@@ -101,7 +101,7 @@ class Generator:
         return self.operands(self.asking("+"), columns, index)
 
     def decrement(self, columns, index):
-        # Without ?: a refused row is told otherwise than by the original.
+        # Without ?: a refused row is answered otherwise than by the original.
         return self.operands("-", columns, index)
 
     def operands(self, modification, columns, index):

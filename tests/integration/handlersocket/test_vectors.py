@@ -1,6 +1,6 @@
-"""The protocol's test vectors, each answered, and each table left behind, as tests/wire/handlersocket/decisions.tsv says.
+"""The protocol's test vectors, each with the answer, and the table afterwards, of tests/wire/handlersocket/decisions.tsv.
 
-With POSTERN_TEST_ORIGINAL=1 the original must answer what the vectors say of it.
+With POSTERN_TEST_ORIGINAL=1 the original must answer as the vectors say.
 """
 import datetime
 import json
@@ -66,7 +66,7 @@ def secret_server(module_factory):
 
 @pytest.fixture
 def prepared(request, sandbox_factory):
-    """Runs a vector's statements on its server; takes away what they made."""
+    """Runs a vector's statements on its server; removes their tables."""
     undo = []
 
     def prepare(vector):
@@ -123,7 +123,7 @@ def test_vector(prepared, vector, reply, rows):
         client.send(vector["send"].encode("latin1"))
         got = b"".join(line + b"\n" for line in client.lines(reply.count(b"\n")))
         assert re.fullmatch(reply, got), f"{vector['note']}\n{got!r}\nis not\n{reply!r}"
-        # Exactly that: a line sent behind it is answered next.
+        # Exactly that: the next line is answered next.
         if b"\n" in vector["send"].encode("latin1")[-1:]:
             assert client.request("nothing") == ["2", "1", "cmd"]
     if rows is not None:

@@ -193,7 +193,7 @@ def test_increments_from_everywhere_add_up(door, table, one):
                     other.send(f"incr @@{table}.n 1\r\n".encode() * 10)
                     for _ in range(10):
                         assert other.line().isdigit()
-        except Exception as problem:  # told by the main thread
+        except Exception as problem:  # reported by the main thread
             problems.append((number, problem))
 
     def count_in_sql():

@@ -65,7 +65,7 @@ def random_command(chance):
     """A command that both are to answer with the same bytes: no CAS, which are numbers of another kind."""
     key, value = chance.choice(KEYS), str(chance.randrange(3)) * chance.randrange(4)
     keys = " ".join(chance.choices(KEYS, k=chance.randrange(1, 40)))
-    # memcached counts by prefix the keys before one that is too long, though it tells nothing of them.
+    # memcached counts by prefix the keys before one that is too long, though it answers nothing for them.
     refused = " ".join([*chance.choices(["a", "b"], k=chance.randrange(40)), TOO_LONG, *chance.choices(KEYS, k=3)])
     flags, noreply = chance.randrange(3), chance.choice(["", "", " noreply"])
     return chance.choice(
@@ -95,7 +95,7 @@ def random_command(chance):
 
 
 def answer(client, command):
-    """Up to the answer of the no-op behind it; the version cut off, prefixes in the order of names."""
+    """Up to the answer of the no-op after it; the version cut off, prefixes in the order of names."""
     client.send(command.encode() + b"\r\nmn\r\n")
     lines = []
     while (line := client.line()) != b"MN":

@@ -1,4 +1,4 @@
-"""Who may come in by the memcached door and what for, TLS, and how it comes and goes beside the other plugin."""
+"""Access to the memcached door and its rights, TLS, and how it comes and goes beside the other plugin."""
 import contextlib
 import itertools
 import re
@@ -51,7 +51,7 @@ def log_in(server, user, password):
     return client, client.set("login", f"{user} {password}")
 
 
-def test_nothing_is_told_to_strangers(accounts):
+def test_strangers_get_no_answer(accounts):
     with accounts.mc() as one:
         assert one.ask("version").startswith("VERSION")
         for command in (
@@ -109,7 +109,7 @@ def test_values_of_applications_are_in_no_log(sandbox_factory):
             for value in ("value1", "value2 ", "value3 value4", "value5\nvalue6 x", "ann wrong")
         }
         assert all(line.startswith("CLIENT_ERROR") for line in told.values()), told
-        # Strangers are not told which accounts there are.
+        # Strangers do not learn which accounts there are.
         assert told["value3 value4"].replace("value3", "ann") == told["ann wrong"]
         assert one.set("k", "value7 x", flags=1).startswith("CLIENT_ERROR")
         assert one.store("cas", "k", "value8 x", tail=" 5").startswith("CLIENT_ERROR")
@@ -319,7 +319,7 @@ def test_the_door_opens_with_the_first_container(sandbox_factory):
     until(lambda: mc.listens(server.env["MEMC_PORT"]))
 
 
-def test_without_the_tables_the_log_and_the_client_are_told(sandbox_factory):
+def test_without_the_tables_the_log_and_the_client_say_so(sandbox_factory):
     server = sandbox_factory(containers=True)
     with server.mc() as one:
         server.execute("DROP DATABASE innodb_memcache")
@@ -334,7 +334,7 @@ def test_without_the_tables_the_log_and_the_client_are_told(sandbox_factory):
         assert one.get("1") == b"one"
 
 
-def test_a_taken_port_is_told_and_everything_else_works(sandbox_factory):
+def test_a_taken_port_is_logged_and_everything_else_works(sandbox_factory):
     first = sandbox_factory(containers=True)
     second = sandbox_factory(f"--memcached-port={first.env['MEMC_PORT']}")
     assert libraries(second) == {"handlersocket", "memcached"}

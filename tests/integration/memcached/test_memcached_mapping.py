@@ -76,7 +76,7 @@ def test_map_table_takes_the_index_and_the_columns_there_are(door):
         door.execute("CALL postern.unmap_table('shop')")
 
 
-def test_map_table_says_what_is_wrong(door):
+def test_map_table_reports_errors(door):
     door.execute(
         "CREATE TABLE test.t1 (id INT PRIMARY KEY, a INT, b INT NOT NULL, v VARCHAR(9), UNIQUE (a), KEY (b), "
         "UNIQUE p (v(3)))",
@@ -214,7 +214,7 @@ WRONG = {
 }
 
 
-def test_what_a_new_row_lacks_matters_only_where_one_is_made(door):
+def test_a_column_without_default_matters_only_to_a_new_row(door):
     door.execute(
         "CREATE TABLE test.lacks (k VARCHAR(20) PRIMARY KEY, n INT UNSIGNED NOT NULL, title VARCHAR(20) NOT NULL)",
         "INSERT INTO test.lacks VALUES ('a', 1, 'A title')",
@@ -243,7 +243,7 @@ def test_triggers_of_an_insert_fire_where_the_row_is_there(door):
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_container_is_told_of_and_harms_no_other(door, name):
+def test_a_wrong_container_is_logged_and_harms_no_other(door, name):
     door.execute(
         "CREATE TABLE IF NOT EXISTS test.wrong (k INT PRIMARY KEY, v TEXT, b INT NOT NULL, c INT NOT NULL, "
         "d INT NOT NULL, KEY b (b), UNIQUE cd (c, d))",

@@ -154,7 +154,7 @@ def forms():
 
 
 def without_hints(packets):
-    """The packets, but for what the status says of the index that was chosen."""
+    """The packets, but for the status bits about the chosen index."""
     told = []
     for packet in packets:
         if packet[4] == 0xFE and len(packet) < 13:

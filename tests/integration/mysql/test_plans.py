@@ -1,4 +1,4 @@
-"""What the server's parser says that SELECTs mean, and how they would be answered: without asking the door."""
+"""The meaning of SELECTs by the server's parser, and how they would be answered: without asking the door."""
 import json
 import pathlib
 import shutil
@@ -70,7 +70,7 @@ def table_of(statement):
     return next(name for name in names if name in statement.lower())
 
 
-def test_statements_mean_what_the_parser_says(ask):
+def test_statements_have_the_parsers_meaning(ask):
     lines = PLANS.read_text().splitlines()
     wanted = dict(zip(lines[::2], (line.strip() for line in lines[1::2])))
     if SERIES != "10.11":
@@ -85,7 +85,7 @@ def test_nine_of_ten_recorded_reads_by_key_have_a_plan(ask):
     plans = {statement: ask(statement, table_of(statement)) for statement in statements}
     without = {statement: plan for statement, plan in plans.items() if plan.startswith(("not: ", "odd"))}
     assert len(without) < len(plans) / 10, without
-    # Several tables, subqueries, and an error that the server is to tell.
+    # Several tables, subqueries, and an error that the server reports.
     assert set(without.values()) <= {
         "not: UNION, a subquery or a derived table",
         "not: a column that the table has not, or hides",

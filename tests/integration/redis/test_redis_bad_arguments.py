@@ -35,7 +35,7 @@ KINDS = {"key": KEYS, "number": NUMBERS, "float": FLOATS, "text": TEXTS, "word":
 # They wait, or end the connection; test_redis_blocking and test_redis_hostile have them.
 LEFT_OUT = "client|kill client|reply quit wait client|no-touch client|setinfo cluster readonly readwrite".split()
 WAIT = "blpop brpop blmove brpoplpush blmpop bzpopmin bzpopmax bzmpop".split()
-# They tell of the server, or of what they chose themselves: only their errors are compared.
+# Their answers are about the server, or random: only their errors are compared.
 OF_THE_SERVER = """auth hello info lastsave lolwut role time memory randomkey scan sscan hscan zscan object select
 client command config latency slowlog cluster reset discard exec multi watch unwatch dbsize""".split()
 CHOOSE = "spop srandmember zrandmember hrandfield".split()
@@ -100,7 +100,7 @@ READ = {
 
 
 def held(client):
-    """All keys, and what they are."""
+    """All keys, with type and contents."""
     all_keys = sorted(client.ask("KEYS", "*"))
     found = {}
     for key in all_keys:
@@ -156,7 +156,7 @@ def test_every_command(server, original):
             for _ in range(ROUNDS):
                 words = arguments.next()
                 if is_undefined(words) or (name in CHOOSE and b"-2147483649" in words):
-                    continue  # Redis repeats so often as it is told, and is gone for minutes
+                    continue  # Redis repeats as often as the count says, and is gone for minutes
                 for one in (client, theirs):
                     one.ask("RESET")
                     made(one)
@@ -165,7 +165,7 @@ def test_every_command(server, original):
                     problems.setdefault(name, []).append((words, told, expected))
                 elif name not in CHOOSE and words[0].decode() not in OF_THE_SERVER and not told.startswith(b"-"):
                     with contextlib.suppress(AssertionError):
-                        until(lambda: held(client) == held(theirs), seconds=0.2)  # what was to expire has done so
+                        until(lambda: held(client) == held(theirs), seconds=0.2)  # expiring keys have expired
                     a, b = held(client), held(theirs)
                     if a != b:
                         problems.setdefault(name, []).append((words, told, a, b))

@@ -1,4 +1,4 @@
-"""Commands that wait for elements, beside Debian's redis-server: who is served, in which order, and what ends a wait.
+"""Commands that wait for elements, beside Debian's redis-server: which is served, in which order, and how a wait ends.
 
 Several workers serve the door's clients, so that most pushes come from another worker than the client's that waits. In
 the random sessions several clients wait at once; after each step both servers must have answered the same clients the
@@ -15,7 +15,7 @@ from support.waiting import until
 
 SEED = seeds.chosen(1)
 STEPS = 120
-# Within that Redis has told those whom it serves; it serves them before it answers the push.
+# Within that Redis has answered the clients it serves; it serves them before it answers the push.
 TELL_SECONDS = 0.02
 
 
@@ -106,7 +106,7 @@ WAITS = [
 
 
 @pytest.mark.parametrize("waits, push", WAITS, ids=[" / ".join(pair) for pair in WAITS])
-def test_a_write_serves_who_waits(both, waits, push):
+def test_a_write_serves_waiters(both, waits, push):
     other = both()
     other.ask("RPUSH", "old", "1", "2")
     other.ask("ZADD", "oldz", "1", "m")
@@ -144,11 +144,11 @@ CHAINS = [
 
 
 @pytest.mark.parametrize("waits, push", CHAINS, ids=[f"{' / '.join(waits)} / {push}" for waits, push in CHAINS])
-def test_a_push_is_answered_when_those_are_served_who_wait(both, waits, push):
+def test_a_push_is_answered_after_its_waiters_are_served(both, waits, push):
     waiting, other = chain(both, *waits), both()
     for line in push.split(";"):
         other.ask(*line.split())
-    # Another client, on any worker, sees what it has led to as well.
+    # Another client, on any worker, sees the result, too.
     for client in (other, both(), both(), both()):
         for key in "abcd":
             if client.ask("TYPE", key) == b"+list\r\n":
@@ -159,7 +159,7 @@ def test_a_push_is_answered_when_those_are_served_who_wait(both, waits, push):
         client.read()
 
 
-def test_what_is_moved_for_who_waits_is_seen_by_who_watches(both):
+def test_elements_moved_for_a_waiter_are_seen_by_watchers(both):
     (waiting,) = chain(both, "BRPOPLPUSH a b 0")
     for _ in range(10):
         watching, other = both(), both()
@@ -250,7 +250,7 @@ def test_a_transaction_serves_when_it_is_over(both):
     other.ask("LRANGE", "l", 0, -1)
 
 
-def test_what_is_pipelined_behind_it_waits(both):
+def test_commands_pipelined_after_it_wait(both):
     waiting, other = both(), both()
     waiting.send("SET", "before", "1")
     waiting.read()

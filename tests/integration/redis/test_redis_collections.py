@@ -24,7 +24,7 @@ def len_of(server, key):
     return server.query(f"SELECT len FROM postern_redis.entries WHERE k = '{key}'")
 
 
-def test_sql_reads_what_was_written(server, redis):
+def test_sql_reads_written_rows(server, redis):
     redis.ask("SADD", "tags", "red", "green")
     redis.ask("ZADD", "board", "2.5", "ann", "-inf", "bob", "inf", "cid")
     redis.ask("RPUSH", "queue", "two", "three")
@@ -171,7 +171,7 @@ def test_writers_at_the_same_time_lose_nothing(server, redis):
                         client.ask("LMOVE", "l1", "l0", "LEFT", "RIGHT")
                     if i % 7 == 0:
                         client.ask("SUNIONSTORE", "copy", "s", "s")
-        except Exception as error:  # told below
+        except Exception as error:  # reported below
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]

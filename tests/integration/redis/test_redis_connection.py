@@ -1,4 +1,4 @@
-"""Connections of the Redis door: what clients send first, accounts, TLS, and what a hostile client may do to it."""
+"""Connections of the Redis door: first requests, accounts, TLS, and attacks by hostile clients."""
 import contextlib
 import ssl
 import subprocess
@@ -56,7 +56,7 @@ def test_an_argument_of_many_bytes(client, server):
     assert server.memory_kib("RssAnon") - before < 150 << 10
 
 
-def test_what_was_only_announced_takes_no_memory(server):
+def test_announced_bytes_take_no_memory(server):
     before = server.memory_kib("RssAnon")
     with contextlib.ExitStack() as stack:
         for _ in range(100):
@@ -143,7 +143,7 @@ def test_strangers_may_log_in_and_no_more(accounts):
         assert one.ended()
 
 
-def test_a_pipeline_goes_on_as_who_logged_in(accounts):
+def test_a_pipeline_goes_on_as_the_logged_in_account(accounts):
     with accounts.resp() as one:
         one.send(
             encode("PING")

@@ -1,6 +1,6 @@
 """Lists, sets, sorted sets and hashes through crashes, on a replica, and beside SQL that writes the same rows.
 
-Each writer keeps a model of its keys in memory. What was answered has to be in the tables after kill -9; the one command
+Each writer keeps a model of its keys in memory. All answered writes have to be in the tables after kill -9; the one command
 that was not answered may be there or not, as a whole.
 """
 import contextlib
@@ -18,7 +18,7 @@ KINDS = {"lists": "t.pos - e.head, t.v", "sets": "t.m", "zsets": "t.m, t.score",
 
 
 class Model:
-    """What the keys of one writer hold."""
+    """The contents of one writer's keys."""
 
     def __init__(self, number):
         self.names = {kind: f"{kind}:{number}" for kind in KINDS}
@@ -34,7 +34,7 @@ class Model:
         return sorted((key, name, value) for name, value in held.items())
 
     def next(self, chance, count):
-        """A command, and what it does to the model."""
+        """A command, and its effect on the model."""
         kind = chance.choice(list(KINDS))
         name, member = self.names[kind], f"m{chance.randrange(40)}".encode()
         words, act = getattr(self, f"of_{kind}")(chance, member, f"v{count}".encode())
@@ -197,7 +197,7 @@ HELD = (1205, 1213)
 
 
 def write_by_sql(server, number):
-    """Transactions that change elements of all four keys, and tell the keys' rows."""
+    """Transactions that change elements of all four keys, and return the keys' rows."""
     connection = server.connect()
     with contextlib.closing(connection), connection.cursor() as cursor:
         for i in range(SQL_ROUNDS):
@@ -236,7 +236,7 @@ def write_by_door(server, number):
 
 
 def until_taken(client, *words):
-    """What is held may be asked again: nothing was done."""
+    """A command that was held up may be sent again: nothing was done."""
     while True:
         try:
             return client.ask(*words)
@@ -255,7 +255,7 @@ def test_the_same_rows_by_sql_and_by_the_door(module_factory):
         def work(write, number):
             try:
                 write(server, number)
-            except Exception as error:  # told below
+            except Exception as error:  # reported below
                 failures.append(error)
 
         threads = [

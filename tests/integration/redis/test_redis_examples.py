@@ -1,4 +1,4 @@
-"""What the documentation of Redis shows of the door's commands, and the edges of their options, beside Debian's
+"""The examples in Redis's documentation of the door's commands, and the edges of their options, beside Debian's
 redis-server: the same replies, byte by byte. The lines are in examples.txt.
 """
 import re
@@ -43,7 +43,7 @@ def text_of(client, section):
 
 
 def counts(client, section):
-    """How often each command was carried out and rejected, or each error told."""
+    """How often each command was carried out and rejected, and each error answered."""
     lines = dict(line.split(":") for line in text_of(client, section).split("\r\n") if "stat_" in line)
     found = {}
     for name, values in lines.items():

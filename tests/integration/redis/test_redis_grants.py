@@ -56,7 +56,7 @@ def test_grants_of_columns(server):
         assert redis.error("HGETALL", "user:1") == NO_KEY
 
 
-def test_who_may_only_update_changes_rows_and_makes_none(server):
+def test_an_account_with_update_alone_changes_rows_and_makes_none(server):
     with login(server, "editor") as redis:
         assert redis.ask("HSET", "user:2", "secret", "u") == 0
         assert redis.error("HSET", "user:3", "name", "Cy") == NO_KEY
@@ -113,7 +113,7 @@ def test_a_grant_that_is_taken_away_holds_within_a_second(server):
         redis.ask("DEL", "k")
 
 
-def test_hello_and_auth_change_who_asks(server):
+def test_hello_and_auth_change_the_account(server):
     with server.resp() as redis:
         assert redis.ask("HELLO", "3", "AUTH", "reader", "r")[b"proto"] == 3
         assert redis.ask("HGET", "user:2", "name") == b"Bob"

@@ -106,7 +106,7 @@ def server(module_factory):
 
 
 class Bytes:
-    """What a client sends, as parts; `<id>` and `<address>` in it are the client's."""
+    """A client's bytes, as parts; `<id>` and `<address>` in it are the client's."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -135,7 +135,7 @@ class Bytes:
             sent = self.spoiled(sent)
         if chance.random() < 0.2:
             sent = sent[: chance.randrange(len(sent) + 1)]
-        # How much of it a server receives at once decides what it says of more behind it.
+        # How much of it a server receives at once decides its answers to the rest.
         return sent + chance.choice(ENDLESS) if chance.random() < 0.05 else sent
 
     def spoiled(self, sent):
@@ -149,7 +149,7 @@ class Bytes:
 
 
 class Told:
-    """What a server has answered to a session."""
+    """A server's answers to a session."""
 
     def __init__(self, port, sent):
         self.reset = False
@@ -209,12 +209,12 @@ def is_told_before_the_line_ends(told, expected):
 
 
 def ends_in_exec(told, expected):
-    """Redis leaves out what its transaction would have told a client that has ended itself, or wants no replies."""
+    """Redis leaves out the replies of its transaction to a client that has ended itself, or wants no replies."""
     return b"+QUEUED\r\n" in expected and told.startswith(expected)
 
 
 def reads_all_options_first(told, expected):
-    """Redis logs in before it reads the options behind the password."""
+    """Redis logs in before it reads the options after the password."""
     return told.startswith(b"-ERR Syntax error in HELLO option") and expected.startswith(b"-WRONGPASS")
 
 
@@ -228,7 +228,7 @@ def same(one, other):
         return True
     if any(differs(told, expected) for differs in NAMED):
         return True
-    if one.reset or other.reset:  # what was under way then is lost
+    if one.reset or other.reset:  # replies under way then are lost
         return told.startswith(expected) or expected.startswith(told)
     ours, theirs = told.split(b"\r\n"), expected.split(b"\r\n")
     return len(ours) == len(theirs) and all(

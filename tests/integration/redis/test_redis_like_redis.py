@@ -1,7 +1,7 @@
 """Random sessions through the door and through Debian's redis-server: the same replies, in RESP2 and RESP3.
 
-What may differ is in support/redis_commands.py: orders of sets, what is chosen at random, times, and whether a key that
-is not there or bad arguments are told of first. SEED=N chooses other sessions, POSTERN_REDIS_COMMANDS=N makes them longer.
+The differences allowed are in support/redis_commands.py: orders of sets, random choices, times, and whether a missing key
+or bad arguments are reported first. SEED=N chooses other sessions, POSTERN_REDIS_COMMANDS=N makes them longer.
 """
 import contextlib
 import itertools
@@ -88,7 +88,7 @@ class Session:
         return self.expires_as_before(words) and {value, expected} == {0, 1}
 
     def expires_as_before(self, words):
-        """To be later or sooner than what it was, within the same millisecond or the next."""
+        """Later or sooner than before, within the same millisecond or the next."""
         compares = words[0].lower() == b"expire" and words[-1] in (b"gt", b"lt")
         return compares and abs(self.theirs.ask("TTL", words[1]) - int(words[2])) <= 1
 
@@ -121,7 +121,7 @@ def play(server, original, groups, resp, seed, prefix=""):
         for _ in range(COMMANDS):
             words = commands.next()
             if words[0].lower() in (b"spop", b"randomkey") or is_undefined(words):
-                continue  # what they choose changes what comes behind
+                continue  # their choice changes later answers
             if words[0].lower() == b"select" and words[1:] != [b"0"]:
                 continue
             session.play(words)
@@ -158,7 +158,7 @@ def test_random_sessions_of_a_keyspace_at_a_prefix(prefixed, original, group, re
 
 
 def test_ranges_of_a_string(server, original):
-    """From before it, behind it, and ending before they begin."""
+    """From before it, after it, and ending before they begin."""
     lines = ["bitpos v 0", "bitpos v 1", "bitcount v", "getrange v", "substr v"]
     lines = [(*line.split(), start, end) for line in lines for start in range(-5, 6) for end in range(-5, 6)]
     lines += [(*line, "bit") for line in lines if line[0].startswith("bit")]
@@ -224,7 +224,7 @@ RANDOMKEY|nosuch a|EXISTS a b c|TOUCH a b|SUBSTR a 0 1|ZDIFFSTORE d 1 a|ZINTERCA
 )
 
 
-def test_keys_of_commands_and_what_is_done_with_them(server, original):
+def test_keys_of_commands_and_their_use(server, original):
     with server.resp() as ours, original.client() as theirs:
         for line in KEYS_OF.split("|"):
             for ask in ("GETKEYS", "GETKEYSANDFLAGS"):

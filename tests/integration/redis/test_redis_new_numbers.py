@@ -1,4 +1,4 @@
-"""A field that HINCRBY makes holds the number that it was told to have."""
+"""A field that HINCRBY makes holds the number of the command."""
 
 
 def test_a_field_that_is_made_of_a_long_number(module_factory):

@@ -1,4 +1,4 @@
-"""What one reply tells is of one state, however many steps it takes to read; and what WATCH makes of a row without a
+"""One reply shows one state, however many steps it takes to read; and WATCH's view of a row without a
 version that others change and change back."""
 import random
 import threading
@@ -91,7 +91,7 @@ def turn(redis, _):
         ["SORT_RO", "ids", "BY", "acc:*->bal", "GET", "acc:*->bal"],
     ],
 )
-def test_rows_that_sort_tells_are_of_one_state(server, words):
+def test_rows_that_sort_returns_are_of_one_state(server, words):
     with Working(server, transfer, transfer, transfer_by_sql, turn), server.resp() as redis:
         for _ in range(REPLIES):
             assert sum(map(int, redis.ask(*words))) == TOTAL
@@ -144,7 +144,7 @@ def test_watch_notices_a_change_that_is_undone_before_exec(server, read):
     assert done > 10
 
 
-def test_watch_compares_with_what_was_read(server):
+def test_watch_compares_with_the_read_row(server):
     with server.resp() as redis:
         for undo in ("UPDATE test.acc SET bal = 5 WHERE id = 2", "DELETE FROM test.acc WHERE id = 2"):
             server.execute("REPLACE INTO test.acc VALUES (2, 7)")

@@ -134,7 +134,7 @@ def log_of(server, *options):
 
 @contextlib.contextmanager
 def replaying(server):
-    """An SQL client that reads what it is sent."""
+    """An SQL client that reads the statements it is sent."""
     command = [BINARIES / "mariadb", "--no-defaults", "--user=root", f"--socket={server.env['SQL_SOCKET']}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
         yield client

@@ -53,7 +53,7 @@ def test_a_row_is_a_hash(server, redis):
     assert server.query("SELECT COUNT(*) FROM test.user WHERE id = 102") == [(0,)]
 
 
-def test_rows_order_what_is_sorted(server, redis):
+def test_rows_order_sorted_sets(server, redis):
     server.execute(
         "INSERT INTO test.user (id, name, n) VALUES (201, 'Una', 30), (202, NULL, 10), (203, 'Vic', 20)",
         "INSERT INTO test.mail (id, address) VALUES (201, 'una@a'), (203, NULL)",
@@ -99,7 +99,7 @@ def test_fields_of_a_row_are_scanned_and_chosen_by_chance(server, redis):
     assert redis.ask("HRANDFIELD", "user:110", "2", "WITHVALUES") == [[b"name", b"Cy"], [b"n", b"5"]]
 
 
-def test_what_a_row_cannot_hold_is_refused_in_words(redis):
+def test_values_that_a_row_cannot_hold_are_refused_in_words(redis):
     assert redis.error("HSET", "user:103", "nosuch", "1") == "ERR no such field 'nosuch' in 'test.user'"
     assert "Incorrect integer value" in redis.error("HSET", "user:103", "n", "many")
     assert "Out of range" in redis.error("HSET", "user:103", "n", "99999999999")
@@ -110,7 +110,7 @@ def test_what_a_row_cannot_hold_is_refused_in_words(redis):
     assert redis.ask("EXISTS", "user:103") == 0
 
 
-def test_what_a_new_row_lacks_matters_only_where_one_is_made(server, redis):
+def test_a_column_without_default_matters_only_to_a_new_row(server, redis):
     server.execute(
         "CREATE TABLE test.book (isbn VARCHAR(13) PRIMARY KEY, title VARCHAR(200) NOT NULL, "
         "copies INT UNSIGNED NOT NULL, price DECIMAL(5,2) CHECK (price > 0))",
@@ -187,7 +187,7 @@ def test_sql_reads_the_generic_keyspace(server, redis):
     assert redis.ask("DEL", "cart:7", "plain", "nokey") == 2
 
 
-def test_what_has_expired_is_absent(server, redis):
+def test_expired_keys_are_absent(server, redis):
     redis.ask("HSET", "user:200", "name", "Old", "n", "1")
     assert redis.ask("PEXPIRE", "user:200", "60000") == 1
     assert 0 < redis.ask("PTTL", "user:200") <= 60000
@@ -208,7 +208,7 @@ def test_rows_are_made_once_by_many_at_once(server, redis):
                 for i in range(50):
                     client.ask("HINCRBY", f"user:{40_000 + i}", "n", "1")
                     client.ask("HSET", f"user:{50_000 + 8 * i + number}", "n", "1")
-        except Exception as error:  # told below
+        except Exception as error:  # reported below
             failures.append(error)
 
     threads = [threading.Thread(target=make, args=(number,)) for number in range(8)]
@@ -260,7 +260,7 @@ def test_a_mapping_that_cannot_be_used_says_why(server, redis):
     server.execute("DELETE FROM postern.redis_maps WHERE prefix IN ('gone:', 'star:')")
 
 
-def test_scan_tells_every_key_once(redis):
+def test_scan_returns_every_key_once(redis):
     for i in range(57):
         redis.ask("SET", f"scanned:{i}", "x")
     found, cursor = [], b"0"

@@ -76,7 +76,7 @@ def test_a_command_that_fails_has_its_error_in_its_place(client):
     assert client.ask("GET", "b") == b"2"
 
 
-def test_what_the_database_refuses_is_undone_by_itself(client, server):
+def test_a_command_that_the_database_refuses_is_undone_by_itself(client, server):
     results = transact(client, "SET balance:1 70", "SET balance:2 -30", "SET c 1")
     assert results[0] == "OK" and results[2] == "OK"
     assert isinstance(results[1], Error)
@@ -326,7 +326,7 @@ COLLECTIONS = {
 @pytest.mark.parametrize("kind", COLLECTIONS)
 @pytest.mark.parametrize("words", [("SETNX", "c", "x"), ("SET", "c", "x", "NX"), ("SET", "c", "x", "NX", "GET")])
 @pytest.mark.parametrize("where", ["exec", "behind a lock"])
-def test_what_is_set_only_where_nothing_is_spares_a_collection(server, client, where, words, kind):
+def test_set_nx_spares_a_collection(server, client, where, words, kind):
     make, read, held = COLLECTIONS[kind]
     wrong = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
     nothing = wrong if "GET" in words else 0 if words[0] == "SETNX" else None

@@ -1,4 +1,4 @@
-"""Clients that wait for elements: what they cost, who holds whom up, and what ends them. Who is served, and in which order,
+"""Clients that wait for elements: their cost, their effect on others, and their ends. The order of service,
 test_redis_blocking.py asks beside Redis.
 """
 import contextlib
@@ -22,7 +22,7 @@ def server(module_factory):
 
 
 @pytest.mark.alone
-def test_who_is_held_up_holds_nobody_up_for_long(server):
+def test_a_held_up_client_holds_nobody_up_for_long(server):
     """A row lock of SQL's keeps the element from moving: the first push waits for that a while, the next not at all."""
     with server.resp() as waiting, server.resp() as client, server.connect() as connection:
         client.ask("RPUSH", "held-to", "x")
@@ -45,8 +45,8 @@ def test_who_is_held_up_holds_nobody_up_for_long(server):
 
 @pytest.mark.alone
 @pytest.mark.parametrize("how", ["kill", "close"])
-def test_pushes_go_on_while_those_who_wait_leave(server, how):
-    """Clients begin to wait and go again; no push is lost, and none is held up by who has gone."""
+def test_pushes_go_on_while_waiters_leave(server, how):
+    """Clients begin to wait and go again; no push is lost, and none is held up by a client that has gone."""
     over = threading.Event()
 
     def wait_and_go():
@@ -92,7 +92,7 @@ def test_rows_that_sql_puts_there_are_found(server):
         two.send(encode("BLPOP", "sql", "30"))
         with server.resp() as watcher:
             until(lambda: blocked(watcher) == 2)
-        # Two elements in one transaction, of which nobody is told.
+        # Two elements in one transaction, which wakes nobody.
         with server.connect() as connection, connection.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute("INSERT INTO postern_redis.lists (k, pos, v) VALUES ('sql', 0, 'a'), ('sql', 1, 'b')")
@@ -152,7 +152,7 @@ def test_thousands_that_wait_cost_nothing(server):
         until(lambda: blocked(client) == count, 60)
         assert server.query("SELECT count(*) FROM information_schema.processlist WHERE user = 'postern'") == threads
         until(lambda: not server.query("SELECT trx_id FROM information_schema.innodb_trx"))
-        # Those who came first are served first, each once.
+        # The first waiters are served first, each once.
         for number in range(50):
             client.ask("RPUSH", f"q{number}", "one")
         assert [decode(one.raw()) for one in clients[:50]] == [[b"q%d" % number, b"one"] for number in range(50)]
@@ -162,7 +162,7 @@ def test_thousands_that_wait_cost_nothing(server):
         assert client.ask("EXISTS", "q7") == 0
 
 
-# Of each pair the second undoes the first.
+# In each pair the second undoes the first.
 ALTERATIONS = [
     ("ALTER TABLE postern_redis.{} COMMENT 'altered'", "ALTER TABLE postern_redis.{} COMMENT ''"),
     ("ALTER TABLE postern_redis.{} ADD COLUMN z INT", "ALTER TABLE postern_redis.{} DROP COLUMN z"),
@@ -234,12 +234,12 @@ def test_each_element_is_taken_once(server):
     assert sorted(map(int, taken)) == list(range(jobs))
 
 
-def test_who_waits_is_not_idle(server):
+def test_a_waiting_client_is_not_idle(server):
     server.execute("SET GLOBAL redis_timeout = 1, GLOBAL redis_request_timeout = 1")
     try:
         with server.resp() as waiting:
             waiting.send(encode("BLPOP", "l", "0") + b"PI")
-            time.sleep(3)  # how long it waits is what is tested
+            time.sleep(3)  # the length of the wait is under test
             with server.resp() as client:
                 client.ask("RPUSH", "l", "a")
             assert decode(waiting.raw()) == [b"l", b"a"]

@@ -1,5 +1,5 @@
 """Rows of the generic keyspace that SQL has made wrong: how many elements a key has, where a list begins, and of what
-type it is, are not so. Every command is answered soon, by a whole reply; what it refuses has changed nothing; and the
+type it is, are not so. Every command is answered soon, by a whole reply; a refused one has changed nothing; and the
 key can be deleted.
 """
 import pytest

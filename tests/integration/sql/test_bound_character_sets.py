@@ -1,6 +1,6 @@
 """Texts bound to a prepared statement are in the character sets that the session had when their types were bound.
 
-A client that executes without types means those, also behind SET NAMES: the server's own binding stays as it is.
+A client that executes without types means those, also after SET NAMES: the server's own binding stays as it is.
 """
 import struct
 
@@ -57,7 +57,7 @@ def stored(port, database):
                 yield session.query("SELECT HEX(c) FROM n WHERE id = 9 AND 1 < 2")
 
 
-def test_set_names_leaves_what_is_bound_of_writes(served):
+def test_set_names_keeps_bound_types_of_writes(served):
     for database in ("by_door", "by_port"):
         served.execute(
             f"CREATE DATABASE {database}",
@@ -74,7 +74,7 @@ def test_set_names_leaves_what_is_bound_of_writes(served):
         assert one.replace(b"by_door", b"by_port") == other, at
 
 
-def test_set_names_leaves_what_is_bound(served):
+def test_set_names_keeps_bound_types(served):
     door, server = (list(told(served.env[port])) for port in ("POSTERN_PORT", "SQL_PORT"))
     for at, (one, other) in enumerate(zip(door, server)):
         assert one == other, at

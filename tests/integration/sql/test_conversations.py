@@ -2,7 +2,7 @@
 
 Each conversation is played at both ports, over databases of their own, with the capabilities, the character set and the
 states of its sessions: three times, for the first two teach the door. Every packet of every answer is the same, and so
-are the tables in the end. pytest -s tells which forms of statements the server answers, and why.
+are the tables in the end. pytest -s shows which forms of statements the server answers, and why.
 """
 import contextlib
 
@@ -47,7 +47,7 @@ def served(module_factory):
 
 
 class Side:
-    """The tables of one side: those of shop, WordPress and MediaWiki in one database, and what is in them at first."""
+    """The tables of one side: those of shop, WordPress and MediaWiki in one database, with their first rows."""
 
     def __init__(self, server, name):
         self.name, self.connection = name, server.connect()
@@ -104,7 +104,7 @@ def play(server, client, capabilities, collation, conversation, begin_round):
                 speaker.be_in(AUTOCOMMIT)
 
 
-def test_what_is_recorded_is_answered_alike(served):
+def test_recorded_statements_are_answered_alike(served):
     door, port = sides = [Side(served, name) for name in SIDES.values()]
     sums_before = port.sums()
 
@@ -129,5 +129,5 @@ def test_what_is_recorded_is_answered_alike(served):
     for row in left:
         print(*row)
     by_key = [form for _, _, reason, form in left if reason not in NOT_BY_KEY and form.upper().startswith("SELECT")]
-    assert len(by_key) < 4, by_key  # of those that came too seldom
+    assert len(by_key) < 4, by_key  # statements that came too seldom
     assert fast > asked / 2

@@ -233,7 +233,7 @@ def run(server, port, steps, capabilities, prepared):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_byte_is_the_servers(served, scenario, capabilities):
     for prepared in (False, True):
-        # What is prepared has to be run some times before it is answered by a worker.
+        # A prepared statement has to be run some times before a worker answers it.
         steps = [
             step for one in SCENARIOS[scenario] for step in itertools.repeat(one, 3 if isinstance(one, tuple) else 1)
         ]

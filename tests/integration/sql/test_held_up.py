@@ -13,7 +13,7 @@ from support.sql_wire import Wire, rows
 from support.waiting import until
 
 READ = "SELECT v FROM t WHERE id = 1"
-# Each session begins anew; which of its statements wait, and what is told in the end, is the server's business.
+# Each session begins anew; which of its statements wait, and their final answers, are the server's business.
 SESSIONS = {
     "reads": ["BEGIN", READ, READ, "COMMIT", "START TRANSACTION READ ONLY", READ, "ROLLBACK"],
     "autocommit": ["SET autocommit = 0", READ, "COMMIT", READ, "SET autocommit = 1", READ],
@@ -45,7 +45,7 @@ def server(module_factory):
 
 
 def played(port, statements):
-    """What a session is told, statement by statement, and whether it had to wait for it."""
+    """The answers to a session, statement by statement, and whether it had to wait for them."""
     told = []
     with contextlib.closing(sql_wire.connect(port, database="test")) as connection:
         rows(connection, "SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1")
@@ -70,7 +70,7 @@ def test_what_waits_waits_as_on_the_servers_port(server, holder, session):
     with contextlib.closing(server.connect(database="test")) as other:
         for statement in begins:
             rows(other, statement)
-        # Both at once: most of the time is what they wait.
+        # Both at once: most of the time is waiting.
         with concurrent.futures.ThreadPoolExecutor() as pool:
             ports = (server.env["SQL_PORT"], server.env["POSTERN_PORT"])
             told = list(pool.map(lambda port: played(port, SESSIONS[session]), ports))
@@ -116,7 +116,7 @@ def test_commits_that_wait_hold_no_worker(server):
 
 
 def test_thousands_of_silent_sessions(server):
-    """Each costs the memory of its session, about what it costs at the server's port, and no thread."""
+    """Each costs the memory of its session, about its cost at the server's port, and no thread."""
     few, many = 300, 3000
 
     def open_sessions(port, count):

@@ -1,4 +1,4 @@
-"""Packets that no driver sends: what the door does not understand is the server's, and answered as on its own port.
+"""Packets that no driver sends: those that the door does not understand are the server's, and answered as on its own port.
 
 Random commands are sent at both ports, many of them in one segment: known statements among others, executions whose
 values are cut, oversized or of other types than their columns, numbers of statements that nobody has prepared, bulk
@@ -70,7 +70,7 @@ SETTINGS = (
 )
 BULKS = 1 << 34  # the capability
 INIT_DB, FIELD_LIST, LONG_DATA, SET_OPTION, FETCH, BULK = 0x02, 0x04, 0x18, 0x1B, 0x1C, 0xFA
-# They end the server, dump logs, tell of threads or of the time, or kill.
+# They end the server, dump logs, show threads or the time, or kill.
 NOT_SENT = {0x01, 0x03, 0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0D, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0xFE}
 # Where one of these is cut the server takes for a statement's number what its buffer held before.
 NOT_SENT |= {LONG_DATA, sql_session.CLOSE, sql_session.RESET_STATEMENT, FETCH}
@@ -132,7 +132,7 @@ class Packets:
             number = chance.randrange(1, 250) if not self.seldom(5) else chance.randrange(1 << 63)
             return number.to_bytes(8, "little")[: FIXED[kind]]
         if kind in TIMES:
-            # Of other sizes the server would read what is behind them, or behind the packet.
+            # Of other sizes the server would read the bytes after them, or after the packet.
             size = chance.choice([0, 8, 12] if kind == 11 else [0, 4, 7, 11])
             whole = struct.pack(
                 "<HBBBBBI", 2024, chance.randrange(14), chance.randrange(33), 10, 10, 61 if self.seldom() else 9, 500
@@ -291,7 +291,7 @@ def judged(answer):
 
 
 def shown(packets, commands, *answers):
-    """What was asked, and the first packets that differ."""
+    """The request, and the first packets that differ."""
     lines = [f"{command!r} {command.hex()}" for command in commands]
     pairs = itertools.zip_longest(*map(judged, answers))
     lines += [repr(pair) for pair in pairs if pair[0] != pair[1]][:3]

@@ -137,7 +137,7 @@ def test_random_conversations_are_the_servers_byte_for_byte(served, capabilities
             assert answered == expected, steps
 
 
-def test_use_waits_for_nobody_who_drops_the_database(served):
+def test_use_waits_for_no_drop_of_the_database(served):
     """Else a worker would wait with it. The port's answer comes at once, too: that is the server's own way."""
     served.execute("CREATE DATABASE going", "CREATE TABLE going.t (id INT PRIMARY KEY)")
     with contextlib.closing(served.connect()) as holder, contextlib.closing(served.connect()) as dropper:

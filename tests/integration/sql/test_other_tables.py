@@ -1,5 +1,5 @@
-"""A prepared statement that meets another table than before, amid what the SQL door knows of it: byte for byte what the
-server's own port answers, also where a client is told of columns only when they change.
+"""A prepared statement that meets another table than before, while the SQL door has plans for it: byte for byte as the
+server's own port answers, also where a client gets column metadata only when they change.
 """
 import contextlib
 
@@ -47,7 +47,7 @@ def by_others(*statements):
 
 
 def others_learn(text):
-    """What is altered is known to the door anew."""
+    """The door learns altered tables anew."""
 
     def run(server, capabilities):
         with contextlib.closing(Client(server.env["POSTERN_PORT"], "own", "mine", capabilities)) as client:
@@ -129,7 +129,7 @@ SCENARIOS = {
 
 @pytest.mark.parametrize("capabilities", CAPABILITIES)
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_what_is_told_of_columns_is_true(server, scenario, capabilities):
+def test_column_metadata_is_true(server, scenario, capabilities):
     steps, flags = SCENARIOS[scenario], CAPABILITIES[capabilities]
     expected = play(server, server.env["SQL_PORT"], steps, flags)
     for _ in range(2):  # nothing is known; the form is

@@ -1,4 +1,4 @@
-"""INFORMATION_SCHEMA.POSTERN_PLANS: what the SQL door knows of the statements that came through it."""
+"""INFORMATION_SCHEMA.POSTERN_PLANS: the forms of statements that came through the SQL door."""
 import contextlib
 import threading
 
@@ -34,7 +34,7 @@ def plans(server, form):
 
 
 def plan(server, form):
-    until(lambda: plans(server, form))  # it is learnt behind the answer
+    until(lambda: plans(server, form))  # it is learnt after the answer
     (row,) = plans(server, form)
     return row
 
@@ -84,7 +84,7 @@ def test_a_form_is_learnt_served_and_counted(server, session):
     assert row["hits"] >= 128, "what a session has not told yet is at most 64"
 
 
-def test_what_is_prepared_counts_by_execution(server, session):
+def test_a_prepared_statement_counts_by_execution(server, session):
     text = "SELECT other FROM t WHERE name = ? AND other > ?"
     for number in range(150):
         session.execute(text, (f"n{number}", 1))
@@ -94,7 +94,7 @@ def test_what_is_prepared_counts_by_execution(server, session):
     assert (row["state"], row["hits"]) == ("served", 150)
 
 
-def test_what_has_to_see_statements_is_told_as_the_reason(server, session):
+def test_observers_of_statements_are_the_reason(server, session):
     form = "SELECT other FROM t WHERE name = ? AND other < ?"
     server.execute("SET GLOBAL general_log = ON")
     for number in range(3):
@@ -104,7 +104,7 @@ def test_what_has_to_see_statements_is_told_as_the_reason(server, session):
     assert (row["state"], row["reason"]) == ("learning", "the general log")
 
 
-def test_a_form_that_is_not_served_tells_why(server, session):
+def test_a_form_that_is_not_served_has_its_reason(server, session):
     session.query("SELECT id FROM t WHERE id = 1 OR id = 2")
     session.query("SELECT id FROM t WHERE other = 3")
     row = plan(server, "SELECT id FROM t WHERE id = ? OR id = ?")
@@ -113,7 +113,7 @@ def test_a_form_that_is_not_served_tells_why(server, session):
 
 
 @pytest.mark.parametrize("lock", ["FOR UPDATE", "LOCK IN SHARE MODE"])
-def test_a_lock_on_several_rows_is_told_to_be_the_servers(server, session, lock):
+def test_a_lock_on_several_rows_is_the_servers(server, session, lock):
     for where in ("id IN (1, 2)", "id > 3", "id = 3"):
         session.query(f"SELECT other FROM t WHERE {where} {lock}")
     for where in ("id IN (?, ?)", "id > ?"):
@@ -155,7 +155,7 @@ def test_rows_of_a_list_are_changed_where_what_finds_them_stays(server, session)
     assert states == served
 
 
-def test_literals_are_not_told(server, session):
+def test_literals_are_not_shown(server, session):
     session.query("SELECT id FROM t WHERE name = 'secret'")
     session.query("SELECT id FROM t WHERE name = 'secret' OR id = 815")
     forms = " ".join(row[0] for row in server.query("SELECT FORM FROM information_schema.POSTERN_PLANS"))
@@ -172,7 +172,7 @@ def test_it_takes_the_privilege_process(server, session):
     other.close()
 
 
-def test_uninstalling_the_door_beside_those_who_look(server, session):
+def test_uninstalling_the_door_beside_readers_of_the_table(server, session):
     session.query("SELECT id FROM t WHERE id = 1")
     problems, done = [], threading.Event()
 
@@ -226,7 +226,7 @@ def test_ddl_has_a_form_learnt_anew(server, session):
 
 
 @pytest.mark.parametrize("prepared", [False, True], ids=["text", "prepared"])
-def test_what_a_trigger_has_left_to_the_server_comes_back_without_it(server, session, prepared):
+def test_a_statement_left_to_the_server_for_a_trigger_comes_back_without_it(server, session, prepared):
     server.execute(
         "CREATE TABLE test.many (id INT AUTO_INCREMENT PRIMARY KEY, other INT)",
         "INSERT INTO test.many SELECT seq, seq FROM test.seq_1_to_2000",

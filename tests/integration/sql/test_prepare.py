@@ -1,4 +1,4 @@
-"""Statements that are prepared, executed and closed: byte for byte what the server's own port answers, numbers included,
+"""Statements that are prepared, executed and closed: byte for byte as the server's own port answers, numbers included,
 while the SQL door prepares most of them only if somebody needs more than their answers.
 
 SEED=N in the environment makes other choices, SECONDS=N makes it longer.
@@ -143,7 +143,7 @@ def texts(steps):
 
 
 def warm(server, capabilities, steps):
-    """What the door can know, it knows."""
+    """The door has learnt all that it can."""
     client = Client(server.env["POSTERN_PORT"], "own", "test", capabilities)
     for text in texts(steps):
         for _ in range(4):
@@ -281,7 +281,7 @@ class Pair:
             client.close()
 
 
-def test_what_the_server_prepares_late_takes_no_warnings_away(served):
+def test_a_statement_prepared_late_takes_no_warnings_away(served):
     served.execute(*TABLES, database="test")
     warm(served, 0, [Prepare(NAME)])
     with contextlib.closing(Pair(served, 0)) as pair:

@@ -1,4 +1,4 @@
-"""Writes that are prepared, executed and closed: byte for byte what the server's own port answers, numbers included, while
+"""Writes that are prepared, executed and closed: byte for byte as the server's own port answers, numbers included, while
 the SQL door's worker prepares and executes most of them, and the server learns of them only if it has to.
 
 SEED=N in the environment makes other choices, SECONDS=N makes it longer.
@@ -190,7 +190,7 @@ def tables(served):
 
 @pytest.fixture(params=[0, 1], ids=["answered", "by the server"])
 def either(tables, request):
-    """By workers; and where a worker prepares what the server executes."""
+    """By workers; and where a worker prepares a statement that the server executes."""
     tables.execute(f"SET GLOBAL postern_verify = {request.param}")
     yield tables
     tables.execute("SET GLOBAL postern_verify = 0")
@@ -236,7 +236,7 @@ def test_every_byte_is_the_servers(either, scenario, capabilities):
 
 
 @pytest.mark.parametrize("text", VALUES)
-def test_what_was_executed_once_is_prepared_and_executed_by_a_worker(tables, text):
+def test_a_statement_executed_once_is_prepared_and_executed_by_a_worker(tables, text):
     steps = whole(f"{text} /* not known yet */", *VALUES[text])
     for _ in range(2):
         pair = Pair(tables, 0)
@@ -345,7 +345,7 @@ class Steps:
             return Execute(text, *values, last=True)
         self.bound.add(text)
         if not types:
-            # What was bound as a text stays one.
+            # A value that was bound as a text stays one.
             values = [other if isinstance(other, type(value)) else value for value, other in zip(VALUES[text], values)]
         # A cursor for the rows of DELETE ... RETURNING ends the server, at its own port, too.
         cursor = chance.random() < 0.02 and "RETURNING" not in text

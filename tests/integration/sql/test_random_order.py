@@ -1,6 +1,6 @@
 """Ordered reads with LIMIT over random tables: primary and second keys whose parts go up and down, on both ports.
 
-An index of InnoDB has the primary key's parts behind its own, in the directions that they have there. SEED=N in the
+An index of InnoDB has the primary key's parts after its own, in the directions that they have there. SEED=N in the
 environment makes other choices, ROUNDS=N makes more tables.
 """
 import os
@@ -35,9 +35,9 @@ class Table:
         self.chance = chance
         self.keys = [self.key() for _ in range(chance.randrange(1, 4))]
         self.primary = self.key() if chance.random() < 0.85 else []
-        # Of a unique key that may be the primary one: no part of it is NULL, or the start of a value.
+        # In a unique key that may be the primary one no part is NULL, or the start of a value.
         self.unique = [part for part in self.key() if part[0] not in "ceh"] if chance.random() < 0.4 else []
-        # What tells rows apart is a number behind the parts, up or down.
+        # A number after the parts, up or down, makes rows unique.
         for parts in (self.primary, self.unique):
             if parts:
                 parts.insert(chance.randrange(len(parts) + 1), ("n", chance.choice(["", " DESC"]), ""))

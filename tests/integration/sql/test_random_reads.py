@@ -1,6 +1,6 @@
 """Random reads on the SQL door and on the server's own port, answer by answer, with DDL and KILL beside them.
 
-DDL beside them changes nothing that an answer tells: the two sessions are not asked in the same moment.
+DDL beside them changes no answer: the two sessions are not asked in the same moment.
 
 SEED=N in the environment makes other choices, SECONDS=N makes it longer.
 """
@@ -105,7 +105,7 @@ class Reads:
 
 
 class Beside(threading.Thread):
-    """Does something again and again until the end; what went wrong is told by end()."""
+    """Does something again and again until the end; end() reports errors."""
 
     def __init__(self, work):
         super().__init__()
@@ -179,7 +179,7 @@ class Pair:
 
 
 def rows_by_any_plan(answer, ordered):
-    """The packets of an answer without what the server's choice of a plan decides, which it makes anew each time.
+    """The packets of an answer without the parts that depend on the server's choice of a plan, which it makes anew each time.
 
     That is its remark that it used no index, how often a value that is none of the column's was compared and warned of,
     and where nothing is ordered, the order of rows.

@@ -9,7 +9,7 @@ CANNOT_BE_HAD = 3  # what tools/server exits with then
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("verify", ["1", "0"], ids=["compared", "answered"])
-def test_the_servers_own_tests_are_told_the_same_by_the_door(tmp_path, verify):
+def test_the_servers_own_tests_get_the_same_answers_from_the_door(tmp_path, verify):
     suite = [ROOT / "tools/server-suite", "--innodb", "--again", "--verify", verify, "--keep", tmp_path / "suite"]
     done = subprocess.run(suite, capture_output=True, text=True, check=False, timeout=590)
     if done.returncode == CANNOT_BE_HAD:

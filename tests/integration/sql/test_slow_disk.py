@@ -1,4 +1,4 @@
-"""Who reads at the SQL door does not wait for others' commits, however long the disk takes; and what becomes of sessions
+"""Readers at the SQL door do not wait for others' commits, however long the disk takes; and the fate of sessions
 that end meanwhile."""
 import contextlib
 import mmap
@@ -115,7 +115,7 @@ def sessions(server):
     return int(server.query("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root'")[0][0])
 
 
-def test_who_reads_waits_for_no_commit(server, clients, disk):
+def test_readers_wait_for_no_commit(server, clients, disk):
     first, *others = clients.writers
     with disk.held():
         ask(first, update(1))
@@ -143,7 +143,7 @@ def test_sessions_may_end_while_their_commits_wait(server, clients, disk):
             clients.read()
     assert Wire(told).packet()[4] == 0
     until(lambda: sessions(server) == 3, otherwise="the sessions of who is gone are still there")
-    # What they asked is done or not, and never by half; who was told that it is, has it.
+    # A change is done or not, and never by half; an acknowledged one is there.
     assert all(LEARNING <= count <= LEARNING + 1 for count in counted(server))
     assert counted(server)[2] == LEARNING + 1
     rows(told, update(3).decode())

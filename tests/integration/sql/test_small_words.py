@@ -1,5 +1,5 @@
-"""What the server tells beside rows, as its own port tells it: of conditions that no row can meet, of counts of nothing,
-and of what begins and ends transactions behind comments.
+"""The server's words beside rows, as on its own port: for conditions that no row can meet, for counts of nothing,
+and for the begin and end of transactions after comments.
 """
 import pytest
 from support import sql_session

@@ -96,7 +96,7 @@ class Torture:
         self.done["transactions"] += 1
 
     def reset(self, connection, wire, by_key, dice):
-        """In the midst of a transaction, with statements in front of it whose answers are on their way."""
+        """In the midst of a transaction, after statements whose answers are on their way."""
         key = dice.randrange(ROWS)
         rows(connection, "SET @mine = 1, autocommit = 0")
         try:
@@ -146,7 +146,7 @@ class Torture:
                     self.done[what.split()[0]] += 1
 
 
-def test_nobody_hears_what_is_another_s_and_nothing_is_left(sandbox_factory):
+def test_no_session_gets_anothers_answer_and_nothing_is_left(sandbox_factory):
     server = sandbox_factory("--loose-postern-verify=5", "--max-connections=200", postern_port=0)
     server.execute(
         "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(50), w INT DEFAULT 1)",

@@ -148,7 +148,7 @@ def test_pipelined_commands_are_answered_in_order(connection):
         assert (str(number) if number % 7 == 0 else f"v{number + 1}").encode() in answer
 
 
-def test_wrong_sequence_numbers_and_commands_are_told(server):
+def test_wrong_sequence_numbers_and_commands_are_answered(server):
     with sql_wire.door(server) as connection:
         wire = Wire(connection)
         wire.send(0xEE)

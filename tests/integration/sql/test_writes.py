@@ -1,7 +1,7 @@
 """Writes by key that the SQL door's worker does: answers, tables and sessions as on the server's own port.
 
 Two databases hold the same. One is written to through the door, the other on the server's own port, by the same
-statements, as text and prepared; every byte of every answer is compared, what the sessions know afterwards, and in the
+statements, as text and prepared; every byte of every answer is compared, the sessions' state afterwards, and in the
 end the tables and a replica.
 
 SEED=N in the environment makes other choices, STATEMENTS=N makes it longer.
@@ -133,7 +133,7 @@ def other(value, number):
 
 @pytest.mark.parametrize("prepared", [False, True], ids=["text", "prepared"])
 @pytest.mark.parametrize("text, values", EXAMPLES)
-def test_a_session_knows_afterwards_what_it_would(tables, text, values, prepared):
+def test_a_session_has_the_same_state_afterwards(tables, text, values, prepared):
     sessions = pair(tables)
     for number in range(3):  # known from here on
         others = [other(value, number) for value in values]
@@ -167,7 +167,7 @@ def test_a_session_knows_afterwards_what_it_would(tables, text, values, prepared
         "CREATE TEMPORARY TABLE w (id INT PRIMARY KEY, b INT)",
     ],
 )
-def test_what_a_shared_transaction_cannot_honour_is_the_servers(tables, setting):
+def test_settings_that_a_shared_transaction_cannot_honour_are_the_servers(tables, setting):
     session = on_door(tables)
     text = "UPDATE w SET b = b + 1 WHERE id = 5"
     learnt(session, text)
@@ -302,7 +302,7 @@ def test_a_read_that_locks_waits_as_the_server_does(tables):
         assert b"\x041000" in session.answer()
 
 
-def test_a_deadlock_is_told_to_one_of_the_two(tables):
+def test_one_of_the_two_gets_the_deadlock(tables):
     text = "UPDATE w SET b = b + 1 WHERE id = {}"
     one, two = on_door(tables), on_door(tables)
     learnt(one, text.format(5))
@@ -362,8 +362,8 @@ def test_a_locked_row_is_waited_for_as_that_session(tables):
     assert tables.query("SELECT b FROM w WHERE id = 5", database="by_door") == [(1001,)]
 
 
-def test_what_is_acknowledged_is_in_the_table(tables):
-    """Sessions that add to the same few rows, among those that lock them, alter the table and kill: told is done."""
+def test_acknowledged_writes_are_in_the_table(tables):
+    """Sessions that add to the same few rows, among those that lock them, alter the table and kill: acknowledged is done."""
     rows, seconds, told, lock = 4, 4, [0] * 5, threading.Lock()
     learnt(on_door(tables), "UPDATE w SET b = b + 1 WHERE id = 1")
     tables.execute("UPDATE w SET b = 0 WHERE id <= 4", database="by_door")
@@ -378,7 +378,7 @@ def test_what_is_acknowledged_is_in_the_table(tables):
                 answer = session.query(f"UPDATE w SET b = b + 1 WHERE id = {row}")
             except (EOFError, ConnectionError):
                 with lock:
-                    unsure[row] += 1  # killed before it was told
+                    unsure[row] += 1  # killed before the answer
                 session = on_door(tables)
                 continue
             if answer[4] == 0:

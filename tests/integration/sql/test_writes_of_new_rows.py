@@ -127,7 +127,7 @@ def unused(value, number):
 
 @pytest.mark.parametrize("prepared", [False, True], ids=["text", "prepared"])
 @pytest.mark.parametrize("text, values", EXAMPLES)
-def test_a_session_knows_afterwards_what_it_would(tables, text, values, prepared):
+def test_a_session_has_the_same_state_afterwards(tables, text, values, prepared):
     sessions = pair(tables)
     for number in range(3):  # known from here on
         others = [unused(value, number) for value in values]
@@ -182,7 +182,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_not_surely_the_same_is_the_servers(tables, text):
+def test_statements_that_may_differ_are_the_servers(tables, text):
     sessions = pair(tables)
     before = fast(tables)
     for number in (60, 61, 3, 4, 5, 3):
@@ -193,7 +193,7 @@ def test_what_is_not_surely_the_same_is_the_servers(tables, text):
 
 
 def test_an_id_that_is_given_while_a_bulk_insert_holds_the_counter(tables):
-    """The counter is raised when the row is there already: nobody may be told that it was there before."""
+    """The counter is raised when the row is there already: no earlier answer may have said that it was there."""
     session = on_door(tables)
     for number in range(3):
         session.query(f"INSERT INTO several (id, b) VALUES ({8000 + number}, 'l{number}')")
@@ -203,7 +203,7 @@ def test_an_id_that_is_given_while_a_bulk_insert_holds_the_counter(tables):
             args=("INSERT INTO several (b) SELECT CONCAT('z', seq) FROM seq_1_to_3 WHERE SLEEP(0.5) = 0",),
         )
         bulk.start()
-        # The lock is its own from the second row on, for the first is behind its sleep.
+        # The lock is its own from the second row on, for the first comes after its sleep.
         until(
             lambda: tables.query(
                 "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_NAME = 'several'"

@@ -1,7 +1,7 @@
 """Calls of the storage engine that fail under the SQL door's writes, before or after they have changed the row.
 
 The library that is loaded here fails them as the column `fault` of a row asks for (src/engine/mariadb/testing); the server's
-own calls are as ever. So what is left to the server comes out as at its own port, and what was lost is told to be lost, never
+own calls work. So statements left to the server come out as at its own port, and a lost one is reported as lost, never as
 anything else.
 """
 import random
@@ -14,8 +14,8 @@ from support.both_ports import LEFT_BEHIND, SIDES, ask, compare, fast, filled, l
 
 # HA_ERR_RECORD_CHANGED, HA_ERR_LOCK_TABLE_FULL, HA_ERR_LOCK_DEADLOCK: InnoDB has rolled back its transaction.
 LOST = {123: 1020, 147: 1206, 149: 1213}
-# Of a foreign key (151) a transaction is told at once. A wait that has used up its time (146) leaves the row as it was but
-# for the AUTO-INC lock, which test_writes_of_new_rows.py has.
+# A transaction reports a foreign key's error (151) at once. A wait that has used up its time (146) leaves the row as it
+# was but for the AUTO-INC lock, which test_writes_of_new_rows.py has.
 CODES = [code for code in faults.CODES if code != 151]
 UNDONE = faults.UNDONE | {146}
 TABLES = (
@@ -82,7 +82,7 @@ def without_remarks(answer):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_is_told_is_what_is_there(tables, servers, seed):
+def test_answers_agree_with_the_table(tables, servers, seed):
     chance = random.Random(seeds.chosen() + seed)
     door, port = sessions = pair(tables)
     within, lost, before = False, 0, fast(tables)
@@ -122,7 +122,7 @@ CHANGES = (
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("code, told", LOST.items())
 @pytest.mark.parametrize("change", CHANGES, ids=["update", "insert", "upsert", "replace", "returning"])
-def test_a_lost_transaction_is_told_and_over(tables, change, code, told, when):
+def test_a_lost_transaction_is_reported_and_over(tables, change, code, told, when):
     door, port = pair(tables)
     for session in (door, port):
         for _ in range(3):
@@ -156,8 +156,8 @@ READ_FIRST = (
 
 
 @pytest.mark.parametrize("change", (*CHANGES, *READ_FIRST))
-def test_a_transaction_that_innodb_ends_is_told_as_the_server_does(tables, change):
-    """What the session knows afterwards, too: innodb_snapshot_isolation refuses rows that have changed since."""
+def test_a_transaction_that_innodb_ends_is_reported_as_by_the_server(tables, change):
+    """The session's state afterwards, too: innodb_snapshot_isolation refuses rows that have changed since."""
     sessions = pair(tables)
     change = change.format("'fine'").replace("500", "6")
     for number in range(3):

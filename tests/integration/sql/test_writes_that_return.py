@@ -91,7 +91,7 @@ def test_rows_are_returned_as_by_the_server(tables, follower, begin, capabilitie
         replicas.same(tables, follower, database)
 
 
-# What the server has told of before it meets the error stands before the error.
+# The server's notices before the error stand before it.
 REFUSED = (
     ("INSERT INTO options (name, value) VALUES (?, ?) RETURNING id", ("o5", "v")),
     ("INSERT INTO several (id, a, b) VALUES (?, ?, ?), (?, ?, ?) RETURNING id, b", (700, 900, "x", 701, 5, "y")),
@@ -102,7 +102,7 @@ REFUSED = (
 
 @pytest.mark.parametrize("prepared", [False, True], ids=["text", "prepared"])
 @pytest.mark.parametrize("capabilities", CAPABILITIES.values(), ids=CAPABILITIES)
-def test_an_error_in_a_transaction_is_told_behind_the_columns(tables, capabilities, prepared):
+def test_an_error_in_a_transaction_comes_after_the_columns(tables, capabilities, prepared):
     sessions = pair(tables, capabilities)
     for text, values in REFUSED:
         for number in range(4):
@@ -151,7 +151,7 @@ def test_columns_of_every_type_are_sent_as_the_session_wants_them(tables, begin,
     for state in STATES:
         ask(sessions, state)
         for session in sessions:
-            session.prepared.clear()  # what was prepared in another sql_mode is the server's
+            session.prepared.clear()  # statements prepared in another sql_mode are the server's
         for text in (
             "INSERT INTO odd (k) VALUES (?) RETURNING *, h",
             "INSERT INTO odd (k) VALUES (?), (?) RETURNING c, ts, e, w, b",
@@ -213,7 +213,7 @@ def test_rows_that_are_long_are_the_servers(tables):
     same_tables(tables, {"options": READS["options"]})
 
 
-def test_who_returns_columns_may_read_them(tables):
+def test_returned_columns_need_their_privilege(tables):
     session, text = on_door(tables), "INSERT INTO options (name, value) VALUES ('{}', 'v') RETURNING id"
     every, erase = text.replace("id", "*"), "DELETE FROM options WHERE name = '{}' RETURNING value"
     for number, one in enumerate((text, every, erase)):
@@ -260,7 +260,7 @@ def test_sessions_of_one_commit_get_each_its_own_rows(tables):
 
 
 def rows_in(answer):
-    """Of a text answer with two columns, without CLIENT_DEPRECATE_EOF: a text and a number."""
+    """A text answer with two columns, without CLIENT_DEPRECATE_EOF: a text and a number."""
     packets = []
     while answer:
         end = 4 + int.from_bytes(answer[:3], "little")

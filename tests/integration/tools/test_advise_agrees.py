@@ -145,7 +145,7 @@ def plans(server):
 
 @pytest.fixture(scope="module")
 def judged(module_factory):
-    """What both say of each form of statement: (statement, what advise says, what the door says)."""
+    """The verdicts of both on each form of statement: (statement, advise's, the door's)."""
     cli.parts()
     from postern_cli.advise import classify, doors, schema
 
@@ -169,7 +169,7 @@ def judged(module_factory):
     return found
 
 
-def test_what_is_served(judged):
+def test_served_statements(judged):
     wrong = [
         (" ".join(text.split()), told and (told.how or told.why), state)
         for text, told, state in judged

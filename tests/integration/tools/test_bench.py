@@ -1,4 +1,4 @@
-"""The benchmark's load generator against real servers: it counts what is right, and sees what is not."""
+"""The benchmark's load generator against real servers: it counts right answers, and sees wrong ones."""
 import json
 import subprocess
 
@@ -153,7 +153,7 @@ def test_a_wrong_row_is_seen(tables):
 
 
 @pytest.mark.parametrize("protocol", ["sql-text", "sql-prepared"])
-def test_what_is_acknowledged_is_written(tables, protocol):
+def test_acknowledged_writes_are_written(tables, protocol):
     tables.execute("TRUNCATE TABLE fresh", "UPDATE counter SET hits = 0", database="test")
     for mix in ("insert=100", "increment=100", "update=100"):
         result = load(tables, protocol, mix, "--count", "300")
@@ -184,7 +184,7 @@ def measured(speed):
     }
 
 
-def test_what_was_measured_becomes_tables_and_pictures(tmp_path):
+def test_measurements_become_tables_and_pictures(tmp_path):
     row = {
         "title": "find",
         "mix": "find=100",

@@ -158,7 +158,7 @@ def test_doctor(shop):
     assert "there is no table shop.gone" in found["broken", "mappings"]["what"]
     assert "shop.heap" in found["slow", "keys"]["what"]
     assert found["unsafe", "durability"]["remedy"].startswith("SET GLOBAL innodb_flush_log_at_trx_commit = 1;")
-    # What it says to do is what helps.
+    # Its advice helps.
     for name in (("slow", "keys"), ("unsafe", "durability"), ("slow", "hash-index"), ("unsafe", "mappings")):
         shop.execute(found[name]["remedy"].partition("--")[0].strip().rstrip(";"))
     shop.execute("DELETE FROM innodb_memcache.containers WHERE name = 'x'")

@@ -1,4 +1,4 @@
-"""postern advise on workloads whose key-value share is known: run through a server, read back from all that it writes."""
+"""postern advise on workloads whose key-value share is known: run through a server, read back from all its records."""
 import collections
 import contextlib
 import csv
@@ -123,7 +123,7 @@ def test_mappings_that_it_advises_work(recorded, logged):
     assert told["indexes"] and not after["indexes"]
 
 
-def test_prepared_statements_are_missed_by_digests_and_told_by_logs(recorded, logged):
+def test_prepared_statements_are_missed_by_digests_and_found_in_logs(recorded, logged):
     general, _ = logged
     with contextlib.closing(recorded.connect(database="shop")) as connection:
         prepared = prepare(connection, "SELECT name FROM users WHERE id = ?")

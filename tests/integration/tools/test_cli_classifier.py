@@ -1,4 +1,4 @@
-"""postern advise: what it makes of statements, one by one, and of files, without a server."""
+"""postern advise: its judgement of statements, one by one, and of files, without a server."""
 import csv
 import io
 import json
@@ -97,7 +97,7 @@ def test_shapes(text, expected):
     assert kind(text) == expected
 
 
-def test_what_a_digest_makes_of_statements_is_understood():
+def test_digests_of_statements_are_understood():
     digests = {
         "SELECT NAME FROM `users` WHERE `id` = ? LIMIT ? ": "point_select",
         "SELECT `u` . `name` FROM `users` AS `u` WHERE `u` . `id` IN (...) ": "in_list",

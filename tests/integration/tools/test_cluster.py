@@ -1,4 +1,4 @@
-"""tools/cluster, by the commands of the pages in docs/ that tell of it: what is in a block sh is run, and what follows it in a
+"""tools/cluster, by the commands of its pages in docs/: the text of a block sh is run, and the text after it in a
 block without a name is what that prints."""
 import os
 import re
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"```(sh)?\n(.*?)```\n", re.S)
 
 
 def steps(page):
-    """Pairs of commands and what they print."""
+    """Pairs of commands and their output."""
     found = []
     for kind, text in BLOCK.findall((ROOT / "docs" / page).read_text()):
         if kind:
@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("page", ["galera.md", "replicas.md", "spider.md"])
-def test_a_page_does_what_it_says(folder, page):
+def test_a_pages_commands_work(folder, page):
     script = "".join(f"{commands}\necho '---'\n" for commands, _ in steps(page))
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],

@@ -67,7 +67,7 @@ class Image:
             return client.connect_ex(str(self.socket)) == 0
 
     def stop(self):
-        """As an engine of containers does. Nothing is left behind when the test has failed."""
+        """As an engine of containers does. Nothing is left when the test has failed."""
         if self.running is not None and self.running.poll() is None:
             self.running.send_signal(signal.SIGTERM)
             try:
@@ -101,7 +101,7 @@ def image(tmp_path):
     made.stop()
 
 
-def test_the_first_start_makes_what_the_variables_say(image):
+def test_the_first_start_makes_accounts_from_the_variables(image):
     (image.folder / "secret").write_text(ODD)
     (image.scripts / "1.sql").write_text("CREATE TABLE users (id INT PRIMARY KEY);")
     (image.scripts / "2.sh").write_text(f"touch {image.folder}/script-has-run")
@@ -131,7 +131,7 @@ def test_the_first_start_makes_what_the_variables_say(image):
     assert image.query("SHOW TABLES", database="shop_1", **ann) == ["users"]
 
 
-def test_a_password_is_made_and_told_once(image):
+def test_a_password_is_made_and_shown_once(image):
     image.serve(MARIADB_RANDOM_ROOT_PASSWORD="1", MARIADB_ROOT_HOST="localhost")
     (password,) = re.findall(r"root's password is (\S+)$", image.said(), re.M)
     assert len(password) == 32

@@ -1,5 +1,5 @@
 """The option files that we ship and show: no server fails to start because of them, be our library missing, of another
-version or uninstalled, or a value wrong; and with the library they do what they say."""
+version or uninstalled, or a value wrong; and with the library they keep their word."""
 import contextlib
 import os
 import re
@@ -14,7 +14,7 @@ from support import hs, libraries, mc
 from support.server import BUILD, ROOT
 from support.waiting import until
 
-# The option file alone says what is loaded, not tools/sandbox.
+# The option file alone says which plugins to load, not tools/sandbox.
 WITHOUT_PLUGIN = {**os.environ, "POSTERN_SO": "none"}
 LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 
@@ -160,8 +160,8 @@ def test_the_server_starts_after_uninstalling(house):
         assert house.plugins() == {}
 
 
-# For each plugin a line, what the log has of it, and whether the plugin may run: never with a value that was not meant,
-# though the server goes on past what it cannot read behind loose_.
+# For each plugin a line, its trace in the log, and whether the plugin may run: never with a value that was not meant,
+# though the server skips options that it cannot read after loose_.
 WRONG = {
     "no number": [
         ("loose_handlersocket_scan_threads = few", "handlersocket_scan_threads is to be a number from 1 to 64", False),
@@ -246,8 +246,8 @@ def test_a_plugin_that_is_installed_again_reads_the_file_again(house):
 
 
 @pytest.mark.parametrize("name", ["the package", "deploying.md"])
-def test_the_files_with_accounts_and_tls_do_what_they_say(house, name):
-    """Nobody is let in without TLS and a login, by any port, and who logs in is served within his grants."""
+def test_the_files_with_accounts_and_tls_keep_their_word(house, name):
+    """Nobody is let in without TLS and a login, by any port, and a client that logs in is served within its grants."""
     context = ssl.create_default_context(cafile=house.directory / "server-cert.pem")
     context.check_hostname = False
 

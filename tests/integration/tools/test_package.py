@@ -18,7 +18,7 @@ LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The package's unpacked files with its DEBIAN folder, and what making it told."""
+    """The package's unpacked files with its DEBIAN folder, and the output of making it."""
     out = tmp_path_factory.mktemp("package")
     done = subprocess.run(
         [ROOT / "tools/package", SERVER_DIR, LIBRARY, out],
@@ -50,7 +50,7 @@ def test_it_says_which_servers_it_is_for(made):
 
 
 def postinst(tree, tmp_path, server, how):
-    """What the administrator is told when that server is installed."""
+    """The administrator's messages when that server is installed."""
     query = tmp_path / "dpkg-query"
     query.write_text(f"#!/bin/sh\n{f'printf %s {server}' if server else 'exit 1'}\n")
     query.chmod(0o755)
@@ -67,7 +67,7 @@ def postinst(tree, tmp_path, server, how):
 
 
 @pytest.mark.parametrize("how", ["configure", "triggered"])
-def test_an_administrator_is_told_of_another_server(made, tmp_path, how):
+def test_an_administrator_learns_of_another_server(made, tmp_path, how):
     tree = made[0]
     assert (tree / "DEBIAN/triggers").read_text() == "interest-noawait /usr/sbin/mariadbd\n"
     other = f"{VERSION}9"
@@ -135,7 +135,7 @@ def test_the_option_file_does_nothing_until_it_is_taken_in(made):
 
 
 def anchors(text):
-    """What a heading can be linked by."""
+    """The anchor of a heading."""
     return {
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)
     }

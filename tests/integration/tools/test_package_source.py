@@ -23,7 +23,7 @@ def package(tmp_path_factory):
     return out / "tree"
 
 
-def test_it_carries_what_a_build_takes(package):
+def test_it_carries_all_that_a_build_takes(package):
     control = (package / "DEBIAN/control").read_text()
     assert "Package: postern-source\n" in control and "Architecture: all\n" in control
     depends = re.search(r"^Depends: (.*(?:\n .*)*)", control, re.M)[1]
@@ -60,7 +60,7 @@ class Machine:
         )
         self.program("bin/apt-cache", 'echo "  Candidate: 1:10.11.20-1"')
         self.program("bin/cmake", 'while [ "$1" != -B ]; do shift; done; mkdir -p "$2/src/plugin"')
-        # What the library is made for is in it.
+        # The library's target is in it.
         self.program(
             "bin/ninja",
             'while [ "$1" != -C ]; do shift; done; [ ! -e "$DPKG_ROOT/no-compiler" ] || { echo "error: no"; exit 1; }\n'
@@ -98,7 +98,7 @@ class Machine:
         return done.stdout + done.stderr
 
     def loaded(self):
-        """Which library the server would load, as the version it is for, and what it was made for."""
+        """Which library the server would load, as the version it is for, and its origin."""
         link = self.root / LINK
         if not link.is_symlink():
             return None
@@ -149,7 +149,7 @@ def test_another_revision_of_the_same_server_has_its_own(machine):
 
 
 @pytest.mark.parametrize("trouble, code", [("no-source", 3), ("no-compiler", 1)])
-def test_what_cannot_be_built_is_told_and_leaves_all_as_it_was(machine, trouble, code):
+def test_a_failed_build_is_reported_and_leaves_all_as_it_was(machine, trouble, code):
     machine.build()
     machine.server("1:10.11.19-1")
     (machine.root / trouble).write_text("1:10.11.19-1")

@@ -1,5 +1,5 @@
-"""The documentation: the site is made and its links lead somewhere, pages' commands do what they say, and monitoring asks for
-what there is."""
+"""The documentation: the site is made and its links lead somewhere, pages' commands work, and monitoring asks for
+existing names."""
 import json
 import os
 import re
@@ -39,7 +39,7 @@ def test_the_site_is_made():
 
 @pytest.mark.parametrize("link", ["[x](nowhere.md)", "[x](settings.md#no-such-heading)"])
 def test_a_link_that_leads_nowhere_fails_the_site(tmp_path, link):
-    """Of a copy of the documents, with the parts that are there already."""
+    """A copy of the documents, with the parts that are there already."""
     if not (BUILD / "site/parts").exists():
         test_the_site_is_made()
     left_out = shutil.ignore_patterns("build*", ".git", "corpus", "__pycache__")
@@ -52,8 +52,8 @@ def test_a_link_that_leads_nowhere_fails_the_site(tmp_path, link):
     assert broken.returncode != 0 and "tutorial.md" in broken.stdout + broken.stderr
 
 
-# Pages whose commands run here, and what their reader has before. Those of postern-tool run in test_cli.py, those of galera,
-# replicas and spider in test_cluster.py, that of containers by hand, option files in test_option_files.py.
+# Pages whose commands run here, and their reader's preparations. Those of postern-tool run in test_cli.py, those of
+# galera, replicas and spider in test_cluster.py, that of containers by hand, option files in test_option_files.py.
 SHOP = """CREATE OR REPLACE DATABASE shop;
 CREATE TABLE shop.user (id INT PRIMARY KEY, name VARCHAR(50), email VARCHAR(50));
 INSERT INTO shop.user VALUES (101, 'Yukari', 'yukari@example.com');
@@ -91,7 +91,7 @@ def test_every_command_of_a_page(doors, tmp_path, page):
 
 
 class Reader:
-    """Does what a page says, with a server that has all doors."""
+    """Runs a page's commands, with a server that has all doors."""
 
     def __init__(self, server, folder):
         self.server = server
@@ -118,7 +118,7 @@ class Reader:
     def run_commands(self, block):
         for command in block.splitlines():
             if re.match(r"mariadb -h \S+ -P \d+$", command):
-                command += " -e 'SELECT 1'"  # what is typed there is the reader's
+                command += " -e 'SELECT 1'"  # the reader types statements there
             for usual, here in self.ports.items():
                 command = re.sub(rf" {usual}\b", f" {self.server.env[here]}", command)
             done = self.until_mapped(command)
@@ -188,8 +188,8 @@ def test_prometheus_takes_the_rules(promtool):
     checked(promtool, "check", "rules", MONITORING / "prometheus-postern.rules.yml")
 
 
-def test_prometheus_takes_what_the_panels_ask(promtool, tmp_path):
-    """As rules that record what the expressions are, for every plugin."""
+def test_prometheus_takes_the_panels_expressions(promtool, tmp_path):
+    """As rules that record the expressions, for every plugin."""
     dashboard = json.loads((MONITORING / "grafana-postern.json").read_text())
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     rules = [
@@ -212,7 +212,7 @@ def test_alerts_come_when_they_should(promtool):
 
 
 def test_what_an_exporter_takes_is_numbers(doors):
-    """It takes what is a number, or ON and OFF, and leaves the rest out; its names have letters, digits and _."""
+    """It takes numbers, and ON and OFF, and leaves the rest out; its names have letters, digits and _."""
     ours = {name: value for name, value in doors.status().items() if name.split("_")[0] in PLUGINS}
     assert len(ours) > 300
     for name, value in ours.items():

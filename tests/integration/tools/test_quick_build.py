@@ -1,5 +1,5 @@
-"""make install compiles the files of a folder together. That takes names that no two of them have, which nobody sees who
-compiles them one by one: the build would go on file by file, in twice the time."""
+"""make install compiles the files of a folder together. That takes unique names, which shows to nobody compiling the files
+one by one: the build would go on file by file, in twice the time."""
 import json
 import re
 import shlex
@@ -25,7 +25,7 @@ DEFINED = re.compile(r"^#define (\w+)", re.M)
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory):
-    """How the files of each folder are compiled together: folder to (directory, command, what it compiles)."""
+    """How the files of each folder are compiled together: folder to (directory, command, source)."""
     build = tmp_path_factory.mktemp("quick")
     subprocess.run(
         ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", f"-DPOSTERN_SERVER_DIR={SERVER_DIR}", "-DPOSTERN_TESTS=OFF"]

@@ -60,7 +60,7 @@ def ports_of(server):
 ZOMBIE = """
 import ctypes, os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0))).start()
-ctypes.CDLL(None).syscall(60, 0)  # exit(2): of this thread alone
+ctypes.CDLL(None).syscall(60, 0)  # exit(2): for this thread alone
 """
 
 
@@ -273,7 +273,7 @@ def test_stop_and_kill_of_nothing(sandbox_factory, tmp_path):
     assert sandbox("env", tmp_path / "never", check=False).returncode == 1
 
 
-def test_stop_tells_of_an_end_that_was_no_shutdown(sandbox_factory):
+def test_stop_reports_an_end_that_was_no_shutdown(sandbox_factory):
     server = sandbox_factory(env=WITHOUT_PLUGIN)
     pid = int(server.env["PID"])
     os.kill(pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""tools/server says clearly what cannot be had, and leaves nothing behind. apt is made up here."""
+"""tools/server names missing packages clearly, and leaves no files. apt is made up here."""
 import os
 import re
 import subprocess

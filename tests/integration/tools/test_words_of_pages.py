@@ -27,9 +27,9 @@ SETTING = re.compile(r"(?:loose_)?([a-z]+(?:_[a-z0-9]+)+)(?: = \S+)?")
 ALREADY_LOADED = 1968
 EMPTY = ("SHOW SLAVE STATUS",)  # of a server that follows none
 
-# Names with an underscore that are no setting and no status variable: who may be meant instead.
+# Names with an underscore that are neither a setting nor a status variable.
 OTHERS = {
-    *("innodb_memcache", "postern_redis", "postern_version", "v_lists", "v_sets", "v_zsets"),  # of the scripts
+    *("innodb_memcache", "postern_redis", "postern_version", "v_lists", "v_sets", "v_zsets"),  # in the scripts
     *(
         "information_schema",
         "performance_schema",
@@ -42,7 +42,7 @@ OTHERS = {
     *("cache_policies", "cache_policy", "cas_column", "config_options", "db_schema", "db_table", "delete_policy"),
     *("expire_time", "expire_time_column", "flush_policy", "get_policy", "key_columns", "set_policy"),
     *("table_map_delimiter", "unique_idx_name_on_key", "value_columns"),
-    # MySQL's, and what the SQL door has not, which its page says
+    # MySQL's, and names that the SQL door does not have, as its page says
     *("daemon_memcached_r_batch_size", "daemon_memcached_w_batch_size", "innodb_api_bk_commit_interval"),
     *("innodb_api_enable_binlog", "innodb_api_enable_mdl", "innodb_api_trx_level"),
     *("postern_auth", "postern_tls", "postern_timeout"),

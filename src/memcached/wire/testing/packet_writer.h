@@ -18,7 +18,7 @@ std::string big_endian(Number number) {
   return bytes;
 }
 
-/// A request, with lengths that may be told wrong.
+/// A request, with lengths that may be wrong.
 struct Packet {
   uint8_t opcode = 0;
   std::string extras{};
