@@ -136,8 +136,12 @@ def with_library(sandbox_factory):
         library = server.dir / "other" / "postern.so"
         library.parent.mkdir()
         libraries.write(library, content)
-        # The sandbox does not start with a library that is refused.
-        load = [f"--plugin-dir={library.parent}", "--plugin-load-add=postern", *options]
+        # The sandbox does not start with a library that is refused. Other servers may have the default ports.
+        ports = [
+            f"--loose-handlersocket-port={server.env['HS_PORT']}",
+            f"--loose-handlersocket-port-wr={server.env['HS_PORT_WR']}",
+        ]
+        load = [f"--plugin-dir={library.parent}", "--plugin-load-add=postern", *ports, *options]
         return server.start(*load, env={**os.environ, "POSTERN_SO": "none"})
 
     return start
