@@ -173,7 +173,7 @@ bool Door::listen(std::string &error) {
   return true;
 }
 
-/// Every worker tells of itself, and the write lane.
+/// Every worker reports that it is ready, and the write lane.
 void Door::note_ready() {
   if (ready_.fetch_add(1, std::memory_order_acq_rel) + 1 == ready_wanted()) wake_.wake();
 }
@@ -197,7 +197,7 @@ void Door::stop() {
   wake_.wake();
   acceptor_.join();
   listeners_.clear();
-  // Workers first: then nothing new comes to the slow lane, and what it sends home is closed there.
+  // Workers first: then nothing new comes to the slow lane, and connections that return from it are closed there.
   for (const auto &worker : workers_) worker->stop();
   for (const auto &worker : workers_) worker->join();
   if (write_lane_ != nullptr) write_lane_->stop();
@@ -206,7 +206,7 @@ void Door::stop() {
 }
 
 void Door::accept_connections() {
-  std::array<epoll_event, 3> events;  // of the port, the unix socket and who wakes us
+  std::array<epoll_event, 3> events;  // the port's, the unix socket's and the wake's
   const int look_ms = options_.tls != nullptr ? limits::certificates_look_ms : -1;
   while (!stop_.load(std::memory_order_acquire)) {
     const size_t count = poller_.wait(events, look_ms);
@@ -333,7 +333,8 @@ void Door::note_no_memory() {
     log::warning("%s door: closed a connection for want of memory", options_.name.c_str());
 }
 
-/// Nothing is known of the client yet, so it is told in the clear. A client that speaks TLS sees that this is not TLS.
+/// Nothing is known of the client yet, so the answer is in the clear. A client that speaks TLS sees that this is not
+/// TLS.
 void Door::refuse(net::Fd socket) {
   counters_.add(Counter::connections_refused);
   counters_.add(Failure::too_many_connections);
@@ -342,7 +343,7 @@ void Door::refuse(net::Fd socket) {
   protocol_.refuse(output, Failure::too_many_connections);
   output.release();
   channel.send(output);
-  // Closed with bytes unread, a socket tells its peer that the connection broke.
+  // Closed with bytes unread, a socket shows its peer that the connection broke.
   ::shutdown(channel.fd(), SHUT_WR);
   Input input;
   channel.receive(input, limits::block_bytes_min);

@@ -33,9 +33,9 @@ class Door {
   Door(Options options, Protocol &protocol, Engine &engine, Access access);
   ~Door();
 
-  /// Binds, so that a wrong address or a taken port is told at once, and starts all threads. False with `error` set and
-  /// nothing left behind. Listens at once if the engine is up, else as soon as every worker is ready: clients that
-  /// connect before are refused.
+  /// Binds, so that a wrong address or a taken port is reported at once, and starts all threads. False with `error` set
+  /// and nothing left. Listens at once if the engine is up, else as soon as every worker is ready: clients that connect
+  /// before are refused.
   [[nodiscard]] bool start(std::string &error);
   /// Closes every connection and joins every thread. Idempotent; takes no longer than a worker's turn.
   void stop();
@@ -83,7 +83,7 @@ class Door {
   void note_no_memory();
   void refuse(net::Fd socket);
 
-  Options options_;  // of which change() changes what is Changing
+  Options options_;  // change() changes the Changing ones
   Protocol &protocol_;
   Engine &engine_;
   const Access access_;
@@ -91,7 +91,7 @@ class Door {
   Counters taken_;     // of whoever calls take()
   descriptors::Held descriptors_;
   SlowLane slow_lane_;
-  std::unique_ptr<WriteLane> write_lane_;  // of a door that writes
+  std::unique_ptr<WriteLane> write_lane_;  // where the door writes
   StatementPool statements_;
   const Roster::Owner roster_ = Roster::make();
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -99,7 +99,7 @@ TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
   std::string block;
   for (int i = 0; i < 64; ++i) block += request;
   size_t sent = 0;
-  // Until neither side of the kernel's buffers moves any more: what was received stays the same for a while.
+  // Until neither side of the kernel's buffers moves any more: the received bytes stay the same for a while.
   uint64_t received = 0;
   int64_t unchanged_since = clock_ms();
   ASSERT_TRUE(eventually([&] {
@@ -197,7 +197,7 @@ TEST_F(DoorTest, PutOffRequestsAreAnsweredBeforeAConnectionCloses) {
   ended.end_sending();
   EXPECT_TRUE(ended.read(answers.size()) == answers);
   EXPECT_TRUE(ended.closed());
-  // Too much for a turn, or for a table that is held, behind requests that were put off.
+  // Too much for a turn, or for a table that is held, after requests that were put off.
   engine_.busy = true;
   Client slow = connect();
   slow.send(requests + "rows 5000 20\n" + requests + "table\nsay x\n");
@@ -393,7 +393,7 @@ TEST_F(DoorTest, AnswerLeavesWhileOthersOfItsTurnAreCarriedOut) {
 }
 
 // All three are in one turn: they were sent while the worker was held up by somebody else's commit.
-TEST_F(DoorTest, WhoOnlyReadsWaitsForNobodysCommit) {
+TEST_F(DoorTest, ReadersWaitForNobodysCommit) {
   open(Access::write);
   Client other = connect();
   Client reader = connect();
@@ -434,7 +434,7 @@ TEST_F(DoorTest, WorkerKeptAwakeWithoutRequestsHoldsNothing) {
   dribbler.join();
 }
 
-TEST_F(DoorTest, TakenPortIsToldByStart) {
+TEST_F(DoorTest, StartReportsATakenPort) {
   options_.any_port = true;
   open();
   Options same = options_;

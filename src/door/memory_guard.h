@@ -1,8 +1,7 @@
 // memory_guard.h: what becomes of a worker's connections when memory runs out.
 //
-// Where it is known for which connection memory was wanted, that one dies and no other. Elsewhere a turn cannot tell
-// how far it has come, and its worker closes all of them.
-// A worker has one of these, and its thread alone touches it.
+// Where it is known for which connection memory ran out, that one dies and no other. Elsewhere a turn's progress is
+// unknown, and its worker closes all of them. A worker has one of these, and its thread alone touches it.
 #pragma once
 
 #include <cstdint>

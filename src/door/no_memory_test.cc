@@ -39,7 +39,7 @@ class NoMemoryTest : public DoorTest {
   }
 
   /// Every request is answered in its turn, rightly or with a refusal, until the connection ends, which only a reply
-  /// that has begun may do in its middle. Returns how many writes were told.
+  /// that has begun may do in its middle. Returns the number of acknowledged writes.
   static int told(Client &client) {
     int writes = 0;
     std::string text;

@@ -1,5 +1,4 @@
-// recent_readers.h: RecentReaders, whether anybody has read lately whom a worker that waits for the disk would keep
-// waiting.
+// recent_readers.h: RecentReaders, whether a client has read recently that a worker blocked on a flush would delay.
 //
 // A worker has one, and its thread alone touches it.
 #pragma once

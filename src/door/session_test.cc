@@ -34,7 +34,7 @@ TEST_F(SpeakingFirst, IsHeardAtOnceAndNothingSpins) {
   EXPECT_EQ(local.ask("rows 5000 10\nsay y\n", rows_text(5'000, 10).size() + 2), rows_text(5'000, 10) + "y\n");
 }
 
-TEST_F(SpeakingFirst, ComesBeforeWhatWasAskedAtOnce) {
+TEST_F(SpeakingFirst, ComesBeforeEarlyRequests) {
   options_.tls = nullptr;
   open();
   Client client(door_->port());
@@ -45,7 +45,7 @@ TEST_F(SpeakingFirst, ComesBeforeWhatWasAskedAtOnce) {
   EXPECT_EQ(leaving.read(100), "welcome\nx\n");
 }
 
-TEST_F(SpeakingFirst, WaitsForTheFirstByteWhereThatTellsOfTls) {
+TEST_F(SpeakingFirst, WaitsForTheFirstByteWhereThatMayBeTls) {
   open();
   TlsClient secret(door_->port());
   EXPECT_EQ(secret.peer.step(), 1);
@@ -86,7 +86,7 @@ TEST_F(SpeakingFirst, ReachesASlowClientWhole) {
 }
 
 // The toy checks that nothing is parsed before settled().
-TEST_F(DoorTest, WhatWaitsForAnOpIsParsedBehindIt) {
+TEST_F(DoorTest, RequestsThatWaitForAnOpAreParsedAfterIt) {
   open();
   Client client = connect();
   EXPECT_EQ(client.ask("as ann\nwho\nsay x\nas bob\nas carl\nwho\nwho\n", 25), "ok\nann\nx\nok\nok\ncarl\ncarl\n");
@@ -117,7 +117,7 @@ class AskingForTls : public TlsDoorTest {
     protocol_.tls = TlsBegins::when_asked;
     protocol_.greeting = "welcome\n";
   }
-  /// Until the stream is to be TLS.
+  /// Until the stream turns to TLS.
   static void begin(Client &client) {
     EXPECT_EQ(client.read(8), "welcome\n");
     EXPECT_EQ(client.ask("say a\ntls\n", 8), "a\nbegin\n");
@@ -136,7 +136,7 @@ TEST_F(AskingForTls, TheRestOfTheStreamIsTls) {
   EXPECT_EQ(plain.ask("say x\n", 10), "welcome\nx\n");
 }
 
-TEST_F(AskingForTls, WhatIsAnsweredInTheSlowLaneLeavesInTheClear) {
+TEST_F(AskingForTls, AnswersOfTheSlowLaneLeaveInTheClear) {
   options_.send_buffer = 8 << 10;
   open();
   TlsClient client(door_->port());

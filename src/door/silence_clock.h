@@ -1,8 +1,8 @@
 // silence_clock.h: when a worker's connections have been silent, or asleep, for long enough: each has a time of its
 // own.
 //
-// A heap by the time at which to look; so what a connection does meanwhile costs nothing. Part of a
-// worker's Timeouts; it owns no connection.
+// A heap by the time of the next look; so the work of a connection meanwhile costs nothing. Part of a worker's
+// Timeouts; it owns no connection.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sessions that sleep: who wakes them, when, and what becomes of their clients.
+// Sessions that sleep: their wakes, and the fate of their clients.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -59,14 +59,14 @@ TEST_F(Sleeping, ItWakesInTime) {
   EXPECT_GE(clock_ms() - begin, 300);
 }
 
-TEST_F(Sleeping, WhatIsPipelinedBehindItWaitsInOrder) {
+TEST_F(Sleeping, PipelinedRequestsWaitInOrder) {
   open();
   Client client = connect();
   client.send("say before\nsleep a 0\nsay one\n");
   EXPECT_EQ(client.read(7), "before\n");
   await_asleep(1);
   client.send("say two\n");
-  // Far more than the worker holds of what it has not parsed: the rest stays in the kernel, or with the client.
+  // Far more unparsed bytes than the worker holds: the rest stays in the kernel, or with the client.
   std::string many;
   std::string answers;
   for (int i = 0; i < 20'000; ++i) {
@@ -132,7 +132,7 @@ TEST_F(Sleeping, AClientThatIsOwedAnAnswerMayEndItsSending) {
   EXPECT_EQ(woken.read(13), "woken\nbehind\n");
 }
 
-TEST_F(Sleeping, NobodyIsTimedOutWhoSleeps) {
+TEST_F(Sleeping, NoSleepingConnectionIsTimedOut) {
   options_.idle_timeout_ms = 100;
   options_.request_timeout_ms = 100;
   open();
@@ -188,7 +188,7 @@ TEST_F(Sleeping, SomebodyMayEndThem) {
   EXPECT_TRUE(eventually([&] { return door_->connections() == 0; }));
 }
 
-// Wakes and alarms meet as they will: nobody sleeps on who was woken.
+// Wakes and alarms come in any order: no woken session sleeps on.
 TEST_F(Sleeping, NoWakeIsLost) {
   options_.threads = 2;
   open();

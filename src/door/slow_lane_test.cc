@@ -17,7 +17,7 @@ class SlowLaneTest : public DoorTest {
     Client waiting;
     Client stalled;
   };
-  /// One that searches, one whose table is held, and one that does not read its answer.
+  /// One that searches, one with a held table, and one that does not read its answer.
   EveryKind start_every_kind() {
     engine_.busy = true;
     EveryKind clients{connect(), connect(), connect()};
@@ -39,7 +39,7 @@ TEST_F(SlowLaneTest, LongReplyIsWholeAndKeepsItsPlaceInLine) {
 }
 
 // Run one by one, each of them would have a commit of its own.
-TEST_F(SlowLaneTest, WhoWaitedForATableIsServedTogetherOnceItIsFree) {
+TEST_F(SlowLaneTest, WaitersForATableAreServedTogetherOnceItIsFree) {
   open();
   std::vector<Client> clients;
   for (int i = 0; i < 20; ++i) clients.push_back(connect());
@@ -134,8 +134,8 @@ TEST_F(SlowLaneTest, BusyTableIsTriedAgainUntilFree) {
   EXPECT_EQ(client.read(9), "a\nfree\nb\n");
 }
 
-// Each by itself would be a commit for each, with ever more behind it while DDL goes on.
-TEST_F(SlowLaneTest, WhatStandsBehindABusyTableIsRunTogether) {
+// Each by itself would be a commit for each, with ever more after it while DDL goes on.
+TEST_F(SlowLaneTest, OpsAfterABusyTableAreRunTogether) {
   open(Access::write);
   engine_.busy = true;
   engine_.commits = 10;
@@ -149,7 +149,7 @@ TEST_F(SlowLaneTest, WhatStandsBehindABusyTableIsRunTogether) {
   EXPECT_GE(engine_.commits, 8) << "one run for those that came along, one for what came later";
 }
 
-// What was answered before a table was found held must not wait with it.
+// Answers from before a table was found held must not wait with it.
 TEST_F(SlowLaneTest, AnswersBeforeABusyTableLeaveAtOnce) {
   open();
   engine_.busy = true;
@@ -197,7 +197,7 @@ TEST_F(SlowLaneTest, BusyForTooLongIsAnswered) {
 
 // It goes home whenever somebody else gets the table, and comes back at once. If its wait began anew each time, it
 // would never end.
-TEST_F(SlowLaneTest, WhatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) {
+TEST_F(SlowLaneTest, AnOpThatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) {
   options_.table_wait_ms = 500;
   open();
   Client lone = connect();
@@ -221,7 +221,7 @@ TEST_F(SlowLaneTest, WhatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) {
   EXPECT_GE(clock_ms() - began_ms, 500);
 }
 
-/// Many who wait for a row or a table, with one scan thread and with several.
+/// Many waiters for a row or a table, with one scan thread and with several.
 class Waiters : public SlowLaneTest, public ::testing::WithParamInterface<uint32_t> {
  protected:
   static constexpr int waiters_count = 100;
@@ -286,7 +286,7 @@ TEST_P(Waiters, StopAtOnce) {
   for (Client &client : waiters_) EXPECT_TRUE(client.closed());
 }
 
-// Who works long before it is held up does so again and again. One thread is left to those who do not.
+// A job that works long before it is held up does so again and again. One thread is left to the others.
 TEST_F(SlowLaneTest, WaitersThatWorkLongLeaveAThreadToOthers) {
   options_.scan_threads = 3;
   open(Access::write);
@@ -357,7 +357,7 @@ TEST_F(SlowLaneTest, ClientThatLeavesWhileStreamingIsForgotten) {
   EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }));
 }
 
-// A find without matches writes nothing, so no failing send tells of a client that is gone.
+// A find without matches writes nothing, so no failing send shows that its client is gone.
 TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
   options_.any_port = true;
   open();

@@ -45,7 +45,7 @@ TEST_F(StatementPoolTest, TheServerGreetsAndServesOneCommandAfterTheOther) {
   EXPECT_EQ(count(Counter::logins), 1u);
 }
 
-TEST_F(StatementPoolTest, WhoIsNotLetInIsToldByTheServer) {
+TEST_F(StatementPoolTest, TheServerAnswersARefusedClient) {
   state_.lets_in = false;
   open();
   Client client = connect();
@@ -55,7 +55,7 @@ TEST_F(StatementPoolTest, WhoIsNotLetInIsToldByTheServer) {
   EXPECT_EQ(state_.ended, 1);
 }
 
-TEST_F(StatementPoolTest, PeopleAreToldTheAccountThatAClientHasNow) {
+TEST_F(StatementPoolTest, TheRosterShowsTheCurrentAccount) {
   open();
   Client client = greeted();
   const auto account = [this] {
@@ -85,7 +85,7 @@ TEST_F(StatementPoolTest, WhatWaitsHoldsNobodyElse) {
   for (Client &one : waiting) EXPECT_EQ(one.read(5), "held\n");
 }
 
-TEST_F(StatementPoolTest, AStopInterruptsWhatIsUnderWayAndEndsAllSessions) {
+TEST_F(StatementPoolTest, AStopInterruptsStatementsAndEndsAllSessions) {
   open();
   Client waits = greeted();
   Client idle = greeted();

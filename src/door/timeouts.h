@@ -1,10 +1,10 @@
 // timeouts.h: a worker's connections in the order in which they time out.
 //
-// They are in three lists: those that sleep and have nothing to take, which have an alarm of their own; those in the
-// middle of a request or a handshake, by when that began; and all others, by when they last got something done. So both
+// They are in three lists: sleeping ones without unsent replies, which have an alarm of their own; those in the middle
+// of a request or a handshake, by when that began; and all others, by when they last got something done. So both
 // timeouts cost nothing to watch, however many connections there are. How long a session of the server may be silent is
-// its own affair, and changes with what is done in it: those have a clock.
-// A worker has one of these, and its thread alone touches it; it owns no connection.
+// its own affair, and changes with its statements: those have a clock. A worker has one of these, and its thread alone
+// touches it; it owns no connection.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class Timeouts {
 
   /// To be called before set_alarm(), with the number of connections that there are then. Throws std::bad_alloc.
   void make_room_for_alarms(size_t count) { alarms_.make_room_for(count); }
-  /// The connection falls asleep, and is to be woken at `due_ms`. It has no session of the server.
+  /// The connection falls asleep, until `due_ms` at most. It has no session of the server.
   void set_alarm(Connection &connection, int64_t due_ms) { alarms_.set(connection, due_ms); }
   void stop_alarm(Connection &connection) { alarms_.remove(connection); }
 
@@ -105,7 +105,7 @@ class Timeouts {
       }
     }
   }
-  /// Those whose alarm has come. `visit` stops it.
+  /// Calls `visit`, which stops the alarm, for those with a due one.
   template <class Visit>
   void visit_alarms(int64_t now_ms, Visit visit) {
     while (alarms_.first() != nullptr && alarms_.first_due_ms() <= now_ms) visit(*alarms_.first());

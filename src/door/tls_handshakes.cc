@@ -8,7 +8,7 @@
 namespace postern::door {
 namespace {
 
-/// What a TLS connection begins with, the type of a handshake record. No protocol of ours has a request like that.
+/// The first byte of a TLS connection, the type of a handshake record. No protocol of ours has a request like that.
 constexpr char tls_first_byte = 0x16;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// TLS through a whole door: who may speak what, and what becomes of those who do not finish.
+// TLS through a whole door: the allowed beginnings, and the fate of unfinished handshakes.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view tls_begins = "\x16\x03\x01";
 
-TEST_F(TlsDoorTest, TheFirstByteTells) {
+TEST_F(TlsDoorTest, TheFirstByteDecides) {
   open();
   Client plain(door_->port());
   EXPECT_EQ(plain.ask("say plain\n", 6), "plain\n");
@@ -48,7 +48,7 @@ TEST_F(TlsDoorTest, AnEncryptedRequestCostsOneReceiveAndOneSend) {
   EXPECT_EQ(count(Counter::sends), 301u);
 }
 
-TEST_F(TlsDoorTest, PlainClientsAreToldThatTlsIsRequired) {
+TEST_F(TlsDoorTest, PlainClientsLearnThatTlsIsRequired) {
   options_.require_tls = true;
   open();
   Client plain(door_->port());

@@ -58,7 +58,7 @@ class TurnLists {
     this_turn_.clear();
   }
 
-  /// The connection is dead, and is to be closed when the turn has ended. To be called once.
+  /// The connection is dead, and will be closed when the turn has ended. To be called once.
   void add_dead(Connection &connection) { dead_.push_back(&connection); }
   /// Visits the dead, for the last time.
   template <class Visit>

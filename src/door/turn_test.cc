@@ -44,7 +44,7 @@ class TurnTest : public ::testing::Test {
   Turn turn_;
 };
 
-TEST_F(TurnTest, PutsStatementsThatCommitBehindThoseThatRead) {
+TEST_F(TurnTest, PutsStatementsThatCommitAfterReaders) {
   const Statement write{.session = &session_, .plan = &writes_};
   const Statement read{.session = &session_, .plan = &reads_};
   const Statement served{.session = &session_};
@@ -60,7 +60,7 @@ TEST_F(TurnTest, PutsStatementsThatCommitBehindThoseThatRead) {
   EXPECT_EQ(turn_.slices()[3].connection, &c);
 }
 
-/// Does what is asked, and then says that the run is lost and whether it may be repeated.
+/// Does the run, and then reports that it is lost and whether it may be repeated.
 class LosingExecutor final : public Executor {
  public:
   explicit LosingExecutor(bool repeatable) : repeatable_(repeatable) {}
@@ -93,7 +93,7 @@ class HearingReply final : public Reply {
   std::vector<Failure> heard;
 };
 
-TEST_F(TurnTest, TellsWhatMayNotBeRunAgain) {
+TEST_F(TurnTest, FailsRequestsThatMayNotBeRunAgain) {
   Connection connection = make();
   HearingReply reply;
   HearingReply reader;
@@ -115,7 +115,7 @@ TEST_F(TurnTest, TellsWhatMayNotBeRunAgain) {
   EXPECT_EQ(counters.get(Counter::requests_failed), 2u);
 }
 
-TEST_F(TurnTest, LeavesWhatIsLostAgainToTheSlowLane) {
+TEST_F(TurnTest, LeavesRequestsThatAreLostAgainToTheSlowLane) {
   Connection connection = make();
   HearingReply reply;
   const Turn::Slice slice = turn_.begin(connection, 0);

@@ -88,8 +88,8 @@ void Worker::work() {
 /// view opens, and no reply leaves before the batch that justifies it is settled.
 ///
 /// execute() is run, settle and send, more than once where that lets answers leave earlier: first for the connections
-/// that only read, then for the others; and within a run that only reads for each connection whose last op is done, and
-/// for each long reply. finish() sends what is left.
+/// that only read, then for the others; and within a run that only reads for each connection after its last op, and for
+/// each long reply. finish() sends the rest.
 void Worker::run_turn() {
   receive(wait());
   await_writers();
@@ -277,7 +277,7 @@ inline void Worker::run_readers(std::span<Turn::Slice> readers) {
   settle(readers);
 }
 
-/// Those that were answered: what is left for other threads waits for nobody here.
+/// The answered ones: ops left for other threads wait for nobody here.
 inline void Worker::note_readers(std::span<const Turn::Slice> readers) {
   int noted = 0;
   for (const Turn::Slice &slice : readers) {
@@ -305,7 +305,7 @@ void Worker::op_done(const Op &op) {
 void Worker::send_ahead(Turn::Slice &slice, const Op &op) {
   Connection &connection = *slice.connection;
   Output &output = connection.output;
-  // A client that did not take all of what was sent before takes no more now.
+  // A client that did not take all earlier bytes takes no more now.
   if (slice.bytes_sent_ahead >= limits::reply_bytes_sent_ahead_max || !output.sendable().empty()) return;
   slice.bytes_sent_ahead += output.pending_bytes();
   turn_->forget_until(slice, op);
@@ -369,7 +369,7 @@ void Worker::refuse_rest(Connection &connection, std::span<Op> left) {
 
 void Worker::leave_for_slow_lane(Connection &connection) {
   auto job = std::make_unique<SlowJob>();
-  send_released(connection);  // what is answered must not wait for what is not
+  send_released(connection);  // answers must not wait for unanswered requests
   job->work = std::move(connection.put_off);
   if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
@@ -398,7 +398,7 @@ void Worker::finish() {
   for (Connection *const connection : lists_.this_turn()) finish_with(*connection);
 }
 
-/// Sends what is left to send, and sees to it that the connection comes up again when there is something to do.
+/// Sends the rest, and ensures that the connection comes up again when there is something to do.
 void Worker::finish_with(Connection &connection) {
   if (connection.in_write_lane) return;
   send_released(connection);
@@ -419,7 +419,7 @@ void Worker::put_to_sleep(Connection &connection) {
   timeouts_.make_room_for_alarms(connection_count_.load(std::memory_order_relaxed));
   if (connection.sleeper == nullptr || !sleepers_.lay_down(*connection.sleeper)) return connection.wake_up();
   timeouts_.set_alarm(connection, connection.session->wake_ms());
-  // The poller may have told of the client's end already: it is asked again.
+  // The poller may have reported the client's end already: it is asked again.
   if (connection.unread()) connection.armed = 0;
 }
 
@@ -431,7 +431,7 @@ void Worker::wake(Connection &connection) {
   connection.wake_up();
 }
 
-/// Tells the poller what to watch for, if that has changed.
+/// Sets the poller's events, if they have changed.
 void Worker::arm(Connection &connection) {
   if (connection.may_hide_bytes()) lists_.add_to_next_turn(connection);
   const uint32_t wanted = connection.events_wanted();

@@ -6,7 +6,7 @@
 
 namespace postern::door {
 
-/// Tells the client why it is turned away, and closes the connection when that is sent. Requests without an answer are
+/// Sends the client the reason of the refusal, and closes the connection after that. Requests without an answer are
 /// forgotten.
 void Worker::refuse(Connection &connection, Failure why) {
   if (connection.begins_tls()) return connection.die();  // it would not understand

@@ -28,7 +28,7 @@ void Worker::await_writers() {
   commit_delay_.end(back);
 }
 
-/// Whether others would be kept waiting, or may be for who knows how long.
+/// Whether readers would have to wait, or might for an unknown time.
 bool Worker::gives_away(size_t readers) {
   if (context_.write_lane == nullptr) return false;
   if (turns_away_ != 0 || context_.engine.commits_may_wait()) return true;
@@ -37,7 +37,7 @@ bool Worker::gives_away(size_t readers) {
          recent_readers_.any_but(all.size() - readers == 1 ? all.back().connection : nullptr, now_ms_);
 }
 
-/// The write lane does what is left of the turn, and a new turn takes its place here. False: there is no memory for it.
+/// The write lane does the rest of the turn, and a new turn takes its place here. False: there is no memory for it.
 bool Worker::give_away(size_t readers) {
   std::unique_ptr<WriteJob> next = spare_turns_.next();
   if (next == nullptr) next.reset(new (std::nothrow) WriteJob());
@@ -94,13 +94,13 @@ void Worker::return_writes(std::unique_ptr<WriteJob> job) noexcept {
   wake_.wake();
 }
 
-/// Bytes, or the end, of a client whose writes are under way.
+/// Bytes, or the end, of a client with writes under way.
 void Worker::note_event_away(Connection &connection, uint32_t events) {
   if (events & net::Poller::ended) connection.note_end_told();
   else if (events & net::Poller::readable) connection.set_unread(true);
   else if (events & net::Poller::hung_up) connection.die();
   if (connection.armed == Connection::told_once) return;
-  // The poller would tell of it again and again.
+  // The poller would report it again and again.
   connection.armed = net::Poller::readable | net::Poller::once;
   if (!poller_.change(connection.channel->fd(), connection.armed, &connection)) connection.die();
 }
@@ -110,14 +110,14 @@ void Worker::take_writes_home() {
   while (std::unique_ptr<WriteJob> job = jobs.next()) take_home(std::move(job));
 }
 
-/// The worker leaves: the connections of what it has not taken home end with it.
+/// The worker leaves: connections that it has not taken home end with it.
 void Worker::refuse_writes() {
   WriteJobs jobs = inbox_.take_writes();
   while (const std::unique_ptr<WriteJob> job = jobs.next())
     connection_count_.fetch_sub(static_cast<uint32_t>(job->writers().size()), std::memory_order_relaxed);
 }
 
-/// What the write lane has done is settled as what a turn has done here, and its clients may ask on.
+/// The write lane's results are settled as a turn's own, and its clients may ask on.
 void Worker::take_home(std::unique_ptr<WriteJob> job) {
   job->away = false;
   --turns_away_;

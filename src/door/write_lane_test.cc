@@ -9,7 +9,7 @@
 namespace postern::door {
 namespace {
 
-/// A door whose worker has seen that its commits sleep while others read, and so gives writers away. From then on each
+/// A door with a worker that has seen its commits sleep while others read, and so gives writers away. From then on each
 /// commit waits for ToyEngine::commits.
 class WriteLaneTest : public DoorTest {
  protected:
@@ -172,7 +172,7 @@ TEST_F(WriteLaneTest, WorkersShareCommits) {
   EXPECT_EQ(engine_.commits, 0);
 }
 
-TEST_F(WriteLaneTest, WhatIsLeftThereGoesToTheSlowLane) {
+TEST_F(WriteLaneTest, OpsLeftThereGoToTheSlowLane) {
   open_with_lane();
   engine_.lone_busy = true;
   writer_->send("write\nlone\nsay 2\n");

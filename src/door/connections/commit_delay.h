@@ -1,10 +1,10 @@
 // commit_delay.h: how long a thread that commits for several clients waits for more of them before it runs what others
 // have asked.
 //
-// Several clients that write share one flush of the log, which takes much longer than their requests do. Those who have
-// just been answered together are about to ask again, while others have come meanwhile: run at once, the two halves
-// would wait for each other's flushes for ever. So the next run waits until all of them are back, if they come soon.
-// Where that has been in vain, because they have something else to do, the next wait is shorter.
+// Several clients that write share one flush of the log, which takes much longer than their requests do. Clients that
+// have just been answered together are about to ask again, while others have come meanwhile: run at once, the two
+// halves would wait for each other's flushes for ever. So the next run waits until all of them are back, if they come
+// soon. Where that was in vain, because they have something else to do, the next wait is shorter.
 //
 // One thread has it.
 //
@@ -30,16 +30,16 @@ namespace postern::door {
 
 class CommitDelay {
  public:
-  /// Microseconds that clients are waited for, at most, where nobody waits who reads.
+  /// The longest wait for clients, in microseconds, where no reader waits.
   static constexpr int64_t patient_us_max = 10'000;
-  /// Of that time each client may take one part to come, there.
+  /// The part of that time that each client may take to come, there.
   static constexpr int64_t patient_gaps = 4;
 
   /// Whether the last run leaves a reason to wait.
   bool may_wait() const { return slept_us_ != 0; }
-  /// Whether there is one still; then the time begins. It is never longer than that run slept: who waits
-  /// for the disk waits at most twice as long. `back`: how many are there of those it has answered. `others_read`: nor
-  /// is it longer than what they may be kept waiting.
+  /// Whether there is still a wait; it begins then. It is never longer than that run slept: a client that waits for the
+  /// disk waits at most twice as long. `back`: the number of answered clients that are there again. `others_read`: nor
+  /// is it longer than readers may have to wait.
   bool begin(size_t back, bool others_read) {
     if (!may_wait() || back >= writers_) return false;
     back_ = back;
@@ -71,9 +71,9 @@ class CommitDelay {
   static constexpr int vain_max = 3;
 
   size_t writers_ = 0;
-  size_t back_ = 0;       // of these, when this wait began
+  size_t back_ = 0;       // when this wait began
   int64_t slept_us_ = 0;  // 0: no wait
-  int64_t until_us_ = 0;  // of this wait
+  int64_t until_us_ = 0;  // this wait's
   int64_t gap_us_ = 0;
   int vain_ = 0;  // the last waits, in vain
 };

@@ -47,7 +47,7 @@ TEST_F(CommitDelayTest, GivesEachAPartOfTheTimeThatAFlushTakes) {
   EXPECT_GE(waits_us(), 10) << "and no more than one took";
 }
 
-TEST_F(CommitDelayTest, WaitsNoLongerForThoseWhoDoNotCome) {
+TEST_F(CommitDelayTest, WaitsNoLongerForClientsThatDoNotCome) {
   net::WakeFd others;
   ASSERT_TRUE(poller_.add(others.fd(), net::Poller::readable, nullptr));
   others.wake();

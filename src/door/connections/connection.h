@@ -11,8 +11,8 @@
 //   queued ----> handshaking -------+
 //      others are done       it is done
 //
-// An open connection whose session sleeps is asleep, until it is woken and open again. A client that ends its sending
-// then is gone.
+// An open connection with a sleeping session is asleep, until it is woken and open again. A client that ends its
+// sending then is gone.
 //
 // Any phase ends as dead when the connection fails. A peer may end, or be refused, before its first byte, too.
 // Where the protocol begins TLS when a client asks for it, a connection begins as open:
@@ -23,17 +23,17 @@
 //
 // | phase       | receives | parses | sends     | a refusal                  | in time, else closed        |
 // |-------------|----------|--------|-----------|----------------------------|-----------------------------|
-// | sniffing    | yes      | no     | nothing   | is told, and it closes     | idle timeout                |
-// | queued      | no       | no     | nothing   | is not understood: it dies | request timeout             |
-// | handshaking | yes      | no     | nothing   | is not understood: it dies | request timeout             |
-// | open        | yes      | yes    | yes       | is told, and it closes     | request or idle timeout     |
-// | asleep      | no       | no     | yes       | is told, and it closes     | when it wakes; see below    |
-// | leaving...  | no       | no     | yes       | is told, and it closes     | idle timeout                |
-// | ended       | no       | yes    | yes       | is told, and it closes     | request or idle timeout     |
-// | closing     | no       | no     | yes       | is told, and it closes     | idle timeout                |
+// | sniffing    | yes      | no     | nothing   | an error, and it closes    | idle timeout                |
+// | queued      | no       | no     | nothing   | no error: it dies          | request timeout             |
+// | handshaking | yes      | no     | nothing   | no error: it dies          | request timeout             |
+// | open        | yes      | yes    | yes       | an error, and it closes    | request or idle timeout     |
+// | asleep      | no       | no     | yes       | an error, and it closes    | when it wakes; see below    |
+// | leaving...  | no       | no     | yes       | an error, and it closes    | idle timeout                |
+// | ended       | no       | yes    | yes       | an error, and it closes    | request or idle timeout     |
+// | closing     | no       | no     | yes       | an error, and it closes    | idle timeout                |
 // | dead        | no       | no     | no        | comes too late             | deleted when the turn ends  |
 //
-// Who is asleep with replies to take is closed by the idle timeout, and else by none.
+// A sleeping connection with unsent replies is closed by the idle timeout, and by no other.
 // Without a certificate a connection begins as open.
 #pragma once
 
@@ -56,22 +56,22 @@
 namespace postern::door {
 
 /// Requests that were read and not answered: the output was above high water, or the batch had had enough large rows,
-/// or they were in the slow lane behind one that was held up, and have come back.
+/// or they were in the slow lane after one that was held up, and have come back.
 struct PutOff {
-  Arena::Kept arena;  ///< what the ops live in
+  Arena::Kept arena;  ///< holds the ops
   std::vector<Op> ops;
-  std::vector<Unit> units;     ///< of these ops
+  std::vector<Unit> units;     ///< among these ops
   int64_t busy_since_ms = -1;  ///< since when the first one finds its table held, or its row locked
 };
 
 enum class Phase : uint8_t {
-  sniffing,       ///< no byte has come; the first one will tell whether the client speaks TLS
+  sniffing,       ///< no byte has come; the first one will show whether the client speaks TLS
   handshaking,    ///< TLS is being negotiated
   open,           ///< requests are received, parsed and answered
   asleep,         ///< its session waits for what others do
   queued,         ///< it begins TLS when others have finished their handshakes
-  leaving_clear,  ///< it asked for TLS: what was answered in the clear is sent first
-  ended,          ///< the peer sends no more; what it asked before is still parsed and answered
+  leaving_clear,  ///< it asked for TLS: answers in the clear are sent first
+  ended,          ///< the peer sends no more; earlier requests are still parsed and answered
   closing,        ///< no more is parsed; closed once everything is sent
   dead,           ///< closed when the turn ends
 };
@@ -144,25 +144,23 @@ class Connection final : public Peer {
 
   /// Whether there may be something to do without receiving.
   bool has_work() const { return unparsed_ || put_off != nullptr; }
-  /// The kernel may hold bytes of which the poller tells no more.
+  /// The kernel may hold bytes that the poller will not report again.
   bool unread() const { return unread_; }
   void set_unread(bool unread) { unread_ = unread; }
-  /// The poller has told of the end of its client's sending, and tells no more: it stands behind the bytes that are yet
-  /// to be received, however many receives those take.
+  /// EPOLLRDHUP was reported and will not be again; unread bytes may still come before the end.
   void note_end_told() { end_told_ = unread_ = true; }
 
   /// Room for the next receive: grows while the client fills it.
   uint32_t receive_bytes() const { return std::max<uint32_t>(receive_bytes_, limits::block_bytes_min / 4); }
 
-  /// The poller tells of bytes, and of their end, once when they come, and not again in each turn until they are
-  /// received.
+  /// The poller reports bytes, and their end, once when they come, and not again in each turn until they are received.
   static constexpr uint32_t told_once = net::Poller::readable | net::Poller::ended | net::Poller::once_each;
-  /// What the poller is to watch for where bytes are wanted and none are left to send.
+  /// The events to watch for where bytes are wanted and none are left to send.
   uint32_t events_to_receive() const { return has_tls_ ? uint32_t{net::Poller::readable} : told_once; }
-  /// What it is to watch for now.
+  /// The events to watch for now.
   uint32_t events_wanted() const;
 
-  /// Notes for people what it is doing, when its turn ends.
+  /// Notes its work for people, when its turn ends.
   void note_doing() const;
 
   // Transitions.
@@ -175,12 +173,12 @@ class Connection final : public Peer {
   void borrow(std::unique_ptr<net::Channel> lent);
   /// Whether bytes may be waiting where no poller sees them: in a TLS session that the server reads from, too.
   bool may_hide_bytes() const { return unread_ && has_tls_ && hosted() != nullptr && !has_work(); }
-  /// What a receive brought, of any result but no_memory.
+  /// The result of a receive, other than no_memory.
   void note_received(const net::Transfer &got);
   void first_byte_is_plain() { become_open(); }
   /// It has to wait for others. The bytes that came stay unparsed.
   void queue_for_handshake();
-  /// The channel gives way to one that speaks TLS. What was received is that one's.
+  /// The channel gives way to one that speaks TLS, which takes the received bytes.
   void begin_handshake(std::unique_ptr<net::Channel> tls);
   void finish_handshake() { become_open(); }
   /// What its session said.
@@ -190,12 +188,12 @@ class Connection final : public Peer {
     become(Phase::open);
     unparsed_ = true;
   }
-  /// Nothing more is parsed or received; what was received is forgotten, and what was put off is still answered.
+  /// Nothing more is parsed or received; received bytes are forgotten, and deferred requests are still answered.
   void forget_unparsed();
   void close_when_sent();
   /// It is the worker's again, after the slow lane or an inbox. All done: nothing parsed is kept.
   void come_home(bool all_done);
-  /// Whether its session was told to open; if not, it is new.
+  /// Whether its session has been opened; if not, it is new.
   bool session_is_open() const { return session_is_open_; }
   /// What follows when everything that could be sent is: the last phases go by themselves.
   void settle_phase() {
@@ -207,7 +205,7 @@ class Connection final : public Peer {
     phase_ = Phase::dead;
   }
 
-  descriptors::Held descriptor;  ///< the channel's, given back behind it, or left to the server
+  descriptors::Held descriptor;  ///< the channel's, returned after it, or left to the server
   uint32_t clock_place = 0;      ///< in a SilenceClock of the worker's Timeouts, from 1; 0: it is not in it
   std::unique_ptr<net::Channel> channel;
   Input input;
@@ -220,9 +218,9 @@ class Connection final : public Peer {
   Connection *older = nullptr;
   Connection *newer = nullptr;
 
-  uint32_t armed = 0;     ///< what the poller watches for
+  uint32_t armed = 0;     ///< the poller's current events
   uint32_t last_run = 0;  ///< with others, of its writes, by its worker's count
-  /// What people are told of it; behind the channel, whose socket it may end. What follows uses its last bytes.
+  /// Its row for people; after the channel, whose socket it may end. The members below use its last bytes.
   [[no_unique_address]] mutable Listed listed;
 
  private:
@@ -230,7 +228,7 @@ class Connection final : public Peer {
 
  public:
   TimeoutList timeout_list = TimeoutList::idle;
-  bool in_this_turn = false;  ///< of the worker; it may be in both
+  bool in_this_turn = false;  ///< the worker's; it may be in both
   bool in_next_turn = false;
   bool in_write_lane = false;  ///< its ops and its output are somebody else's, and the worker watches its socket
 
@@ -243,7 +241,7 @@ class Connection final : public Peer {
   Phase phase_;
   Phase died_in_ = Phase::dead;
   bool unparsed_ = false;  // the input may hold another complete request
-  bool waits_ = false;     // its session goes on by itself when what was collected is settled
+  bool waits_ = false;     // its session goes on by itself when its collected ops are settled
   bool pauses_ = false;    // asleep, it owes its client an answer
   bool unread_ = false;
   bool end_told_ = false;

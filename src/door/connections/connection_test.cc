@@ -26,7 +26,7 @@ class ConnectionPhases : public ::testing::Test {
     return {channel(), descriptors::Held(), protocol_, true, Connection::Tls{.offered = may_be_tls}, sleepers_};
   }
 
-  /// As a receive would: bytes, and what it says of itself.
+  /// As a receive would: bytes, and their result.
   static void receive(Connection &connection, Bytes bytes, Result result = Result::some) {
     const std::span<char> room = connection.input.room(100);
     std::copy(bytes.begin(), bytes.end(), room.begin());
@@ -167,7 +167,7 @@ TEST_F(ConnectionPhases, APeerThatEndsIsStillAnswered) {
   EXPECT_EQ(connection.last_phase(), Phase::closing);
 }
 
-TEST_F(ConnectionPhases, ClosingWaitsForWhatWasPutOff) {
+TEST_F(ConnectionPhases, ClosingWaitsForDeferredRequests) {
   Connection connection = make(false);
   receive(connection, "bye\n");
   connection.note_collected(Collected::close);
@@ -197,7 +197,7 @@ TEST_F(ConnectionPhases, WhatComesHomeIsParsedOnUnlessItCloses) {
   EXPECT_FALSE(connection.has_work());
 }
 
-TEST_F(ConnectionPhases, WatchesForWhatItCanUse) {
+TEST_F(ConnectionPhases, WatchesForUsefulEvents) {
   using net::Poller;
   Connection connection = make(false);
   EXPECT_EQ(connection.events_wanted(), Connection::told_once);

@@ -1,5 +1,4 @@
-// options.h: what an administrator may choose about a door. What is Changing may change while it is open:
-// Door::change().
+// options.h: an administrator's choices for a door. Changing members may change while it is open: Door::change().
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +14,7 @@
 namespace postern::door {
 
 struct Options {
-  /// Takes over what is Changing.
+  /// Takes over the Changing members.
   void take_changes(const Options &from) {
     require_tls = from.require_tls;
     connections_max = from.connections_max;
@@ -30,10 +29,10 @@ struct Options {
   uint16_t port = 0;              ///< 0: no TCP, unless any_port
   bool takes_others = false;      ///< it is worth having where it listens nowhere, too: Door::take()
   bool statements_write = false;  ///< what sessions of the server ask of a worker may write, whatever the door's access
-  bool any_port = false;          ///< TCP on any port that is free, which Door::port() tells; for tests
+  bool any_port = false;          ///< TCP on any free port, which Door::port() returns; for tests
   std::string unix_path;          ///< empty: no unix socket
   mode_t unix_mode = 0660;
-  std::string unix_owner;          ///< user, user:group or :group; empty: whose process this is
+  std::string unix_owner;          ///< user, user:group or :group; empty: the process's user
   net::TlsContext *tls = nullptr;  ///< outlives the door; nullptr: no TLS
   /// Of new connections, except on unix sockets.
   Changing<bool> require_tls = false;
@@ -43,14 +42,14 @@ struct Options {
   uint32_t threads = 0;  ///< 0: threads_per_processor for each processor this process may use
   uint32_t threads_per_processor = 1;
   uint32_t scan_threads = 1;
-  uint32_t committers = 2;     ///< of a door that writes: threads of its write lane; at least 1
+  uint32_t committers = 2;     ///< threads of the write lane of a door that writes; at least 1
   uint32_t login_threads = 0;  ///< 0: the protocol has no logins
   Changing<uint32_t> connections_max = limits::connections_max;
   Changing<int64_t> idle_timeout_ms = 300'000;  ///< 0: never
   Changing<int64_t> request_timeout_ms =
       60'000;                                ///< from a request's first byte to its last, or a handshake's; 0: never
   Changing<int64_t> table_wait_ms = 50'000;  ///< how long a request waits for a table that DDL holds
-  Changing<int64_t> slow_request_us = 0;     ///< what takes as long is told of; 0: nothing is
+  Changing<int64_t> slow_request_us = 0;     ///< requests that take as long are logged; 0: none
   TellSlow tell_slow = nullptr;
 };
 

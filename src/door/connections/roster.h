@@ -1,8 +1,8 @@
-// roster.h: Roster, all connections of a door, for people; and Listed, what one of them tells of itself.
+// roster.h: Roster, all connections of a door, for people; and Listed, the row of one of them.
 //
 // A connection's owner notes; any thread reads, and ends it. Notes are atomics with one writer (relaxed: each is true
 // by itself). The roster's mutex is a leaf. It is taken when a connection comes and goes, when it learns its account,
-// and by those who look, never for a request.
+// and by readers, never for a request.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 
 namespace postern::door {
 
-/// What a connection is doing, or waits for.
+/// The work or wait of a connection.
 enum class Doing : uint8_t {
 #define DOING(name, words) name,
 #include "door/connections/doing.def"
 #undef DOING
 };
-/// As people are told.
+/// A connection's row.
 const char *words_of(Doing doing);
 /// The kind of its last request; empty before the first one.
 const char *words_of(Verb verb);
@@ -39,7 +39,7 @@ struct ConnectionNotes {
   int64_t active_ms = 0;  ///< when it last finished a request, or took bytes of a reply
   Doing doing = Doing::idle;
   bool asked = false;        ///< it has made a request
-  Verb verb = Verb::answer;  ///< of the last one
+  Verb verb = Verb::answer;  ///< the last one's
   bool tls = false;
   uint64_t requests = 0;
   uint64_t bytes_received = 0;
@@ -54,7 +54,7 @@ class Roster;
 class PeerAddress {
  public:
   PeerAddress() = default;
-  /// Of a connected socket; `local`: a unix one.
+  /// The address of a connected socket; `local`: a unix one.
   PeerAddress(int socket, bool local);
   /// As the server writes those of its clients. Throws std::bad_alloc.
   std::string text() const;
@@ -134,7 +134,7 @@ class Listed {
 /// What became of a wish to end a connection.
 enum class Ended : uint8_t {
   unknown,  ///< there is none of this number
-  ended,    ///< its client sees the end of the connection; what it had asked may still be done
+  ended,    ///< its client sees the end of the connection; earlier requests may still be carried out
   session,  ///< it is a session of the server: KILL ends it
 };
 

@@ -1,4 +1,4 @@
-// sleepers.h: Sleeper, a connection whose session may sleep, and Sleepers, who of a worker's is to be woken.
+// sleepers.h: Sleeper, a connection whose session may sleep, and Sleepers, those of a worker that have been woken.
 //
 // A worker has one Sleepers. Its thread lays sleepers down and takes them out; any thread wakes them. A wake that comes
 // while the session is at work is kept until it lies down. This needs no memory.
@@ -15,7 +15,7 @@ namespace postern::door {
 class Connection;
 class Sleepers;
 
-/// Of a connection whose session may sleep, which owns it.
+/// Owned by its connection, whose session may sleep.
 class Sleeper final : public Waker {
  public:
   Sleeper(Sleepers &home, Connection &its_connection) : connection(its_connection), home_(home) {}
@@ -86,7 +86,7 @@ class Sleepers {
 
   const net::WakeFd &doorbell_;
   std::mutex mutex_;          // a leaf
-  Sleeper *first_ = nullptr;  // of those that were woken, in that order
+  Sleeper *first_ = nullptr;  // woken ones, in that order
   Sleeper *last_ = nullptr;
 };
 

@@ -26,7 +26,7 @@ void add_table(std::string &text, const TableSpec &spec) {
   add_names(text, " filtered by ", spec.filter_columns);
 }
 
-/// Of an op that is answered and not yet settled.
+/// The log's line for an op that is answered and not yet settled.
 const TableSpec *spec_of(const Op &op) {
   if (op.verb == Verb::open) return op.spec;
   if (op.verb == Verb::answer || op.verb == Verb::login || op.verb == Verb::statement || op.slot == nullptr)

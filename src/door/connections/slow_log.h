@@ -1,4 +1,4 @@
-// slow_log.h: SlowLog: which requests of one thread took longer than an administrator wants to be told.
+// slow_log.h: SlowLog: logs the requests of one thread that took longer than the setting.
 //
 // A worker and a lane thread have one each, and that thread alone calls it.
 #pragma once
@@ -20,7 +20,7 @@ class SlowLog {
 
   bool on() const { return options_.slow_request_us != 0; }
   /// `ops` of the connection, neighbours, have been answered together; the first byte of them came at `began_us`. They
-  /// are counted if that is too long ago, and told of unless many others were in this second.
+  /// are counted if that is too long ago, and logged unless many others were in this second.
   void note(const Connection &connection, std::span<const Op> ops, int64_t began_us) noexcept;
 
  private:
@@ -30,7 +30,7 @@ class SlowLog {
   Counters &counters_;
   int64_t second_ = 0;
   uint32_t told_ = 0;     // in that second
-  uint64_t unheard_ = 0;  // since one was told
+  uint64_t unheard_ = 0;  // since the last line
 };
 
 }  // namespace postern::door

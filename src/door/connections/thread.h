@@ -26,8 +26,8 @@ class Thread {
     if (running_) pthread_setname_np(thread_, name.substr(0, 15).c_str());
     return running_;
   }
-  /// A thread that names itself, and whose body sees to it that somebody joins it, by what pthread_self() is there, or
-  /// that it is detached. False, errno set, if there is none to be had. Does not throw.
+  /// A thread that names itself, and ensures in its body that some thread joins it, by its pthread_self(), or that it
+  /// is detached. False, errno set, if none can be started. Does not throw.
   static bool start_loose(Body body, void *argument) {
     auto *const started = new (std::nothrow) Thread();
     if (started == nullptr) return false;

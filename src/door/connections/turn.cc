@@ -40,8 +40,8 @@ void Turn::put_off(const Slice &slice, std::span<const Op> left) {
   const bool waits_on =
       left.size() == slice.count && (progress == Progress::busy || progress == Progress::needs_own_run);
   if (!waits_on) kept->busy_since_ms = -1;
-  // A find may have been paused only because of what was written before it. It comes first in its next turn, which
-  // begins below high water.
+  // A find may have been paused only because of earlier output. It comes first in its next turn, which begins below
+  // high water.
   kept->ops.assign(left.begin(), left.end());
   const std::span<const Unit> units = units_of(left);
   kept->units.assign(units.begin(), units.end());
@@ -109,8 +109,8 @@ bool Turn::writes_anything(const Slice &slice) {
 }
 
 /// A few clients would all wait for the last answer of a turn, and then the worker would wait for all of them: with
-/// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and a run
-/// that is not interrupted finds what it needs in the processor's cache, unless long replies have displaced it.
+/// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and an
+/// uninterrupted run finds its data in the processor's cache, unless long replies have displaced it.
 void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters) {
   const size_t first = slices.front().first;
   const size_t count = slices.back().first + slices.back().count - first;
@@ -124,8 +124,8 @@ void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Co
     if (!slice.sent) refuse(slice, settlement, counters);
 }
 
-/// The transaction of the whole batch is lost, and nobody has been told of anything it did. Every connection gets one
-/// of its own; where that is lost, too, its ops leave for the slow lane, where each op or unit has one.
+/// The transaction of the whole batch is lost, and nothing of it has been answered. Every connection gets one of its
+/// own; where that is lost, too, its ops leave for the slow lane, where each op or unit has one.
 void Turn::run_again(Executor &executor, std::span<const Slice> slices, Counters &counters) {
   for (const Slice &slice : slices)
     if (!slice.sent) rewind_replies(slice);
@@ -143,7 +143,7 @@ void Turn::run_again(Executor &executor, std::span<const Slice> slices, Counters
   }
 }
 
-/// What was left undone of the slice stays left. Who only reads may ask again, among them the door itself.
+/// Ops that the slice left undone stay left. Readers may ask again, the door itself among them.
 void Turn::refuse(const Slice &slice, const Settlement &settlement, Counters &counters) {
   rewind_replies(slice);
   for (Op &op : ops_of(slice)) {

@@ -1,4 +1,4 @@
-// turn.h: the requests of one turn of a worker: the batch, and whose ops are where in it.
+// turn.h: the requests of one turn of a worker: the batch, and the slice of each connection in it.
 //
 // A worker has one, and its thread alone touches it. Slices are valid until clear().
 //
@@ -27,7 +27,7 @@ class Turn {
     size_t first;
     size_t count;
     Output::Mark mark;         // where their replies begin
-    Arena::Mark arena_from{};  // what they are made of
+    Arena::Mark arena_from{};  // where its memory begins
     Arena::Mark arena_to{};
     bool sent = false;            // answered, and sent, while the rest of the run went on
     size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too
@@ -52,7 +52,7 @@ class Turn {
     slice.arena_to = batch_.arena().mark();
     if (slice.count != 0) slices_.push_back(slice);
   }
-  /// Removes what was added to the batch since begin().
+  /// Removes everything added to the batch since begin().
   void forget(const Slice &slice) { batch_.truncate(slice.first); }
 
   /// Whether anything that has been added since begin() is more than an answer.
@@ -74,8 +74,7 @@ class Turn {
   /// Adds what an earlier turn has put off for the connection. Nothing, if that is more than there is room for besides
   /// the ops of others: alone it may be more, for a unit has no bound.
   void add_put_off(const PutOff &left);
-  /// Keeps the ops that are left of a slice, with what they are made of, as the connection's `put_off`. Throws
-  /// std::bad_alloc.
+  /// Keeps the ops that are left of a slice, with their memory, as the connection's `put_off`. Throws std::bad_alloc.
   void put_off(const Slice &slice, std::span<const Op> left);
 
   /// The units of neighbouring ops, with their positions among them. Valid until the next call.
@@ -86,17 +85,17 @@ class Turn {
     return units_;
   }
 
-  /// Adds the ops of a slice of another turn, which lends them: take_progress() tells it how far they got.
+  /// Adds the ops of a slice of another turn, which lends them: take_progress() copies their progress back.
   void add_copy(Turn &from, const Slice &slice);
   void take_progress(const Slice &slice, std::span<const Op> copies);
 
-  /// Puts the connections that only read before those that write, whose ops wait for the disk, and returns how many
-  /// they are. Slices and ops change their places. Without memory for that nothing moves, and it returns 0.
+  /// Puts the connections that only read before those that write and wait for the disk, and returns their number.
+  /// Slices and ops change their places. Without memory for that nothing moves, and it returns 0.
   size_t put_readers_first();
 
   /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher`, if there is one, hears of every
-  /// op. Requests of a run that may not be repeated are told why, and counted. Throws std::bad_alloc before anything is
-  /// run.
+  /// op. Requests of a run that may not be repeated fail with the reason, and are counted. Throws std::bad_alloc before
+  /// anything is run.
   void run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters);
 
   // While that goes on.

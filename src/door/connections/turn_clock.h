@@ -20,8 +20,8 @@ class TurnClock {
   }
   /// The same for bytes that have come at this time, in microseconds.
   void begin(int64_t began_us) { began_us_ = began_us; }
-  /// All that could be answered is sent. `counters` are the worker's: what they have grown by was answered, in so long.
-  /// Reads the clock in turns that answered something.
+  /// All answers that could be sent are sent. `counters` are the worker's: their growth is the number of requests
+  /// answered in that time. Reads the clock in turns that answered something.
   void end(const Counters &counters) {
     const uint64_t finds = since(counters, Counter::requests_find, finds_);
     const uint64_t inserts = since(counters, Counter::requests_insert, inserts_);

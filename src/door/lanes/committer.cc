@@ -85,8 +85,8 @@ void Committer::rest() {
   if (count != 0) wake_.drain();
 }
 
-/// Those who were answered last may be about to write again, or others in their place: their clients read, too. Else
-/// half of them would wait for the commit of the other half.
+/// The clients answered last may be about to write again, or others in their place: their clients read, too. Else half
+/// of them would wait for the commit of the other half.
 void Committer::await_writers() {
   size_t back = lane_.writers_waiting();
   if (!commit_delay_.begin(back, true)) return;
@@ -150,7 +150,7 @@ void Committer::run_all(const WriteJobs &jobs) {
   }
 }
 
-/// There is no memory to run it: the slow lane will do what is left.
+/// There is no memory to run it: the slow lane will do the rest.
 void Committer::lose(WriteJob &job) {
   for (const Turn::Slice &slice : job.writers())
     for (Op &op : job.ops_of(slice)) op.progress = Progress::waiting;

@@ -1,4 +1,4 @@
-// home.h: Home, what a lane knows of the worker whose connections it has: where they return to.
+// home.h: Home, the worker of a connection as lanes see it: where the connection returns to.
 //
 // A worker is one, and outlives the lanes' jobs. Any thread may call it.
 #pragma once

@@ -1,5 +1,4 @@
-// inbox.h: connections, and turns whose writes are done, on their way to a worker: the one thing by which other threads
-// reach it.
+// inbox.h: connections and committed turns on their way to a worker: the only thing by which other threads reach it.
 //
 // A worker has one. Any thread puts a connection in and then wakes the worker; the worker takes them out. They are
 // linked by Connection::newer, so this needs no memory.

@@ -30,7 +30,7 @@ bool SlowLane::LaneThread::start() {
 }
 
 void SlowLane::LaneThread::work() {
-  // A scan is in no hurry; those who wait for one row are.
+  // A scan is in no hurry; waiters for one row are.
   if (duty_ == Duty::scan) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
   const ThreadIdentity who{
       .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
@@ -129,10 +129,9 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
       job->position.reset();
       not_busy(*job);
       if (was_let_in && is_held_up(before)) let_others_try(ops, before);
-      // It came here because somebody held a lock. The requests behind it go back to the worker, to be run with
-      // others'.
+      // It came here because somebody held a lock. Its later requests go back to the worker, to be run with others'.
       if (is_held_up(before) && !job->all_done()) break;
-      // The next reply begins with room before it; all done, the worker sends what is left.
+      // The next reply begins with room before it; all done, the worker sends the rest.
       if (!job->all_done() && connection.output.pending_bytes() >= StreamValve::flush_bytes)
         valve.flush(limits::client_stall_ms_max);
       if (valve.stalled()) return park(std::move(job));

@@ -1,4 +1,4 @@
-// lane_thread.h: one thread of the slow lane, with an executor of its own: what is done with one job.
+// lane_thread.h: one thread of the slow lane, with an executor of its own: how it runs one job.
 //
 // The lane owns it. All but start(), wake(), join() and counters() is its thread's.
 #pragma once
@@ -46,18 +46,18 @@ class SlowLane::LaneThread {
   bool run_ops(SlowJob &job, std::span<Op> ops, StreamValve &valve);
   /// The transaction of the ops is lost: they are held up, or have failed.
   void note_lost(SlowJob &job, std::span<Op> ops, const Settlement &settlement);
-  /// Tells others who wait for what these ops have got.
+  /// Wakes others that wait for the tables or rows that these ops have got.
   void let_others_try(std::span<const Op> ops, Progress before);
   /// False if the op has waited long enough.
   bool may_wait(SlowJob &job, Progress held_up) const;
-  /// The ops fail for a reason that the engine did not tell their replies.
+  /// The ops fail for a reason that the engine did not pass to their replies.
   void tell(std::span<Op> ops, const Outcome &outcome);
   /// The wait for a table ends when the op gets on, not only when it is done.
   static void not_busy(SlowJob &job);
   void postpone(std::unique_ptr<SlowJob> job);
   /// Queues the job for a thread of its duty, or until due_ms.
   void hand_over(std::unique_ptr<SlowJob> job);
-  /// Queues the job behind all others.
+  /// Queues the job after all others.
   void make_way(std::unique_ptr<SlowJob> job);
   void park(std::unique_ptr<SlowJob> job);
 

@@ -1,6 +1,6 @@
 // logins.h: Logins, which logins of a door are tried, and when, and that no password is kept.
 //
-// Of a door, and used by the threads of its slow lane. Thread-safe; a job is the thread's that runs it.
+// One per door, used by the threads of its slow lane. Thread-safe; a job is the thread's that runs it.
 //
 //   switch (logins.admit(job, name, waiting, now_ms)) {now: run the op, then logins.note(job, op, now_ms) ...}
 #pragma once

@@ -1,4 +1,4 @@
-// slow_job.h: SlowJob, a connection away from its worker, with what is to be done.
+// slow_job.h: SlowJob, a connection away from its worker, with the ops to run.
 //
 // Owned by the slow lane; while it runs, by the thread that runs it.
 #pragma once
@@ -19,9 +19,9 @@ namespace postern::door {
 struct SlowJob {
   std::unique_ptr<Connection> connection;
   Home *home = nullptr;
-  std::unique_ptr<PutOff> work;        ///< the ops; what is left of them goes home in it
-  size_t next = 0;                     ///< of these
-  std::unique_ptr<Position> position;  ///< of the next one, if it was paused
+  std::unique_ptr<PutOff> work;        ///< the ops; the undone ones go home in it
+  size_t next = 0;                     ///< position among these
+  std::unique_ptr<Position> position;  ///< the next one's, if it was paused
   int64_t due_ms = 0;                  ///< not to be run before
   int64_t began_us = 0;                ///< when the next one came, or the one before was done
   int busy_retry_ms = 0;
@@ -54,7 +54,7 @@ struct SlowJob {
   bool is_held_up() const {
     return !all_done() && (op().progress == Progress::busy || op().progress == Progress::locked);
   }
-  /// Notes for people what the connection waits for, or does away from its worker.
+  /// Notes the connection's wait or work away from its worker, for people.
   void note_doing() const {
     Doing doing = Doing::running;
     if (all_done()) doing = Doing::sending;
@@ -64,7 +64,7 @@ struct SlowJob {
     else if (op().progress == Progress::locked) doing = Doing::waiting_for_row;
     connection->listed.note_doing(doing);
   }
-  /// What is not done is the connection's again.
+  /// Ops that are not done are the connection's again.
   void take_the_rest_along() {
     std::vector<Op> &ops = work->ops;
     ops.erase(ops.begin(), ops.begin() + static_cast<ptrdiff_t>(next));
@@ -74,7 +74,7 @@ struct SlowJob {
     for (Unit &one : units) one.first -= static_cast<uint32_t>(next);
     connection->put_off = std::move(work);
   }
-  /// Any of what is left of it does.
+  /// Whether any of its undone ops does.
   bool writes() const {
     const auto left = std::span(work->ops).subspan(next);
     return std::any_of(left.begin(), left.end(), [](const Op &op) { return postern::writes(op.verb); });

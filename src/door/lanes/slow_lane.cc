@@ -75,7 +75,7 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
   go_home(std::move(job));
 }
 
-/// Without threads for logins, which a door whose protocol has none does not start, every thread does everything.
+/// Without threads for logins, which a door without logins does not start, every thread does everything.
 SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
   const bool login = options_.login_threads != 0 && !job.all_done() && job.op().verb == Verb::login;
   return login ? Duty::login : Duty::scan;
@@ -92,7 +92,7 @@ size_t SlowLane::logins_waiting() {
   return login_jobs_.size() + delayed_.count_if([this](const SlowJob &job) { return duty_for(job) == Duty::login; });
 }
 
-/// Between two tries of one who waits for a table or a row.
+/// Between two tries of a job that waits for a table or a row.
 size_t SlowLane::retry_ms_max() {
   const std::lock_guard guard(mutex_);
   return std::max<size_t>(limits::busy_retry_ms_max, jobs_waiting() / limits::busy_tries_per_ms_max);
@@ -159,8 +159,8 @@ std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
   return job;
 }
 
-/// No job that could run waits behind those that cannot. A job that works long until it is held up must leave threads
-/// to others, too, and so counts as one that stays.
+/// No job that could run waits for those that cannot. A job that works long until it is held up must leave threads to
+/// others, too, and so counts as one that stays.
 std::unique_ptr<SlowJob> SlowLane::take_held_up() {
   held_up_next_ = false;
   const bool may_stay = staying_ < std::max<size_t>(staying_max(), 1);
@@ -260,8 +260,9 @@ void SlowLane::let_go(const TableSpec &table) {
   }
 }
 
-/// A row of `table` was locked and is not any more. Often the others who wait for rows of it were waiting for the same
-/// transaction. A few are tried now, those first who have waited longest; if they get their rows, they have more tried.
+/// A row of `table` was locked and is not any more. Often the other waiters for its rows were waiting for the same
+/// transaction. A few are tried now, those first that have waited longest; if they get their rows, they have more
+/// tried.
 void SlowLane::try_waiters_for_rows(const TableSpec &table) {
   const std::lock_guard guard(mutex_);
   JobQueue tried;

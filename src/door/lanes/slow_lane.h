@@ -1,12 +1,12 @@
 // slow_lane.h: where requests go that are too much for a worker's turn.
 //
 // A find that reads or answers a lot, and any request for a table that DDL holds now, leaves its worker with its
-// connection and the ops behind it. Lane threads run those ops one at a time. A long reply streams: between rows
-// what is written leaves at once, so that memory stays bounded; a client that does not read loses its lane
-// thread within limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position and
-// gives up tables and read view. A job that has used up its time while others wait goes behind them, so that a find
-// of a few rows waits for no scan. When all ops are answered the connection goes home to its worker. When
-// one job has got a table that others wait for, they go home as well: their worker runs them together.
+// connection and its later ops. Lane threads run those ops one at a time. A long reply streams: between rows the
+// written bytes leave at once, so that memory stays bounded; a client that does not read loses its lane thread within
+// limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position and gives up tables
+// and read view. A job that has used up its time while others wait goes to the end of the queue, so that a find of a
+// few rows waits for no scan. When all ops are answered the connection goes home to its worker. When one job has got a
+// table that others wait for, they go home as well: their worker runs them together.
 //
 // A commit may stall, for a disk or a replica. So that finds never wait for those of others, a door that writes has one
 // thread more than may have jobs that write.
@@ -56,7 +56,7 @@ class SlowLane {
  private:
   class LaneThread;
 
-  /// What a thread is there for.
+  /// The kinds of jobs that a thread takes.
   enum class Duty : uint8_t { scan, login };
   Duty duty_for(const SlowJob &job) const;
   JobQueue &queue_for(const SlowJob &job);
@@ -109,7 +109,7 @@ class SlowLane {
   bool held_up_next_ = false;        // it is their turn
   int64_t long_running_due_ms_ = 0;  // when one of these comes first
   size_t staying_ = 0;               // threads that may wait long for a row
-  size_t writing_ = 0;               // threads whose jobs write
+  size_t writing_ = 0;               // threads with jobs that write
   bool passed_by_ = false;           // a job that writes was, by a thread that rests now
   JobQueue delayed_;                 // until due_ms
   JobQueue parked_;                  // until the client reads

@@ -62,8 +62,8 @@ struct StatementPool::State {
   size_t endings_waiting = 0;
   PoolThread *serving = nullptr;  // those that have a job
   size_t threads = 0;
-  /// Idle ones. The last one to fall asleep is called first: what it needs is in the processor's cache still, and those
-  /// that are not needed sleep until they leave. Has room for all threads.
+  /// Idle ones. The last one to fall asleep is called first: its data is still in the processor's cache, and
+  /// superfluous ones sleep until they leave. Has room for all threads.
   std::vector<PoolThread *> asleep;
   size_t waking = 0;  // those that have been called and have yet to look for work
   bool stopped = false;
@@ -206,7 +206,7 @@ bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self
   return threads != 0;
 }
 
-/// With the mutex held. What the thread waits for that is to do what has just been queued; nullptr: none is idle.
+/// With the mutex held. The idle thread's wait that the newly queued job ends; nullptr: none is idle.
 std::shared_ptr<std::condition_variable> StatementPool::State::call_one() {
   if (asleep.empty()) return nullptr;
   PoolThread *const one = asleep.back();

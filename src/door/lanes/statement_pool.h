@@ -22,13 +22,13 @@ class StatementPool {
   StatementPool(const StatementPool &) = delete;
   StatementPool &operator=(const StatementPool &) = delete;
 
-  /// Takes a job whose next op is a statement. Any thread. If there is no thread to be had for it, its connection goes
+  /// Takes a job with a statement as its next op. Any thread. If no thread can be started for it, its connection goes
   /// home dead.
   void submit(std::unique_ptr<SlowJob> job);
   /// Takes a dead connection, to end its session and delete it. Any thread.
   void end(std::unique_ptr<Connection> connection);
-  /// Interrupts what is under way, ends the sessions of all that is here, and waits for all threads but its caller: if
-  /// that is one of the pool's, the statement it serves goes on, and then its session ends. When all workers have left.
+  /// Interrupts running statements, ends the sessions of all jobs here, and waits for all threads but its caller: if
+  /// that is one of the pool's, its statement goes on, and then its session ends. When all workers have left.
   void stop();
 
   /// Adds what its threads counted.

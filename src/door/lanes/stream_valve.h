@@ -36,7 +36,7 @@ class StreamValve final : public Valve {
 
   /// Sends until nothing is left. False if that took longer than `patience_ms`, or the connection or its thread ends.
   bool flush(int patience_ms);
-  /// Before a paused reply goes on: sends what is left of it, as far as the client takes it at once. Without this, each
+  /// Before a paused reply goes on: sends the rest of it, as far as the client takes it at once. Without this, each
   /// time a client takes a little, a whole row would be written for it.
   void resume();
   bool stalled() const { return stalled_; }

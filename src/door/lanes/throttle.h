@@ -2,7 +2,7 @@
 //
 // Failures are counted for an account from one place, for a place, and for an account from anywhere. So it is cheap
 // neither to try many accounts from one place nor one account from many, and a client with a wrong password does not
-// slow down clients at its address that have other accounts. Of a door; thread-safe.
+// slow down clients at its address that have other accounts. One per door; thread-safe.
 //
 //   Throttle::Verdict verdict = throttle.ask("10.0.0.7", "ann", now_ms);
 //   if (!verdict.refused) ... try the login at verdict.due_ms, then throttle.note("10.0.0.7", "ann", success, now_ms);
@@ -37,7 +37,7 @@ class Throttle {
     int64_t delay_ms;  // after the first that costs something; each further failure doubles it
     int64_t delay_ms_max;
     int64_t backlog_ms;  // a login that would have to wait longer than this is refused
-    bool turns;          // logins wait one behind the other; else each waits from now
+    bool turns;          // logins wait one after the other; else each waits from now
   };
   struct Entry {
     std::string key;

@@ -1,4 +1,4 @@
-// write_job.h: WriteJob, a worker's turn whose writers are done by the write lane, with their connections.
+// write_job.h: WriteJob, a worker's turn whose writers are in the write lane, with their connections.
 //
 // One thread has it at a time, or a queue: its worker, then the lane, then its worker again.
 #pragma once
@@ -24,7 +24,7 @@ struct WriteJob final : Turn {
   ~WriteJob() { close(); }
 
   Home *home = nullptr;
-  size_t readers = 0;          ///< of the slices: answered before it left
+  size_t readers = 0;          ///< number of slices that were answered before it left
   bool away = false;           ///< the connections of all others are the job's own
   bool refused = false;        ///< the lane is closed, and has not run it
   int64_t began_us = 0;        ///< when the turn began

@@ -76,7 +76,7 @@ class WriteLane {
   };
   /// It takes all that waits, and somebody else comes first.
   Taken take();
-  /// What it has taken is done.
+  /// The committer's jobs are done.
   void done();
 
  private:
@@ -98,7 +98,7 @@ class WriteLane {
   size_t writers_waiting_ = 0;    // the connections of these
   size_t runs_ = 0;               // under way
   Committer *first_ = nullptr;    // takes what comes next
-  Committer *resting_ = nullptr;  // the one that rests since last, and behind it the others
+  Committer *resting_ = nullptr;  // the one that rests since last, and after it the others
 };
 
 }  // namespace postern::door

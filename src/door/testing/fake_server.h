@@ -23,7 +23,7 @@
 
 namespace postern::door {
 
-/// What a test sets and sees of all sessions.
+/// The state of all sessions that a test sets and sees.
 struct FakeServerState {
   std::atomic<bool> lets_in = true;
   std::atomic<bool> let_go = false;

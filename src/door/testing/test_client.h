@@ -1,5 +1,5 @@
-// test_client.h: who asks in the tests of this folder: Client, a blocking client with a deadline, and waiting for what
-// other threads bring about. Each is used by one thread.
+// test_client.h: the clients in the tests of this folder: Client, a blocking client with a deadline, and waiting for
+// the effects of other threads. Each is used by one thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ template <class Predicate>
   return predicate();
 }
 
-/// A client whose reads fail the test instead of hanging it.
+/// A client with a deadline: its reads fail the test instead of hanging it.
 class Client {
  public:
   /// `receive_buffer`: bytes the kernel may hold for it, 0 for the usual.
@@ -68,7 +68,7 @@ class Client {
     }
     return true;
   }
-  /// Sends what the kernel takes without waiting; returns how much.
+  /// Sends as much as the kernel takes without waiting; returns how much.
   size_t send_without_waiting(std::string_view text) {
     const ssize_t put = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return put > 0 ? static_cast<size_t>(put) : 0;

@@ -1,4 +1,4 @@
-// toy.h: what the tests of this folder serve: ToyProtocol and ToyEngine, a protocol and an engine that misbehave on
+// toy.h: the service of the tests of this folder: ToyProtocol and ToyEngine, a protocol and an engine that misbehave on
 // command, and DoorTest, a door over them.
 //
 // Requests, one a line:   say TEXT     the engine is asked nothing; answers TEXT
@@ -6,19 +6,19 @@
 //                         table        waits while ToyEngine::busy; answers `free`
 //                         lone         has to run alone, and waits while ToyEngine::lone_busy; answers `free`
 //                         break N      N rows, then the engine fails
-//                         search       reads without finding a row until ToyEngine::found or it is told to stop;
+//                         search       reads without finding a row until ToyEngine::found or it has to stop;
 //                                      then `none`, and `?` before that if its reader was in doubt
 //                         hold         waits for ToyEngine::holds; answers `held`
 //                         row MS       a write that works for MS milliseconds and then waits while
 //                                      ToyEngine::row_locked, in the slow lane as long as it may; answers `changed`
 //                         write        a run with such requests waits for ToyEngine::commits; answers `done`
-//                         as NAME      answers `ok`, after which the client is NAME; nothing behind it is parsed before
+//                         as NAME      answers `ok`, after which the client is NAME; no later request is parsed before
 //                         wait NAME    the same by way of the slow lane
 //                         who          answers with that name
 //                         tls          answers `begin`; after that the stream is TLS
-//                         sleep NAME MS  sleeps until somebody's `wake NAME`, and answers `woken`, or `late` behind so
+//                         sleep NAME MS  sleeps until a `wake NAME`, and answers `woken`, or `late` after so
 //                                      many milliseconds; 0: never late
-//                         wake NAME    answers `ok`; those who sleep by that name wake when that is settled
+//                         wake NAME    answers `ok`; sleepers of that name wake when that is settled
 //                         unit A;B;C   those requests as one unit
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
@@ -87,7 +87,7 @@ class ToyReply final : public Reply {
 /// What ToyEngine is asked; travels as the key of a find.
 enum class ToyAsk : uint64_t { rows, table, lone, broken, search, hold };
 
-/// Who sleeps, by name.
+/// The sleeping sessions, by name.
 struct ToySleepers {
   std::mutex mutex;
   std::multimap<std::string, Waker *> by_name;
@@ -292,7 +292,7 @@ class ToyProtocol final : public Protocol {
     output.put('\n');
   }
 
-  std::string greeting;  ///< what a session says first
+  std::string greeting;  ///< a session's first bytes
   TlsBegins tls = TlsBegins::with_the_first_byte;
   ToySleepers sleepers;
 };
@@ -308,7 +308,7 @@ class ToyEngine final : public Engine {
   std::atomic<int> rows_tried{0};         ///< times the slow lane has tried to change it
   std::atomic<int> row_tries{0};          ///< that are under way
   std::atomic<int> row_tries_max{0};      ///< since this was set to 0
-  std::atomic<int> patient_tries{0};      ///< of these, that may wait for limits::row_wait_slow_ms
+  std::atomic<int> patient_tries{0};      ///< those that may wait for limits::row_wait_slow_ms
   std::atomic<int> patient_tries_max{0};  ///< likewise
   std::atomic<int> tries_at_lone{0};      ///< for row or table, when a worker last left a request that has to run alone
   std::atomic<int> tries_before_lone{0};  ///< between that and the slow lane's running it
@@ -326,9 +326,9 @@ class ToyEngine final : public Engine {
   std::atomic<int> committing{0};         ///< runs that wait for the next
   std::atomic<int> commits{0};            ///< runs with writes that may end
   std::atomic<int> commit_us{0};          ///< how long a run with writes sleeps besides
-  std::atomic<int> written{0};            ///< requests to write whose run was committed
+  std::atomic<int> written{0};            ///< requests to write with a committed run
 
-  std::atomic<bool> commits_wait{false};  ///< what it says of itself
+  std::atomic<bool> commits_wait{false};  ///< Engine::commits_may_wait()
 
   bool up() const override { return ready; }
   bool commits_may_wait() const override { return commits_wait; }
@@ -541,7 +541,7 @@ class ToyExecutor final : public Executor {
   const ThreadIdentity who_;
   const std::atomic<bool> &stop_;
   int row_wait_ms_ = limits::row_wait_slow_ms;
-  Lane lane_ = Lane::turn;  // of the run
+  Lane lane_ = Lane::turn;  // the run's
   bool holding_ = false;
 };
 

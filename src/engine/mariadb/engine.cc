@@ -72,7 +72,7 @@ bool server_is_replica() {
 Replay server_replay() {
   Replay replay{.statements = global_status_var.com_stat[SQLCOM_BINLOG_BASE64_EVENT]};
   const auto add = [](THD *thd, Replay *to) -> my_bool {
-    // What a session keeps between its statements, until it ends.
+    // A session keeps this between its statements, until it ends.
     to->under_way = to->under_way || thd->rli_fake != nullptr;
     to->statements += thd->status_var.com_stat[SQLCOM_BINLOG_BASE64_EVENT];
     return 0;

@@ -25,7 +25,7 @@ bool MariaExecutor::prepare(std::span<Op> ops) {
     if (op.verb == Verb::open) {
       Spec *const spec = opening_.back().get();
       state = tables_.prepare(spec, false).state;
-      // Now, not when the op's turn comes: finds behind it in the batch need to know what they are about.
+      // Now, not when the op's turn comes: later finds in the batch need to know their tables.
       if (state == TableState::ready && !op.slot->filled()) op.slot->fill(specs_.use(*op.spec));
     } else if (op.verb == Verb::find) {
       lookups_ += std::max<size_t>(op.find->in_list.size(), 1);
@@ -57,7 +57,7 @@ bool MariaExecutor::may_prepare(const Op &op) {
   return spec == nullptr || privileges_.allow(op, *spec, access_);
 }
 
-/// What the op acts on; nullptr for nothing. `opening`: what an open op opens.
+/// The open table of the op; nullptr for none. `opening`: the table that an open op opens.
 const Spec *MariaExecutor::spec_of(const Op &op, const Spec *opening) {
   if (op.verb == Verb::open) return opening;
   if (op.verb == Verb::answer || op.verb == Verb::login || op.verb == Verb::script || op.verb == Verb::statement)
@@ -65,7 +65,7 @@ const Spec *MariaExecutor::spec_of(const Op &op, const Spec *opening) {
   return static_cast<const Spec *>(op.slot->binding());
 }
 
-/// False if the op has failed because of who asks. `table`: what is open for it, or nullptr.
+/// False if the op has failed for its account's rights. `table`: the op's open table, or nullptr.
 bool MariaExecutor::allowed(Op &op, const Spec *spec, const OpenTable *table) {
   if (op.identity->account == nullptr) {
     refuse(op, Failure::unauthorized);

@@ -158,7 +158,7 @@ Settlement MariaExecutor::run_statement(const Run &run) {
   return settlement;
 }
 
-/// Ops are executed, or passed by, in their order: so each open op finds what it opens.
+/// Ops are executed, or passed by, in their order: so each open op finds the table that it opens.
 inline void MariaExecutor::execute_next(Op &op) {
   if (op.verb != Verb::open || opens_ == opening_.size()) return execute(op, nullptr);
   const Spec *const opening = opening_[opens_++].get();

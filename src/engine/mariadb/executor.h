@@ -11,7 +11,7 @@
 
 namespace postern::mariadb {
 
-/// For the thread that has entered. `specs` and `stop` outlive it, as what `who` points to does.
+/// For the thread that has entered. `specs` and `stop` outlive it, as everything does that `who` points to.
 std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, sql::Specs &specs,
                                         engine::LoginNames names, const ThreadIdentity &who,
                                         const std::atomic<bool> &stop);

@@ -1,7 +1,7 @@
 // maria_executor.h: MariaExecutor, one thread's way to the tables.
 //
 // The rest is by file: executor.cc has runs and their transactions (engine/sql/run_order the order within them),
-// run_script.cc those of scripts, execute_op.cc what is done for one op.
+// run_script.cc those of scripts, execute_op.cc the work for one op.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class MariaExecutor final : public Executor {
            std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
   }
 
-  // executor.cc: runs, and what the order of one asks of this executor.
+  // executor.cc: runs, and RunOrder's hands.
   Settlement run_unit(const Run &run);
   Settlement run_reading(const Run &run);
   void run_shared(const Settlement &settlement);
@@ -80,7 +80,7 @@ class MariaExecutor final : public Executor {
   void end();
   void renew();
 
-  // run_script.cc: scripts, whose steps are statements of one transaction.
+  // run_script.cc: scripts; their steps are statements of one transaction.
   Settlement run_script(Op &op);
   static bool suits_turn(const Op &op) { return op.verb == Verb::script && op.script->suits_turn(); }
   Settlement run_statements(const Run &run);
@@ -128,13 +128,13 @@ class MariaExecutor final : public Executor {
   Writer writer_;
   Certification certification_;
   SharedWrites shared_;
-  std::vector<sql::SpecUse> opening_;  // of the running batch's open ops, in order
-  size_t lookups_ = 0;                 // of the running batch's finds
+  std::vector<sql::SpecUse> opening_;  // in the running batch, in order
+  size_t lookups_ = 0;                 // in the running batch
   size_t opens_ = 0;                   // how many of those were executed or passed by
   Order order_{*this};
-  std::vector<Unit> units_;                           // of a statement among scripts
+  std::vector<Unit> units_;                           // for a statement among scripts
   bool one_view_ = false;                             // for all statements of the running script
-  Lane lane_ = Lane::turn;                            // of the running batch
+  Lane lane_ = Lane::turn;                            // the running batch's
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
   bool not_ready_ = false;                            // the running batch is refused
   bool stopping_ = false;

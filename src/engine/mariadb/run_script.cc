@@ -21,7 +21,7 @@ Settlement MariaExecutor::run_script(Op &op) {
     bool undo = false;
     settlement = run_steps(op, undo);
     const bool left = op.progress != Progress::done;
-    // What is left for later would be done twice.
+    // Ops left for later would be done twice.
     if (settlement.lasted() && left && cannot_be_undone(thd()))
       settlement = {.failure = Failure::table_busy, .repeatable = false};
     write_tables_.end_script(thd(), certification_, settlement, left || undo);
@@ -136,7 +136,7 @@ Settlement MariaExecutor::run_step(Op &op, const Script::Step &step) {
   return settlement;
 }
 
-/// Of a statement among others. The server may have ended their transaction with it, and would begin another.
+/// Ends a statement among others. The server may have ended their transaction with it, and would begin another.
 Settlement MariaExecutor::still_open(Settlement settlement) const {
   if (settlement.lasted() && !thd()->in_multi_stmt_transaction_mode()) settlement.failure = Failure::commit_failed;
   return settlement;

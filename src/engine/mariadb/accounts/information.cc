@@ -1,4 +1,4 @@
-// information.cc: shows tables of INFORMATION_SCHEMA whose rows others make.
+// information.cc: shows tables of INFORMATION_SCHEMA with rows that others make.
 #include "engine/mariadb/basics/server.h"
 
 #include "engine/information.h"
@@ -18,7 +18,7 @@ using engine::InformationTable;
 using engine::InformationValue;
 using engine::InformationViewer;
 
-/// A table that the server knows. It is told which one it reads by what describes the fields.
+/// A table that the server knows, found by the array that describes its fields.
 struct Shown {
   const InformationTable *table = nullptr;
   std::vector<ST_FIELD_INFO> fields;

@@ -16,12 +16,12 @@
 namespace postern::mariadb {
 namespace {
 
-/// Whose name must not get into a log comes as this one. The server takes as long over it as over any that it does not
-/// know, and counts and tells of it as of any.
+/// The name for a login that must not get into a log. The server takes as long over it as over any unknown one, and
+/// counts and logs it as any.
 constexpr Bytes unnamed = "(no account of this name)";
 static_assert(unnamed.size() <= USERNAME_LENGTH);
 
-/// What the server takes for a client's connection.
+/// The server's structure for a client's connection.
 struct MemoryConnection : st_vio {
   sql::Handshake *const handshake;
 
@@ -193,7 +193,7 @@ LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, engine::Logi
   if (authentic) outcome.account = account_of(session.thd(), outcome.error);
   if (outcome.account != nullptr) outcome.name = account_name(*session.thd()->security_ctx);
   else outcome.error = take_server_error(session.thd());
-  // The client is told what it would be told of an account that there is.
+  // The client gets the same answer as for an existing account.
   std::string &message = outcome.error.message;
   if (const size_t at = message.find(unnamed); at != std::string::npos) message.replace(at, unnamed.size(), login.user);
   return outcome;

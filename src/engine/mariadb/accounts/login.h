@@ -1,7 +1,7 @@
 // login.h: verifying an account by the server's own authentication.
 //
-// The server's function for a new client connection is called with a connection that is no socket but memory, at whose
-// other end a few lines play the client: so every plugin, host pattern, lock, expiry, limit and requirement of TLS
+// The server's function for a new client connection is called with a connection in memory instead of a socket, and a
+// few lines play the client at its other end: so every plugin, host pattern, lock, expiry, limit and requirement of TLS
 // holds as for SQL, with the true peer's address and credentials, and the server's logs and audit plugins hear of it.
 // No connection to the server is made, so nobody can be taken for this process.
 #pragma once
@@ -19,12 +19,12 @@ namespace postern::mariadb {
 
 struct LoginOutcome {
   std::shared_ptr<const Account> account;  ///< nullptr: refused
-  ServerError error;                       ///< then what the server says, or nothing
-  std::string name{};                      ///< of the account
+  ServerError error;                       ///< then the server's error, or nothing
+  std::string name{};                      ///< the account's
 };
 
-/// On a thread whose THD is `thd`, which must be between two statements. May wait: for a name server, or for what an
-/// authentication plugin waits for.
+/// On a thread whose THD is `thd`, which must be between two statements. May wait for a name server, or for an
+/// authentication plugin.
 LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, engine::LoginNames names);
 
 }  // namespace postern::mariadb

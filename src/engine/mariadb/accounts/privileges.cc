@@ -42,7 +42,7 @@ class ActingAs {
 /// Looks at one privilege on one table.
 class TableLook {
  public:
-  /// Unless `silent`, a refusal is told and counted as one of a statement is.
+  /// Unless `silent`, a refusal is reported and counted as a statement's.
   TableLook(THD *thd, const Spec &spec, privilege_t privilege, bool silent)
       : thd_(thd), database_(table_name(spec.spec().database)), name_(table_name(spec.spec().table)) {
     const LEX_CSTRING database{database_.c_str(), database_.size()};
@@ -135,7 +135,7 @@ ServerError Privileges::why(const Op &op, const Spec &spec, Access access, const
   const TableSpec &names = spec.spec();
   Rights needed = sql::rights_needed(op, access);
   if (op.verb == Verb::open && access == Access::write) needed = right::see;
-  // The first that is missing leaves the server's words behind.
+  // The first missing one sets the server's error.
   const auto ask = [&](Rights right, privilege_t privilege, std::span<const Bytes> columns, bool key) {
     if (!(needed & right) || thd->is_error()) return;
     TableLook look(thd, spec, privilege, false);

@@ -24,8 +24,8 @@ class Privileges {
     now_ms_ = 0;
   }
 
-  /// Whether the op's account may do it, so far as names tell; to be asked before the table is opened, so that nobody
-  /// learns whether it exists. `access`: of the door, which decides what opening asks for.
+  /// Whether the op's account may do it, as far as names decide; to be asked before the table is opened, so that nobody
+  /// learns whether it exists. `access`: the door's, which decides the rights for opening.
   bool allow(const Op &op, const Spec &spec, Access access);
   /// The rest, for which the index must be known: that the account may see the columns of its key.
   bool allow_key(const Op &op, const Spec &spec, const OpenTable &table, Access access);
@@ -39,7 +39,7 @@ class Privileges {
   int64_t now_ms();
 
   ServerThread *thread_ = nullptr;
-  int64_t now_ms_ = 0;  // of the batch; 0: not asked for yet
+  int64_t now_ms_ = 0;  // the batch's; 0: not asked for yet
   sql::KnownRights known_;
 };
 

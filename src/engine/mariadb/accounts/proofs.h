@@ -1,4 +1,4 @@
-// proofs.h: what a client computes from its password, by the server's own functions.
+// proofs.h: a client's proofs of its password, computed by the server's own functions.
 #pragma once
 
 #include "engine/sql/handshake.h"

@@ -24,7 +24,7 @@ bool ActingContext::take(const MariaAccount &account) {
   copy(account.ip, ip_);
   const char *const ip = account.ip.empty() ? nullptr : ip_;
   Security_context found;
-  // By the account's name and not the user's, who may have come as an anonymous or a proxied one.
+  // By the account's name and not the user's, which may be an anonymous or a proxied one.
   const bool exists = compat::find_account(found, account.name, host_, ip) && account.name == found.priv_user &&
                       account.host_pattern == found.priv_host;
   found.user = thread_user;

@@ -25,15 +25,15 @@ namespace {
 
 using Version = std::array<char, SERVER_VERSION_LENGTH + 1>;
 
-/// What the server would call itself, did nobody tell it what to say (--version).
+/// The server's version without an administrator's --version.
 Version version_of_server() {
   Version version{};
   set_server_version(version.data(), version.size());
   return version;
 }
 
-/// What a server of our own configuration may have behind its version: logs of any kind. A library for debugging or
-/// with sanitizers is built beside a server without.
+/// A server with our configuration may have these after its version: logs of any kind. A library for debugging or with
+/// sanitizers is built beside a server without.
 bool is_harmless(std::string_view ending) {
 #ifndef DBUG_OFF
   constexpr std::string_view debug = "-debug";
@@ -42,8 +42,8 @@ bool is_harmless(std::string_view ending) {
   return ending.empty() || ending == "-log";
 }
 
-/// What the server's own functions, compiled with it, tell of a session, beside what our code sees where it believes
-/// these things to be. Nothing is written to a place that only we believe in.
+/// Members of a session as the server's own functions, compiled with it, return them, beside the same members as our
+/// code sees them. Nothing is written to a place that only we believe in.
 const char *unlike_in_session(THD *thd) {
   if (thd_mdl_context(thd) != &thd->mdl_context) return "mdl_context";
   if (static_cast<void *>(thd_query_string(thd)) != &thd->query_string) return "query_string";
@@ -63,7 +63,7 @@ const char *unlike_in_session(THD *thd) {
 }  // namespace
 
 void tell_if_refused(const char *built_for) {
-  // What it uses of the server may not be there in another version.
+  // These parts of the server may be missing in another version.
   const auto set_version =
       reinterpret_cast<decltype(&set_server_version)>(dlsym(RTLD_DEFAULT, "_Z18set_server_versionPcm"));
   if (set_version == nullptr || dlsym(RTLD_DEFAULT, "_Z15sql_print_errorPKcz") == nullptr) return;

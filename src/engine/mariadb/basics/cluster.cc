@@ -13,7 +13,7 @@ bool is_committed(THD *thd) {
   return thd->wsrep_trx().state() == wsrep::transaction::s_committed;
 }
 
-/// As SQL is told it.
+/// SQL's error for it.
 Settlement lost_to_others(THD *thd) {
   my_error(ER_LOCK_DEADLOCK, MYF(0));
   ServerError error = take_server_error(thd);
@@ -24,7 +24,7 @@ Settlement lost_to_others(THD *thd) {
           .repeatable = !cannot_be_undone(thd)};
 }
 
-/// The node was cut off while others received what it wrote: they may have committed it, and may not.
+/// The node was cut off while others received its writes: they may have committed them, and may not.
 bool nobody_knows(THD *thd) {
   if (thd->wsrep_cs().current_error() != wsrep::e_error_during_commit) return false;
   switch (thd->wsrep_cs().current_error_status()) {
@@ -39,7 +39,7 @@ bool nobody_knows(THD *thd) {
 /// Makes the thread a client of the cluster, in the middle of a command.
 void enter(THD *thd) {
   thd->wsrep_client_thread = true;
-  // Not wsrep_open(): what is cut into fragments cannot be run again by parts.
+  // Not wsrep_open(): a transaction in fragments cannot be run again by parts.
   thd->wsrep_cs().open(wsrep::client_id(thd->thread_id));
   wsrep_before_command(thd);
 }

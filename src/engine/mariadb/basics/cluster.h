@@ -7,9 +7,9 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Whether SQL would refuse to read here, with ER_UNKNOWN_COM_ERROR: the node has no quorum, is being filled, or was
-/// told to reject queries, and the session does not ask for dirty reads. Where wsrep_sync_wait asks reads to wait for
-/// what other nodes have committed, it waits first, once for the whole run.
+/// Whether SQL would refuse to read here, with ER_UNKNOWN_COM_ERROR: the node has no quorum, is being filled, or is set
+/// to reject queries, and the session does not ask for dirty reads. Where wsrep_sync_wait asks reads to wait for
+/// commits of other nodes, it waits first, once for the whole run.
 bool cluster_refuses_reads(THD *thd);
 
 /// Whether a write of the running statement has to be refused: nobody would certify it, and nodes would drift apart.
@@ -23,7 +23,7 @@ bool is_client_of_cluster(THD *thd);
 void wait_for_rollback(THD *thd);
 
 /// While one lives the calling thread has a session that the server has served a command for and has left. The next
-/// command is told what became of its transaction. Outside of a cluster it does nothing.
+/// command reports the fate of its transaction. Outside of a cluster it does nothing.
 class HeldForCluster {
  public:
   explicit HeldForCluster(THD *thd);
@@ -38,7 +38,7 @@ class HeldForCluster {
   THD *const thd_;
 };
 
-/// Has the other nodes certify what a run writes. Outside of a cluster it does nothing. The thread is a client of the
+/// Has the other nodes certify the writes of a run. Outside of a cluster it does nothing. The thread is a client of the
 /// cluster for the time of the run alone: so the provider may come and go, wsrep_on be set, and a node that leaves
 /// waits for no thread of ours.
 class Certification {
@@ -52,9 +52,9 @@ class Certification {
   void begin(THD *thd);
   /// Before each statement of the run.
   void begin_statement();
-  /// After it, with no table open and no lock held. A transaction that others had to come before, is lost: the
-  /// settlement says so. One that was run again from what was certified has lasted, whatever the commit said. One that
-  /// the node was cut off with is told as SQL tells it, and not run again: other nodes may have it.
+  /// After it, with no table open and no lock held. A transaction that others had to come before is lost: the
+  /// settlement says so. One that was run again from its certified writes has lasted, whatever the commit returned. One
+  /// that the node was cut off with fails with SQL's error, and is not run again: other nodes may have it.
   void end_statement(Settlement &settlement);
   /// What another node has committed is in the way, and so the transaction ends here, whatever it does.
   bool interrupted() const;

@@ -5,8 +5,8 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Learns where the server keeps what it flushes. On a thread of the server's, before commits_may_wait(), which says
-/// yes until then.
+/// Finds the server's flush settings. On a thread of the server's, before commits_may_wait(), which returns true until
+/// then.
 void look_for_commit_waits();
 
 /// Whether a commit may wait for more than the processor: for the binary log, and so for replicas, a full disk and
@@ -15,7 +15,7 @@ void look_for_commit_waits();
 bool commits_may_wait();
 
 /// The next commit of `thd` goes to the binary log at once, with those that wait there (binlog_commit_wait_count): it
-/// is that of many clients, who will not write again until they are answered.
+/// commits for many clients, which will not write again until they are answered.
 void wait_for_no_company(THD *thd);
 
 }  // namespace postern::mariadb

@@ -1,7 +1,7 @@
 // compat.h: what differs between the series of MariaDB that this engine is built for, one function a difference.
 //
-// No other file asks what the server has. Tested are 10.11 and 11.8. Where C++ can tell what is there it is asked, and
-// not the version: series that nobody tested may have it sooner or later than one thinks.
+// No other file asks for a server's version. Tested are 10.11 and 11.8. Where C++ can find a member or function, the
+// code asks for that and not for the version: untested series may have it sooner or later than one thinks.
 #pragma once
 
 #include "engine/mariadb/basics/server.h"
@@ -76,8 +76,8 @@ inline bool column_is_granted(THD *thd, GRANT_INFO &grant, const std::string &da
 
 // --- variables -------------------------------------------------------------------------------------------------------
 
-/// Gives the thread's session the global values anew. Asks for the member and not for the version: with it, the name of
-/// the connection to a primary stands in the thread, and what the server puts there is the global one's.
+/// Gives the thread's session the global values anew. Asks for the member and not for the version: with it, the thread
+/// has the name of the connection to a primary, and the server puts the global one there.
 template <class Thd>
 void take_globals(Thd *thd) {
   if constexpr (requires { thd->default_master_connection_buff; }) {
@@ -96,7 +96,7 @@ auto slow_query_us(const Thd *thd) {
   else return thd->variables.log_slow_query_time;
 }
 
-/// What the slow log tells of rows. Later series keep a count of their own for it.
+/// The row counts for the slow log. Later series keep a count of their own for it.
 template <class Thd>
 void forget_rows(Thd *thd) {
   thd->set_sent_row_count(0);

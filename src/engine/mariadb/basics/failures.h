@@ -15,7 +15,7 @@ using sql::ServerError;
 /// What SQL says to statements on a Galera node that is not ready.
 inline const ServerError node_not_ready{"WSREP has not yet prepared node for application use"};
 
-/// What the diagnostics area says, or nothing. Clears it.
+/// The error in the diagnostics area, or nothing. Clears it.
 ServerError take_server_error(THD *thd);
 
 /// A failed open: by the error in the diagnostics area, which stays there.
@@ -27,7 +27,7 @@ bool open_found_busy(THD *thd);
 /// twice.
 bool cannot_be_undone(THD *thd);
 
-/// A storage engine's return code, not 0, as a failure; `error` becomes what the server says of it.
+/// A storage engine's return code, not 0, as a failure; `error` becomes the server's error for it.
 Failure engine_failure(THD *thd, TABLE *table, int code, ServerError &error);
 
 }  // namespace postern::mariadb

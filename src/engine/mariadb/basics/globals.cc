@@ -8,11 +8,11 @@
 namespace postern::mariadb {
 namespace {
 
-/// How old what is known of the variables of storage engines may be.
+/// How old the cached variables of storage engines may be.
 constexpr uint64_t engine_variables_hold_ms = 100;
 
-/// Holds what the global values are read under. The hash comes first: whoever declares a variable moves the values of
-/// storage engines with it in hand.
+/// Holds the locks for reading global values. The hash comes first: a thread that declares a variable moves the values
+/// of storage engines with it in hand.
 class GlobalsLock {
  public:
   GlobalsLock() {
@@ -27,7 +27,7 @@ class GlobalsLock {
   GlobalsLock &operator=(const GlobalsLock &) = delete;
 };
 
-/// Turns a switch of a storage engine off, for this thread. What the engine does not have stays so.
+/// Turns a switch of a storage engine off, for this thread. A switch that the engine does not have stays so.
 void turn_off(THD *thd, const LEX_CSTRING &name) {
   sys_var *const variable = find_sys_var(thd, name.str, name.length);
   if (variable == nullptr) return;
@@ -36,7 +36,7 @@ void turn_off(THD *thd, const LEX_CSTRING &name) {
   if (value != nullptr) *const_cast<uchar *>(value) = 0;
 }
 
-/// What is ours to say, whatever the globals are. Everything else follows them.
+/// Variables that we fix, whatever the globals are. Everything else follows them.
 void pin(THD *thd) {
   system_variables &ours = thd->variables;
   // A batch is a transaction that ends with it.
@@ -59,15 +59,15 @@ void pin(THD *thd) {
   ours.max_statement_time = 0;
   ours.max_statement_time_double = 0;
   ours.max_mem_used = LONGLONG_MAX;
-  // Scans find their place again by the primary key behind a secondary one; the switch decides how long a key is.
+  // Scans find their place again by the primary key after a secondary one; the switch decides how long a key is.
   ours.optimizer_switch |= OPTIMIZER_SWITCH_EXTENDED_KEYS;
   // The binary log gets rows, whatever format sessions have.
   ours.binlog_format = BINLOG_FORMAT_ROW;
-  // A lock reads what is current, and a find the view of its run; InnoDB would end the transaction where they differ.
+  // A lock reads the current rows, and a find the view of its run; InnoDB would end the transaction where they differ.
   turn_off(thd, {STRING_WITH_LEN("innodb_snapshot_isolation")});
 }
 
-/// What the server derives from the values when it makes a session.
+/// Values that the server derives when it makes a session.
 void derive(THD *thd) {
   system_variables &ours = thd->variables;
   ours.pseudo_thread_id = thd->thread_id;
@@ -85,7 +85,7 @@ void derive(THD *thd) {
 }  // namespace
 
 bool Globals::changed(THD *thd) {
-  // Read while others may set them: what is seen half set differs from before, and is then read under the lock.
+  // Read while others may set them: a half-set value differs from the earlier one, and is then read under the lock.
   if (std::memcmp(seen_.data(), &global_system_variables, sizeof global_system_variables) != 0) return true;
   // Those of storage engines may move, so that they cannot be read without a lock.
   const auto now_ms =

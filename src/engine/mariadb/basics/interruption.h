@@ -1,15 +1,15 @@
-// interruption.h: how a thread of ours goes on behind what has interrupted its statement.
+// interruption.h: how a thread of ours goes on after an interrupted statement.
 //
-// THD::reset_killed() takes back whatever is there when it has the lock. Who looks first and calls it then loses a KILL
-// that comes in between.
+// THD::reset_killed() takes back whatever is there when it has the lock. Code that looks first and calls it then loses
+// a KILL that comes in between.
 #pragma once
 
 class THD;
 
 namespace postern::mariadb {
 
-/// KILL QUERY, or a timer, has ended what the calling thread did, or came when it did nothing: it goes on, unless
-/// somebody ends its connection.
+/// KILL QUERY, or a timer, has ended the calling thread's work, or came when it was idle: it goes on, unless somebody
+/// ends its connection.
 void end_interruption(THD *thd);
 /// The same of a timer of ours alone (KILL_TIMEOUT).
 void end_timeout(THD *thd);

@@ -31,8 +31,8 @@ void name_table(THD *thd, TABLE_LIST &list, const std::string &database, const s
   list.init_one_table(&database_name, &table_name, nullptr, lock);
   list.required_type = TABLE_TYPE_NORMAL;  // opening a view without this crashes the server
   list.open_type = OT_BASE_ONLY;
-  // Spider and Mroonga look here for what they could do in the server's place, a LIMIT or a COUNT: in a SELECT that
-  // asks for nothing of the kind. Without any they crash.
+  // Spider and Mroonga look here for work that they could do in the server's place, a LIMIT or a COUNT: in a SELECT
+  // without either. Without a SELECT they crash.
   list.select_lex = thd->lex->first_select_lex();
 }
 

@@ -1,9 +1,9 @@
 // row_wait.h: RowWait, how long the writes of one executor wait for the locks of the storage engine.
 //
-// The server tells the thread's scheduler when a statement begins to wait for a lock on a row or, as InnoDB's AUTO-INC
-// lock is, on a table. While one does, a timer of the server looks after the wait every few milliseconds and interrupts
-// it, as KILL QUERY would, once the time allowed is used up or the thread has to stop. A write that never waits costs
-// nothing.
+// The server notifies the thread's scheduler when a statement begins to wait for a lock on a row or, as InnoDB's
+// AUTO-INC lock is, on a table. Meanwhile a timer of the server looks after the wait every few milliseconds and
+// interrupts it, as KILL QUERY would, once the time allowed is used up or the thread has to stop. A write that never
+// waits costs nothing.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Owned and used by the thread whose waits it bounds; one a thread.
+/// Owned and used by the thread with the waits; one a thread.
 class RowWait {
  public:
   /// A wait is also cut short when `stop` becomes true.
@@ -38,9 +38,9 @@ class RowWait {
   /// Waits begun since the last call.
   uint64_t take_waits();
 
-  /// What a wait is for.
+  /// The object of a wait.
   enum class For : uint8_t { nothing, row, table };
-  /// What the last wait was for; `nothing` if none has begun since forget_last().
+  /// The object of the last wait; `nothing` if none has begun since forget_last().
   For last() const { return last_; }
   void forget_last() { last_ = For::nothing; }
 

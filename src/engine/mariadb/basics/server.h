@@ -9,7 +9,7 @@
 
 #include <sql_class.h>
 
-// In this order, and without what a plugin sees of the service: then the server's own declarations can be had.
+// In this order, and without a plugin's view of the service: then the server's own declarations can be had.
 #include <mysql/service_wsrep.h>
 #undef wsrep_xid_seqno
 #undef wsrep_xid_uuid
@@ -51,7 +51,7 @@
 #undef swap_variables
 #undef set_bits
 
-// What is this server's own, for engine/rows, and what its room has there.
+// Names of this server's own that engine/rows uses, and the other way round.
 namespace postern::mariadb {}
 namespace postern::rows {
 using namespace mariadb;

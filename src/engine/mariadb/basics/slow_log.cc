@@ -18,7 +18,7 @@ void write_slow_log(const SlowRequest &request) {
   if (thd == nullptr || file == nullptr || (log_output_options & LOG_FILE) == 0) return;
   const std::string user = request.account.substr(0, request.account.rfind('@'));
   const std::string who = user + "[" + user + "] @ " + request.client + " []";
-  // What the thread's session did last is not the request's.
+  // The thread's last statement is not the request's.
   const auto verbosity = std::exchange(thd->variables.log_slow_verbosity, 0);
   mariadb::compat::forget_rows(thd);
   logger.lock_shared();

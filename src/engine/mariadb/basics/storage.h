@@ -11,10 +11,10 @@ namespace postern::mariadb {
 using sql::StorageEngine;
 using sql::Walks;
 
-/// Of the table, or of its partitions; nullptr for one that may not be opened.
+/// For the table, or its partitions; nullptr for one that may not be opened.
 const StorageEngine *storage_engine(const TABLE &table);
 
-/// What the server calls it.
+/// The server's name for it.
 Bytes storage_engine_name(const TABLE &table);
 
 }  // namespace postern::mariadb

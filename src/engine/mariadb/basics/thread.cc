@@ -13,8 +13,8 @@
 namespace postern::mariadb {
 namespace {
 
-// Which eventfd wakes the thread behind a THD. THD::event_scheduler would be the place for it, but the server's
-// thread pool believes that to be its own. The mutex is a leaf: it is taken under LOCK_thd_kill and LOCK_thd_data.
+// The eventfd that wakes the thread of a THD. THD::event_scheduler would be the place for it, but the server's thread
+// pool believes that to be its own. The mutex is a leaf: it is taken under LOCK_thd_kill and LOCK_thd_data.
 class Wakers {
  public:
   /// For one more THD at a time from here on, so that adding one takes no memory. Throws std::bad_alloc.

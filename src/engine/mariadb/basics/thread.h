@@ -52,7 +52,7 @@ class ServerThread {
   /// For acting as an account with thd().
   ActingContext &acting() { return *acting_; }
 
-  /// What the process list shows.
+  /// The text for the process list.
   void describe(Bytes text);
 
  private:

@@ -29,7 +29,7 @@ ServerTls server_tls() {
   return tls;
 }
 
-/// FLUSH SSL makes a new context before it frees the old one, so where they are tells them apart.
+/// FLUSH SSL makes a new context before it frees the old one, so their addresses differ.
 uint64_t server_tls_generation() {
   static std::atomic<uint64_t> last{0};
   // Held by SQL clients for all of their handshake, and waited for by FLUSH SSL: not to be waited for here.

@@ -23,7 +23,7 @@ uint32_t id_at(Bytes bytes, size_t at) {
   return bytes.size() < at + 4 ? 0 : uint4korr(reinterpret_cast<const uchar *>(bytes.data() + at));
 }
 
-/// What a statement means, as the server's parser has read it.
+/// The meaning of a statement, as the server's parser has read it.
 struct Meaning {
   std::optional<WhyNot> why = WhyNot::syntax;
   bool reads = false;
@@ -46,7 +46,7 @@ Meaning meaning_of(THD *thd, Bytes text, ParsedText kind) {
   return meaning_of(thd, parsed.lex(), kind);
 }
 
-/// A plan whose rows can be found, and stays so; else `why` says why not.
+/// A plan for rows that can be found, now and later; else `why` is the reason.
 template <class Kind, class What>
 std::shared_ptr<const Kind> plan_of(THD *thd, What &what, std::optional<WhyNot> &why) {
   auto plan = std::make_shared<const Kind>(std::move(what));
@@ -54,7 +54,7 @@ std::shared_ptr<const Kind> plan_of(THD *thd, What &what, std::optional<WhyNot> 
   return !why ? plan : nullptr;
 }
 
-/// Numbers for contexts, the same in all sessions; 0 for those of which there is no telling.
+/// Numbers for contexts, the same in all sessions; 0 for those without a number.
 class Dialects {
  public:
   uint64_t number(const std::string &context) {
@@ -78,7 +78,7 @@ void append(std::string &context, Number number) {
   context.append(reinterpret_cast<const char *>(&number), sizeof number);
 }
 
-/// Whether the server reads what a statement is executed with: not after long data that it could not take.
+/// Whether the server reads the parameters of an execution: not after long data that it could not take.
 bool has_bound(THD *thd, uint32_t id) {
   const ::Statement *const prepared = id == last_prepared ? thd->last_stmt : thd->stmt_map.find(id);
   return prepared != nullptr && prepared->state != Query_arena::STMT_ERROR;
@@ -96,7 +96,7 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
   if (command == COM_STMT_EXECUTE && has_bound(thd, statement_id(statement.packet)))
     learnt_.statement_id = statement_id(statement.packet);
   const std::optional<NotNow> why = session_allows(thd);
-  // What only has to see each statement does not change what it means: people are to see its form, and the reason.
+  // An observer of each statement does not change the meaning: people should see the form, and the reason.
   const bool only_seen = why && is_of_watchers(*why) && !thd->has_thd_temporary_tables() && statement.plan == nullptr;
   if (why && !only_seen) {
     // It may have met a temporary table, and be back with the other one later, which is as it was.
@@ -107,8 +107,7 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
     if (statement.plan->holds()) learn_answer(statement, answer, version);
     return;
   }
-  // Where a prepared statement was executed its conditions have changed, and point to what is gone: only its text is
-  // good.
+  // The conditions of an executed prepared statement have changed, and point to freed memory: only its text is good.
   if (command == COM_STMT_PREPARE) return learn_prepared(statement, answer);
   if (statement.form.empty()) return;
   if (command == COM_QUERY) learn_text(statement.form, ParsedText::form, answer);
@@ -117,7 +116,7 @@ void HostedSession::learn(const Statement &statement, Bytes answer, uint64_t ver
 
 void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
   THD *const thd = thd_;
-  // The statement that was made has its number behind the 0 that says so.
+  // The id of the new statement comes after the 0 that means success.
   if (answer.size() <= header_bytes || answer[header_bytes] != 0) return;
   const uint32_t id = id_at(answer, header_bytes + 1);
   ::Statement *const prepared = thd->stmt_map.find(id);
@@ -136,7 +135,7 @@ void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
   note_reason(meaning.why);
 }
 
-/// `answer`: of the server, to a statement of this text with its values in it.
+/// `answer`: the server's to a statement of this text with its values in it.
 void HostedSession::learn_text(Bytes text, ParsedText parsed, Bytes answer) {
   THD *const thd = thd_;
   Meaning meaning = meaning_of(thd, text, parsed);
@@ -181,7 +180,7 @@ void HostedSession::learn_answer(const Statement &statement, Bytes answer, uint6
   versions_[id] = version_of(*statement.plan) == version ? version : 0;
 }
 
-/// What a text means hangs on these. Each character set has its own CHARSET_INFO, for good.
+/// The meaning of a text depends on these. Each character set has its own CHARSET_INFO, for good.
 void HostedSession::note_context() {
   const THD *const thd = thd_;
   const system_variables &variables = thd->variables;

@@ -24,7 +24,7 @@ bool names_statement(Bytes packet) {
   }
 }
 
-/// Whether the account may do what the plan does, and the table is the one that it was made for.
+/// Whether the account has the plan's rights, and the table is the one that it was made for.
 std::optional<NotNow> can_be_prepared(THD *thd, const TablePlan &plan, uint64_t version) {
   Dummy_error_handler silence;
   thd->push_internal_handler(&silence);
@@ -106,8 +106,8 @@ bool HostedSession::keep_promises(Bytes packet) {
   }
   Output error;
   if (deferred_.keep(thd, id, dialect_, error)) return true;
-  // What it would have met while it prepared the statement again, to execute it. Of a part of a parameter nobody says
-  // anything until then.
+  // The error that the server would have met while it prepared the statement again, to execute it. An error in a part
+  // of a parameter is reported only then.
   learnt_ = {};
   if (command_of(packet) == COM_STMT_EXECUTE) deferred_.bind(id, types_in(packet, deferred_.find(id)->parameters));
   const Bytes said = error.written_since(0);

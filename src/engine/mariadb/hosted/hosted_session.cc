@@ -34,8 +34,8 @@ void set_idle(THD *thd) {
   if (!(thd->net.compress && thd->net.remain_in_buf != 0)) net_before_header_psi(&thd->net, thd, 0);
 }
 
-/// As the server's thread pool ends a session that was silent for too long: the log says so, the client is told
-/// nothing.
+/// As the server's thread pool ends a session that was silent for too long: with a line in the log, and none for the
+/// client.
 void tell_log_of_timeout(THD *thd) {
   thd->get_stmt_da()->reset_diagnostics_area();
   thd->reset_killed();
@@ -55,7 +55,7 @@ bool HostedSession::log_in(int fd, bool local) {
     MYSQL_SOCKET socket{};
     socket.fd = fd;
     (void)take_let_in();
-    create_new_thread(  // counts it; or refuses it, and tells it so
+    create_new_thread(  // counts it; or refuses it, with an error
         new CONNECT(socket, local ? VIO_TYPE_SOCKET : VIO_TYPE_TCPIP, hosting_scheduler()));
     connect = take_let_in();
   }
@@ -69,7 +69,7 @@ bool HostedSession::log_in(int fd, bool local) {
   return false;
 }
 
-/// Makes the THD. This and prepare() are what the server's thread pool does (threadpool_add_connection), where a THD
+/// Makes the THD. This and prepare() do the work of the server's thread pool (threadpool_add_connection), where a THD
 /// has a mysys variable of its own, too.
 bool HostedSession::join(CONNECT *connect) {
   PSI_CALL_set_thread(PSI_CALL_new_thread(key_thread_one_connection, connect, 0));
@@ -79,7 +79,7 @@ bool HostedSession::join(CONNECT *connect) {
     return false;
   }
   server_threads.insert(thd);
-  delete connect;  // behind insert(): shutdown waits for all that are counted, and then for all that were inserted
+  delete connect;  // after insert(): shutdown waits for all that are counted, and then for all that were inserted
   mysys_ = my_thread_var;
   thd->set_mysys_var(mysys_);
   const std::lock_guard guard(mutex_);
@@ -121,7 +121,7 @@ bool HostedSession::serve(const Statement &statement) {
   }
   const Bytes packet = statement.packet;
   if (!keep_promises(packet)) {
-    const HeldForCluster held(thd);  // it gives back what the attachment took
+    const HeldForCluster held(thd);  // it gives back the attachment's hold
     return true;
   }
   const bool reads = statement.plan != nullptr && !statement.plan->writes();
@@ -161,7 +161,7 @@ void HostedSession::end(bool peer_ended) {
   if (thd->killed == KILL_WAIT_TIMEOUT) {
     tell_log_of_timeout(thd);
   } else if (peer_ended && thd_is_connection_alive(thd)) {
-    // The server meets the end of the stream, counts it and tells the log.
+    // The server meets the end of the stream, counts it and logs it.
     const Conversation conversation(thd->net.vio, {}, nullptr, nullptr);
     do_command(thd, true);
   }

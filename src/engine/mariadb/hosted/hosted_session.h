@@ -1,9 +1,9 @@
 // hosted_session.h: HostedSession, a client's session of the server: its THD, which the server itself logs in, serves
 // and ends on whatever thread has the connection.
 //
-// The rest is by file: hosted_session.cc has its life, hosted_turn.cc what is answered in a turn, hosted_write.cc what
-// is written in one, hosted_prepare.cc what is done about prepared statements, hosted_learn.cc what is learnt of what
-// the server has served.
+// The rest is by file: hosted_session.cc has its life, hosted_turn.cc answers in a turn, hosted_write.cc writes in one,
+// hosted_prepare.cc deals with prepared statements, hosted_learn.cc learns from the statements that the server has
+// served.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,8 @@ struct Changed;
 
 class HostedSession final : public ServerSession {
  public:
-  /// `connect`: what the server's own port has accepted; it is the session's. nullptr: log_in() takes a socket.
+  /// `connect`: a connection that the server's own port has accepted; it is the session's. nullptr: log_in() takes a
+  /// socket.
   explicit HostedSession(CONNECT *connect) : connect_(connect) {}
   ~HostedSession() override { end(false); }
 
@@ -63,14 +64,14 @@ class HostedSession final : public ServerSession {
   /// another. False: nothing has happened, and the server is to serve it.
   bool run_in_turn(const Statement &statement, Counters &counters);
 
-  /// Whether the statement is to be run by a plan that writes.
+  /// Whether the statement has a plan that writes.
   static bool asks_to_write(const Statement &statement);
-  /// Why the statement, whose plan writes, may not be done together with those of other sessions.
+  /// Why the statement, with a plan that writes, may not be done together with those of other sessions.
   std::optional<NotNow> may_share(const Statement &statement, const WritePlan &plan);
-  /// How rows are answered to the statement; nullopt: the server has to tell of their columns first.
+  /// The shape of the statement's answer; nullopt: the server has to send the columns' metadata first.
   std::optional<AnswerShape> answer_shape(const Statement &statement) const;
-  /// It has been done so, and is committed: the session becomes what the server would have made of it, and the client's
-  /// answer is written. `gtid`: of the transaction, if the binary log has it; `began_us`: by
+  /// The statement was done so, and is committed: brings the session into the state that the server would have left it
+  /// in, and writes the client's answer. `gtid`: the transaction's, if the binary log has it; `began_us`: by
   /// microsecond_interval_timer().
   void tell_written(const Statement &statement, const WritePlan &plan, const Changed &changed, const rpl_gtid &gtid,
                     uint64_t began_us, Counters &counters);
@@ -82,10 +83,10 @@ class HostedSession final : public ServerSession {
   void close();
   /// The dialect of the session as it is now; with this thread attached.
   void note_context();
-  /// After the server has served `statement`, with this thread attached: `answer` is what it said, as it was on the
-  /// wire but for TLS; empty if it was too long to be kept. `version`: what the plan knew of its table before that.
+  /// After the server has served `statement`, with this thread attached: `answer` has its bytes as on the wire but for
+  /// TLS; empty if they were too many to keep. `version`: the plan's version of the table before that.
   void learn(const Statement &statement, Bytes answer, uint64_t version);
-  /// Of a text with a ? for each value.
+  /// Learns a text with a ? for each value.
   void learn_text(Bytes text, ParsedText parsed, Bytes answer);
   void learn_prepared(const Statement &statement, Bytes answer);
   void learn_answer(const Statement &statement, Bytes answer, uint64_t version);
@@ -95,7 +96,7 @@ class HostedSession final : public ServerSession {
   static uint8_t command_in(Bytes packet);
   bool keep_house(const Statement &statement);
   std::optional<NotNow> may_write(const Statement &statement, const WritePlan &plan);
-  /// Does the statement, whose plan writes, in the session's own transaction. False: nothing has happened.
+  /// Does the statement, with a plan that writes, in the session's own transaction. False: nothing has happened.
   bool write_by_itself(const Statement &statement, Counters &counters);
   /// Answers a statement by its plan, or leaves it as it was.
   std::optional<NotNow> answer(const Statement &statement);
@@ -106,8 +107,8 @@ class HostedSession final : public ServerSession {
   void note_types(const Statement &statement);
   /// Whether the server need know of no promise to serve the command.
   bool can_be_served_without(Bytes packet) const;
-  /// Before the server serves the command: it gets the statements that it has to know then. False: it cannot prepare
-  /// one, and the client has been told why.
+  /// Before the server serves the command: has it prepare the deferred statements that it then needs. False: it cannot
+  /// prepare one, and the client has got the error.
   bool keep_promises(Bytes packet);
   /// After that: which promises are void.
   void note_served(Bytes packet);
@@ -118,7 +119,7 @@ class HostedSession final : public ServerSession {
   std::optional<NotNow> is_up_to_date(const Statement &statement);
   /// The definition of its table that the plan has met last, TABLE_SHARE::get_table_ref_version().
   static uint64_t version_of(const Plan &plan);
-  /// What the client of the statement that is executed knows of columns; nullopt: it is told them each time.
+  /// The metadata that the client has for the executed statement; nullopt: it caches none.
   std::optional<ClientMetadata> client_metadata(Bytes packet) const;
 
   std::mutex mutex_;  // guards what thd_ points to against interrupt(); a leaf but for the THD's own
@@ -130,7 +131,7 @@ class HostedSession final : public ServerSession {
   std::string context_;  // that dialect_ is the number of
   uint64_t dialect_ = 0;
   Learnt learnt_;
-  bool to_be_verified_ = false;  // what is served next
+  bool to_be_verified_ = false;  // the next one that is served
   DeferredStatements deferred_;
   std::unordered_map<uint32_t, uint64_t> versions_;  // of tables, as the server has met them last: prepared statements'
 };

@@ -36,12 +36,12 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
   const bool asks = command == COM_QUERY || command == COM_STMT_EXECUTE;
   if (statement.plan == nullptr || (!asks && command != COM_STMT_PREPARE)) return keep_house(statement);
   if (asks && statement.plan->writes()) return write_by_itself(statement, counters);
-  // Else it is there to learn from what is answered.
+  // Otherwise the plan is only learning from the server's answer.
   if (asks && statement.values.size() != statement.plan->values()) return false;
   std::optional<NotNow> why = session_allows(thd);
   if (!why && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
   if (!why && asks && is_to_be_verified()) {
-    // What locks reads what is there now, and that may change between two answers.
+    // Locking reads see the newest rows, which may change between the two answers.
     to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->rows().lock == FormLock::none;
     why = NotNow::verified;
   }
@@ -71,7 +71,7 @@ std::optional<NotNow> HostedSession::answer(const Statement &statement) {
   std::optional<ClientMetadata> columns = client_metadata(statement.packet);
   if (!columns) return plan.answer(thd_, session_reader(), statement, *statement.output, nullptr);
   DeferredStatement *const deferred = deferred_.find(deferred_.meant(thd_, statement_id(statement.packet)));
-  // What the server has noted of a statement of its own only the server changes.
+  // Only the server changes its own note for a statement of its own.
   if (deferred == nullptr && !columns->holds(thd_)) return NotNow::not_learnt;
   return plan.answer(thd_, session_reader(), statement, *statement.output,
                      deferred != nullptr ? &deferred->columns : &*columns);

@@ -13,8 +13,8 @@
 namespace postern::mariadb {
 namespace {
 
-/// As the server counts what the storage engine, and the binary log, are asked for. In the format MIXED it logs what
-/// has changed nothing, too.
+/// Counts handler and binlog calls as the server does. With binlog_format=MIXED it also logs statements that changed
+/// nothing.
 void count_calls(THD *thd, const ChangeForm &plan, const Changed &changed) {
   STATUS_VAR &counts = thd->status_var;
   const bool any = changed.wrote;
@@ -56,7 +56,7 @@ std::optional<AnswerShape> HostedSession::answer_shape(const Statement &statemen
   return AnswerShape(thd_, command_in(statement.packet) == COM_STMT_EXECUTE, columns.has_value());
 }
 
-/// As far as it does not matter in whose transaction.
+/// The checks that do not depend on whose transaction is used.
 std::optional<NotNow> HostedSession::may_write(const Statement &statement, const WritePlan &plan) {
   THD *const thd = thd_;
   if (statement.output == nullptr || statement.values.size() != plan.values() ||
@@ -65,7 +65,7 @@ std::optional<NotNow> HostedSession::may_write(const Statement &statement, const
   if (!plan.holds()) return NotNow::plan_off;
   if (const auto why = session_allows(thd)) return why;
   if (const auto why = session_writes(thd)) return why;
-  // Of a row that changes because another was to be new the server marks all columns as changed.
+  // For ON DUPLICATE KEY UPDATE the server marks every column as changed.
   const bool turns = plan.change().what == ChangeForm::What::insert && plan.change().changes_old_rows();
   if (turns && thd->variables.binlog_row_image != BINLOG_ROW_IMAGE_FULL) return NotNow::binary_log;
   if (command_in(statement.packet) == COM_STMT_EXECUTE) {
@@ -117,7 +117,7 @@ std::optional<NotNow> HostedSession::may_share(const Statement &statement, const
   return may_change(thd, plan.change()) ? std::nullopt : std::optional(NotNow::privilege);
 }
 
-/// What the server does before, and behind, a statement that has changed rows; the answer is the server's own.
+/// The server's steps before and after a statement that has changed rows; the answer is the server's own.
 void HostedSession::tell_written(const Statement &statement, const WritePlan &plan, const Changed &changed,
                                  const rpl_gtid &gtid, uint64_t began_us, Counters &counters) {
   THD *const thd = thd_;

@@ -25,8 +25,8 @@ bool completes_plainly(THD *thd) {
   return thd->variables.completion_type == 0 && wrote_nothing(thd);
 }
 
-/// What the server knows of character sets is in its program, of databases in memory once they have been used;
-/// variables and functions of the session are memory.
+/// Character sets are in the server's program, databases in memory once they have been used; variables and functions of
+/// the session are memory.
 bool text_cannot_wait(THD *thd, Bytes text) {
   if (thd->variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return false;
   switch (sql::housekeeping_of(text)) {
@@ -58,8 +58,8 @@ bool execution_cannot_wait(THD *thd, Bytes arguments) {
   }
 }
 
-/// Ends transaction, locks, variables and prepared statements: without rows changed, tables of the session's own, and
-/// with nobody who sets a global variable just now, none of that waits.
+/// Ends transaction, locks, variables and prepared statements: without changed rows, without tables of the session's
+/// own, and while nobody sets a global variable, none of that waits.
 bool reset_cannot_wait(THD *thd) {
   if (thd->has_thd_temporary_tables() || thd->ull_hash.records != 0 || !wrote_nothing(thd)) return false;
   if (mysql_mutex_trylock(&LOCK_global_system_variables) != 0) return false;
@@ -71,7 +71,7 @@ bool reset_cannot_wait(THD *thd) {
 
 bool is_housekeeping(THD *thd, Bytes packet) {
   if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
-  // First: of a session that a Galera node may be rolling back nothing else may be looked at.
+  // First: a Galera node may be rolling the session back, and then nothing else may be looked at.
   if (housekeeping_allows(thd)) return false;
   const Bytes arguments = packet.substr(header_bytes + 1);
   switch (static_cast<unsigned char>(packet[header_bytes])) {

@@ -6,8 +6,9 @@ struct scheduler_functions;
 
 namespace postern::mariadb {
 
-/// What the server's scheduler is to connections that doors have: like one thread per connection, but that what it has
-/// let in is noted for the calling thread (take_let_in). Sessions keep the pointer; it lives as long as the library.
+/// The server's scheduler for connections that doors have: like one thread per connection, but that it notes the
+/// accepted connection for the calling thread (take_let_in). Sessions keep the pointer; it lives as long as the
+/// library.
 scheduler_functions *hosting_scheduler();
 /// The connection that this thread was handed last; once.
 CONNECT *take_let_in();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int open_attempts_max = 3;
 
-/// What is counted in the worker's session while one lives is not: the sessions that ask count it.
+/// While one lives, nothing counts in the worker's session: the sessions that ask count it.
 class Uncounted {
  public:
   explicit Uncounted(THD *thd) : thd_(thd) {
@@ -96,7 +96,7 @@ bool SharedWrites::open(THD *thd, const std::function<void()> &give_up_all) {
 
 /// False: the transaction is lost.
 bool SharedWrites::change_all(THD *thd) {
-  row_wait_.allow(limits::row_wait_fast_ms);  // for what is no row
+  row_wait_.allow(limits::row_wait_fast_ms);  // for locks other than rows'
   row_wait_.watch(true);
   bool lost = false;
   for (Write &write : writes_) {

@@ -1,7 +1,7 @@
 // shared_writes.h: SharedWrites, the recognised writes that the sessions of one turn ask for, in one transaction of the
 // worker's and with one commit.
 //
-// Nobody is told of a write before the commit. A statement that cannot be done so is left for the server, which does it
+// No write is acknowledged before the commit. A statement that cannot be done so is left for the server, which does it
 // as if it had never been here; and if the transaction is lost, all are.
 #pragma once
 
@@ -30,15 +30,15 @@ class SharedWrites {
   SharedWrites(const SharedWrites &) = delete;
   SharedWrites &operator=(const SharedWrites &) = delete;
 
-  /// Takes a statement whose plan writes, if the session allows that: it waits until run(), and what of the same
-  /// connection comes behind it waits for the next run. False: there is nothing of it here. Throws std::bad_alloc.
+  /// Takes a statement with a plan that writes, if the session allows that: it waits until run(), and later statements
+  /// of the same connection wait for the next run. False: it is not taken. Throws std::bad_alloc.
   bool take(Op &op, HostedSession &session);
   bool any() const { return !writes_.empty(); }
   /// The run is lost before it came to the writes.
   void forget() { writes_.clear(); }
 
-  /// Does what was noted, in `thd`, which has nothing open. Then those that are done have answers, and `done` hears of
-  /// each; the others are left for the server. Throws nothing.
+  /// Runs the statements taken, in `thd`, which has nothing open. Then those that are done have answers, and `done`
+  /// hears of each; the others are left for the server. Throws nothing.
   void run(THD *thd, const std::function<void()> &give_up_all, const std::function<void(Op &)> &done) noexcept;
 
  private:

@@ -83,7 +83,7 @@ Verified verified() {
 
 Verification::Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ClientMetadata *columns)
     : thd_(thd), plan_(plan), statement_(statement), columns_(columns), answered_(false) {
-  // What is set for the next transaction alone would be the fast answer's, and not the server's.
+  // A setting for the next transaction alone would be the fast answer's, and not the server's.
   if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only) return;
   answered_ = answer(first_);
 }

@@ -1,9 +1,8 @@
 // verification.h: Verification, one answer of the fast lane compared with the server's (postern_verify).
 //
 // The thread that serves the session for the server makes the fast answer first and keeps it; then the server answers,
-// in the same transaction, and that is what the client gets. If both differ, and a second fast answer is as the first
-// was, nobody has changed the rows in between: the difference is told in the log and counted, and the plan answers
-// nothing any more.
+// in the same transaction, and the client gets that. If both differ, and a second fast answer equals the first, nobody
+// has changed the rows in between: the difference is logged and counted, and the plan answers nothing any more.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ struct ClientMetadata;
 
 /// One in how many answers is compared; 0: none. Any thread.
 void verify_one_in(uint64_t answers);
-/// Whether this one is to be.
+/// Whether to verify this one.
 bool is_to_be_verified();
 
 struct Verified {
@@ -39,7 +38,7 @@ class Verification {
 
   /// Before the server serves it. `columns`: as for SelectPlan::answer().
   Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ClientMetadata *columns);
-  /// After that: what the server has answered; empty if it was too long.
+  /// After that: the server's answer; empty if it was too long.
   void compare(Bytes server);
 
  private:

@@ -38,7 +38,7 @@ bool is_blank(Bytes text) {
   return text.find_first_not_of(' ') == Bytes::npos;
 }
 
-/// The number the text begins with, 0 without one, as SQL takes it; `whole` if nothing but blanks is behind it.
+/// The number the text begins with, 0 without one, as SQL takes it; `whole` if only blanks follow it.
 my_decimal leading_decimal(Bytes text, bool &whole) {
   my_decimal number;
   const char *end = text.data();
@@ -62,7 +62,7 @@ Fit store_decimal(THD *thd, Field *field, const my_decimal &given) {
   return fit_of(my_decimal_cmp(field->val_decimal(&buffer), &given), 0);
 }
 
-/// A FLOAT means the text it is told as, not the other digits that it has as a DOUBLE.
+/// A FLOAT means the text that it is printed as, not the other digits that it has as a DOUBLE.
 Fit store_real(Field *field, Bytes text) {
   bool whole = false;
   const double given = leading_double(text, whole);
@@ -88,7 +88,7 @@ bool end_was_cut(const Field *field, Bytes text) {
          has_digit_but_zero(text.substr(point + 1 + field->decimals()));
 }
 
-/// Conversions tell of what they lose only when somebody counts; and nobody wants to be told here.
+/// Conversions warn of losses only when the session counts warnings; nobody wants them here.
 class Counting {
  public:
   Counting(THD *thd, enum_check_fields how) : thd_(thd), before_(thd->count_cuted_fields) {
@@ -119,7 +119,7 @@ Fit store_special(THD *thd, Field *field, Bytes text) {
   const bool is_text = field->flags & (ENUM_FLAG | SET_FLAG) || field->type() == MYSQL_TYPE_BIT;
   int lost = field->store(text.data(), text.size(), is_text ? field->charset() : &my_charset_latin1);
   if (lost != 0 && !is_text && field->type() == MYSQL_TYPE_STRING && text.size() == field->pack_length()) {
-    // UUID and INET6 may also be given as the bytes they are stored as. What was lost left NULL.
+    // UUID and INET6 may also be given as their stored bytes. A value that was lost left NULL.
     field->set_notnull();
     lost = field->store(text.data(), text.size(), &my_charset_bin);
     if (lost == 0) warnings = thd->get_stmt_da()->current_statement_warn_count();
@@ -257,8 +257,8 @@ Fit place(THD *thd, Field *field, Bytes text) {
   const Fit fit = store(thd, field, text);
   const bool is_list = field->flags & (ENUM_FLAG | SET_FLAG);
   if (fit == Fit::exact && (is_list || field->type_handler() == &type_handler_string)) {
-    // What pads or trims is no loss to `=`, but a difference to order. Of an ENUM or SET the names alone have a place,
-    // not the numbers that it takes as well.
+    // Padding and trimming are no loss to `=`, but a difference in order. In an ENUM or SET only the names have a
+    // place, not the numbers that it takes as well.
     const int order = compare_as_text(field, text);
     return is_list && order != 0 ? Fit::as_text : fit_of(order, 0);
   }

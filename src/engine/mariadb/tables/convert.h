@@ -12,7 +12,7 @@ namespace postern::mariadb {
 using sql::Fit;
 
 /// Stores a value that is not NULL in `field`, in the record the field points to. Text is taken in the column's own
-/// character set, numbers and dates as ASCII. Never rounds or cuts in silence: the result tells.
+/// character set, numbers and dates as ASCII. Never rounds or cuts in silence: the result says so.
 Fit store(THD *thd, Field *field, Bytes text);
 
 /// The same for the bound of a range: text that is no value of the column means what SQL makes of it where it compares

@@ -69,7 +69,7 @@ inline CHARSET_INFO *foreign_charset(const Field &field) {
                     my_charset_same(charset, &my_charset_utf8mb3_general_ci) || charset->state & MY_CS_PUREASCII;
   return same ? nullptr : charset;
 }
-/// Whether texts are compared as if the shorter one had spaces behind it.
+/// Whether texts are compared as if the shorter one were padded with spaces.
 inline bool pads_with_spaces(const CHARSET_INFO *charset) {
   return !(charset->state & MY_CS_NOPAD);
 }
@@ -87,8 +87,8 @@ inline void copy_key(uchar *to, uchar *record, KEY &key, uint bytes) {
 inline uint key_bytes(TABLE &table, uint index, key_part_map parts) {
   return calculate_key_len(&table, index, nullptr, parts);
 }
-/// How many parts of the index can be searched by, with those of the primary key that the storage engine puts behind
-/// the declared ones.
+/// How many parts of the index can be searched by, with those of the primary key that the storage engine adds after the
+/// declared ones.
 inline uint searchable_parts(TABLE &table, KEY &key) {
   return table.actual_n_key_parts(&key);
 }
@@ -139,7 +139,7 @@ inline bool is_sequence(const TABLE_SHARE &share) {
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 
-/// KILL of the thread, and not only of what it runs.
+/// KILL of the thread, and not only of its statement.
 inline bool connection_is_killed(const THD &thd) {
   return thd.killed >= KILL_CONNECTION;
 }

@@ -54,7 +54,7 @@ bool store_natural(Field *field, Bytes text) {
   uint64_t number = 0;
   if (integer_type(field).bytes == 0 || !sql::parse_short_natural(text, number)) return false;
   field->set_notnull();
-  field->store(static_cast<longlong>(number), false);  // tells what is out of range as it does of text
+  field->store(static_cast<longlong>(number), false);  // reports numbers out of range as it does for a text
   return true;
 }
 
@@ -277,7 +277,7 @@ Draft::Sum RowDraft::add_real(Change &change, Field *field, const Change *before
   return crossing((old > 0) - (old < 0), (change.real > 0) - (change.real < 0));
 }
 
-/// What the column will hold after `change`, so far as is known before it is stored.
+/// The column's value after `change`, so far as it is known before it is stored.
 Bytes RowDraft::pending_text(const Change &change, std::string &room) {
   switch (change.kind) {
     case Change::Kind::decimal: room = text_of(change.decimal); return room;
@@ -298,7 +298,7 @@ Bytes RowDraft::pending_text(const Change &change, std::string &room) {
   return {};
 }
 
-/// What the column holds, as the client would read it.
+/// The column's value as the client would read it.
 Bytes RowDraft::text_in(Field *field, String &buffer, String &converted) const {
   const String *const text = field->val_str(&buffer);
   if (text == nullptr) return {};

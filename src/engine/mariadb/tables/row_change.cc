@@ -193,8 +193,8 @@ Step RowChange::keep_history() {
   return code == 0 ? Step::good : write_.fail_to_change(code);
 }
 
-/// What the storage engine is told that happens to the row: with several events it would take none for granted, and
-/// leave foreign keys of versioned rows unchecked.
+/// The event that the storage engine expects for the row: with several events it would take none for granted, and leave
+/// foreign keys of versioned rows unchecked.
 void RowChange::announce(int event) {
   if (write_.alone) write_.table->table->pos_in_table_list->trg_event_map = trg2bit(static_cast<trg_event_type>(event));
 }

@@ -1,7 +1,7 @@
 // row_change.h: inserting, changing and deleting the one row that is in record[0], by the server's own conversions,
 // defaults, constraints and triggers.
 //
-// What the columns get is in the draft. Belongs to one executor's Writer, and is used on its thread only.
+// The draft has the new values. Belongs to one executor's Writer, and is used on its thread only.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ class RowChange {
 
   RowDraft draft;
 
-  /// A new row of these values; to be filled and then written by whoever knows what a duplicate means.
+  /// A new row with these values; the caller fills it, writes it, and knows how to treat a duplicate.
   void begin_insert(std::span<const Value> values);
   Step fill_new_row();
   /// Whether a BEFORE trigger had the last row skipped. That is no failure: nothing is changed, and nothing counted.
@@ -58,7 +58,7 @@ class RowChange {
   Step fail_generated(const Field *field);
 
   WriteOp &write_;
-  // What is changed and to what, for the server's own functions; of one row, for an edit may have millions.
+  // The changed columns and their values, for the server's own functions; for one row, as an edit may have millions.
   MEM_ROOT item_memory_;
   Query_arena items_;
   List<Item> fields_;

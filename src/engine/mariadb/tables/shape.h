@@ -1,4 +1,4 @@
-// shape.h: what the columns of an open table look like to clients.
+// shape.h: the columns of an open table as clients see them.
 #pragma once
 
 #include <vector>

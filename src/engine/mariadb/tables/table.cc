@@ -16,14 +16,14 @@
 namespace postern::mariadb {
 namespace {
 
-/// From so many on, one read the long way costs less than what it saves the others.
+/// From so many on, one read the long way costs less than it saves the others.
 constexpr size_t lookups_for_the_long_way = 4;
 
 }  // namespace
 
 namespace {
 
-/// What a column wanted takes in an OpenTable beside its name, about.
+/// The size of a wanted column in an OpenTable besides its name, about.
 constexpr size_t bytes_per_column = 128;
 
 size_t bytes_for(const KeptSpec &spec) {
@@ -49,7 +49,7 @@ OpenTable &Tables::prepare_anew(Spec *spec, bool positions) {
   OpenTable *known = open_.find(spec->id());
   if (known == nullptr || known->serial != spec->serial()) {
     auto fresh = std::make_unique<OpenTable>(spec);
-    // An id given to new names: what was open for the old ones has no user left and goes when all goes.
+    // The id was given to new names: the table for the old ones has no user left and goes when all goes.
     if (known != nullptr && known->table != nullptr) give_up_all_();
     known = &open_.put(std::move(fresh));
   }
@@ -159,8 +159,8 @@ void Tables::lock_all(size_t lookups) {
   for (OpenTable *const table : used_) lock(*table);
   counters_->add(Counter::table_locks);
   // The first read opens the view, whatever the isolation. That read goes the long way: the adaptive hash index serves
-  // lookups only while a view is open. But it also has InnoDB keep what it works out about the columns wanted for all
-  // reads to come, while a batch that begins with the short way works that out anew for each of them.
+  // lookups only while a view is open. But it also has InnoDB keep its preparations for the wanted columns for all
+  // later reads, while a batch that begins with the short way repeats them for each.
   if (thd_->tx_isolation != ISO_REPEATABLE_READ || lookups >= lookups_for_the_long_way) return;
   for (OpenTable *const table : used_) {
     handlerton *const engine = table->table->file->ht;
@@ -202,7 +202,7 @@ void Tables::unlock_all(Ending ending) {
   used_.clear();
 }
 
-/// Adds up what the batch has found. Whoever has found something may have closed the index since.
+/// Adds up the finds of the batch. The client may have closed the index since.
 void Tables::count(OpenTable &table) {
   if ((table.finds | table.rows_examined) == 0) return;
   table.counts->add(std::exchange(table.finds, 0), std::exchange(table.rows_examined, 0), 0);

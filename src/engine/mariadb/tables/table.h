@@ -30,17 +30,17 @@ class OpenTable {
  public:
   explicit OpenTable(Spec *its_spec);
 
-  const uint32_t id;      ///< of the spec this was made for
-  const uint64_t serial;  ///< of the spec this was made for
+  const uint32_t id;      ///< the spec's that this was made for
+  const uint64_t serial;  ///< the spec's that this was made for
   const std::string database;
   const std::string name;
   const KeptSpec spec;                            ///< the names it was opened by
-  const std::shared_ptr<sql::SpecCounts> counts;  ///< of the spec this was made for
+  const std::shared_ptr<sql::SpecCounts> counts;  ///< the spec's that this was made for
 
   uint64_t batch = 0;  ///< the last batch that used it
   TableState state = TableState::failed;
   Failure failure = Failure::none;
-  ServerError error;  ///< what the server says of `failure`
+  ServerError error;  ///< the server's error for `failure`
 
   bool admitted = false;                       ///< its names are such that may be opened
   TABLE *table = nullptr;                      ///< nullptr while not open
@@ -57,17 +57,17 @@ class OpenTable {
   RowReader reader;
   std::vector<uchar> key;  ///< room for one key
 
-  // Of a table open for writing.
-  WriteTable *target = nullptr;  ///< what it shares with other specs
+  // For a table open for writing.
+  WriteTable *target = nullptr;  ///< shared with other specs
 
   bool locked = false;           ///< in this batch
-  MYSQL_LOCK *lock = nullptr;    ///< of this batch, unless the storage engine was locked directly
+  MYSQL_LOCK *lock = nullptr;    ///< this batch's, unless the storage engine was locked directly
   bool lock_type_known = false;  ///< the storage engine has heard store_lock() since the open
-  bool positions = false;        ///< the read set has what a Position needs
+  bool positions = false;        ///< the read set has the columns of a Position
   bool key_is_read = false;      ///< the read set has the columns of the index, for row_matches()
   bool has_large_rows = false;   ///< the row read last was one
 
-  // Of this batch, for people.
+  // In this batch, for people.
   uint64_t finds = 0;
   uint64_t rows_examined = 0;
 
@@ -118,7 +118,7 @@ class Tables {
     OpenTable *const table = open_.find(spec->id());
     return table != nullptr && table->serial == spec->serial() && table->batch == batch_ ? table : nullptr;
   }
-  /// Locks what was prepared; a table that cannot be had now becomes busy or failed. `lookups`: how many keys the batch
+  /// Locks the prepared tables; one that cannot be had now becomes busy or failed. `lookups`: how many keys the batch
   /// looks up, about.
   void lock_all(size_t lookups);
   enum class Ending : uint8_t {
@@ -139,8 +139,8 @@ class Tables {
   bool must_close() const { return must_close_; }
   /// More tables are open, or those that are hold more, than should be kept until the next batch.
   bool holds_much() const { return holds_much_ || open_count_ > limits::tables_open_max; }
-  /// The thread is about to sleep: gives up what release_all() does, and most of what is known of indexes if that is
-  /// much.
+  /// The thread is about to sleep: gives up everything that release_all() does, and most of the index caches if those
+  /// are large.
   void go_idle();
 
  private:

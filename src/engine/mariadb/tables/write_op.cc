@@ -22,7 +22,7 @@ void WriteOp::begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int 
 
 void WriteOp::changed_row_alone() {
   if (!table->file().has_transactions_and_rollback()) thd->transaction->stmt.modified_non_trans_table = true;
-  // Beginning anew costs what has been done so far, so that waiting as long costs no more. Longer, and a row that
+  // Beginning anew costs as much as the work done so far, so that waiting as long costs no more. Longer, and a row that
   // somebody keeps locked would hold up every other write that is run alone.
   const auto spent_ms = static_cast<int64_t>((microsecond_interval_timer() - began_us_) / 1000);
   row_wait_.allow(std::min(row_wait_ms_, std::max<int64_t>(alone_row_wait_ms_, spent_ms)));
@@ -76,8 +76,8 @@ Step WriteOp::lose(Failure failure, int code) {
   return Step::failed;
 }
 
-/// Whether the code tells of a wait for a lock that has used up its time, ours or the server's. InnoDB has no code of
-/// its own for the AUTO-INC lock that a generated id needs.
+/// Whether the code means a wait for a lock that has used up its time, ours or the server's. InnoDB has no code of its
+/// own for the AUTO-INC lock that a generated id needs.
 bool WriteOp::waited_too_long(int code) const {
   switch (code) {
     case HA_ERR_LOCK_WAIT_TIMEOUT: return true;
@@ -87,7 +87,7 @@ bool WriteOp::waited_too_long(int code) const {
   }
 }
 
-/// Whether a call that was to change one row of an InnoDB table has left everything as it was. What is listed here is
+/// Whether a failed call to change one row of an InnoDB table has left everything as it was. The listed errors are
 /// found before the row is touched, or InnoDB goes back to where the call began (row_mysql_handle_errors). Anything
 /// else may come after the change: raising the AUTO_INCREMENT counter is the call's last step and waits for a lock of
 /// its own.

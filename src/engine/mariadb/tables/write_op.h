@@ -26,7 +26,7 @@ class WriteOp {
   WriteOp(const WriteOp &) = delete;
   WriteOp &operator=(const WriteOp &) = delete;
 
-  // Of the batch; `alone`: it is one op and is undone as a whole if that fails.
+  // The batch's; `alone`: it is one op and is undone as a whole if that fails.
   THD *thd = nullptr;
   bool alone = false;
   /// Its statement is that of a step of a script in a turn: that, too, is undone as a whole.
@@ -46,14 +46,14 @@ class WriteOp {
     op->progress = Progress::done;
   }
 
-  /// Right before each call that changes a row. What the op waited for until now says nothing about that call: see
+  /// Right before each call that changes a row. Earlier waits of the op mean nothing for that call: see
   /// fail_to_change().
   void begin_change() { row_wait_.forget_last(); }
 
   /// Killed, or the thread has to stop.
   bool must_end() const { return thd->killed || stop_.load(std::memory_order_relaxed); }
 
-  /// A row of the table is not what it was.
+  /// A row of the table has changed.
   void changed_row(Counter counter) {
     table->target->changed = true;
     counters_->add(counter);
@@ -61,16 +61,16 @@ class WriteOp {
   }
 
   Step fail(Failure failure, ServerError its_error = {});
-  /// The server has said what is wrong.
+  /// The server has set the error.
   Step fail_as_told(Failure failure);
   /// A code of the storage engine, of a call that changes nothing.
   Step fail_with(int code);
-  /// A code of the storage engine, of a call that changes rows. Among other ops it takes all of them along, to be run
-  /// again, unless it is known to come without a change: what the call did before it failed would be committed with
+  /// A code of the storage engine, from a call that changes rows. Among other ops it takes all of them along, to be run
+  /// again, unless it is known to come without a change: the call's change before it failed would be committed with
   /// them, and never reach the binary log.
   Step fail_to_change(int code);
-  /// By KILL, or because the thread has to stop. In that case nobody will hear of this op, and so those behind it must
-  /// not be done without it.
+  /// By KILL, or because the thread has to stop. In that case nobody will hear of this op, and so later ones must not
+  /// be done without it.
   Step fail_interrupted();
   Step leave(Progress progress);
 

@@ -124,7 +124,7 @@ void WriteTables::opened(WriteTable &target) {
 void WriteTables::open_listed() {
   OpenAttempt attempt = open_together(to_open_);
   if (attempt.state != TableState::ready && to_open_.size() > 1) {
-    // The others are to be had without the one that is in the way.
+    // The others can be opened without the one that is in the way.
     for (WriteTable *const target : to_open_) {
       target->attempt = open_together({&target, 1});
       if (target->attempt.state == TableState::ready) close_together();
@@ -182,12 +182,12 @@ OpenAttempt WriteTables::open_together(std::span<WriteTable *const> targets) {
   return attempt;
 }
 
-/// What open_together() has opened, and what it has made of the statement.
+/// The tables that open_together() has opened, and its changes to the statement.
 void WriteTables::close_together() {
   if (thd_->open_tables != nullptr) close_thread_tables(thd_);
   release_locks(thd_);
   LEX *const lex = thd_->lex;
-  // The lists of what the tables' triggers need live on the statement's memory.
+  // The lists of the triggers' needs live on the statement's memory.
   lex->unit.cleanup();
   lex_end(lex);
   lex_start(thd_);
@@ -395,7 +395,7 @@ LEX_CSTRING name_mark(THD *thd) {
 }  // namespace
 
 // Each is a statement that has to end, as SQL's do: it is in the binary log, too, and a failure of the next one would
-// take that with it there, so that the place to go back to would be behind the log's end.
+// take that with it there, so that the place to go back to would be after the log's end.
 
 bool WriteTables::set_mark(THD *thd) {
   return !trans_savepoint(thd, name_mark(thd)) && !trans_commit_stmt(thd);

@@ -39,7 +39,7 @@ class WriteTable {
   bool rows_were_there = false;       ///< the last insert that may update has met its row
   uint8_t events = 0;                 ///< what this run may do to it, as trg_event_map; run alone
 
-  /// Somebody holds the table's AUTO-INC lock, as a bulk insert does until its end. Who inserts waits for it, and so
+  /// Somebody holds the table's AUTO-INC lock, as a bulk insert does until its end. An insert waits for it, and so
   /// inserts keep away from others' runs for a while.
   void note_autoinc_held(uint64_t now_us) { autoinc_held_until_us_ = now_us + limits::autoinc_held_ms * 1000; }
   bool autoinc_may_be_held() {
@@ -49,11 +49,11 @@ class WriteTable {
     return false;
   }
 
-  /// What the column bitmaps are set for; anything else has to set them anew.
+  /// The use that the column bitmaps are set for; any other use has to set them anew.
   enum class Marked : uint8_t { nothing, insert, edit };
   Marked marked = Marked::nothing;
   const OpenTable *marked_for = nullptr;
-  const void *marked_by = nullptr;  ///< of a recognised statement; nobody else marks columns in its run
+  const void *marked_by = nullptr;  ///< for a recognised statement; nobody else marks columns in its run
   size_t marked_values = 0;         ///< for an insert, which may give the first few columns only
   bool rest_is_good = false;        ///< the columns that it gives no value have one, as far as is known before triggers
 
@@ -78,13 +78,13 @@ class WriteTables {
   /// was given up by `give_up_all`; begin() anew.
   OpenTable &prepare(Spec *spec, Verb verb, const std::function<void()> &give_up_all);
   /// The same for a table by its names as the server's caches have them, to change rows of in a run that is not
-  /// `alone`: see WriteTable::attempt, and locked() behind lock_all().
+  /// `alone`: see WriteTable::attempt, and locked() after lock_all().
   WriteTable &prepare(const std::string &database, const std::string &name, const std::function<void()> &give_up_all);
-  /// Opens what was listed. No other table of the thread may be open.
+  /// Opens the listed tables. No other table of the thread may be open.
   void open_listed();
   /// What prepare() returned in this run, or nullptr.
   OpenTable *prepared(const Spec *spec);
-  /// Locks what was prepared; what cannot be had now becomes busy or failed.
+  /// Locks the prepared tables; one that cannot be had now becomes busy or failed.
   void lock_all();
 
   /// Ends the transaction. A commit that fails has undone everything, and the settlement says why: table_busy where a
@@ -103,13 +103,13 @@ class WriteTables {
   bool go_back_to_mark(THD *thd);
   /// Whether the steps since the last call have changed anything.
   bool take_changed() { return std::exchange(step_changed_, false); }
-  /// A settlement that has lasted becomes that of the commit, unless everything is to be undone.
+  /// A settlement that has lasted becomes the commit's, unless everything has to be undone.
   void end_script(THD *thd, Certification &certification, Settlement &settlement, bool undo);
 
-  /// The thread is about to sleep: gives back what is known of indexes if that is much.
+  /// The thread is about to sleep: gives back the index caches if they are large.
   void go_idle() { bound_.forget_most(); }
 
-  /// Of the executor.
+  /// The executor's.
   Counters &counters() const { return *counters_; }
 
   bool any_open() const { return !open_.empty(); }
@@ -136,7 +136,7 @@ class WriteTables {
   bool commits_were_blocked_ = false;
   bool script_changed_ = false;        // something, in the steps that were committed
   bool step_changed_ = false;          // the same, until it is asked for
-  Verb verb_ = Verb::edit;             // of what was listed last
+  Verb verb_ = Verb::edit;             // of the last listed table
   std::vector<WriteTable *> to_open_;  // listed
   uint32_t listed_ = 0;                // tables in the server's list, with those that triggers and keys need
   OpenTables bound_;

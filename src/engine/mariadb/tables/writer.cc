@@ -99,8 +99,8 @@ Step Writer::insert(const Insert &insert) {
 
 /// Whether the row that the insert may have to change can be looked for before a new one is made. Where it is there,
 /// that spares the server making, refusing and undoing a new one; where it is not, it is work for nothing: so it is
-/// done where the last one was there. A trigger may make another key. Under REPEATABLE READ the look would lock the
-/// place where no row is, against everybody who is about to insert there.
+/// done where the last one was there. A trigger may make another key. Under REPEATABLE READ the look would lock the gap
+/// where no row is, against everybody else's inserts there.
 bool Writer::knows_its_row(const Insert &insert) const {
   const uint32_t key_columns = write_.table->spec->key_columns;
   if (key_columns == 0 || insert.values.size() < key_columns || write_.thd->tx_isolation > ISO_READ_COMMITTED)
@@ -227,7 +227,7 @@ int Writer::read_same_key(uint32_t number) {
       table->file->ha_index_read_idx_map(table->record[1], number, key_.data(), HA_WHOLE_KEY, HA_READ_KEY_EXACT));
 }
 
-/// Computes what is generated in the row that was read into record[1], and returns what came of both.
+/// Computes the generated columns of the row that was read into record[1], and returns the result for both.
 int Writer::finish_duplicate(int code) {
   TABLE *const table = write_.table->table;
   handler &file = *table->file;
@@ -257,11 +257,11 @@ Step Writer::edit(const EditRows &edit) {
   return erases_on_the_way ? erase_all(edit) : edit_all(edit);
 }
 
-/// For a walk that locks what it meets.
+/// For a walk that locks its rows.
 Step Writer::open_index() {
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   change_.draft.begin(*write_.table);
-  // Ends a walk of the index whose columns were others; only then is it known whether one has to be begun.
+  // Ends a walk of the index for other columns; only then is it known whether a new one has to begin.
   change_.begin_edit();
   handler &file = write_.table->file();
   if (file.inited != handler::NONE && (file.inited != handler::INDEX || file.active_index != write_.table->index))
@@ -383,7 +383,7 @@ Step Writer::erase_all(const EditRows &edit) {
   });
 }
 
-/// Shows the row in record[0] and does what was decided.
+/// Shows the row in record[0] and carries out the decision.
 Step Writer::edit_row(const EditRows &edit) {
   const Row now = write_.table->reader.read();
   RowDraft &draft = change_.draft;

@@ -2,9 +2,9 @@
 //
 // As SQL would do it: by the server's own conversions, defaults, constraints and triggers, in strict mode whatever the
 // global sql_mode says. Ops of many connections share one statement, so an op that is run among others must leave
-// nothing behind when it fails: it changes one row, and that change is its last step. Some failures are known to come
-// without the change; any other takes the whole run along, which is undone and run again (WriteOp::fail_to_change).
-// Whatever may need more than that is left to be run alone.
+// nothing when it fails: it changes one row, and that change is its last step. Some failures are known to come without
+// the change; any other takes the whole run along, which is undone and run again (WriteOp::fail_to_change). Any op that
+// may need more than that is left to be run alone.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class Writer {
   void begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_row_wait_ms);
   /// In a turn: the statement is, or is no longer, that of a step, which is undone as a whole if an op of it fails.
   void set_step(bool step) { write_.step = step; }
-  /// Runs an insert, an edit or a lock and tells its reply the outcome, unless it is left for later.
+  /// Runs an insert, an edit or a lock and passes its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
 
   /// Not lasting: the transaction is gone, with everything that the run wrote before.
@@ -82,10 +82,10 @@ class Writer {
 
   WriteOp write_;
   RowChange change_;
-  uint64_t examined_ = 0;  // of the running op
-  Walk walk_;              // of the running edit
+  uint64_t examined_ = 0;  // in the running op
+  Walk walk_;              // the running edit's
   std::vector<uchar> key_;
-  std::vector<uchar> places_;  // of the rows to edit, one behind the other
+  std::vector<uchar> places_;  // of the rows to edit, one after the other
 };
 
 }  // namespace postern::mariadb

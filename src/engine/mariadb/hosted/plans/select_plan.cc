@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned char execute_command = COM_STMT_EXECUTE;
 
-/// Behind the header of its first packet.
+/// After the header of its first packet.
 bool executes(Bytes packet) {
   return packet.size() > 4 && static_cast<unsigned char>(packet[4]) == execute_command;
 }

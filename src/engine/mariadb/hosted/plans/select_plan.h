@@ -1,5 +1,6 @@
-// select_plan.h: SelectPlan, how SELECTs of one form are answered on the sessions that ask: what they mean, and, learnt
-// while the server serves the first of them, where that is in the table and how answers to them look (table_plan.h).
+// select_plan.h: SelectPlan, how SELECTs of one form are answered on the sessions that ask: their meaning, and, learnt
+// while the server serves the first of them, the columns and index in the table and the bytes around the rows
+// (table_plan.h).
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
+/// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
 class SelectPlan final : public TablePlan {
  public:
   explicit SelectPlan(ReadForm form) : form_(std::move(form)) {}
@@ -39,8 +40,8 @@ class SelectPlan final : public TablePlan {
   /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands.
   /// No reason also where the table cannot be opened just now.
   std::optional<WhyNot> look(THD *thd) const;
-  /// After the server has given `answer` to a statement. `before`: version() as it was before that; `columns`: what it
-  /// has noted of a prepared one then.
+  /// After the server has given `answer` to a statement. `before`: version() as it was before that; `columns`: the
+  /// server's note for a prepared one then.
   void learn(THD *thd, bool prepared, Bytes answer, uint64_t before, const ClientMetadata &columns) const;
 
  private:

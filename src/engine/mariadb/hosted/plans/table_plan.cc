@@ -10,7 +10,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// Who learns more has a table that is altered all the time, or clients of ever other forms.
+/// More would mean a table that is altered all the time, or clients of ever other forms.
 constexpr uint32_t known_max = 32;
 
 }  // namespace
@@ -31,7 +31,7 @@ void TablePlan::add_facts(PlanFacts &facts) const {
   facts.left = left_.load(std::memory_order_relaxed);
   const std::optional<NotNow> why = left_for_.load(std::memory_order_relaxed);
   const char *const unlearnt = unlearnt_.load(std::memory_order_relaxed);
-  // Of what it has learnt since there is nothing to be told.
+  // A reason that it has learnt from since is not shown.
   if (why && why != NotNow::not_learnt) facts.left_for = words(*why);
   else if (!facts.answers && unlearnt != nullptr) facts.left_for = unlearnt;
   else if (!facts.answers && why == NotNow::not_learnt) facts.left_for = words(*why);

@@ -1,9 +1,9 @@
-// table_plan.h: TablePlan, what plans of all kinds have in common: each is of one table, learns while the server serves
-// statements of its form, and answers as long as what it has learnt is of the table as it is.
+// table_plan.h: TablePlan, the base of plans of all kinds: each is of one table, learns while the server serves
+// statements of its form, and answers as long as the table has the definition that it was learnt for.
 //
-// What is learnt belongs to a definition of the table and to a way of answering (AnswerShape). It is true only if the
-// table had one definition from before the server began until after it was done: so the definition is noted when a
-// statement has been served (version()), and an answer is learnt where the next one to be served finds it again.
+// An answer belongs to a definition of the table and to a shape (AnswerShape). It is true only if the table had one
+// definition from before the server began until after it was done: so the definition is noted when a statement has been
+// served (version()), and an answer is learnt where the next one to be served finds it again.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ class THD;
 
 namespace postern::mariadb {
 
-/// A list that is only added to, by any thread and without blocking, and lives as long as what it hangs on. `One` has a
-/// member `next`.
+/// A list that is only added to, by any thread and without blocking, and lives as long as its owner. `One` has a member
+/// `next`.
 template <class One>
 class NewestFirst {
  public:
@@ -50,20 +50,20 @@ class NewestFirst {
   std::atomic<One *> first_{nullptr};
 };
 
-/// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
+/// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
 class TablePlan : public Plan {
  public:
   bool holds() const override { return off_.load(std::memory_order_relaxed) == nullptr; }
 
   /// The table, and which rows of it.
   virtual const ReadForm &rows() const = 0;
-  /// Whether the account of `thd` may do what the plan does, as far as that is known without the table. Where it may
-  /// not, an error may be set.
+  /// Whether the account of `thd` has the plan's rights, as far as that is known without the table. Where it does not,
+  /// an error may be set.
   virtual bool is_granted(THD *thd) const = 0;
   /// The definition of the table that was found last, TABLE_SHARE::get_table_ref_version(); 0: none was.
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
-  /// What the server tells of such a statement when it is prepared, and notes of that; nullptr: not known.
+  /// The server's answer to PREPARE of such a statement, and its notes on that; nullptr: not known.
   struct Prepared {
     AnswerShape shape;
     sql::PrepareAnswer answer;
@@ -71,27 +71,27 @@ class TablePlan : public Plan {
     Prepared *next = nullptr;
   };
   const Prepared *prepared(THD *thd) const;
-  /// After the server has answered the statement's being prepared. `before`: version() as it was before that;
-  /// `columns`: what it has noted of the statement then.
+  /// After the server has answered PREPARE of the statement. `before`: version() as it was before that; `columns`: its
+  /// note for the statement then.
   void learn_prepared(THD *thd, Bytes answer, uint64_t before, const ClientMetadata &columns) const;
 
-  /// The server answers the like of it this time, and why.
+  /// Counts a statement that was left to the server, with the reason.
   void note_left(NotNow why) const {
     left_.fetch_add(1, std::memory_order_relaxed);
     left_for_.store(why, std::memory_order_relaxed);
   }
-  /// Nothing was learnt of what the server has answered; `why` in words, a literal.
+  /// Nothing was learnt from the server's answer; `why` in words, a literal.
   void note_unlearnt(const char *why) const { unlearnt_.store(why, std::memory_order_relaxed); }
   /// It answers nothing any more; `why` in words, a literal.
   void switch_off(const char *why) const { off_.store(why, std::memory_order_relaxed); }
 
  protected:
   void note_version(uint64_t version) const { version_.store(version, std::memory_order_release); }
-  /// Whether there is room for one more of what is learnt; else the plan is off.
+  /// Whether there is room to learn one more; else the plan is off.
   bool may_learn() const;
   /// Why it is off; empty: it is not.
   std::string_view off() const;
-  /// Adds what is so of plans of all kinds, once it is told whether it answers.
+  /// Adds the facts that plans of all kinds have, once it is known whether it answers.
   void add_facts(PlanFacts &facts) const;
 
  private:

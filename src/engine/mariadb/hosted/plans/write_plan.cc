@@ -21,7 +21,7 @@ std::string_view words_of(const ChangeForm &plan) {
   return {};
 }
 
-/// Whether what the session was warned of is rows that were passed over, and nothing else.
+/// Whether the session's warnings are all about rows that were passed over.
 bool are_of_duplicates(THD *thd, uint16_t warnings) {
   Diagnostics_area::Sql_condition_iterator conditions = thd->get_stmt_da()->sql_conditions();
   while (const Sql_condition *const one = conditions++) {
@@ -69,7 +69,7 @@ void WritePlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) c
     if (!answer) return;
     if (answer->status() & without_index) return note_unlearnt(words_of_no_index);
     shape.without_metadata = answer->columns_left_out();
-    // Else the server may have told of the columns of another definition.
+    // Else the server may have sent the columns of another definition.
     if (before == version()) learn_definition(thd, shape, std::move(answer));
     return;
   }

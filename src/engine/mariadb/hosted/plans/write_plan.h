@@ -1,9 +1,9 @@
 // write_plan.h: WritePlan, how writes of one form are done together with those of other sessions, in one transaction of
 // the worker (shared_writes.h).
 //
-// What is learnt belongs to a definition of the table: where its columns and its key are. It is learnt while the server
-// serves one of them, and so is whether the server would look at every row of the table, which it tells the client. Of
-// one with RETURNING it is learnt how answers look, too, as in select_plan.h.
+// The columns and the key belong to a definition of the table. They are learnt while the server serves a statement, and
+// so is whether the server would look at every row of the table, which the client sees in the status. With RETURNING
+// the bytes of answers are learnt, too, as in select_plan.h.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Shared by threads; nothing in it blocks. What it has learnt lives as long as the plan.
+/// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
 class WritePlan final : public TablePlan {
  public:
-  /// What is known of one definition of the table: TABLE_SHARE::get_table_ref_version().
+  /// Learnt for one definition of the table: TABLE_SHARE::get_table_ref_version().
   struct Learnt {
     uint64_t version;
     ResolvedChange change;
@@ -46,7 +46,7 @@ class WritePlan final : public TablePlan {
   bool is_granted(THD *thd) const override;
 
   const ChangeForm &change() const { return form_; }
-  /// Of the definition that was found last; nullptr: nothing. With RETURNING, for answers of that shape.
+  /// For the definition that was found last; nullptr: nothing. With RETURNING, for answers of that shape.
   const Learnt *known(const std::optional<AnswerShape> &shape) const;
 
   /// Why there is no key for it in the table as it is; sets version(). Opens the table in `thd`, which rests between

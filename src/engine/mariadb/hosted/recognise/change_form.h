@@ -19,23 +19,23 @@ struct FormAssignment {
     set,       ///< `value`
     add,       ///< the integer of the column `source` plus `value`
     subtract,  ///< the same, minus
-    keep,      ///< what it has: `c = c`
-    tell,      ///< that, and the session is told it: `c = LAST_INSERT_ID(c)`
+    keep,      ///< its old value: `c = c`
+    tell,      ///< that, and LAST_INSERT_ID() returns it: `c = LAST_INSERT_ID(c)`
   };
   std::string column;
   How how = How::set;
   std::string source;  ///< of all but set
   FormValue value;
-  std::string given;  ///< VALUES(column) in place of `value`: what the row that was to be new has there; or none
+  std::string given;  ///< VALUES(column) in place of `value`: the column's value in the new row; or none
 };
 
 struct ChangeForm {
   enum class What : uint8_t { update, erase, insert };
   What what = What::update;
-  /// insert: what becomes of a row whose key is there already. ON DUPLICATE KEY UPDATE is `update`.
+  /// insert: how to treat a row with a key that is there already. ON DUPLICATE KEY UPDATE is `update`.
   enum class Duplicate : uint8_t { refuse, ignore, update, replace };
   Duplicate duplicate = Duplicate::refuse;
-  /// Which rows, and what RETURNING wants of them; it has no order and no limit. Of an INSERT not which.
+  /// The rows, and the columns of RETURNING; without order and limit. For an INSERT only the latter.
   ReadForm rows;
   std::vector<FormAssignment> assignments;       ///< update, and insert with Duplicate::update
   std::vector<std::string> columns;              ///< insert: which get values; none: all that are visible
@@ -54,9 +54,9 @@ struct ResolvedAssignment {
 };
 
 struct ResolvedChange {
-  ResolvedRead rows;  ///< by a whole unique key; of an INSERT only which columns are returned
+  ResolvedRead rows;  ///< by a whole unique key; for an INSERT only the returned columns
   std::vector<ResolvedAssignment> assignments;
-  std::vector<uint16_t> columns;  ///< of an INSERT, positions in TABLE::field
+  std::vector<uint16_t> columns;  ///< for an INSERT, positions in TABLE::field
 };
 
 }  // namespace postern::mariadb

@@ -1,6 +1,6 @@
-// read_form.h: ReadForm, what a SELECT of rows by key means, and ResolvedRead, the same in terms of an open table.
+// read_form.h: ReadForm, the meaning of a SELECT of rows by key, and ResolvedRead, the same in terms of an open table.
 //
-// Recognition (recognise.h) makes a ReadForm of what the server's parser made of a statement. It has names as they were
+// Recognition (recognise.h) makes a ReadForm from the server's parse tree of a statement. It has names as they were
 // written, and places of values in place of values: so one form serves every execution of a prepared statement, and
 // every text that differs in its literals only. Immutable once made; shared by threads.
 //
@@ -20,10 +20,10 @@ namespace postern::mariadb {
 /// Where a value comes from.
 struct FormValue {
   enum class From : uint8_t {
-    argument,  ///< of the execution: a literal of the text that the normaliser took out, or a parameter
+    argument,  ///< the execution's: a literal of the text that the normaliser took out, or a parameter
     integer,   ///< written in the statement; `integer`
     text,      ///< written in the statement, in the connection's character set as it was then; `text`
-    // What a column gets, never what it is compared with:
+    // Only for a column's new value, never for comparisons:
     null,      ///< NULL, written in the statement
     standard,  ///< DEFAULT, written in the statement
   };
@@ -97,13 +97,13 @@ struct ReadForm {
   bool operator==(const ReadForm &) const = default;
 };
 
-/// What a value must be so that looking it up by the column's key, or comparing the column with it, is exactly what
-/// the server's comparison does. Everything else is the server's. resolve_read.h has the reasons.
+/// The values for which a look-up by the column's key, or a comparison with the column, is exactly the server's
+/// comparison. All others are left to the server. resolve_read.h has the reasons.
 enum class Exact : uint8_t {
   /// An integer that the column can have; a double without a fraction and below 2^53, a text of at most 15 digits with
-  /// no leading zero, blank or plus, whose integer the column can have.
+  /// no leading zero, blank or plus, if the column can have its integer.
   integer,
-  /// An integer or decimal with no more digits before and behind the point than the column has.
+  /// An integer or decimal with no more digits before and after the point than the column has.
   decimal,
   /// A text that character_sets_agree() with the column, no longer than it has room for.
   text,
@@ -133,7 +133,7 @@ struct ResolvedRead {
   ReadWay way = ReadWay::one;
   uint32_t index = 0;                      ///< position in TABLE::key_info
   std::vector<ResolvedCondition> parts;    ///< leading parts of the index, in order, each by `equal`, `null` or `in`
-  std::vector<ResolvedCondition> range;    ///< of the next part: at most one lower, one upper bound; or one `like`
+  std::vector<ResolvedCondition> range;    ///< for the next part: at most one lower, one upper bound; or one `like`
   std::vector<ResolvedCondition> filters;  ///< to be judged of every row found
   bool backwards = false;                  ///< the walk goes down the index
   /// Rows come in the order that the statement asks for, or in the one that the server would give them without asking.

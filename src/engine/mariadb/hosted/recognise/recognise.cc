@@ -95,7 +95,7 @@ std::optional<WhyNot> Recogniser::read_select(SELECT_LEX &select) {
   if (const auto why = check_select(select)) return why;
   if (const auto why = read_table(select)) return why;
   if (const auto why = read_wanted(select)) return why;
-  // The optimiser changes `where`; what was written, once there was an execution, is the other one.
+  // The optimiser changes `where`; once there was an execution, the other one is as written.
   Item *where = select.prep_where ? select.prep_where : select.where;
   if (where) {
     if (const auto why = read_where(where)) return why;
@@ -113,7 +113,7 @@ std::optional<WhyNot> Recogniser::read_table(SELECT_LEX &select) {
   if (select.table_list.elements == 0) return WhyNot::no_table;
   if (select.table_list.elements > 1) return WhyNot::several_tables;
   TABLE_LIST &table = *select.table_list.first;
-  // The prepared form of a view has the tables below it behind it.
+  // The prepared form of a view has the tables below it after it.
   if (table.view || table.derived || table.table_function || table.schema_table || table.belong_to_view ||
       table.belong_to_derived || table.with || table.jtbm_subselect || table.schema_table_name.length)
     return WhyNot::table_kind;
@@ -132,7 +132,8 @@ std::optional<WhyNot> Recogniser::read_table(SELECT_LEX &select) {
   return std::nullopt;
 }
 
-/// A name of another table, or of the table by its own name where it has an alias, is an error: the server's to tell.
+/// A name of another table, or of the table by its own name where it has an alias, is an error, which the server
+/// reports.
 bool Recogniser::is_own_name(const Item_ident &ident) const {
   if (ident.table_name.str && ident.table_name.length &&
       !compat::same_name(table_alias_charset, ident.table_name.str, table_->alias.str))

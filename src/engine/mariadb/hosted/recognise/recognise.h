@@ -1,8 +1,8 @@
-// recognise.h: from what the server's parser made of a statement to a ReadForm.
+// recognise.h: from the server's parse tree of a statement to a ReadForm.
 //
-// What a statement means is decided by the server's own parser alone: only forms are recognised whose every part is
-// understood, and whatever else is in the tree makes the statement the server's. Whether columns and index exist, and
-// whether its values compare exactly, is resolution's to say, against the table (resolve_read.h).
+// Only the server's own parser decides the meaning of a statement: a form is recognised if every part of it is
+// understood, and anything else in the tree makes the statement the server's. Resolution decides, against the table,
+// whether columns and index exist, and whether the values compare exactly (resolve_read.h).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
-// recognise_change.h: from what the server's parser made of an UPDATE, a DELETE, an INSERT or a REPLACE to a
-// ChangeForm. As recognise.h is for SELECT, and with the same rule: what is not understood in every part is the
-// server's.
+// recognise_change.h: from the server's parse tree of an UPDATE, a DELETE, an INSERT or a REPLACE to a ChangeForm. As
+// recognise.h is for SELECT, and with the same rule: a statement with a part that is not understood is the server's.
 #pragma once
 
 #include "engine/mariadb/hosted/recognise/change_form.h"

@@ -1,5 +1,5 @@
-// recogniser.h: Recogniser, which reads what the server's parser made of a SELECT, and lends what all statements have:
-// the table, WHERE, values.
+// recogniser.h: Recogniser, which reads the server's parse tree of a SELECT, and lends the parts that all statements
+// have: the table, WHERE, values.
 #pragma once
 
 #include <optional>

@@ -73,7 +73,7 @@ enum_sql_command command_of(const ChangeForm &form) {
 
 namespace {
 
-/// As my_ok(), but for those that have RETURNING: the end of their rows tells neither.
+/// As my_ok(), but for statements with RETURNING: the end of their rows has neither.
 void say_done(THD *thd, const ChangeForm &form, const Changed &changed, ulonglong affected, ulonglong id,
               const char *text = nullptr) {
   if (!form.returns()) return my_ok(thd, affected, id, text);
@@ -148,7 +148,7 @@ void tell_lost(THD *thd, TABLE *table, int code, bool twice) {
 
 namespace {
 
-/// `number`: of the packet that comes next.
+/// `number`: the next packet's.
 void send_end_as(THD *thd, Output &output, uint8_t number) {
   const Conversation conversation(thd->net.vio, {}, output);
   thd->net.pkt_nr = thd->net.compress_pkt_nr = number;

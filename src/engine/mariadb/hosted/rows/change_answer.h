@@ -1,5 +1,5 @@
-// change_answer.h: what the server asks, and tells, of an UPDATE, a DELETE, an INSERT or a REPLACE that it has not run
-// itself.
+// change_answer.h: the server's checks before an UPDATE, a DELETE, an INSERT or a REPLACE that we run, and its answers
+// after it.
 //
 // For the thread that the session's THD is attached to (attachment.h).
 #pragma once
@@ -16,19 +16,19 @@
 
 namespace postern::mariadb {
 
-/// What a statement has done.
+/// The effect of a statement.
 struct Changed {
   uint64_t looked_up = 1;  ///< keys, of an UPDATE or a DELETE
   uint64_t examined = 0;   ///< rows read by these
-  uint64_t found = 0;      ///< of these
+  uint64_t found = 0;      ///< among these
   uint64_t changed = 0;    ///< or deleted, or new
-  bool wrote = false;      ///< a row is not what it was
+  bool wrote = false;      ///< a row has changed
 
   // Of an INSERT, or a REPLACE.
   uint64_t duplicates = 0;          ///< rows that were there already, but for those that are passed over
-  uint64_t replaced = 0;            ///< of these: changed, or deleted
+  uint64_t replaced = 0;            ///< among these: changed, or deleted
   uint64_t insert_id = 0;           ///< the first one generated
-  uint64_t last_id = 0;             ///< of the row dealt with last
+  uint64_t last_id = 0;             ///< the last row's
   std::optional<uint64_t> told_id;  ///< to LAST_INSERT_ID(id)
   struct PassedOver {
     uint64_t row;  ///< counted from 1
@@ -43,7 +43,7 @@ struct Changed {
   ReturnedRows returned{};
 };
 
-/// Adds the rows to what the door counts.
+/// Adds the rows to the door's counters.
 void count_rows(Counters &counters, const ChangeForm &form, const Changed &changed);
 
 /// Whether the session's account may do that: as the server asks, for the columns that are changed, and for those that
@@ -52,16 +52,16 @@ bool may_change(THD *thd, const ChangeForm &form);
 
 enum_sql_command command_of(const ChangeForm &form);
 
-/// What the server says at the end of such a statement: mysql_update(), mysql_delete(), mysql_insert(). The session
+/// The server's OK at the end of such a statement: mysql_update(), mysql_delete(), mysql_insert(). The session
 /// remembers it (LAST_INSERT_ID(), ROW_COUNT()).
 void say_ok(THD *thd, const ChangeForm &form, const Changed &changed);
 
-/// The storage engine has rolled back the session's transaction: the session will say why. `table`: that it happened
-/// in; nullptr if none was open. `code`: what the storage engine said. `twice`: as UPDATE and DELETE do where they were
-/// still looking for their row.
+/// The storage engine has rolled back the session's transaction: sets the error. `table`: where it happened; nullptr if
+/// none was open. `code`: the storage engine's. `twice`: as UPDATE and DELETE do where they were still looking for
+/// their row.
 void tell_lost(THD *thd, TABLE *table, int code, bool twice = false);
 
-/// Writes what the session has to say at the end of its statement, an OK or an error, as the server sends it.
+/// Writes the session's OK or error at the end of its statement, as the server sends it.
 void send_end(THD *thd, Output &output);
 /// The same of a statement that may have RETURNING, with rows before the end. `status`: the session's, while it ran.
 void send_answer(THD *thd, const ChangeForm &form, const ReturnedRows &rows, uint16_t status, Output &output);

@@ -14,7 +14,7 @@ namespace {
 
 using Duplicate = ChangeForm::Duplicate;
 
-/// While one lives, the storage engine knows what is done about duplicates, and locks what it finds for that.
+/// While one lives, the storage engine knows how duplicates are treated, and locks their rows accordingly.
 class ToldOfDuplicates {
  public:
   ToldOfDuplicates(handler &file, Duplicate duplicate) : file_(file), duplicate_(duplicate) {
@@ -34,7 +34,7 @@ class ToldOfDuplicates {
   const Duplicate duplicate_;
 };
 
-/// While one lives, what the thread would be told it hears, and nobody else.
+/// While one lives, it receives the thread's errors and warnings, and nobody else does.
 class Listener final : public Internal_error_handler {
  public:
   explicit Listener(THD *thd) : thd_(thd) { thd->push_internal_handler(this); }
@@ -116,7 +116,7 @@ std::optional<NotNow> ChangeRow::try_rows() {
   bool first_has_id = false;
   for (size_t i = 0; i < form_->new_rows.size(); ++i) {
     if (const auto why = try_row(form_->new_rows[i])) return why;
-    // What the server reserves is more where some have ids and some have none.
+    // The server reserves more where some have ids and some have none.
     if (i == 0) first_has_id = table_->auto_increment_field_not_null;
     if (first_has_id != table_->auto_increment_field_not_null) return NotNow::value;
   }
@@ -127,10 +127,10 @@ std::optional<NotNow> ChangeRow::try_rows() {
 std::optional<NotNow> ChangeRow::try_row(const std::vector<FormValue> &row) {
   if (const auto why = fill_new(row)) return why;
   if (const auto why = check_filled()) return why;
-  // Before an id is generated: the server, which tells the error, would generate the next one, too.
+  // Before an id is generated: the server, which reports the error, would generate the next one, too.
   const bool generates = table_->next_number_field != nullptr && !table_->auto_increment_field_not_null;
   if (!generates) return std::nullopt;
-  // In a transaction of the session's own a duplicate is told here, and looking would lock gaps between keys.
+  // In a transaction of the session's own a duplicate is reported here, and looking would lock gaps between keys.
   if (worker_ != session_) return look_for_duplicate(row);
   return form_->duplicate == Duplicate::update ? try_constants(row) : std::nullopt;
 }
@@ -165,7 +165,7 @@ std::optional<NotNow> ChangeRow::try_duplicate(const std::vector<FormValue> &row
   return !why ? fill_new(row) : why;
 }
 
-/// Whether columns take what they would get if the row were there already, as far as that can be known without it.
+/// Whether columns take their new values if the row is there already, as far as that can be known without it.
 std::optional<NotNow> ChangeRow::try_constants(const std::vector<FormValue> &row) {
   keep_new_row();
   for (size_t i = 0; i < form_->assignments.size(); ++i) {
@@ -177,7 +177,7 @@ std::optional<NotNow> ChangeRow::try_constants(const std::vector<FormValue> &row
   return drew_warnings() ? NotNow::warning : fill_new(row);
 }
 
-/// The row of record[0], or what is equal to it in that key, into record[1].
+/// Reads the row of record[0], or the one with an equal value in that key, into record[1].
 int ChangeRow::read_by_key(uint number) {
   TABLE &table = *table_;
   KEY &key = table.key_info[number];
@@ -266,7 +266,7 @@ std::optional<NotNow> ChangeRow::update_duplicate(ulonglong next_id, Changed &ch
   return return_row(changed);
 }
 
-/// Whether ON DUPLICATE KEY UPDATE names the column of ids: it keeps what it has.
+/// Whether ON DUPLICATE KEY UPDATE names the column of ids, which keeps its value.
 bool ChangeRow::names_id() const {
   return std::ranges::any_of(change_->assignments, [this](const ResolvedAssignment &one) {
     return table_->field[one.field] == table_->next_number_field;
@@ -285,7 +285,7 @@ void ChangeRow::keep_new_row() {
   new_row_.assign(table_->record[0], table_->record[0] + table_->s->reclength);
 }
 
-/// Takes away the rows that are in the way of the new one, or makes the last of them that. `code`: of the first write.
+/// Deletes the rows that are in the way of the new one, or changes the last of them into it. `code`: the first write's.
 std::optional<NotNow> ChangeRow::replace(int &code, Changed &changed) {
   TABLE &table = *table_;
   handler &file = *table.file;

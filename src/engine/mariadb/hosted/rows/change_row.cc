@@ -16,7 +16,7 @@ namespace postern::mariadb {
 namespace {
 
 /// While one lives, columns of tables that the worker has open take values as they do in the session: its sql_mode and
-/// its time zone decide what a text is. What they cannot take is told by warnings, and by nothing else.
+/// its time zone decide the meaning of a text. A value that they cannot take raises a warning, and nothing else.
 class InManner {
  public:
   InManner(THD *worker, const THD *session)
@@ -69,7 +69,7 @@ std::optional<NotNow> ChangeRow::run(THD *worker, THD *session, WriteTable &targ
   mark();
   std::optional<NotNow> why = walk_.open(session, *table_, form.rows, change.rows, values);
   if (!why) why = change_all(changed);
-  // Of an update that no row can meet the server does not say how many rows it has matched.
+  // For an update that no row can meet the server does not say how many rows it has matched.
   if (!why && changed.found == 0 && tests_a_column_twice(change.rows)) why = NotNow::value;
   changed.looked_up = walk_.keys();
   changed.examined = walk_.examined();
@@ -102,7 +102,7 @@ std::optional<NotNow> ChangeRow::change_all(Changed &changed) {
   do {
     const std::optional<NotNow> why = change_next(changed);
     if (!why) continue;
-    // What is done already is undone with the transaction, or, in the session's own, with the statement.
+    // Earlier changes are undone with the transaction, or, in the session's own, with the statement.
     lost_ |= changed.wrote;
     return why;
   } while (walk_.code() == 0 && walk_.keys() > 1);
@@ -205,7 +205,7 @@ std::optional<NotNow> ChangeRow::assign(const FormAssignment &assignment, const 
   using How = FormAssignment::How;
   const bool computes = assignment.how == How::add || assignment.how == How::subtract;
   if (!computes && assignment.how != How::set) {  // it has its value
-    // The server stores NULL anew, with zeros behind it where the row that was read has the default: so it counts a
+    // The server stores NULL anew, with zeros after it where the row that was read has the default: so it counts a
     // change.
     if (field.is_null()) store_null(field);
     return std::nullopt;
@@ -269,8 +269,8 @@ bool ChangeRow::store_literal(Field &field, const Value &value) const {
   return false;
 }
 
-/// From the connection's character set into the column's, as the server does it. What the client's and the connection's
-/// do not agree on, the server converts, and what is no text at all, it complains of.
+/// From the connection's character set into the column's, as the server does it. The server converts texts where the
+/// client's and the connection's sets do not agree, and complains of malformed ones.
 bool ChangeRow::store_text(Field &field, Bytes text) const {
   CHARSET_INFO *const connection = session_->variables.collation_connection;
   if (!character_sets_agree(connection, session_->variables.character_set_client, text)) return false;
@@ -295,7 +295,7 @@ bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const 
   if (now <= -exact_end || now >= exact_end || amount <= -exact_end || amount >= exact_end) return false;
   const int64_t sum = assignment.how == FormAssignment::How::add ? now + amount : now - amount;
   if (sum <= -exact_end || sum >= exact_end) return false;
-  // Whether less than nothing is an error depends on who is UNSIGNED, and on the sql_mode.
+  // Whether a negative result is an error depends on the UNSIGNED operands, and on the sql_mode.
   if (sum < 0 && (of_natural || source.is_unsigned())) return false;
   field.set_notnull();
   return field.store(sum, false) == 0;
@@ -312,7 +312,8 @@ std::optional<NotNow> ChangeRow::failed(int code, bool changing) {
   }
   switch (code) {
     case HA_ERR_LOCK_WAIT_TIMEOUT: return NotNow::row_locked;
-    // Of these InnoDB finds nothing to change, or goes back to where the call began (see WriteOp::left_the_row()).
+    // In these cases InnoDB finds nothing to change, or goes back to where the call began (see
+    // WriteOp::left_the_row()).
     case HA_ERR_FOUND_DUPP_KEY:
     case HA_ERR_FOREIGN_DUPLICATE_KEY:
     case HA_ERR_ROW_IS_REFERENCED:

@@ -1,8 +1,9 @@
 // change_row.h: ChangeRow, one recognised UPDATE, DELETE, INSERT or REPLACE done in a transaction of the worker's, as
-// the server would do it in the session that asks. What is about new rows stands in change_insert.cc.
+// the server would do it in the session that asks. New rows are in change_insert.cc.
 //
-// The table is the worker's, and so is the transaction; what a value means, and what it becomes in a column, is the
-// session's. Nothing here ever waits for a row, so that no other transaction can be a deadlock's victim because of it.
+// The table is the worker's, and so is the transaction; the session decides the meaning of a value, and its conversion
+// to a column. Nothing here ever waits for a row, so that no other transaction can be a deadlock's victim because of
+// it.
 #pragma once
 
 #include <optional>
@@ -31,9 +32,9 @@ class ChangeRow {
   /// nothing of the change is there, unless lost(): then the whole transaction has to be undone.
   std::optional<NotNow> run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
                             const ResolvedChange &change, std::span<const Value> values, Changed &changed);
-  /// Of the last run().
+  /// For the last run().
   bool lost() const { return lost_; }
-  /// What the storage engine said where it failed.
+  /// The storage engine's error where it failed.
   int code() const { return code_; }
   /// Whether that was while it looked for the row to change.
   bool failed_to_find() const { return failed_to_find_; }

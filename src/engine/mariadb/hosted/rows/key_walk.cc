@@ -227,7 +227,7 @@ bool KeyWalk::make_prefix(const ResolvedCondition &condition) {
                           reinterpret_cast<char *>(high_.key.data() + text_at), &sizes[0], &sizes[1]))
     return false;
   if (counted != 0) {
-    // A collation that pads with spaces has 'a' and a TAB before 'a'; behind the low end stand zeros, lower still.
+    // A collation that pads with spaces has 'a' and a TAB before 'a'; the low end is filled up with zeros, lower still.
     if (!(charset->state & MY_CS_NOPAD)) sizes[0] = part.length;
     int2store(low_.key.data() + text_at - counted, static_cast<uint16>(sizes[0]));
     int2store(high_.key.data() + text_at - counted, static_cast<uint16>(sizes[1]));

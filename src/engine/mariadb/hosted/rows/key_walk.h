@@ -34,10 +34,10 @@ class KeyWalk {
   void close();
 
   /// Reads the next row for which all conditions are true into the table's record. 0; or the storage engine's error,
-  /// HA_ERR_END_OF_FILE behind the last row; or too_much.
+  /// HA_ERR_END_OF_FILE after the last row; or too_much.
   int next();
 
-  /// What next() told last.
+  /// The last result of next().
   int code() const { return code_; }
   /// Rows read, matching or not.
   uint64_t examined() const { return examined_; }

@@ -11,7 +11,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// What a constraint computes depends on the row alone: not on who asks, nor when.
+/// A constraint's result depends on the row alone: neither on the account nor on the time.
 bool depends_on_row_alone(Virtual_column_info **expressions) {
   for (; expressions != nullptr && *expressions != nullptr; ++expressions)
     if (((*expressions)->flags & ~uint{VCOL_FIELD_REF}) != 0) return false;
@@ -74,7 +74,7 @@ bool takes_texts(const Field &field) {
 
 namespace {
 
-/// Whether a column of which the statement says nothing, or DEFAULT, gets a value that does not depend on who asks.
+/// Whether a column that the statement does not name, or sets to DEFAULT, gets the same value in every session.
 bool has_plain_default(const TABLE &table, Field &field) {
   if (&field == table.found_next_number_field) return true;
   if (field.flags & NO_DEFAULT_VALUE_FLAG) return false;
@@ -120,7 +120,7 @@ bool is_in(const KEY &key, const Field &field) {
 }
 
 /// Whether rows may be changed one after the other as a list of values of a key finds them. The server notes all of
-/// them first where it would change what it finds them by.
+/// them first where it would change the key that it finds them by.
 bool may_change_several(const ChangeForm &form, const TABLE &table, const ResolvedChange &change) {
   const auto changes = [&](const Field &field) {
     return field.has_update_default_function() ||
@@ -136,9 +136,9 @@ bool may_change_several(const ChangeForm &form, const TABLE &table, const Resolv
   return table.s->primary_key >= MAX_KEY || stays(table.s->primary_key);
 }
 
-/// Whether the column may become such that the row, which is there already, meets another one. The server tells that,
-/// and has generated an id before; it would generate one more if it were left to it. What the new row has in its only
-/// key is what it met.
+/// Whether the column's new value may make the row, which is there already, meet another one. The server reports that,
+/// and has generated an id before; it would generate one more if it were left to it. The new row's value in its only
+/// key is the one that it met with.
 bool may_meet_another(const FormAssignment &assignment, const Field &changed, const TABLE &table) {
   const Field *const id = table.found_next_number_field;
   if (id == nullptr) return false;
@@ -152,7 +152,8 @@ bool may_meet_another(const FormAssignment &assignment, const Field &changed, co
   return in_key && (keys > 1 || assignment.given.empty());
 }
 
-/// Each column once, for VALUES() is what a record had; and no other id, which the counter would have to learn.
+/// Each column once, for VALUES() is the record's earlier value; and no other id, which the counter would have to
+/// learn.
 std::optional<WhyNot> resolve_updates(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   std::vector<bool> changed(table.s->fields, false);
   for (const FormAssignment &assignment : form.assignments) {

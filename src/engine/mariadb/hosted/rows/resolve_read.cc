@@ -142,7 +142,7 @@ std::optional<WhyNot> Resolution::resolve_conditions() {
     const Field &field = *table_.field[resolved.field];
     if (!may_be_read(field)) return WhyNot::computed;
     const bool of_null = test(at) == FormTest::null || test(at) == FormTest::not_null;
-    // Of a column that cannot be NULL a date is NULL if it is zero, and a new AUTO_INCREMENT value may be.
+    // In a column that cannot be NULL a zero date is NULL, and a new AUTO_INCREMENT value may be.
     if (test(at) == FormTest::null && !field.real_maybe_null()) return WhyNot::null_test;
     if (!of_null && !exactness(field, resolved.exact)) return WhyNot::column_type;
     if (test(at) == FormTest::like && (!is_text(field) || resolved.exact != Exact::text)) return WhyNot::column_type;
@@ -201,7 +201,7 @@ bool Resolution::is_fixed(uint16_t field) const {
          find_condition(field, FormTest::null, {}) != no_field;
 }
 
-/// The columns by which a walk of the index goes: InnoDB's has the primary key behind its own, in the primary key's
+/// The columns by which a walk of the index goes: InnoDB's has the primary key after its own, in the primary key's
 /// directions, but for the columns that it has already.
 std::vector<Resolution::Step> Resolution::walk_order(const KEY &key) const {
   std::vector<Step> steps;
@@ -240,7 +240,7 @@ bool Resolution::gives_order(const KEY &key, Candidate &candidate) const {
     seen.push_back(field);
     ++at;
   }
-  // Rows are told apart if the order has every column of a unique key that is not fixed.
+  // Rows cannot tie if the order has every column of a unique key that is not fixed.
   const auto ordered = [&](uint16_t field) { return is_fixed(field) || std::ranges::find(seen, field) != seen.end(); };
   candidate.ties = true;
   for (uint32_t index = 0; index < table_.s->keys && candidate.ties; ++index) {
@@ -266,7 +266,7 @@ bool Resolution::try_index(uint32_t index, Candidate &candidate) const {
   if (whole && (key.flags & HA_NOSAME) && !by(FormTest::null)) {
     candidate.way = by(FormTest::in) ? ReadWay::several : ReadWay::one;
   } else {
-    // A list is the last part of a walk: those behind it would be between its values' rows.
+    // A list is the last part of a walk: later ones would be between its values' rows.
     const auto list = std::ranges::find_if(candidate.parts, [this](uint16_t at) { return test(at) == FormTest::in; });
     if (list != candidate.parts.end()) candidate.parts.erase(list + 1, candidate.parts.end());
     find_range(key, candidate);

@@ -3,7 +3,7 @@
 // The heart of it is exactness: a value is looked up in an index only where that finds the rows for which the server's
 // comparison is true, and no others. By type of column:
 // - Integers: a number in a text is compared as a double by the server, with BIGINT as an integer; a double as a
-//   double. So only what has one integer for all of these is exact, and below 2^53.
+//   double. So only a value with one integer for all of these is exact, and below 2^53.
 // - DECIMAL of at most 15 digits: integers and decimals only, and doubles that are integers, as which they come. Texts
 //   and other doubles are compared as doubles.
 // - CHAR, VARCHAR, TEXT: texts only; a number makes numbers of all rows. The column's collation wins over the value's.
@@ -40,8 +40,8 @@ std::optional<WhyNot> resolve(const ReadForm &form, const TABLE &table, Resolved
 /// Where the columns are that `form` wants. As resolve(), of which it is a part.
 std::optional<WhyNot> resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns);
 
-/// Whether two conditions are on one column: values may make them such as no row can meet. The server sees that before
-/// it looks for rows, and tells it in small ways.
+/// Whether two conditions are on one column: their values may contradict each other. The server sees that before it
+/// looks for rows, and its answer shows that in small ways.
 bool tests_a_column_twice(const ResolvedRead &read);
 
 /// The column's position in `table`, or no_field where there is none that a statement can name.

@@ -18,7 +18,7 @@ class ReturnedRows {
  public:
   /// No rows are wanted.
   ReturnedRows() = default;
-  /// `answer`: of the server to the like of the statement; it outlives this. `binary`: rows of COM_STMT_EXECUTE.
+  /// `answer`: the server's to a statement of this form; it outlives this. `binary`: rows of COM_STMT_EXECUTE.
   ReturnedRows(const sql::Answer *answer, bool binary) : answer_(answer), binary_(binary) {}
 
   /// Whether the answer is rows, or may be none.
@@ -35,7 +35,7 @@ class ReturnedRows {
   const sql::Answer *answer_ = nullptr;
   bool binary_ = false;
   std::string bytes_;            // payloads of packets
-  std::vector<uint32_t> sizes_;  // of each
+  std::vector<uint32_t> sizes_;  // each one's
 };
 
 /// About how many bytes those columns of the row in record[0] have.

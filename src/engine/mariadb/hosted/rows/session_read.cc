@@ -59,7 +59,7 @@ bool may_lock(const THD *thd, const SessionRead &read) {
   return !read_only && !NoRowWaits::end_transactions();
 }
 
-/// Its lock has cost the session its transaction: the client is told so, as the server would.
+/// Its lock has cost the session its transaction: the client gets the server's error for that.
 std::optional<NotNow> lose(THD *thd, const SessionRead &read, SessionStatement &statement, Output &output) {
   statement.lose();
   thd->update_server_status();
@@ -72,7 +72,7 @@ std::optional<NotNow> lose(THD *thd, const SessionRead &read, SessionStatement &
 
 std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
   if (!may_lock(thd, read)) return NotNow::locking;
-  // Of a wrong one the server tells before it opens anything, and so begins no transaction.
+  // The server reports a wrong one before it opens anything, and so begins no transaction.
   limits_ = {};
   if (!read.form.exists && !take_limits(read, limits_)) return NotNow::value;
   const TableNames names(read.form.database, read.form.table);
@@ -154,7 +154,7 @@ void SessionReader::choose_columns(TABLE &table, const SessionRead &read) {
   for (const auto *const conditions : {&read.read.parts, &read.read.range, &read.read.filters})
     for (const ResolvedCondition &condition : *conditions) bitmap_set_bit(columns, condition.field);
   if (read.read.way == ReadWay::one) return;
-  // By these rows are told apart, and the end of a range.
+  // The columns that make rows unique, and bound a range.
   const KEY &key = table.key_info[read.read.index];
   for (uint i = 0; i < key.user_defined_key_parts; ++i) bitmap_set_bit(columns, key.key_part[i].fieldnr - 1);
   for (const FormOrder &order : read.form.order)

@@ -1,9 +1,9 @@
 // session_read.h: SessionReader, a thread's way to answer recognised SELECTs on the sessions that ask for them.
 //
 // The read is made in the client's own session: its transaction and read view, isolation, time zone, account and
-// metadata locks. The rows are written by the server's own protocol code, between what the server once wrote before and
-// behind the rows of the like of the statement (engine/sql/answer.h). No error is ever made here: what is not a row or
-// no row is undone, and the server says what is to be said.
+// metadata locks. The rows are written by the server's own protocol code, between the head and the end of a captured
+// answer (engine/sql/answer.h). No error is ever made here: any other result than rows or no rows is undone, and the
+// server answers.
 #pragma once
 
 #include <optional>
@@ -33,12 +33,12 @@ inline bool counts_rows(const ReadForm &form) {
 struct SessionRead {
   const ReadForm &form;
   const ResolvedRead &read;
-  /// Of the definition that the form was resolved with and the answer is from: TABLE_SHARE::get_table_ref_version().
+  /// The definition that the form was resolved with and the answer is from: TABLE_SHARE::get_table_ref_version().
   uint64_t table_version = 0;
-  const sql::Answer &answer;  ///< what the server has answered to the like of it, in the same form
+  const sql::Answer &answer;  ///< the server's to a statement of this form
   std::span<const Value> values;
   bool prepared = false;      ///< COM_STMT_EXECUTE, and so rows in binary form
-  size_t bytes_received = 0;  ///< of the command, as the server counts them
+  size_t bytes_received = 0;  ///< the command's, as the server counts them
 };
 
 /// One thread's. Not to be used from within itself.
@@ -49,8 +49,8 @@ class SessionReader {
   /// lock. The caller has asked session_allows().
   std::optional<NotNow> run(THD *thd, const SessionRead &read, Output &output);
 
-  /// Whether the account of `thd` may read what the form reads, as far as that is known without the table. `list` is
-  /// its table; where it may not, an error may be set.
+  /// Whether the account of `thd` may read the form's columns, as far as that is known without the table. `list` is its
+  /// table; where it may not, an error may be set.
   static bool may_read(THD *thd, TABLE_LIST &list, const ReadForm &form);
 
  private:
@@ -75,7 +75,7 @@ class SessionReader {
   static bool write_row(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets);
 
   KeyWalk walk_;
-  Limits limits_;  // of the statement that is run
+  Limits limits_;  // the running statement's
 };
 
 }  // namespace postern::mariadb

@@ -22,7 +22,7 @@ bool end_logging(THD *thd) {
   return !thd->binlog_flush_pending_rows_event(true, true) && !thd->binlog_flush_pending_rows_event(true, false);
 }
 
-/// What the parser has made of the last text would still be looked at, for the number of AUTO_INCREMENT values, say.
+/// The parser's results for the last text would still be used, for the number of AUTO_INCREMENT values, say.
 void forget_statement(THD *thd) {
   lex_start(thd);
   thd->lex->many_values.empty();
@@ -55,7 +55,7 @@ std::optional<NotNow> SessionWriter::run(THD *thd, const SessionWrite &write, Ou
     why = change(thd, write, statement, target, changed);
   }
   const auto status = static_cast<uint16_t>(thd->server_status);
-  if (target.table == nullptr) changed.returned = {};  // where the server fails before it has told of columns
+  if (target.table == nullptr) changed.returned = {};  // where the server fails before it has sent the columns
   if (thd->transaction_rollback_request) {
     tell_lost(thd, target.table, row_.code(), row_.failed_to_find());
     statement.lose();

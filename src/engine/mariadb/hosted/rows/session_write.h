@@ -26,7 +26,7 @@ class SessionStatement;
 struct SessionWrite {
   const ChangeForm &form;
   const ResolvedChange &change;
-  const sql::Answer *answer = nullptr;  ///< to the like of it, of a statement with RETURNING
+  const sql::Answer *answer = nullptr;  ///< the server's to a statement of this form with RETURNING
   uint64_t table_version;               ///< TABLE_SHARE::get_table_ref_version() that `change` is of
   std::span<const Value> values;
   bool prepared = false;

@@ -1,4 +1,4 @@
-// plan_words.h: what a statement means and how it would be answered, in words, for tests inside a server.
+// plan_words.h: the meaning of a statement and how it would be answered, in words, for tests inside a server.
 #pragma once
 
 #include <string>

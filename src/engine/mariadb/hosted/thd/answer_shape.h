@@ -1,4 +1,5 @@
-// answer_shape.h: AnswerShape, what the server's bytes around the rows of an answer depend on besides the statement.
+// answer_shape.h: AnswerShape, everything but the statement that decides the server's bytes around the rows of an
+// answer.
 #pragma once
 
 #include "engine/sql/answer.h"

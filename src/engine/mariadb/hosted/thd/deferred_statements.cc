@@ -28,7 +28,7 @@ std::string prepare_packet(Bytes text) {
   return packet;
 }
 
-/// Nothing is counted, told to logs or remembered of what is done while this lives but the statement itself.
+/// While this lives nothing is counted, logged or remembered but the statement itself.
 class Unseen {
  public:
   explicit Unseen(THD *thd)
@@ -85,9 +85,8 @@ bool begins_with_word(Bytes text, Bytes word) {
                             [](char one, char other) { return std::tolower(static_cast<uchar>(one)) == other; });
 }
 
-/// Reads, writes, and what begins and ends transactions: neither database nor modes nor character sets are theirs to
-/// change. What a stored function does to them is lost: who executes an older statement then is told that there is
-/// none.
+/// Reads, writes, and the begin and end of transactions change neither database nor modes nor character sets. Changes
+/// by a stored function are lost: executing an older statement then fails as unknown.
 bool text_keeps_context(Bytes text) {
   static constexpr Bytes words[] = {"select", "insert", "update", "delete",   "replace",
                                     "begin",  "start",  "commit", "rollback", "show"};

@@ -85,7 +85,7 @@ class DeferredStatements {
   uint32_t last_ = 0;  // the last one added
 };
 
-/// A number for a table's definition, by what the server calls its version.
+/// A number for a table's definition, by the server's version of it.
 uint64_t definition_of(Bytes tabledef_version);
 
 /// A statement that the server has gets types for its parameters, as if it were executed with them; none: as above.

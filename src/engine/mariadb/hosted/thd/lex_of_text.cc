@@ -37,7 +37,7 @@ struct LexOfText::Parsed {
 
 void LexOfText::Parsed::parse(Bytes text) {
   buffer.assign(text.begin(), text.end());
-  buffer.push_back('\0');  // the lexer looks behind the end
+  buffer.push_back('\0');  // the lexer looks beyond the end
   backup_lex = thd->lex;
   backup_stmt_arena = thd->stmt_arena;
   thd->push_internal_handler(&silence);

@@ -1,4 +1,4 @@
-// lex_of_text.h: LexOfText, what the server's parser makes of a text, without a trace in the THD that lends itself.
+// lex_of_text.h: LexOfText, the server's parse tree of a text, without a trace in the THD that lends itself.
 #pragma once
 
 #include "base/bytes.h"

@@ -12,11 +12,11 @@ namespace {
 constexpr size_t reasons = static_cast<size_t>(NotNow::count);
 std::atomic<uint64_t> counts[reasons];
 
-/// Microseconds. What takes a worker longer was held up by the disk, and is told as slow; a limit below that is there
-/// to see every statement.
+/// Microseconds. A worker takes longer only if the disk held it up, and then logs it as slow; a limit below that is
+/// there to see every statement.
 constexpr ulonglong long_query_us_min = 50'000;
 
-/// What has to see every command of the session, whatever it is.
+/// The observers of every command of the session, whatever it is.
 std::optional<NotNow> watched(THD *thd) {
   if (opt_log && !(thd->variables.option_bits & OPTION_LOG_OFF)) return NotNow::general_log;
   if (mysql_global_audit_mask[0] & (MYSQL_AUDIT_GENERAL_CLASSMASK | MYSQL_AUDIT_TABLE_CLASSMASK)) return NotNow::audit;

@@ -84,7 +84,7 @@ SessionStatement::SessionStatement(THD *thd, bool prepared, enum_sql_command com
   thd->set_time();
   thd->set_query_id(next_query_id());
   thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
-  // By this the storage engine knows whether to lock what it reads.
+  // By this the storage engine knows whether to lock the rows it reads.
   thd->lex->sql_command = command;
   thd->lex->query_tables_own_last = nullptr;  // the statement before may have had some
   thd->count_cuted_fields = CHECK_FIELD_IGNORE;

@@ -12,11 +12,11 @@
 
 namespace postern::mariadb {
 
-/// How many bytes of a STATUS_VAR are what a statement counts. Behind them stands the memory it uses, which is as it
+/// The size of the part of a STATUS_VAR that a statement counts in. After it comes the memory it uses, which is as it
 /// is.
 extern const size_t counted_status_bytes;
 
-/// In what the server says at the end of a statement: it has looked at every row of the table, as it does with a small
+/// In the server's status at the end of a statement: it has looked at every row of the table, as it does with a small
 /// one. Then little is won by a plan, and rows may have come in another order.
 inline constexpr uint16_t without_index = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
 inline constexpr const char *words_of_no_index = "the server looks at every row of the table instead of using an index";
@@ -42,11 +42,11 @@ struct TableNames {
 /// the session, and nothing waits. False: it cannot be opened just now.
 bool look_at_table(THD *thd, const TableNames &names, const std::function<void(TABLE &)> &look);
 
-/// What a statement has counted and changed in its session by itself is taken back by undo(), so that the server can
-/// run it as if nothing had been. One of done() and undo() is called, and nothing behind it.
+/// undo() takes back everything that a statement has counted and changed in its session, so that the server can run it
+/// as if nothing had been. One of done() and undo() is called, and nothing after it.
 class SessionStatement {
  public:
-  /// The statement begins: its time, its number, no warnings. `command`: what the storage engine takes it for.
+  /// The statement begins: its time, its number, no warnings. `command`: for the storage engine.
   SessionStatement(THD *thd, bool prepared, enum_sql_command command = SQLCOM_SELECT);
   SessionStatement(const SessionStatement &) = delete;
   SessionStatement &operator=(const SessionStatement &) = delete;
@@ -56,13 +56,12 @@ class SessionStatement {
   bool open(TABLE_LIST &list);
   /// Ends the statement within its transaction, or with it. False: that has failed; undo() is still to come.
   bool commit();
-  /// Counts what the server would have counted. `sent`: rows in the answer; `found`: FOUND_ROWS() from here on.
+  /// Counts as the server would have counted. `sent`: rows in the answer; `found`: FOUND_ROWS() from here on.
   void done(uint64_t examined, uint64_t sent, uint64_t found, size_t bytes_received, size_t bytes_sent);
   /// The same of one that has changed rows, or was to: send_end() has answered.
   void done_changing(size_t bytes_received);
   void undo();
-  /// Undoes what the statement has changed: it fails, and the diagnostics area says why. To be followed by
-  /// done_changing().
+  /// Undoes the statement's changes: it fails, and the diagnostics area says why. done_changing() must follow.
   void take_back();
   /// The storage engine has rolled back the session's whole transaction, and the diagnostics area says why: so does the
   /// server. To be followed by done_changing().

@@ -12,7 +12,7 @@ namespace {
 
 thread_local Conversation *conversation = nullptr;
 
-/// What the server has in a Vio of either kind.
+/// The functions that a Vio of either kind has.
 struct Own {
   std::atomic<decltype(Vio::read)> read{nullptr};
   std::atomic<decltype(Vio::write)> write{nullptr};

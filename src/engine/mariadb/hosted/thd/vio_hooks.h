@@ -1,5 +1,5 @@
-// vio_hooks.h: what stands between the server's network code and a client's socket: bytes that the door has received
-// already come first, and what the server answers may be noted.
+// vio_hooks.h: hooks between the server's network code and a client's socket: bytes that the door has received already
+// come first, and the server's answers may be captured.
 //
 // The server asks these through pointers in the Vio, on the thread that serves the session; whatever reads or writes
 // the Vio on another thread gets the server's own functions.
@@ -18,11 +18,11 @@ namespace postern::mariadb {
 /// What one command reads and writes, while the server serves it.
 class Conversation {
  public:
-  /// The bytes of `packet` come first, then those of `rest`, then the socket's. What the server answers is noted in
-  /// `answer`, unless that is nullptr; of more than `answer_bytes_max` nothing. The thread has one at a time.
+  /// The bytes of `packet` come first, then those of `rest`, then the socket's. The server's answer is captured in
+  /// `answer`, unless that is nullptr; one of more than `answer_bytes_max` is not. The thread has one at a time.
   Conversation(st_vio *vio, Bytes packet, Input *rest, std::string *answer,
                size_t answer_bytes_max = answer_bytes_usual);
-  /// The server reads `packet` and nothing else, and what it answers goes to `output` in place of the socket.
+  /// The server reads `packet` and nothing else, and its answer goes to `output` in place of the socket.
   Conversation(st_vio *vio, Bytes packet, Output &output);
   ~Conversation();
   Conversation(const Conversation &) = delete;
@@ -35,7 +35,7 @@ class Conversation {
   /// Copies what there is, at most `size` bytes, and returns how much.
   size_t take(char *to, size_t size);
   bool has_data() const { return !packet_.empty() || (rest_ != nullptr && rest_->unparsed_bytes() != 0); }
-  /// Whether that is all that is to be done with bytes that the server writes.
+  /// Whether capturing is all that happens with bytes that the server writes.
   bool write(Bytes bytes) noexcept;
 
  private:

@@ -6,7 +6,7 @@
 //   after CODE           it has changed the row, without an event for the binary log, and fails all the same
 //   once before CODE ... likewise, the first time only that a row has just this text
 //
-// Where InnoDB rolls its transaction back before it returns a code, the server is told as InnoDB tells it.
+// Where InnoDB rolls its transaction back before it returns a code, the server is notified as InnoDB notifies it.
 #include "engine/mariadb/basics/server.h"
 
 #include <cstdlib>
