@@ -1,4 +1,5 @@
-// Commands that wait for elements, over the engine in memory: who is served, by whom, in which order, and how they end.
+// Commands that wait for elements, over the engine in memory: which client is served, in which order, and how waits
+// end.
 #include "redis/commands/blocking.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ class RedisBlocking : public RedisTest {
  protected:
   RedisBlocking() { create_keyspace(engine_); }
 
-  /// Sends what has to wait.
+  /// Sends a command that has to wait.
   void block(int number, const std::string &line) {
     EXPECT_EQ(connection(number).send(line + "\r\n"), "");
     EXPECT_TRUE(connection(number).asleep()) << line;
@@ -33,7 +34,7 @@ class RedisBlocking : public RedisTest {
   std::string hear_pushed() { return hear(0); }
 };
 
-TEST_F(RedisBlocking, WhatIsThereIsTakenAtOnce) {
+TEST_F(RedisBlocking, ExistingElementsAreTakenAtOnce) {
   send("RPUSH l a b\r\nZADD z 1 one 2 two\r\n");
   EXPECT_EQ(send("BLPOP nosuch l 0\r\nBRPOP l 0\r\n"), "*2\r\n$1\r\nl\r\n$1\r\na\r\n*2\r\n$1\r\nl\r\n$1\r\nb\r\n");
   EXPECT_EQ(send("BZPOPMAX z 0\r\nBZPOPMIN z 0\r\nEXISTS z l\r\n"),
@@ -41,7 +42,7 @@ TEST_F(RedisBlocking, WhatIsThereIsTakenAtOnce) {
   EXPECT_EQ(protocol_->waiters().count(), 0u);
 }
 
-TEST_F(RedisBlocking, APushServesWhoWaits) {
+TEST_F(RedisBlocking, APushServesAWaiter) {
   block(1, "BLPOP a b 0");
   EXPECT_EQ(protocol_->waiters().count(), 1u);
   EXPECT_EQ(hear(1), "") << "nobody has woken it";
@@ -72,7 +73,7 @@ TEST_F(RedisBlocking, NobodyStandsInTheWayOfAnotherType) {
   EXPECT_EQ(hear_pushed(), ":2\r\n");
 }
 
-TEST_F(RedisBlocking, WhoIsToldOfOneKeyTakesFromNoOther) {
+TEST_F(RedisBlocking, AWaiterWokenForOneKeyTakesFromNoOther) {
   block(1, "BLPOP a 0");
   block(2, "BLPOP a b 0");
   block(3, "BZPOPMIN y 0");
@@ -84,7 +85,7 @@ TEST_F(RedisBlocking, WhoIsToldOfOneKeyTakesFromNoOther) {
   EXPECT_EQ(hear(3), "*3\r\n$1\r\ny\r\n$3\r\none\r\n$1\r\n1\r\n");
 }
 
-TEST_F(RedisBlocking, WhoCameFirstIsServedFirst) {
+TEST_F(RedisBlocking, TheFirstWaiterIsServedFirst) {
   block(1, "BLPOP l 0");
   block(2, "BLPOP l 0");
   block(3, "BLPOP l 0");
@@ -116,7 +117,7 @@ TEST_F(RedisBlocking, SomebodyElseMayBeQuicker) {
   EXPECT_EQ(hear_pushed(), "*2\r\n:1\r\n:2\r\n:1\r\n");
 }
 
-TEST_F(RedisBlocking, WhoLeavesWasNeverThere) {
+TEST_F(RedisBlocking, AWaiterThatLeavesWasNeverThere) {
   block(1, "BLPOP l 0");
   block(2, "BLPOP l 0");
   push("RPUSH l a");
@@ -143,7 +144,7 @@ TEST_F(RedisBlocking, ItEndsInTime) {
   EXPECT_EQ(protocol_->waiters().count(), 0u);
 }
 
-TEST_F(RedisBlocking, TheFirstLooksForWhatNobodyToldOf) {
+TEST_F(RedisBlocking, TheFirstLooksForElementsWithoutAWake) {
   block(1, "BLPOP l 0");
   block(2, "BLPOP l 0");
   EXPECT_EQ(connection(2).session().wake_ms(), INT64_MAX) << "the first looks for it";
@@ -155,7 +156,7 @@ TEST_F(RedisBlocking, TheFirstLooksForWhatNobodyToldOf) {
   EXPECT_EQ(connection(1).sleep_on(), "*2\r\n$1\r\nl\r\n$3\r\nsql\r\n");
 }
 
-TEST_F(RedisBlocking, WhatIsPipelinedBehindItWaits) {
+TEST_F(RedisBlocking, PipelinedCommandsWait) {
   EXPECT_EQ(connection(1).send("PING\r\nBLPOP l 0\r\nECHO a\r\n"), "+PONG\r\n");
   EXPECT_EQ(connection(1).send("ECHO b\r\n"), "");
   send("LPUSH l x\r\n");
@@ -217,7 +218,7 @@ TEST_F(RedisBlocking, AClientThatPushesMayLeaveOrEndItsSending) {
   EXPECT_EQ(hear(1), "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
 }
 
-TEST_F(RedisBlocking, NobodyWaitsWhoFeedsNobody) {
+TEST_F(RedisBlocking, APushWithoutWaitersIsNotHeld) {
   block(1, "BLPOP l 0");
   EXPECT_EQ(send("RPUSH other l\r\nLMOVE other third LEFT LEFT\r\nZADD z 1 l\r\nSORT third ALPHA STORE fourth\r\n"),
             ":1\r\n$1\r\nl\r\n:1\r\n:1\r\n");

@@ -53,8 +53,7 @@ class Answer final : public Reply {
   Write write_;
 };
 
-/// An op of no table that is answered, to `output`, with what `write(Writer &)` writes. What it captures lives as long
-/// as the batch.
+/// An op of no table, answered to `output` by `write(Writer &)`, whose captures live as long as the batch.
 template <class Write>
 Op &answer_to(Output &output, Call &call, Write write) {
   Op &op = call.batch.add();
@@ -72,10 +71,10 @@ Next answer_integer(Call &call, int64_t number);
 /// The bytes live as long as the batch.
 Next answer_bulk(Call &call, Bytes bytes);
 
-/// An error of the client's, in Redis's words, with the word for errors first. Both texts are told as one, and copied.
+/// An error of the client's, in Redis's words, with the word for errors first. Both texts are sent as one, and copied.
 /// A transaction that is being queued will not be carried out.
 Next refuse(Call &call, Bytes text, Bytes rest = {});
-/// As much of an argument as Redis tells in an error: it takes it for a text of C.
+/// As much of an argument as Redis quotes in an error: it takes it for a text of C.
 Bytes told_of(Bytes argument, size_t bytes_max = Bytes::npos);
 
 inline constexpr Bytes syntax_error = "ERR syntax error";

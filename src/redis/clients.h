@@ -1,5 +1,5 @@
-// clients.h: Client, what the door knows of one connection beside its transaction, and Clients, all of them, for CLIENT
-// LIST and CLIENT KILL.
+// clients.h: Client, one connection's state besides its transaction, and Clients, all of them, for CLIENT LIST and
+// CLIENT KILL.
 //
 // A client is owned by its session. Its own thread writes it; any thread may read it through Clients.
 #pragma once
@@ -48,7 +48,7 @@ class Client {
 
   std::string name() const;
   void set_name(Bytes name);
-  /// What CLIENT SETINFO tells of its library.
+  /// The library's name and version from CLIENT SETINFO.
   void set_library(Bytes name) { set(library_, name); }
   void set_library_version(Bytes version) { set(library_version_, version); }
   /// As which account it has logged in; empty: none.
@@ -97,14 +97,14 @@ struct ClientFilter {
 struct Killed {
   uint64_t killed = 0;
   uint64_t denied = 0;  ///< those of other accounts, which stay
-  bool self = false;    ///< who asks is among the killed: to be closed by its session, behind its answer
+  bool self = false;    ///< the caller is among the killed: its session closes it after its answer
 };
 
 class Clients {
  public:
-  /// A line each of those whose account is `user`.
+  /// A line for each connection of the account `user`.
   std::string lines(Bytes user, const ClientFilter &filter, int64_t now_ms) const;
-  /// Ends the connections of those that have the account of who asks.
+  /// Closes all connections of the caller's account.
   Killed kill(const Client &asks, const ClientFilter &filter, bool spares_self);
   /// Whether the account of a client that there is now is another one.
   bool is_others(Bytes user, uint64_t id) const;

@@ -1,4 +1,4 @@
-// Lists, sets and sorted sets over the engine in memory: what is told, and what is in the tables then.
+// Lists, sets and sorted sets over the engine in memory: the replies, and the rows in the tables then.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -79,7 +79,7 @@ TEST_F(RedisCollections, OtherTypesAreRefused) {
   EXPECT_EQ(rows("entries"), 2u);
 }
 
-TEST_F(RedisCollections, WhatIsLostIsDoneAgainFromItsBeginning) {
+TEST_F(RedisCollections, ALostRunIsDoneAgainFromItsBeginning) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     create_keyspace(engine_);
     engine_.set_faults({.seed = seed, .lost = 300});
@@ -105,7 +105,7 @@ TEST_F(RedisCollections, HashesAreScanned) {
             ":1\r\n-WRONGTYPE Operation against a key holding the wrong kind of value\r\n-ERR syntax error\r\n");
 }
 
-TEST_F(RedisCollections, AScanOfLargeValuesIsToldInPieces) {
+TEST_F(RedisCollections, AScanOfLargeValuesIsAnsweredInPieces) {
   constexpr size_t large = 600'000;
   for (const char *const field : {"a", "b", "c"}) set_large("h", field, large);
   const std::string first = send("HSCAN h 0\r\n");

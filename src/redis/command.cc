@@ -30,7 +30,7 @@ size_t hash_of(Bytes name) {
   return hash ^ hash >> 15;
 }
 
-/// First, last and step of all keys, as far as they tell of them.
+/// First, last and step of all keys, as far as these three can describe them.
 void find_legacy_range(Command &command) {
   int16_t last_before = 0;
   for (const KeySpec &spec : command.key_specs) {
@@ -85,7 +85,7 @@ const Table &table() {
   return made;
 }
 
-/// Behind what stands at `to` already. False: no command has so long a name.
+/// After the bytes that `to` has already. False: no command has so long a name.
 bool append_lower(char *to, size_t &size, Bytes name) {
   if (size + name.size() > name_bytes_max) return false;
   for (const char byte : name) to[size++] = static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte);

@@ -1,5 +1,4 @@
-// command.h: Command, what the door knows of one command before it looks at its arguments. The rows are in
-// commands.def.
+// command.h: Command, the facts about one command before its arguments are read. The rows are in commands.def.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +12,10 @@ namespace postern::redis {
 
 struct Call;
 
-/// What the session does when a command's ops have been added.
+/// The session's next step after a command's ops have been added.
 enum class Next : uint8_t {
   go_on,
-  sleep,  ///< what is left of the command waits for others: RedisSession::sleep_until()
+  sleep,  ///< the rest of the command waits for others: RedisSession::sleep_until()
   pause,  ///< the same, where its client will be answered soon: RedisSession::pause_until()
   wait,   ///< what comes next depends on these ops: nothing more is parsed before they are settled
   close,  ///< close the connection when all is answered
@@ -44,10 +43,10 @@ enum : uint32_t {
   no_mandatory_keys = 1 << 12,
   no_async_loading = 1 << 13,
   no_multi = 1 << 14,
-  movablekeys = 1 << 15,  ///< follows from the keys: first, last and step do not tell of all
+  movablekeys = 1 << 15,  ///< follows from the keys: first, last and step do not describe all
   allow_busy = 1 << 16,
-  subcommand = 1 << 17,  ///< follows from the name, and is told to nobody
-  feeds = 1 << 18,       ///< may put elements into a key that others wait for; is told to nobody
+  subcommand = 1 << 17,  ///< follows from the name, and is shown to no client
+  feeds = 1 << 18,       ///< may put elements into a key that others wait for; shown to no client
 };
 }
 
@@ -83,7 +82,7 @@ enum class CommandGroup : uint8_t {
 };
 
 struct Command {
-  Bytes name;  ///< in lower case; of a subcommand, with its container's and | before it
+  Bytes name;  ///< in lower case; a subcommand's, with its container's and | before it
   int32_t arity;
   uint32_t flags;
   Bytes keys;  ///< as read_key_specs() reads them
@@ -111,7 +110,7 @@ struct Command {
   bool is_subcommand() const { return has(CommandFlag::subcommand); }
 };
 
-/// Every command and subcommand that there is; a subcommand stands behind its container.
+/// All commands and subcommands; a subcommand comes after its container.
 std::span<const Command> commands();
 /// By the name as a client has it, in any case; nullptr: there is none. Subcommands are found as container|name.
 const Command *find_command(Bytes name);

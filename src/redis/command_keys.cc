@@ -17,7 +17,7 @@ struct Named {
   Bytes name;
 };
 
-// In the order that Redis tells them.
+// In Redis's order.
 constexpr Named flag_names[] = {
     {KeyFlag::reads, "RO"},      {KeyFlag::changes, "RW"},    {KeyFlag::writes, "OW"},
     {KeyFlag::removes, "RM"},    {KeyFlag::access, "access"}, {KeyFlag::update, "update"},
@@ -38,7 +38,7 @@ int16_t number_in(Bytes text) {
   return number;
 }
 
-/// Behind the @.
+/// After the @.
 void read_place(Bytes text, KeySpec &spec) {
   if (text == "?") {
     spec.find = KeySpec::Find::unknown;

@@ -1,4 +1,4 @@
-// command_keys.h: where the keys of a command stand among its arguments, and what it does with them.
+// command_keys.h: where the keys of a command are among its arguments, and how it uses them.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace postern::redis {
 
 struct Command;
 
-/// What a command does with a key. Bits.
+/// A command's use of a key. Bits.
 namespace KeyFlag {
 enum : uint32_t {
   reads = 1 << 0,
-  changes = 1 << 1,     ///< what is there counts
+  changes = 1 << 1,     ///< depends on the old value
   writes = 1 << 2,      ///< whatever was there
   removes = 1 << 3,     ///< nothing but that
-  access = 1 << 4,      ///< tells of the value, or copies it
+  access = 1 << 4,      ///< returns the value, or copies it
   update = 1 << 5,      ///< of data that was there
   insert = 1 << 6,      ///< adds data, and changes none
   erase = 1 << 7,       ///< of data in it, or all
@@ -30,14 +30,14 @@ enum : uint32_t {
 struct KeySpec {
   enum class Find : uint8_t {
     range,    ///< from `first` to `last`, each `step`th
-    counted,  ///< behind their number, which is at `first`
+    counted,  ///< after their number, which is at `first`
     unknown,  ///< what stands elsewhere decides
   };
   Bytes notes{};
   uint32_t flags = 0;
   Find find = Find::range;
   int16_t first = 0;
-  int16_t last = 0;  ///< so many behind the first; negative: counted from the end of the arguments
+  int16_t last = 0;  ///< so many after the first; negative: counted from the end of the arguments
   int16_t step = 1;
 };
 
@@ -46,8 +46,8 @@ struct FoundKey {
   uint32_t flags = 0;
 };
 
-/// What a row of commands.def says: for each spec `(notes) FLAGS PLACE`, with `; ` between them. A place is @1, @1..-1,
-/// @1..-1/2 (each second), @1# (behind their number) or @? (unknown). `text` outlives them.
+/// The keys column of commands.def: for each spec `(notes) FLAGS PLACE`, with `; ` between them. A place is @1, @1..-1,
+/// @1..-1/2 (each second), @1# (after their number) or @? (unknown). `text` outlives them.
 std::vector<KeySpec> read_key_specs(Bytes text);
 /// The name of each flag that is set, as Redis has it.
 std::vector<Bytes> key_flag_names(uint32_t flags);

@@ -1,4 +1,4 @@
-// command_stats.h: how often each command was carried out, and for how long: what INFO commandstats tells.
+// command_stats.h: how often each command was carried out, and for how long: the figures of INFO commandstats.
 //
 // Each worker counts by itself, in CommandStats of its own; AllCommandStats adds them up.
 #pragma once

@@ -5,7 +5,7 @@ namespace {
 
 struct Words {
   Bytes beginning;
-  bool told_why;  ///< what the server says follows
+  bool told_why;  ///< the server's message follows
 };
 
 /// What clients act upon has words of its own; for all others the kind decides.

@@ -1,4 +1,4 @@
-// errors.h: how a failure of an op is told to a client: Redis's word for it, and what the server says.
+// errors.h: a failed op as a client sees it: Redis's word for the error, and the server's message.
 #pragma once
 
 #include "contract/reply.h"

@@ -64,9 +64,9 @@ class Exec final : public Kept, public Script, public Reply {
   std::deque<Check> checks_;
   std::vector<Op> check_ops_;
   std::vector<Op> ops_;       // of all commands, in order
-  std::vector<size_t> ends_;  // of each command's, among them
+  std::vector<size_t> ends_;  // each command's, among them
 
-  // Of the run.
+  // The run's.
   enum class Phase : uint8_t { checking, plain, marking, nested };
   Phase phase_ = Phase::plain;
   size_t command_ = 0;

@@ -1,8 +1,8 @@
 // held_reply.h: commands that put elements into keys that others wait for, and are answered when those are served.
 //
-// Redis serves who waits before it answers a push: whoever has heard the answer sees what has become of the elements.
-// So does the door, but that it waits for nobody longer than `serving_wait_ms`. Meanwhile the session sleeps: it holds
-// no op, no table and no thread.
+// Redis serves blocked clients before it answers the push, so whoever has the answer sees the outcome. So does the
+// door, but that it waits for nobody longer than `serving_wait_ms`. Meanwhile the session sleeps: it holds no op, no
+// table and no thread.
 #pragma once
 
 #include <cstdint>

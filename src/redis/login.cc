@@ -13,7 +13,7 @@ namespace {
 
 constexpr Bytes wrong_password = "WRONGPASS invalid username-password pair or user is disabled.";
 
-/// What HELLO tells of the server.
+/// The server's fields in the reply to HELLO.
 void write_server(Writer &writer, Client &client, bool read_only) {
   writer.map(7);
   writer.bulk("server");
@@ -43,7 +43,7 @@ Resp resp_after(const Call &call, const Greeting &greeting) {
   return greeting.resp == 3 ? Resp::three : Resp::two;
 }
 
-/// The account has been verified, or not: of these ops no other is behind the login.
+/// The account has been verified, or not: no other op of these follows the login.
 class LoginStage final : public Stage {
  public:
   explicit LoginStage(const Greeting &greeting)
@@ -143,7 +143,7 @@ Next add_greeting(Call &call, const Greeting &greeting) {
   if (greeting.greets) call.session.protocol().tell(figures);
   const bool read_only = figures.read_only;
   if (greeting.logs_in && call.session.identity() != nullptr) return add_login(call, greeting, read_only);
-  // Without accounts there is one user, whom any password lets in.
+  // Without accounts there is one user, and any password lets it in.
   if (greeting.logs_in && greeting.user != "default") return refuse(call, wrong_password);
   return greeting.greets ? greet(call, greeting, read_only) : answer_ok(call);
 }

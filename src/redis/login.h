@@ -1,13 +1,13 @@
-// login.h: the ops of AUTH and HELLO. A login that fails changes nothing: the client stays who it was.
+// login.h: the ops of AUTH and HELLO. A login that fails changes nothing: the client keeps its account.
 #pragma once
 
 #include "redis/call.h"
 
 namespace postern::redis {
 
-/// What the client asks for together with a login, or without one. Views of the arguments.
+/// The client's other requests together with a login, or without one. Views of the arguments.
 struct Greeting {
-  bool greets = false;  ///< HELLO: answered with what the server is
+  bool greets = false;  ///< HELLO: answered with the server's facts
   int64_t resp = 0;     ///< 2, 3; 0: as it is
   bool logs_in = false;
   Bytes user{};

@@ -25,12 +25,12 @@
 
 namespace postern::redis {
 
-/// Which Redis the door takes after: clients decide by it what they may ask.
+/// The Redis version that the door claims: clients choose their commands by it.
 inline constexpr Bytes redis_version = "7.0.15";
 /// Databases that SELECT knows.
 inline constexpr uint8_t database_count = 16;
 
-/// What the door knows and INFO and CONFIG tell.
+/// The door's figures for INFO and CONFIG.
 struct Figures {
   Counters counters;
   uint64_t connections = 0;
@@ -64,7 +64,7 @@ struct Settings {
   Changing<bool> exec_rolls_back = false;
   Changing<size_t> value_bytes_max = limits::item_bytes_max;
   Changing<size_t> request_bytes_max = size_t{80} << 20;
-  /// What INFO tells as postern_version.
+  /// postern_version in INFO.
   std::string version = "0";
   std::function<void(Figures &)> figures{};
 };
@@ -77,7 +77,7 @@ class Redis final : public Protocol {
   void refuse(Output &output, Failure why) override;
 
   const Settings &settings() const { return settings_; }
-  /// Takes over what is Changing. Any thread.
+  /// Takes over the Changing members. Any thread.
   void change(const Settings &settings);
   Clients &clients() { return clients_; }
   Maps &maps() { return maps_; }
@@ -89,7 +89,7 @@ class Redis final : public Protocol {
   /// Figures that CONFIG RESETSTAT forgets count from now on.
   void reset_statistics();
   void tell(Figures &figures) const;
-  /// Of these figures, less what was there when the statistics were reset.
+  /// These figures, less those at the last reset of the statistics.
   Totals totals(const Figures &figures) const;
   int64_t started() const { return started_; }  ///< seconds since 1970
   /// 40 hexadecimal digits, another for each start.

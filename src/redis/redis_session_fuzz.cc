@@ -1,5 +1,5 @@
 // Any bytes, sent in any pieces to a whole session over an engine that misbehaves, are answered with well-formed
-// replies and nothing else, and the session gives back what it opened.
+// replies and nothing else, and the session gives back all its resources.
 //
 // The first byte of an input chooses accounts and the engine's mood, the second how the rest is cut.
 #include <atomic>

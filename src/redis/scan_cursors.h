@@ -14,13 +14,13 @@
 
 namespace postern::redis {
 
-/// What a client's COUNT may ask for at once; more counts as this.
+/// The largest COUNT; more counts as this.
 inline constexpr uint64_t scan_count_max = 10'000;
 
 struct ScanPlace {
   std::string owner{};  ///< the account that scans
   uint32_t db = 0;
-  std::string prefix{};             ///< of the mapping that is walked, or of the hash or set: its key
+  std::string prefix{};             ///< the prefix of the mapping that is walked, or the key of the hash or set
   std::vector<std::string> last{};  ///< the key of the last row seen; empty: the walk begins
 };
 
@@ -36,7 +36,7 @@ class ScanCursors {
     places_[cursor % places_max] = {cursor, std::move(place)};
     return cursor;
   }
-  /// False: nobody who asks so has that place. Any thread.
+  /// False: that account and database have no such place. Any thread.
   bool get(uint64_t cursor, Bytes owner, uint32_t db, ScanPlace &place) const {
     const std::lock_guard guard(mutex_);
     if (places_.empty()) return false;

@@ -12,7 +12,7 @@
 namespace postern::redis {
 namespace {
 
-/// Bytes of a command's name and of its arguments that an error tells of each.
+/// Bytes of a command's name and of its arguments that an error quotes of each.
 constexpr size_t arguments_told_bytes_max = 128;
 
 /// A page in a browser may make it send requests of its choice to any port: what begins like one of HTTP is none of a
@@ -60,7 +60,7 @@ RedisSession::RedisSession(Redis &protocol, Output &output, const Peer &peer)
 
 RedisSession::~RedisSession() {
   stage_.reset();  // it knows the client
-  tell_fed();      // of what was committed and not settled
+  tell_fed();      // for writes that were committed and not settled
 }
 
 void RedisSession::tell_fed() {

@@ -1,5 +1,5 @@
-// session.h: RedisSession, the protocol state of one connection: how far its requests are parsed, who its client is,
-// and what is under way.
+// session.h: RedisSession, the protocol state of one connection: its parser, its client's identity, and the command
+// under way.
 //
 // Owned by its connection and touched by one thread at a time.
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace postern::redis {
 
-/// What is left of a command whose next step depends on what its ops have found. Owned by the session.
+/// The rest of a command with a next step that depends on the results of its ops. Owned by the session.
 class Stage {
  public:
   virtual ~Stage() = default;
   /// The ops before are settled, or it has slept long enough: goes on. `call` has no arguments. It is asked again if it
-  /// answers Next::wait, behind the ops it has added, sleep_until() or pause_until().
+  /// returns Next::wait, after the ops it has added, sleep_until() or pause_until().
   virtual Next go_on(Call &call) = 0;
-  /// To whom those owe it who are told of what its ops have put into keys. nullptr: to nobody.
+  /// Pushers whose replies are held until the clients woken by this stage's writes have been served; nullptr: none.
   virtual const Servings *servings() const { return nullptr; }
 };
 
@@ -74,20 +74,20 @@ class RedisSession final : public Session {
     wake_ms_ = wake_ms;
     return Next::sleep;
   }
-  /// The same, where its client is to be answered soon, even if it ends its sending meanwhile.
+  /// The same, where its client gets its answer soon, even if it ends its sending meanwhile.
   Next pause_until(int64_t wake_ms) {
     wake_ms_ = wake_ms;
     return Next::pause;
   }
   /// nullptr: nobody would wake it.
   Waker *waker() { return waker_; }
-  /// What its commands put elements into; who waits for them is told when that is settled.
+  /// Keys that this session pushed to; their waiters are woken when the batch settles.
   FedKeys &fed() { return fed_; }
   void set_replies(Replies replies) { replies_ = replies; }
   Replies replies() const { return replies_; }
   /// A command is carried out that did not come by itself: one of EXEC's.
   void note_running(const Command &command) { running_.add(command); }
-  /// What the client reads, whatever CLIENT REPLY has chosen.
+  /// The client's output, whatever CLIENT REPLY has chosen.
   Output &output() { return output_; }
   /// The connection closes when the command is answered, or the EXEC that it is of.
   void end() { ends_ = true; }

@@ -1,4 +1,4 @@
-// Whole sessions: what is answered, in which order, and to whom.
+// Whole sessions: their answers, the order of these, and the rights of clients.
 #include "redis/session.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST_F(RedisSessions, ChecksTheNumberOfArguments) {
   EXPECT_EQ(send("client|id\r\n"), "-ERR unknown command 'client|id', with args beginning with: \r\n");
 }
 
-TEST_F(RedisSessions, TheVersionOfRepliesChangesBehindHello) {
+TEST_F(RedisSessions, TheVersionOfRepliesChangesAfterHello) {
   const std::string answer = send(
       "client getname\r\nHELLO 3 SETNAME me\r\nclient info\r\nconfig get maxmemory\r\nhello 2\r\n"
       "client getname\r\nconfig get maxmemory\r\n");
@@ -49,12 +49,12 @@ TEST_F(RedisSessions, TheVersionOfRepliesChangesBehindHello) {
             "-ERR Syntax error in HELLO option 'SETNAME'\r\n");
 }
 
-TEST_F(RedisSessions, NothingRunsBehindQuit) {
+TEST_F(RedisSessions, NothingRunsAfterQuit) {
   EXPECT_EQ(send("QUIT\r\nPING\r\n"), "+OK\r\n");
   EXPECT_TRUE(connection().closed());
 }
 
-TEST_F(RedisSessions, AProtocolErrorIsToldBehindWhatCameBeforeAndCloses) {
+TEST_F(RedisSessions, AProtocolErrorIsAnsweredAfterEarlierCommandsAndCloses) {
   EXPECT_EQ(send("PING\r\n*1\r\nx"), "+PONG\r\n-ERR Protocol error: expected '$', got 'x'\r\n");
   EXPECT_TRUE(connection().closed());
 }
@@ -108,7 +108,7 @@ TEST_F(RedisSessions, CommandsKnowThemselves) {
   for (const Command &command : commands()) EXPECT_EQ(find_command(command.name), &command) << command.name;
 }
 
-TEST_F(RedisAccounts, NobodyIsToldAnythingBeforeALogin) {
+TEST_F(RedisAccounts, NothingIsAnsweredBeforeALogin) {
   make({.accounts = true});
   EXPECT_EQ(send("ping\r\necho\r\nnosuch\r\n"),
             "-NOAUTH Authentication required.\r\n-ERR wrong number of arguments for 'echo' command\r\n"

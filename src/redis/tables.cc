@@ -26,7 +26,7 @@ void Tables::settled() {
     try {
       refresh_->publish(clock_ms());
     } catch (const std::bad_alloc &) {
-      // What was known stays, until the next look.
+      // The earlier snapshot stays, until the next look.
     }
     refresh_.reset();
   }

@@ -29,7 +29,7 @@ class Tables {
   /// To be called once for each batch, before anything is parsed: adds what reads the mappings if that is due. False:
   /// they have to be read before anything can be understood; nothing more is parsed before that is settled.
   bool begin(Batch &batch, uint32_t ops_max);
-  /// The ops are done, and nothing points to what was kept.
+  /// The ops are done, and nothing points to the kept objects.
   void settled();
 
   OpenMaps &open() { return open_; }
@@ -47,7 +47,7 @@ class Tables {
  private:
   Maps &maps_;
   OpenMaps open_;
-  uint64_t generation_ = 0;                  // of what is open
+  uint64_t generation_ = 0;                  // the open tables'
   std::unique_ptr<items::Refresh> refresh_;  // under way
   std::vector<std::unique_ptr<Kept>> kept_;
 };

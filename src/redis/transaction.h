@@ -19,7 +19,7 @@
 
 namespace postern::redis {
 
-/// What a key's row was: none at all, or all that it holds, hashed with a key that nobody knows.
+/// A fingerprint of a key's row: none at all, or all its columns, hashed with a key that nobody knows.
 struct Print {
   uint64_t first = 0;
   uint64_t second = 0;
@@ -32,7 +32,7 @@ struct Print {
   }
 };
 
-/// Of a row with all columns.
+/// The fingerprint of a row with all columns.
 Print print_of(const Map &map, Row row, int64_t now_ms);
 
 /// Takes the print of a key's row. Writes nothing.
@@ -118,7 +118,7 @@ class Transaction {
     return at == program_->watched.end() ? nullptr : &*at;
   }
 
-  /// Is over: what it was is the caller's. Never nullptr.
+  /// Ends it: its commands are the caller's. Never nullptr.
   std::unique_ptr<Program> take();
 
  private:

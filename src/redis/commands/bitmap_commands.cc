@@ -22,7 +22,7 @@ bool bit_at(Bytes text, uint64_t bit) {
   return at < text.size() && (byte_at(text, at) >> (7 - bit % 8) & 1) != 0;
 }
 
-/// False: told why not.
+/// Returns false after answering an error.
 bool read_offset(Call &call, Bytes text, uint64_t &bit) {
   int64_t number = 0;
   const bool good = parse_integer(text, number) && number >= 0 && static_cast<uint64_t>(number) <= offset_max &&
@@ -79,8 +79,8 @@ struct BitRange {
   bool ends_first() const { return start < 0 && end < 0 && start > end; }
 };
 
-/// Arguments from `first` on: nothing, or start, end, and BYTE or BIT; with `end_optional` a start alone, too. What is
-/// wrong with them is told of a string that is there; empty: nothing.
+/// Arguments from `first` on: nothing, or start, end, and BYTE or BIT; with `end_optional` a start alone, too. Returns
+/// the error to answer if the key exists; empty if the arguments are valid.
 Bytes read_range(Call &call, size_t first, bool end_optional, BitRange &range) {
   const auto words = call.arguments.subspan(std::min(first, call.arguments.size()));
   if (words.empty()) return {};
@@ -94,7 +94,7 @@ Bytes read_range(Call &call, size_t first, bool end_optional, BitRange &range) {
   return range.in_bits || is_word(words[2], "byte") ? Bytes{} : syntax_error;
 }
 
-/// The first bit of the range in a string of so many bytes, and the one behind the last. False: there is none.
+/// The first bit of the range in a string of so many bytes, and the one after the last. False: there is none.
 bool bits_of(const BitRange &range, size_t bytes, uint64_t &from, uint64_t &to) {
   const auto size = static_cast<int64_t>(range.in_bits ? bytes * 8 : bytes);
   const int64_t start = std::max<int64_t>(range.start < 0 ? range.start + size : range.start, 0);

@@ -17,7 +17,7 @@
 namespace postern::redis {
 namespace {
 
-/// On the clock of clock_ms(); INT64_MAX: for ever. False: told what is wrong.
+/// On the clock of clock_ms(); INT64_MAX: for ever. Returns false after answering an error.
 bool read_timeout(Call &call, Bytes text, int64_t &until_ms) {
   const auto wrong = [&call](Bytes why) {
     refuse(call, why);
@@ -30,7 +30,7 @@ bool read_timeout(Call &call, Bytes text, int64_t &until_ms) {
   // What an int64_t cannot hold Redis 7.0 takes for the least that it can.
   if (milliseconds < 0 || milliseconds > most) return wrong("ERR timeout is negative");
   const auto wait_ms = static_cast<int64_t>(milliseconds);
-  const int64_t now_ms = clock_ms() + 1;  // what has begun of a millisecond does not count
+  const int64_t now_ms = clock_ms() + 1;  // a fraction of a millisecond does not count
   until_ms = wait_ms == 0 || wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + wait_ms;
   return true;
 }
@@ -45,7 +45,7 @@ class LookReply final : public Reply {
     if (state.live && state.type == type_) seen_ = true;
     return Flow::more;
   }
-  void done(const Outcome &) override {}  // what fails is told when it is tried
+  void done(const Outcome &) override {}  // a failure is answered by the next try
   void restart() override {}
 
  private:
@@ -151,7 +151,7 @@ class WaitStage final : public Stage {
   Attempt attempt_;
   bool seen_ = false;
   bool tried_late_ = false;
-  bool blocked_ = false;  // it has slept, and others are told so
+  bool blocked_ = false;  // it has slept, and counts as blocked
   Client &client_;
   Waiters &waiters_;
   pool::Tally charge_;

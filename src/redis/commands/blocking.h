@@ -1,9 +1,9 @@
 // blocking.h: commands that wait for elements: BLPOP and its like.
 //
-// Such a command is tried as its sister that does not wait. If there is nothing it joins those that wait for its keys
-// (waiters.h), is tried once more, for what was put there meanwhile, and then sleeps: its session holds no op, no table
-// and no thread. Whenever it is woken it is tried again; every second it looks. Once it waits it takes from those keys
-// alone for which nobody has waited for longer.
+// Such a command is tried as its sister that does not wait. If there is nothing it joins the waiters for its keys
+// (waiters.h), is tried once more, for elements that came meanwhile, and then sleeps: its session holds no op, no table
+// and no thread. Whenever it is woken it is tried again; every second it looks. Once it waits it takes only from keys
+// for which nobody has waited for longer.
 //
 //   Next blpop(Call &call) {
 //     return wait_for_elements(call, {.keys = ..., .timeout = call.arguments.back(), .attempt = try_pop});
@@ -20,7 +20,7 @@
 
 namespace postern::redis {
 
-/// One try of a command that waits. Owned by what is left of the command.
+/// One try of a command that waits. Owned by the rest of the command.
 struct Attempt {
   bool nothing = false;   ///< there was none of the elements, and nothing was answered
   bool repeated = false;  ///< it waits already: a key of another type is as one that is not there
@@ -35,7 +35,7 @@ using Try = Next (*)(Call &call, Attempt *attempt);
 
 struct Blocking {
   Type type = Type::list;
-  std::span<const Bytes> keys{};  ///< whose elements it waits for; of the call's arguments
+  std::span<const Bytes> keys{};  ///< it waits for their elements; among the call's arguments
   Bytes timeout{};
   Try attempt = nullptr;
 };

@@ -15,7 +15,7 @@ Next answer_verbatim(Call &call, const std::string &text) {
   return Next::go_on;
 }
 
-/// The account whose connections the client may see and end.
+/// The client may see and end connections of this account.
 std::string own_user(Call &call) {
   return call.session.client().user();
 }

@@ -10,7 +10,7 @@
 namespace postern::redis::lower {
 namespace {
 
-/// Forgets who the client is. Ops before this point to its identity, so it waits until they are settled.
+/// Forgets the client's account. Ops before this point to its identity, so it waits until they are settled.
 class ForgetAccount final : public Stage {
  public:
   Next go_on(Call &call) override {
@@ -20,7 +20,7 @@ class ForgetAccount final : public Stage {
   }
 };
 
-/// The options of HELLO behind the version. False: the client has been told what is wrong.
+/// The options of HELLO after the version. Returns false after answering an error.
 bool read_options(Call &call, Greeting &greeting) {
   const std::span<const Bytes> arguments = call.arguments;
   for (size_t i = 2; i < arguments.size();) {
@@ -93,7 +93,7 @@ Next select_database(Call &call) {
 }
 
 Next reset(Call &call) {
-  // It is told also under CLIENT REPLY OFF, which is over with it.
+  // It is answered also under CLIENT REPLY OFF, which ends with it.
   Output &output = call.session.replies() == Replies::off ? call.session.output() : call.output;
   call.session.reset();
   answer_to(output, call, [](Writer &writer) { writer.status("RESET"); });

@@ -8,7 +8,7 @@
 namespace postern::redis {
 namespace {
 
-/// Tells of the key's expiry: `tell(expires_ms, now_ms)`, of one that never expires -1, without a key -2.
+/// Answers the key's expiry: `tell(expires_ms, now_ms)`, -1 for a key that never expires, -2 without a key.
 template <class Number>
 Next tell_expiry(Call &call, Number number) {
   return read_key(call, call.arguments[1], [number, now_ms = call.now_ms](Writer &writer, const KeyState *state, Row) {
@@ -62,7 +62,7 @@ class PersistEdit final : public KeyEdit {
   void tell(Writer writer, bool done) override { writer.integer(done ? 1 : 0); }
 };
 
-/// False: told why not.
+/// Returns false after answering an error.
 bool read_expire_options(Call &call, ExpireOptions &options) {
   for (const Bytes word : call.arguments.subspan(3)) {
     if (is_word(word, "nx")) options.if_none = true;
@@ -86,7 +86,8 @@ bool read_expire_options(Call &call, ExpireOptions &options) {
   return true;
 }
 
-/// The place of a key that a command changes: there; else told why not, or that there is nothing to change.
+/// The place of a key that a command changes: there; else the command is answered with an error, or that there is
+/// nothing to change.
 bool may_change(Call &call, const Place &place) {
   if (place.state == Place::State::broken) refuse_place(call, place);
   else if (place.state != Place::State::there) answer_integer(call, 0);
@@ -108,7 +109,7 @@ Next expire_key(Call &call, ExpiryUnit unit) {
     if (!place.map().may_delete()) return refuse_delete(call, place);
     return write_key(call, place, *call.arena().make<DeleteEdit>(call, place));
   }
-  // What has passed is a time in the past all the same, and is not "never".
+  // A time that has passed is a time in the past all the same, and is not "never".
   expires_ms = std::max<int64_t>(expires_ms, 1);
   return write_key(call, place, *call.arena().make<ExpireEdit>(call, place, expires_ms, options));
 }

@@ -9,7 +9,7 @@
 
 namespace postern::redis {
 
-/// Of a time from now, or since 1970.
+/// A time from now, or since 1970.
 enum class ExpiryUnit : uint8_t { seconds, milliseconds, unix_seconds, unix_milliseconds };
 
 /// EX, PX, EXAT or PXAT, and its number. The last one counts, and all are of the same unit.
@@ -21,10 +21,10 @@ struct ExpiryOption {
   bool take(std::span<const Bytes> arguments, size_t &at);
 };
 
-/// Milliseconds since 1970; a time that has passed is one all the same. False: `number` is none that `unit` can have,
-/// and the client is told so. `any`: 0 and less are taken, too.
+/// Milliseconds since 1970; a time that has passed is one all the same. Returns false after answering an error:
+/// `number` is none that `unit` can have. `any`: 0 and less are taken, too.
 bool read_expiry(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any = false);
-/// The same, but that the error is not told. Empty: there is none. In the arena.
+/// The same, but returns the error in place of answering it. Empty: there is none. In the arena.
 Bytes expiry_error(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any = false);
 
 }  // namespace postern::redis

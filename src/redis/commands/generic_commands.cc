@@ -10,7 +10,7 @@
 namespace postern::redis {
 namespace {
 
-/// Of several keys: each notes whether it is there, and the last one tells how many are.
+/// For several keys: each notes whether it is there, and the last one answers their number.
 class PresenceReply final : public KeyReply {
  public:
   PresenceReply(Call &call, const Place &place)
@@ -40,7 +40,7 @@ class PresenceReply final : public KeyReply {
     failure_ = Failure::none;
   }
 
-  std::span<const PresenceReply *const> all{};  ///< of the last one
+  std::span<const PresenceReply *const> all{};  ///< the last one's
 
  private:
   OpenMap &open_;

@@ -97,7 +97,7 @@ class HashSet final : public HashWork {
       writer().error(wrong_type);
       co_return;
     }
-    // Each insert tells whether it made a row: `update` counts 2, and `ignore` 0, for one that was there.
+    // Each insert shows whether it made a row: `update` counts 2, and `ignore` 0, for one that was there.
     std::vector<StepReply *> replies;
     for (size_t i = 2; i + 1 < arguments_.size(); i += 2)
       replies.push_back(&add_insert(

@@ -8,7 +8,7 @@
 namespace postern::redis {
 namespace {
 
-/// What is told of a field: `value` is NULL where there is none.
+/// The answer for a field: `value` is NULL where there is none.
 using TellField = void (*)(Writer &, const Value &value);
 
 void tell_value(Writer &writer, const Value &value) {

@@ -69,7 +69,7 @@ std::string print_bytes(uint64_t bytes) {
   return text;
 }
 
-/// Of the whole server; 0: the kernel does not tell.
+/// The whole server's; 0: the kernel does not say.
 uint64_t resident_bytes() {
   unsigned long pages = 0;
   std::FILE *const file = std::fopen("/proc/self/statm", "re");
@@ -202,7 +202,7 @@ void add_error_stats(Lines &lines) {
     lines.add(std::string("errorstat_").append(word), "count=" + std::to_string(count));
 }
 
-/// Whether a section is wanted; `usual`: it is told where none is named.
+/// Whether a section is wanted; `usual`: it is sent where none is named.
 bool wants(std::span<const Bytes> sections, Bytes section, bool usual) {
   if (sections.empty()) return usual;
   return std::any_of(sections.begin(), sections.end(), [&](Bytes one) {

@@ -1,4 +1,4 @@
-// information.h: what INFO tells of the door.
+// information.h: the text of INFO.
 #pragma once
 
 #include <span>
@@ -8,8 +8,7 @@
 
 namespace postern::redis {
 
-/// The sections asked for, in Redis's order; all that are told by default if none is named. An unknown one tells
-/// nothing.
+/// The sections asked for, in Redis's order; the default ones if none is named. An unknown one is empty.
 [[nodiscard]] std::string information(const Redis &protocol, std::span<const Bytes> sections);
 
 }  // namespace postern::redis

@@ -18,7 +18,7 @@ struct Named {
   Bytes name;
 };
 
-// In the order that Redis tells them.
+// In Redis's order.
 constexpr Named flag_names[] = {
     {CommandFlag::write, "write"},
     {CommandFlag::readonly, "readonly"},
@@ -201,7 +201,7 @@ void write_all_infos(Writer &writer) {
     if (!command.is_subcommand()) write_info(writer, command);
 }
 
-/// Which commands COMMAND LIST tells.
+/// The commands that COMMAND LIST lists.
 struct Filter {
   enum class By : uint8_t { nothing, module, category, pattern } by = By::nothing;
   Bytes value{};
@@ -220,7 +220,7 @@ struct Filter {
   }
 };
 
-/// The command that the arguments of COMMAND GETKEYS are of; nullptr: the client has been told what is wrong.
+/// The command in the arguments of COMMAND GETKEYS; nullptr after answering an error.
 const Command *command_with_keys(Call &call) {
   const std::span<const Bytes> asked = call.arguments.subspan(2);
   const Command *command = find_command(asked.front());

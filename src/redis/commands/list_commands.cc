@@ -175,7 +175,7 @@ Next move_between(Call &call, const Ends &ends, Attempt *attempt) {
   return begin_work(call, call.session.tables().keep<Move>(call, *open, ends, attempt));
 }
 
-/// `source destination LEFT|RIGHT LEFT|RIGHT`. False: told what is wrong.
+/// `source destination LEFT|RIGHT LEFT|RIGHT`. Returns false after answering an error.
 bool read_ends(Call &call, Ends &ends) {
   const Bytes from = call.arguments[3];
   const Bytes to = call.arguments[4];

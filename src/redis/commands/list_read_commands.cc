@@ -101,7 +101,7 @@ class Positions final : public ListWork {
   const Wanted wanted_;
 };
 
-/// The options of LPOS. False: told what is wrong.
+/// The options of LPOS. Returns false after answering an error.
 bool read_positions(Call &call, Positions::Wanted &wanted) {
   const auto wrong = [&call](Bytes why) {
     refuse(call, why);

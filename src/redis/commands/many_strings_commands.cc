@@ -71,7 +71,7 @@ class SetManyWork final : public StringWork {
 
     const Pair &pair;
     const int64_t now_ms;
-    bool in_the_way = false;  ///< a collection is, whose elements have to go, too
+    bool in_the_way = false;  ///< a collection is there; its elements have to go, too
   };
 
   const std::vector<Pair> pairs_;

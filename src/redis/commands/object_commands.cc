@@ -7,7 +7,7 @@
 namespace postern::redis {
 namespace {
 
-/// What a string that Redis would keep in so many bytes is kept in.
+/// The encoding that Redis would use for a string of so many bytes.
 Bytes encoding_of(const KeyState &state) {
   constexpr size_t embedded_bytes_max = 44;
   char room[20];
@@ -27,7 +27,7 @@ Bytes encoding_of(const KeyState &state) {
   return "hashtable";
 }
 
-/// What the server keeps of a row beside its values: its head, its numbers, its place in a page.
+/// A row's size on the server besides its values: its head, its numbers, its place in a page.
 constexpr int64_t row_overhead_bytes = 64;
 
 }  // namespace

@@ -16,16 +16,16 @@ struct ManyKeysPop {
   OpenMap *open = nullptr;  ///< nullptr: there can be none of the keys
   bool from_end = false;
   uint64_t count = 1;
-  std::span<const Bytes> keys{};  ///< of the call's arguments
+  std::span<const Bytes> keys{};  ///< among the call's arguments
 };
 
-/// From argument `at` on; `first` and `last` are the words for where. False: told what is wrong.
+/// From argument `at` on; `first` and `last` are the words for where. Returns false after answering an error.
 bool read_many_keys_pop(Call &call, size_t at, Bytes first, Bytes last, ManyKeysPop &pop);
 
-/// `command key [count]`. False: told what is wrong.
+/// `command key [count]`. Returns false after answering an error.
 bool read_pop_count(Call &call, bool &one, uint64_t &count);
 
-/// Begins a pop of the first of several keys that has elements. `one`: one element is told, and not in an array.
+/// Begins a pop of the first of several keys that has elements. `one`: one element is answered, and not in an array.
 template <class TheWork>
 Next pop_of_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) {
   if (wanted.open == nullptr) return nothing_there(call, attempt);

@@ -55,7 +55,7 @@ Next random_elements(Call &call, const Place &place, Type type, const RandomChoi
       call, place, [choice](Writer &writer) { choice.tell_absent(writer); }, type, choice);
 }
 
-/// Of a row those fields that are not NULL.
+/// A row's fields that are not NULL.
 Next random_fields_of_row(Call &call, const Place &place, const RandomChoice &choice) {
   return read_place(call, place, [choice, map = place.open->map.get()](Writer &writer, const KeyState *state, Row row) {
     if (state == nullptr) return choice.tell_absent(writer);

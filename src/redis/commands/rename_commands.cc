@@ -96,7 +96,7 @@ class RenameWork final : public Work {
   const bool if_absent_;
 };
 
-/// Both keys of a command; false: told why not.
+/// Both keys of a command. Returns false after answering an error.
 bool places_of_both(Call &call, Place &from, Place &to) {
   from = place_of(call, call.arguments[1]);
   to = place_of(call, call.arguments[2]);

@@ -19,7 +19,7 @@ Bytes beginning_in(const Map &map, Bytes pattern) {
   return map.generic() && beginning.size() > map.prefix().size() ? beginning.substr(map.prefix().size()) : Bytes{};
 }
 
-/// The first key behind all that begin so; nothing: there is none.
+/// The first key after all that begin so; nothing: there is none.
 std::span<const Value> behind(Call &call, Bytes beginning) {
   std::string text(beginning);
   while (!text.empty() && static_cast<uint8_t>(text.back()) == 0xff) text.pop_back();
@@ -30,7 +30,7 @@ std::span<const Value> behind(Call &call, Bytes beginning) {
   return key;
 }
 
-/// Hears one piece of a scan and tells it, with the cursor of the next one.
+/// Collects one piece of a scan and answers it, with the cursor of the next one.
 class ScanReply final : public KeyReply, public Kept {
  public:
   ScanReply(Call &call, OpenMap &open, OpenTable &table, const KeyFilter &filter, uint64_t limit, uint32_t next_map)
@@ -99,7 +99,7 @@ struct ScanArguments {
   uint64_t count = 10;
 };
 
-/// False: told why not.
+/// Returns false after answering an error.
 bool read_scan(Call &call, ScanArguments &scan) {
   for (size_t i = 2; i < call.arguments.size(); i += 2) {
     const Bytes word = call.arguments[i];

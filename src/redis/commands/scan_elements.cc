@@ -12,12 +12,12 @@
 namespace postern::redis {
 namespace {
 
-/// A key with no more elements is told whole, as Redis tells its small ones.
+/// A key with no more elements is answered whole, as Redis answers its small ones.
 constexpr int64_t told_whole_max = 128;
-/// Behind that many an answer has enough, be it one element.
+/// After that many bytes an answer has enough, be it one element.
 constexpr size_t told_bytes_max = size_t{1} << 20;
 
-/// False: told what is wrong.
+/// Returns false after answering an error.
 bool read_options(Call &call, ScanElements::Wanted &wanted) {
   for (size_t i = 3; i < call.arguments.size(); i += 2) {
     const Bytes word = call.arguments[i];
@@ -79,7 +79,7 @@ Task<> ScanElements::run() {
   wanted_.tell(to, cursor, std::move(rows));
 }
 
-/// The cursor of what is behind the rows that were read.
+/// The cursor of the elements after those that were read.
 Task<uint64_t> ScanElements::read(const Entry &entry, std::vector<Cells> &rows) {
   const bool begins = wanted_.place.last.empty();
   Find find{.comparison = begins ? Comparison::at_least : Comparison::greater};

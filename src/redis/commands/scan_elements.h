@@ -18,7 +18,7 @@ class ScanElements final : public CollectionWork {
     bool with_more = true;  ///< scores or values, if the type has them
     ScanPlace place{};      ///< where it goes on
 
-    /// Tells of these rows of elements those that are of the pattern.
+    /// Answers the rows of elements that match the pattern.
     void tell(Writer &writer, uint64_t cursor, std::vector<Cells> rows) const;
   };
   ScanElements(Call &call, OpenMap &open, Wanted wanted);
@@ -31,7 +31,7 @@ class ScanElements final : public CollectionWork {
   const Wanted wanted_;
 };
 
-/// Answers a scan of a key's elements. Those of a mapped row are told whole.
+/// Answers a scan of a key's elements. Those of a mapped row come whole.
 Next scan_elements(Call &call, Type type);
 
 }  // namespace postern::redis

@@ -99,7 +99,7 @@ Next server_time(Call &call) {
   return Next::go_on;
 }
 
-/// No copy of the data waits for another one to be told: each commit is as durable as it gets when it is answered.
+/// No commit waits for another copy of the data: each is as durable as it gets when it is answered.
 Next lastsave(Call &call) {
   return answer_integer(call, call.now_ms / 1000);
 }

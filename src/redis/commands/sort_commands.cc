@@ -97,7 +97,7 @@ class SortWork final : public PatternWork {
   Task<> read_sorted(const Entry &source, std::vector<Item> &items) {
     use(*source_.open);
     alpha_ = sorting_.alpha;
-    // What is stored has an order also where none was asked for.
+    // A stored result has an order also where none was asked for.
     const bool by_itself = !sorting_.sorts && source.type == Type::set && sorting_.stores;
     const bool sorts = sorting_.sorts || by_itself;
     if (by_itself) alpha_ = true;
@@ -172,7 +172,7 @@ class SortWork final : public PatternWork {
     });
   }
 
-  /// What is told of the elements.
+  /// The answer for the elements.
   Task<> choose(const std::vector<Item> &items, std::vector<Cell> &told) {
     const std::vector<Bytes> texts = texts_of(items);
     const size_t columns = std::max<size_t>(sorting_.gets.size(), 1);
@@ -215,7 +215,7 @@ class SortWork final : public PatternWork {
   bool failed_ = false;  // a weight is no number
 };
 
-/// The options behind the key. False: told what is wrong.
+/// The options after the key. Returns false after answering an error.
 bool read_sorting(Call &call, bool may_store, Sorting &sorting) {
   const std::span<const Bytes> arguments = call.arguments;
   for (size_t i = 2; i < arguments.size(); ++i) {

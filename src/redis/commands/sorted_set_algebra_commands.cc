@@ -69,7 +69,7 @@ bool read_weights(Call &call, std::span<const Bytes> words, std::vector<double> 
   return true;
 }
 
-/// The options behind the keys.
+/// The options after the keys.
 bool read_options(Call &call, std::span<const Bytes> rest, Wanted &wanted) {
   Algebra &algebra = wanted.algebra;
   const size_t keys = algebra.sources.size();
@@ -101,7 +101,7 @@ bool read_options(Call &call, std::span<const Bytes> rest, Wanted &wanted) {
   return true;
 }
 
-/// `numkeys key [key ...]` from argument `at` on, and what follows. False: told what is wrong.
+/// `numkeys key [key ...]` from argument `at` on, and the options. Returns false after answering an error.
 bool read_algebra(Call &call, size_t at, Wanted &wanted) {
   wanted.algebra.type = Type::zset;
   int64_t keys = 0;

@@ -43,7 +43,7 @@ class ScoreEdit final : public Edit {
   }
 
   const Bytes member;
-  double score = 0;  ///< what it has now
+  double score = 0;  ///< the current one
   std::string text{};
   bool updated = false;
   bool passed_by = false;

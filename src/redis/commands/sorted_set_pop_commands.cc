@@ -60,7 +60,7 @@ class Pop final : public PopWork {
   const bool one_;
 };
 
-/// ZMPOP and BZMPOP, BZPOPMIN and BZPOPMAX: of the first key that has elements.
+/// ZMPOP and BZMPOP, BZPOPMIN and BZPOPMAX: from the first key that has elements.
 class PopOfMany final : public Trying<PopWork> {
  public:
   PopOfMany(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt)

@@ -115,7 +115,7 @@ Next read_range_of(Call &call, const SortedSetRange &range) {
       call, place, [](Writer &writer) { writer.array(0); }, range);
 }
 
-/// A command whose name says what its range is.
+/// A command with the kind of its range in its name.
 Next read_named_range(Call &call, By by, bool reverse) {
   SortedSetRange range{.by = by, .reverse = reverse};
   if (!read_range_options(call, 4, {.with_scores = true}, range)) return Next::go_on;

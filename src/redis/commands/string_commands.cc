@@ -18,8 +18,8 @@ size_t value_bytes_max(const Call &call) {
   return call.session.protocol().settings().value_bytes_max;
 }
 
-/// Reads one key as a string: `tell(Writer &, Bytes)`; a key that is not there is an empty one, if `absent` says
-/// nothing else.
+/// Reads one key as a string: `tell(Writer &, Bytes)`; a key that is not there is an empty one, unless `absent` is
+/// given.
 template <class Tell, class Absent>
 Next read_string(Call &call, Bytes key, Tell tell, Absent absent) {
   return read_string_key(call, key, [tell, absent](Writer &writer, const KeyState *state, Row) {
@@ -80,7 +80,7 @@ Next set_string(Call &call, Bytes key, Bytes value, const SetOptions &options) {
   return write_string(call, place, *call.arena().make<SetEdit>(call, place, value, options), reads);
 }
 
-/// False: told why not.
+/// Returns false after answering an error.
 bool read_set_options(Call &call, SetOptions &options) {
   ExpiryOption expiry;
   for (size_t i = 3; i < call.arguments.size(); ++i) {
@@ -336,7 +336,7 @@ Next getex(Call &call) {
     if (is_word(words[i], "persist") && !expiry.unit) persists = true;
     else if (persists || !expiry.take(words, i)) return refuse(call, syntax_error);
   }
-  // What is wrong with the time is told of a string that is there.
+  // An invalid expiry is an error only if the key exists.
   if (const Bytes error = persists ? Bytes{} : expiry_error(call, *expiry.unit, expiry.number, expires_ms);
       !error.empty())
     return read_string(

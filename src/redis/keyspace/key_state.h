@@ -9,7 +9,7 @@
 
 namespace postern::redis {
 
-/// What the row of a key says of it.
+/// The state in the row of a key.
 struct KeyState {
   bool live = false;     ///< there is such a key
   bool expired = false;  ///< there was one
@@ -20,7 +20,7 @@ struct KeyState {
   uint64_t version = 0;
   uint64_t len = 0;
   int64_t head = 0;
-  Value value{};  ///< of a string; as the row's
+  Value value{};  ///< a string's; as the row's
 };
 KeyState state_of(const Map &map, Row row, int64_t now_ms);
 /// The same of a row of Map::string_spec(): without version, length and head.
@@ -28,7 +28,7 @@ KeyState string_state_of(const Map &map, Row row, int64_t now_ms);
 
 /// What counting commands take for an integer. False: it is none.
 bool integer_of(const Value &value, int64_t &number);
-/// A number as it stands in a row: 0 for NULL and what is no number.
+/// A number in a row: 0 for NULL and other texts.
 int64_t integer_in(const Value &value);
 
 /// A key that has more in its row's words, which SQL may have written, is one that has so many: sums of a few such

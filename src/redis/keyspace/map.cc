@@ -63,7 +63,7 @@ void Map::read_options() {
   });
 }
 
-/// Appends the names of `list` to what is opened and tells how many there are.
+/// Appends the names of `list` to the columns to open and returns their number.
 uint32_t Map::add_columns(Bytes list) {
   const size_t before = column_names_.size();
   each(list, [this](Bytes name) { column_names_.push_back(name); });

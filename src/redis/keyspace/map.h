@@ -1,4 +1,4 @@
-// map.h: Map, what the keys with one prefix are: the rows of a table, a column of them, or a generic keyspace.
+// map.h: Map, the meaning of the keys with one prefix: the rows of a table, a column of them, or a generic keyspace.
 //
 // Immutable and shared by all sessions that use it. Columns are counted as the table is opened: key columns, then the
 // expiry and the version as far as there are such, then the fields, or the value, or what else an entry has.
@@ -16,7 +16,7 @@
 
 namespace postern::redis {
 
-/// What a row of postern.redis_maps says, as people wrote it.
+/// A row of postern.redis_maps, as people wrote it.
 struct MapRow {
   std::string prefix;
   std::string db;
@@ -35,7 +35,7 @@ struct MapRow {
   bool operator==(const MapRow &) const = default;
 };
 
-/// What a key holds, as entries.type has it.
+/// The type of a key's value, as entries.type has it.
 enum class Type : uint8_t { none = 0, string = 1, list = 2, set = 3, hash = 4, zset = 5 };
 
 class Map {
@@ -50,7 +50,7 @@ class Map {
   uint32_t db() const { return db_; }
   Kind kind() const { return kind_; }
   bool generic() const { return kind_ == Kind::generic; }
-  /// What is wrong with the row, for people; empty if it can be used.
+  /// The error in the row, for people; empty if it can be used.
   const std::string &problem() const { return problem_; }
   /// `shop.user`, for people.
   const std::string &place() const { return place_; }
@@ -77,10 +77,9 @@ class Map {
 
   /// What to open: all columns. Borrows from the map.
   TableSpec spec() const;
-  /// Of the first `count` columns and these fields: what to open for those alone. `names` has room for as many.
+  /// The spec of the first `count` columns and these fields alone. `names` has room for as many.
   TableSpec spec(std::span<const uint32_t> fields, std::span<Bytes> names) const;
-  /// Of a generic keyspace: what to open for strings alone, as they are read. `names` has room for
-  /// string_entry::columns.
+  /// The spec of a generic keyspace for reading strings alone. `names` has room for string_entry::columns.
   TableSpec string_spec(std::span<Bytes> names) const;
   /// Columns before the fields.
   std::span<const Bytes> leading_columns() const { return std::span(column_names_).first(first_field_); }
@@ -93,7 +92,7 @@ class Map {
   /// The same of what its column of the expiry holds.
   int64_t expires_ms(const Value &value) const;
 
-  /// What is wrong with its table. Any thread.
+  /// The last error of its table. Any thread.
   items::Trouble &trouble() const { return trouble_; }
 
  private:

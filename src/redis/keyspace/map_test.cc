@@ -75,7 +75,7 @@ TEST(Map, SecondsAreRoundedUp) {
   EXPECT_EQ(map.from_column(2), 2'000);
 }
 
-TEST(Map, SaysWhatIsWrongWithItsRow) {
+TEST(Map, ReportsErrorsInItsRow) {
   const auto problem = [](auto change) {
     MapRow row = user_row();
     change(row);

@@ -1,7 +1,7 @@
 // maps.h: Maps, what postern.redis_maps says of all keys, as it was read last, and MapSnapshot, which answers by key.
 //
-// One for all sessions of a protocol. A session holds the snapshot it works with; `generation` tells it when there is
-// another.
+// One for all sessions of a protocol. A session holds the snapshot it works with; a new `generation` means that there
+// is another snapshot.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class MapSnapshot {
   uint32_t find(uint32_t db, Bytes key) const;
   /// The one made of just this row; nullptr: there is none.
   std::shared_ptr<const Map> with_row(const MapRow &row) const;
-  /// Those of one database: the first, and the one behind the last.
+  /// Those of one database: the first, and the one after the last.
   std::pair<uint32_t, uint32_t> of_database(uint32_t db) const { return databases_[db].range; }
   bool has_database(uint32_t db) const { return db == 0 || databases_[db].range.first != databases_[db].range.second; }
   /// Why there are none, for people; empty otherwise.
@@ -52,13 +52,13 @@ class MapSnapshot {
 
 class Maps final : public items::ConfigTables {
  public:
-  /// `tells`: logs what is new and wrong.
+  /// `tells`: logs new errors.
   explicit Maps(bool tells = true);
 
   /// nullptr before anything was read.
   std::shared_ptr<const MapSnapshot> snapshot() const;
 
-  /// Makes what was read the newest snapshot, if it differs.
+  /// Publishes `read` as the newest snapshot, if it differs.
   void take(std::span<items::MappingTable> read, int64_t now_ms) override;
 
  private:

@@ -14,7 +14,7 @@ constexpr Bytes set_columns[] = {"k", "m"};
 constexpr Bytes zset_columns[] = {"k", "m", "score"};
 constexpr Bytes list_columns[] = {"k", "pos", "v"};
 
-/// Tells no client: those hear why a table is not open when they ask for a key in it.
+/// Answers no client: clients learn why a table is not open when they ask for a key in it.
 class OpenReply final : public Reply {
  public:
   OpenReply(const Map &map, OpenTable &table) : map_(map), table_(table) {}

@@ -1,6 +1,6 @@
 // open_maps.h: OpenMaps, the mappings as one session has them open, and Place, where a key is.
 //
-// Owned by its session. Ops and replies point to what is in it, which lives until they are settled.
+// Owned by its session. Ops and replies point into it, which lives until they are settled.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ struct OpenMap {
 
   const std::shared_ptr<const Map> map;
   OpenTable table;                                                    ///< all columns
-  std::array<std::unique_ptr<OpenTable>, element_tables> elements{};  ///< of a generic keyspace
+  std::array<std::unique_ptr<OpenTable>, element_tables> elements{};  ///< a generic keyspace's
   std::unique_ptr<OpenTable> strings{};                               ///< likewise: what reading a string needs
   std::vector<std::unique_ptr<Part>> parts{};                         ///< the one used last stands last
   std::vector<std::string> expired{};  ///< keys that were found expired, without their prefix
@@ -69,7 +69,7 @@ struct Place {
   };
   State state = State::unmapped;
   OpenMap *open = nullptr;
-  std::span<const Value> key{};  ///< of the key columns
+  std::span<const Value> key{};  ///< the key columns'
   Bytes name{};                  ///< the key as the client gave it
   Bytes why{};
 
@@ -82,7 +82,7 @@ bool split_key(const Map &map, Bytes key, std::span<Value> values);
 
 class OpenMaps {
  public:
-  /// What is pointed to lives until the ops that point to it are settled: call it between batches.
+  /// Ops point to its parts until they are settled: call it between batches.
   void use(std::shared_ptr<const MapSnapshot> snapshot);
   const MapSnapshot *snapshot() const { return snapshot_.get(); }
 

@@ -16,14 +16,14 @@ struct Scored {
 /// In the order of their bytes, each once.
 using Members = std::vector<Scored>;
 
-/// What is asked for. The keys are the command's.
+/// The parameters of the command; the keys are its own.
 struct Algebra {
   enum class Operation : uint8_t { unite, intersect, subtract };
   enum class Aggregate : uint8_t { sum, min, max };
 
   Operation operation = Operation::unite;
   Aggregate aggregate = Aggregate::sum;
-  Type type = Type::set;  ///< of the result; a sorted set may be made of both
+  Type type = Type::set;  ///< the result's; a sorted set may be made of both
   std::vector<Source> sources{};
   std::vector<double> weights{};  ///< none: all are 1
   bool stores = false;
@@ -31,10 +31,10 @@ struct Algebra {
 };
 
 /// Adds the keys of a command to the sources, and opens their tables. `open` becomes a mapping that one of them is in,
-/// or stays nullptr. False: told why not.
+/// or stays nullptr. Returns false after answering an error.
 bool add_sources(Call &call, std::span<const Bytes> keys, std::vector<Source> &sources, OpenMap *&open);
 
-/// `numkeys key [key ...] [LIMIT limit]` of SINTERCARD and ZINTERCARD. False: told what is wrong.
+/// `numkeys key [key ...] [LIMIT limit]` of SINTERCARD and ZINTERCARD. Returns false after answering an error.
 bool read_counted_keys(Call &call, std::span<const Bytes> &keys, uint64_t &count_max);
 
 class AlgebraWork : public CollectionWork {
@@ -44,9 +44,9 @@ class AlgebraWork : public CollectionWork {
 
  protected:
   const Algebra &algebra() const { return algebra_; }
-  /// False: a key is of another type, which is told. Where the result is stored everything is locked.
+  /// False: a key is of another type, which is answered. Where the result is stored everything is locked.
   Task<bool> compute(Members &result);
-  /// Puts the result in the place of what the target is.
+  /// Replaces the target by the result.
   Task<> store_result(const Members &result);
 
  private:

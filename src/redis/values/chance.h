@@ -1,4 +1,4 @@
-// chance.h: what is left to chance.
+// chance.h: random choices.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// collections.h: what the commands on lists, sets and sorted sets have in common. Their keys are of the generic
-// keyspace.
+// collections.h: the base of commands on lists, sets and sorted sets. Their keys are of the generic keyspace.
 #pragma once
 
 #include <span>
@@ -37,14 +36,14 @@ class CollectionWork : public Work {
   CollectionWork(Call &call, OpenMap &open) : Work(call, open), arguments_(call.arguments), in_unit_(call.in_unit) {}
 
  protected:
-  /// A find in the transaction's view. In EXEC it sees what is there now, and locks that.
+  /// A find in the transaction's view. In EXEC it sees the current rows, and locks them.
   StepReply &add_read(OpenTable &table, const Find &find) {
     return in_unit_ ? add_lock(table, find) : add_find(table, find);
   }
   /// The key's row, read so.
   Task<Entry> look(RowKey key);
 
-  /// Whether the key is there and holds something else, which is told.
+  /// Whether the key is there and holds something else; that is answered.
   bool is_wrong(const Entry &entry, Type type) {
     if (!entry.live || entry.type == type) return false;
     writer().error(wrong_type);
@@ -70,8 +69,8 @@ Next begin_on(Call &call, Bytes key, Arguments &&...arguments) {
   return begin_work(call, call.session.tables().keep<TheWork>(call, *open, std::forward<Arguments>(arguments)...));
 }
 
-/// Begins a command that reads the key in several steps, all of one state. `absent(Writer &)` tells that there is no
-/// such key.
+/// Begins a command that reads the key in several steps, all of one state. `absent(Writer &)` writes the answer for a
+/// missing key.
 template <class TheWork, class Absent, class... Arguments>
 Next begin_reading(Call &call, const Place &place, Absent absent, Arguments &&...arguments) {
   if (place.state != Place::State::there || !place.generic())
@@ -87,8 +86,7 @@ Next begin_reading(Call &call, Bytes key, Absent absent, Arguments &&...argument
   return begin_reading<TheWork>(call, place_of(call, key), absent, std::forward<Arguments>(arguments)...);
 }
 
-/// Answers a command that reads one key's elements by one find, whose key begins with that of `place`; see
-/// element_reads.h.
+/// Answers a command that reads one key's elements by one find, from the key of `place` on; see element_reads.h.
 template <class Tell>
 Next read_collection(Call &call, const Place &place, Elements which, Type type, const Find &find, const Tell &tell) {
   if (place.state == Place::State::there && place.generic()) return read_elements(call, place, which, type, find, tell);
@@ -100,13 +98,13 @@ Next read_collection(Call &call, const Place &place, Elements which, Type type, 
 /// Finds the members of a key, in the order of the list.
 Find find_members(Call &call, const Place &place, std::span<const Bytes> members);
 
-/// Tells how many elements a key has.
+/// Answers how many elements a key has.
 Next tell_length_of(Call &call, Type type);
 
-/// Both keys of a command that writes them; false: told why not.
+/// Both keys of a command that writes them. Returns false after answering an error.
 bool may_write_both(Call &call, Bytes one, Bytes other, OpenMap *&open);
 
-/// Removes members from a set or a sorted set, and tells how many there were.
+/// Removes members from a set or a sorted set, and answers how many there were.
 class RemoveMembers final : public CollectionWork {
  public:
   RemoveMembers(Call &call, OpenMap &open, Type type) : CollectionWork(call, open), type_(type) {}

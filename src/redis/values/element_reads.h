@@ -1,7 +1,7 @@
 // element_reads.h: how commands read the elements of a key of the generic keyspace: two finds with one view, the key's
 // row and the rows of elements.
 //
-// A command gives a Tell, a value in the arena:
+// A command gives a Tell, a value in the arena, which writes the answer:
 //   void absent(Writer &)                       there is no such key
 //   void begin(Writer &, uint64_t count)        there is; before the first row
 //   void row(Writer &, Row)                     an element
@@ -21,14 +21,14 @@
 
 namespace postern::redis {
 
-/// A Tell of elements that a command names, a reply for each; rows come in the order of the names. `Each` says what is
-/// told of one: `there(Writer &, Row)`, and of one that no row came for `absent(Writer &)`.
+/// A Tell for elements that a command names, a reply for each; rows come in the order of the names. `Each` writes one:
+/// `there(Writer &, Row)`, or `absent(Writer &)` for one without a row.
 template <class Each>
 struct NamedTell {
   std::span<const Bytes> names;
   size_t at = 0;
   static constexpr bool counted = false;
-  static constexpr uint32_t name_column = 1;  // behind the key
+  static constexpr uint32_t name_column = 1;  //   after the key
 
   void absent(Writer &writer) const {
     writer.array(names.size());
@@ -46,7 +46,7 @@ struct NamedTell {
   }
 };
 
-/// Hears of the key's row, and tells nobody.
+/// Reads the key's row, and answers nothing.
 class EntryReply final : public Reply {
  public:
   EntryReply(const Map &map, int64_t now_ms) : map_(map), now_ms_(now_ms) {}

@@ -1,4 +1,4 @@
-// hash_ops.h: what the commands that write hashes have in common, over rows and over the generic keyspace.
+// hash_ops.h: the base of commands that write hashes, over rows and over the generic keyspace.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ class HashWork : public Work {
   const Bytes key_;  // as clients have it
 };
 
-/// The place of a command that writes a hash: there, and a row or generic; else told why not.
+/// The place of a command that writes a hash: there, and a row or generic; else an error was answered.
 bool may_write_hash(Call &call, const Place &place);
 
-/// Values of the arguments from `first` on, each `step` behind the last.
+/// Values of the arguments from `first` on, each `step` after the last.
 std::span<Value> values_of(Call &call, size_t first, size_t step);
 
 }  // namespace postern::redis

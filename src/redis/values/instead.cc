@@ -41,7 +41,7 @@ class ClearAndRun final : public Work {
       reply_.ended.cleared = true;
       co_return;
     }
-    // It stays a key, with its expiry: of a string now, which the op meets.
+    // It stays a key, with its expiry: a string now, which the op meets.
     EditBy become_string([](Row, Draft &next) {
       next.set(entry::type, Value::of_integer(static_cast<int64_t>(Type::string)));
       next.set(entry::value, Value::of(""));

@@ -1,4 +1,4 @@
-// key_edit.h: KeyEdit, what the commands have in common that change or delete one key, of whatever type.
+// key_edit.h: KeyEdit, the base of commands that change or delete one key, of whatever type.
 //
 // A command derives its own and says what becomes of the key that is there. One op: an edit by key.
 #pragma once

@@ -19,7 +19,7 @@ void put_key(const Map &map, Row row, std::string &key) {
   }
 }
 
-/// Of a row of open_keys().
+/// The key of a row of open_keys().
 Type type_in(const Map &map, Row row) {
   switch (map.kind()) {
     case Map::Kind::row: return Type::hash;

@@ -1,4 +1,4 @@
-// key_filter.h: KeyFilter, which keys SCAN and KEYS tell, and how they walk the tables of mappings.
+// key_filter.h: KeyFilter, the keys that SCAN and KEYS return, and how they walk the tables of mappings.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace postern::redis {
 /// The rows of a mapping without their values.
 OpenTable &open_keys(Call &call, OpenMap &open);
 
-/// Which keys are told.
+/// Which keys are returned.
 struct KeyFilter {
   Bytes pattern = "*";
   Type type = Type::none;  ///< none: any
@@ -23,21 +23,21 @@ struct KeyFilter {
   const MapSnapshot *snapshot = nullptr;
   uint32_t map_number = 0;
 
-  /// Of a row of open_keys(). `key` becomes its key. One with a longer prefix of another mapping is not in this one.
+  /// For a row of open_keys(). `key` becomes its key. One with a longer prefix of another mapping is not in this one.
   bool takes(const Map &map, Row row, std::string &key) const;
   /// Whether keys of the mapping can be of the pattern at all.
   bool may_take(const Map &map) const;
-  /// The first mapping at or behind `number` that may have keys of the pattern, or MapSnapshot::none.
+  /// The first mapping at or after `number` that may have keys of the pattern, or MapSnapshot::none.
   uint32_t next_map(uint32_t number) const;
 };
 
-/// Whether a mapping whose rows could not be read for that is passed over: the account may not read it, or its table is
-/// not as the mapping says.
+/// Whether to pass over a mapping after this failure: the account may not read it, or its table does not fit the
+/// mapping.
 inline bool is_passed_over(Failure failure) {
   return failure == Failure::privilege_denied || kind_of(failure) == FailureKind::schema;
 }
 
-/// Of the database that the client has selected.
+/// For the database that the client has selected.
 KeyFilter filter_of(Call &call, Bytes pattern);
 
 }  // namespace postern::redis

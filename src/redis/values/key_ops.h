@@ -1,4 +1,4 @@
-// key_ops.h: what the commands on one key have in common: where it is, what its row says, how it is found and written.
+// key_ops.h: the base of commands on one key: its place, its row, and the ops that find and write it.
 //
 // Replies and edits are made in the batch's arena, or kept by the session's Tables.
 #pragma once
@@ -18,19 +18,19 @@ namespace postern::redis {
 
 struct Watched;
 
-/// The number of a database. False: told what is wrong.
+/// The number of a database. Returns false after answering an error.
 bool read_database(Call &call, Bytes text, int64_t &number);
 
 /// The place of a command's key, in the database that the client has selected.
 Place place_of(Call &call, Bytes key);
-/// Why a key cannot be written, told to the client. Only where place.state is not `there`.
+/// Answers why a key cannot be written. Only where place.state is not `there`.
 Next refuse_place(Call &call, const Place &place);
-/// The mapping does not let it be done, and why, told to the client.
+/// Answers that the mapping does not allow the command, and why.
 Next refuse_read_only(Call &call, const Place &place);
 Next refuse_delete(Call &call, const Place &place);
 Next refuse_expiry(Call &call, const Place &place);
 
-/// The command may put elements into the key: once that is committed, who waits for them is told.
+/// Marks the key as pushed to: its waiters are woken after commit.
 void note_fed(Call &call, Bytes key);
 
 /// Adds the op that finds the key's row.
@@ -45,11 +45,11 @@ struct EndedOp {
   bool cleared = false;  ///< a key of another type was there, and is gone
   Failure failure = Failure::none;
   uint64_t changed = 0;
-  Bytes message{};  ///< of what lives until the batch is settled
+  Bytes message{};  ///< lives until the batch is settled
 };
 
-/// What a read tells of a key that the client watches, and that WATCH may have seen otherwise. Does nothing where it
-/// watches none, in EXEC and in a generic keyspace.
+/// Compares the row that a read finds with the one that WATCH has seen. Does nothing where the client watches no key,
+/// in EXEC and in a generic keyspace.
 class WatchedRead {
  public:
   WatchedRead(Call &call, const Place &place);
@@ -74,7 +74,7 @@ class KeyReply : public Reply {
   KeyReply(Call &call, OpenTable &table)
       : output_(call.output), passage_(call.output), table_(table), now_ms_(call.now_ms), resp_(call.resp) {}
 
-  /// Whether a key of another type gives way to what the op does.
+  /// Whether a key of another type gives way to the op.
   virtual bool replaces() const { return false; }
   /// Whether it gives way before the op has looked at it: so that it does in any case.
   virtual bool clears() const { return replaces(); }
@@ -94,7 +94,7 @@ class KeyReply : public Reply {
     if (outcome.failure != Failure::none || !ended.ended) return outcome;
     return {.failure = ended.failure, .changed = ended.changed, .message = ended.message};
   }
-  /// Takes back what was written and writes how the op has failed.
+  /// Takes back the written bytes and writes how the op has failed.
   void fail(const Outcome &outcome);
   int64_t now_ms() const { return now_ms_; }
   Output &output_;
@@ -106,8 +106,8 @@ class KeyReply : public Reply {
   const Resp resp_;
 };
 
-/// Tells what was found: `tell(Writer &, const KeyState *, Row)`, of a key that is not there with nullptr. `read` makes
-/// the state of a row.
+/// Answers the found row: `tell(Writer &, const KeyState *, Row)`, with nullptr for a missing key. `read` makes the
+/// state of a row.
 template <class Tell, KeyState (*read)(const Map &, Row, int64_t) = state_of>
 class FoundReply final : public KeyReply {
  public:
@@ -165,8 +165,8 @@ template <class Tell>
 Next read_key(Call &call, Bytes key, Tell tell) {
   return read_place(call, place_of(call, key), std::move(tell));
 }
-/// The same for what is wanted of a string: no more is read, but in a transaction, which may have changed the row and
-/// then has the whole table open. The state is that of string_state_of().
+/// The same for strings: no more is read, but in a transaction, which may have changed the row and then has the whole
+/// table open. The state is that of string_state_of().
 template <class Tell>
 Next read_string_key(Call &call, Bytes key, Tell tell) {
   const Place place = place_of(call, key);

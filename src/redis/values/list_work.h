@@ -1,6 +1,6 @@
-// list_work.h: ListWork, what the commands on lists have in common.
+// list_work.h: ListWork, the base of commands on lists.
 //
-// Elements stand at positions one behind the other, from the key's `head` on: an index is a place in the table.
+// Elements have positions one after the other, from the key's `head` on: an index is a place in the table.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace postern::redis {
 
-/// So many places behind one, or before it if negative. At the ends of the table, where SQL alone may put elements, it
-/// is the last one there is: what is inserted meets what is there, and is refused.
+/// So many places after one, or before it if negative. At the ends of the table, where SQL alone may put elements, it
+/// is the last one there is: an insert there meets an existing row, and is refused.
 constexpr int64_t place_behind(int64_t place, int64_t by) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(place, by, &sum)) return sum;

@@ -117,7 +117,7 @@ Task<> PatternWork::look_up(const Pattern &pattern, std::span<const Bytes> eleme
       add_generic(*open, {*open->map, keep_text(key)}, pattern, values[i], fits[i]);
       if (++under_way < read_at_once) continue;
     } else {
-      // By itself: one whose key does not fit its column ends its step.
+      // By itself: a key that does not fit its column ends its step.
       co_await go();
       add_mapped(*open, key, pattern, values[i]);
     }

@@ -23,21 +23,21 @@ struct Pattern {
   Names names = Names::nothing;
   Bytes before{};
   Bytes behind{};
-  Bytes field{};  ///< of a hash; empty: the key is a string
+  Bytes field{};  ///< a hash's; empty: the key is a string
 };
 
-/// Opens the tables of all mappings that may have keys of the pattern. False: told why not.
+/// Opens the tables of all mappings that may have keys of the pattern. Returns false after answering an error.
 bool open_for(Call &call, const Pattern &pattern);
 
 class PatternWork : public ListWork {
  public:
-  /// `locks`: what is read is locked.
+  /// `locks`: read rows are locked.
   PatternWork(Call &call, OpenMap &open, bool locks);
 
  protected:
   /// To be called first by run(), which may have been run before.
   void begin_looking() { bytes_ = 0; }
-  /// What is named for each element. NULL: there is no such key or field, or it is of another type.
+  /// The values named for each element. NULL: there is no such key or field, or it is of another type.
   Task<> look_up(const Pattern &pattern, std::span<const Bytes> elements, std::vector<Cell> &values);
   StepReply &add_looking(OpenTable &table, const Find &find) {
     return locks_ ? add_lock(table, find) : add_read(table, find);

@@ -15,7 +15,7 @@ class RandomWork : public CollectionWork {
   using CollectionWork::CollectionWork;
 
  protected:
-  /// Whether so many elements of a key may be told at all. The key's own row may say that it has more than there are.
+  /// Whether so many elements of a key may be answered at all. The key's own row may count more than there are.
   static bool may_choose(const Entry &entry, uint64_t count) {
     return std::min(count, static_cast<uint64_t>(entry.len)) <= limits::edit_reply_bytes_max / sizeof(Cell);
   }
@@ -34,17 +34,17 @@ struct RandomChoice {
   int64_t count = 1;       ///< negative: so many, and the same may come again
   bool with_more = false;  ///< WITHSCORES or WITHVALUES
 
-  /// The places below `length` that are chosen now, in the order in which they are told.
+  /// The places below `length` that are chosen now, in the order of the answer.
   std::vector<uint64_t> places(uint64_t length) const;
-  /// Tells rows of elements.
+  /// Answers rows of elements.
   void tell(Writer &writer, Type type, const std::vector<const Cells *> &rows) const;
   void tell_absent(Writer &writer) const { one ? writer.nil() : writer.array(0); }
 };
 
-/// `command key [count [word]]`; without `word` there is no such option. False: told what is wrong.
+/// `command key [count [word]]`; without `word` there is no such option. Returns false after answering an error.
 bool read_random_choice(Call &call, Bytes word, RandomChoice &choice);
 
-/// Tells them of a set, a sorted set or a hash of the generic keyspace.
+/// Answers them from a set, a sorted set or a hash of the generic keyspace.
 class RandomElements final : public RandomWork {
  public:
   RandomElements(Call &call, OpenMap &open, Type type, const RandomChoice &choice)

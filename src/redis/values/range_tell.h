@@ -14,7 +14,7 @@ struct Places {
   int64_t first = 0;
   int64_t last = -1;
 
-  /// The first `count` behind `offset` of `length`.
+  /// The first `count` after `offset` of `length`.
   struct Stretch {
     uint64_t offset = 0;
     uint64_t count = 0;

@@ -1,4 +1,4 @@
-// row_hash.h: hashes that are rows of a mapped table: which columns a command is about, and what it makes of them.
+// row_hash.h: hashes that are rows of a mapped table: the columns of a command, and their new values.
 //
 // One op each: a find, an edit by key, or the script of edit_or_insert.h, on an index opened with just the columns
 // wanted.
@@ -21,12 +21,12 @@ struct RowFields {
   std::span<uint32_t> positions{};
 };
 
-/// Where the fields are: arguments from `first` on, each `step` behind the last. Opens the table.
+/// Where the fields are: arguments from `first` on, each `step` after the last. Opens the table.
 RowFields fields_of(Call &call, const Place &place, size_t first, size_t step);
-/// False: there is a field that is no column, and the client is told so.
+/// Returns false after answering an error: there is a field that is no column.
 bool has_all_fields(Call &call, const Place &place, const RowFields &fields, size_t first, size_t step);
 
-/// Reads one row: `tell(Writer &, const KeyState *, Row)`, of one that is not there with nullptr.
+/// Reads one row: `tell(Writer &, const KeyState *, Row)`, with nullptr for a missing one.
 template <class Tell>
 Next read_row(Call &call, const Place &place, OpenTable &table, Tell tell) {
   auto *const reply = call.arena().make<FoundReply<Tell>>(call, place, table, std::move(tell));
@@ -37,7 +37,7 @@ Next read_row(Call &call, const Place &place, OpenTable &table, Tell tell) {
 /// The fields of a row as rows of `hashes` would have them; one that is NULL is not there.
 std::vector<Cells> elements_of_row(const Map &map, Row row);
 
-/// What a command makes of the fields of a row.
+/// A command's change of the fields of a row.
 class RowEdit : public KeyReply, public Edit {
  public:
   RowEdit(Call &call, const Place &place, const RowFields &fields)
@@ -54,11 +54,11 @@ class RowEdit : public KeyReply, public Edit {
  protected:
   ~RowEdit() = default;
 
-  /// What becomes of the row that is there. May begin() an answer: what is written already is told.
+  /// Decides about the row that is there. May begin() an answer: the bytes written so far are sent.
   virtual Decision change(Row row, Draft &next) = 0;
   /// Answers, unless something was written already.
   virtual void tell(Writer writer) = 0;
-  /// Forgets what was noted.
+  /// Forgets its notes.
   virtual void forget() {}
   uint32_t position(size_t field) const { return fields_.positions[field]; }
   size_t count() const { return fields_.positions.size(); }
@@ -74,8 +74,8 @@ class RowEdit : public KeyReply, public Edit {
   bool creates_ = false;
 };
 
-/// Adds the op of a command on fields of a row. `values`: what they have in a row that is made because there is none;
-/// if empty none is made.
+/// Adds the op of a command on fields of a row. `values`: those of a row that is made because there is none; if empty
+/// none is made.
 Next write_row(Call &call, const Place &place, const RowFields &fields, RowEdit &edit,
                std::span<const Value> values = {});
 

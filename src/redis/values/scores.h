@@ -15,7 +15,7 @@ namespace postern::redis {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Of a row's column.
+/// A row's column as a score.
 inline double score_in(Bytes text) {
   constexpr double largest = std::numeric_limits<double>::max();
   double score = 0;
@@ -32,7 +32,7 @@ inline double score_in(const Value &value) {
   return 0;
 }
 
-/// What the column is given.
+/// The column's new value.
 inline std::string stored_score(double score) {
   if (std::isinf(score)) score = std::copysign(std::numeric_limits<double>::max(), score);
   std::string text(40, '\0');

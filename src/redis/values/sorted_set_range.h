@@ -24,7 +24,7 @@ struct MemberRange {
   bool to_last = true;     ///< `max` means nothing
   bool min_included = true;
   bool max_included = true;
-  bool nothing = false;  ///< it begins behind all, or ends before all
+  bool nothing = false;  ///< it begins after all, or ends before all
 };
 
 struct SortedSetRange {
@@ -44,10 +44,11 @@ struct SortedSetRange {
   }
 };
 
-/// `first` and `last` as the command has them: with `reverse` the highest comes first, but among ranks. False: told
-/// what is wrong.
+/// `first` and `last` as the command has them: with `reverse` the highest comes first, but among ranks. Returns false
+/// after answering an error.
 bool read_range_ends(Call &call, Bytes first, Bytes last, SortedSetRange &range);
-/// The options behind the ends of ZRANGE and its like, from argument `at` on. What a command's name says is no option.
+/// The options after the ends of ZRANGE and its variants, from argument `at` on. An option in the command's name is
+/// none.
 struct RangeOptions {
   bool by = false;
   bool reverse = false;

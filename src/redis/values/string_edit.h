@@ -1,7 +1,7 @@
-// string_edit.h: StringEdit, what the commands that write a string have in common, over entries and value mappings.
+// string_edit.h: StringEdit, the base of commands that write a string, over entries and value mappings.
 //
-// A command derives its own and says what becomes of the string that is there. What a string is made of where there is
-// none is known beforehand. One op: an insert that decides, an edit by key, or the script of edit_or_insert.h.
+// A command derives its own and decides about the string that is there. The value of a new string is known beforehand.
+// One op: an insert that decides, an edit by key, or the script of edit_or_insert.h.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class StringEdit : public KeyReply, public Edit {
   void done(const Outcome &outcome) final;
   void restart() final;
 
-  /// What a string is made of where there is none, and when it expires. Without it nothing is made.
+  /// The value and the expiry of a new string. Without it none is made.
   void create(const Value &value, int64_t expires_ms = 0) {
     initial_ = value;
     initial_expires_ms_ = expires_ms;
@@ -61,15 +61,15 @@ class StringEdit : public KeyReply, public Edit {
  protected:
   ~StringEdit() = default;
 
-  /// What becomes of the string that is there. May tell() at once what it is: its bytes live no longer.
+  /// Decides about the string that is there. May tell() it at once: its bytes live no longer.
   virtual Decision change(const KeyState &now, StringDraft &next) = 0;
   /// Answers, unless something was written already.
   virtual void tell(Writer writer) = 0;
-  /// Forgets what was noted.
+  /// Forgets its notes.
   virtual void forget() {}
 
   enum class Met : uint8_t { nothing, string, other_type };
-  /// What was there.
+  /// The old value.
   Met met() const { return met_; }
   const Map &map() const { return *open_.map; }
 
@@ -81,10 +81,10 @@ class StringEdit : public KeyReply, public Edit {
   bool creates_ = false;
 };
 
-/// Adds the op of a command on a string. `reads`: what it does or answers depends on what is there; `erases`: it
+/// Adds the op of a command on a string. `reads`: its effect or its answer depends on the old value; `erases`: it
 /// deletes the key and does nothing else. The edit is in the arena, or kept.
 Next write_string(Call &call, const Place &place, StringEdit &edit, bool reads, bool erases = false);
-/// False: no string can be written there, and the client is told why.
+/// Returns false after answering an error: no string can be written there.
 bool may_write_string(Call &call, const Place &place);
 
 }  // namespace postern::redis

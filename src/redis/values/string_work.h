@@ -12,11 +12,11 @@ class StringWork : public Work {
  protected:
   using Work::Work;
 
-  /// What a key holds, locked.
+  /// A key's value, locked.
   struct Held {
     bool there = false;
     Type type = Type::none;
-    std::string text{};  ///< of a string
+    std::string text{};  ///< a string's
   };
   /// Nobody else changes the key, or makes it, before the transaction ends.
   Task<Held> hold(const Place &place);

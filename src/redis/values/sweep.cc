@@ -26,7 +26,7 @@ class ExpiredWork final : public Work {
  public:
   ExpiredWork(const Setting &setting, std::span<const std::vector<std::string>> keys) : Work(setting), keys_(keys) {}
 
-  /// Of the last run.
+  /// For the last run.
   uint64_t deleted() const { return deleted_; }
   bool has_failed() const { return failed_; }
 
@@ -106,7 +106,7 @@ class KeysReply final : public Reply {
   const uint32_t columns_;
 };
 
-/// What the door does of itself: nobody is told that it fails, and it is not counted.
+/// The door's own work: no client learns that it fails, and it is not counted.
 void make_internal(std::span<Op> ops) {
   for (Op &op : ops) op.internal = true;
 }

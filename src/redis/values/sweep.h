@@ -48,7 +48,7 @@ class Sweep {
 
   Maps maps_{false};  // of its own: sessions read theirs when they are asked something
   Changing<uint64_t> rows_max_;
-  uint64_t generation_ = 0;  // of what is open
+  uint64_t generation_ = 0;  // the open tables'
   OpenMaps open_;
 };
 

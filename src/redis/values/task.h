@@ -67,7 +67,7 @@ class [[nodiscard]] Task {
   }
 
   Handle handle() const { return handle_; }
-  /// Throws what the coroutine threw.
+  /// Rethrows the coroutine's exception.
   T result() const {
     if (handle_.promise().thrown) std::rethrow_exception(handle_.promise().thrown);
     if constexpr (!std::is_void_v<T>) return std::move(*handle_.promise().value);

@@ -100,7 +100,7 @@ void Work::done(const Outcome &outcome) {
   write_failure(to, how);
 }
 
-/// The first op of a step: what the one before had is over.
+/// The first op of a step: the results of the one before are gone.
 void Work::begin_step() {
   if (!stepped_) return;
   stepped_ = false;

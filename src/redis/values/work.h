@@ -1,4 +1,4 @@
-// work.h: Work, a command of several steps in one transaction, each decided on what the one before has found.
+// work.h: Work, a command of several steps in one transaction, each decided on the results of the one before.
 //
 // A command derives its own and writes run(), a coroutine: it adds ops, waits for them, and looks at their replies. If
 // an op fails the command is over: all of it is undone, and the client hears how that op has failed. What run() answers
@@ -42,7 +42,7 @@ struct Cell {
 };
 using Cells = std::vector<Cell>;
 
-/// How an op of a step ended, and what it read.
+/// How an op of a step ended, and its rows.
 class StepReply final : public Reply {
  public:
   Flow row(Row row) override;
@@ -50,8 +50,8 @@ class StepReply final : public Reply {
   void restart() override;
 
   std::vector<Cells> rows{};
-  /// If there is one it is called with each row, and with how many came before, in place of keeping rows. It forgets
-  /// what it heard when the first row comes again. With Flow::pause the op fails: it is too much.
+  /// If there is one it is called with each row, and with the number of rows before it, in place of keeping rows. It
+  /// starts again when the first row comes again. With Flow::pause the op fails: it is too much.
   std::function<Flow(Row, uint64_t)> hears{};
   uint64_t met = 0;      ///< rows
   uint64_t changed = 0;  ///< as Outcome::changed
@@ -97,7 +97,7 @@ struct Entry {
 
 class Work : public Kept, public Script, public Reply {
  public:
-  /// Where the answer goes, and what the command is about.
+  /// The answer's output, and the keys of the command.
   struct Setting {
     Output &output;
     Resp resp;
@@ -131,12 +131,12 @@ class Work : public Kept, public Script, public Reply {
   virtual Task<> run() = 0;
   /// An op has failed, and with it all.
   virtual void failed([[maybe_unused]] const StepReply &step) {}
-  /// Whether run() goes on behind a step that has failed so. Nothing of the step is done.
+  /// Whether run() goes on after a step that has failed so. Nothing of the step is done.
   virtual bool bears([[maybe_unused]] Failure failure) const { return false; }
 
   /// Where the answer goes.
   Writer writer() { return {answer_, resp_}; }
-  /// Forgets what was answered so far.
+  /// Forgets the answer so far.
   void unanswer() {
     answer_.rewind(0);
     answer_.take_errors();
@@ -150,8 +150,8 @@ class Work : public Kept, public Script, public Reply {
   /// nullptr: a key of that type has none.
   OpenTable *elements_of(Type type);
 
-  // The ops of the next step. What they are given lives until the step is done, and their replies until the first op of
-  // the step behind it is added.
+  // The ops of the next step. Their arguments live until the step is done, and their replies until the first op of the
+  // next step is added.
 
   static constexpr uint64_t all = std::numeric_limits<uint64_t>::max();
   StepReply &add_lock(OpenTable &table, const Find &find) { return add_find(Verb::lock, table, find); }
@@ -193,8 +193,7 @@ class Work : public Kept, public Script, public Reply {
 
   /// `name`: a key of open(), as clients have it.
   RowKey row_key(Bytes name) const { return {*open_->map, name}; }
-  /// The key's row, locked: nobody else changes it or its elements before the transaction ends. What has expired is
-  /// gone.
+  /// The key's row, locked: nobody else changes it or its elements before the transaction ends. An expired key is gone.
   Task<Entry> lock(RowKey key);
   /// The same; if there is no such key it is made, with nothing in it, and is not live.
   Task<Entry> make(RowKey key, Type type);
@@ -225,7 +224,7 @@ class Work : public Kept, public Script, public Reply {
   std::coroutine_handle<> waiting_{};
   bool stepped_ = false;  // the ops were run
   std::vector<Op> ops_;
-  std::vector<OpenTable *> tables_;  // of the ops
+  std::vector<OpenTable *> tables_;  // the ops'
   std::deque<StepReply> replies_;
   std::deque<Find> finds_;
   std::deque<Insert> inserts_;
@@ -239,12 +238,11 @@ class Work : public Kept, public Script, public Reply {
 
 /// Adds the op of a command of several steps.
 Next begin_work(Call &call, Work &work);
-/// Of one that only reads, unless in EXEC, where it locks what it reads.
+/// For a work that only reads, unless in EXEC, where it locks the rows it reads.
 Next begin_reading_work(Call &call, Work &work);
 
-/// The mapping of a key that a command of the generic keyspace is about, with all its tables open; nullptr: there is
-/// none, and the client is told why. On a mapped row or value the command means nothing: it is told that the type is
-/// wrong.
+/// The mapping of a command's key in the generic keyspace, with all its tables open; nullptr after answering an error.
+/// On a mapped row or value the command means nothing: the error is that the type is wrong.
 OpenMap *open_for_work(Call &call, Bytes key);
 /// Opens the tables of elements.
 void open_elements(Call &call, OpenMap &open);

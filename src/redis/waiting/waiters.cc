@@ -9,7 +9,7 @@
 namespace postern::redis {
 namespace {
 
-/// Who owes more is too slow for anybody to wait for.
+/// A waiter that owes more is too slow for a pusher to wait for.
 constexpr size_t servings_owed_max = 64;
 
 /// A key that is waited for, in a room that is used again. Throws std::bad_alloc.
@@ -51,7 +51,7 @@ void Waiting::join(uint8_t database, Type type, std::span<const Bytes> keys) {
   const std::lock_guard guard(all_.mutex_);
   places_.reserve(keys.size());
   all_.enter(*this);
-  joined_ = true;  // if memory runs out it leaves what it has joined
+  joined_ = true;  // if memory runs out it leaves the queues that it has joined
   for (std::string &name : names) {
     Queues::value_type &queue = *all_.queues_.try_emplace(std::move(name)).first;
     Place &place = places_.emplace_back(Place{this, &queue, queue.second.last, nullptr});

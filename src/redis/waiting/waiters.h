@@ -1,15 +1,16 @@
-// waiters.h: Waiting, a command that waits for elements, Waiters, all of them by the keys they wait for, FedKeys, what
-// a session has put elements into, and Serving, who is not answered before those are served.
+// waiters.h: blocking commands. Waiting: one blocked command. Waiters: all of them, by key. FedKeys: keys that a
+// session pushed to. Serving: a pusher whose reply is held until the clients it woke are served.
 //
-// Who puts elements into a key tells the one that has waited for it longest, once that is committed: of each type one,
-// for only who reads the key knows its type. It takes what it finds in a transaction of its own, as anybody, so a call
-// that comes for nothing, or too late, does no harm. When it leaves, the next one becomes the first, is told so, and
-// looks: what was put there together, or meanwhile, is taken one behind the other, in the order in which they began to
-// wait. The first looks after the key now and then, too, for elements that nobody told of.
+// After commit a push wakes the client that has waited longest, one per element type, because the key's type is known
+// only to its reader. A woken client takes the elements that it finds in a transaction of its own, as any client, so a
+// wake for nothing, or too late, does no harm. When it leaves, the next one becomes the first, is woken, and looks:
+// elements that were pushed together, or meanwhile, are taken one after the other, in the order in which the clients
+// began to wait. The first looks after the key now and then, too, for elements that came without a wake.
 //
-// Who was told of a serving owes it until it has found nothing. If it leaves, those that it makes the first owe it, and
-// those that it tells itself of what it has moved. So a serving is over when nobody can take any more of what was put
-// there. Each waits for others that were told later, and is served once: they never wait in a circle.
+// A woken client holds back the push's reply until it finds the key empty. When it leaves, the debt passes to the
+// clients that it moves to the head of a queue and to those it wakes. So a serving is over when no client can take any
+// more of the pushed elements. Each waits for clients that were woken later, and is served once: they never wait in a
+// circle.
 #pragma once
 
 #include <atomic>
@@ -30,9 +31,9 @@ namespace postern::redis {
 
 class Waiters;
 
-/// How often the first of those that wait for a key looks for elements that nobody told it of.
+/// How often the first waiter for a key looks for elements that came without a wake.
 inline constexpr int64_t waiting_look_ms = 1'000;
-/// What a key that is waited for takes besides its bytes.
+/// The memory of a waited-for key besides its bytes.
 inline constexpr size_t waiting_key_bytes = 160;
 
 /// Keys that commands of a session may have put elements into. The session's own.
@@ -55,11 +56,11 @@ class FedKeys {
  private:
   static size_t size_at(Bytes text);
 
-  std::string text_;  // of each its size and itself
+  std::string text_;  // each one's size and bytes
 };
 
-/// A client that has put elements into keys, and is not answered before those who wait for them have had their turn. It
-/// is its session's, and theirs who owe it.
+/// A client that has pushed to keys, and is not answered before their waiters have had their turn. Shared by its
+/// session and the waiters that hold back its reply.
 class Serving {
  public:
   /// `waker` lives until Waiters::forget().
@@ -68,7 +69,7 @@ class Serving {
  private:
   friend class Waiters;
 
-  // Under the mutex of who waits.
+  // Under the mutex of Waiters.
   Waker *waker_;       // nullptr: its client waits for it no more
   size_t owed_ = 0;    // by so many
   bool late_ = false;  // its client has waited for too long
@@ -81,26 +82,26 @@ enum class Unblocked : uint8_t { no, as_late, with_error };
 /// Owned by its session and touched by one thread at a time, but for what `Waiters` guards.
 class Waiting {
  public:
-  /// What it has been told of since it was last asked.
+  /// The wakes since it was last asked.
   struct News {
     bool fed = false;    ///< somebody has put elements into a key
     bool first = false;  ///< it has become the first of those that wait for a key
     Unblocked unblocked = Unblocked::no;
   };
 
-  /// `all` and `waker` outlive it. `client`: whom CLIENT UNBLOCK names.
+  /// `all` and `waker` outlive it. `client`: the number for CLIENT UNBLOCK.
   Waiting(Waiters &all, Waker &waker, uint64_t client) : all_(all), waker_(waker), client_(client) {}
   Waiting(const Waiting &) = delete;
   Waiting &operator=(const Waiting &) = delete;
   ~Waiting();
 
-  /// Joins the queues of who waits for elements of this type in these keys, once. Throws std::bad_alloc.
+  /// Joins the queues of waiters for elements of this type in these keys, once. Throws std::bad_alloc.
   void join(uint8_t database, Type type, std::span<const Bytes> keys);
   bool joined() const { return joined_; }
   News take_news();
-  /// What it owes since it has taken news.
+  /// The servings that it holds back since it has taken news.
   const Servings &owed() const { return owed_; }
-  /// There was nothing for it of what it had been told of when it last took news.
+  /// It found nothing after its last news.
   void note_nothing();
   /// Of which of its keys it is the first that waits. False: of none.
   bool find_turns(std::vector<bool> &turns) const;
@@ -144,7 +145,7 @@ class Waiters {
   bool any() const { return count_.load() != 0; }
   /// Whether anybody waits for elements of that key, of any type. Any thread.
   bool wait_for(uint8_t database, Bytes key) const;
-  /// Tells those that wait, who owe it to `servings`. To be called when what was put there is committed. Any thread.
+  /// Wakes the waiters, which then hold back `servings`. To be called after the push is committed. Any thread.
   void tell(const FedKeys &keys, const Servings &servings);
   /// Whether nobody owes it any more. Any thread.
   bool is_over(const Serving &serving) const;
@@ -167,7 +168,7 @@ class Waiters {
   Waiting::Queues queues_;
   Waiting *oldest_ = nullptr;
   Waiting *newest_ = nullptr;
-  // Raised before a waiter looks for the last time, and read behind a commit: one of both sees the other.
+  // Raised before a waiter looks for the last time, and read after a commit: one of both sees the other.
   std::atomic<size_t> count_{0};
   std::atomic<size_t> slept_{0};
 };

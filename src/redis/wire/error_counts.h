@@ -1,4 +1,4 @@
-// error_counts.h: how often clients were told of errors, by the word that begins them.
+// error_counts.h: how often errors were answered, by the word that begins them.
 //
 // Of all doors of this protocol in the process. Any thread.
 #pragma once
@@ -13,7 +13,7 @@ namespace postern::redis::error_counts {
 
 /// `text` begins with the word. One that nobody has heard of counts as ERR.
 void note(Bytes text) noexcept;
-/// Those that were told since they were last forgotten, by their words.
+/// The errors since the last reset, by their words.
 std::vector<std::pair<Bytes, uint64_t>> told();
 void forget() noexcept;
 

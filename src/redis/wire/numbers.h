@@ -13,17 +13,17 @@ namespace postern::redis {
 /// bits.
 [[nodiscard]] bool parse_integer(Bytes text, int64_t &number);
 
-/// Reads what Redis takes for a float: what strtold() reads whole, and no blanks before it. Infinities and numbers in
-/// hexadecimal are taken, NaN and what is out of range are not.
+/// Reads a float as Redis does: a text that strtold() reads whole, and no blanks before it. Infinities and numbers in
+/// hexadecimal are taken, NaN and numbers out of range are not.
 [[nodiscard]] bool parse_long_double(Bytes text, long double &number);
 [[nodiscard]] bool parse_double(Bytes text, double &number);
 
 /// Room for any number that follows here.
 inline constexpr size_t number_bytes_max = 5'200;
 
-/// As `ZSCORE` tells a number: the shortest of 17 digits, `inf`, `-inf`. Returns how many bytes it is.
+/// As `ZSCORE` prints a number: the shortest of 17 digits, `inf`, `-inf`. Returns how many bytes it is.
 [[nodiscard]] size_t print_double(char *to, double number);
-/// As `INCRBYFLOAT` does: 17 digits behind the point without the zeros at their end, and no exponent.
+/// As `INCRBYFLOAT` does: 17 digits after the point without the zeros at their end, and no exponent.
 [[nodiscard]] size_t print_long_double(char *to, long double number);
 
 }  // namespace postern::redis

@@ -60,7 +60,7 @@ class Splitter {
       take();
       malformed_ = !left_.empty() && !is_blank(left_.front()) && left_.front() != '\0';
       if (malformed_) return false;
-      break;  // what is behind a closing quote is another argument
+      break;  // bytes after a closing quote are another argument
     }
     argument = {room.data(), size};
     return true;
@@ -101,8 +101,8 @@ class Splitter {
   bool malformed_ = false;
 };
 
-/// The line that begins at `at`, without its end CR LF. The byte behind CR is not looked at, as Redis has it.
-/// False: its end is not there yet.
+/// The line that begins at `at`, without its end CR LF. The byte after CR is not looked at, as in Redis. False: its end
+/// is not there yet.
 bool line_at(Bytes bytes, size_t at, Bytes &line) {
   const Bytes rest = bytes.substr(at);
   const size_t end = rest.substr(0, line_bytes_max + 1).find('\r');
@@ -111,8 +111,8 @@ bool line_at(Bytes bytes, size_t at, Bytes &line) {
   return true;
 }
 
-/// The number that stands at `at`, if it has one to four digits and the line ends there; returns how many. 0: it has
-/// not, or too few bytes are there to tell so at once.
+/// The number at `at`, if it has one to four digits and the line ends there; returns how many. 0: it does not, or too
+/// few bytes are there to decide at once.
 size_t short_number_at(Bytes bytes, size_t at, int64_t &number) {
   constexpr size_t digits_max = 4;
   if (bytes.size() < at + digits_max + 2) return 0;
@@ -134,7 +134,7 @@ struct Cut {
 };
 
 /// Cuts a request that is there as a whole and has few arguments, all of them short, as nearly all requests are.
-/// Returns its bytes; 0: it is none of those, of which others make what it is.
+/// Returns the bytes consumed; 0 if the slow path has to parse it.
 size_t cut_at_once(Bytes bytes, const Bounds &bounds, Cut *cuts, size_t &count) {
   int64_t number = 0;
   size_t digits = short_number_at(bytes, 1, number);
@@ -157,7 +157,7 @@ size_t cut_at_once(Bytes bytes, const Bounds &bounds, Cut *cuts, size_t &count) 
 
 enum class Line : uint8_t { number, endless, other };
 
-/// The line that begins at `at`: one byte, and a number behind it. `size` is without the line's end.
+/// The line that begins at `at`: one byte, and a number after it. `size` is without the line's end.
 Line number_line_at(Bytes bytes, size_t at, int64_t &number, size_t &size) {
   // As nearly all are.
   if (const size_t digits = short_number_at(bytes, at + 1, number); digits != 0) {

@@ -25,7 +25,7 @@ struct Bounds {
   size_t arguments_max = size_t{1} << 20;  ///< as announced
   size_t argument_bytes_max = size_t{64} << 20;
   size_t request_bytes_max = size_t{80} << 20;  ///< with all that frames it
-  bool stranger = false;                        ///< the client has not said who it is: a login is all it may send
+  bool stranger = false;                        ///< the client has not logged in: it may send nothing else
 };
 
 inline constexpr size_t stranger_arguments_max = 10;
@@ -36,7 +36,7 @@ enum class Parsed : uint8_t {
   need_more,  ///< no complete request is there
   nothing,    ///< an empty request: it has no answer
   request,    ///< arguments(), at least one
-  broken,     ///< error(): tell it and close, for nobody knows where the next request begins
+  broken,     ///< error(): answer it and close, for nobody knows where the next request begins
 };
 
 class RequestParser {
@@ -45,7 +45,7 @@ class RequestParser {
   /// more. Arguments are views of `bytes`, or of `arena` where an inline line has escapes; the list is in `arena`.
   Parsed take(std::span<const char> bytes, const Bounds &bounds, Arena &arena);
 
-  /// Of the request, or the nothing, that was taken.
+  /// The last request taken, if any.
   size_t consumed() const { return consumed_; }
   std::span<const Bytes> arguments() const { return arguments_; }
   /// Without the word for errors and the line's end. In the arena, or lives for ever.
@@ -65,10 +65,10 @@ class RequestParser {
   std::span<const Bytes> arguments_{};
   Bytes error_{};
   size_t consumed_ = 0;
-  // Of an array that is not complete.
+  // An incomplete array's.
   size_t at_ = 0;       // where the next argument's length stands
   uint32_t count_ = 0;  // arguments announced; 0: no array has begun
-  uint32_t seen_ = 0;   // of these
+  uint32_t seen_ = 0;   // among these
 };
 
 }  // namespace postern::redis

@@ -51,7 +51,7 @@ TEST(RedisRequest, TakesArraysAndLinesHoweverTheyAreCut) {
   for (size_t piece = 1; piece < bytes.size(); ++piece) EXPECT_EQ(parsed(bytes, {}, piece), whole) << piece;
 }
 
-TEST(RedisRequest, TellsWhatIsWrongInRedissWords) {
+TEST(RedisRequest, ReportsErrorsInRedissWords) {
   EXPECT_EQ(parsed("*3\r\n$3\r\nSET\r\n$1\r\nx\r\nfooz\r\n"), "Protocol error: expected '$', got 'f'");
   EXPECT_EQ(parsed("*1\r\n\x01\r\n"), "Protocol error: expected '$', got '\x01'");
   EXPECT_EQ(parsed("*x\r\n"), "Protocol error: invalid multibulk length");
@@ -122,7 +122,7 @@ TEST(RedisRequest, AnyNumberOfArgumentsOfAnySizeIsTheSameHoweverCut) {
   }
 }
 
-TEST(RedisRequest, ReservesNothingForWhatWasOnlyAnnounced) {
+TEST(RedisRequest, ReservesNothingForAnnouncedBytes) {
   RequestParser parser;
   Arena arena;
   const Bytes begun = "*1048576\r\n$60000000\r\nx";

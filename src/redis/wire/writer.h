@@ -28,9 +28,9 @@ class Writer {
   void ok() { output_.put(Bytes("+OK\r\n")); }
   /// `text` begins with the word for the error. Ends of lines in it become blanks, so that no client forges a reply.
   void error(Bytes text);
-  /// The same for two texts that are told as one.
+  /// The same for two texts that are sent as one.
   void error(Bytes text, Bytes rest);
-  /// The same, where the outcome of the op tells of it: it is counted already.
+  /// The same, where the op's outcome has the error: it is counted already.
   void failure(Bytes text, Bytes rest = {});
   void integer(int64_t number) {
     output_.put(':');
@@ -55,7 +55,7 @@ class Writer {
     bulk({digits, static_cast<size_t>(print_integer(digits, number) - digits)});
   }
   void nil() { output_.put(three() ? Bytes("_\r\n") : Bytes("$-1\r\n")); }
-  /// Where an array was to be: an EXEC that was not carried out.
+  /// In the place of an array: an EXEC that was not carried out.
   void nil_array() { output_.put(three() ? Bytes("_\r\n") : Bytes("*-1\r\n")); }
 
   // What follows holds so many replies.
