@@ -1,6 +1,6 @@
 # Postern for people; CMakeLists.txt holds the build itself. Everything lands in build/.
 #
-#   make          install what is missing, get a server to build for, build
+#   make          install missing packages, get a server to build for, build
 #   make run      build, start a private server with the 2010 article's table, show it answer
 #   make stop     end that server
 #   make check    the fast inner loop: layout, lint and unit tests; make lint ALL=1: also what includes the server's headers
@@ -22,7 +22,7 @@
 #                 builds itself where it is installed, and again when the server there is updated)
 #   make image    an image for containers, with docker, podman or buildah: Debian, its server, the package
 #   make contract the engine's promises, tested inside a server
-#   make clean    remove what was built; make distclean: the private server, too
+#   make clean    remove the build; make distclean: the private server, too
 #
 # make, run, stop, unit and integration take SERIES=11.8: for that series of MariaDB, in build-11.8/.
 # plugin, run, stop and contract take SERVER=mysql: for MySQL 9.7, in build-mysql/; a first slice, see docs/servers.md.
@@ -101,7 +101,7 @@ tidy:
 	@tools/deps test
 	@$(PYTHON) scripts/tidy.py
 
-# Headers that do not compile alone, and what clang-tidy says; only of what has changed since it was last found clean.
+# Headers that do not compile alone, and clang-tidy's findings; only for files changed since they were last found clean.
 lint: build
 	@tools/deps test
 	@ninja -C build all_verify_interface_header_sets
@@ -126,8 +126,8 @@ integration: for-integration
 	@$(PYTEST) -m alone $(PYTEST_ARGS)
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 3))" --dist loadfile $(PYTEST_ARGS)
 
-# In this order also under -j: the last line is pytest's count. What a new seed finds is for `make fuzz`, not for
-# whoever happens to change something else. Where no mirror has 11.8 whole, tools/server says so, and nothing is tested on it.
+# In this order also under -j: the last line is pytest's count. A new seed's findings are for `make fuzz`, not for
+# somebody who happens to change something else. Where no mirror has 11.8 whole, tools/server says so, and nothing is tested on it.
 test:
 	@tools/deps test
 	@tools/deps clients
@@ -138,7 +138,7 @@ test:
 	@[ ! -f build-11.8/server/server.env ] || $(MAKE) --no-print-directory series SERIES=11.8
 	@$(MAKE) --no-print-directory integration
 
-# Whatever depends on what the server has inside.
+# Tests that depend on the server's internals.
 SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention engine/test_ddl engine/test_privileges \
   engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr
 ifeq ($(SERIES),10.11)
@@ -150,7 +150,7 @@ series: for-integration
 	  -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
 endif
 
-# Debian's server shows that it is the same to a plugin as what was configured here.
+# Shows that Debian's server is the same to a plugin as the one configured here.
 in-tree: server
 	@library=$$(tools/in-tree | tee /dev/stderr | tail -n 1) && \
 	  POSTERN_SO=$$library tools/demo $(BUILD)/in-tree/run && tools/sandbox stop $(BUILD)/in-tree/run
@@ -159,7 +159,7 @@ bench: build
 	@tools/deps bench
 	@bench/run $(if $(QUICK),--quick) $(ARGS)
 
-# The build looks for what the first line may install.
+# The build looks for files that the first line may install.
 counts:
 	@tools/deps counts
 	@$(MAKE) --no-print-directory build
@@ -177,7 +177,7 @@ fuzz:
 	@scripts/fuzz build-fuzz $(SECONDS_ALL) $(SEED)
 
 # The server is as it comes, so its own leaks are not looked for; the sanitizer's runtime has to be the first library.
-# Of what was freed it keeps 8 MiB and not 256, so that the tests which bound our memory hold under it, too.
+# It keeps 8 MiB of freed memory and not 256, so that the tests which bound our memory hold under it, too.
 ASAN_TESTS := vectors types keys ddl hostile watched lifecycle contention memcached memcached_mapping memcached_doors soak \
   redis_blocking redis_waiting redis_collections redis_hostile redis_like_redis redis_transactions hostile_packets prepare_writes \
   random_reads writes writes_amid_ddl

@@ -100,7 +100,7 @@ Table table(Bytes name) {
   return made;
 }
 
-TEST(Workload, TablesAreToldByTheirNames) {
+TEST(Workload, TablesDifferByTheirNames) {
   EXPECT_EQ(table("user_10000").name, "user_10000");
   EXPECT_EQ(columns_of(table("user_10000")), columns_of(table("user")));
   EXPECT_EQ(columns_of(table("value_80")), std::vector<std::string>{"value"});

@@ -1,4 +1,5 @@
-// counting.h: which instructions bench/counts.py is told of. A program that is not run by callgrind counts nothing.
+// counting.h: marks the instructions that bench/counts.py counts. A program that is not run by callgrind counts
+// nothing.
 //
 //   Counting::prepare();
 //   Counting::on();             // this thread alone
@@ -27,7 +28,7 @@ class Counting {
   }
 };
 
-/// Counts `body`, which serves `requests` requests each time, once what it keeps has grown.
+/// Counts `body`, which serves `requests` requests each time, once its buffers have grown.
 template <class Body>
 void count(const char *path, uint64_t requests, const Body &body) {
   constexpr int rounds = 200;

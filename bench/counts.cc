@@ -1,5 +1,5 @@
-// counts.cc: the hot paths of the protocols and the worker, each run so often that bench/counts.py can tell what it
-// costs. Those of HandlerSocket are here.
+// counts.cc: the hot paths of the protocols and the worker, each run often enough for bench/counts.py to count its
+// instructions. Those of HandlerSocket are here.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>

@@ -41,7 +41,7 @@ VALGRIND = [
 
 
 class Failure(Exception):
-    """Told to the user as it is."""
+    """Shown to the user as it is."""
 
 
 @dataclasses.dataclass
@@ -55,7 +55,7 @@ class Count:
 
 
 def parse_dump(text, program):
-    """The Count that one callgrind dump holds; None if no path was told of. `program` is the file name of our code."""
+    """The Count in one callgrind dump; None if no path was counted. `program` is the file name of our code."""
     told = re.search(r"^desc: Trigger: Client Request: (\S+) (\d+)$", text, re.MULTILINE)
     if told is None:
         return None
@@ -68,7 +68,7 @@ def parse_dump(text, program):
         elif line.startswith("fn="):
             function = line[3:]
         elif line.startswith("calls="):
-            called = True  # the next line is what the callee cost, which has lines of its own
+            called = True  # the next line has the cost of the callee, which has lines of its own
         elif line[:1].isdigit():
             if not called:
                 cost = int(line.split()[1])
@@ -108,7 +108,7 @@ def run(command, program, folder):
         )
     except subprocess.TimeoutExpired as late:
         raise Failure(f"{program} did not end within {SECONDS_MAX} seconds") from late
-    # A server that was told to end has ended well.
+    # A server that was asked to end has ended well.
     if done.returncode != 0 or re.search(r"^(counts_engine|ERROR):", done.stderr, re.MULTILINE):
         raise Failure(f"{program} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return read_dumps(folder, program)

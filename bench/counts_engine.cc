@@ -1,7 +1,7 @@
 // counts_engine.cc: the hot paths of the engine inside a real server, for bench/counts.py, which makes the tables.
 //
 // A daemon plugin for measuring alone: it counts on threads of its own once the server has started, and then shuts the
-// server down. What went wrong is told on stderr.
+// server down. Errors go to stderr.
 #include <mysql/plugin.h>
 
 #include <signal.h>
@@ -143,7 +143,7 @@ class Paths {
     count_ops(path, op, ops, ops * rows, [this] { return reply_.rows(); });
   }
 
-  /// Counts runs of `ops` times `op`, each of which moves what `got` tells by `expected`.
+  /// Counts runs of `ops` times `op`, each of which increases the result of `got` by `expected`.
   template <class Got>
   void count_ops(const char *path, const Op &op, size_t ops, uint64_t expected, const Got &got) {
     std::vector<Op> batch(ops, op);

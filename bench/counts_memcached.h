@@ -3,7 +3,7 @@
 
 namespace postern::bench {
 
-/// False if a path did not do what it is counted for.
+/// False if a path had a wrong result.
 bool count_memcached();
 
 }  // namespace postern::bench

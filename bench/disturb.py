@@ -1,4 +1,4 @@
-"""What a server's clients feel while something else goes on with their table: latency at a fixed, modest rate."""
+"""The latency of a server's clients while something else goes on with their table, at a fixed, modest rate."""
 import contextlib
 import dataclasses
 import fnmatch
@@ -14,7 +14,7 @@ import process
 
 PEERS = ("ours", "ours-memcached", "original", "sql-prepared")
 CLIENTS = 50
-# All touch the same few rows, so that those who write them meet.
+# All touch the same few rows, so that writers meet.
 KEYS = 10_000
 RATE_PART = 0.3
 SECONDS = 10
@@ -65,7 +65,7 @@ LOADS = {
     "update": ("durable update, 50 connections", ["--mix", "update=100"]),
 }
 ARGUMENTS = ["--clients", str(CLIENTS), "--max", str(KEYS), "--table", "written"]
-# Who serves a peer, in the process list.
+# The threads that serve a peer, in the process list.
 SERVING = {
     "ours": "state LIKE 'handlersocket%worker%'",
     "ours-memcached": "state LIKE 'memcached worker%'",
@@ -120,7 +120,7 @@ class Client:
 
 
 class Disturber:
-    """Does what a case says until it is told to stop; counts how often, and what went wrong."""
+    """Repeats the work of a case until it has to stop; counts how often, and the errors."""
 
     def __init__(self, case, peer, server):
         self.case, self.peer, self.server = case, peer, server
@@ -279,7 +279,7 @@ def disturbed(bench, case, peer, arguments):
 
 
 def is_wrong(result, peer):
-    """Answers that are, and from us what was never answered."""
+    """Answers that are right, and from us no missing ones."""
     return bool(result["wrong"] or peer.startswith("ours") and (result["unanswered"] or result["error"]))
 
 

@@ -133,7 +133,7 @@ class HandlerSocket : public Protocol {
   const Plan plan_;
   std::string columns_{};
   size_t column_count_ = 0;
-  std::string head_{};  // of an answer to a find
+  std::string head_{};  // an answer's to a find
 };
 
 class Null final : public HandlerSocket {

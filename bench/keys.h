@@ -6,7 +6,7 @@
 
 namespace postern::bench {
 
-/// xorshift64*: a random number must not cost what a request costs.
+/// xorshift64*: a random number must cost far less than a request.
 class Random {
  public:
   explicit Random(uint64_t seed = 0) : state_(seed * 0xBF58476D1CE4E5B9ULL ^ 0x9E3779B97F4A7C15ULL) {

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t second_ns = 1'000'000'000;
 /// How long the answers under way at the end are waited for.
 constexpr int64_t drain_ns = 10 * second_ns;
-/// What a server may take to answer a word of a connection's opening.
+/// The time limit for a server's answer to a word of a connection's opening.
 constexpr int opening_seconds = 30;
 constexpr size_t receive_bytes = 256 << 10;
 constexpr size_t shown_bytes = 200;
@@ -69,7 +69,7 @@ struct Connection {
   Opened opened{};
   Line line{};
   std::string out{};      // not sent yet
-  std::string partial{};  // of an answer
+  std::string partial{};  // an answer's
   bool armed = false;     // waits to become writable
 };
 
@@ -170,7 +170,7 @@ class Run {
   }
   static std::string talk_shown(const Talk &talk) { return std::string(talk.received().substr(0, shown_bytes)); }
 
-  /// Bytes of its own, not of files: what the kernel's page tables say, for its counters are not exact.
+  /// Bytes of its own, not of files: from the kernel's page tables, for its counters are not exact.
   uint64_t server_memory() const {
     std::ifstream file("/proc/" + std::to_string(options_.server_pid) + "/smaps_rollup");
     uint64_t kib = 0;
@@ -275,7 +275,7 @@ class Run {
     }
   }
 
-  /// Also what was due before the end and is asked after it, where others had the processor.
+  /// Also requests that were due before the end and are asked after it, where others had the processor.
   void ask_what_is_due() {
     while (next_due_ <= now_ && next_due_ < static_cast<double>(until_)) {
       const auto due = static_cast<int64_t>(next_due_);
@@ -392,7 +392,7 @@ class Run {
     switch (answer.verdict) {
       case Verdict::right:
         ++result_.acknowledged[static_cast<size_t>(request.kind)];
-        // At a fixed rate what was due in the measured time counts, however late it came.
+        // At a fixed rate requests that were due in the measured time count, however late they came.
         if (options_.rate == 0 ? stopping_ : request.due_ns < from_ || request.due_ns >= until_) break;
         ++result_.answers;
         result_.rows += rows_of(request, options_.shape);

@@ -1,4 +1,4 @@
-// load_loop.h: one run of the load: connections, the loop around them, and what was measured. One thread.
+// load_loop.h: one run of the load: connections, the loop around them, and the measurements. One thread.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Place {
   bool given() const { return port != 0 || !unix_path.empty(); }
 };
 
-/// What a connection that stays silent has done before.
+/// The requests of a silent connection before it falls silent.
 enum class Idle : uint8_t { connected, opened, used };
 
 struct Options {
@@ -39,7 +39,7 @@ struct Options {
   uint64_t max = 1'000'000;
   uint64_t insert_from = 1;
   uint64_t seed = 1;
-  int server_pid = 0;  // whose CPU time is counted
+  int server_pid = 0;  // CPU time is counted for this process
   Shape shape{};
 };
 
@@ -55,7 +55,7 @@ struct Result {
   std::string first_refused{};
   double client_cpu_seconds = 0;
   double server_cpu_seconds = 0;
-  double idle_server_bytes = 0;  // of the server's memory, for each silent connection
+  double idle_server_bytes = 0;  // the server's memory for each silent connection
   Histogram latency{};
 };
 

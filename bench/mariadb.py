@@ -1,4 +1,4 @@
-"""MariaDB with one of the plugins in it: started, filled with rows, set, and asked whether it holds what it says."""
+"""MariaDB with one of the plugins in it: started, filled with rows, set, and checked for the acknowledged rows."""
 import os
 import shlex
 import subprocess
@@ -79,7 +79,7 @@ class MariaDB(Server):
         return self.sandbox("sql", str(self.folder), "--batch", "--skip-column-names", "test", "-e", text).strip()
 
     def start(self):
-        self.stop()  # what a run that was killed has left
+        self.stop()  # the rest of a run that was killed
         self.launch(matrix.State())
 
     def renew(self):
@@ -98,7 +98,7 @@ class MariaDB(Server):
         self.fill()
 
     def fill(self):
-        """The tables that every row may need, once, and what the doors have to know of them."""
+        """The tables that every row may need, once, and the doors' configuration for them."""
         if not self.has_made(tables.VERSION):
             self.bench.say(f"filling {self.name}")
             self.sql(tables.ALWAYS)
@@ -182,7 +182,7 @@ class MariaDB(Server):
         )
 
     def hash_index(self):
-        """What the server says of its adaptive hash index: how many parts it has, or that it is off."""
+        """The state of the server's adaptive hash index: how many parts it has, or that it is off."""
         on, parts = self.sql("SELECT @@innodb_adaptive_hash_index, @@innodb_adaptive_hash_index_parts").split()
         return f"{parts} part{'s' if parts != '1' else ''}" if on == "1" else "off"
 

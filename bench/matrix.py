@@ -1,4 +1,4 @@
-"""What is measured: rows, each a workload with the peers it is put to and the state the servers are in meanwhile."""
+"""The measured rows: each a workload with its peers and the state of the servers meanwhile."""
 import dataclasses
 import fnmatch
 
@@ -15,7 +15,7 @@ CONNECTIONS = 5000
 # What 20,000 descriptors of a process are enough for, with files and listeners beside.
 CONNECTIONS_MOST = 19_150
 
-# Peers by name; peers.py knows whose they are.
+# Peers by name; peers.py has their programs.
 SQL = ("sql-text", "sql-prepared", "sql-door-text", "sql-door-prepared")
 READERS = ("null", "memcached", "redis", "original", *SQL, "ours", "ours-memcached", "ours-redis")
 UNIX_READERS = (
@@ -39,16 +39,16 @@ def rows_in(table):
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """What the servers are set to during a row. A change of what settled() tells restarts MariaDB."""
+    """The settings of the servers during a row. A change of settled() restarts MariaDB."""
 
     binlog: bool = False
     buffer_pool: str = "1G"
-    threads: int = 1  # of a door for reading
+    threads: int = 1  # a door's for reading
     threads_wr: int | None = None  # of ours for writing; None leaves its default
     connections: int = CONNECTIONS
     large_pages: bool = False
     adaptive_hash: bool = True
-    hash_parts: int = 1  # of the adaptive hash index; eight is the server's default, see docs/performance.md
+    hash_parts: int = 1  # the adaptive hash index's; eight is the server's default, see docs/performance.md
     durable: bool = False
     flush_log: int | None = None  # None is what `durable` means: 1 or 2
     sync_binlog: int | None = None  # likewise: 1 or 0
@@ -499,8 +499,8 @@ def plain_rows():
     yield write("mixed", "90% find, 10% update", "find=90,update=10")
     yield write("mixed", "90% find, 10% update", "find=90,update=10", "all", durable=False)
     yield write("mixed", "90% find, 10% update", "find=90,update=10", "all", depth=16)
-    # The buffer pool holds a tenth of the table: the disk answers, and who waits for it must not keep others waiting.
-    # A door has as many threads as the original has by default.
+    # The buffer pool holds a tenth of the table: the disk answers, and a client that waits for it must not keep others
+    # waiting. A door has as many threads as the original has by default.
     for clients in (1, 10):
         yield find(
             clients,

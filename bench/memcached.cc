@@ -20,7 +20,7 @@ Heard as(bool right, size_t bytes) {
   return {right ? Verdict::right : Verdict::wrong, bytes};
 }
 
-/// Errors as memcached tells them; anything else that was not expected is a wrong answer.
+/// Errors as memcached sends them; any other unexpected line is a wrong answer.
 bool is_error(Bytes line) {
   return line == "ERROR" || line.starts_with("SERVER_ERROR") || line.starts_with("CLIENT_ERROR");
 }
@@ -78,7 +78,7 @@ class Store : public Protocol {
     out += line_end;
     out += value;
   }
-  /// The answer, whose first `line` is there and no error.
+  /// The answer after its first `line`, which is no error.
   virtual Heard hear_after(Bytes line, Bytes received, const Request &request) const = 0;
   /// Takes the value of a row off the front; false if it is not complete.
   bool take_value(Bytes &received, size_t size, uint64_t key, bool &right) const {
@@ -91,7 +91,7 @@ class Store : public Protocol {
   const std::string prefix_;
 
  private:
-  /// What a write stores.
+  /// The value that a write stores.
   Bytes body(const Request &request) {
     body_.clear();
     if (request.kind == Kind::zero) return "0";
@@ -242,7 +242,7 @@ std::unique_ptr<Protocol> make_memcached(const Plan &plan) {
   return std::make_unique<Text>(plan);
 }
 std::unique_ptr<Protocol> make_memcached_container(const Plan &plan) {
-  // A connection asks one container for all; what is increased, made or changed has a table of its own.
+  // A connection asks one container for all; increased, new and changed rows have a table of their own.
   return std::make_unique<Text>(plan, plan.any(Kind::increment) ? Bytes("counter")
                                       : plan.any(Kind::insert)  ? Bytes("fresh")
                                       : plan.any(Kind::update)  ? Bytes("written")

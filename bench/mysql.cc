@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t header_bytes = 4;
 // Capabilities.
-constexpr uint64_t found_rows = 0x2;  // an update tells the rows it found, also where nothing changed
+constexpr uint64_t found_rows = 0x2;  // an update returns the number of found rows, also where nothing changed
 constexpr uint64_t with_database = 0x8;
 constexpr uint64_t protocol_41 = 0x200;
 constexpr uint64_t transactions = 0x2000;
@@ -49,7 +49,7 @@ bool is_end(Bytes packet) {
   return first_of(packet) == 0xfe && packet.size() < 9;
 }
 
-/// Takes a length-encoded number; NULL (0xfb) and what is not there are 0.
+/// Takes a length-encoded number; NULL (0xfb) and a missing one are 0.
 uint64_t take_number(Bytes &packet) {
   const unsigned char first = first_of(packet);
   const size_t size = first < 0xfb ? 0 : first == 0xfc ? 2 : first == 0xfd ? 3 : first == 0xfe ? 8 : 0;

@@ -89,7 +89,7 @@ class Bench:
         return count / seconds
 
     def start(self, peers):
-        """Starts what has not been. Without a peer the others are measured; without ours nothing is."""
+        """Starts those that do not run yet. Without a peer the others are measured; without ours nothing is."""
         for name in dict.fromkeys(server_of(peer) for peer in peers):
             if name in self.servers or name in self.absent:
                 continue
@@ -117,7 +117,7 @@ class Bench:
             raise Failure(f"{shlex.join(command)}: {done.stdout}{done.stderr}") from None
 
     def run(self, peer, row, arguments):
-        """One run of `row` against `peer`, verified: (result, what is wrong or None)."""
+        """One run of `row` against `peer`, verified: (result, the error or None)."""
         server = self.servers[server_of(peer)]
         protocol, place = server.places[peer]
         more = ["--insert-from", str(STORE_INSERTS_FROM)] if isinstance(server, Store) else []

@@ -14,7 +14,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Failure(Exception):
-    """Told to the user as it is; the command ends with exit code 1."""
+    """Shown to the user as it is; the command ends with exit code 1."""
 
 
 def free_port():
@@ -28,7 +28,7 @@ def free_port():
 
 
 def all_processor_seconds():
-    """What all processes of the machine have used, and what a hypervisor has given to others."""
+    """The processor time of all processes of the machine, and of others under the same hypervisor."""
     user, nice, system, _, _, interrupts, softirqs, stolen = (
         int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
     )
@@ -43,18 +43,18 @@ def busy_percent(seconds=0.3):
 
 
 def seconds_of(pid):
-    """What a process has used of processors."""
+    """The processor time of a process."""
     return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid() makes it
 
 
 def processor_seconds(pid):
-    """(time, what all processes of the machine have used, what the process and our finished children have)."""
+    """(time, the processor time of all processes of the machine, that of the process and our finished children)."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.monotonic(), all_processor_seconds(), seconds_of(pid) + children.ru_utime + children.ru_stime
 
 
 class Server:
-    """One process under measurement. `places`: peer name -> what bench/load is told about it."""
+    """One process under measurement. `places`: peer name -> the arguments of bench/load for it."""
 
     def __init__(self, bench, name):
         self.bench = bench
@@ -99,10 +99,10 @@ class Server:
         """Brings the server into a row's state."""
 
     def make(self, table):
-        """Fills what a row reads, if it is not there yet."""
+        """Fills the rows that a row of the matrix reads, if they are not there yet."""
 
     def renew(self):
-        """A process that has not served yet, so that what connections take of its memory can be told."""
+        """A process that has not served yet, so that the memory of connections can be measured."""
         self.stop()
         self.start()
 
@@ -119,7 +119,7 @@ class Server:
         """Just before a run; returns what after() wants to know."""
 
     def after(self, row, memory, result):
-        """Just after a run: says what is wrong with what the server holds now, or None."""
+        """Just after a run: the error in the server's rows, or None."""
 
     def versions(self):
         return {}

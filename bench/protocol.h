@@ -1,5 +1,5 @@
-// protocol.h: what the load knows of a protocol: how to begin, how to ask, what an answer is. One object serves all
-// connections of a run, on one thread; what differs between them is in each one's Opened.
+// protocol.h: a protocol as the load generator uses it: how to begin, how to ask, how an answer ends. One object serves
+// all connections of a run, on one thread; each one's own state is in its Opened.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace postern::bench {
 
-/// A connection before the load begins: it waits for what it sends and reads.
+/// A connection before the load begins: it sends and reads blocking.
 class Talk {
  public:
   explicit Talk(int fd) : fd_(fd) {}
   /// False if the server has closed.
   [[nodiscard]] bool send(Bytes text) const;
-  /// What has arrived and was not dropped; read_more() waits for more, false if the server has closed.
+  /// The bytes that have arrived and were not dropped; read_more() waits for more, false if the server has closed.
   Bytes received() const { return received_; }
   [[nodiscard]] bool read_more();
   void drop(size_t bytes) { received_.erase(0, bytes); }
@@ -34,10 +34,10 @@ enum class Verdict : uint8_t {
 };
 struct Heard {
   Verdict verdict = Verdict::more;
-  size_t bytes = 0;  // of the answer, unless it is not complete
+  size_t bytes = 0;  // the answer's, unless it is not complete
 };
 
-/// What a connection is for: both, unless a door has a port of its own for writing; neither if it stays silent.
+/// The use of a connection: both, unless a door has a port of its own for writing; neither if it stays silent.
 struct Use {
   bool reads = false;
   bool writes = false;
@@ -52,7 +52,7 @@ struct Opened {
 class Protocol {
  public:
   virtual ~Protocol() = default;
-  /// Greets, opens, prepares what the connection is used for. Otherwise false with `error` set.
+  /// Greets, opens, prepares for the connection's use. Otherwise false with `error` set.
   virtual bool begin(Talk &talk, Use use, Opened &opened, std::string &error) = 0;
   /// Appends the request to `out`.
   virtual void ask(const Request &request, const Opened &opened, std::string &out) = 0;
@@ -63,7 +63,7 @@ class Protocol {
   virtual bool may_end(Bytes) const { return true; }
 };
 
-/// Which kinds of requests a run holds, so that only what they need is opened.
+/// The kinds of requests in a run, so that only those are prepared.
 struct Plan {
   Shape shape{};
   bool asks[kinds] = {};
@@ -77,7 +77,7 @@ std::unique_ptr<Protocol> make_memcached(const Plan &plan);
 std::unique_ptr<Protocol> make_memcached_meta(const Plan &plan);
 /// The memcached door of a database: rows of the tables themselves, each table a container of its name.
 std::unique_ptr<Protocol> make_memcached_container(const Plan &plan);
-/// What a row is in Redis, and how it is asked for.
+/// A row in Redis, and the command for it.
 enum class RedisRows : uint8_t {
   strings,       // all of it, by GET
   whole_hashes,  // a hash, by HGETALL

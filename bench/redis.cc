@@ -1,4 +1,4 @@
-// Redis' protocol, RESP 2. Keys and values as in memcached.cc; or hashes, whose fields are the columns of a row.
+// Redis' protocol, RESP 2. Keys and values as in memcached.cc; or hashes with the columns of a row as fields.
 #include "protocol.h"
 
 namespace postern::bench {
@@ -140,7 +140,7 @@ class Redis final : public Protocol {
     return true;
   }
 
-  /// The fields that `line` announces; false if they are not complete. A door that has the row's columns tells them in
+  /// The fields that `line` announces; false if they are not complete. A door that has the row's columns sends them in
   /// their order, and so does Redis, where they were written so.
   bool take_fields(Bytes &received, Bytes line, uint64_t key, bool &right) const {
     const size_t each = rows_ == RedisRows::whole_hashes ? 2 : 1;

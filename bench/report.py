@@ -1,4 +1,4 @@
-"""What was measured, for people: tables, JSON and pictures."""
+"""The measurements, for people: tables, JSON and pictures."""
 import json
 import statistics
 
@@ -61,7 +61,7 @@ def base_of(peer):
 
 
 def peer_of(peer):
-    """Who answers, however a row of Redis' is asked for: no row of the matrix asks in two ways."""
+    """The peers that answer, however a row of Redis' is asked for: no row of the matrix asks in two ways."""
     return peer.removesuffix("-hgetall").removesuffix("-hmget")
 
 
@@ -93,7 +93,7 @@ def ratio(one, other):
 
 
 def hash_index_of(row):
-    """What all peers with an adaptive hash index had of it; who had what, if they differ."""
+    """The setting of the adaptive hash index of all peers with one; of each, if they differ."""
     told = row.get("hash_index") or {}
     if len(set(told.values())) == 1:
         return next(iter(told.values()))
@@ -178,7 +178,7 @@ def tail(row):
 
 
 def panels_of(results, picture):
-    """What a panel shows -> the rows along it, in the matrix's order: those that need the same server are measured
+    """A panel's title -> the rows along it, in the matrix's order: those that need the same server are measured
     together."""
     order = {row.name: number for number, row in enumerate(matrix.every_row())}
     panels = {}

@@ -165,7 +165,7 @@ class Redis(Store):
         return self.bench.data / f"data-{self.name}"
 
     def find(self):
-        """The server's package would start a service; its program is in redis-tools, and is what it is called."""
+        """The server's package would start a service; redis-tools has its program under another name."""
         if installed := shutil.which("redis-server"):
             return installed
         program = shutil.which("redis-check-rdb")

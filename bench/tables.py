@@ -1,8 +1,8 @@
 """The tables that are read and written in MariaDB, as SQL."""
 import matrix
 
-# Raise it when the tables change, so that kept ones are made anew. `made` is written last: what an interrupted run left
-# behind does not count.
+# Raise it when the tables change, so that kept ones are made anew. `made` is written last: the tables of an interrupted
+# run do not count.
 VERSION = 2
 ALWAYS = f"""
 DROP DATABASE test;

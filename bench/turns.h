@@ -1,5 +1,5 @@
-// turns.h: Turns, a door's worker whose every turn is the same, to be measured: the executor of one turn sends the
-// requests of the next, so that no second thread, no timer and no server has a part in it.
+// turns.h: Turns, a door's worker that repeats one turn, to be measured: the executor of one turn sends the requests of
+// the next, so that no second thread, no timer and no server has a part in it.
 //
 // Everything happens on the worker's thread but construction and run().
 #pragma once
@@ -64,7 +64,7 @@ class Turns final : public Engine {
                 "turns") {}
 
   /// Takes `turns` turns with the meter on, everything but the clients and the executor's own work; before them some
-  /// with the meter off. False if a turn was not what it should be. To be called once.
+  /// with the meter off. False if a turn had a wrong result. To be called once.
   bool run(uint32_t turns) {
     last_turn_ = warm_up_turns + turns;
     for (size_t i = 0; i < plan_.connections; ++i) {

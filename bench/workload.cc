@@ -61,7 +61,7 @@ bool is_value(Bytes text, uint64_t key, size_t size) {
   return text.starts_with(expected) && text.substr(first) == text.substr(0, size - first);
 }
 
-/// `5.12` is what the fifth column of row 12 holds.
+/// `5.12` is the fifth column of row 12.
 void put_column(std::string &out, size_t column, uint64_t key) {
   put_number(out, column + 1);
   out += '.';

@@ -1,5 +1,5 @@
-// workload.h: what is asked, and what a right answer holds. Every column follows from the row's key, so every answer
-// can be checked. No protocol here.
+// workload.h: the requests, and the right answers to them. Every column follows from the row's key, so every answer can
+// be checked. No protocol here.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ constexpr bool is_write(Kind kind) {
   return kind >= Kind::update;
 }
 
-/// What is read of a row.
+/// The columns that are read of a row.
 enum class Cells : uint8_t {
   user,     // name, email and time of creation, of the 2010 article's table
   email,    // one column of a table of 15
@@ -34,7 +34,7 @@ enum class Cells : uint8_t {
   columns,  // the first Table::size of many columns
 };
 
-/// Which rows are read. Stores without tables have values under keys that tell the table, see key_prefix().
+/// The choice of rows to read. Stores without tables have values under keys with the table's name, see key_prefix().
 struct Table {
   std::string name = "user";
   Cells cells = Cells::user;
@@ -54,7 +54,7 @@ struct Shape {
 struct Request {
   Kind kind = Kind::find;
   uint64_t key = 1;
-  uint64_t version = 0;          // of the name that an update writes; 0 is the name the row was made with
+  uint64_t version = 0;          // the version of the name that an update writes; 0 is the name the row was made with
   std::vector<uint64_t> keys{};  // of Kind::multi, all different
   int64_t due_ns = 0;            // when it was, or ought to have been, sent
 };

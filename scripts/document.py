@@ -81,9 +81,9 @@ def settings_page():
         "thread alone touches it and its session, and deletes both. So a worker that goes takes its clients along, and one\n"
         "that comes has none but new ones. To change them, write them into the option file, then `UNINSTALL PLUGIN` and\n"
         "`INSTALL PLUGIN`, which reads it again: the ports are closed for a moment, and the server goes on.\n\n"
-        "The same holds for what is decided when a port is opened: addresses, ports, sockets and their owners, the kernel's\n"
-        "buffers, whether TLS is offered. And for who is let in, `..._auth` and `..._allow_open_access`: those who are\n"
-        "connected have been let in as it was, so a door that asks for accounts from now on would still serve clients that\n"
+        "The same holds for settings of an open port: addresses, ports, sockets and their owners, the kernel's\n"
+        "buffers, whether TLS is offered. And for access, `..._auth` and `..._allow_open_access`: connected clients\n"
+        "have been let in by the old setting, so a door that asks for accounts from now on would still serve clients that\n"
         "nobody has asked; closing the port makes all of them begin anew.\n"
         + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )
@@ -122,8 +122,8 @@ def status_page():
         "# Status variables\n",
         "Made by `scripts/document.py` from `src/base/counters.def`, `src/base/failure.def` and each door's\n"
         "`refusal.def` and `statistics.def`; do not edit.\n",
-        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `memcached%`, `redis%` and `postern%` tell\n"
-        "of the others, each since it was loaded. All have these, under a prefix of their own in place of `...`:\n",
+        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `memcached%`, `redis%` and `postern%` are\n"
+        "for the others, each since it was loaded. All have these, under a prefix of their own in place of `...`:\n",
         "| variable | meaning |",
         "|---|---|",
     ]
@@ -133,7 +133,7 @@ def status_page():
         "| `..._connections` | Connections now. |",
         "| `..._connections_peak` | Most connections at once, the ports' peaks added. |",
         "| `..._listening` | ON when clients can connect. The ports listen when the server has started, memcached's when "
-        "there is a container, too. Of handlersocket's two ports it is the one for reading. |",
+        "there is a container, too. With handlersocket's two ports it is the one for reading. |",
         "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins. |",
         "| `..._buffer_bytes_max` | The bound on that: the sum of the `..._max_buffer_bytes` of all plugins that have a door "
         "open. |",
@@ -148,7 +148,7 @@ def status_page():
             lines.append(
                 f"| `..._latency_{kind}_{part}_us` | Microseconds in which {words} of the requests to {what} were answered in "
                 "the last one to two minutes, to within a quarter: from when their turn began to when its answers were "
-                "sent. Of those answered within a turn, and not by scan threads or by the server. |"
+                "sent. Only requests answered within a turn count, and not those of scan threads or the server. |"
             )
     for plugin in PLUGINS:
         lines += own_status(plugin)

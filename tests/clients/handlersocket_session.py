@@ -1,6 +1,6 @@
 # coding: utf-8
 # A session of the package "handlersocket", in Python 2: `jython handlersocket_session.py PACKAGE DATABASE READ_PORT`. It
-# only reads. Prints what the client was told, a line a step.
+# only reads. Prints the client's results, a line a step.
 import sys
 
 sys.path.insert(0, sys.argv[1])

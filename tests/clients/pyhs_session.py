@@ -1,6 +1,6 @@
 # coding: utf-8
-# A session of pyhs, in Python 2: `jython pyhs_session.py PACKAGE DATABASE READ_PORT WRITE_PORT`. Prints what the client
-# was told, a line a step.
+# A session of pyhs, in Python 2: `jython pyhs_session.py PACKAGE DATABASE READ_PORT WRITE_PORT`. Prints the client's
+# results, a line a step.
 import sys
 
 sys.path.insert(0, sys.argv[1])
@@ -61,7 +61,7 @@ step("delete and see", manager.delete, "kv", "=", columns, ["d"], return_origina
 step("delete", manager.delete, "kv", "=", columns, ["é"])
 step("delete none", manager.delete, "kv", "=", columns, ["é"])
 
-# What a program does that opens the index by hand, over and over.
+# A program that opens the index by hand, over and over.
 writer = WriteSocket([("inet", "127.0.0.1", write_port)])
 for at in range(300):
     index = writer.get_index_id(database, "kv", ["k", "v", "n"][:3 - at % 2] + ["v"] * (at // 2))

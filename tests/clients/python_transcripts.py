@@ -1,5 +1,5 @@
-"""Drives the Python client by the client transcripts: what a request of theirs is in the client's terms, and what came
-of it in theirs. tests/wire/handlersocket/client/README.md has the format."""
+"""Drives the Python client by the client transcripts: turns their requests into the client's calls, and the results
+back into their form. tests/wire/handlersocket/client/README.md has the format."""
 import asyncio
 import contextlib
 import json
@@ -25,7 +25,7 @@ def sessions(name):
 
 
 class Scripted:
-    """A server that reads what a session sends, byte for byte, answers as it says, and then closes or stalls."""
+    """A server that reads a session's requests, byte for byte, sends the answers of the transcript, and then closes or stalls."""
 
     def __init__(self, session):
         self.session = session
@@ -74,7 +74,7 @@ class Translator:
         self.open = {}
 
     def request(self, asked, line):
-        """What the client does not send, because it makes no sense, goes out as the line that it would be."""
+        """A request that the client refuses to send, because it makes no sense, goes out as a line."""
         try:
             return self.made(asked)
         except posterndb.InterfaceError:
@@ -110,7 +110,7 @@ class Translator:
             opening.decode(reply)
             self.open[about["id"]] = requests
 
-        # What is pipelined behind it is made before its reply comes.
+        # A pipelined request is made before the earlier reply comes.
         self.open.setdefault(about["id"], requests)
         return Request(opening.data, decode)
 

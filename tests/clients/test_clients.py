@@ -1,6 +1,6 @@
 """Whole sessions of other people's HandlerSocket clients, as people install them today.
 
-Each session's script prints what its client was told, and what the tables hold afterwards is added to that; it must be
+Each session's script prints its client's results, and the tables' rows afterwards are added to that; it must be
 what stands in the .expected file beside the script, line by line. With POSTERN_TEST_ORIGINAL=1 it must be so with the
 original, too: there is no step here in which ours may differ.
 """
@@ -23,7 +23,7 @@ SOME_ROWS = "INSERT INTO kv VALUES ('a', 'A', 1), ('b', NULL, NULL), ('c', '', 0
 
 @pytest.fixture
 def session(server, database):
-    """Runs a session and compares what it printed, and what it left, with what is expected."""
+    """Runs a session and compares its output, and the rows afterwards, with the expected ones."""
     server.execute(*TABLES, database=database)
 
     def run(name, *command, on=server):
@@ -51,7 +51,7 @@ def session(server, database):
 
 
 def jython(folder, script, *arguments):
-    # It keeps a cache of what it learned about Java's packages beside itself.
+    # It keeps a cache of facts about Java's packages beside itself.
     return [
         *JAVA,
         f"-Dpython.cachedir={folder}/jython/cache",

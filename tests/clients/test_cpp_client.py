@@ -1,4 +1,4 @@
-"""The C++ client, as somebody has it who installed it: built into a prefix of its own, nothing of the source tree seen.
+"""The C++ client, as its users have it after installing: built into a prefix of its own, nothing of the source tree seen.
 
 The transcripts drive it (tests/wire/handlersocket/client), the programs of its page are compiled and run, and so is one
 as it was written for the original's library.
@@ -86,7 +86,7 @@ def blocks(kind):
 
 
 def page_program():
-    """What the page shows piece by piece, as functions of one program."""
+    """The pieces of code on the page, as functions of one program."""
     whole, *pieces = blocks("cpp")
     functions = [f"static void piece{i}(Connection &connection, Index user) {{\n{p}}}\n" for i, p in enumerate(pieces)]
     calls = "".join(f"  piece{i}(connection, user);\n" for i in range(len(pieces)))
@@ -126,7 +126,7 @@ def programs(installed, server):
 
 
 def marked(json_value):
-    """Strings begin with `=`, so that the reader in drive.cc can tell them from numbers and null."""
+    """Strings begin with `=`, so that the reader in drive.cc distinguishes them from numbers and null."""
     if isinstance(json_value, str):
         return "=" + json_value
     if isinstance(json_value, list):

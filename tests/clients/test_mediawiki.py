@@ -25,7 +25,7 @@ def packages(fetched):
 
 
 def visit(wiki):
-    """What a session of a reader and of an author is told, page by page."""
+    """The pages in a session of a reader and of an author."""
     told = []
 
     def tell(path, status, page):
@@ -74,7 +74,7 @@ def visit(wiki):
 def tables(server, database):
     rows = {}
     for (table,) in server.query("SHOW TABLES", database=database):
-        if table == "objectcache":  # what it keeps there is packed, times and all, and is kept for some seconds
+        if table == "objectcache":  # its values are packed, times and all, and live for some seconds
             continue
         found = server.query(f"SELECT * FROM `{table}`", database=database)
         rows[table] = sorted(normal(repr(row).encode()) for row in found)

@@ -1,6 +1,6 @@
 """Whole sessions of other people's memcached clients, as people install them today.
 
-Each session's script prints what its client was told; it must be what stands in the .expected file beside the script,
+Each session's script prints its client's results; they must be those in the .expected file beside the script,
 line by line, whether the items are rows of a table or in memory, and in both protocols where a client speaks both. What
 stands there is what memcached 1.6 answers: with POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's memcached.
 """
@@ -107,7 +107,7 @@ def test_php_memcached(port, fetched):
 
 
 @pytest.mark.skipif(ORIGINAL, reason="memcached has no accounts of the database")
-def test_what_a_client_stores_is_a_row(server, database, fetched):
+def test_a_clients_item_is_a_row(server, database, fetched):
     folder = fetched("pymemcache")
     map_items(server, database)
     wait_until_mapped(server.env["MEMC_PORT"], database)

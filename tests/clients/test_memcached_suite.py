@@ -69,14 +69,14 @@ DIFFERS = {
     # A delay, the program's options -F and -C. What -C forgets, items stored in the second of a flush, is kept here.
     "flush-all": dict.fromkeys(ORIGINAL_OR_STORES, {11, 14, 17, 25, 26, 27}),
     "issue_61": dict.fromkeys(ORIGINAL_OR_STORES, {7}),  # a count of turns that a connection has given up
-    # The flags of which a row knows nothing: last access, hits, stale items and who wins to make them anew.
+    # Flags for facts that a row does not have: last access, hits, stale items and the client that may refill them.
     "metaget": dict.fromkeys(
         ORIGINAL_OR_STORES,
         {*range(59, 90), *range(100, 128), 141}
         - {61, 65, 71, 77, 80, 86, 104, 109, 111, 112, 113, 115, 116, 120, 121, 122, 126},
     ),
-    # How many lines there are, bytes since the start, a dump of keys, get_flushed, the option -I; of rows
-    # there is no count. Of what is in memory the counts go on over a reset, and what has expired is not told apart.
+    # How many lines there are, bytes since the start, a dump of keys, get_flushed, the option -I; rows have no count.
+    # Counts of items in memory go on over a reset, and expired ones are not counted apart.
     "stats": {
         "innodb_only": {1, 11, 27, 28, 32, 111, 112, 113},
         "cache_only": {1, 2, 3, 4, 11, 27, 28, 32, 102, 106, 111, 112, 113},
@@ -103,7 +103,7 @@ def suite(fetched, tmp_path_factory):
 
 
 def failed_checks(name, suite, port):
-    """The numbers of the checks that failed, UNFINISHED among them if not all were made, and what was said."""
+    """The numbers of the failed checks, UNFINISHED among them if not all were made, and the output."""
     done = subprocess.run(
         ["perl", "-I", HERE, "-MRunningServer", f"t/{name}.t"],
         cwd=suite,

@@ -224,7 +224,7 @@ def test_values_of_every_type_come_back_as_they_went(db, tables, server):
     ]
 
 
-def test_what_a_type_cannot_hold_is_a_data_error_and_harms_nothing(db, tables, server):
+def test_a_value_that_a_type_cannot_hold_is_a_data_error_and_harms_nothing(db, tables, server):
     server.execute("SET sql_mode=''", "INSERT INTO types SET id=1, day='0000-00-00', s=NULL, b=0xff", database=tables)
     with pytest.raises(posterndb.DataError, match="column day: b'0000-00-00'"):
         db.open(tables, "types", {"day": datetime.date}).get(1)
@@ -260,14 +260,14 @@ def test_what_a_type_cannot_hold_is_a_data_error_and_harms_nothing(db, tables, s
         (lambda rows: rows.connection.open("a", "t", "id"), "list of names"),
     ],
 )
-def test_misuse_is_told_before_anything_is_sent(db, tables, misuse, what):
+def test_misuse_is_reported_before_anything_is_sent(db, tables, misuse, what):
     rows = db.open(tables, "counted", ["id", "n"], filter_columns=["n"])
     with pytest.raises(posterndb.InterfaceError, match=what):
         misuse(rows)
     assert rows.find(0, op=">=") == [] and not db.closed
 
 
-def test_refusals_are_told_by_kind(server, db, tables):
+def test_refusals_are_raised_by_kind(server, db, tables):
     server.execute(
         "CREATE TABLE parent (id INT PRIMARY KEY)",
         "CREATE TABLE child (id INT PRIMARY KEY, p INT, v VARCHAR(3) NOT NULL DEFAULT '', CHECK (id < 100),"
@@ -327,7 +327,7 @@ def test_errors_stand_in_their_places(db, tables):
     assert db.execute_many([]) == []
 
 
-def test_threads_that_open_at_once_get_what_they_opened(db, tables):
+def test_threads_that_open_at_once_get_their_own_index(db, tables):
     rows = {}
     barrier = threading.Barrier(8)
 
@@ -449,7 +449,7 @@ def test_a_pool_replaces_what_broke(server, tables):
             with pytest.raises(posterndb.TimeoutError, match="busy"):
                 with pool.connection():
                     pass
-            # What the server does with a connection that was silent for long.
+            # As the server treats a connection that was silent for long.
             second._socket.shutdown(2)
         with pool.connection() as one:
             assert one is first and one.open(tables, "counted", ["id"]).get(1) is None
@@ -459,7 +459,7 @@ def test_a_pool_replaces_what_broke(server, tables):
 
 
 def test_an_interrupted_request_ends_the_connection(db, tables, monkeypatch):
-    """Else the next request would be told the reply of this one."""
+    """Else the next request would get the reply of this one."""
     rows = db.open(tables, "counted", ["id"])
     monkeypatch.setattr(db, "_next_line", lambda: (_ for _ in ()).throw(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):

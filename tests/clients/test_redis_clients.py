@@ -1,6 +1,6 @@
 """Whole sessions of other people's Redis clients, as people install them today.
 
-Each session's script prints what its client was told; it must be what stands in the .expected file beside the script,
+Each session's script prints its client's results; they must be those in the .expected file beside the script,
 line by line: what Redis answers. With POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's redis-server.
 """
 import re
@@ -14,7 +14,7 @@ from support.server import ORIGINAL, ROOT
 
 HERE = ROOT / "tests" / "clients" / "redis"
 SESSION_SECONDS = 120
-# What the sessions use.
+# The sessions' programs and packages.
 NEEDED = "append decr del exists expire flushdb get hget hgetall hincrby hmget hset incr incrby incrbyfloat".split()
 NEEDED += "mget mset multi persist scan set strlen ttl type watch".split()
 
@@ -67,7 +67,7 @@ def test_redis_py(port, fetched):
 
 
 def test_a_redis_is_copied(port, fetched, tmp_path):
-    """As docs/migrating.md does it, twice: all kinds, bytes, expiry, and what is no copy's business."""
+    """As docs/migrating.md does it, twice: all kinds, bytes, expiry, and keys that are not to be copied."""
     folder = fetched("redis-py") / "redis-py"
     (script,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/migrating.md").read_text(), re.S)
     original = Original(tmp_path)

@@ -1,4 +1,4 @@
-"""Redis's own test suite, asked of the door: the files of what the door has.
+"""Redis's own test suite, run against the door: the files about the door's commands.
 
 The tests are those of Debian's source package, which redis/external.tcl lets ask a server that tunes nothing in memory.
 With POSTERN_TEST_ORIGINAL=1 they ask Debian's redis-server. LEFT_OUT says which files are not run and why, DIFFERS which of those that are come out otherwise:
@@ -19,9 +19,9 @@ TOLD = re.compile(
     r"^\[(ok|err|exception)\]: (.*?)(?: in tests/unit/\S+\.tcl)?(?: \(\d+ ms\))?$((?:\n(?!\[).*)*)", re.MULTILINE
 )
 UNKNOWN = re.compile(r"n (sub)?command '([^']+)'")
-# Of the suite's tags: what looks into the program, loads scripts, or fills gigabytes.
+# Tags of the suite: tests that look into the program, load scripts, or fill gigabytes.
 TAGS = "-needs:debug -needs:repl -needs:config-maxmemory -needs:save -needs:config-resetstat -scripting -large-memory"
-# Files whose slow tests are asked, too; there may be no others.
+# Files with slow tests that run, too; there may be no others.
 SLOW_TOO = {"type/list-2"}
 
 RUN = [
@@ -53,7 +53,7 @@ LEFT_OUT = {
     "type/stream type/stream-cgroups violations",
     "of Redis's own counts, of memory, latency and calls": "info-command latency-monitor lazyfree slowlog",
 }
-# They set what external.tcl lets nobody set, and are told otherwise by Redis, too.
+# They set options that external.tcl forbids, and Redis itself answers otherwise there, too.
 SETTING = {
     "introspection": {
         "CONFIG SET duplicate configs",
@@ -107,8 +107,8 @@ def port(request, tmp_path_factory):
         yield original.port
         original.stop()
         return
-    # The files have tens of thousands of writes, one after the other: what they ask needs no flush for each. Where two
-    # clients ask at once, and one is to be the first, one worker does all.
+    # The files have tens of thousands of writes, one after the other, which need no flush for each. Where two clients
+    # ask at once, and one has to be the first, one worker does all.
     options = ("--innodb-flush-log-at-trx-commit=0", "--redis-threads=1")
     server = request.getfixturevalue("module_factory")(*options, redis=True)
     yield server.env["REDIS_PORT"]
@@ -126,7 +126,7 @@ def is_absent(port, why):
 
 
 def outcomes(suite, port, name):
-    """The names of the tests that passed, and of those that did not, and all that was told."""
+    """The names of the tests that passed, and of those that did not, and the whole output."""
     tags = TAGS if name in SLOW_TOO else f"{TAGS} -slow"
     done = subprocess.run(
         ["tclsh", "tests/test_helper.tcl", "--host", "127.0.0.1", "--port", str(port), "--singledb"]

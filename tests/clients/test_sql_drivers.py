@@ -1,8 +1,8 @@
-"""Drivers of six languages, and programs over ORMs, at the SQL door and at the server's own port: what a program is told is
+"""Drivers of six languages, and programs over ORMs, at the SQL door and at the server's own port: a program's results are
 the same, to the byte.
 
 Each driver plays the session of support/sql_drivers.py twice, at one port and then at the other, from the same tables, and
-prints whatever it is told: rows, names and types of columns, counts, warnings, errors. Workers answer what they can.
+prints all results: rows, names and types of columns, counts, warnings, errors. Workers answer as many as they can.
 """
 import os
 import shutil
@@ -20,7 +20,7 @@ JAR = "/usr/share/java/mariadb-java-client.jar"
 
 @pytest.fixture(scope="module")
 def played(module_factory, tmp_path_factory):
-    """Plays by a command, whose PORT and SESSION are replaced, at both ports; asserts that it is told the same."""
+    """Plays by a command, whose PORT and SESSION are replaced, at both ports; asserts that the results are the same."""
     server = module_factory(STEADY_PLANS, "--local-infile=1", postern_port=0)
     session = sql_drivers.session(tmp_path_factory.mktemp("session"))
     empty = ["SET foreign_key_checks = 0", "DROP DATABASE IF EXISTS orm", "CREATE DATABASE orm CHARSET utf8mb4"]

@@ -53,7 +53,7 @@ def packages(fetched):
 
 
 def visit(site):
-    """What a session of a reader and an administrator is told, page by page."""
+    """The pages in a session of a reader and an administrator."""
     told = []
 
     def ask(path, form=None):

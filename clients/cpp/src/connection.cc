@@ -34,7 +34,7 @@ class Shapes {
   std::unordered_map<uint32_t, size_t> far_{};
 };
 
-/// A request whose reply has not been received.
+/// A request without its reply.
 struct Pending {
   Answer answer = Answer::done;
   bool opens = false;
@@ -74,7 +74,7 @@ struct Queue::State {
   State(std::unique_ptr<Transport> transport, const Options &options)
       : stream(std::in_place, std::move(transport), options.reply_bytes_max), timeout(options.request_timeout) {}
 
-  /// Where a request is written; what has no stream any more goes nowhere.
+  /// Where a request is written; it is dropped where there is no stream any more.
   std::string &out() { return stream ? stream->out() : nowhere; }
 
   void sent(const Pending &pending) {
@@ -94,7 +94,7 @@ struct Queue::State {
   std::chrono::milliseconds timeout;
   std::string nowhere{};
   Line line{};
-  size_t under_way = 0;  ///< of the line: sent, from the first on
+  size_t under_way = 0;  ///< in the line: sent, from the first on
   Shapes shapes{};
   uint32_t next_id = 0;
 };
@@ -230,7 +230,7 @@ bool Connection::arrived() const {
 Result<void> Connection::flush() {
   Queue::State &state = *state_;
   if (!state.stream) return error_of(Error::Kind::closed);
-  // A reply that nobody asked for: whose would be the next one?
+  // A reply that nobody asked for: to which request would the next one belong?
   if (state.under_way == 0 && state.stream->unread()) return state.break_off(error_of(Error::Kind::malformed));
   state.under_way = state.line.size();
   Result<void> done = state.stream->flush(state.timeout);

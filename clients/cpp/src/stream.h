@@ -16,8 +16,8 @@ class Stream {
 
   /// What waits to be sent: requests are appended here.
   std::string &out() { return out_; }
-  /// Sends all of it. Meanwhile it takes in what the server sends, which might else not read on. That the server is
-  /// gone is not told here: what it said before is to be read first.
+  /// Sends all of it. Meanwhile it takes in the server's bytes, for the server might else not read on. The server's end
+  /// is not reported here: its earlier bytes have to be read first.
   Result<void> flush(std::chrono::milliseconds timeout);
   /// The next line without its LF, valid until the next call.
   Result<std::string_view> line(std::chrono::milliseconds timeout);
@@ -40,7 +40,7 @@ class Stream {
   std::string out_{};
   std::unique_ptr<char[]> in_{};
   size_t capacity_ = 0;
-  size_t begin_ = 0;    ///< of what is unread
+  size_t begin_ = 0;    ///< of the unread bytes
   size_t scanned_ = 0;  ///< no LF before this
   size_t end_ = 0;
   bool ended_ = false;  ///< the server has closed, or the connection failed

@@ -134,7 +134,7 @@ bool Transport::wait(bool readable, bool writable, Clock::time_point deadline) c
     if (left <= 0) return false;
     const int found = ::poll(&ready, 1, static_cast<int>(std::min<int64_t>(left, INT32_MAX)));
     if (found > 0) return true;
-    // Anything else is told by the read or write that follows.
+    // The following read or write reports anything else.
     if (found < 0 && errno != EINTR) return true;
   }
 }

@@ -30,7 +30,7 @@ class Fd {
   int fd_;
 };
 
-/// What a read or a write came to.
+/// The result of a read or a write.
 struct Moved {
   enum class How { some, end, want_read, want_write, failed };
   How how = How::some;

@@ -64,7 +64,7 @@ class Short {
   char *end_ = bytes_;
 };
 
-/// Takes the token at the begin of a line, a number below 2^64 in decimal digits and nothing else, and the tab behind
+/// Takes the token at the begin of a line, a number below 2^64 in decimal digits and nothing else, and the tab after
 /// it. `more`: there was one.
 bool take_number(std::string_view &line, uint64_t &number, bool &more) {
   const char *const end = line.data() + line.size();

@@ -17,7 +17,7 @@ void put_number(std::string &out, uint64_t number);
 /// As a value: bytes below 0x10 are escaped.
 void put_bytes(std::string &out, std::string_view bytes);
 void put_value(std::string &out, const Value &value);
-/// Each behind a tab.
+/// Each after a tab.
 void put_values(std::string &out, Values values);
 
 /// Whether a name, a secret or an operator can be sent: such a token is taken as it is, so it has no byte that ends
@@ -31,7 +31,7 @@ void put_open(std::string &out, uint32_t id, const IndexSpec &spec);
 /// The id, the operator, and the key; limit, offset, IN and filters where they are not the usual ones or `always`.
 void put_where(std::string &out, uint32_t id, Values key, const Where &where, bool always);
 
-/// What a request is answered with, if it is not refused.
+/// The answer to a request, if it is not refused.
 enum class Answer : uint8_t { done, rows, count, id, any };
 
 class ReplyParser {

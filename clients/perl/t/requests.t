@@ -1,4 +1,4 @@
-# What goes over the wire and what comes back, against a server that says what it is told: no database is needed.
+# The bytes of requests and replies, against a server that plays them: no database is needed.
 use strict;
 use warnings;
 use IO::Socket::INET;

@@ -1,6 +1,6 @@
 """A session of python-binary-memcached: `python3 bmemcached_session.py MODULES PORT [USER PASSWORD]`.
 
-Prints what the client was told, a line a step."""
+Prints the client's results, a line a step."""
 import sys
 
 sys.path.insert(0, sys.argv[1])

@@ -1,6 +1,6 @@
 """A session of pylibmc, that is of libmemcached: `python3 pylibmc_session.py PORT text|binary [USER PASSWORD]`.
 
-Prints what the client was told, a line a step; the same in both protocols."""
+Prints the client's results, a line a step; the same in both protocols."""
 import sys
 
 import pylibmc

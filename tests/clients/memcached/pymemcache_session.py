@@ -1,4 +1,4 @@
-"""A session of pymemcache: `python3 pymemcache_session.py MODULES PORT`. Prints what the client was told, a line a step."""
+"""A session of pymemcache: `python3 pymemcache_session.py MODULES PORT`. Prints the client's results, a line a step."""
 import sys
 
 sys.path.insert(0, sys.argv[1])

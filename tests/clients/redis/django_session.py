@@ -1,4 +1,4 @@
-"""Django's own Redis cache, and sessions in it: what a program is told."""
+"""Django's own Redis cache, and sessions in it: a program's results."""
 import sys
 import time
 

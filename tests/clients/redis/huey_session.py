@@ -18,7 +18,7 @@ def tell(name, value):
 
 
 def in_the_end(result):
-    """A task that is to be tried again tells of each failure."""
+    """A task that huey tries again reports each failure."""
     while True:
         try:
             return result.get(blocking=True, timeout=SECONDS)

@@ -1,4 +1,4 @@
-"""redis-py, at once and with asyncio, in RESP2 and RESP3: what a program is told."""
+"""redis-py, at once and with asyncio, in RESP2 and RESP3: a program's results."""
 import asyncio
 import sys
 

@@ -1,5 +1,5 @@
-"""MariaDB's own connector for Python, whose executemany() sends all rows in one packet (COM_STMT_BULK_EXECUTE), and what it
-prepares; prints what it is told: bulk_program.py PORT FOLDER WITH THE CONNECTOR."""
+"""MariaDB's own connector for Python, whose executemany() sends all rows in one packet (COM_STMT_BULK_EXECUTE), and its
+prepared statements; prints the results: bulk_program.py PORT FOLDER WITH THE CONNECTOR."""
 import datetime
 import decimal
 import sys

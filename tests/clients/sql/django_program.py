@@ -1,4 +1,4 @@
-"""A program over Django's models that prints what it is told: django_program.py PORT [FOLDER WITH DJANGO]."""
+"""A program over Django's models that prints its results: django_program.py PORT [FOLDER WITH DJANGO]."""
 import datetime
 import decimal
 import sys

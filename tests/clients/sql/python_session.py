@@ -1,6 +1,6 @@
-"""Plays a session by one of Python's drivers and prints what it is told: python_session.py DRIVER PORT SESSION [PATH].
+"""Plays a session by one of Python's drivers and prints the results: python_session.py DRIVER PORT SESSION [PATH].
 
-support/sql_drivers.py tells the form of a session. PATH: where the driver is, if not installed.
+support/sql_drivers.py has the form of a session. PATH: where the driver is, if not installed.
 """
 import sys
 import warnings

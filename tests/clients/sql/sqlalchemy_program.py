@@ -1,4 +1,4 @@
-"""A program over SQLAlchemy, its models, sessions and relations, that prints what it is told: sqlalchemy_program.py PORT DRIVER."""
+"""A program over SQLAlchemy, its models, sessions and relations, that prints its results: sqlalchemy_program.py PORT DRIVER."""
 import datetime
 import decimal
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Asks a real memcached everything in text.tsv and prints where its answers are not what the marks there say. To be run
+"""Asks a real memcached everything in text.tsv and prints where its answers differ from the marks there. To be run
 by hand, with memcached 1.6 installed; each exchange has a memcached of its own, on a unix socket in a new directory."""
 import os
 import pathlib
@@ -48,7 +48,7 @@ def answered(directory, sent):
                 while piece := client.recv(1 << 16):
                     received += piece
             except (ConnectionResetError, BrokenPipeError):
-                pass  # it closes on what it does not understand
+                pass  # it closes on commands that it does not understand
             return received
     finally:
         server.kill()

@@ -44,7 +44,7 @@ class Queue {
   void remove_fetch(Index index, Values key, const Where &where = {});
   void increment_fetch(Index index, Values key, Values amounts, const Where &where = {});
   void decrement_fetch(Index index, Values key, Values amounts, const Where &where = {});
-  /// The index may be used in requests queued behind it; they are refused if it is.
+  /// The index may be used in requests queued after it; they are refused if it is.
   Index open(const IndexSpec &spec);
   void authenticate(std::string_view secret);
   void login(const Account &account);
@@ -59,7 +59,7 @@ class Queue {
 
 class Connection {
  public:
-  /// Connects, and authenticates if the options tell how.
+  /// Connects, and authenticates if the options have credentials.
   static Result<Connection> connect(const Options &options);
 
   Connection(Connection &&) noexcept;
@@ -95,9 +95,9 @@ class Connection {
 
   /// Requests are added here. They leave with flush(), or with receive() when nothing else is under way.
   Queue queue();
-  /// Sends what is queued, and takes in what comes meanwhile, so that neither side waits for the other for ever.
+  /// Sends queued requests, and takes in replies meanwhile, so that neither side waits for the other for ever.
   Result<void> flush();
-  /// Requests queued or sent whose replies have not been received.
+  /// Requests queued or sent that have no reply yet.
   size_t pending() const;
   /// The reply to the oldest of them has come already: receive() would not wait, nor ask the system. To keep a number
   /// of requests under way, receive while this is so, queue as many anew, and flush.

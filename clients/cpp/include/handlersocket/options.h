@@ -1,4 +1,4 @@
-// options.h: what connections, indexes and requests are told.
+// options.h: the parameters of connections, indexes and requests.
 #pragma once
 
 #include <chrono>
@@ -61,7 +61,7 @@ struct Filter {
 
 /// Each of the values in turn in the place of one key value.
 struct In {
-  size_t part = 0;              ///< of the key; what the key has there means nothing
+  size_t part = 0;              ///< of the key; the key's own value there means nothing
   std::vector<Value> values{};  ///< borrow their bytes
 };
 

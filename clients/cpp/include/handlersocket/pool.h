@@ -18,8 +18,8 @@ struct PoolOptions {
   std::chrono::milliseconds take_timeout{5'000};  ///< how long take() waits for one to come back
 };
 
-/// A connection of a pool, yours until you let go of it. One that broke, or whose replies were not all received, is
-/// closed rather than handed on.
+/// A connection of a pool, yours until you let go of it. A broken one, or one with outstanding replies, is closed
+/// rather than handed on.
 class Lease {
  public:
   Lease(Lease &&) noexcept;

@@ -1,5 +1,5 @@
-// reply.h: what the server answered. Rows and Reply own their bytes and keep them when they are filled again, so one
-// that is used over and over allocates nothing. Views that they hand out live until they are changed or die.
+// reply.h: the server's answers. Rows and Reply own their bytes and keep them when they are filled again, so one that
+// is used over and over allocates nothing. Views into them live until they are changed or die.
 #pragma once
 
 #include <charconv>
@@ -103,9 +103,9 @@ class Rows {
 
 /// One reply of a pipeline. Which members mean something, the request decides.
 struct Reply {
-  Rows rows{};                   ///< of a find, and of a modification with Before::yes
-  uint64_t count = 0;            ///< of a modification, an upsert, an insert_or_ignore
-  std::optional<uint64_t> id{};  ///< of an insert: what AUTO_INCREMENT made, 0 if it was given, nothing without one
+  Rows rows{};                   ///< a find's, and a modification's with Before::yes
+  uint64_t count = 0;            ///< a modification's, an upsert's, an insert_or_ignore's
+  std::optional<uint64_t> id{};  ///< an insert's: the new AUTO_INCREMENT value, 0 if it was given, nothing without one
   std::optional<Error> error{};  ///< the server refused the request
 
   explicit operator bool() const { return !error; }

@@ -1,5 +1,5 @@
-// result.h: what a call gives: its value or an Error. No call of this library throws unless its name says so: value()
-// does, for those who prefer exceptions.
+// result.h: the result of a call: its value or an Error. No call of this library throws unless its name says so:
+// value() does, for programs that prefer exceptions.
 //
 //   if (auto rows = connection.find(user, {101})) use(*rows); else std::cerr << rows.error().message();
 //   Rows rows = connection.find(user, {101}).value();            // throws handlersocket::Exception
@@ -26,8 +26,8 @@ struct Error {
   };
 
   Kind kind = Kind::refused;
-  unsigned code = 0;   ///< of a refused request: 1 the server, 2 the request, 3 authentication
-  std::string text{};  ///< of a refused request as the server sent it: a word, a number or a sentence
+  unsigned code = 0;   ///< a refused request's: 1 the server, 2 the request, 3 authentication
+  std::string text{};  ///< a refused request's, as the server sent it: a word, a number or a sentence
 
   /// A row with such a primary or unique key is there already.
   bool duplicate() const { return kind == Kind::refused && code == 1 && text == "121"; }
@@ -66,7 +66,7 @@ class [[nodiscard]] Result {
   T *operator->() { return &value(); }
   const T *operator->() const { return &value(); }
 
-  /// Of a failed call; throws std::bad_variant_access if there is none.
+  /// For a failed call; throws std::bad_variant_access if there is none.
   const Error &error() const { return std::get<1>(held_); }
 
  private:
@@ -87,7 +87,7 @@ class [[nodiscard]] Result<void> {
   void value() const {
     if (error_) throw Exception(*error_);
   }
-  /// Of a failed call; throws std::bad_optional_access if there is none.
+  /// For a failed call; throws std::bad_optional_access if there is none.
   const Error &error() const { return error_.value(); }
 
  private:

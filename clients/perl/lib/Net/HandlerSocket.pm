@@ -16,7 +16,7 @@ our $VERSION = '2.00';
 use constant WINDOW_BYTES  => 32 * 1024;
 use constant RECEIVE_BYTES => 64 * 1024;
 
-# What the connection itself has to tell comes under this code, as in the original.
+# The connection's own errors have this code, as in the original.
 use constant BROKEN => -1;
 
 my %INSERTION = map { $_ => 1 } qw(+ U I);
@@ -179,7 +179,7 @@ sub _count_names {
 sub _line {
     my ($id, $op, $keys, $limit, $offset, $change, $values, $filters, $in_part, $in_values) = @_;
     my @tokens = (_number($id), _word($op), scalar @$keys, map { _token($_) } @$keys);
-    # What comes behind the values of a new row means nothing.
+    # Anything after the values of a new row means nothing.
     return join("\t", @tokens) . "\n" if $INSERTION{$op};
     my @options;
     push @options, '@', _number($in_part), scalar @$in_values, map { _token($_) } @$in_values if $in_values;
@@ -279,7 +279,7 @@ sub _wait {
     return @ready > 0 || Time::HiRes::time() < $deadline;
 }
 
-# True if the call is to be tried again, after a wait; else the connection is broken.
+# True if the call should be tried again, after a wait; else the connection is broken.
 sub _again {
     my ($self, $writing, $deadline) = @_;
     return 0 if $! != EAGAIN && $! != EWOULDBLOCK && $! != EINTR;

@@ -49,7 +49,7 @@ def tls_context(tls: Union[bool, ssl.SSLContext]) -> Optional[ssl.SSLContext]:
 
 
 def final_word(lines: Iterable[bytes]) -> Optional[DatabaseError]:
-    """What the server said though nobody had asked: `Request timed out`, say."""
+    """The error that the server sent without a request: `Request timed out`, say."""
     for line in lines:
         try:
             Reply(line).check()
@@ -205,7 +205,7 @@ class Connection:
     def open(
         self, database: str, table: str, columns: Any, *, index: str = "PRIMARY", filter_columns: Sequence[str] = ()
     ) -> Index[Any]:
-        """Opens an index of a table. What is open already costs nothing.
+        """Opens an index of a table. Opening it again costs nothing.
 
         `columns`: a list of names, all of them text; a mapping from names to types; or a dataclass or NamedTuple, which
         its fields name, and which the rows become. Open as many as you need, they live as long as the connection.
@@ -250,7 +250,7 @@ class Connection:
         return Pipeline(self)
 
     def raw(self, *tokens: Any) -> Reply:
-        """Sends any request, token by token. Its reply, or the error that it tells."""
+        """Sends any request, token by token. Returns its reply, or raises its error."""
         return self.execute(raw_request(*tokens))
 
     # the wire

@@ -1,6 +1,6 @@
-"""The protocol as bytes, without a socket: what the blocking and the asyncio client share.
+"""The protocol as bytes, without a socket: shared by the blocking and the asyncio client.
 
-A Request knows its bytes and how to read its reply. A ReplyReader cuts what a socket gave into lines. Nothing here
+A Request knows its bytes and how to read its reply. A ReplyReader cuts a socket's bytes into lines. Nothing here
 waits, and nothing here is shared between connections.
 """
 
@@ -29,7 +29,7 @@ def number(token: bytes, end: int, line: bytes) -> int:
 
 
 class Reply:
-    """One reply line: `code`, the number of `columns` it announces, and the `tokens` behind them, still escaped."""
+    """One reply line: `code`, the number of `columns` it announces, and the `tokens` after them, still escaped."""
 
     __slots__ = ("code", "columns", "tokens")
 
@@ -48,7 +48,7 @@ class Reply:
             raise ProtocolError("a reply with a malformed escape") from None
 
     def check(self) -> "Reply":
-        """Itself, or the DatabaseError that it tells."""
+        """Itself, or raises its DatabaseError."""
         if self.code == 0:
             return self
         raw = self.tokens[0] if self.tokens else b""
@@ -70,7 +70,7 @@ class Request(Generic[T]):
         self.decode = decode
 
     def result(self, line: bytes) -> T:
-        """What the reply line means. DatabaseError if it refuses, ProtocolError if it is no reply to this."""
+        """The meaning of the reply line. DatabaseError if it refuses, ProtocolError if it is no reply to this."""
         return self.decode(Reply(line).check())
 
 
@@ -125,7 +125,7 @@ def names(what: str, columns: Sequence[str]) -> bytes:
 
 
 def done(reply: Reply) -> None:
-    """What a P or an A is answered."""
+    """The answer to a P or an A."""
     if reply.columns != 1 or reply.tokens:
         raise ProtocolError("the reply has values where there can be none")
 
@@ -147,7 +147,7 @@ def open_request(
 
 
 def login_request(user: Optional[str], password: str, secret: Optional[str]) -> Optional[Request[None]]:
-    """The request that logs in, or None where nothing is to be told."""
+    """The request that logs in, or None where there are no credentials."""
     if user is not None and secret is not None:
         raise InterfaceError("give user and password, or the secret of the port, not both")
     if user is not None:

@@ -2,7 +2,7 @@
 
     Error
     |- InterfaceError            this client: a value it cannot send, an index it does not have open
-    |  `- ProtocolError          the server sent what is no reply; the connection is closed
+    |  `- ProtocolError          the server sent something else than a reply; the connection is closed
     `- DatabaseError             the server refused, in its words
        |- DataError              a value does not fit its column, or does not fit its Python type
        |- IntegrityError         duplicate key, foreign key, CHECK, NOT NULL
@@ -32,7 +32,7 @@ class InterfaceError(Error):
 
 
 class ProtocolError(InterfaceError):
-    """The server sent what is no reply, or one that does not fit its request. The connection is closed."""
+    """The server sent something else than a reply, or one that does not fit its request. The connection is closed."""
 
 
 class DatabaseError(Error):
@@ -54,7 +54,7 @@ class DatabaseError(Error):
 
 
 class DataError(DatabaseError):
-    """A value does not fit its column, or what was read does not fit the Python type asked for."""
+    """A value does not fit its column, or a read value does not fit the Python type asked for."""
 
 
 class IntegrityError(DatabaseError):
@@ -66,7 +66,7 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """The request names what is not there, or is malformed."""
+    """The request names something that is not there, or is malformed."""
 
 
 class NotSupportedError(DatabaseError):
@@ -86,11 +86,11 @@ class PermissionDeniedError(OperationalError):
 
 
 class ConnectionError(OperationalError, builtins.ConnectionError):
-    """The connection could not be made or is gone. What was sent and not answered may have happened or not."""
+    """The connection could not be made or is gone. Requests that were sent and not answered may have happened or not."""
 
 
 class TimeoutError(OperationalError, builtins.TimeoutError):
-    """No answer in time; the connection is closed. What was sent may have happened or not."""
+    """No answer in time; the connection is closed. The requests sent may have happened or not."""
 
 
 # The words and numbers of the `compatible` style, said in full.

@@ -1,4 +1,4 @@
-"""What a blocking connection hands out: open indexes and pipelines."""
+"""The parts of a blocking connection: open indexes and pipelines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Outcome = Union[T, Error]
 
 
 class Pending(Generic[T]):
-    """What a request in a pipeline will be answered."""
+    """The future answer to a request in a pipeline."""
 
     def __init__(self) -> None:
         self._outcome: List[Outcome[T]] = []
@@ -63,7 +63,7 @@ class Pipeline:
         return pending
 
     def execute(self, raise_on_error: bool = True) -> List[Any]:
-        """Sends what was added, and empties the pipeline. What each was answered, in order."""
+        """Sends the requests, and empties the pipeline. Returns the answer to each, in order."""
         queue, self._queue = self._queue, []
         outcomes = self._connection.execute_many([request for request, _ in queue], False)
         for (_, pending), outcome in zip(queue, outcomes):

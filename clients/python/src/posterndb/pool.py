@@ -54,7 +54,7 @@ class Pool:
             self._give_back(connection)
 
     def close(self) -> None:
-        """Closes what is idle now, and the rest when it comes back."""
+        """Closes the idle ones now, and the rest when they come back."""
         with self._changed:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -42,7 +42,7 @@ class In:
 
 
 class Where(NamedTuple):
-    """A filter: rows whose column does not compare so are left out. A plain tuple of three means the same."""
+    """A filter: rows are left out if their column does not compare so. A plain tuple of three means the same."""
 
     column: str
     op: str
@@ -50,7 +50,7 @@ class Where(NamedTuple):
 
 
 class While(NamedTuple):
-    """A filter: the first row whose column does not compare so ends the reading."""
+    """A filter: the first row with a column that does not compare so ends the reading."""
 
     column: str
     op: str

@@ -1,4 +1,4 @@
-"""What the rows of an index become: tuples with names, or a class of the program's."""
+"""The rows of an index as tuples with names, or as a class of the program's."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Row(Tuple[Any, ...]):
         return make_row, (self._fields, tuple(self))
 
 
-# What a column's name must not hide.
+# Names that a column must not hide.
 KEPT = {name for name in dir(Row) if name not in ("count", "index")}
 
 
@@ -68,7 +68,7 @@ def make_row(names: Sequence[str], values: Iterable[Any]) -> Row:
 
 
 class Columns(Generic[T]):
-    """The columns of an open index, in their order: names, what decodes each, and what a whole row becomes."""
+    """The columns of an open index, in their order: names, a decoder for each, and the type of a whole row."""
 
     def __init__(
         self,

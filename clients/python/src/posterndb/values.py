@@ -1,6 +1,6 @@
 """Python values to the bytes of a request, and the bytes of a reply to Python values.
 
-HandlerSocket says everything as text and tells no types; what a column becomes is for the program to say when it opens
+HandlerSocket sends everything as text, without types; the program chooses the type of a column when it opens
 the index. Writing needs no types: each Python value below has one text.
 """
 

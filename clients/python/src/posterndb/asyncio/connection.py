@@ -132,7 +132,7 @@ class Connection:
     async def open(
         self, database: str, table: str, columns: Any, *, index: str = "PRIMARY", filter_columns: Sequence[str] = ()
     ) -> Index[Any]:
-        """Opens an index of a table. What is open already costs nothing. See posterndb.Connection.open."""
+        """Opens an index of a table. Opening it again costs nothing. See posterndb.Connection.open."""
         opening = self._handles.opening(database, table, index, columns, filter_columns)
         if opening.request is not None:
             await self.execute(opening.request)
@@ -172,7 +172,7 @@ class Connection:
         return outcomes
 
     async def raw(self, *tokens: Any) -> Reply:
-        """Sends any request, token by token. Its reply, or the error that it tells."""
+        """Sends any request, token by token. Returns its reply, or raises its error."""
         return await self.execute(raw_request(*tokens))
 
     def _ready(self) -> Wire:

@@ -1,4 +1,4 @@
-"""What a connection of asyncio hands out: open indexes."""
+"""The parts of an asyncio connection: open indexes."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Pool:
             self._free.release()
 
     async def close(self) -> None:
-        """Closes what is idle now, and the rest when it comes back."""
+        """Closes the idle ones now, and the rest when they come back."""
         self._closed = True
         idle, self._idle = self._idle, []
         for connection in idle:

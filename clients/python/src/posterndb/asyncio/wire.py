@@ -1,4 +1,4 @@
-"""One socket of asyncio's, and who waits for which reply."""
+"""One socket of asyncio's, and the waiters for its replies."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Wire(asyncio.Protocol):
         return future
 
     def fail(self, error: Error) -> None:
-        """The end of the connection: whoever waits is told."""
+        """The end of the connection: all waiters get the error."""
         if self.error is not None:
             return
         self.error = error
