@@ -7,7 +7,7 @@
 
 Counts are the same in every run, however busy the machine is; times are not. Only instructions of
 our own code are compared: which of several memcpy() the C library takes depends on the processor.
-What a path leaves to libraries and the server is printed beside it and not compared. Another
+The part of a path in libraries and the server is printed beside it and not compared. Another
 compiler makes other instructions, so then nothing is compared, and that is said.
 
 Exit codes: 0 as before or better, 1 worse or failed, 2 wrong usage.

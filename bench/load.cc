@@ -8,9 +8,9 @@
 // a database), redis, redis-hgetall, redis-hmget, sql-text, sql-prepared. One thread. Closed loop: every client keeps
 // --depth requests under way; latency is from a request's send, so a server that stalls is asked less and looks better
 // than it is. At --rate R requests are due at fixed times whatever is still unanswered, and latency is from the time a
-// request was due. --idle N connections more stay silent, after what --idle-as says: connected, opened (what finds
-// need) or used (one find); what they take of the server's memory is told. bench/README.md tells the tables and what is
-// asked.
+// request was due. --idle N connections more stay silent, after the work that --idle-as names: connected, opened
+// (prepared for finds) or used (one find); the report has their share of the server's memory. bench/README.md has the
+// tables and the requests.
 #include <getopt.h>
 
 #include <cstdio>

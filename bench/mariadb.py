@@ -201,7 +201,7 @@ class MariaDB(Server):
             self.map(table, "user_id", "value")
 
     def levels(self, table):
-        """Of the primary key's tree, the leaves too: what its root page says, which stands in the file."""
+        """The levels of the primary key's tree, the leaves too, from its root page in the file."""
         root = int(
             self.sql(
                 "SELECT i.page_no FROM information_schema.innodb_sys_indexes i JOIN "

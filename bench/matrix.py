@@ -30,7 +30,7 @@ MORE_READERS = ("memcached-meta",)
 
 
 def rows_in(table):
-    """Of what bench/load calls --table."""
+    """The rows of a table by its name in --table of bench/load."""
     head, _, number = table.partition("_")
     if head == "value":
         return min(VALUES_MAX, VALUES_BYTES // int(number))

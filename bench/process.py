@@ -36,7 +36,7 @@ def all_processor_seconds():
 
 
 def busy_percent(seconds=0.3):
-    """Of a processor, what all processes use now."""
+    """The share of the processors that all processes use now."""
     before = all_processor_seconds()
     time.sleep(seconds)
     return 100 * (all_processor_seconds() - before) / seconds

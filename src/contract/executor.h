@@ -139,12 +139,13 @@ class Executor {
   ///     ServerScripts.AScriptThatMeetsALockedRowIsLeftWithNothingOfIt,
   ///     ServerScripts.AScriptThatMeetsADeadlockIsLostAsAWholeAndBeginsAnew, ServerScripts.KillLeavesNothingOfAScript,
   ///     ServerScripts.AScriptGivesWayToAnAlterThatCameFirstAndBeginsAnew]
-  /// 19. In a turn one that does not suit it is left, as is a write whose edit asks for its script; one that suits it
+  /// 19. In a turn one that does not suit it is left, as is a write with an edit that asks for its script; one that
+  /// suits it
   ///     shares the transaction of its run, and takes that along where it cannot be undone by itself.
   ///     [Scripts.InATurn*, Scripts.WhatIsTooMuchForATurnIsLeftWithItsScript,
   ///     Scripts.AnEditMayAskForItsScriptWhichIsRunInItsPlace, ServerScripts.InATurn*]
   /// The limits of a turn
-  /// 20. A write that may have to be undone together with others, or whose effects cannot be undone, is left: it
+  /// 20. A write that may have to be undone together with others, or has effects that cannot be undone, is left: it
   ///     needs a run of its own, in Lane::alone. So does a login, which may wait for name servers and whatever verifies
   ///     passwords. [Writes.AllRowsCanBeErasedAtOnce] And so does a statement without a plan that holds, which is not
   ///     run in any lane but by ServerSession::serve(). [Turns.AStatementWithoutAPlanIsLeftAndNeighboursGoOn]

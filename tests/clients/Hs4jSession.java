@@ -1,4 +1,4 @@
-// A session of hs4j: `java -cp ... Hs4jSession.java DATABASE READ_PORT WRITE_PORT`. Prints what the client was told, a
+// A session of hs4j: `java -cp ... Hs4jSession.java DATABASE READ_PORT WRITE_PORT`. Prints the client's results, a
 // line a step.
 
 import com.google.code.hs4j.FindOperator;

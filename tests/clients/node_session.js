@@ -1,5 +1,5 @@
 // A session of node-handlersocket: `node node_session.js MODULE DATABASE READ_PORT WRITE_PORT [READ_SECRET WRITE_SECRET]`.
-// Prints what the client was told, a line a step.
+// Prints the client's results, a line a step.
 'use strict';
 const [module_path, database, read_port, write_port, read_secret, write_secret] = process.argv.slice(2);
 const hs = require(module_path);

@@ -40,7 +40,7 @@ class Stream {
   std::string out_{};
   std::unique_ptr<char[]> in_{};
   size_t capacity_ = 0;
-  size_t begin_ = 0;    ///< of the unread bytes
+  size_t begin_ = 0;    ///< the unread bytes'
   size_t scanned_ = 0;  ///< no LF before this
   size_t end_ = 0;
   bool ended_ = false;  ///< the server has closed, or the connection failed

@@ -1,6 +1,6 @@
 // checks: what transcripts do not reach, through the installed library and a real server.
 //   checks WRITE_PORT        tables `kv` (k, v, n) and `counted` (id, v) in the database `cpp_checks`
-// Says what is wrong, and is silent otherwise.
+// Reports errors, and is silent otherwise.
 #include <handlersocket/client.h>
 
 #include <sys/socket.h>
@@ -138,7 +138,7 @@ void check_connecting(uint16_t port) {
   // The server speaks TLS, but nobody vouches for its certificate.
   const auto unknown = Connection::connect({.port = port, .tls = Tls{}});
   CHECK(!unknown && unknown.error().kind == Error::Kind::connect);
-  // Somebody who listens and never says a word.
+  // A peer that listens and never sends a byte.
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -169,7 +169,7 @@ void check_pool(uint16_t port) {
         if (index.id != 0) std::printf("opened twice\n"), ++failures;
         lease->upsert(index, {"thread" + std::to_string(thread), nullptr, i}).value();
         if (i % 10 == 3) lease->close();
-        if (i % 10 == 5) lease->queue().find(index, {"a"});  // left behind: the connection must not be handed on
+        if (i % 10 == 5) lease->queue().find(index, {"a"});  // left over: the connection must not be handed on
       }
     });
   }

@@ -1,5 +1,5 @@
 // A session of spymemcached: `java SpymemcachedSession.java PORT text|binary [USER PASSWORD]`, its jar in the class path.
-// Prints what the client was told, a line a step; the same in both protocols.
+// Prints the client's results, a line a step; the same in both protocols.
 import java.util.Arrays;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;

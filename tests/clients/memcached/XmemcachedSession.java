@@ -1,5 +1,5 @@
 // A session of xmemcached: `java XmemcachedSession.java PORT text|binary [USER PASSWORD]`, its jars in the class path.
-// Prints what the client was told, a line a step; the same in both protocols.
+// Prints the client's results, a line a step; the same in both protocols.
 import java.util.Arrays;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
@@ -22,7 +22,7 @@ public class XmemcachedSession {
     return told;
   }
 
-  /// The client logs in beside what it is asked for.
+  /// The client logs in beside its other requests.
   static void waitUntilLoggedIn(MemcachedClient client) throws InterruptedException {
     for (int i = 0; i < 1_000; ++i) {
       try {

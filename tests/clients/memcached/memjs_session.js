@@ -1,4 +1,4 @@
-// A session of memjs: `node memjs_session.js MODULE PORT [USER PASSWORD]`. Prints what the client was told, a line a step.
+// A session of memjs: `node memjs_session.js MODULE PORT [USER PASSWORD]`. Prints the client's results, a line a step.
 'use strict';
 const [module_path, port, user, password] = process.argv.slice(2);
 const memjs = require(module_path);

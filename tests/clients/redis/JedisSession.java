@@ -4,7 +4,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.*;
 import redis.clients.jedis.resps.ScanResult;
 
-/** Jedis, in RESP2 and RESP3: what a program is told. */
+/** Jedis, in RESP2 and RESP3: a program's results. */
 class JedisSession {
   static void tell(String name, Object... values) {
     System.out.println(name + ": " + Arrays.deepToString(values));

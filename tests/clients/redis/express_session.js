@@ -1,4 +1,4 @@
-// Sessions of Express (express-session, which needs no more of it) in connect-redis: what visitors are told.
+// Sessions of Express (express-session, which needs no more of it) in connect-redis: visitors' pages.
 const { createRequire } = require("module");
 const http = require("http");
 

@@ -1,4 +1,4 @@
-// ioredis: what a program is told.
+// ioredis: a program's results.
 const [folder, port] = process.argv.slice(2);
 const Redis = require(`${folder}/ioredis`);
 

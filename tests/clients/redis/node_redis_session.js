@@ -1,4 +1,4 @@
-// node-redis: what a program is told.
+// node-redis: a program's results.
 const { createRequire } = require("module");
 
 const [folder, port] = process.argv.slice(2);

@@ -21,7 +21,7 @@ import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.cfg.Configuration;
 
-/** A program over Hibernate's entities that prints what it is told: HibernateProgram PORT OPTIONS. */
+/** A program over Hibernate's entities that prints the results: HibernateProgram PORT OPTIONS. */
 public class HibernateProgram {
   @Entity(name = "Author")
   @Table(name = "author")

@@ -12,7 +12,7 @@ import java.sql.Statement;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/** Plays a session by Java's driver and prints what it is told: SqlSession OPTIONS PORT SESSION. */
+/** Plays a session by Java's driver and prints the results: SqlSession OPTIONS PORT SESSION. */
 public class SqlSession {
   public static void main(String[] arguments) throws Exception {
     String url = "jdbc:mariadb://127.0.0.1:" + arguments[1] + "/shop?user=root&allowMultiQueries=true&" + arguments[0];

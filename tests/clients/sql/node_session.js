@@ -1,4 +1,4 @@
-// Plays a session by one of Node's drivers and prints what it is told: node node_session.js DRIVER MODULES PORT SESSION.
+// Plays a session by one of Node's drivers and prints the results: node node_session.js DRIVER MODULES PORT SESSION.
 const [driver, modules, port, session] = process.argv.slice(2)
 const { readFileSync } = require('fs')
 const { join } = require('path')

@@ -1,6 +1,6 @@
 """Every storage engine that the distribution packages, asked everything: the answer is InnoDB's, or words.
 
-Each request is sent together with the same one to an InnoDB neighbour, whose answer is the judge; after a write the rows of
+Each request is sent together with the same one to an InnoDB neighbour, which is the judge; after a write the rows of
 both tables must be the same. tests/support/engines.py lists the refusals of each engine, and there may be no others.
 """
 import contextlib

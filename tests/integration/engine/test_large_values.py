@@ -35,7 +35,7 @@ def on_the_wire(value):
 
 @pytest.fixture(scope="module")
 def large(module_factory):
-    """A server whose doors have one thread each, and the answer to a get of each value through either."""
+    """A server with one thread for each door, and the answer to a get of each value through either."""
     server = module_factory(
         "--handlersocket-threads=1", "--memcached-threads=1", "--max-allowed-packet=64M", containers=True
     )

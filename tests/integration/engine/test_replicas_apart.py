@@ -84,7 +84,7 @@ def read(server, key):
 
 
 def wait_for(replica, position, seconds):
-    """By the SQL door, whose session waits on a thread of its own and holds no worker."""
+    """By the SQL door; its session waits on a thread of its own and holds no worker."""
     with sql_door(replica, "reader") as cursor:
         cursor.execute("SELECT MASTER_GTID_WAIT(%s, %s)", (position, seconds))
         return cursor.fetchone()[0]

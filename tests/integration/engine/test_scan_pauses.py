@@ -168,7 +168,7 @@ ENDLESS = b"0\t=\t1\t5\t1000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (VALUES, b"\t
 
 @pytest.fixture
 def endless(server, database):
-    """A table for ENDLESS; it makes a client whose find is under way in a scan thread."""
+    """A table for ENDLESS; it makes a client with a find under way in a scan thread."""
     server.execute(
         "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)) ENGINE=InnoDB",
         "INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_10000",

@@ -11,7 +11,7 @@ SKIP = "IF {row}.v = 'skip' THEN SIGNAL SQLSTATE '02TRG'; END IF"
 
 @pytest.fixture
 def skipping(server, database):
-    """A table whose triggers skip rows with `skip`."""
+    """A table with triggers that skip rows with `skip`."""
     server.execute(
         f"USE {database}",
         "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(20))",

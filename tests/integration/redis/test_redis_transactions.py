@@ -23,7 +23,7 @@ class Client(resp.Client):
         return plain(super().ask, *words)
 
     def ask_line(self, line):
-        """A command whose arguments have no blanks."""
+        """A command from words without blanks."""
         return self.ask(*line.split())
 
 

@@ -204,7 +204,7 @@ def test_statements_get_their_locks_at_once_while_clients_wait(server):
 
 
 def test_each_element_is_taken_once(server):
-    """Several queues, whose workers wait while others push: as a job queue works."""
+    """Several queues and workers that wait while others push: as a job queue works."""
     jobs, takers, makers = 1_500, 8, 4
     taken = []
 

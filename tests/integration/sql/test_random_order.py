@@ -1,4 +1,4 @@
-"""Ordered reads with LIMIT over random tables: primary and second keys whose parts go up and down, on both ports.
+"""Ordered reads with LIMIT over random tables: primary and second keys with parts that go up and down, on both ports.
 
 An index of InnoDB has the primary key's parts after its own, in the directions that they have there. SEED=N in the
 environment makes other choices, ROUNDS=N makes more tables.

@@ -96,7 +96,7 @@ class Torture:
         self.done["transactions"] += 1
 
     def reset(self, connection, wire, by_key, dice):
-        """In the midst of a transaction, after statements whose answers are on their way."""
+        """In the midst of a transaction, after statements with answers on their way."""
         key = dice.randrange(ROWS)
         rows(connection, "SET @mine = 1, autocommit = 0")
         try:

@@ -18,7 +18,7 @@ PAGE = (ROOT / "docs/postern-tool.md").read_text()
 
 @pytest.fixture(scope="module")
 def shop(module_factory):
-    """A server with the table of the page, whose statements are recorded."""
+    """A server with the page's table; its statements are recorded."""
     server = module_factory(
         "--performance-schema=ON",
         "--general-log",

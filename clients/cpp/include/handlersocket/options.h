@@ -61,7 +61,7 @@ struct Filter {
 
 /// Each of the values in turn in the place of one key value.
 struct In {
-  size_t part = 0;              ///< of the key; the key's own value there means nothing
+  size_t part = 0;              ///< in the key; the key's own value there means nothing
   std::vector<Value> values{};  ///< borrow their bytes
 };
 

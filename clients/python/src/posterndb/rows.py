@@ -109,7 +109,7 @@ class Columns(Generic[T]):
 
 
 def columns_of(columns: Any) -> Columns[Any]:
-    """Of a list of names (all text), of a mapping from names to types, or of a dataclass or NamedTuple."""
+    """From a list of names (all text), a mapping from names to types, or a dataclass or NamedTuple."""
     if isinstance(columns, str):
         raise InterfaceError("columns are a list of names, not one text")
     if isinstance(columns, type):

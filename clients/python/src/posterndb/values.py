@@ -105,7 +105,7 @@ def encode(value: Any) -> bytes:
 
 
 def to_bool(raw: bytes) -> bool:
-    """Of a number, or of BIT, which comes as its bytes."""
+    """From a number, or from BIT, which comes as its bytes."""
     return int(raw) != 0 if raw.isdigit() else any(raw)
 
 

@@ -1,4 +1,4 @@
-// A session of gomemcache: `session PORT`. Prints what the client was told, a line a step.
+// A session of gomemcache: `session PORT`. Prints the client's results, a line a step.
 package main
 
 import (

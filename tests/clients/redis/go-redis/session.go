@@ -1,4 +1,4 @@
-// go-redis in RESP2 and RESP3: what a program is told.
+// go-redis in RESP2 and RESP3: a program's results.
 package main
 
 import (

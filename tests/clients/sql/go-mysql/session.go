@@ -1,4 +1,4 @@
-// Plays a session by Go's driver and prints what it is told: session OPTIONS PORT SESSION.
+// Plays a session by Go's driver and prints the results: session OPTIONS PORT SESSION.
 package main
 
 import (
@@ -96,7 +96,7 @@ func main() {
 	for _, line := range strings.Split(strings.TrimRight(string(session), "\n"), "\n") {
 		parts := strings.Split(line, "\t")
 		if parts[0] == "m" && strings.Contains(line, "wrong") {
-			continue // the driver waits for ever for what follows an error behind a result
+			continue // the driver waits for ever for packets after an error that follows a result
 		}
 		times, err := strconv.Atoi(parts[1])
 		must(err)
