@@ -37,8 +37,6 @@ UNFINISHED = {
     "docs/postern-tool.md",
     "docs/redis.md",
     "docs/sql-door.md",
-    "src/handlersocket",
-    "src/memcached",
     "src/redis",
     "src/redis/values",
 }
