@@ -19,7 +19,7 @@ void lower_disabled(const Request &request, MultiGet *multi_get, const ReplyCont
 /// `get @@name`: where the items of the container are. `in_table`: it fails if the table cannot be opened.
 void lower_place(const Request &request, OpenContainer &target, bool in_table, MultiGet *multi_get,
                  const ReplyContext &with);
-/// A command on an item, whose key and expiry are known. `multi_get`: for a get in the text dialect alone.
+/// A command on an item with a known key and expiry. `multi_get`: for a get in the text dialect alone.
 void lower_item(const Request &request, OpenContainer &target, MultiGet *multi_get, const ReplyContext &with);
 /// The same where the item is in memory. `target.space` is set.
 void lower_item(const Request &request, OpenContainer &target, items::Cache &cache, MultiGet *multi_get,
