@@ -48,7 +48,7 @@ class State:
     connections: int = CONNECTIONS
     large_pages: bool = False
     adaptive_hash: bool = True
-    hash_parts: int = 1  # the adaptive hash index's; eight is the server's default, see docs/performance.md
+    hash_parts: int = 1  # the adaptive hash index's; eight is the server's default, see docs/figures.md
     durable: bool = False
     flush_log: int | None = None  # None is what `durable` means: 1 or 2
     sync_binlog: int | None = None  # likewise: 1 or 0

@@ -33,7 +33,6 @@ UNFINISHED = {
     ".",
     "cli",
     "docs/operating.md",
-    "docs/performance.md",
     "docs/postern-tool.md",
     "docs/redis.md",
     "docs/sql-door.md",

@@ -11,7 +11,7 @@ from postern_cli.advise.schema import BLOBS, Table
 SQL, HANDLERSOCKET, MEMCACHED, REDIS = "sql", "handlersocket", "memcached", "redis"
 DOORS = (SQL, HANDLERSOCKET, MEMCACHED, REDIS)
 
-# The server's time for a request, as a part of what SQL takes for it, one request at a time: docs/performance.md, 50 x 1,
+# The server's time for a request, as a part of what SQL takes for it, one request at a time: docs/figures.md, 50 x 1,
 # and for the SQL door the measurements of its design. Pipelines and batches make it a fifth of that.
 READ_PARTS = {SQL: 0.42, HANDLERSOCKET: 0.22, MEMCACHED: 0.26, REDIS: 0.26}
 WRITE_PARTS = {SQL: 0.6, HANDLERSOCKET: 0.41, MEMCACHED: 0.5, REDIS: 0.5}
