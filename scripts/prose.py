@@ -36,8 +36,6 @@ UNFINISHED = {
     "docs/postern-tool.md",
     "docs/redis.md",
     "docs/sql-door.md",
-    "src/redis",
-    "src/redis/values",
 }
 
 
@@ -118,7 +116,7 @@ def count(places):
                 continue
             lines[room_of(path)] += 1
             for turn, (pattern, _) in GOALS.items():
-                found = len(re.findall(pattern, line, re.IGNORECASE))
+                found = len(re.findall(pattern, re.sub("`[^`]*`", "`", line), re.IGNORECASE))
                 hits[room_of(path), turn] += found
                 places += [(path, number, turn, line)] * found
     return lines, hits
