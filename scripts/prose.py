@@ -32,7 +32,6 @@ GOALS = {
 UNFINISHED = {
     ".",
     "cli",
-    "docs/operating.md",
     "docs/postern-tool.md",
     "docs/redis.md",
     "docs/sql-door.md",
