@@ -44,11 +44,21 @@ enum class TlsBegins : uint8_t {
   when_asked,
 };
 
+/// What became of what others have for a session's client.
+enum class Delivered : uint8_t {
+  all,    ///< nothing is left of it
+  later,  ///< there is more: for when the client has taken some, or what it has asked for is answered
+  close,  ///< its client has taken too little for too long: the connection ends at once
+};
+
 /// Wakes a session that sleeps, or that is about to: no wake is lost. Its connection's; outlives the session.
 class Waker {
  public:
   /// Any thread, while the session lives.
   virtual void wake() noexcept = 0;
+  /// Somebody has something for the session's client, whether it sleeps or not: Session::deliver() is called soon. No
+  /// call is lost. Any thread, while the session lives.
+  virtual void call() noexcept = 0;
 
  protected:
   ~Waker() = default;
@@ -79,6 +89,12 @@ class Session {
 
   /// The ops collected before have all been answered, and their views are about to die.
   virtual void settled() = 0;
+
+  /// Writes what others have for its client, while its output is below high water: it leaves at once. Called behind
+  /// Waker::call(), when no op of its is under way, or left for a later turn, and again where some is left.
+  virtual Delivered deliver() { return Delivered::all; }
+  /// Whether its client waits for what others have for it: it is not idle then, however long it says nothing.
+  virtual bool listens() const { return false; }
 
   /// The session of the server that this one is about, or nullptr; always the same. If there is one collect() is called
   /// before anything is received, for the server speaks first.

@@ -1,7 +1,7 @@
 // timeouts.h: a worker's connections in the order in which they time out.
 //
-// They are in three lists: sleeping ones without unsent replies, which have an alarm of their own; those in the middle
-// of a request or a handshake, by when that began; and all others, by when they last got something done. So both
+// They are in three lists: sleeping or listening ones without unsent replies; those in the middle of a request or a
+// handshake, by when that began; and all others, by when they last got something done. So both
 // timeouts cost nothing to watch, however many connections there are. How long a session of the server may be silent is
 // its own affair, and changes with its statements: those have a clock. A worker has one of these, and its thread alone
 // touches it; it owns no connection.
@@ -65,7 +65,8 @@ class Timeouts {
     const bool begun = connection.begins_tls() || (connection.input.unparsed_bytes() != 0 && !connection.has_work() &&
                                                    connection.output.pending_bytes() == 0);
     TimeoutList list = begun ? TimeoutList::begun : TimeoutList::idle;
-    if (connection.is_asleep()) list = connection.output.pending_bytes() == 0 ? TimeoutList::never : TimeoutList::idle;
+    if (connection.is_asleep() || (!begun && connection.listens()))
+      list = connection.output.pending_bytes() == 0 ? TimeoutList::never : TimeoutList::idle;
     if (list == connection.timeout_list) return;
     unlink(connection);
     connection.timeout_list = list;

@@ -170,11 +170,7 @@ void Worker::receive(size_t event_count) {
   Arrivals arrivals = inbox_.take();
   while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
   take_writes_home();
-  while (Sleeper *const sleeper = sleepers_.next_woken()) {
-    Connection &connection = sleeper->connection;
-    wake(connection);
-    lists_.add_to_this_turn(connection);
-  }
+  take_sleepers();
 }
 
 /// Its client sends no more.
@@ -376,6 +372,7 @@ void Worker::leave_for_slow_lane(Connection &connection) {
   job->began_us = turn_->began_us;
   poller_.remove(connection.channel->fd());
   connection.armed = 0;
+  if (connection.sleeper != nullptr) sleepers_.send_away(*connection.sleeper);
   timeouts_.remove(connection);
   lists_.remove(connection);
   job->connection.reset(&connection);
@@ -401,6 +398,7 @@ void Worker::finish() {
 /// Sends the rest, and ensures that the connection comes up again when there is something to do.
 void Worker::finish_with(Connection &connection) {
   if (connection.in_write_lane) return;
+  if (connection.is_called()) deliver(connection);
   send_released(connection);
   connection.settle_phase();
   if (connection.has_left_clear()) {
@@ -412,23 +410,6 @@ void Worker::finish_with(Connection &connection) {
   timeouts_.sort_in(connection, now_ms_);
   connection.note_doing();
   arm(connection);
-}
-
-/// Its session has said so. Nothing of it is under way.
-void Worker::put_to_sleep(Connection &connection) {
-  timeouts_.make_room_for_alarms(connection_count_.load(std::memory_order_relaxed));
-  if (connection.sleeper == nullptr || !sleepers_.lay_down(*connection.sleeper)) return connection.wake_up();
-  timeouts_.set_alarm(connection, connection.session->wake_ms());
-  // The poller may have reported the client's end already: it is asked again.
-  if (connection.unread()) connection.armed = 0;
-}
-
-/// It goes on, if it sleeps.
-void Worker::wake(Connection &connection) {
-  if (!connection.is_asleep()) return;
-  sleepers_.take_out(*connection.sleeper);
-  timeouts_.stop_alarm(connection);
-  connection.wake_up();
 }
 
 /// Sets the poller's events, if they have changed.
@@ -493,6 +474,7 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   connection.armed = connection.events_to_receive();
   // The socket of a session that has ended may be another's by now.
   if (!connection.is_dead() && !poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
+  if (connection.sleeper != nullptr) sleepers_.bring_home(*connection.sleeper);
   timeouts_.add(*owned.release(), now_ms_);
   lists_.add_to_this_turn(connection);
 }

@@ -126,6 +126,8 @@ class Worker final : private Watcher, public Home {
 
   void finish();
   void finish_with(Connection &connection);
+  void take_sleepers();
+  void deliver(Connection &connection);
   void put_to_sleep(Connection &connection);
   void wake(Connection &connection);
   void arm(Connection &connection);

@@ -34,7 +34,7 @@ void Worker::time_out(Connection &connection) {
 
 void Worker::close(Connection &connection) {
   tls_handshakes_.forget(connection);
-  if (connection.sleeper != nullptr) sleepers_.take_out(*connection.sleeper);
+  if (connection.sleeper != nullptr) sleepers_.send_away(*connection.sleeper);
   lists_.remove(connection);
   timeouts_.remove(connection);
   std::unique_ptr<Connection> closed(&connection);

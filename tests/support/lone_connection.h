@@ -30,6 +30,7 @@ class LoneConnection {
   std::string send(std::string_view bytes) {
     receive(bytes);
     turns();
+    deliver();
     return take_replies();
   }
   std::string send_byte_by_byte(std::string_view bytes) {
@@ -40,7 +41,7 @@ class LoneConnection {
     return take_replies();
   }
 
-  /// The answers after the session was woken; nothing if it still sleeps.
+  /// What is answered once the session was woken, and what others have for its client; nothing if it still sleeps.
   std::string look_again() { return send({}); }
   /// The answers after it has slept until wake_ms().
   std::string sleep_on() {
@@ -69,7 +70,9 @@ class LoneConnection {
   class Flag final : public Waker {
    public:
     void wake() noexcept override { woken = true; }
+    void call() noexcept override { called = true; }
     bool woken = false;
+    bool called = false;
   };
 
   class Ending final : public Peer {
@@ -118,6 +121,15 @@ class LoneConnection {
       if (output_.broken() || closes) closed_ = true;
       if (collected == Collected::need_more) return;
       asleep_ = collected == Collected::sleep || collected == Collected::pause;
+    }
+  }
+
+  void deliver() {
+    while (!closed_ && std::exchange(waker_.called, false)) {
+      const Delivered delivered = session_->deliver();
+      flush();
+      waker_.called = delivered == Delivered::later;
+      closed_ = delivered == Delivered::close;
     }
   }
 

@@ -33,7 +33,7 @@
 // | closing     | no       | no     | yes       | an error, and it closes    | idle timeout                |
 // | dead        | no       | no     | no        | comes too late             | deleted when the turn ends  |
 //
-// A sleeping connection with unsent replies is closed by the idle timeout, and by no other.
+// A sleeping or listening connection with unsent replies is closed by the idle timeout, and by no other.
 // Without a certificate a connection begins as open.
 #pragma once
 
@@ -96,7 +96,7 @@ constexpr bool may_become(Phase from, Phase to) {
 enum class TimeoutList : uint8_t {
   idle,   ///< by when it last finished a request or took bytes of a reply
   begun,  ///< in the middle of a request or a handshake, by when that began
-  never,  ///< asleep, with nothing to take
+  never,  ///< asleep, or listening, with nothing to take
 };
 
 /// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
@@ -133,6 +133,10 @@ class Connection final : public Peer {
   bool is_asleep() const { return phase_ == Phase::asleep; }
   /// Whether its client is gone if it ends its sending now.
   bool lives_by_sending() const { return is_asleep() && !pauses_; }
+  /// Whether others have something for its client.
+  bool is_called() const { return sleeper != nullptr && sleeper->is_called(); }
+  /// Whether its client waits for what others have for it.
+  bool listens() const { return sleeper != nullptr && session->listens(); }
   /// Whether more bytes are wanted of its client.
   bool receives() const { return phase_ <= Phase::open; }
   /// Whether the channel is a TlsChannel.

@@ -1,9 +1,12 @@
-// sleepers.h: Sleeper, a connection whose session may sleep, and Sleepers, those of a worker that have been woken.
+// sleepers.h: Sleeper, a connection with a session that may sleep, and Sleepers, those of a worker that have been woken
+// or called.
 //
-// A worker has one Sleepers. Its thread lays sleepers down and takes them out; any thread wakes them. A wake that comes
-// while the session is at work is kept until it lies down. This needs no memory.
+// A worker has one Sleepers. Its thread lays sleepers down and takes them out; any thread wakes and calls them. A wake
+// that comes while the session is at work is kept until it lies down, a call until its requests are answered. This
+// needs no memory.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -23,6 +26,19 @@ class Sleeper final : public Waker {
   Sleeper &operator=(const Sleeper &) = delete;
 
   void wake() noexcept final;
+  void call() noexcept final;
+
+  // The worker's thread.
+
+  /// Whether its session has something to deliver.
+  bool is_called() const { return more_ || called_.load(std::memory_order_relaxed); }
+  /// The session is about to deliver: a later call is a new one.
+  void take_call() {
+    called_.exchange(false);
+    more_ = false;
+  }
+  /// There is more to deliver, and the connection has a turn for it without anybody calling.
+  void keep_call() { more_ = true; }
 
   Connection &connection;
 
@@ -30,8 +46,12 @@ class Sleeper final : public Waker {
   friend Sleepers;
 
   Sleepers &home_;
+  std::atomic<bool> called_{false};
+  bool more_ = false;
   // Under the mutex of `home_`.
   Sleeper *next_ = nullptr;
+  bool listed_ = false;
+  bool at_home_ = false;
   bool lies_ = false;
   bool woken_ = false;
 };
@@ -40,6 +60,18 @@ class Sleepers {
  public:
   /// `doorbell` outlives it: it wakes the worker.
   explicit Sleepers(const net::WakeFd &doorbell) : doorbell_(doorbell) {}
+
+  /// Its connection is the worker's. Calls from before that are to be looked for.
+  void bring_home(Sleeper &sleeper) {
+    const std::lock_guard guard(mutex_);
+    sleeper.at_home_ = true;
+  }
+  /// Its connection is about to be another thread's, or to be closed: it does not come up here any more.
+  void send_away(Sleeper &sleeper) {
+    const std::lock_guard guard(mutex_);
+    remove(sleeper);
+    sleeper.at_home_ = sleeper.lies_ = false;
+  }
 
   /// False: it has been woken meanwhile, and does not sleep.
   [[nodiscard]] bool lay_down(Sleeper &sleeper) {
@@ -51,33 +83,41 @@ class Sleepers {
   /// It sleeps no more, whether it was woken or not.
   void take_out(Sleeper &sleeper) {
     const std::lock_guard guard(mutex_);
-    if (sleeper.lies_ && sleeper.woken_) unlink(sleeper);
     sleeper.lies_ = sleeper.woken_ = false;
   }
-  /// Takes out the one that was woken first; nullptr: there is none.
-  Sleeper *next_woken() {
+  /// Takes the one that was woken or called first; nullptr: there is none. `woken`: it sleeps no more.
+  Sleeper *next(bool &woken) {
     const std::lock_guard guard(mutex_);
-    Sleeper *const woken = first_;
-    if (woken == nullptr) return nullptr;
-    unlink(*woken);
-    woken->lies_ = woken->woken_ = false;
-    return woken;
+    Sleeper *const next = first_;
+    if (next == nullptr) return nullptr;
+    remove(*next);
+    woken = next->lies_ && next->woken_;
+    if (woken) next->lies_ = next->woken_ = false;
+    return next;
   }
 
  private:
   friend Sleeper;
 
   void wake(Sleeper &sleeper) noexcept {
-    {
-      const std::lock_guard guard(mutex_);
-      if (std::exchange(sleeper.woken_, true) || !sleeper.lies_) return;
-      sleeper.next_ = nullptr;
-      (last_ != nullptr ? last_->next_ : first_) = &sleeper;
-      last_ = &sleeper;
-    }
-    doorbell_.wake();
+    const std::lock_guard guard(mutex_);
+    if (!std::exchange(sleeper.woken_, true) && sleeper.lies_) add(sleeper);
   }
-  void unlink(Sleeper &sleeper) {
+  void call(Sleeper &sleeper) noexcept {
+    const std::lock_guard guard(mutex_);
+    if (sleeper.at_home_) add(sleeper);
+  }
+  /// The worker takes all, so that it is rung for once.
+  void add(Sleeper &sleeper) noexcept {
+    if (std::exchange(sleeper.listed_, true)) return;
+    const bool rings = first_ == nullptr;
+    sleeper.next_ = nullptr;
+    (last_ != nullptr ? last_->next_ : first_) = &sleeper;
+    last_ = &sleeper;
+    if (rings) doorbell_.wake();
+  }
+  void remove(Sleeper &sleeper) {
+    if (!std::exchange(sleeper.listed_, false)) return;
     Sleeper *before = nullptr;
     for (Sleeper *one = first_; one != &sleeper; one = one->next_) before = one;
     (before != nullptr ? before->next_ : first_) = sleeper.next_;
@@ -86,12 +126,16 @@ class Sleepers {
 
   const net::WakeFd &doorbell_;
   std::mutex mutex_;          // a leaf
-  Sleeper *first_ = nullptr;  // woken ones, in that order
+  Sleeper *first_ = nullptr;  // woken or called ones, in that order
   Sleeper *last_ = nullptr;
 };
 
 inline void Sleeper::wake() noexcept {
   home_.wake(*this);
+}
+
+inline void Sleeper::call() noexcept {
+  if (!called_.exchange(true)) home_.call(*this);
 }
 
 }  // namespace postern::door

@@ -19,6 +19,8 @@
 //                         sleep NAME MS  sleeps until a `wake NAME`, and answers `woken`, or `late` after so
 //                                      many milliseconds; 0: never late
 //                         wake NAME    answers `ok`; sleepers of that name wake when that is settled
+//                         listen NAME  answers `ok`; each text for NAME is sent as it comes
+//                         tell NAME TEXT  answers `ok`; listeners of that name are sent TEXT when that is settled
 //                         unit A;B;C   those requests as one unit
 //                         bye          answers `bye`; the connection is closed after that
 #pragma once
@@ -91,6 +93,12 @@ enum class ToyAsk : uint64_t { rows, table, lone, broken, search, hold };
 struct ToySleepers {
   std::mutex mutex;
   std::multimap<std::string, Waker *> by_name;
+
+  struct Listener {
+    Waker *waker;
+    std::string told{};
+  };
+  std::multimap<std::string, Listener> listeners;
 };
 
 class ToySession final : public Session {
@@ -99,7 +107,11 @@ class ToySession final : public Session {
       : output_(output), peer_(peer), greeting_(std::move(greeting)), sleepers_(sleepers) {
     slot_.fill(&binding_);
   }
-  ~ToySession() override { stop_sleeping(); }
+  ~ToySession() override {
+    stop_sleeping();
+    const std::lock_guard guard(sleepers_.mutex);
+    std::erase_if(sleepers_.listeners, [this](const auto &one) { return one.second.waker == waker_; });
+  }
 
   bool may_sleep() const override { return true; }
   void take_waker(Waker &waker) override { waker_ = &waker; }
@@ -133,7 +145,27 @@ class ToySession final : public Session {
       for (auto one = first; one != last; ++one) one->second->wake();
       sleepers_.by_name.erase(first, last);
     }
+    for (const std::string &letter : std::exchange(letters_, {})) {
+      const size_t blank = letter.find(' ');
+      const auto [first, last] = sleepers_.listeners.equal_range(letter.substr(0, blank));
+      for (auto one = first; one != last; ++one) {
+        one->second.told += letter.substr(blank + 1) + "\n";
+        one->second.waker->call();
+      }
+    }
   }
+  Delivered deliver() override {
+    const std::lock_guard guard(sleepers_.mutex);
+    for (auto &[name, listener] : sleepers_.listeners) {
+      if (listener.waker != waker_) continue;
+      if (listener.told.size() > told_bytes_max) return Delivered::close;
+      if (output_.above_high_water()) return Delivered::later;
+      output_.put(listener.told);
+      listener.told.clear();
+    }
+    return Delivered::all;
+  }
+  bool listens() const override { return listens_; }
 
  private:
   void begin_sleep(Bytes line) {
@@ -190,6 +222,20 @@ class ToySession final : public Session {
     pauses_ = line.starts_with("pause ");
     if (pauses_ || line.starts_with("sleep ")) {
       begin_sleep(line.substr(6));
+      return true;
+    }
+    if (line.starts_with("listen ")) {
+      listens_ = true;
+      const std::lock_guard guard(sleepers_.mutex);
+      sleepers_.listeners.emplace(line.substr(7), ToySleepers::Listener{waker_});
+      op.reply = batch.arena().make<ToyReply>(output_, "ok");
+      batch.add(op);
+      return true;
+    }
+    if (line.starts_with("tell ")) {
+      letters_.emplace_back(line.substr(5));
+      op.reply = batch.arena().make<ToyReply>(output_, "ok");
+      batch.add(op);
       return true;
     }
     if (line.starts_with("wake ")) {
@@ -272,7 +318,10 @@ class ToySession final : public Session {
   std::string name_;
   std::string next_name_;  // once the op that gives it is settled
   ToySleepers &sleepers_;
+  static constexpr size_t told_bytes_max = size_t{4} << 20;
   Waker *waker_ = nullptr;
+  bool listens_ = false;
+  std::vector<std::string> letters_;
   std::string sleeps_as_;
   bool pauses_ = false;
   int64_t wake_ms_ = INT64_MAX;
