@@ -121,6 +121,9 @@ protocol::Settings RedisRunning::protocol_settings() const {
   chosen.exec_rolls_back = settings.exec_rollback;
   chosen.value_bytes_max = settings.max_value_bytes;
   chosen.request_bytes_max = settings.max_request_bytes;
+  chosen.boxes.bytes_max = settings.pubsub_buffer_bytes;
+  chosen.boxes.slow_bytes_max = settings.pubsub_slow_bytes;
+  chosen.boxes.slow_s_max = static_cast<int64_t>(settings.pubsub_slow_s);
   chosen.version = POSTERN_VERSION;
   chosen.figures = [this](protocol::Figures &figures) { tell_figures(figures); };
   return chosen;

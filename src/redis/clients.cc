@@ -6,6 +6,8 @@
 
 #include <cstdio>
 
+#include "redis/messages/subscriptions.h"
+
 namespace postern::redis {
 namespace {
 
@@ -91,10 +93,15 @@ std::string Client::line_locked(int64_t now_ms) const {
   text += " fd=" + std::to_string(fd_) + " name=" + name_;
   text += " age=" + std::to_string((now_ms - begun_ms_) / 1000);
   text += " idle=" + std::to_string((now_ms - active_ms_.load(std::memory_order_relaxed)) / 1000);
-  const char *flags = queued < 0 ? " flags=N" : " flags=x";
-  if (blocked_.load(std::memory_order_relaxed)) flags = " flags=b";
-  text += flags;
-  text += " db=" + std::to_string(database()) + " sub=0 psub=0 ssub=0 multi=" + std::to_string(queued);
+  std::string flags = is_subscribed() ? "P" : "";
+  if (queued >= 0) flags += "x";
+  if (blocked_.load(std::memory_order_relaxed)) flags += "b";
+  text += " flags=" + (flags.empty() ? "N" : flags);
+  const auto number = [](const std::atomic<uint32_t> &count) {
+    return std::to_string(count.load(std::memory_order_relaxed));
+  };
+  text += " db=" + std::to_string(database()) + " sub=" + number(channels_) + " psub=" + number(patterns_);
+  text += " ssub=" + number(shards_) + " multi=" + std::to_string(queued);
   const size_t unparsed = unparsed_bytes_.load(std::memory_order_relaxed);
   const size_t queued_bytes = queued_bytes_.load(std::memory_order_relaxed);
   text += " qbuf=" + std::to_string(unparsed) + " qbuf-free=0 argv-mem=0 multi-mem=" + std::to_string(queued_bytes);
@@ -106,22 +113,26 @@ std::string Client::line_locked(int64_t now_ms) const {
   return text;
 }
 
-namespace {
-
-bool passes(const ClientFilter &filter, uint64_t id, Bytes user, int fd) {
-  if (filter.id != 0 && filter.id != id) return false;
-  if (!filter.user.empty() && filter.user != (user.empty() ? Bytes("default") : user)) return false;
-  if (!filter.address.empty() && filter.address != address_of(fd, ::getpeername)) return false;
-  return filter.local_address.empty() || filter.local_address == address_of(fd, ::getsockname);
+void Client::note_subscriptions(const Subscriber &subscriber) {
+  const auto count = [&](ChannelKind kind) { return static_cast<uint32_t>(subscriber.names(kind).size()); };
+  channels_.store(count(ChannelKind::channel), std::memory_order_relaxed);
+  patterns_.store(count(ChannelKind::pattern), std::memory_order_relaxed);
+  shards_.store(count(ChannelKind::shard), std::memory_order_relaxed);
 }
 
-}  // namespace
+bool Client::passes(const ClientFilter &filter) const {
+  if (filter.id != 0 && filter.id != id_) return false;
+  if (filter.of != ClientFilter::Of::any && is_subscribed() != (filter.of == ClientFilter::Of::pubsub)) return false;
+  if (!filter.user.empty() && filter.user != (user_.empty() ? Bytes("default") : Bytes(user_))) return false;
+  if (!filter.address.empty() && filter.address != address_of(fd_, ::getpeername)) return false;
+  return filter.local_address.empty() || filter.local_address == address_of(fd_, ::getsockname);
+}
 
 std::string Clients::lines(Bytes user, const ClientFilter &filter, int64_t now_ms) const {
   const std::lock_guard guard(mutex_);
   std::string text;
   for (const Client *client = oldest_; client != nullptr; client = client->newer_) {
-    if (client->user_ != user || !passes(filter, client->id_, client->user_, client->fd_)) continue;
+    if (client->user_ != user || !client->passes(filter)) continue;
     text += client->line_locked(now_ms) + "\n";
   }
   return text;
@@ -140,7 +151,7 @@ Killed Clients::kill(const Client &asks, const ClientFilter &filter, bool spares
   const std::lock_guard guard(mutex_);
   Killed told;
   for (const Client *client = oldest_; client != nullptr; client = client->newer_) {
-    if (!passes(filter, client->id_, client->user_, client->fd_) || (spares_self && client == &asks)) continue;
+    if (!client->passes(filter) || (spares_self && client == &asks)) continue;
     if (client->user_ != asks.user_) {
       ++told.denied;
       continue;

@@ -17,6 +17,8 @@
 namespace postern::redis {
 
 class Clients;
+class Subscriber;
+struct ClientFilter;
 
 class Client {
  public:
@@ -38,6 +40,8 @@ class Client {
   void note_active(int64_t now_ms) { active_ms_.store(now_ms, std::memory_order_relaxed); }
   /// Whether a command of it waits for elements.
   void note_blocked(bool blocked) { blocked_.store(blocked, std::memory_order_relaxed); }
+  /// To how many channels, patterns and shard channels it has subscribed.
+  void note_subscriptions(const Subscriber &subscriber);
   /// Commands queued by MULTI; -1: it is in none.
   void note_queued(int32_t queued, size_t bytes = 0) {
     queued_.store(queued, std::memory_order_relaxed);
@@ -62,6 +66,12 @@ class Client {
   friend Clients;
   /// With the lock of all clients.
   std::string line_locked(int64_t now_ms) const;
+  bool is_subscribed() const {
+    return channels_.load(std::memory_order_relaxed) + patterns_.load(std::memory_order_relaxed) +
+               shards_.load(std::memory_order_relaxed) !=
+           0;
+  }
+  bool passes(const ClientFilter &filter) const;
   std::string address() const;
   void set(std::string &text, Bytes to);
 
@@ -76,6 +86,9 @@ class Client {
   std::atomic<int32_t> queued_{-1};
   std::atomic<size_t> queued_bytes_{0};
   std::atomic<size_t> unparsed_bytes_{0};
+  std::atomic<uint32_t> channels_{0};
+  std::atomic<uint32_t> patterns_{0};
+  std::atomic<uint32_t> shards_{0};
   std::atomic<bool> blocked_{false};
   std::atomic<uint8_t> database_{0};
   std::atomic<Resp> resp_{Resp::two};
@@ -92,6 +105,7 @@ struct ClientFilter {
   Bytes address{};        ///< empty: any
   Bytes local_address{};  ///< empty: any
   Bytes user{};           ///< empty: any
+  enum class Of : uint8_t { any, normal, pubsub } of = Of::any;
 };
 
 struct Killed {

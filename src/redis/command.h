@@ -46,7 +46,8 @@ enum : uint32_t {
   movablekeys = 1 << 15,  ///< follows from the keys: first, last and step do not describe all
   allow_busy = 1 << 16,
   subcommand = 1 << 17,  ///< follows from the name, and is shown to no client
-  feeds = 1 << 18,       ///< may put elements into a key that others wait for; shown to no client
+  pubsub = 1 << 19,
+  feeds = 1 << 18,  ///< may put elements into a key that others wait for; shown to no client
 };
 }
 
@@ -79,6 +80,7 @@ enum class CommandGroup : uint8_t {
   set,
   sorted_set,
   cluster,
+  pubsub,
 };
 
 struct Command {

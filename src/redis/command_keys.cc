@@ -19,9 +19,11 @@ struct Named {
 
 // In Redis's order.
 constexpr Named flag_names[] = {
-    {KeyFlag::reads, "RO"},      {KeyFlag::changes, "RW"},    {KeyFlag::writes, "OW"},
-    {KeyFlag::removes, "RM"},    {KeyFlag::access, "access"}, {KeyFlag::update, "update"},
-    {KeyFlag::insert, "insert"}, {KeyFlag::erase, "delete"},  {KeyFlag::by_options, "variable_flags"},
+    {KeyFlag::reads, "RO"},       {KeyFlag::changes, "RW"},
+    {KeyFlag::writes, "OW"},      {KeyFlag::removes, "RM"},
+    {KeyFlag::access, "access"},  {KeyFlag::update, "update"},
+    {KeyFlag::insert, "insert"},  {KeyFlag::erase, "delete"},
+    {KeyFlag::no_key, "not_key"}, {KeyFlag::by_options, "variable_flags"},
 };
 
 /// Takes what stands before `end` off the text; all of it, if there is none.
@@ -116,7 +118,8 @@ std::vector<Bytes> key_flag_names(uint32_t flags) {
 std::vector<FoundKey> keys_of(const Command &command, std::span<const Bytes> arguments) {
   std::vector<FoundKey> keys;
   for (const KeySpec &spec : command.key_specs)
-    if (spec.find != KeySpec::Find::unknown && !add_keys(spec, arguments, keys)) return {};
+    if (spec.find != KeySpec::Find::unknown && (spec.flags & KeyFlag::no_key) == 0 && !add_keys(spec, arguments, keys))
+      return {};
   if (command.handler == lower::sort) {
     if (const std::optional<Bytes> target = target_of_sort(arguments))
       keys.push_back({*target, KeyFlag::writes | KeyFlag::update});

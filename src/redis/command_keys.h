@@ -22,6 +22,7 @@ enum : uint32_t {
   update = 1 << 5,      ///< of data that was there
   insert = 1 << 6,      ///< adds data, and changes none
   erase = 1 << 7,       ///< of data in it, or all
+  no_key = 1 << 9,      ///< it stands where keys do, and is none
   by_options = 1 << 8,  ///< the arguments decide
 };
 }

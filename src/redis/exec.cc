@@ -201,6 +201,8 @@ bool Exec::end_command() {
 void Exec::done(const Outcome &outcome) {
   const bool failed = outcome.failure != Failure::none;
   if (!failed && !changed_ && first_error_.empty()) return;
+  // What was carried out is undone: it must not be heard of elsewhere, either.
+  if (!failed && !changed_) restart_ops();
   if (passage_.begun() && !passage_.take_back()) return;
   passage_.begin();
   Writer writer(output_, resp_);
@@ -213,9 +215,13 @@ void Exec::done(const Outcome &outcome) {
   }
 }
 
+void Exec::restart_ops() {
+  for (size_t i = ops_.size(); i-- != 0;) ops_[i].reply->restart();
+}
+
 /// The replies of all commands go, and the array that they stand in.
 void Exec::restart() {
-  for (size_t i = ops_.size(); i-- != 0;) ops_[i].reply->restart();
+  restart_ops();
   for (const Op &op : check_ops_) op.reply->restart();
   passage_.take_back();
   changed_ = false;

@@ -55,6 +55,7 @@ class Exec final : public Kept, public Script, public Reply {
   Step run_nested(bool first);
   /// True: all has to be undone because of it.
   bool end_command();
+  void restart_ops();
 
   Output &output_;
   Passage passage_;

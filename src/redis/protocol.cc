@@ -39,6 +39,7 @@ void Redis::change(const Settings &settings) {
   settings_.exec_rolls_back = settings.exec_rolls_back;
   settings_.value_bytes_max = settings.value_bytes_max;
   settings_.request_bytes_max = settings.request_bytes_max;
+  settings_.boxes = settings.boxes;
 }
 
 std::unique_ptr<Session> Redis::open_session(Output &output, const Peer &peer) {

@@ -20,6 +20,7 @@
 #include "redis/clients.h"
 #include "redis/command_stats.h"
 #include "redis/keyspace/maps.h"
+#include "redis/messages/subscriptions.h"
 #include "redis/scan_cursors.h"
 #include "redis/waiting/waiters.h"
 
@@ -64,6 +65,8 @@ struct Settings {
   Changing<bool> exec_rolls_back = false;
   Changing<size_t> value_bytes_max = limits::item_bytes_max;
   Changing<size_t> request_bytes_max = size_t{80} << 20;
+  /// Bounds of the messages that wait for a subscriber.
+  BoxBounds boxes{};
   /// postern_version in INFO.
   std::string version = "0";
   std::function<void(Figures &)> figures{};
@@ -84,6 +87,8 @@ class Redis final : public Protocol {
   ScanCursors &cursors() { return cursors_; }
   Waiters &waiters() { return waiters_; }
   const Waiters &waiters() const { return waiters_; }
+  Subscriptions &subscriptions() { return subscriptions_; }
+  const Subscriptions &subscriptions() const { return subscriptions_; }
   AllCommandStats &command_stats() { return command_stats_; }
   const AllCommandStats &command_stats() const { return command_stats_; }
   /// Figures that CONFIG RESETSTAT forgets count from now on.
@@ -103,6 +108,7 @@ class Redis final : public Protocol {
   Maps maps_;
   ScanCursors cursors_;
   Waiters waiters_;
+  Subscriptions subscriptions_{settings_.boxes};
   AllCommandStats command_stats_;
   mutable std::mutex mutex_;  // a leaf
   Totals forgotten_;          // under the mutex

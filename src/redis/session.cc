@@ -21,6 +21,12 @@ bool is_cross_protocol(Bytes name) {
   return is_word(name, "post") || is_word(name, "host:");
 }
 
+/// Whether it may be asked on a connection of RESP2 on which messages come.
+bool is_for_subscribers(const Command &command) {
+  const bool changes = command.has(CommandFlag::pubsub) && command.has(CommandFlag::noscript);
+  return changes || command.name == "ping" || command.name == "quit" || command.name == "reset";
+}
+
 void log_cross_protocol() {
   static log::Limited limited;
   uint64_t missed = 0;
@@ -55,12 +61,14 @@ RedisSession::RedisSession(Redis &protocol, Output &output, const Peer &peer)
       output_(output),
       peer_(peer),
       identity_(protocol.settings().accounts ? new Identity{peer} : nullptr),
+      mailbox_(protocol.subscriptions()),
       tables_(protocol.maps()),
       client_(protocol.clients()) {}
 
 RedisSession::~RedisSession() {
   stage_.reset();  // it knows the client
   tell_fed();      // for writes that were committed and not settled
+  mailbox_.send_all();
 }
 
 void RedisSession::tell_fed() {
@@ -97,10 +105,21 @@ void RedisSession::reset() {
   client_.set_name({});
   replies_ = Replies::on;
   forget_transaction();
+  if (Subscriber *const subscriber = mailbox_.subscriber(); subscriber != nullptr) {
+    subscriber->unsubscribe_from_all();
+    client_.note_subscriptions(*subscriber);
+  }
+}
+
+Delivered RedisSession::deliver() {
+  if (stage_ != nullptr && !dozes_) return Delivered::later;  // a reply may be half-written
+  Subscriber *const subscriber = mailbox_.subscriber();
+  return subscriber == nullptr ? Delivered::all : subscriber->deliver(output_, client_.resp());
 }
 
 void RedisSession::settled() {
   if (!fed_.empty()) tell_fed();
+  mailbox_.send_all();
   if (!running_.empty()) running_.end(clock_us(), *stats_);
   client_.note_unparsed(unparsed_bytes_);
   tables_.settled();
@@ -111,6 +130,7 @@ void RedisSession::settled() {
 
 Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   now_ms_ = wall_clock_ms();
+  dozes_ = false;
   const int64_t now_us = clock_us();
   running_.begin(now_us);
   client_.note_active(now_us / 1'000);
@@ -120,15 +140,22 @@ Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   if (!tables_.begin(batch, ops_max)) return Collected::more;
   batch.act_for(identity_.get());
   if (stage_ != nullptr) {
-    switch (run_stage(batch)) {
+    switch (const Next next = run_stage(batch)) {
       case Next::go_on: break;
-      case Next::sleep: return batch.size() == first ? Collected::sleep : Collected::wait;
-      case Next::pause: return batch.size() == first ? Collected::pause : Collected::wait;
+      case Next::sleep:
+      case Next::pause: return doze(next, batch.size() == first);
       case Next::wait: return Collected::wait;
       case Next::close: return Collected::close;
     }
   }
   return take_all(input, batch, ops_max);
+}
+
+/// It sleeps once nothing that was collected before is under way.
+Collected RedisSession::doze(Next how, bool nothing_else) {
+  if (!nothing_else) return Collected::wait;
+  dozes_ = true;
+  return how == Next::sleep ? Collected::sleep : Collected::pause;
 }
 
 Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
@@ -217,8 +244,10 @@ Next RedisSession::act(Call &call) {
   client_.note(call.command);
   stage_command_ = &call.command;
   stage_output_ = &call.output;
-  if (knows_who() && call.command.takes(call.arguments.size()))
+  if (knows_who() && call.command.takes(call.arguments.size())) {
+    if (hears_only_messages() && !is_for_subscribers(call.command)) return refuse_when_subscribed(call);
     return transaction_.queues(call.command) ? queue(call) : carry_out(call);
+  }
   transaction_.spoil();
   call.batch.act_for(nullptr);
   Next next = Next::go_on;
@@ -230,6 +259,15 @@ Next RedisSession::act(Call &call) {
   }
   call.batch.act_for(identity_.get());
   return next;
+}
+
+Next RedisSession::refuse_when_subscribed(Call &call) {
+  stats_->note_rejected(call.command);
+  transaction_.spoil();
+  std::string text = "ERR Can't execute '";
+  text.append(call.command.name)
+      .append("': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
+  return refuse(call, text);
 }
 
 void RedisSession::reject(Call &call) {

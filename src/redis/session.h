@@ -11,6 +11,7 @@
 #include "redis/call.h"
 #include "redis/clients.h"
 #include "redis/command_stats.h"
+#include "redis/messages/mailbox.h"
 #include "redis/protocol.h"
 #include "redis/tables.h"
 #include "redis/transaction.h"
@@ -50,6 +51,8 @@ class RedisSession final : public Session {
   /// A command may come with a few ops more than `ops_max` leaves, for it is added as a whole.
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
+  Delivered deliver() override;
+  bool listens() const override { return mailbox_.is_subscribed(); }
 
   // What handlers use.
 
@@ -83,6 +86,7 @@ class RedisSession final : public Session {
   Waker *waker() { return waker_; }
   /// Keys that this session pushed to; their waiters are woken when the batch settles.
   FedKeys &fed() { return fed_; }
+  Mailbox &mailbox() { return mailbox_; }
   void set_replies(Replies replies) { replies_ = replies; }
   Replies replies() const { return replies_; }
   /// A command is carried out that did not come by itself: one of EXEC's.
@@ -97,11 +101,14 @@ class RedisSession final : public Session {
  private:
   class Sink;
 
+  Collected doze(Next how, bool nothing_else);
   Collected take_all(Input &input, Batch &batch, uint32_t ops_max);
   Next act(std::span<const Bytes> arguments, Batch &batch);
   Next act(Call &call);
   Next queue(Call &call);
   Next carry_out(Call &call);
+  bool hears_only_messages() const { return mailbox_.is_subscribed() && client_.resp() == Resp::two; }
+  Next refuse_when_subscribed(Call &call);
   void reject(Call &call);
   Next run_stage(Batch &batch);
   void refuse_unknown(std::span<const Bytes> arguments, Call &call);
@@ -128,6 +135,8 @@ class RedisSession final : public Session {
   int64_t now_ms_ = 0;  // since 1970, of this collect()
   Replies replies_ = Replies::on;
   bool ends_ = false;
+  bool dozes_ = false;  // its stage waits for others, and has written nothing
+  Mailbox mailbox_;
   Transaction transaction_;
   Tables tables_;
   Client client_;

@@ -25,6 +25,12 @@ bool is_client_type(Bytes word) {
          is_word(word, "pubsub");
 }
 
+/// False: there is no client of that type.
+bool read_type(Bytes word, ClientFilter &filter) {
+  filter.of = is_word(word, "pubsub") ? ClientFilter::Of::pubsub : ClientFilter::Of::normal;
+  return is_word(word, "pubsub") || is_word(word, "normal");
+}
+
 struct Kill {
   ClientFilter filter{};
   bool skips_me = true;
@@ -51,7 +57,7 @@ std::string read_filters(std::span<const Bytes> arguments, bool has_accounts, Ki
       if (!has_accounts && value != "default") return "ERR No such user '" + std::string(told_of(value)) + "'";
     } else if (is_word(name, "type")) {
       if (!is_client_type(value)) return "ERR Unknown client type '" + std::string(told_of(value)) + "'";
-      kill.nobody = !is_word(value, "normal");
+      kill.nobody = !read_type(value, kill.filter);
     } else if (is_word(name, "skipme")) {
       if (!is_word(value, "yes") && !is_word(value, "no")) return std::string(syntax_error);
       kill.skips_me = is_word(value, "yes");
@@ -114,7 +120,8 @@ Next client_list(Call &call) {
   if (arguments.size() == 4 && is_word(arguments[2], "type")) {
     if (!is_client_type(arguments[3]))
       return refuse(call, "ERR Unknown client type '" + std::string(told_of(arguments[3])) + "'");
-    if (is_word(arguments[3], "normal")) text = clients.lines(own_user(call), {}, clock_ms());
+    ClientFilter filter;
+    if (read_type(arguments[3], filter)) text = clients.lines(own_user(call), filter, clock_ms());
   } else if (arguments.size() > 3 && is_word(arguments[2], "id")) {
     for (const Bytes argument : arguments.subspan(3)) {
       int64_t id = 0;

@@ -4,6 +4,7 @@
 #include "redis/handlers.h"
 #include "redis/values/key_ops.h"
 #include "redis/login.h"
+#include "redis/commands/flush.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 
@@ -48,6 +49,15 @@ bool read_options(Call &call, Greeting &greeting) {
 
 Next ping(Call &call) {
   if (call.arguments.size() > 2) return refuse_arity(call);
+  if (call.session.mailbox().is_subscribed() && call.resp == Resp::two) {
+    const Bytes text = call.arguments.size() == 1 ? Bytes() : call.arguments[1];
+    answer(call, [text](Writer &writer) {
+      writer.array(2);
+      writer.bulk("pong");
+      writer.bulk(text);
+    });
+    return Next::go_on;
+  }
   return call.arguments.size() == 1 ? answer_status(call, "PONG") : answer_bulk(call, call.arguments[1]);
 }
 
@@ -96,6 +106,7 @@ Next reset(Call &call) {
   // It is answered also under CLIENT REPLY OFF, which ends with it.
   Output &output = call.session.replies() == Replies::off ? call.session.output() : call.output;
   call.session.reset();
+  flush_letters(call);
   answer_to(output, call, [](Writer &writer) { writer.status("RESET"); });
   return call.session.identity() == nullptr ? Next::go_on : call.session.wait_for(std::make_unique<ForgetAccount>());
 }

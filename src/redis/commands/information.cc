@@ -86,6 +86,7 @@ void add_clients(Lines &lines, const Redis &protocol, const Figures &figures) {
   lines.add("maxclients", figures.connections_max);
   lines.add("blocked_clients", protocol.waiters().count());
   lines.add("tracking_clients", uint64_t{0});
+  lines.add("postern_subscribers_cut_off", protocol.subscriptions().cut_off());
 }
 
 void add_memory(Lines &lines) {
@@ -141,8 +142,10 @@ void add_stats(Lines &lines, const Redis &protocol, const Figures &figures) {
   lines.add("expired_keys", totals.swept);
   lines.add("evicted_keys", uint64_t{0});
   lines.add("evicted_clients", uint64_t{0});
-  lines.add("pubsub_channels", uint64_t{0});
-  lines.add("pubsub_patterns", uint64_t{0});
+  const Subscriptions &subscriptions = protocol.subscriptions();
+  lines.add("pubsub_channels", subscriptions.count(ChannelKind::channel));
+  lines.add("pubsub_patterns", subscriptions.count(ChannelKind::pattern));
+  lines.add("pubsubshard_channels", subscriptions.count(ChannelKind::shard));
   lines.add("latest_fork_usec", uint64_t{0});
   lines.add("total_forks", uint64_t{0});
   lines.add("tracking_total_keys", uint64_t{0});

@@ -25,6 +25,7 @@ constexpr Named flag_names[] = {
     {CommandFlag::denyoom, "denyoom"},
     {CommandFlag::admin, "admin"},
     {CommandFlag::noscript, "noscript"},
+    {CommandFlag::pubsub, "pubsub"},
     {CommandFlag::blocking, "blocking"},
     {CommandFlag::loading, "loading"},
     {CommandFlag::stale, "stale"},
@@ -57,6 +58,7 @@ std::vector<Bytes> categories_of(const Command &command) {
       {in(Category::in_string), "@string"},
       {in(Category::in_bitmap), "@bitmap"},
       {admin || in(Category::in_admin), "@admin"},
+      {command.has(CommandFlag::pubsub), "@pubsub"},
       {command.has(CommandFlag::fast), "@fast"},
       {!command.has(CommandFlag::fast), "@slow"},
       {command.has(CommandFlag::blocking), "@blocking"},
@@ -83,6 +85,7 @@ Bytes group_name(CommandGroup group) {
     case CommandGroup::set: return "set";
     case CommandGroup::sorted_set: return "sorted-set";
     case CommandGroup::cluster: return "cluster";
+    case CommandGroup::pubsub: return "pubsub";
   }
   return "";
 }

@@ -20,9 +20,12 @@ using Options = std::vector<std::pair<Bytes, std::string>>;
 Options options_of(const Redis &protocol) {
   Figures figures;
   protocol.tell(figures);
+  const BoxBounds &boxes = protocol.settings().boxes;
   return {
       {"appendonly", "yes"},
       {"bind", figures.address},
+      {"client-output-buffer-limit", "normal 0 0 0 slave 0 0 0 pubsub " + std::to_string(boxes.bytes_max) + " " +
+                                         std::to_string(boxes.slow_bytes_max) + " " + std::to_string(boxes.slow_s_max)},
       {"databases", std::to_string(database_count)},
       {"maxclients", std::to_string(figures.connections_max)},
       {"maxmemory", "0"},

@@ -32,6 +32,7 @@ inline size_t reply_end(Bytes bytes, size_t at, int depth = 0) {
       return end + 2 <= bytes.size() && bytes.substr(end, 2) == "\r\n" ? end + 2 : 0;
     }
     case '*':
+    case '>':
     case '~':
     case '%': {
       if (type == '*' && line == "-1") return behind;

@@ -62,6 +62,8 @@ class Writer {
   void array(size_t count) { header('*', count); }
   /// Of `count` pairs.
   void map(size_t count) { three() ? header('%', count) : header('*', 2 * count); }
+  /// What nobody has asked for, or what tells of a subscription.
+  void push(size_t count) { header(three() ? '>' : '*', count); }
   void set(size_t count) { header(three() ? '~' : '*', count); }
 
   void number(double value);

@@ -1,0 +1,134 @@
+// subscriptions.h: Subscriber, the subscriptions of one client and the letters for it, and Subscriptions, the
+// subscribers of one port by the names of their subscriptions.
+//
+// A subscriber is owned by its session, and only the session's thread subscribes and unsubscribes. Any thread
+// publishes: it puts a letter into the box of each subscriber concerned, and calls it; the subscriber empties its box
+// when its connection has a turn. Letters come in one order to all. A box is bounded: one that has too much in it, or
+// much for too long, is emptied and closed, and with it the connection.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/changing.h"
+#include "base/pool.h"
+#include "contract/session.h"
+#include "redis/messages/letters.h"
+
+namespace postern::redis {
+
+class Subscriptions;
+
+/// What may wait for a subscriber that does not take it.
+struct BoxBounds {
+  Changing<size_t> bytes_max = size_t{32} << 20;
+  /// So much for so long is too much, too; 0: any.
+  Changing<size_t> slow_bytes_max = size_t{8} << 20;
+  Changing<int64_t> slow_s_max = 60;
+};
+
+class Subscriber {
+ public:
+  using Names = std::set<std::string, std::less<>>;
+
+  /// `all` and `waker` outlive it.
+  Subscriber(Subscriptions &all, Waker &waker) : all_(all), waker_(waker) {}
+  Subscriber(const Subscriber &) = delete;
+  Subscriber &operator=(const Subscriber &) = delete;
+  ~Subscriber();
+
+  /// Does nothing if it has subscribed already. False: there is no memory for it. Throws std::bad_alloc.
+  [[nodiscard]] bool subscribe(ChannelKind kind, Bytes name);
+  /// False: it had not subscribed to that.
+  bool unsubscribe(ChannelKind kind, Bytes name) noexcept;
+  void unsubscribe_from_all() noexcept;
+  const Names &names(ChannelKind kind) const { return names_[static_cast<size_t>(kind)]; }
+  bool has_any() const { return !names_[0].empty() || !names_[1].empty() || !names_[2].empty(); }
+  /// The count of its subscriptions in replies: patterns and channels are counted together.
+  size_t told_count(ChannelKind kind) const {
+    return kind == ChannelKind::shard ? names(kind).size()
+                                      : names(ChannelKind::channel).size() + names(ChannelKind::pattern).size();
+  }
+
+  /// Writes its letters, up to the output's high water.
+  Delivered deliver(Output &output, Resp resp);
+  /// Takes all letters.
+  std::deque<Letter> take_all();
+
+ private:
+  friend Subscriptions;
+
+  void put(Letter letter, int64_t now_ms) noexcept;
+  bool has_too_much(int64_t now_ms) noexcept;
+  void close_box() noexcept;
+
+  Subscriptions &all_;
+  Waker &waker_;
+  std::array<Names, 3> names_;
+  pool::Tally charge_;  // of names
+  std::mutex mutex_;    // under that of all subscriptions; above that of a worker's sleepers
+  std::deque<Letter> box_;
+  pool::Tally box_charge_;  // letters without the messages that they share
+  size_t box_bytes_ = 0;
+  int64_t slow_since_ms_ = -1;
+  bool closed_ = false;
+};
+
+class Subscriptions {
+ public:
+  explicit Subscriptions(const BoxBounds &bounds) : bounds_(bounds) {}
+
+  /// Whether a message could concern anybody. Any thread, as all that follows.
+  bool any() const { return count_.load() != 0; }
+  /// Puts it into the boxes of all subscribers to its channel.
+  void publish(ChannelKind kind, const SharedMessage &message);
+  /// How many letters that would be.
+  size_t receivers(ChannelKind kind, Bytes channel) const;
+
+  /// How many have subscribed to a channel itself.
+  size_t subscribers(ChannelKind kind, Bytes channel) const;
+  /// How many channels, or patterns, somebody has subscribed to.
+  size_t count(ChannelKind kind) const;
+  /// Those that match; without a pattern all.
+  std::vector<std::string> channels(ChannelKind kind, std::optional<Bytes> pattern) const;
+  /// Subscribers that were disconnected because they were too slow.
+  uint64_t cut_off() const { return cut_off_.load(std::memory_order_relaxed); }
+
+ private:
+  friend Subscriber;
+
+  struct Room {
+    std::shared_ptr<const std::string> head;
+    std::vector<Subscriber *> subscribers;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(Bytes name) const { return std::hash<Bytes>()(name); }
+  };
+  using Rooms = std::unordered_map<std::string, Room, Hash, std::equal_to<>>;
+
+  void enter(ChannelKind kind, Bytes name, Subscriber &subscriber);
+  void leave(ChannelKind kind, Bytes name, const Subscriber &subscriber) noexcept;
+  const Rooms &rooms(ChannelKind kind) const { return rooms_[static_cast<size_t>(kind)]; }
+
+  const BoxBounds &bounds_;
+  mutable std::mutex mutex_;  // above that of a subscriber
+  std::array<Rooms, 3> rooms_;
+  std::atomic<size_t> count_{0};  // of all subscriptions
+  std::atomic<uint64_t> cut_off_{0};
+};
+
+}  // namespace postern::redis
