@@ -36,10 +36,10 @@ def settings(plugin):
         strings = re.findall(STRING, inner)
         name, *plain = [part.strip() for part in re.sub(STRING, "", inner).split(",")]
         name = f"{plugin}_{name}"
-        live = "yes" if kind.startswith("LIVE_") else "no"
-        kind = kind.removeprefix("LIVE_")
+        live = "yes" if kind.startswith("LIVE_") else "moves" if kind.startswith("PLACE_") else "no"
+        kind = kind.removeprefix("LIVE_").removeprefix("PLACE_")
         if kind == "TEXT":
-            bound = f" of at most {plain[1]} bytes" if live == "yes" else ""
+            bound = f" of at most {plain[1]} bytes" if live != "no" else ""
             yield name, "string" + bound, strings[0] or "empty", live, strings[1]
         elif kind == "SECRET":
             yield name, "string, never shown", "empty", f"as `{plugin}_new_{name.removeprefix(plugin + '_')}`", strings[
@@ -77,14 +77,15 @@ def settings_page():
         "said; what makes no sense is refused, and a number beyond the bounds becomes the nearest one, with a warning, as for\n"
         "all variables of the server. It lasts until the plugin is unloaded: write it into the option file,\n"
         "too. The server may write such statements to its general log, new secrets among them.\n\n"
-        "Numbers of threads do not change at run time. A connection belongs to its worker from accept to close: the worker's\n"
-        "thread alone touches it and its session, and deletes both. So a worker that goes takes its clients along, and one\n"
-        "that comes has none but new ones. To change them, write them into the option file, then `UNINSTALL PLUGIN` and\n"
-        "`INSTALL PLUGIN`, which reads it again: the ports are closed for a moment, and the server goes on.\n\n"
-        "The same holds for settings of an open port: addresses, ports, sockets and their owners, the kernel's\n"
-        "buffers, whether TLS is offered. And for access, `..._auth` and `..._allow_open_access`: connected clients\n"
-        "have been let in by the old setting, so a door that asks for accounts from now on would still serve clients that\n"
-        "nobody has asked; closing the port makes all of them begin anew.\n"
+        "`moves` means that `SET GLOBAL` opens, moves or closes the door: its ports, addresses, sockets and threads. A port\n"
+        "that is taken and an address that the machine does not have are refused. The door changes a moment later, and\n"
+        "its connections end: a new door opens first where that can be, so there is no gap. What fails then is in the error\n"
+        "log and in `REASON` of [POSTERN_DOORS](information-schema.md#postern_doors), and the door stays where it was.\n\n"
+        "What else is decided when a port is opened does not change at run time: who owns a socket, the kernel's buffers,\n"
+        "whether TLS is offered. Nor does access, `..._auth` and `..._allow_open_access`: connected clients have\n"
+        "been let in by the old setting, so a door that asks for accounts from now on would still serve clients that nobody has asked.\n"
+        "To change these, write them into the option file, then `UNINSTALL PLUGIN` and `INSTALL PLUGIN`, which reads it\n"
+        "again: the ports are closed for a moment, and the server goes on.\n"
         + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )
 
@@ -95,7 +96,7 @@ MORE_STATUS = {
         "| `Handlersocket_listening_wr` | `..._listening` of the port for writing. |",
         "| `Handlersocket_hs_table_open`, `_close`, `_lock`, `_unlock` | The original's names for `table_opens`, "
         "`table_closes`, `table_locks`, `table_unlocks`. |",
-    ]
+    ],
 }
 ABOUT_STATUS = {"memcached": ["`stats` tells them, too.\n"]}
 

@@ -166,10 +166,12 @@ bool Door::listen(std::string &error) {
   const char *tls = "";
   if (options_.require_tls) tls = ", with TLS only";
   else if (options_.tls != nullptr) tls = ", with or without TLS";
+  const std::string clients = options_.lets_in.empty() ? "" : ", lets in: " + options_.lets_in;
   if (listens_to_tcp())
-    log::note("%s port: listening on %s port %u%s", options_.name.c_str(), options_.host.c_str(), port_, tls);
+    log::note("%s port: listening on %s port %u%s%s", options_.name.c_str(), options_.host.c_str(), port_, tls,
+              clients.c_str());
   if (!options_.unix_path.empty())
-    log::note("%s socket: listening on %s", options_.name.c_str(), options_.unix_path.c_str());
+    log::note("%s socket: listening on %s%s", options_.name.c_str(), options_.unix_path.c_str(), clients.c_str());
   return true;
 }
 

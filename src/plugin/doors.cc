@@ -1,7 +1,9 @@
 #include "doors.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 #include "base/descriptors.h"
@@ -11,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/slow_log.h"
 #include "net/address.h"
+#include "net/listener.h"
 
 namespace postern::plugin {
 namespace {
@@ -64,6 +67,21 @@ net::TlsFiles tls_files() {
           .version_1_3 = server.version_1_3};
 }
 
+/// Whether there is anything that such a door would serve.
+bool opens(const door::Options &chosen) {
+  return chosen.port != 0 || !chosen.unix_path.empty() || chosen.takes_others;
+}
+
+bool same_place(const door::Options &one, const door::Options &other) {
+  return one.host == other.host && one.port == other.port && one.unix_path == other.unix_path &&
+         one.threads == other.threads;
+}
+
+/// Whether both cannot listen at once.
+bool overlap(const door::Options &one, const door::Options &other) {
+  return (one.port != 0 && one.port == other.port) || (!one.unix_path.empty() && one.unix_path == other.unix_path);
+}
+
 }  // namespace
 
 std::string text(const char *value) {
@@ -80,8 +98,16 @@ Doors::Doors(const char *plugin, const DoorSettings &settings, const ClientSetti
 }
 
 Doors::~Doors() {
-  for (const auto &door : doors_) door->stop();
-  doors_.clear();
+  {
+    const std::lock_guard guard(mutex_);
+    closing_ = true;
+    for (const Place &place : places_)
+      if (place.leaving != nullptr) place.leaving->spare_caller();
+  }
+  mover_.join();
+  for (const Place &place : places_)
+    if (place.door != nullptr) place.door->stop();
+  places_.clear();
   share_buffers(0);
 }
 
@@ -143,42 +169,44 @@ std::optional<net::Address> Doors::for_others(const door::Options &chosen) const
   return address;
 }
 
-/// A port without login shows every table to whoever reaches it. By default only this machine may.
-bool Doors::may_listen(const net::Address &address, const door::Options &chosen, const char *remedy) const {
-  if (clients_->allow_open_access) return true;
-  log::error("%s port: refusing to listen on %s without %s, or %s_allow_open_access", chosen.name.c_str(),
-             address.print().c_str(), remedy, plugin_);
-  return false;
+/// Completes its options. Empty, or why there may be no such door.
+std::string Doors::problem_of(Site &site) const {
+  if (const std::string mode = text(settings_.socket_mode); !parse_mode(mode, site.options.unix_mode))
+    return std::string(plugin_) + "_socket_mode: '" + mode + "' is no octal number up to 0777";
+  const std::optional<net::Address> others = for_others(site.options);
+  // A port without login shows every table to whoever reaches it. By default only this machine may.
+  if (others && !site.asks && !clients_->allow_open_access)
+    return site.options.name + " port: refusing to listen on " + others->print() + " without " + site.remedy + ", or " +
+           plugin_ + "_allow_open_access";
+  return {};
 }
 
-bool Doors::check(door::Options &chosen, bool asks, const char *remedy) const {
-  if (const std::string mode = text(settings_.socket_mode); !parse_mode(mode, chosen.unix_mode)) {
-    log::error("%s_socket_mode: '%s' is no octal number up to 0777", plugin_, mode.c_str());
+bool Doors::check(Site &site) const {
+  if (const std::string problem = problem_of(site); !problem.empty()) {
+    log::error("%s", problem.c_str());
     return false;
   }
-  const std::optional<net::Address> others = for_others(chosen);
-  if (!others) return true;
-  if (!asks) return may_listen(*others, chosen, remedy);
-  if (!require_tls())
+  if (const std::optional<net::Address> others = for_others(site.options); others && site.asks && !require_tls())
     log::warning(
         "%s port: who logs in on %s without TLS shows its password to the network; %s_require_tls=ON refuses that",
-        chosen.name.c_str(), others->print().c_str(), plugin_);
+        site.options.name.c_str(), others->print().c_str(), plugin_);
   return true;
 }
 
-/// Notes how many clients the file descriptors allow. False if there are too few for the door itself.
-bool Doors::fits(const door::Options &chosen) const {
+/// Empty, or why there are too few file descriptors for the door itself.
+std::string Doors::problem_of_size(const door::Options &chosen) const {
   const engine::Descriptors server = engine::server_descriptors();
   const uint32_t besides = descriptors::besides() + door::Door::descriptors_wanted(chosen);
-  if (besides > server.all / doors_part) {
-    log::error(
-        "%s port: with this one all doors would take %u file descriptors for their threads, of %u that the "
-        "server has (open_files_limit); give it fewer threads",
-        chosen.name.c_str(), besides, server.all);
-    return false;
-  }
-  const uint32_t clients = clients_for(server, besides);
-  if (clients >= chosen.connections_max) return true;
+  if (besides <= server.all / doors_part) return {};
+  return "with this one all doors would take " + std::to_string(besides) + " file descriptors for their threads, of " +
+         std::to_string(server.all) + " that the server has (open_files_limit); give it fewer threads";
+}
+
+/// Logs how many clients the file descriptors allow.
+void Doors::note_clients(const door::Options &chosen) const {
+  const engine::Descriptors server = engine::server_descriptors();
+  const uint32_t clients = clients_for(server, descriptors::besides() + door::Door::descriptors_wanted(chosen));
+  if (clients >= chosen.connections_max) return;
   if (clients > server.all / least_part) {
     log::note(
         "%s port: %s_max_connections is %u, but all doors together get %u clients: of %u file descriptors "
@@ -190,37 +218,209 @@ bool Doors::fits(const door::Options &chosen) const {
         "leave next to nothing: all doors together get %u clients, and those may be missed elsewhere",
         chosen.name.c_str(), server.all, clients);
   }
+}
+
+bool Doors::open(Site site) {
+  if (!check(site)) return false;
+  // add_to() waits until the door is started or gone.
+  const std::lock_guard guard(mutex_);
+  Place &place = places_.emplace_back();
+  place.site = std::move(site);
+  std::string error;
+  if (open_place(place, error)) {
+    if (place.door == nullptr)
+      log::note("%s: closed; %s", place.site.options.name.c_str(), notes(place).remedy.c_str());
+    return true;
+  }
+  log::error("%s port: %s", place.site.options.name.c_str(), error.c_str());
+  return false;
+}
+
+bool Doors::expect(Site site, std::string waits_for, std::string remedy) {
+  if (!check(site)) return false;
+  const std::lock_guard guard(mutex_);
+  Place &place = places_.emplace_back();
+  place.site = std::move(site);
+  place.waits_for = std::move(waits_for);
+  place.remedy = std::move(remedy);
+  const DoorNotes now = notes(place);
+  log::note("%s: closed, %s; %s", plugin_, now.reason.c_str(), now.remedy.c_str());
   return true;
 }
 
-bool Doors::open(const door::Options &chosen, Protocol &protocol, Access access) {
-  if (chosen.port == 0 && chosen.unix_path.empty() && !chosen.takes_others) return true;
-  // add_to() waits until the door is started or gone.
+void Doors::open_waiting() {
   const std::lock_guard guard(mutex_);
-  if (!fits(chosen)) return false;
-  auto door = std::make_unique<door::Door>(chosen, protocol, *engine_, access);
-  std::string error;
-  if (door->start(error)) {
-    doors_.push_back(std::move(door));
-    share_buffers(buffer_bytes_);
-    return true;
+  for (Place &place : places_) {
+    if (std::exchange(place.waits_for, {}).empty() || open_place(place, place.trouble)) continue;
+    log::error("%s port: %s", place.site.options.name.c_str(), place.trouble.c_str());
   }
-  log::error("%s port: %s", chosen.name.c_str(), error.c_str());
-  return false;
+}
+
+/// With the mutex held. True where there is nothing to open.
+bool Doors::open_place(Place &place, std::string &error) {
+  const door::Options &chosen = place.site.options;
+  if (!opens(chosen)) return true;
+  error = problem_of(place.site);
+  if (error.empty()) error = problem_of_size(chosen);
+  if (!error.empty()) return false;
+  note_clients(chosen);
+  auto door = std::make_unique<door::Door>(chosen, *place.site.protocol, *engine_, place.site.access);
+  if (!door->start(error)) return false;
+  place.door = std::move(door);
+  share_buffers(buffer_bytes_);
+  return true;
 }
 
 void Doors::apply(Access access, const door::Options &chosen) {
   const std::lock_guard guard(mutex_);
-  for (const auto &door : doors_)
-    if (door->access() == access) door->change(chosen);
+  for (Place &place : places_) {
+    if (place.site.access != access) continue;
+    if (place.door != nullptr) place.door->change(chosen);
+    if (same_place(place.site.options, chosen)) {
+      place.site.options.take_changes(chosen);
+      continue;
+    }
+    place.site.options = chosen;
+    place.trouble = problem_of(place.site);
+    place.settled = !place.trouble.empty();
+  }
   buffer_bytes_ = settings_.max_buffer_bytes;
-  if (!doors_.empty()) share_buffers(buffer_bytes_);
+  if (shared_bytes_ != 0) share_buffers(buffer_bytes_);
+  const bool unsettled = std::ranges::any_of(places_, [](const Place &place) { return !place.settled; });
+  if (moving_ || !unsettled) return;
+  mover_.join();  // it has ended, or is about to, and takes no lock any more
+  moving_ = mover_.start([](void *self) { static_cast<Doors *>(self)->move(); }, this, std::string(plugin_) + " move");
+  if (!moving_) log::error("%s: no thread to move a door with: %s", plugin_, std::strerror(errno));
+}
+
+void Doors::move() {
+  try {
+    while (move_one()) continue;
+  } catch (const std::bad_alloc &) {
+    const std::lock_guard guard(mutex_);
+    moving_ = false;
+    log::error("%s: out of memory; a door is not where the settings have it", plugin_);
+  }
+  pool::drain();
+}
+
+/// False: nothing is left to be moved.
+bool Doors::move_one() {
+  std::unique_lock guard(mutex_);
+  const auto place = std::ranges::find_if(places_, [](const Place &one) { return !one.settled; });
+  moving_ = !closing_ && place != places_.end();
+  if (!moving_) return false;
+  place->settled = true;
+  // What waits opens where the settings have it by then.
+  if (!place->waits_for.empty()) return true;
+  place->trouble.clear();
+  std::unique_ptr<door::Door> old = std::move(place->door);
+  reopen(*place, std::move(old), guard);
+  if (!place->trouble.empty()) log::error("%s port: %s", place->site.options.name.c_str(), place->trouble.c_str());
+  return true;
+}
+
+/// Opens the door anew where the settings have it, and closes `old`, in the order that leaves the shorter gap. What
+/// cannot be opened stays where it was.
+void Doors::reopen(Place &place, std::unique_ptr<door::Door> old, std::unique_lock<std::mutex> &guard) {
+  if (old == nullptr || !overlap(old->options(), place.site.options)) {
+    if (open_place(place, place.trouble)) end(place, std::move(old), guard);
+    else place.door = std::move(old);
+    return;
+  }
+  const door::Options before = old->options();
+  end(place, std::move(old), guard);
+  if (open_place(place, place.trouble)) return;
+  std::string again;
+  Site site = place.site;
+  std::swap(place.site.options, site.options);
+  place.site.options = before;
+  (void)open_place(place, again);
+  place.site.options = site.options;
+}
+
+/// Stops a door with the mutex released: its workers may wait for a thread that waits for the mutex.
+void Doors::end(Place &place, std::unique_ptr<door::Door> door, std::unique_lock<std::mutex> &guard) {
+  if (door == nullptr) return;
+  place.leaving = std::move(door);
+  guard.unlock();
+  place.leaving->stop();
+  guard.lock();
+  place.leaving->add_counters(place.past);
+  log::note("%s: no longer at %s port %u", place.leaving->options().name.c_str(), place.leaving->options().host.c_str(),
+            place.leaving->port());
+  place.leaving.reset();
+  if (std::ranges::none_of(places_, [](const Place &one) { return one.door != nullptr; })) share_buffers(0);
+}
+
+std::string Doors::problem_with(const std::string &setting, const std::string &value) const {
+  const std::lock_guard guard(mutex_);
+  for (const Place &place : places_) {
+    door::Options chosen = place.site.options;
+    const std::string suffix = place.site.suffix;
+    if (setting == "address") chosen.host = value;
+    else if (setting == "port" + suffix) chosen.port = static_cast<uint16_t>(std::stoul(value));
+    else if (setting == "socket" + suffix) chosen.unix_path = value;
+    else if (setting == "threads" + suffix) chosen.threads = static_cast<uint32_t>(std::stoul(value));
+    else continue;
+    if (std::string problem = problem_of_place(place, chosen); !problem.empty()) return problem;
+  }
+  return {};
+}
+
+/// With the mutex held. Whether it would be let in where it is to listen is tried, unless it listens there itself.
+std::string Doors::problem_of_place(const Place &place, const door::Options &chosen) const {
+  Site site = place.site;
+  site.options = chosen;
+  if (std::string problem = problem_of(site); !problem.empty()) return problem;
+  if (std::string problem = problem_of_size(chosen); !problem.empty()) return problem;
+  std::string error;
+  net::Address address;
+  const door::Options none;
+  const door::Options &now = place.door != nullptr ? place.door->options() : none;
+  if (chosen.port != 0) {
+    // The port that it has itself cannot be tried, but whether the machine has the address can.
+    const uint16_t tried = chosen.port != now.port ? chosen.port : 0;
+    if (!net::Address::parse(chosen.host, tried, address, error)) return error;
+    if (net::Listener trial; !trial.bind(address, {}, error)) return error;
+  }
+  if (!chosen.unix_path.empty()) {
+    if (!net::Address::parse_unix(chosen.unix_path, address, error)) return error;
+    if (net::Listener trial; chosen.unix_path != now.unix_path && !trial.bind(address, {}, error)) return error;
+  }
+  return {};
+}
+
+door::Options Doors::options(Access access) const {
+  const std::lock_guard guard(mutex_);
+  const auto place = std::ranges::find_if(places_, [&](const Place &one) { return one.site.access == access; });
+  return place != places_.end() ? place->site.options : door::Options();
+}
+
+/// With the mutex held.
+DoorNotes Doors::notes(const Place &place) const {
+  const Site &site = place.site;
+  DoorNotes now{.site = site, .door = place.door.get(), .waits = false, .reason = place.trouble, .remedy = {}};
+  if (place.door != nullptr) return now;
+  if (!opens(site.options)) {
+    now.reason = "it has neither port nor socket";
+    now.remedy = std::string("SET GLOBAL ") + plugin_ + "_port" + site.suffix + " = " +
+                 std::to_string(site.usual_port) + " opens it, and " + plugin_ + "_port" + site.suffix +
+                 " in an option file";
+  } else if (!place.waits_for.empty()) {
+    now.waits = true;
+    now.reason = place.waits_for;
+    now.remedy = place.remedy;
+  }
+  return now;
 }
 
 door::Ended Doors::end_connection(uint64_t id, bool only_look) const {
   const std::lock_guard guard(mutex_);
-  for (const auto &door : doors_) {
-    const door::Ended ended = only_look ? door->roster().would_end(id) : door->roster().end(id);
+  for (const Place &place : places_) {
+    if (place.door == nullptr) continue;
+    door::Roster &roster = place.door->roster();
+    const door::Ended ended = only_look ? roster.would_end(id) : roster.end(id);
     if (ended != door::Ended::unknown) return ended;
   }
   return door::Ended::unknown;
@@ -228,15 +428,16 @@ door::Ended Doors::end_connection(uint64_t id, bool only_look) const {
 
 bool Doors::listening(Access access) const {
   const std::lock_guard guard(mutex_);
-  return std::any_of(doors_.begin(), doors_.end(),
-                     [access](const auto &door) { return door->access() == access && door->listening(); });
+  return std::ranges::any_of(places_, [access](const Place &place) {
+    return place.site.access == access && place.door != nullptr && place.door->listening();
+  });
 }
 
 bool Doors::take(Access access, int socket, bool local) const {
   const std::lock_guard guard(mutex_);
   const auto found =
-      std::find_if(doors_.begin(), doors_.end(), [access](const auto &door) { return door->access() == access; });
-  return found != doors_.end() && (*found)->take(socket, local);
+      std::ranges::find_if(places_, [access](const Place &place) { return place.site.access == access; });
+  return found != places_.end() && found->door != nullptr && found->door->take(socket, local);
 }
 
 void Doors::add_to(DoorStatus &status) const {
@@ -245,7 +446,11 @@ void Doors::add_to(DoorStatus &status) const {
     status.buffer_bytes_max = bound_of_buffers();
   }
   const std::lock_guard guard(mutex_);
-  for (const auto &door : doors_) {
+  for (const Place &place : places_) {
+    status.counters.absorb(place.past);
+    if (place.leaving != nullptr) place.leaving->add_counters(status.counters);
+    const door::Door *const door = place.door.get();
+    if (door == nullptr) continue;
     door->add_counters(status.counters);
     door->add_latencies(status.latencies);
     status.threads += door->threads();

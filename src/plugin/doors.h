@@ -1,8 +1,10 @@
-// doors.h: Doors, what one plugin of Postern has running while it is loaded.
+// doors.h: Doors, the doors of one plugin while it is loaded, open or closed.
 //
-// Owned by the plugin. Opened and closed by the server's threads that load and unload plugins, one at a time.
+// Owned by the plugin. Opened and closed by the server's threads that load and unload plugins, one at a time, and by a
+// thread of its own when SET GLOBAL moves one.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +14,7 @@
 #include "contract/executor.h"
 #include "contract/session.h"
 #include "door/door.h"
+#include "door/connections/thread.h"
 #include "engine/engine.h"
 #include "net/tls_context.h"
 #include "settings.h"
@@ -20,6 +23,26 @@
 namespace postern::plugin {
 
 std::string text(const char *value);
+
+/// A door that a plugin may have open.
+struct Site {
+  door::Options options;         ///< as the settings have it now
+  Protocol *protocol = nullptr;  ///< outlives the Doors
+  Access access = Access::read;
+  const char *suffix = "";  ///< its settings are <plugin>_port<suffix>, and so on
+  uint16_t usual_port = 0;  ///< for people
+  bool asks = false;        ///< whether clients have to log in, or to know a secret
+  const char *remedy = "";  ///< what makes them, for people
+};
+
+/// A door, for people.
+struct DoorNotes {
+  const Site &site;
+  const door::Door *door;  ///< nullptr: closed
+  bool waits;              ///< for its tables
+  std::string reason;      ///< why it is closed, or why it is not where the settings have it; empty: it is there
+  std::string remedy;      ///< what opens it, where that is known
+};
 
 class Doors {
  public:
@@ -35,15 +58,22 @@ class Doors {
   [[nodiscard]] bool prepare();
   /// What every plugin has settings for; the rest is the plugin's.
   door::Options common() const;
-  /// Completes `chosen` and returns whether there may be such a door; if not, the log says why. `asks`: whether clients
-  /// have to log in.
-  [[nodiscard]] bool check(door::Options &chosen, bool asks, const char *remedy) const;
-  /// Opens a door, unless `chosen`, which was checked, has neither port nor socket. False, with a line in the log, if
-  /// it cannot be opened. One thread at a time. `protocol` outlives this.
-  [[nodiscard]] bool open(const door::Options &chosen, Protocol &protocol, Access access);
+  /// Opens a door, or notes that it is closed where it has neither port nor socket. False, with a line in the log, if
+  /// it may not be, or cannot be opened. One thread at a time.
+  [[nodiscard]] bool open(Site site);
+  /// Notes a door that open_waiting() opens once there is something for it to serve. `waits_for` names that for the log
+  /// and for people, `remedy` says how to get it. False, with a line in the log, if there may be no such door.
+  [[nodiscard]] bool expect(Site site, std::string waits_for, std::string remedy);
+  /// Opens the door that waits, unless it has neither port nor socket by now. Any thread.
+  void open_waiting();
 
-  /// Changes what may change of the doors for this, open or to be opened. Any thread, one at a time.
+  /// Applies the settings of the door for this. A thread of its own moves the door, soon, if its place or its number of
+  /// threads has changed. Called by threads that set them, one at a time, under the server's lock of all global
+  /// variables.
   void apply(Access access, const door::Options &chosen);
+  /// Why the setting of this plugin may not become `value`, a text or a number: a port that is taken, say. Empty: it
+  /// may.
+  std::string problem_with(const std::string &setting, const std::string &value) const;
   bool has_tls() const { return tls_ != nullptr; }
   /// Ends a connection, or says whether it would.
   door::Ended end_connection(uint64_t id, bool only_look) const;
@@ -55,35 +85,68 @@ class Doors {
   const Engine &engine() const { return *engine_; }
   /// Whether clients can connect to the door for this. Any thread.
   bool listening(Access access) const;
-  /// Calls visit(door) for each that is open. Any thread; no door opens meanwhile.
+  /// Calls visit(door) for each that is open. Any thread; no door opens or closes meanwhile.
   template <class Visit>
   void visit(Visit visit) const {
     const std::lock_guard guard(mutex_);
-    for (const auto &door : doors_) visit(*door);
+    for (const Place &place : places_)
+      if (place.door != nullptr) visit(*place.door);
   }
+  /// Calls visit(DoorNotes) for all.
+  template <class Visit>
+  void visit_all(Visit visit) const {
+    const std::lock_guard guard(mutex_);
+    for (const Place &place : places_) visit(notes(place));
+  }
+  /// The options of the door for this, as the settings have them. Any thread.
+  door::Options options(Access access) const;
   const char *plugin() const { return plugin_; }
   /// Adds up all doors. Any thread.
   void add_to(DoorStatus &status) const;
 
  private:
+  /// One door.
+  struct Place {
+    Site site;
+    std::string waits_for;  // not empty: open_waiting() has not come yet
+    std::string remedy;     // for that
+    std::string trouble;    // why it is not as the settings have it
+    bool settled = true;    // nothing is left to be done, or it was tried in vain
+    Counters past;          // of doors that were closed since
+    std::unique_ptr<door::Door> door;
+    std::unique_ptr<door::Door> leaving;  // is being stopped
+  };
+
   Doors(const char *plugin, const DoorSettings &settings, const ClientSettings *clients, engine::LoginNames names);
   bool require_tls() const {
     return clients_ != nullptr && clients_->require_tls_choice == ClientSettings::RequireTls::ON;
   }
-  bool fits(const door::Options &chosen) const;
+  std::string problem_of(Site &site) const;
+  std::string problem_of_size(const door::Options &chosen) const;
+  std::string problem_of_place(const Place &place, const door::Options &chosen) const;
+  bool check(Site &site) const;
+  void note_clients(const door::Options &chosen) const;
+  DoorNotes notes(const Place &place) const;
+  bool open_place(Place &place, std::string &error);
+  void move();
+  bool move_one();
+  void reopen(Place &place, std::unique_ptr<door::Door> old, std::unique_lock<std::mutex> &guard);
+  void end(Place &place, std::unique_ptr<door::Door> door, std::unique_lock<std::mutex> &guard);
   void share_buffers(uint64_t bytes);
   std::optional<net::Address> for_others(const door::Options &chosen) const;
-  bool may_listen(const net::Address &address, const door::Options &chosen, const char *remedy) const;
 
   const char *const plugin_;
   const DoorSettings &settings_;
   const ClientSettings *const clients_;  // nullptr: the server's sessions have settings of their own
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<net::TlsContext> tls_;
-  mutable std::mutex mutex_;  // guards what follows; held while a door is started
-  std::vector<std::unique_ptr<door::Door>> doors_;
+  mutable std::mutex mutex_;   // guards what follows; held while a door is started, and never while one is stopped
+  std::list<Place> places_;    // stays once the plugin has opened
   uint64_t buffer_bytes_;      // that this plugin adds to what all share, once a door of it is open
   uint64_t shared_bytes_ = 0;  // that it has added
+  bool moving_ = false;        // the mover is at work, and looks again before it ends
+  bool closing_ = false;
+  door::Thread mover_;
 };
 
 }  // namespace postern::plugin

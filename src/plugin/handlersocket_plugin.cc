@@ -35,6 +35,11 @@ protocol::Settings protocol_settings(Access access) {
   return chosen;
 }
 
+const char *words_of(Settings::Authentication auth, bool has_secret) {
+  if (auth == Settings::Authentication::account) return "accounts";
+  return auth == Settings::Authentication::secret && has_secret ? "secret" : "everybody";
+}
+
 class HandlerSocketRunning final : public Running {
  public:
   bool open() override {
@@ -61,15 +66,21 @@ door::Options HandlerSocketRunning::door_options(Access access) const {
   chosen.port = static_cast<uint16_t>(reads ? settings.port : settings.port_wr);
   chosen.unix_path = text(reads ? settings.socket : settings.socket_wr);
   chosen.threads = static_cast<uint32_t>(reads ? settings.threads : settings.threads_wr);
+  const bool secret = *(reads ? settings.plain_secret : settings.plain_secret_wr) != '\0';
+  chosen.lets_in = words_of(settings.auth_choice, secret);
   chosen.login_threads = settings.auth_choice == Settings::Authentication::account ? limits::login_threads : 0;
   return chosen;
 }
 
 bool HandlerSocketRunning::open_port(protocol::HandlerSocket &protocol, Access access) {
-  const bool asks = protocol.settings().accounts || !protocol.settings().secret.empty();
-  door::Options chosen = door_options(access);
-  return doors_.check(chosen, asks, "a secret or accounts; set one, handlersocket_auth") &&
-         doors_.open(chosen, protocol, access);
+  const bool reads = access == Access::read;
+  return doors_.open({.options = door_options(access),
+                      .protocol = &protocol,
+                      .access = access,
+                      .suffix = reads ? "" : "_wr",
+                      .usual_port = static_cast<uint16_t>(reads ? 9998 : 9999),
+                      .asks = protocol.settings().accounts || !protocol.settings().secret.empty(),
+                      .remedy = "a secret or accounts; set one, handlersocket_auth"});
 }
 
 void HandlerSocketRunning::apply_settings() {

@@ -86,43 +86,53 @@ std::string tls_of(const door::Options &options) {
   return options.require_tls ? "required" : "offered";
 }
 
-std::string state_of(const door::Door &door) {
+std::string state_of(const DoorNotes &notes) {
+  if (notes.door == nullptr) return notes.waits ? "waiting for tables" : "closed";
+  const door::Door &door = *notes.door;
   if (!door.listening()) return "opening";
   return door.connections() >= door.options().connections_max ? "full" : "listening";
 }
 
-InformationRow door_row(const Running &running, const door::Door &door) {
-  const door::Options &options = door.options();
+InformationRow door_row(const Running &running, const DoorNotes &notes) {
+  const door::Door *const door = notes.door;
+  const door::Options &options = door != nullptr ? door->options() : notes.site.options;
+  const uint16_t port = door != nullptr ? door->port() : options.port;
   Counters counters;
-  door.add_counters(counters);
+  if (door != nullptr) door->add_counters(counters);
   const uint64_t requests = counters.get(Counter::requests_open) + counters.get(Counter::requests_find) +
                             counters.get(Counter::requests_insert) + counters.get(Counter::requests_edit) +
                             counters.get(Counter::requests_other) + counters.get(Counter::statements_fast) +
                             counters.get(Counter::statements_served);
-  return row_of<Table::doors>(options.name, std::string(running.doors().plugin()), state_of(door),
-                              door.port() != 0 ? options.host : std::string(), unless_0(door.port()), options.unix_path,
-                              tls_of(options), uint64_t{door.threads()}, uint64_t{door.connections()},
-                              uint64_t{door.connections_peak()}, uint64_t{options.connections_max}, requests,
-                              counters.get(Counter::requests_failed), counters.get(Counter::batches),
-                              counters.get(Counter::bytes_received), counters.get(Counter::bytes_sent));
+  return row_of<Table::doors>(
+      options.name, std::string(running.doors().plugin()), state_of(notes), port != 0 ? options.host : std::string(),
+      unless_0(port), options.unix_path, tls_of(options), uint64_t{door != nullptr ? door->threads() : 0},
+      uint64_t{door != nullptr ? door->connections() : 0}, uint64_t{door != nullptr ? door->connections_peak() : 0},
+      uint64_t{options.connections_max}, requests, counters.get(Counter::requests_failed),
+      counters.get(Counter::batches), counters.get(Counter::bytes_received), counters.get(Counter::bytes_sent),
+      options.lets_in, notes.reason, notes.remedy);
 }
 
-InformationRow late_door_row(const Running &running, const door::Options &options) {
-  const uint64_t none = 0;
-  return row_of<Table::doors>(options.name, std::string(running.doors().plugin()), std::string("waiting for tables"),
-                              options.port != 0 ? options.host : std::string(), unless_0(options.port),
-                              options.unix_path, tls_of(options), none, none, none, uint64_t{options.connections_max},
-                              none, none, none, none, none);
+/// The row of a plugin that is not loaded.
+InformationRow missing_row(const char *plugin) {
+  const InformationValue none = std::monostate();
+  return row_of<Table::doors>(std::string(plugin), std::string(plugin), std::string("closed"), none, none, none, none,
+                              none, none, none, none, none, none, none, none, none, none,
+                              std::string("the plugin is not loaded"),
+                              "INSTALL PLUGIN " + std::string(plugin) +
+                                  " SONAME 'postern' loads it; the error log says why it was not, if it was to be");
 }
 
 std::vector<InformationRow> door_rows(const InformationViewer &) {
   std::vector<InformationRow> rows;
+  std::vector<std::string> missing;
+#define DOOR(name, folder, prefix, sentence) missing.emplace_back(#name);
+#include "doors.def"
+#undef DOOR
   visit_running([&](const Running &running) {
-    const size_t before = rows.size();
-    running.doors().visit([&](const door::Door &door) { rows.push_back(door_row(running, door)); });
-    const door::Options *const late = running.late_door();
-    if (late != nullptr && rows.size() == before) rows.push_back(late_door_row(running, *late));
+    std::erase(missing, running.doors().plugin());
+    running.doors().visit_all([&](const DoorNotes &notes) { rows.push_back(door_row(running, notes)); });
   });
+  for (const std::string &plugin : missing) rows.push_back(missing_row(plugin.c_str()));
   return rows;
 }
 

@@ -55,6 +55,21 @@ bool take_text(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *
   return copy != nullptr;
 }
 
+bool take_number(const char *setting, st_mysql_value *given, void *taken, unsigned long long least,
+                 unsigned long long most) {
+  long long number = 0;
+  given->val_int(given, &number);
+  const auto found = static_cast<unsigned long long>(number);
+  const bool negative = number < 0 && !given->is_unsigned(given);
+  if (negative || found < least || found > most) {
+    my_printf_error(wrong_value, "Variable '%s' can't be set to this value: it is a number from %llu to %llu", 0UL,
+                    setting, least, most);
+    return false;
+  }
+  *static_cast<unsigned long long *>(taken) = found;
+  return true;
+}
+
 bool take_secret(MYSQL_THD thd, const char *setting, st_mysql_value *given, void *taken) {
   const std::string text = text_of(given);
   if (text.empty()) {
@@ -84,6 +99,14 @@ bool take_connection(st_mysql_value *given, void *taken, door::Ended (*may_end)(
 
 void refuse_value(const char *setting, const char *why) {
   my_printf_error(wrong_value, "Variable '%s' can't be set to this value: %s", 0UL, setting, why);
+}
+
+std::string taken_text(const void *taken) {
+  return *static_cast<const char *const *>(taken);
+}
+
+std::string taken_number(const void *taken) {
+  return std::to_string(*static_cast<const unsigned long long *>(taken));
 }
 
 char *kept_word(const char *words, const void *given, unsigned &position) {

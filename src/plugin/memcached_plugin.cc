@@ -46,34 +46,45 @@ class MemcachedRunning final : public Running {
   bool open() override;
   const Doors &doors() const override { return doors_; }
   void apply_settings() override;
-  const door::Options *late_door() const override { return late_door_ != nullptr ? &chosen_ : nullptr; }
   void add_mappings(std::vector<MappingNotes> &notes) const override;
   void add_own(StatusPage &page, const Counters &counters) const override;
 
  private:
+  bool look_for_containers();
   door::Options door_options() const;
   protocol::Settings protocol_settings() const;
   void tell_figures(protocol::Figures &figures) const;
 
   // In the order they need each other.
-  std::unique_ptr<protocol::Memcached> protocol_;  // none without a port or socket
+  std::unique_ptr<protocol::Memcached> protocol_;
   // A text client that has not logged in sends an item where a login is expected.
   Doors doors_{"memcached", settings, engine::LoginNames::unsure};
-  door::Options chosen_{};
   std::unique_ptr<LateDoor> late_door_;
 };
 
 /// Wrong settings are reported at once, even if no door opens yet.
 bool MemcachedRunning::open() {
   if (!doors_.prepare()) return false;
-  chosen_ = door_options();
-  if (!doors_.check(chosen_, has_accounts(), "accounts; set memcached_auth")) return false;
-  if (chosen_.port == 0 && chosen_.unix_path.empty()) return true;
   protocol_ = std::make_unique<protocol::Memcached>(protocol_settings());
+  return doors_.expect({.options = door_options(),
+                        .protocol = protocol_.get(),
+                        .access = Access::write,
+                        .usual_port = 11211,
+                        .asks = has_accounts(),
+                        .remedy = "accounts; set memcached_auth"},
+                       "waits for a container in innodb_memcache.containers",
+                       "sql/innodb_memcache.sql makes that table, CALL postern.map_table() a container") &&
+         look_for_containers();
+}
+
+/// Unless it does already, or the door would listen nowhere.
+bool MemcachedRunning::look_for_containers() {
+  const door::Options chosen = doors_.options(Access::write);
+  if (late_door_ != nullptr || (chosen.port == 0 && chosen.unix_path.empty())) return true;
   late_door_ = std::make_unique<LateDoor>(
       doors_.engine(), "memcached", "memcached: no containers yet, looks for some twice a second",
       [this](Executor &executor) { return has_containers(executor, protocol_->mappings()); },
-      [this] { (void)doors_.open(chosen_, *protocol_, Access::write); });  // the log has what went wrong
+      [this] { doors_.open_waiting(); });  // the log has what went wrong
   return late_door_->start();
 }
 
@@ -86,6 +97,7 @@ door::Options MemcachedRunning::door_options() const {
   chosen.threads = static_cast<uint32_t>(settings.threads);
   // While one worker waits for the disk another has the processor.
   chosen.threads_per_processor = 2;
+  chosen.lets_in = has_accounts() ? "accounts" : "everybody";
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;
   return chosen;
 }
@@ -104,17 +116,18 @@ void MemcachedRunning::tell_figures(protocol::Figures &figures) const {
   DoorStatus status;
   doors_.add_to(status);
   figures.counters.absorb(status.counters);
+  const door::Options chosen = doors_.options(Access::write);
   figures.connections = status.connections;
   figures.connections_peak = status.connections_peak;
-  figures.connections_max = uint32_t{chosen_.connections_max};
+  figures.connections_max = uint32_t{chosen.connections_max};
   figures.threads = status.threads;
-  figures.port = settings.port;
-  figures.address = text(settings.address);
-  figures.socket = text(settings.socket);
+  figures.port = chosen.port;
+  figures.address = chosen.host;
+  figures.socket = chosen.unix_path;
 }
 
 void MemcachedRunning::add_mappings(std::vector<MappingNotes> &notes) const {
-  if (protocol_ == nullptr || protocol_->mappings().generation() == 0) return;
+  if (protocol_->mappings().generation() == 0) return;
   for (const auto &container : protocol_->mappings().snapshot()->containers) {
     const items::ContainerRow &row = container->row();
     notes.push_back({.name = row.name,
@@ -130,17 +143,16 @@ void MemcachedRunning::add_mappings(std::vector<MappingNotes> &notes) const {
 }
 
 void MemcachedRunning::apply_settings() {
-  if (protocol_ == nullptr) return;
   if (!protocol_->change(protocol_settings()))
     log::error("memcached_cache_bytes: out of memory; the cache stays as it is");
-  chosen_.take_changes(door_options());
-  doors_.apply(Access::write, chosen_);
+  doors_.apply(Access::write, door_options());
+  if (!look_for_containers()) log::error("memcached: no thread to look for its containers with");
 }
 
 void MemcachedRunning::add_own(StatusPage &page, const Counters &) const {
   page.add_switch("listening", doors_.listening(Access::write));
   protocol::Statistics::Sums sums;
-  if (protocol_ != nullptr) protocol_->statistics().add_to(sums);
+  protocol_->statistics().add_to(sums);
 #define STATISTIC(name, sentence) page.add(#name, sums.get(protocol::Statistic::name));
 #include "memcached/statistics.def"
 #undef STATISTIC

@@ -65,8 +65,11 @@ bool Reading::open() {
   chosen.name = "handlersocket read";
   chosen.host = text(address);
   chosen.port = static_cast<uint16_t>(port);
-  return doors_.check(chosen, false, "accounts, which it does not have in MySQL") &&
-         doors_.open(chosen, protocol_, Access::read);
+  return doors_.open({.options = chosen,
+                      .protocol = &protocol_,
+                      .access = Access::read,
+                      .usual_port = 9998,
+                      .remedy = "accounts, which it does not have in MySQL"});
 }
 
 Reading *reading;  // from init to deinit

@@ -139,6 +139,20 @@ bool may_set(const Plugin &plugin, const char *setting, const void *word) {
   return false;
 }
 
+/// Where a door listens, and with how many threads.
+bool may_place(const Plugin &plugin, const char *setting, const std::string &value) {
+  if (plugin.running == nullptr) return true;
+  std::string problem;
+  try {
+    problem = plugin.running->doors().problem_with(setting, value);
+  } catch (const std::bad_alloc &) {
+    problem = "out of memory";
+  }
+  if (problem.empty()) return true;
+  refuse_value((std::string(plugin.name) + "_" + setting).c_str(), problem.c_str());
+  return false;
+}
+
 door::Ended end_connection(const Plugin &plugin, uint64_t id, bool only_look) {
   return plugin.running != nullptr ? plugin.running->doors().end_connection(id, only_look) : door::Ended::unknown;
 }
@@ -190,6 +204,9 @@ void visit_running(const std::function<void(const Running &running)> &visit) {
   }                                                                                            \
   bool may_set(const char *setting, const void *word) {                                        \
     return plugin::may_set(own, setting, word);                                                \
+  }                                                                                            \
+  bool may_place(const char *setting, const std::string &value) {                              \
+    return plugin::may_place(own, setting, value);                                             \
   }                                                                                            \
   door::Ended may_end_connection(uint64_t id) {                                                \
     return plugin::end_connection(own, id, true);                                              \

@@ -45,8 +45,13 @@ class PosternRunning final : public Running {
 bool PosternRunning::open() {
   engine::verify_statements(settings.verify);
   protocol_ = std::make_unique<mysql::MySql>(doors_.engine());
-  door::Options chosen = door_options();
-  if (!doors_.check(chosen, true, "accounts") || !doors_.open(chosen, *protocol_, Access::read)) return false;
+  if (!doors_.open({.options = door_options(),
+                    .protocol = protocol_.get(),
+                    .access = Access::read,
+                    .usual_port = 3307,
+                    .asks = true,
+                    .remedy = "accounts"}))
+    return false;
   const auto take = [](void *self, int fd, bool local) {
     (void)static_cast<PosternRunning *>(self)->doors_.take(Access::read, fd, local);
   };
@@ -61,6 +66,7 @@ door::Options PosternRunning::door_options() const {
   chosen.port = static_cast<uint16_t>(settings.port);
   chosen.unix_path = text(settings.socket);
   chosen.threads = static_cast<uint32_t>(settings.threads);
+  chosen.lets_in = "accounts";
   chosen.takes_others = settings.main_port != 0;
   chosen.statements_write = true;
   // One serves while the other waits for the disk, where nobody reads and so nothing is given to the write lane.

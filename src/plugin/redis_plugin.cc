@@ -63,20 +63,19 @@ class RedisRunning final : public Running {
   bool open() override;
   const Doors &doors() const override { return doors_; }
   void apply_settings() override;
-  const door::Options *late_door() const override { return late_door_ != nullptr ? &chosen_ : nullptr; }
   void add_mappings(std::vector<MappingNotes> &notes) const override;
   void add_own(StatusPage &page, const Counters &counters) const override;
 
  private:
+  bool look_for_tables();
   door::Options door_options() const;
   protocol::Settings protocol_settings() const;
   void tell_figures(protocol::Figures &figures) const;
   uint64_t rows_swept() const { return sweeper_ == nullptr ? 0 : sweeper_->deleted(); }
 
   // In the order they need each other.
-  std::unique_ptr<protocol::Redis> protocol_;  // none without a port or socket
+  std::unique_ptr<protocol::Redis> protocol_;
   Doors doors_{"redis", settings, engine::LoginNames::meant};
-  door::Options chosen_{};
   protocol::Sweep sweep_{settings.expire_sweep};
   std::unique_ptr<Sweeper> sweeper_;  // begins when the door is open
   std::unique_ptr<LateDoor> late_door_;
@@ -85,19 +84,32 @@ class RedisRunning final : public Running {
 /// Wrong settings are reported at once, even if no door opens yet.
 bool RedisRunning::open() {
   if (!doors_.prepare()) return false;
-  chosen_ = door_options();
-  if (!doors_.check(chosen_, has_accounts(), "accounts; set redis_auth")) return false;
-  if (chosen_.port == 0 && chosen_.unix_path.empty()) return true;
   protocol_ = std::make_unique<protocol::Redis>(protocol_settings());
+  if (!doors_.expect({.options = door_options(),
+                      .protocol = protocol_.get(),
+                      .access = Access::write,
+                      .usual_port = 6379,
+                      .asks = has_accounts(),
+                      .remedy = "accounts; set redis_auth"},
+                     "waits for the table postern.redis_maps", "sql/redis.sql makes it"))
+    return false;
   sweeper_ = std::make_unique<Sweeper>(
       doors_.engine(), "redis",
       [this](Executor &executor, const std::function<bool()> &goes_on) { return sweep_.run(executor, goes_on); });
-  late_door_ = std::make_unique<LateDoor>(
-      doors_.engine(), "redis", "redis: no table postern.redis_maps yet, looks for it twice a second", has_maps,
-      [this] {
-        const bool opened = doors_.open(chosen_, *protocol_, Access::write);  // the log has what went wrong
-        if (opened && !sweeper_->start()) log::error("redis: no thread to sweep expired rows with");
-      });
+  return look_for_tables();
+}
+
+/// Unless it does already, or the door would listen nowhere.
+bool RedisRunning::look_for_tables() {
+  const door::Options chosen = doors_.options(Access::write);
+  if (late_door_ != nullptr || (chosen.port == 0 && chosen.unix_path.empty())) return true;
+  late_door_ = std::make_unique<LateDoor>(doors_.engine(), "redis",
+                                          "redis: no table postern.redis_maps yet, looks for it twice a second",
+                                          has_maps, [this] {
+                                            doors_.open_waiting();  // the log has what went wrong
+                                            if (!sweeper_->start())
+                                              log::error("redis: no thread to sweep expired rows with");
+                                          });
   return late_door_->start();
 }
 
@@ -110,6 +122,7 @@ door::Options RedisRunning::door_options() const {
   chosen.threads = static_cast<uint32_t>(settings.threads);
   // While one worker waits for the disk another has the processor.
   chosen.threads_per_processor = 2;
+  chosen.lets_in = has_accounts() ? "accounts" : "everybody";
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;
   return chosen;
 }
@@ -133,19 +146,20 @@ void RedisRunning::tell_figures(protocol::Figures &figures) const {
   DoorStatus status;
   doors_.add_to(status);
   figures.counters.absorb(status.counters);
+  const door::Options chosen = doors_.options(Access::write);
   figures.connections = status.connections;
-  figures.connections_max = uint32_t{chosen_.connections_max};
+  figures.connections_max = uint32_t{chosen.connections_max};
   figures.threads = status.threads;
-  figures.port = settings.port;
-  figures.timeout = static_cast<uint64_t>(chosen_.idle_timeout_ms / 1000);
-  figures.address = text(settings.address);
-  figures.socket = text(settings.socket);
+  figures.port = chosen.port;
+  figures.timeout = static_cast<uint64_t>(chosen.idle_timeout_ms / 1000);
+  figures.address = chosen.host;
+  figures.socket = chosen.unix_path;
   figures.swept = rows_swept();
   figures.read_only = engine::server_is_read_only();
 }
 
 void RedisRunning::add_mappings(std::vector<MappingNotes> &notes) const {
-  if (protocol_ == nullptr || protocol_->maps().generation() == 0) return;
+  if (protocol_->maps().generation() == 0) return;
   for (const auto &map : protocol_->maps().snapshot()->maps()) {
     const protocol::MapRow &row = map->row();
     notes.push_back({.name = row.prefix,
@@ -162,11 +176,10 @@ void RedisRunning::add_mappings(std::vector<MappingNotes> &notes) const {
 }
 
 void RedisRunning::apply_settings() {
-  if (protocol_ == nullptr) return;
   protocol_->change(protocol_settings());
   sweep_.change(settings.expire_sweep);
-  chosen_.take_changes(door_options());
-  doors_.apply(Access::write, chosen_);
+  doors_.apply(Access::write, door_options());
+  if (!look_for_tables()) log::error("redis: no thread to look for its tables with");
 }
 
 void RedisRunning::add_own(StatusPage &page, const Counters &) const {

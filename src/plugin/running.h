@@ -54,8 +54,6 @@ class Running {
   virtual const Doors &doors() const = 0;
   /// Has the settings that have changed since take effect. Called by threads that set them, one at a time.
   virtual void apply_settings() = 0;
-  /// The door that is opened when there is something for it to serve; nullptr: none. Any thread.
-  virtual const door::Options *late_door() const { return nullptr; }
   /// What keys mean there. Any thread.
   virtual void add_mappings(std::vector<MappingNotes> &) const {}
   /// The forms of statements that the door knows. Any thread.
@@ -77,6 +75,7 @@ void visit_running(const std::function<void(const Running &running)> &visit);
   /* The plugin is loaded: for what SET GLOBAL calls. */                                      \
   void apply_settings();                                                                      \
   bool may_set(const char *setting, const void *word);                                        \
+  bool may_place(const char *setting, const std::string &value);                              \
   door::Ended may_end_connection(uint64_t id);                                                \
   void end_connection(uint64_t id);                                                           \
   std::unique_ptr<Running> make_running();                                                    \

@@ -25,6 +25,7 @@ struct Options {
   }
 
   std::string name;               ///< for threads, the process list and the log, e.g. "ping"
+  std::string lets_in;            ///< everybody, secret or accounts; for people
   std::string host;               ///< numeric address
   uint16_t port = 0;              ///< 0: no TCP, unless any_port
   bool takes_others = false;      ///< it is worth having where it listens nowhere, too: Door::take()

@@ -62,6 +62,7 @@ struct StatementPool::State {
   size_t endings_waiting = 0;
   PoolThread *serving = nullptr;  // those that have a job
   size_t threads = 0;
+  size_t orphans = 0;  // of them: stop() does not wait for these
   /// Idle ones. The last one to fall asleep is called first: its data is still in the processor's cache, and
   /// superfluous ones sleep until they leave. Has room for all threads.
   std::vector<PoolThread *> asleep;
@@ -80,6 +81,10 @@ class StatementPool::PoolThread {
   /// The calling thread, if it is one of the pool's.
   static PoolThread *current(const State *state) {
     return current_ != nullptr && current_->state_.get() == state ? current_ : nullptr;
+  }
+  /// With the pool's mutex held.
+  void orphan() {
+    if (!std::exchange(orphaned, true)) ++state_->orphans;
   }
 
   // With the pool's mutex held.
@@ -275,6 +280,7 @@ void StatementPool::PoolThread::serve_all() {
   }
   pool::drain();
   --state.threads;
+  if (orphaned) --state.orphans;
   state.left.notify_all();
   // Each joins the one before it and stop() the last, so that none is in this code any more when the library is
   // unloaded. Nobody is left to join an orphan.
@@ -362,7 +368,7 @@ void StatementPool::stop() {
   PoolThread *const own = PoolThread::current(&state);
   std::unique_lock lock(state.mutex);
   state.stopped = true;
-  if (own != nullptr) own->orphaned = true;
+  if (own != nullptr) own->orphan();
   for (JobQueue *const queue : {&state.statements, &state.logins}) {
     while (std::unique_ptr<SlowJob> job = queue->pop_front()) {
       job->work.reset();
@@ -381,11 +387,18 @@ void StatementPool::stop() {
     lock.lock();
   }
   while (const auto called = state.call_one()) called->notify_one();
-  const size_t left = own != nullptr ? 1 : 0;
-  state.left.wait(lock, [&] { return state.threads <= left; });
+  state.left.wait(lock, [&] { return state.threads <= state.orphans; });
   const std::optional<pthread_t> last = std::exchange(state.left_last, std::nullopt);
   lock.unlock();
   if (last) pthread_join(*last, nullptr);
+}
+
+void StatementPool::spare_caller() {
+  PoolThread *const own = PoolThread::current(state_.get());
+  if (own == nullptr) return;
+  const std::lock_guard guard(state_->mutex);
+  own->orphan();
+  state_->left.notify_all();
 }
 
 void StatementPool::add_counters(Counters &sum) const {

@@ -30,6 +30,8 @@ class StatementPool {
   /// Interrupts running statements, ends the sessions of all jobs here, and waits for all threads but its caller: if
   /// that is one of the pool's, its statement goes on, and then its session ends. When all workers have left.
   void stop();
+  /// Has stop(), which another thread is in, not wait for the calling one, if that is one of the pool's.
+  void spare_caller();
 
   /// Adds what its threads counted.
   void add_counters(Counters &sum) const;

@@ -44,7 +44,7 @@ def test_the_tables_have_the_columns_that_the_rows_declare(own):
 
 def test_doors(own):
     doors = {door["door"]: door for door in rows(own, "doors")}
-    assert set(doors) == {"handlersocket read", "handlersocket write", "memcached", "redis"}
+    assert set(doors) == {"handlersocket read", "handlersocket write", "memcached", "redis", "postern"}
     read = doors["handlersocket read"]
     assert (read["plugin"], read["state"], read["address"]) == ("handlersocket", "listening", "127.0.0.1")
     assert str(read["port"]) == own.env["HS_PORT"] and read["threads"] == 2
@@ -176,4 +176,5 @@ def test_the_tables_come_and_go_with_the_library(sandbox_factory):
     server.execute("INSTALL SONAME 'postern'")
     assert rows(server, "doors")
     server.execute("UNINSTALL PLUGIN handlersocket")
-    assert not [door for door in rows(server, "doors") if door["plugin"] == "handlersocket"]
+    gone = [door for door in rows(server, "doors") if door["plugin"] == "handlersocket"]
+    assert [door["state"] for door in gone] == ["closed"] and gone[0]["port"] is None

@@ -59,7 +59,7 @@ def settings():
             paths.append("src/plugin/client_settings.def")
         for path in paths:
             for kind, name, rest in re.findall(r"^(\w+)\((\w+), (.*)\)$", (ROOT / path).read_text(), re.M):
-                bounds = re.match(r"\d+, (\d+), (\d+),", rest) or re.match(r'"\w*", ((\d+)),', rest)
+                bounds = re.match(r"\d+, (\d+), (\d+),", rest) or re.match(r'"[^"]*", ((\d+)),', rest)
                 yield f"{plugin}_{name}", kind, *(map(int, bounds.groups()) if bounds else (None, None))
 
 
@@ -85,6 +85,10 @@ def test_each_setting_is_as_its_row_says(own):
             assert refusal(own, f"SET GLOBAL {name} = 1")[0] == 1232, name
             own.execute(f"SET GLOBAL {name} = DEFAULT")
             assert own.variable(name) == before
+        elif kind in ("PLACE_NUMBER", "PLACE_TEXT"):
+            beyond = most + 1 if kind == "PLACE_NUMBER" else repr("x" * (least + 1))
+            assert refusal(own, f"SET GLOBAL {name} = {beyond}")[0] == 1231, name
+            assert refusal(own, f"SET GLOBAL {name} = " + ("'x'" if kind == "PLACE_NUMBER" else "1"))[0] == 1232, name
         elif kind == "LIVE_SWITCH":
             own.execute(f"SET GLOBAL {name} = ON")
             assert own.variable(name) == "ON"
