@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import posterndb
@@ -106,6 +107,8 @@ def show(result: Result, options: Any) -> int:
             print(f"{output.paint(column.ljust(wide), 'bold')}  {output.cell(value, 10_000)}")
     elif result.rows:
         print(output.table(result.columns, result.rows))
+    if not result.rows and options.command != "scan" and not options.json:
+        print("no such row", file=sys.stderr)
     return DONE if result.rows or options.command == "scan" else FOUND
 
 

@@ -9,6 +9,7 @@ from typing import List, Optional
 
 from postern_cli import __version__
 from postern_cli import server as sql
+from postern_cli.completion import subparsers
 from postern_cli.failure import UNREACHABLE, Failure
 
 DESCRIPTION = "Looks into Postern's doors, uses them, and says what they would be good for."
@@ -40,15 +41,37 @@ def parser() -> argparse.ArgumentParser:
 
 def modules() -> List[object]:
     """The commands, in the order in which help tells them."""
-    from postern_cli import bench, completion, keys, manual, shell, top
+    from postern_cli import bench, completion, keys, manual, shell
     from postern_cli.advise import command as advise
+    from postern_cli.advise import explain
     from postern_cli.doctor import command as doctor
+    from postern_cli.top import command as top
+    from postern_cli.trial import command as trial
 
-    return [doctor, advise, shell, keys, top, bench, completion, manual]
+    return [doctor, advise, explain, trial, shell, keys, top, bench, completion, manual]
+
+
+def command_first(arguments: List[str], whole: argparse.ArgumentParser) -> List[str]:
+    """With the options that stand before the command put behind it, where they belong: many programs take them there."""
+    commands = subparsers(whole)
+    taking = {
+        text
+        for command in commands.values()
+        for action in command._actions
+        for text in action.option_strings
+        if action.nargs is None
+    }
+    place = 0
+    while place < len(arguments) and arguments[place].startswith("-") and arguments[place] != "--":
+        place += 2 if arguments[place] in taking else 1
+    if not 0 < place < len(arguments) or arguments[place] not in commands:
+        return arguments
+    return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    options = parser().parse_args(arguments)
+    whole = parser()
+    options = whole.parse_args(command_first(sys.argv[1:] if arguments is None else arguments, whole))
     try:
         return int(options.run(options))
     except Failure as failure:

@@ -12,6 +12,8 @@ from postern_cli.failure import DONE
 EXAMPLES = """postern doctor
 postern advise
 postern advise --tables dump.sql /var/log/mysql/general.log
+postern explain 'SELECT user_name FROM shop.user WHERE user_id = 101'
+postern try -u app -p --log /var/log/mysql/general.log
 postern get shop.user 101 --columns user_name
 postern scan shop.user 100 --op '>=' --limit 10
 postern incr shop.page /index.html hits=1

@@ -76,6 +76,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], width_max: int 
     return "\n".join([paint(line(heads), "bold"), *(line(row) for row in cells)])
 
 
+def upright(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Each row with a line for each column, for those that are too wide for a table."""
+    wide = max((width(column) for column in columns), default=0)
+    lines: List[str] = []
+    for number, row in enumerate(rows, 1):
+        lines.append(paint(f"{'*' * 10} {number}. row {'*' * 10}", "dim"))
+        lines += [f"{' ' * (wide - width(name))}{name}: {cell(value, 10_000)}" for name, value in zip(columns, row)]
+    return "\n".join(lines)
+
+
 def figures(value: Any) -> bool:
     """Whether a text is a number as reports write it: 12,345, 3.5 %, 12 us, a dash for none."""
     text = str(value).strip()

@@ -21,7 +21,8 @@ scan TABLE [KEY...] [--op '>='] [--limit N] [--where 'a > 1'] [--columns a,b] [-
 set TABLE KEY... COLUMN=VALUE...       write a row
 incr TABLE KEY... COLUMN=N...          add to columns
 delete TABLE KEY...                    delete a row
-sql STATEMENT                          any SQL; so does a line that begins with a word of SQL, select or update, say
+sql STATEMENT                          any SQL; so does a line that begins with a word of SQL, select or update, say; \\G at its
+                                       end shows a row with a line for each column
 sql-door STATEMENT                     the same through the SQL door, which answers what names rows by key
 memcached COMMAND                      get KEY, set KEY VALUE, incr KEY N, delete KEY, stats, or any other of the text dialect
 redis COMMAND                          any command of the Redis door
@@ -121,6 +122,7 @@ class Shell:
         self.database = options.database
         self.door = options.door
         self.json = options.json
+        self.upright = False  # the line asks for rows with a line for each column
         self.over = False
         self._options = options
         self._places = doors.Places(server, options)
@@ -136,6 +138,9 @@ class Shell:
 
     def line(self, line: str) -> int:
         """Runs one line and shows what came of it; an exit code."""
+        self.upright = line.rstrip().endswith("\\G")
+        if self.upright:
+            line = line.rstrip()[:-2]
         line = line.strip().rstrip(";") if not self._first(line) == "memcached" else line.strip()
         if not line or line.startswith(("#", "--")):
             return DONE
@@ -197,10 +202,7 @@ class Shell:
         write = options.command in ("set", "incr", "delete")
         db = self._connection(f"handlersocket {write}", lambda: self._places.handlersocket(write))
         result = keys.run_handlersocket(db, table, options)
-        code = keys.show(result, options)
-        if not self.json and result.count is None and not result.rows:
-            print("no such row")
-        return code
+        return keys.show(result, options)
 
     def _sql(self, server: sql.Server, line: str) -> None:
         rows = server.query(line)
@@ -249,8 +251,11 @@ class Shell:
         if self.json:
             for row in rows:
                 print(output.as_json(dict(zip(columns, row))))
+        elif self.upright:
+            print(output.upright(columns, rows))
         else:
             print(output.table(columns, rows))
+        if not self.json:
             print(output.paint(f"{len(rows):,} rows", "dim"))
 
     def _say(self, told: Any, words: str) -> None:

@@ -1,10 +1,12 @@
 """postern, the command-line tool, against a server: its page's commands, and each command where things go wrong."""
+import contextlib
 import json
 import os
 import pty
 import re
 import select
 import shlex
+import socket
 import subprocess
 import time
 import xml.etree.ElementTree
@@ -12,6 +14,7 @@ import xml.etree.ElementTree
 import pytest
 from support import cli, sql_wire
 from support.server import ROOT
+from support.waiting import until
 
 PAGE = (ROOT / "docs/postern-tool.md").read_text()
 
@@ -243,6 +246,43 @@ def test_doctor_says_what_performance_schema_costs(sandbox_factory):
     assert "While performance_schema is ON the SQL door answers no statement itself" in told
 
 
+def test_doctor_knows_what_sessions_begin_with(sandbox_factory):
+    server = sandbox_factory(postern_port=0)
+    assert not [
+        one for one in cli.told(server, "doctor", code=None)[0]["findings"] if "sessions that begin" in one["what"]
+    ]
+    wrong = {
+        "max_statement_time": "30",
+        "sql_select_limit": "1000",
+        "tx_isolation": "'SERIALIZABLE'",
+        "unique_checks": "OFF",
+    }
+    server.execute(*(f"SET GLOBAL {name} = {value}" for name, value in wrong.items()))
+    found = [
+        one for one in cli.told(server, "doctor", code=None)[0]["findings"] if "sessions that begin" in one["what"]
+    ]
+    assert {name for name in wrong if any(name in one["what"] for one in found)} == set(wrong)
+    for one in found:
+        server.execute(one["remedy"].partition(";")[0])
+    assert not [
+        one for one in cli.told(server, "doctor", code=None)[0]["findings"] if "sessions that begin" in one["what"]
+    ]
+
+
+def test_doctor_says_which_door_could_not_be_moved(sandbox_factory):
+    server = sandbox_factory()
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # or somebody has it anyway
+            other.bind(("127.0.0.1", 9999))
+            other.listen()
+        server.execute("SET GLOBAL handlersocket_port_wr = DEFAULT")
+        reasons = "SELECT reason FROM information_schema.postern_doors WHERE door = 'handlersocket write'"
+        until(lambda: server.query(reasons)[0][0])
+        [told] = cli.told(server, "doctor", code=1)
+    assert any("is not where the settings have it" in one["what"] for one in told["findings"])
+
+
 def test_doctor_says_what_its_account_does_not_see(shop):
     shop.execute("CREATE USER poor@localhost", "GRANT SELECT ON shop.* TO poor@localhost")
     [told] = cli.told(shop, "doctor", "-u", "poor", code=1)
@@ -254,35 +294,37 @@ def test_doctor_says_what_its_account_does_not_see(shop):
     shop.execute("DROP USER poor@localhost")
 
 
-def test_top_counts_statements_of_the_sql_door(sandbox_factory):
-    server = sandbox_factory(postern_port=0)
-    watching = subprocess.Popen(
-        [cli.tool(), "top", *cli.where(server), "--json", "--once", "--interval", "2"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    session = sql_wire.door(server)
-    while watching.poll() is None:
-        sql_wire.rows(session, "SELECT 1 + 1")
-    [door] = [one for one in json.loads(watching.stdout.read())["doors"] if one["door"] == "postern"]
-    assert door["requests"] > 10 and door["statements_served"] > 10
-
-
-@pytest.mark.parametrize("wrong", [("--interval", "-1"), ("--interval", "nan"), ("--interval", "0"), ("--count", "0")])
-def test_top_wants_an_interval_that_is_one(shop, wrong):
-    said = cli.run(shop, "top", "--once", *wrong, code=2)
-    assert "--interval is above 0" in said and "Traceback" not in said
-
-
-def test_top_fits_the_terminal():
+def test_names_of_checks_are_known(shop):
     cli.parts()
-    from postern_cli.top import fitting
+    from postern_cli.doctor.finding import NAMES
 
-    text = "\n".join("x" * 200 for _ in range(90))
-    lines = fitting(text, os.terminal_size((80, 24))).split("\n")
-    assert len(lines) == 24 and max(map(len, lines)) <= 80
-    assert lines[-1].startswith("... 67 lines more")
-    assert fitting("a\nb", os.terminal_size((80, 24))) == "a\nb"
+    said = cli.run(shop, "doctor", "--skip", "nonsense", code=2)
+    assert "no such check" in said and all(name in said for name in NAMES)
+    used = set()
+    for file in (ROOT / "cli/src/postern_cli/doctor").glob("checks_*.py"):
+        text = file.read_text()
+        used |= set(re.findall(r'good\(\s*"([a-z-]+)"', text))
+        used |= set(re.findall(r'Finding\(\s*"?\w+"?(?:\([^)]*\))?[^,]{0,60},\s*"([a-z-]+)"', text))
+    assert used == set(NAMES)
+
+
+def test_options_may_stand_before_the_command(shop):
+    words = [cli.tool(), *cli.where(shop), "--json", "get", "shop.user", "101"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0 and json.loads(done.stdout)["user_id"] == "101", done.stderr
+    assert subprocess.run([cli.tool(), "--version"], capture_output=True, check=False, timeout=60).returncode == 0
+
+
+def test_a_row_that_is_not_there_is_said_to_be(shop):
+    for more, said in (([], "no such row\n"), (["--json"], "")):
+        words = [cli.tool(), "get", *cli.where(shop), *more, "shop.user", "4711"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
+def test_the_shell_shows_a_column_a_line(shop):
+    told = cli.run(shop, "shell", "-e", "select user_id, user_name from shop.user where user_id = 101\\G")
+    assert "1. row" in told and re.search(r"^  user_id: 101$", told, re.M) and re.search(r"^user_name: ", told, re.M)
 
 
 def test_bench_compares_the_same_transport(sandbox_factory):

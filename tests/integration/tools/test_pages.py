@@ -62,6 +62,8 @@ DROP USER IF EXISTS shop@'10.1.%';
 """
 BEFORE = {
     "redis": SHOP,
+    "redis-quickly": SHOP,
+    "install": "",
     "tutorial": "",
     "watching": "",
     "memcached": SHOP,

@@ -189,6 +189,8 @@ def text(told: Dict[str, Any], limit: int) -> str:
         parts += ["", line + "."]
     if told["key_value"]["count"] or any(door["count"] for door in told["doors"]):
         parts += ["", paint("Doors", "bold"), text_of_doors(told, timed)]
+    if told.get("measured"):
+        parts += ["", text_of_measured(told["measured"])]
     parts += ["", paint("Statements", "bold"), text_of_statements(told, timed, limit)]
     if told["tables"]:
         parts += [
@@ -207,6 +209,16 @@ def text(told: Dict[str, Any], limit: int) -> str:
             parts += [f"-- {entry['statements']:,} statements{spent}: {entry['example'][:150]}", entry["sql"]]
     parts += [paint("WARNING ", "red") + warning for warning in told["warnings"]]
     return "\n".join(parts)
+
+
+def text_of_measured(gain: Dict[str, Any]) -> str:
+    every = gain["by_workers"] + gain["by_the_server"]
+    spared = gain["processor_seconds_spared"]
+    return (
+        f"Measured, where the figures above are estimates: workers of the SQL door have answered {gain['by_workers']:,} of its"
+        f" {every:,} statements since it was loaded, and spared about {duration(spared)} of processor time,"
+        f" {1e6 * spared / gain['by_workers']:,.1f} us each."
+    )
 
 
 def percent(value: Any) -> str:

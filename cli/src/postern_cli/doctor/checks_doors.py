@@ -54,6 +54,23 @@ def listening(facts: Facts) -> Iterator[Finding]:
                 )
 
 
+def moved(facts: Facts) -> Iterator[Finding]:
+    """What SET GLOBAL asked for and could not be had."""
+    rows = facts.ask(
+        "SELECT door, state, address, port, reason FROM information_schema.postern_doors"
+        " WHERE reason IS NOT NULL AND remedy IS NULL"
+    )
+    for door, state, address, port, reason in rows or []:
+        place = f"listens on {address}:{port} still" if port and state != "closed" else "is closed"
+        yield Finding(
+            "broken",
+            "listening",
+            f"The door {door} {place}, which is not where the settings have it.",
+            f"It could not be moved: {reason}.",
+            "SHOW GLOBAL VARIABLES WHERE variable_name RLIKE '_(port|address|socket|threads)(_wr)?$';  -- and set what fits",
+        )
+
+
 def access(facts: Facts) -> Iterator[Finding]:
     """Who reaches a port, and what they have to say there."""
     for door in facts.doors():
@@ -253,4 +270,4 @@ def accounts(facts: Facts) -> Iterator[Finding]:
         )
 
 
-CHECKS = (listening, access, tls, descriptors, backlog, turned_away, accounts)
+CHECKS = (listening, moved, access, tls, descriptors, backlog, turned_away, accounts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Tuple
+from typing import Iterator, List, Optional, Tuple
 
 from postern_cli.doctor.facts import Facts
 from postern_cli.doctor.finding import Finding, good
@@ -53,6 +53,57 @@ def watchers(facts: Facts) -> Iterator[Tuple[str, str]]:
         yield "postern_verify is 1", "SET GLOBAL postern_verify = 1000;  -- one statement in a thousand is compared"
 
 
+# Settings that new sessions begin with, what they are where they keep nobody from anything, and what they keep from workers.
+SESSIONS = {
+    "max_statement_time": ("0", "statements"),
+    "sql_select_limit": ("18446744073709551615", "SELECTs"),
+    "system_versioning_asof": ("DEFAULT", "SELECTs"),
+    "max_join_size": ("18446744073709551615", "SELECTs"),
+    "tx_isolation": ("", "statements"),
+    "foreign_key_checks": ("ON", "writes"),
+    "unique_checks": ("ON", "writes"),
+    "check_constraint_checks": ("ON", "writes"),
+    "innodb_rollback_on_timeout": ("OFF", "writes"),
+    "profiling": ("OFF", "statements"),
+    "session_track_transaction_info": ("OFF", "statements"),
+}
+
+
+def number(text: str) -> Optional[float]:
+    """0.000000 and 0 are one; None: it is a word."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def of_sessions(facts: Facts) -> Iterator[Finding]:
+    """What every session begins with and the server alone keeps to."""
+    if "postern" not in facts.doors() or not is_open(facts):
+        return
+    for name, (harmless, what) in SESSIONS.items():
+        value = facts.variable(name)
+        if name == "tx_isolation":
+            off = value == "SERIALIZABLE"
+        else:
+            off = bool(value) and value != harmless and not (number(value) == number(harmless) is not None)
+        if off:
+            yield Finding(
+                "slow",
+                "sql-door",
+                f"The SQL door answers no {what} itself in sessions that begin with {name} = {value}.",
+                f"The server does, at its speed. {name} is global: each new session has it unless it sets its own.",
+                f"SET GLOBAL {name} = {harmless or 'DEFAULT'};  -- if nobody needs it; new connections have it"
+                if name != "innodb_rollback_on_timeout"
+                else "innodb_rollback_on_timeout = OFF  # in an option file, for the next start",
+            )
+
+
+def galera(facts: Facts) -> Iterator[Finding]:
+    if "postern" in facts.doors() and is_open(facts) and facts.on("wsrep_on"):
+        yield Finding("note", "sql-door", "On a node of a Galera cluster the server makes all writes of the SQL door.")
+
+
 def audit_plugins(facts: Facts) -> List[str]:
     rows = facts.ask(
         "SELECT plugin_name FROM information_schema.plugins WHERE plugin_type = 'AUDIT' AND plugin_status = 'ACTIVE'"
@@ -96,4 +147,4 @@ def answers_nothing(facts: Facts) -> Iterator[Finding]:
     )
 
 
-CHECKS = (closed, switched_off, answers_nothing)
+CHECKS = (closed, switched_off, of_sessions, galera, answers_nothing)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any, Dict, List
 
 from postern_cli import server as sql
-from postern_cli.failure import DONE, FOUND, Failure
+from postern_cli.failure import DONE, FOUND, USAGE, Failure
 from postern_cli.output import as_json, paint
 
 COLOURS = {"broken": "red", "unsafe": "red", "slow": "yellow", "note": "dim", "good": "green"}
@@ -48,8 +48,10 @@ def run(options: Any) -> int:
         checks_tables,
     )
     from postern_cli.doctor.facts import Facts
-    from postern_cli.doctor.finding import SEVERITIES, Finding
+    from postern_cli.doctor.finding import NAMES, SEVERITIES, Finding
 
+    if unknown := sorted(set(options.skip) - set(NAMES)):
+        raise Failure(f"--skip {unknown[0]}: there is no such check; there are {', '.join(NAMES)}", USAGE)
     server = sql.Server(sql.target(options))
     facts = Facts(server, tuple(options.option_files)) if options.option_files else Facts(server)
     findings: List[Finding] = []

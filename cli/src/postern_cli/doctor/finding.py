@@ -7,6 +7,10 @@ from dataclasses import dataclass
 # From the worst on. `broken`: something does not work. `unsafe`: somebody may do what they should not, or data may be lost.
 # `slow`: it works, and could be faster. `note`: worth knowing. `good`: looked at, and in order.
 SEVERITIES = ("broken", "unsafe", "slow", "note", "good")
+# Of checks, in the order of the alphabet: what --skip takes.
+NAMES = """access account accounts backlog binlog buffer-pool conflicts descriptors durability galera hash-index keys listening
+loaded log logins loose mappings maturity memory name-resolve packages read-only scans sql-door threads tls turned-away
+version""".split()
 
 
 @dataclass

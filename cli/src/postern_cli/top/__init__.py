@@ -1,0 +1,1 @@
+"""postern top: what the doors are doing."""

@@ -1,0 +1,51 @@
+"""Keys of a terminal as they are pressed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any, List, Optional
+
+SEQUENCES = {"\x1b[A": "up", "\x1b[B": "down", "\x1bOA": "up", "\x1bOB": "down", "\x1b": "escape"}
+NAMES = {"\r": "enter", "\n": "enter", "k": "up", "j": "down"}
+
+
+class Keys:
+    """The terminal is ours, and shows nothing that is typed, until close()."""
+
+    def __init__(self) -> None:
+        import termios
+        import tty
+
+        self._typed = ""  # and not looked at yet
+        self._saved: Optional[List[Any]] = None
+        if sys.stdin.isatty():
+            self._saved = termios.tcgetattr(sys.stdin)
+            tty.setcbreak(sys.stdin)
+        sys.stdout.write("\x1b[?1049h\x1b[?25l")
+
+    def wait(self, seconds: float) -> str:
+        """The next key, by name or as it is; empty: none was pressed."""
+        import select
+
+        if self._saved is None:
+            time.sleep(seconds)
+            return ""
+        file = sys.stdin.fileno()
+        if not self._typed and select.select([file], [], [], seconds)[0]:
+            self._typed = os.read(file, 64).decode(errors="replace")
+        for sequence, name in SEQUENCES.items():
+            if self._typed.startswith(sequence):
+                self._typed = self._typed[len(sequence) :]
+                return name
+        key, self._typed = self._typed[:1], self._typed[1:]
+        return NAMES.get(key, key)
+
+    def close(self) -> None:
+        import termios
+
+        sys.stdout.write("\x1b[?25h\x1b[?1049l")
+        sys.stdout.flush()
+        if self._saved is not None:
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._saved)

@@ -1,0 +1,1 @@
+"""postern try: an application's own statements at both ports."""
