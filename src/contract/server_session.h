@@ -97,6 +97,13 @@ struct Statement {
   Bytes form{};
 };
 
+/// What a session does with a new client's socket, on the worker's thread.
+enum class Greeted : uint8_t {
+  greeted,  ///< the socket is the server's from now on, lent to the worker; the client's answer is to be collected
+  refused,  ///< the socket was the server's, which has told the client why and closed it
+  not_now,  ///< nothing has happened: log_in() does it all
+};
+
 class ServerSession {
  public:
   /// Ends the session if end() has not been called.
@@ -104,19 +111,32 @@ class ServerSession {
   ServerSession(const ServerSession &) = delete;
   ServerSession &operator=(const ServerSession &) = delete;
 
+  /// For the worker, before anything else: writes the server's greeting to `output`, where that needs no waiting. What
+  /// the client answers to it is a statement as any other.
+  virtual Greeted greet([[maybe_unused]] int fd, [[maybe_unused]] bool local, [[maybe_unused]] Output &output) {
+    return Greeted::not_now;
+  }
+  /// For the worker, in place of end(): does that if it needs no waiting. False: nothing has happened.
+  virtual bool end_at_once([[maybe_unused]] bool peer_ended) { return false; }
+
   // For the threads of the pool: these wait as long as the server does.
 
   /// Takes the socket `fd`, greets the client and verifies it. False: it was refused and has got the reason, and the
   /// caller has to end the session. The socket is the server's from now on, whatever happens.
   virtual bool log_in(int fd, bool local) = 0;
-  /// Lets the server read one command, the statement's, and answer it. False: the caller has to end the session.
+  /// Lets the server read one command, the statement's, and answer it; or the client's answer to the greeting. False:
+  /// the caller has to end the session.
   virtual bool serve(const Statement &statement) = 0;
   /// Ends the session, and closes the socket. `peer_ended`: the client sends no more, and the server shall see that by
   /// itself. Idempotent.
   virtual void end(bool peer_ended) = 0;
 
-  /// Whether log_in() has returned true and end() was not called.
+  /// Whether the server has a socket for it: greet() has said so or log_in() was called, and not end().
   virtual bool alive() const = 0;
+  /// Whether its client is let in.
+  virtual bool logged_in() const { return alive(); }
+  /// Nothing more is to be served: its client has left, or was told why it is not let in. The session is to be ended.
+  virtual bool is_over() const { return false; }
   /// Whether the client's bytes are compressed, so that only the server can read them.
   virtual bool compressed() const = 0;
   /// The socket, and the OpenSSL session (an SSL) that carries the stream or nullptr: the server's own, lent as long as

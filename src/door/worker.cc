@@ -337,6 +337,7 @@ inline void Worker::note_settled(Connection &connection) {
   const uint32_t errors = connection.output.take_errors();
   if (errors != 0) counters_.add(Counter::requests_failed, errors);
   connection.session->settled();
+  connection.note_served();
 }
 
 /// A later turn or the slow lane does what this turn has left of a connection's requests.
@@ -470,7 +471,10 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
     return;
   }
   connection.come_home(all_done);
-  if (!connection.session_is_open()) guard_.on_behalf_of(connection, [&] { connection.begin(); });
+  if (!connection.session_is_open()) {
+    guard_.on_behalf_of(connection, [&] { connection.begin(); });
+    if (connection.is_dead() && connection.hosted() != nullptr) counters_.add(Counter::logins_failed);
+  }
   connection.armed = connection.events_to_receive();
   // The socket of a session that has ended may be another's by now.
   if (!connection.is_dead() && !poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();

@@ -38,10 +38,12 @@ void Worker::close(Connection &connection) {
   lists_.remove(connection);
   timeouts_.remove(connection);
   std::unique_ptr<Connection> closed(&connection);
-  if (const ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
-    poller_.remove(closed->channel->fd());
+  if (ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
     closed->put_off.reset();
-    context_.statements.end(std::move(closed));
+    if (!session->end_at_once(closed->peer_has_ended())) {  // else the poller forgets the socket, which is closed
+      poller_.remove(closed->channel->fd());
+      context_.statements.end(std::move(closed));
+    }
   }
   closed.reset();
   counters_.add(Counter::connections_closed);

@@ -139,9 +139,11 @@ NormalText &normal_text() {
 }
 
 Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
+  const bool began = std::exchange(greeted_, true);
+  if (session_->is_over()) return Collected::close;
   if (!session_->alive()) {
     // The server has ended it; or it has yet to greet the client, which is the first thing that ever happens.
-    if (std::exchange(greeted_, true)) return Collected::close;
+    if (began) return Collected::close;
     add(batch, {.session = session_.get(), .rest = &input, .output = &output_});
     return Collected::wait;
   }
@@ -155,7 +157,7 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     awaited_ = {};
     // Only the server understands a frame, or a packet that is not complete.
     const bool whole = !compressed && taken == packet_header_bytes + little_endian_24(bytes);
-    if (whole && taken > packet_header_bytes) plan(statement, batch);
+    if (whole && taken > packet_header_bytes && session_->logged_in()) plan(statement, batch);
     add(batch, statement);
     // Any other command may change the meaning of the next one; and a prepared statement has yet to get its number.
     const Plan *const plan = statement.plan;

@@ -2,6 +2,9 @@
 
 #include <cassert>
 
+#include "contract/server_session.h"
+#include "net/lent_channel.h"
+
 namespace postern::door {
 namespace {
 
@@ -45,12 +48,46 @@ void Connection::let_session_open() {
 
 void Connection::begin() {
   if (phase_ == Phase::open) let_session_open();
-  unparsed_ = hosted() != nullptr;
+  ServerSession *const server = hosted();
+  if (server == nullptr) return;
+  unparsed_ = !is_greeted(*server);
+  unread_ = false;  // the poller, which does not know it yet, tells of what has come
+}
+
+/// By the server, which has the socket then, or has closed it.
+bool Connection::is_greeted(ServerSession &server) {
+  const int fd = channel->fd();
+  auto lent = std::make_unique<net::LentChannel>(fd, nullptr);
+  const Greeted greeted = server.greet(fd, local_, output);
+  if (greeted == Greeted::not_now) return false;
+  (void)channel->release().release();
+  descriptor.leave_to_server();  // which counts it in max_connections
+  borrow(std::move(lent));
+  output.release();
+  if (greeted == Greeted::refused) die();
+  return true;
 }
 
 void Connection::borrow(std::unique_ptr<net::Channel> lent) {
   has_tls_ = lent->tls() != nullptr;
   channel = std::move(lent);
+}
+
+void Connection::note_served() {
+  const ServerSession *const server = hosted();
+  if (server == nullptr) return;
+  if (server->is_over()) {
+    unparsed_ = false;
+    return close_when_sent();
+  }
+  if (!server->logged_in()) return;
+  if (input.unparsed_bytes() == 0) unparsed_ = false;
+  if (server->number() != listed.id()) listed.note_account(server->account(), server->number());
+}
+
+bool Connection::peer_has_ended() const {
+  const Phase phase = last_phase();
+  return phase == Phase::ended || phase == Phase::closing || channel->presence() != net::Presence::there;
 }
 
 void Connection::note_received(const net::Transfer &got) {

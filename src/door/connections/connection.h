@@ -173,8 +173,13 @@ class Connection final : public Peer {
   void begin();
   /// The session of the server that the connection owns, or nullptr.
   ServerSession *hosted() const { return session->server_session(); }
-  /// The server has logged its client in: the socket is its own from now on, and lent to `lent`.
+  /// The socket is the server's from now on, and lent to `lent`; or it is the same one, with TLS by now.
   void borrow(std::unique_ptr<net::Channel> lent);
+  /// All that was collected of a session of the server is answered: whether anything is left to do is known without
+  /// asking it again.
+  void note_served();
+  /// Whether its client has left, or sends no more.
+  bool peer_has_ended() const;
   /// Whether bytes may be waiting where no poller sees them: in a TLS session that the server reads from, too.
   bool may_hide_bytes() const { return unread_ && has_tls_ && hosted() != nullptr && !has_work(); }
   /// The result of a receive, other than no_memory.
@@ -240,6 +245,7 @@ class Connection final : public Peer {
   void become(Phase phase);
   void become_open();
   void let_session_open();
+  bool is_greeted(ServerSession &server);
   void settle_last_phases();
 
   Phase phase_;

@@ -25,19 +25,14 @@ namespace {
 /// Milliseconds that a client has to take some of its answers before it is looked at again.
 constexpr int look_ms = 1'000;
 
-bool peer_has_ended(const Connection &connection) {
-  const Phase phase = connection.last_phase();
-  return phase == Phase::ended || phase == Phase::closing || connection.channel->presence() != net::Presence::there;
-}
-
 /// On a thread that may wait.
 void end_session(Connection &connection) {
   ServerSession &session = *connection.hosted();
-  if (session.alive()) session.end(peer_has_ended(connection));
+  if (session.alive()) session.end(connection.peer_has_ended());
 }
 
 bool is_login(const SlowJob &job) {
-  return !job.connection->hosted()->alive();
+  return !job.connection->hosted()->logged_in();
 }
 
 }  // namespace
@@ -132,13 +127,16 @@ bool flush(Connection &connection) {
   return true;
 }
 
-bool log_in(Connection &connection) {
+bool log_in(Connection &connection, const Statement &answer) {
   ServerSession &session = *connection.hosted();
-  const int fd = connection.channel->release().release();
-  if (!session.log_in(fd, connection.local())) return false;
-  connection.descriptor.leave_to_server();  // which counts it in max_connections
+  if (session.alive()) {  // it has greeted its client
+    if (!flush(connection) || !session.serve(answer)) return false;
+  } else {
+    const int fd = connection.channel->release().release();
+    if (!session.log_in(fd, connection.local())) return false;
+    connection.descriptor.leave_to_server();  // which counts it in max_connections
+  }
   connection.borrow(std::make_unique<net::LentChannel>(session.fd(), static_cast<ssl_st *>(session.tls())));
-  connection.listed.note_account(session.account(), session.number());
   return true;
 }
 
@@ -158,7 +156,7 @@ bool answer(SlowJob &job) {
   Op &op = job.op();
   bool goes_on = false;
   try {
-    goes_on = is_login(job) ? log_in(connection) : serve(connection, *op.statement);
+    goes_on = is_login(job) ? log_in(connection, *op.statement) : serve(connection, *op.statement);
   } catch (const std::bad_alloc &) {
     log::error("a statement ended its session: out of memory");
   }

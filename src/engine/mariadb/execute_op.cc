@@ -144,8 +144,17 @@ void MariaExecutor::execute(Op &op, const Spec *opening) {
 void MariaExecutor::execute_statement(Op &op) {
   const Statement &statement = *op.statement;
   auto *const session = static_cast<HostedSession *>(statement.session);
-  if (lane_ == Lane::turn && session != nullptr && shared_.take(op, *session)) return;
-  if (lane_ != Lane::turn || session == nullptr || !session->run_in_turn(statement, *counters_)) {
+  if (lane_ != Lane::turn || session == nullptr) {
+    op.progress = Progress::needs_own_run;
+    return;
+  }
+  if (!session->logged_in()) {
+    if (session->log_in_in_turn(statement, *counters_)) return finish(op, Failure::none);
+    op.progress = Progress::needs_own_run;
+    return;
+  }
+  if (shared_.take(op, *session)) return;
+  if (!session->run_in_turn(statement, *counters_)) {
     op.progress = Progress::needs_own_run;
     return;
   }

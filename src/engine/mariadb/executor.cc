@@ -6,6 +6,7 @@
 #include <new>
 
 #include "engine/mariadb/basics/interruption.h"
+#include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/maria_executor.h"
 
 namespace postern::mariadb {
@@ -21,6 +22,11 @@ bool asks_for_tables(std::span<const Op> ops) {
 constexpr int prepare_attempts_max = 3;
 
 }  // namespace
+
+/// The thread leaves, and so may the server.
+MariaExecutor::~MariaExecutor() {
+  drop_kept_thds();
+}
 
 Settlement MariaExecutor::run(const Run &run) {
   if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};

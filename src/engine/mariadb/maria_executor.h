@@ -44,6 +44,7 @@ class MariaExecutor final : public Executor {
         write_tables_(specs, who.counters),
         writer_(who.counters, thread_->row_wait(), stop),
         shared_(write_tables_, thread_->row_wait()) {}
+  ~MariaExecutor() override;
 
   Settlement run(const Run &run) override;
   void idle() noexcept override;

@@ -15,24 +15,13 @@
 #include "engine/mariadb/basics/account.h"
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/basics/cluster.h"
-#include "engine/mariadb/hosted/main_port.h"
+#include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/hosted/plans/select_plan.h"
 #include "engine/mariadb/hosted/verification.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
 
-// As the server's thread pool declares it.
-extern void net_before_header_psi(struct st_net *net, void *user_data, size_t);
-
 namespace postern::mariadb {
 namespace {
-
-/// The door decides when a session is idle, not the server's reading.
-void nothing_before_header(st_net *, void *, size_t) {}
-
-void set_idle(THD *thd) {
-  thd->net.reading_or_writing = 1;
-  if (!(thd->net.compress && thd->net.remain_in_buf != 0)) net_before_header_psi(&thd->net, thd, 0);
-}
 
 /// As the server's thread pool ends a session that was silent for too long: with a line in the log, and none for the
 /// client.
@@ -46,73 +35,8 @@ void tell_log_of_timeout(THD *thd) {
 
 }  // namespace
 
-bool HostedSession::log_in(int fd, bool local) {
-  Attachment attachment;
-  set_mysys_var(nullptr);
-  my_thread_init();
-  CONNECT *connect = std::exchange(connect_, nullptr);
-  if (connect == nullptr) {
-    MYSQL_SOCKET socket{};
-    socket.fd = fd;
-    (void)take_let_in();
-    create_new_thread(  // counts it; or refuses it, with an error
-        new CONNECT(socket, local ? VIO_TYPE_SOCKET : VIO_TYPE_TCPIP, hosting_scheduler()));
-    connect = take_let_in();
-  }
-  if (connect == nullptr || !join(connect)) {
-    my_thread_end();
-    return false;
-  }
-  attachment.to(thd_, mysys_);
-  if (prepare()) return true;
-  close();
-  return false;
-}
-
-/// Makes the THD. This and prepare() do the work of the server's thread pool (threadpool_add_connection), where a THD
-/// has a mysys variable of its own, too.
-bool HostedSession::join(CONNECT *connect) {
-  PSI_CALL_set_thread(PSI_CALL_new_thread(key_thread_one_connection, connect, 0));
-  THD *const thd = my_thread_var != nullptr ? connect->create_thd(nullptr) : nullptr;
-  if (thd == nullptr) {
-    connect->close_and_delete(0);
-    return false;
-  }
-  server_threads.insert(thd);
-  delete connect;  // after insert(): shutdown waits for all that are counted, and then for all that were inserted
-  mysys_ = my_thread_var;
-  thd->set_mysys_var(mysys_);
-  const std::lock_guard guard(mutex_);
-  thd_ = thd;
-  return true;
-}
-
-/// Greets the client and verifies it. False: it is refused, or has gone.
-bool HostedSession::prepare() {
-  THD *const thd = thd_;
-  mysql_socket_set_thread_owner(thd->net.vio->mysql_socket);
-  thd->m_net_server_extension.m_before_header = nothing_before_header;
-  const ulonglong now = microsecond_interval_timer();
-  thd->prior_thr_create_utime = now;
-  thd->start_utime = now;
-  thd->thr_create_utime = now;
-  setup_connection_thread_globals(thd);
-  // Shutdown kills all that it finds; if it looked before this one was there, it has set abort_loop before that.
-  if (abort_loop || interrupted_.load(std::memory_order_acquire)) return false;
-  if (thd_prepare_connection(thd)) return false;
-  logged_in_ = true;
-  if (!thd_is_connection_alive(thd)) return false;  // init_connect failed
-  Vio *const vio = thd->net.vio;
-  hook(vio);
-  // The worker reads by the TLS session, which must not wait. The server waits by polling where it has a timeout.
-  ::fcntl(vio->mysql_socket.fd, F_SETFL, ::fcntl(vio->mysql_socket.fd, F_GETFL) | O_NONBLOCK);
-  thd->skip_wait_timeout = true;
-  note_context();
-  set_idle(thd);
-  return true;
-}
-
 bool HostedSession::serve(const Statement &statement) {
+  if (!logged_in_) return go_on_logging_in(statement);
   THD *const thd = thd_;
   Attachment attachment(thd, mysys_);
   if (thd->killed >= KILL_CONNECTION) {
@@ -139,7 +63,7 @@ bool HostedSession::serve(const Statement &statement) {
     thd->net.reading_or_writing = 0;
     if (mysql_audit_release_required(thd)) mysql_audit_release(thd);
     if (do_command(thd, true) != DISPATCH_COMMAND_SUCCESS || !thd_is_connection_alive(thd)) return false;
-    set_idle(thd);
+    let_rest(thd);
   } while (thd->net.compress && thd->net.remain_in_buf != 0);
   const HeldForCluster held(thd);
   if (verification) verification->compare(answer);
@@ -158,7 +82,11 @@ void HostedSession::end(bool peer_ended) {
   if (thd == nullptr) return;
   Attachment attachment(thd, mysys_);
   thd->net.reading_or_writing = 0;
-  if (thd->killed == KILL_WAIT_TIMEOUT) {
+  if (!logged_in_) {
+    give_login_up();
+  } else if (is_over_) {
+    // It has said all.
+  } else if (thd->killed == KILL_WAIT_TIMEOUT) {
     tell_log_of_timeout(thd);
   } else if (peer_ended && thd_is_connection_alive(thd)) {
     // The server meets the end of the stream, counts it and logs it.
@@ -182,6 +110,7 @@ void HostedSession::close() {
   if (thd->userstat_running) update_global_user_stats(thd, logged_in_, time(nullptr));
   unlink_thd(thd);
   PSI_CALL_delete_current_thread();
+  if (may_be_kept_ && keep_thd({.thd = thd, .mysys = mysys_})) return;
   delete thd;
   my_thread_end();
 }
@@ -207,10 +136,16 @@ void *HostedSession::tls() const {
 }
 
 int64_t HostedSession::idle_limit_ms() const {
-  return thd_ != nullptr ? int64_t{thd_->get_net_wait_timeout()} * 1000 : 0;
+  if (thd_ == nullptr) return 0;
+  const ulong seconds = logged_in_ ? thd_->get_net_wait_timeout() : connect_timeout;
+  return int64_t{static_cast<int64_t>(seconds)} * 1000;
 }
 
 void HostedSession::time_out() {
+  if (!logged_in_) {
+    login_.timed_out = true;
+    return;
+  }
   mysql_mutex_lock(&thd_->LOCK_thd_kill);
   thd_->set_killed_no_mutex(KILL_WAIT_TIMEOUT);
   post_kill_notification(thd_);

@@ -1,9 +1,9 @@
 // hosted_session.h: HostedSession, a client's session of the server: its THD, which the server itself logs in, serves
 // and ends on whatever thread has the connection.
 //
-// The rest is by file: hosted_session.cc has its life, hosted_turn.cc answers in a turn, hosted_write.cc writes in one,
-// hosted_prepare.cc deals with prepared statements, hosted_learn.cc learns from the statements that the server has
-// served.
+// The rest is by file: hosted_login.cc has its beginning, hosted_session.cc the rest of its life, hosted_turn.cc
+// answers in a turn, hosted_write.cc writes in one, hosted_prepare.cc deals with prepared statements, hosted_learn.cc
+// learns from the statements that the server has served.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,8 @@
 #include <string>
 #include <unordered_map>
 
+#include <my_rnd.h>
+
 #include "base/counters.h"
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
@@ -21,6 +23,7 @@
 #include "engine/mariadb/hosted/thd/deferred_statements.h"
 #include "engine/mariadb/hosted/recognise/recognise.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
+#include "engine/mariadb/hosted/thd/vio_hooks.h"
 
 class CONNECT;
 class THD;
@@ -39,11 +42,15 @@ class HostedSession final : public ServerSession {
   explicit HostedSession(CONNECT *connect) : connect_(connect) {}
   ~HostedSession() override { end(false); }
 
+  Greeted greet(int fd, bool local, Output &output) override;
   bool log_in(int fd, bool local) override;
   bool serve(const Statement &statement) override;
   void end(bool peer_ended) override;
+  bool end_at_once(bool peer_ended) override;
 
   bool alive() const override { return thd_ != nullptr; }
+  bool logged_in() const override { return logged_in_ && thd_ != nullptr; }
+  bool is_over() const override { return is_over_; }
   bool compressed() const override;
   int fd() const override;
   void *tls() const override;
@@ -60,6 +67,9 @@ class HostedSession final : public ServerSession {
   std::optional<TextRules> text_rules() const override;
   const Learnt &learnt() const override { return learnt_; }
 
+  /// Has the server verify the client by its answer to the greeting, on the thread of a worker that is attached to
+  /// another. False: it has to wait for that, and nothing has happened.
+  bool log_in_in_turn(const Statement &statement, Counters &counters);
   /// Answers the statement by its plan on this session's own THD, on the thread of a worker that is attached to
   /// another. False: nothing has happened, and the server is to serve it.
   bool run_in_turn(const Statement &statement, Counters &counters);
@@ -78,9 +88,17 @@ class HostedSession final : public ServerSession {
   THD *thd() const { return thd_; }
 
  private:
-  bool join(CONNECT *connect);
-  bool prepare();
+  bool enter(int fd, bool local);
+  bool join(CONNECT *connect, THD *kept);
+  bool begin();
+  bool admit();
+  bool admit_greeted(Bytes packet, Input *rest, Output *output);
+  bool go_on_logging_in(const Statement &statement);
+  void begin_anew();
+  void give_login_up();
   void close();
+  /// Between two commands.
+  static void let_rest(THD *thd);
   /// The dialect of the session as it is now; with this thread attached.
   void note_context();
   /// After the server has served `statement`, with this thread attached: `answer` has its bytes as on the wire but for
@@ -128,7 +146,14 @@ class HostedSession final : public ServerSession {
   st_my_thread_var *mysys_ = nullptr;  // the THD's, as long as there is one
   std::atomic<bool> interrupted_{false};
   bool logged_in_ = false;
-  std::string context_;  // that dialect_ is the number of
+  bool is_over_ = false;
+  bool may_be_kept_ = false;  // its THD, when it ends
+  bool local_ = false;
+  // For a client that has its greeting and is not let in yet.
+  std::string login_greeting_;
+  GreetedLogin login_;
+  my_rnd_struct rand_{};  // the THD's before the greeting
+  std::string context_;   // that dialect_ is the number of
   uint64_t dialect_ = 0;
   Learnt learnt_;
   bool to_be_verified_ = false;  // the next one that is served

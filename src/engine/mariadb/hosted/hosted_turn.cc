@@ -85,7 +85,7 @@ bool HostedSession::keep_house(const Statement &statement) {
   const Attachment attachment(thd, mysys_);
   const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
   thd->net.reading_or_writing = 0;
-  do_command(thd, true);  // a session that it has ended is met by the next command
+  is_over_ = do_command(thd, true) != DISPATCH_COMMAND_SUCCESS;
   thd->net.reading_or_writing = 1;
   note_served(statement.packet);
   note_context();

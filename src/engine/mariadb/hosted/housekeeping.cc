@@ -43,7 +43,7 @@ bool text_cannot_wait(THD *thd, Bytes text) {
   return false;
 }
 
-/// A prepared BEGIN, COMMIT or ROLLBACK.
+/// A prepared BEGIN, COMMIT or ROLLBACK, or a statement without parameters that could not wait as a text.
 bool execution_cannot_wait(THD *thd, Bytes arguments) {
   if (arguments.size() < 4) return false;
   ::Statement *const statement = thd->stmt_map.find(uint4korr(reinterpret_cast<const uchar *>(arguments.data())));
@@ -54,7 +54,7 @@ bool execution_cannot_wait(THD *thd, Bytes arguments) {
       return (lex.start_transaction_opt & MYSQL_START_TRANS_OPT_WITH_CONS_SNAPSHOT) == 0 && wrote_nothing(thd);
     case SQLCOM_COMMIT:
     case SQLCOM_ROLLBACK: return lex.tx_chain != TVL_YES && lex.tx_release != TVL_YES && completes_plainly(thd);
-    default: return false;
+    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()});
   }
 }
 
@@ -67,7 +67,17 @@ bool reset_cannot_wait(THD *thd) {
   return true;
 }
 
+/// Prepared statements that a session may leave: freeing one takes microseconds.
+constexpr ulong statements_left_max = 100;
+
 }  // namespace
+
+bool ends_without_waiting(THD *thd) {
+  if (housekeeping_allows(thd)) return false;
+  const STATUS_VAR &counts = thd->status_var;
+  return !thd->has_thd_temporary_tables() && thd->ull_hash.records == 0 && wrote_nothing(thd) &&
+         counts.com_stmt_prepare <= counts.com_stmt_close + statements_left_max;
+}
 
 bool is_housekeeping(THD *thd, Bytes packet) {
   if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
@@ -83,6 +93,7 @@ bool is_housekeeping(THD *thd, Bytes packet) {
     case COM_STMT_RESET: return true;
     case COM_QUERY: return text_cannot_wait(thd, arguments);
     case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments);
+    case COM_QUIT: return ends_without_waiting(thd);
     case COM_RESET_CONNECTION: return reset_cannot_wait(thd);
     default: return false;
   }

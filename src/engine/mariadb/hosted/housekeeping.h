@@ -16,5 +16,7 @@ namespace postern::mariadb {
 /// Whether the command in `packet`, which is there as a whole, can be served without waiting in the session as it is
 /// now. Only for the session's owner; asks nothing that takes a lock.
 bool is_housekeeping(THD *thd, Bytes packet);
+/// Whether the session can be ended so.
+bool ends_without_waiting(THD *thd);
 
 }  // namespace postern::mariadb

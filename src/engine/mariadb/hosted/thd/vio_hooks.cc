@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -30,8 +31,10 @@ Conversation *conversation_of(const Vio *vio) {
 }
 
 size_t read_hook(Vio *vio, uchar *to, size_t size) {
-  if (Conversation *const held = conversation_of(vio); held != nullptr && held->has_data())
-    return held->take(reinterpret_cast<char *>(to), size);
+  if (Conversation *const held = conversation_of(vio); held != nullptr) {
+    if (held->has_data()) return held->take(reinterpret_cast<char *>(to), size);
+    if (!held->may_wait()) return held->fail_read();
+  }
   return own(vio).read.load(std::memory_order_relaxed)(vio, to, size);
 }
 
@@ -59,8 +62,24 @@ Conversation::Conversation(st_vio *vio, Bytes packet, Output &output)
   conversation = this;
 }
 
+Conversation::Conversation(st_vio *vio, Bytes packet, Input *rest, Output *output, GreetedLogin &login)
+    : vio_(vio), packet_(packet), rest_(rest), answer_(nullptr), answer_bytes_max_(0), output_(output), login_(&login) {
+  conversation = this;
+}
+
 Conversation::~Conversation() {
   conversation = nullptr;
+}
+
+bool Conversation::may_wait() const {
+  if (login_ == nullptr) return true;
+  login_->asks_on = true;
+  return login_->may_wait;
+}
+
+size_t Conversation::fail_read() const {
+  errno = login_->timed_out ? SOCKET_ETIMEDOUT : 0;
+  return login_->timed_out ? static_cast<size_t>(-1) : 0;
 }
 
 size_t Conversation::take(char *to, size_t size) {
@@ -69,6 +88,7 @@ size_t Conversation::take(char *to, size_t size) {
     packet_.remove_prefix(taken);
     return taken;
   }
+  if (login_ != nullptr) login_->asks_on = true;
   const std::span<char> bytes = rest_->unparsed();
   const size_t taken = std::min(size, bytes.size());
   std::copy_n(bytes.data(), taken, to);
@@ -77,6 +97,10 @@ size_t Conversation::take(char *to, size_t size) {
 }
 
 bool Conversation::write(Bytes bytes) noexcept {
+  if (login_ != nullptr && !std::exchange(greeted_, true)) {  // it comes as a whole
+    login_->greets_otherwise = bytes != login_->greeting;
+    return true;
+  }
   if (output_ != nullptr) {
     output_->put(bytes);
     return true;

@@ -15,6 +15,16 @@ struct st_vio;
 
 namespace postern::mariadb {
 
+/// A login after the door has sent the greeting: the server says it again, to nobody.
+struct GreetedLogin {
+  Bytes greeting{};        ///< as it was sent
+  bool may_wait = false;   ///< what else the server reads may be waited for; else the client is gone for it
+  bool timed_out = false;  ///< or has said nothing for too long
+
+  bool greets_otherwise = false;  ///< by now the server greets with other words
+  bool asks_on = false;           ///< the server wanted more of the client than one packet
+};
+
 /// What one command reads and writes, while the server serves it.
 class Conversation {
  public:
@@ -24,6 +34,8 @@ class Conversation {
                size_t answer_bytes_max = answer_bytes_usual);
   /// The server reads `packet` and nothing else, and its answer goes to `output` in place of the socket.
   Conversation(st_vio *vio, Bytes packet, Output &output);
+  /// A login. The server's answers go to `output` if there is one, in place of the socket.
+  Conversation(st_vio *vio, Bytes packet, Input *rest, Output *output, GreetedLogin &login);
   ~Conversation();
   Conversation(const Conversation &) = delete;
   Conversation &operator=(const Conversation &) = delete;
@@ -35,6 +47,10 @@ class Conversation {
   /// Copies what there is, at most `size` bytes, and returns how much.
   size_t take(char *to, size_t size);
   bool has_data() const { return !packet_.empty() || (rest_ != nullptr && rest_->unparsed_bytes() != 0); }
+  /// Whether bytes that are not there may be waited for.
+  bool may_wait() const;
+  /// Notes that they may not; the result of such a read.
+  size_t fail_read() const;
   /// Whether capturing is all that happens with bytes that the server writes.
   bool write(Bytes bytes) noexcept;
 
@@ -45,9 +61,11 @@ class Conversation {
   std::string *answer_;
   const size_t answer_bytes_max_;
   Output *const output_ = nullptr;
+  GreetedLogin *const login_ = nullptr;
+  bool greeted_ = false;
 };
 
-/// Has the Vio ask here from now on. After the login, for TLS sets the pointers anew.
+/// Has the Vio ask here from now on, or again: TLS, which may begin during the login, sets the pointers anew.
 void hook(st_vio *vio);
 
 }  // namespace postern::mariadb
