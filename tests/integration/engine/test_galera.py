@@ -44,6 +44,7 @@ def node(module_factory):
         "--binlog-format=ROW",
         "--innodb-autoinc-lock-mode=2",
         containers=True,
+        postern_port=0,
     )
     server.execute(
         "CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(10))",
@@ -178,3 +179,30 @@ def test_wsrep_on_is_switched_at_run_time(node):
         assert int(node.status("wsrep_replicated")["wsrep_replicated"]) == before
         assert writer.request(0, "=", 1, 3, 1, 0, "D") == ["0", "1", "1"]
         assert int(node.status("wsrep_replicated")["wsrep_replicated"]) == before + 1
+
+
+@pytest.mark.parametrize("trouble", [without_quorum, rejecting])
+def test_the_sql_door_reads_when_the_port_does(node, trouble):
+    def told(session, statement):
+        try:
+            with session.cursor() as cursor:
+                cursor.execute(statement)
+                return list(cursor.fetchall())
+        except pymysql.MySQLError as error:
+            return error.args
+
+    asked = ["SELECT v FROM t WHERE k = 1"] * 5 + ["SELECT 1", "SET NAMES utf8mb4", "SET wsrep_dirty_reads = 1"]
+    asked += ["SELECT v FROM t WHERE k = 1"] * 2 + ["BEGIN", "SELECT v FROM t WHERE k = 2", "COMMIT"]
+
+    def session(port):
+        return pymysql.connect(host="127.0.0.1", port=int(node.env[port]), user="root", database="test")
+
+    with contextlib.closing(session("POSTERN_PORT")) as learning:
+        assert [told(learning, "SELECT v FROM t WHERE k = 1") for _ in range(5)] == [[("one",)]] * 5
+    answers = []
+    with trouble(node):
+        for port in ("SQL_PORT", "POSTERN_PORT"):
+            with contextlib.closing(session(port)) as one:
+                answers.append([told(one, statement) for statement in asked])
+    assert answers[0] == answers[1]
+    assert answers[0][0][1] == SENTENCE and answers[0][-2] == [("two",)]

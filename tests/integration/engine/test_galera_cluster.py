@@ -366,6 +366,72 @@ def test_transactions_that_rest_and_lose_get_the_error_again_and_again(cluster):
     assert cluster.same_everywhere("SELECT v FROM test.t WHERE k = 21") == [(errors.count(0),)]
 
 
+def answered_by_workers(server):
+    return server.status("Postern_statements_fast")["postern_statements_fast"]
+
+
+def test_workers_answer_on_a_node_as_elsewhere(cluster):
+    """Reads by key, in and out of transactions, and the small words between them."""
+    server = cluster.nodes[1]
+    server.execute("REPLACE INTO t VALUES (41, 7)", database="test")
+    with contextlib.closing(sql_session(server, "POSTERN_PORT")) as session:
+        for _ in range(5):
+            assert ask(session, "SELECT v FROM t WHERE k = 41") == [(7,)]
+        before = answered_by_workers(server)
+        for _ in range(20):
+            assert ask(session, "SELECT v FROM t WHERE k = 41") == [(7,)]
+        assert ask(session, "BEGIN") == []
+        for _ in range(20):
+            assert ask(session, "SELECT v FROM t WHERE k = 41") == [(7,)]
+        assert ask(session, "SELECT @@wsrep_on, 1") == ask(session, "SELECT 1, 1") == [(1, 1)]
+        assert ask(session, "COMMIT") == ask(session, "SET NAMES utf8mb4") == []
+        assert answered_by_workers(server) - before >= 40
+        assert ask(session, "SET wsrep_sync_wait = 1") == []
+        before = answered_by_workers(server)
+        for _ in range(10):
+            assert ask(session, "SELECT v FROM t WHERE k = 41") == [(7,)]
+        assert answered_by_workers(server) == before
+
+
+def test_readers_in_transactions_that_lose_get_an_error(cluster):
+    """They read by key all the time, so that other nodes' writes end their transactions amid a worker's answers."""
+    first, second = cluster.nodes[1], cluster.nodes[2]
+    first.execute("REPLACE INTO t VALUES (51, 0), (52, 0)", database="test")
+    cluster.same_everywhere("SELECT v FROM test.t WHERE k = 51")
+    stop, told, wrong = threading.Event(), [], []
+
+    def reads():
+        with contextlib.closing(sql_session(second, "POSTERN_PORT")) as session:
+            while not stop.is_set():
+                answers = [ask(session, "BEGIN"), ask(session, "UPDATE t SET v = v + 1 WHERE k = 52")]
+                answers += [ask(session, f"SELECT v FROM t WHERE k = {51 + number % 2}") for number in range(200)]
+                answers.append(ask(session, "COMMIT"))
+                failed = [answer for answer in answers if isinstance(answer, int)]
+                told.append(failed[0] if failed else 0)
+                wrong.extend(answer for answer in failed if answer != 1213)
+
+    readers = [threading.Thread(target=reads) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    try:
+        for _ in range(60):
+            assert ask_of(first, "UPDATE t SET v = v + 1 WHERE k IN (51, 52)") in ([], 1213)
+        until(lambda: 1213 in told, 60)
+    finally:
+        stop.set()
+        for reader in readers:
+            reader.join()
+    assert not wrong, wrong[:3]
+    cluster.same_everywhere("SELECT v FROM test.t WHERE k IN (51, 52)")
+    for server in cluster.nodes.values():
+        server.assert_no_crash()
+
+
+def ask_of(server, statement):
+    with contextlib.closing(sql_session(server, "SQL_PORT")) as session:
+        return ask(session, statement)
+
+
 def test_a_session_that_need_not_wait_for_other_nodes_does_not(cluster):
     """wsrep_sync_wait is the session's own: a statement of one that has it off waits with nobody."""
     first, second = cluster.nodes[1], cluster.nodes[2]

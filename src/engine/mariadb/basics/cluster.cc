@@ -77,6 +77,20 @@ bool is_client_of_cluster(THD *thd) {
   return thd->wsrep_cs().state() != wsrep::client_state::s_none;
 }
 
+bool is_being_rolled_back(THD *thd) {
+  mysql_mutex_lock(&thd->LOCK_thd_data);
+  const bool active = is_client_of_cluster(thd) && thd->wsrep_cs().is_rollbacker_active();
+  mysql_mutex_unlock(&thd->LOCK_thd_data);
+  return active;
+}
+
+bool cluster_keeps_from_reading(THD *thd) {
+  if (!WSREP(thd)) return false;
+  if (!thd->variables.wsrep_dirty_reads && (!wsrep_ready_get() || wsrep_reject_queries != WSREP_REJECT_NONE))
+    return true;
+  return thd->variables.wsrep_sync_wait != 0;
+}
+
 void wait_for_rollback(THD *thd) {
   wsrep_wait_rollback_complete_and_acquire_ownership(thd);
 }

@@ -19,6 +19,13 @@ bool cluster_refuses_writes(THD *thd);
 /// transaction while it rests, and a thread of this node rolls it back.
 bool is_client_of_cluster(THD *thd);
 
+/// Whether that thread does so now: taking the session would wait for it. Any thread.
+bool is_being_rolled_back(THD *thd);
+
+/// Whether the server would refuse the session's reads, or have them wait, as the node and the session are: those it
+/// tells of itself. For the session's owner.
+bool cluster_keeps_from_reading(THD *thd);
+
 /// Waits until nobody rolls the transaction of a resting session back. The caller has the session from then on.
 void wait_for_rollback(THD *thd);
 

@@ -3,7 +3,9 @@
 #include "engine/mariadb/hosted/hosted_session.h"
 
 #include <new>
+#include <optional>
 
+#include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/housekeeping.h"
@@ -21,6 +23,26 @@ SessionReader &session_reader() {
   return reads;
 }
 
+bool locks_rows(const Plan &plan) {
+  return static_cast<const SelectPlan &>(plan).rows().lock != FormLock::none;
+}
+
+/// In a cluster the thread has the session while one lives; elsewhere nobody else asks for it.
+class SessionInTurn {
+ public:
+  SessionInTurn(THD *thd, st_my_thread_var *mysys) {
+    if (!is_client_of_cluster(thd)) return;
+    attachment_.emplace(thd, mysys);
+    held_.emplace(thd);
+  }
+  bool is_clustered() const { return held_.has_value(); }
+  bool was_rolled_back() const { return held_ && held_->was_rolled_back(); }
+
+ private:
+  std::optional<Attachment> attachment_;
+  std::optional<HeldForCluster> held_;  // given back first
+};
+
 }  // namespace
 
 uint8_t HostedSession::command_in(Bytes packet) {
@@ -34,11 +56,16 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
   const uint8_t command = command_in(statement.packet);
   // The commands that a plan is for, whatever else of it is known already.
   const bool asks = command == COM_QUERY || command == COM_STMT_EXECUTE;
+  if (is_client_of_cluster(thd) && is_being_rolled_back(thd)) return false;
   if (statement.plan == nullptr || (!asks && command != COM_STMT_PREPARE)) return keep_house(statement);
   if (asks && statement.plan->writes()) return write_by_itself(statement, counters);
   // Otherwise the plan is only learning from the server's answer.
   if (asks && statement.values.size() != statement.plan->values()) return false;
+  // Nothing may be looked at in a resting session of a cluster, and the server reports the transaction that it lost.
+  const SessionInTurn in_turn(thd, mysys_);
   std::optional<NotNow> why = session_allows(thd);
+  if (in_turn.was_rolled_back() || (!why && asks && in_turn.is_clustered() && locks_rows(*statement.plan)))
+    why = NotNow::galera;
   if (!why && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
   if (!why && asks && is_to_be_verified()) {
     // Locking reads see the newest rows, which may change between the two answers.
@@ -80,13 +107,21 @@ std::optional<NotNow> HostedSession::answer(const Statement &statement) {
 /// The server serves the command, as on a thread of the pool, but that its answer leaves with the worker's turn.
 bool HostedSession::keep_house(const Statement &statement) {
   THD *const thd = thd_;
-  if (!is_housekeeping(thd, statement.packet)) return false;
-  if (!deferred_.empty() && !can_be_served_without(statement.packet)) return false;
-  const Attachment attachment(thd, mysys_);
-  const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
-  thd->net.reading_or_writing = 0;
-  is_over_ = do_command(thd, true) != DISPATCH_COMMAND_SUCCESS;
-  thd->net.reading_or_writing = 1;
+  std::optional<Attachment> attachment;
+  if (is_client_of_cluster(thd)) attachment.emplace(thd, mysys_);
+  if (!is_housekeeping(thd, statement.packet) || (!deferred_.empty() && !can_be_served_without(statement.packet))) {
+    if (attachment) const HeldForCluster given_back(thd);
+    return false;
+  }
+  if (!attachment) attachment.emplace(thd, mysys_);
+  {
+    const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
+    thd->net.reading_or_writing = 0;
+    is_over_ = do_command(thd, true) != DISPATCH_COMMAND_SUCCESS;
+    thd->net.reading_or_writing = 1;
+  }
+  if (is_over_) return true;
+  const HeldForCluster held(thd);
   note_served(statement.packet);
   note_context();
   learnt_ = {};

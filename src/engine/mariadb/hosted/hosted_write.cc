@@ -2,6 +2,7 @@
 
 #include "engine/mariadb/hosted/hosted_session.h"
 
+#include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/hosted/rows/change_answer.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
@@ -63,6 +64,7 @@ std::optional<NotNow> HostedSession::may_write(const Statement &statement, const
       plan.known(answer_shape(statement)) == nullptr)
     return NotNow::not_learnt;
   if (!plan.holds()) return NotNow::plan_off;
+  if (is_client_of_cluster(thd)) return NotNow::galera;
   if (const auto why = session_allows(thd)) return why;
   if (const auto why = session_writes(thd)) return why;
   // For ON DUPLICATE KEY UPDATE the server marks every column as changed.

@@ -53,8 +53,7 @@ std::array<uint64_t, reasons> counted_reasons() {
 }
 
 std::optional<NotNow> housekeeping_allows(THD *thd) {
-  // A thread of the node may roll the session back at this moment.
-  if (WSREP_ON_ || is_client_of_cluster(thd)) return NotNow::galera;
+  if (cluster_keeps_from_reading(thd)) return NotNow::galera;
   if (thd->killed != NOT_KILLED) return NotNow::killed;
   if (thd->security_ctx->password_expired) return NotNow::password_expired;
   if (thd->transaction->xid_state.is_explicit_XA()) return NotNow::xa_transaction;
@@ -78,6 +77,8 @@ std::optional<NotNow> session_allows(THD *thd) {
 }
 
 std::optional<NotNow> session_writes(THD *thd) {
+  // Others certify it, which takes its time.
+  if (WSREP_ON_ || is_client_of_cluster(thd)) return NotNow::galera;
   const system_variables &own = thd->variables;
   constexpr ulonglong unchecked =
       OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
