@@ -19,6 +19,8 @@ namespace postern {
 /// written first, and write in few steps.
 class Script {
  public:
+  /// How deep scripts within scripts may set marks.
+  static constexpr uint8_t depths = 2;
   /// A script's next step.
   struct Step {
     enum class What : uint8_t {
@@ -27,9 +29,12 @@ class Script {
       back,    ///< undoes everything since the mark; rows that were locked since may stay locked
       commit,  ///< the script is over
       undo,    ///< the script is over, and nothing of it is in the table
+      alone,   ///< too much for a turn, which leaves the script, to begin anew in Lane::alone; there it does nothing
     };
     What what = What::commit;
-    std::span<Op> ops{};  ///< run: finds, locks, inserts, edits and answers
+    std::span<Op> ops{};  ///< run: finds, locks, inserts, edits and answers; or opens alone
+    /// mark, back: scripts within a script each have marks of their own. Going back to a mark forgets the deeper ones.
+    uint8_t depth = 0;
   };
 
   /// Whether it is so short that it may share a worker's turn, and its transaction, with other requests: a few steps of

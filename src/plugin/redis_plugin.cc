@@ -132,6 +132,9 @@ protocol::Settings RedisRunning::protocol_settings() const {
   chosen.accounts = has_accounts();
   chosen.default_account = text(settings.default_account);
   chosen.exec_rolls_back = settings.exec_rollback;
+  chosen.script_rolls_back = settings.script_rollback;
+  chosen.script_time_ms = static_cast<int64_t>(settings.script_time_limit);
+  chosen.script_bytes_max = settings.script_memory;
   chosen.value_bytes_max = settings.max_value_bytes;
   chosen.request_bytes_max = settings.max_request_bytes;
   chosen.boxes.bytes_max = settings.pubsub_buffer_bytes;

@@ -145,12 +145,17 @@ bool Clients::is_others(Bytes user, uint64_t id) const {
   return client != nullptr && client->user_ != user;
 }
 
+void Client::end() {
+  killed_.store(true, std::memory_order_relaxed);
+  if (fd_ >= 0) ::shutdown(fd_, SHUT_RDWR);
+}
+
 // The client's worker sees that its socket ends, as if the client had gone. A session, and the client with it, dies
 // before its socket is closed, so that the descriptor is still its own here.
 Killed Clients::kill(const Client &asks, const ClientFilter &filter, bool spares_self) {
   const std::lock_guard guard(mutex_);
   Killed told;
-  for (const Client *client = oldest_; client != nullptr; client = client->newer_) {
+  for (Client *client = oldest_; client != nullptr; client = client->newer_) {
     if (!client->passes(filter) || (spares_self && client == &asks)) continue;
     if (client->user_ != asks.user_) {
       ++told.denied;
@@ -158,7 +163,7 @@ Killed Clients::kill(const Client &asks, const ClientFilter &filter, bool spares
     }
     ++told.killed;
     if (client == &asks) told.self = true;
-    else if (client->fd_ >= 0) ::shutdown(client->fd_, SHUT_RDWR);
+    else client->end();
   }
   return told;
 }

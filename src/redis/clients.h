@@ -42,6 +42,8 @@ class Client {
   void note_blocked(bool blocked) { blocked_.store(blocked, std::memory_order_relaxed); }
   /// To how many channels, patterns and shard channels it has subscribed.
   void note_subscriptions(const Subscriber &subscriber);
+  /// CLIENT KILL has ended its connection.
+  bool killed() const { return killed_.load(std::memory_order_relaxed); }
   /// Commands queued by MULTI; -1: it is in none.
   void note_queued(int32_t queued, size_t bytes = 0) {
     queued_.store(queued, std::memory_order_relaxed);
@@ -64,6 +66,8 @@ class Client {
 
  private:
   friend Clients;
+  /// Ends its connection. With the lock of all clients.
+  void end();
   /// With the lock of all clients.
   std::string line_locked(int64_t now_ms) const;
   bool is_subscribed() const {
@@ -90,6 +94,7 @@ class Client {
   std::atomic<uint32_t> patterns_{0};
   std::atomic<uint32_t> shards_{0};
   std::atomic<bool> blocked_{false};
+  std::atomic<bool> killed_{false};
   std::atomic<uint8_t> database_{0};
   std::atomic<Resp> resp_{Resp::two};
   // Under the lock of all clients.

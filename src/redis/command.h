@@ -65,6 +65,7 @@ enum : uint32_t {
   in_dangerous = 1 << 8,
   in_connection = 1 << 9,
   in_transaction = 1 << 10,
+  in_scripting = 1 << 11,
 };
 }
 
@@ -81,6 +82,7 @@ enum class CommandGroup : uint8_t {
   sorted_set,
   cluster,
   pubsub,
+  scripting,
 };
 
 struct Command {

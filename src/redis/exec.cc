@@ -160,7 +160,11 @@ Script::Step Exec::run_nested(bool first) {
   Op &op = ops_[at_];
   Script &script = *script_of(op);
   const Step step = first ? script.begin() : script.next();
-  if (step.what != Step::What::commit && step.what != Step::What::undo) return step;
+  if (step.what != Step::What::commit && step.what != Step::What::undo) {
+    Step its = step;
+    ++its.depth;  // below the mark of this command
+    return its;
+  }
   ++at_;
   phase_ = Phase::plain;
   op.reply->done({});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "redis/errors.h"
+#include "redis/lua/scripts.h"
 #include "redis/session.h"
 #include "redis/wire/error_counts.h"
 
@@ -32,11 +33,20 @@ Totals totals_of(const Figures &figures) {
 
 }  // namespace
 
-Redis::Redis(Settings settings) : settings_(std::move(settings)), started_(::time(nullptr)), run_id_(make_run_id()) {}
+Redis::Redis(Settings settings)
+    : settings_(std::move(settings)),
+      started_(::time(nullptr)),
+      run_id_(make_run_id()),
+      scripts_(std::make_unique<Scripts>()) {}
+
+Redis::~Redis() = default;
 
 void Redis::change(const Settings &settings) {
   settings_.default_account = settings.default_account;
   settings_.exec_rolls_back = settings.exec_rolls_back;
+  settings_.script_rolls_back = settings.script_rolls_back;
+  settings_.script_time_ms = settings.script_time_ms;
+  settings_.script_bytes_max = settings.script_bytes_max;
   settings_.value_bytes_max = settings.value_bytes_max;
   settings_.request_bytes_max = settings.request_bytes_max;
   settings_.boxes = settings.boxes;

@@ -26,6 +26,8 @@
 
 namespace postern::redis {
 
+class Scripts;
+
 /// The Redis version that the door claims: clients choose their commands by it.
 inline constexpr Bytes redis_version = "7.0.15";
 /// Databases that SELECT knows.
@@ -63,6 +65,10 @@ struct Settings {
   ChangingText default_account{};
   /// EXEC undoes everything where a command of it fails.
   Changing<bool> exec_rolls_back = false;
+  /// A script that ends with an error is undone as a whole.
+  Changing<bool> script_rolls_back = true;
+  Changing<int64_t> script_time_ms = 5'000;  ///< how long a script may run; 0: for ever
+  Changing<size_t> script_bytes_max = size_t{64} << 20;
   Changing<size_t> value_bytes_max = limits::item_bytes_max;
   Changing<size_t> request_bytes_max = size_t{80} << 20;
   /// Bounds of the messages that wait for a subscriber.
@@ -75,6 +81,7 @@ struct Settings {
 class Redis final : public Protocol {
  public:
   explicit Redis(Settings settings);
+  ~Redis() override;
 
   std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
@@ -89,6 +96,8 @@ class Redis final : public Protocol {
   const Waiters &waiters() const { return waiters_; }
   Subscriptions &subscriptions() { return subscriptions_; }
   const Subscriptions &subscriptions() const { return subscriptions_; }
+  Scripts &scripts() { return *scripts_; }
+  const Scripts &scripts() const { return *scripts_; }
   AllCommandStats &command_stats() { return command_stats_; }
   const AllCommandStats &command_stats() const { return command_stats_; }
   /// Figures that CONFIG RESETSTAT forgets count from now on.
@@ -109,6 +118,7 @@ class Redis final : public Protocol {
   ScanCursors cursors_;
   Waiters waiters_;
   Subscriptions subscriptions_{settings_.boxes};
+  const std::unique_ptr<Scripts> scripts_;
   AllCommandStats command_stats_;
   mutable std::mutex mutex_;  // a leaf
   Totals forgotten_;          // under the mutex

@@ -25,6 +25,8 @@ class Tables {
  public:
   /// `maps` outlives it.
   explicit Tables(Maps &maps) : maps_(maps) {}
+  Tables(const Tables &) = delete;
+  Tables &operator=(const Tables &) = delete;
 
   /// To be called once for each batch, before anything is parsed: adds what reads the mappings if that is due. False:
   /// they have to be read before anything can be understood; nothing more is parsed before that is settled.
@@ -42,7 +44,19 @@ class Tables {
     keep(std::move(made));
     return kept;
   }
-  void keep(std::unique_ptr<Kept> made) { kept_.push_back(std::move(made)); }
+  void keep(std::unique_ptr<Kept> made) { keeper_->push_back(std::move(made)); }
+
+  /// While it lives, what is kept goes to `kept`: that of a command that a script carries out.
+  class Keeping {
+   public:
+    Keeping(Tables &tables, std::vector<std::unique_ptr<Kept>> &kept) : tables_(tables) { tables.keeper_ = &kept; }
+    ~Keeping() { tables_.keeper_ = &tables_.kept_; }
+    Keeping(const Keeping &) = delete;
+    Keeping &operator=(const Keeping &) = delete;
+
+   private:
+    Tables &tables_;
+  };
 
  private:
   Maps &maps_;
@@ -50,6 +64,7 @@ class Tables {
   uint64_t generation_ = 0;                  // the open tables'
   std::unique_ptr<items::Refresh> refresh_;  // under way
   std::vector<std::unique_ptr<Kept>> kept_;
+  std::vector<std::unique_ptr<Kept>> *keeper_ = &kept_;
 };
 
 }  // namespace postern::redis

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <new>
 
 #include "engine/fake/fake_executor.h"
@@ -149,7 +150,7 @@ void FakeExecutor::execute_unit(std::span<Op> ops, bool atomic) {
 
 void FakeExecutor::execute_script(Op &op, Script &script) {
   const size_t begin = undo_.size();
-  size_t mark = begin;
+  std::array<size_t, Script::depths> marks{begin, begin};
   const auto leave = [&](Progress progress) {
     undo_to(begin);
     op.progress = progress;
@@ -158,8 +159,11 @@ void FakeExecutor::execute_script(Op &op, Script &script) {
   using What = Script::Step::What;
   for (Script::Step step = script.begin(); step.what != What::commit; step = script.next()) {
     switch (step.what) {
-      case What::mark: mark = undo_.size(); continue;
-      case What::back: undo_to(mark); continue;
+      case What::mark: marks[step.depth] = undo_.size(); continue;
+      case What::back: undo_to(marks[step.depth]); continue;
+      case What::alone:
+        if (lane_ == Lane::turn) return leave(Progress::needs_own_run);
+        continue;
       case What::undo: undo_to(begin); return finish(op, {});
       case What::commit:
       case What::run: break;

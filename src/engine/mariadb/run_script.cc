@@ -119,9 +119,10 @@ Settlement MariaExecutor::run_step(Op &op, const Script::Step &step) {
   if (thd()->killed && !certification_.interrupted())
     return {.failure = Failure::interrupted, .repeatable = thread_->killed()};
   bool failed = false;
-  if (step.what == Script::Step::What::mark) failed = !write_tables_.set_mark(thd());
-  if (step.what == Script::Step::What::back) failed = !write_tables_.go_back_to_mark(thd());
+  if (step.what == Script::Step::What::mark) failed = !write_tables_.set_mark(thd(), step.depth);
+  if (step.what == Script::Step::What::back) failed = !write_tables_.go_back_to_mark(thd(), step.depth);
   if (failed) return {.failure = Failure::commit_failed, .repeatable = !cannot_be_undone(thd())};
+  if (step.what == Script::Step::What::alone && lane_ == Lane::turn) op.progress = Progress::needs_own_run;
   if (step.what != Script::Step::What::run || step.ops.empty()) return {};
   for (Op &one : step.ops) {
     one.identity = op.identity;

@@ -13,6 +13,7 @@
 #include "base/pool.h"
 #include "redis/call.h"
 #include "redis/command_stats.h"
+#include "redis/lua/scripts.h"
 #include "redis/wire/error_counts.h"
 
 namespace postern::redis {
@@ -89,7 +90,7 @@ void add_clients(Lines &lines, const Redis &protocol, const Figures &figures) {
   lines.add("postern_subscribers_cut_off", protocol.subscriptions().cut_off());
 }
 
-void add_memory(Lines &lines) {
+void add_memory(Lines &lines, const Redis &protocol) {
   const uint64_t used = pool::large_bytes();
   lines.section("Memory");
   lines.add("used_memory", used);
@@ -100,7 +101,14 @@ void add_memory(Lines &lines) {
   const uint64_t all = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   lines.add("total_system_memory", all);
   lines.add("total_system_memory_human", print_bytes(all));
-  lines.add("used_memory_lua", uint64_t{0});
+  const Scripts::Figures scripts = protocol.scripts().figures();
+  lines.add("used_memory_lua", uint64_t{scripts.interpreter_bytes});
+  lines.add("used_memory_vm_eval", uint64_t{scripts.interpreter_bytes});
+  lines.add("used_memory_lua_human", print_bytes(scripts.interpreter_bytes));
+  lines.add("used_memory_scripts_eval", uint64_t{scripts.script_bytes});
+  lines.add("number_of_cached_scripts", uint64_t{scripts.scripts});
+  lines.add("used_memory_scripts", uint64_t{scripts.script_bytes});
+  lines.add("used_memory_scripts_human", print_bytes(scripts.script_bytes));
   lines.add("maxmemory", uint64_t{0});
   lines.add("maxmemory_human", "0B");
   lines.add("maxmemory_policy", "noeviction");
@@ -222,7 +230,7 @@ std::string information(const Redis &protocol, std::span<const Bytes> sections) 
   Lines lines;
   if (wants(sections, "server", true)) add_server(lines, protocol, figures);
   if (wants(sections, "clients", true)) add_clients(lines, protocol, figures);
-  if (wants(sections, "memory", true)) add_memory(lines);
+  if (wants(sections, "memory", true)) add_memory(lines, protocol);
   if (wants(sections, "persistence", true)) add_persistence(lines);
   if (wants(sections, "stats", true)) add_stats(lines, protocol, figures);
   if (wants(sections, "replication", true)) add_replication(lines, figures);

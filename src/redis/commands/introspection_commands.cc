@@ -49,7 +49,7 @@ std::vector<Bytes> categories_of(const Command &command) {
     Bytes name;
   } all[] = {
       {in(Category::in_keyspace), "@keyspace"},
-      {command.has(CommandFlag::readonly), "@read"},
+      {command.has(CommandFlag::readonly) && !in(Category::in_scripting), "@read"},
       {command.has(CommandFlag::write), "@write"},
       {in(Category::in_set), "@set"},
       {in(Category::in_sortedset), "@sortedset"},
@@ -65,6 +65,7 @@ std::vector<Bytes> categories_of(const Command &command) {
       {admin || in(Category::in_dangerous), "@dangerous"},
       {in(Category::in_connection), "@connection"},
       {in(Category::in_transaction), "@transaction"},
+      {in(Category::in_scripting), "@scripting"},
   };
   std::vector<Bytes> found;
   for (const auto &one : all)
@@ -86,6 +87,7 @@ Bytes group_name(CommandGroup group) {
     case CommandGroup::sorted_set: return "sorted-set";
     case CommandGroup::cluster: return "cluster";
     case CommandGroup::pubsub: return "pubsub";
+    case CommandGroup::scripting: return "scripting";
   }
   return "";
 }
@@ -234,7 +236,7 @@ const Command *command_with_keys(Call &call) {
     refuse(call, "ERR The command has no key arguments");
   } else if (!command->takes(asked.size())) {
     refuse(call, "ERR Invalid number of arguments specified for command");
-  } else if (keys_of(*command, asked).empty()) {
+  } else if (!command->has(CommandFlag::no_mandatory_keys) && keys_of(*command, asked).empty()) {
     refuse(call, "ERR Invalid arguments specified for command");
   } else {
     return command;

@@ -3,7 +3,9 @@
 #include "engine/mariadb/tables/write_tables.h"
 
 #include <algorithm>
+#include <array>
 
+#include "contract/script.h"
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/commit_waits.h"
 #include "engine/mariadb/basics/failures.h"
@@ -386,10 +388,11 @@ void WriteTables::end_script(THD *thd, Certification &certification, Settlement 
 namespace {
 
 /// The binary log has the name from the statement.
-LEX_CSTRING name_mark(THD *thd) {
-  constexpr LEX_CSTRING name{STRING_WITH_LEN("postern")};
-  thd->lex->ident = name;
-  return name;
+LEX_CSTRING name_mark(THD *thd, uint8_t depth) {
+  constexpr std::array<LEX_CSTRING, Script::depths> names{LEX_CSTRING{STRING_WITH_LEN("postern")},
+                                                          LEX_CSTRING{STRING_WITH_LEN("postern_inner")}};
+  thd->lex->ident = names[depth];
+  return names[depth];
 }
 
 }  // namespace
@@ -397,12 +400,12 @@ LEX_CSTRING name_mark(THD *thd) {
 // Each is a statement that has to end, as SQL's do: it is in the binary log, too, and a failure of the next one would
 // take that with it there, so that the place to go back to would be after the log's end.
 
-bool WriteTables::set_mark(THD *thd) {
-  return !trans_savepoint(thd, name_mark(thd)) && !trans_commit_stmt(thd);
+bool WriteTables::set_mark(THD *thd, uint8_t depth) {
+  return !trans_savepoint(thd, name_mark(thd, depth)) && !trans_commit_stmt(thd);
 }
 
-bool WriteTables::go_back_to_mark(THD *thd) {
-  return !trans_rollback_to_savepoint(thd, name_mark(thd)) && !trans_commit_stmt(thd);
+bool WriteTables::go_back_to_mark(THD *thd, uint8_t depth) {
+  return !trans_rollback_to_savepoint(thd, name_mark(thd, depth)) && !trans_commit_stmt(thd);
 }
 
 Settlement WriteTables::commit_script(THD *thd) {

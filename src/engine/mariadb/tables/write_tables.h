@@ -99,8 +99,8 @@ class WriteTables {
 
   void begin_script(THD *thd, Certification &certification);
   /// False if that failed, and the transaction has to be rolled back.
-  bool set_mark(THD *thd);
-  bool go_back_to_mark(THD *thd);
+  bool set_mark(THD *thd, uint8_t depth);
+  bool go_back_to_mark(THD *thd, uint8_t depth);
   /// Whether the steps since the last call have changed anything.
   bool take_changed() { return std::exchange(step_changed_, false); }
   /// A settlement that has lasted becomes the commit's, unless everything has to be undone.

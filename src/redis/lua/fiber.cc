@@ -1,0 +1,79 @@
+#include "redis/lua/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <new>
+
+#if defined(__has_feature)
+#define POSTERN_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define POSTERN_HAS_FEATURE(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || POSTERN_HAS_FEATURE(address_sanitizer)
+#include <sanitizer/common_interface_defs.h>
+#else
+namespace {
+void __sanitizer_start_switch_fiber(void **, const void *, size_t) {}
+void __sanitizer_finish_switch_fiber(void *, const void **, size_t *) {}
+}  // namespace
+#endif
+
+namespace postern::redis::lua {
+namespace {
+
+/// Lua nests at most 200 calls of C functions, each with a buffer of 8 KiB on the stack. Pages that are never touched
+/// take no memory.
+constexpr size_t stack_bytes = size_t{4} << 20;
+constexpr size_t guard_bytes = size_t{64} << 10;
+
+}  // namespace
+
+std::unique_ptr<Fiber> Fiber::make(Body body, void *argument) {
+  void *const stack = ::mmap(nullptr, guard_bytes + stack_bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return nullptr;
+  std::unique_ptr<Fiber> fiber;
+  if (::mprotect(stack, guard_bytes, PROT_NONE) == 0) fiber.reset(new (std::nothrow) Fiber(body, argument, stack));
+  if (fiber == nullptr) ::munmap(stack, guard_bytes + stack_bytes);
+  else fiber->start_over();
+  return fiber;
+}
+
+Fiber::~Fiber() {
+  ::munmap(stack_, guard_bytes + stack_bytes);
+}
+
+void Fiber::start_over() {
+  ::getcontext(&inside_);
+  inside_.uc_stack.ss_sp = static_cast<char *>(stack_) + guard_bytes;
+  inside_.uc_stack.ss_size = stack_bytes;
+  inside_.uc_link = nullptr;
+  const auto self = reinterpret_cast<uintptr_t>(this);
+  // makecontext() passes numbers of 32 bits.
+  ::makecontext(&inside_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned int>(self >> 32),
+                static_cast<unsigned int>(self));
+}
+
+void Fiber::enter(unsigned int high, unsigned int low) {
+  auto &fiber = *reinterpret_cast<Fiber *>((uintptr_t{high} << 32) | low);
+  __sanitizer_finish_switch_fiber(nullptr, &fiber.outside_stack_, &fiber.outside_bytes_);
+  fiber.body_(fiber.argument_);
+}
+
+void Fiber::resume() {
+  void *fake_stack = nullptr;
+  __sanitizer_start_switch_fiber(&fake_stack, inside_.uc_stack.ss_sp, stack_bytes);
+  ::swapcontext(&outside_, &inside_);
+  __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+}
+
+void Fiber::pause() {
+  void *fake_stack = nullptr;
+  __sanitizer_start_switch_fiber(&fake_stack, outside_stack_, outside_bytes_);
+  ::swapcontext(&inside_, &outside_);
+  __sanitizer_finish_switch_fiber(fake_stack, &outside_stack_, &outside_bytes_);
+}
+
+}  // namespace postern::redis::lua

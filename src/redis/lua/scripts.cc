@@ -1,0 +1,147 @@
+#include "redis/lua/scripts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace postern::redis {
+namespace {
+
+/// What stands before `end`, which is taken off too; all of the text where there is none.
+Bytes take_until(Bytes &text, char end) {
+  const size_t size = std::min(text.find(end), text.size());
+  const Bytes taken = text.substr(0, size);
+  text.remove_prefix(std::min(size + 1, text.size()));
+  return taken;
+}
+
+/// Returns an error, or an empty text.
+std::string read_flags(Bytes names, ScriptFlags &flags) {
+  do {
+    const Bytes name = take_until(names, ',');
+    if (name == "no-writes") flags.no_writes = true;
+    else if (name != "allow-oom" && name != "allow-stale" && name != "no-cluster" && name != "allow-cross-slot-keys")
+      return "ERR Unexpected flag in script shebang: " + std::string(name);
+  } while (!names.empty());
+  return {};
+}
+
+}  // namespace
+
+std::string read_shebang(Bytes text, ScriptFlags &flags, size_t &bytes) {
+  bytes = 0;
+  if (!text.starts_with("#!")) return {};
+  bytes = text.find('\n');
+  if (bytes == Bytes::npos) return "ERR Invalid script shebang";
+  Bytes line = text.substr(0, bytes);
+  flags.declared = true;
+  bool first = true;
+  while (!line.empty()) {
+    const Bytes word = take_until(line, ' ');
+    if (word.empty() || word == "\r") continue;
+    if (first && word != "#!lua") return "ERR Unexpected engine in script shebang: " + std::string(word);
+    if (!first && !word.starts_with("flags=")) return "ERR Unknown lua shebang option: " + std::string(word);
+    if (!first)
+      if (std::string wrong = read_flags(word.substr(6), flags); !wrong.empty()) return wrong;
+    first = false;
+  }
+  return {};
+}
+
+CachedScriptRef Scripts::find(Bytes name) {
+  std::array<char, lua::sha1_digits> lowered;
+  if (name.size() != lowered.size()) return nullptr;
+  std::transform(name.begin(), name.end(), lowered.begin(),
+                 [](char byte) { return static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte); });
+  const std::lock_guard guard(mutex_);
+  const auto found = scripts_.find({lowered.data(), lowered.size()});
+  if (found == scripts_.end()) return nullptr;
+  used_.splice(used_.begin(), used_, found->second.place);
+  return found->second.script;
+}
+
+CachedScriptRef Scripts::add(CachedScriptRef script) {
+  std::vector<CachedScriptRef> dropped;  // destroyed without the lock
+  const std::lock_guard guard(mutex_);
+  if (const auto found = scripts_.find(script->name); found != scripts_.end()) return found->second.script;
+  while (!used_.empty() && bytes_ + bytes_of(*script) > cache_bytes_max) {
+    const auto last = scripts_.find(used_.back());
+    bytes_ -= bytes_of(*last->second.script);
+    dropped.push_back(std::move(last->second.script));
+    used_.pop_back();
+    scripts_.erase(last);
+  }
+  used_.push_front(script->name);
+  scripts_.emplace(script->name, Entry{script, used_.begin()});
+  bytes_ += bytes_of(*script);
+  return script;
+}
+
+void Scripts::flush() {
+  std::unordered_map<std::string_view, Entry> scripts;
+  std::vector<std::unique_ptr<lua::Interpreter>> resting;
+  const std::lock_guard guard(mutex_);
+  used_.clear();
+  scripts.swap(scripts_);
+  resting.swap(resting_);
+  bytes_ = 0;
+  ++flushes_;
+}
+
+std::unique_ptr<lua::Interpreter> Scripts::take_interpreter(size_t bytes_max) {
+  uint64_t flushes = 0;
+  {
+    const std::lock_guard guard(mutex_);
+    flushes = flushes_;
+    if (!resting_.empty()) {
+      std::unique_ptr<lua::Interpreter> resting = std::move(resting_.back());
+      resting_.pop_back();
+      resting->set_bytes_max(bytes_max);
+      return resting;
+    }
+  }
+  std::unique_ptr<lua::Interpreter> made = lua::Interpreter::make(bytes_max);
+  if (made != nullptr) made->epoch = flushes;
+  return made;
+}
+
+void Scripts::give_back(std::unique_ptr<lua::Interpreter> interpreter) {
+  interpreter->abandon();
+  if (interpreter->bytes() > resting_bytes_max) interpreter->collect();
+  if (interpreter->bytes() > resting_bytes_max) return;
+  const std::lock_guard guard(mutex_);
+  if (interpreter->epoch == flushes_ && resting_.size() < resting_max) resting_.push_back(std::move(interpreter));
+}
+
+void Scripts::note_running(RunningScript &script) {
+  const std::lock_guard guard(mutex_);
+  running_.push_back(&script);
+}
+
+void Scripts::note_ended(RunningScript &script) {
+  const std::lock_guard guard(mutex_);
+  std::erase(running_, &script);
+}
+
+Scripts::Kill Scripts::kill(Bytes user, bool functions) {
+  const std::lock_guard guard(mutex_);
+  Kill what = Kill::none;
+  for (RunningScript *const script : running_) {
+    if (script->user != user) continue;
+    if (script->function != functions) {
+      if (what == Kill::none) what = Kill::is_other;
+      continue;
+    }
+    script->killed.store(true, std::memory_order_relaxed);
+    what = Kill::killed;
+  }
+  return what;
+}
+
+Scripts::Figures Scripts::figures() const {
+  const std::lock_guard guard(mutex_);
+  Figures figures{.scripts = scripts_.size(), .script_bytes = bytes_};
+  for (const auto &interpreter : resting_) figures.interpreter_bytes += interpreter->bytes();
+  return figures;
+}
+
+}  // namespace postern::redis

@@ -1,0 +1,101 @@
+// conductor.h: Conductor, a command that carries out other commands, one after the other, in one transaction, and reads
+// the reply of each before it goes on.
+//
+// It derives and writes run(), a coroutine, which awaits carry_out(). A command that fails is undone by itself.
+// Handlers run on the thread that runs the script; meanwhile nobody else touches their session. What run() answers is
+// kept until the transaction is committed. It may be run again from its beginning, and forgets all it knew then.
+//
+//   Task<> run() override {
+//     const Bytes reply = co_await carry_out(*get, arguments, Resp::two);
+//     if (reply == "$-1\r\n") co_await carry_out(*set, others, Resp::two);
+//     answer().put(reply);
+//   }
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/passage.h"
+#include "contract/script.h"
+#include "redis/call.h"
+#include "redis/tables.h"
+#include "redis/values/task.h"
+
+namespace postern::redis {
+
+class Conductor : public Kept, public Script, public Reply {
+ public:
+  explicit Conductor(Call &call);
+  ~Conductor() override = default;
+
+  Step begin() final;
+  Step next() final;
+  Flow row(Row) final { return Flow::more; }
+  void done(const Outcome &outcome) final;
+  void restart() final;
+
+ protected:
+  virtual Task<> run() = 0;
+  /// Drops the state of a run that is over or begins anew.
+  virtual void forget() {}
+
+  /// Where the answer goes; nothing of it leaves before the commit.
+  Output &answer() { return answer_; }
+  /// At its end all that was done is undone; the answer stays.
+  void undo_all() { undone_ = true; }
+  /// Commands read one state, lock nothing and must not write.
+  void set_reads_only(bool reads_only) { reads_only_ = reads_only; }
+  bool is_reading_only() const { return reads_only_; }
+  RedisSession &session() { return session_; }
+  Resp resp() const { return resp_; }
+
+  /// The reply of a command of as many arguments as it takes. Lives until the next command, as `arguments` must.
+  Task<Bytes> carry_out(const Command &command, std::span<const Bytes> arguments, Resp resp);
+  /// Waits until a step is done.
+  auto step(Step wanted) {
+    struct Waiter {
+      Conductor &conductor;
+      bool await_ready() const noexcept { return false; }
+      void await_suspend(std::coroutine_handle<> waiting) const noexcept { conductor.waiting_ = waiting; }
+      void await_resume() const noexcept {}
+    };
+    step_ = wanted;
+    return Waiter{*this};
+  }
+  /// Whether the script is too much for a turn, where it stops then.
+  auto leave_turn() { return step({.what = Step::What::alone}); }
+
+ private:
+  Step go_on();
+  void begin_command(const Command &command, std::span<const Bytes> arguments, Resp resp);
+  Task<> run_nested(Op &op);
+  void retain_messages(const Command &command);
+  void take_back_messages();
+
+  RedisSession &session_;
+  Output &output_;
+  Passage passage_;
+  const Resp resp_;
+  const int64_t now_ms_;
+  bool reads_only_ = false;
+  bool undone_ = false;
+
+  Output answer_;
+  Output reply_;  // the command's
+  Batch batch_;   // its ops
+  // Messages that commands have published, which leave after the commit.
+  std::vector<std::unique_ptr<Kept>> messages_;
+  std::vector<Reply *> publishers_;
+  std::vector<std::unique_ptr<Kept>> kept_;  // for them
+  Task<> task_;
+  std::coroutine_handle<> waiting_{};
+  Step step_{};
+};
+
+/// Adds the op of one.
+Next begin_conductor(Call &call, Conductor &conductor);
+
+}  // namespace postern::redis

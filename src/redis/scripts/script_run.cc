@@ -1,0 +1,203 @@
+#include "redis/scripts/script_run.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/clock.h"
+#include "redis/session.h"
+
+namespace postern::redis {
+namespace {
+
+/// Bounds of a script in a turn, which others share.
+constexpr uint64_t turn_instructions = 50'000;
+constexpr uint64_t turn_calls = 64;
+constexpr size_t turn_argument_bytes = size_t{64} << 10;
+/// About ten milliseconds: so often it is asked whether it may go on.
+constexpr uint64_t slice_instructions = 1'000'000;
+
+size_t bytes_of(std::span<const Bytes> texts) {
+  size_t bytes = 0;
+  for (const Bytes text : texts) bytes += text.size();
+  return bytes;
+}
+
+}  // namespace
+
+ScriptRun::ScriptRun(Call &call, const ScriptRequest &request)
+    : Conductor(call), request_(request), scripts_(call.session.protocol().scripts()) {
+  running_.user = call.session.client().user();
+  refusal_.hold_until_commit();
+}
+
+ScriptRun::~ScriptRun() {
+  forget();
+}
+
+bool ScriptRun::suits_turn() const {
+  return !left_turn_ &&
+         bytes_of(request_.keys) + bytes_of(request_.arguments) + request_.script.size() <= turn_argument_bytes;
+}
+
+/// Asked when it is about to run.
+bool ScriptRun::reads_only() const {
+  ScriptFlags flags;
+  if (request_.by_name) {
+    if (const CachedScriptRef script = scripts_.find(request_.script)) flags = script->flags;
+  } else if (size_t first_line = 0; !read_shebang(request_.script, flags, first_line).empty()) {
+    return false;
+  }
+  return request_.reads_only || flags.no_writes;
+}
+
+/// Ends the run: the client's database is selected again.
+void ScriptRun::forget() {
+  if (noted_) {
+    scripts_.note_ended(running_);
+    session().client().select(database_);
+    noted_ = false;
+  }
+  if (interpreter_ != nullptr) scripts_.give_back(std::move(interpreter_));
+}
+
+void ScriptRun::refuse_run(Bytes text, Bytes rest) {
+  Writer(answer(), resp()).error(text, rest);
+  undo_all();
+}
+
+/// Returns false after answering an error.
+bool ScriptRun::find_script() {
+  if (request_.by_name) {
+    script_ = scripts_.find(request_.script);
+    if (script_ == nullptr) refuse_run("NOSCRIPT No matching script. Please use EVAL.");
+    return script_ != nullptr;
+  }
+  script_ = compile_script(scripts_, *interpreter_, request_.script, answer(), resp());
+  if (script_ == nullptr) undo_all();
+  return script_ != nullptr;
+}
+
+/// Returns false after answering an error.
+bool ScriptRun::prepare() {
+  const Settings &settings = session().protocol().settings();
+  interpreter_ = scripts_.take_interpreter(settings.script_bytes_max);
+  if (interpreter_ == nullptr) return refuse_run("OOM there is no memory for another script"), false;
+  if (!find_script()) return false;
+  const ScriptFlags flags = script_->flags;
+  if (request_.reads_only && flags.declared && !flags.no_writes)
+    return refuse_run("ERR Can not execute a script with write flag using *_ro command."), false;
+  set_reads_only(request_.reads_only || flags.no_writes);
+  running_.killed.store(false, std::memory_order_relaxed);
+  scripts_.note_running(running_);
+  noted_ = true;
+  database_ = script_database_ = session().client().database();
+  calls_ = 0;
+  const int64_t limit_ms = settings.script_time_ms;
+  until_ms_ = limit_ms == 0 ? std::numeric_limits<int64_t>::max() : clock_ms() + limit_ms;
+  interpreter_->begin({script_->number, script_->text, script_->name},
+                      {.keys = request_.keys, .arguments = request_.arguments, .resp = resp(), .result = &answer()});
+  interpreter_->pause_after(turn_instructions);
+  return true;
+}
+
+Task<> ScriptRun::run() {
+  if (!prepare()) co_return;
+  if (script_->heavy.load(std::memory_order_relaxed) && !left_turn_) co_await rest();
+  for (;;) {
+    switch (interpreter_->go_on()) {
+      case lua::Interpreter::Stopped::call:
+        if (++calls_ == turn_calls) co_await rest();
+        co_await answer_call();
+        if (!goes_on()) co_return;
+        continue;
+      case lua::Interpreter::Stopped::paused:
+        co_await rest();
+        if (!goes_on()) co_return;
+        interpreter_->pause_after(slice_instructions);
+        continue;
+      case lua::Interpreter::Stopped::ended: break;
+    }
+    break;
+  }
+  take_result();
+}
+
+/// The executor looks whether it may go on, and whether that is in a turn.
+Task<> ScriptRun::rest() {
+  if (!std::exchange(left_turn_, true)) {
+    script_->heavy.store(true, std::memory_order_relaxed);
+    co_await leave_turn();
+  }
+  co_await step({.what = Step::What::run});
+}
+
+bool ScriptRun::goes_on() {
+  if (session().client().killed()) return refuse_run("ERR Error running script: its connection was killed"), false;
+  if (running_.killed.load(std::memory_order_relaxed)) {
+    refuse_run("ERR Error running script: Script killed by user with SCRIPT KILL.");
+    return false;
+  }
+  if (clock_ms() < until_ms_) return true;
+  refuse_run("ERR Error running script: it has run for longer than redis_script_time_limit");
+  return false;
+}
+
+/// Returns nullptr after answering an error.
+const Command *ScriptRun::checked_command(std::span<const Bytes> arguments) {
+  const auto refuse = [this](Bytes text) -> const Command * {
+    refusal_.rewind(0);
+    Writer(refusal_, resp()).error(text);
+    interpreter_->answer(refusal_.written_since(0));
+    return nullptr;
+  };
+  const Command *command = find_command(arguments.front());
+  if (command != nullptr && command->is_subcommand()) command = nullptr;
+  if (command != nullptr && command->is_container() && arguments.size() > 1)
+    command = find_subcommand(*command, arguments[1]);
+  if (command == nullptr) return refuse("ERR Unknown Redis command called from script");
+  if (!command->takes(arguments.size())) return refuse("ERR Wrong number of args calling Redis command from script");
+  if (command->has(CommandFlag::noscript)) return refuse("ERR This Redis command is not allowed from script");
+  if (is_reading_only() && command->has(CommandFlag::write))
+    return refuse("ERR Write commands are not allowed from read-only scripts.");
+  return command;
+}
+
+Task<> ScriptRun::answer_call() {
+  const std::span<const Bytes> arguments = interpreter_->call();
+  const Command *const command = checked_command(arguments);
+  if (command == nullptr) co_return;
+  session().client().select(script_database_);
+  const Bytes reply = co_await carry_out(*command, arguments, interpreter_->call_resp());
+  script_database_ = session().client().database();
+  session().client().select(database_);
+  interpreter_->answer(reply);
+}
+
+void ScriptRun::take_result() {
+  if (!interpreter_->raised()) return;
+  answer().rewind(0);
+  answer().take_errors();
+  Writer(answer(), resp()).error(interpreter_->error());
+  if (session().protocol().settings().script_rolls_back) undo_all();
+}
+
+CachedScriptRef compile_script(Scripts &scripts, lua::Interpreter &interpreter, Bytes text, Output &output, Resp resp) {
+  const std::array<char, lua::sha1_digits> name = lua::sha1_of(text);
+  if (CachedScriptRef known = scripts.find({name.data(), name.size()})) return known;
+  const auto refuse = [&](Bytes why) -> CachedScriptRef {
+    Writer(output, resp).error(why);
+    return nullptr;
+  };
+  if (text.size() > Scripts::text_bytes_max) return refuse("ERR the script is too long");
+  auto script = std::make_shared<CachedScript>();
+  size_t first_line = 0;
+  if (const std::string wrong = read_shebang(text, script->flags, first_line); !wrong.empty()) return refuse(wrong);
+  script->number = scripts.next_number();
+  script->name.assign(name.data(), name.size());
+  script->text = text.substr(first_line);
+  if (!interpreter.compile({script->number, script->text, script->name})) return refuse(interpreter.error());
+  return scripts.add(std::move(script));
+}
+
+}  // namespace postern::redis
