@@ -99,11 +99,6 @@ def of_sessions(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def galera(facts: Facts) -> Iterator[Finding]:
-    if "postern" in facts.doors() and is_open(facts) and facts.on("wsrep_on"):
-        yield Finding("note", "sql-door", "On a node of a Galera cluster the server makes all writes of the SQL door.")
-
-
 def audit_plugins(facts: Facts) -> List[str]:
     rows = facts.ask(
         "SELECT plugin_name FROM information_schema.plugins WHERE plugin_type = 'AUDIT' AND plugin_status = 'ACTIVE'"
@@ -147,4 +142,4 @@ def answers_nothing(facts: Facts) -> Iterator[Finding]:
     )
 
 
-CHECKS = (closed, switched_off, of_sessions, galera, answers_nothing)
+CHECKS = (closed, switched_off, of_sessions, answers_nothing)
