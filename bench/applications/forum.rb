@@ -109,7 +109,7 @@ def member
   visitor
   member = Member.find_by!(name: 'member 9')
   member.posts.joins(:topic).order(id: :desc).limit(10).pluck('topics.title', :body)
-  Tag.joins(:posts).where(posts: { member_id: member.id }).group(:name).order('COUNT(*) DESC').limit(3).count
+  Tag.joins(:posts).where(posts: { member_id: member.id }).group(:name).order(Arel.sql('COUNT(*) DESC')).limit(3).count
 end
 
 $stdin.each_line do |asked|
