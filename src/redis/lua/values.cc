@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/limits.h"
+#include "redis/lua/interpreter.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis::lua {
@@ -18,6 +19,7 @@ class ReplyReader {
   ReplyReader(lua_State *lua, Bytes replies) : lua_(lua), rest_(replies) {}
 
   void push_next() {
+    Interpreter::of(lua_).note_work(1);
     luaL_checkstack(lua_, 8, "in a reply");
     const char type = rest_.empty() ? '_' : rest_.front();
     const Bytes line = take_line();
@@ -129,6 +131,7 @@ class ResultWriter {
 
   /// The value on top, which stays.
   void put() {
+    Interpreter::of(lua_).note_work(1);  // a table that is in itself twice makes a long reply
     if (too_large_ || output_.pending_bytes() > limits::edit_reply_bytes_max) {
       too_large_ = true;
       return;

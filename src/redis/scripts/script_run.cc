@@ -62,6 +62,8 @@ void ScriptRun::forget() {
 }
 
 void ScriptRun::refuse_run(Bytes text, Bytes rest) {
+  answer().rewind(0);
+  answer().take_errors();
   Writer(answer(), resp()).error(text, rest);
   undo_all();
 }

@@ -88,6 +88,7 @@ TEST_F(RedisScripts, AScriptIsBoundedInTimeAndMemory) {
   EXPECT_NE(greedy.find("not enough memory"), std::string::npos) << greedy;
   EXPECT_TRUE(eval("return ('a'):rep(1000):find(('a?'):rep(1000) .. ('a'):rep(1001))").starts_with("-ERR "));
   EXPECT_TRUE(eval("return ('a'):rep(9000):find(('.?'):rep(9000) .. 'b')").starts_with("-ERR "));
+  EXPECT_TRUE(eval("local t = {} for i = 1, 60 do t = {t, t} end return t").starts_with("-ERR Error running script"));
   EXPECT_EQ(eval("return 1"), ":1\r\n");
 }
 

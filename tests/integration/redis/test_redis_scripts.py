@@ -252,13 +252,17 @@ def test_a_script_is_bounded_in_time_and_memory(server, port):
     with Client(port) as client, setting(server, "redis_script_time_limit", "300"):
         for script in [
             "while true do end",
+            "local t = {} for i = 1, 60 do t = {t, t} end return t",
             "redis.call('set', 'a', 1) while true do pcall(function() while true do end end) end",
             "return string.rep('a', 1e6):find(string.rep('a?', 1000) .. 'b')",
             "return string.find(string.rep('a', 100000), string.rep('a-', 2000) .. 'b')",
         ]:
             until(lambda script=script: b"redis_script_time_limit" in client.ask_raw("EVAL", script, "0"), seconds=60)
         assert client.ask("EXISTS", "a") == 0
-    with Client(port) as client:
+    # So that memory is what ends these, however slow the machine is.
+    with setting(server, "redis_script_time_limit", "0"), setting(server, "redis_script_memory", "4194304"), Client(
+        port
+    ) as client:
         for script in [
             "local t = {} while true do t[#t + 1] = string.rep('x', 100000) .. #t end",
             "return string.rep('x', 2^31 - 1)",
@@ -266,7 +270,6 @@ def test_a_script_is_bounded_in_time_and_memory(server, port):
             "local t = {} for i = 1, 30 do t = {t, t} end return cjson.encode(t)",
         ]:
             assert b"not enough memory" in client.ask_raw("EVAL", script, "0"), script
-        assert client.ask_raw("EVAL", "local t = {} for i = 1, 60 do t = {t, t} end return t", "0").startswith(b"-ERR")
         assert client.ask("EVAL", "return 1", "0") == 1
 
 
