@@ -14,6 +14,7 @@
 
 #include "contract/executor.h"
 #include "contract/session.h"
+#include "door/lanes/loop_watch.h"
 #include "door/lanes/slow_lane.h"
 #include "door/lanes/statement_pool.h"
 #include "door/worker.h"
@@ -57,6 +58,7 @@ class Turns final : public Engine {
                  .slow_lane = slow_lane_,
                  .write_lane = nullptr,
                  .statements = statements_,
+                 .watch = watch_,
                  .access = plan_.access,
                  .server_stopping = [](void *) {},
                  .worker_ready = [](void *) {},
@@ -166,6 +168,7 @@ class Turns final : public Engine {
   std::atomic<bool> done_{false};
   door::SlowLane slow_lane_;
   door::StatementPool statements_{"turns"};
+  door::LoopWatch watch_{"turns watch"};
   door::Worker worker_;
 };
 

@@ -135,6 +135,10 @@ def status_page():
         "| `..._connections_peak` | Most connections at once, the ports' peaks added. |",
         "| `..._listening` | ON when clients can connect. The ports listen when the server has started, memcached's when "
         "there is a container, too. With handlersocket's two ports it is the one for reading. |",
+        "| `..._statements_in_place` | Of `..._statements_served`, those that were served on the thread of the worker that had "
+        "read them. |",
+        "| `..._loops_moved` | Times another thread took over a worker's other clients, because a statement that was served in "
+        "place waited or lasted. |",
         "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins. |",
         "| `..._buffer_bytes_max` | The bound on that: the sum of the `..._max_buffer_bytes` of all plugins that have a door "
         "open. |",

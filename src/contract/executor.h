@@ -26,6 +26,8 @@ struct ThreadIdentity {
   const char *name = "";         ///< shown to administrators, e.g. "ping worker 3"
   int wake_fd = -1;              ///< an eventfd the engine writes to when the thread should ask server_stopping()
   Counters *counters = nullptr;  ///< this thread's shard
+  /// Hears of the waits of whichever thread has the executor, if Engine::tells_of_waits(); nullptr: nobody does.
+  WaitListener *listener = nullptr;
 };
 
 /// Counts that a client's request has failed. What its protocol alone refuses that protocol notes on the output: not
@@ -170,6 +172,12 @@ class Executor {
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
   virtual void idle() noexcept = 0;
 
+  /// An executor is used, and destroyed, by one thread at a time. The one that has it gives it up, when it is idle,
+  /// before another one takes it; meanwhile the thread may be a session's of the server.
+  /// [crew_test.cc of the door, and of tests/integration/sql]
+  virtual void leave_thread() noexcept {}
+  virtual void enter_thread() noexcept {}
+
   /// True: the server is going down; destroy the executor now, on its thread. Ask after a wake-up and after run().
   virtual bool server_stopping() noexcept = 0;
 
@@ -215,6 +223,10 @@ class Engine {
   /// Whether a commit may have to wait for what may never come: a disk, a replica, another node. A thread that has
   /// clients to serve makes none then. Any thread; asked for each turn that writes.
   virtual bool commits_may_wait() const { return true; }
+
+  /// Whether ThreadIdentity::listener and Statement::listener hear of threads that wait in the server, for a lock or a
+  /// disk.
+  virtual bool tells_of_waits() const { return false; }
 
   /// A number for a connection, which no session of the server has. Any thread.
   virtual uint64_t next_number() {

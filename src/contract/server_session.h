@@ -2,9 +2,9 @@
 // it may be answered without the server's parser.
 //
 // A connection of the server's own protocol has one. The server greets its client, verifies it, counts it and kills it;
-// every command that nobody else answers is the server's to answer, on a thread of the statement pool
-// (door/lanes/statement_pool.h), which may wait for hours. A statement with a plan is answered by the worker in its
-// turn, on the same session: Statement::plan.
+// every command that nobody else answers is the server's to answer, on the thread of the worker that has read it
+// (door/lanes/crew.h) or on one of the statement pool (door/lanes/statement_pool.h), and either may wait for hours. A
+// statement with a plan is answered by the worker in its turn, on the same session: Statement::plan.
 //
 // Owned by the protocol's session and used by one thread at a time: the connection's worker, or the thread of the pool
 // that has the connection. interrupt() alone is any thread's.
@@ -79,6 +79,24 @@ struct Learnt {
 
 class ServerSession;
 
+/// Hears that a thread begins to wait in the server: for a lock, a disk, its client.
+class WaitListener {
+ public:
+  virtual ~WaitListener() = default;
+  /// On that thread, which may hold locks of the server: it must not wait here.
+  virtual void thread_waits() noexcept = 0;
+};
+
+/// Properties of a statement, by its first bytes, before the server serves it.
+struct Prospect {
+  /// Statements that are alike, and so may take as long as each other, have the same kind.
+  uint64_t kind = 0;
+  /// It may end with a commit of something that was written.
+  bool may_commit = false;
+  /// It lasts until its client or somebody else ends it.
+  bool endless = false;
+};
+
 /// One command of a client to the server. Its views live as long as its op.
 struct Statement {
   ServerSession *session = nullptr;
@@ -95,6 +113,8 @@ struct Statement {
   /// Its text with a ? in the place of each of `values`, where it is not known yet whether that form has a plan: the
   /// session learns it when it has served the statement. Empty: there is nothing to learn.
   Bytes form{};
+  /// Hears of the serving thread's waits; nullptr: nobody does.
+  WaitListener *listener = nullptr;
 };
 
 /// What a session does with a new client's socket, on the worker's thread.
@@ -119,7 +139,7 @@ class ServerSession {
   /// For the worker, in place of end(): does that if it needs no waiting. False: nothing has happened.
   virtual bool end_at_once([[maybe_unused]] bool peer_ended) { return false; }
 
-  // For the threads of the pool: these wait as long as the server does.
+  // For a thread that has no clients to answer, or can do without: these wait as long as the server does.
 
   /// Takes the socket `fd`, greets the client and verifies it. False: it was refused and has got the reason, and the
   /// caller has to end the session. The socket is the server's from now on, whatever happens.
@@ -158,6 +178,11 @@ class ServerSession {
   /// A number for everything about the session that changes the meaning of a text: database, modes, character sets and
   /// so on. Equal numbers mean equal contexts, in all sessions of the server. Changes only when the server has served.
   virtual uint64_t dialect() const = 0;
+  /// For the worker, before the server serves the statement.
+  virtual Prospect prospect(const Statement &statement) const {
+    static_cast<void>(statement);
+    return {};
+  }
   /// For the worker: whether a later statement commits the writes of this one.
   virtual bool in_transaction() const { return false; }
   /// Part of the dialect. nullopt: unknown, and nobody but the server may read its texts.

@@ -66,8 +66,8 @@ uint32_t Door::threads_wanted(const Options &options) {
 
 uint32_t Door::descriptors_wanted(const Options &options) {
   // A poller and a way to wake it for each thread (the slow lane may have one more), the acceptor and its reserve, what
-  // listens, the slow lane's own poller.
-  return 2 * (threads_wanted(options) + options.scan_threads + 1 + options.login_threads + options.committers + 1) + 4;
+  // listens, the slow lane's own poller, the watch's timer and how it is woken.
+  return 2 * (threads_wanted(options) + options.scan_threads + 1 + options.login_threads + options.committers + 1) + 6;
 }
 
 Door::Door(Options options, Protocol &protocol, Engine &engine, Access access)
@@ -76,7 +76,8 @@ Door::Door(Options options, Protocol &protocol, Engine &engine, Access access)
       engine_(engine),
       access_(access),
       slow_lane_(options_, engine, access),
-      statements_(options_.name + " sql") {}
+      statements_(options_.name + " sql"),
+      watch_(options_.name + " watch") {}
 
 Door::~Door() {
   stop();
@@ -109,6 +110,7 @@ bool Door::start_all(std::string &error) {
       .slow_lane = slow_lane_,
       .write_lane = write_lane_.get(),
       .statements = statements_,
+      .watch = watch_,
       .access = access_,
       .server_stopping =
           [](void *self) {
@@ -202,6 +204,7 @@ void Door::stop() {
   // Workers first: then nothing new comes to the slow lane, and connections that return from it are closed there.
   for (const auto &worker : workers_) worker->stop();
   for (const auto &worker : workers_) worker->join();
+  watch_.stop();
   if (write_lane_ != nullptr) write_lane_->stop();
   slow_lane_.stop();
   statements_.stop();
@@ -368,7 +371,13 @@ void Door::add_counters(Counters &sum) const {
   slow_lane_.add_counters(sum);
   if (write_lane_ != nullptr) write_lane_->add_counters(sum);
   statements_.add_counters(sum);
-  for (const auto &worker : workers_) sum.absorb(worker->counters());
+  for (const auto &worker : workers_) worker->add_counters(sum);
+}
+
+Crew::Figures Door::figures() const {
+  Crew::Figures sum;
+  for (const auto &worker : workers_) worker->add_figures(sum);
+  return sum;
 }
 
 void Door::add_latencies(Latencies &sum) const {

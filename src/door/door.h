@@ -1,8 +1,9 @@
 // door.h: one listening protocol: its sockets, its workers, its slow lane and its write lane.
 //
 // Owned by the plugin. start() and stop() are called by one thread; everything else by any.
-// Mutexes of this folder, in the order they may be taken: SlowLane::mutex_, then Inbox::mutex_; WriteLane::mutex_ by
-// itself. No call into the engine or a protocol is made with any held, but for the destructors of a closed connection.
+// Mutexes of this folder, in the order they may be taken: SlowLane::mutex_, then Inbox::mutex_; WriteLane::mutex_,
+// Crew::mutex_ and LoopWatch::mutex_ by themselves. No call into the engine or a protocol is made with any held, but
+// for the destructors of a closed connection.
 #pragma once
 
 #include <atomic>
@@ -17,6 +18,8 @@
 #include "contract/session.h"
 #include "door/connections/options.h"
 #include "door/connections/roster.h"
+#include "door/lanes/crew.h"
+#include "door/lanes/loop_watch.h"
 #include "door/lanes/slow_lane.h"
 #include "door/lanes/statement_pool.h"
 #include "door/connections/thread.h"
@@ -58,6 +61,8 @@ class Door {
   uint32_t threads() const { return static_cast<uint32_t>(workers_.size()); }
   /// Adds what all threads counted.
   void add_counters(Counters &sum) const;
+  /// What became of statements that its workers served themselves.
+  Crew::Figures figures() const;
   /// Adds how long requests took that were answered within a turn.
   void add_latencies(Latencies &sum) const;
   /// Its connections, for people. Any thread; connections that are left may outlive the door.
@@ -95,6 +100,7 @@ class Door {
   SlowLane slow_lane_;
   std::unique_ptr<WriteLane> write_lane_;  // where the door writes
   StatementPool statements_;
+  LoopWatch watch_;
   const Roster::Owner roster_ = Roster::make();
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<net::Listener> listeners_;

@@ -1,14 +1,11 @@
 #include "door/worker.h"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <new>
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/pool.h"
 #include "net/plain_channel.h"
 
 namespace postern::door {
@@ -16,12 +13,16 @@ namespace postern::door {
 Worker::Worker(const Context &context, std::string name)
     : context_(context),
       name_(std::move(name)),
+      crew_(std::make_shared<Crew>(name_, &Worker::work, this, context.watch)),
       has_writers_(context.access == Access::write || context.options.statements_write),
       events_(limits::events_per_turn_max),
       timeouts_(context.options),
       tls_handshakes_(context.options, counters_),
       guard_(name_, counters_),
-      slow_log_(context.options, counters_) {}
+      slow_log_(context.options, counters_),
+      permit_(context.engine.tells_of_waits() ? &Permits::of_process() : nullptr) {
+  context.watch.look_after(*crew_, poller_.fd());
+}
 
 Worker::~Worker() {
   join();
@@ -29,16 +30,22 @@ Worker::~Worker() {
 
 bool Worker::start() {
   if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, nullptr)) return false;
-  return thread_.start([](void *self) { static_cast<Worker *>(self)->work(); }, this, name_);
+  return crew_->start();
 }
 
 void Worker::stop() {
   stop_.store(true, std::memory_order_release);
   wake_.wake();
+  crew_->stop();
 }
 
 void Worker::join() {
-  thread_.join();
+  crew_->join();
+}
+
+void Worker::add_counters(Counters &sum) const {
+  sum.absorb(counters_);
+  crew_->add_counters(sum);
 }
 
 std::unique_ptr<Connection> Worker::make_connection(std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
@@ -60,30 +67,6 @@ void Worker::return_connection(std::unique_ptr<Connection> connection) noexcept 
   wake_.wake();
 }
 
-void Worker::work() {
-  const ThreadIdentity who{
-      .access = context_.access, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
-  // Else the kernel may add 50 us to each wait of the commit delay.
-  if (has_writers_) ::prctl(PR_SET_TIMERSLACK, 1'000);
-  try {
-    executor_ = context_.engine.attach(who, stop_);
-  } catch (const std::bad_alloc &) {
-    log::error("%s: out of memory", name_.c_str());
-  }
-  if (executor_ != nullptr) {
-    go_idle();
-    context_.worker_ready(context_.door);
-    while (!stop_.load(std::memory_order_acquire) && !executor_->server_stopping()) {
-      if (!guard_.take_turn([this] { run_turn(); })) break_off();
-    }
-    executor_->idle();
-  }
-  close_all();
-  executor_.reset();
-  pool::drain();
-  if (!stop_.load(std::memory_order_acquire)) context_.server_stopping(context_.door);
-}
-
 /// A request's whole life on this thread. The order matters: every request of the batch has arrived before its read
 /// view opens, and no reply leaves before the batch that justifies it is settled.
 ///
@@ -102,7 +85,7 @@ void Worker::run_turn() {
 
 size_t Worker::wait() {
   int timeout_ms = 0;
-  const bool at_work = lists_.next_turn_size() > tls_handshakes_.waiting();
+  const bool at_work = lists_.next_turn_size() > tls_handshakes_.waiting() || !statements_here_.empty();
   if (!at_work) {
     describe_connections();
     if (holds_tables_) {
@@ -113,9 +96,11 @@ size_t Worker::wait() {
       timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
   }
+  permit_.give_back();
   const size_t count = poller_.wait(events_, timeout_ms);
   if (count == 0 && !at_work && holds_tables_) go_idle();
   now_ms_ = clock_.begin();
+  permit_.take();
   return count;
 }
 
@@ -150,7 +135,7 @@ void Worker::receive(size_t event_count) {
       continue;
     }
     Connection &connection = *static_cast<Connection *>(event.data.ptr);
-    if (connection.in_write_lane) {
+    if (connection.ops_are_lent) {
       note_event_away(connection, event.events);
       continue;
     }
@@ -333,7 +318,7 @@ void Worker::settle_answered(Connection &connection) {
 }
 
 /// All that its session has collected is answered.
-inline void Worker::note_settled(Connection &connection) {
+void Worker::note_settled(Connection &connection) {
   const uint32_t errors = connection.output.take_errors();
   if (errors != 0) counters_.add(Counter::requests_failed, errors);
   connection.session->settled();
@@ -364,24 +349,6 @@ void Worker::refuse_rest(Connection &connection, std::span<Op> left) {
   settle_answered(connection);
 }
 
-void Worker::leave_for_slow_lane(Connection &connection) {
-  auto job = std::make_unique<SlowJob>();
-  send_released(connection);  // answers must not wait for unanswered requests
-  job->work = std::move(connection.put_off);
-  if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
-  job->home = this;
-  job->began_us = turn_->began_us;
-  poller_.remove(connection.channel->fd());
-  connection.armed = 0;
-  if (connection.sleeper != nullptr) sleepers_.send_away(*connection.sleeper);
-  timeouts_.remove(connection);
-  lists_.remove(connection);
-  job->connection.reset(&connection);
-  job->note_doing();
-  if (job->op().verb == Verb::statement) context_.statements.submit(std::move(job));
-  else context_.slow_lane.submit(std::move(job));
-}
-
 void Worker::send_released(Connection &connection) {
   if (connection.is_dead() || connection.output.sendable().empty()) return;
   const net::Transfer put = connection.channel->send(connection.output);
@@ -398,7 +365,7 @@ void Worker::finish() {
 
 /// Sends the rest, and ensures that the connection comes up again when there is something to do.
 void Worker::finish_with(Connection &connection) {
-  if (connection.in_write_lane) return;
+  if (connection.ops_are_lent) return;
   if (connection.is_called()) deliver(connection);
   send_released(connection);
   connection.settle_phase();
@@ -470,6 +437,7 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
+  connection.ops_are_lent = false;
   connection.come_home(all_done);
   if (!connection.session_is_open()) {
     guard_.on_behalf_of(connection, [&] { connection.begin(); });

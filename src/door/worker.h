@@ -1,6 +1,7 @@
-// worker.h: one thread of a door with its own connections, its own executor and its own counters.
+// worker.h: a loop of a door with its own connections, its own executor and its own counters.
 //
-// Workers share nothing mutable. Others reach a worker through its inbox only.
+// Workers share nothing mutable. Others reach a worker through its inbox only. One thread of its crew has the loop at a
+// time: that one is the worker's thread.
 #pragma once
 
 #include <pthread.h>
@@ -15,7 +16,12 @@
 #include "contract/session.h"
 #include "door/connections/commit_delay.h"
 #include "door/connections/connection.h"
+#include "door/lanes/crew.h"
 #include "door/lanes/inbox.h"
+#include "door/lanes/job_queue.h"
+#include "door/lanes/lasting_kinds.h"
+#include "door/lanes/loop_watch.h"
+#include "door/lanes/permits.h"
 #include "door/memory_guard.h"
 #include "door/connections/options.h"
 #include "door/recent_readers.h"
@@ -23,7 +29,6 @@
 #include "door/lanes/slow_lane.h"
 #include "door/connections/slow_log.h"
 #include "door/lanes/statement_pool.h"
-#include "door/connections/thread.h"
 #include "door/timeouts.h"
 #include "door/tls_handshakes.h"
 #include "door/connections/turn.h"
@@ -35,7 +40,7 @@
 
 namespace postern::door {
 
-class Worker final : private Watcher, public Home {
+class Worker final : private Watcher, private WaitListener, public Home {
  public:
   /// Everything outlives the worker.
   struct Context {
@@ -45,6 +50,7 @@ class Worker final : private Watcher, public Home {
     SlowLane &slow_lane;
     WriteLane *write_lane;  ///< nullptr: there is none
     StatementPool &statements;
+    LoopWatch &watch;
     Access access;
     /// Called by a worker that leaves because the server goes down.
     void (*server_stopping)(void *door);
@@ -74,14 +80,28 @@ class Worker final : private Watcher, public Home {
 
   /// Connections given and not yet closed. Any thread.
   uint32_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
-  const Counters &counters() const { return counters_; }
+  void add_counters(Counters &sum) const;
+  void add_figures(Crew::Figures &sum) const { crew_->add_figures(sum); }
   /// Adds how long requests took in the last minutes. Any thread.
   void add_latencies(Latencies &sum) const { clock_.add_latencies(sum); }
 
  private:
-  void work();
+  static void work(void *self, Crew::Member &me);
+  void begin_loop();
+  void end_loop();
   void close_all();
   void break_off();
+
+  // worker_statements.cc: statements that the server serves, here or on a thread of the pool.
+  std::unique_ptr<SlowJob> run_until_statement();
+  std::unique_ptr<SlowJob> next_statement();
+  bool is_to_be_served_here(const SlowJob &job, Connection &connection);
+  void leave_for_pool(std::unique_ptr<SlowJob> job);
+  void lend_thread(const SlowJob &job);
+  void take_thread_back(std::unique_ptr<SlowJob> job, bool alive);
+  void take_job_back(std::unique_ptr<SlowJob> job);
+  void take_loop_over();
+  void forget_statements();
 
   // The steps of a turn, and what each of them is made of.
   void run_turn();
@@ -115,6 +135,7 @@ class Worker final : private Watcher, public Home {
   void keep_writers(std::span<Turn::Slice> writers);
   void run_writers(std::span<Turn::Slice> writers);
   void op_done(const Op &op) override;
+  void thread_waits() noexcept override { permit_.give_back(); }
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);
   void settle_answered(Connection &connection);
@@ -148,6 +169,7 @@ class Worker final : private Watcher, public Home {
   net::WakeFd wake_;
   std::atomic<bool> stop_{false};
   std::atomic<uint32_t> connection_count_{0};
+  const std::shared_ptr<Crew> crew_;
 
   Inbox inbox_;
   mutable Sleepers sleepers_{wake_};
@@ -171,12 +193,16 @@ class Worker final : private Watcher, public Home {
   MemoryGuard guard_;
   TurnClock clock_;
   SlowLog slow_log_;
+  JobQueue statements_here_;  // to be served by this thread
+  LastingKinds lasting_kinds_;
+  uint64_t serving_kind_ = 0;  // of the statement that is served
+  int64_t serving_since_us_ = 0;
+  int serving_fd_ = -1;  // its connection's
+  Permit permit_;        // to run
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;
   uint32_t described_connections_ = UINT32_MAX;
-
-  Thread thread_;
 };
 
 }  // namespace postern::door

@@ -60,6 +60,7 @@ void Worker::break_off() {
 
 void Worker::close_everybody() {
   lists_.clear();
+  forget_statements();
   while (Connection *const connection = timeouts_.any()) close(*connection);
 }
 

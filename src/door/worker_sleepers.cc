@@ -8,7 +8,7 @@ void Worker::take_sleepers() {
   bool woken = false;
   while (Sleeper *const sleeper = sleepers_.next(woken)) {
     Connection &connection = sleeper->connection;
-    if (connection.in_write_lane) continue;  // it comes up when it is home
+    if (connection.ops_are_lent) continue;  // it comes up when it is home
     if (woken) wake(connection);
     lists_.add_to_this_turn(connection);
   }

@@ -18,7 +18,9 @@ void Worker::await_writers() {
   look();
   if (!commit_delay_.begin(back, recent_readers_.any_but(nullptr, now_ms_))) return;
   while (back < commit_delay_.writers()) {
+    permit_.give_back();
     const size_t count = commit_delay_.wait(poller_, events_);
+    permit_.take();
     if (count == 0) break;
     const size_t ready = lists_.this_turn().size();
     receive(count);
@@ -48,7 +50,7 @@ bool Worker::give_away(size_t readers) {
   job->readers = readers;
   job->away = true;
   for (const Turn::Slice &slice : job->writers()) {
-    slice.connection->in_write_lane = true;
+    slice.connection->ops_are_lent = true;
     slice.connection->listed.note_doing(Doing::running);
     timeouts_.remove(*slice.connection);
   }
@@ -123,7 +125,7 @@ void Worker::take_home(std::unique_ptr<WriteJob> job) {
   --turns_away_;
   for (const Turn::Slice &slice : job->writers()) {
     Connection &connection = *slice.connection;
-    connection.in_write_lane = false;
+    connection.ops_are_lent = false;
     timeouts_.add(connection, now_ms_);
     lists_.add_to_this_turn(connection);
     if (job->refused) connection.die();

@@ -453,6 +453,9 @@ void Doors::add_to(DoorStatus &status) const {
     if (door == nullptr) continue;
     door->add_counters(status.counters);
     door->add_latencies(status.latencies);
+    const auto [in_place, moved] = door->figures();
+    status.statements_in_place += in_place;
+    status.loops_moved += moved;
     status.threads += door->threads();
     status.connections += door->connections();
     status.connections_peak += door->connections_peak();

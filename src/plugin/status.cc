@@ -7,7 +7,7 @@
 namespace postern::plugin {
 namespace {
 
-constexpr size_t gauge_count = 4 + 4 * 3;  // four kinds of requests have three percentiles each
+constexpr size_t gauge_count = 6 + 4 * 3;  // four kinds of requests have three percentiles each
 constexpr size_t own_count_max = 64;       // of a plugin's own
 constexpr size_t variable_count_max = counter_count + failure_count - 1 + gauge_count + own_count_max;
 
@@ -46,6 +46,8 @@ void StatusPage::add(const DoorStatus &status) {
 #undef FAILURE
   add("connections", status.connections);
   add("connections_peak", status.connections_peak);
+  add("statements_in_place", status.statements_in_place);
+  add("loops_moved", status.loops_moved);
   add("buffer_bytes", pool::large_bytes());
   add("buffer_bytes_max", status.buffer_bytes_max);
 #define LATENCY(kind)                                                   \

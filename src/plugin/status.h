@@ -17,6 +17,8 @@ struct DoorStatus {
   uint64_t threads = 0;
   uint64_t connections = 0;
   uint64_t connections_peak = 0;
+  uint64_t statements_in_place = 0;
+  uint64_t loops_moved = 0;
   uint64_t buffer_bytes_max = 0;  ///< of all plugins together
 };
 

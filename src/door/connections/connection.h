@@ -239,7 +239,9 @@ class Connection final : public Peer {
   TimeoutList timeout_list = TimeoutList::idle;
   bool in_this_turn = false;  ///< the worker's; it may be in both
   bool in_next_turn = false;
-  bool in_write_lane = false;  ///< its ops and its output are somebody else's, and the worker watches its socket
+  /// Its ops and its output are the write lane's, or a job's that is to be served on the worker's thread, and the
+  /// worker watches its socket.
+  bool ops_are_lent = false;
 
  private:
   void become(Phase phase);

@@ -1,9 +1,13 @@
-// fake_server.h: a server for connections that own a session of it: FakeServer, a protocol of lines that are served on
-// the threads of the statement pool, and what its sessions share with a test.
+// fake_server.h: a server for connections that own a session of it: FakeServer, a protocol of lines that no worker
+// answers, and what its sessions share with a test.
 //
 // Commands, one a line:   say TEXT      answers TEXT
 //                         become NAME   its account is NAME from now on; answers `ok`
-//                         hold          waits for FakeServer::let_go or to be interrupted; answers `held`
+//                         hold          lasts until FakeServer::let_go or until it is interrupted; answers `held`
+//                         wait          the same, and says that it waits
+//                         endless       the same, and is known to last before it begins
+//                         write         answers `written`; may commit, which may wait
+//                         act           calls FakeServer::act; answers `acted`
 //                         quit          ends the session
 #pragma once
 
@@ -12,6 +16,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +37,7 @@ struct FakeServerState {
   std::atomic<int> holding = 0;
   std::atomic<int> timed_out = 0;
   std::atomic<int> ended = 0;
+  std::function<void()> act;
 };
 
 class FakeServerSession final : public ServerSession {
@@ -52,8 +58,14 @@ class FakeServerSession final : public ServerSession {
       account_ = line.substr(7);
       return tell("ok");
     }
-    if (line != "hold") return false;
+    if (line == "write") return tell("written");
+    if (line == "act") {
+      state_.act();
+      return tell("acted");
+    }
+    if (line != "hold" && line != "wait" && line != "endless") return false;
     ++state_.holding;
+    if (line == "wait" && statement.listener != nullptr) statement.listener->thread_waits();
     while (!state_.let_go && !interrupted_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     --state_.holding;
     return !interrupted_ && tell("held");
@@ -75,6 +87,11 @@ class FakeServerSession final : public ServerSession {
   void time_out() override { ++state_.timed_out; }
   void interrupt() override { interrupted_ = true; }
   uint64_t dialect() const override { return 1; }
+  Prospect prospect(const Statement &statement) const override {
+    return {.kind = static_cast<unsigned char>(statement.packet.front()),
+            .may_commit = statement.packet.starts_with("write"),
+            .endless = statement.packet.starts_with("endless")};
+  }
   bool in_transaction() const override { return state_.in_transaction; }
   const Learnt &learnt() const override { return learnt_; }
 

@@ -29,6 +29,7 @@ class MariaEngine final : public Engine {
     return make_executor(std::move(thread), specs_, names_, who, stop);
   }
 
+  bool tells_of_waits() const override { return true; }
   std::unique_ptr<ServerSession> host() override { return std::make_unique<HostedSession>(take_let_in()); }
   bool commits_may_wait() const override { return mariadb::commits_may_wait(); }
   uint64_t next_number() override { return next_thread_id(); }

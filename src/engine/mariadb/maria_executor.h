@@ -48,6 +48,8 @@ class MariaExecutor final : public Executor {
 
   Settlement run(const Run &run) override;
   void idle() noexcept override;
+  void leave_thread() noexcept override { thread_->leave(); }
+  void enter_thread() noexcept override { thread_->enter_again(); }
   bool server_stopping() noexcept override;
   int64_t row_wait_ms() noexcept override { return thread_->row_wait_ms(); }
   void allow_row_wait(int ms) noexcept override { alone_row_wait_ms_ = ms; }

@@ -36,6 +36,14 @@ RowWait::~RowWait() {
   current = nullptr;
 }
 
+void RowWait::leave_thread() {
+  current = nullptr;
+}
+
+void RowWait::enter_thread() {
+  current = this;
+}
+
 bool RowWait::take_expired() {
   if (!expired_.load(std::memory_order_relaxed)) return false;
   expired_.store(false, std::memory_order_relaxed);

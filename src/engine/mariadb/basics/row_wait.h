@@ -25,6 +25,10 @@ class RowWait {
   RowWait(const RowWait &) = delete;
   RowWait &operator=(const RowWait &) = delete;
 
+  /// The calling thread's waits are no longer bounded, or from now on. By the one that has this first.
+  static void leave_thread();
+  void enter_thread();
+
   void set_thd(THD *thd) { thd_ = thd; }
 
   /// From now on all waits together may take `ms` milliseconds.

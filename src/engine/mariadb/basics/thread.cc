@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/mariadb/basics/acting.h"
+#include "engine/mariadb/basics/bound_thread.h"
+#include "engine/mariadb/basics/told_waits.h"
 
 namespace postern::mariadb {
 namespace {
@@ -58,6 +60,7 @@ void on_kill(THD *thd) {
 }
 
 void on_wait_begin(THD *, int kind) {
+  ToldWaits::begin();
   if (kind == THD_WAIT_ROW_LOCK) RowWait::on_begin(RowWait::For::row);
   else if (kind == THD_WAIT_TABLE_LOCK) RowWait::on_begin(RowWait::For::table);
 }
@@ -109,6 +112,7 @@ ServerThread::ServerThread(const ThreadIdentity &who, const std::atomic<bool> &s
 
 std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, const std::atomic<bool> &stop) {
   my_thread_init();
+  ToldWaits::tell(who.listener);
   wakers.expect();
   std::unique_ptr<ServerThread> thread(new ServerThread(who, stop));
   if (!wait_for_server_start(stop) || !thread->create()) return nullptr;
@@ -116,9 +120,24 @@ std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, con
 }
 
 ServerThread::~ServerThread() {
+  ToldWaits::tell(nullptr);
   destroy();
   wakers.expect_no_more();
   my_thread_end();
+}
+
+void ServerThread::leave() {
+  mysys_ = my_thread_var;
+  psi_ = PSI_CALL_get_thread();
+  row_wait_.leave_thread();
+  ToldWaits::tell(nullptr);
+  act_as_nobody();
+}
+
+void ServerThread::enter_again() {
+  act_as(thd_, mysys_, psi_);
+  row_wait_.enter_thread();
+  ToldWaits::tell(who_.listener);
 }
 
 bool ServerThread::create() {

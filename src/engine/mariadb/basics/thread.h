@@ -10,6 +10,8 @@
 #include "engine/sql/shown_text.h"
 
 class THD;
+struct PSI_thread;
+struct st_my_thread_var;
 
 namespace postern::mariadb {
 
@@ -18,8 +20,8 @@ class ActingContext;
 /// The user that the process list shows for threads of ours. Lives forever.
 extern const char *const thread_user;
 
-/// Owned and used by the thread it stands for; destroyed on that thread. While it lives the server counts the
-/// thread, shows it in the process list and waits for it at shutdown.
+/// Owned and used by the thread it stands for, which may change; destroyed on that thread. While it lives the server
+/// counts the thread, shows it in the process list and waits for it at shutdown.
 class ServerThread {
  public:
   /// Waits until the server accepts work. nullptr if it goes down, `stop` becomes true or there is no memory.
@@ -30,6 +32,10 @@ class ServerThread {
 
   THD *thd() const { return thd_; }
   RowWait &row_wait() { return row_wait_; }
+
+  /// The calling thread is nobody's from now on, and whoever calls enter_again() is the one that this stands for.
+  void leave();
+  void enter_again();
 
   /// Somebody asked this thread to end its connection (KILL); it needs a new THD before it goes on.
   bool killed() const;
@@ -65,6 +71,8 @@ class ServerThread {
   Globals globals_;
   const std::unique_ptr<ActingContext> acting_;
   THD *thd_ = nullptr;
+  st_my_thread_var *mysys_ = nullptr;
+  PSI_thread *psi_ = nullptr;
   sql::ShownText text_;
 };
 

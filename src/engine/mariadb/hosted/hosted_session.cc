@@ -18,6 +18,7 @@
 #include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/hosted/plans/select_plan.h"
 #include "engine/mariadb/hosted/verification.h"
+#include "engine/mariadb/basics/told_waits.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
 
 namespace postern::mariadb {
@@ -39,6 +40,7 @@ bool HostedSession::serve(const Statement &statement) {
   if (!logged_in_) return go_on_logging_in(statement);
   THD *const thd = thd_;
   Attachment attachment(thd, mysys_);
+  const ToldWaits waits(statement.listener);
   if (thd->killed >= KILL_CONNECTION) {
     if (thd->killed == KILL_WAIT_TIMEOUT) tell_log_of_timeout(thd);
     return false;

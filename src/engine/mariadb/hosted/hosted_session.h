@@ -3,7 +3,7 @@
 //
 // The rest is by file: hosted_login.cc has its beginning, hosted_session.cc the rest of its life, hosted_turn.cc
 // answers in a turn, hosted_write.cc writes in one, hosted_prepare.cc deals with prepared statements, hosted_learn.cc
-// learns from the statements that the server has served.
+// learns from the statements that the server has served, hosted_prospect.cc looks at them before.
 #pragma once
 
 #include <atomic>
@@ -63,6 +63,7 @@ class HostedSession final : public ServerSession {
   void interrupt() override;
 
   uint64_t dialect() const override { return dialect_; }
+  Prospect prospect(const Statement &statement) const override;
   bool in_transaction() const override;
   std::optional<TextRules> text_rules() const override;
   const Learnt &learnt() const override { return learnt_; }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/mariadb/basics/told_waits.h"
 
 namespace postern::mariadb {
 namespace {
@@ -49,6 +50,7 @@ scheduler_functions *hosting_scheduler() {
     made.max_connections = thread_scheduler->max_connections;
     made.add_connection = [](CONNECT *connect) { let_in = connect; };
     made.post_kill_notification = post_kill_notification;
+    made.thd_wait_begin = [](THD *, int) { ToldWaits::begin(); };
     return made;
   }();
   return &functions;

@@ -1,33 +1,10 @@
 #include "engine/mariadb/basics/server.h"
 
 #include "engine/mariadb/hosted/thd/attachment.h"
+#include "engine/mariadb/basics/bound_thread.h"
 #include "engine/mariadb/basics/cluster.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 namespace postern::mariadb {
-namespace {
-
-struct ThisThread {
-  ThisThread() : id(static_cast<uint32>(::syscall(SYS_gettid))), self(pthread_self()) {
-    char here = 0;
-    my_get_stack_bounds(&stack_start, &stack_end, &here, my_thread_stack_size);
-  }
-
-  void *stack_start = nullptr;
-  void *stack_end = nullptr;
-  const uint32 id;
-  const pthread_t self;
-};
-
-const ThisThread &this_thread() {
-  static thread_local const ThisThread thread;
-  return thread;
-}
-
-}  // namespace
-
 Attachment::Attachment() : thd_(current_thd), psi_(PSI_CALL_get_thread()), mysys_(my_thread_var) {}
 
 Attachment::~Attachment() {
@@ -37,16 +14,12 @@ Attachment::~Attachment() {
 }
 
 void Attachment::to(THD *thd, st_my_thread_var *mysys) {
-  const ThisThread &thread = this_thread();
   wait_for_rollback(thd);
   set_mysys_var(mysys);
   // Where each connection has a thread of its own the server expects that one to take its THD back by itself.
   if (thd->mysys_var != mysys) thd->store_globals();
   set_current_thd(thd);
-  thd->thread_stack = static_cast<char *>(thread.stack_start);
-  thd->mysys_var->stack_ends_here = thread.stack_end;
-  thd->real_id = thread.self;
-  thd->os_thread_id = thread.id;
+  note_thread(thd);
   PSI_CALL_set_thread(thd->get_psi());
 }
 

@@ -1,0 +1,227 @@
+// Statements that are served on the thread of the worker that has read them: its loop moves when they wait or last, and
+// nobody else waits for them.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "door/lanes/lasting_kinds.h"
+#include "door/testing/fake_server.h"
+#include "door/testing/toy.h"
+
+namespace postern::door {
+namespace {
+
+class CrewTest : public DoorTest {
+ protected:
+  CrewTest() { options_.threads = 1; }
+  ~CrewTest() override {
+    state_.let_go = true;
+    door_.reset();  // before its protocol
+  }
+  void open() {
+    door_ = std::make_unique<Door>(options_, server_, engine_, Access::read);
+    std::string error;
+    ASSERT_TRUE(door_->start(error)) << error;
+  }
+  Client greeted() {
+    Client client = connect();
+    EXPECT_EQ(client.read(6), "hello\n");
+    return client;
+  }
+  void expect_answered(Client &client) {
+    client.send("say x\n");
+    EXPECT_EQ(client.read(2), "x\n");
+  }
+  Crew::Figures figures() const { return door_->figures(); }
+  bool eventually_counted(Counter row, uint64_t times) {
+    return eventually([&] { return count(row) == times; });
+  }
+
+  FakeServer server_;
+  FakeServerState &state_ = server_.state;
+};
+
+TEST_F(CrewTest, AShortStatementIsServedWhereItWasRead) {
+  open();
+  Client one = greeted();
+  Client other = greeted();
+  for (int i = 0; i < 20; ++i) {
+    expect_answered(one);
+    expect_answered(other);
+  }
+  EXPECT_TRUE(eventually_counted(Counter::statements_served, 40));
+  // One may have lasted, on a busy machine.
+  EXPECT_GE(figures().in_place + figures().moved, 1u);
+}
+
+TEST_F(CrewTest, AStatementThatWaitsIsLeftAtOnceAndComesBack) {
+  open();
+  Client waits = greeted();
+  Client other = greeted();
+  waits.send("wait\n");
+  EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  expect_answered(other);
+  expect_answered(other);
+  state_.let_go = true;
+  EXPECT_EQ(waits.read(5), "held\n");
+  EXPECT_TRUE(eventually([this] { return figures().moved >= 1; }));
+  expect_answered(waits);
+  expect_answered(other);
+}
+
+TEST_F(CrewTest, AStatementThatLastsIsLeftWhenAnotherClientAsks) {
+  open();
+  Client lasts = greeted();
+  Client other = greeted();
+  lasts.send("hold\n");
+  EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  expect_answered(other);
+  state_.let_go = true;
+  EXPECT_EQ(lasts.read(5), "held\n");
+  EXPECT_TRUE(eventually([this] { return figures().moved >= 1; }));
+  expect_answered(lasts);
+}
+
+TEST_F(CrewTest, AClientThatComesWhileAStatementLastsIsGreeted) {
+  open();
+  Client lasts = greeted();
+  lasts.send("hold\n");
+  EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  Client other = greeted();
+  expect_answered(other);
+}
+
+TEST_F(CrewTest, MoreStatementsThanThreadsMayLast) {
+  open();
+  std::vector<Client> lasting;
+  for (int i = 0; i < 12; ++i) {
+    lasting.push_back(greeted());
+    lasting.back().send(i % 2 == 0 ? "hold\n" : "wait\n");
+    EXPECT_TRUE(eventually([&] { return state_.holding == i + 1; }));
+    Client other = greeted();
+    expect_answered(other);
+  }
+  state_.let_go = true;
+  for (Client &one : lasting) EXPECT_EQ(one.read(5), "held\n");
+  for (Client &one : lasting) expect_answered(one);
+}
+
+TEST_F(CrewTest, RepliesOfAConnectionKeepTheirOrder) {
+  open();
+  Client client = greeted();
+  Client other = greeted();
+  client.send("say a\nhold\nsay b\nwait\nsay c\n");
+  EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  expect_answered(other);
+  state_.let_go = true;
+  EXPECT_EQ(client.read(16), "a\nheld\nb\nheld\nc\n");
+}
+
+TEST_F(CrewTest, AKindThatLastedIsServedByThePoolForAWhile) {
+  open();
+  Client client = greeted();
+  Client other = greeted();
+  client.send("hold\n");
+  EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  expect_answered(other);
+  state_.let_go = true;
+  EXPECT_EQ(client.read(5), "held\n");
+  EXPECT_TRUE(eventually([this] { return figures().moved >= 1; }));
+  const uint64_t moved = figures().moved;
+  state_.let_go = false;
+  other.send("hold\n");
+  EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  expect_answered(client);
+  EXPECT_EQ(figures().moved, moved);
+}
+
+TEST_F(CrewTest, AnEndlessStatementGoesToThePool) {
+  open();
+  Client client = greeted();
+  client.send("endless\n");
+  EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  state_.let_go = true;
+  EXPECT_EQ(client.read(5), "held\n");
+  EXPECT_TRUE(eventually_counted(Counter::statements_served, 1));
+  EXPECT_EQ(figures().in_place + figures().moved, 0u);
+}
+
+TEST_F(CrewTest, NobodyWaitsForACommitThatMayWait) {
+  engine_.commits_wait = true;
+  open();
+  Client client = greeted();
+  Client other = greeted();
+  client.send("write\n");
+  EXPECT_EQ(client.read(8), "written\n");
+  EXPECT_TRUE(eventually_counted(Counter::statements_served, 1));
+  EXPECT_EQ(figures().in_place + figures().moved, 0u);
+}
+
+TEST_F(CrewTest, AStopInterruptsStatements) {
+  for (const char *const line : {"hold\n", "wait\n"}) {
+    for (const bool answers_others : {false, true}) {
+      open();
+      Client lasts = greeted();
+      Client other = greeted();
+      lasts.send(line);
+      EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+      if (answers_others) expect_answered(other);
+      EXPECT_LT(stop_ms(), soon_ms);
+      EXPECT_TRUE(lasts.closed());
+      EXPECT_TRUE(other.closed());
+    }
+  }
+}
+
+TEST_F(CrewTest, AStatementMayStopItsOwnDoor) {
+  state_.act = [this] { door_.reset(); };
+  open();
+  Client acts = greeted();
+  Client other = greeted();
+  expect_answered(other);
+  acts.send("act\n");
+  EXPECT_EQ(acts.read(6), "acted\n");
+  EXPECT_TRUE(acts.closed());
+  EXPECT_TRUE(other.closed());
+  EXPECT_TRUE(eventually([this] { return state_.ended == 2; }));
+}
+
+TEST_F(CrewTest, ASessionThatEndsInPlaceClosesItsConnection) {
+  open();
+  Client client = greeted();
+  expect_answered(client);
+  client.send("quit\n");
+  EXPECT_TRUE(client.closed());
+  EXPECT_TRUE(eventually([this] { return door_->connections() == 0; }));
+  EXPECT_EQ(state_.ended, 1);
+}
+
+TEST_F(CrewTest, ClientsMayLeaveWhileTheirStatementLasts) {
+  open();
+  {
+    Client leaves = greeted();
+    leaves.send("hold\n");
+    EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  }
+  Client other = greeted();
+  expect_answered(other);
+  state_.let_go = true;
+  EXPECT_TRUE(eventually([this] { return door_->connections() == 1; }));
+  expect_answered(other);
+}
+
+TEST(LastingKinds, AKindIsKnownForAWhileAndAShortStatementIsNoted) {
+  LastingKinds kinds;
+  EXPECT_TRUE(kinds.may_be_short(7, 0));
+  kinds.note(7, limits::lasting_us_min - 1, 0);
+  EXPECT_TRUE(kinds.may_be_short(7, 1));
+  kinds.note(7, limits::lasting_us_min, 10);
+  EXPECT_FALSE(kinds.may_be_short(7, 10 + limits::lasting_kind_ms - 1));
+  EXPECT_TRUE(kinds.may_be_short(8, 11));
+  EXPECT_TRUE(kinds.may_be_short(7, 10 + limits::lasting_kind_ms));
+}
+
+}  // namespace
+}  // namespace postern::door

@@ -1,0 +1,27 @@
+// crew_limits.h: bounds on the work of a worker's threads beside its turns. Clients have no influence on any of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace postern::limits {
+
+/// Threads of one worker: one has its loop, one stands by, the others finish statements that it was taken away from.
+inline constexpr size_t crew_threads_max = 4;
+/// Microseconds between two looks at the statements that workers serve: one that is met twice lasts, and the loop moves
+/// as soon as anybody else needs it.
+inline constexpr int64_t lasting_look_us = 500;
+/// Milliseconds after which the loop moves even if no event has come: its clients have timeouts.
+inline constexpr int lasting_ms_max = 100;
+/// Statements of a kind that lasted as long go to the pool for a while, and then one is tried again.
+inline constexpr int64_t lasting_us_min = 500;
+inline constexpr int64_t lasting_kind_ms = 1'000;
+/// Statements that may wait to be served by a worker; more go to the pool.
+inline constexpr size_t statements_waiting_max = 32;
+/// Microseconds for which a worker serves statements before it looks what else has come.
+inline constexpr int64_t statements_us_max = 200;
+/// Microseconds that a worker waits for its turn to run, where there are more workers than processors. It runs then,
+/// whatever others do.
+inline constexpr int64_t permit_wait_us = 20'000;
+
+}  // namespace postern::limits

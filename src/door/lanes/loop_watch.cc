@@ -1,0 +1,97 @@
+#include "door/lanes/loop_watch.h"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "door/lanes/crew_limits.h"
+#include "door/lanes/crew.h"
+
+namespace postern::door {
+
+void LoopWatch::look_after(Crew &crew, int poller_fd) {
+  watched_.push_back({.crew = &crew, .poller_fd = poller_fd});
+  polled_.reserve(watched_.size() + 2);
+}
+
+bool LoopWatch::start() {
+  const std::lock_guard guard(mutex_);
+  if (state_.load(std::memory_order_relaxed) != State::asleep) return watches();
+  timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  const bool started = timer_ && wake_.fd() >= 0 &&
+                       thread_.start([](void *self) { static_cast<LoopWatch *>(self)->work(); }, this, name_);
+  state_.store(started ? State::watches : State::failed, std::memory_order_release);
+  return started;
+}
+
+void LoopWatch::stop() {
+  stop_.store(true, std::memory_order_release);
+  wake_.wake();
+  thread_.join();
+}
+
+void LoopWatch::set_timer() const {
+  itimerspec once{};
+  once.it_value.tv_nsec = limits::lasting_look_us * 1'000;
+  ::timerfd_settime(timer_.get(), 0, &once, nullptr);
+}
+
+void LoopWatch::work() {
+  while (!stop_.load(std::memory_order_acquire)) {
+    polled_.clear();
+    polled_.push_back({.fd = wake_.fd(), .events = POLLIN, .revents = 0});
+    polled_.push_back({.fd = timer_.get(), .events = POLLIN, .revents = 0});
+    const size_t first = polled_.size();
+    for (Watched &one : watched_) {
+      one.lasts = one.lasts && still_lasts(one);
+      if (one.lasts) polled_.push_back({.fd = one.poller_fd, .events = POLLIN, .revents = 0});
+    }
+    const int ready = ::poll(polled_.data(), polled_.size(), polled_.size() == first ? -1 : limits::lasting_ms_max);
+    if (ready < 0) continue;
+    move_lasting(first, ready == 0);
+    if (polled_[1].revents == 0) continue;
+    uint64_t expirations = 0;
+    if (::read(timer_.get(), &expirations, sizeof expirations) < 0) continue;
+    // First: a statement that begins now arms it anew, or is met here.
+    armed_.store(false, std::memory_order_seq_cst);
+    if (look()) arm();
+  }
+}
+
+bool LoopWatch::still_lasts(const Watched &one) {
+  return one.crew->serving() != nullptr && one.crew->begun() == one.met;
+}
+
+/// Moves those with events in their pollers, or all. Their places in polled_ begin with `first`.
+void LoopWatch::move_lasting(size_t first, bool all) {
+  size_t at = first;
+  for (Watched &one : watched_) {
+    if (!one.lasts) continue;
+    const bool needed = all || polled_[at].revents != 0;
+    ++at;
+    if (!needed) continue;
+    one.lasts = false;
+    const Crew::Member *const serving = one.crew->serving();
+    if (serving != nullptr && one.crew->begun() == one.met) one.crew->move(*serving);
+  }
+}
+
+/// True: there are statements that have to be looked at again.
+bool LoopWatch::look() {
+  bool again = false;
+  for (Watched &one : watched_) {
+    const Crew::Member *const serving = one.crew->serving();
+    if (serving == nullptr || one.lasts) continue;
+    const uint64_t begun = one.crew->begun();
+    if (begun != one.met) {
+      one.met = begun;
+      again = true;
+    } else if (one.crew->others() == Crew::Others::wait) {
+      one.crew->move(*serving);
+    } else {
+      one.lasts = true;
+    }
+  }
+  return again;
+}
+
+}  // namespace postern::door

@@ -1,0 +1,204 @@
+// worker_statements.cc: what becomes of the ops that a turn cannot do: the slow lane has them; statements that no plan
+// answers are served by the server, on the thread that has the worker's loop or on one of the pool.
+#include <sys/prctl.h>
+
+#include <new>
+#include <utility>
+
+#include "base/log.h"
+#include "base/pool.h"
+#include "door/lanes/crew_limits.h"
+#include "door/lanes/serve_statement.h"
+#include "door/worker.h"
+
+namespace postern::door {
+
+/// The body of a thread that has got the loop.
+void Worker::work(void *self, Crew::Member &me) {
+  Worker &worker = *static_cast<Worker *>(self);
+  Crew &crew = *worker.crew_;
+  // Else the kernel may add 50 us to each wait of the commit delay.
+  if (worker.has_writers_) ::prctl(PR_SET_TIMERSLACK, 1'000);
+  if (worker.executor_ == nullptr) worker.begin_loop();
+  else worker.take_loop_over();
+  while (std::unique_ptr<SlowJob> job = worker.run_until_statement()) {
+    worker.lend_thread(*job);
+    ServerSession &session = *job->connection->hosted();
+    const bool others_wait = worker.lists_.next_turn_size() != 0 || !worker.statements_here_.empty();
+    const bool others = worker.connections() > 1;
+    if (!crew.begin(me, session, others_wait ? Crew::Others::wait : others ? Crew::Others::idle : Crew::Others::none)) {
+      worker.executor_->enter_thread();
+      job->connection->die();
+      worker.take_job_back(std::move(job));
+      continue;
+    }
+    const bool alive = serve_next(*job, &me);
+    switch (crew.end(me, alive && session.learnt().failed)) {
+      case Crew::Ended::has_loop: worker.take_thread_back(std::move(job), alive); continue;
+      case Crew::Ended::moved: break;
+      case Crew::Ended::orphaned:
+        job->work.reset();
+        job->connection->die();
+        end_session(*job->connection);
+        return;
+    }
+    if (!alive) job->connection->die();
+    send_home(std::move(job));
+    if (!crew.stand_by(me)) return;
+    worker.take_loop_over();
+  }
+  worker.end_loop();
+}
+
+void Worker::begin_loop() {
+  const ThreadIdentity who{.access = context_.access,
+                           .name = name_.c_str(),
+                           .wake_fd = wake_.fd(),
+                           .counters = &counters_,
+                           .listener = this};
+  try {
+    executor_ = context_.engine.attach(who, stop_);
+  } catch (const std::bad_alloc &) {
+    log::error("%s: out of memory", name_.c_str());
+  }
+  if (executor_ == nullptr) return;
+  go_idle();
+  context_.worker_ready(context_.door);
+}
+
+void Worker::end_loop() {
+  permit_.give_back();
+  if (executor_ != nullptr) executor_->idle();
+  close_all();
+  executor_.reset();
+  pool::drain();
+  const bool by_server = !stop_.load(std::memory_order_acquire);
+  crew_->loop_is_over();
+  if (by_server) context_.server_stopping(context_.door);
+}
+
+/// nullptr: the loop is over.
+std::unique_ptr<SlowJob> Worker::run_until_statement() {
+  while (executor_ != nullptr && !stop_.load(std::memory_order_acquire) && !executor_->server_stopping()) {
+    // Statements that have been read are served one after the other, with a turn for the other clients now and then.
+    if (statements_here_.empty() || clock_us() - clock_.began_us() > limits::statements_us_max) {
+      if (!guard_.take_turn([this] { run_turn(); })) break_off();
+    }
+    if (std::unique_ptr<SlowJob> job = next_statement()) return job;
+  }
+  return nullptr;
+}
+
+/// nullptr: there is none that this thread may serve.
+std::unique_ptr<SlowJob> Worker::next_statement() {
+  while (std::unique_ptr<SlowJob> job = statements_here_.pop_front()) {
+    if (job->connection->is_dead()) take_job_back(std::move(job));
+    else if (crew_->has_stand_in()) return job;
+    else leave_for_pool(std::move(job));
+  }
+  return nullptr;
+}
+
+void Worker::leave_for_slow_lane(Connection &connection) {
+  auto job = std::make_unique<SlowJob>();
+  send_released(connection);  // answers must not wait for unanswered requests
+  job->work = std::move(connection.put_off);
+  if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
+  job->home = this;
+  job->began_us = turn_->began_us;
+  if (connection.sleeper != nullptr) sleepers_.send_away(*connection.sleeper);
+  timeouts_.remove(connection);
+  lists_.remove(connection);
+  job->connection.reset(&connection);
+  job->note_doing();
+  if (job->op().verb == Verb::statement) {
+    if (!is_to_be_served_here(*job, connection)) return leave_for_pool(std::move(job));
+    connection.ops_are_lent = true;  // and the poller goes on watching it
+    statements_here_.push_back(std::move(job));
+    return;
+  }
+  poller_.remove(connection.channel->fd());
+  connection.armed = 0;
+  context_.slow_lane.submit(std::move(job));
+}
+
+void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
+  Connection &connection = *job->connection;
+  connection.ops_are_lent = false;
+  poller_.remove(connection.channel->fd());
+  connection.armed = 0;
+  context_.statements.submit(std::move(job));
+}
+
+/// Whether the statement that the job begins with may be expected to be short.
+bool Worker::is_to_be_served_here(const SlowJob &job, Connection &connection) {
+  if (connection.is_dead() || is_login(job)) return false;
+  if (connection.output.pending_bytes() != 0) return false;  // its client may take its time
+  if (statements_here_.size() >= limits::statements_waiting_max || !context_.watch.ready()) return false;
+  const Statement &statement = *job.op().statement;
+  const Prospect prospect = statement.session->prospect(statement);
+  if (prospect.endless || !lasting_kinds_.may_be_short(prospect.kind, now_ms_)) return false;
+  // No commit is waited for on a thread that has other clients.
+  return !prospect.may_commit || connections() == 1 || !context_.engine.commits_may_wait();
+}
+
+/// From here until take_thread_back() the thread is the session's.
+void Worker::lend_thread(const SlowJob &job) {
+  if (holds_tables_) go_idle();
+  const Statement &statement = *job.op().statement;
+  serving_kind_ = statement.session->prospect(statement).kind;
+  serving_since_us_ = clock_us();
+  serving_fd_ = job.connection->channel->fd();
+  permit_.give_back();
+  executor_->leave_thread();
+}
+
+/// The statement is served, and the loop is here.
+void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
+  executor_->enter_thread();
+  const int64_t now_us = clock_us();
+  now_ms_ = now_us / 1000;
+  lasting_kinds_.note(serving_kind_, now_us - serving_since_us_, now_ms_);
+  counters_.add(Counter::statements_served);
+  if (!alive) job->connection->die();
+  else if (job->connection->hosted()->learnt().failed) counters_.add(Counter::requests_failed);
+  take_job_back(std::move(job));
+}
+
+/// Its connection is one among the others again.
+void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
+  Connection &connection = *job->connection;
+  const bool all_done = job->all_done();
+  finish_job(*job);
+  static_cast<void>(job->connection.release());
+  job.reset();
+  connection.ops_are_lent = false;
+  if (all_done && !connection.is_dead()) guard_.on_behalf_of(connection, [&] { note_settled(connection); });
+  // The poller still has the events of bytes that came meanwhile.
+  const bool unread = connection.unread() || connection.has_tls();
+  connection.come_home(all_done);
+  connection.set_unread(unread);
+  timeouts_.add(connection, now_ms_);
+  finish_with(connection);
+  lists_.visit_dead([this](Connection &dead) { close(dead); });
+}
+
+/// The loop has moved to this thread. The connection with the statement under way comes back by the inbox.
+void Worker::take_loop_over() {
+  executor_->enter_thread();
+  lasting_kinds_.note(serving_kind_, clock_us() - serving_since_us_, now_ms_);
+  // If the session has ended by now, its socket has left the poller. Another's, of the same number, is yet to come
+  // there.
+  poller_.remove(serving_fd_);
+}
+
+/// They end with their connections, and a thread of the pool ends the sessions.
+void Worker::forget_statements() {
+  while (std::unique_ptr<SlowJob> job = statements_here_.pop_front()) {
+    job->work.reset();
+    job->connection->ops_are_lent = false;
+    close(*job->connection.release());
+  }
+}
+
+}  // namespace postern::door
