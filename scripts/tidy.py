@@ -66,10 +66,12 @@ SEES = {
     | below("basics", "tables", "hosted/recognise", "hosted/thd"),
     "engine/mariadb/hosted/plans": {"base", "contract", "engine/sql"}
     | below("basics", "hosted/recognise", "hosted/rows", "hosted/thd"),
+    "engine/mariadb/hosted/planned": {"base", "contract", "engine/sql"}
+    | below("basics", "hosted/recognise", "hosted/rows", "hosted/thd", "hosted/plans"),
     "engine/mariadb/hosted": {"base", "contract", "engine", "engine/sql"}
-    | below("basics", "tables", "hosted/recognise", "hosted/thd", "hosted/rows", "hosted/plans"),
+    | below("basics", "tables", "hosted/recognise", "hosted/thd", "hosted/rows", "hosted/plans", "hosted/planned"),
     "engine/mariadb": {"base", "contract", "engine", "engine/sql", "engine/rows"}
-    | below("basics", "tables", "accounts", "hosted"),
+    | below("basics", "tables", "accounts", "hosted", "hosted/planned"),
     "plugin": {"base", "net", "contract", "door", "door/connections", "engine", "redis/values"} | DOORS,
 }
 # Tests may also use these.

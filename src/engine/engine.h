@@ -84,6 +84,8 @@ Descriptors server_descriptors();
 /// One in so many statements with a plan is answered by the server, too, and both answers are compared; 0: none. Any
 /// thread.
 void verify_statements(uint64_t one_in);
+/// Whether SELECTs other than searches by key are planned once and executed many times. Any thread.
+void plan_statements_once(bool on);
 /// Passes on the fate of statements with a plan since the library was loaded: how many were compared and equal, and how
 /// often each reason kept one from being answered by a worker. Names live as long as the library. Any thread.
 void visit_statement_figures(void (*visit)(void *to, const char *name, uint64_t figure), void *to);

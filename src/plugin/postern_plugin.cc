@@ -44,6 +44,7 @@ class PosternRunning final : public Running {
 
 bool PosternRunning::open() {
   engine::verify_statements(settings.verify);
+  engine::plan_statements_once(settings.plan_once != 0);
   protocol_ = std::make_unique<mysql::MySql>(doors_.engine());
   if (!doors_.open({.options = door_options(),
                     .protocol = protocol_.get(),
@@ -76,6 +77,7 @@ door::Options PosternRunning::door_options() const {
 
 void PosternRunning::apply_settings() {
   engine::verify_statements(settings.verify);
+  engine::plan_statements_once(settings.plan_once != 0);
   doors_.apply(Access::read, door_options());
 }
 

@@ -154,7 +154,8 @@ void MariaExecutor::execute_statement(Op &op) {
     return;
   }
   if (shared_.take(op, *session)) return;
-  if (!session->run_in_turn(statement, *counters_)) {
+  plans_.ready();
+  if (!session->run_in_turn(statement, plans_, *counters_)) {
     op.progress = Progress::needs_own_run;
     return;
   }

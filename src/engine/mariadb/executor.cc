@@ -29,6 +29,7 @@ MariaExecutor::~MariaExecutor() {
 }
 
 Settlement MariaExecutor::run(const Run &run) {
+  plans_.yield();
   if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
   lane_ = run.lane;
   if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
@@ -38,6 +39,7 @@ Settlement MariaExecutor::run(const Run &run) {
 }
 
 void MariaExecutor::idle() noexcept {
+  plans_.give_up();
   tables_.go_idle();
   write_tables_.go_idle();
 }

@@ -19,6 +19,7 @@
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/rows/find.h"
 #include "engine/mariadb/accounts/privileges.h"
+#include "engine/mariadb/hosted/planned/kept_plans.h"
 #include "engine/mariadb/hosted/shared_writes.h"
 #include "engine/mariadb/tables/table.h"
 #include "engine/mariadb/basics/thread.h"
@@ -124,6 +125,7 @@ class MariaExecutor final : public Executor {
   Counters *const counters_;
   const Access access_;
   Tables tables_;
+  KeptPlans plans_;
   const std::atomic<bool> &stop_;
   Finder finder_;
   Privileges privileges_;

@@ -13,23 +13,27 @@
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/recognise/recognise.h"
 #include "engine/mariadb/hosted/recognise/recognise_change.h"
+#include "engine/mariadb/hosted/planned/planned_form.h"
 #include "engine/mariadb/hosted/plans/select_plan.h"
 #include "engine/mariadb/hosted/plans/write_plan.h"
 
 namespace postern::mariadb {
+
+/// What a statement means, as the server's parser has read it.
+struct StatementMeaning {
+  std::optional<WhyNot> why = WhyNot::syntax;
+  bool reads = false;
+  ReadForm read{};
+  ChangeForm change{};
+};
+
 namespace {
 
 uint32_t id_at(Bytes bytes, size_t at) {
   return bytes.size() < at + 4 ? 0 : uint4korr(reinterpret_cast<const uchar *>(bytes.data() + at));
 }
 
-/// The meaning of a statement, as the server's parser has read it.
-struct Meaning {
-  std::optional<WhyNot> why = WhyNot::syntax;
-  bool reads = false;
-  ReadForm read{};
-  ChangeForm change{};
-};
+using Meaning = StatementMeaning;
 
 Meaning meaning_of(THD *thd, LEX *lex, ParsedText parsed) {
   Meaning meaning;
@@ -131,8 +135,15 @@ void HostedSession::learn_prepared(const Statement &statement, Bytes answer) {
     if (meaning.reads) learnt_.plan = plan_of<SelectPlan>(thd, meaning.read, meaning.why);
     else learnt_.plan = plan_of<WritePlan>(thd, meaning.change, meaning.why);
   }
-  learnt_.final = meaning.why.has_value();
+  if (learnt_.plan == nullptr) learn_form(text, ParsedText::own, meaning);
+  learnt_.final = learnt_.plan == nullptr;
   note_reason(meaning.why);
+}
+
+/// Without a walk it may be planned once. If it is neither, the reason against that counts.
+void HostedSession::learn_form(Bytes text, ParsedText parsed, StatementMeaning &meaning) {
+  if (!meaning.reads || !meaning.why || !plans_once()) return;
+  learnt_.plan = PlannedForm::make(thd_, text, parsed, meaning.why);
 }
 
 /// `answer`: the server's to a statement of this text with its values in it.
@@ -146,6 +157,7 @@ void HostedSession::learn_text(Bytes text, ParsedText parsed, Bytes answer) {
     if (plan != nullptr) plan->learn(thd, false, answer, 0);
     learnt_.plan = plan;
   }
+  if (learnt_.plan == nullptr) learn_form(text, parsed, meaning);
   learnt_.final = true;
   note_reason(meaning.why);
 }
@@ -172,7 +184,7 @@ void HostedSession::learn_answer(const Statement &statement, Bytes answer, uint6
   } else if (statement.plan->writes()) {
     static_cast<const WritePlan *>(statement.plan)->learn(thd, prepared, answer, version);
   } else {
-    static_cast<const SelectPlan *>(statement.plan)->learn(thd, prepared, answer, version, columns);
+    static_cast<const AnsweringPlan *>(statement.plan)->learn(thd, statement, answer, version, columns);
   }
   // What failed may have done so before it met the table.
   if (command == COM_QUERY || thd->is_error()) return;

@@ -16,7 +16,7 @@
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/hosted/kept_thds.h"
-#include "engine/mariadb/hosted/plans/select_plan.h"
+#include "engine/mariadb/hosted/plans/answering_plan.h"
 #include "engine/mariadb/hosted/verification.h"
 #include "engine/mariadb/basics/told_waits.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
@@ -55,8 +55,8 @@ bool HostedSession::serve(const Statement &statement) {
   const std::optional<ClientMetadata> columns = client_metadata(packet);
   std::optional<Verification> verification;
   if (std::exchange(to_be_verified_, false) && reads) {
-    const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
-    verification.emplace(thd, plan, statement, columns ? &*columns : nullptr);
+    const auto &plan = *static_cast<const AnsweringPlan *>(statement.plan);
+    verification.emplace(thd, plan, statement, columns ? &*columns : nullptr, std::move(first_answer_));
   }
   std::string answer;
   const Conversation conversation(thd->net.vio, packet, statement.rest, &answer,

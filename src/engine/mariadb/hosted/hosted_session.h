@@ -32,8 +32,10 @@ struct st_my_thread_var;
 
 namespace postern::mariadb {
 
+class KeptPlans;
 class WritePlan;
 struct Changed;
+struct StatementMeaning;
 
 class HostedSession final : public ServerSession {
  public:
@@ -73,7 +75,7 @@ class HostedSession final : public ServerSession {
   bool log_in_in_turn(const Statement &statement, Counters &counters);
   /// Answers the statement by its plan on this session's own THD, on the thread of a worker that is attached to
   /// another. False: nothing has happened, and the server is to serve it.
-  bool run_in_turn(const Statement &statement, Counters &counters);
+  bool run_in_turn(const Statement &statement, KeptPlans &plans, Counters &counters);
 
   /// Whether the statement has a plan that writes.
   static bool asks_to_write(const Statement &statement);
@@ -108,6 +110,7 @@ class HostedSession final : public ServerSession {
   /// Learns a text with a ? for each value.
   void learn_text(Bytes text, ParsedText parsed, Bytes answer);
   void learn_prepared(const Statement &statement, Bytes answer);
+  void learn_form(Bytes text, ParsedText parsed, StatementMeaning &meaning);
   void learn_answer(const Statement &statement, Bytes answer, uint64_t version);
   /// For people: why there is no plan, and in which database.
   void note_reason(std::optional<WhyNot> why);
@@ -118,7 +121,8 @@ class HostedSession final : public ServerSession {
   /// Does the statement, with a plan that writes, in the session's own transaction. False: nothing has happened.
   bool write_by_itself(const Statement &statement, Counters &counters);
   /// Answers a statement by its plan, or leaves it as it was.
-  std::optional<NotNow> answer(const Statement &statement);
+  std::optional<NotNow> answer(const Statement &statement, KeptPlans &plans);
+  void answer_first(const Statement &statement, KeptPlans &plans);
   /// Answers a COM_STMT_PREPARE in place of the server, by a plan.
   std::optional<NotNow> promise(const Statement &statement);
   /// Before a statement is answered in place of the server, with this thread attached: the server knows, or will, what
@@ -157,7 +161,8 @@ class HostedSession final : public ServerSession {
   std::string context_;   // that dialect_ is the number of
   uint64_t dialect_ = 0;
   Learnt learnt_;
-  bool to_be_verified_ = false;  // the next one that is served
+  bool to_be_verified_ = false;           // the next one that is served
+  std::unique_ptr<Output> first_answer_;  // a worker's to the same; it may have none
   DeferredStatements deferred_;
   std::unordered_map<uint32_t, uint64_t> versions_;  // of tables, as the server has met them last: prepared statements'
 };

@@ -10,7 +10,8 @@
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/housekeeping.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/plans/select_plan.h"
+#include "engine/mariadb/hosted/plans/answering_plan.h"
+#include "engine/mariadb/hosted/rows/session_read.h"
 #include "engine/mariadb/hosted/verification.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
 
@@ -24,7 +25,7 @@ SessionReader &session_reader() {
 }
 
 bool locks_rows(const Plan &plan) {
-  return static_cast<const SelectPlan &>(plan).rows().lock != FormLock::none;
+  return static_cast<const TablePlan &>(plan).rows().lock != FormLock::none;
 }
 
 /// In a cluster the thread has the session while one lives; elsewhere nobody else asks for it.
@@ -50,7 +51,7 @@ uint8_t HostedSession::command_in(Bytes packet) {
   return static_cast<uint8_t>(packet[header_bytes]);
 }
 
-bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) {
+bool HostedSession::run_in_turn(const Statement &statement, KeptPlans &plans, Counters &counters) {
   THD *const thd = thd_;
   if (thd == nullptr || statement.output == nullptr || statement.packet.empty()) return false;
   const uint8_t command = command_in(statement.packet);
@@ -69,7 +70,9 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
   if (!why && command == COM_STMT_EXECUTE) why = is_up_to_date(statement);
   if (!why && asks && is_to_be_verified()) {
     // Locking reads see the newest rows, which may change between the two answers.
-    to_be_verified_ = static_cast<const SelectPlan *>(statement.plan)->rows().lock == FormLock::none;
+    const auto &plan = *static_cast<const AnsweringPlan *>(statement.plan);
+    to_be_verified_ = plan.rows().lock == FormLock::none;
+    if (to_be_verified_ && plan.needs_plans()) answer_first(statement, plans);
     why = NotNow::verified;
   }
   if (!why) {
@@ -79,7 +82,7 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
     const uint64_t read = counts.rows_read;
     thd->net.reading_or_writing = 0;
     note_types(statement);
-    why = asks ? answer(statement) : promise(statement);
+    why = asks ? answer(statement, plans) : promise(statement);
     thd->net.reading_or_writing = 1;
     counters.add(Counter::rows_sent, counts.rows_sent - sent);
     counters.add(Counter::rows_examined, counts.rows_read - read);
@@ -93,15 +96,28 @@ bool HostedSession::run_in_turn(const Statement &statement, Counters &counters) 
   return false;
 }
 
-std::optional<NotNow> HostedSession::answer(const Statement &statement) {
-  const auto &plan = *static_cast<const SelectPlan *>(statement.plan);
+/// The answer that is compared with the server's, where only this thread can make it.
+void HostedSession::answer_first(const Statement &statement, KeptPlans &plans) {
+  const Attachment attachment(thd_, mysys_);
+  const auto &plan = *static_cast<const AnsweringPlan *>(statement.plan);
   std::optional<ClientMetadata> columns = client_metadata(statement.packet);
-  if (!columns) return plan.answer(thd_, session_reader(), statement, *statement.output, nullptr);
+  thd_->net.reading_or_writing = 0;
+  first_answer_ = std::make_unique<Output>();
+  const ReadTools tools{session_reader(), &plans};
+  if (!answer_uncounted(thd_, plan, tools, statement, columns ? &*columns : nullptr, *first_answer_))
+    first_answer_.reset();
+  thd_->net.reading_or_writing = 1;
+}
+
+std::optional<NotNow> HostedSession::answer(const Statement &statement, KeptPlans &plans) {
+  const auto &plan = *static_cast<const AnsweringPlan *>(statement.plan);
+  const ReadTools tools{session_reader(), &plans};
+  std::optional<ClientMetadata> columns = client_metadata(statement.packet);
+  if (!columns) return plan.answer(thd_, tools, statement, *statement.output, nullptr);
   DeferredStatement *const deferred = deferred_.find(deferred_.meant(thd_, statement_id(statement.packet)));
   // Only the server changes its own note for a statement of its own.
   if (deferred == nullptr && !columns->holds(thd_)) return NotNow::not_learnt;
-  return plan.answer(thd_, session_reader(), statement, *statement.output,
-                     deferred != nullptr ? &deferred->columns : &*columns);
+  return plan.answer(thd_, tools, statement, *statement.output, deferred != nullptr ? &deferred->columns : &*columns);
 }
 
 /// The server serves the command, as on a thread of the pool, but that its answer leaves with the worker's turn.

@@ -1,6 +1,7 @@
 #include "engine/mariadb/basics/server.h"
 
 #include "engine/engine.h"
+#include "engine/mariadb/hosted/planned/planned_form.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/verification.h"
 
@@ -8,6 +9,10 @@ namespace postern::engine {
 
 void verify_statements(uint64_t one_in) {
   mariadb::verify_one_in(one_in);
+}
+
+void plan_statements_once(bool on) {
+  mariadb::plan_once(on);
 }
 
 void visit_statement_figures(void (*visit)(void *to, const char *name, uint64_t figure), void *to) {

@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/plans/select_plan.h"
+#include "engine/mariadb/hosted/planned/kept_plans.h"
+#include "engine/mariadb/hosted/plans/answering_plan.h"
+#include "engine/mariadb/hosted/rows/session_read.h"
 
 namespace postern::mariadb {
 namespace {
@@ -65,6 +70,33 @@ bool was_ended(Bytes server) {
   }
 }
 
+/// The packets without their numbers, in order, without the server's remarks on the indexes that it uses, and without
+/// what is told of columns, which depends on the server's plan of the moment.
+std::vector<std::string> rows_of(Bytes answer) {
+  constexpr size_t header = 4;
+  constexpr unsigned remarks = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
+  constexpr Bytes column("\3def", 4);
+  std::vector<std::string> packets;
+  while (answer.size() >= header) {
+    const auto byte = [&](size_t at) { return size_t{static_cast<unsigned char>(answer[at])}; };
+    const size_t packet = std::min(header + (byte(0) | byte(1) << 8U | byte(2) << 16U), answer.size());
+    std::string one(answer.substr(header, packet - header));
+    if (one.size() >= 5 && one.size() < 9 && one[0] == '\xfe')
+      one[3] = static_cast<char>(static_cast<unsigned char>(one[3]) & ~remarks);
+    if (!one.starts_with(column)) packets.push_back(std::move(one));
+    answer.remove_prefix(packet);
+  }
+  return packets;
+}
+
+bool has_the_same_rows(Bytes one, Bytes other) {
+  std::vector<std::string> ours = rows_of(one);
+  std::vector<std::string> theirs = rows_of(other);
+  std::ranges::sort(ours);
+  std::ranges::sort(theirs);
+  return ours == theirs;
+}
+
 }  // namespace
 
 void verify_one_in(uint64_t answers) {
@@ -81,31 +113,47 @@ Verified verified() {
           overtaken.load(std::memory_order_relaxed)};
 }
 
-Verification::Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ClientMetadata *columns)
-    : thd_(thd), plan_(plan), statement_(statement), columns_(columns), answered_(false) {
-  // A setting for the next transaction alone would be the fast answer's, and not the server's.
-  if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only) return;
-  answered_ = answer(first_);
+Verification::Verification(THD *thd, const AnsweringPlan &plan, const Statement &statement,
+                           const ClientMetadata *columns, std::unique_ptr<Output> first)
+    : thd_(thd), plan_(plan), statement_(statement), columns_(columns), first_(std::move(first)) {
+  if (first_ != nullptr || plan.needs_plans()) return;
+  first_ = std::make_unique<Output>();
+  if (!answer(*first_)) first_.reset();
 }
 
-/// A fast answer that nothing counts.
-bool Verification::answer(Output &output) {
+bool answer_uncounted(THD *thd, const AnsweringPlan &plan, ReadTools tools, const Statement &statement,
+                      const ClientMetadata *columns, Output &output) {
+  // A setting for the next transaction alone would be the fast answer's, and not the server's.
+  if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only)
+    return false;
   constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
   STATUS_VAR counted;
-  std::memcpy(static_cast<void *>(&counted), &thd_->status_var, counted_bytes);
-  SessionReader reads;
-  ClientMetadata columns = columns_ != nullptr ? *columns_ : ClientMetadata{};
-  const bool answered = !session_allows(thd_) &&
-                        !plan_.answer(thd_, reads, statement_, output, columns_ != nullptr ? &columns : nullptr) &&
+  std::memcpy(static_cast<void *>(&counted), &thd->status_var, counted_bytes);
+  ClientMetadata metadata = columns != nullptr ? *columns : ClientMetadata{};
+  const bool answered = !session_allows(thd) &&
+                        !plan.answer(thd, tools, statement, output, columns != nullptr ? &metadata : nullptr) &&
                         !output.broken();
-  std::memcpy(static_cast<void *>(&thd_->status_var), &counted, counted_bytes);
+  std::memcpy(static_cast<void *>(&thd->status_var), &counted, counted_bytes);
   return answered;
 }
 
+/// This thread keeps no plans.
+bool Verification::answer(Output &output) {
+  SessionReader reads;
+  KeptPlans plans;
+  if (plan_.needs_plans() && !plans.ready()) return false;
+  return answer_uncounted(thd_, plan_, ReadTools{reads, &plans}, statement_, columns_, output);
+}
+
+/// Rows whose order is left open may come in any.
+bool Verification::is_same(Bytes first, Bytes server) const {
+  return first == server || (plan_.leaves_order_open() && has_the_same_rows(first, server));
+}
+
 void Verification::compare(Bytes server) {
-  if (!answered_ || server.empty()) return;
-  const Bytes first = first_.written_since(0);
-  if (first == server) return add_one(same);
+  if (first_ == nullptr || server.empty()) return;
+  const Bytes first = first_->written_since(0);
+  if (is_same(first, server)) return add_one(same);
   if (differs_by_remark(first, server)) {
     // Nothing is won by a plan for what reads the whole table.
     plan_.switch_off("the server reads the whole table");
@@ -113,7 +161,7 @@ void Verification::compare(Bytes server) {
   }
   if (was_ended(server)) return add_one(overtaken);
   Output second;
-  if (!answer(second) || second.written_since(0) != first) return add_one(overtaken);
+  if (!answer(second) || !is_same(second.written_since(0), first)) return add_one(overtaken);
   add_one(different);
   plan_.switch_off("it was not answered as the server does (postern_verify)");
   static log::Limited limited;

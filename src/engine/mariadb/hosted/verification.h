@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/bytes.h"
 #include "contract/server_session.h"
@@ -14,7 +15,8 @@ class THD;
 
 namespace postern::mariadb {
 
-class SelectPlan;
+class AnsweringPlan;
+struct ReadTools;
 struct ClientMetadata;
 
 /// One in how many answers is compared; 0: none. Any thread.
@@ -30,26 +32,32 @@ struct Verified {
 /// Since the library was loaded. Any thread.
 Verified verified();
 
+/// A fast answer in `thd` that nothing counts. False: there is none now.
+bool answer_uncounted(THD *thd, const AnsweringPlan &plan, ReadTools tools, const Statement &statement,
+                      const ClientMetadata *columns, Output &output);
+
 /// On the thread that is attached to the session, for one statement with a plan.
 class Verification {
  public:
   /// Bytes of an answer that can be compared.
   static constexpr size_t answer_bytes_max = size_t{4} << 20;
 
-  /// Before the server serves it. `columns`: as for SelectPlan::answer().
-  Verification(THD *thd, const SelectPlan &plan, const Statement &statement, const ClientMetadata *columns);
+  /// Before the server serves it. `columns`: as for AnsweringPlan::answer(). `first`: a fast answer that has been made
+  /// already; nullptr: there is none, and a plan that needs_plans() has none.
+  Verification(THD *thd, const AnsweringPlan &plan, const Statement &statement, const ClientMetadata *columns,
+               std::unique_ptr<Output> first);
   /// After that: the server's answer; empty if it was too long.
   void compare(Bytes server);
 
  private:
   bool answer(Output &output);
+  bool is_same(Bytes first, Bytes server) const;
 
   THD *const thd_;
-  const SelectPlan &plan_;
+  const AnsweringPlan &plan_;
   const Statement &statement_;
   const ClientMetadata *const columns_;
-  Output first_;
-  bool answered_;
+  std::unique_ptr<Output> first_;  // nullptr: none
 };
 
 }  // namespace postern::mariadb

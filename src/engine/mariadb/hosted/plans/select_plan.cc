@@ -49,21 +49,21 @@ bool SelectPlan::is_granted(THD *thd) const {
   return SessionReader::may_read(thd, list, form_);
 }
 
-std::optional<NotNow> SelectPlan::answer(THD *thd, SessionReader &reads, const Statement &statement, Output &output,
+std::optional<NotNow> SelectPlan::answer(THD *thd, ReadTools tools, const Statement &statement, Output &output,
                                          ClientMetadata *columns) const {
   if (!holds()) return NotNow::plan_off;
   const bool prepared = executes(statement.packet);
   const Learnt *const known = find(AnswerShape(thd, prepared, columns != nullptr && columns->holds(thd)));
   if (known == nullptr || known->version != version()) return NotNow::not_learnt;
-  const std::optional<NotNow> why = reads.run(thd,
-                                              {.form = form_,
-                                               .read = known->read,
-                                               .table_version = known->version,
-                                               .answer = known->answer,
-                                               .values = statement.values,
-                                               .prepared = prepared,
-                                               .bytes_received = statement.packet.size()},
-                                              output);
+  const std::optional<NotNow> why = tools.reads.run(thd,
+                                                    {.form = form_,
+                                                     .read = known->read,
+                                                     .table_version = known->version,
+                                                     .answer = known->answer,
+                                                     .values = statement.values,
+                                                     .prepared = prepared,
+                                                     .bytes_received = statement.packet.size()},
+                                                    output);
   if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;
     columns->client = thd->variables.character_set_client;
@@ -81,8 +81,9 @@ std::optional<WhyNot> SelectPlan::look(THD *thd) const {
   return why;
 }
 
-void SelectPlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before, const ClientMetadata &columns) const {
-  AnswerShape shape(thd, prepared);
+void SelectPlan::learn(THD *thd, const Statement &statement, Bytes packets, uint64_t before,
+                       const ClientMetadata &columns) const {
+  AnswerShape shape(thd, executes(statement.packet));
   std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
   shape.without_metadata = answer && answer->columns_left_out();
   look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {

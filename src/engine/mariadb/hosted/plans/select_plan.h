@@ -14,7 +14,7 @@
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/rows/session_read.h"
 #include "engine/mariadb/hosted/recognise/read_form.h"
-#include "engine/mariadb/hosted/plans/table_plan.h"
+#include "engine/mariadb/hosted/plans/answering_plan.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 #include "engine/sql/answer.h"
 
@@ -23,7 +23,7 @@ class THD;
 namespace postern::mariadb {
 
 /// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
-class SelectPlan final : public TablePlan {
+class SelectPlan final : public AnsweringPlan {
  public:
   explicit SelectPlan(ReadForm form) : form_(std::move(form)) {}
 
@@ -32,17 +32,14 @@ class SelectPlan final : public TablePlan {
   const ReadForm &rows() const override { return form_; }
   bool is_granted(THD *thd) const override;
 
-  /// Answers the statement in `thd`, as SessionReader::run() does. `columns`: in and out, the metadata that the
-  /// client has cached; nullptr: it caches none.
-  std::optional<NotNow> answer(THD *thd, SessionReader &reads, const Statement &statement, Output &output,
-                               ClientMetadata *columns) const;
+  std::optional<NotNow> answer(THD *thd, ReadTools tools, const Statement &statement, Output &output,
+                               ClientMetadata *columns) const override;
 
   /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands.
   /// No reason also where the table cannot be opened just now.
   std::optional<WhyNot> look(THD *thd) const;
-  /// After the server has given `answer` to a statement. `before`: version() as it was before that; `columns`: the
-  /// server's note for a prepared one then.
-  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before, const ClientMetadata &columns) const;
+  void learn(THD *thd, const Statement &statement, Bytes answer, uint64_t before,
+             const ClientMetadata &columns) const override;
 
  private:
   struct Learnt {

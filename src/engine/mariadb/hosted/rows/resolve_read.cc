@@ -16,27 +16,6 @@ bool is_blank_padded(const Field &field) {
   return field.type_handler() == &type_handler_string && charset != &my_charset_bin && charset->state & MY_CS_NOPAD;
 }
 
-/// What makes comparing with the column exact. False if nothing does.
-bool exactness(const Field &field, Exact &exact) {
-  if (is_text(field)) {
-    if (is_blank_padded(field)) return false;
-    const bool is_fixed = field.type_handler() == &type_handler_string;
-    exact = is_fixed && field.charset() == &my_charset_bin ? Exact::binary_fixed : Exact::text;
-    return true;
-  }
-  switch (field.real_type()) {
-    case MYSQL_TYPE_TINY:
-    case MYSQL_TYPE_SHORT:
-    case MYSQL_TYPE_INT24:
-    case MYSQL_TYPE_LONG:
-    case MYSQL_TYPE_LONGLONG: exact = Exact::integer; return field.result_type() == INT_RESULT;
-    case MYSQL_TYPE_NEWDECIMAL: exact = Exact::decimal; return true;
-    case MYSQL_TYPE_NEWDATE: exact = Exact::date; return true;
-    case MYSQL_TYPE_DATETIME2: exact = Exact::datetime; return true;
-    default: return false;
-  }
-}
-
 bool may_be_read(const Field &field) {
   return !field.vcol_info || field.stored_in_db();
 }
@@ -353,6 +332,26 @@ bool tests_a_column_twice(const ResolvedRead &read) {
     }
   }
   return false;
+}
+
+bool exactness(const Field &field, Exact &exact) {
+  if (is_text(field)) {
+    if (is_blank_padded(field)) return false;
+    const bool is_fixed = field.type_handler() == &type_handler_string;
+    exact = is_fixed && field.charset() == &my_charset_bin ? Exact::binary_fixed : Exact::text;
+    return true;
+  }
+  switch (field.real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG: exact = Exact::integer; return field.result_type() == INT_RESULT;
+    case MYSQL_TYPE_NEWDECIMAL: exact = Exact::decimal; return true;
+    case MYSQL_TYPE_NEWDATE: exact = Exact::date; return true;
+    case MYSQL_TYPE_DATETIME2: exact = Exact::datetime; return true;
+    default: return false;
+  }
 }
 
 uint16_t field_of(const TABLE &table, const std::string &name) {

@@ -47,6 +47,9 @@ bool tests_a_column_twice(const ResolvedRead &read);
 /// The column's position in `table`, or no_field where there is none that a statement can name.
 uint16_t field_of(const TABLE &table, const std::string &name);
 
+/// What makes comparing with the column exact. False if nothing does.
+bool exactness(const Field &field, Exact &exact);
+
 /// Whether the column is one of texts, or of bytes: CHAR, VARCHAR, TEXT, BINARY, VARBINARY or BLOB.
 bool is_text(const Field &field);
 

@@ -7,15 +7,11 @@
 #include "engine/mariadb/basics/opening.h"
 
 namespace postern::mariadb {
-namespace {
-
 void close_and_unlock(THD *thd, const MDL_savepoint &locks_before) {
   close_thread_tables(thd);
   if (thd->in_active_multi_stmt_transaction()) thd->mdl_context.rollback_to_savepoint(locks_before);
   else thd->release_transactional_locks();
 }
-
-}  // namespace
 
 const size_t counted_status_bytes = offsetof(STATUS_VAR, max_local_memory_used);
 

@@ -42,6 +42,9 @@ struct TableNames {
 /// the session, and nothing waits. False: it cannot be opened just now.
 bool look_at_table(THD *thd, const TableNames &names, const std::function<void(TABLE &)> &look);
 
+/// Closes the tables of such a session, and gives up the metadata locks that it did not have then.
+void close_and_unlock(THD *thd, const MDL_savepoint &locks_before);
+
 /// undo() takes back everything that a statement has counted and changed in its session, so that the server can run it
 /// as if nothing had been. One of done() and undo() is called, and nothing after it.
 class SessionStatement {

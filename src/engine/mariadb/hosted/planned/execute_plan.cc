@@ -1,0 +1,157 @@
+#include "engine/mariadb/hosted/planned/server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/mariadb/hosted/rows/exact_value.h"
+#include "engine/mariadb/hosted/planned/join_plan.h"
+
+namespace postern::mariadb {
+
+/// For as long as the THD of a session is in the place of the plan's own.
+class JoinPlan::Lent {
+ public:
+  Lent(JoinPlan &plan, THD *thd)
+      : plan_(plan),
+        thd_(thd),
+        lex_(std::exchange(thd->lex, &plan.lex_)),
+        memory_before_(thd->status_var.local_memory_used),
+        // The first execution makes things that are kept for the others.
+        arena_(plan.executed_ ? run_arena_ : plan.arena_) {
+    plan.give_to(thd);
+    thd->set_n_backup_active_arena(&arena_, &backup_);
+  }
+  ~Lent() {
+    thd_->restore_active_arena(&arena_, &backup_);
+    run_arena_.free_items();
+    free_root(&plan_.run_memory_.root, MYF(MY_KEEP_PREALLOC));
+    thd_->lex = lex_;
+    plan_.give_to(plan_.home_);
+    // Memory that the plan keeps may be given back while it is executed for another session.
+    const int64 taken = thd_->status_var.local_memory_used - memory_before_;
+    STATUS_VAR &home = plan_.home_->status_var;
+    thd_->status_var.local_memory_used = memory_before_;
+    home.local_memory_used = home.local_memory_used + taken;
+  }
+  Lent(const Lent &) = delete;
+  Lent &operator=(const Lent &) = delete;
+
+ private:
+  JoinPlan &plan_;
+  THD *const thd_;
+  LEX *const lex_;
+  const int64 memory_before_;
+  Query_arena backup_;
+  Query_arena run_arena_{&plan_.run_memory_.root, Query_arena::STMT_CONVENTIONAL_EXECUTION};
+  Query_arena &arena_;
+};
+
+void JoinPlan::give_to(THD *thd) {
+  lex_.thd = thd;
+  lex_.unit.thd = thd;
+  join_->thd = thd;
+  sink_->set_thd(thd);
+  for (TABLE *const table : tables_) table->in_use = thd;
+  for (TABLE *const table : scratch_) table->in_use = thd;
+}
+
+bool JoinPlan::outdated() const {
+  return std::ranges::any_of(tables_, [](TABLE *table) { return table->needs_reopen(); });
+}
+
+bool JoinPlan::wanted_by_others() const {
+  return std::ranges::any_of(tickets_, [](MDL_ticket *ticket) { return ticket->has_pending_conflicting_lock(); });
+}
+
+/// Only values that the column holds exactly: there the server's comparison with a literal and the one with a value
+/// that has its type are the same.
+bool JoinPlan::take_values(THD *thd, std::span<const Value> values) {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const Compared &compared = values_[i];
+    if (!store_exactly(thd, *compared.field, compared.exact, values[i])) return false;
+    compared.value->take(thd, values[i], *compared.field);
+  }
+  return true;
+}
+
+/// Until the end of a transaction of several statements nobody may change a table that it has read. Does not wait.
+bool JoinPlan::hold_tables(THD *thd) const {
+  for (const TABLE *const table : tables_) {
+    MDL_request request;
+    MDL_REQUEST_INIT(&request, MDL_key::TABLE, table->s->db.str, table->s->table_name.str, MDL_SHARED_READ,
+                     MDL_TRANSACTION);
+    if (thd->mdl_context.try_acquire_lock(&request) || request.ticket == nullptr) return false;
+  }
+  return true;
+}
+
+std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values, bool prepared, uint64_t rows_max,
+                                        const sql::Answer &answer, sql::Packets &packets, Executed &executed) {
+  if (values.size() != values_.size()) return NotNow::value;
+  if (thd->in_multi_stmt_transaction_mode() && !hold_tables(thd)) return NotNow::table_busy;
+  const Lent lent(*this, thd);
+  if (!take_values(thd, values)) return NotNow::value;
+  lex_.limit_rows_examined_cnt = rows_max;
+  thd->accessed_rows_and_keys = 0;
+  thd->lock = mysql_lock_tables(thd, tables_.data(), static_cast<uint>(tables_.size()), 0);
+  if (thd->lock == nullptr) return NotNow::table_busy;
+  Protocol &protocol = prepared ? static_cast<Protocol &>(thd->protocol_binary) : thd->protocol_text;
+  Protocol *const usual = std::exchange(thd->protocol, &protocol);
+  // By now the statement may have begun a transaction, which shows in the status beside the columns.
+  thd->server_status |= status_;
+  thd->query_plan_flags |= plan_flags_;
+  answer.put_head(packets, static_cast<uint16_t>(thd->server_status));
+  sink_->begin(thd, protocol, packets, answer);
+  spent_ = true;
+  run(thd);
+  thd->protocol = usual;
+  const std::optional<NotNow> why = outcome(thd);
+  spent_ = why.has_value();
+  if (!spent_) count(thd);
+  executed_ = true;
+  executed = {thd->get_examined_row_count(), sink_->sent(), thd->limit_found_rows};
+  mysql_unlock_tables(thd, thd->lock);
+  thd->lock = nullptr;
+  return why;
+}
+
+void JoinPlan::run(THD *thd) {
+  // The storage engine has heard of a new statement, and forgotten this.
+  for (TABLE *const table : tables_)
+    if (table->file->keyread_enabled()) table->file->extra(HA_EXTRA_KEYREAD);
+  lex_.current_select = lex_.first_select_lex();
+  SELECT_LEX_UNIT &unit = lex_.unit;
+  unit.set_limit(unit.global_parameters());
+  if (executed_ && join_->reinit()) return;
+  join_->do_send_rows = unit.lim.get_select_limit() > 0;
+  thd->set_examined_row_count(0);
+  thd->set_sent_row_count(0);
+  join_->exec();
+}
+
+std::optional<NotNow> JoinPlan::outcome(THD *thd) const {
+  if (thd->killed == ABORT_QUERY) {  // that is how the server ends one that examines too many rows
+    thd->reset_killed();
+    return NotNow::too_much;
+  }
+  if (thd->killed != NOT_KILLED) return NotNow::killed;
+  if (sink_->overflowed()) return NotNow::too_much;
+  if (thd->is_error() || join_->error != 0 || sink_->mismatched()) return NotNow::read_failed;
+  if (thd->get_stmt_da()->current_statement_warn_count() != 0) return NotNow::warning;
+  // One that has grown onto the disk would begin there the next time.
+  for (TABLE *const table : scratch_)
+    if (table->file != nullptr && table->s->db_type() != heap_hton) return NotNow::too_much;
+  return std::nullopt;
+}
+
+/// Counts as the server does while it plans, opens, and makes temporary tables.
+void JoinPlan::count(THD *thd) const {
+  STATUS_VAR &counts = thd->status_var;
+  planning_.add_to(counts);
+  counts.table_open_cache_hits += tables_.size();
+  counts.last_query_cost = join_->best_read;
+  if (executed_) counts.created_tmp_tables_ += scratch_.size();
+  for (TABLE *const table : tables_) table->file->update_global_table_stats();
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,46 @@
+// form_parts.h: FormParts, the tree of the server's parser for a SELECT that may be planned once.
+//
+// Only forms are accepted in which every part is known to mean the same in a plan that is executed again and in a
+// statement that is planned each time. Whatever else is in the tree makes the statement the server's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "engine/mariadb/hosted/recognise/recognise.h"
+#include "engine/mariadb/hosted/recognise/why_not.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+/// A base table that the statement reads.
+struct FormTable {
+  std::string database;
+  std::string table;
+  std::string alias;
+};
+
+/// A ? in the text. Where it is compared with a column it may be a value of each execution. Everywhere else it shapes
+/// the answer, names and types among it, and so belongs to the form.
+struct PlacedValue {
+  uint32_t at = 0;       ///< in the text
+  std::string table{};   ///< the alias that the column was written with; empty: none
+  std::string column{};  ///< empty: it is not compared with one
+};
+
+struct FormParts {
+  std::string text;
+  std::vector<FormTable> tables;
+  std::vector<PlacedValue> values;
+  bool ordered = false;  ///< it has ORDER BY
+  bool limited = false;  ///< it has LIMIT
+};
+
+/// Parses `text`, in which each ? is a value, in the THD's present context. `parts` is only good where there is no
+/// reason why not.
+std::optional<WhyNot> read_form(THD *thd, Bytes text, ParsedText parsed, FormParts &parts);
+
+}  // namespace postern::mariadb

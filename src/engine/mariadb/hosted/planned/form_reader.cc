@@ -1,0 +1,338 @@
+#include "engine/mariadb/basics/server.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/thd/lex_of_text.h"
+#include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/mariadb/hosted/recognise/recogniser.h"
+
+namespace postern::mariadb {
+namespace {
+
+constexpr size_t tables_max = 8;
+constexpr size_t items_max = 512;
+constexpr ulonglong options_known =
+    SELECT_DISTINCT | SELECT_STRAIGHT_JOIN | SELECT_SMALL_RESULT | OPTION_FOUND_ROWS | SELECT_ALL;
+
+/// Functions that give the same for the same arguments in the same context (PlanContext), without a trace elsewhere.
+constexpr std::string_view functions_known[] = {
+    "=",           "<=>",       "<>",         "<",        "<=",       ">",         ">=",
+    "and",         "or",        "not",        "xor",      "isnull",   "isnotnull", "istrue",
+    "isfalse",     "isnottrue", "isnotfalse", "between",  "in",       " IN ",      "like",
+    "if",          "ifnull",    "nullif",     "coalesce", "case",     "+",         "-",
+    "*",           "/",         "DIV",        "%",        "MOD",      "abs",       "ceiling",
+    "floor",       "round",     "truncate",   "sign",     "greatest", "least",     "concat",
+    "concat_ws",   "ucase",     "lcase",      "upper",    "lower",    "length",    "octet_length",
+    "char_length", "substr",    "substring",  "left",     "right",    "trim",      "ltrim",
+    "rtrim",       "replace",   "reverse",    "locate",   "instr",    "year",      "month",
+    "dayofmonth",  "quarter",   "hour",       "minute",   "second",   "to_days",   "cast_as_date",
+    "cast_as_char"};
+
+bool is_known(const Item_func &function) {
+  const LEX_CSTRING name = function.func_name_cstring();
+  return std::ranges::find(functions_known, std::string_view(name.str, name.length)) != std::end(functions_known);
+}
+
+/// Where the text goes on behind what begins at `at` and has no ? for a value in it: a text, a name in quotes, a
+/// comment. The same place: nothing of the kind begins there.
+size_t skip_quoted(Bytes text, size_t at) {
+  const char one = text[at];
+  const auto behind = [text](size_t end, size_t size) { return end == Bytes::npos ? text.size() : end + size; };
+  if (one == '\'' || one == '"' || one == '`') {
+    for (size_t i = at + 1; i < text.size(); ++i) {
+      if (text[i] == '\\' && one != '`') ++i;
+      else if (text[i] == one) return i + 1;
+    }
+    return text.size();
+  }
+  if (text.substr(at, 2) == "/*") return behind(text.find("*/", at + 2), 2);
+  if (one == '#' || text.substr(at, 3) == "-- ") return behind(text.find('\n', at), 1);
+  return at;
+}
+
+std::vector<uint32_t> question_marks(Bytes text) {
+  std::vector<uint32_t> found;
+  for (size_t at = 0; at < text.size();) {
+    if (const size_t next = skip_quoted(text, at); next != at) {
+      at = next;
+      continue;
+    }
+    if (text[at] == '?') found.push_back(static_cast<uint32_t>(at));
+    ++at;
+  }
+  return found;
+}
+
+/// Used once.
+class FormReader {
+ public:
+  FormReader(LEX &lex, ParsedText parsed, FormParts &parts) : lex_(lex), parsed_(parsed), parts_(parts) {}
+  std::optional<WhyNot> run();
+
+ private:
+  /// Where an expression stands. In a condition neither the names nor the types of its operands show.
+  enum class Place : uint8_t { condition, compared, elsewhere };
+
+  std::optional<WhyNot> check_statement() const;
+  bool find_values();
+  std::optional<WhyNot> check_select(SELECT_LEX &select) const;
+  std::optional<WhyNot> read_tables(SELECT_LEX &select);
+  std::optional<WhyNot> read_joins(List<TABLE_LIST> &joined);
+  std::optional<WhyNot> read_table(TABLE_LIST &table);
+  std::optional<WhyNot> read_list(List<Item> &items);
+  std::optional<WhyNot> read_order(const SQL_I_List<ORDER> &order);
+  std::optional<WhyNot> read_limit(const SELECT_LEX &select);
+  std::optional<WhyNot> read(Item *item, Place place);
+  std::optional<WhyNot> read_function(Item_func &function, Place place);
+  std::optional<WhyNot> read_value(const Item *item, Place place);
+  void note_comparison(const Item_func &function, Place place);
+  PlacedValue *value_of(const Item *item);
+
+  LEX &lex_;
+  const ParsedText parsed_;
+  FormParts &parts_;
+  size_t items_ = 0;
+};
+
+std::optional<WhyNot> FormReader::run() {
+  if (const auto why = check_statement()) return why;
+  if (!find_values()) return WhyNot::syntax;
+  SELECT_LEX &select = *lex_.first_select_lex();
+  if (const auto why = check_select(select)) return why;
+  if (const auto why = read_tables(select)) return why;
+  if (const auto why = read_list(select.item_list)) return why;
+  if (select.where != nullptr) {
+    if (const auto why = read(select.where, Place::condition)) return why;
+  }
+  if (select.having != nullptr) {
+    if (const auto why = read(select.having, Place::elsewhere)) return why;
+  }
+  if (const auto why = read_order(select.group_list)) return why;
+  if (const auto why = read_order(select.order_list)) return why;
+  parts_.ordered = select.order_list.elements != 0;
+  return read_limit(select);
+}
+
+/// Each ? that the parser has met, in the text. It has their distances from each other, but not from the beginning.
+bool FormReader::find_values() {
+  const std::vector<uint32_t> found = question_marks(parts_.text);
+  if (found.size() != lex_.param_list.elements) return false;
+  size_t at = 0;
+  my_ptrdiff_t first = 0;
+  List_iterator_fast<Item_param> params(lex_.param_list);
+  while (const Item_param *one = params++) {
+    if (at == 0) first = one->pos_in_query;
+    if (one->pos_in_query - first != found[at] - found[0]) return false;
+    parts_.values.push_back({.at = found[at++]});
+  }
+  return true;
+}
+
+std::optional<WhyNot> FormReader::check_statement() const {
+  if (lex_.sql_command != SQLCOM_SELECT) return WhyNot::command;
+  if (lex_.describe || lex_.analyze_stmt || lex_.exchange || lex_.result != nullptr || lex_.proc_list.elements ||
+      lex_.sphead)
+    return WhyNot::into;
+  if (!lex_.stmt_var_list.is_empty() || !lex_.set_var_list.is_empty()) return WhyNot::set_statement;
+  if (lex_.with_clauses_list) return WhyNot::common_table;
+  if (lex_.sroutines.records || lex_.sroutines_list.elements) return WhyNot::routine;
+  if (lex_.limit_rows_examined) return WhyNot::limit;
+  if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
+  const SELECT_LEX *const select = lex_.first_select_lex();
+  if (!select || lex_.unit.is_unit_op() || lex_.unit.fake_select_lex || lex_.all_selects_list != select ||
+      lex_.all_selects_list->next_select_in_list())
+    return WhyNot::several_selects;
+  return std::nullopt;
+}
+
+std::optional<WhyNot> FormReader::check_select(SELECT_LEX &select) const {
+  if (select.options & ~options_known) return WhyNot::option;
+  if (select.olap != UNSPECIFIED_OLAP_TYPE || select.window_specs.elements || select.have_window_funcs())
+    return WhyNot::group;
+  if (select.skip_locked) return WhyNot::skip_locked;
+  if (select.select_lock != st_select_lex::NONE) return WhyNot::locks_rows;
+  if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
+    return WhyNot::wanted;
+  return std::nullopt;
+}
+
+std::optional<WhyNot> FormReader::read_tables(SELECT_LEX &select) {
+  if (select.table_list.elements == 0) return WhyNot::no_table;
+  if (select.table_list.elements > tables_max) return WhyNot::too_much;
+  for (TABLE_LIST *table = select.table_list.first; table != nullptr; table = table->next_local)
+    if (const auto why = read_table(*table)) return why;
+  return read_joins(*select.join_list);
+}
+
+/// Conditions of joins, which hang on tables and on what stands in parentheses.
+std::optional<WhyNot> FormReader::read_joins(List<TABLE_LIST> &joined) {
+  List_iterator_fast<TABLE_LIST> tables(joined);
+  while (TABLE_LIST *table = tables++) {
+    if (table->sj_on_expr != nullptr) return WhyNot::several_selects;
+    if (table->on_expr != nullptr) {
+      if (const auto why = read(table->on_expr, Place::condition)) return why;
+    }
+    if (table->nested_join == nullptr) continue;
+    if (const auto why = read_joins(table->nested_join->join_list)) return why;
+  }
+  return std::nullopt;
+}
+
+std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
+  if (table.view || table.derived || table.table_function || table.schema_table || table.with || table.jtbm_subselect ||
+      table.schema_table_name.length)
+    return WhyNot::table_kind;
+  if (table.index_hints && table.index_hints->elements) return WhyNot::index_hint;
+#ifdef WITH_PARTITION_STORAGE_ENGINE
+  if (table.partition_names) return WhyNot::table_parts;
+#endif
+  if (table.vers_conditions.is_set() || table.period_conditions.is_set()) return WhyNot::table_parts;
+  if (table.skip_locked) return WhyNot::skip_locked;
+  if (!table.db.str || !table.db.length || !table.table_name.str || !table.alias.str) return WhyNot::no_table;
+  parts_.tables.push_back({text_of(table.db), text_of(table.table_name), text_of(table.alias)});
+  return std::nullopt;
+}
+
+std::optional<WhyNot> FormReader::read_list(List<Item> &items) {
+  List_iterator_fast<Item> all(items);
+  while (Item *item = all++)
+    if (const auto why = read(item, Place::elsewhere)) return why;
+  return std::nullopt;
+}
+
+std::optional<WhyNot> FormReader::read_order(const SQL_I_List<ORDER> &order) {
+  for (const ORDER *one = order.first; one != nullptr; one = one->next)
+    if (const auto why = read(*one->item, Place::elsewhere)) return why;
+  return std::nullopt;
+}
+
+std::optional<WhyNot> FormReader::read_limit(const SELECT_LEX &select) {
+  const auto &limit = select.limit_params;
+  if (limit.with_ties) return WhyNot::limit;
+  parts_.limited = limit.select_limit != nullptr;
+  for (const Item *one : {limit.select_limit, limit.offset_limit}) {
+    if (one == nullptr) continue;
+    const auto type = one->type();
+    if (type != Item::PARAM_ITEM && type != Item::CONST_ITEM) return WhyNot::limit;
+  }
+  return std::nullopt;
+}
+
+std::optional<WhyNot> FormReader::read(Item *item, Place place) {
+  if (++items_ > items_max) return WhyNot::too_much;
+  if (value_of(item) != nullptr) return read_value(item, place);
+  switch (item->type()) {
+    case Item::FIELD_ITEM:
+    case Item::REF_ITEM: return std::nullopt;
+    case Item::CONST_ITEM:
+      if (!item->basic_const_item()) return WhyNot::value;
+      return std::nullopt;
+    case Item::COND_ITEM: {
+      List_iterator_fast<Item> all(*static_cast<Item_cond *>(item)->argument_list());
+      while (Item *one = all++)
+        if (const auto why = read(one, place)) return why;
+      return std::nullopt;
+    }
+    case Item::FUNC_ITEM: return read_function(*static_cast<Item_func *>(item), place);
+    case Item::SUM_FUNC_ITEM: {
+      auto &sum = *static_cast<Item_sum *>(item);
+      switch (sum.sum_func()) {
+        case Item_sum::COUNT_FUNC:
+        case Item_sum::SUM_FUNC:
+        case Item_sum::AVG_FUNC:
+        case Item_sum::MIN_FUNC:
+        case Item_sum::MAX_FUNC: break;
+        default: return WhyNot::wanted;
+      }
+      if (sum.has_with_distinct()) return WhyNot::wanted;
+      for (uint i = 0; i < sum.get_arg_count(); ++i)
+        if (const auto why = read(sum.get_arg(i), Place::elsewhere)) return why;
+      return std::nullopt;
+    }
+    case Item::SUBSELECT_ITEM: return WhyNot::several_selects;
+    default: return WhyNot::wanted;
+  }
+}
+
+std::optional<WhyNot> FormReader::read_function(Item_func &function, Place place) {
+  if (!is_known(function)) return WhyNot::function;
+  note_comparison(function, place);
+  Place inner = place;
+  switch (function.functype()) {
+    case Item_func::EQ_FUNC:
+    case Item_func::NE_FUNC:
+    case Item_func::LT_FUNC:
+    case Item_func::LE_FUNC:
+    case Item_func::GT_FUNC:
+    case Item_func::GE_FUNC:
+    case Item_func::EQUAL_FUNC:
+    case Item_func::BETWEEN:
+    case Item_func::IN_FUNC:
+    case Item_func::LIKE_FUNC:
+      if (place == Place::condition) inner = Place::compared;
+      break;
+    case Item_func::NOT_FUNC: break;
+    default: inner = Place::elsewhere; break;
+  }
+  for (uint i = 0; i < function.argument_count(); ++i)
+    if (const auto why = read(function.arguments()[i], inner)) return why;
+  return std::nullopt;
+}
+
+/// The name and the type of a parameter are other ones than those of a literal, where they show.
+std::optional<WhyNot> FormReader::read_value(const Item *, Place place) {
+  if (parsed_ == ParsedText::own && place != Place::compared) return WhyNot::value;
+  return std::nullopt;
+}
+
+/// A column on one side, values on the other.
+void FormReader::note_comparison(const Item_func &function, Place place) {
+  if (place != Place::condition) return;
+  switch (function.functype()) {
+    case Item_func::EQ_FUNC:
+    case Item_func::NE_FUNC:
+    case Item_func::LT_FUNC:
+    case Item_func::LE_FUNC:
+    case Item_func::GT_FUNC:
+    case Item_func::GE_FUNC:
+    case Item_func::BETWEEN: break;
+    default: return;
+  }
+  const Item_ident *column = nullptr;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    const Item *const one = function.arguments()[i];
+    if (value_of(one) != nullptr) continue;
+    if (one->type() != Item::FIELD_ITEM || column != nullptr) return;
+    column = static_cast<const Item_ident *>(one);
+  }
+  if (column == nullptr || column->field_name.str == nullptr || column->db_name.length != 0) return;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    PlacedValue *const value = value_of(function.arguments()[i]);
+    if (value == nullptr) continue;
+    if (column->table_name.str != nullptr) value->table = text_of(column->table_name);
+    value->column = text_of(column->field_name);
+  }
+}
+
+PlacedValue *FormReader::value_of(const Item *item) {
+  size_t at = 0;
+  List_iterator_fast<Item_param> params(lex_.param_list);
+  while (const Item *one = params++) {
+    if (one == item) return &parts_.values[at];
+    ++at;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<WhyNot> read_form(THD *thd, Bytes text, ParsedText parsed, FormParts &parts) {
+  const LexOfText tree(thd, text);
+  if (tree.lex() == nullptr) return WhyNot::syntax;
+  parts.text.assign(text);
+  return FormReader(*tree.lex(), parsed, parts).run();
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,102 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/planned/form_tables.h"
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "engine/mariadb/basics/opening.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// Names for the server's functions, which must stay where they are.
+struct NamedTables {
+  explicit NamedTables(THD *thd, const std::vector<FormTable> &tables)
+      : names(std::make_unique<std::string[]>(tables.size() * 2)),
+        lists(std::make_unique<TABLE_LIST[]>(tables.size())) {
+    for (size_t i = 0; i < tables.size(); ++i) {
+      names[i * 2] = table_name(tables[i].database);
+      names[i * 2 + 1] = table_name(tables[i].table);
+      name_table(thd, lists[i], names[i * 2], names[i * 2 + 1], TL_READ);
+      if (i != 0) lists[i - 1].next_global = lists[i - 1].next_local = &lists[i];
+    }
+  }
+  std::unique_ptr<std::string[]> names;
+  std::unique_ptr<TABLE_LIST[]> lists;
+};
+
+bool open_all(THD *thd, std::span<TABLE_LIST> lists, std::vector<const TABLE *> &opened) {
+  for (TABLE_LIST &list : lists) {
+    Open_table_context context(thd, open_flags_without_waiting);
+    if (open_table(thd, &list, &context) || list.table == nullptr) return false;
+    opened.push_back(list.table);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<WhyNot> may_be_planned(const TABLE &table) {
+  const TABLE_SHARE &share = *table.s;
+  if (table.file->ht->db_type != DB_TYPE_INNODB || share.versioned != VERS_UNDEFINED ||
+      share.table_type != TABLE_TYPE_NORMAL || share.tmp_table != NO_TMP_TABLE ||
+      share.table_category != TABLE_CATEGORY_USER)
+    return WhyNot::table_feature;
+#ifdef WITH_PARTITION_STORAGE_ENGINE
+  if (table.part_info != nullptr) return WhyNot::partitions;
+#endif
+  if (table.vfield != nullptr) return WhyNot::computed;
+  return std::nullopt;
+}
+
+uint64_t version_of_tables(std::span<const TABLE *const> tables) {
+  uint64_t version = 0xcbf29ce484222325;
+  for (const TABLE *const table : tables) {
+    version ^= table->s->get_table_ref_version();
+    version *= 0x100000001b3;
+    version ^= version >> 29U;
+  }
+  return version;
+}
+
+bool look_at_tables(THD *thd, const std::vector<FormTable> &tables,
+                    const std::function<void(std::span<const TABLE *const>)> &look) {
+  const MDL_savepoint locks_before = thd->mdl_context.mdl_savepoint();
+  STATUS_VAR before;
+  std::memcpy(static_cast<void *>(&before), &thd->status_var, counted_status_bytes);
+  Dummy_error_handler silence;
+  thd->push_internal_handler(&silence);
+  thd->lex->sql_command = SQLCOM_SELECT;
+  thd->lex->query_tables_own_last = nullptr;
+  const ulong wait = std::exchange(thd->variables.lock_wait_timeout, 0);
+  bool looked = false;
+  try {
+    NamedTables named(thd, tables);
+    std::vector<const TABLE *> opened;
+    opened.reserve(tables.size());
+    looked = open_all(thd, {named.lists.get(), tables.size()}, opened);
+    if (looked) look(opened);
+    close_and_unlock(thd, locks_before);
+  } catch (const std::bad_alloc &) {  // the tables have to be closed; nothing was learnt of them
+    close_and_unlock(thd, locks_before);
+  }
+  thd->variables.lock_wait_timeout = wait;
+  thd->pop_internal_handler();
+  thd->lex->sql_command = SQLCOM_END;
+  std::memcpy(static_cast<void *>(&thd->status_var), &before, counted_status_bytes);
+  return looked;
+}
+
+bool may_read_tables(THD *thd, const std::vector<FormTable> &tables) {
+  NamedTables named(thd, tables);
+  if (check_table_access(thd, SELECT_ACL, named.lists.get(), false, UINT_MAX, true)) return false;
+  for (size_t i = 0; i < tables.size(); ++i)
+    if ((named.lists[i].grant.privilege & SELECT_ACL) == NO_ACL) return false;
+  return true;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,31 @@
+// form_tables.h: the tables of a form, looked at without waiting.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/mariadb/hosted/recognise/why_not.h"
+
+class THD;
+struct TABLE;
+
+namespace postern::mariadb {
+
+/// Whether statements that read the table may be planned once.
+std::optional<WhyNot> may_be_planned(const TABLE &table);
+
+/// A number for the definitions of tables together, in their order. Never that of one of them alone.
+uint64_t version_of_tables(std::span<const TABLE *const> tables);
+
+/// Opens the tables for as long as `look` takes, in a session that rests between two commands; nothing else changes in
+/// the session, and nothing waits. False: they cannot be opened just now.
+bool look_at_tables(THD *thd, const std::vector<FormTable> &tables,
+                    const std::function<void(std::span<const TABLE *const>)> &look);
+
+/// Whether the account of `thd` may read all of each table. Where it may not, an error may be set.
+bool may_read_tables(THD *thd, const std::vector<FormTable> &tables);
+
+}  // namespace postern::mariadb

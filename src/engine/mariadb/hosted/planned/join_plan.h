@@ -1,0 +1,126 @@
+// join_plan.h: JoinPlan, a KeptPlan by the server's JOIN. make_plan.cc has how it is made, execute_plan.cc how it is
+// executed.
+//
+// All that the server's optimizer and executor keep in a SELECT points to a THD in few places: LEX, unit, JOIN, the
+// result, and each TABLE. These are the session's while the plan is executed, and the home's otherwise.
+//
+// What one execution could leave for the next, found by reading optimize(), exec(), reinit() and cleanup() of JOIN:
+// - Memory. Temporary tables, sort orders and copy fields are made while it is executed the first time, and kept: that
+//   time takes memory of the plan, every other its own.
+// - JOIN::do_send_rows, which is off once a LIMIT is met that is not to end the search (SQL_CALC_FOUND_ROWS), and the
+//   limits of the unit: both are set anew. A LIMIT itself is part of the plan: of its sorts and temporary tables, too.
+// - Rows that the optimizer has read (const tables, MIN and MAX by an index), rowids of ranges, materialized and
+//   weeded-out rows, join buffers, values of subqueries, ranges that are looked for with each row, cursors of merged
+//   indexes: no plan with such is taken.
+// - A temporary table that has grown onto the disk stays there: that plan is dropped. So is one that was interrupted,
+//   or has met an error or a warning.
+// - The storage engine forgets with each statement that the index alone is read, and has to hear it again.
+// - TABLE::in_use and memory that is counted for a session: both are handed over.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "engine/mariadb/hosted/planned/kept_plan.h"
+#include "engine/mariadb/hosted/planned/row_sink.h"
+#include "engine/mariadb/hosted/planned/value_items.h"
+#include "engine/mariadb/hosted/recognise/read_form.h"
+#include "engine/mariadb/hosted/planned/server.h"
+
+namespace postern::mariadb {
+
+struct PlanMemory {
+  PlanMemory() { init_alloc_root(PSI_NOT_INSTRUMENTED, &root, 16384, 0, MYF(0)); }
+  ~PlanMemory() { free_root(&root, MYF(0)); }
+  PlanMemory(const PlanMemory &) = delete;
+  PlanMemory &operator=(const PlanMemory &) = delete;
+  size_t bytes() const;
+
+  MEM_ROOT root;
+};
+
+/// The counters that the server raises where it plans.
+struct PlanningCounts {
+  explicit PlanningCounts(const STATUS_VAR &counts)
+      : numbers{counts.select_full_join_count_, counts.select_full_range_join_count_, counts.select_range_count_,
+                counts.select_range_check_count_, counts.select_scan_count_} {}
+  PlanningCounts since(const PlanningCounts &before) const;
+  void add_to(STATUS_VAR &counts) const;
+
+  std::array<ulong, 5> numbers;
+};
+
+class JoinPlan final : public KeptPlan {
+ public:
+  explicit JoinPlan(THD *home) : home_(home), arena_(&memory_.root, Query_arena::STMT_CONVENTIONAL_EXECUTION) {}
+  ~JoinPlan() override;
+
+  /// Once. False: `why`, as with make_plan().
+  bool make(THD *session, const ToBePlanned &what, const char *&why);
+
+  std::optional<NotNow> execute(THD *thd, std::span<const Value> values, bool prepared, uint64_t rows_max,
+                                const sql::Answer &answer, sql::Packets &packets, Executed &executed) override;
+  bool spent() const override { return spent_; }
+  bool outdated() const override;
+  bool wanted_by_others() const override;
+  size_t bytes() const override { return sizeof *this + memory_.bytes() + run_memory_.bytes(); }
+  const std::string &shown() const override { return shown_; }
+
+ private:
+  class Lent;
+
+  /// One value, and the column that it is compared with.
+  struct Compared {
+    ValueItem *value = nullptr;
+    Field *field = nullptr;
+    Exact exact = Exact::integer;
+  };
+
+  // make_plan.cc
+  bool parse(const ToBePlanned &what);
+  bool put_values(const ToBePlanned &what);
+  Item *put_values_in(Item *item);
+  bool put_values_in(List<TABLE_LIST> &joined);
+  bool open(const ToBePlanned &what);
+  bool optimize(const char *&why);
+  const char *refusal() const;
+  static const char *refusal_of(const JOIN_TAB &tab);
+  bool find_columns(Item *item);
+  bool find_columns_of_joins(List<TABLE_LIST> &joined);
+  bool note_comparison(Item_func &function);
+  void note_tables();
+  void note_table(const JOIN_TAB &tab);
+  void close();
+
+  // execute_plan.cc
+  void give_to(THD *thd);
+  bool take_values(THD *thd, std::span<const Value> values);
+  bool hold_tables(THD *thd) const;
+  void run(THD *thd);
+  std::optional<NotNow> outcome(THD *thd) const;
+  void count(THD *thd) const;
+
+  THD *const home_;
+  PlanMemory memory_;
+  PlanMemory run_memory_;  // what an execution but the first takes, until its end
+  Query_arena arena_;
+  LEX lex_;
+  bool begun_ = false;   // lex_ is to be ended
+  bool opened_ = false;  // all tables are open
+  RowSink *sink_ = nullptr;
+  JOIN *join_ = nullptr;
+  std::vector<TABLE *> tables_;   // that it has open
+  std::vector<TABLE *> scratch_;  // temporary ones
+  std::vector<MDL_ticket *> tickets_;
+  std::vector<Item_param *> places_;  // while it is made
+  std::vector<Compared> values_;
+  std::string text_;
+  std::string shown_;
+  PlanningCounts planning_{STATUS_VAR{}};
+  uint plan_flags_ = 0;
+  uint status_ = 0;  // the server's remarks on indexes
+  bool executed_ = false;
+  bool spent_ = false;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,88 @@
+// kept_plan.h: KeptPlan, a SELECT that the server's optimizer has planned once, and that is executed many times, in the
+// sessions that ask for it.
+//
+// The server itself does so with a correlated subquery: it optimizes one at its first execution, and executes it again
+// for each row around it, with that row's columns as outer references. Here the values of a statement are such outer
+// references. The plan is made on a THD of the thread's own, which has its tables open as long as it is kept, and
+// executed with the THD of the session attached and put in its place everywhere: so transaction, read view, isolation,
+// KILL and counters are the session's.
+//
+// It is the thread's, which alone touches it. join_plan.h says what of an execution must not be seen by the next one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "contract/value.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/sql/answer.h"
+
+class THD;
+struct charset_info_st;
+
+namespace postern::mariadb {
+
+/// The part of a value in a plan.
+enum class ValueUse : uint8_t {
+  shapes,   ///< it is part of the plan: another value is another plan
+  integer,  ///< each execution has one: compared with a column of integers, or of decimals
+  text,     ///< likewise, with a column of texts
+  time,     ///< likewise, with a DATE or a DATETIME
+};
+
+struct ValuePlace {
+  ValueUse use = ValueUse::shapes;
+  const charset_info_st *charset = nullptr;  ///< a text's: that of its column
+};
+
+/// A statement to be planned.
+struct ToBePlanned {
+  Bytes text;                            ///< with a ? for each value of an execution, and no other
+  std::span<const ValuePlace> places;    ///< one for each
+  const std::vector<FormTable> &tables;  ///< that it reads
+  uint64_t version = 0;                  ///< version_of_tables()
+};
+
+/// What an execution has met.
+struct Executed {
+  uint64_t examined = 0;
+  uint64_t sent = 0;
+  uint64_t found = 0;  ///< FOUND_ROWS()
+};
+
+class KeptPlan {
+ public:
+  virtual ~KeptPlan() = default;
+  KeptPlan(const KeptPlan &) = delete;
+  KeptPlan &operator=(const KeptPlan &) = delete;
+
+  /// Executes it in `thd`, which this thread is attached to, between SessionStatement's beginning and its commit(). The
+  /// head of `answer` and rows are written to `packets`. Unless it is answered there may be some, and the plan is not
+  /// to be used again if it is spent(). `rows_max` rows are examined, not more.
+  virtual std::optional<NotNow> execute(THD *thd, std::span<const Value> values, bool prepared, uint64_t rows_max,
+                                        const sql::Answer &answer, sql::Packets &packets, Executed &executed) = 0;
+  /// It was interrupted, and is not to be executed again.
+  virtual bool spent() const = 0;
+  /// Its tables are not to be used any more, for their definitions or statistics are others.
+  virtual bool outdated() const = 0;
+  /// Somebody waits for a table of it.
+  virtual bool wanted_by_others() const = 0;
+  /// Of memory, about.
+  virtual size_t bytes() const = 0;
+  /// As EXPLAIN would, in short: tables in their order, and how their rows are found.
+  virtual const std::string &shown() const = 0;
+
+ protected:
+  KeptPlan() = default;
+};
+
+/// Makes one in `home`, a THD of the thread's own, in the context of `session`. nullptr: the statement is the server's,
+/// and `why` says why, a literal; nullptr there: for the moment only.
+std::unique_ptr<KeptPlan> make_plan(THD *home, THD *session, const ToBePlanned &what, const char *&why);
+
+}  // namespace postern::mariadb

@@ -1,0 +1,21 @@
+// no_plans.cc: in place of make_plan.cc and others, for series of the server that nobody has written them for.
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/mariadb/hosted/planned/kept_plan.h"
+#include "engine/mariadb/hosted/planned/plan_context.h"
+
+namespace postern::mariadb {
+
+std::optional<WhyNot> read_form(THD *, Bytes, ParsedText, FormParts &) {
+  return WhyNot::series;
+}
+
+PlanContext::PlanContext(const THD *) : numbers{}, objects{} {}
+
+std::unique_ptr<KeptPlan> make_plan(THD *, THD *, const ToBePlanned &, const char *&why) {
+  why = words(WhyNot::series).data();
+  return nullptr;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,323 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/planned/planned_form.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "base/limits.h"
+#include "engine/mariadb/hosted/thd/command.h"
+#include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/thd/session_statement.h"
+#include "engine/mariadb/hosted/planned/form_tables.h"
+#include "engine/mariadb/hosted/rows/resolve_read.h"
+
+namespace postern::mariadb {
+namespace {
+
+std::atomic<bool> on{false};
+std::atomic<uint64_t> last_id{0};
+
+/// So many rows more than the server may be read without a second thought.
+constexpr uint64_t rows_more = 64;
+/// An execution that reads so many times the rows of the server's own is one too many.
+constexpr uint64_t times_more = 4;
+/// One in so many that goes wrong is too many, once there were some.
+constexpr uint64_t one_in_too_many = 8;
+constexpr uint64_t judged_from = 8;
+/// A form that was given back is looked at anew after so many statements.
+constexpr uint64_t given_back_for = 4096;
+constexpr uint32_t known_max = 32;
+
+bool executes(const Statement &statement) {
+  return command_of(statement.packet) == COM_STMT_EXECUTE;
+}
+
+void append_quoted(std::string &text, Bytes value, bool backslash_escapes) {
+  text += '\'';
+  for (const char one : value) {
+    if (one == '\'' || (one == '\\' && backslash_escapes)) text += one;
+    text += one;
+  }
+  text += '\'';
+}
+
+/// The value as it stands in a statement. False: it cannot be written.
+bool append_literal(std::string &text, const Value &value, const THD *thd) {
+  switch (value.kind()) {
+    case Value::Kind::null: return false;
+    case Value::Kind::integer: text += std::to_string(value.integer()); return true;
+    case Value::Kind::natural: text += std::to_string(value.natural()); return true;
+    case Value::Kind::bytes: break;
+  }
+  const Bytes bytes = value.bytes();
+  switch (value.spelling()) {
+    case Value::Spelling::decimal:
+    case Value::Spelling::real: text.append(bytes); return true;
+    case Value::Spelling::binary: return false;
+    case Value::Spelling::text: break;
+  }
+  const CHARSET_INFO &client = *thd->variables.character_set_client;
+  const bool safe = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0;
+  const bool plain = std::ranges::all_of(bytes, [](char one) { return one > 0; });
+  if (bytes.find('\0') != Bytes::npos || (!safe && !plain)) return false;
+  append_quoted(text, bytes, (thd->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES) == 0);
+  return true;
+}
+
+}  // namespace
+
+void plan_once(bool wanted) {
+  on.store(wanted, std::memory_order_relaxed);
+}
+
+bool plans_once() {
+  return on.load(std::memory_order_relaxed);
+}
+
+PlannedForm::PlannedForm(FormParts parts)
+    : parts_(std::move(parts)), id_(last_id.fetch_add(1, std::memory_order_relaxed) + 1) {
+  first_table_.database = parts_.tables[0].database;
+  first_table_.table = parts_.tables[0].table;
+  first_table_.arguments = static_cast<uint16_t>(parts_.values.size());
+}
+
+std::shared_ptr<const PlannedForm> PlannedForm::make(THD *thd, Bytes text, ParsedText parsed,
+                                                     std::optional<WhyNot> &why) {
+  FormParts parts;
+  why = read_form(thd, text, parsed, parts);
+  if (why) return nullptr;
+  const auto form = std::make_shared<PlannedForm>(std::move(parts));
+  why = form->look(thd);
+  return !why ? form : nullptr;
+}
+
+std::optional<WhyNot> PlannedForm::look_at(std::span<const TABLE *const> tables) {
+  for (const TABLE *const table : tables)
+    if (const auto why = may_be_planned(*table)) return why;
+  return std::nullopt;
+}
+
+/// Before anybody else has it. Where the tables are not to be had just now every value is one that shapes the plan.
+std::optional<WhyNot> PlannedForm::look(THD *thd) {
+  std::optional<WhyNot> why = std::nullopt;
+  places_.resize(parts_.values.size());
+  look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
+    why = look_at(tables);
+    if (why) return;
+    for (size_t i = 0; i < places_.size(); ++i) places_[i] = place_of(parts_.values[i], tables);
+    note_version(version_of_tables(tables));
+  });
+  for (const ValuePlace &place : places_)
+    if (place.use != ValueUse::shapes) varying_.push_back(place);
+  return why;
+}
+
+/// Only where there is no doubt which column is meant.
+ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const {
+  if (value.column.empty()) return {};
+  const Field *found = nullptr;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (!value.table.empty() &&
+        !compat::same_name(table_alias_charset, value.table.c_str(), parts_.tables[i].alias.c_str()))
+      continue;
+    const uint16_t at = field_of(*tables[i], value.column);
+    if (at == no_field) continue;
+    if (found != nullptr) return {};
+    found = tables[i]->field[at];
+  }
+  Exact exact{};
+  if (found == nullptr || !exactness(*found, exact)) return {};
+  switch (exact) {
+    case Exact::integer:
+    case Exact::decimal: return {ValueUse::integer};
+    case Exact::text: return {ValueUse::text, found->charset()};
+    case Exact::binary_fixed: return {};
+    case Exact::date:
+    case Exact::datetime: return {ValueUse::time};
+  }
+  return {};
+}
+
+bool PlannedForm::is_granted(THD *thd) const {
+  return may_read_tables(thd, parts_.tables);
+}
+
+PlanFacts PlannedForm::facts() const {
+  PlanFacts facts{.kind = "SELECT ONCE", .database = first_table_.database, .table = first_table_.table};
+  const Known *const newest = known_.first();
+  const char *const given_back = given_back_.load(std::memory_order_relaxed);
+  facts.answers = newest != nullptr && newest->version == version() && given_back == nullptr;
+  if (const Shown *const shown = shown_.first(); shown != nullptr) facts.index = shown->plan;
+  add_facts(facts);
+  if (given_back != nullptr) facts.left_for = given_back;
+  return facts;
+}
+
+/// The values that shape the plan, in a form to be compared. False: one of them cannot be written.
+bool PlannedForm::shape_of(std::span<const Value> values, std::string &shape) const {
+  shape.clear();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (places_[i].use != ValueUse::shapes) continue;
+    const Value &value = values[i];
+    shape += static_cast<char>(static_cast<int>(value.kind()) * 8 + static_cast<int>(value.spelling()));
+    switch (value.kind()) {
+      case Value::Kind::null: return false;
+      case Value::Kind::integer: shape += std::to_string(value.integer()); break;
+      case Value::Kind::natural: shape += std::to_string(value.natural()); break;
+      case Value::Kind::bytes:
+        shape.append(std::to_string(value.bytes().size())).append(1, ':').append(value.bytes());
+        break;
+    }
+  }
+  return true;
+}
+
+const PlannedForm::Known *PlannedForm::find(const AnswerShape &shape, Bytes values, bool rows) const {
+  const Known *known = known_.first();
+  while (known != nullptr &&
+         !(known->version == version() && known->rows == rows && known->shape == shape && known->values == values))
+    known = known->next;
+  return known;
+}
+
+/// The text with the values that shape the plan; empty: one of them cannot be written.
+std::string PlannedForm::text_with(std::span<const Value> values, const THD *thd) const {
+  std::string text;
+  size_t from = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (places_[i].use != ValueUse::shapes) continue;
+    text.append(parts_.text, from, parts_.values[i].at - from);
+    from = parts_.values[i].at + 1;
+    if (!append_literal(text, values[i], thd)) return {};
+  }
+  return text.append(parts_.text, from);
+}
+
+std::optional<NotNow> PlannedForm::answer(THD *thd, ReadTools tools, const Statement &statement, Output &output,
+                                          ClientMetadata *columns) const {
+  if (!holds()) return NotNow::plan_off;
+  if (!plans_once() || tools.plans == nullptr) return NotNow::plans_off;
+  if (is_client_of_cluster(thd)) return NotNow::galera;
+  if (given_back_.load(std::memory_order_relaxed) != nullptr) {
+    if (asked_since_.fetch_add(1, std::memory_order_relaxed) == given_back_for) switch_off("it is looked at anew");
+    return NotNow::given_back;
+  }
+  static thread_local std::string shape;
+  if (!shape_of(statement.values, shape)) return NotNow::value;
+  const AnswerShape answer_shape(thd, executes(statement), columns != nullptr && columns->holds(thd));
+  const Known *known = find(answer_shape, shape, true);
+  if (known == nullptr) known = find(answer_shape, shape, false);
+  if (known == nullptr) return NotNow::not_learnt;
+  const std::optional<NotNow> why = execute(thd, *tools.plans, statement, known, output);
+  if (!why && columns != nullptr && !known->shape.without_metadata) {
+    *columns = known->columns;
+    columns->client = thd->variables.character_set_client;
+  }
+  return why;
+}
+
+KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known) const {
+  const PlanContext context(thd);
+  const PlanKey key{id_, known.values, context};
+  if (KeptPlan *const plan = plans.find(key, known.version); plan != nullptr) return plan;
+  const std::string text = text_with(statement.values, thd);
+  if (text.empty()) return nullptr;
+  const char *why = nullptr;
+  KeptPlan *const plan =
+      plans.make(key, thd, {.text = text, .places = varying_, .tables = parts_.tables, .version = known.version}, why);
+  if (plan == nullptr && why != nullptr) give_back(why);
+  if (plan != nullptr && shown_.first() == nullptr) shown_.push(new Shown{plan->shown()});
+  return plan;
+}
+
+/// `known` becomes the one by which it was answered.
+std::optional<NotNow> PlannedForm::execute(THD *thd, KeptPlans &plans, const Statement &statement, const Known *&known,
+                                           Output &output) const {
+  KeptPlan *const plan = plan_for(thd, plans, statement, *known);
+  if (plan == nullptr) return NotNow::table_busy;
+  static thread_local std::vector<Value> values;
+  values.clear();
+  for (size_t i = 0; i < statement.values.size(); ++i)
+    if (places_[i].use != ValueUse::shapes) values.push_back(statement.values[i]);
+  const bool prepared = executes(statement);
+  const Output::Mark start = output.mark();
+  SessionStatement own(thd, prepared);
+  std::optional<sql::Packets> packets(std::in_place, output);
+  Executed executed;
+  std::optional<NotNow> why = NotNow::privilege;
+  try {
+    if (may_read_tables(thd, parts_.tables)) {
+      why = plan->execute(thd, values, prepared, limits::find_rows_fast_max, known->answer, *packets, executed);
+    }
+    judge(*known, why, executed.examined);
+    if (!why && known->rows != (executed.sent != 0)) {
+      known = find(known->shape, known->values, executed.sent != 0);
+      if (known == nullptr || known->rows) why = NotNow::not_learnt;
+      else put_other_head(thd, *known, output, start, packets);
+    }
+  } catch (const std::bad_alloc &) {
+    why = NotNow::read_failed;
+  }
+  if (!why && (output.broken() || !own.commit())) why = NotNow::read_failed;
+  if (why) {
+    output.rewind_or_break(start);
+    own.undo();
+    if (plan->spent()) plans.drop(plan);
+    return why;
+  }
+  thd->update_server_status();
+  known->answer.put_end(*packets, static_cast<uint16_t>(thd->server_status));
+  if (known->answer.columns_left_out()) ++thd->status_var.skip_metadata_count;
+  compat::forget_rows(thd);
+  own.done(executed.examined, executed.sent, executed.found, statement.packet.size(), output.mark() - start);
+  return std::nullopt;
+}
+
+/// There are no rows, and the head for that is another one.
+void PlannedForm::put_other_head(THD *thd, const Known &known, Output &output, size_t start,
+                                 std::optional<sql::Packets> &packets) {
+  output.rewind_or_break(start);
+  packets.emplace(output);
+  known.answer.put_head(*packets, static_cast<uint16_t>(thd->server_status));
+}
+
+/// Values may be such that a plan for all of them is a bad one for these.
+void PlannedForm::judge(const Known &known, std::optional<NotNow> why, uint64_t examined) const {
+  if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed) return;
+  const bool reads_more = examined > rows_more && examined > times_more * (known.examined + 1);
+  if (!why && !reads_more) {
+    answered_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const uint64_t wrong = went_wrong_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (wrong < judged_from || wrong * one_in_too_many < answered_.load(std::memory_order_relaxed)) return;
+  give_back(!why || why == NotNow::too_much ? "it reads many rows, or many more than by a plan for its values alone"
+                                            : "its executions warn or fail");
+}
+
+void PlannedForm::learn(THD *thd, const Statement &statement, Bytes packets, uint64_t before,
+                        const ClientMetadata &columns) const {
+  AnswerShape shape(thd, executes(statement));
+  std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
+  if (statement.values.size() != parts_.values.size() || given_back_.load(std::memory_order_relaxed) != nullptr) return;
+  shape.without_metadata = answer && answer->columns_left_out();
+  const uint64_t examined = thd->get_examined_row_count();
+  const bool rows = thd->get_sent_row_count() != 0;
+  std::string values;
+  if (!shape_of(statement.values, values)) return;
+  look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
+    const uint64_t found = version_of_tables(tables);
+    if (version() != 0 && found != version()) return switch_off("its tables were changed");
+    if (found != before || !answer || find(shape, values, rows) != nullptr) return;
+    if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)
+      return give_back("its values shape too many plans");
+    known_.push(new Known{shape, found, std::move(values), rows, examined, std::move(*answer), columns});
+  });
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,92 @@
+// planned_form.h: PlannedForm, how SELECTs of one form are answered by plans that workers keep: its parts, which of its
+// values vary from one execution to the next, and, learnt while the server serves the first of them, how answers look.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/mariadb/hosted/plans/answering_plan.h"
+#include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/mariadb/hosted/planned/kept_plans.h"
+#include "engine/mariadb/hosted/recognise/why_not.h"
+
+namespace postern::mariadb {
+
+/// Whether plans are made and used at all (postern_plan_once). Any thread.
+void plan_once(bool on);
+bool plans_once();
+
+/// Shared by threads; nothing in it blocks. Learnt answers live as long as it.
+class PlannedForm final : public AnsweringPlan {
+ public:
+  /// From a text, in which each ? is a value, that the server has served for `thd`. nullptr: `why`.
+  static std::shared_ptr<const PlannedForm> make(THD *thd, Bytes text, ParsedText parsed, std::optional<WhyNot> &why);
+
+  explicit PlannedForm(FormParts parts);
+
+  uint32_t values() const override { return static_cast<uint32_t>(parts_.values.size()); }
+  PlanFacts facts() const override;
+  const ReadForm &rows() const override { return first_table_; }
+  bool is_granted(THD *thd) const override;
+  bool leaves_order_open() const override { return true; }
+  bool needs_plans() const override { return true; }
+
+  std::optional<NotNow> answer(THD *thd, ReadTools tools, const Statement &statement, Output &output,
+                               ClientMetadata *columns) const override;
+  void learn(THD *thd, const Statement &statement, Bytes answer, uint64_t before,
+             const ClientMetadata &columns) const override;
+
+ private:
+  /// One way to be answered, for one set of the values that shape it. Where the server finds out before it reads that
+  /// there is no row it describes the columns otherwise: answers without rows are learnt by themselves.
+  struct Known {
+    AnswerShape shape;
+    uint64_t version;
+    std::string values;
+    bool rows;          // there were some
+    uint64_t examined;  // by the server
+    sql::Answer answer;
+    ClientMetadata columns;  // afterwards
+    Known *next = nullptr;
+  };
+
+  /// For people: the first plan that was made.
+  struct Shown {
+    std::string plan;
+    Shown *next = nullptr;
+  };
+
+  std::optional<WhyNot> look(THD *thd);
+  static std::optional<WhyNot> look_at(std::span<const TABLE *const> tables);
+  ValuePlace place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const;
+  bool shape_of(std::span<const Value> values, std::string &shape) const;
+  const Known *find(const AnswerShape &shape, Bytes values, bool rows) const;
+  std::string text_with(std::span<const Value> values, const THD *thd) const;
+  KeptPlan *plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known) const;
+  std::optional<NotNow> execute(THD *thd, KeptPlans &plans, const Statement &statement, const Known *&known,
+                                Output &output) const;
+  static void put_other_head(THD *thd, const Known &known, Output &output, size_t start,
+                             std::optional<sql::Packets> &packets);
+  void judge(const Known &known, std::optional<NotNow> why, uint64_t examined) const;
+  /// The server answers it from now on, for a long while; `why` in words, a literal.
+  void give_back(const char *why) const { given_back_.store(why, std::memory_order_relaxed); }
+
+  const FormParts parts_;
+  const uint64_t id_;
+  ReadForm first_table_;             // its name alone
+  std::vector<ValuePlace> places_;   // of all values
+  std::vector<ValuePlace> varying_;  // those that do not shape it
+  mutable NewestFirst<Known> known_;
+  mutable NewestFirst<Shown> shown_;
+  mutable std::atomic<uint32_t> known_count_{0};
+  mutable std::atomic<uint64_t> answered_{0};
+  mutable std::atomic<uint64_t> went_wrong_{0};
+  mutable std::atomic<const char *> given_back_{nullptr};
+  mutable std::atomic<uint64_t> asked_since_{0};
+};
+
+}  // namespace postern::mariadb

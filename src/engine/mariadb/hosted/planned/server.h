@@ -1,0 +1,6 @@
+// server.h: the server's internals, and those of its optimizer and executor, which only this folder needs.
+#pragma once
+
+#include "engine/mariadb/basics/server.h"
+
+#include <sql_select.h>

@@ -1,0 +1,111 @@
+#include "engine/mariadb/hosted/planned/value_items.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// What all of them are to the optimizer: no constants, and nothing to be copied.
+template <class Cache>
+class Outer : public Cache {
+ public:
+  using Cache::Cache;
+  bool basic_const_item() const override { return false; }
+  bool is_expensive() override { return false; }
+  bool is_expensive_processor(void *) override { return false; }
+  Item *clone_constant(THD *) const override { return const_cast<Outer *>(this); }
+  Item *convert_to_basic_const_item(THD *) override { return this; }
+
+ protected:
+  Item *shallow_copy(THD *) const override { return const_cast<Outer *>(this); }
+  Item *deep_copy(THD *) const override { return const_cast<Outer *>(this); }
+
+  void become_outer() {
+    this->set_used_tables(OUTER_REF_TABLE_BIT);
+    this->base_flags &= ~item_base_t::MAYBE_NULL;
+  }
+  void note_value() {
+    this->value_cached = true;
+    this->null_value = this->null_value_inside = false;
+  }
+};
+
+class IntegerItem final : public Outer<Item_cache_int>, public ValueItem {
+ public:
+  IntegerItem(THD *thd, Item *like) : Outer(thd, &type_handler_slonglong) {
+    setup(thd, like);
+    become_outer();
+  }
+  Item *item() override { return this; }
+  void take(THD *, const Value &given, Field &field) override {
+    value = given.kind() == Value::Kind::integer ? given.integer() : field.val_int();
+    note_value();
+  }
+};
+
+class TimeItem final : public Outer<Item_cache_datetime>, public ValueItem {
+ public:
+  TimeItem(THD *thd, Item *like) : Outer(thd) {
+    setup(thd, like);
+    become_outer();
+  }
+  Item *item() override { return this; }
+  void take(THD *thd, const Value &, Field &field) override {
+    value = field.val_datetime_packed(thd);
+    note_value();
+  }
+};
+
+/// A text that points to where the execution's stands.
+class TextLiteral final : public Item_string {
+ public:
+  TextLiteral(THD *thd, CHARSET_INFO *charset)
+      : Item_string(thd, STRING_WITH_LEN("a literal of usual length, no more"), charset) {}
+  void point_to(Bytes text) { str_value.set(text.data(), text.size(), collation.collation); }
+};
+
+class TextItem final : public Outer<Item_cache_str>, public ValueItem {
+ public:
+  TextItem(THD *thd, TextLiteral *like) : Outer(thd, like), literal_(like) {
+    setup(thd, like);
+    // Texts beyond ASCII may come. In the column's character set it is the same bytes: text_is_same().
+    collation.set(collation.collation, DERIVATION_COERCIBLE, MY_REPERTOIRE_UNICODE30);
+    become_outer();
+  }
+  Item *item() override { return this; }
+  void take(THD *, const Value &given, Field &) override {
+    literal_->point_to(given.bytes());
+    example = literal_;
+    cache_value();
+    null_value_inside = false;
+  }
+
+ private:
+  TextLiteral *const literal_;
+};
+
+}  // namespace
+
+ValueItem *ValueItem::make(THD *thd, const ValuePlace &place) {
+  MEM_ROOT *const root = thd->mem_root;
+  switch (place.use) {
+    case ValueUse::shapes: return nullptr;
+    case ValueUse::integer: {
+      // As wide as any that may come.
+      auto *const like = new (root) Item_int(thd, INT_MIN64, 20);
+      return like != nullptr ? new (root) IntegerItem(thd, like) : nullptr;
+    }
+    case ValueUse::text: {
+      auto *const like = new (root) TextLiteral(thd, place.charset);
+      return like != nullptr ? new (root) TextItem(thd, like) : nullptr;
+    }
+    case ValueUse::time: {
+      auto *const like = new (root) Item_cache_datetime(thd);
+      if (like == nullptr) return nullptr;
+      like->decimals = TIME_SECOND_PART_DIGITS;
+      like->max_length = MAX_DATETIME_WIDTH + 1 + TIME_SECOND_PART_DIGITS;
+      return new (root) TimeItem(thd, like);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,27 @@
+// value_items.h: ValueItem, a value of an execution in the place of a literal. To the optimizer it is a column of a row
+// around the statement (an outer reference): it is the same while the plan is executed, and unknown before that.
+#pragma once
+
+#include "engine/mariadb/hosted/planned/kept_plan.h"
+#include "engine/mariadb/basics/server.h"
+
+namespace postern::mariadb {
+
+/// In the memory of the plan's arena, which destroys it.
+class ValueItem {
+ public:
+  /// nullptr: there is no memory. Not for what shapes the plan.
+  static ValueItem *make(THD *thd, const ValuePlace &place);
+  virtual ~ValueItem() = default;
+  ValueItem(const ValueItem &) = delete;
+  ValueItem &operator=(const ValueItem &) = delete;
+
+  virtual Item *item() = 0;
+  /// Takes the value that `field` has, the column it is compared with, as store_exactly() has put it there.
+  virtual void take(THD *thd, const Value &value, Field &field) = 0;
+
+ protected:
+  ValueItem() = default;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,287 @@
+"""SELECTs that the server has planned once, executed with other values, between changes: as at the server's own port.
+
+SEED=N in the environment makes other choices, SECONDS=N makes it longer.
+"""
+import contextlib
+import os
+import random
+import time
+
+import pymysql
+import pytest
+from support import seeds, sql_session
+from support.random_selects import TABLES, RandomSelects
+from support.server import STEADY_PLANS
+from support.sql_session import Session
+
+SECONDS = int(os.environ.get("SECONDS") or 12)
+CONTEXTS = (
+    "SET NAMES latin1",
+    "SET NAMES utf8mb4",
+    "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
+    "SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT'",
+    "SET sql_mode = DEFAULT",
+    "SET div_precision_increment = 6",
+    "SET time_zone = '+05:00'",
+    "SET optimizer_switch = 'index_condition_pushdown=off'",
+    "SET optimizer_switch = DEFAULT",
+    "SET sort_buffer_size = 65536",
+)
+PLAN_ONCE = "--postern-plan-once=ON"
+TEXTS = range(0xF9, 0xFF)  # types of columns
+STATES = ("BEGIN", "COMMIT", "SET autocommit = 0", "COMMIT", "SET autocommit = 1", "START TRANSACTION READ ONLY")
+DDL = (
+    "ALTER TABLE sale ADD KEY IF NOT EXISTS more (n, price)",
+    "ALTER TABLE sale DROP KEY IF EXISTS more",
+    "ALTER TABLE person FORCE",
+    "ALTER TABLE person ADD COLUMN IF NOT EXISTS x INT DEFAULT 7 FIRST",
+    "ALTER TABLE person DROP COLUMN IF EXISTS x",
+    "ANALYZE TABLE sale",
+    "FLUSH TABLES",
+)
+
+
+@pytest.fixture(scope="module", params=[0, 1], ids=["answered", "verified"])
+def served(module_factory, request):
+    server = module_factory(
+        STEADY_PLANS, PLAN_ONCE, f"--postern-verify={request.param}", "--loose-postern-threads=1", postern_port=0
+    )
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
+    server.execute(*TABLES, database="test")
+    return server
+
+
+def sessions_of(server, capabilities=0, user="own"):
+    return [Session(server.env[port], user, "test", capabilities) for port in ("POSTERN_PORT", "SQL_PORT")]
+
+
+def by_any_plan(answer, ordered):
+    """The packets of an answer without traces of the choice of a plan: the remark that no index was used, the traces in a
+    column of a temporary table (origin, length, flags, kind of text), and where nothing is ordered, the
+    order of rows."""
+    packets = sql_session.without_remarks(answer)
+    for at, packet in enumerate(packets):
+        if packet[:4] == b"\x03def":
+            kind = b"text" if packet[-6] in TEXTS else packet[-6:-5]
+            packets[at] = bytearray(name_of(packet) + kind)
+    return packets if ordered else sorted(packets)
+
+
+def name_of(column):
+    """By which the packet calls the column: the fifth of its texts, none of which is long here."""
+    at = 0
+    for _ in range(4):
+        at += 1 + column[at]
+    return column[at : at + 1 + column[at]]
+
+
+def assert_alike(text, values, answers):
+    door, server = answers
+    if door != server and by_any_plan(door, "ORDER BY" in text) != by_any_plan(server, "ORDER BY" in text):
+        raise AssertionError(f"{text} {values}\n door: {door!r}\n server: {server!r}")
+
+
+class Pair:
+    """A session on the door and one on the server's own port, which are asked the same between the same changes."""
+
+    def __init__(self, server, seed):
+        self.server = server
+        self.selects = RandomSelects(seed)
+        self.chance = random.Random(seed)
+        self.sessions = sessions_of(server, seed % 2 * sql_session.DEPRECATE_EOF)
+        self.known = []
+        self.compared = 0
+
+    def ask(self, text, makers):
+        values = tuple(make() for make in makers)
+        if self.chance.random() < 0.5:
+            answers = [one.execute(text, values) for one in self.sessions]
+        else:
+            quoted = tuple(value.replace("'", "''") if isinstance(value, str) else value for value in values)
+            said = sql_session.in_text(text, quoted)
+            answers = [one.query(said) for one in self.sessions]
+        assert_alike(text, values, answers)
+        if "SQL_CALC_FOUND_ROWS" in text:
+            assert_alike("FOUND_ROWS", (), [one.query("SELECT FOUND_ROWS()") for one in self.sessions])
+        self.compared += 1
+
+    def round(self):
+        """One set of statements, asked for often enough to be planned, while rows, sessions and tables change."""
+        for one in self.sessions:
+            for text in list(one.prepared):
+                one.forget(text)
+        known = [self.selects.select() for _ in range(6)]
+        in_transaction = False
+        for turn in range(30):
+            if self.chance.random() < 0.1:
+                word = self.chance.choice(STATES)
+                # A view of one moment for both: nobody changes anything meanwhile.
+                for one in self.sessions:
+                    one.query(word)
+                in_transaction = word not in ("COMMIT", "SET autocommit = 1")
+            if self.chance.random() < 0.05:
+                word = self.chance.choice(CONTEXTS)
+                for one in self.sessions:
+                    one.query(word)
+            if not in_transaction and turn % 2:
+                self.server.execute(self.selects.change(), database="test")
+            if not in_transaction and self.chance.random() < 0.02:
+                with contextlib.suppress(pymysql.err.OperationalError):
+                    self.server.execute("SET lock_wait_timeout = 2", self.chance.choice(DDL), database="test")
+            self.ask(*self.chance.choice(known))
+        for one in self.sessions:
+            one.query("COMMIT")
+            one.query("SET autocommit = 1")
+
+
+def planned(server):
+    return server.query("SELECT COUNT(*) FROM information_schema.POSTERN_PLANS WHERE KIND = 'SELECT ONCE'")[0][0]
+
+
+def test_random_selects_are_answered_alike(served):
+    seed = seeds.chosen()
+    pairs = [Pair(served, seed), Pair(served, seed + 1)]
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        for pair in pairs:
+            pair.round()
+    assert sum(pair.compared for pair in pairs) > 100
+    figures = served.status("Postern%")
+    assert figures["postern_verified_different"] == 0, served.log_tail()
+    assert figures["postern_verified_same"] + figures["postern_statements_fast"] > 50
+    served.assert_alive()
+
+
+@pytest.fixture(scope="module")
+def plain(module_factory):
+    server = module_factory(STEADY_PLANS, PLAN_ONCE, "--loose-postern-threads=1", postern_port=0)
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
+    server.execute(*TABLES, database="test")
+    return server
+
+
+JOIN = "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE s.id = %d"
+
+
+def answered(server, session, statements):
+    """How many of the statements workers have answered."""
+    before = server.status("Postern_statements_fast")["postern_statements_fast"]
+    for one in statements:
+        session.query(one)
+    return server.status("Postern_statements_fast")["postern_statements_fast"] - before
+
+
+def test_the_third_of_a_form_is_planned(plain):
+    session = Session(plain.env["POSTERN_PORT"], "own", "test")
+    plain.execute("ALTER TABLE sale COMMENT = 'as new'", database="test")
+    assert answered(plain, session, [JOIN % number for number in range(1, 41)]) >= 37
+    assert planned(plain) >= 1
+
+
+def test_the_setting_takes_effect_at_once(plain):
+    session = Session(plain.env["POSTERN_PORT"], "own", "test")
+    for number in range(1, 6):
+        session.query(JOIN % number)
+    plain.execute("SET GLOBAL postern_plan_once = OFF")
+    assert answered(plain, session, [JOIN % number for number in range(1, 21)]) == 0
+    plain.execute("SET GLOBAL postern_plan_once = ON")
+    assert answered(plain, session, [JOIN % number for number in range(1, 21)]) >= 17
+
+
+def test_counters_are_those_of_the_server(plain):
+    door, port = sessions_of(plain)
+    asked = (
+        JOIN,
+        "SELECT person, SUM(n), COUNT(*) FROM sale WHERE person = %d GROUP BY person ORDER BY 2",
+        "SELECT DISTINCT h.name FROM sale s JOIN person h ON h.id = s.person WHERE s.place = %d ORDER BY h.name DESC",
+        "SELECT s.id FROM sale s WHERE s.place = %d ORDER BY s.price, s.id LIMIT 3",
+    )
+    for one in asked:
+        for number in range(1, 9):
+            assert_alike(one, (), [session.query(one % number) for session in (door, port)])
+        answers = []
+        for session in (door, port):
+            session.query("FLUSH STATUS")
+            for number in range(3, 7):
+                session.query(one % number)
+            answers.append(
+                session.query(
+                    "SHOW SESSION STATUS WHERE VARIABLE_NAME IN ('Com_select', 'Questions', 'Rows_sent', 'Sort_rows',"
+                    " 'Select_scan', 'Select_full_join', 'Select_range', 'Created_tmp_tables', 'Sort_scan',"
+                    " 'Created_tmp_disk_tables', 'Empty_queries', 'Opened_tables')"
+                )
+            )
+        assert answers[0] == answers[1], one
+
+
+def test_ddl_waits_for_nobody(plain):
+    sessions = [Session(plain.env["POSTERN_PORT"], "own", "test") for _ in range(3)]
+    for change in ("ALTER TABLE sale COMMENT = 'a'", "ALTER TABLE person FORCE", "TRUNCATE TABLE tag", "FLUSH TABLES"):
+        for session in sessions:
+            for number in range(1, 9):
+                session.query(JOIN % number)
+        began = time.monotonic()
+        plain.execute(change, database="test")
+        assert time.monotonic() - began < 3  # alone it takes less than a tenth of that
+
+
+def test_a_transaction_keeps_its_tables(plain):
+    session = Session(plain.env["POSTERN_PORT"], "own", "test")
+    for number in range(1, 9):
+        session.query(JOIN % number)
+    session.query("BEGIN")
+    assert answered(plain, session, [JOIN % 4] * 3) == 3
+    with pytest.raises(pymysql.err.OperationalError):
+        plain.execute("SET lock_wait_timeout = 1", "ALTER TABLE sale COMMENT = 'b'", database="test")
+    seen = session.query(JOIN % 5)
+    plain.execute("UPDATE sale SET person = 77 WHERE id = 5", database="test")
+    assert session.query(JOIN % 5) == seen
+    session.query("COMMIT")
+    assert session.query(JOIN % 5) != seen
+    plain.execute("ALTER TABLE sale COMMENT = 'c'", database="test")
+
+
+def test_privileges_are_those_of_the_session(plain):
+    plain.execute(
+        "CREATE USER some@'%' IDENTIFIED BY ''",
+        "GRANT SELECT ON test.sale TO some@'%'",
+        "GRANT SELECT (id, name) ON test.person TO some@'%'",
+    )
+    door, port = sessions_of(plain, user="some")
+    own = Session(plain.env["POSTERN_PORT"], "own", "test")
+    whole = "SELECT s.id, h.note FROM sale s JOIN person h ON h.id = s.person WHERE s.id = %d"
+    for number in range(1, 9):
+        for one in (JOIN, whole):
+            own.query(one % number)
+            assert_alike(one, (), [session.query(one % number) for session in (door, port)])
+    plain.execute("GRANT SELECT ON test.person TO some@'%'")
+    for number in range(1, 9):
+        assert_alike(whole, (), [session.query(whole % number) for session in (door, port)])
+    plain.execute("REVOKE SELECT ON test.person FROM some@'%'")
+    for number in range(1, 5):
+        assert_alike(whole, (), [session.query(whole % number) for session in (door, port)])
+
+
+def test_a_value_with_most_of_the_rows_is_the_servers(plain):
+    plain.execute(
+        "CREATE OR REPLACE TABLE skewed (id INT PRIMARY KEY, k INT, v INT, KEY (k))",
+        "INSERT INTO skewed SELECT seq, IF(seq % 2, 0, seq), seq % 100 FROM seq_1_to_20000",
+        "ANALYZE TABLE skewed",
+        database="test",
+    )
+    door, port = sessions_of(plain)
+    text = "SELECT v, COUNT(*) FROM skewed WHERE k = %d GROUP BY v ORDER BY v"
+    for number in (2, 4, 6, 8, 0, 10, 0, 12):
+        assert_alike(text, (), [session.query(text % number) for session in (door, port)])
+
+
+def test_many_forms_take_little_memory(plain):
+    session = Session(plain.env["POSTERN_PORT"], "own", "test")
+    before = 0
+    for number in range(2000):
+        text = f"SELECT s.id, h.name AS n{number} FROM sale s JOIN person h ON h.id = s.person WHERE s.id = %d"
+        for value in range(3):
+            session.query(text % value)
+        if number == 500:
+            before = plain.memory_kib()
+    assert plain.memory_kib() - before < 64 << 10

@@ -1,0 +1,186 @@
+"""SELECTs by chance that are no searches by key: joins, groups, sorts, expressions; and changes of what they read."""
+import random
+
+TABLES = (
+    "CREATE OR REPLACE TABLE place (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, code CHAR(3), UNIQUE (name))"
+    " CHARACTER SET utf8mb4",
+    "CREATE OR REPLACE TABLE person (id INT UNSIGNED PRIMARY KEY, name VARCHAR(20), place INT, born DATE,"
+    " since DATETIME(3), note TEXT, KEY (name), KEY (place), KEY (since)) CHARACTER SET utf8mb3",
+    "CREATE OR REPLACE TABLE sale (id BIGINT PRIMARY KEY, person INT, place SMALLINT, n TINYINT NOT NULL,"
+    " price DECIMAL(9,2), kind ENUM('a', 'b', 'c'), tag VARCHAR(8), d DATETIME, KEY (person), KEY (place, n), KEY (tag),"
+    " KEY (d)) CHARACTER SET latin1",
+    "CREATE OR REPLACE TABLE tag (sale BIGINT, word VARCHAR(10) NOT NULL, weight DOUBLE, PRIMARY KEY (sale, word))"
+    " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+    "INSERT INTO place SELECT seq, CONCAT('place', seq), IF(seq % 4, CHAR(65 + seq), NULL) FROM seq_1_to_12",
+    "INSERT INTO person SELECT seq, IF(seq % 7, CONCAT('name', seq % 40), NULL), IF(seq % 5, seq % 14, NULL),"
+    " '1970-01-01' + INTERVAL seq DAY, '2024-01-01' + INTERVAL seq HOUR, IF(seq % 3, CONCAT('note ', seq % 9), NULL)"
+    " FROM seq_1_to_120",
+    "INSERT INTO sale SELECT seq, IF(seq % 11, seq % 130, NULL), seq % 13, seq % 5, IF(seq % 6, seq / 8, NULL),"
+    " ELT(1 + seq % 4, 'a', 'b', 'c'), IF(seq % 9, CONCAT('t', seq % 17), NULL), '2024-02-01' + INTERVAL seq MINUTE"
+    " FROM seq_1_to_900",
+    "INSERT INTO tag SELECT seq % 300, CONCAT('w', seq % 7), seq / 4 FROM seq_1_to_900 GROUP BY seq % 300, seq % 7",
+    "ANALYZE TABLE place, person, sale, tag",
+)
+
+COLUMNS = {
+    "p": ("place", {"id": "int", "name": "text", "code": "text"}),
+    "h": ("person", {"id": "int", "name": "text", "place": "int", "born": "date", "since": "time", "note": "text"}),
+    "s": (
+        "sale",
+        {
+            "id": "int",
+            "person": "int",
+            "place": "int",
+            "n": "int",
+            "price": "decimal",
+            "kind": "kind",
+            "tag": "text",
+            "d": "time",
+        },
+    ),
+    "t": ("tag", {"sale": "int", "word": "text"}),
+}
+# How one joins another: the tables that may stand before, and the conditions then.
+JOINS = {
+    "h": {"p": "h.place = p.id", "s": "h.id = s.person"},
+    "s": {"h": "s.person = h.id", "p": "s.place = p.id", "t": "s.id = t.sale"},
+    "p": {"h": "p.id = h.place", "s": "p.id = s.place"},
+    "t": {"s": "t.sale = s.id"},
+}
+CHANGES = (
+    "UPDATE sale SET price = price + 1, n = (n + 1) % 5 WHERE id = {n}",
+    "UPDATE sale SET person = {n} % 130, tag = CONCAT('t', {n} % 17) WHERE id = {n}",
+    "DELETE FROM sale WHERE id = {n}",
+    "INSERT IGNORE INTO sale SELECT {n}, {n} % 130, {n} % 13, 1, 2.5, 'b', 't3', '2024-02-01 10:00:00'",
+    "UPDATE person SET name = CONCAT('name', {n} % 40), place = {n} % 14 WHERE id = {n} % 120",
+    "UPDATE person SET note = NULL, since = since + INTERVAL 1 DAY WHERE id = {n} % 120",
+    "UPDATE place SET code = CHAR(65 + {n} % 20) WHERE id = {n} % 13",
+    "DELETE FROM tag WHERE sale = {n} % 300",
+    "INSERT IGNORE INTO tag VALUES ({n} % 300, 'w2', 1), ({n} % 300, 'w9', 2)",
+)
+
+
+class RandomSelects:
+    """Texts with ?, and values for them: the same text may be asked for again with others."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def change(self):
+        return self.random.choice(CHANGES).format(n=self.random.randrange(1, 900))
+
+    def value(self, kind, column):
+        number = self.random.randrange(0, 140)
+        if kind == "int":
+            return self.random.choice((number, number, number, number % 14, -1, 100000))
+        if kind == "text":
+            if column == "name":
+                return self.random.choice((f"name{number % 45}", f"NAME{number % 45}", f"place{number % 14}", "é", ""))
+            return self.random.choice((f"t{number % 19}", f"w{number % 9}", "C", "o'brien", f"note {number % 9}"))
+        if kind == "decimal":
+            return self.random.choice((number, number % 20))
+        if kind == "date":
+            return f"1970-0{1 + number % 4}-{1 + number % 28:02}"
+        if kind == "time":
+            return f"2024-0{1 + number % 3}-{1 + number % 27:02} {number % 24:02}:00:00"
+        return self.random.choice("abc")
+
+    def condition(self, alias, makers):
+        column, kind = self.random.choice(list(COLUMNS[alias][1].items()))
+        name = f"{alias}.{column}"
+        what = self.random.randrange(12)
+        value = lambda: self.value(kind, column)
+        if what == 0:
+            return f"{name} IS {self.random.choice(('', 'NOT '))}NULL"
+        if what == 1:
+            makers += [value, value]
+            return f"{name} BETWEEN ? AND ?"
+        if what == 2 and kind == "text":
+            makers.append(lambda: self.random.choice(("n%", "t1%", "%e1", "w_", "place%")))
+            return f"{name} LIKE ?"
+        if what == 3:
+            makers += [value, value]
+            return f"({name} = ? OR {name} > ?)"
+        if what == 4:
+            fixed = ", ".join(f"'{value()}'" if kind != "int" else str(value()) for _ in range(3)).replace("o'b", "ob")
+            return f"{name} {self.random.choice(('', 'NOT '))}IN ({fixed})"
+        if what == 5:
+            makers.append(value)
+            return f"NOT {name} = ?"
+        makers.append(value)
+        return f"{name} {self.random.choice(('=', '=', '=', '=', '<', '>=', '<>'))} ?"
+
+    def tables(self):
+        """The aliases in their order, and FROM."""
+        chance = self.random
+        aliases = [chance.choice("hspt")]
+        text = f"{COLUMNS[aliases[0]][0]} {aliases[0]}"
+        for _ in range(chance.choice((0, 1, 1, 1, 2, 2, 3))):
+            left = [new for new in JOINS if new not in aliases and any(old in aliases for old in JOINS[new])]
+            if not left:
+                break
+            new = chance.choice(left)
+            old = chance.choice([one for one in JOINS[new] if one in aliases])
+            how = chance.choice(("JOIN", "JOIN", "LEFT JOIN", "INNER JOIN", "STRAIGHT_JOIN"))
+            text += f" {how} {COLUMNS[new][0]} {new} ON {JOINS[new][old]}"
+            aliases.append(new)
+        return aliases, text
+
+    def expression(self, alias):
+        column, kind = self.random.choice(list(COLUMNS[alias][1].items()))
+        name = f"{alias}.{column}"
+        plain = (name, name, name, f"IFNULL({name}, 'none')", f"{name} IS NULL", f"COALESCE({name}, 1)")
+        special = {
+            "int": (f"{name} + 1", f"{name} % 3", f"{name} * 2", f"CASE WHEN {name} > 5 THEN 'big' ELSE 'small' END"),
+            "decimal": (f"{name} / 3", f"ROUND({name}, 1)", f"ABS({name})"),
+            "text": (f"UPPER({name})", f"CONCAT({name}, '-', {name})", f"LENGTH({name})", f"LEFT({name}, 2)"),
+            "date": (f"YEAR({name})", f"MONTH({name})"),
+            "time": (f"YEAR({name})", f"MONTH({name})"),
+        }
+        return self.random.choice(plain + special.get(kind, ()))
+
+    def select(self):
+        chance = self.random
+        aliases, source = self.tables()
+        makers = []
+        # Mostly what finds few rows.
+        found = chance.choice(("id", "person", "place")) if aliases[0] != "t" else "sale"
+        first = [f"{aliases[0]}.{found} = ?"] if found in COLUMNS[aliases[0]][1] and chance.random() < 0.8 else []
+        if first:
+            makers.append(lambda: self.value("int", found))
+        conditions = first + [
+            self.condition(chance.choice(aliases), makers) for _ in range(chance.choice((0, 0, 1, 1, 2)))
+        ]
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        options = chance.choice(("", "", "", "DISTINCT ", "SQL_CALC_FOUND_ROWS "))
+        columns = [self.expression(chance.choice(aliases)) for _ in range(chance.choice((1, 2, 3)))]
+        group = having = ""
+        if chance.random() < 0.35:
+            sums = [
+                chance.choice(("COUNT(*)", "SUM({}) ", "MIN({})", "MAX({})", "COUNT({})", "AVG({})")).format(
+                    self.number_of(chance.choice(aliases))
+                )
+                for _ in range(chance.choice((1, 2)))
+            ]
+            if chance.random() < 0.3:
+                columns, options = sums, ""
+            else:
+                group = f" GROUP BY {', '.join(str(1 + at) for at in range(len(columns)))}"
+                columns += sums
+                if chance.random() < 0.3:
+                    having = " HAVING COUNT(*) > 1"
+        order = ""
+        if chance.random() < 0.7:
+            order = " ORDER BY " + ", ".join(
+                f"{1 + at}{chance.choice(('', '', ' DESC'))}" for at in range(len(columns))
+            )
+            if chance.random() < 0.5:
+                order += f" LIMIT {chance.randrange(1, 6)}"
+                if chance.random() < 0.3:
+                    order += f" OFFSET {chance.randrange(0, 3)}"
+        text = f"SELECT {options}{', '.join(columns)} FROM {source}{where}{group}{having}{order}"
+        return text, makers
+
+    def number_of(self, alias):
+        names = [name for name, kind in COLUMNS[alias][1].items() if kind in ("int", "decimal")]
+        return f"{alias}.{self.random.choice(names)}"
