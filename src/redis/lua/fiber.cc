@@ -15,8 +15,10 @@
 #include <sanitizer/common_interface_defs.h>
 #else
 namespace {
+// NOLINTBEGIN(bugprone-reserved-identifier): the sanitizer's own names
 void __sanitizer_start_switch_fiber(void **, const void *, size_t) {}
 void __sanitizer_finish_switch_fiber(void *, const void **, size_t *) {}
+// NOLINTEND(bugprone-reserved-identifier)
 }  // namespace
 #endif
 
@@ -57,7 +59,7 @@ void Fiber::start_over() {
 }
 
 void Fiber::enter(unsigned int high, unsigned int low) {
-  auto &fiber = *reinterpret_cast<Fiber *>((uintptr_t{high} << 32) | low);
+  auto &fiber = *reinterpret_cast<Fiber *>((uintptr_t{high} << 32) | low);  // NOLINT(performance-no-int-to-ptr)
   __sanitizer_finish_switch_fiber(nullptr, &fiber.outside_stack_, &fiber.outside_bytes_);
   fiber.body_(fiber.argument_);
 }
