@@ -210,6 +210,11 @@ void Door::stop() {
   statements_.stop();
 }
 
+void Door::spare_caller() {
+  statements_.spare_caller();
+  for (const auto &worker : workers_) worker->spare_caller();
+}
+
 void Door::accept_connections() {
   std::array<epoll_event, 3> events;  // the port's, the unix socket's and the wake's
   const int look_ms = options_.tls != nullptr ? limits::certificates_look_ms : -1;

@@ -43,7 +43,7 @@ class Door {
   /// Closes every connection and joins every thread. Idempotent; takes no longer than a worker's turn.
   void stop();
   /// Has stop(), which another thread is in, not wait for the calling one: that may be a session's of this door.
-  void spare_caller() { statements_.spare_caller(); }
+  void spare_caller();
 
   /// Takes a connection that somebody else has accepted, and lends it the socket, which belongs to the session that the
   /// protocol makes of it. False if it cannot. One thread at a time. Throws std::bad_alloc.

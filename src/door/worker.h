@@ -66,6 +66,8 @@ class Worker final : private Watcher, private WaitListener, public Home {
   /// Asks the thread to close everything and leave. Any thread; join() waits for it.
   void stop();
   void join();
+  /// Has join() not wait for the calling thread, if that serves a statement of this worker's.
+  void spare_caller() { crew_->spare_caller(); }
   /// The door's options have changed: it may have to wake sooner. Any thread.
   void look_again() { wake_.wake(); }
 

@@ -68,6 +68,8 @@ void Crew::work(void *member) {
   pool::drain();
   const std::lock_guard guard(crew->mutex_);
   if (me.orphaned_) pthread_detach(pthread_self());
+  me.left_ = true;
+  crew->left_or_orphaned_.notify_all();
 }
 
 void Crew::call(Member &member) {
@@ -150,13 +152,25 @@ void Crew::join() {
   for (size_t i = 0;; ++i) {
     Member *member = nullptr;
     {
-      const std::lock_guard guard(mutex_);
+      std::unique_lock guard(mutex_);
       if (i == count_) return;
       member = members_[i].get();
       if (member == current_) member->orphaned_ = true;
+      left_or_orphaned_.wait(guard, [&] { return member->left_ || member->orphaned_; });
+      if (member->orphaned_) continue;  // it detaches itself
     }
-    if (member != current_) member->thread_.join();
+    member->thread_.join();
   }
+}
+
+void Crew::spare_caller() {
+  if (current_ == nullptr || current_->crew_ != this) return;
+  {
+    const std::lock_guard guard(mutex_);
+    current_->orphaned_ = true;
+    left_or_orphaned_.notify_all();
+  }
+  move(*current_);
 }
 
 void Crew::add_figures(Figures &sum) const {

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,7 +53,8 @@ class Crew : public std::enable_shared_from_this<Crew> {
     Thread thread_;
     sem_t called_;                      // once for each time that it gets the loop, or is sent away
     bool has_loop_ = false;             // written before it is called, and by itself
-    bool orphaned_ = false;             // guarded by the crew's mutex, as the next one
+    bool orphaned_ = false;             // guarded by the crew's mutex, as the next ones
+    bool left_ = false;                 // it touches nothing of its crew any more
     ServerSession *session_ = nullptr;  // that it serves
   };
   /// Keeps the loop going on the calling thread, until it is over or end() says that the thread is an orphan, which
@@ -107,6 +109,9 @@ class Crew : public std::enable_shared_from_this<Crew> {
   void stop();
   /// Waits for all threads but the calling one, which becomes an orphan.
   void join();
+  /// Has join(), which another thread is in or about to call, not wait for the calling one, if that is one of these:
+  /// the worker's loop moves on without it, and it becomes an orphan.
+  void spare_caller();
   /// Statements that were served here to their end, and times the loop was moved.
   struct Figures {
     uint64_t in_place = 0;
@@ -133,6 +138,7 @@ class Crew : public std::enable_shared_from_this<Crew> {
   Member *stand_in_ = nullptr;  // of the thread that has the loop, or of whoever moves it
 
   mutable std::mutex mutex_;  // guards what follows; above those of sessions
+  std::condition_variable left_or_orphaned_;
   std::array<std::unique_ptr<Member>, limits::crew_threads_max> members_;
   size_t count_ = 0;
   std::array<Member *, limits::crew_threads_max> standing_by_{};  // besides stand_in_

@@ -18,7 +18,7 @@ struct Known {
   bool offers_tls = false;
 };
 
-std::mutex mutex;  // guards what follows; a leaf
+std::mutex known_mutex;  // guards what follows; a leaf
 Known known;
 
 /// By the hash of the name; another name in its place is no harm.
@@ -33,7 +33,7 @@ std::pair<std::atomic<uint64_t> &, uint64_t> place_of(Bytes name) {
 }  // namespace
 
 std::shared_ptr<const sql::Greeting> known_greeting() {
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(known_mutex);
   if (known.greeting == nullptr || known.charset != default_charset_info ||
       known.offers_tls != (ssl_acceptor_fd != nullptr) || !known.greeting->version().ends_with(server_version))
     return nullptr;
@@ -48,12 +48,12 @@ void learn_greeting(THD *thd, Bytes said, uint16_t status) {
   std::optional<sql::Greeting> read = sql::Greeting::of(said.substr(0, bytes), number, scramble, status);
   if (!read) return;
   auto made = std::make_shared<const sql::Greeting>(*std::move(read));
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(known_mutex);
   known = {.greeting = std::move(made), .charset = default_charset_info, .offers_tls = ssl_acceptor_fd != nullptr};
 }
 
 void forget_greeting() {
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(known_mutex);
   known = {};
 }
 
