@@ -13,7 +13,7 @@ inline constexpr size_t crew_threads_max = 4;
 inline constexpr int64_t lasting_look_us = 500;
 /// Milliseconds after which the loop moves even if no event has come: its clients have timeouts.
 inline constexpr int lasting_ms_max = 100;
-/// Statements of a kind that lasted as long go to the pool for a while, and then one is tried again.
+/// Statements of a kind that lasted as long twice in a row go to the pool for a while, and then one is tried again.
 inline constexpr int64_t lasting_us_min = 500;
 inline constexpr int64_t lasting_kind_ms = 1'000;
 /// Statements that may wait to be served by a worker; more go to the pool.

@@ -3,6 +3,7 @@
 // A worker has one, and whoever has its loop touches it. It forgets: one kind may take the place of another.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,17 +17,26 @@ class LastingKinds {
   /// Whether a statement of that kind may be expected to be short. One that lasted is tried again after a while.
   bool may_be_short(uint64_t kind, int64_t now_ms) const {
     const Entry &entry = entries_[kind % entries_.size()];
-    return entry.kind != kind || now_ms >= entry.until_ms;
+    return entry.kind != kind || entry.times < times_min || now_ms >= entry.until_ms;
   }
   void note(uint64_t kind, int64_t took_us, int64_t now_ms) {
-    if (took_us < limits::lasting_us_min) return;
-    entries_[kind % entries_.size()] = {kind, now_ms + limits::lasting_kind_ms};
+    Entry &entry = entries_[kind % entries_.size()];
+    const bool known = entry.kind == kind;
+    if (took_us >= limits::lasting_us_min) {
+      entry = {kind, now_ms + limits::lasting_kind_ms, known ? std::min(entry.times + 1, times_min) : 1};
+    } else if (known) {
+      entry.times = 0;
+    }
   }
 
  private:
+  /// How often in a row: once may be the machine's fault, which had others to run.
+  static constexpr int times_min = 2;
+
   struct Entry {
     uint64_t kind = 0;
     int64_t until_ms = 0;
+    int times = 0;
   };
   std::array<Entry, 256> entries_{};
 };
