@@ -50,7 +50,11 @@ def door(server, name):
 
 
 def until_at(server, name, port):
-    until(lambda: (door(server, name)["state"], door(server, name)["port"]) == ("listening", port))
+    def there():
+        row = door(server, name)  # asked once: the state is not that of the door which was there before
+        return (row["state"], row["port"]) == ("listening", port)
+
+    until(there)
 
 
 def refused(server, statement):
