@@ -342,8 +342,7 @@ def test_set_nx_spares_a_collection(server, client, where, words, kind):
             cursor.execute("BEGIN")
             cursor.execute("SELECT k FROM postern_redis.entries WHERE k = 'c' FOR UPDATE")
             client.send(encode(*words))
-            waiting = "SELECT COUNT(*) FROM information_schema.innodb_lock_waits"
-            until(lambda: server.query(waiting) != [(0,)])
+            server.wait_for_row_lock()
             cursor.execute("ROLLBACK")
         told = client.read()
     assert told == nothing

@@ -122,7 +122,8 @@ def counted(server):
 
 
 def gained(server, does):
-    """Its result, and the counters that it has raised, when its connection has ended."""
+    """Its result, and the counters that it has raised, when its connection has ended. Earlier ones count first."""
+    until(lambda: connected(server) == 1, 10)
     before = counted(server)
     said = does()
     until(lambda: connected(server) == 1, 10)
