@@ -259,6 +259,62 @@ BEGIN
   END IF;
 END //
 
+-- The fields and values of an entry of a stream, as JSON. Each is a length of four bytes and so many bytes.
+CREATE OR REPLACE FUNCTION postern.redis_fields(in_packed LONGBLOB) RETURNS LONGTEXT CHARACTER SET utf8mb4
+  DETERMINISTIC
+  NO SQL
+  SQL SECURITY INVOKER
+  COMMENT 'Of an entry of a stream of the Redis door'
+BEGIN
+  DECLARE place, size, number INT UNSIGNED DEFAULT 1;
+  DECLARE json LONGTEXT CHARACTER SET utf8mb4 DEFAULT '';
+  SET number = 0;
+  WHILE place + 3 <= LENGTH(in_packed) DO
+    SET size = CONV(HEX(SUBSTRING(in_packed, place, 4)), 16, 10);
+    SET json = CONCAT(json, CASE WHEN number = 0 THEN '' WHEN number % 2 = 0 THEN ', ' ELSE ': ' END,
+                      JSON_QUOTE(CONVERT(SUBSTRING(in_packed, place + 4, size) USING utf8mb4)));
+    SET place = place + 4 + size, number = number + 1;
+  END WHILE;
+  RETURN CONCAT('{', json, '}');
+END //
+
+-- Makes the tables of streams and their views in the database of a generic keyspace.
+CREATE OR REPLACE PROCEDURE postern.redis_make_streams(IN in_schema VARCHAR(64) CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY INVOKER
+  COMMENT 'Part of redis_make_keyspace'
+BEGIN
+  DECLARE live VARCHAR(200) DEFAULT 'e.expires = 0 OR e.expires > CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)';
+  DECLARE place TEXT CHARACTER SET utf8mb4;
+
+  SET place = CONCAT('`', REPLACE(in_schema, '`', '``'), '`');
+  EXECUTE IMMEDIATE CONCAT('CREATE TABLE IF NOT EXISTS ', place, '.streams (
+    k VARBINARY(512) NOT NULL, ms BIGINT UNSIGNED NOT NULL, seq BIGINT UNSIGNED NOT NULL,
+    v LONGBLOB NOT NULL COMMENT ''fields and values: postern.redis_fields() makes JSON of them'',
+    PRIMARY KEY (k, ms, seq)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC');
+  EXECUTE IMMEDIATE CONCAT('CREATE TABLE IF NOT EXISTS ', place, '.stream_groups (
+    k VARBINARY(512) NOT NULL, g VARBINARY(512) NOT NULL,
+    ms BIGINT UNSIGNED NOT NULL COMMENT ''of the entry that was delivered last, as seq'',
+    seq BIGINT UNSIGNED NOT NULL,
+    entries_read BIGINT NOT NULL COMMENT ''-1: unknown'',
+    PRIMARY KEY (k, g)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC');
+  EXECUTE IMMEDIATE CONCAT('CREATE TABLE IF NOT EXISTS ', place, '.stream_consumers (
+    k VARBINARY(512) NOT NULL, g VARBINARY(512) NOT NULL, c VARBINARY(512) NOT NULL,
+    seen BIGINT NOT NULL COMMENT ''milliseconds since 1970'',
+    PRIMARY KEY (k, g, c)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC');
+  EXECUTE IMMEDIATE CONCAT('CREATE TABLE IF NOT EXISTS ', place, '.stream_pending (
+    k VARBINARY(512) NOT NULL, g VARBINARY(512) NOT NULL, ms BIGINT UNSIGNED NOT NULL, seq BIGINT UNSIGNED NOT NULL,
+    c VARBINARY(512) NOT NULL, delivered BIGINT NOT NULL COMMENT ''milliseconds since 1970'', times BIGINT NOT NULL,
+    PRIMARY KEY (k, g, ms, seq)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC');
+
+  EXECUTE IMMEDIATE CONCAT('CREATE OR REPLACE VIEW ', place, '.v_streams AS
+    SELECT s.k, CONCAT(s.ms, ''-'', s.seq) AS id, postern.redis_fields(s.v) AS fields, s.ms, s.seq, e.expires
+    FROM ', place, '.entries AS e JOIN ', place, '.streams AS s USING (k) WHERE e.type = 6 AND (', live, ')');
+  EXECUTE IMMEDIATE CONCAT('CREATE OR REPLACE VIEW ', place, '.v_stream_pending AS
+    SELECT p.k, p.g, CONCAT(p.ms, ''-'', p.seq) AS id, p.c, p.delivered, p.times, p.ms, p.seq
+    FROM ', place, '.entries AS e JOIN ', place, '.stream_pending AS p USING (k) WHERE e.type = 6 AND (', live, ')');
+END //
+
 -- Makes the tables of a generic keyspace in the database `in_schema`, as far as they are not there, and maps them:
 -- CALL postern.redis_make_keyspace(1, '', 'postern_redis1'). Keys are up to 512 bytes, fields too, members up to 1024.
 CREATE OR REPLACE PROCEDURE postern.redis_make_keyspace(
@@ -293,8 +349,8 @@ BEGIN
   -- does that.
   EXECUTE IMMEDIATE CONCAT('CREATE TABLE IF NOT EXISTS ', place, '.entries (
     k VARBINARY(512) NOT NULL PRIMARY KEY,
-    type TINYINT UNSIGNED NOT NULL COMMENT ''1 string, 2 list, 3 set, 4 hash, 5 sorted set'',
-    v LONGBLOB NULL COMMENT ''the string; NULL for all others'',
+    type TINYINT UNSIGNED NOT NULL COMMENT ''1 string, 2 list, 3 set, 4 hash, 5 sorted set, 6 stream'',
+    v LONGBLOB NULL COMMENT ''the string; of a stream its last id, highest deleted id and count of entries ever'',
     expires BIGINT NOT NULL DEFAULT 0 COMMENT ''milliseconds since 1970; 0 is never'',
     version BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT ''changes with every write'',
     len BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT ''elements'',
@@ -312,6 +368,7 @@ BEGIN
   EXECUTE IMMEDIATE CONCAT('CREATE TABLE IF NOT EXISTS ', place, '.lists (
     k VARBINARY(512) NOT NULL, pos BIGINT NOT NULL, v LONGBLOB NOT NULL,
     PRIMARY KEY (k, pos)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC');
+  CALL postern.redis_make_streams(in_schema);
 
   -- What has not expired, for SQL.
   EXECUTE IMMEDIATE CONCAT('CREATE OR REPLACE VIEW ', place, '.v_strings AS
@@ -370,7 +427,7 @@ BEGIN
       VALUES (in_key, found, NULL, UNIX_TIMESTAMP(NOW(6)) * 1000000, elements, first)
       ON DUPLICATE KEY UPDATE type = found, v = NULL, version = version + 1, len = elements, head = first;
   ELSE
-    DELETE FROM postern_redis.entries WHERE k = in_key AND type <> 1;
+    DELETE FROM postern_redis.entries WHERE k = in_key AND type NOT IN (1, 6);
     UPDATE postern_redis.entries SET version = version + 1 WHERE k = in_key;
   END IF;
 END //
@@ -379,5 +436,12 @@ END //
 IF NOT EXISTS (SELECT * FROM information_schema.schemata WHERE schema_name = 'postern_redis') THEN
   CALL postern.redis_make_keyspace(0, '', 'postern_redis');
 END IF //
+
+-- Keyspaces of an older script get the tables that it did not make.
+BEGIN NOT ATOMIC
+  FOR keyspace IN (SELECT DISTINCT db_schema FROM postern.redis_maps WHERE kind = 'generic') DO
+    CALL postern.redis_make_streams(keyspace.db_schema);
+  END FOR;
+END //
 
 DELIMITER ;

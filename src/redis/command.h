@@ -66,6 +66,7 @@ enum : uint32_t {
   in_connection = 1 << 9,
   in_transaction = 1 << 10,
   in_scripting = 1 << 11,
+  in_stream = 1 << 12,
 };
 }
 
@@ -83,6 +84,7 @@ enum class CommandGroup : uint8_t {
   cluster,
   pubsub,
   scripting,
+  stream,
 };
 
 struct Command {

@@ -47,6 +47,7 @@ void read_place(Bytes text, KeySpec &spec) {
     return;
   }
   if (text.ends_with('#')) spec.find = KeySpec::Find::counted;
+  if (text.ends_with('!')) spec.find = KeySpec::Find::behind_word;
   Bytes range = take_until(text, "/");
   if (!text.empty()) spec.step = number_in(text);
   spec.first = number_in(take_until(range, ".."));
@@ -73,6 +74,11 @@ bool add_keys(const KeySpec &spec, std::span<const Bytes> arguments, std::vector
   const auto count = static_cast<int64_t>(arguments.size());
   int64_t first = spec.first;
   int64_t last = spec.last < 0 ? count + spec.last : first + spec.last;
+  if (spec.find == KeySpec::Find::behind_word) {
+    while (first < count && !is_word(arguments[static_cast<size_t>(first)], "streams")) ++first;
+    last = first + (count - 1 - first) / 2;
+    ++first;
+  }
   if (spec.find == KeySpec::Find::counted) {
     int64_t number = 0;
     if (first >= count || !parse_integer(arguments[static_cast<size_t>(first)], number) || number > count) return false;

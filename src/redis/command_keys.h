@@ -30,9 +30,10 @@ enum : uint32_t {
 /// Some keys of a command.
 struct KeySpec {
   enum class Find : uint8_t {
-    range,    ///< from `first` to `last`, each `step`th
-    counted,  ///< after their number, which is at `first`
-    unknown,  ///< what stands elsewhere decides
+    range,        ///< from `first` to `last`, each `step`th
+    counted,      ///< after their number, which is at `first`
+    behind_word,  ///< half of the arguments after the word STREAMS, which stands at `first` or later
+    unknown,      ///< what stands elsewhere decides
   };
   Bytes notes{};
   uint32_t flags = 0;
@@ -46,6 +47,9 @@ struct FoundKey {
   Bytes key{};
   uint32_t flags = 0;
 };
+
+/// The word before keys that follow one.
+inline constexpr Bytes key_word = "STREAMS";
 
 /// The keys column of commands.def: for each spec `(notes) FLAGS PLACE`, with `; ` between them. A place is @1, @1..-1,
 /// @1..-1/2 (each second), @1# (after their number) or @? (unknown). `text` outlives them.

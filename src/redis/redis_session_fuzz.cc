@@ -24,7 +24,8 @@ FakeEngine &engine() {
   static FakeEngine *const made = [] {
     auto *const fresh = new FakeEngine;
     fresh->create_account("app", "secret");
-    for (const Bytes table : {"entries", "hashes", "sets", "zsets", "lists"})
+    for (const Bytes table : {"entries", "hashes", "sets", "zsets", "lists", "streams", "stream_groups",
+                              "stream_consumers", "stream_pending"})
       fresh->allow("app", "postern_redis", table);
     return fresh;
   }();

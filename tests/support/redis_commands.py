@@ -23,6 +23,22 @@ SCORES = ["0", "1", "-1", "2.5", "3", "1e10", "inf", "-inf", "x", "0.1", "-0", "
 SCORES += ["nan", "-inf", "3.", "0x10", "", "1e400"]
 BOUNDS = ["-inf", "+inf", "(-inf", "(inf", "0", "(0", "1", "(1", "2.5", "(3", "x", "nan"]
 LEXES = ["-", "+", "[a", "(a", "[m", "(m2", "[z", "m"]
+IDS = [
+    "1-1",
+    "1-2",
+    "1-3",
+    "2-1",
+    "2-2",
+    "3",
+    "5-0",
+    "7-7",
+    "0-0",
+    "1-*",
+    "9-*",
+    "x",
+    "18446744073709551615-18446744073709551614",
+]
+ENDS = ["-", "+", "0", "1", "(1-1", "2-1", "(2-2", "3", "9", "x", "(-", "18446744073709551615-18446744073709551615"]
 FIELDS = ["f", "g", "h", "m1", "m2", "10", ""]
 INDEXES = ["0", "1", "-1", "2", "-2", "5", "-100", "100", "x"]
 BITS = ["0", "1", "7", "8", "100", "-1", "4294967296", "x"]
@@ -81,6 +97,20 @@ SHAPES = {
         zrangestore K K I I|zrangestore K K R R byscore limit I C|zrangestore K K I I rev|zinter C K K|zunion 2 K K bad
         zdiff 3 K K K withscores|bzpopmin K 0.001|bzpopmax K K 0.001|bzmpop 0.001 1 K min|bzmpop 0.001 2 K K max count C
         bzpopmin K x|bzmpop 0.001 C K max|zintercard C K|zmpop C K K max|zmpop 1 K min|zmpop 2 K K max count C|zscan K 0|zintercard 2 K K|zintercard 2 K K limit C""",
+    "stream": """
+        xadd K G F S|xadd K G F S F S|xadd K nomkstream G F S|xadd K maxlen C G F S|xadd K maxlen = C G F S|xadd K minid G G F S
+        xadd K maxlen C limit C G F S|xadd K G F|xadd K maxlen C minid G G F S|xlen K|xdel K G|xdel K G G|xtrim K maxlen C|xtrim K minid G
+        xtrim K maxlen = C|xtrim K bad C|xsetid K G|xsetid K G entriesadded N maxdeletedid G|xrange K E E|xrange K E E count C
+        xrevrange K E E|xrevrange K E E count C|xrange K - +|xread streams K G|xread count C streams K K G G|xread streams K $
+        xread block 1 streams K G|xread block x streams K G|xread streams K K G|xread streams K >|xread group F F streams K G
+        xgroup create K W G|xgroup create K W G mkstream|xgroup create K W $ mkstream|xgroup create K W G entriesread N
+        xgroup setid K W G|xgroup setid K W $ entriesread N|xgroup destroy K W|xgroup createconsumer K W F|xgroup delconsumer K W F
+        xreadgroup group W F streams K >|xreadgroup group W F count C streams K >|xreadgroup group W F noack streams K >
+        xreadgroup group W F streams K G|xreadgroup group W F streams K K > >|xreadgroup group W F streams K $
+        xreadgroup group W F block 1 streams K >|xack K W G|xack K W G G|xpending K W|xpending K W E E C|xpending K W E E C F
+        xpending K W idle 100000 E E C|xclaim K W F 0 G|xclaim K W F 0 G G justid|xclaim K W F 0 G retrycount C|xclaim K W F 0 G force
+        xclaim K W F 0 G force justid lastid G|xclaim K W F 100000 G|xclaim K W F 0 G bad|xautoclaim K W F 0 E|xautoclaim K W F 0 E count C
+        xautoclaim K W F 0 E justid|xautoclaim K W F 100000 E|xinfo groups K|xinfo stream K|xinfo consumers K W|type K|xlen K|xadd K G F S""",
     "transactions": "multi|exec|discard|watch K|watch K K|unwatch|multi|exec",
     "connection": "ping|ping S|echo S|select 0|nosuch K S|client getname|get|del|set K|hset K",
 }
@@ -98,11 +128,15 @@ VALUES = {
     "Z": SCORES,
     "R": BOUNDS,
     "L": LEXES,
+    "G": IDS,
+    "E": ENDS,
+    "W": ["g", "h"],
 }
 # These choose their answer.
 ANY = set("randomkey hrandfield spop srandmember zrandmember".split())
 # These list their elements in the order of a table here, and there in one of their own.
 UNORDERED = set("keys smembers sinter sunion sdiff hkeys hvals hgetall hscan sscan zscan scan".split())
+# K a key and so on: G an id of a stream, E an end of an interval of ids, W a group.
 TIMED = set("ttl pttl expiretime pexpiretime object".split())
 
 
@@ -157,6 +191,8 @@ def plain(words, value):
         return f"error {value}"
     if name.startswith(("z", "bz")):
         value = without_minus_zero(value)
+    if name.startswith("x"):
+        value = without_times(name, words, value)
     if name in ANY:
         return shape_of(name, value)
     if name == "object" and isinstance(value, int):
@@ -188,7 +224,32 @@ OF_ARGUMENTS = (
     b"-ERR MAXLEN can't be negative",
     b"-ERR LIMIT can't be negative",
     b"-ERR weight value is not a float",
+    b"-ERR Invalid stream ID",
+    b"-ERR invalid start ID",
+    b"-ERR invalid end ID",
+    b"-ERR The ID specified in XADD must be greater",
+    b"-ERR The MAXLEN argument",
+    b"-ERR The LIMIT argument",
+    b"-ERR Unrecognized XCLAIM option",
+    b"-ERR Invalid RETRYCOUNT option",
+    b"-ERR unknown subcommand or wrong number of arguments",
+    b"-ERR COUNT must be",
+    b"-ERR value for ENTRIESREAD",
+    b"-ERR entries_added must be",
+    b"-ERR The ID specified in XSETID is smaller than the provided",
 )
+
+
+def without_times(name, words, value):
+    """What XPENDING and XINFO tell of the clock, and of nodes in memory."""
+    if name == "xpending" and len(words) > 3 and isinstance(value, list):
+        return [[*one[:2], one[3]] for one in value]
+    if name == "xinfo" and isinstance(value, (list, dict)):
+        maps = value if isinstance(value, list) and value and isinstance(value[0], (list, dict)) else [value]
+        maps = [one if isinstance(one, dict) else dict(zip(one[::2], one[1::2])) for one in maps]
+        left_out = (b"idle", b"radix-tree-keys", b"radix-tree-nodes")
+        return [{field: told for field, told in one.items() if field not in left_out} for one in maps]
+    return value
 
 
 def without_minus_zero(value):
@@ -222,7 +283,7 @@ def looked_at_arguments_first(told, expected):
         b"~0\r\n",
         b"*2\r\n$1\r\n0\r\n*0\r\n",
     )
-    others = (*OF_ARGUMENTS, b"-WRONGTYPE", b"-ERR no such key")
+    others = (*OF_ARGUMENTS, b"-WRONGTYPE", b"-ERR no such key", b"-NOGROUP", b"-ERR The XGROUP subcommand requires")
     return told.startswith(OF_ARGUMENTS) and (expected in nothing or expected.startswith(others))
 
 
@@ -241,7 +302,7 @@ def says_arguments_first(one, other):
         return b"-" + str(value).encode() if isinstance(value, Exception) else b""
 
     nothing = other in (None, 0, -1, b"", [], [b"0", []]) or text(other).startswith(
-        (*OF_ARGUMENTS, b"-WRONGTYPE", b"-ERR no such key")
+        (*OF_ARGUMENTS, b"-WRONGTYPE", b"-ERR no such key", b"-NOGROUP", b"-ERR The XGROUP subcommand requires")
     )
     return text(one).startswith(OF_ARGUMENTS) and nothing
 

@@ -18,15 +18,15 @@ namespace postern::redis {
 namespace {
 
 /// On the clock of clock_ms(); INT64_MAX: for ever. Returns false after answering an error.
-bool read_timeout(Call &call, Bytes text, int64_t &until_ms) {
+bool read_timeout(Call &call, const Blocking &blocking, int64_t &until_ms) {
   const auto wrong = [&call](Bytes why) {
     refuse(call, why);
     return false;
   };
   constexpr auto most = static_cast<long double>(std::numeric_limits<int64_t>::max());
   long double seconds = 0;
-  if (!parse_long_double(text, seconds)) return wrong("ERR timeout is not a float or out of range");
-  const long double milliseconds = std::ceil(seconds * 1000);
+  if (!parse_long_double(blocking.timeout, seconds)) return wrong("ERR timeout is not a float or out of range");
+  const long double milliseconds = std::ceil(blocking.in_milliseconds ? seconds : seconds * 1000);
   // What an int64_t cannot hold Redis 7.0 takes for the least that it can.
   if (milliseconds < 0 || milliseconds > most) return wrong("ERR timeout is negative");
   const auto wait_ms = static_cast<int64_t>(milliseconds);
@@ -99,7 +99,12 @@ class WaitStage final : public Stage {
     const bool hopes = is_first && (joins || news.fed || (asked == Asked::looked && seen_));
     if (hopes && !std::exchange(tried_late_, late)) return try_again(call);
     if (late) return end(call, Unblocked::as_late);
-    if (news.first || (is_first && now_ms >= look_ms_)) return look(call, now_ms);
+    if (news.first || (is_first && now_ms >= look_ms_)) {
+      if (type_ != Type::stream) return look(call, now_ms);
+      // Its tries lock nothing where there is nothing.
+      look_ms_ = now_ms + waiting_look_ms;
+      return try_again(call);
+    }
     waiter_.note_nothing();
     if (!std::exchange(blocked_, true)) {
       client_.note_blocked(true);
@@ -162,7 +167,7 @@ class WaitStage final : public Stage {
 
 Next wait_for_elements(Call &call, const Blocking &blocking) {
   int64_t until_ms = 0;
-  if (!read_timeout(call, blocking.timeout, until_ms)) return Next::go_on;
+  if (!read_timeout(call, blocking, until_ms)) return Next::go_on;
   if (call.in_unit || call.session.waker() == nullptr) return blocking.attempt(call, nullptr);
   auto stage = std::make_unique<WaitStage>(call, blocking, until_ms);
   stage->try_again(call);

@@ -16,6 +16,7 @@
 
 #include "redis/call.h"
 #include "redis/keyspace/map.h"
+#include "redis/values/stream_id.h"
 #include "redis/values/work.h"
 
 namespace postern::redis {
@@ -27,6 +28,9 @@ struct Attempt {
   /// Which of the keys it may take from: where others have waited for longer, elements are theirs. Empty: all.
   std::vector<bool> turns{};
 
+  /// In a command on streams, for each key: the entry after which it reads.
+  std::vector<StreamId> since{};
+
   bool may_take(size_t key) const { return turns.empty() || turns[key]; }
 };
 
@@ -37,6 +41,7 @@ struct Blocking {
   Type type = Type::list;
   std::span<const Bytes> keys{};  ///< it waits for their elements; among the call's arguments
   Bytes timeout{};
+  bool in_milliseconds = false;  ///< not in seconds
   Try attempt = nullptr;
 };
 Next wait_for_elements(Call &call, const Blocking &blocking);

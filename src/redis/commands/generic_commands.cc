@@ -75,6 +75,7 @@ Bytes name_of(Type type) {
     case Type::set: return "set";
     case Type::hash: return "hash";
     case Type::zset: return "zset";
+    case Type::stream: return "stream";
   }
   return "none";
 }

@@ -58,6 +58,7 @@ std::vector<Bytes> categories_of(const Command &command) {
       {in(Category::in_string), "@string"},
       {in(Category::in_bitmap), "@bitmap"},
       {admin || in(Category::in_admin), "@admin"},
+      {in(Category::in_stream), "@stream"},
       {command.has(CommandFlag::pubsub), "@pubsub"},
       {command.has(CommandFlag::fast), "@fast"},
       {!command.has(CommandFlag::fast), "@slow"},
@@ -88,6 +89,7 @@ Bytes group_name(CommandGroup group) {
     case CommandGroup::cluster: return "cluster";
     case CommandGroup::pubsub: return "pubsub";
     case CommandGroup::scripting: return "scripting";
+    case CommandGroup::stream: return "stream";
   }
   return "";
 }
@@ -142,6 +144,22 @@ void write_way(Writer &writer, Bytes what, Bytes type, const Numbers &numbers) {
   }
 }
 
+void write_beginning(Writer &writer, const KeySpec &spec) {
+  if (spec.find == KeySpec::Find::unknown) return write_way(writer, "begin_search", "unknown", {});
+  if (spec.find != KeySpec::Find::behind_word)
+    return write_way(writer, "begin_search", "index", {{"index", spec.first}});
+  writer.bulk("begin_search");
+  writer.map(2);
+  writer.bulk("type");
+  writer.bulk("keyword");
+  writer.bulk("spec");
+  writer.map(2);
+  writer.bulk("keyword");
+  writer.bulk(key_word);
+  writer.bulk("startfrom");
+  writer.integer(spec.first);
+}
+
 void write_key_spec(Writer &writer, const KeySpec &spec) {
   writer.map(spec.notes.empty() ? 3 : 4);
   if (!spec.notes.empty()) {
@@ -150,13 +168,14 @@ void write_key_spec(Writer &writer, const KeySpec &spec) {
   }
   writer.bulk("flags");
   write_key_flags(writer, spec.flags);
-  const bool known = spec.find != KeySpec::Find::unknown;
-  write_way(writer, "begin_search", known ? "index" : "unknown", known ? Numbers{{"index", spec.first}} : Numbers{});
+  write_beginning(writer, spec);
   switch (spec.find) {
     case KeySpec::Find::range:
       return write_way(writer, "find_keys", "range", {{"lastkey", spec.last}, {"keystep", spec.step}, {"limit", 0}});
     case KeySpec::Find::counted:
       return write_way(writer, "find_keys", "keynum", {{"keynumidx", 0}, {"firstkey", 1}, {"keystep", spec.step}});
+    case KeySpec::Find::behind_word:
+      return write_way(writer, "find_keys", "range", {{"lastkey", -1}, {"keystep", 1}, {"limit", 2}});
     case KeySpec::Find::unknown: return write_way(writer, "find_keys", "unknown", {});
   }
 }

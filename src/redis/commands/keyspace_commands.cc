@@ -133,8 +133,9 @@ class FlushWork final : public Work {
       use(*map);
       add_erase(open().table, everything);
       if (map->map->generic())
-        for (const Type type : {Type::hash, Type::set, Type::zset, Type::list})
-          add_erase(*elements_of(type), everything);
+        for (const Type type : {Type::hash, Type::set, Type::zset, Type::list, Type::stream})
+          if (type != Type::stream || open().has_streams())
+            for (OpenTable *const table : tables_of(type)) add_erase(*table, everything);
       co_await go();
     }
     writer().ok();

@@ -20,6 +20,7 @@ Bytes encoding_of(const KeyState &state) {
     }
     case Type::list: return "quicklist";
     case Type::zset: return "skiplist";
+    case Type::stream: return "stream";
     case Type::none:
     case Type::set:
     case Type::hash: break;

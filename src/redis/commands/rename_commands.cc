@@ -52,7 +52,7 @@ class RenameWork final : public Work {
       next.set(0, to_.key[0]);
       return Decision::write;
     });
-    if (OpenTable *const table = elements_of(source.type)) add_edit(*table, {.key = from_.key, .limit = all}, move);
+    for (OpenTable *const table : tables_of(source.type)) add_edit(*table, {.key = from_.key, .limit = all}, move);
     co_await go();
     tell(true);
   }
@@ -143,23 +143,25 @@ class CopyWork final : public Work {
   }
 
   Task<> copy_entry(const Entry &source) {
-    const bool is_string = source.type == Type::string;
+    const bool has_value = source.type == Type::string || source.type == Type::stream;
     add_insert(open().table,
                {to_.key[0], Value::of_integer(source.expires_ms), Value::of_natural(fresh_version()),
                 Value::of_integer(static_cast<int64_t>(source.type)), Value::of_integer(source.len),
-                Value::of_integer(source.head), is_string ? Value::of(source.value) : Value::null()},
+                Value::of_integer(source.head), has_value ? Value::of(source.value) : Value::null()},
                OnDuplicate::fail);
     co_await go();
-    OpenTable *const table = elements_of(source.type);
-    if (table == nullptr) co_return;
-    StepReply &found = add_lock(*table, {.key = from_.key, .limit = all});
+    for (OpenTable *const table : tables_of(source.type)) co_await copy_rows(*table);
+  }
+
+  Task<> copy_rows(OpenTable &table) {
+    StepReply &found = add_lock(table, {.key = from_.key, .limit = all});
     co_await go();
     const std::vector<Cells> rows = std::move(found.rows);
     for (const Cells &cells : rows) {
       const std::span<Value> row = values(cells.size());
       row[0] = to_.key[0];
       for (size_t i = 1; i < row.size(); ++i) row[i] = Value::of(cells[i].text);
-      add_insert(*table, row, OnDuplicate::fail);
+      add_insert(table, row, OnDuplicate::fail);
     }
     co_await go();
   }

@@ -119,12 +119,13 @@ bool read_scan(Call &call, ScanArguments &scan) {
       scan.count = std::min(static_cast<uint64_t>(count), scan_count_max);
     } else if (!last && is_word(word, "type")) {
       const Bytes type = call.arguments[i + 1];
-      scan.filter.type = is_word(type, "string") ? Type::string
-                         : is_word(type, "list") ? Type::list
-                         : is_word(type, "set")  ? Type::set
-                         : is_word(type, "hash") ? Type::hash
-                         : is_word(type, "zset") ? Type::zset
-                                                 : Type::none;
+      scan.filter.type = is_word(type, "string")   ? Type::string
+                         : is_word(type, "list")   ? Type::list
+                         : is_word(type, "set")    ? Type::set
+                         : is_word(type, "hash")   ? Type::hash
+                         : is_word(type, "zset")   ? Type::zset
+                         : is_word(type, "stream") ? Type::stream
+                                                   : Type::none;
       scan.filter.no_type = scan.filter.type == Type::none;
     } else {
       refuse(call, syntax_error);

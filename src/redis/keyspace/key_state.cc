@@ -39,7 +39,7 @@ namespace {
 
 Type stored_type(const Value &value) {
   const int64_t type = integer_in(value);
-  return type > 0 && type <= static_cast<int64_t>(Type::zset) ? static_cast<Type>(type) : Type::none;
+  return type > 0 && type <= static_cast<int64_t>(Type::stream) ? static_cast<Type>(type) : Type::none;
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ struct MapRow {
 };
 
 /// The type of a key's value, as entries.type has it.
-enum class Type : uint8_t { none = 0, string = 1, list = 2, set = 3, hash = 4, zset = 5 };
+enum class Type : uint8_t { none = 0, string = 1, list = 2, set = 3, hash = 4, zset = 5, stream = 6 };
 
 class Map {
  public:

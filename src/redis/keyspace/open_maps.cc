@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "items/container.h"
 
@@ -13,15 +14,25 @@ constexpr Bytes hash_columns[] = {"k", "f", "v"};
 constexpr Bytes set_columns[] = {"k", "m"};
 constexpr Bytes zset_columns[] = {"k", "m", "score"};
 constexpr Bytes list_columns[] = {"k", "pos", "v"};
+constexpr Bytes stream_columns[] = {"k", "ms", "seq", "v"};
+constexpr Bytes group_columns[] = {"k", "g", "ms", "seq", "entries_read"};
+constexpr Bytes consumer_columns[] = {"k", "g", "c", "seen"};
+constexpr Bytes pending_columns[] = {"k", "g", "ms", "seq", "c", "delivered", "times"};
+/// Milliseconds after which a table of a newer script is looked for again.
+constexpr int64_t look_again_ms = 1'000;
 
 /// Answers no client: clients learn why a table is not open when they ask for a key in it.
 class OpenReply final : public Reply {
  public:
-  OpenReply(const Map &map, OpenTable &table) : map_(map), table_(table) {}
+  OpenReply(const Map &map, OpenTable &table, bool newer) : map_(map), table_(table), newer_(newer) {}
   Flow row(Row) override { return Flow::more; }
   void done(const Outcome &outcome) override {
     table_.failure = outcome.failure;
     if (outcome.failure == Failure::none) return map_.trouble().forget();
+    if (newer_ && outcome.failure == Failure::no_table) {
+      table_.message = "the keyspace has no tables for streams: an administrator has to run redis.sql again";
+      return;
+    }
     table_.message = "mapping '" + map_.row().prefix + "' cannot be used: ";
     table_.message += outcome.message.empty() ? failure_text(outcome.failure) : outcome.message;
     // That is the mapping's fault, which an administrator must know.
@@ -36,12 +47,13 @@ class OpenReply final : public Reply {
  private:
   const Map &map_;
   OpenTable &table_;
+  const bool newer_;  // a table that an older script has not made
 };
 
-void add_open(const Map &map, OpenTable &table, const TableSpec &spec, Batch &batch) {
+void add_open(const Map &map, OpenTable &table, const TableSpec &spec, Batch &batch, bool newer = false) {
   Op &op = batch.add();
   op.verb = Verb::open;
-  op.reply = batch.arena().make<OpenReply>(map, table);
+  op.reply = batch.arena().make<OpenReply>(map, table, newer);
   op.slot = &table.slot;
   op.spec = batch.arena().make<TableSpec>(spec);
 }
@@ -58,8 +70,20 @@ TableSpec spec_of(const Map &map, Elements elements) {
       spec.key_columns = 0;
       break;
     case Elements::lists: spec.table = "lists", spec.columns = list_columns; break;
+    case Elements::streams: spec.table = "streams", spec.columns = stream_columns, spec.key_columns = 3; break;
+    case Elements::stream_groups: spec.table = "stream_groups", spec.columns = group_columns; break;
+    case Elements::stream_consumers:
+      spec.table = "stream_consumers", spec.columns = consumer_columns, spec.key_columns = 3;
+      break;
+    case Elements::stream_pending:
+      spec.table = "stream_pending", spec.columns = pending_columns, spec.key_columns = 4;
+      break;
   }
   return spec;
+}
+
+bool is_of_newer_script(Elements elements) {
+  return elements >= Elements::streams;
 }
 
 /// As split_key(); for every request.
@@ -129,9 +153,12 @@ OpenTable &OpenMaps::open(OpenMap &open, Elements elements, Batch &batch) {
   std::unique_ptr<OpenTable> &table = open.elements[static_cast<size_t>(elements)];
   if (table == nullptr) table = std::make_unique<OpenTable>();
   if (!table->slot.filled() && !table->opening) {
+    const bool newer = is_of_newer_script(elements);
+    if (newer && table->failure == Failure::no_table && clock_ms() - table->looked_ms < look_again_ms) return *table;
+    table->looked_ms = newer ? clock_ms() : 0;
     opening_.push_back(table.get());
     table->opening = true;
-    add_open(*open.map, *table, spec_of(*open.map, elements), batch);
+    add_open(*open.map, *table, spec_of(*open.map, elements), batch, newer);
   }
   return *table;
 }

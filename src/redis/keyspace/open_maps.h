@@ -23,11 +23,23 @@ struct OpenTable {
   bool opening = false;             ///< in this batch
   Failure failure = Failure::none;  ///< why it could not be opened
   std::string message{};
+  int64_t looked_ms = 0;  ///< for a table that was not there, on the clock of clock_ms()
 };
 
 /// The tables beside the entries of a generic keyspace.
-enum class Elements : uint8_t { hashes, sets, zsets, zsets_by_score, lists };
-inline constexpr size_t element_tables = 5;
+enum class Elements : uint8_t {
+  hashes,
+  sets,
+  zsets,
+  zsets_by_score,
+  lists,
+  // A keyspace of an older script has none of these.
+  streams,
+  stream_groups,
+  stream_consumers,
+  stream_pending,
+};
+inline constexpr size_t element_tables = 9;
 
 struct OpenMap {
   explicit OpenMap(std::shared_ptr<const Map> what) : map(std::move(what)) {}
@@ -41,6 +53,10 @@ struct OpenMap {
   bool elements_are_open() const {
     return std::all_of(elements.begin(), elements.end(),
                        [](const auto &one) { return one != nullptr && one->slot.filled(); });
+  }
+  bool has_streams() const {
+    const auto &streams = elements[static_cast<size_t>(Elements::streams)];
+    return streams != nullptr && streams->slot.filled();
   }
 
   /// Some fields of the rows.

@@ -7,6 +7,29 @@
 
 namespace postern::redis {
 
+inline void create_streams(FakeEngine &engine) {
+  using Kind = FakeEngine::Type;
+  engine.create(
+      "postern_redis", "streams",
+      {{"k", Kind::blob, false}, {"ms", Kind::integer, false}, {"seq", Kind::integer, false}, {"v", Kind::blob}},
+      {{"PRIMARY", {"k", "ms", "seq"}}});
+  engine.create("postern_redis", "stream_groups",
+                {{"k", Kind::blob, false}, {"g", Kind::blob, false}, {"ms"}, {"seq"}, {"entries_read"}},
+                {{"PRIMARY", {"k", "g"}}});
+  engine.create("postern_redis", "stream_consumers",
+                {{"k", Kind::blob, false}, {"g", Kind::blob, false}, {"c", Kind::blob, false}, {"seen"}},
+                {{"PRIMARY", {"k", "g", "c"}}});
+  engine.create("postern_redis", "stream_pending",
+                {{"k", Kind::blob, false},
+                 {"g", Kind::blob, false},
+                 {"ms", Kind::integer, false},
+                 {"seq", Kind::integer, false},
+                 {"c", Kind::blob},
+                 {"delivered"},
+                 {"times"}},
+                {{"PRIMARY", {"k", "g", "ms", "seq"}}});
+}
+
 inline void create_keyspace(FakeEngine &engine) {
   using Kind = FakeEngine::Type;
   engine.create("postern", "redis_maps",
@@ -39,6 +62,7 @@ inline void create_keyspace(FakeEngine &engine) {
                 {{"PRIMARY", {"k", "m"}}, {"by_score", {"k", "score", "m"}}});
   engine.create("postern_redis", "lists", {{"k", Kind::blob, false}, {"pos", Kind::integer, false}, {"v", Kind::blob}},
                 {{"PRIMARY", {"k", "pos"}}});
+  create_streams(engine);
 }
 
 }  // namespace postern::redis

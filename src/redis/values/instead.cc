@@ -49,7 +49,7 @@ class ClearAndRun final : public Work {
       next.set(entry::head, Value::of_integer(0));
       return Decision::write;
     });
-    add_erase(*elements_of(entry.type), {.key = place_.key, .limit = all});
+    for (OpenTable *const table : tables_of(entry.type)) add_erase(*table, {.key = place_.key, .limit = all});
     add_edit(open().table, {.key = place_.key, .limit = 1}, become_string);
     co_await go();
   }

@@ -27,7 +27,7 @@ Type type_in(const Map &map, Row row) {
     case Map::Kind::generic: break;
   }
   const int64_t type = integer_in(row[map.first_field()]);
-  return type > 0 && type <= static_cast<int64_t>(Type::zset) ? static_cast<Type>(type) : Type::none;
+  return type > 0 && type <= static_cast<int64_t>(Type::stream) ? static_cast<Type>(type) : Type::none;
 }
 
 }  // namespace

@@ -61,14 +61,15 @@ class ExpiredWork final : public Work {
       const KeyState state = state_of_cells(*open().map, reply->rows.front());
       if (state.expired) expired.emplace_back(key, state.type);
     }
-    std::vector<StepReply *> elements(expired.size());
+    std::vector<std::vector<const StepReply *>> elements(expired.size());
     for (size_t i = 0; i < expired.size(); ++i)
-      if (OpenTable *const table = elements_of(expired[i].second))
-        elements[i] = &add_erase(*table, {.key = key_of(*expired[i].first), .limit = elements_at_once});
+      for (OpenTable *const table : tables_of(expired[i].second))
+        elements[i].push_back(&add_erase(*table, {.key = key_of(*expired[i].first), .limit = elements_at_once}));
     co_await go();
     std::vector<const std::vector<std::string> *> emptied;
+    const auto is_emptied = [](const StepReply *erased) { return erased->changed < elements_at_once; };
     for (size_t i = 0; i < expired.size(); ++i)
-      if (elements[i] == nullptr || elements[i]->changed < elements_at_once) emptied.push_back(expired[i].first);
+      if (std::all_of(elements[i].begin(), elements[i].end(), is_emptied)) emptied.push_back(expired[i].first);
     for (const auto *const key : emptied) add_erase(open().table, {.key = key_of(*key), .limit = 1});
     co_await go();
     deleted_ = emptied.size();
@@ -163,7 +164,8 @@ uint64_t Sweep::sweep(Sweeping &sweeping, uint32_t number) {
   batch.begin(0);
   OpenMap &open = open_.open(number, batch);
   if (open.map->generic())
-    for (const Elements which : {Elements::hashes, Elements::sets, Elements::zsets, Elements::lists})
+    for (const Elements which : {Elements::hashes, Elements::sets, Elements::zsets, Elements::lists, Elements::streams,
+                                 Elements::stream_groups, Elements::stream_consumers, Elements::stream_pending})
       open_.open(open, which, batch);
   const Map &map = *open.map;
   Index index;

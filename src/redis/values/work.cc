@@ -210,8 +210,18 @@ OpenTable *Work::elements_of(Type type) {
     case Type::set: return &elements(Elements::sets);
     case Type::zset: return &elements(Elements::zsets);
     case Type::list: return &elements(Elements::lists);
+    case Type::stream: return &elements(Elements::streams);
   }
   return nullptr;
+}
+
+std::vector<OpenTable *> Work::tables_of(Type type) {
+  if (type == Type::stream)
+    return {&elements(Elements::streams), &elements(Elements::stream_groups), &elements(Elements::stream_consumers),
+            &elements(Elements::stream_pending)};
+  OpenTable *const table = elements_of(type);
+  if (table == nullptr) return {};
+  return {table};
 }
 
 Task<Entry> Work::lock(RowKey key) {
@@ -263,7 +273,7 @@ Task<> Work::store(const Entry &entry) {
 }
 
 Task<> Work::clear(const Entry &entry) {
-  if (OpenTable *const table = elements_of(entry.type))
+  for (OpenTable *const table : tables_of(entry.type))
     add_erase(*table, {.key = values({Value::of(entry.key)}), .limit = all});
   co_await go();
   add_erase(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1});
@@ -304,7 +314,8 @@ OpenMap *open_for_work(Call &call, Bytes key) {
 void open_elements(Call &call, OpenMap &open) {
   if (open.elements_are_open()) return;
   for (const Elements which :
-       {Elements::hashes, Elements::sets, Elements::zsets, Elements::zsets_by_score, Elements::lists})
+       {Elements::hashes, Elements::sets, Elements::zsets, Elements::zsets_by_score, Elements::lists, Elements::streams,
+        Elements::stream_groups, Elements::stream_consumers, Elements::stream_pending})
     call.session.tables().open().open(open, which, call.batch);
 }
 

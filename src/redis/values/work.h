@@ -149,6 +149,8 @@ class Work : public Kept, public Script, public Reply {
   OpenTable &elements(Elements which) { return *open_->elements[static_cast<size_t>(which)]; }
   /// nullptr: a key of that type has none.
   OpenTable *elements_of(Type type);
+  /// The same, and all other tables with rows of such a key, whose first column is the key.
+  std::vector<OpenTable *> tables_of(Type type);
 
   // The ops of the next step. Their arguments live until the step is done, and their replies until the first op of the
   // next step is added.

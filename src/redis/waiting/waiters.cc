@@ -79,7 +79,7 @@ bool Waiting::find_turns(std::vector<bool> &turns) const {
   bool any = false;
   const std::lock_guard guard(all_.mutex_);
   for (size_t i = 0; i < places_.size(); ++i) {
-    turns[i] = places_[i].queue->second.first == &places_[i];
+    turns[i] = places_[i].queue->second.first == &places_[i] || is_shared(*places_[i].queue);
     any = any || turns[i];
   }
   return any;
@@ -109,7 +109,7 @@ void Waiters::leave_queue(Waiting::Place &place) noexcept {
   (place.behind != nullptr ? place.behind->before : queue.last) = place.before;
   if (queue.first == nullptr) {
     queues_.erase(queues_.find(place.queue->first));
-  } else if (place.before == nullptr && queue.first->waiter != place.waiter) {
+  } else if (place.before == nullptr && queue.first->waiter != place.waiter && !Waiting::is_shared(*place.queue)) {
     Waiting &next = *queue.first->waiter;
     owe(next, place.waiter->owed_);
     owe(next, place.waiter->owed_with_news_);
@@ -131,6 +131,7 @@ void Waiters::tell(const FedKeys &keys, const Servings &servings) {
   std::string name;
   keys.visit([&](Bytes key) {
     for (const Type type : {Type::list, Type::zset}) tell_first(name_of(type, key, name), servings);
+    tell_all(name_of(Type::stream, key, name));
   });
 }
 
@@ -140,6 +141,14 @@ void Waiters::tell_first(const std::string &name, const Servings &servings) noex
   Waiting &first = *queue->second.first->waiter;
   owe(first, servings);
   if (!std::exchange(first.news_.fed, true)) first.waker_.wake();
+}
+
+/// A read leaves the entries for the others.
+void Waiters::tell_all(const std::string &name) noexcept {
+  const auto queue = queues_.find(name);
+  if (queue == queues_.end()) return;
+  for (const Waiting::Place *place = queue->second.first; place != nullptr; place = place->behind)
+    if (!std::exchange(place->waiter->news_.fed, true)) place->waiter->waker_.wake();
 }
 
 bool Waiters::is_over(const Serving &serving) const {

@@ -122,6 +122,11 @@ class Waiting {
     Place *behind = nullptr;
   };
 
+  /// Whether all of a queue have their turn at once: those that read a stream take nothing from each other.
+  static bool is_shared(const Queues::value_type &queue) {
+    return queue.first.front() == static_cast<char>(Type::stream);
+  }
+
   Waiters &all_;
   Waker &waker_;
   const uint64_t client_;
@@ -161,6 +166,7 @@ class Waiters {
   void leave(Waiting &waiter) noexcept;
   void leave_queue(Waiting::Place &place) noexcept;
   void tell_first(const std::string &name, const Servings &servings) noexcept;
+  void tell_all(const std::string &name) noexcept;
   static void owe(Waiting &waiter, const Servings &servings) noexcept;
   static void settle(Servings &servings) noexcept;
 

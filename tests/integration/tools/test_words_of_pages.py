@@ -29,7 +29,8 @@ EMPTY = ("SHOW SLAVE STATUS",)  # of a server that follows none
 
 # Names with an underscore that are neither a setting nor a status variable.
 OTHERS = {
-    *("innodb_memcache", "postern_redis", "postern_version", "v_lists", "v_sets", "v_zsets"),  # in the scripts
+    *("innodb_memcache", "postern_redis", "postern_version"),  # in the scripts
+    *("stream_pending", "v_lists", "v_sets", "v_stream_pending", "v_streams", "v_zsets"),
     *(
         "information_schema",
         "performance_schema",

@@ -1,0 +1,34 @@
+// stream_id.h: StreamId, the id of an entry of a stream: milliseconds and a number, `1526919030474-55`.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "base/bytes.h"
+
+namespace postern::redis {
+
+struct StreamId {
+  uint64_t ms = 0;
+  uint64_t number = 0;
+
+  auto operator<=>(const StreamId &) const = default;
+  bool is_zero() const { return ms == 0 && number == 0; }
+  std::string text() const { return std::to_string(ms) + "-" + std::to_string(number); }
+};
+
+inline constexpr StreamId last_stream_id{std::numeric_limits<uint64_t>::max(), std::numeric_limits<uint64_t>::max()};
+
+/// The next one. False: there is none.
+[[nodiscard]] bool step_forward(StreamId &id);
+/// The one before it. False: there is none.
+[[nodiscard]] bool step_back(StreamId &id);
+
+/// Reads `ms` or `ms-number`; one without a number has `missing`.
+[[nodiscard]] bool parse_stream_id(Bytes text, uint64_t missing, StreamId &id);
+/// The same, and `-` and `+` are the first and the last there can be.
+[[nodiscard]] bool parse_stream_end(Bytes text, uint64_t missing, StreamId &id);
+
+}  // namespace postern::redis
