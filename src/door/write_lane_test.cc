@@ -29,6 +29,8 @@ class WriteLaneTest : public DoorTest {
     }));
     engine_.commit_us = 0;
     engine_.commits = 0;
+    // From here on the lane has all writes, however long ago the machine let anybody read.
+    engine_.commits_wait = true;
   }
   bool committing() {
     return eventually([this] { return engine_.committing == 1; });
