@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kept_max = 32;
 
-std::mutex mutex;  // guards what follows; a leaf
+std::mutex kept_mutex;  // guards what follows; a leaf
 std::array<KeptThd, kept_max> kept;
 size_t kept_count = 0;
 
@@ -51,14 +51,14 @@ void forget_the_last_one(THD *thd) {
 bool keep_thd(const KeptThd &ended) {
   THD *const thd = ended.thd;
   if (WSREP_ON_ || is_client_of_cluster(thd) || thd->get_psi() != nullptr || thd->is_fatal_error) return false;
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(kept_mutex);
   if (kept_count == kept_max || abort_loop) return false;
   kept[kept_count++] = ended;
   return true;
 }
 
 KeptThd take_kept_thd() {
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(kept_mutex);
   return kept_count != 0 ? kept[--kept_count] : KeptThd{};
 }
 
