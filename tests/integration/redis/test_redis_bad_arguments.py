@@ -154,6 +154,8 @@ def test_every_command(server, original):
         for name in names:
             if name in LEFT_OUT or name in WAIT or name in SUBSCRIBE:
                 continue
+            if name.startswith("x"):  # ids are of the time: test_redis_streams has streams
+                continue
             arguments = Arguments(SEED, name, arities[name])
             for _ in range(ROUNDS):
                 words = arguments.next()

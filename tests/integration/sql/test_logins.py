@@ -316,6 +316,7 @@ def test_a_client_with_a_greeting_alone_is_listed_and_can_be_killed(server):
 
 
 def test_more_clients_than_the_server_takes(server):
+    until(lambda: connected(server) == 1, 10)
     server.execute("SET GLOBAL max_connections = 10")
     try:
         for _ in range(2):
