@@ -69,10 +69,8 @@ struct Filter {
 /// `until` bounds the walk at its far end: upwards, rows with first key parts above it are left out, downwards those
 /// below it. NULL is below every value there, too, so that a walk without a key but with an `until` begins with NULL on
 /// the way up.
-/// NULL on the way up.
 /// With `prefix` the last value of `key` is the beginning of a text. Rows are found if their first key parts equal the
 /// other values, and the next one begins with that text as in `LIKE 'text%'`, in the column's collation and with no
-/// wildcards in the text; downwards with `at_most`, else upwards. NULL begins no row.
 /// wildcards in the text; downwards with `at_most`, else upwards. NULL begins no row.
 struct Find {
   Comparison comparison = Comparison::equal;
