@@ -31,7 +31,7 @@ SEES = {
     "items": {"base", "contract"},
     "memcached/wire": {"base", "items"},
     "memcached": {"base", "contract", "items", "memcached/wire"},
-    "mysql": {"base", "contract"},
+    "sqldoor": {"base", "contract"},
     "ping": {"base", "contract"},
     "redis/wire": {"base"},
     "redis/keyspace": {"base", "contract", "items", "redis/wire"},

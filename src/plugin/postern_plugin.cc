@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "mysql/protocol.h"
+#include "sqldoor/protocol.h"
 #include "library.h"
 #include "live_settings.h"
 #include "running.h"
@@ -16,7 +16,7 @@
 namespace postern::plugin::postern {
 
 #define PREFIX "postern_"
-#define OWN_SETTINGS "mysql/settings.def"
+#define OWN_SETTINGS "sqldoor/settings.def"
 #include "plugin_settings.inc"
 
 namespace {
@@ -38,14 +38,14 @@ class PosternRunning final : public Running {
   door::Options door_options() const;
 
   // In the order they need each other.
-  std::unique_ptr<mysql::MySql> protocol_;
+  std::unique_ptr<sqldoor::MySql> protocol_;
   Doors doors_{"postern", settings};
 };
 
 bool PosternRunning::open() {
   engine::verify_statements(settings.verify);
   engine::plan_statements_once(settings.plan_once != 0);
-  protocol_ = std::make_unique<mysql::MySql>(doors_.engine());
+  protocol_ = std::make_unique<sqldoor::MySql>(doors_.engine());
   if (!doors_.open({.options = door_options(),
                     .protocol = protocol_.get(),
                     .access = Access::read,

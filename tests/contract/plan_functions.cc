@@ -11,14 +11,14 @@
 #include <string>
 
 #include "engine/mariadb/hosted/testing/plan_words.h"
-#include "mysql/normalise.h"
+#include "sqldoor/normalise.h"
 
 namespace {
 
 /// A text with a ? is one to be prepared.
 std::string told(postern::Bytes text) {
   if (text.find('?') != postern::Bytes::npos) return postern::mariadb::test::plan_in_words(text);
-  postern::mysql::NormalText normal;
+  postern::sqldoor::NormalText normal;
   if (!normal.read(text, {})) return "odd";
   return postern::mariadb::test::plan_in_words(normal.form());
 }

@@ -7,9 +7,9 @@
 
 #include "contract/executor.h"
 #include "contract/session.h"
-#include "mysql/plan_cache.h"
+#include "sqldoor/plan_cache.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 
 class MySql final : public Protocol {
  public:
@@ -29,4 +29,4 @@ class MySql final : public Protocol {
   const std::shared_ptr<PlanCache> cache_;
 };
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

@@ -2,11 +2,11 @@
 
 #include <cstring>
 
-#include "mysql/parameters.h"
-#include "mysql/protocol.h"
-#include "mysql/testing/acted_server.h"
+#include "sqldoor/parameters.h"
+#include "sqldoor/protocol.h"
+#include "sqldoor/testing/acted_server.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 std::string packet(Bytes body) {
@@ -211,4 +211,4 @@ TEST(Parameters, TheSignOfZeroIsTheServers) {
 }
 
 }  // namespace
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

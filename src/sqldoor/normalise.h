@@ -21,7 +21,7 @@
 #include "contract/server_session.h"
 #include "contract/value.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 
 class NormalText {
  public:
@@ -50,4 +50,4 @@ class NormalText {
   uint64_t hash_ = 0;
 };
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 
 inline constexpr size_t packet_header_bytes = 4;
 inline constexpr size_t frame_header_bytes = 7;
@@ -32,4 +32,4 @@ constexpr size_t bytes_of_command(std::span<const char> received, size_t header)
   return bytes <= received.size() ? bytes : 0;
 }
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

@@ -1,11 +1,11 @@
-#include "mysql/normalise.h"
+#include "sqldoor/normalise.h"
 
 #include <array>
 #include <cstring>
 
-#include "mysql/literals.h"
+#include "sqldoor/literals.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 enum class Char : uint8_t {
@@ -343,7 +343,7 @@ bool FormReader::read_bytes(size_t size) {
   if (is_word(word, "X") && peek(1) == '\'') {
     taken = read_hex_text(text_.substr(at_), rewritten_, value);
   } else if (is_word(word, "_BINARY") && (peek(size) == '\'' || !rules_.ansi_quotes)) {
-    taken = mysql::read_text(text_.substr(at_ + size), rules_, rewritten_, value);
+    taken = sqldoor::read_text(text_.substr(at_ + size), rules_, rewritten_, value);
     value = Value::of_literal(value.bytes(), Value::Spelling::binary);
     if (taken != 0) taken += size;
   }
@@ -357,7 +357,7 @@ bool FormReader::read_text() {
   if (before_ == Before::text) return false;
   const size_t rewritten = rewritten_.size();
   Value value;
-  const size_t size = mysql::read_text(text_.substr(at_), rules_, rewritten_, value);
+  const size_t size = sqldoor::read_text(text_.substr(at_), rules_, rewritten_, value);
   if (size == 0) return false;
   if (takes_value()) {
     if (!add(value)) return false;
@@ -375,7 +375,7 @@ bool FormReader::read_number() {
   if (before_ == Before::point) return false;
   if (takes_value()) {
     Value value;
-    const size_t size = mysql::read_number(text_.substr(at_), rewritten_, value);
+    const size_t size = sqldoor::read_number(text_.substr(at_), rewritten_, value);
     if (size == 0 || !add(value)) return false;
     at_ += size;
     before_ = value.kind() == Value::Kind::bytes ? Before::text : Before::nothing_special;  // 0x41 is one, perhaps
@@ -420,4 +420,4 @@ bool NormalText::read(Bytes text, TextRules rules) {
   return true;
 }
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "mysql/normalise.h"
+#include "sqldoor/normalise.h"
 #include "support/fuzzing.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 /// A literal of the value.
@@ -62,11 +62,11 @@ bool same(const Value &one, const Value &other) {
 }
 
 }  // namespace
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace postern;
-  using namespace postern::mysql;
+  using namespace postern::sqldoor;
   if (size == 0) return 0;
   const TextRules rules{.ansi_quotes = (data[0] & 1) != 0,
                         .backslash_escapes = (data[0] & 4) == 0,

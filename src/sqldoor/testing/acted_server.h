@@ -9,7 +9,7 @@
 
 #include "contract/executor.h"
 
-namespace postern::mysql::testing {
+namespace postern::sqldoor::testing {
 
 struct ActedPlan final : Plan {
   explicit ActedPlan(uint32_t its_values) : count(its_values) {}
@@ -55,4 +55,4 @@ class ActedEngine final : public Engine {
   ActedSession *session = nullptr;  // the one made last
 };
 
-}  // namespace postern::mysql::testing
+}  // namespace postern::sqldoor::testing

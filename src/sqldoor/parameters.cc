@@ -1,11 +1,11 @@
-#include "mysql/parameters.h"
+#include "sqldoor/parameters.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 /// The server allows no statement with more.
@@ -201,4 +201,4 @@ std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes nulls, 
   return read;
 }
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

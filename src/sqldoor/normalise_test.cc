@@ -1,10 +1,10 @@
-#include "mysql/normalise.h"
+#include "sqldoor/normalise.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 std::string told(const Value &value) {
@@ -25,7 +25,7 @@ std::string told(Bytes text, TextRules rules = {}) {
   std::string told(normal.form());
   for (const Value &value : normal.values()) {
     told += " | ";
-    told += mysql::told(value);
+    told += sqldoor::told(value);
   }
   return told;
 }
@@ -227,4 +227,4 @@ TEST(Normalise, EqualFormsHaveEqualHashes) {
 }
 
 }  // namespace
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

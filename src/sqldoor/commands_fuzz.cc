@@ -6,12 +6,12 @@
 #include <cstring>
 #include <string>
 
-#include "mysql/packet.h"
-#include "mysql/protocol.h"
-#include "mysql/testing/acted_server.h"
+#include "sqldoor/packet.h"
+#include "sqldoor/protocol.h"
+#include "sqldoor/testing/acted_server.h"
 #include "support/fuzzing.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 /// Everything that the server and the workers were given when the bytes come so many at a time.
@@ -59,11 +59,11 @@ std::string served(Bytes bytes, size_t at_a_time) {
 }
 
 }  // namespace
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const postern::Bytes bytes(reinterpret_cast<const char *>(data), std::min<size_t>(size, 4096));
-  const std::string whole = postern::mysql::served(bytes, bytes.size() + 1);
-  postern::test::require(postern::mysql::served(bytes, 1) == whole, "the same commands");
+  const std::string whole = postern::sqldoor::served(bytes, bytes.size() + 1);
+  postern::test::require(postern::sqldoor::served(bytes, 1) == whole, "the same commands");
   return 0;
 }

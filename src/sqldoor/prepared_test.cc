@@ -8,9 +8,9 @@
 #include <string>
 
 #include "contract/batch.h"
-#include "mysql/protocol.h"
+#include "sqldoor/protocol.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 class ToyPlan final : public Plan {
@@ -405,4 +405,4 @@ TEST_F(MySqlSessionTest, TruncatedCommandsAreTheServers) {
 }
 
 }  // namespace
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

@@ -1,8 +1,8 @@
-#include "mysql/literals.h"
+#include "sqldoor/literals.h"
 
 #include <algorithm>
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 constexpr size_t integer_digits_max = 18;
@@ -153,4 +153,4 @@ size_t read_number(Bytes text, std::string &room, Value &value) {
   return end;
 }
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

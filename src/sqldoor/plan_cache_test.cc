@@ -1,4 +1,4 @@
-#include "mysql/plan_cache.h"
+#include "sqldoor/plan_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 class ToyPlan final : public Plan {
@@ -140,4 +140,4 @@ TEST(PlanCache, ManyThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

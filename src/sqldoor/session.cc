@@ -9,13 +9,13 @@
 
 #include "base/failure.h"
 #include "contract/sql_error.h"
-#include "mysql/normalise.h"
-#include "mysql/packet.h"
-#include "mysql/parameters.h"
-#include "mysql/plan_cache.h"
-#include "mysql/protocol.h"
+#include "sqldoor/normalise.h"
+#include "sqldoor/packet.h"
+#include "sqldoor/parameters.h"
+#include "sqldoor/plan_cache.h"
+#include "sqldoor/protocol.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 namespace {
 
 /// The first byte of a command that this room looks at.
@@ -409,4 +409,4 @@ void MySql::refuse(Output &output, Failure why) {
   output.put(text);
 }
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

@@ -14,7 +14,7 @@
 #include "contract/server_session.h"
 #include "contract/value.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 
 /// At a quote. `room` never grows by more than the literal has bytes, and must have that much memory already: earlier
 /// values point there.
@@ -26,4 +26,4 @@ size_t read_hex_text(Bytes text, std::string &room, Value &value);
 /// At a digit, or at a minus before one: an integer of at most 18 digits, 0x61, 1.5 or 1.5e3.
 size_t read_number(Bytes text, std::string &room, Value &value);
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

@@ -20,7 +20,7 @@
 #include "base/bytes.h"
 #include "contract/server_session.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 
 /// A form in a dialect. Borrows the form.
 struct PlanKey {
@@ -157,4 +157,4 @@ class PlanFront {
   std::array<Slot, 8> slots_;
 };
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

@@ -1,9 +1,9 @@
-#include "mysql/plan_cache.h"
+#include "sqldoor/plan_cache.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 
 std::string KnownForm::shown() const {
   std::string shown;
@@ -117,4 +117,4 @@ void PlanFront::clear() {
   }
 }
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor

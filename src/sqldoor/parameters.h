@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "contract/value.h"
 
-namespace postern::mysql {
+namespace postern::sqldoor {
 
 /// The body of a COM_STMT_EXECUTE, after its header and command byte. Views of the packet.
 struct Execution {
@@ -29,4 +29,4 @@ std::optional<Execution> read_execution(Bytes body, uint32_t parameters);
 std::optional<std::span<const Value>> read_parameters(Bytes types, Bytes nulls, Bytes values, uint32_t parameters,
                                                       Arena &arena);
 
-}  // namespace postern::mysql
+}  // namespace postern::sqldoor
