@@ -430,7 +430,6 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
     const size_t count = connection_count_.load(std::memory_order_relaxed);
     lists_.make_room_for(count);
     timeouts_.make_room_for(connection, count);
-    if (connection.session_is_open() && all_done) note_settled(connection);
   });
   if (!lists_.has_room()) {
     counters_.add(Counter::connections_closed);
@@ -439,7 +438,9 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   }
   connection.ops_are_lent = false;
   connection.come_home(all_done);
-  if (!connection.session_is_open()) {
+  if (connection.session_is_open()) {
+    if (all_done) guard_.on_behalf_of(connection, [&] { note_settled(connection); });
+  } else {
     guard_.on_behalf_of(connection, [&] { connection.begin(); });
     if (connection.is_dead() && connection.hosted() != nullptr) counters_.add(Counter::logins_failed);
   }

@@ -173,11 +173,12 @@ void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
   static_cast<void>(job->connection.release());
   job.reset();
   connection.ops_are_lent = false;
-  if (all_done && !connection.is_dead()) guard_.on_behalf_of(connection, [&] { note_settled(connection); });
   // The poller still has the events of bytes that came meanwhile.
   const bool unread = connection.unread() || connection.has_tls();
   connection.come_home(all_done);
   connection.set_unread(unread);
+  // It may find that nothing is left to do: then the connection needs no turn of its own, and stays armed.
+  if (all_done && !connection.is_dead()) guard_.on_behalf_of(connection, [&] { note_settled(connection); });
   timeouts_.add(connection, now_ms_);
   finish_with(connection);
   lists_.visit_dead([this](Connection &dead) { close(dead); });
