@@ -88,13 +88,13 @@ SEES = {
     "engine/mariadb/hosted/rows": {"base", "contract", "engine/sql"}
     | below("basics", "tables", "hosted/recognise", "hosted/thd"),
     "engine/mariadb/hosted/plans": {"base", "contract", "engine/sql"}
-    | below("basics", "hosted/recognise", "hosted/rows", "hosted/thd"),
+    | below("basics", "tables", "hosted/recognise", "hosted/rows", "hosted/thd"),
     "engine/mariadb/hosted/planned": {"base", "contract", "engine/sql"}
     | below("basics", "hosted/recognise", "hosted/rows", "hosted/thd", "hosted/plans"),
     "engine/mariadb/hosted": {"base", "contract", "engine", "engine/sql"}
     | below("basics", "tables", "hosted/recognise", "hosted/thd", "hosted/rows", "hosted/plans", "hosted/planned"),
     "engine/mariadb": {"base", "contract", "engine", "engine/sql", "engine/rows"}
-    | below("basics", "tables", "accounts", "hosted", "hosted/planned"),
+    | below("basics", "tables", "accounts", "hosted", "hosted/planned", "hosted/plans"),
     "plugin": {"base", "net", "contract", "door", "door/connections", "engine", "redis/values"} | DOORS,
 }
 # Tests may also use these.

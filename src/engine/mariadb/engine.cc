@@ -11,7 +11,7 @@
 
 #include "engine/mariadb/basics/commit_waits.h"
 #include "engine/mariadb/executor.h"
-#include "engine/mariadb/hosted/hosted_session.h"
+#include "engine/mariadb/hosted/session.h"
 #include "engine/mariadb/hosted/main_port.h"
 
 namespace postern::mariadb {

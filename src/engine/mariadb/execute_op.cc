@@ -2,7 +2,7 @@
 
 #include "engine/rows/bounds.h"
 #include "engine/mariadb/basics/failures.h"
-#include "engine/mariadb/hosted/hosted_session.h"
+#include "engine/mariadb/hosted/session.h"
 #include "engine/mariadb/accounts/login.h"
 #include "engine/mariadb/maria_executor.h"
 
@@ -153,12 +153,12 @@ void MariaExecutor::execute_statement(Op &op) {
     op.progress = Progress::needs_own_run;
     return;
   }
-  if (shared_.take(op, *session)) return;
   plans_.ready();
-  if (!session->run_in_turn(statement, plans_, *counters_)) {
+  if (!session->run_in_turn(statement, {.plans = &plans_, .shared = &shared_, .op = &op, .counters = counters_})) {
     op.progress = Progress::needs_own_run;
     return;
   }
+  if (op.progress == Progress::waiting) return;
   counters_->add(Counter::statements_fast);
   finish(op, Failure::none);
 }

@@ -12,8 +12,7 @@
 #include "base/log.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
-#include "engine/mariadb/hosted/plans/answering_plan.h"
-#include "engine/mariadb/hosted/rows/session_read.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
 
 namespace postern::mariadb {
 namespace {
@@ -113,25 +112,25 @@ Verified verified() {
           overtaken.load(std::memory_order_relaxed)};
 }
 
-Verification::Verification(THD *thd, const AnsweringPlan &plan, const Statement &statement,
-                           const ClientMetadata *columns, std::unique_ptr<Output> first)
-    : thd_(thd), plan_(plan), statement_(statement), columns_(columns), first_(std::move(first)) {
-  if (first_ != nullptr || plan.needs_plans()) return;
+Verification::Verification(const Asked &asked, std::unique_ptr<Output> first)
+    : asked_(asked), plan_(*plan_of(asked.statement)), first_(std::move(first)) {
+  if (first_ != nullptr || plan_.needs_plans()) return;
   first_ = std::make_unique<Output>();
   if (!answer(*first_)) first_.reset();
 }
 
-bool answer_uncounted(THD *thd, const AnsweringPlan &plan, ReadTools tools, const Statement &statement,
-                      const ClientMetadata *columns, Output &output) {
+bool answer_uncounted(const Asked &asked, KeptPlans *plans, Output &output) {
+  THD *const thd = asked.thd;
   // A setting for the next transaction alone would be the fast answer's, and not the server's.
   if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only)
     return false;
   constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
   STATUS_VAR counted;
   std::memcpy(static_cast<void *>(&counted), &thd->status_var, counted_bytes);
-  ClientMetadata metadata = columns != nullptr ? *columns : ClientMetadata{};
-  const bool answered = !session_allows(thd) &&
-                        !plan.answer(thd, tools, statement, output, columns != nullptr ? &metadata : nullptr) &&
+  ClientMetadata metadata = asked.columns != nullptr ? *asked.columns : ClientMetadata{};
+  Asked again = asked;
+  if (asked.columns != nullptr) again.columns = &metadata;
+  const bool answered = !session_allows(thd) && !plan_of(asked.statement)->answer(again, {.plans = plans}, output) &&
                         !output.broken();
   std::memcpy(static_cast<void *>(&thd->status_var), &counted, counted_bytes);
   return answered;
@@ -139,10 +138,9 @@ bool answer_uncounted(THD *thd, const AnsweringPlan &plan, ReadTools tools, cons
 
 /// This thread keeps no plans.
 bool Verification::answer(Output &output) {
-  SessionReader reads;
   KeptPlans plans;
   if (plan_.needs_plans() && !plans.ready()) return false;
-  return answer_uncounted(thd_, plan_, ReadTools{reads, &plans}, statement_, columns_, output);
+  return answer_uncounted(asked_, &plans, output);
 }
 
 /// Rows whose order is left open may come in any.
@@ -166,12 +164,12 @@ void Verification::compare(Bytes server) {
   plan_.switch_off("it was not answered as the server does (postern_verify)");
   static log::Limited limited;
   if (uint64_t missed; !limited.pass(missed)) return;
-  const ReadForm &read = plan_.rows();
+  const StatementPlan::Table table = plan_.table();
   const auto [at, other] = std::ranges::mismatch(first, server);
   log::error(
       "a read of %s.%s, %zu bytes, was not answered as the server does, %zu bytes, from byte %td on; the like of it "
       "is left to the server from now on",
-      read.database.c_str(), read.table.c_str(), first.size(), server.size(), at - first.begin());
+      table.database.c_str(), table.name.c_str(), first.size(), server.size(), at - first.begin());
 }
 
 }  // namespace postern::mariadb

@@ -15,8 +15,9 @@ class THD;
 
 namespace postern::mariadb {
 
-class AnsweringPlan;
-struct ReadTools;
+class KeptPlans;
+class StatementPlan;
+struct Asked;
 struct ClientMetadata;
 
 /// One in how many answers is compared; 0: none. Any thread.
@@ -32,9 +33,8 @@ struct Verified {
 /// Since the library was loaded. Any thread.
 Verified verified();
 
-/// A fast answer in `thd` that nothing counts. False: there is none now.
-bool answer_uncounted(THD *thd, const AnsweringPlan &plan, ReadTools tools, const Statement &statement,
-                      const ClientMetadata *columns, Output &output);
+/// A fast answer that nothing counts; Asked::columns stays as it is. False: there is none now.
+bool answer_uncounted(const Asked &asked, KeptPlans *plans, Output &output);
 
 /// On the thread that is attached to the session, for one statement with a plan.
 class Verification {
@@ -42,10 +42,9 @@ class Verification {
   /// Bytes of an answer that can be compared.
   static constexpr size_t answer_bytes_max = size_t{4} << 20;
 
-  /// Before the server serves it. `columns`: as for AnsweringPlan::answer(). `first`: a fast answer that has been made
-  /// already; nullptr: there is none, and a plan that needs_plans() has none.
-  Verification(THD *thd, const AnsweringPlan &plan, const Statement &statement, const ClientMetadata *columns,
-               std::unique_ptr<Output> first);
+  /// Before the server serves it; borrows `asked`. `first`: a fast answer that has been made already; nullptr: there is
+  /// none, and a plan that needs_plans() has none.
+  Verification(const Asked &asked, std::unique_ptr<Output> first);
   /// After that: the server's answer; empty if it was too long.
   void compare(Bytes server);
 
@@ -53,10 +52,8 @@ class Verification {
   bool answer(Output &output);
   bool is_same(Bytes first, Bytes server) const;
 
-  THD *const thd_;
-  const AnsweringPlan &plan_;
-  const Statement &statement_;
-  const ClientMetadata *const columns_;
+  const Asked &asked_;
+  const StatementPlan &plan_;
   std::unique_ptr<Output> first_;  // nullptr: none
 };
 

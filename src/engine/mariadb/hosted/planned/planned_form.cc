@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
@@ -32,10 +31,6 @@ constexpr uint64_t judged_from = 8;
 /// A form that was given back is looked at anew after so many statements.
 constexpr uint64_t given_back_for = 4096;
 constexpr uint32_t known_max = 32;
-
-bool executes(const Statement &statement) {
-  return command_of(statement.packet) == COM_STMT_EXECUTE;
-}
 
 void append_quoted(std::string &text, Bytes value, bool backslash_escapes) {
   text += '\'';
@@ -80,19 +75,18 @@ bool plans_once() {
 }
 
 PlannedForm::PlannedForm(FormParts parts)
-    : parts_(std::move(parts)), id_(last_id.fetch_add(1, std::memory_order_relaxed) + 1) {
-  first_table_.database = parts_.tables[0].database;
-  first_table_.table = parts_.tables[0].table;
-  first_table_.arguments = static_cast<uint16_t>(parts_.values.size());
-}
+    : parts_(std::move(parts)), id_(last_id.fetch_add(1, std::memory_order_relaxed) + 1) {}
 
 std::shared_ptr<const PlannedForm> PlannedForm::make(THD *thd, Bytes text, ParsedText parsed,
                                                      std::optional<WhyNot> &why) {
+  if (!plans_once()) return nullptr;
   FormParts parts;
-  why = read_form(thd, text, parsed, parts);
+  const std::optional<WhyNot> unread = read_form(thd, text, parsed, parts);
+  if (unread == WhyNot::command) return nullptr;
+  why = unread;
   if (why) return nullptr;
   const auto form = std::make_shared<PlannedForm>(std::move(parts));
-  why = form->look(thd);
+  why = form->find_places(thd);
   return !why ? form : nullptr;
 }
 
@@ -103,7 +97,7 @@ std::optional<WhyNot> PlannedForm::look_at(std::span<const TABLE *const> tables)
 }
 
 /// Before anybody else has it. Where the tables are not to be had just now every value is one that shapes the plan.
-std::optional<WhyNot> PlannedForm::look(THD *thd) {
+std::optional<WhyNot> PlannedForm::find_places(THD *thd) {
   std::optional<WhyNot> why = std::nullopt;
   places_.resize(parts_.values.size());
   look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
@@ -114,6 +108,15 @@ std::optional<WhyNot> PlannedForm::look(THD *thd) {
   });
   for (const ValuePlace &place : places_)
     if (place.use != ValueUse::shapes) varying_.push_back(place);
+  return why;
+}
+
+std::optional<WhyNot> PlannedForm::look(THD *thd) const {
+  std::optional<WhyNot> why = std::nullopt;
+  look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
+    why = look_at(tables);
+    note_version(version_of_tables(tables));
+  });
   return why;
 }
 
@@ -148,7 +151,7 @@ bool PlannedForm::is_granted(THD *thd) const {
 }
 
 PlanFacts PlannedForm::facts() const {
-  PlanFacts facts{.kind = "SELECT ONCE", .database = first_table_.database, .table = first_table_.table};
+  PlanFacts facts{.kind = "SELECT ONCE", .database = table().database, .table = table().name};
   const Known *const newest = known_.first();
   const char *const given_back = given_back_.load(std::memory_order_relaxed);
   facts.answers = newest != nullptr && newest->version == version() && given_back == nullptr;
@@ -198,22 +201,26 @@ std::string PlannedForm::text_with(std::span<const Value> values, const THD *thd
   return text.append(parts_.text, from);
 }
 
-std::optional<NotNow> PlannedForm::answer(THD *thd, ReadTools tools, const Statement &statement, Output &output,
-                                          ClientMetadata *columns) const {
+std::optional<NotNow> PlannedForm::may(THD *thd) const {
+  return is_client_of_cluster(thd) ? std::optional(NotNow::galera) : std::nullopt;
+}
+
+std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools &tools, Output &output) const {
   if (!holds()) return NotNow::plan_off;
   if (!plans_once() || tools.plans == nullptr) return NotNow::plans_off;
-  if (is_client_of_cluster(thd)) return NotNow::galera;
+  THD *const thd = asked.thd;
+  ClientMetadata *const columns = asked.columns;
   if (given_back_.load(std::memory_order_relaxed) != nullptr) {
     if (asked_since_.fetch_add(1, std::memory_order_relaxed) == given_back_for) switch_off("it is looked at anew");
     return NotNow::given_back;
   }
   static thread_local std::string shape;
-  if (!shape_of(statement.values, shape)) return NotNow::value;
-  const AnswerShape answer_shape(thd, executes(statement), columns != nullptr && columns->holds(thd));
+  if (!shape_of(asked.statement.values, shape)) return NotNow::value;
+  const AnswerShape answer_shape(thd, asked.prepared, columns != nullptr && columns->holds(thd));
   const Known *known = find(answer_shape, shape, true);
   if (known == nullptr) known = find(answer_shape, shape, false);
   if (known == nullptr) return NotNow::not_learnt;
-  const std::optional<NotNow> why = execute(thd, *tools.plans, statement, known, output);
+  const std::optional<NotNow> why = execute(asked, *tools.plans, known, output);
   if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;
     columns->client = thd->variables.character_set_client;
@@ -236,23 +243,24 @@ KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &sta
 }
 
 /// `known` becomes the one by which it was answered.
-std::optional<NotNow> PlannedForm::execute(THD *thd, KeptPlans &plans, const Statement &statement, const Known *&known,
+std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans, const Known *&known,
                                            Output &output) const {
+  THD *const thd = asked.thd;
+  const Statement &statement = asked.statement;
   KeptPlan *const plan = plan_for(thd, plans, statement, *known);
   if (plan == nullptr) return NotNow::table_busy;
   static thread_local std::vector<Value> values;
   values.clear();
   for (size_t i = 0; i < statement.values.size(); ++i)
     if (places_[i].use != ValueUse::shapes) values.push_back(statement.values[i]);
-  const bool prepared = executes(statement);
   const Output::Mark start = output.mark();
-  SessionStatement own(thd, prepared);
+  SessionStatement own(thd, asked.prepared);
   std::optional<sql::Packets> packets(std::in_place, output);
   Executed executed;
   std::optional<NotNow> why = NotNow::privilege;
   try {
     if (may_read_tables(thd, parts_.tables)) {
-      why = plan->execute(thd, values, prepared, limits::find_rows_fast_max, known->answer, *packets, executed);
+      why = plan->execute(thd, values, asked.prepared, limits::find_rows_fast_max, known->answer, *packets, executed);
     }
     judge(*known, why, executed.examined);
     if (!why && known->rows != (executed.sent != 0)) {
@@ -300,9 +308,10 @@ void PlannedForm::judge(const Known &known, std::optional<NotNow> why, uint64_t 
                                             : "its executions warn or fail");
 }
 
-void PlannedForm::learn(THD *thd, const Statement &statement, Bytes packets, uint64_t before,
-                        const ClientMetadata &columns) const {
-  AnswerShape shape(thd, executes(statement));
+void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) const {
+  THD *const thd = asked.thd;
+  const Statement &statement = asked.statement;
+  AnswerShape shape(thd, asked.prepared);
   std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
   if (statement.values.size() != parts_.values.size() || given_back_.load(std::memory_order_relaxed) != nullptr) return;
   shape.without_metadata = answer && answer->columns_left_out();
@@ -316,7 +325,7 @@ void PlannedForm::learn(THD *thd, const Statement &statement, Bytes packets, uin
     if (found != before || !answer || find(shape, values, rows) != nullptr) return;
     if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)
       return give_back("its values shape too many plans");
-    known_.push(new Known{shape, found, std::move(values), rows, examined, std::move(*answer), columns});
+    known_.push(new Known{shape, found, std::move(values), rows, examined, std::move(*answer), *asked.columns});
   });
 }
 

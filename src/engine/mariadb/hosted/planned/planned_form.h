@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/mariadb/hosted/plans/answering_plan.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
@@ -21,24 +21,26 @@ void plan_once(bool on);
 bool plans_once();
 
 /// Shared by threads; nothing in it blocks. Learnt answers live as long as it.
-class PlannedForm final : public AnsweringPlan {
+class PlannedForm final : public StatementPlan {
  public:
-  /// From a text, in which each ? is a value, that the server has served for `thd`. nullptr: `why`.
+  /// From a text, in which each ? is a value, that the server has served for `thd`. nullptr: `why`, or no plan is made
+  /// for the like of it at all and `why` stays as it is.
   static std::shared_ptr<const PlannedForm> make(THD *thd, Bytes text, ParsedText parsed, std::optional<WhyNot> &why);
 
   explicit PlannedForm(FormParts parts);
 
   uint32_t values() const override { return static_cast<uint32_t>(parts_.values.size()); }
   PlanFacts facts() const override;
-  const ReadForm &rows() const override { return first_table_; }
+  Table table() const override { return {parts_.tables[0].database, parts_.tables[0].table}; }
   bool is_granted(THD *thd) const override;
+  std::optional<WhyNot> look(THD *thd) const override;
+  std::optional<NotNow> may(THD *thd) const override;
+  bool can_be_compared() const override { return true; }
   bool leaves_order_open() const override { return true; }
   bool needs_plans() const override { return true; }
 
-  std::optional<NotNow> answer(THD *thd, ReadTools tools, const Statement &statement, Output &output,
-                               ClientMetadata *columns) const override;
-  void learn(THD *thd, const Statement &statement, Bytes answer, uint64_t before,
-             const ClientMetadata &columns) const override;
+  std::optional<NotNow> answer(const Asked &asked, const AnswerTools &tools, Output &output) const override;
+  void learn(const Asked &asked, Bytes answer, uint64_t before) const override;
 
  private:
   /// One way to be answered, for one set of the values that shape it. Where the server finds out before it reads that
@@ -60,15 +62,14 @@ class PlannedForm final : public AnsweringPlan {
     Shown *next = nullptr;
   };
 
-  std::optional<WhyNot> look(THD *thd);
+  std::optional<WhyNot> find_places(THD *thd);
   static std::optional<WhyNot> look_at(std::span<const TABLE *const> tables);
   ValuePlace place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const;
   bool shape_of(std::span<const Value> values, std::string &shape) const;
   const Known *find(const AnswerShape &shape, Bytes values, bool rows) const;
   std::string text_with(std::span<const Value> values, const THD *thd) const;
   KeptPlan *plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known) const;
-  std::optional<NotNow> execute(THD *thd, KeptPlans &plans, const Statement &statement, const Known *&known,
-                                Output &output) const;
+  std::optional<NotNow> execute(const Asked &asked, KeptPlans &plans, const Known *&known, Output &output) const;
   static void put_other_head(THD *thd, const Known &known, Output &output, size_t start,
                              std::optional<sql::Packets> &packets);
   void judge(const Known &known, std::optional<NotNow> why, uint64_t examined) const;
@@ -77,7 +78,6 @@ class PlannedForm final : public AnsweringPlan {
 
   const FormParts parts_;
   const uint64_t id_;
-  ReadForm first_table_;             // its name alone
   std::vector<ValuePlace> places_;   // of all values
   std::vector<ValuePlace> varying_;  // those that do not shape it
   mutable NewestFirst<Known> known_;

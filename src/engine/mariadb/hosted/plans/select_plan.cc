@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/rows/resolve_read.h"
 
 namespace postern::mariadb {
 namespace {
 
-constexpr unsigned char execute_command = COM_STMT_EXECUTE;
-
-/// After the header of its first packet.
-bool executes(Bytes packet) {
-  return packet.size() > 4 && static_cast<unsigned char>(packet[4]) == execute_command;
+/// The thread's, for the memory it keeps.
+SessionReader &session_reader() {
+  static thread_local SessionReader reads;
+  return reads;
 }
 
 size_t columns_of(const ReadForm &plan, const ResolvedRead &read) {
@@ -25,6 +25,14 @@ size_t columns_of(const ReadForm &plan, const ResolvedRead &read) {
 }
 
 }  // namespace
+
+std::shared_ptr<const StatementPlan> SelectPlan::recognise(THD *thd, LEX &lex, ParsedText parsed,
+                                                           std::optional<WhyNot> &why) {
+  if (lex.sql_command != SQLCOM_SELECT) return nullptr;
+  ReadForm form;
+  why = mariadb::recognise(thd, lex, parsed, form);
+  return why ? nullptr : std::make_shared<const SelectPlan>(std::move(form));
+}
 
 const SelectPlan::Learnt *SelectPlan::find(const AnswerShape &shape) const {
   const Learnt *known = learnt_.first();
@@ -49,21 +57,25 @@ bool SelectPlan::is_granted(THD *thd) const {
   return SessionReader::may_read(thd, list, form_);
 }
 
-std::optional<NotNow> SelectPlan::answer(THD *thd, ReadTools tools, const Statement &statement, Output &output,
-                                         ClientMetadata *columns) const {
+std::optional<NotNow> SelectPlan::may(THD *thd) const {
+  return form_.lock != FormLock::none && is_client_of_cluster(thd) ? std::optional(NotNow::galera) : std::nullopt;
+}
+
+std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools & /*tools*/, Output &output) const {
   if (!holds()) return NotNow::plan_off;
-  const bool prepared = executes(statement.packet);
-  const Learnt *const known = find(AnswerShape(thd, prepared, columns != nullptr && columns->holds(thd)));
+  THD *const thd = asked.thd;
+  ClientMetadata *const columns = asked.columns;
+  const Learnt *const known = find(AnswerShape(thd, asked.prepared, columns != nullptr && columns->holds(thd)));
   if (known == nullptr || known->version != version()) return NotNow::not_learnt;
-  const std::optional<NotNow> why = tools.reads.run(thd,
-                                                    {.form = form_,
-                                                     .read = known->read,
-                                                     .table_version = known->version,
-                                                     .answer = known->answer,
-                                                     .values = statement.values,
-                                                     .prepared = prepared,
-                                                     .bytes_received = statement.packet.size()},
-                                                    output);
+  const std::optional<NotNow> why = session_reader().run(thd,
+                                                         {.form = form_,
+                                                          .read = known->read,
+                                                          .table_version = known->version,
+                                                          .answer = known->answer,
+                                                          .values = asked.statement.values,
+                                                          .prepared = asked.prepared,
+                                                          .bytes_received = asked.statement.packet.size()},
+                                                         output);
   if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;
     columns->client = thd->variables.character_set_client;
@@ -81,9 +93,9 @@ std::optional<WhyNot> SelectPlan::look(THD *thd) const {
   return why;
 }
 
-void SelectPlan::learn(THD *thd, const Statement &statement, Bytes packets, uint64_t before,
-                       const ClientMetadata &columns) const {
-  AnswerShape shape(thd, executes(statement.packet));
+void SelectPlan::learn(const Asked &asked, Bytes packets, uint64_t before) const {
+  THD *const thd = asked.thd;
+  AnswerShape shape(thd, asked.prepared);
   std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
   shape.without_metadata = answer && answer->columns_left_out();
   look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
@@ -98,7 +110,7 @@ void SelectPlan::learn(THD *thd, const Statement &statement, Bytes packets, uint
     if (const Learnt *const known = find(shape); known != nullptr && known->version == version) return;
     if (!may_learn()) return;
     const char *const index = table.key_info[read.index].name.str;
-    learnt_.push(new Learnt{shape, version, std::move(read), std::move(*answer), index, columns});
+    learnt_.push(new Learnt{shape, version, std::move(read), std::move(*answer), index, *asked.columns});
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,32 +15,35 @@
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/rows/session_read.h"
 #include "engine/mariadb/hosted/recognise/read_form.h"
-#include "engine/mariadb/hosted/plans/answering_plan.h"
+#include "engine/mariadb/hosted/recognise/recognise.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 #include "engine/sql/answer.h"
 
 class THD;
+struct LEX;
 
 namespace postern::mariadb {
 
 /// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
-class SelectPlan final : public AnsweringPlan {
+class SelectPlan final : public StatementPlan {
  public:
+  /// For a SELECT, as the server has parsed it. nullptr: `why`, or it is none and `why` stays as it is.
+  static std::shared_ptr<const StatementPlan> recognise(THD *thd, LEX &lex, ParsedText parsed,
+                                                        std::optional<WhyNot> &why);
+
   explicit SelectPlan(ReadForm form) : form_(std::move(form)) {}
 
   uint32_t values() const override { return form_.arguments; }
   PlanFacts facts() const override;
-  const ReadForm &rows() const override { return form_; }
+  Table table() const override { return {form_.database, form_.table}; }
   bool is_granted(THD *thd) const override;
-
-  std::optional<NotNow> answer(THD *thd, ReadTools tools, const Statement &statement, Output &output,
-                               ClientMetadata *columns) const override;
-
-  /// Looks at the table, so that version() is known. Opens it in `thd`, which rests between two commands.
-  /// No reason also where the table cannot be opened just now.
-  std::optional<WhyNot> look(THD *thd) const;
-  void learn(THD *thd, const Statement &statement, Bytes answer, uint64_t before,
-             const ClientMetadata &columns) const override;
+  std::optional<WhyNot> look(THD *thd) const override;
+  std::optional<NotNow> may(THD *thd) const override;
+  std::optional<NotNow> answer(const Asked &asked, const AnswerTools &tools, Output &output) const override;
+  void learn(const Asked &asked, Bytes answer, uint64_t before) const override;
+  /// Locking reads see the newest rows, which may change between two answers.
+  bool can_be_compared() const override { return form_.lock == FormLock::none; }
 
  private:
   struct Learnt {

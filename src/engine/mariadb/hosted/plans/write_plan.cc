@@ -6,7 +6,10 @@
 
 #include "engine/mariadb/hosted/rows/change_answer.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
+#include "engine/mariadb/hosted/plans/shared_writes.h"
+#include "engine/mariadb/hosted/recognise/recognise_change.h"
 #include "engine/mariadb/hosted/rows/resolve_change.h"
+#include "engine/mariadb/hosted/rows/session_write.h"
 #include "engine/sql/ok_packet.h"
 
 namespace postern::mariadb {
@@ -21,6 +24,12 @@ std::string_view words_of(const ChangeForm &plan) {
   return {};
 }
 
+/// The thread's, for the memory it keeps.
+SessionWriter &session_writer() {
+  static thread_local SessionWriter writes;
+  return writes;
+}
+
 /// Whether the session's warnings are all about rows that were passed over.
 bool are_of_duplicates(THD *thd, uint16_t warnings) {
   Diagnostics_area::Sql_condition_iterator conditions = thd->get_stmt_da()->sql_conditions();
@@ -31,6 +40,14 @@ bool are_of_duplicates(THD *thd, uint16_t warnings) {
 }
 
 }  // namespace
+
+std::shared_ptr<const StatementPlan> WritePlan::recognise(THD *thd, LEX &lex, ParsedText /*parsed*/,
+                                                          std::optional<WhyNot> &why) {
+  if (lex.sql_command == SQLCOM_SELECT) return nullptr;
+  ChangeForm form;
+  why = recognise_change(thd, lex, form);
+  return why ? nullptr : std::make_shared<const WritePlan>(std::move(form));
+}
 
 const WritePlan::Learnt *WritePlan::known(const std::optional<AnswerShape> &shape) const {
   const Learnt *known = learnt_.first();
@@ -62,9 +79,44 @@ std::optional<WhyNot> WritePlan::look(THD *thd) const {
   return why;
 }
 
-void WritePlan::learn(THD *thd, bool prepared, Bytes packets, uint64_t before) const {
+/// All that does not depend on the statement's values.
+std::optional<NotNow> WritePlan::may(THD *thd) const {
+  if (const auto why = session_writes(thd)) return why;
+  // For ON DUPLICATE KEY UPDATE the server marks every column as changed.
+  const bool turns = form_.what == ChangeForm::What::insert && form_.changes_old_rows();
+  return turns && thd->variables.binlog_row_image != BINLOG_ROW_IMAGE_FULL ? std::optional(NotNow::binary_log)
+                                                                           : std::nullopt;
+}
+
+/// In the session's own transaction; where it has none, in one with other sessions.
+std::optional<NotNow> WritePlan::answer(const Asked &asked, const AnswerTools &tools, Output &output) const {
+  if (!holds()) return NotNow::plan_off;
+  THD *const thd = asked.thd;
+  std::optional<AnswerShape> shape;
+  if (asked.columns == nullptr || asked.columns->holds(thd)) shape.emplace(thd, asked.prepared, asked.columns != nullptr);
+  const Learnt *const learnt = known(shape);
+  if (learnt == nullptr) return NotNow::not_learnt;
+  if (!thd->in_multi_stmt_transaction_mode()) {
+    if (const auto why = session_shares(thd)) return why;
+    if (!may_change(thd, form_)) return NotNow::privilege;
+    tools.shared->take(asked, *tools.op, *this, *learnt);
+    return std::nullopt;
+  }
+  return session_writer().run(thd,
+                              {.form = form_,
+                               .change = learnt->change,
+                               .answer = learnt->answer ? &*learnt->answer : nullptr,
+                               .table_version = learnt->version,
+                               .values = asked.statement.values,
+                               .prepared = asked.prepared,
+                               .bytes_received = asked.statement.packet.size()},
+                              output, *tools.counters);
+}
+
+void WritePlan::learn(const Asked &asked, Bytes packets, uint64_t before) const {
+  THD *const thd = asked.thd;
   if (form_.returns()) {
-    AnswerShape shape(thd, prepared);
+    AnswerShape shape(thd, asked.prepared);
     std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
     if (!answer) return;
     if (answer->status() & without_index) return note_unlearnt(words_of_no_index);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,17 +16,19 @@
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/recognise/change_form.h"
+#include "engine/mariadb/hosted/recognise/recognise.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/mariadb/hosted/plans/table_plan.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/recognise/why_not.h"
 #include "engine/sql/answer.h"
 
 class THD;
+struct LEX;
 
 namespace postern::mariadb {
 
 /// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
-class WritePlan final : public TablePlan {
+class WritePlan final : public StatementPlan {
  public:
   /// Learnt for one definition of the table: TABLE_SHARE::get_table_ref_version().
   struct Learnt {
@@ -37,25 +40,29 @@ class WritePlan final : public TablePlan {
     Learnt *next = nullptr;
   };
 
+  /// For an UPDATE, a DELETE, an INSERT or a REPLACE, as the server has parsed it. nullptr: `why`, or it is none and
+  /// `why` stays as it is.
+  static std::shared_ptr<const StatementPlan> recognise(THD *thd, LEX &lex, ParsedText parsed,
+                                                        std::optional<WhyNot> &why);
+
   explicit WritePlan(ChangeForm form) : form_(std::move(form)) {}
 
   uint32_t values() const override { return form_.rows.arguments; }
   bool writes() const override { return true; }
   PlanFacts facts() const override;
-  const ReadForm &rows() const override { return form_.rows; }
+  Table table() const override { return {form_.rows.database, form_.rows.table}; }
   bool is_granted(THD *thd) const override;
+  std::optional<WhyNot> look(THD *thd) const override;
+  std::optional<NotNow> may(THD *thd) const override;
+  std::optional<NotNow> answer(const Asked &asked, const AnswerTools &tools, Output &output) const override;
+  void learn(const Asked &asked, Bytes answer, uint64_t before) const override;
 
   const ChangeForm &change() const { return form_; }
-  /// For the definition that was found last; nullptr: nothing. With RETURNING, for answers of that shape.
-  const Learnt *known(const std::optional<AnswerShape> &shape) const;
-
-  /// Why there is no key for it in the table as it is; sets version(). Opens the table in `thd`, which rests between
-  /// two commands. No reason also where the table cannot be opened just now.
-  std::optional<WhyNot> look(THD *thd) const;
-  /// After the server has given `answer` to such a statement. `before`: version() as it was before that.
-  void learn(THD *thd, bool prepared, Bytes answer, uint64_t before) const;
 
  private:
+  /// For the definition that was found last; nullptr: nothing. With RETURNING, for answers of the shape that the client
+  /// gets; nullopt: the server has to send the columns' metadata first.
+  const Learnt *known(const std::optional<AnswerShape> &shape) const;
   void learn_definition(THD *thd, const std::optional<AnswerShape> &shape, std::optional<sql::Answer> answer) const;
 
   const ChangeForm form_;

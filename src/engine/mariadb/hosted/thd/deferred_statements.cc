@@ -171,6 +171,11 @@ DeferredStatement *DeferredStatements::find(uint32_t id) {
   return found != statements_.end() ? &found->second.deferred : nullptr;
 }
 
+const DeferredStatement *DeferredStatements::find(uint32_t id) const {
+  const auto found = statements_.find(id);
+  return found != statements_.end() ? &found->second.deferred : nullptr;
+}
+
 void DeferredStatements::bind(uint32_t id, Bytes types) {
   const auto found = statements_.find(id);
   if (found != statements_.end() && !types.empty()) found->second.types.assign(types);

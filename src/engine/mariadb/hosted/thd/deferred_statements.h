@@ -55,6 +55,7 @@ class DeferredStatements {
   uint32_t meant(const THD *thd, uint32_t id) const;
   /// nullptr: it is not deferred.
   DeferredStatement *find(uint32_t id);
+  const DeferredStatement *find(uint32_t id) const;
   /// Its client has bound these types to its parameters, two bytes each as on the wire; empty: the earlier ones.
   void bind(uint32_t id, Bytes types);
   /// False if it is not deferred.

@@ -15,7 +15,19 @@ void close_and_unlock(THD *thd, const MDL_savepoint &locks_before) {
 
 const size_t counted_status_bytes = offsetof(STATUS_VAR, max_local_memory_used);
 
-void end_session_statement(THD *thd) {
+SessionCommand::SessionCommand(THD *thd, enum_server_command command, uint64_t began_us) : thd_(thd) {
+  thd->reset_for_next_command();
+  thd->set_command(command);
+  thd->query_plan_flags = QPLAN_INIT;
+  thd->set_time();
+  if (began_us != 0) thd->start_utime = began_us;
+  thd->set_query_id(next_query_id());
+  thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
+}
+
+void SessionCommand::end() {
+  THD *const thd = std::exchange(thd_, nullptr);
+  if (thd == nullptr) return;
   thd->lex->sql_command = SQLCOM_END;
   thd->cleanup_after_query();
   thd->reset_query();
@@ -74,12 +86,7 @@ SessionStatement::SessionStatement(THD *thd, bool prepared, enum_sql_command com
       isolation_(static_cast<uint>(thd->tx_isolation)),
       read_only_(thd->tx_read_only) {
   std::memcpy(static_cast<void *>(&before_), &thd->status_var, counted_status_bytes);
-  thd->reset_for_next_command();
-  thd->set_command(prepared ? COM_STMT_EXECUTE : COM_QUERY);
-  thd->query_plan_flags = QPLAN_INIT;
-  thd->set_time();
-  thd->set_query_id(next_query_id());
-  thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
+  running_.emplace(thd, prepared ? COM_STMT_EXECUTE : COM_QUERY);
   // By this the storage engine knows whether to lock the rows it reads.
   thd->lex->sql_command = command;
   thd->lex->query_tables_own_last = nullptr;  // the statement before may have had some
@@ -129,12 +136,12 @@ void SessionStatement::done(uint64_t examined, uint64_t sent, uint64_t found, si
   thd->limit_found_rows = found;
   thd->set_row_count_func(-1);
   if (thd->server_status & SERVER_QUERY_WAS_SLOW) ++counts.long_query_count;
-  end();
+  running_->end();
 }
 
 void SessionStatement::done_changing(size_t bytes_received) {
   count_change(thd_, command_, prepared_, bytes_received);
-  end();
+  running_->end();
 }
 
 void SessionStatement::take_back() {
@@ -159,11 +166,7 @@ void SessionStatement::undo() {
   thd->tx_isolation = static_cast<enum_tx_isolation>(isolation_);
   thd->tx_read_only = read_only_;
   std::memcpy(static_cast<void *>(&thd->status_var), &before_, counted_status_bytes);
-  end();
-}
-
-void SessionStatement::end() {
-  end_session_statement(thd_);
+  running_->end();
 }
 
 }  // namespace postern::mariadb

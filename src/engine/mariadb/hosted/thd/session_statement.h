@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "engine/mariadb/basics/server.h"
@@ -21,8 +22,22 @@ extern const size_t counted_status_bytes;
 inline constexpr uint16_t without_index = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
 inline constexpr const char *words_of_no_index = "the server looks at every row of the table instead of using an index";
 
-/// The last thing that the server does for a statement: the session rests again.
-void end_session_statement(THD *thd);
+/// What the server does to a session at the beginning of a command (its time, its number, no warnings) and at the end,
+/// after which the session rests again. All commands that are answered in place of the server have one.
+class SessionCommand {
+ public:
+  /// `began_us`: when it has begun, by microsecond_interval_timer(); 0: now.
+  SessionCommand(THD *thd, enum_server_command command, uint64_t began_us = 0);
+  ~SessionCommand() { end(); }
+  SessionCommand(const SessionCommand &) = delete;
+  SessionCommand &operator=(const SessionCommand &) = delete;
+
+  /// At once; nothing more may be done in it.
+  void end();
+
+ private:
+  THD *thd_;  // nullptr: it has ended
+};
 
 /// Counts a statement that changes rows as the server does.
 void count_change(THD *thd, enum_sql_command command, bool prepared, size_t bytes_received);
@@ -72,9 +87,9 @@ class SessionStatement {
 
  private:
   void close_tables();
-  void end();
 
   THD *const thd_;
+  std::optional<SessionCommand> running_;
   const MDL_savepoint locks_before_;
   const bool prepared_;
   const enum_sql_command command_;

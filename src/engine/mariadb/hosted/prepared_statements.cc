@@ -1,12 +1,9 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/hosted/hosted_session.h"
+#include "engine/mariadb/hosted/prepared_statements.h"
 
 #include "engine/mariadb/hosted/thd/command.h"
-#include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
-#include "engine/mariadb/hosted/thd/deferred_statements.h"
-#include "engine/mariadb/hosted/plans/table_plan.h"
 
 namespace postern::mariadb {
 namespace {
@@ -25,14 +22,15 @@ bool names_statement(Bytes packet) {
 }
 
 /// Whether the account has the plan's rights, and the table is the one that it was made for.
-std::optional<NotNow> can_be_prepared(THD *thd, const TablePlan &plan, uint64_t version) {
+std::optional<NotNow> can_be_prepared(THD *thd, const StatementPlan &plan, uint64_t version) {
   Dummy_error_handler silence;
   thd->push_internal_handler(&silence);
   const bool may = plan.is_granted(thd);
   thd->pop_internal_handler();
   if (!may) return NotNow::privilege;
   std::optional<NotNow> why = NotNow::table_busy;
-  look_at_table(thd, {plan.rows().database, plan.rows().table}, [&](const TABLE &table) {
+  const StatementPlan::Table names = plan.table();
+  look_at_table(thd, {names.database, names.name}, [&](const TABLE &table) {
     why = table.s->get_table_ref_version() == version ? std::nullopt : std::optional(NotNow::table_changed);
   });
   return why;
@@ -54,24 +52,16 @@ uint32_t statement_id(Bytes packet) {
   return uint4korr(reinterpret_cast<const uchar *>(packet.data() + header_bytes + 1));
 }
 
-std::optional<NotNow> HostedSession::promise(const Statement &statement) {
-  THD *const thd = thd_;
-  const auto &plan = *static_cast<const TablePlan *>(statement.plan);
+std::optional<NotNow> PreparedStatements::prepare(THD *thd, const Statement &statement, uint64_t dialect,
+                                                  uint32_t &id) {
+  const StatementPlan &plan = *plan_of(statement);
   if (!plan.holds()) return NotNow::plan_off;
-  // The server does not prepare a write in a transaction that is read only.
-  const std::optional<NotNow> refused = plan.writes() ? session_writes(thd) : std::nullopt;
-  if (refused) return refused;
-  const TablePlan::Prepared *const prepared = plan.prepared(thd);
+  const StatementPlan::Prepared *const prepared = plan.prepared(thd);
   if (prepared == nullptr) return NotNow::not_learnt;
-  thd->reset_for_next_command();
-  thd->set_command(COM_STMT_PREPARE);
-  thd->set_time();
-  thd->set_query_id(next_query_id());
-  thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
+  const SessionCommand running(thd, COM_STMT_PREPARE);
   std::optional<NotNow> why = can_be_prepared(thd, plan, prepared->deferred.version);
-  uint32_t id = 0;
   if (!why) {
-    id = deferred_.add(thd, statement.packet.substr(header_bytes + 1), dialect_, prepared->deferred);
+    id = deferred_.add(thd, statement.packet.substr(header_bytes + 1), dialect, prepared->deferred);
     if (id == 0) why = NotNow::statement_limit;
   }
   if (!why) {
@@ -82,48 +72,44 @@ std::optional<NotNow> HostedSession::promise(const Statement &statement) {
     ++counts.table_open_cache_hits;
     counts.bytes_received += statement.packet.size();
     counts.bytes_sent += statement.output->mark() - start;
-    learnt_ = {};
-    learnt_.statement_id = id;
   }
   thd->update_server_status();
-  end_session_statement(thd);
   return why;
 }
 
-bool HostedSession::can_be_served_without(Bytes packet) const {
-  if (command_of(packet) == COM_STMT_CLOSE) return true;
-  if (names_statement(packet) && deferred_.meant(thd_, statement_id(packet)) != 0) return false;
-  return !may_change_context(thd_, packet);
+bool PreparedStatements::can_be_served_without(THD *thd, Bytes packet) const {
+  if (deferred_.empty() || command_of(packet) == COM_STMT_CLOSE) return true;
+  if (names_statement(packet) && deferred_.meant(thd, statement_id(packet)) != 0) return false;
+  return !may_change_context(thd, packet);
 }
 
-bool HostedSession::keep_promises(Bytes packet) {
-  THD *const thd = thd_;
-  if (deferred_.empty() || can_be_served_without(packet)) return true;
+bool PreparedStatements::keep(THD *thd, Bytes packet, uint64_t dialect, Learnt &learnt) {
+  if (can_be_served_without(thd, packet)) return true;
   const uint32_t id = names_statement(packet) ? deferred_.meant(thd, statement_id(packet)) : 0;
   if (id == 0) {
-    deferred_.keep_all(thd, dialect_);
+    deferred_.keep_all(thd, dialect);
     return true;
   }
   Output error;
-  if (deferred_.keep(thd, id, dialect_, error)) return true;
+  if (deferred_.keep(thd, id, dialect, error)) return true;
   // The error that the server would have met while it prepared the statement again, to execute it. An error in a part
   // of a parameter is reported only then.
-  learnt_ = {};
+  learnt = {};
   if (command_of(packet) == COM_STMT_EXECUTE) deferred_.bind(id, types_in(packet, deferred_.find(id)->parameters));
   const Bytes said = error.written_since(0);
   if (command_of(packet) == COM_STMT_SEND_LONG_DATA || said.empty()) return true;
-  learnt_.failed = true;
+  learnt.failed = true;
   Vio *const vio = thd->net.vio;
   vio->write(vio, reinterpret_cast<const uchar *>(said.data()), said.size());
   return false;
 }
 
-void HostedSession::note_served(Bytes packet) {
+void PreparedStatements::note_served(THD *thd, Bytes packet) {
   switch (command_of(packet)) {
     case COM_STMT_PREPARE: return deferred_.forget_last();
     case COM_STMT_CLOSE:
-      versions_.erase(number_in(packet));
-      if (deferred_.drop(deferred_.meant(thd_, statement_id(packet)))) ++thd_->status_var.com_stmt_close;
+      forget_version(thd, packet);
+      if (deferred_.drop(deferred_.meant(thd, statement_id(packet)))) ++thd->status_var.com_stmt_close;
       return;
     case COM_CHANGE_USER:
     case COM_RESET_CONNECTION: versions_.clear(); return deferred_.clear();
@@ -131,37 +117,42 @@ void HostedSession::note_served(Bytes packet) {
   }
 }
 
-void HostedSession::note_types(const Statement &statement) {
+void PreparedStatements::note_version(THD *thd, Bytes packet, uint64_t version) {
+  versions_[number_in(thd, packet)] = version;
+}
+
+void PreparedStatements::note_types(THD *thd, const Statement &statement) {
   if (command_of(statement.packet) != COM_STMT_EXECUTE) return;
   const uint32_t id = statement_id(statement.packet);
   const Bytes types = types_in(statement.packet, statement.plan->values());
-  if (const uint32_t deferred = deferred_.meant(thd_, id); deferred != 0) deferred_.bind(deferred, types);
-  else bind_types(thd_, id, types);
+  if (const uint32_t deferred = deferred_.meant(thd, id); deferred != 0) deferred_.bind(deferred, types);
+  else bind_types(thd, id, types);
 }
 
-uint64_t HostedSession::version_of(const Plan &plan) {
-  return static_cast<const TablePlan &>(plan).version();
-}
-
-uint32_t HostedSession::number_in(Bytes packet) const {
+uint32_t PreparedStatements::number_in(THD *thd, Bytes packet) {
   const uint32_t id = statement_id(packet);
-  return id != last_prepared || thd_->last_stmt == nullptr ? id : static_cast<uint32_t>(thd_->last_stmt->id);
+  return id != last_prepared || thd->last_stmt == nullptr ? id : static_cast<uint32_t>(thd->last_stmt->id);
 }
 
-std::optional<NotNow> HostedSession::is_up_to_date(const Statement &statement) {
-  const uint64_t version = version_of(*statement.plan);
+std::optional<NotNow> PreparedStatements::is_up_to_date(THD *thd, const Statement &statement) const {
+  const uint64_t version = plan_of(statement)->version();
   const uint32_t id = statement_id(statement.packet);
-  if (const DeferredStatement *const deferred = deferred_.find(deferred_.meant(thd_, id)); deferred != nullptr)
+  if (const DeferredStatement *const deferred = deferred_.find(deferred_.meant(thd, id)); deferred != nullptr)
     return deferred->version == version ? std::nullopt : std::optional(NotNow::table_changed);
-  const auto found = versions_.find(number_in(statement.packet));
+  const auto found = versions_.find(number_in(thd, statement.packet));
   if (found == versions_.end()) return NotNow::not_learnt;
   return found->second == version ? std::nullopt : std::optional(NotNow::table_changed);
 }
 
-std::optional<ClientMetadata> HostedSession::client_metadata(Bytes packet) const {
-  if (!(thd_->client_capabilities & MARIADB_CLIENT_CACHE_METADATA) || command_of(packet) != COM_STMT_EXECUTE)
+std::optional<ClientMetadata> PreparedStatements::client_metadata(THD *thd, Bytes packet) {
+  if (!(thd->client_capabilities & MARIADB_CLIENT_CACHE_METADATA) || command_of(packet) != COM_STMT_EXECUTE)
     return std::nullopt;
-  return ClientMetadata::of(thd_, statement_id(packet));
+  return ClientMetadata::of(thd, statement_id(packet));
+}
+
+ClientMetadata *PreparedStatements::deferred_metadata(THD *thd, Bytes packet) {
+  DeferredStatement *const deferred = deferred_.find(deferred_.meant(thd, statement_id(packet)));
+  return deferred != nullptr ? &deferred->columns : nullptr;
 }
 
 }  // namespace postern::mariadb

@@ -1,6 +1,6 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/hosted/hosted_session.h"
+#include "engine/mariadb/hosted/session.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -187,7 +187,7 @@ bool HostedSession::admit() {
   if (!(vio->fcntl_mode & O_NONBLOCK))
     ::fcntl(vio->mysql_socket.fd, F_SETFL, ::fcntl(vio->mysql_socket.fd, F_GETFL) | O_NONBLOCK);
   thd->skip_wait_timeout = true;
-  note_context();
+  dialect_.note(thd);
   let_rest(thd);
   return true;
 }

@@ -1,6 +1,6 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/hosted/plans/table_plan.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
 
 #include <optional>
 #include <utility>
@@ -15,18 +15,18 @@ constexpr uint32_t known_max = 32;
 
 }  // namespace
 
-bool TablePlan::may_learn() const {
+bool StatementPlan::may_learn() const {
   if (known_count_.fetch_add(1, std::memory_order_relaxed) < known_max) return true;
   switch_off("its table was changed often, or its answers were asked for in many forms");
   return false;
 }
 
-std::string_view TablePlan::off() const {
+std::string_view StatementPlan::off() const {
   const char *const why = off_.load(std::memory_order_relaxed);
   return why != nullptr ? why : std::string_view();
 }
 
-void TablePlan::add_facts(PlanFacts &facts) const {
+void StatementPlan::add_facts(PlanFacts &facts) const {
   facts.off = off();
   facts.left = left_.load(std::memory_order_relaxed);
   const std::optional<NotNow> why = left_for_.load(std::memory_order_relaxed);
@@ -37,18 +37,19 @@ void TablePlan::add_facts(PlanFacts &facts) const {
   else if (!facts.answers && why == NotNow::not_learnt) facts.left_for = words(*why);
 }
 
-const TablePlan::Prepared *TablePlan::prepared(THD *thd) const {
+const StatementPlan::Prepared *StatementPlan::prepared(THD *thd) const {
   const AnswerShape shape(thd, true);
   const Prepared *prepared = prepared_.first();
   while (prepared != nullptr && !(prepared->shape == shape)) prepared = prepared->next;
   return prepared != nullptr && prepared->deferred.version == version() ? prepared : nullptr;
 }
 
-void TablePlan::learn_prepared(THD *thd, Bytes packets, uint64_t before, const ClientMetadata &columns) const {
+void StatementPlan::learn_prepared(THD *thd, Bytes packets, uint64_t before, const ClientMetadata &columns) const {
   const AnswerShape shape(thd, true);
   std::optional<sql::PrepareAnswer> answer = sql::PrepareAnswer::of(packets, shape.form.deprecate_eof);
   if (!answer) return;
-  look_at_table(thd, {rows().database, rows().table}, [&](const TABLE &table) {
+  const Table names = this->table();
+  look_at_table(thd, {names.database, names.name}, [&](const TABLE &table) {
     const uint64_t found = table.s->get_table_ref_version();
     if (found != version() || found != before || prepared(thd) != nullptr || !may_learn()) return;
     const LEX_CUSTRING &definition = table.s->tabledef_version;

@@ -18,10 +18,10 @@
 #include "engine/mariadb/tables/write_tables.h"
 
 class THD;
+struct rpl_gtid;
+struct st_my_thread_var;
 
 namespace postern::mariadb {
-
-class HostedSession;
 
 /// One executor's.
 class SharedWrites {
@@ -30,9 +30,9 @@ class SharedWrites {
   SharedWrites(const SharedWrites &) = delete;
   SharedWrites &operator=(const SharedWrites &) = delete;
 
-  /// Takes a statement with a plan that writes, if the session allows that: it waits until run(), and later statements
-  /// of the same connection wait for the next run. False: it is not taken. Throws std::bad_alloc.
-  bool take(Op &op, HostedSession &session);
+  /// Takes a statement that the session may do so: it waits until run(), and later statements of the same connection
+  /// wait for the next run. Throws std::bad_alloc.
+  void take(const Asked &asked, Op &op, const WritePlan &plan, const WritePlan::Learnt &known);
   bool any() const { return !writes_.empty(); }
   /// The run is lost before it came to the writes.
   void forget() { writes_.clear(); }
@@ -44,7 +44,9 @@ class SharedWrites {
  private:
   struct Write {
     Op *op;
-    HostedSession *session;
+    THD *session;
+    st_my_thread_var *mysys;  // the session's
+    bool prepared;
     const WritePlan *plan;
     const WritePlan::Learnt *known;
     WriteTable *target = nullptr;
@@ -52,6 +54,8 @@ class SharedWrites {
     std::optional<NotNow> why = NotNow::table_busy;
   };
 
+  /// The server's steps before and after a statement that has changed rows; the answer is the server's own.
+  void answer(const Write &write, const rpl_gtid &gtid, uint64_t began_us);
   bool open(THD *thd, const std::function<void()> &give_up_all);
   bool change_all(THD *thd);
   std::optional<NotNow> change(THD *thd, Write &write);

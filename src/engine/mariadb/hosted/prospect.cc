@@ -1,12 +1,13 @@
 #include "engine/mariadb/basics/server.h"
 
+#include "engine/mariadb/hosted/prospect.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <iterator>
 
 #include "engine/mariadb/hosted/thd/command.h"
-#include "engine/mariadb/hosted/hosted_session.h"
 
 namespace postern::mariadb {
 namespace {
@@ -85,22 +86,23 @@ bool may_commit(const LEX &lex, bool in_transaction) {
 
 }  // namespace
 
-Prospect HostedSession::prospect(const Statement &statement) const {
+Prospect prospect_of(THD *thd, const Statement &statement) {
+  const bool in_transaction = thd->in_multi_stmt_transaction_mode();
   const Bytes packet = statement.packet;
   const uint8_t command = command_of(packet);
   const Bytes arguments = packet.substr(std::min(packet.size(), header_bytes + 1));
   switch (command) {
     case COM_QUERY:
-      return {.kind = kind_of_text(arguments), .may_commit = text_may_commit(arguments, in_transaction())};
+      return {.kind = kind_of_text(arguments), .may_commit = text_may_commit(arguments, in_transaction)};
     case COM_STMT_EXECUTE: {
       if (arguments.size() < 4) return {.kind = command};
       const uint32_t id = uint4korr(reinterpret_cast<const uchar *>(arguments.data()));
-      const uint64_t kind = kind_of_text({reinterpret_cast<const char *>(&id), sizeof id}) ^ number();
-      if (statement.plan != nullptr) return {.kind = kind, .may_commit = statement.plan->writes() && !in_transaction()};
-      const ::Statement *const prepared = thd_->stmt_map.find(id);
+      const uint64_t kind = kind_of_text({reinterpret_cast<const char *>(&id), sizeof id}) ^ thd->thread_id;
+      if (statement.plan != nullptr) return {.kind = kind, .may_commit = statement.plan->writes() && !in_transaction};
+      const ::Statement *const prepared = thd->stmt_map.find(id);
       return {.kind = kind,
               .may_commit = prepared == nullptr || prepared->lex == nullptr ||
-                            mariadb::may_commit(*prepared->lex, in_transaction())};
+                            mariadb::may_commit(*prepared->lex, in_transaction)};
     }
     case COM_BINLOG_DUMP: return {.kind = command, .endless = true};
     case COM_CHANGE_USER: return {.kind = command, .endless = true};  // whatever verifies it may wait

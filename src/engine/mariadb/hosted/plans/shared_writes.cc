@@ -1,14 +1,14 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/hosted/shared_writes.h"
+#include "engine/mariadb/hosted/plans/shared_writes.h"
 
 #include <cstring>
 #include <new>
 
 #include "base/limits.h"
-#include "engine/mariadb/hosted/thd/command.h"
-#include "engine/mariadb/hosted/hosted_session.h"
 #include "engine/mariadb/basics/no_row_waits.h"
+#include "engine/mariadb/hosted/rows/change_answer.h"
+#include "engine/mariadb/hosted/thd/at_work.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 
 namespace postern::mariadb {
@@ -31,22 +31,39 @@ class Uncounted {
   STATUS_VAR before_;
 };
 
+/// Counts handler and binlog calls as the server does. With binlog_format=MIXED it also logs statements that changed
+/// nothing.
+void count_calls(THD *thd, const ChangeForm &form, const Changed &changed) {
+  STATUS_VAR &counts = thd->status_var;
+  const bool any = changed.wrote;
+  const bool logged = mysql_bin_log.is_open();
+  const bool commits_log = logged && (any || thd->variables.binlog_format == BINLOG_FORMAT_MIXED);
+  ++counts.table_open_cache_hits;
+  counts.ha_commit_count += commits_log ? 2 : 1;
+  if (logged && any) counts.ha_prepare_count += 2;
+  counts.rows_read += changed.examined + changed.duplicates;
+  if (form.what == ChangeForm::What::insert) {
+    counts.ha_write_count += changed.writes;
+    counts.ha_read_key_count += changed.duplicates;
+    counts.ha_update_count += changed.updates;
+    counts.ha_delete_count += changed.deletes;
+    return;
+  }
+  counts.ha_read_key_count += changed.looked_up;
+  if (form.what == ChangeForm::What::update) counts.ha_update_count += changed.changed;
+  else counts.ha_delete_count += changed.changed;
+}
+
 }  // namespace
 
-bool SharedWrites::take(Op &op, HostedSession &session) {
-  const Statement &statement = *op.statement;
-  if (!HostedSession::asks_to_write(statement) || session.in_transaction()) return false;
-  const auto &plan = *static_cast<const WritePlan *>(statement.plan);
-  const std::optional<NotNow> why = session.may_share(statement, plan);
-  if (why) {
-    count(*why);
-    plan.note_left(*why);
-    return false;
-  }
-  writes_.push_back(
-      {.op = &op, .session = &session, .plan = &plan, .known = plan.known(session.answer_shape(statement))});
+void SharedWrites::take(const Asked &asked, Op &op, const WritePlan &plan, const WritePlan::Learnt &known) {
+  writes_.push_back({.op = &op,
+                     .session = asked.thd,
+                     .mysys = asked.mysys,
+                     .prepared = asked.prepared,
+                     .plan = &plan,
+                     .known = &known});
   op.progress = Progress::waiting;
-  return true;
 }
 
 void SharedWrites::run(THD *thd, const std::function<void()> &give_up_all,
@@ -64,7 +81,7 @@ void SharedWrites::run(THD *thd, const std::function<void()> &give_up_all,
   }
   for (Write &write : writes_) {
     if (!write.why) {
-      write.session->tell_written(*write.op->statement, *write.plan, write.changed, gtid, began_us, tables_.counters());
+      answer(write, gtid, began_us);
       write.op->progress = Progress::done;
       done(*write.op);
     } else {
@@ -74,6 +91,26 @@ void SharedWrites::run(THD *thd, const std::function<void()> &give_up_all,
     }
   }
   writes_.clear();
+}
+
+void SharedWrites::answer(const Write &write, const rpl_gtid &gtid, uint64_t began_us) {
+  THD *const thd = write.session;
+  const ChangeForm &form = write.plan->change();
+  const Statement &statement = *write.op->statement;
+  const AtWork at_work(thd, write.mysys);
+  const SessionCommand running(thd, write.prepared ? COM_STMT_EXECUTE : COM_QUERY, began_us);
+  const enum_sql_command command = command_of(form);
+  thd->lex->sql_command = command;
+  thd->inc_examined_row_count(write.changed.examined);
+  const auto status = static_cast<uint16_t>(thd->server_status);
+  say_ok(thd, form, write.changed);
+  rpl_gtid last = gtid;
+  if (write.changed.wrote && gtid.seq_no != 0) thd->set_last_commit_gtid(last);
+  thd->update_server_status();
+  send_answer(thd, form, write.changed.returned, status, *statement.output);
+  count_change(thd, command, write.prepared, statement.packet.size());
+  count_calls(thd, form, write.changed);
+  count_rows(tables_.counters(), form, write.changed);
 }
 
 bool SharedWrites::open(THD *thd, const std::function<void()> &give_up_all) {
@@ -102,7 +139,7 @@ bool SharedWrites::change_all(THD *thd) {
   for (Write &write : writes_) {
     write.changed = {};
     if (const auto &answer = write.known->answer; answer)
-      write.changed.returned = {&*answer, command_of(write.op->statement->packet) == COM_STMT_EXECUTE};
+      write.changed.returned = {&*answer, write.prepared};
     row_wait_.forget_last();
     write.why = change(thd, write);
     lost = row_.lost() || (write.why && met_autoinc_lock(write));
@@ -128,7 +165,7 @@ std::optional<NotNow> SharedWrites::change(THD *thd, Write &write) {
   if (target.table->s->get_table_ref_version() != write.known->version) return NotNow::table_changed;
   const bool edits = write.plan->change().changes_old_rows();
   if (edits ? target.edits_need_own_run : target.inserts_need_own_run) return NotNow::alone;
-  return row_.run(thd, write.session->thd(), target, write.plan->change(), write.known->change,
+  return row_.run(thd, write.session, target, write.plan->change(), write.known->change,
                   write.op->statement->values, write.changed);
 }
 

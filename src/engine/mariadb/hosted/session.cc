@@ -1,6 +1,6 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/hosted/hosted_session.h"
+#include "engine/mariadb/hosted/session.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,9 +16,11 @@
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/hosted/kept_thds.h"
-#include "engine/mariadb/hosted/plans/answering_plan.h"
+#include "engine/mariadb/hosted/learn.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/verification.h"
 #include "engine/mariadb/basics/told_waits.h"
+#include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
 
 namespace postern::mariadb {
@@ -46,18 +48,20 @@ bool HostedSession::serve(const Statement &statement) {
     return false;
   }
   const Bytes packet = statement.packet;
-  if (!keep_promises(packet)) {
+  if (!prepared_.keep(thd, packet, dialect_.number(), learnt_)) {
     const HeldForCluster held(thd);  // it gives back the attachment's hold
     return true;
   }
-  const bool reads = statement.plan != nullptr && !statement.plan->writes();
-  const uint64_t version = statement.plan != nullptr ? version_of(*statement.plan) : 0;
-  const std::optional<ClientMetadata> columns = client_metadata(packet);
+  const StatementPlan *const plan = plan_of(statement);
+  const uint64_t version = plan != nullptr ? plan->version() : 0;
+  std::optional<ClientMetadata> columns = PreparedStatements::client_metadata(thd, packet);
+  const Asked asked{.thd = thd,
+                    .mysys = mysys_,
+                    .statement = statement,
+                    .prepared = command_of(packet) == COM_STMT_EXECUTE,
+                    .columns = columns ? &*columns : nullptr};
   std::optional<Verification> verification;
-  if (std::exchange(to_be_verified_, false) && reads) {
-    const auto &plan = *static_cast<const AnsweringPlan *>(statement.plan);
-    verification.emplace(thd, plan, statement, columns ? &*columns : nullptr, std::move(first_answer_));
-  }
+  if (std::exchange(to_be_verified_, false) && plan != nullptr) verification.emplace(asked, std::move(first_answer_));
   std::string answer;
   const Conversation conversation(thd->net.vio, packet, statement.rest, &answer,
                                   verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);
@@ -69,11 +73,11 @@ bool HostedSession::serve(const Statement &statement) {
   } while (thd->net.compress && thd->net.remain_in_buf != 0);
   const HeldForCluster held(thd);
   if (verification) verification->compare(answer);
-  note_served(packet);
-  note_context();
+  prepared_.note_served(thd, packet);
+  dialect_.note(thd);
   learnt_ = {};
   if (held.was_rolled_back()) return true;
-  learn(statement, answer, version);
+  learnt_ = learn(thd, prepared_, statement, answer, version);
   learnt_.failed = thd->is_error();
   return true;
 }
@@ -102,7 +106,7 @@ void HostedSession::end(bool peer_ended) {
 void HostedSession::close() {
   THD *const thd = thd_;
   thd->net.reading_or_writing = 0;
-  deferred_.clear();
+  prepared_.clear();
   if (logged_in_) end_connection(thd);
   {
     const std::lock_guard guard(mutex_);
@@ -115,6 +119,10 @@ void HostedSession::close() {
   if (may_be_kept_ && keep_thd({.thd = thd, .mysys = mysys_})) return;
   delete thd;
   my_thread_end();
+}
+
+bool HostedSession::in_transaction() const {
+  return thd_ != nullptr && thd_->in_multi_stmt_transaction_mode();
 }
 
 bool HostedSession::compressed() const {

@@ -1,0 +1,64 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/dialect.h"
+
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace postern::mariadb {
+namespace {
+
+/// Numbers for contexts, the same in all sessions; 0 for those without a number.
+class Dialects {
+ public:
+  uint64_t number(const std::string &context) {
+    constexpr size_t contexts_max = 65'536;
+    const std::lock_guard guard(mutex_);
+    if (const auto found = numbers_.find(context); found != numbers_.end()) return found->second;
+    if (numbers_.size() == contexts_max) return 0;
+    const uint64_t next = numbers_.size() + 1;
+    numbers_.emplace(context, next);
+    return next;
+  }
+
+ private:
+  std::mutex mutex_;  // a leaf; taken when a session changes its context
+  std::unordered_map<std::string, uint64_t> numbers_;
+};
+Dialects dialects;
+
+template <class Number>
+void append(std::string &context, Number number) {
+  context.append(reinterpret_cast<const char *>(&number), sizeof number);
+}
+
+}  // namespace
+
+/// The meaning of a text depends on these. Each character set has its own CHARSET_INFO, for good.
+void Dialect::note(const THD *thd) {
+  const system_variables &variables = thd->variables;
+  std::string context;
+  append(context, variables.sql_mode);
+  append(context, variables.old_behavior);
+  append(context, variables.character_set_client);
+  append(context, variables.collation_connection);
+  append(context, variables.option_bits & OPTION_AUTO_IS_NULL);
+  if (thd->db.str != nullptr) context.append(1, '.').append(thd->db.str, thd->db.length);
+  if (context == context_) return;
+  context_ = std::move(context);
+  number_ = dialects.number(context_);
+}
+
+std::optional<TextRules> Dialect::text_rules(const THD *thd) const {
+  if (thd == nullptr || number_ == 0) return std::nullopt;
+  const CHARSET_INFO &client = *thd->variables.character_set_client;
+  if (&client != &my_charset_bin && !my_charset_is_ascii_based(&client)) return std::nullopt;
+  return TextRules{.ansi_quotes = (thd->variables.sql_mode & MODE_ANSI_QUOTES) != 0,
+                   .backslash_escapes = (thd->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES) == 0,
+                   .safe_characters = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0};
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,165 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/learn.h"
+
+#include <memory>
+#include <optional>
+
+#include "engine/mariadb/hosted/planned/planned_form.h"
+#include "engine/mariadb/hosted/plans/select_plan.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
+#include "engine/mariadb/hosted/plans/write_plan.h"
+#include "engine/mariadb/hosted/prepared_statements.h"
+#include "engine/mariadb/hosted/thd/command.h"
+#include "engine/mariadb/hosted/thd/lex_of_text.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+
+namespace postern::mariadb {
+namespace {
+
+using MadePlan = std::shared_ptr<const StatementPlan>;
+
+/// The classes of statements that are recognised by the server's parse tree. Each returns a plan, or sets the reason
+/// why there is none; of a statement of another class it says nothing.
+constexpr MadePlan (*recognisers[])(THD *, LEX &, ParsedText, std::optional<WhyNot> &) = {SelectPlan::recognise,
+                                                                                         WritePlan::recognise};
+
+/// One that is used up while the server prepares, executes or looks at tables.
+MadePlan recognise_any(THD *thd, LEX *lex, ParsedText parsed, std::optional<WhyNot> &why) {
+  why = lex != nullptr ? WhyNot::command : WhyNot::syntax;
+  if (lex == nullptr) return nullptr;
+  for (const auto recognise : recognisers)
+    if (MadePlan plan = recognise(thd, *lex, parsed, why); plan != nullptr) return plan;
+  return nullptr;
+}
+
+/// A plan for rows that can be found, now and later. Where `text` is none it may be planned once; if it is neither, the
+/// reason against that counts.
+MadePlan finish(THD *thd, MadePlan plan, Bytes text, ParsedText parsed, std::optional<WhyNot> &why) {
+  if (plan != nullptr) why = plan->look(thd);
+  if (!why) return plan;
+  return PlannedForm::make(thd, text, parsed, why);
+}
+
+/// A text with a ? for each value.
+MadePlan plan_of_text(THD *thd, Bytes text, ParsedText parsed, std::optional<WhyNot> &why) {
+  MadePlan plan;
+  {
+    const LexOfText parse(thd, text);  // nobody else may use the THD meanwhile
+    plan = recognise_any(thd, parse.lex(), parsed, why);
+  }
+  return finish(thd, std::move(plan), text, parsed, why);
+}
+
+uint32_t id_at(Bytes bytes, size_t at) {
+  return bytes.size() < at + 4 ? 0 : uint4korr(reinterpret_cast<const uchar *>(bytes.data() + at));
+}
+
+/// The id of the new statement in the answer to PREPARE, after the 0 that means success. 0: it has failed.
+uint32_t id_of_new(Bytes answer) {
+  return answer.size() <= header_bytes || answer[header_bytes] != 0 ? 0 : id_at(answer, header_bytes + 1);
+}
+
+/// Whether the server reads the parameters of an execution: not after long data that it could not take.
+bool has_bound(THD *thd, uint32_t id) {
+  const ::Statement *const prepared = id == last_prepared ? thd->last_stmt : thd->stmt_map.find(id);
+  return prepared != nullptr && prepared->state != Query_arena::STMT_ERROR;
+}
+
+/// For people: why there is no plan, and in which database.
+void note_reason(THD *thd, std::optional<WhyNot> why, Learnt &learnt) {
+  if (why) learnt.why_not = words(*why);
+  learnt.of_table = why && is_of_table(*why);
+  if (thd->db.str != nullptr) learnt.database.assign(thd->db.str, thd->db.length);
+}
+
+/// `answer`: the server's to a statement of this text with its values in it.
+void learn_text(THD *thd, const Statement &statement, Bytes text, ParsedText parsed, Bytes answer, Learnt &learnt) {
+  std::optional<WhyNot> why;
+  const MadePlan plan = plan_of_text(thd, text, parsed, why);
+  ClientMetadata columns;
+  const Asked asked{.thd = thd, .mysys = nullptr, .statement = statement, .prepared = false, .columns = &columns};
+  if (plan != nullptr && !answer.empty()) plan->learn(asked, answer, 0);
+  learnt.plan = plan;
+  learnt.final = true;
+  note_reason(thd, why, learnt);
+}
+
+void learn_prepared(THD *thd, const Statement &statement, Bytes answer, Learnt &learnt) {
+  const uint32_t id = id_of_new(answer);
+  const ::Statement *const prepared = id != 0 ? thd->stmt_map.find(id) : nullptr;
+  if (prepared == nullptr || prepared->lex == nullptr) return;
+  learnt.statement_id = id;
+  // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
+  const Bytes text = statement.packet.substr(header_bytes + 1);
+  const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
+  if (sends_rows && text.find('*') != Bytes::npos)
+    return learn_text(thd, statement, text, ParsedText::own, {}, learnt);
+  std::optional<WhyNot> why;
+  MadePlan plan = recognise_any(thd, prepared->lex, ParsedText::own, why);
+  learnt.plan = finish(thd, std::move(plan), text, ParsedText::own, why);
+  learnt.final = learnt.plan == nullptr;
+  note_reason(thd, why, learnt);
+}
+
+/// The statement that was prepared has its number in the answer.
+void learn_answer(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version,
+                  Learnt &learnt) {
+  const StatementPlan &plan = *plan_of(statement);
+  const uint8_t command = command_of(statement.packet);
+  uint32_t id = statement_id(statement.packet);
+  if (command == COM_STMT_PREPARE) {
+    id = id_of_new(answer);
+    if (id == 0) return;
+    learnt.statement_id = id;
+  }
+  ClientMetadata columns = command != COM_QUERY ? ClientMetadata::of(thd, id) : ClientMetadata{};
+  if (command == COM_STMT_PREPARE) {
+    plan.learn_prepared(thd, answer, version, columns);
+  } else {
+    const bool executed = command == COM_STMT_EXECUTE;
+    plan.learn({.thd = thd, .mysys = nullptr, .statement = statement, .prepared = executed, .columns = &columns}, answer,
+               version);
+  }
+  // What failed may have done so before it met the table.
+  if (command == COM_QUERY || thd->is_error()) return;
+  const uint64_t met = plan.version() == version ? version : 0;
+  if (command == COM_STMT_EXECUTE) prepared.note_version(thd, statement.packet, met);
+  else prepared.note_version(id, met);
+}
+
+}  // namespace
+
+Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version) {
+  Learnt learnt;
+  const uint8_t command = command_of(statement.packet);
+  if (command == COM_STMT_BULK_EXECUTE && (thd->client_capabilities & MARIADB_CLIENT_STMT_BULK_OPERATIONS) != 0)
+    learnt.statement_id = statement_id(statement.packet);
+  if (command == COM_STMT_BULK_EXECUTE) prepared.forget_version(thd, statement.packet);
+  if (command != COM_QUERY && command != COM_STMT_PREPARE && command != COM_STMT_EXECUTE) return learnt;
+  if (command == COM_STMT_EXECUTE && has_bound(thd, statement_id(statement.packet)))
+    learnt.statement_id = statement_id(statement.packet);
+  const std::optional<NotNow> why = session_allows(thd);
+  // An observer of each statement does not change the meaning: people should see the form, and the reason.
+  const bool only_seen = why && is_of_watchers(*why) && !thd->has_thd_temporary_tables() && statement.plan == nullptr;
+  if (why && !only_seen) {
+    // It may have met a temporary table, and be back with the other one later, which is as it was.
+    if (command != COM_QUERY) prepared.forget_version(thd, statement.packet);
+    return learnt;  // there will be another time
+  }
+  if (statement.plan != nullptr) {
+    if (statement.plan->holds()) learn_answer(thd, prepared, statement, answer, version, learnt);
+    return learnt;
+  }
+  // The conditions of an executed prepared statement have changed, and point to freed memory: only its text is good.
+  if (command == COM_STMT_PREPARE) {
+    learn_prepared(thd, statement, answer, learnt);
+  } else if (!statement.form.empty()) {
+    const bool text = command == COM_QUERY;
+    learn_text(thd, statement, statement.form, text ? ParsedText::form : ParsedText::own, text ? answer : Bytes(),
+               learnt);
+  }
+  return learnt;
+}
+
+}  // namespace postern::mariadb

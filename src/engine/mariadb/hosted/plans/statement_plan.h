@@ -1,0 +1,141 @@
+// statement_plan.h: StatementPlan, how statements of one form are answered without the server's parser: whether a
+// session may be answered so, the answer, and what is learnt for it while the server serves such statements.
+//
+// Each class of statements derives one, in a folder of its own (reads, writes, planned); nobody else tells them apart.
+//
+// An answer belongs to a definition of the table and to a shape (AnswerShape). It is true only if the table had one
+// definition from before the server began until after it was done: so the definition is noted when a statement has been
+// served (version()), and an answer is learnt where the next one to be served finds it again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/counters.h"
+#include "base/output.h"
+#include "contract/server_session.h"
+#include "engine/mariadb/hosted/plans/newest_first.h"
+#include "engine/mariadb/hosted/recognise/why_not.h"
+#include "engine/mariadb/hosted/thd/answer_shape.h"
+#include "engine/mariadb/hosted/thd/deferred_statements.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/sql/prepare_answer.h"
+
+class THD;
+struct st_my_thread_var;
+
+namespace postern {
+struct Op;
+}
+
+namespace postern::mariadb {
+
+class KeptPlans;
+class SharedWrites;
+
+/// One execution, in a session that rests between two commands and has lent its THD to the calling thread.
+struct Asked {
+  THD *thd;
+  st_my_thread_var *mysys;  ///< the THD's
+  const Statement &statement;
+  bool prepared;  ///< COM_STMT_EXECUTE, and so rows in binary form
+  /// The columns that its client has been told of, before and after; nullptr: it is told of them each time.
+  ClientMetadata *columns = nullptr;
+};
+
+/// Of the calling thread's. nullptr: it has none.
+struct AnswerTools {
+  KeptPlans *plans = nullptr;
+  SharedWrites *shared = nullptr;
+  Op *op = nullptr;  ///< the statement's
+  Counters *counters = nullptr;
+};
+
+/// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
+class StatementPlan : public Plan {
+ public:
+  struct Table {
+    const std::string &database;
+    const std::string &name;
+  };
+
+  bool holds() const override { return off_.load(std::memory_order_relaxed) == nullptr; }
+
+  /// The table, or the first of several, as the statement names it.
+  virtual Table table() const = 0;
+  /// Whether the account of `thd` has the plan's rights, as far as that is known without the table. Where it does not,
+  /// an error may be set.
+  virtual bool is_granted(THD *thd) const = 0;
+  /// Looks at the table, so that version() is known, in `thd`, which rests between two commands. Why it cannot be
+  /// answered with the table as it is; no reason also where the table cannot be opened just now.
+  virtual std::optional<WhyNot> look(THD *thd) const = 0;
+
+  /// After session_allows(): why no statement may be answered by it in the session as it is.
+  virtual std::optional<NotNow> may(THD *thd) const = 0;
+  /// Answers: everything is written to `output`, or the op waits for a commit. Or, if there is a reason why not,
+  /// nothing has happened and the session is as it was.
+  virtual std::optional<NotNow> answer(const Asked &asked, const AnswerTools &tools, Output &output) const = 0;
+  /// After the server has given `answer` to the statement. `before`: version() as it was before that; Asked::columns:
+  /// what it has noted of a prepared one by now.
+  virtual void learn(const Asked &asked, Bytes answer, uint64_t before) const = 0;
+
+  /// Whether the same answer is made twice while nobody changes rows, and nothing else happens by it.
+  virtual bool can_be_compared() const { return false; }
+  /// Whether rows may come in another order than the server's, as far as the statement does not ask for one.
+  virtual bool leaves_order_open() const { return false; }
+  /// Whether it answers only by plans that the thread keeps.
+  virtual bool needs_plans() const { return false; }
+
+  /// The definition of the table that was found last, TABLE_SHARE::get_table_ref_version(); 0: none was.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
+
+  /// The server's answer to PREPARE of such a statement, and its notes on that; nullptr: not known.
+  struct Prepared {
+    AnswerShape shape;
+    sql::PrepareAnswer answer;
+    DeferredStatement deferred;
+    Prepared *next = nullptr;
+  };
+  const Prepared *prepared(THD *thd) const;
+  /// After the server has answered PREPARE of the statement. `before`: version() as it was before that; `columns`: its
+  /// note for the statement then.
+  void learn_prepared(THD *thd, Bytes answer, uint64_t before, const ClientMetadata &columns) const;
+
+  /// Counts a statement that was left to the server, with the reason.
+  void note_left(NotNow why) const {
+    left_.fetch_add(1, std::memory_order_relaxed);
+    left_for_.store(why, std::memory_order_relaxed);
+  }
+  /// Nothing was learnt from the server's answer; `why` in words, a literal.
+  void note_unlearnt(const char *why) const { unlearnt_.store(why, std::memory_order_relaxed); }
+  /// It answers nothing any more; `why` in words, a literal.
+  void switch_off(const char *why) const { off_.store(why, std::memory_order_relaxed); }
+
+ protected:
+  void note_version(uint64_t version) const { version_.store(version, std::memory_order_release); }
+  /// Whether there is room to learn one more; else the plan is off.
+  bool may_learn() const;
+  /// Why it is off; empty: it is not.
+  std::string_view off() const;
+  /// Adds the facts that plans of all kinds have, once it is known whether it answers.
+  void add_facts(PlanFacts &facts) const;
+
+ private:
+  mutable std::atomic<uint64_t> version_{0};
+  mutable NewestFirst<Prepared> prepared_;
+  mutable std::atomic<uint32_t> known_count_{0};
+  mutable std::atomic<const char *> off_{nullptr};
+  mutable std::atomic<const char *> unlearnt_{nullptr};
+  mutable std::atomic<uint64_t> left_{0};
+  mutable std::atomic<std::optional<NotNow>> left_for_{};
+};
+
+/// The statement's plan, if it has one: only this engine makes plans.
+inline const StatementPlan *plan_of(const Statement &statement) {
+  return static_cast<const StatementPlan *>(statement.plan);
+}
+
+}  // namespace postern::mariadb

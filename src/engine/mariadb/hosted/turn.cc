@@ -1,0 +1,148 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/session.h"
+
+#include <memory>
+#include <optional>
+
+#include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/hosted/housekeeping.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
+#include "engine/mariadb/hosted/thd/at_work.h"
+#include "engine/mariadb/hosted/thd/command.h"
+#include "engine/mariadb/hosted/verification.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// COM_SLEEP, which no client sends, for a packet that is not the first one of a command.
+uint8_t command_in(Bytes packet) {
+  return packet.size() <= header_bytes || packet[3] != 0 ? uint8_t{COM_SLEEP} : command_of(packet);
+}
+
+/// In a cluster the thread has the session while one lives; elsewhere nobody else asks for it.
+class SessionInTurn {
+ public:
+  SessionInTurn(THD *thd, st_my_thread_var *mysys) {
+    if (!is_client_of_cluster(thd)) return;
+    attachment_.emplace(thd, mysys);
+    held_.emplace(thd);
+  }
+  bool was_rolled_back() const { return held_ && held_->was_rolled_back(); }
+
+ private:
+  std::optional<Attachment> attachment_;
+  std::optional<HeldForCluster> held_;  // given back first
+};
+
+}  // namespace
+
+bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &tools) {
+  THD *const thd = thd_;
+  if (thd == nullptr || statement.output == nullptr || statement.packet.empty()) return false;
+  if (is_client_of_cluster(thd) && is_being_rolled_back(thd)) return false;
+  const uint8_t command = command_in(statement.packet);
+  // The commands that a plan is for, whatever else of it is known already.
+  const bool executes = command == COM_QUERY || command == COM_STMT_EXECUTE;
+  const StatementPlan *const plan = plan_of(statement);
+  if (plan == nullptr || (!executes && command != COM_STMT_PREPARE)) return keep_house(statement);
+  // Otherwise the plan is only learning from the server's answer.
+  if (executes && statement.values.size() != plan->values()) return false;
+  // Nothing may be looked at in a resting session of a cluster, and the server reports the transaction that it lost.
+  const SessionInTurn in_turn(thd, mysys_);
+  std::optional<NotNow> why = NotNow::galera;
+  if (!in_turn.was_rolled_back()) why = may_answer(statement, tools);
+  if (!why) {
+    const STATUS_VAR &counts = thd->status_var;
+    const uint64_t sent = counts.rows_sent;
+    const uint64_t read = counts.rows_read;
+    why = answer(statement, tools);
+    tools.counters->add(Counter::rows_sent, counts.rows_sent - sent);
+    tools.counters->add(Counter::rows_examined, counts.rows_read - read);
+  }
+  if (!why) return true;
+  count(*why);
+  plan->note_left(*why);
+  return false;
+}
+
+std::optional<NotNow> HostedSession::may_answer(const Statement &statement, const AnswerTools &tools) {
+  const StatementPlan &plan = *plan_of(statement);
+  if (const auto why = session_allows(thd_)) return why;
+  if (const auto why = plan.may(thd_)) return why;
+  const uint8_t command = command_of(statement.packet);
+  if (command == COM_STMT_PREPARE) return std::nullopt;
+  if (command == COM_STMT_EXECUTE)
+    if (const auto why = prepared_.is_up_to_date(thd_, statement)) return why;
+  if (!is_to_be_verified()) return std::nullopt;
+  to_be_verified_ = plan.can_be_compared();
+  if (to_be_verified_ && plan.needs_plans()) answer_first(statement, tools);
+  return NotNow::verified;
+}
+
+/// The answer that is compared with the server's, where only this thread can make it.
+void HostedSession::answer_first(const Statement &statement, const AnswerTools &tools) {
+  const AtWork at_work(thd_, mysys_);
+  std::optional<ClientMetadata> columns = PreparedStatements::client_metadata(thd_, statement.packet);
+  const Asked asked{.thd = thd_,
+                    .mysys = mysys_,
+                    .statement = statement,
+                    .prepared = command_of(statement.packet) == COM_STMT_EXECUTE,
+                    .columns = columns ? &*columns : nullptr};
+  first_answer_ = std::make_unique<Output>();
+  if (!answer_uncounted(asked, tools.plans, *first_answer_)) first_answer_.reset();
+}
+
+std::optional<NotNow> HostedSession::answer(const Statement &statement, const AnswerTools &tools) {
+  THD *const thd = thd_;
+  const AtWork at_work(thd, mysys_);
+  if (command_of(statement.packet) == COM_STMT_PREPARE) {
+    uint32_t id = 0;
+    const std::optional<NotNow> why = prepared_.prepare(thd, statement, dialect_.number(), id);
+    if (why) return why;
+    learnt_ = {};
+    learnt_.statement_id = id;
+    return std::nullopt;
+  }
+  prepared_.note_types(thd, statement);
+  Asked asked{.thd = thd,
+              .mysys = mysys_,
+              .statement = statement,
+              .prepared = command_of(statement.packet) == COM_STMT_EXECUTE};
+  std::optional<ClientMetadata> columns = PreparedStatements::client_metadata(thd, statement.packet);
+  if (columns) {
+    asked.columns = prepared_.deferred_metadata(thd, statement.packet);
+    // Only the server changes its own note for a statement of its own.
+    if (asked.columns == nullptr && !columns->holds(thd)) return NotNow::not_learnt;
+    if (asked.columns == nullptr) asked.columns = &*columns;
+  }
+  const std::optional<NotNow> why = plan_of(statement)->answer(asked, tools, *statement.output);
+  if (!why && asked.prepared) learnt_.statement_id = 0;  // the server has not run it
+  return why;
+}
+
+/// The server serves the command, as on a thread of the pool, but that its answer leaves with the worker's turn.
+bool HostedSession::keep_house(const Statement &statement) {
+  THD *const thd = thd_;
+  std::optional<Attachment> attachment;
+  if (is_client_of_cluster(thd)) attachment.emplace(thd, mysys_);
+  if (!is_housekeeping(thd, statement.packet) || !prepared_.can_be_served_without(thd, statement.packet)) {
+    if (attachment) const HeldForCluster given_back(thd);
+    return false;
+  }
+  if (!attachment) attachment.emplace(thd, mysys_);
+  {
+    const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
+    thd->net.reading_or_writing = 0;
+    is_over_ = do_command(thd, true) != DISPATCH_COMMAND_SUCCESS;
+    thd->net.reading_or_writing = 1;
+  }
+  if (is_over_) return true;
+  const HeldForCluster held(thd);
+  prepared_.note_served(thd, statement.packet);
+  dialect_.note(thd);
+  learnt_ = {};
+  return true;
+}
+
+}  // namespace postern::mariadb
