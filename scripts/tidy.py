@@ -83,18 +83,17 @@ SEES = {
     "engine/mariadb/basics": {"base", "contract", "engine", "engine/sql"},
     "engine/mariadb/tables": {"base", "contract", "engine/sql", "engine/rows", "engine/mariadb/basics"},
     "engine/mariadb/accounts": {"base", "contract", "engine", "engine/sql"} | below("basics", "tables"),
-    "engine/mariadb/hosted/recognise": {"base", "contract"} | below("basics"),
     "engine/mariadb/hosted/thd": {"base", "contract", "engine/sql"} | below("basics"),
-    "engine/mariadb/hosted/rows": {"base", "contract", "engine/sql"}
-    | below("basics", "tables", "hosted/recognise", "hosted/thd"),
-    "engine/mariadb/hosted/plans": {"base", "contract", "engine/sql"}
-    | below("basics", "tables", "hosted/recognise", "hosted/rows", "hosted/thd"),
+    "engine/mariadb/hosted/plans": {"base", "contract", "engine/sql"} | below("basics", "hosted/thd"),
+    "engine/mariadb/hosted/reads": {"base", "contract", "engine/sql"} | below("basics", "hosted/plans", "hosted/thd"),
+    "engine/mariadb/hosted/writes": {"base", "contract", "engine/sql"}
+    | below("basics", "tables", "hosted/plans", "hosted/reads", "hosted/thd"),
     "engine/mariadb/hosted/planned": {"base", "contract", "engine/sql"}
-    | below("basics", "hosted/recognise", "hosted/rows", "hosted/thd", "hosted/plans"),
+    | below("basics", "hosted/plans", "hosted/reads", "hosted/thd"),
     "engine/mariadb/hosted": {"base", "contract", "engine", "engine/sql"}
-    | below("basics", "tables", "hosted/recognise", "hosted/thd", "hosted/rows", "hosted/plans", "hosted/planned"),
+    | below("basics", "hosted/planned", "hosted/plans", "hosted/reads", "hosted/thd", "hosted/writes"),
     "engine/mariadb": {"base", "contract", "engine", "engine/sql", "engine/rows"}
-    | below("basics", "tables", "accounts", "hosted", "hosted/planned", "hosted/plans"),
+    | below("basics", "tables", "accounts", "hosted", "hosted/planned", "hosted/writes"),
     "plugin": {"base", "net", "contract", "door", "door/connections", "engine", "redis/values"} | DOORS,
 }
 # Tests may also use these.

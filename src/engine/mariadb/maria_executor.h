@@ -20,7 +20,7 @@
 #include "engine/rows/find.h"
 #include "engine/mariadb/accounts/privileges.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
-#include "engine/mariadb/hosted/plans/shared_writes.h"
+#include "engine/mariadb/hosted/writes/shared_writes.h"
 #include "engine/mariadb/tables/table.h"
 #include "engine/mariadb/basics/thread.h"
 #include "engine/mariadb/tables/write_tables.h"

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "engine/mariadb/hosted/planned/planned_form.h"
-#include "engine/mariadb/hosted/plans/select_plan.h"
+#include "engine/mariadb/hosted/reads/select_plan.h"
 #include "engine/mariadb/hosted/plans/statement_plan.h"
-#include "engine/mariadb/hosted/plans/write_plan.h"
+#include "engine/mariadb/hosted/writes/write_plan.h"
 #include "engine/mariadb/hosted/prepared_statements.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/lex_of_text.h"
@@ -22,7 +22,7 @@ using MadePlan = std::shared_ptr<const StatementPlan>;
 /// The classes of statements that are recognised by the server's parse tree. Each returns a plan, or sets the reason
 /// why there is none; of a statement of another class it says nothing.
 constexpr MadePlan (*recognisers[])(THD *, LEX &, ParsedText, std::optional<WhyNot> &) = {SelectPlan::recognise,
-                                                                                         WritePlan::recognise};
+                                                                                          WritePlan::recognise};
 
 /// One that is used up while the server prepares, executes or looks at tables.
 MadePlan recognise_any(THD *thd, LEX *lex, ParsedText parsed, std::optional<WhyNot> &why) {
@@ -93,8 +93,7 @@ void learn_prepared(THD *thd, const Statement &statement, Bytes answer, Learnt &
   // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
   const Bytes text = statement.packet.substr(header_bytes + 1);
   const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
-  if (sends_rows && text.find('*') != Bytes::npos)
-    return learn_text(thd, statement, text, ParsedText::own, {}, learnt);
+  if (sends_rows && text.find('*') != Bytes::npos) return learn_text(thd, statement, text, ParsedText::own, {}, learnt);
   std::optional<WhyNot> why;
   MadePlan plan = recognise_any(thd, prepared->lex, ParsedText::own, why);
   learnt.plan = finish(thd, std::move(plan), text, ParsedText::own, why);
@@ -118,8 +117,8 @@ void learn_answer(THD *thd, PreparedStatements &prepared, const Statement &state
     plan.learn_prepared(thd, answer, version, columns);
   } else {
     const bool executed = command == COM_STMT_EXECUTE;
-    plan.learn({.thd = thd, .mysys = nullptr, .statement = statement, .prepared = executed, .columns = &columns}, answer,
-               version);
+    plan.learn({.thd = thd, .mysys = nullptr, .statement = statement, .prepared = executed, .columns = &columns},
+               answer, version);
   }
   // What failed may have done so before it met the table.
   if (command == COM_QUERY || thd->is_error()) return;

@@ -1,5 +1,5 @@
-// learn.h: what is learnt from a statement that the server has served: a plan for its form, or why there is none; and
-// for a plan that is there, what it still has to know.
+// learn.h: learning from a statement that the server has served: a plan for its form, or why there is none; and for a
+// plan that is there, the rest that it needs.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// prepared_statements.h: PreparedStatements, what a session knows of its prepared statements beside the server: those
-// that the server has yet to prepare (thd/deferred_statements.h), and which definition of its table each has met.
+// prepared_statements.h: PreparedStatements, a session's prepared statements: those that the server has yet to prepare
+// (thd/deferred_statements.h), and which definition of its table each has met.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class PreparedStatements {
   /// Answers a COM_STMT_PREPARE in place of the server, by a plan, on the thread that is attached to the session. Sets
   /// `id` to the statement's.
   std::optional<NotNow> prepare(THD *thd, const Statement &statement, uint64_t dialect, uint32_t &id);
-  /// Before a statement is answered in place of the server, with the session attached: the server knows, or will, what
-  /// its client has bound, also where it has to answer after all.
+  /// Before a statement is answered in place of the server, with the session attached: the server knows, or will know,
+  /// the types that its client has bound, also where it has to answer after all.
   void note_types(THD *thd, const Statement &statement);
   /// Whether the server has prepared, or run, the statement that is executed with the table as its plan knows it: else
   /// it would prepare it again.

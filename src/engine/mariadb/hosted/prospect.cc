@@ -92,8 +92,7 @@ Prospect prospect_of(THD *thd, const Statement &statement) {
   const uint8_t command = command_of(packet);
   const Bytes arguments = packet.substr(std::min(packet.size(), header_bytes + 1));
   switch (command) {
-    case COM_QUERY:
-      return {.kind = kind_of_text(arguments), .may_commit = text_may_commit(arguments, in_transaction)};
+    case COM_QUERY: return {.kind = kind_of_text(arguments), .may_commit = text_may_commit(arguments, in_transaction)};
     case COM_STMT_EXECUTE: {
       if (arguments.size() < 4) return {.kind = command};
       const uint32_t id = uint4korr(reinterpret_cast<const uchar *>(arguments.data()));

@@ -1,4 +1,4 @@
-// prospect.h: what is to be expected of a statement, by its first bytes, before the server serves it.
+// prospect.h: the prospect of a statement, by its first bytes, before the server serves it.
 #pragma once
 
 #include "contract/server_session.h"

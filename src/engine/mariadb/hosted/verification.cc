@@ -130,8 +130,8 @@ bool answer_uncounted(const Asked &asked, KeptPlans *plans, Output &output) {
   ClientMetadata metadata = asked.columns != nullptr ? *asked.columns : ClientMetadata{};
   Asked again = asked;
   if (asked.columns != nullptr) again.columns = &metadata;
-  const bool answered = !session_allows(thd) && !plan_of(asked.statement)->answer(again, {.plans = plans}, output) &&
-                        !output.broken();
+  const bool answered =
+      !session_allows(thd) && !plan_of(asked.statement)->answer(again, {.plans = plans}, output) && !output.broken();
   std::memcpy(static_cast<void *>(&thd->status_var), &counted, counted_bytes);
   return answered;
 }

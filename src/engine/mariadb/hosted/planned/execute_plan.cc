@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/mariadb/hosted/rows/exact_value.h"
+#include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
 
 namespace postern::mariadb {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "engine/mariadb/hosted/recognise/recognise.h"
-#include "engine/mariadb/hosted/recognise/why_not.h"
+#include "engine/mariadb/hosted/reads/recognise.h"
+#include "engine/mariadb/hosted/plans/why_not.h"
 
 class THD;
 

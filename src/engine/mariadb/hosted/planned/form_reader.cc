@@ -6,7 +6,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/thd/lex_of_text.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
-#include "engine/mariadb/hosted/recognise/recogniser.h"
+#include "engine/mariadb/hosted/reads/recogniser.h"
 
 namespace postern::mariadb {
 namespace {

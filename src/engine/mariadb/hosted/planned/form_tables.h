@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/mariadb/hosted/planned/form_parts.h"
-#include "engine/mariadb/hosted/recognise/why_not.h"
+#include "engine/mariadb/hosted/plans/why_not.h"
 
 class THD;
 struct TABLE;

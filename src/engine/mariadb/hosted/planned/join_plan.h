@@ -24,7 +24,7 @@
 #include "engine/mariadb/hosted/planned/kept_plan.h"
 #include "engine/mariadb/hosted/planned/row_sink.h"
 #include "engine/mariadb/hosted/planned/value_items.h"
-#include "engine/mariadb/hosted/recognise/read_form.h"
+#include "engine/mariadb/hosted/reads/read_form.h"
 #include "engine/mariadb/hosted/planned/server.h"
 
 namespace postern::mariadb {

@@ -9,7 +9,7 @@
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
-#include "engine/mariadb/hosted/rows/resolve_read.h"
+#include "engine/mariadb/hosted/reads/resolve_read.h"
 
 namespace postern::mariadb {
 namespace {

@@ -13,7 +13,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
-#include "engine/mariadb/hosted/rows/resolve_read.h"
+#include "engine/mariadb/hosted/reads/resolve_read.h"
 
 namespace postern::mariadb {
 namespace {

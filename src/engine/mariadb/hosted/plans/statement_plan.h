@@ -1,7 +1,7 @@
-// statement_plan.h: StatementPlan, how statements of one form are answered without the server's parser: whether a
-// session may be answered so, the answer, and what is learnt for it while the server serves such statements.
+// statement_plan.h: StatementPlan, how statements of one form are answered without the server's parser: it knows
+// whether a session may be answered so, answers, and learns while the server serves such statements.
 //
-// Each class of statements derives one, in a folder of its own (reads, writes, planned); nobody else tells them apart.
+// Each class of statements derives one, in a folder of its own (reads, writes, planned); only learn.cc knows which.
 //
 // An answer belongs to a definition of the table and to a shape (AnswerShape). It is true only if the table had one
 // definition from before the server began until after it was done: so the definition is noted when a statement has been
@@ -18,7 +18,7 @@
 #include "base/output.h"
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/plans/newest_first.h"
-#include "engine/mariadb/hosted/recognise/why_not.h"
+#include "engine/mariadb/hosted/plans/why_not.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/thd/deferred_statements.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
@@ -42,7 +42,7 @@ struct Asked {
   st_my_thread_var *mysys;  ///< the THD's
   const Statement &statement;
   bool prepared;  ///< COM_STMT_EXECUTE, and so rows in binary form
-  /// The columns that its client has been told of, before and after; nullptr: it is told of them each time.
+  /// The metadata that its client has, before and after; nullptr: it caches none.
   ClientMetadata *columns = nullptr;
 };
 
@@ -79,7 +79,7 @@ class StatementPlan : public Plan {
   /// nothing has happened and the session is as it was.
   virtual std::optional<NotNow> answer(const Asked &asked, const AnswerTools &tools, Output &output) const = 0;
   /// After the server has given `answer` to the statement. `before`: version() as it was before that; Asked::columns:
-  /// what it has noted of a prepared one by now.
+  /// its note of a prepared one by now.
   virtual void learn(const Asked &asked, Bytes answer, uint64_t before) const = 0;
 
   /// Whether the same answer is made twice while nobody changes rows, and nothing else happens by it.

@@ -3,8 +3,8 @@
 #include "engine/mariadb/hosted/testing/plan_words.h"
 
 #include "engine/mariadb/hosted/thd/lex_of_text.h"
-#include "engine/mariadb/hosted/recognise/recognise.h"
-#include "engine/mariadb/hosted/rows/resolve_read.h"
+#include "engine/mariadb/hosted/reads/recognise.h"
+#include "engine/mariadb/hosted/reads/resolve_read.h"
 
 namespace postern::mariadb::test {
 namespace {

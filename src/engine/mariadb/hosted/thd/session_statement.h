@@ -22,8 +22,8 @@ extern const size_t counted_status_bytes;
 inline constexpr uint16_t without_index = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
 inline constexpr const char *words_of_no_index = "the server looks at every row of the table instead of using an index";
 
-/// What the server does to a session at the beginning of a command (its time, its number, no warnings) and at the end,
-/// after which the session rests again. All commands that are answered in place of the server have one.
+/// A command in a session, which the server would begin so (its time, its number, no warnings) and end so; then the
+/// session rests again. All commands that are answered in place of the server have one.
 class SessionCommand {
  public:
   /// `began_us`: when it has begun, by microsecond_interval_timer(); 0: now.

@@ -1,0 +1,32 @@
+// why_not.h: WhyNot, why a statement has no plan.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace postern::mariadb {
+
+enum class WhyNot : uint8_t {
+#define WHY_NOT(name, words) name,
+#include "engine/mariadb/hosted/plans/why_not.def"
+#undef WHY_NOT
+};
+
+/// In words, for people.
+constexpr std::string_view words(WhyNot why) {
+  switch (why) {
+#define WHY_NOT(name, text) \
+  case WhyNot::name:        \
+    return text;
+#include "engine/mariadb/hosted/plans/why_not.def"
+#undef WHY_NOT
+  }
+  return {};
+}
+
+/// Whether it is not the statement's, but what its table is like just now.
+constexpr bool is_of_table(WhyNot why) {
+  return why >= WhyNot::no_column;
+}
+
+}  // namespace postern::mariadb

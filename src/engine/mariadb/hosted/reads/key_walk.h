@@ -1,0 +1,112 @@
+// key_walk.h: KeyWalk, the rows of a recognised read, one after the other, from a table that is open and locked in the
+// session that asks.
+//
+// Rows come as the server's own access by the same index gives them, by the same calls, so that its counters count the
+// same. Filters are judged by the columns' own comparison with values that they hold exactly.
+#pragma once
+
+#include <optional>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "contract/value.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/reads/read_form.h"
+
+class Field;
+class THD;
+struct TABLE;
+
+namespace postern::mariadb {
+
+/// Kept by a thread from one read to the next, for its memory. From open() to close() the table must stay open.
+class KeyWalk {
+ public:
+  /// More rows were looked at than a turn allows.
+  static constexpr int too_much = -1;
+
+  /// Puts the form's values into keys, and begins to read by the index, or returns why not. close() must follow in any
+  /// case, while the table is still open. The arguments outlive the walk.
+  std::optional<NotNow> open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
+                             std::span<const Value> arguments);
+  /// Idempotent.
+  void close();
+
+  /// Reads the next row for which all conditions are true into the table's record. 0; or the storage engine's error,
+  /// HA_ERR_END_OF_FILE after the last row; or too_much.
+  int next();
+
+  /// The last result of next().
+  int code() const { return code_; }
+  /// Rows read, matching or not.
+  uint64_t examined() const { return examined_; }
+  /// Keys of which each is looked up by equality; 0: a range.
+  size_t keys() const { return keys_used_; }
+  /// Notes the row that was read last.
+  void note();
+  /// Whether the row read last equals the noted one in every column that the statement orders by.
+  bool ties_with_noted() const;
+
+ private:
+  using Record = std::vector<unsigned char>;
+  struct End {
+    bool given = false;  ///< else the index's own end
+    bool included = true;
+    uint32_t parts = 0;
+    Record key;
+  };
+  /// A condition to be judged of every row, with its values in records of their own.
+  struct Judged {
+    const ResolvedCondition *condition;
+    uint32_t first;  // in records_
+    uint32_t count;
+    Bytes pattern;
+  };
+
+  const FormCondition &condition_of(const ResolvedCondition &condition) const {
+    return form_->conditions[condition.condition];
+  }
+  Field &field_of(const ResolvedCondition &condition) const;
+  bool value_at(const ResolvedCondition &condition, size_t at, Value &value) const;
+  bool store(const ResolvedCondition &condition, const Value &value, Record &record) const;
+  void store_null(const ResolvedCondition &condition, Record &record) const;
+  uint32_t key_length(size_t parts) const;
+  void copy_key(Record &key, size_t parts);
+
+  bool make_keys();
+  bool make_list(const ResolvedCondition &condition, size_t parts);
+  bool make_range();
+  bool make_prefix(const ResolvedCondition &condition);
+  bool add_judged(const ResolvedCondition &condition);
+
+  int step();
+  int first_by_key();
+  int next_by_key();
+  int first_of_range();
+  int next_of_range();
+  int within_range(int code) const;
+  bool matches() const;
+  bool holds(const Judged &judged) const;
+
+  THD *thd_ = nullptr;
+  TABLE *table_ = nullptr;
+  const ReadForm *form_ = nullptr;
+  const ResolvedRead *read_ = nullptr;
+  std::span<const Value> arguments_;
+  Record key_record_;
+  std::vector<Record> records_;
+  uint32_t records_used_ = 0;
+  std::vector<Record> keys_;  // to read by equality, one after the other
+  size_t keys_used_ = 0;
+  size_t key_ = 0;
+  bool in_key_ = false;  // a row of keys_[key_] was read
+  End low_;
+  End high_;
+  std::vector<Judged> judged_;
+  Record noted_;
+  uint64_t examined_ = 0;
+  int code_ = 0;
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,379 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/reads/recognise.h"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/mariadb/hosted/reads/recogniser.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// A form is kept for long, so it must be small; whoever names thousands of values gains little by one.
+constexpr size_t conditions_max = 32;
+constexpr size_t wanted_max = 512;
+
+constexpr ulonglong options_refused = SELECT_DISTINCT | SELECT_STRAIGHT_JOIN | SELECT_SMALL_RESULT | SELECT_BIG_RESULT |
+                                      OPTION_FOUND_ROWS | OPTION_BUFFER_RESULT | SELECT_HIGH_PRIORITY | SELECT_ALL |
+                                      OPTION_TO_QUERY_CACHE;
+
+bool same_column(const std::string &a, const std::string &b) {
+  return compat::same_name(system_charset_info, a.c_str(), b.c_str());
+}
+
+}  // namespace
+
+std::optional<WhyNot> Recogniser::run() {
+  if (lex_.sql_command != SQLCOM_SELECT) return WhyNot::command;
+  if (const auto why = check_statement()) return why;
+  SELECT_LEX *select = lex_.first_select_lex();
+  if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
+  form_.arguments = static_cast<uint16_t>(lex_.param_list.elements);
+  if (select->table_list.elements == 0 && select->first_inner_unit()) return read_exists(*select);
+  if (select->first_inner_unit() || lex_.all_selects_list != select) return WhyNot::several_selects;
+  return read_select(*select);
+}
+
+std::optional<WhyNot> Recogniser::check_statement() const {
+  // A prepared statement has a result that sends rows to the client; every other keeps them.
+  const bool keeps_rows = lex_.result != nullptr && lex_.result->result_interceptor() != nullptr;
+  if (lex_.describe || lex_.analyze_stmt || lex_.exchange || keeps_rows || lex_.proc_list.elements || lex_.sphead)
+    return WhyNot::into;
+  if (!lex_.stmt_var_list.is_empty() || !lex_.set_var_list.is_empty()) return WhyNot::set_statement;
+  if (lex_.with_clauses_list) return WhyNot::common_table;
+  if (lex_.sroutines.records || lex_.sroutines_list.elements) return WhyNot::routine;
+  if (lex_.limit_rows_examined) return WhyNot::limit;
+  SELECT_LEX *select = lex_.first_select_lex();
+  if (!select || lex_.unit.is_unit_op() || lex_.unit.fake_select_lex || select->next_select())
+    return WhyNot::several_selects;
+  return std::nullopt;
+}
+
+std::optional<WhyNot> Recogniser::check_select(SELECT_LEX &select) const {
+  if (select.options & options_refused) return WhyNot::option;
+  if (select.group_list.elements || select.having || select.prep_having || select.olap != UNSPECIFIED_OLAP_TYPE ||
+      select.window_specs.elements || select.have_window_funcs())
+    return WhyNot::group;
+  if (select.skip_locked) return WhyNot::skip_locked;
+  if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
+    return WhyNot::wanted;
+  return std::nullopt;
+}
+
+/// SELECT EXISTS (SELECT ... ) AS name. Without the name the column is called by the text, literals and all: it is the
+/// same only where none was taken out.
+std::optional<WhyNot> Recogniser::read_exists(SELECT_LEX &select) {
+  if (const auto why = check_select(select)) return why;
+  Item *const item = select.item_list.elements == 1 ? select.item_list.head() : nullptr;
+  if (!item || item->type() != Item::SUBSELECT_ITEM || (!item->is_explicit_name() && parsed_ == ParsedText::form) ||
+      static_cast<Item_subselect *>(item)->substype() != Item_subselect::EXISTS_SUBS)
+    return WhyNot::several_selects;
+  if (select.where || select.prep_where || select.order_list.elements || select.limit_params.select_limit ||
+      select.select_lock != st_select_lex::NONE)
+    return WhyNot::several_selects;
+  SELECT_LEX_UNIT *const unit = select.first_inner_unit();
+  SELECT_LEX *const inner = unit->first_select();
+  if (unit->next_unit() || unit->is_unit_op() || unit->fake_select_lex || !inner || inner->next_select() ||
+      inner->first_inner_unit())
+    return WhyNot::several_selects;
+  if (const auto why = read_select(*inner)) return why;
+  if (form_.conditions.empty()) return WhyNot::no_key;
+  const bool counts =
+      std::ranges::any_of(form_.wanted, [](const FormWanted &one) { return one.what == FormWanted::What::count; });
+  // The server itself sets a limit of one row when it prepares this.
+  const bool any_limit = form_.limit && (form_.limit->from != FormValue::From::integer || form_.limit->integer < 1);
+  if (any_limit || form_.offset || form_.lock != FormLock::none || counts) return WhyNot::several_selects;
+  form_.limit.reset();
+  form_.order.clear();
+  form_.exists = true;
+  return std::nullopt;
+}
+
+std::optional<WhyNot> Recogniser::read_select(SELECT_LEX &select) {
+  if (const auto why = check_select(select)) return why;
+  if (const auto why = read_table(select)) return why;
+  if (const auto why = read_wanted(select)) return why;
+  // The optimiser changes `where`; once there was an execution, the other one is as written.
+  Item *where = select.prep_where ? select.prep_where : select.where;
+  if (where) {
+    if (const auto why = read_where(where)) return why;
+  }
+  if (const auto why = read_order(select)) return why;
+  if (const auto why = read_limit(select)) return why;
+  if (never_ || (form_.conditions.empty() && (form_.order.empty() || !form_.limit))) return WhyNot::no_key;
+  form_.lock = select.select_lock == st_select_lex::FOR_UPDATE      ? FormLock::update
+               : select.select_lock == st_select_lex::IN_SHARE_MODE ? FormLock::share
+                                                                    : FormLock::none;
+  return std::nullopt;
+}
+
+std::optional<WhyNot> Recogniser::read_table(SELECT_LEX &select) {
+  if (select.table_list.elements == 0) return WhyNot::no_table;
+  if (select.table_list.elements > 1) return WhyNot::several_tables;
+  TABLE_LIST &table = *select.table_list.first;
+  // The prepared form of a view has the tables below it after it.
+  if (table.view || table.derived || table.table_function || table.schema_table || table.belong_to_view ||
+      table.belong_to_derived || table.with || table.jtbm_subselect || table.schema_table_name.length)
+    return WhyNot::table_kind;
+  if (table.next_global || lex_.query_tables != &table) return WhyNot::several_tables;
+  if (table.on_expr || table.nested_join || table.natural_join || table.sj_on_expr) return WhyNot::several_tables;
+  if (table.index_hints && table.index_hints->elements) return WhyNot::index_hint;
+#ifdef WITH_PARTITION_STORAGE_ENGINE
+  if (table.partition_names) return WhyNot::table_parts;
+#endif
+  if (table.vers_conditions.is_set() || table.period_conditions.is_set()) return WhyNot::table_parts;
+  if (table.skip_locked) return WhyNot::skip_locked;
+  if (!table.db.str || !table.db.length || !table.table_name.str || !table.alias.str) return WhyNot::no_table;
+  table_ = &table;
+  form_.database = text_of(table.db);
+  form_.table = text_of(table.table_name);
+  return std::nullopt;
+}
+
+/// A name of another table, or of the table by its own name where it has an alias, is an error, which the server
+/// reports.
+bool Recogniser::is_own_name(const Item_ident &ident) const {
+  if (ident.table_name.str && ident.table_name.length &&
+      !compat::same_name(table_alias_charset, ident.table_name.str, table_->alias.str))
+    return false;
+  return !ident.db_name.str || !ident.db_name.length || strcmp(ident.db_name.str, table_->db.str) == 0;
+}
+
+bool Recogniser::column(Item *item, std::string &name) const {
+  if (item->type() != Item::FIELD_ITEM) return false;
+  const auto &ident = *static_cast<Item_ident *>(item);
+  if (!ident.field_name.str || !ident.field_name.length || ident.field_name.str[0] == '*' || !is_own_name(ident))
+    return false;
+  name = text_of(ident.field_name);
+  return true;
+}
+
+std::optional<WhyNot> Recogniser::read_wanted(SELECT_LEX &select) {
+  if (select.item_list.elements > wanted_max) return WhyNot::too_much;
+  List_iterator_fast<Item> items(select.item_list);
+  while (Item *item = items++) {
+    FormWanted wanted;
+    if (item->type() == Item::FIELD_ITEM) {
+      const auto &ident = *static_cast<Item_ident *>(item);
+      if (!is_own_name(ident) || !ident.field_name.str) return WhyNot::name;
+      if (ident.field_name.length == 1 && ident.field_name.str[0] == '*') {
+        wanted.what = FormWanted::What::all_columns;
+      } else if (!column(item, wanted.column)) {
+        return WhyNot::name;
+      }
+    } else if (item->type() == Item::SUM_FUNC_ITEM) {
+      auto &sum = *static_cast<Item_sum *>(item);
+      if (sum.sum_func() != Item_sum::COUNT_FUNC || sum.get_arg_count() != 1 || sum.has_with_distinct() ||
+          select.item_list.elements != 1)
+        return WhyNot::wanted;
+      wanted.what = FormWanted::What::count;
+      FormValue counted;
+      Item *of = sum.get_arg(0);
+      const bool is_constant = value(of, counted) && counted.from != FormValue::From::argument;
+      if (!is_constant && !column(of, wanted.column)) return WhyNot::wanted;
+    } else {
+      FormValue constant;
+      if (item->type() != Item::CONST_ITEM || item->type_handler() == &type_handler_bool || !value(item, constant) ||
+          constant.from != FormValue::From::integer)
+        return WhyNot::wanted;
+      wanted.what = FormWanted::What::constant;
+      wanted.integer = constant.integer;
+    }
+    form_.wanted.push_back(std::move(wanted));
+  }
+  return std::nullopt;
+}
+
+bool Recogniser::parameter(const Item *item, FormValue &value) const {
+  uint16_t at = 0;
+  List_iterator_fast<Item_param> params(lex_.param_list);
+  while (const Item *one = params++) {
+    if (one == item) {
+      value.from = FormValue::From::argument;
+      value.argument = at;
+      return true;
+    }
+    ++at;
+  }
+  return false;
+}
+
+bool Recogniser::value(Item *item, FormValue &value) const {
+  // A parameter that had a value once calls itself a constant.
+  if (parameter(item, value)) return true;
+  if (item->type() != Item::CONST_ITEM || !item->basic_const_item()) return false;
+  switch (item->cmp_type()) {
+    case INT_RESULT:
+      // 0x41 and b'1' are integers or text, as it turns out.
+      if (item->type_handler() == &type_handler_hex_hybrid) return false;
+      value.from = FormValue::From::integer;
+      value.integer = item->val_int();
+      return !item->unsigned_flag || value.integer >= 0;
+    case STRING_RESULT: {
+      if (item->type_handler() == &type_handler_hex_hybrid) return false;
+      if (item->collation.collation != thd_->variables.collation_connection) return false;
+      String room;
+      const String *text = item->val_str(&room);
+      if (!text) return false;
+      value.from = FormValue::From::text;
+      value.text.assign(text->ptr(), text->length());
+      return true;
+    }
+    case REAL_RESULT:
+    case DECIMAL_RESULT:
+    case ROW_RESULT:
+    case TIME_RESULT: return false;
+  }
+  return false;
+}
+
+std::optional<WhyNot> Recogniser::add(FormTest test, Item *left, Item **values, uint count) {
+  FormCondition condition;
+  condition.test = test;
+  if (!column(left, condition.column)) return WhyNot::condition;
+  values_ += count;
+  if (values_ > plan_values_max || form_.conditions.size() == conditions_max) return WhyNot::too_much;
+  for (uint i = 0; i < count; ++i) {
+    FormValue one;
+    if (!value(values[i], one)) return WhyNot::value;
+    condition.values.push_back(std::move(one));
+  }
+  form_.conditions.push_back(std::move(condition));
+  return std::nullopt;
+}
+
+std::optional<WhyNot> Recogniser::read_where(Item *item) {
+  if (item->type() == Item::COND_ITEM) {
+    auto &all = *static_cast<Item_cond *>(item);
+    if (all.functype() != Item_func::COND_AND_FUNC) return WhyNot::either;
+    List_iterator_fast<Item> items(*all.argument_list());
+    while (Item *one = items++) {
+      if (const auto why = read_where(one)) return why;
+    }
+    return std::nullopt;
+  }
+  if (item->type() == Item::FUNC_ITEM) return read_comparison(*static_cast<Item_func *>(item));
+  FormValue constant;
+  if (value(item, constant) && constant.from == FormValue::From::integer) {
+    if (constant.integer == 0) never_ = true;
+    return std::nullopt;
+  }
+  return WhyNot::condition;
+}
+
+namespace {
+
+/// `5 < c` as `c > 5`.
+FormTest turned(FormTest test) {
+  switch (test) {
+    case FormTest::less: return FormTest::greater;
+    case FormTest::at_most: return FormTest::at_least;
+    case FormTest::greater: return FormTest::less;
+    case FormTest::at_least: return FormTest::at_most;
+    case FormTest::equal:
+    case FormTest::in:
+    case FormTest::unequal:
+    case FormTest::like:
+    case FormTest::null:
+    case FormTest::not_null: break;
+  }
+  return test;
+}
+
+bool binary_test(Item_func::Functype type, FormTest &test) {
+  switch (type) {
+    case Item_func::EQ_FUNC: test = FormTest::equal; return true;
+    case Item_func::NE_FUNC: test = FormTest::unequal; return true;
+    case Item_func::LT_FUNC: test = FormTest::less; return true;
+    case Item_func::LE_FUNC: test = FormTest::at_most; return true;
+    case Item_func::GT_FUNC: test = FormTest::greater; return true;
+    case Item_func::GE_FUNC: test = FormTest::at_least; return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::optional<WhyNot> Recogniser::read_comparison(Item_func &function) {
+  Item **const arguments = function.arguments();
+  const uint count = function.argument_count();
+  FormTest test{};
+  if (binary_test(function.functype(), test)) {
+    if (count != 2) return WhyNot::condition;
+    if (arguments[0]->type() == Item::FIELD_ITEM) return add(test, arguments[0], arguments + 1, 1);
+    if (arguments[1]->type() == Item::FIELD_ITEM) return add(turned(test), arguments[1], arguments, 1);
+    FormValue left;
+    FormValue right;
+    if (test != FormTest::equal || !value(arguments[0], left) || !value(arguments[1], right) ||
+        left.from != FormValue::From::integer || right.from != FormValue::From::integer)
+      return WhyNot::condition;
+    if (left.integer != right.integer) never_ = true;
+    return std::nullopt;
+  }
+  switch (function.functype()) {
+    case Item_func::ISNULL_FUNC: return count == 1 ? add(FormTest::null, arguments[0], nullptr, 0) : WhyNot::condition;
+    case Item_func::ISNOTNULL_FUNC:
+      return count == 1 ? add(FormTest::not_null, arguments[0], nullptr, 0) : WhyNot::condition;
+    case Item_func::BETWEEN: {
+      if (static_cast<Item_func_opt_neg &>(function).negated) return WhyNot::negation;
+      if (count != 3) return WhyNot::condition;
+      const std::optional<WhyNot> why = add(FormTest::at_least, arguments[0], arguments + 1, 1);
+      return !why ? add(FormTest::at_most, arguments[0], arguments + 2, 1) : why;
+    }
+    case Item_func::IN_FUNC:
+      if (static_cast<Item_func_opt_neg &>(function).negated) return WhyNot::negation;
+      return count >= 2 ? add(FormTest::in, arguments[0], arguments + 1, count - 1) : WhyNot::condition;
+    case Item_func::LIKE_FUNC:
+      if (static_cast<Item_func_like &>(function).get_negated()) return WhyNot::negation;
+      // Only the usual escape character; a written one is an expression.
+      if (count != 2 || lex_.escape_used) return WhyNot::condition;
+      return add(FormTest::like, arguments[0], arguments + 1, 1);
+    default: return WhyNot::condition;
+  }
+}
+
+std::optional<WhyNot> Recogniser::read_order(SELECT_LEX &select) {
+  if (select.order_list.elements > conditions_max) return WhyNot::too_much;
+  for (const ORDER *one = select.order_list.first; one; one = one->next) {
+    FormOrder order;
+    Item *item = one->item_ptr ? one->item_ptr : *one->item;
+    if (one->counter_used || !column(item, order.column)) return WhyNot::order;
+    if (one->direction != ORDER::ORDER_ASC && one->direction != ORDER::ORDER_DESC) return WhyNot::order;
+    order.descending = one->direction == ORDER::ORDER_DESC;
+    // A bare name means an alias of the select list before it means a column.
+    List_iterator_fast<Item> items(select.item_list);
+    while (Item *wanted = items++) {
+      if (!wanted->name.str || !same_column({wanted->name.str, wanted->name.length}, order.column)) continue;
+      std::string meant;
+      if (!column(wanted, meant) || !same_column(meant, order.column)) return WhyNot::order;
+    }
+    form_.order.push_back(std::move(order));
+  }
+  return std::nullopt;
+}
+
+std::optional<WhyNot> Recogniser::read_limit(SELECT_LEX &select) {
+  const auto &limits = select.limit_params;
+  if (limits.with_ties) return WhyNot::limit;
+  if (limits.select_limit) {
+    FormValue limit;
+    if (!value(limits.select_limit, limit) || limit.from == FormValue::From::text) return WhyNot::limit;
+    form_.limit = std::move(limit);
+  }
+  if (limits.offset_limit) {
+    FormValue offset;
+    if (!form_.limit || !value(limits.offset_limit, offset) || offset.from == FormValue::From::text)
+      return WhyNot::limit;
+    form_.offset = std::move(offset);
+  }
+  return std::nullopt;
+}
+
+std::optional<WhyNot> recognise(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form) {
+  form = {};
+  return Recogniser(thd, lex, parsed, form).run();
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,57 @@
+// recogniser.h: Recogniser, which reads the server's parse tree of a SELECT, and lends the parts that all statements
+// have: the table, WHERE, values.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/mariadb/hosted/reads/read_form.h"
+#include "engine/mariadb/hosted/reads/recognise.h"
+#include "engine/mariadb/basics/server.h"
+#include "engine/mariadb/hosted/plans/why_not.h"
+
+namespace postern::mariadb {
+
+/// Values that a statement may have; whoever names thousands of them gains little by a form.
+inline constexpr size_t plan_values_max = 256;
+
+inline std::string text_of(const LEX_CSTRING &name) {
+  return {name.str, name.length};
+}
+
+/// Used once.
+class Recogniser {
+ public:
+  Recogniser(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form)
+      : thd_(thd), lex_(lex), parsed_(parsed), form_(form) {}
+  std::optional<WhyNot> run();
+
+ protected:
+  /// What must not be in any statement, whatever its command is.
+  std::optional<WhyNot> check_statement() const;
+  std::optional<WhyNot> check_select(SELECT_LEX &select) const;
+  std::optional<WhyNot> read_exists(SELECT_LEX &select);
+  std::optional<WhyNot> read_select(SELECT_LEX &select);
+  std::optional<WhyNot> read_table(SELECT_LEX &select);
+  std::optional<WhyNot> read_wanted(SELECT_LEX &select);
+  std::optional<WhyNot> read_where(Item *item);
+  std::optional<WhyNot> read_comparison(Item_func &function);
+  std::optional<WhyNot> read_order(SELECT_LEX &select);
+  std::optional<WhyNot> read_limit(SELECT_LEX &select);
+
+  bool column(Item *item, std::string &name) const;
+  bool is_own_name(const Item_ident &ident) const;
+  bool value(Item *item, FormValue &value) const;
+  std::optional<WhyNot> add(FormTest test, Item *left, Item **values, uint count);
+  bool parameter(const Item *item, FormValue &value) const;
+
+  THD *thd_;
+  LEX &lex_;
+  const ParsedText parsed_;
+  ReadForm &form_;
+  const TABLE_LIST *table_ = nullptr;
+  size_t values_ = 0;
+  bool never_ = false;  // WHERE has a constant that is false
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,117 @@
+#include "engine/mariadb/hosted/thd/session_statement.h"
+
+#include "engine/mariadb/hosted/reads/select_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/basics/opening.h"
+#include "engine/mariadb/hosted/reads/resolve_read.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// The thread's, for the memory it keeps.
+SessionReader &session_reader() {
+  static thread_local SessionReader reads;
+  return reads;
+}
+
+size_t columns_of(const ReadForm &plan, const ResolvedRead &read) {
+  if (counts_rows(plan)) return 1;
+  const auto constants = std::ranges::count(plan.wanted, FormWanted::What::constant, &FormWanted::what);
+  return read.columns.size() + static_cast<size_t>(constants);
+}
+
+}  // namespace
+
+std::shared_ptr<const StatementPlan> SelectPlan::recognise(THD *thd, LEX &lex, ParsedText parsed,
+                                                           std::optional<WhyNot> &why) {
+  if (lex.sql_command != SQLCOM_SELECT) return nullptr;
+  ReadForm form;
+  why = mariadb::recognise(thd, lex, parsed, form);
+  return why ? nullptr : std::make_shared<const SelectPlan>(std::move(form));
+}
+
+const SelectPlan::Learnt *SelectPlan::find(const AnswerShape &shape) const {
+  const Learnt *known = learnt_.first();
+  while (known != nullptr && !(known->shape == shape)) known = known->next;
+  return known;
+}
+
+PlanFacts SelectPlan::facts() const {
+  PlanFacts facts{.kind = "SELECT", .database = form_.database, .table = form_.table};
+  if (const Learnt *const newest = learnt_.first(); newest != nullptr) {
+    facts.index = newest->index;
+    facts.answers = newest->version == version();
+  }
+  add_facts(facts);
+  return facts;
+}
+
+bool SelectPlan::is_granted(THD *thd) const {
+  const TableNames names(form_.database, form_.table);
+  TABLE_LIST list;
+  name_table(thd, list, *names.database, *names.table, TL_READ);
+  return SessionReader::may_read(thd, list, form_);
+}
+
+std::optional<NotNow> SelectPlan::may(THD *thd) const {
+  return form_.lock != FormLock::none && is_client_of_cluster(thd) ? std::optional(NotNow::galera) : std::nullopt;
+}
+
+std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools & /*tools*/, Output &output) const {
+  if (!holds()) return NotNow::plan_off;
+  THD *const thd = asked.thd;
+  ClientMetadata *const columns = asked.columns;
+  const Learnt *const known = find(AnswerShape(thd, asked.prepared, columns != nullptr && columns->holds(thd)));
+  if (known == nullptr || known->version != version()) return NotNow::not_learnt;
+  const std::optional<NotNow> why = session_reader().run(thd,
+                                                         {.form = form_,
+                                                          .read = known->read,
+                                                          .table_version = known->version,
+                                                          .answer = known->answer,
+                                                          .values = asked.statement.values,
+                                                          .prepared = asked.prepared,
+                                                          .bytes_received = asked.statement.packet.size()},
+                                                         output);
+  if (!why && columns != nullptr && !known->shape.without_metadata) {
+    *columns = known->columns;
+    columns->client = thd->variables.character_set_client;
+  }
+  return why;
+}
+
+std::optional<WhyNot> SelectPlan::look(THD *thd) const {
+  std::optional<WhyNot> why;
+  look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
+    ResolvedRead read;
+    why = resolve(form_, table, read);
+    note_version(table.s->get_table_ref_version());
+  });
+  return why;
+}
+
+void SelectPlan::learn(const Asked &asked, Bytes packets, uint64_t before) const {
+  THD *const thd = asked.thd;
+  AnswerShape shape(thd, asked.prepared);
+  std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
+  shape.without_metadata = answer && answer->columns_left_out();
+  look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
+    ResolvedRead read;
+    const uint64_t version = table.s->get_table_ref_version();
+    if (const auto why = resolve(form_, table, read)) return switch_off(words(*why).data());
+    note_version(version);
+    if (answer && answer->columns() != columns_of(form_, read))
+      return switch_off("its answer has other columns than the table");
+    if (version != before || !answer) return;
+    if (answer->status() & without_index) return note_unlearnt(words_of_no_index);
+    if (const Learnt *const known = find(shape); known != nullptr && known->version == version) return;
+    if (!may_learn()) return;
+    const char *const index = table.key_info[read.index].name.str;
+    learnt_.push(new Learnt{shape, version, std::move(read), std::move(*answer), index, *asked.columns});
+  });
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,65 @@
+// select_plan.h: SelectPlan, how SELECTs of one form are answered on the sessions that ask: their meaning, and, learnt
+// while the server serves the first of them, the columns and index in the table and the bytes around the rows
+// (table_plan.h).
+#pragma once
+
+#include <optional>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/bytes.h"
+#include "contract/server_session.h"
+#include "engine/mariadb/hosted/thd/answer_shape.h"
+#include "engine/mariadb/hosted/thd/not_now.h"
+#include "engine/mariadb/hosted/reads/session_read.h"
+#include "engine/mariadb/hosted/reads/read_form.h"
+#include "engine/mariadb/hosted/reads/recognise.h"
+#include "engine/mariadb/hosted/plans/statement_plan.h"
+#include "engine/mariadb/hosted/plans/why_not.h"
+#include "engine/sql/answer.h"
+
+class THD;
+struct LEX;
+
+namespace postern::mariadb {
+
+/// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
+class SelectPlan final : public StatementPlan {
+ public:
+  /// For a SELECT, as the server has parsed it. nullptr: `why`, or it is none and `why` stays as it is.
+  static std::shared_ptr<const StatementPlan> recognise(THD *thd, LEX &lex, ParsedText parsed,
+                                                        std::optional<WhyNot> &why);
+
+  explicit SelectPlan(ReadForm form) : form_(std::move(form)) {}
+
+  uint32_t values() const override { return form_.arguments; }
+  PlanFacts facts() const override;
+  Table table() const override { return {form_.database, form_.table}; }
+  bool is_granted(THD *thd) const override;
+  std::optional<WhyNot> look(THD *thd) const override;
+  std::optional<NotNow> may(THD *thd) const override;
+  std::optional<NotNow> answer(const Asked &asked, const AnswerTools &tools, Output &output) const override;
+  void learn(const Asked &asked, Bytes answer, uint64_t before) const override;
+  /// Locking reads see the newest rows, which may change between two answers.
+  bool can_be_compared() const override { return form_.lock == FormLock::none; }
+
+ private:
+  struct Learnt {
+    AnswerShape shape;
+    uint64_t version;
+    ResolvedRead read;
+    sql::Answer answer;
+    std::string index;
+    ClientMetadata columns;  // afterwards
+    Learnt *next = nullptr;
+  };
+
+  const Learnt *find(const AnswerShape &shape) const;
+
+  const ReadForm form_;
+  mutable NewestFirst<Learnt> learnt_;
+};
+
+}  // namespace postern::mariadb

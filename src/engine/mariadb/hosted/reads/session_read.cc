@@ -1,0 +1,254 @@
+#include "engine/mariadb/hosted/thd/session_statement.h"
+
+#include "engine/mariadb/hosted/reads/session_read.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+
+#include "base/limits.h"
+#include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/reads/exact_value.h"
+#include "engine/mariadb/basics/no_row_waits.h"
+#include "engine/mariadb/basics/opening.h"
+#include "engine/mariadb/hosted/reads/resolve_read.h"
+#include "engine/mariadb/hosted/thd/statement_end.h"
+
+namespace postern::mariadb {
+namespace {
+
+using What = FormWanted::What;
+
+Protocol &protocol_of(THD *thd, bool prepared) {
+  if (prepared) return thd->protocol_binary;
+  return thd->protocol_text;
+}
+
+/// An integer as the server sends one of the column's type.
+bool store_integer(Protocol &protocol, int64_t number, uint8_t type) {
+  switch (type) {
+    case MYSQL_TYPE_TINY: return !protocol.store_tiny(number);
+    case MYSQL_TYPE_SHORT: return !protocol.store_short(number);
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG: return !protocol.store_long(number);
+    case MYSQL_TYPE_LONGLONG: return !protocol.store_longlong(number, false);
+    default: return false;
+  }
+}
+
+bool put_row(Protocol &protocol, sql::Packets &packets) {
+  const String &row = *protocol.storage_packet();
+  if (row.length() >= MAX_PACKET_LENGTH) return false;
+  packets.put({row.ptr(), row.length()});
+  return true;
+}
+
+thr_lock_type lock_of(FormLock lock) {
+  switch (lock) {
+    case FormLock::none: return TL_READ;
+    case FormLock::share: return TL_READ_WITH_SHARED_LOCKS;
+    case FormLock::update: return TL_WRITE;
+  }
+  return TL_READ;
+}
+
+/// A lock on the one row is asked for without waiting.
+bool may_lock(const THD *thd, const SessionRead &read) {
+  if (read.form.lock == FormLock::none) return true;
+  const bool read_only = opt_readonly || thd->tx_read_only || thd->variables.tx_read_only;
+  return !read_only && !NoRowWaits::end_transactions();
+}
+
+/// Its lock has cost the session its transaction: the client gets the server's error for that.
+std::optional<NotNow> lose(THD *thd, const SessionRead &read, SessionStatement &statement, Output &output) {
+  statement.lose();
+  thd->update_server_status();
+  send_end(thd, output);
+  statement.done_changing(read.bytes_received);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
+  if (!may_lock(thd, read)) return NotNow::locking;
+  // The server reports a wrong one before it opens anything, and so begins no transaction.
+  limits_ = {};
+  if (!read.form.exists && !take_limits(read, limits_)) return NotNow::value;
+  const TableNames names(read.form.database, read.form.table);
+  TABLE_LIST list;
+  SessionStatement statement(thd, read.prepared);
+  name_table(thd, list, *names.database, *names.table, lock_of(read.form.lock));
+  std::optional<NoRowWaits> no_waits;
+  if (read.form.lock != FormLock::none) no_waits.emplace(thd);
+  const Output::Mark start = output.mark();
+  const auto fail = [&](NotNow why) -> std::optional<NotNow> {
+    walk_.close();
+    output.rewind_or_break(start);
+    if (thd->transaction_rollback_request) {
+      tell_lost(thd, list.table, walk_.code());
+      return lose(thd, read, statement, output);
+    }
+    statement.undo();
+    return why;
+  };
+  if (!may_read(thd, list, read.form)) return fail(NotNow::privilege);
+  if (!statement.open(list)) return fail(NotNow::table_busy);
+  TABLE &table = *list.table;
+  if (table.s->get_table_ref_version() != read.table_version) return fail(NotNow::table_changed);
+  choose_columns(table, read);
+  sql::Packets packets(output);
+  read.answer.put_head(packets, static_cast<uint16_t>(thd->server_status));
+  Written written;
+  std::optional<NotNow> why = NotNow::read_failed;
+  try {
+    why = read_rows(thd, table, read, packets, written);
+  } catch (const std::bad_alloc &) {
+  }
+  if (why || output.broken()) return fail(why.value_or(NotNow::read_failed));
+  walk_.close();
+  if (!statement.commit()) return fail(NotNow::read_failed);
+  thd->update_server_status();
+  read.answer.put_end(packets, static_cast<uint16_t>(thd->server_status));
+  if (read.answer.columns_left_out()) ++thd->status_var.skip_metadata_count;
+  statement.done(walk_.examined(), written.sent, written.found, read.bytes_received, output.mark() - start);
+  return std::nullopt;
+}
+
+bool SessionReader::take_limits(const SessionRead &read, Limits &limits) {
+  const auto take = [&](const std::optional<FormValue> &place, uint64_t &number) {
+    if (!place) return true;
+    Value value;
+    if (!value_of(*place, read.values, value)) return false;
+    if (value.kind() == Value::Kind::natural) {
+      number = value.natural();
+      return true;
+    }
+    if (value.kind() != Value::Kind::integer || value.integer() < 0) return false;
+    number = static_cast<uint64_t>(value.integer());
+    return true;
+  };
+  // Of none the server says that there is none before it looks.
+  return take(read.form.limit, limits.rows) && take(read.form.offset, limits.offset) && limits.rows != 0;
+}
+
+bool SessionReader::may_read(THD *thd, TABLE_LIST &list, const ReadForm &form) {
+  if (check_table_access(thd, SELECT_ACL, &list, false, 1, true)) return false;
+  list.grant.want_privilege = SELECT_ACL & ~list.grant.privilege;
+  if (list.grant.want_privilege == NO_ACL) return true;
+  const auto may = [&](const std::string &column) {
+    return compat::column_is_granted(thd, list.grant, form.database, form.table, column.c_str(), column.size());
+  };
+  return std::ranges::all_of(form.wanted,
+                             [&](const FormWanted &one) {
+                               // What `*` stands for is known only when the table is open.
+                               return one.what == What::column ? may(one.column) : one.what == What::constant;
+                             }) &&
+         std::ranges::all_of(form.conditions, [&](const FormCondition &one) { return may(one.column); }) &&
+         std::ranges::all_of(form.order, [&](const FormOrder &one) { return may(one.column); });
+}
+
+void SessionReader::choose_columns(TABLE &table, const SessionRead &read) {
+  MY_BITMAP *const columns = table.read_set;
+  for (const uint16_t at : read.read.columns) bitmap_set_bit(columns, at);
+  for (const auto *const conditions : {&read.read.parts, &read.read.range, &read.read.filters})
+    for (const ResolvedCondition &condition : *conditions) bitmap_set_bit(columns, condition.field);
+  if (read.read.way == ReadWay::one) return;
+  // The columns that make rows unique, and bound a range.
+  const KEY &key = table.key_info[read.read.index];
+  for (uint i = 0; i < key.user_defined_key_parts; ++i) bitmap_set_bit(columns, key.key_part[i].fieldnr - 1);
+  for (const FormOrder &order : read.form.order)
+    for (Field **at = table.field; *at != nullptr; ++at)
+      if (compat::same_name(system_charset_info, (*at)->field_name.str, order.column.c_str()))
+        bitmap_set_bit(columns, (*at)->field_index);
+}
+
+std::optional<NotNow> SessionReader::read_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                               Written &written) {
+  if (const auto why = walk_.open(thd, table, read.form, read.read, read.values)) return why;
+  protocol_of(thd, read.prepared).prepare_for_send(read.answer.columns());
+  return counts_rows(read.form) ? count_rows(thd, table, read, packets, written)
+                                : write_rows(thd, table, read, packets, written);
+}
+
+std::optional<NotNow> SessionReader::write_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                                Written &written) {
+  const Output::Mark start = packets.output().mark();
+  const bool any_order = !read.read.ordered;
+  for (;;) {
+    const bool enough = written.found >= limits_.offset && written.found - limits_.offset >= limits_.rows;
+    if (enough && (written.found == 0 || (!any_order && !read.read.ties))) return std::nullopt;
+    const int code = walk_.next();
+    if (code == KeyWalk::too_much) return NotNow::too_much;
+    if (code == HA_ERR_END_OF_FILE) return std::nullopt;
+    if (code != 0) return NotNow::read_failed;
+    if (written.found != 0 && (any_order || (read.read.ties && walk_.ties_with_noted()))) return NotNow::order_unsure;
+    if (enough) return std::nullopt;  // it does not tie with the last one that is wanted
+    if (read.read.ties) walk_.note();
+    if (++written.found <= limits_.offset) continue;
+    const size_t bytes = packets.output().mark() - start;
+    if (bytes > limits::find_bytes_fast_max) return NotNow::too_much;
+    if (!write_row(thd, table, read, packets)) return NotNow::read_failed;
+    if (written.sent++ == 0 && packets.output().mark() - start > limits::first_row_bytes_fast_max)
+      return NotNow::too_much;
+  }
+}
+
+/// The one row of a COUNT or an EXISTS.
+std::optional<NotNow> SessionReader::count_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
+                                                Written &written) {
+  if (limits_.offset != 0) return NotNow::value;
+  int64_t rows = 0;
+  const Field *const counted =
+      read.form.exists || read.read.columns.empty() ? nullptr : table.field[read.read.columns[0]];
+  int code = 0;
+  bool matched = false;
+  while (!(read.form.exists && rows != 0) && (code = walk_.next()) == 0) {
+    matched = true;
+    if (counted == nullptr || !counted->is_null()) ++rows;
+  }
+  if (code == KeyWalk::too_much) return NotNow::too_much;
+  if (code != 0 && code != HA_ERR_END_OF_FILE) return NotNow::read_failed;
+  if (!matched && tests_a_column_twice(read.read)) return NotNow::value;
+  Protocol &protocol = protocol_of(thd, read.prepared);
+  protocol.prepare_for_resend();
+  // Where the server has left out the types, they are the ones that these always have.
+  uint8_t type = read.answer.type(0);
+  if (read.answer.columns_left_out()) type = read.form.exists ? MYSQL_TYPE_LONG : MYSQL_TYPE_LONGLONG;
+  if (!store_integer(protocol, rows, type) || !put_row(protocol, packets)) return NotNow::read_failed;
+  written.sent = 1;
+  // Where a whole unique key finds nothing the server sees that before it counts, and leaves FOUND_ROWS() as it is.
+  const bool nothing = !matched && !read.form.exists && read.read.way == ReadWay::one;
+  written.found = nothing ? thd->limit_found_rows : 1;
+  return std::nullopt;
+}
+
+bool SessionReader::write_row(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets) {
+  Protocol &protocol = protocol_of(thd, read.prepared);
+  protocol.prepare_for_resend();
+  const std::vector<uint16_t> &columns = read.read.columns;
+  size_t next = 0;
+  uint32_t at = 0;
+  for (const FormWanted &wanted : read.form.wanted) {
+    switch (wanted.what) {
+      case What::column:
+        if (protocol.store(table.field[columns[next++]])) return false;
+        ++at;
+        break;
+      case What::all_columns:
+        for (Field **field = table.field; *field != nullptr; ++field) {
+          if ((*field)->invisible != VISIBLE) continue;
+          if (protocol.store(table.field[columns[next++]])) return false;
+          ++at;
+        }
+        break;
+      case What::constant:
+        if (!store_integer(protocol, wanted.integer, read.answer.type(at++))) return false;
+        break;
+      case What::count: return false;
+    }
+  }
+  return put_row(protocol, packets);
+}
+
+}  // namespace postern::mariadb

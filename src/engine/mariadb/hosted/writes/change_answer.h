@@ -1,0 +1,63 @@
+// change_answer.h: the server's checks before an UPDATE, a DELETE, an INSERT or a REPLACE that we run, and its answers
+// after it.
+//
+// For the thread that the session's THD is attached to (attachment.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "base/output.h"
+#include "engine/mariadb/hosted/writes/change_form.h"
+#include "engine/mariadb/hosted/writes/returned_rows.h"
+#include "engine/mariadb/basics/server.h"
+
+namespace postern::mariadb {
+
+/// The effect of a statement.
+struct Changed {
+  uint64_t looked_up = 1;  ///< keys, of an UPDATE or a DELETE
+  uint64_t examined = 0;   ///< rows read by these
+  uint64_t found = 0;      ///< among these
+  uint64_t changed = 0;    ///< or deleted, or new
+  bool wrote = false;      ///< a row has changed
+
+  // Of an INSERT, or a REPLACE.
+  uint64_t duplicates = 0;          ///< rows that were there already, but for those that are passed over
+  uint64_t replaced = 0;            ///< among these: changed, or deleted
+  uint64_t insert_id = 0;           ///< the first one generated
+  uint64_t last_id = 0;             ///< the last row's
+  std::optional<uint64_t> told_id;  ///< to LAST_INSERT_ID(id)
+  struct PassedOver {
+    uint64_t row;  ///< counted from 1
+    std::string why;
+  };
+  std::vector<PassedOver> passed_over;
+  // Calls to the storage engine.
+  uint64_t writes = 0;
+  uint64_t updates = 0;
+  uint64_t deletes = 0;
+
+  ReturnedRows returned{};
+};
+
+/// Adds the rows to the door's counters.
+void count_rows(Counters &counters, const ChangeForm &form, const Changed &changed);
+
+/// Whether the session's account may do that: as the server asks, for the columns that are changed, and for those that
+/// are looked at or returned.
+bool may_change(THD *thd, const ChangeForm &form);
+
+enum_sql_command command_of(const ChangeForm &form);
+
+/// The server's OK at the end of such a statement: mysql_update(), mysql_delete(), mysql_insert(). The session
+/// remembers it (LAST_INSERT_ID(), ROW_COUNT()).
+void say_ok(THD *thd, const ChangeForm &form, const Changed &changed);
+
+/// Writes the session's OK or error at the end of the statement, after the rows of RETURNING if it has that. `status`:
+/// the session's, while it ran.
+void send_answer(THD *thd, const ChangeForm &form, const ReturnedRows &rows, uint16_t status, Output &output);
+
+}  // namespace postern::mariadb

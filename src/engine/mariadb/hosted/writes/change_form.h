@@ -1,0 +1,62 @@
+// change_form.h: ChangeForm, what an UPDATE or a DELETE of a row by key means, or an INSERT or a REPLACE of rows that
+// it lists, and ResolvedChange, the same in terms of an open table. As read_form.h is for SELECT.
+//
+//   UPDATE users SET name = 'Ann', visits = visits + 1 WHERE id = 42
+//   -> table users; conditions {id = argument 1}; name gets argument 0, visits is added 1 to
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/mariadb/hosted/reads/read_form.h"
+
+namespace postern::mariadb {
+
+/// What one column gets. In the order of the statement, each sees what those before it have stored.
+struct FormAssignment {
+  enum class How : uint8_t {
+    set,       ///< `value`
+    add,       ///< the integer of the column `source` plus `value`
+    subtract,  ///< the same, minus
+    keep,      ///< its old value: `c = c`
+    tell,      ///< that, and LAST_INSERT_ID() returns it: `c = LAST_INSERT_ID(c)`
+  };
+  std::string column;
+  How how = How::set;
+  std::string source;  ///< of all but set
+  FormValue value;
+  std::string given;  ///< VALUES(column) in place of `value`: the column's value in the new row; or none
+};
+
+struct ChangeForm {
+  enum class What : uint8_t { update, erase, insert };
+  What what = What::update;
+  /// insert: how to treat a row with a key that is there already. ON DUPLICATE KEY UPDATE is `update`.
+  enum class Duplicate : uint8_t { refuse, ignore, update, replace };
+  Duplicate duplicate = Duplicate::refuse;
+  /// The rows, and the columns of RETURNING; without order and limit. For an INSERT only the latter.
+  ReadForm rows;
+  std::vector<FormAssignment> assignments;       ///< update, and insert with Duplicate::update
+  std::vector<std::string> columns;              ///< insert: which get values; none: all that are visible
+  std::vector<std::vector<FormValue>> new_rows;  ///< insert: one or more, each with as many values
+
+  /// RETURNING: the answer is rows.
+  bool returns() const { return !rows.wanted.empty(); }
+  /// Whether it may change or delete rows, and not only add some.
+  bool changes_old_rows() const { return what != What::insert || duplicate >= Duplicate::update; }
+};
+
+struct ResolvedAssignment {
+  uint16_t field = 0;   ///< position in TABLE::field
+  uint16_t source = 0;  ///< likewise, of all but set
+  uint16_t given = 0;   ///< likewise, of VALUES(column)
+};
+
+struct ResolvedChange {
+  ResolvedRead rows;  ///< by a whole unique key; for an INSERT only the returned columns
+  std::vector<ResolvedAssignment> assignments;
+  std::vector<uint16_t> columns;  ///< for an INSERT, positions in TABLE::field
+};
+
+}  // namespace postern::mariadb

@@ -1,0 +1,331 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/writes/change_row.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/reads/exact_value.h"
+#include "engine/mariadb/hosted/writes/resolve_change.h"
+#include "engine/mariadb/hosted/reads/resolve_read.h"
+#include "engine/mariadb/tables/row_calls.h"
+#include "engine/mariadb/tables/write_tables.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// While one lives, columns of tables that the worker has open take values as they do in the session: its sql_mode and
+/// its time zone decide the meaning of a text. A value that they cannot take raises a warning, and nothing else.
+class InManner {
+ public:
+  InManner(THD *worker, const THD *session)
+      : worker_(worker),
+        sql_mode_(worker->variables.sql_mode),
+        old_behavior_(worker->variables.old_behavior),
+        time_zone_(worker->variables.time_zone) {
+    worker->variables.sql_mode = session->variables.sql_mode;
+    worker->variables.old_behavior = session->variables.old_behavior;
+    worker->variables.time_zone = session->variables.time_zone;
+    worker->count_cuted_fields = CHECK_FIELD_WARN;
+    worker->abort_on_warning = false;
+  }
+  ~InManner() {
+    worker_->variables.sql_mode = sql_mode_;
+    worker_->variables.old_behavior = old_behavior_;
+    worker_->variables.time_zone = time_zone_;
+    worker_->count_cuted_fields = CHECK_FIELD_IGNORE;
+    if (worker_->is_error()) worker_->clear_error(true);
+    if (worker_->get_stmt_da()->current_statement_warn_count() != 0)
+      worker_->get_stmt_da()->clear_warning_info(worker_->query_id);
+  }
+  InManner(const InManner &) = delete;
+  InManner &operator=(const InManner &) = delete;
+
+ private:
+  THD *const worker_;
+  const sql_mode_t sql_mode_;
+  const decltype(THD::variables.old_behavior) old_behavior_;
+  Time_zone *const time_zone_;
+};
+
+}  // namespace
+
+std::optional<NotNow> ChangeRow::run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
+                                     const ResolvedChange &change, std::span<const Value> values, Changed &changed) {
+  worker_ = worker;
+  session_ = session;
+  target_ = &target;
+  table_ = target.table;
+  form_ = &form;
+  change_ = &change;
+  values_ = values;
+  lost_ = false;
+  code_ = 0;
+  failed_to_find_ = false;
+  const InManner manner(worker, session);
+  if (form.what == ChangeForm::What::insert) return insert(changed);
+  worker->lex->sql_command = form.what == ChangeForm::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
+  mark();
+  std::optional<NotNow> why = walk_.open(session, *table_, form.rows, change.rows, values);
+  if (!why) why = change_all(changed);
+  // For an update that no row can meet the server does not say how many rows it has matched.
+  if (!why && changed.found == 0 && tests_a_column_twice(change.rows)) why = NotNow::value;
+  changed.looked_up = walk_.keys();
+  changed.examined = walk_.examined();
+  walk_.close();
+  return why;
+}
+
+/// The columns that are read, and those that are written. As the binary log and the storage engine want them.
+void ChangeRow::mark() const {
+  TABLE &table = *table_;
+  table.next_number_field = nullptr;  // an update knows none
+  if (target_->marked_by == change_) return;
+  target_->marked_by = change_;
+  if (table.file->inited != handler::NONE) table.file->ha_index_or_rnd_end();
+  bitmap_set_all(&table.def_read_set);
+  bitmap_clear_all(&table.def_write_set);
+  table.column_bitmaps_set_no_signal(&table.def_read_set, &table.def_write_set);
+  for (const ResolvedAssignment &one : change_->assignments) bitmap_set_bit(table.write_set, one.field);
+  if (form_->what == ChangeForm::What::update) table.mark_columns_needed_for_update();
+  else table.mark_columns_needed_for_delete();
+  compat::prepare_for_writes(*table.file);
+  table.file->column_bitmaps_signal();
+}
+
+/// By a whole unique key there is one row, or none, for each value.
+std::optional<NotNow> ChangeRow::change_all(Changed &changed) {
+  if (worker_ != session_ && walk_.keys() > 1) {
+    if (const auto why = lock_all()) return why;
+  }
+  do {
+    const std::optional<NotNow> why = change_next(changed);
+    if (!why) continue;
+    // Earlier changes are undone with the transaction, or, in the session's own, with the statement.
+    lost_ |= changed.wrote;
+    return why;
+  } while (walk_.code() == 0 && walk_.keys() > 1);
+  return std::nullopt;
+}
+
+/// Before the first of several rows is changed: a row that somebody has locked would cost all others their transaction.
+std::optional<NotNow> ChangeRow::lock_all() {
+  while (walk_.next() == 0) {
+  }
+  if (walk_.code() != HA_ERR_END_OF_FILE) return failed(walk_.code(), false);
+  walk_.close();
+  return walk_.open(session_, *table_, form_->rows, change_->rows, values_);
+}
+
+std::optional<NotNow> ChangeRow::change_next(Changed &changed) {
+  const int code = walk_.next();
+  if (code == HA_ERR_END_OF_FILE) return std::nullopt;
+  failed_to_find_ = code != 0;
+  if (code != 0) return failed(code, false);
+  ++changed.found;
+  return form_->what == ChangeForm::What::update ? update(changed) : erase(changed);
+}
+
+std::optional<NotNow> ChangeRow::erase(Changed &changed) {
+  if (const auto why = may_return()) return why;
+  if (const auto why = return_row(changed)) return why;
+  if (const int code = delete_row(*table_); code != 0) return failed(code, true);
+  ++changed.changed;
+  note_change(changed);
+  return std::nullopt;
+}
+
+std::optional<NotNow> ChangeRow::update(Changed &changed) {
+  TABLE &table = *table_;
+  store_record(&table, record[1]);
+  if (const auto why = fill()) return why;
+  if (!compare_record(&table)) return std::nullopt;
+  if (table.verify_constraints(false) != VIEW_CHECK_OK) return NotNow::row_refused;
+  if (drew_warnings()) return NotNow::warning;
+  if (changes_autoinc()) return NotNow::alone;
+  const int code = update_row(table);
+  if (code == HA_ERR_RECORD_IS_THE_SAME) return std::nullopt;
+  if (code != 0) return failed(code, true);
+  ++changed.changed;
+  note_change(changed);
+  return std::nullopt;
+}
+
+/// To be asked before the row in record[0] is written, or has an id generated: afterwards it is late.
+std::optional<NotNow> ChangeRow::may_return() const {
+  if (!form_->returns()) return std::nullopt;
+  const size_t bytes_max = limits::find_bytes_fast_max / std::max<size_t>(form_->new_rows.size(), 1);
+  return bytes_of_row(*table_, change_->rows.columns) > bytes_max ? std::optional(NotNow::too_much) : std::nullopt;
+}
+
+std::optional<NotNow> ChangeRow::return_row(Changed &changed) {
+  if (!form_->returns()) return std::nullopt;
+  return changed.returned.add(session_, *table_, change_->rows.columns) ? std::nullopt
+                                                                        : std::optional(NotNow::read_failed);
+}
+
+void ChangeRow::note_change(Changed &changed) {
+  changed.wrote = true;
+  target_->changed = true;
+}
+
+/// As RowChange::changes_autoinc().
+bool ChangeRow::changes_autoinc() const {
+  Field *const id = table_->found_next_number_field;
+  return id != nullptr && bitmap_is_set(table_->write_set, id->field_index) &&
+         id->cmp_binary_offset(static_cast<uint>(table_->s->rec_buff_length)) != 0;
+}
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+std::optional<NotNow> ChangeRow::fill() {
+  TABLE &table = *table_;
+  table.reset_default_fields();
+  for (size_t i = 0; i < form_->assignments.size(); ++i) {
+    const FormAssignment &assignment = form_->assignments[i];
+    const ResolvedAssignment &resolved = change_->assignments[i];
+    Field &field = *table.field[resolved.field];
+    if (const auto why = assign(assignment, resolved, field)) return why;
+    field.set_has_explicit_value();
+  }
+  table.evaluate_update_default_function();
+  return drew_warnings() ? std::optional(NotNow::warning) : std::nullopt;
+}
+
+bool store_null(Field &field) {
+  if (!field.real_maybe_null()) return false;
+  field.set_null();
+  field.reset();
+  return true;
+}
+
+std::optional<NotNow> ChangeRow::assign(const FormAssignment &assignment, const ResolvedAssignment &resolved,
+                                        Field &field) const {
+  using How = FormAssignment::How;
+  const bool computes = assignment.how == How::add || assignment.how == How::subtract;
+  if (!computes && assignment.how != How::set) {  // it has its value
+    // The server stores NULL anew, with zeros after it where the row that was read has the default: so it counts a
+    // change.
+    if (field.is_null()) store_null(field);
+    return std::nullopt;
+  }
+  Value value;
+  if (assignment.given.empty()) {
+    if (!value_of(assignment.value, values_, value)) return NotNow::value;
+  } else if (!computes) {
+    copy_given(field);
+    return std::nullopt;
+  } else {
+    value = given_integer(*table_->field[resolved.given]);
+  }
+  const bool stored =
+      computes ? store_sum(field, assignment, *table_->field[resolved.source], value) : store(field, value);
+  return stored ? std::nullopt : std::optional(NotNow::warning);
+}
+
+bool ChangeRow::drew_warnings() const {
+  return worker_->is_error() || worker_->get_stmt_da()->current_statement_warn_count() != 0;
+}
+
+bool ChangeRow::store(Field &field, const Value &value) const {
+  switch (value.kind()) {
+    case Value::Kind::null: return store_null(field);
+    case Value::Kind::bytes: return store_literal(field, value);
+    case Value::Kind::integer:
+      field.set_notnull();
+      return takes_integers(field) && field.store(static_cast<longlong>(value.integer()), false) == 0;
+    case Value::Kind::natural:
+      field.set_notnull();
+      return takes_integers(field) && field.store(static_cast<longlong>(value.natural()), true) == 0;
+  }
+  return false;
+}
+
+bool ChangeRow::store_literal(Field &field, const Value &value) const {
+  const Bytes bytes = value.bytes();
+  switch (value.spelling()) {
+    case Value::Spelling::text: return takes_texts(field) && store_text(field, bytes);
+    case Value::Spelling::binary:
+      if (!holds_bytes(field)) return false;
+      field.set_notnull();
+      return field.store(bytes.data(), bytes.size(), &my_charset_bin) == 0;
+    case Value::Spelling::decimal: {
+      my_decimal number;
+      if (!holds_fractions(field)) return false;
+      if (str2my_decimal(0, bytes.data(), bytes.size(), &my_charset_latin1, &number) != E_DEC_OK) return false;
+      field.set_notnull();
+      return field.store_decimal(&number) == 0;
+    }
+    case Value::Spelling::real: {
+      int error = 0;
+      char *end = nullptr;
+      if (!holds_fractions(field)) return false;
+      const double number = my_charset_latin1.strntod(const_cast<char *>(bytes.data()), bytes.size(), &end, &error);
+      field.set_notnull();
+      return error == 0 && end == bytes.end() && field.store(number) == 0;
+    }
+  }
+  return false;
+}
+
+/// From the connection's character set into the column's, as the server does it. The server converts texts where the
+/// client's and the connection's sets do not agree, and complains of malformed ones.
+bool ChangeRow::store_text(Field &field, Bytes text) const {
+  CHARSET_INFO *const connection = session_->variables.collation_connection;
+  if (!character_sets_agree(connection, session_->variables.character_set_client, text)) return false;
+  if (Well_formed_prefix(connection, text.data(), text.size()).length() != text.size()) return false;
+  field.set_notnull();
+  return field.store(text.data(), text.size(), connection) == 0;
+}
+
+/// Sums that are the same whether they are computed as integers or, where the client sent a double, as doubles.
+bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const Field &source,
+                          const Value &value) const {
+  constexpr int64_t exact_end = int64_t{1} << 53;
+  // The column would be the one before this statement.
+  if (session_->variables.sql_mode & MODE_SIMULTANEOUS_ASSIGNMENT) return false;
+  if (value.kind() == Value::Kind::bytes) return false;
+  if (value.is_null() || source.is_null()) return store_null(field);
+  const auto in_range = [](uint64_t natural) { return natural < static_cast<uint64_t>(exact_end); };
+  const bool of_natural = value.kind() == Value::Kind::natural;
+  if (of_natural && !in_range(value.natural())) return false;
+  const int64_t amount = of_natural ? static_cast<int64_t>(value.natural()) : value.integer();
+  const int64_t now = const_cast<Field &>(source).val_int();
+  if (now <= -exact_end || now >= exact_end || amount <= -exact_end || amount >= exact_end) return false;
+  const int64_t sum = assignment.how == FormAssignment::How::add ? now + amount : now - amount;
+  if (sum <= -exact_end || sum >= exact_end) return false;
+  // Whether a negative result is an error depends on the UNSIGNED operands, and on the sql_mode.
+  if (sum < 0 && (of_natural || source.is_unsigned())) return false;
+  field.set_notnull();
+  return field.store(sum, false) == 0;
+}
+
+// --- what fails ------------------------------------------------------------------------------------------------------
+
+/// `changing`: the call was to change the row.
+std::optional<NotNow> ChangeRow::failed(int code, bool changing) {
+  code_ = code;
+  if (worker_->transaction_rollback_request || worker_->killed) {
+    lost_ = true;
+    return NotNow::lost;
+  }
+  switch (code) {
+    case HA_ERR_LOCK_WAIT_TIMEOUT: return NotNow::row_locked;
+    // In these cases InnoDB finds nothing to change, or goes back to where the call began (see
+    // WriteOp::left_the_row()).
+    case HA_ERR_FOUND_DUPP_KEY:
+    case HA_ERR_FOREIGN_DUPLICATE_KEY:
+    case HA_ERR_ROW_IS_REFERENCED:
+    case HA_ERR_NO_REFERENCED_ROW:
+    case HA_ERR_TO_BIG_ROW:
+    case HA_ERR_NULL_IN_SPATIAL:
+    case HA_ERR_AUTOINC_READ_FAILED:
+    case HA_ERR_AUTOINC_ERANGE: return NotNow::row_refused;
+    default: break;
+  }
+  lost_ = changing;
+  return changing ? NotNow::lost : NotNow::read_failed;
+}
+
+}  // namespace postern::mariadb

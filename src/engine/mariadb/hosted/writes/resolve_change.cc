@@ -1,0 +1,221 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/writes/resolve_change.h"
+
+#include <algorithm>
+#include <span>
+
+#include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/reads/resolve_read.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// A constraint's result depends on the row alone: neither on the account nor on the time.
+bool depends_on_row_alone(Virtual_column_info **expressions) {
+  for (; expressions != nullptr && *expressions != nullptr; ++expressions)
+    if (((*expressions)->flags & ~uint{VCOL_FIELD_REF}) != 0) return false;
+  return true;
+}
+
+bool may_share(const TABLE &table) {
+  return table.triggers == nullptr && table.vfield == nullptr && table.part_info == nullptr && !table.versioned() &&
+         !table.s->long_unique_table && !table.s->period.unique_keys && !table.s->period.name.str &&
+         depends_on_row_alone(table.check_constraints);
+}
+
+}  // namespace
+
+bool holds_integers(const Field &field) {
+  switch (field.real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG: return field.result_type() == INT_RESULT;
+    default: return false;
+  }
+}
+
+bool holds_fractions(const Field &field) {
+  switch (field.real_type()) {
+    case MYSQL_TYPE_NEWDECIMAL:
+    case MYSQL_TYPE_FLOAT:
+    case MYSQL_TYPE_DOUBLE: return true;
+    default: return false;
+  }
+}
+
+bool holds_bytes(const Field &field) {
+  return field.charset() == &my_charset_bin && is_text(field);
+}
+
+bool takes_integers(const Field &field) {
+  return holds_fractions(field) || holds_integers(field);
+}
+
+bool takes_texts(const Field &field) {
+  switch (field.real_type()) {
+    case MYSQL_TYPE_STRING:
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_TINY_BLOB:
+    case MYSQL_TYPE_MEDIUM_BLOB:
+    case MYSQL_TYPE_LONG_BLOB:
+    case MYSQL_TYPE_BLOB:
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+    case MYSQL_TYPE_NEWDATE:
+    case MYSQL_TYPE_TIME2:
+    case MYSQL_TYPE_DATETIME2:
+    case MYSQL_TYPE_TIMESTAMP2: return true;
+    default: return takes_integers(field);
+  }
+}
+
+namespace {
+
+/// Whether a column that the statement does not name, or sets to DEFAULT, gets the same value in every session.
+bool has_plain_default(const TABLE &table, Field &field) {
+  if (&field == table.found_next_number_field) return true;
+  if (field.flags & NO_DEFAULT_VALUE_FLAG) return false;
+  return field.default_value == nullptr || (field.default_value->flags & ~uint{VCOL_FIELD_REF | VCOL_TIME_FUNC}) == 0;
+}
+
+std::optional<WhyNot> resolve_assignment(const FormAssignment &assignment, const TABLE &table,
+                                         ResolvedAssignment &resolved) {
+  resolved.field = field_of(table, assignment.column);
+  if (resolved.field == no_field) return WhyNot::no_column;
+  const Field &field = *table.field[resolved.field];
+  if (field.vcol_info != nullptr) return WhyNot::computed;
+  const bool sets = assignment.how == FormAssignment::How::set;
+  if (!sets) {
+    resolved.source = field_of(table, assignment.source);
+    if (resolved.source == no_field) return WhyNot::no_column;
+  }
+  if (!assignment.given.empty()) {
+    resolved.given = field_of(table, assignment.given);
+    if (resolved.given == no_field) return WhyNot::no_column;
+  }
+  const bool same_given = assignment.given.empty() || resolved.given == resolved.field;
+  switch (assignment.how) {
+    case FormAssignment::How::set:
+      return takes_texts(field) && same_given ? std::nullopt : std::optional(WhyNot::column_type);
+    case FormAssignment::How::add:
+    case FormAssignment::How::subtract:
+      return holds_integers(field) && holds_integers(*table.field[resolved.source]) &&
+                     (assignment.given.empty() || holds_integers(*table.field[resolved.given]))
+                 ? std::nullopt
+                 : std::optional(WhyNot::column_type);
+    case FormAssignment::How::keep:
+      return resolved.source == resolved.field ? std::nullopt : std::optional(WhyNot::value);
+    case FormAssignment::How::tell:
+      return resolved.source == resolved.field && holds_integers(field) ? std::nullopt : std::optional(WhyNot::value);
+  }
+  return WhyNot::value;
+}
+
+bool is_in(const KEY &key, const Field &field) {
+  return std::ranges::any_of(std::span(key.key_part, key.user_defined_key_parts),
+                             [&](const KEY_PART_INFO &part) { return part.fieldnr == field.field_index + 1U; });
+}
+
+/// Whether rows may be changed one after the other as a list of values of a key finds them. The server notes all of
+/// them first where it would change the key that it finds them by.
+bool may_change_several(const ChangeForm &form, const TABLE &table, const ResolvedChange &change) {
+  const auto changes = [&](const Field &field) {
+    return field.has_update_default_function() ||
+           std::ranges::any_of(change.assignments,
+                               [&](const ResolvedAssignment &one) { return one.field == field.field_index; });
+  };
+  const auto stays = [&](uint number) {
+    const KEY &key = table.key_info[number];
+    return std::ranges::none_of(std::span(key.key_part, key.user_defined_key_parts),
+                                [&](const KEY_PART_INFO &part) { return changes(*table.field[part.fieldnr - 1]); });
+  };
+  if (form.returns() || !stays(change.rows.index)) return false;
+  return table.s->primary_key >= MAX_KEY || stays(table.s->primary_key);
+}
+
+/// Whether the column's new value may make the row, which is there already, meet another one. The server reports that,
+/// and has generated an id before; it would generate one more if it were left to it. The new row's value in its only
+/// key is the one that it met with.
+bool may_meet_another(const FormAssignment &assignment, const Field &changed, const TABLE &table) {
+  const Field *const id = table.found_next_number_field;
+  if (id == nullptr) return false;
+  size_t keys = 0;
+  bool in_key = false;
+  for (const KEY &key : std::span(table.key_info, table.s->keys)) {
+    if (!(key.flags & HA_NOSAME) || is_in(key, *id)) continue;
+    ++keys;
+    in_key |= is_in(key, changed);
+  }
+  return in_key && (keys > 1 || assignment.given.empty());
+}
+
+/// Each column once, for VALUES() is the record's earlier value; and no other id, which the counter would have to
+/// learn.
+std::optional<WhyNot> resolve_updates(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
+  std::vector<bool> changed(table.s->fields, false);
+  for (const FormAssignment &assignment : form.assignments) {
+    ResolvedAssignment resolved;
+    if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
+    if (changed[resolved.field]) return WhyNot::value;
+    changed[resolved.field] = true;
+    const bool keeps = assignment.how == FormAssignment::How::keep || assignment.how == FormAssignment::How::tell;
+    const Field &field = *table.field[resolved.field];
+    if (!keeps && (&field == table.found_next_number_field || may_meet_another(assignment, field, table)))
+      return WhyNot::other_key;
+    change.assignments.push_back(resolved);
+  }
+  return std::nullopt;
+}
+
+std::optional<WhyNot> resolve_insert(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
+  std::vector<bool> given(table.s->fields, false);
+  for (const std::string &name : form.columns) {
+    const uint16_t at = field_of(table, name);
+    if (at == no_field || given[at]) return WhyNot::no_column;
+    given[at] = true;
+    change.columns.push_back(at);
+  }
+  for (uint16_t at = 0; form.columns.empty() && at < table.s->fields; ++at) {
+    if (table.field[at]->invisible != VISIBLE) continue;
+    given[at] = true;
+    change.columns.push_back(at);
+  }
+  for (const std::vector<FormValue> &row : form.new_rows) {
+    if (row.size() != change.columns.size()) return WhyNot::wanted;
+    for (size_t i = 0; i < row.size(); ++i)
+      if (row[i].from == FormValue::From::standard) given[change.columns[i]] = false;
+  }
+  for (const uint16_t at : change.columns)
+    if (!takes_texts(*table.field[at])) return WhyNot::column_type;
+  for (uint16_t at = 0; at < table.s->fields; ++at)
+    if (!given[at] && !has_plain_default(table, *table.field[at])) return WhyNot::own_transaction;
+  return resolve_updates(form, table, change);
+}
+
+}  // namespace
+
+std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
+  change = {};
+  if (!may_share(table)) return WhyNot::own_transaction;
+  if (form.what == ChangeForm::What::insert) {
+    // What resolve() says of the table where there are rows to be found.
+    const bool plain = table.s->table_category == TABLE_CATEGORY_USER && table.s->tmp_table == NO_TMP_TABLE &&
+                       !table.s->sequence && table.s->db_type()->db_type == DB_TYPE_INNODB;
+    if (!plain) return WhyNot::table_feature;
+    if (const auto why = resolve_wanted(form.rows, table, change.rows.columns)) return why;
+    return resolve_insert(form, table, change);
+  }
+  if (const auto why = resolve(form.rows, table, change.rows)) return why;
+  if (change.rows.way == ReadWay::walk) return WhyNot::no_index;
+  for (const FormAssignment &assignment : form.assignments) {
+    ResolvedAssignment &resolved = change.assignments.emplace_back();
+    if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
+  }
+  if (change.rows.way == ReadWay::several && !may_change_several(form, table, change)) return WhyNot::no_index;
+  return std::nullopt;
+}
+
+}  // namespace postern::mariadb
