@@ -34,7 +34,6 @@ UNFINISHED = {
     "cli",
     "docs/postern-tool.md",
     "docs/redis.md",
-    "docs/sql-door.md",
 }
 
 
