@@ -21,6 +21,8 @@
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine; SERVER=source: one that
 #                 builds itself where it is installed, and again when the server there is updated)
 #   make image    an image for containers, with docker, podman or buildah: Debian, its server, the package
+#   make release  all that is published of a version, in build/release: packages for each series, an apt repository, the
+#                 clients, sums, a bill of materials; ARGS='--twice', '--image': what tools/release takes
 #   make contract the engine's promises, tested inside a server
 #   make clean    remove the build; make distclean: the private server, too
 #
@@ -48,7 +50,7 @@ SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
 .PHONY: contract series in-tree all build deps server configure plugin run stop check unit tidy lint test for-integration \
-  integration bench counts soak fuzz asan install cli site package image clean distclean
+  integration bench counts soak fuzz asan install cli site package image release clean distclean
 
 all: build
 
@@ -228,6 +230,10 @@ endif
 
 image:
 	@tools/image
+
+release: deps
+	@tools/deps release
+	@tools/release build/release $(ARGS)
 
 clean:
 	@if [ -d build-mysql/run ]; then tools/mysql stop build-mysql/run; fi
