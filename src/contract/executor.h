@@ -172,6 +172,13 @@ class Executor {
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
   virtual void idle() noexcept = 0;
 
+  /// About to sleep for a while: as idle(), but tables may be kept that others get within the returned milliseconds, if
+  /// it is called again as often; 0: it holds nothing.
+  virtual int rest() noexcept {
+    idle();
+    return 0;
+  }
+
   /// An executor is used, and destroyed, by one thread at a time. The one that has it gives it up, when it is idle,
   /// before another one takes it; meanwhile the thread may be a session's of the server.
   /// [crew_test.cc of the door, and of tests/integration/sql]

@@ -95,6 +95,8 @@ struct Prospect {
   bool may_commit = false;
   /// It lasts until its client or somebody else ends it.
   bool endless = false;
+  /// It needs tables that nobody else has open.
+  bool wants_tables = false;
 };
 
 /// One command of a client to the server. Its views live as long as its op.

@@ -93,20 +93,30 @@ size_t Worker::wait() {
     } else {
       int64_t left_ms = timeouts_.left_ms(now_ms_);
       if (tls_handshakes_.waiting() != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
+      if (look_ms_ != 0) left_ms = std::min<int64_t>(left_ms, look_ms_);
       timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
   }
   permit_.give_back();
   const size_t count = poller_.wait(events_, timeout_ms);
-  if (count == 0 && !at_work && holds_tables_) go_idle();
+  const bool holds = holds_tables_;
   now_ms_ = clock_.begin();
+  if ((count == 0 && !at_work && holds) || is_look_due()) rest();
   permit_.take();
   return count;
 }
 
 /// Nothing came for a while: others must not wait for the tables that the executor holds.
-void Worker::go_idle() {
+void Worker::rest() {
+  look_ms_ = executor_->rest();
+  rested_ms_ = now_ms_;
+  holds_tables_ = false;
+}
+
+/// All of them.
+void Worker::give_up_tables() {
   executor_->idle();
+  look_ms_ = 0;
   holds_tables_ = false;
 }
 
@@ -231,7 +241,7 @@ void Worker::collect_from(Connection &connection, const Turn::Slice &slice) {
 void Worker::execute() {
   if (turn_->empty()) {
     // Bytes that never become a request wake us again and again: that is no reason to hold tables.
-    if (holds_tables_ && now_ms_ - executed_ms_ > limits::linger_ms) go_idle();
+    if (holds_tables_ && now_ms_ - executed_ms_ > limits::linger_ms) rest();
     return;
   }
   executed_ms_ = now_ms_;

@@ -109,7 +109,9 @@ class Worker final : private Watcher, private WaitListener, public Home {
   void run_turn();
 
   size_t wait();
-  void go_idle();
+  void rest();
+  void give_up_tables();
+  bool is_look_due() const { return look_ms_ != 0 && now_ms_ - rested_ms_ >= look_ms_; }
   void describe_connections();
 
   void receive(size_t event_count);
@@ -204,6 +206,8 @@ class Worker final : private Watcher, private WaitListener, public Home {
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;
+  int look_ms_ = 0;        // the executor keeps tables, and looks so often whether others want them; 0: it keeps none
+  int64_t rested_ms_ = 0;  // when it looked last
   uint32_t described_connections_ = UINT32_MAX;
 };
 

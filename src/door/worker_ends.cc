@@ -52,8 +52,7 @@ void Worker::close(Connection &connection) {
 
 /// Nobody knows how far the turn has come: all connections are closed.
 void Worker::break_off() {
-  executor_->idle();
-  holds_tables_ = false;
+  give_up_tables();
   turn_->clear();
   close_everybody();
 }

@@ -62,7 +62,7 @@ void Worker::begin_loop() {
     log::error("%s: out of memory", name_.c_str());
   }
   if (executor_ == nullptr) return;
-  go_idle();
+  rest();
   context_.worker_ready(context_.door);
 }
 
@@ -144,9 +144,11 @@ bool Worker::is_to_be_served_here(const SlowJob &job, Connection &connection) {
 
 /// From here until take_thread_back() the thread is the session's.
 void Worker::lend_thread(const SlowJob &job) {
-  if (holds_tables_) go_idle();
   const Statement &statement = *job.op().statement;
-  serving_kind_ = statement.session->prospect(statement).kind;
+  const Prospect prospect = statement.session->prospect(statement);
+  if (prospect.wants_tables) give_up_tables();
+  else if (holds_tables_) rest();
+  serving_kind_ = prospect.kind;
   serving_since_us_ = clock_us();
   serving_fd_ = job.connection->channel->fd();
   permit_.give_back();
@@ -191,6 +193,7 @@ void Worker::take_loop_over() {
   // If the session has ended by now, its socket has left the poller. Another's, of the same number, is yet to come
   // there.
   poller_.remove(serving_fd_);
+  if (look_ms_ != 0) rest();  // the statement may have waited for them
 }
 
 /// They end with their connections, and a thread of the pool ends the sessions.

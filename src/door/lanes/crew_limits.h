@@ -11,8 +11,9 @@ inline constexpr size_t crew_threads_max = 4;
 /// Microseconds between two looks at the statements that workers serve: one that is met twice lasts, and the loop moves
 /// as soon as anybody else needs it.
 inline constexpr int64_t lasting_look_us = 500;
-/// Milliseconds after which the loop moves even if no event has come: its clients have timeouts.
-inline constexpr int lasting_ms_max = 100;
+/// Milliseconds after which the loop moves even if no event has come: its clients have timeouts, and the statement may
+/// wait for a table that the worker keeps.
+inline constexpr int lasting_ms_max = 20;
 /// Statements of a kind that lasted as long twice in a row go to the pool for a while, and then one is tried again.
 inline constexpr int64_t lasting_us_min = 500;
 inline constexpr int64_t lasting_kind_ms = 1'000;

@@ -3,6 +3,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "base/clock.h"
 #include "door/lanes/crew_limits.h"
 #include "door/lanes/crew.h"
 
@@ -45,9 +48,8 @@ void LoopWatch::work() {
       one.lasts = one.lasts && still_lasts(one);
       if (one.lasts) polled_.push_back({.fd = one.poller_fd, .events = POLLIN, .revents = 0});
     }
-    const int ready = ::poll(polled_.data(), polled_.size(), polled_.size() == first ? -1 : limits::lasting_ms_max);
-    if (ready < 0) continue;
-    move_lasting(first, ready == 0);
+    if (::poll(polled_.data(), polled_.size(), patience_ms()) < 0) continue;
+    move_lasting(first);
     if (polled_[1].revents == 0) continue;
     uint64_t expirations = 0;
     if (::read(timer_.get(), &expirations, sizeof expirations) < 0) continue;
@@ -61,12 +63,23 @@ bool LoopWatch::still_lasts(const Watched &one) {
   return one.crew->serving() != nullptr && one.crew->begun() == one.met;
 }
 
-/// Moves those with events in their pollers, or all. Their places in polled_ begin with `first`.
-void LoopWatch::move_lasting(size_t first, bool all) {
+/// Until the first of those that last has lasted for too long; -1: none lasts.
+int LoopWatch::patience_ms() const {
+  int64_t until_us = INT64_MAX;
+  for (const Watched &one : watched_)
+    if (one.lasts) until_us = std::min(until_us, one.until_us);
+  if (until_us == INT64_MAX) return -1;
+  return static_cast<int>(std::max<int64_t>(until_us - clock_us(), 0) / 1'000) + 1;
+}
+
+/// Moves those with events in their pollers, and those that have lasted for too long. Their places in polled_ begin
+/// with `first`.
+void LoopWatch::move_lasting(size_t first) {
+  const int64_t now_us = clock_us();
   size_t at = first;
   for (Watched &one : watched_) {
     if (!one.lasts) continue;
-    const bool needed = all || polled_[at].revents != 0;
+    const bool needed = now_us >= one.until_us || polled_[at].revents != 0;
     ++at;
     if (!needed) continue;
     one.lasts = false;
@@ -89,6 +102,7 @@ bool LoopWatch::look() {
       one.crew->move(*serving);
     } else {
       one.lasts = true;
+      one.until_us = clock_us() + int64_t{limits::lasting_ms_max} * 1'000;
     }
   }
   return again;

@@ -50,8 +50,9 @@ class LoopWatch {
   struct Watched {
     Crew *crew;
     int poller_fd;
-    uint64_t met = 0;    // the statement that the last look met
-    bool lasts = false;  // it was met twice
+    uint64_t met = 0;      // the statement that the last look met
+    bool lasts = false;    // it was met twice
+    int64_t until_us = 0;  // it may last so long at most
   };
 
   enum class State : uint8_t { asleep, watches, failed };
@@ -61,7 +62,8 @@ class LoopWatch {
   void set_timer() const;
   void work();
   bool look();
-  void move_lasting(size_t first, bool all);
+  int patience_ms() const;
+  void move_lasting(size_t first);
   static bool still_lasts(const Watched &one);
 
   const std::string name_;

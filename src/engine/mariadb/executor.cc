@@ -40,8 +40,13 @@ Settlement MariaExecutor::run(const Run &run) {
 
 void MariaExecutor::idle() noexcept {
   plans_.give_up();
+  rest();
+}
+
+int MariaExecutor::rest() noexcept {
   tables_.go_idle();
   write_tables_.go_idle();
+  return plans_.rest();
 }
 
 bool MariaExecutor::server_stopping() noexcept {

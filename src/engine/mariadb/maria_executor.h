@@ -49,6 +49,7 @@ class MariaExecutor final : public Executor {
 
   Settlement run(const Run &run) override;
   void idle() noexcept override;
+  int rest() noexcept override;
   void leave_thread() noexcept override { thread_->leave(); }
   void enter_thread() noexcept override { thread_->enter_again(); }
   bool server_stopping() noexcept override;

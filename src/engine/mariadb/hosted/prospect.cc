@@ -68,6 +68,13 @@ bool text_may_commit(Bytes text, bool in_transaction) {
   return !begins_with_one(text, sets) || in_transaction;
 }
 
+/// Whether it waits until nobody else has its tables open.
+bool text_wants_tables(Bytes text) {
+  static constexpr Bytes words[] = {"alter", "create", "drop",   "truncate", "rename",  "flush",
+                                    "lock",  "backup", "repair", "optimize", "analyze", "check"};
+  return begins_with_one(from_first_word(text), words);
+}
+
 bool may_commit(const LEX &lex, bool in_transaction) {
   switch (lex.sql_command) {
     case SQLCOM_SELECT:
@@ -92,7 +99,10 @@ Prospect prospect_of(THD *thd, const Statement &statement) {
   const uint8_t command = command_of(packet);
   const Bytes arguments = packet.substr(std::min(packet.size(), header_bytes + 1));
   switch (command) {
-    case COM_QUERY: return {.kind = kind_of_text(arguments), .may_commit = text_may_commit(arguments, in_transaction)};
+    case COM_QUERY:
+      return {.kind = kind_of_text(arguments),
+              .may_commit = text_may_commit(arguments, in_transaction),
+              .wants_tables = text_wants_tables(arguments)};
     case COM_STMT_EXECUTE: {
       if (arguments.size() < 4) return {.kind = command};
       const uint32_t id = uint4korr(reinterpret_cast<const uchar *>(arguments.data()));

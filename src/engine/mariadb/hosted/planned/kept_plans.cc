@@ -3,6 +3,8 @@
 #include "engine/mariadb/hosted/planned/kept_plans.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "engine/mariadb/hosted/thd/attachment.h"
@@ -55,13 +57,18 @@ bool KeptPlans::ready() {
   return true;
 }
 
+uint64_t KeptPlans::number_of(const PlanKey &key) {
+  return key.form * 0x9e3779b97f4a7c15 ^ std::hash<Bytes>{}(key.shape);
+}
+
 KeptPlan *KeptPlans::find(const PlanKey &key, uint64_t version) {
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    Kept &kept = kept_[i];
+  const auto [first, last] = kept_.equal_range(number_of(key));
+  for (auto at = first; at != last; ++at) {
+    Kept &kept = at->second;
     if (kept.form != key.form || kept.shape != key.shape || !(kept.context == key.context)) continue;
     const uint64_t now_us = microsecond_interval_timer();
     if (kept.version != version || now_us - kept.made_us > age_max_us || kept.plan->outdated()) {
-      remove(i);
+      remove(at);
       return nullptr;
     }
     kept.used = ++clock_;
@@ -74,47 +81,61 @@ KeptPlan *KeptPlans::make(const PlanKey &key, THD *session, const ToBePlanned &w
   why = nullptr;
   if (home_ == nullptr) return nullptr;
   make_room();
-  const AtHome at_home(home_);
-  std::unique_ptr<KeptPlan> plan = make_plan(home_, session, what, why);
+  std::unique_ptr<KeptPlan> plan;
+  {
+    const AtHome at_home(home_);
+    plan = make_plan(home_, session, what, why);
+  }
   if (plan == nullptr) return nullptr;
-  kept_.push_back({key.form, std::string(key.shape), key.context, what.version, microsecond_interval_timer(), ++clock_,
-                   std::move(plan)});
-  return kept_.back().plan.get();
+  const auto at = kept_.emplace(number_of(key), Kept{key.form, std::string(key.shape), key.context, what.version,
+                                                     microsecond_interval_timer(), ++clock_, std::move(plan)});
+  return at->second.plan.get();
 }
 
 void KeptPlans::make_room() {
   size_t bytes = 0;
-  for (const Kept &kept : kept_) bytes += kept.plan->bytes();
+  for (const auto &[number, kept] : kept_) bytes += kept.plan->bytes();
   while (!kept_.empty() && (kept_.size() >= plans_max || bytes > bytes_max)) {
-    const auto least = std::ranges::min_element(kept_, {}, &Kept::used);
-    bytes -= std::min(bytes, least->plan->bytes());
-    remove(static_cast<size_t>(least - kept_.begin()));
+    const auto least = std::ranges::min_element(kept_, {}, [](const auto &one) { return one.second.used; });
+    bytes -= std::min(bytes, least->second.plan->bytes());
+    remove(least);
   }
 }
 
 void KeptPlans::drop(const KeptPlan *plan) {
-  const auto at = std::ranges::find(kept_, plan, [](const Kept &kept) { return kept.plan.get(); });
-  if (at != kept_.end()) remove(static_cast<size_t>(at - kept_.begin()));
+  const auto at = std::ranges::find(kept_, plan, [](const auto &one) { return one.second.plan.get(); });
+  if (at != kept_.end()) remove(at);
 }
 
 /// A plan closes its tables as the THD that has them open.
-void KeptPlans::remove(size_t at) {
+KeptPlans::All::iterator KeptPlans::remove(All::iterator at) {
   const AtHome at_home(home_);
-  kept_[at].plan.reset();
-  if (at + 1 != kept_.size()) kept_[at] = std::move(kept_.back());
-  kept_.pop_back();
+  return kept_.erase(at);
+}
+
+void KeptPlans::look(uint64_t now_us, bool at_age) {
+  looked_us_ = now_us;
+  for (auto at = kept_.begin(); at != kept_.end();) {
+    const Kept &kept = at->second;
+    const bool leaves =
+        kept.plan->wanted_by_others() || kept.plan->outdated() || (at_age && now_us - kept.made_us > age_max_us);
+    at = leaves ? remove(at) : std::next(at);
+  }
 }
 
 void KeptPlans::yield() {
   if (kept_.empty()) return;
   const uint64_t now_us = microsecond_interval_timer();
-  if (now_us - looked_us_ < look_every_us) return;
-  looked_us_ = now_us;
-  if (std::ranges::any_of(kept_, [](const Kept &kept) { return kept.plan->wanted_by_others(); })) give_up();
+  if (now_us - looked_us_ >= look_every_us) look(now_us, false);
+}
+
+int KeptPlans::rest() {
+  if (!kept_.empty()) look(microsecond_interval_timer(), true);
+  return kept_.empty() ? 0 : look_every_ms;
 }
 
 void KeptPlans::give_up() {
-  while (!kept_.empty()) remove(kept_.size() - 1);
+  for (auto at = kept_.begin(); at != kept_.end();) at = remove(at);
 }
 
 }  // namespace postern::mariadb

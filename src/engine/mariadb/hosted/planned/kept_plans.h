@@ -1,15 +1,15 @@
 // kept_plans.h: KeptPlans, the plans that a worker keeps, and the THD that has their tables open.
 //
-// A worker's own. Plans are few and young: the least used leaves for a new one, and each is made anew after a while, so
-// that it follows the statistics. All leave as soon as somebody waits for one of their tables, for which the worker
-// looks while it works, and from its sleep; and when none was asked for in a while.
+// A worker's own. Plans are bounded in number and bytes: the least used leaves for a new one. Each leaves some seconds
+// after it was made, so that it follows the statistics. Those whose tables somebody waits for leave at once: the worker
+// looks for that every few milliseconds, while it works and while it sleeps.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
+#include <unordered_map>
 
 #include "base/bytes.h"
 #include "engine/mariadb/hosted/planned/kept_plan.h"
@@ -28,7 +28,7 @@ struct PlanKey {
 
 class KeptPlans {
  public:
-  static constexpr size_t plans_max = 128;
+  static constexpr size_t plans_max = 256;
   static constexpr size_t bytes_max = size_t{32} << 20;
   /// Statistics may have changed since.
   static constexpr uint64_t age_max_us = 10'000'000;
@@ -50,8 +50,11 @@ class KeptPlans {
   /// It is not to be used again.
   void drop(const KeptPlan *plan);
 
-  /// Gives up all plans if somebody waits for a table of one. To be called often: it looks now and then only.
+  /// Gives up the plans with a table that somebody waits for. To be called often: it looks now and then only.
   void yield();
+  /// The same, and the plans that are too old: before the worker sleeps. Returns the milliseconds after which it is to
+  /// be called again; 0: there are no plans.
+  int rest();
   void give_up();
 
  private:
@@ -64,12 +67,15 @@ class KeptPlans {
     uint64_t used;  // a number that grows with each use
     std::unique_ptr<KeptPlan> plan;
   };
+  using All = std::unordered_multimap<uint64_t, Kept>;
 
-  void remove(size_t at);
+  static uint64_t number_of(const PlanKey &key);
+  All::iterator remove(All::iterator at);
   void make_room();
+  void look(uint64_t now_us, bool at_age);
 
   THD *home_ = nullptr;
-  std::vector<Kept> kept_;
+  All kept_;  // by number_of() their keys
   uint64_t clock_ = 0;
   uint64_t looked_us_ = 0;
 };
