@@ -68,9 +68,30 @@ bool JoinPlan::wanted_by_others() const {
 bool JoinPlan::take_values(THD *thd, std::span<const Value> values) {
   for (size_t i = 0; i < values_.size(); ++i) {
     const Compared &compared = values_[i];
+    if (compared.field == nullptr) continue;
     if (!store_exactly(thd, *compared.field, compared.exact, values[i])) return false;
     compared.value->take(thd, values[i], *compared.field);
   }
+  for (ValueList *const list : lists_) list->sort_values();
+  return true;
+}
+
+/// `as_class`: the plan is being made.
+bool JoinPlan::take_limits(std::span<const Value> values, bool as_class) {
+  uint64_t rows = 0;
+  uint64_t offset = 0;
+  ValueItem *limit_item = nullptr;
+  ValueItem *offset_item = nullptr;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].use != ValueUse::limit && values_[i].use != ValueUse::offset) continue;
+    const bool is_limit = values_[i].use == ValueUse::limit;
+    if (!is_row_count(values[i], is_limit ? rows : offset)) return false;
+    (is_limit ? limit_item : offset_item) = values_[i].value;
+  }
+  if (limit_item == nullptr) return true;
+  limit_item->take_number(as_class ? limit_class(rows + offset) : rows);
+  if (offset_item != nullptr) offset_item->take_number(as_class ? 0 : offset);
+  for (Filesort *const sort : limited_sorts_) sort->limit = rows + offset;
   return true;
 }
 
@@ -90,11 +111,15 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   if (values.size() != values_.size()) return NotNow::value;
   if (thd->in_multi_stmt_transaction_mode() && !hold_tables(thd)) return NotNow::table_busy;
   const Lent lent(*this, thd);
-  if (!take_values(thd, values)) return NotNow::value;
+  if (!take_values(thd, values) || !take_limits(values, false)) return NotNow::value;
   lex_.limit_rows_examined_cnt = rows_max;
   thd->accessed_rows_and_keys = 0;
   thd->lock = mysql_lock_tables(thd, tables_.data(), static_cast<uint>(tables_.size()), 0);
   if (thd->lock == nullptr) return NotNow::table_busy;
+  if (!renew_ranges(thd)) {
+    unlock(thd);
+    return thd->is_error() ? NotNow::read_failed : NotNow::value;
+  }
   Protocol &protocol = prepared ? static_cast<Protocol &>(thd->protocol_binary) : thd->protocol_text;
   Protocol *const usual = std::exchange(thd->protocol, &protocol);
   // By now the statement may have begun a transaction, which shows in the status beside the columns.
@@ -110,9 +135,13 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   if (!spent_) count(thd);
   executed_ = true;
   executed = {thd->get_examined_row_count(), sink_->sent(), thd->limit_found_rows};
+  unlock(thd);
+  return why;
+}
+
+void JoinPlan::unlock(THD *thd) {
   mysql_unlock_tables(thd, thd->lock);
   thd->lock = nullptr;
-  return why;
 }
 
 void JoinPlan::run(THD *thd) {

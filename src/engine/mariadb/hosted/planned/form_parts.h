@@ -23,10 +23,13 @@ struct FormTable {
   std::string alias;
 };
 
-/// A ? in the text. Where it is compared with a column it may be a value of each execution. Everywhere else it shapes
-/// the answer, names and types among it, and so belongs to the form.
+/// A ? in the text. Where it is compared with a column, or a limit, it may be a value of each execution. Everywhere
+/// else it shapes the answer, names and types among it, and so belongs to the form.
 struct PlacedValue {
-  uint32_t at = 0;       ///< in the text
+  enum class As : uint8_t { compared, pattern, limit, offset };
+
+  uint32_t at = 0;  ///< in the text
+  As as = As::compared;
   std::string table{};   ///< the alias that the column was written with; empty: none
   std::string column{};  ///< empty: it is not compared with one
 };

@@ -216,6 +216,8 @@ std::optional<WhyNot> FormReader::read_limit(const SELECT_LEX &select) {
     if (one == nullptr) continue;
     const auto type = one->type();
     if (type != Item::PARAM_ITEM && type != Item::CONST_ITEM) return WhyNot::limit;
+    if (PlacedValue *const value = value_of(one); value != nullptr)
+      value->as = one == limit.select_limit ? PlacedValue::As::limit : PlacedValue::As::offset;
   }
   return std::nullopt;
 }
@@ -297,9 +299,15 @@ void FormReader::note_comparison(const Item_func &function, Place place) {
     case Item_func::LE_FUNC:
     case Item_func::GT_FUNC:
     case Item_func::GE_FUNC:
-    case Item_func::BETWEEN: break;
+    case Item_func::BETWEEN:
+    case Item_func::IN_FUNC: break;
+    case Item_func::LIKE_FUNC:
+      if (lex_.escape_used) return;
+      break;
     default: return;
   }
+  const bool pattern = function.functype() == Item_func::LIKE_FUNC;
+  if ((pattern || function.functype() == Item_func::IN_FUNC) && value_of(function.arguments()[0]) != nullptr) return;
   const Item_ident *column = nullptr;
   for (uint i = 0; i < function.argument_count(); ++i) {
     const Item *const one = function.arguments()[i];
@@ -313,6 +321,7 @@ void FormReader::note_comparison(const Item_func &function, Place place) {
     if (value == nullptr) continue;
     if (column->table_name.str != nullptr) value->table = text_of(column->table_name);
     value->column = text_of(column->field_name);
+    if (pattern) value->as = PlacedValue::As::pattern;
   }
 }
 

@@ -9,6 +9,7 @@
 //   time takes memory of the plan, every other its own.
 // - JOIN::do_send_rows, which is off once a LIMIT is met that is not to end the search (SQL_CALC_FOUND_ROWS), and the
 //   limits of the unit: both are set anew. A LIMIT itself is part of the plan: of its sorts and temporary tables, too.
+// - Ranges of an index, which depend on values: they are made anew.
 // - Rows that the optimizer has read (const tables, MIN and MAX by an index), rowids of ranges, materialized and
 //   weeded-out rows, join buffers, values of subqueries, ranges that are looked for with each row, cursors of merged
 //   indexes: no plan with such is taken.
@@ -22,12 +23,19 @@
 #include <vector>
 
 #include "engine/mariadb/hosted/planned/kept_plan.h"
+#include "engine/mariadb/hosted/planned/ranged_items.h"
 #include "engine/mariadb/hosted/planned/row_sink.h"
 #include "engine/mariadb/hosted/planned/value_items.h"
 #include "engine/mariadb/hosted/reads/read_form.h"
 #include "engine/mariadb/hosted/planned/server.h"
 
 namespace postern::mariadb {
+
+/// With these the optimizer keeps something from one execution of a subquery to the next, although the rows of a table
+/// may be others: rowids of a range, values of subqueries; or has cursors of its own.
+constexpr ulonglong switches_off = OPTIMIZER_SWITCH_USE_ROWID_FILTER | OPTIMIZER_SWITCH_SUBQUERY_CACHE |
+                                   OPTIMIZER_SWITCH_MATERIALIZATION | OPTIMIZER_SWITCH_INDEX_MERGE |
+                                   OPTIMIZER_SWITCH_MRR;
 
 struct PlanMemory {
   PlanMemory() { init_alloc_root(PSI_NOT_INSTRUMENTED, &root, 16384, 0, MYF(0)); }
@@ -63,39 +71,63 @@ class JoinPlan final : public KeptPlan {
   bool spent() const override { return spent_; }
   bool outdated() const override;
   bool wanted_by_others() const override;
-  size_t bytes() const override { return sizeof *this + memory_.bytes() + run_memory_.bytes(); }
+  size_t bytes() const override {
+    return sizeof *this + memory_.bytes() + run_memory_.bytes() + tables_.size() * table_bytes;
+  }
   const std::string &shown() const override { return shown_; }
 
  private:
   class Lent;
 
-  /// One value, and the column that it is compared with.
+  /// An open table with its handler and what InnoDB keeps for that, about.
+  static constexpr size_t table_bytes = size_t{32} << 10;
+
+  /// One value, and the column that it is compared with, if it is.
   struct Compared {
     ValueItem *value = nullptr;
+    ValueUse use = ValueUse::shapes;
     Field *field = nullptr;
     Exact exact = Exact::integer;
+  };
+
+  /// A table that is read by ranges of an index, which are made anew for each execution.
+  struct RangedRead {
+    SQL_SELECT *select = nullptr;
+    Item *condition = nullptr;
+    uint index = 0;
+    bool descends = false;
   };
 
   // make_plan.cc
   bool parse(const ToBePlanned &what);
   bool put_values(const ToBePlanned &what);
   Item *put_values_in(Item *item);
+  Item *make_ranged_of(Item_func &function);
+  void put_limits();
   bool put_values_in(List<TABLE_LIST> &joined);
   bool open(const ToBePlanned &what);
-  bool optimize(const char *&why);
+  bool optimize(const ToBePlanned &what, const char *&why);
   const char *refusal() const;
+  bool is_never_true() const;
   static const char *refusal_of(const JOIN_TAB &tab);
   bool find_columns(Item *item);
   bool find_columns_of_joins(List<TABLE_LIST> &joined);
   bool note_comparison(Item_func &function);
+  bool take_first_values(const ToBePlanned &what, const char *&why);
   void note_tables();
   void note_table(const JOIN_TAB &tab);
   void close();
 
+  // renew_ranges.cc
+  bool note_ranges();
+  bool renew_ranges(THD *thd);
+
   // execute_plan.cc
   void give_to(THD *thd);
   bool take_values(THD *thd, std::span<const Value> values);
+  bool take_limits(std::span<const Value> values, bool as_class);
   bool hold_tables(THD *thd) const;
+  static void unlock(THD *thd);
   void run(THD *thd);
   std::optional<NotNow> outcome(THD *thd) const;
   void count(THD *thd) const;
@@ -114,6 +146,9 @@ class JoinPlan final : public KeptPlan {
   std::vector<MDL_ticket *> tickets_;
   std::vector<Item_param *> places_;  // while it is made
   std::vector<Compared> values_;
+  std::vector<ValueList *> lists_;
+  std::vector<RangedRead> ranged_;
+  std::vector<Filesort *> limited_sorts_;  // by a LIMIT that varies
   std::string text_;
   std::string shown_;
   PlanningCounts planning_{STATUS_VAR{}};

@@ -33,7 +33,14 @@ enum class ValueUse : uint8_t {
   integer,  ///< each execution has one: compared with a column of integers, or of decimals
   text,     ///< likewise, with a column of texts
   time,     ///< likewise, with a DATE or a DATETIME
+  limit,    ///< of LIMIT; the plan is made for limit_class()
+  offset,
 };
+
+/// Plans are made for so many rows, of which executions take the first ones.
+uint64_t limit_class(uint64_t rows);
+/// Whether it is a number that LIMIT or OFFSET takes, and not so large that sums would be.
+bool is_row_count(const Value &value, uint64_t &rows);
 
 struct ValuePlace {
   ValueUse use = ValueUse::shapes;
@@ -44,6 +51,7 @@ struct ValuePlace {
 struct ToBePlanned {
   Bytes text;                            ///< with a ? for each value of an execution, and no other
   std::span<const ValuePlace> places;    ///< one for each
+  std::span<const Value> values;         ///< those of the first execution: its ranges tell which index is good
   const std::vector<FormTable> &tables;  ///< that it reads
   uint64_t version = 0;                  ///< version_of_tables()
 };

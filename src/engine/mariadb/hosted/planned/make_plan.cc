@@ -14,12 +14,6 @@
 namespace postern::mariadb {
 namespace {
 
-/// With these the optimizer keeps something from one execution of a subquery to the next, although the rows of a table
-/// may be others: rowids of a range, values of subqueries; or has cursors of its own.
-constexpr ulonglong switches_off = OPTIMIZER_SWITCH_USE_ROWID_FILTER | OPTIMIZER_SWITCH_SUBQUERY_CACHE |
-                                   OPTIMIZER_SWITCH_MATERIALIZATION | OPTIMIZER_SWITCH_INDEX_MERGE |
-                                   OPTIMIZER_SWITCH_MRR;
-
 /// The variables of another THD, but for what each has in memory of its own.
 void take_variables(THD *thd, const THD *from) {
   const system_variables own = thd->variables;
@@ -99,7 +93,7 @@ bool JoinPlan::make(THD *session, const ToBePlanned &what, const char *&why) {
   bool made = false;
   try {
     if (!parse(what) || !put_values(what)) why = "an error where it is planned";
-    else made = open(what) && optimize(why);
+    else made = open(what) && optimize(what, why);
     if (made) note_tables();
   } catch (const std::bad_alloc &) {
     made = false;
@@ -132,16 +126,17 @@ bool JoinPlan::put_values(const ToBePlanned &what) {
     places_.push_back(params++);
     ValueItem *const value = ValueItem::make(home_, place);
     if (value == nullptr) return false;
-    values_.push_back({.value = value});
+    values_.push_back({.value = value, .use = place.use});
   }
   SELECT_LEX &select = *lex_.first_select_lex();
   if (select.where != nullptr && (select.where = put_values_in(select.where)) == nullptr) return false;
   if (!put_values_in(*select.join_list)) return false;
+  put_limits();
   lex_.param_list.empty();
   return true;
 }
 
-/// In a condition as the parser has made it. nullptr: there is something in it that does not stand in a form.
+/// In a condition as the parser has made it. nullptr: there is no memory.
 Item *JoinPlan::put_values_in(Item *item) {
   const auto at = std::ranges::find(places_, item);
   if (at != places_.end()) return values_[static_cast<size_t>(at - places_.begin())].value->item();
@@ -149,20 +144,44 @@ Item *JoinPlan::put_values_in(Item *item) {
     List_iterator<Item> all(*static_cast<Item_cond *>(item)->argument_list());
     while (Item *one = all++) {
       Item *const other = put_values_in(one);
+      if (other == nullptr) return nullptr;
       if (other != one) all.replace(other);
     }
   } else if (item->type() == Item::FUNC_ITEM) {
     auto &function = *static_cast<Item_func *>(item);
     for (uint i = 0; i < function.argument_count(); ++i)
-      function.arguments()[i] = put_values_in(function.arguments()[i]);
+      if ((function.arguments()[i] = put_values_in(function.arguments()[i])) == nullptr) return nullptr;
+    return make_ranged_of(function);
   }
   return item;
+}
+
+/// The function itself, if none of its arguments is a value.
+Item *JoinPlan::make_ranged_of(Item_func &function) {
+  std::vector<ValueItem *> found;
+  for (uint i = 0; i < function.argument_count(); ++i)
+    for (const Compared &one : values_)
+      if (one.value->item() == function.arguments()[i]) found.push_back(one.value);
+  if (found.empty()) return &function;
+  const size_t bytes = found.size() * sizeof found[0];
+  auto *const kept = static_cast<ValueItem **>(home_->memdup(found.data(), bytes));
+  if (kept == nullptr) return nullptr;
+  ValueList *list = nullptr;
+  Item *const ranged = make_ranged(home_, function, {kept, found.size()}, list);
+  if (list != nullptr) lists_.push_back(list);
+  return ranged;
+}
+
+void JoinPlan::put_limits() {
+  auto &limits = lex_.first_select_lex()->limit_params;
+  for (Item **const one : {&limits.select_limit, &limits.offset_limit})
+    if (*one != nullptr) *one = put_values_in(*one);
 }
 
 bool JoinPlan::put_values_in(List<TABLE_LIST> &joined) {
   List_iterator_fast<TABLE_LIST> tables(joined);
   while (TABLE_LIST *table = tables++) {
-    if (table->on_expr != nullptr) table->on_expr = put_values_in(table->on_expr);
+    if (table->on_expr != nullptr && (table->on_expr = put_values_in(table->on_expr)) == nullptr) return false;
     if (table->nested_join != nullptr && !put_values_in(table->nested_join->join_list)) return false;
   }
   return true;
@@ -194,7 +213,7 @@ bool JoinPlan::open(const ToBePlanned &what) {
   return thd->lock != nullptr;
 }
 
-bool JoinPlan::optimize(const char *&why) {
+bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   THD *const thd = home_;
   SELECT_LEX &select = *lex_.first_select_lex();
   SELECT_LEX_UNIT &unit = lex_.unit;
@@ -208,7 +227,7 @@ bool JoinPlan::optimize(const char *&why) {
     unit.uncacheable |= UNCACHEABLE_EXPLAIN;
   }
   sink_ = new (thd->mem_root) RowSink(thd);
-  if (sink_ == nullptr) return false;
+  if (sink_ == nullptr || !take_limits(what.values, true)) return false;
   why = "an error where it is planned";
   unit.set_limit(unit.global_parameters());
   const PlanningCounts before(thd->status_var);
@@ -221,31 +240,46 @@ bool JoinPlan::optimize(const char *&why) {
   if (join_->prepare(select.table_list.first, select.where, select.order_list.elements + select.group_list.elements,
                      select.order_list.first, false, select.group_list.first, select.having, nullptr, &select, &unit))
     return false;
-  bool found = select.where == nullptr || find_columns(select.where);
-  found = found && find_columns_of_joins(*select.join_list);
-  found = found && std::ranges::all_of(values_, [](const Compared &one) { return one.field != nullptr; });
-  if (!found) {
-    why = "a value that is not compared with a column as it is";
-    return false;
-  }
+  if (!take_first_values(what, why)) return false;
   if (join_->optimize() || thd->is_error()) return false;
   planning_ = PlanningCounts(thd->status_var).since(before);
   status_ = thd->server_status & (SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED);
   plan_flags_ = static_cast<uint>(thd->query_plan_flags);
   why = thd->get_stmt_da()->current_statement_warn_count() != 0 ? "a warning where it is planned" : refusal();
-  return why == nullptr;
+  if (why != nullptr) return false;
+  // There may be none for these values.
+  if (join_->zero_result_cause != nullptr) return !values_vary || is_never_true();
+  if (note_ranges()) return true;
+  why = "a range that cannot be made anew";
+  return false;
+}
+
+/// By them the optimizer estimates ranges. They are of no consequence otherwise.
+bool JoinPlan::take_first_values(const ToBePlanned &what, const char *&why) {
+  SELECT_LEX &select = *lex_.first_select_lex();
+  const bool found = (select.where == nullptr || find_columns(select.where)) &&
+                     find_columns_of_joins(*select.join_list) && std::ranges::all_of(values_, [](const Compared &one) {
+                       return one.field != nullptr || one.use == ValueUse::limit || one.use == ValueUse::offset;
+                     });
+  why = found ? nullptr : "a value that is not compared with a column as it is";
+  return found && take_values(home_, what.values);
+}
+
+/// Whatever its values are.
+bool JoinPlan::is_never_true() const {
+  return std::strcmp(join_->zero_result_cause, "Impossible WHERE") == 0;
 }
 
 /// What must not be in a plan that is executed more than once, at different times.
 const char *JoinPlan::refusal() const {
-  if (join_->zero_result_cause != nullptr && std::strcmp(join_->zero_result_cause, "Impossible WHERE") != 0)
-    return "a result that the server knows before it reads a row";
-  if (join_->zero_result_cause != nullptr) return nullptr;
-  if (join_->tables_list == nullptr || join_->const_tables != 0 || join_->table_count == 0 ||
-      join_->join_tab == nullptr)
+  if (join_->zero_result_cause != nullptr)
+    return values_.empty() && !is_never_true() ? "a result that the server knows before it reads a row" : nullptr;
+  // Those that the result does not depend on are constant, and are not read.
+  if (join_->tables_list == nullptr || join_->const_table_map != join_->eliminated_tables || join_->table_count == 0 ||
+      join_->const_tables == join_->table_count || join_->join_tab == nullptr)
     return "a row that is read where it is planned";
   if (join_->pushdown_query != nullptr || join_->procedure != nullptr) return "a part that the storage engine does";
-  for (const JOIN_TAB *tab = first_linear_tab(join_, WITH_BUSH_ROOTS, WITH_CONST_TABLES); tab != nullptr;
+  for (const JOIN_TAB *tab = first_linear_tab(join_, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(join_, const_cast<JOIN_TAB *>(tab), WITH_BUSH_ROOTS)) {
     if (tab->aggr != nullptr) continue;
     if (const char *const why = refusal_of(*tab); why != nullptr) return why;
@@ -330,7 +364,9 @@ void JoinPlan::note_tables() {
     shown_ = join_->zero_result_cause;
     return;
   }
-  for (const JOIN_TAB *tab = first_linear_tab(join_, WITHOUT_BUSH_ROOTS, WITH_CONST_TABLES); tab != nullptr;
+  const bool varies_limit =
+      std::ranges::any_of(values_, [](const Compared &one) { return one.use == ValueUse::limit; });
+  for (const JOIN_TAB *tab = first_linear_tab(join_, WITHOUT_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(join_, const_cast<JOIN_TAB *>(tab), WITHOUT_BUSH_ROOTS)) {
     if (!shown_.empty()) shown_ += ' ';
     if (tab->aggr != nullptr) {
@@ -339,13 +375,20 @@ void JoinPlan::note_tables() {
     } else {
       note_table(*tab);
     }
-    if (tab->filesort != nullptr) shown_ += "+sort";
+    if (tab->filesort == nullptr) continue;
+    shown_ += "+sort";
+    if (varies_limit && tab->filesort->limit != HA_POS_ERROR) limited_sorts_.push_back(tab->filesort);
   }
 }
 
 void JoinPlan::note_table(const JOIN_TAB &tab) {
-  shown_.append(tab.table->alias.ptr(), tab.table->alias.length()).append(1, ':').append(name_of(tab.type));
-  const int key = tab.type == JT_NEXT ? static_cast<int>(tab.index) : tab.ref.key;
+  const SQL_SELECT *const select = tab.filesort != nullptr ? tab.filesort->select : tab.select;
+  const QUICK_SELECT_I *const quick = select != nullptr && tab.type == JT_ALL ? select->quick : nullptr;
+  shown_.append(tab.table->alias.ptr(), tab.table->alias.length()).append(1, ':');
+  shown_.append(quick != nullptr ? "range" : name_of(tab.type));
+  const int key = quick != nullptr      ? static_cast<int>(quick->index)
+                  : tab.type == JT_NEXT ? static_cast<int>(tab.index)
+                                        : tab.ref.key;
   if (key < 0 || static_cast<uint>(key) >= tab.table->s->keys) return;
   shown_.append(1, '(').append(tab.table->key_info[key].name.str).append(1, ')');
 }

@@ -3,7 +3,9 @@
 #include "engine/mariadb/hosted/planned/planned_form.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <optional>
 #include <utility>
@@ -21,16 +23,12 @@ namespace {
 std::atomic<bool> on{false};
 std::atomic<uint64_t> last_id{0};
 
-/// So many rows more than the server may be read without a second thought.
-constexpr uint64_t rows_more = 64;
-/// An execution that reads so many times the rows of the server's own is one too many.
-constexpr uint64_t times_more = 4;
-/// One in so many that goes wrong is too many, once there were some.
-constexpr uint64_t one_in_too_many = 8;
-constexpr uint64_t judged_from = 8;
 /// A form that was given back is looked at anew after so many statements.
 constexpr uint64_t given_back_for = 4096;
 constexpr uint32_t known_max = 32;
+/// So many attempts to plan it come to nothing without a reason.
+constexpr uint32_t unplanned_max = 32;
+constexpr uint64_t rows_limit_max = uint64_t{1} << 31;
 
 void append_quoted(std::string &text, Bytes value, bool backslash_escapes) {
   text += '\'';
@@ -39,6 +37,19 @@ void append_quoted(std::string &text, Bytes value, bool backslash_escapes) {
     text += one;
   }
   text += '\'';
+}
+
+uint64_t hash_of(std::span<const Value> values) {
+  uint64_t hash = values.size() + 1;
+  for (const Value &value : values) {
+    uint64_t one = 0;
+    if (value.kind() == Value::Kind::integer) one = static_cast<uint64_t>(value.integer());
+    if (value.kind() == Value::Kind::natural) one = value.natural();
+    if (value.kind() == Value::Kind::bytes) one = std::hash<Bytes>{}(value.bytes());
+    hash = (hash ^ one) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29U;
+  }
+  return hash;
 }
 
 /// The value as it stands in a statement. False: it cannot be written.
@@ -65,6 +76,17 @@ bool append_literal(std::string &text, const Value &value, const THD *thd) {
 }
 
 }  // namespace
+
+uint64_t limit_class(uint64_t rows) {
+  return std::bit_ceil(rows);
+}
+
+bool is_row_count(const Value &value, uint64_t &rows) {
+  if (value.kind() == Value::Kind::natural) rows = value.natural();
+  else if (value.kind() == Value::Kind::integer && value.integer() >= 0) rows = static_cast<uint64_t>(value.integer());
+  else return false;
+  return rows <= rows_limit_max;
+}
 
 void plan_once(bool wanted) {
   on.store(wanted, std::memory_order_relaxed);
@@ -122,6 +144,8 @@ std::optional<WhyNot> PlannedForm::look(THD *thd) const {
 
 /// Only where there is no doubt which column is meant.
 ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const {
+  if (value.as == PlacedValue::As::limit) return {ValueUse::limit};
+  if (value.as == PlacedValue::As::offset) return {ValueUse::offset};
   if (value.column.empty()) return {};
   const Field *found = nullptr;
   for (size_t i = 0; i < tables.size(); ++i) {
@@ -165,7 +189,10 @@ PlanFacts PlannedForm::facts() const {
 bool PlannedForm::shape_of(std::span<const Value> values, std::string &shape) const {
   shape.clear();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (places_[i].use != ValueUse::shapes) continue;
+    if (places_[i].use != ValueUse::shapes) {
+      if (!add_class(values, i, shape)) return false;
+      continue;
+    }
     const Value &value = values[i];
     shape += static_cast<char>(static_cast<int>(value.kind()) * 8 + static_cast<int>(value.spelling()));
     switch (value.kind()) {
@@ -178,6 +205,34 @@ bool PlannedForm::shape_of(std::span<const Value> values, std::string &shape) co
     }
   }
   return true;
+}
+
+/// Of a value that varies: some are of kinds that are planned apart. False: there are none for it.
+bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::string &shape) const {
+  const Value &value = values[at];
+  if (places_[at].use == ValueUse::limit) {
+    const std::optional<uint64_t> rows = limit_in(values);
+    if (rows) shape.append(1, 'L').append(std::to_string(limit_class(*rows)));
+    return rows.has_value();
+  }
+  if (parts_.values[at].as != PlacedValue::As::pattern) return true;
+  if (value.kind() != Value::Kind::bytes || value.bytes().empty()) return false;
+  // Only a pattern with a beginning is a range.
+  shape += value.bytes()[0] == '%' || value.bytes()[0] == '_' ? '%' : 'P';
+  return true;
+}
+
+/// Rows up to the last one that is wanted.
+std::optional<uint64_t> PlannedForm::limit_in(std::span<const Value> values) const {
+  uint64_t rows = 0;
+  uint64_t offset = 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    if ((places_[i].use == ValueUse::limit && !is_row_count(values[i], rows)) ||
+        (places_[i].use == ValueUse::offset && !is_row_count(values[i], offset)))
+      return std::nullopt;
+  // Of none the server says that there is none before it looks.
+  if (rows == 0) return std::nullopt;
+  return rows + offset;
 }
 
 const PlannedForm::Known *PlannedForm::find(const AnswerShape &shape, Bytes values, bool rows) const {
@@ -219,7 +274,7 @@ std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools 
   const AnswerShape answer_shape(thd, asked.prepared, columns != nullptr && columns->holds(thd));
   const Known *known = find(answer_shape, shape, true);
   if (known == nullptr) known = find(answer_shape, shape, false);
-  if (known == nullptr) return NotNow::not_learnt;
+  if (known == nullptr || judge_.leaves_next()) return NotNow::not_learnt;
   const std::optional<NotNow> why = execute(asked, *tools.plans, known, output);
   if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;
@@ -235,11 +290,31 @@ KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &sta
   const std::string text = text_with(statement.values, thd);
   if (text.empty()) return nullptr;
   const char *why = nullptr;
-  KeptPlan *const plan =
-      plans.make(key, thd, {.text = text, .places = varying_, .tables = parts_.tables, .version = known.version}, why);
-  if (plan == nullptr && why != nullptr) give_back(why);
-  if (plan != nullptr && shown_.first() == nullptr) shown_.push(new Shown{plan->shown()});
+  KeptPlan *const plan = plans.make(key, thd,
+                                    {.text = text,
+                                     .places = varying_,
+                                     .values = values_of(statement),
+                                     .tables = parts_.tables,
+                                     .version = known.version},
+                                    why);
+  if (plan == nullptr) {
+    const uint32_t times = unplanned_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (why != nullptr) give_back(why);
+    else if (times == unplanned_max) give_back("its values, or its tables, cannot be planned with");
+    return nullptr;
+  }
+  unplanned_.store(0, std::memory_order_relaxed);
+  if (shown_.first() == nullptr) shown_.push(new Shown{plan->shown()});
   return plan;
+}
+
+/// Those that vary. Good until the next call on this thread.
+std::span<const Value> PlannedForm::values_of(const Statement &statement) const {
+  static thread_local std::vector<Value> values;
+  values.clear();
+  for (size_t i = 0; i < statement.values.size(); ++i)
+    if (places_[i].use != ValueUse::shapes) values.push_back(statement.values[i]);
+  return values;
 }
 
 /// `known` becomes the one by which it was answered.
@@ -247,12 +322,12 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
                                            Output &output) const {
   THD *const thd = asked.thd;
   const Statement &statement = asked.statement;
+  const uint64_t values_hash = hash_of(statement.values);
+  if (judge_.is_heavy(values_hash)) return NotNow::too_much;
   KeptPlan *const plan = plan_for(thd, plans, statement, *known);
   if (plan == nullptr) return NotNow::table_busy;
-  static thread_local std::vector<Value> values;
-  values.clear();
-  for (size_t i = 0; i < statement.values.size(); ++i)
-    if (places_[i].use != ValueUse::shapes) values.push_back(statement.values[i]);
+  const std::span<const Value> values = values_of(statement);
+  bool drops = false;
   const Output::Mark start = output.mark();
   SessionStatement own(thd, asked.prepared);
   std::optional<sql::Packets> packets(std::in_place, output);
@@ -262,7 +337,8 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
     if (may_read_tables(thd, parts_.tables)) {
       why = plan->execute(thd, values, asked.prepared, limits::find_rows_fast_max, known->answer, *packets, executed);
     }
-    judge(*known, why, executed.examined);
+    if (why == NotNow::too_much) judge_.note_heavy(values_hash);
+    drops = is_bad(why, executed.examined);
     if (!why && known->rows != (executed.sent != 0)) {
       known = find(known->shape, known->values, executed.sent != 0);
       if (known == nullptr || known->rows) why = NotNow::not_learnt;
@@ -275,9 +351,10 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
   if (why) {
     output.rewind_or_break(start);
     own.undo();
-    if (plan->spent()) plans.drop(plan);
+    if (drops || plan->spent()) plans.drop(plan);
     return why;
   }
+  if (drops) plans.drop(plan);
   thd->update_server_status();
   known->answer.put_end(*packets, static_cast<uint16_t>(thd->server_status));
   if (known->answer.columns_left_out()) ++thd->status_var.skip_metadata_count;
@@ -294,18 +371,15 @@ void PlannedForm::put_other_head(THD *thd, const Known &known, Output &output, s
   known.answer.put_head(*packets, static_cast<uint16_t>(thd->server_status));
 }
 
-/// Values may be such that a plan for all of them is a bad one for these.
-void PlannedForm::judge(const Known &known, std::optional<NotNow> why, uint64_t examined) const {
-  if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed) return;
-  const bool reads_more = examined > rows_more && examined > times_more * (known.examined + 1);
-  if (!why && !reads_more) {
-    answered_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  const uint64_t wrong = went_wrong_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (wrong < judged_from || wrong * one_in_too_many < answered_.load(std::memory_order_relaxed)) return;
-  give_back(!why || why == NotNow::too_much ? "it reads many rows, or many more than by a plan for its values alone"
-                                            : "its executions warn or fail");
+/// Values may be such that a plan for all of them is a bad one for these. True: the plan is to be dropped.
+bool PlannedForm::is_bad(std::optional<NotNow> why, uint64_t examined) const {
+  if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed)
+    return false;
+  const PlanJudge::Verdict verdict = why ? judge_.note_undone() : judge_.note_answered(examined);
+  if (verdict == PlanJudge::Verdict::give_back)
+    give_back(!why || why == NotNow::too_much ? "it reads many rows, or many more than by a plan for its values alone"
+                                              : "its executions warn or fail");
+  return verdict != PlanJudge::Verdict::good;
 }
 
 void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) const {
@@ -315,7 +389,7 @@ void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) cons
   std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
   if (statement.values.size() != parts_.values.size() || given_back_.load(std::memory_order_relaxed) != nullptr) return;
   shape.without_metadata = answer && answer->columns_left_out();
-  const uint64_t examined = thd->get_examined_row_count();
+  if (answer) judge_.note_server(thd->get_examined_row_count());
   const bool rows = thd->get_sent_row_count() != 0;
   std::string values;
   if (!shape_of(statement.values, values)) return;
@@ -325,7 +399,7 @@ void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) cons
     if (found != before || !answer || find(shape, values, rows) != nullptr) return;
     if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)
       return give_back("its values shape too many plans");
-    known_.push(new Known{shape, found, std::move(values), rows, examined, std::move(*answer), *asked.columns});
+    known_.push(new Known{shape, found, std::move(values), rows, std::move(*answer), *asked.columns});
   });
 }
 

@@ -12,6 +12,7 @@
 #include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
+#include "engine/mariadb/hosted/planned/plan_judge.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
 
 namespace postern::mariadb {
@@ -49,8 +50,7 @@ class PlannedForm final : public StatementPlan {
     AnswerShape shape;
     uint64_t version;
     std::string values;
-    bool rows;          // there were some
-    uint64_t examined;  // by the server
+    bool rows;  // there were some
     sql::Answer answer;
     ClientMetadata columns;  // afterwards
     Known *next = nullptr;
@@ -66,13 +66,16 @@ class PlannedForm final : public StatementPlan {
   static std::optional<WhyNot> look_at(std::span<const TABLE *const> tables);
   ValuePlace place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const;
   bool shape_of(std::span<const Value> values, std::string &shape) const;
+  bool add_class(std::span<const Value> values, size_t at, std::string &shape) const;
+  std::optional<uint64_t> limit_in(std::span<const Value> values) const;
   const Known *find(const AnswerShape &shape, Bytes values, bool rows) const;
   std::string text_with(std::span<const Value> values, const THD *thd) const;
+  std::span<const Value> values_of(const Statement &statement) const;
   KeptPlan *plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known) const;
   std::optional<NotNow> execute(const Asked &asked, KeptPlans &plans, const Known *&known, Output &output) const;
   static void put_other_head(THD *thd, const Known &known, Output &output, size_t start,
                              std::optional<sql::Packets> &packets);
-  void judge(const Known &known, std::optional<NotNow> why, uint64_t examined) const;
+  bool is_bad(std::optional<NotNow> why, uint64_t examined) const;
   /// The server answers it from now on, for a long while; `why` in words, a literal.
   void give_back(const char *why) const { given_back_.store(why, std::memory_order_relaxed); }
 
@@ -83,10 +86,10 @@ class PlannedForm final : public StatementPlan {
   mutable NewestFirst<Known> known_;
   mutable NewestFirst<Shown> shown_;
   mutable std::atomic<uint32_t> known_count_{0};
-  mutable std::atomic<uint64_t> answered_{0};
-  mutable std::atomic<uint64_t> went_wrong_{0};
+  mutable PlanJudge judge_;
   mutable std::atomic<const char *> given_back_{nullptr};
   mutable std::atomic<uint64_t> asked_since_{0};
+  mutable std::atomic<uint32_t> unplanned_{0};  // in a row
 };
 
 }  // namespace postern::mariadb

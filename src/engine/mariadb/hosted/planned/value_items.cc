@@ -9,6 +9,7 @@ class Outer : public Cache {
  public:
   using Cache::Cache;
   bool basic_const_item() const override { return false; }
+  bool eq(const Item *other, const Item::Eq_config &) const override { return this == other; }
   bool is_expensive() override { return false; }
   bool is_expensive_processor(void *) override { return false; }
   Item *clone_constant(THD *) const override { return const_cast<Outer *>(this); }
@@ -18,8 +19,9 @@ class Outer : public Cache {
   Item *shallow_copy(THD *) const override { return const_cast<Outer *>(this); }
   Item *deep_copy(THD *) const override { return const_cast<Outer *>(this); }
 
+  void show_to_optimizer(bool shown) { this->set_used_tables(shown ? 0 : OUTER_REF_TABLE_BIT); }
   void become_outer() {
-    this->set_used_tables(OUTER_REF_TABLE_BIT);
+    show_to_optimizer(false);
     this->base_flags &= ~item_base_t::MAYBE_NULL;
   }
   void note_value() {
@@ -33,10 +35,16 @@ class IntegerItem final : public Outer<Item_cache_int>, public ValueItem {
   IntegerItem(THD *thd, Item *like) : Outer(thd, &type_handler_slonglong) {
     setup(thd, like);
     become_outer();
+    note_value();
   }
   Item *item() override { return this; }
+  void show(bool shown) override { show_to_optimizer(shown); }
   void take(THD *, const Value &given, Field &field) override {
     value = given.kind() == Value::Kind::integer ? given.integer() : field.val_int();
+    note_value();
+  }
+  void take_number(uint64_t number) override {
+    value = static_cast<longlong>(number);
     note_value();
   }
 };
@@ -46,8 +54,10 @@ class TimeItem final : public Outer<Item_cache_datetime>, public ValueItem {
   TimeItem(THD *thd, Item *like) : Outer(thd) {
     setup(thd, like);
     become_outer();
+    note_value();
   }
   Item *item() override { return this; }
+  void show(bool shown) override { show_to_optimizer(shown); }
   void take(THD *thd, const Value &, Field &field) override {
     value = field.val_datetime_packed(thd);
     note_value();
@@ -69,8 +79,10 @@ class TextItem final : public Outer<Item_cache_str>, public ValueItem {
     // Texts beyond ASCII may come. In the column's character set it is the same bytes: text_is_same().
     collation.set(collation.collation, DERIVATION_COERCIBLE, MY_REPERTOIRE_UNICODE30);
     become_outer();
+    cache_value();
   }
   Item *item() override { return this; }
+  void show(bool shown) override { show_to_optimizer(shown); }
   void take(THD *, const Value &given, Field &) override {
     literal_->point_to(given.bytes());
     example = literal_;
@@ -88,7 +100,9 @@ ValueItem *ValueItem::make(THD *thd, const ValuePlace &place) {
   MEM_ROOT *const root = thd->mem_root;
   switch (place.use) {
     case ValueUse::shapes: return nullptr;
-    case ValueUse::integer: {
+    case ValueUse::integer:
+    case ValueUse::limit:
+    case ValueUse::offset: {
       // As wide as any that may come.
       auto *const like = new (root) Item_int(thd, INT_MIN64, 20);
       return like != nullptr ? new (root) IntegerItem(thd, like) : nullptr;

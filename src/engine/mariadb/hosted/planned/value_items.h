@@ -17,8 +17,12 @@ class ValueItem {
   ValueItem &operator=(const ValueItem &) = delete;
 
   virtual Item *item() = 0;
+  /// While it is shown the optimizer takes it for a constant.
+  virtual void show(bool shown) = 0;
   /// Takes the value that `field` has, the column it is compared with, as store_exactly() has put it there.
   virtual void take(THD *thd, const Value &value, Field &field) = 0;
+  /// For LIMIT and OFFSET.
+  virtual void take_number(uint64_t number) { static_cast<void>(number); }
 
  protected:
   ValueItem() = default;

@@ -1,0 +1,85 @@
+#include "engine/mariadb/hosted/planned/server.h"
+
+#include <utility>
+
+#include "engine/mariadb/hosted/planned/join_plan.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// Statistics of the index are enough for ranges that have been chosen.
+constexpr ulong equal_ranges_counted = 1;
+
+/// With it the optimizer finds ranges as where the plan was made.
+class AsPlanned {
+ public:
+  explicit AsPlanned(THD *thd)
+      : thd_(thd),
+        switches_(std::exchange(thd->variables.optimizer_switch, thd->variables.optimizer_switch & ~switches_off)),
+        counted_(std::exchange(thd->variables.eq_range_index_dive_limit, equal_ranges_counted)) {}
+  ~AsPlanned() {
+    thd_->variables.optimizer_switch = switches_;
+    thd_->variables.eq_range_index_dive_limit = counted_;
+  }
+  AsPlanned(const AsPlanned &) = delete;
+  AsPlanned &operator=(const AsPlanned &) = delete;
+
+ private:
+  THD *const thd_;
+  const ulonglong switches_;
+  const uint counted_;
+};
+
+/// The condition of a table's rows without the guard of an outer join: it holds for rows that are read.
+Item *without_guard(Item *condition) {
+  while (condition != nullptr && condition->type() == Item::FUNC_ITEM &&
+         static_cast<Item_func *>(condition)->functype() == Item_func::TRIG_COND_FUNC)
+    condition = static_cast<Item_func *>(condition)->arguments()[0];
+  return condition;
+}
+
+}  // namespace
+
+/// False: one of them could not be made anew.
+bool JoinPlan::note_ranges() {
+  if (values_.empty()) return true;
+  for (JOIN_TAB *tab = first_linear_tab(join_, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(join_, tab, WITH_BUSH_ROOTS)) {
+    if (tab->quick != nullptr) return false;
+    for (SQL_SELECT *const select : {tab->select, tab->filesort != nullptr ? tab->filesort->select : nullptr}) {
+      if (select == nullptr || select->quick == nullptr) continue;
+      Item *const pushed = select->pre_idx_push_select_cond;
+      ranged_.push_back({.select = select,
+                         .condition = without_guard(pushed != nullptr ? pushed : select->cond),
+                         .index = select->quick->index,
+                         .descends = select->quick->reverse_sorted()});
+      if (ranged_.back().condition == nullptr) return false;
+    }
+  }
+  return renew_ranges(home_);
+}
+
+/// With the tables locked. False: there are none by these values, or an error is set.
+bool JoinPlan::renew_ranges(THD *thd) {
+  if (ranged_.empty()) return true;
+  const AsPlanned as_planned(thd);
+  for (const RangedRead &one : ranged_) {
+    SQL_SELECT &select = *one.select;
+    key_map only;
+    only.clear_all();
+    only.set_bit(one.index);
+    Item *const condition = std::exchange(select.cond, one.condition);
+    const auto found =
+        select.test_quick_select(thd, only, 0, HA_POS_ERROR, true, true, false, true, Item_func::BITMAP_NONE);
+    select.cond = condition;
+    if (found != SQL_SELECT::OK || select.quick == nullptr || select.quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE)
+      return false;
+    if (!one.descends) continue;
+    QUICK_SELECT_I *const reversed = select.quick->make_reverse(0);
+    if (reversed == nullptr) return false;
+    select.set_quick(reversed);
+  }
+  return true;
+}
+
+}  // namespace postern::mariadb
