@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/mariadb/hosted/planned/planned_form.h"
+#include "engine/mariadb/hosted/plans/either_plan.h"
 #include "engine/mariadb/hosted/reads/select_plan.h"
 #include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/writes/write_plan.h"
@@ -33,12 +34,16 @@ MadePlan recognise_any(THD *thd, LEX *lex, ParsedText parsed, std::optional<WhyN
   return nullptr;
 }
 
-/// A plan for rows that can be found, now and later. Where `text` is none it may be planned once; if it is neither, the
-/// reason against that counts.
+/// A plan for rows that can be found, now and later. Where `text` has none, and for the rows that it leaves, it may be
+/// planned once; if it is neither, the reason against that counts.
 MadePlan finish(THD *thd, MadePlan plan, Bytes text, ParsedText parsed, std::optional<WhyNot> &why) {
   if (plan != nullptr) why = plan->look(thd);
-  if (!why) return plan;
-  return PlannedForm::make(thd, text, parsed, why);
+  if (why) return PlannedForm::make(thd, text, parsed, why);
+  if (plan == nullptr || !plan->leaves_some()) return plan;
+  std::optional<WhyNot> not_planned;
+  MadePlan planned = PlannedForm::make(thd, text, parsed, not_planned);
+  if (planned == nullptr) return plan;
+  return std::make_shared<const EitherPlan>(std::move(plan), std::move(planned));
 }
 
 /// A text with a ? for each value.

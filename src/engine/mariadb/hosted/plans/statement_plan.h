@@ -86,6 +86,8 @@ class StatementPlan : public Plan {
   virtual bool can_be_compared() const { return false; }
   /// Whether rows may come in another order than the server's, as far as the statement does not ask for one.
   virtual bool leaves_order_open() const { return false; }
+  /// Whether it leaves some statements for the rows that they find. Known after look().
+  virtual bool leaves_some() const { return false; }
   /// Whether it answers only by plans that the thread keeps.
   virtual bool needs_plans() const { return false; }
 

@@ -88,6 +88,7 @@ std::optional<WhyNot> SelectPlan::look(THD *thd) const {
   look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
     ResolvedRead read;
     why = resolve(form_, table, read);
+    several_.store(read.way != ReadWay::one && form_.lock == FormLock::none, std::memory_order_relaxed);
     note_version(table.s->get_table_ref_version());
   });
   return why;

@@ -3,9 +3,10 @@
 // (table_plan.h).
 #pragma once
 
-#include <optional>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,7 @@ class SelectPlan final : public StatementPlan {
   void learn(const Asked &asked, Bytes answer, uint64_t before) const override;
   /// Locking reads see the newest rows, which may change between two answers.
   bool can_be_compared() const override { return form_.lock == FormLock::none; }
+  bool leaves_some() const override { return several_.load(std::memory_order_relaxed); }
 
  private:
   struct Learnt {
@@ -60,6 +62,7 @@ class SelectPlan final : public StatementPlan {
 
   const ReadForm form_;
   mutable NewestFirst<Learnt> learnt_;
+  mutable std::atomic<bool> several_{false};  // rows may be found, and are not locked
 };
 
 }  // namespace postern::mariadb

@@ -1,0 +1,62 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/plans/either_plan.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// The first plan is not tried any more from here on.
+constexpr uint32_t in_vain_max = 256;
+/// It has read many rows for nothing.
+constexpr uint32_t in_vain_much = in_vain_max / 2;
+/// It has read one or two.
+constexpr uint32_t in_vain_little = 8;
+
+/// The second may answer then.
+bool is_left(NotNow why) {
+  return why == NotNow::order_unsure || why == NotNow::too_much || why == NotNow::not_learnt || why == NotNow::plan_off;
+}
+
+}  // namespace
+
+bool EitherPlan::prefers_second() const {
+  return !first_->holds() || in_vain_.load(std::memory_order_relaxed) >= in_vain_max;
+}
+
+/// Threads may lose some of each other's notes.
+void EitherPlan::note_first(std::optional<NotNow> why) const {
+  const uint32_t now = in_vain_.load(std::memory_order_relaxed);
+  if (!why && now != 0) in_vain_.store(now - 1, std::memory_order_relaxed);
+  if (why == NotNow::order_unsure) in_vain_.store(now + in_vain_little, std::memory_order_relaxed);
+  if (why == NotNow::too_much) in_vain_.store(now + in_vain_much, std::memory_order_relaxed);
+}
+
+PlanFacts EitherPlan::facts() const {
+  PlanFacts facts = first_->facts();
+  const PlanFacts second = second_->facts();
+  if (prefers_second() || (!facts.answers && second.answers)) facts = second;
+  add_facts(facts);
+  return facts;
+}
+
+std::optional<NotNow> EitherPlan::answer(const Asked &asked, const AnswerTools &tools, Output &output) const {
+  std::optional<NotNow> why = NotNow::plan_off;
+  if (!prefers_second()) {
+    why = first_->answer(asked, tools, output);
+    note_first(why);
+    if (!why || !is_left(*why)) return why;
+  }
+  if (const auto not_now = second_->may(asked.thd)) return why == NotNow::plan_off ? not_now : why;
+  const std::optional<NotNow> second = second_->answer(asked, tools, output);
+  // What the first says counts as long as the second has nothing to say.
+  return second == NotNow::not_learnt && why != NotNow::plan_off ? why : second;
+}
+
+void EitherPlan::learn(const Asked &asked, Bytes answer, uint64_t before) const {
+  first_->learn(asked, answer, before);
+  note_version(first_->version());
+  // The table was the same from before the server began until now: for the second one, too.
+  second_->learn(asked, answer, version() == before ? second_->version() : 0);
+}
+
+}  // namespace postern::mariadb
