@@ -88,7 +88,7 @@ class RandomSelects:
     def condition(self, alias, makers):
         column, kind = self.random.choice(list(COLUMNS[alias][1].items()))
         name = f"{alias}.{column}"
-        what = self.random.randrange(12)
+        what = self.random.randrange(15)
         value = lambda: self.value(kind, column)
         if what == 0:
             return f"{name} IS {self.random.choice(('', 'NOT '))}NULL"
@@ -107,6 +107,13 @@ class RandomSelects:
         if what == 5:
             makers.append(value)
             return f"NOT {name} = ?"
+        if what in (12, 13):
+            many = self.random.choice((2, 3, 3, 9))
+            makers += [value] * many
+            return f"{name} {self.random.choice(('', '', '', 'NOT '))}IN ({', '.join('?' * many)})"
+        if what == 14:
+            makers += [value, value]
+            return f"{name} > ? AND {name} < ?"
         makers.append(value)
         return f"{name} {self.random.choice(('=', '=', '=', '=', '<', '>=', '<>'))} ?"
 
@@ -175,9 +182,11 @@ class RandomSelects:
                 f"{1 + at}{chance.choice(('', '', ' DESC'))}" for at in range(len(columns))
             )
             if chance.random() < 0.5:
-                order += f" LIMIT {chance.randrange(1, 6)}"
+                order += " LIMIT ?"
+                makers.append(lambda: chance.randrange(1, 6))
                 if chance.random() < 0.3:
-                    order += f" OFFSET {chance.randrange(0, 3)}"
+                    order += " OFFSET ?"
+                    makers.append(lambda: chance.choice((0, 1, 2, 7)))
         text = f"SELECT {options}{', '.join(columns)} FROM {source}{where}{group}{having}{order}"
         return text, makers
 

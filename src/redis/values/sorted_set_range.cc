@@ -12,7 +12,8 @@ using By = SortedSetRange::By;
 bool read_score_end(Bytes text, double &score, bool &included) {
   included = !text.starts_with('(');
   if (!included) text.remove_prefix(1);
-  return parse_score_end(text, score);
+  score = 0;
+  return text.empty() || parse_double(text, score);
 }
 
 /// `behind_all` for +, `before_all` for -.

@@ -27,7 +27,6 @@ CONTEXTS = (
     "SET optimizer_switch = DEFAULT",
     "SET sort_buffer_size = 65536",
 )
-PLAN_ONCE = "--postern-plan-once=ON"
 TEXTS = range(0xF9, 0xFF)  # types of columns
 STATES = ("BEGIN", "COMMIT", "SET autocommit = 0", "COMMIT", "SET autocommit = 1", "START TRANSACTION READ ONLY")
 DDL = (
@@ -44,7 +43,7 @@ DDL = (
 @pytest.fixture(scope="module", params=[0, 1], ids=["answered", "verified"])
 def served(module_factory, request):
     server = module_factory(
-        STEADY_PLANS, PLAN_ONCE, f"--postern-verify={request.param}", "--loose-postern-threads=1", postern_port=0
+        STEADY_PLANS, f"--postern-verify={request.param}", "--loose-postern-threads=1", postern_port=0
     )
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
     server.execute(*TABLES, database="test")
@@ -154,7 +153,7 @@ def test_random_selects_are_answered_alike(served):
 
 @pytest.fixture(scope="module")
 def plain(module_factory):
-    server = module_factory(STEADY_PLANS, PLAN_ONCE, "--loose-postern-threads=1", postern_port=0)
+    server = module_factory(STEADY_PLANS, "--loose-postern-threads=1", postern_port=0)
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
     server.execute(*TABLES, database="test")
     return server
@@ -271,8 +270,31 @@ def test_a_value_with_most_of_the_rows_is_the_servers(plain):
     )
     door, port = sessions_of(plain)
     text = "SELECT v, COUNT(*) FROM skewed WHERE k = %d GROUP BY v ORDER BY v"
-    for number in (2, 4, 6, 8, 0, 10, 0, 12):
+    before = plain.status("Postern_statements_fast")["postern_statements_fast"]
+    numbers = [0 if at % 3 == 0 else 2 * at + 1 for at in range(90)]
+    for number in numbers:
         assert_alike(text, (), [session.query(text % number) for session in (door, port)])
+    # Those of the value with half of the rows are the server's, all others are not.
+    assert 50 <= plain.status("Postern_statements_fast")["postern_statements_fast"] - before <= 60
+
+
+def test_a_plan_that_reads_more_than_the_servers_is_made_anew(plain):
+    """The first values make the optimizer take one index, all later ones want the other."""
+    plain.execute(
+        "CREATE OR REPLACE TABLE lopsided (id INT PRIMARY KEY, a INT, b INT, v INT, KEY (a), KEY (b))",
+        "INSERT INTO lopsided SELECT seq, seq % 20, IF(seq <= 3000, 1, seq), seq FROM seq_1_to_20000",
+        "ANALYZE TABLE lopsided",
+        database="test",
+    )
+    door, port = sessions_of(plain)
+    text = "SELECT MAX(v), COUNT(*) FROM lopsided WHERE a = %d AND b > %d"
+    for number in range(400):
+        low = 1 if number < 4 else 19990
+        assert_alike(text, (), [session.query(text % (number % 20, low)) for session in (door, port)])
+    read = plain.status("Postern_rows_examined")["postern_rows_examined"]
+    for number in range(20):
+        door.query(text % (number, 19990))
+    assert plain.status("Postern_rows_examined")["postern_rows_examined"] - read < 20 * 200
 
 
 def test_many_forms_take_little_memory(plain):
@@ -285,3 +307,84 @@ def test_many_forms_take_little_memory(plain):
         if number == 500:
             before = plain.memory_kib()
     assert plain.memory_kib() - before < 64 << 10
+
+
+RANGES = (
+    "SELECT h.name, s.price FROM sale s JOIN person h ON h.id = s.person WHERE s.person IN (%d, %d, %d)",
+    "SELECT s.id, s.price FROM sale s WHERE s.person IN (%d, %d, %d)",
+    "SELECT s.person, COUNT(*) FROM sale s WHERE s.person IN (%d, %d, %d) GROUP BY s.person",
+    "SELECT s.id, s.d FROM sale s WHERE s.person IN (%d, %d, %d) ORDER BY s.price DESC, s.id LIMIT 4",
+    "SELECT s.id FROM sale s WHERE s.person NOT IN (%d, %d) AND s.id < %d ORDER BY s.id DESC",
+    "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE s.id > 8%d AND s.n <= %d AND h.id <> %d",
+    "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE s.id > %d AND h.id <> %d ORDER BY s.id LIMIT 2 OFFSET 3%d",
+    "SELECT s.id, s.d FROM sale s LEFT JOIN person h ON h.id = s.person AND h.place IN (%d, %d) WHERE s.person = %d",
+    "SELECT h.id, UPPER(h.name) FROM person h WHERE h.name LIKE 'name%d%%' AND h.id <> %d AND h.id <> %d",
+    "SELECT s.id, s.tag FROM sale s WHERE s.tag LIKE 't%d%%' AND s.n <> %d ORDER BY s.tag, s.id LIMIT %d",
+)
+
+
+@pytest.mark.parametrize("text", RANGES)
+def test_lists_and_ranges_are_planned_once(plain, text):
+    plain.execute(*TABLES, database="test")
+    door, port = sessions_of(plain)
+    said = [text % ((number * 7) % 100 + 1, (number * 13) % 100 + 2, number % 60 + 3) for number in range(24)]
+    before = plain.status("Postern_statements_fast")["postern_statements_fast"]
+    for one in said:
+        assert_alike(one, (), [session.query(one) for session in (door, port)])
+        plain.execute(f"UPDATE sale SET person = person + 1 WHERE id = {len(one)}", database="test")
+    assert plain.status("Postern_statements_fast")["postern_statements_fast"] - before >= 16
+
+
+def test_a_list_without_values_in_range_is_the_servers(plain):
+    door, port = sessions_of(plain)
+    text = "SELECT s.id, s.n + 1 FROM sale s WHERE s.id BETWEEN %d AND %d"
+    for low, high in ((1, 9), (5, 9), (3, 7), (9, 1), (4, 4), (99999, 99999), (7, 3), (2, 5)):
+        assert_alike(text, (), [session.query(text % (low, high)) for session in (door, port)])
+
+
+def held(server, table):
+    """The sessions that hold a metadata lock on the table."""
+    return server.query("SELECT COUNT(*) FROM information_schema.METADATA_LOCK_INFO WHERE TABLE_NAME = %s", (table,))[
+        0
+    ][0]
+
+
+def test_plans_stay_while_nobody_asks_for_their_tables(plain):
+    with contextlib.suppress(pymysql.err.OperationalError):
+        plain.execute("INSTALL SONAME 'metadata_lock_info'")
+    session = Session(plain.env["POSTERN_PORT"], "own", "test")
+    for number in range(1, 9):
+        session.query(JOIN % number)
+    time.sleep(0.2)
+    assert held(plain, "sale") >= 1 and held(plain, "person") >= 1
+    # Others, and the client itself, get them all the same.
+    for change in (plain.execute, lambda text, database: session.query(text)):
+        for statement in ("ALTER TABLE sale COMMENT = 'kept'", "FLUSH TABLES sale", "TRUNCATE TABLE tag"):
+            for number in range(1, 6):
+                session.query(JOIN % number)
+            time.sleep(0.05)
+            begin = time.monotonic()
+            change(statement, database="test")
+            assert time.monotonic() - begin < 1
+    plain.execute("ALTER TABLE sale COMMENT = 'left'", database="test")
+    assert held(plain, "sale") == 0
+
+
+def test_many_tables_take_little_memory(module_factory):
+    server = module_factory("--loose-postern-threads=1", "--table-open-cache=400", postern_port=0)
+    with server.connect(database="test") as connection, connection.cursor() as cursor:
+        for number in range(1000):
+            cursor.execute(f"CREATE TABLE t{number} (id INT PRIMARY KEY, n INT, KEY (n))")
+            cursor.execute(f"INSERT INTO t{number} VALUES (1, {number}), (2, 3)")
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
+    session = Session(server.env["POSTERN_PORT"], "own", "test")
+    before = 0
+    for number in range(1000):
+        for value in (1, 2, 1):
+            session.query(f"SELECT a.n, b.n + 1 FROM t{number} a JOIN t{number} b ON b.n = a.n WHERE a.id = {value}")
+        if number == 300:
+            before = server.memory_kib()
+    assert server.memory_kib() - before < 96 << 10
+    begin = time.monotonic()
+    server.execute(*(f"DROP TABLE t{number}" for number in range(980, 1000)), database="test")
+    assert time.monotonic() - begin < 5

@@ -11,7 +11,7 @@ COLUMNS = "FORM, DATABASE_NAME, KIND, TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, STAT
 
 @pytest.fixture(name="server")
 def fixture_server(sandbox_factory):
-    server = sandbox_factory("--loose-postern-threads=1", postern_port=0)
+    server = sandbox_factory("--loose-postern-threads=1", "--postern-plan-once=OFF", postern_port=0)
     server.execute(
         "CREATE USER own@'%' IDENTIFIED BY ''",
         "GRANT ALL ON test.* TO own@'%'",

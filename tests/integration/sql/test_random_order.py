@@ -115,7 +115,7 @@ class Table:
 
 @pytest.fixture(scope="module")
 def served(module_factory):
-    server = module_factory(STEADY_PLANS, postern_port=0)
+    server = module_factory(STEADY_PLANS, "--postern-plan-once=OFF", postern_port=0)
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
     return server
 
