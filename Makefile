@@ -12,7 +12,7 @@
 #   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
 #   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to give them in the same order again;
 #                 CLUSTER=galera or CLUSTER=replicas: nodes that are killed, frozen and replaced, all doors on each
-#   make fuzz     every fuzzer, with AddressSanitizer and UBSan, SECONDS=60 of one processor in all; what they find is kept;
+#   make fuzz     every fuzzer, with AddressSanitizer and UBSan, SECONDS=60 of one processor in all; they keep their findings;
 #                 SEED=N to have them try the same inputs again
 #   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
 #   make install  build for the MariaDB server of this machine and put the plugin into it
@@ -21,6 +21,8 @@
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine; SERVER=source: one that
 #                 builds itself where it is installed, and again when the server there is updated)
 #   make image    an image for containers, with docker, podman or buildah: Debian, its server, the package
+#   make release  all that is published of a version, in build/release: packages for each series, an apt repository, the
+#                 clients, sums, a bill of materials; ARGS='--twice', '--image': what tools/release takes
 #   make contract the engine's promises, tested inside a server
 #   make clean    remove the build; make distclean: the private server, too
 #
@@ -48,7 +50,7 @@ SERVER_fetched := $(BUILD)/server
 SERVER_installed := build/server-installed
 
 .PHONY: contract series in-tree all build deps server configure plugin run stop check unit tidy lint test for-integration \
-  integration bench counts soak fuzz asan install cli site package image clean distclean
+  integration bench counts soak fuzz asan install cli site package image release clean distclean
 
 all: build
 
@@ -129,8 +131,8 @@ integration: for-integration
 	@$(PYTEST) -m alone $(PYTEST_ARGS)
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 3))" --dist loadfile $(PYTEST_ARGS)
 
-# In this order also under -j: the last line is pytest's count. A new seed's findings are for `make fuzz`, not for
-# somebody who happens to change something else. Where no mirror has 11.8 whole, tools/server says so, and nothing is tested on it.
+# In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
+# should not fail for a fault that was there before. If no mirror has all of 11.8, tools/server says so, and nothing is tested on it.
 test:
 	@tools/deps test
 	@tools/deps clients
@@ -228,6 +230,10 @@ endif
 
 image:
 	@tools/image
+
+release: deps
+	@tools/deps release
+	@tools/release build/release $(ARGS)
 
 clean:
 	@if [ -d build-mysql/run ]; then tools/mysql stop build-mysql/run; fi

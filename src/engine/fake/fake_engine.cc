@@ -404,8 +404,10 @@ std::vector<std::vector<FakeEngine::Cell>> FakeEngine::rows(Bytes database, Byte
     std::vector<Cell> &cells = all.emplace_back();
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const StoredCell &cell = table.rows[number][i];
+      const Type type = table.columns[i].type;
       if (cell.null) cells.emplace_back();
-      else cells.emplace_back(table.columns[i].type == Type::integer ? std::to_string(cell.number) : cell.text);
+      else if (type == Type::integer) cells.emplace_back(std::to_string(cell.number));
+      else cells.emplace_back(type == Type::natural ? std::to_string(cell.natural) : cell.text);
     }
   }
   return all;

@@ -33,6 +33,8 @@ class FakeEngine final : public Engine {
 
   enum class Type : uint8_t {
     integer,  ///< 64 bits, signed
+    natural,  ///< 64 bits, unsigned
+    real,     ///< a double; read as its shortest text
     text,     ///< compared without regard to the case of ASCII letters and to blanks at the end
     blob,     ///< compared as bytes; no filter but for NULL
   };

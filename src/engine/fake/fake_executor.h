@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <string>
@@ -21,13 +22,16 @@ namespace postern {
 /// A cell, or a key or filter value, in the form it is compared in.
 struct FakeEngine::StoredCell {
   bool null = true;
-  int64_t number = 0;  // integer columns
-  std::string text;    // the others
-  std::string folded;  // text columns: the text to compare by
+  int64_t number = 0;    // integer columns
+  uint64_t natural = 0;  // natural columns
+  double real = 0;       // real columns
+  std::string text;      // columns of text, blobs and reals
+  std::string folded;    // text columns: the text to compare by
 
   Value value(Type type) const {
     if (null) return Value::null();
-    return type == Type::integer ? Value::of_integer(number) : Value::of(text);
+    if (type == Type::integer) return Value::of_integer(number);
+    return type == Type::natural ? Value::of_natural(natural) : Value::of(text);
   }
 };
 
@@ -97,10 +101,31 @@ inline bool parse_integer(Bytes text, int64_t &number) {
   return true;
 }
 
+/// Digits; numbers beyond 64 bits become the largest.
+inline bool parse_natural(Bytes text, uint64_t &number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc::result_out_of_range) number = std::numeric_limits<uint64_t>::max();
+  return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+/// Finite numbers, as a DOUBLE column has them: zero has no sign.
+template <class Cell>
+inline bool store_real(Bytes bytes, Cell &cell) {
+  const auto [end, error] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), cell.real);
+  if (error != std::errc() || end != bytes.data() + bytes.size() || !std::isfinite(cell.real)) return false;
+  cell.real += 0.0;
+  cell.text.resize(32);
+  cell.text.resize(
+      static_cast<size_t>(std::to_chars(cell.text.data(), cell.text.data() + 32, cell.real).ptr - cell.text.data()));
+  return true;
+}
+
 template <class Cell>
 inline bool store(Bytes bytes, Type type, Cell &cell) {
   cell.null = false;
   if (type == Type::integer) return parse_integer(bytes, cell.number);
+  if (type == Type::natural) return parse_natural(bytes, cell.natural);
+  if (type == Type::real) return store_real(bytes, cell);
   cell.text = bytes;
   if (type == Type::text) cell.folded = fold(bytes);
   return true;
@@ -122,6 +147,8 @@ inline int compare(const Cell &a, const Cell &b, Type type) {
   if (a.null || b.null) return static_cast<int>(b.null) - static_cast<int>(a.null);
   switch (type) {
     case Type::integer: return a.number < b.number ? -1 : a.number > b.number;
+    case Type::natural: return a.natural < b.natural ? -1 : a.natural > b.natural;
+    case Type::real: return a.real < b.real ? -1 : a.real > b.real;
     case Type::text: return a.folded.compare(b.folded);
     case Type::blob: return a.text.compare(b.text);
   }

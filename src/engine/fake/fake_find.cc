@@ -120,6 +120,12 @@ void FakeExecutor::tell_shape(const Op &op, const Resolved &at) {
       case Type::integer:
         shapes.push_back({.name = its.name, .type = 3, .flags = flags, .charset = 63, .length = 11});
         break;
+      case Type::natural:
+        shapes.push_back({.name = its.name, .type = 8, .flags = flags, .charset = 63, .length = 20});
+        break;
+      case Type::real:
+        shapes.push_back({.name = its.name, .type = 5, .flags = flags, .charset = 63, .length = 22});
+        break;
       case Type::text:
         shapes.push_back({.name = its.name, .type = 253, .flags = flags, .charset = 45, .length = 80});
         break;

@@ -1,6 +1,4 @@
 // fake_keyspace.h: the tables of a generic keyspace, empty, in the engine in memory.
-//
-// That engine has no DOUBLE: scores are compared as texts, so that tests give them one digit.
 #pragma once
 
 #include "engine/fake/fake_engine.h"
@@ -11,10 +9,14 @@ inline void create_streams(FakeEngine &engine) {
   using Kind = FakeEngine::Type;
   engine.create(
       "postern_redis", "streams",
-      {{"k", Kind::blob, false}, {"ms", Kind::integer, false}, {"seq", Kind::integer, false}, {"v", Kind::blob}},
+      {{"k", Kind::blob, false}, {"ms", Kind::natural, false}, {"seq", Kind::natural, false}, {"v", Kind::blob}},
       {{"PRIMARY", {"k", "ms", "seq"}}});
   engine.create("postern_redis", "stream_groups",
-                {{"k", Kind::blob, false}, {"g", Kind::blob, false}, {"ms"}, {"seq"}, {"entries_read"}},
+                {{"k", Kind::blob, false},
+                 {"g", Kind::blob, false},
+                 {"ms", Kind::natural},
+                 {"seq", Kind::natural},
+                 {"entries_read"}},
                 {{"PRIMARY", {"k", "g"}}});
   engine.create("postern_redis", "stream_consumers",
                 {{"k", Kind::blob, false}, {"g", Kind::blob, false}, {"c", Kind::blob, false}, {"seen"}},
@@ -22,8 +24,8 @@ inline void create_streams(FakeEngine &engine) {
   engine.create("postern_redis", "stream_pending",
                 {{"k", Kind::blob, false},
                  {"g", Kind::blob, false},
-                 {"ms", Kind::integer, false},
-                 {"seq", Kind::integer, false},
+                 {"ms", Kind::natural, false},
+                 {"seq", Kind::natural, false},
                  {"c", Kind::blob},
                  {"delivered"},
                  {"times"}},
@@ -58,7 +60,7 @@ inline void create_keyspace(FakeEngine &engine) {
   engine.create("postern_redis", "sets", {{"k", Kind::blob, false}, {"m", Kind::blob, false}},
                 {{"PRIMARY", {"k", "m"}}});
   engine.create("postern_redis", "zsets",
-                {{"k", Kind::blob, false}, {"m", Kind::blob, false}, {"score", Kind::blob, false}},
+                {{"k", Kind::blob, false}, {"m", Kind::blob, false}, {"score", Kind::real, false}},
                 {{"PRIMARY", {"k", "m"}}, {"by_score", {"k", "score", "m"}}});
   engine.create("postern_redis", "lists", {{"k", Kind::blob, false}, {"pos", Kind::integer, false}, {"v", Kind::blob}},
                 {{"PRIMARY", {"k", "pos"}}});

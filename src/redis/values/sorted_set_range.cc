@@ -12,8 +12,7 @@ using By = SortedSetRange::By;
 bool read_score_end(Bytes text, double &score, bool &included) {
   included = !text.starts_with('(');
   if (!included) text.remove_prefix(1);
-  score = 0;
-  return text.empty() || parse_double(text, score);
+  return parse_score_end(text, score);
 }
 
 /// `behind_all` for +, `before_all` for -.

@@ -9,8 +9,9 @@
 namespace postern::redis::error_counts {
 namespace {
 
-constexpr Bytes words[] = {"ERR",      "EXECABORT", "NOAUTH",    "NOPERM",    "NOPROTO",  "OOM",
-                           "READONLY", "TRYAGAIN",  "UNBLOCKED", "WRONGPASS", "WRONGTYPE"};
+constexpr Bytes words[] = {"ERR",      "BUSY",      "BUSYGROUP", "EXECABORT", "NOAUTH", "NOGROUP",
+                           "NOPERM",   "NOPROTO",   "NOSCRIPT",  "NOTBUSY",   "OOM",    "READONLY",
+                           "TRYAGAIN", "UNBLOCKED", "WRONGPASS", "WRONGTYPE"};
 
 std::array<std::atomic<uint64_t>, std::size(words)> counts;
 

@@ -59,6 +59,16 @@ bool parse_double(Bytes text, double &number) {
   return errno != ERANGE || (std::fabs(number) != HUGE_VAL && std::fpclassify(number) != FP_ZERO);
 }
 
+bool parse_score_end(Bytes text, double &score) {
+  if (text.size() >= float_text_bytes_max || text.find('\0') != Bytes::npos) return false;
+  char copy[float_text_bytes_max];
+  std::copy(text.begin(), text.end(), copy);
+  copy[text.size()] = '\0';
+  char *stop = nullptr;
+  score = std::strtod(copy, &stop);
+  return stop == copy + text.size() && !std::isnan(score);
+}
+
 size_t print_double(char *to, double number) {
   if (std::isinf(number)) {
     const Bytes text = number > 0 ? "inf" : "-inf";

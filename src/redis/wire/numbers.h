@@ -17,6 +17,9 @@ namespace postern::redis {
 /// hexadecimal are taken, NaN and numbers out of range are not.
 [[nodiscard]] bool parse_long_double(Bytes text, long double &number);
 [[nodiscard]] bool parse_double(Bytes text, double &number);
+/// Reads an end of a range of scores as Redis does, which is laxer there: blanks before it, numbers out of range, and
+/// nothing at all, which is 0.
+[[nodiscard]] bool parse_score_end(Bytes text, double &score);
 
 /// Room for any number that follows here.
 inline constexpr size_t number_bytes_max = 5'200;

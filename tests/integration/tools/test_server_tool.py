@@ -97,3 +97,16 @@ def test_the_files_of_a_version_are_all_named(series):
         re.search(r"\.(dsc|debian\.tar|orig\.tar\.\w+(?:\.asc)?)", place)[1] for place in places if ".deb" != place[-4:]
     )
     assert kinds == ["debian.tar", "dsc", "orig.tar.gz", "orig.tar.gz.asc"]
+
+
+def test_a_linked_folder_that_is_complete_stays(apt, tmp_path):
+    """Fetching again through a link once took the server away from everybody else."""
+    server = tmp_path / "server"
+    server.mkdir()
+    written = f"SERVER_LAYOUT=1\nSERVER_DIR={server}\nSERVER_VERSION=10.11.18-MariaDB\n"
+    (server / "server.env").write_text(written)
+    (server / "libraries").write_text("")
+    (tmp_path / "linked").symlink_to(server)
+    done = server_tool(apt, "fetch", tmp_path / "linked")
+    assert done.returncode == 0 and "10.11.18-MariaDB is in" in done.stderr, done.stderr
+    assert (server / "server.env").read_text() == written
