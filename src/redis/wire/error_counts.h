@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,10 +12,11 @@
 
 namespace postern::redis::error_counts {
 
-/// `text` begins with the word. One that nobody has heard of counts as ERR.
+/// `text` begins with the word, and a blank after it. There are at most 128 words that only scripts use; one more
+/// counts as ERR.
 void note(Bytes text) noexcept;
 /// The errors since the last reset, by their words.
-std::vector<std::pair<Bytes, uint64_t>> told();
+std::vector<std::pair<std::string, uint64_t>> told();
 void forget() noexcept;
 
 }  // namespace postern::redis::error_counts
