@@ -251,16 +251,21 @@ class TellPending final : public StreamWork {
 
   Task<> tell_list(const Entry &entry) {
     const int64_t now = now_ms();
+    const uint64_t count = list_.count > 0 ? static_cast<uint64_t>(list_.count) : 0;
     std::vector<Pending> found;
-    if (list_.count > 0)
+    if (count > 0)
       found = co_await find_pending(entry, arguments_[2], list_.from, list_.to, Reading::in_view,
-                                    [this, now](Pending one, std::vector<Pending> &wanted) {
+                                    [this, now, count](Pending one, std::vector<Pending> &wanted) {
                                       const bool takes = (!list_.of_one || one.consumer == list_.consumer) &&
                                                          now - one.delivered_ms >= list_.idle_ms;
                                       if (takes) wanted.push_back(std::move(one));
-                                      return wanted.size() < static_cast<uint64_t>(list_.count);
+                                      return wanted.size() < count && wanted.size() <= pending_told_max;
                                     });
     Writer to = writer();
+    if (found.size() > pending_told_max) {
+      to.error(too_many_pending);
+      co_return;
+    }
     to.array(found.size());
     for (const Pending &one : found) {
       to.array(4);
@@ -293,7 +298,9 @@ bool read_start(Call &call, bool creates, GroupStart &start) {
     }
   }
   start.at_end = arguments[4] == "$";
-  return start.at_end || read_id(call, arguments[4], start.id);
+  if (start.at_end || parse_stream_end(arguments[4], 0, start.id)) return true;
+  refuse(call, "ERR Invalid stream ID specified as stream command argument");
+  return false;
 }
 
 bool read_pending_list(Call &call, PendingList &list) {

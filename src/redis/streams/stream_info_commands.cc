@@ -26,12 +26,14 @@ class InfoWork : public StreamWork {
     if (!entry.live) writer().error(no_such_key);
     co_return entry.live;
   }
-  Task<std::vector<Pending>> all_pending(const Entry &entry, Bytes group) {
-    return find_pending(entry, group, {}, last_stream_id, Reading::in_view,
-                        [](Pending one, std::vector<Pending> &found) {
-                          found.push_back(std::move(one));
-                          return true;
-                        });
+  /// Shows all pending entries to `sees(Pending)`, and keeps none.
+  template <class Sees>
+  Task<> each_pending(const Entry &entry, Bytes group, Sees sees) {
+    co_await find_pending(entry, group, {}, last_stream_id, Reading::in_view,
+                          [sees](Pending one, std::vector<Pending> &) {
+                            sees(std::move(one));
+                            return true;
+                          });
   }
 
   static void tell(Writer &to, Bytes name, int64_t number) {
@@ -122,48 +124,67 @@ class TellAllOfStream final : public InfoWork {
       to.bulk("groups");
       to.array(groups.size());
     }
+    kept_ = 0;
     for (const StreamGroup &group : groups) co_await tell_group(entry, head, first, group);
+    if (kept_ <= pending_told_max) co_return;
+    unanswer();
+    writer().error(too_many_pending);
+  }
+
+  /// The first pending entries of a group, or of a consumer, and their number.
+  struct Beginning {
+    int64_t number = 0;
+    std::vector<Pending> first{};
+  };
+
+  void note(Beginning &beginning, const Pending &one) {
+    ++beginning.number;
+    if ((count_ != 0 && beginning.first.size() == count_) || kept_ > pending_told_max) return;
+    beginning.first.push_back(one);
+    ++kept_;
   }
 
   Task<> tell_group(const Entry &entry, const StreamHead &head, StreamId first, const StreamGroup &group) {
-    const std::vector<Pending> pending = co_await all_pending(entry, group.name);
+    Beginning of_all;
+    std::map<std::string, Beginning> of_consumers;
+    co_await each_pending(entry, group.name, [&](const Pending &one) {
+      note(of_all, one);
+      note(of_consumers[one.consumer], one);
+    });
     const std::vector<StreamConsumer> consumers = co_await all_consumers(entry, group.name, Reading::in_view);
     Writer to = writer();
     to.map(7);
     tell(to, "name", group.name);
     tell(to, "last-delivered-id", group.last.text());
     tell_reads(to, entry, head, first, group);
-    tell(to, "pel-count", static_cast<int64_t>(pending.size()));
-    to.bulk("pending");
-    tell_pending(to, pending, true);
+    tell(to, "pel-count", of_all.number);
+    tell_pending(to, of_all.first, true);
     to.bulk("consumers");
     to.array(consumers.size());
     for (const StreamConsumer &consumer : consumers) {
-      std::vector<Pending> mine;
-      for (const Pending &one : pending)
-        if (one.consumer == consumer.name) mine.push_back(one);
+      const Beginning &mine = of_consumers[consumer.name];
       to.map(4);
       tell(to, "name", consumer.name);
       tell(to, "seen-time", consumer.seen_ms);
-      tell(to, "pel-count", static_cast<int64_t>(mine.size()));
-      to.bulk("pending");
-      tell_pending(to, mine, false);
+      tell(to, "pel-count", mine.number);
+      tell_pending(to, mine.first, false);
     }
   }
 
-  void tell_pending(Writer &to, const std::vector<Pending> &pending, bool with_consumer) const {
-    const size_t count = count_ == 0 ? pending.size() : std::min<size_t>(pending.size(), count_);
-    to.array(count);
-    for (size_t i = 0; i < count; ++i) {
+  static void tell_pending(Writer &to, const std::vector<Pending> &pending, bool with_consumer) {
+    to.bulk("pending");
+    to.array(pending.size());
+    for (const Pending &one : pending) {
       to.array(with_consumer ? 4 : 3);
-      to.bulk(pending[i].id.text());
-      if (with_consumer) to.bulk(pending[i].consumer);
-      to.integer(pending[i].delivered_ms);
-      to.integer(pending[i].times);
+      to.bulk(one.id.text());
+      if (with_consumer) to.bulk(one.consumer);
+      to.integer(one.delivered_ms);
+      to.integer(one.times);
     }
   }
 
   const uint64_t count_;
+  size_t kept_ = 0;  // pending entries
 };
 
 class TellGroups final : public InfoWork {
@@ -179,13 +200,14 @@ class TellGroups final : public InfoWork {
     const std::vector<StreamGroup> groups = co_await all_groups(entry);
     writer().array(groups.size());
     for (const StreamGroup &group : groups) {
-      const std::vector<Pending> pending = co_await all_pending(entry, group.name);
+      int64_t pending = 0;
+      co_await each_pending(entry, group.name, [&](const Pending &) { ++pending; });
       const std::vector<StreamConsumer> consumers = co_await all_consumers(entry, group.name, Reading::in_view);
       Writer to = writer();
       to.map(6);
       tell(to, "name", group.name);
       tell(to, "consumers", static_cast<int64_t>(consumers.size()));
-      tell(to, "pending", static_cast<int64_t>(pending.size()));
+      tell(to, "pending", pending);
       tell(to, "last-delivered-id", group.last.text());
       tell_reads(to, entry, head, first ? first->id : StreamId{}, group);
     }
@@ -207,7 +229,7 @@ class TellConsumers final : public InfoWork {
       co_return;
     }
     std::map<std::string, int64_t> counts;
-    for (const Pending &one : co_await all_pending(entry, group)) ++counts[one.consumer];
+    co_await each_pending(entry, group, [&](const Pending &one) { ++counts[one.consumer]; });
     const std::vector<StreamConsumer> consumers = co_await all_consumers(entry, group, Reading::in_view);
     Writer to = writer();
     to.array(consumers.size());

@@ -132,12 +132,13 @@ class Read final : public Trying<StreamWork> {
   /// False: an error was written.
   Task<bool> look_at_all(std::vector<Since> &from) {
     const bool first = sinces_.empty();
+    has_seen_ = is_repeated() || (&sinces_ != &own_sinces_ && !first);
     for (size_t i = 0; i < reads_.keys.size(); ++i) {
       Entry entry;
       if (reads_.sources[i].open != nullptr) {
         use(*reads_.sources[i].open);
         entry = co_await look(row_key(reads_.keys[i]));
-        if (is_repeated() && entry.type != Type::stream) entry = Entry{.key = entry.key};
+        if (has_seen_ && entry.type != Type::stream) entry = Entry{.key = entry.key};
         if (is_wrong_stream(entry)) co_return false;
       }
       if (reads_.has_group && !co_await find_group(entry, reads_.group, Reading::in_view)) {
@@ -153,7 +154,7 @@ class Read final : public Trying<StreamWork> {
   }
 
   void refuse_group(size_t i, bool has_stream) {
-    if (is_repeated())
+    if (has_seen_)
       return writer().error(has_stream ? "NOGROUP the consumer group this client was blocked on no longer exists"
                                        : "UNBLOCKED the stream key no longer exists");
     writer().error("NOGROUP No such key '" + std::string(told_of(reads_.keys[i])) + "' or consumer group '" +
@@ -269,6 +270,7 @@ class Read final : public Trying<StreamWork> {
   std::vector<StreamId> &sinces_;
   std::vector<Found> body_;
   size_t told_ = 0;
+  bool has_seen_ = false;  // an earlier try has found all streams and groups
 };
 
 Next try_read(Call &call, Attempt *attempt) {

@@ -73,6 +73,11 @@ struct StreamTrim {
   uint64_t limit = 0;  ///< entries that may go; 0: any number
 };
 
+/// Pending entries that one reply may have: it is made in memory.
+inline constexpr size_t pending_told_max = 100'000;
+inline constexpr Bytes too_many_pending =
+    "ERR more than 100000 pending entries are too many for one reply; ask for fewer with COUNT";
+
 class StreamWork : public CollectionWork {
  public:
   using CollectionWork::CollectionWork;
