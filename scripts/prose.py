@@ -87,6 +87,8 @@ def prose_of(path, text):
     if path.suffix in (".cc", ".h", ".go", ".js", ".java", ".rs"):
         return prose_of_code(text)
     lines = list(enumerate(text.split("\n"), 1))
+    if path.name == "commands.def":
+        return [(number, re.sub(r'"\([^)]*\)', '"', line)) for number, line in lines]  # notes in Redis's own words
     if path.suffix in (".md", ".def", ".inc"):
         return lines
     return [(number, match[1]) for number, line in lines if (match := re.match(r"\s*# ?(.*)", line))]

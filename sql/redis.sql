@@ -32,6 +32,12 @@ CREATE TABLE IF NOT EXISTS postern.redis_maps (
   PRIMARY KEY (db, prefix)
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
+-- The libraries of FUNCTION LOAD. SQL may write here, too; the door looks once a second.
+CREATE TABLE IF NOT EXISTS postern.redis_functions (
+  library VARBINARY(250) NOT NULL PRIMARY KEY COMMENT 'the name in the first line of the code',
+  code LONGBLOB NOT NULL COMMENT 'with its first line: #!lua name=library'
+) ENGINE = InnoDB;
+
 DELIMITER //
 
 -- Fails unless the table is one that can be mapped at this prefix; tells what its key columns and its index are. No key

@@ -12,8 +12,8 @@ namespace postern {
 /// is over. A failed step is no end: the script has heard of it by its replies and chooses the next step.
 ///
 /// Pure, as an edit is: a script that was lost, or left for later, begins anew. Its ops act for the identity of the
-/// script's op, which the executor sets, and live until the next step. Lives in the batch's arena or in its session, so
-/// that it needs no destructor here.
+/// script's op, which the executor sets, and internal ones for nobody; they live until the next step. Lives in the
+/// batch's arena or in its session, so that it needs no destructor here.
 ///
 /// Steps that wait for each other's rows in another order deadlock, and one script is run again: lock what will be
 /// written first, and write in few steps.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "redis/errors.h"
+#include "redis/lua/functions.h"
 #include "redis/lua/scripts.h"
 #include "redis/session.h"
 #include "redis/wire/error_counts.h"
@@ -37,7 +38,8 @@ Redis::Redis(Settings settings)
     : settings_(std::move(settings)),
       started_(::time(nullptr)),
       run_id_(make_run_id()),
-      scripts_(std::make_unique<Scripts>()) {}
+      scripts_(std::make_unique<Scripts>()),
+      functions_(std::make_unique<Functions>()) {}
 
 Redis::~Redis() = default;
 

@@ -26,6 +26,7 @@
 
 namespace postern::redis {
 
+class Functions;
 class Scripts;
 
 /// The Redis version that the door claims: clients choose their commands by it.
@@ -98,6 +99,7 @@ class Redis final : public Protocol {
   const Subscriptions &subscriptions() const { return subscriptions_; }
   Scripts &scripts() { return *scripts_; }
   const Scripts &scripts() const { return *scripts_; }
+  Functions &functions() { return *functions_; }
   AllCommandStats &command_stats() { return command_stats_; }
   const AllCommandStats &command_stats() const { return command_stats_; }
   /// Figures that CONFIG RESETSTAT forgets count from now on.
@@ -119,6 +121,7 @@ class Redis final : public Protocol {
   Waiters waiters_;
   Subscriptions subscriptions_{settings_.boxes};
   const std::unique_ptr<Scripts> scripts_;
+  const std::unique_ptr<Functions> functions_;
   AllCommandStats command_stats_;
   mutable std::mutex mutex_;  // a leaf
   Totals forgotten_;          // under the mutex

@@ -170,7 +170,7 @@ void FakeExecutor::execute_script(Op &op, Script &script) {
     }
     if (step.ops.empty()) continue;
     for (Op &one : step.ops) {
-      one.identity = op.identity;
+      one.identity = one.internal ? nullptr : op.identity;
       one.connection = op.connection;
     }
     in_step_ = true;

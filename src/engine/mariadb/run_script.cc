@@ -125,7 +125,7 @@ Settlement MariaExecutor::run_step(Op &op, const Script::Step &step) {
   if (step.what == Script::Step::What::alone && lane_ == Lane::turn) op.progress = Progress::needs_own_run;
   if (step.what != Script::Step::What::run || step.ops.empty()) return {};
   for (Op &one : step.ops) {
-    one.identity = op.identity;
+    one.identity = one.internal ? nullptr : op.identity;
     one.connection = op.connection;
   }
   tables_.begin_batch();

@@ -1,11 +1,13 @@
 #include "redis/lua/interpreter.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
 #include "base/clock.h"
+#include "redis/lua/function_library.h"
 #include "redis/lua/sandbox.h"
 #include "redis/lua/values.h"
 
@@ -16,7 +18,8 @@ namespace {
 constexpr int hook_instructions = 1'000;
 /// The address is a key of the registry.
 constexpr char thread_key = 0;
-constexpr const char *not_compiled = "ERR Error compiling script (new function): ";
+constexpr const char *script_not_compiled = "ERR Error compiling script (new function): ";
+constexpr const char *library_not_compiled = "ERR Error compiling function: ";
 
 }  // namespace
 
@@ -67,11 +70,18 @@ bool Interpreter::compile(const Source &source) {
   return !raised_;
 }
 
+void Interpreter::begin_load(const Source &source, std::vector<RegisteredFunction> &functions) {
+  begin(source, {});
+  task_ = Task::load;
+  registered_ = &functions;
+}
+
 void Interpreter::begin(const Source &source, const Beginning &beginning) {
   abandon();
   task_ = Task::run;
   source_ = source;
   beginning_ = beginning;
+  registered_ = nullptr;
   call_resp_ = Resp::two;
   instructions_ = 0;
   pause_after(UINT64_MAX / 2);
@@ -88,7 +98,7 @@ void Interpreter::abandon() {
   if (stopped_ == Stopped::ended) return;
   // Its thread of Lua is garbage with all that it was in the middle of.
   stopped_ = Stopped::ended;
-  running_ = false;
+  running_ = loading_ = false;
   thread_ = nullptr;
   fiber_->start_over();
 }
@@ -108,7 +118,8 @@ void Interpreter::run() {
   for (;;) {
     raised_ = false;
     error_.clear();
-    running_ = task_ == Task::run;
+    running_ = task_ != Task::compile;
+    loading_ = false;
     int failed = 0;
     if (thread_ == nullptr) failed = lua_cpcall(lua_, make_thread, nullptr);
     if (failed == 0) failed = lua_cpcall(thread_, run_task, this);
@@ -128,8 +139,17 @@ int Interpreter::run_task(lua_State *lua) {
   // A script may have given its thread another environment.
   push_globals(lua);
   lua_replace(lua, LUA_GLOBALSINDEX);
-  if (interpreter.task_ == Task::run) return interpreter.run_script(lua), 0;
-  if (!interpreter.push_source(lua)) interpreter.take_error(lua);
+  // So may one that was abandoned while it was loaded.
+  choose_globals(lua, false);
+  if (interpreter.task_ == Task::compile) {
+    if (!interpreter.push_source(lua)) interpreter.take_error(lua);
+  } else if (interpreter.task_ == Task::load) {
+    interpreter.run_library(lua);
+  } else if (interpreter.source_.library) {
+    interpreter.run_function(lua);
+  } else {
+    interpreter.run_script(lua);
+  }
   return 0;
 }
 
@@ -138,8 +158,8 @@ bool Interpreter::push_source(lua_State *lua) {
     lua_rawgeti(lua, LUA_REGISTRYINDEX, known->second);
     return true;
   }
-  if (!load_text(lua, source_.text, "@user_script")) {
-    lua_pushstring(lua, not_compiled);
+  if (!load_text(lua, source_.text, source_.library ? "@user_function" : "@user_script")) {
+    lua_pushstring(lua, source_.library ? library_not_compiled : script_not_compiled);
     lua_insert(lua, -2);
     lua_concat(lua, 2);
     return false;
@@ -162,12 +182,83 @@ void Interpreter::run_script(lua_State *lua) {
   lua_setfenv(lua, -2);
   set_global_list(lua, "KEYS", beginning_.keys);
   set_global_list(lua, "ARGV", beginning_.arguments);
+  call_and_answer(lua, 0);
+}
+
+/// What handles errors is at the bottom.
+void Interpreter::call_and_answer(lua_State *lua, int arguments) {
   lua_sethook(lua, hook, LUA_MASKCOUNT, hook_instructions);
-  const int failed = lua_pcall(lua, 0, 1, 1);
+  const int failed = lua_pcall(lua, arguments, 1, 1);
   lua_sethook(lua, nullptr, 0, 0);
   if (failed != 0) return take_error(lua);
   if (!put_result(lua, *beginning_.result, beginning_.resp, call_resp_))
     set_error("ERR the result of the script is too large");
+}
+
+/// Returns false after taking an error.
+bool Interpreter::run_library(lua_State *lua) {
+  make_function_table(lua);
+  if (!push_source(lua)) return take_error(lua), false;
+  push_globals(lua);
+  lua_setfenv(lua, -2);
+  choose_globals(lua, true);
+  loading_ = true;
+  lua_sethook(lua, hook, LUA_MASKCOUNT, hook_instructions);
+  const int failed = lua_pcall(lua, 0, 0, 0);
+  lua_sethook(lua, nullptr, 0, 0);
+  loading_ = false;
+  choose_globals(lua, false);
+  if (failed != 0) take_load_error(lua);
+  return failed == 0;
+}
+
+void Interpreter::run_function(lua_State *lua) {
+  lua_pushcfunction(lua, explain_error);
+  if (!run_library(lua)) return;
+  if (!push_function(lua, beginning_.function)) return set_error("ERR Function not found");
+  push_list(lua, beginning_.keys);
+  push_list(lua, beginning_.arguments);
+  call_and_answer(lua, 2);
+}
+
+const char *Interpreter::note_function(Bytes name, const char *description, size_t description_bytes,
+                                       uint32_t flags) noexcept {
+  constexpr size_t functions_max = 10'000;
+  constexpr size_t description_bytes_max = size_t{64} << 10;
+  if (registered_ == nullptr) return nullptr;  // it was noted when its library was loaded first
+  if (description_bytes > description_bytes_max) return "the description of the function is too long";
+  if (registered_->size() >= functions_max) return "the library has too many functions";
+  const auto same = [name](const RegisteredFunction &one) {
+    return std::ranges::equal(one.name, name, [](char left, char right) {
+      return std::tolower(static_cast<unsigned char>(left)) == std::tolower(static_cast<unsigned char>(right));
+    });
+  };
+  if (std::any_of(registered_->begin(), registered_->end(), same)) return "Function already exists in the library";
+  try {
+    RegisteredFunction function{.name = std::string(name), .description = {}, .flags = flags};
+    if (description != nullptr) function.description.emplace(description, description_bytes);
+    registered_->push_back(std::move(function));
+  } catch (const std::bad_alloc &) {
+    return "not enough memory";
+  }
+  return nullptr;
+}
+
+/// The error is on top: a text, or a table with `err`.
+void Interpreter::take_load_error(lua_State *lua) {
+  const bool is_table = lua_istable(lua, -1);
+  if (is_table) {
+    lua_pushliteral(lua, "err");
+    lua_rawget(lua, -2);
+  }
+  const Bytes text = lua_type(lua, -1) == LUA_TSTRING ? text_at(lua, -1) : Bytes("unknown error");
+  raised_ = true;
+  try {
+    error_ = is_table ? "ERR Error registering functions: " : "ERR Error registering functions: ERR ";
+    error_.append(text);
+  } catch (const std::bad_alloc &) {
+    error_.clear();
+  }
 }
 
 /// The error is on top: a text, or a table as explain_error() makes it.

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -23,11 +24,19 @@
 
 namespace postern::redis::lua {
 
-/// The text of a script. No other text ever has its `number`.
+/// The text of a script, or of a library of functions. No other text ever has its `number`.
 struct Source {
   uint64_t number = 0;
   Bytes text{};
   Bytes name{};  ///< in errors
+  bool library = false;
+};
+
+/// A function that a library registers.
+struct RegisteredFunction {
+  std::string name;
+  std::optional<std::string> description;
+  uint32_t flags = 0;  ///< bits of FunctionFlag
 };
 
 /// The input of a run. Everything outlives the run.
@@ -36,6 +45,7 @@ struct Beginning {
   std::span<const Bytes> arguments{};
   Resp resp = Resp::two;     ///< the client's, for the result
   Output *result = nullptr;  ///< where that is written; with an error, or abandoned, it may have a part of one
+  Bytes function{};          ///< of a library: the function to call
 };
 
 /// Settings of `cjson`, which each script begins with.
@@ -68,8 +78,10 @@ class Interpreter {
 
   /// Whether the text is a script. If not, error() says why.
   bool compile(const Source &source);
-  /// The next go_on() begins the script.
+  /// The next go_on() begins the script, or runs a library's text anew and calls its function.
   void begin(const Source &source, const Beginning &beginning);
+  /// The next go_on() runs a library's text, whose functions are added to `functions`, which lives until it has ended.
+  void begin_load(const Source &source, std::vector<RegisteredFunction> &functions);
   Stopped go_on();
   /// Leaves a script that has not ended. Nothing of it goes on.
   void abandon();
@@ -109,7 +121,10 @@ class Interpreter {
     lua_getallocf(lua, &self);
     return *static_cast<Interpreter *>(self);
   }
-  bool running() const { return running_; }
+  bool running() const { return running_ && !loading_; }
+  bool loading() const { return loading_; }
+  /// A library registers a function while it is loaded. Returns nullptr, or why it cannot.
+  const char *note_function(Bytes name, const char *description, size_t description_bytes, uint32_t flags) noexcept;
   void set_call_resp(Resp resp) { call_resp_ = resp; }
   /// Takes the arguments of a call from the stack of Lua, where they stay. Returns nullptr, or why it cannot.
   const char *take_call(lua_State *lua);
@@ -132,7 +147,7 @@ class Interpreter {
   }
 
  private:
-  enum class Task : uint8_t { compile, run };
+  enum class Task : uint8_t { compile, run, load };
 
   explicit Interpreter(size_t bytes_max) : bytes_max_(bytes_max) {}
   bool open();
@@ -149,7 +164,12 @@ class Interpreter {
   /// The compiled text is on top. False: why not is on top.
   bool push_source(lua_State *lua);
   void run_script(lua_State *lua);
+  /// The function to call is on top.
+  void call_and_answer(lua_State *lua, int arguments);
+  bool run_library(lua_State *lua);
+  void run_function(lua_State *lua);
   void take_error(lua_State *lua);
+  void take_load_error(lua_State *lua);
   void set_error(Bytes text) noexcept;
 
   static constexpr size_t sources_max = 512;
@@ -166,7 +186,9 @@ class Interpreter {
   Source source_;
   Beginning beginning_;
   bool running_ = false;
+  bool loading_ = false;  // the text of a library runs
   bool raised_ = false;
+  std::vector<RegisteredFunction> *registered_ = nullptr;
   Stopped stopped_ = Stopped::ended;
   std::string error_;
   std::vector<Bytes> arguments_;

@@ -6,6 +6,8 @@
 namespace postern::redis::lua {
 
 void push_redis_library(lua_State *lua);
+/// `redis`, as a library of functions finds it while it is loaded.
+void push_load_library(lua_State *lua);
 void push_bit_library(lua_State *lua);
 void push_cjson_library(lua_State *lua);
 void push_cmsgpack_library(lua_State *lua);

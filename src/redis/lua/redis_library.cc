@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/log.h"
+#include "redis/lua/function_library.h"
 #include "redis/lua/interpreter.h"
 #include "redis/lua/libraries.h"
 #include "redis/lua/sha1.h"
@@ -173,6 +174,17 @@ int seed_random(lua_State *lua) {
   return 0;
 }
 
+void set_log_and_version(lua_State *lua) {
+  set_field(lua, "log", log_text);
+  set_field(lua, "LOG_DEBUG", 0.0);
+  set_field(lua, "LOG_VERBOSE", 1);
+  set_field(lua, "LOG_NOTICE", level_notice);
+  set_field(lua, "LOG_WARNING", level_warning);
+  lua_pushliteral(lua, "7.0.15");
+  lua_setfield(lua, -2, "REDIS_VERSION");
+  set_field(lua, "REDIS_VERSION_NUM", 0x0007000F);
+}
+
 }  // namespace
 
 void push_redis_library(lua_State *lua) {
@@ -187,19 +199,18 @@ void push_redis_library(lua_State *lua) {
   set_field(lua, "replicate_commands", replicate_commands);
   set_field(lua, "breakpoint", do_nothing);
   set_field(lua, "debug", do_nothing);
-  set_field(lua, "log", log_text);
-  set_field(lua, "LOG_DEBUG", 0.0);
-  set_field(lua, "LOG_VERBOSE", 1);
-  set_field(lua, "LOG_NOTICE", level_notice);
-  set_field(lua, "LOG_WARNING", level_warning);
+  set_log_and_version(lua);
   set_field(lua, "REPL_NONE", 0.0);
   set_field(lua, "REPL_AOF", 1);
   set_field(lua, "REPL_SLAVE", 2);
   set_field(lua, "REPL_REPLICA", 2);
   set_field(lua, "REPL_ALL", 3);
-  lua_pushliteral(lua, "7.0.15");
-  lua_setfield(lua, -2, "REDIS_VERSION");
-  set_field(lua, "REDIS_VERSION_NUM", 0x0007000F);
+}
+
+void push_load_library(lua_State *lua) {
+  lua_createtable(lua, 0, 8);
+  set_field(lua, "register_function", register_function);
+  set_log_and_version(lua);
 }
 
 void replace_math_functions(lua_State *lua) {

@@ -14,6 +14,7 @@ namespace {
 constexpr char real_tables_key = 0;  // of stand-ins: the tables that they stand for
 constexpr char globals_key = 0;      // the stand-in of the globals
 constexpr char real_globals_key = 0;
+constexpr char load_globals_key = 0;  // those of a library that is loaded
 
 constexpr const char *read_only = "Attempt to modify a readonly table";
 
@@ -264,15 +265,34 @@ void protect_globals(lua_State *lua) {
   lua_replace(lua, LUA_GLOBALSINDEX);
 }
 
+void refuse_unknown_fields(lua_State *lua) {
+  lua_createtable(lua, 0, 1);
+  set_field(lua, "__index", refuse_unknown);
+  lua_setmetatable(lua, -2);
+}
+
+/// A library that is loaded finds `redis` alone, and of that what loading needs.
+void make_load_globals(lua_State *lua) {
+  lua_createtable(lua, 0, 1);
+  push_load_library(lua);
+  refuse_unknown_fields(lua);
+  push_stand_in(lua);
+  lua_setfield(lua, -2, "redis");
+  refuse_unknown_fields(lua);
+  set_registered(lua, load_globals_key);
+}
+
 }  // namespace
 
 int make_sandbox(lua_State *lua) {
   lua_newtable(lua);
   set_registered(lua, real_tables_key);
   // Names of compiled texts: Lua 5.1 may collect that of one which it is about to compile.
-  lua_pushliteral(lua, "@user_script");
-  lua_pushboolean(lua, 1);
-  lua_rawset(lua, LUA_REGISTRYINDEX);
+  for (const char *const name : {"@user_script", "@user_function"}) {
+    lua_pushstring(lua, name);
+    lua_pushboolean(lua, 1);
+    lua_rawset(lua, LUA_REGISTRYINDEX);
+  }
   open_own_libraries(lua);
   replace_base_functions(lua);
   protect_libraries(lua);
@@ -287,6 +307,7 @@ int make_sandbox(lua_State *lua) {
   push_struct_library(lua);
   set_stand_in(lua, "struct");
   protect_globals(lua);
+  make_load_globals(lua);
   return 0;
 }
 
@@ -294,14 +315,26 @@ void push_globals(lua_State *lua) {
   push_registered(lua, globals_key);
 }
 
-void set_global_list(lua_State *lua, const char *name, std::span<const Bytes> values) {
-  push_registered(lua, real_globals_key);
+void choose_globals(lua_State *lua, bool loading) {
+  push_registered(lua, globals_key);
+  lua_getmetatable(lua, -1);
+  push_registered(lua, loading ? load_globals_key : real_globals_key);
+  lua_setfield(lua, -2, "__index");
+  lua_pop(lua, 2);
+}
+
+void push_list(lua_State *lua, std::span<const Bytes> values) {
   lua_createtable(lua, static_cast<int>(values.size()), 0);
   int number = 0;
   for (const Bytes value : values) {
     push(lua, value);
     lua_rawseti(lua, -2, ++number);
   }
+}
+
+void set_global_list(lua_State *lua, const char *name, std::span<const Bytes> values) {
+  push_registered(lua, real_globals_key);
+  push_list(lua, values);
   lua_setfield(lua, -2, name);
   lua_pop(lua, 1);
 }

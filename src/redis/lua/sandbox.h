@@ -15,6 +15,10 @@ namespace postern::redis::lua {
 int make_sandbox(lua_State *lua);
 /// Pushes the globals, as scripts see them.
 void push_globals(lua_State *lua);
+/// Whether the globals are those of a library that is loaded, or those of scripts and functions.
+void choose_globals(lua_State *lua, bool loading);
+/// Pushes a new list.
+void push_list(lua_State *lua, std::span<const Bytes> values);
 /// Gives a global the value of a new list. An empty one, too.
 void set_global_list(lua_State *lua, const char *name, std::span<const Bytes> values);
 /// Compiles a text, and no bytecode. Pushes the function, or returns false with the reason on top.

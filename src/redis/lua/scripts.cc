@@ -137,6 +137,18 @@ Scripts::Kill Scripts::kill(Bytes user, bool functions) {
   return what;
 }
 
+std::optional<RunningFunction> Scripts::running_function(Bytes user) const {
+  const std::lock_guard guard(mutex_);
+  const RunningScript *longest = nullptr;
+  for (const RunningScript *const script : running_)
+    if (script->function && script->user == user && (longest == nullptr || script->since_ms < longest->since_ms))
+      longest = script;
+  if (longest == nullptr) return std::nullopt;
+  RunningFunction function{.name = std::string(longest->name), .command = {}, .since_ms = longest->since_ms};
+  for (const Bytes argument : longest->command) function.command.emplace_back(argument);
+  return function;
+}
+
 Scripts::Figures Scripts::figures() const {
   const std::lock_guard guard(mutex_);
   Figures figures{.scripts = scripts_.size(), .script_bytes = bytes_};

@@ -9,6 +9,8 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,6 +44,18 @@ struct RunningScript {
   std::atomic<bool> killed{false};
   std::string user{};     ///< the account of its client
   bool function = false;  ///< called by FCALL
+
+  // Of a function; they live while it is noted.
+  Bytes name{};
+  std::span<const Bytes> command{};
+  int64_t since_ms = 0;  ///< on the clock of clock_ms()
+};
+
+/// What FUNCTION STATS says of a function that runs.
+struct RunningFunction {
+  std::string name;
+  std::vector<std::string> command;
+  int64_t since_ms = 0;
 };
 
 class Scripts {
@@ -69,6 +83,9 @@ class Scripts {
   enum class Kill : uint8_t { none, killed, is_other };
   /// Ends those of an account; `functions`: of FCALL, or else of EVAL.
   Kill kill(Bytes user, bool functions);
+
+  /// The function of an account that has run longest.
+  std::optional<RunningFunction> running_function(Bytes user) const;
 
   struct Figures {
     size_t scripts = 0;

@@ -37,23 +37,10 @@ class Conductor : public Kept, public Script, public Reply {
   void done(const Outcome &outcome) final;
   void restart() final;
 
- protected:
-  virtual Task<> run() = 0;
-  /// Drops the state of a run that is over or begins anew.
-  virtual void forget() {}
-
-  /// Where the answer goes; nothing of it leaves before the commit.
-  Output &answer() { return answer_; }
-  /// At its end all that was done is undone; the answer stays.
-  void undo_all() { undone_ = true; }
-  /// Commands read one state, lock nothing and must not write.
-  void set_reads_only(bool reads_only) { reads_only_ = reads_only; }
-  bool is_reading_only() const { return reads_only_; }
   RedisSession &session() { return session_; }
-  Resp resp() const { return resp_; }
 
-  /// The reply of a command of as many arguments as it takes. Lives until the next command, as `arguments` must.
-  Task<Bytes> carry_out(const Command &command, std::span<const Bytes> arguments, Resp resp);
+  // For run(), and coroutines that it waits for.
+
   /// Waits until a step is done.
   auto step(Step wanted) {
     struct Waiter {
@@ -67,6 +54,23 @@ class Conductor : public Kept, public Script, public Reply {
   }
   /// Whether the script is too much for a turn, where it stops then.
   auto leave_turn() { return step({.what = Step::What::alone}); }
+
+ protected:
+  virtual Task<> run() = 0;
+  /// Drops the state of a run that is over or begins anew.
+  virtual void forget() {}
+
+  /// Where the answer goes; nothing of it leaves before the commit.
+  Output &answer() { return answer_; }
+  /// At its end all that was done is undone; the answer stays.
+  void undo_all() { undone_ = true; }
+  /// Commands read one state, lock nothing and must not write.
+  void set_reads_only(bool reads_only) { reads_only_ = reads_only; }
+  bool is_reading_only() const { return reads_only_; }
+  Resp resp() const { return resp_; }
+
+  /// The reply of a command of as many arguments as it takes. Lives until the next command, as `arguments` must.
+  Task<Bytes> carry_out(const Command &command, std::span<const Bytes> arguments, Resp resp);
 
  private:
   Step go_on();

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "redis/handlers.h"
-#include "redis/scripts/script_run.h"
+#include "redis/scripts/eval_run.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 
@@ -19,13 +19,13 @@ Next run_script(Call &call, bool by_name, bool reads_only) {
   if (keys > static_cast<int64_t>(rest.size()))
     return refuse(call, "ERR Number of keys can't be greater than number of args");
   if (keys < 0) return refuse(call, "ERR Number of keys can't be negative");
-  ScriptRun &run = call.session.tables().keep<ScriptRun>(call, ScriptRequest{
-                                                                   .script = call.arguments[1],
-                                                                   .by_name = by_name,
-                                                                   .reads_only = reads_only,
-                                                                   .keys = rest.first(static_cast<size_t>(keys)),
-                                                                   .arguments = rest.subspan(static_cast<size_t>(keys)),
-                                                               });
+  ScriptRun &run = call.session.tables().keep<EvalRun>(call, ScriptRequest{
+                                                                 .script = call.arguments[1],
+                                                                 .by_name = by_name,
+                                                                 .reads_only = reads_only,
+                                                                 .keys = rest.first(static_cast<size_t>(keys)),
+                                                                 .arguments = rest.subspan(static_cast<size_t>(keys)),
+                                                             });
   return begin_conductor(call, run);
 }
 

@@ -40,17 +40,6 @@ bool ScriptRun::suits_turn() const {
          bytes_of(request_.keys) + bytes_of(request_.arguments) + request_.script.size() <= turn_argument_bytes;
 }
 
-/// Asked when it is about to run.
-bool ScriptRun::reads_only() const {
-  ScriptFlags flags;
-  if (request_.by_name) {
-    if (const CachedScriptRef script = scripts_.find(request_.script)) flags = script->flags;
-  } else if (size_t first_line = 0; !read_shebang(request_.script, flags, first_line).empty()) {
-    return false;
-  }
-  return request_.reads_only || flags.no_writes;
-}
-
 /// Ends the run: the client's database is selected again.
 void ScriptRun::forget() {
   if (noted_) {
@@ -59,6 +48,7 @@ void ScriptRun::forget() {
     noted_ = false;
   }
   if (interpreter_ != nullptr) scripts_.give_back(std::move(interpreter_));
+  found_ = {};
 }
 
 void ScriptRun::refuse_run(Bytes text, Bytes rest) {
@@ -69,27 +59,16 @@ void ScriptRun::refuse_run(Bytes text, Bytes rest) {
 }
 
 /// Returns false after answering an error.
-bool ScriptRun::find_script() {
-  if (request_.by_name) {
-    script_ = scripts_.find(request_.script);
-    if (script_ == nullptr) refuse_run("NOSCRIPT No matching script. Please use EVAL.");
-    return script_ != nullptr;
-  }
-  script_ = compile_script(scripts_, *interpreter_, request_.script, answer(), resp());
-  if (script_ == nullptr) undo_all();
-  return script_ != nullptr;
-}
-
-/// Returns false after answering an error.
-bool ScriptRun::prepare() {
+Task<bool> ScriptRun::prepare() {
   const Settings &settings = session().protocol().settings();
   interpreter_ = scripts_.take_interpreter(settings.script_bytes_max);
-  if (interpreter_ == nullptr) return refuse_run("OOM there is no memory for another script"), false;
-  if (!find_script()) return false;
-  const ScriptFlags flags = script_->flags;
-  if (request_.reads_only && flags.declared && !flags.no_writes)
-    return refuse_run("ERR Can not execute a script with write flag using *_ro command."), false;
-  set_reads_only(request_.reads_only || flags.no_writes);
+  if (interpreter_ == nullptr) {
+    refuse_run("OOM there is no memory for another script");
+    co_return false;
+  }
+  const bool is_found = co_await find_script(found_);
+  if (!is_found) co_return false;
+  set_reads_only(found_.reads_only);
   running_.killed.store(false, std::memory_order_relaxed);
   scripts_.note_running(running_);
   noted_ = true;
@@ -97,15 +76,19 @@ bool ScriptRun::prepare() {
   calls_ = 0;
   const int64_t limit_ms = settings.script_time_ms;
   until_ms_ = limit_ms == 0 ? std::numeric_limits<int64_t>::max() : clock_ms() + limit_ms;
-  interpreter_->begin({script_->number, script_->text, script_->name},
-                      {.keys = request_.keys, .arguments = request_.arguments, .resp = resp(), .result = &answer()});
+  interpreter_->begin(found_.source, {.keys = request_.keys,
+                                      .arguments = request_.arguments,
+                                      .resp = resp(),
+                                      .result = &answer(),
+                                      .function = found_.function});
   interpreter_->pause_after(turn_instructions);
-  return true;
+  co_return true;
 }
 
 Task<> ScriptRun::run() {
-  if (!prepare()) co_return;
-  if (script_->heavy.load(std::memory_order_relaxed) && !left_turn_) co_await rest();
+  const bool ready = co_await prepare();
+  if (!ready) co_return;
+  if (found_.heavy->load(std::memory_order_relaxed) && !left_turn_) co_await rest();
   for (;;) {
     switch (interpreter_->go_on()) {
       case lua::Interpreter::Stopped::call:
@@ -128,7 +111,7 @@ Task<> ScriptRun::run() {
 /// The executor looks whether it may go on, and whether that is in a turn.
 Task<> ScriptRun::rest() {
   if (!std::exchange(left_turn_, true)) {
-    script_->heavy.store(true, std::memory_order_relaxed);
+    if (found_.heavy != nullptr) found_.heavy->store(true, std::memory_order_relaxed);
     co_await leave_turn();
   }
   co_await step({.what = Step::What::run});
@@ -137,7 +120,8 @@ Task<> ScriptRun::rest() {
 bool ScriptRun::goes_on() {
   if (session().client().killed()) return refuse_run("ERR Error running script: its connection was killed"), false;
   if (running_.killed.load(std::memory_order_relaxed)) {
-    refuse_run("ERR Error running script: Script killed by user with SCRIPT KILL.");
+    refuse_run(running_.function ? "ERR Error running script: Script killed by user with FUNCTION KILL."
+                                 : "ERR Error running script: Script killed by user with SCRIPT KILL.");
     return false;
   }
   if (clock_ms() < until_ms_) return true;
@@ -160,6 +144,11 @@ const Command *ScriptRun::checked_command(std::span<const Bytes> arguments) {
   if (command == nullptr) return refuse("ERR Unknown Redis command called from script");
   if (!command->takes(arguments.size())) return refuse("ERR Wrong number of args calling Redis command from script");
   if (command->has(CommandFlag::noscript)) return refuse("ERR This Redis command is not allowed from script");
+  const auto begin_keys =
+      std::find_if(arguments.begin(), arguments.end(), [](Bytes one) { return is_word(one, "streams"); });
+  if (command->has(CommandFlag::blocking) &&
+      std::any_of(arguments.begin(), begin_keys, [](Bytes one) { return is_word(one, "block"); }))
+    return refuse("ERR " + std::string(command->name) + " command is not allowed with BLOCK option from scripts");
   if (is_reading_only() && command->has(CommandFlag::write))
     return refuse("ERR Write commands are not allowed from read-only scripts.");
   return command;
@@ -182,24 +171,6 @@ void ScriptRun::take_result() {
   answer().take_errors();
   Writer(answer(), resp()).error(interpreter_->error());
   if (session().protocol().settings().script_rolls_back) undo_all();
-}
-
-CachedScriptRef compile_script(Scripts &scripts, lua::Interpreter &interpreter, Bytes text, Output &output, Resp resp) {
-  const std::array<char, lua::sha1_digits> name = lua::sha1_of(text);
-  if (CachedScriptRef known = scripts.find({name.data(), name.size()})) return known;
-  const auto refuse = [&](Bytes why) -> CachedScriptRef {
-    Writer(output, resp).error(why);
-    return nullptr;
-  };
-  if (text.size() > Scripts::text_bytes_max) return refuse("ERR the script is too long");
-  auto script = std::make_shared<CachedScript>();
-  size_t first_line = 0;
-  if (const std::string wrong = read_shebang(text, script->flags, first_line); !wrong.empty()) return refuse(wrong);
-  script->number = scripts.next_number();
-  script->name.assign(name.data(), name.size());
-  script->text = text.substr(first_line);
-  if (!interpreter.compile({script->number, script->text, script->name})) return refuse(interpreter.error());
-  return scripts.add(std::move(script));
 }
 
 }  // namespace postern::redis

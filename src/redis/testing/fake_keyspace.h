@@ -65,6 +65,8 @@ inline void create_keyspace(FakeEngine &engine) {
   engine.create("postern_redis", "lists", {{"k", Kind::blob, false}, {"pos", Kind::integer, false}, {"v", Kind::blob}},
                 {{"PRIMARY", {"k", "pos"}}});
   create_streams(engine);
+  engine.create("postern", "redis_functions", {{"library", Kind::blob, false}, {"code", Kind::blob}},
+                {{"PRIMARY", {"library"}}});
 }
 
 }  // namespace postern::redis
