@@ -4,7 +4,7 @@
 rename ::redis::__dispatch__ ::redis::__dispatch_all__
 proc ::redis::__dispatch__ {id method args} {
     set what [string tolower "$method [lindex $args 0]"]
-    if {$what in {"config set" "function flush"} && !$::redis::deferred($id)} {return OK}
+    if {$what eq "config set" && !$::redis::deferred($id)} {return OK}
     uplevel 1 [list ::redis::__dispatch_all__ $id $method {*}$args]
 }
 proc assert_encoding {enc key} {}
