@@ -1,0 +1,150 @@
+"""Programs that people run on Redis: job queues, locks, limiters and layers of messages. Each runs a whole session, and
+prints the same results as on Redis, which are in the .expected file beside it. With POSTERN_TEST_ORIGINAL=1 they run on
+Debian's redis-server.
+
+Job queues run through kills, too: kill -9 of the worker and of the server. No job is lost that the server has acknowledged.
+"""
+import contextlib
+import os
+import shutil
+import subprocess
+import threading
+
+import pytest
+from support.resp import Original
+from support.server import ORIGINAL, ROOT
+from support.waiting import until
+
+HERE = ROOT / "tests" / "clients" / "redis" / "programs"
+SESSION_SECONDS = 120
+PYTHON = "/usr/bin/python3"
+
+
+@pytest.fixture(scope="module")
+def port(request, tmp_path_factory):
+    if ORIGINAL:
+        original = Original(tmp_path_factory.mktemp("redis"))
+        yield original.port
+        original.stop()
+        return
+    server = request.getfixturevalue("module_factory")(redis=True)
+    yield server.env["REDIS_PORT"]
+    server.assert_alive()
+
+
+def command(fetched, program, port, *words):
+    """What runs a program's file."""
+    if program.endswith(".js"):
+        if not shutil.which("node"):
+            pytest.skip("there is no node; run tools/deps clients")
+        folder = fetched("redis-programs-node") / "redis-programs-node" / "node_modules"
+        return ["node", HERE / program, folder, port, *words]
+    folder = fetched("redis-programs-python") / "redis-programs-python"
+    return [PYTHON, HERE / program, folder, port, *words]
+
+
+def said(words, **options):
+    done = subprocess.run(
+        [str(word) for word in words],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        timeout=SESSION_SECONDS,
+        **options,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "program, words",
+    [
+        ("celery_jobs.py", ["session"]),
+        ("dramatiq_jobs.py", ["session"]),
+        ("rq_session.py", []),
+        ("locks_session.py", []),
+        ("node_programs.js", ["session"]),
+    ],
+)
+def test_a_program_runs_as_on_redis(port, fetched, tmp_path, program, words):
+    expected = (HERE / program).with_suffix(".expected").read_text()
+    assert said(command(fetched, program, port, *words), cwd=tmp_path) == expected
+
+
+def test_asynq_and_redsync(port, fetched):
+    folder = fetched("asynq")
+    assert said([folder / "asynq" / "session", port]) == (HERE / "asynq.expected").read_text()
+
+
+class Workers:
+    """Processes that are killed, and others in their places."""
+
+    def __init__(self, words, environment, log):
+        self.words = [str(word) for word in words]
+        self.environment = environment
+        self.log = log
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(
+            self.words, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=self.environment
+        )
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(30)
+
+    def again(self):
+        self.kill()
+        self.start()
+
+
+class Putter(threading.Thread):
+    """Puts jobs, and takes down those that were acknowledged."""
+
+    def __init__(self, words):
+        super().__init__()
+        self.process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+        self.acknowledged = []
+
+    def run(self):
+        for line in self.process.stdout:
+            if line.startswith("put: "):
+                self.acknowledged.append(int(line.split()[1]))
+        self.process.wait(30)
+
+
+@pytest.mark.parametrize("program", ["celery_jobs.py", "dramatiq_jobs.py", "node_programs.js"])
+@pytest.mark.skipif(ORIGINAL, reason="Redis itself keeps nothing through kill -9 here")
+def test_no_acknowledged_job_is_lost(sandbox_factory, fetched, tmp_path, program):
+    server = sandbox_factory(redis=True)
+    port = server.env["REDIS_PORT"]
+    done = tmp_path / "done"
+    jobs = 80
+
+    def finished():
+        with contextlib.suppress(FileNotFoundError):
+            return {int(line) for line in done.read_text().split("\n") if line}
+        return set()
+
+    with (tmp_path / "workers.log").open("wb") as log:
+        workers = Workers(command(fetched, program, port, "worker", done), {**os.environ, "JOBS_FILE": str(done)}, log)
+        workers.start()
+        putter = Putter(command(fetched, program, port, "put", "1", str(jobs)))
+        putter.start()
+        try:
+            until(lambda: len(putter.acknowledged) >= 20 and finished(), seconds=90)
+            workers.again()
+            until(lambda: len(putter.acknowledged) >= 40, seconds=90)
+            server.kill()
+            server.start()
+            putter.join(120)
+            assert putter.acknowledged == list(range(1, jobs + 1))
+            workers.again()
+            until(lambda: finished() >= set(putter.acknowledged), seconds=120)
+        finally:
+            workers.kill()
+            putter.process.kill()
+    server.assert_alive()
