@@ -79,6 +79,29 @@ TEST(FakeEngine, CountsItsWork) {
   EXPECT_EQ(counters.get(Counter::batches), 1u);
 }
 
+TEST(FakeEngine, RefusesKeyValuesThatAreNoBytesAsAServerWould) {
+  FakeFixture fixture;
+  fixture.make_table(10);
+  const std::unique_ptr<Executor> executor = fixture.attach();
+  const Names names{"contract", "t", "PRIMARY", {"id"}};
+  const TableSpec spec = names.spec();
+  const Value number[] = {Value::of_natural(4)};
+  const Value text[] = {Value::of("4")};
+  const Find finds[] = {{.key = number},
+                        {.comparison = Comparison::at_least, .until = number},
+                        {.key = text, .in_list = number},
+                        {.key = text}};
+  TableSlot slot;
+  HeardReply replies[5];
+  Op ops[5];
+  ops[0].verb = Verb::open, ops[0].slot = &slot, ops[0].spec = &spec;
+  for (int i = 1; i < 5; ++i) ops[i].verb = Verb::find, ops[i].slot = &slot, ops[i].find = &finds[i - 1];
+  for (int i = 0; i < 5; ++i) ops[i].reply = &replies[i];
+  executor->run({.ops = ops});
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(replies[i].failure, Failure::internal) << i;
+  EXPECT_EQ(replies[4].failure, Failure::none);
+}
+
 TEST(FakeEngine, KeepsOneBindingForAnOpenThatRunsTwice) {
   FakeFixture fixture;
   fixture.make_table(1);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/limits.h"
 #include "engine/fake/fake_executor.h"
 
@@ -12,6 +14,12 @@ int64_t leading_integer(Bytes text) {
 
 bool goes_down(const Find &find) {
   return find.comparison == Comparison::less || find.comparison == Comparison::at_most;
+}
+
+/// Whether a server's engine would take these values of a key.
+bool are_texts(std::span<const Value> values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](const Value &value) { return value.is_null() || value.kind() == Value::Kind::bytes; });
 }
 
 }  // namespace
@@ -61,6 +69,7 @@ void FakeExecutor::find(Op &op) {
 
 Failure FakeExecutor::prepare(Walk &walk) {
   const Find &find = walk.find;
+  if (!are_texts(find.key) || !are_texts(find.in_list) || !are_texts(find.until)) return Failure::internal;
   const bool in = !find.in_list.empty();
   if (find.key.size() > walk.at.order->columns.size() || (in && find.in_part >= find.key.size()))
     return Failure::too_many_key_parts;
