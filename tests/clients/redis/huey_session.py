@@ -1,8 +1,8 @@
-"""Huey, a job queue of lists, sorted sets and hashes: what came of its tasks. Its scheduler needs scripts, and has none
-here."""
+"""Huey, a job queue of lists, sorted sets and hashes: the results of its tasks, with its scheduler and consumer."""
 import logging
 import sys
 import threading
+import time
 
 *folders, port = sys.argv[1:]
 sys.path[:0] = folders
@@ -99,6 +99,16 @@ def session(name, make):
     with Workers(huey, 4):
         tell(f"{name} many", sum(result.get(blocking=True, timeout=SECONDS) for result in many))
     tell(f"{name} left", [huey.pending_count(), huey.result_count()])
+    began = time.monotonic()
+    later = [add.schedule((n, n), delay=1) for n in range(5)]
+    dropped = add.schedule((1, 1), delay=1)
+    dropped.revoke()
+    tell(f"{name} scheduled", huey.scheduled_count())
+    consumer = huey.create_consumer(workers=2, scheduler_interval=1, initial_delay=0.05, backoff=1)
+    consumer.start()
+    sums = [result.get(blocking=True, timeout=SECONDS) for result in later]
+    tell(f"{name} later", [sums, time.monotonic() - began >= 0.9, dropped.get()])
+    consumer.stop(graceful=True)
     tell(f"{name} put twice", [huey.put_if_empty("k", 1), huey.put_if_empty("k", 2), huey.get("k", peek=True)])
     huey.storage.flush_all()
     tell(f"{name} flushed", [huey.pending_count(), huey.result_count(), huey.get("k")])

@@ -31,6 +31,16 @@ sort($keys);
 tell("scan", $keys);
 tell("pipeline", $r->pipeline()->incr("n")->get("n")->exec());
 tell("transaction", $r->multi()->incr("n")->get("n")->exec());
+// An error in the middle of a pipeline.
+tell("no such command", [$r->pipeline()->rawCommand("NOSUCH", "k")->incr("n")->exec(), $r->getLastError()]);
+$r->clearLastError();
+tell("no such command by itself", [$r->rawCommand("NOSUCH", "k"), $r->getLastError()]);
+$r->clearLastError();
+$r->multi();
+$queued = $r->rawCommand("NOSUCH", "k");
+tell("no such command in a transaction", [$queued, $r->exec()]);
+$r->clearLastError();
+tell("script", [$r->eval("return redis.call('incrby', KEYS[1], ARGV[1])", ["n", 2], 1), $r->getLastError()]);
 $other = new Redis();
 $other->connect("127.0.0.1", (int) $argv[1]);
 $r->watch("n");

@@ -1,5 +1,4 @@
-# Sidekiq, Ruby's job queue: what came of its jobs. The script by which it finds jobs whose time has come is given another
-# form, which it has an option for; all else is as it comes.
+# Sidekiq, Ruby's job queue: the results of its jobs, with scheduled jobs and retries.
 *folders, port = ARGV
 folders.each { |folder| $LOAD_PATH.unshift(*Dir["#{folder}/usr/share/rubygems-integration/all/gems/*/lib"]) }
 require "sidekiq"
@@ -13,15 +12,6 @@ Sidekiq.logger.level = Logger::FATAL
 Sidekiq.redis = { url: "redis://127.0.0.1:#{port}" }
 SECONDS = 30
 DONE = Queue.new
-
-class Due < Sidekiq::Scheduled::Enq
-  private
-
-  def zpopbyscore(conn, keys:, argv:)
-    job = conn.zrangebyscore(keys[0], "-inf", argv[0], limit: [0, 1]).first
-    job if job && conn.zrem(keys[0], job)
-  end
-end
 
 class Add
   include Sidekiq::Worker
@@ -67,14 +57,14 @@ tell("waiting", [stats.enqueued, stats.scheduled_size, stats.retry_size, stats.q
 tell("first", Sidekiq::Queue.new.map(&:args).last)
 Sidekiq::Queue.new("nobody's").first.delete
 
-Sidekiq.options.merge!(queues: %w[default default low], concurrency: 4, timeout: 5, scheduled_enq: Due)
+Sidekiq.options.merge!(queues: %w[default default low], concurrency: 4, timeout: 5)
 launcher = Sidekiq::Launcher.new(Sidekiq.options)
 launcher.run
 tell("done", told(41))
 eventually { Sidekiq::RetrySet.new.size == 1 }
 tell("to be tried again", Sidekiq::RetrySet.new.map { |job| [job.klass, job["error_message"]] })
 eventually { [Sidekiq::RetrySet.new, Sidekiq::ScheduledSet.new].all? { |set| set.all? { |job| job.score < Time.now.to_f } } }
-Due.new.enqueue_jobs
+Sidekiq::Scheduled::Enq.new.enqueue_jobs
 tell("later", told(2))
 eventually { Sidekiq::ProcessSet.new.size == 1 }
 tell("processes", Sidekiq::ProcessSet.new.map { |process| [process["concurrency"], process["queues"]] })
