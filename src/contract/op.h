@@ -84,10 +84,16 @@ struct Find {
   bool until_included = true;      ///< whether rows that equal `until` are found
   bool prefix = false;             ///< not with `greater` or `less`
   bool shape_wanted = false;       ///< Verb::find: the reply hears Reply::shape()
+  /// Verb::find: no rows are read. Outcome::rows is how many there are, as the storage engine estimates it from a few
+  /// pages of the index, those that others have just deleted among them. Upwards, to an `until`, and with nothing else.
+  bool estimated = false;
 };
 
 /// The error in the ends of a find, whatever its index is: none, or how it fails. An IN list has no ends.
 constexpr Failure wrong_ends(const Find &find) {
+  if (find.estimated && (find.until.empty() || find.prefix || !find.in_list.empty() || !find.filters.empty() ||
+                         find.offset != 0 || find.comparison != Comparison::at_least))
+    return Failure::syntax;
   if (!find.prefix && find.until.empty()) return Failure::none;
   if (!find.in_list.empty()) return Failure::syntax;
   if (!find.prefix) return Failure::none;

@@ -19,7 +19,7 @@ struct Outcome {
   int32_t engine_code = 0;
   /// Columns of a row, for a find or an edit; 0 otherwise.
   uint32_t columns = 0;
-  /// Rows given to Reply::row().
+  /// Rows given to Reply::row(); with Find::estimated about how many there are.
   uint64_t rows = 0;
   /// Rows an edit changed or deleted, a row that had the new values already among them. For an insert 1 if the row
   /// is new, 2 if it was there and was updated, 0 if it was there and stayed as it is; OnDuplicate::decide counts what

@@ -1,10 +1,13 @@
 // Lists, sets and sorted sets over the engine in memory: the replies, and the rows in the tables then.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "redis/testing/fake_keyspace.h"
 #include "redis/testing/redis_test_fixture.h"
+#include "redis/values/random_elements.h"
 
 namespace postern::redis {
 namespace {
@@ -28,6 +31,49 @@ class RedisCollections : public RedisTest {
     send("*4\r\n" + bulk("HSET") + bulk(key) + bulk(field) + bulk(std::string(bytes, 'x')));
   }
 };
+
+TEST(TextBetween, IsAfterTheFirstAndNotAfterTheLast) {
+  const std::string zeros(3, '\0');
+  const std::vector<std::string> texts = {"",
+                                          zeros,
+                                          "a",
+                                          "a" + zeros,
+                                          "aa",
+                                          "ab",
+                                          "b",
+                                          "user:1",
+                                          "user:10",
+                                          "user:9",
+                                          "user:900000",
+                                          std::string(20, 'x'),
+                                          std::string(30, 'x'),
+                                          "\xff",
+                                          "\xff\xff"};
+  for (const std::string &first : texts) {
+    for (const std::string &last : texts) {
+      if (first >= last) continue;
+      const std::string between = text_between(first, last);
+      EXPECT_GT(between, first) << last;
+      EXPECT_LE(between, last) << first;
+    }
+  }
+  EXPECT_EQ(text_between("user:1000", "user:9000"), "user:5");
+}
+
+TEST_F(RedisCollections, FewOfManyAreDrawn) {
+  std::string members;
+  for (int i = 0; i < 2'000; ++i) members += " m" + std::to_string(i);
+  EXPECT_EQ(send("SADD s" + members + "\r\n"), ":2000\r\n");
+  std::set<std::string> popped;
+  for (int i = 0; i < 200; ++i) popped.insert(send("SPOP s\r\n"));
+  EXPECT_EQ(popped.size(), 200u);
+  EXPECT_EQ(send("SCARD s\r\n"), ":1800\r\n");
+  EXPECT_EQ(rows("sets"), 1'800u);
+  EXPECT_EQ(send("SPOP s 3\r\n").substr(0, 4), "*3\r\n");
+  EXPECT_EQ(send("SRANDMEMBER s -3\r\n").substr(0, 4), "*3\r\n");
+  EXPECT_EQ(send("SRANDMEMBER s 3\r\n").substr(0, 4), "*3\r\n");
+  EXPECT_EQ(rows("sets"), 1'797u);
+}
 
 TEST_F(RedisCollections, SetsAreRows) {
   EXPECT_EQ(send("SADD s b a b\r\nSADD s a\r\nSCARD s\r\nSMEMBERS s\r\n"),

@@ -184,9 +184,23 @@ TYPED_TEST_P(ExecutorRanges, TheShapeIsToldAnewToAFindThatBeginsAnew) {
   EXPECT_EQ(reply.shapes, 2);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(ExecutorRanges, AFindEndsWhereItShould, LimitsOffsetsAndFiltersCountWithinTheEnds,
-                            NullIsBelowEveryEnd, FindsWhatBeginsWithAText, EndsThatMakeNoSenseFail,
-                            APausedFindKeepsItsEnds, AReplyHearsTheShapeBeforeItsRows,
+TYPED_TEST_P(ExecutorRanges, AnEstimateReadsNoRowsAndIsNearTheirNumber) {
+  TableSlot &slot = this->opened();
+  Find find = this->range(Comparison::at_least, {Value::of("11")}, {Value::of("70")});
+  find.estimated = true;
+  const HeardReply &reply = this->find(slot, find);
+  this->run_all();
+  EXPECT_EQ(reply.failure, Failure::none);
+  EXPECT_TRUE(reply.rows.empty());
+  EXPECT_GE(reply.counted, 40u);
+  EXPECT_LE(reply.counted, 90u);
+  find.until = {};
+  EXPECT_EQ(this->failure_of(slot, find), Failure::syntax);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(ExecutorRanges, AnEstimateReadsNoRowsAndIsNearTheirNumber, AFindEndsWhereItShould,
+                            LimitsOffsetsAndFiltersCountWithinTheEnds, NullIsBelowEveryEnd, FindsWhatBeginsWithAText,
+                            EndsThatMakeNoSenseFail, APausedFindKeepsItsEnds, AReplyHearsTheShapeBeforeItsRows,
                             TheShapeIsToldAnewToAFindThatBeginsAnew);
 
 }  // namespace postern

@@ -49,7 +49,11 @@ void FakeExecutor::find(Op &op) {
   if (op.position != nullptr && *op.position != nullptr) position = static_cast<FakePosition *>(op.position->get());
   if (position->table != at.table->serial) return finish(op, {.failure = Failure::interrupted});
 
-  Walk walk{at, *op.find, op.reply, nullptr, {}, {}, {}, {}, *position, lane_ == Lane::turn};
+  Find wanted = *op.find;
+  std::vector<uint32_t> counted;
+  if (wanted.estimated) wanted.limit = std::numeric_limits<uint64_t>::max();
+  Walk walk{at, wanted, op.reply,  wanted.estimated ? &counted : nullptr,   {}, {},
+            {}, {},     *position, lane_ == Lane::turn && !wanted.estimated};
   if (const Failure failure = prepare(walk); failure != Failure::none) return finish(op, {.failure = failure});
   if (op.find->shape_wanted && position == &fresh) tell_shape(op, at);
   const Step step = walk_all(walk);

@@ -86,6 +86,10 @@ inline uint searchable_parts(const TABLE &, const KEY &key) {
 inline int read_range(TABLE &table, const key_range &from) {
   return table.file->ha_read_range_first(&from, nullptr, false, true);
 }
+/// About how many rows a range has.
+inline ha_rows estimate(TABLE &table, uint index, key_range from, key_range to) {
+  return table.file->records_in_range(index, &from, &to);
+}
 inline Bytes name_of(const KEY &key) {
   return key.name;
 }

@@ -20,7 +20,7 @@ class Bounds {
     beyond,   ///< nor is any later row
   };
 
-  static bool needed(const Find &find) { return find.prefix || !find.until.empty(); }
+  static bool needed(const Find &find) { return find.prefix || !find.until.empty() || find.estimated; }
   /// Whether the index can serve bounds that are needed.
   static Failure check(const OpenTable &table, const Find &find);
 
@@ -29,6 +29,8 @@ class Bounds {
   bool open(THD *thd, OpenTable &table, const Find &find, KeyStart &start);
   /// Judges the row in record[0].
   Verdict judge() const;
+  /// The key of Find::until.
+  const KeyStart &far_end() const { return until_; }
 
  private:
   bool open_prefix(THD *thd, KeyStart &start);

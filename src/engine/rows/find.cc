@@ -92,7 +92,7 @@ void Finder::run(Op &op, OpenTable &table) {
   }
   Halt halt = begin(scan);
   if (halt == Halt::none && find.shape_wanted && scan.place == nullptr) op.reply->shape(column_shapes(table));
-  if (halt == Halt::none) halt = walk_keys(scan);
+  if (halt == Halt::none && !find.estimated) halt = walk_keys(scan);
   const uint64_t sent = walk_.walked().taken;
   share_.take_rows(scan.examined);
   const uint64_t rows = scan.examined - scan.lookups;
@@ -121,7 +121,7 @@ void Finder::run(Op &op, OpenTable &table) {
   outcome.failure = scan.failure;
   outcome.engine_code = scan.engine_code;
   outcome.columns = static_cast<uint32_t>(table.columns.size());
-  outcome.rows = sent;
+  outcome.rows = find.estimated && halt == Halt::none ? estimate_rows(scan) : sent;
   outcome.message = error_.message;
   outcome.server_error = error_.number;
   if (outcome.failure != Failure::none) count_failure(*counters_, op, outcome.failure);
@@ -155,6 +155,25 @@ void Finder::run(Op &op, OpenTable &table) {
     if (walk_.at_key() && (scan.must_rest || must_pause(scan))) return save(scan);
   }
   return Halt::none;
+}
+
+uint64_t Finder::estimate_rows(Scan &scan) {
+  OpenTable &table = scan.table;
+  if (!walk_.open_key() || walk_.far_end().comparison == Comparison::never) return 0;
+  const KeyStart &start = walk_.start();
+  const KeyStart &end = walk_.far_end();
+  key_range from{};
+  from.key = start.bytes;
+  from.length = start.length;
+  from.keypart_map = start.map();
+  from.flag = start.comparison == Comparison::greater ? HA_READ_AFTER_KEY : HA_READ_KEY_EXACT;
+  key_range to{};
+  to.key = end.bytes;
+  to.length = end.length;
+  to.keypart_map = end.map();
+  to.flag = end.comparison == Comparison::less ? HA_READ_BEFORE_KEY : HA_READ_AFTER_KEY;
+  const ha_rows rows = estimate(*table.table, table.index, from, to);
+  return rows == HA_POS_ERROR ? 0 : rows;
 }
 
 /// True if an equal find of this batch was answered, and its answer has become that of `op`.

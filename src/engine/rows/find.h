@@ -45,6 +45,7 @@ class Finder {
   bool answer_as_before(Op &op, OpenTable &table);
   Halt begin(Scan &scan);
   Halt walk_keys(Scan &scan);
+  uint64_t estimate_rows(Scan &scan);
   Halt walk_key(Scan &scan);
   Halt resume_row(Scan &scan, DownByGroups *groups, int &code);
   Halt offer(Scan &scan);

@@ -55,6 +55,8 @@ class Walk {
   bool open_key();
   /// The key that was built.
   const KeyStart &start() const { return start_; }
+  /// And that of Find::until.
+  const KeyStart &far_end() const { return bounds_.far_end(); }
 
   // Each reads a row into record[0] and returns the storage engine's code, see cursor.h.
   int first_row() { return rows::first_row(*table_, start_); }

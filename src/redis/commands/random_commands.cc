@@ -21,8 +21,9 @@ class SetPop final : public RandomWork {
     Writer to = writer();
     if (!may_choose(entry, count_)) co_return write_failure(to, {.failure = Failure::reply_too_large});
     if (entry.live) {
-      const std::vector<uint64_t> places = distinct_places(static_cast<uint64_t>(entry.len), count_);
-      co_await read_at(elements(Elements::sets), entry, places, column::member + 1, rows);
+      OpenTable &sets = elements(Elements::sets);
+      if (are_few(entry, count_)) co_await draw(sets, entry, count_, true, column::member + 1, rows);
+      else co_await read_at(sets, entry, distinct_places(count_of(entry), count_), column::member + 1, rows);
       co_await drop(entry, rows);
     }
     if (one_) {
@@ -32,6 +33,8 @@ class SetPop final : public RandomWork {
     to.set(rows.size());
     for (const Cells &row : rows) to.bulk(row[column::member].text);
   }
+
+  static uint64_t count_of(const Entry &entry) { return static_cast<uint64_t>(entry.len); }
 
   Task<> drop(Entry &entry, const std::vector<Cells> &rows) {
     if (rows.empty()) co_return;

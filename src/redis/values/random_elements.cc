@@ -22,6 +22,17 @@ Task<> RandomWork::read_at(OpenTable &table, const Entry &entry, const std::vect
   const uint64_t first = from_end ? length - 1 - places.back() : places.front();
   find.offset = first;
   find.limit = places.back() - places.front() + 1;
+  const std::function<bool(uint64_t)> wanted = [&places, first, from_end, length](uint64_t before) {
+    return std::binary_search(places.begin(), places.end(), from_end ? length - 1 - first - before : first + before);
+  };
+  co_await read_rows(table, find, columns, wanted, rows);
+  if (from_end) std::reverse(rows.begin(), rows.end());
+}
+
+/// Keeps the first `columns` of the rows that are `wanted(rows before)`.
+Task<> RandomWork::read_rows(OpenTable &table, const Find &find, size_t columns,
+                             const std::function<bool(uint64_t)> &wanted, std::vector<Cells> &rows) {
+  rows.clear();
   StepReply &found = add_read(table, find);
   size_t bytes = 0;
   found.hears = [&](Row row, uint64_t before) {
@@ -29,8 +40,7 @@ Task<> RandomWork::read_at(OpenTable &table, const Entry &entry, const std::vect
       rows.clear();
       bytes = 0;
     }
-    const uint64_t place = from_end ? length - 1 - first - before : first + before;
-    if (!std::binary_search(places.begin(), places.end(), place)) return Flow::more;
+    if (!wanted(before)) return Flow::more;
     Cells &cells = rows.emplace_back();
     for (const Value &value : row.first(columns)) {
       char room[20];
@@ -40,7 +50,6 @@ Task<> RandomWork::read_at(OpenTable &table, const Entry &entry, const std::vect
     return bytes <= limits::edit_reply_bytes_max ? Flow::more : Flow::pause;
   };
   co_await go();
-  if (from_end) std::reverse(rows.begin(), rows.end());
 }
 
 bool read_random_choice(Call &call, Bytes word, RandomChoice &choice) {
@@ -92,18 +101,29 @@ Task<> RandomElements::run() {
   Writer to = writer();
   if (choice_.count > 0 && !may_choose(entry, static_cast<uint64_t>(choice_.count)))
     co_return write_failure(to, {.failure = Failure::reply_too_large});
+  const size_t columns = (choice_.with_more ? column::value : column::member) + 1;
+  std::vector<Cells> rows;
+  std::vector<const Cells *> chosen;
+  if (entry.live && are_few(entry, choice_.wanted())) {
+    co_await draw(*elements_of(type_), entry, choice_.wanted(), choice_.count > 0, columns, rows);
+    for (const Cells &row : rows) chosen.push_back(&row);
+  } else {
+    co_await walk(entry, columns, rows, chosen);
+  }
+  choice_.tell(to, type_, chosen);
+}
+
+Task<> RandomElements::walk(const Entry &entry, size_t columns, std::vector<Cells> &rows,
+                            std::vector<const Cells *> &chosen) {
   const std::vector<uint64_t> drawn = choice_.places(entry.live ? static_cast<uint64_t>(entry.len) : 0);
   std::vector<uint64_t> places = drawn;
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  std::vector<Cells> rows;
-  co_await read_at(*elements_of(type_), entry, places, (choice_.with_more ? column::value : column::member) + 1, rows);
-  std::vector<const Cells *> chosen;
+  co_await read_at(*elements_of(type_), entry, places, columns, rows);
   for (const uint64_t place : drawn) {
     const auto at = static_cast<size_t>(std::lower_bound(places.begin(), places.end(), place) - places.begin());
     if (at < rows.size()) chosen.push_back(&rows[at]);
   }
-  choice_.tell(to, type_, chosen);
 }
 
 }  // namespace postern::redis

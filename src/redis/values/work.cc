@@ -42,13 +42,14 @@ Flow StepReply::row(Row row) {
 
 void StepReply::restart() {
   rows.clear();
-  met = changed = bytes_ = 0;
+  met = changed = about = bytes_ = 0;
   failure = Failure::none;
   message.clear();
 }
 
 void StepReply::done(const Outcome &outcome) {
   changed = outcome.changed;
+  about = outcome.rows;
   failure = outcome.failure;
   message = outcome.message;
 }

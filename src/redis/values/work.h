@@ -55,6 +55,7 @@ class StepReply final : public Reply {
   std::function<Flow(Row, uint64_t)> hears{};
   uint64_t met = 0;      ///< rows
   uint64_t changed = 0;  ///< as Outcome::changed
+  uint64_t about = 0;    ///< rows that there are, with Find::estimated
   Failure failure = Failure::none;
   std::string message{};
 

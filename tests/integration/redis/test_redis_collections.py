@@ -113,6 +113,51 @@ def test_many_elements(server, redis):
     assert redis.error("SSCAN", "z", "12345") == "ERR invalid cursor"
 
 
+def test_a_random_member_of_many_is_had_without_a_walk(server, redis):
+    names = [f"user:{i * i}" for i in range(10_000)] + [str(i) for i in range(10_000)]
+    for command, key in (("SADD", "s"), ("ZADD", "z"), ("HSET", "h")):
+        for begin in range(0, len(names), 5_000):
+            some = names[begin : begin + 5_000]
+            words = (
+                some
+                if command == "SADD"
+                else [word for name in some for word in (("1", name) if key == "z" else (name, "v"))]
+            )
+            redis.ask(command, key, *words)
+
+    def examined():
+        return server.status("Redis_rows_examined")["redis_rows_examined"]
+
+    for words in (
+        ["SPOP", "s"],
+        ["SRANDMEMBER", "s", "3"],
+        ["ZRANDMEMBER", "z"],
+        ["HRANDFIELD", "h", "-2", "WITHVALUES"],
+    ):
+        before = examined()
+        for _ in range(50):
+            assert redis.ask(*words)
+        assert examined() - before < 50 * 1_000, words
+    assert redis.ask("SCARD", "s") == 19_950
+
+
+def test_members_have_the_same_chance(redis):
+    # Gaps of all sizes between them, so that halves of a range have few and many.
+    names = sorted({f"user:{i}" for i in range(1_200)} | {f"user:1:{'x' * (i % 40)}{i}" for i in range(1_200)})
+    redis.ask("SADD", "s", *names)
+    draws, groups = 8_000, 24
+    redis.send(encode("SRANDMEMBER", "s", "-4") * (draws // 4))
+    counts = [0] * groups
+    place = {name.encode(): at * groups // len(names) for at, name in enumerate(names)}
+    for _ in range(draws // 4):
+        for member in decode(redis.raw()):
+            counts[place[member]] += 1
+    expected = draws / groups
+    chi = sum((count - expected) ** 2 / expected for count in counts)
+    # Of 23 degrees of freedom: above 64 once in 100,000 runs.
+    assert chi < 64, counts
+
+
 def test_in_transactions_and_watched(server, redis):
     redis.ask("RPUSH", "l", "a", "b")
     redis.ask("WATCH", "l")

@@ -98,6 +98,11 @@ inline int read_range(TABLE &table, const key_range &from) {
   if (code != 0 || table.vfield == nullptr) return code;
   return table.update_virtual_fields(table.file, VCOL_UPDATE_FOR_READ);
 }
+/// About how many rows a range has.
+inline ha_rows estimate(TABLE &table, uint index, const key_range &from, const key_range &to) {
+  page_range pages;
+  return table.file->records_in_range(index, &from, &to, &pages);
+}
 
 inline Bytes name_of(const KEY &key) {
   return {key.name.str, key.name.length};
