@@ -92,21 +92,25 @@ class HashSet final : public HashWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await make(row_key(key_), Type::hash);
-    if (entry.type != Type::hash) {
-      writer().error(wrong_type);
-      co_return;
-    }
-    // Each insert shows whether it made a row: `update` counts 2, and `ignore` 0, for one that was there.
-    std::vector<StepReply *> replies;
-    for (size_t i = 2; i + 1 < arguments_.size(); i += 2)
-      replies.push_back(&add_insert(
-          hashes(), {Value::of(entry.key), Value::of(arguments_[i]), Value::of(arguments_[i + 1])}, on_duplicate_));
-    co_await go();
+    const RowKey key = row_key(key_);
+    Entry entry;
+    std::vector<const StepReply *> replies;
     int64_t made = 0;
-    for (const StepReply *const reply : replies) made += reply->changed == 1 ? 1 : 0;
-    entry.len += made;
-    if (made != 0 || on_duplicate_ != OnDuplicate::ignore) co_await store(entry);
+    const auto add = [&] {
+      replies.clear();
+      for (size_t i = 2; i + 1 < arguments_.size(); i += 2)
+        replies.push_back(&add_insert(
+            hashes(), {Value::of(key.text), Value::of(arguments_[i]), Value::of(arguments_[i + 1])}, on_duplicate_));
+    };
+    const auto count = [&] {
+      // Each insert shows whether it made a row: `update` counts 2, and `ignore` 0, for one that was there.
+      made = 0;
+      for (const StepReply *const reply : replies) made += reply->changed == 1 ? 1 : 0;
+      entry.len += made;
+      return made != 0 || on_duplicate_ != OnDuplicate::ignore;
+    };
+    const bool done = co_await add_elements(key, Type::hash, entry, Doing(add), Doing(count));
+    if (!done) co_return;
     if (answer_ == Answer::ok) writer().ok();
     else writer().integer(made);
   }

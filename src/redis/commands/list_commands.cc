@@ -24,19 +24,20 @@ class Push final : public ListWork {
  private:
   Task<> run() override {
     Entry entry;
-    if (there_) entry = co_await lock(row_key(arguments_[1]));
-    else entry = co_await make(row_key(arguments_[1]), Type::list);
-    if (there_ && !entry.live) {
-      writer().integer(0);
-      co_return;
-    }
-    if (entry.type != Type::list) {
-      writer().error(wrong_type);
-      co_return;
-    }
+    bool done = false;
+    if (there_) done = co_await push_if_there(entry);
+    else done = co_await push_at_once(row_key(arguments_[1]), entry, arguments_.subspan(2), front_);
+    if (done) writer().integer(entry.len);
+  }
+
+  /// False: that is answered.
+  Task<bool> push_if_there(Entry &entry) {
+    entry = co_await lock(row_key(arguments_[1]));
+    if (is_wrong(entry, Type::list)) co_return false;
+    if (!entry.live) co_return true;
     co_await push(entry, arguments_.subspan(2), front_);
     co_await store(entry);
-    writer().integer(entry.len);
+    co_return true;
   }
 
   const bool front_;

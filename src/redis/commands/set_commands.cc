@@ -15,20 +15,24 @@ class SetAdd final : public CollectionWork {
 
  private:
   Task<> run() override {
-    Entry entry = co_await make(row_key(arguments_[1]), Type::set);
-    if (entry.type != Type::set) {
-      writer().error(wrong_type);
-      co_return;
-    }
-    std::vector<StepReply *> replies;
-    for (const Bytes member : arguments_.subspan(2))
-      replies.push_back(&add_insert(elements(Elements::sets), element_of(entry, member), OnDuplicate::ignore));
-    co_await go();
+    const RowKey key = row_key(arguments_[1]);
+    Entry entry;
+    std::vector<const StepReply *> replies;
     int64_t made = 0;
-    for (const StepReply *const reply : replies) made += static_cast<int64_t>(reply->changed);
-    entry.len += made;
-    if (made != 0) co_await store(entry);
-    writer().integer(made);
+    const auto add = [&] {
+      replies.clear();
+      for (const Bytes member : arguments_.subspan(2))
+        replies.push_back(
+            &add_insert(elements(Elements::sets), {Value::of(key.text), Value::of(member)}, OnDuplicate::ignore));
+    };
+    const auto count = [&] {
+      made = 0;
+      for (const StepReply *const reply : replies) made += static_cast<int64_t>(reply->changed);
+      entry.len += made;
+      return made != 0;
+    };
+    const bool done = co_await add_elements(key, Type::set, entry, Doing(add), Doing(count));
+    if (done) writer().integer(made);
   }
 };
 

@@ -73,53 +73,61 @@ class SortedSetAdd final : public CollectionWork {
 
  private:
   Task<> run() override {
-    Entry entry;
-    if (options_.if_there) entry = co_await lock(row_key(arguments_[1]));
-    else entry = co_await make(row_key(arguments_[1]), Type::zset);
-    if (entry.type != Type::zset && (entry.live || !options_.if_there)) {
-      writer().error(wrong_type);
-      co_return;
-    }
-    std::deque<ScoreEdit> edits;
-    for (const Pair &pair : pairs_) edits.emplace_back(options_, pair.member, pair.score);
-    if (options_.if_there) co_await change(entry, edits);
-    else co_await add(entry, edits);
-    int64_t added = 0;
-    int64_t updated = 0;
-    for (const ScoreEdit &edit : edits) {
-      if (edit.updated) ++updated;
-      else if (edit.reply != nullptr && edit.reply->changed == 1) ++added;
-    }
-    const bool not_a_number = edits.back().not_a_number;
-    const bool passed_by = edits.back().passed_by;
-    const double score = edits.back().score;
-    entry.len += added;
-    if (added + updated != 0) co_await store(entry);
+    edits_.clear();
+    for (const Pair &pair : pairs_) edits_.emplace_back(options_, pair.member, pair.score);
+    bool done = false;
+    if (options_.if_there) done = co_await change();
+    else done = co_await add();
+    if (!done) co_return;
     Writer to = writer();
-    if (not_a_number) to.error("ERR resulting score is not a number (NaN)");
-    else if (options_.adds_to) passed_by ? to.nil() : to.number(score);
-    else to.integer(options_.counts_changed ? added + updated : added);
+    if (edits_.back().not_a_number) to.error("ERR resulting score is not a number (NaN)");
+    else if (options_.adds_to) edits_.back().passed_by ? to.nil() : to.number(edits_.back().score);
+    else to.integer(options_.counts_changed ? added_ + updated_ : added_);
   }
 
-  Task<> add(const Entry &entry, std::deque<ScoreEdit> &edits) {
-    for (ScoreEdit &edit : edits)
-      edit.reply = &add_insert(elements(Elements::zsets),
-                               {Value::of(entry.key), Value::of(edit.member), Value::of(keep_text(edit.text))},
-                               OnDuplicate::decide, &edit);
-    co_await go();
+  Task<bool> add() {
+    const RowKey key = row_key(arguments_[1]);
+    Entry entry;
+    const auto insert = [&] {
+      for (ScoreEdit &edit : edits_)
+        edit.reply = &add_insert(elements(Elements::zsets),
+                                 {Value::of(key.text), Value::of(edit.member), Value::of(keep_text(edit.text))},
+                                 OnDuplicate::decide, &edit);
+    };
+    const auto counted = [&] { return count(entry); };
+    co_return co_await add_elements(key, Type::zset, entry, Doing(insert), Doing(counted));
   }
 
   /// A member that is not there is passed by.
-  Task<> change(const Entry &entry, std::deque<ScoreEdit> &edits) {
-    for (ScoreEdit &edit : edits) edit.passed_by = true;
-    if (!entry.live) co_return;
-    for (ScoreEdit &edit : edits)
-      add_edit(elements(Elements::zsets), {.key = element_of(entry, edit.member), .limit = 1}, edit);
-    co_await go();
+  Task<bool> change() {
+    Entry entry = co_await lock(row_key(arguments_[1]));
+    if (is_wrong(entry, Type::zset)) co_return false;
+    for (ScoreEdit &edit : edits_) edit.passed_by = true;
+    if (entry.live) {
+      for (ScoreEdit &edit : edits_)
+        add_edit(elements(Elements::zsets), {.key = element_of(entry, edit.member), .limit = 1}, edit);
+      co_await go();
+    }
+    if (count(entry)) co_await store(entry);
+    co_return true;
+  }
+
+  /// Whether the edits have changed anything.
+  bool count(Entry &entry) {
+    added_ = updated_ = 0;
+    for (const ScoreEdit &edit : edits_) {
+      if (edit.updated) ++updated_;
+      else if (edit.reply != nullptr && edit.reply->changed == 1) ++added_;
+    }
+    entry.len += added_;
+    return added_ + updated_ != 0;
   }
 
   const AddOptions options_;
   const std::vector<Pair> pairs_;
+  std::deque<ScoreEdit> edits_;
+  int64_t added_ = 0;
+  int64_t updated_ = 0;
 };
 
 /// Which arguments are options. Returns the first that is none.

@@ -16,43 +16,71 @@ class Add final : public StreamWork {
  private:
   Task<> run() override {
     Entry entry;
-    if (options_.makes_stream) entry = co_await make(row_key(arguments_[1]), Type::stream);
-    else entry = co_await lock(row_key(arguments_[1]));
-    if (!options_.makes_stream && !entry.live) {
-      writer().nil();
-      co_return;
-    }
-    if (is_wrong_stream(entry)) co_return;
-    StreamHead head = StreamHead::of(entry.value);
-    StreamId id;
-    if (!choose(head, id)) {
-      // A stream that was made for it goes again.
-      if (!entry.live) co_await clear(entry);
-      co_return;
+    StreamHead head;
+    bool done = false;
+    if (options_.makes_stream) done = co_await add_at_once(entry, head);
+    else done = co_await add_if_there(entry, head);
+    if (!done) co_return;
+    const int64_t trimmed = co_await trim(entry, options_.trim);
+    if (trimmed != 0) co_await store(entry, head);
+    writer().bulk(head.last.text());
+  }
+
+  /// The key's row and the entry in one step. False: that is answered.
+  Task<bool> add_at_once(Entry &entry, StreamHead &head) {
+    const RowKey key = row_key(arguments_[1]);
+    const std::string fields = pack_fields(arguments_.subspan(options_.fields_at));
+    std::span<Value> row;
+    Bytes refusal;
+    const auto add = [&] {
+      row = values(entry_fields + 1);
+      row[0] = Value::of(key.text);
+      row[entry_fields] = Value::of(fields);
+      add_insert(streams(), row, OnDuplicate::fail);
+    };
+    const auto meet = [&] {
+      head = StreamHead::of(entry.value);
+      refusal = choose(head);
+      if (!refusal.empty()) return false;
+      row[entry_ms] = number(head.last.ms);
+      row[entry_ms + 1] = number(head.last.number);
+      ++entry.len;
+      entry.value = head.text();
+      return true;
+    };
+    const bool done = co_await add_elements_to(key, Type::stream, entry, Doing(add), Doing(meet));
+    if (!done && (!entry.live || entry.type == Type::stream)) writer().error(refusal);
+    co_return done;
+  }
+
+  Task<bool> add_if_there(Entry &entry, StreamHead &head) {
+    entry = co_await lock(row_key(arguments_[1]));
+    if (!entry.live) writer().nil();
+    if (!entry.live || is_wrong_stream(entry)) co_return false;
+    head = StreamHead::of(entry.value);
+    const Bytes refusal = choose(head);
+    if (!refusal.empty()) {
+      writer().error(refusal);
+      co_return false;
     }
     add_insert(streams(),
-               {Value::of(entry.key), number(id.ms), number(id.number),
+               {Value::of(entry.key), number(head.last.ms), number(head.last.number),
                 Value::of(keep_text(pack_fields(arguments_.subspan(options_.fields_at))))},
                OnDuplicate::fail);
     co_await go();
-    head.last = id;
-    ++head.added;
     ++entry.len;
-    co_await trim(entry, options_.trim);
     co_await store(entry, head);
-    writer().bulk(id.text());
+    co_return true;
   }
 
-  /// False: refused.
-  bool choose(const StreamHead &head, StreamId &id) {
-    if (head.last == last_stream_id) {
-      writer().error("ERR The stream has exhausted the last possible ID, unable to add more items");
-      return false;
-    }
-    id = options_.id.id;
+  /// Gives the entry its id, which `head` then has as its last one. Returns the error, or nothing.
+  Bytes choose(StreamHead &head) const {
+    if (head.last == last_stream_id)
+      return "ERR The stream has exhausted the last possible ID, unable to add more items";
+    StreamId id = options_.id.id;
     bool rises = true;
     switch (options_.id.how) {
-      case WantedId::How::any: id = next_id(head.last); return true;
+      case WantedId::How::any: id = next_id(head.last); break;
       case WantedId::How::number:
         if (head.last.ms == id.ms) {
           rises = head.last.number != std::numeric_limits<uint64_t>::max();
@@ -61,9 +89,11 @@ class Add final : public StreamWork {
         break;
       case WantedId::How::exact: break;
     }
-    if (rises && id > head.last) return true;
-    writer().error("ERR The ID specified in XADD is equal or smaller than the target stream top item");
-    return false;
+    if (!rises || (options_.id.how != WantedId::How::any && id <= head.last))
+      return "ERR The ID specified in XADD is equal or smaller than the target stream top item";
+    head.last = id;
+    ++head.added;
+    return {};
   }
 
   StreamId next_id(StreamId last) const {

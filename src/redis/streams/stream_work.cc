@@ -7,8 +7,6 @@ namespace postern::redis {
 namespace {
 
 /// The columns of the tables of streams, after the key and the group.
-constexpr uint32_t entry_ms = 1;
-constexpr uint32_t entry_fields = 3;
 constexpr uint32_t group_name = 1;
 constexpr uint32_t group_last = 2;
 constexpr uint32_t group_read = 4;

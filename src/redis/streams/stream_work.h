@@ -21,6 +21,10 @@ inline constexpr Bytes bad_stream_id = "ERR Invalid stream ID specified as strea
 /// Bytes of the name of a group or consumer: what its column takes.
 inline constexpr size_t group_name_bytes_max = 512;
 
+/// Columns of `streams`, after the key.
+inline constexpr uint32_t entry_ms = 1;
+inline constexpr uint32_t entry_fields = 3;
+
 /// entries.v of a stream: `LAST DELETED ADDED`.
 struct StreamHead {
   StreamId last{};     ///< the id that was given last

@@ -13,14 +13,35 @@ Find ListWork::stretch(const Entry &entry, const Places::Stretch &stretch, bool 
           .until = at(entry, back ? first : last)};
 }
 
+int64_t ListWork::next_place(Entry &entry, bool front) {
+  if (front) entry.head = place_behind(entry.head, -1);
+  ++entry.len;
+  return front ? entry.head : place_behind(entry.head, entry.len - 1);
+}
+
 Task<> ListWork::push(Entry &entry, std::span<const Bytes> elements, bool front) {
   for (const Bytes element : elements) {
-    if (front) entry.head = place_behind(entry.head, -1);
-    ++entry.len;
-    const int64_t position = front ? entry.head : place_behind(entry.head, entry.len - 1);
+    const int64_t position = next_place(entry, front);
     add_insert(lists(), {Value::of(entry.key), Value::of_integer(position), Value::of(element)}, OnDuplicate::fail);
   }
   co_await go();
+}
+
+Task<bool> ListWork::push_at_once(RowKey key, Entry &entry, std::span<const Bytes> elements, bool front) {
+  std::vector<std::span<Value>> rows(elements.size());
+  const auto add = [&] {
+    for (size_t i = 0; i < elements.size(); ++i) {
+      rows[i] = values(column::value + 1);
+      rows[i][0] = Value::of(key.text);
+      rows[i][column::value] = Value::of(elements[i]);
+      add_insert(lists(), rows[i], OnDuplicate::fail);
+    }
+  };
+  const auto meet = [&] {
+    for (const std::span<Value> row : rows) row[column::position] = Value::of_integer(next_place(entry, front));
+    return true;
+  };
+  co_return co_await add_elements_to(key, Type::list, entry, Doing(add), Doing(meet));
 }
 
 Task<> ListWork::pop(Entry &entry, uint64_t count, bool from_end, std::vector<std::string> &taken) {

@@ -36,6 +36,8 @@ class ListWork : public CollectionWork {
 
   /// At the front the last one becomes the first element.
   Task<> push(Entry &entry, std::span<const Bytes> elements, bool front);
+  /// The same to a key that is there or not, with its row, in one step. False: that is answered.
+  Task<bool> push_at_once(RowKey key, Entry &entry, std::span<const Bytes> elements, bool front);
   Task<> pop(Entry &entry, uint64_t count, bool from_end, std::vector<std::string> &taken);
 
   struct Search {
@@ -48,6 +50,10 @@ class ListWork : public CollectionWork {
   };
   /// Indexes of elements that are equal, as they are met.
   Task<> search(const Entry &entry, const Search &search, std::vector<int64_t> &indexes);
+
+ private:
+  /// That of an element that comes to one end, which `entry` then has.
+  static int64_t next_place(Entry &entry, bool front);
 };
 
 }  // namespace postern::redis

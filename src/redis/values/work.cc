@@ -1,8 +1,12 @@
 #include "redis/values/work.h"
 
+#include <algorithm>
+#include <bit>
+#include <new>
 #include <utility>
 
 #include "base/limits.h"
+#include "base/pool.h"
 #include "items/cas.h"
 #include "items/expiry.h"
 #include "redis/session.h"
@@ -54,8 +58,19 @@ void StepReply::done(const Outcome &outcome) {
   message = outcome.message;
 }
 
+void *Work::operator new(size_t bytes) {
+  char *const data = pool::acquire(bytes).data;
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+
+void Work::operator delete(void *work, size_t bytes) {
+  pool::release({static_cast<char *>(work), std::bit_ceil(std::max(bytes, limits::block_bytes_min))});
+}
+
 Script::Step Work::begin() {
   failure_ = Failure::none;
+  bears_refusal_ = false;
   unanswer();
   ops_.clear();
   stepped_ = true;
@@ -69,11 +84,14 @@ Script::Step Work::next() {
   if (!std::exchange(stepped_, true)) {
     for (size_t i = 0; i < replies_.size(); ++i) {
       StepReply &reply = replies_[i];
-      if (reply.failure == Failure::none || bears(reply.failure)) continue;
+      if (is_borne(reply)) continue;
       failed(reply);
       failure_ = reply.failure;
       message_ = std::move(reply.message);
-      failed_table_ = tables_[i];
+      // All of a step fail with the one that could not be opened.
+      const auto broken = std::find_if(tables_.begin(), tables_.end(),
+                                       [](const OpenTable *table) { return table->failure != Failure::none; });
+      failed_table_ = broken == tables_.end() ? tables_[i] : *broken;
       return {.what = Step::What::undo};
     }
   }
@@ -89,9 +107,9 @@ void Work::done(const Outcome &outcome) {
   if (outcome.failure != Failure::none) return write_failure(to, outcome);
   if (failure_ == Failure::none) {
     // Nothing was released: all that was written is there.
-    output_.put(answer_.written_since(0));
+    output_.put(answer_.written_since(answer_start_));
     output_.note_errors(answer_.take_errors());
-    return;
+    return give_back();
   }
   Outcome how{.failure = failure_, .message = message_};
   if (failure_ == Failure::not_open && failed_table_->failure != Failure::none) {
@@ -105,28 +123,51 @@ void Work::done(const Outcome &outcome) {
 void Work::begin_step() {
   if (!stepped_) return;
   stepped_ = false;
+  drop_step();
+}
+
+/// As if none of its ops had been added.
+void Work::forget_step() {
+  stepped_ = true;
+  drop_step();
+}
+
+void Work::drop_step() {
   ops_.clear();
   tables_.clear();
   replies_.clear();
   finds_.clear();
   inserts_.clear();
   edits_.clear();
+  few_used_ = 0;
   values_.clear();
   texts_.clear();
+}
+
+/// The thread that has run it gives its memory back: the one that destroys it is another, and every allocation that one
+/// gives back for another costs both.
+void Work::give_back() {
+  task_ = {};
+  drop_step();
+  ops_.shrink_to_fit();
+  tables_.shrink_to_fit();
+  answer_.release();
+  answer_.sent(answer_.sendable().size());
+  answer_start_ = answer_.mark();
 }
 
 Op &Work::add(Verb verb, OpenTable &table) {
   Op &op = ops_.emplace_back();
   op.verb = verb;
   op.slot = &table.slot;
-  op.reply = &replies_.emplace_back();
+  op.reply = &replies_.add();
   tables_.push_back(&table);
   return op;
 }
 
 StepReply &Work::add_find(Verb verb, OpenTable &table, const Find &find) {
   begin_step();
-  add(verb, table).find = &finds_.emplace_back(find);
+  add(verb, table).find = &finds_.add(find);
   return replies_.back();
 }
 
@@ -136,7 +177,7 @@ StepReply &Work::add_insert(OpenTable &table, std::initializer_list<Value> row, 
 
 StepReply &Work::add_insert(OpenTable &table, std::span<const Value> row, OnDuplicate on_duplicate, Edit *edit) {
   begin_step();
-  add(Verb::insert, table).insert = &inserts_.emplace_back(
+  add(Verb::insert, table).insert = &inserts_.add(
       Insert{.values = row, .on_duplicate = on_duplicate, .edit = edit, .reads_old_values = edit != nullptr});
   return replies_.back();
 }
@@ -144,31 +185,36 @@ StepReply &Work::add_insert(OpenTable &table, std::span<const Value> row, OnDupl
 StepReply &Work::add_edit(OpenTable &table, const Find &find, Edit &edit, bool erases) {
   begin_step();
   add(Verb::edit, table).edit =
-      &edits_.emplace_back(EditRows{.find = find, .edit = &edit, .erases = erases, .reads_old_values = true});
+      &edits_.add(EditRows{.find = find, .edit = &edit, .erases = erases, .reads_old_values = true});
   return replies_.back();
 }
 
 StepReply &Work::add_erase(OpenTable &table, const Find &find) {
   begin_step();
-  add(Verb::edit, table).edit = &edits_.emplace_back(EditRows{.find = find, .edit = &erase_edit, .erases = true});
+  add(Verb::edit, table).edit = &edits_.add(EditRows{.find = find, .edit = &erase_edit, .erases = true});
   return replies_.back();
 }
 
 StepReply &Work::add_take(OpenTable &table, const Find &find) {
   begin_step();
-  add(Verb::edit, table).edit = &edits_.emplace_back(
+  add(Verb::edit, table).edit = &edits_.add(
       EditRows{.find = find, .edit = &erase_edit, .rows_wanted = true, .erases = true, .reads_old_values = true});
   return replies_.back();
 }
 
 std::span<const Value> Work::values(std::initializer_list<Value> some) {
-  begin_step();
-  return values_.emplace_back(some);
+  const std::span<Value> kept = values(some.size());
+  std::copy(some.begin(), some.end(), kept.begin());
+  return kept;
 }
 
 std::span<Value> Work::values(size_t count) {
   begin_step();
-  return values_.emplace_back(count);
+  if (few_values_.size() - few_used_ < count) return values_.add(std::vector<Value>(count));
+  const std::span<Value> few(few_values_.data() + few_used_, count);
+  few_used_ += count;
+  std::fill(few.begin(), few.end(), Value{});
+  return few;
 }
 
 StepReply &Work::add_op(const Op &op, OpenTable &table) {
@@ -256,6 +302,24 @@ Task<Entry> Work::make(RowKey key, Type type) {
   }
 }
 
+/// That of a new key.
+void Work::fill_row(RowKey key, const Entry &entry, std::span<Value> row) const {
+  row[entry::key] = Value::of(key.text);
+  row[entry::expires] = Value::of_integer(entry.expires_ms);
+  row[entry::version] = Value::of_natural(fresh_version());
+  row[entry::type] = type_value(entry.type);
+  row[entry::len] = Value::of_integer(entry.len);
+  row[entry::head] = Value::of_integer(entry.head);
+  row[entry::value] = entry.type == Type::stream ? Value::of(entry.value) : Value::null();
+}
+
+void Work::draft(const Entry &entry, Row row, Draft &next) {
+  next.set(entry::len, Value::of_integer(entry.len));
+  next.set(entry::head, Value::of_integer(entry.head));
+  next.set(entry::expires, Value::of_integer(entry.expires_ms));
+  next.set(entry::version, Value::of_natural(static_cast<uint64_t>(integer_in(row[entry::version])) + 1));
+}
+
 Task<> Work::store(const Entry &entry) {
   if (entry.len == 0 && entry.type != Type::string) {
     add_erase(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1});
@@ -263,10 +327,7 @@ Task<> Work::store(const Entry &entry) {
     co_return;
   }
   EditBy change([&entry](Row row, Draft &next) {
-    next.set(entry::len, Value::of_integer(entry.len));
-    next.set(entry::head, Value::of_integer(entry.head));
-    next.set(entry::expires, Value::of_integer(entry.expires_ms));
-    next.set(entry::version, Value::of_natural(static_cast<uint64_t>(integer_in(row[entry::version])) + 1));
+    draft(entry, row, next);
     return Decision::write;
   });
   add_edit(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1}, change);
@@ -279,6 +340,90 @@ Task<> Work::clear(const Entry &entry) {
   co_await go();
   add_erase(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1});
   co_await go();
+}
+
+Task<bool> Work::at_once(RowKey key, Type type, Entry &entry, Doing add, Doing count) {
+  entry = {.key = std::string(key.text), .type = type};
+  EditBy look([&](Row row, Draft &) {
+    entry = entry_of(key, state_of(*open_->map, row, now_ms_));
+    return entry.live && entry.type == type ? Decision::keep : Decision::refuse;
+  });
+  EditBy change([&](Row row, Draft &next) {
+    if (!count()) return Decision::keep;
+    draft(entry, row, next);
+    return Decision::write;
+  });
+  const std::span<Value> row = values(entry::columns);
+  fill_row(key, entry, row);
+  const StepReply &made = add_insert(open_->table, row, OnDuplicate::decide, &look);
+  add();
+  add_edit(open_->table, {.key = values({Value::of(key.text)}), .limit = 1}, change);
+  bears_refusal_ = true;
+  co_await go();
+  bears_refusal_ = false;
+  co_return made.failure == Failure::none;
+}
+
+Task<bool> Work::at_once_with(RowKey key, Type type, Entry &entry, Doing add, Doing meet, bool &refused) {
+  entry = {.key = std::string(key.text), .type = type};
+  EditBy look([&](Row row, Draft &next) {
+    entry = entry_of(key, state_of(*open_->map, row, now_ms_));
+    if (!entry.live || entry.type != type) return Decision::refuse;
+    refused = !meet();
+    if (refused) return Decision::refuse;
+    draft(entry, row, next);
+    if (type == Type::stream) next.set(entry::value, Value::of(entry.value));
+    return Decision::write;
+  });
+  const std::span<Value> row = values(entry::columns);
+  const StepReply &made = add_insert(open_->table, row, OnDuplicate::decide, &look);
+  add();
+  refused = !meet();
+  if (refused) {
+    // The key that is there may be another matter.
+    forget_step();
+    co_return false;
+  }
+  fill_row(key, entry, row);
+  bears_refusal_ = true;
+  co_await go();
+  bears_refusal_ = false;
+  co_return made.failure == Failure::none;
+}
+
+Task<bool> Work::add_elements(RowKey key, Type type, Entry &entry, Doing add, Doing count) {
+  for (;;) {
+    const bool done = co_await at_once(key, type, entry, add, count);
+    if (done) co_return true;
+    const bool goes_on = co_await may_be_made(entry, type);
+    if (!goes_on) co_return false;
+  }
+}
+
+Task<bool> Work::add_elements_to(RowKey key, Type type, Entry &entry, Doing add, Doing meet) {
+  for (;;) {
+    bool refused = false;
+    const bool done = co_await at_once_with(key, type, entry, add, meet, refused);
+    if (done) co_return true;
+    if (refused && !entry.live) {
+      entry = co_await lock(key);
+      if (entry.live && entry.type != type) writer().error(wrong_type);
+    }
+    if (refused) co_return false;
+    const bool goes_on = co_await may_be_made(entry, type);
+    if (!goes_on) co_return false;
+  }
+}
+
+/// Whether a step may be tried again with a key that it has met: an expired one, which goes. False after answering
+/// that it is of another type.
+Task<bool> Work::may_be_made(const Entry &entry, Type type) {
+  if (entry.live && entry.type != type) {
+    writer().error(wrong_type);
+    co_return false;
+  }
+  if (!entry.live) co_await clear(entry);
+  co_return true;
 }
 
 Next begin_work(Call &call, Work &work) {

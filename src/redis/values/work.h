@@ -16,18 +16,20 @@
 //   return begin_work(call, call.session.tables().keep<Touch>(call, place));
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/passage.h"
 #include "contract/script.h"
 #include "redis/call.h"
 #include "redis/values/key_ops.h"
+#include "redis/values/lasting.h"
 #include "redis/tables.h"
 #include "redis/values/task.h"
 
@@ -74,6 +76,27 @@ class EditBy final : public Edit {
   Function function_;
 };
 
+/// A function that a coroutine calls and its caller keeps; without a result it returns true.
+class Doing {
+ public:
+  template <class Function>
+  explicit Doing(const Function &function)
+      : function_(&function), call_([](const void *known) {
+          const Function &its = *static_cast<const Function *>(known);
+          if constexpr (std::is_void_v<decltype(its())>) {
+            its();
+            return true;
+          } else {
+            return its();
+          }
+        }) {}
+  bool operator()() const { return call_(function_); }
+
+ private:
+  const void *function_;
+  bool (*call_)(const void *);
+};
+
 /// A key of a generic keyspace as rows have it: without the prefix of its mapping. A type of its own, for what clients
 /// call the key is in no row. Borrows from that.
 class RowKey {
@@ -117,6 +140,10 @@ class Work : public Kept, public Script, public Reply {
         resp_(setting.resp),
         small_(setting.small) {}
 
+  // Works come and go with requests, as blocks do.
+  static void *operator new(size_t bytes);
+  static void operator delete(void *work, size_t bytes);
+
   using Step = Script::Step;
   bool suits_turn() const final { return small_; }
   bool reads_only() const final { return reads_only_; }
@@ -139,7 +166,7 @@ class Work : public Kept, public Script, public Reply {
   Writer writer() { return {answer_, resp_}; }
   /// Forgets the answer so far.
   void unanswer() {
-    answer_.rewind(0);
+    answer_.rewind(answer_start_);
     answer_.take_errors();
   }
   Resp resp() const { return resp_; }
@@ -174,7 +201,7 @@ class Work : public Kept, public Script, public Reply {
   /// A copy that lives until the step is done.
   Bytes keep_text(std::string text) {
     begin_step();  // else that would come later, and drop the text with what belongs to the step before
-    return texts_.emplace_back(std::move(text));
+    return texts_.add(std::move(text));
   }
 
   /// Waits for the step.
@@ -203,6 +230,16 @@ class Work : public Kept, public Script, public Reply {
   /// Stores an entry that was locked or made: `len`, `head` and `expires_ms` as they are in it, and another version.
   /// With nothing in it any more the key is gone.
   Task<> store(const Entry &entry);
+
+  // What make(), a step on elements and store() do, in one step. What `add()` adds may borrow from `key`, not from the
+  // entry. An expired key goes first; they return false after answering that the key is of another type.
+
+  /// `count()`, after the ops on elements, makes of the entry what it becomes; false: nothing is stored.
+  Task<bool> add_elements(RowKey key, Type type, Entry &entry, Doing add, Doing count);
+  /// For elements that depend on the entry: `meet()`, before them, makes of the entry what it becomes and gives their
+  /// inserts their values; false: nothing is done, and nothing answered. It is called for a new key, and then for the
+  /// one that is there.
+  Task<bool> add_elements_to(RowKey key, Type type, Entry &entry, Doing add, Doing meet);
   /// Deletes a key that was locked, and its elements.
   Task<> clear(const Entry &entry);
 
@@ -210,7 +247,20 @@ class Work : public Kept, public Script, public Reply {
   /// A command of more leaves the turn to others.
   static constexpr size_t arguments_in_turn_max = 64;
 
+  bool is_borne(const StepReply &reply) const {
+    return reply.failure == Failure::none || (bears_refusal_ && reply.failure == Failure::refused) ||
+           bears(reply.failure);
+  }
+  Task<bool> at_once(RowKey key, Type type, Entry &entry, Doing add, Doing count);
+  Task<bool> at_once_with(RowKey key, Type type, Entry &entry, Doing add, Doing meet, bool &refused);
+  Task<bool> may_be_made(const Entry &entry, Type type);
+  void fill_row(RowKey key, const Entry &entry, std::span<Value> row) const;
+  static void draft(const Entry &entry, Row row, Draft &next);
+
   void begin_step();
+  void forget_step();
+  void drop_step();
+  void give_back();
   StepReply &add_find(Verb verb, OpenTable &table, const Find &find);
   Op &add(Verb verb, OpenTable &table);
 
@@ -223,17 +273,21 @@ class Work : public Kept, public Script, public Reply {
   bool reads_only_ = false;
 
   Output answer_;
+  Output::Mark answer_start_ = 0;
   Task<> task_;
   std::coroutine_handle<> waiting_{};
   bool stepped_ = false;  // the ops were run
+  bool bears_refusal_ = false;
   std::vector<Op> ops_;
   std::vector<OpenTable *> tables_;  // the ops'
-  std::deque<StepReply> replies_;
-  std::deque<Find> finds_;
-  std::deque<Insert> inserts_;
-  std::deque<EditRows> edits_;
-  std::deque<std::vector<Value>> values_;
-  std::deque<std::string> texts_;
+  Lasting<StepReply, 4> replies_;
+  Lasting<Find, 2> finds_;
+  Lasting<Insert, 2> inserts_;
+  Lasting<EditRows, 2> edits_;
+  std::array<Value, 16> few_values_;
+  size_t few_used_ = 0;
+  Lasting<std::vector<Value>, 1> values_;  // where those have no room
+  Lasting<std::string, 1> texts_;
   Failure failure_ = Failure::none;  // of the op that ended it
   std::string message_;
   OpenTable *failed_table_ = nullptr;
