@@ -35,6 +35,11 @@ Next Exec::begin_in(Call &call) {
   script.script = this;
   for (const Op &op : ops_)
     if (script.slot == nullptr) script.slot = op.slot;
+  // Tables that people have mapped may be such that nothing is undone in them; and where the first error undoes
+  // everything each command is looked at.
+  may_group_ = !rolls_back_ && std::all_of(ops_.begin(), ops_.end(), [&call](const Op &op) {
+    return op.slot == nullptr || call.session.tables().open().in_keyspace(*op.slot);
+  });
   return Next::go_on;
 }
 
@@ -148,7 +153,13 @@ Script::Step Exec::begin_commands() {
 Script::Step Exec::next() {
   switch (phase_) {
     case Phase::checking: return begin_commands();
-    case Phase::plain: return advance();
+    case Phase::plain:
+      if (group_failed()) {
+        one_by_one_ = true;
+        at_ = group_begin_;
+        command_ = group_command_;
+      }
+      return advance();
     case Phase::marking: phase_ = Phase::nested; return run_nested(true);
     case Phase::nested: return run_nested(false);
   }
@@ -171,9 +182,42 @@ Script::Step Exec::run_nested(bool first) {
   return step.what == Step::What::undo ? Step{Step::What::back} : advance();
 }
 
+/// The next ops that are no scripts: of one command, or of several. These are a statement together, which is less work
+/// than one for each. If one of them fails nothing of that is done, and each is run by itself. Reads lock places where
+/// no rows are, and have statements of their own: writes shall not.
+std::span<Op> Exec::plain_ops() {
+  const auto is_script = [](const Op &op) { return script_of(op) != nullptr; };
+  const auto is_lock = [](const Op &op) { return op.verb == Verb::lock; };
+  const std::span<Op> rest = std::span(ops_).first(ends_[command_]).subspan(at_);
+  const auto script = std::find_if(rest.begin(), rest.end(), is_script);
+  if (script != rest.end() || one_by_one_ || !may_group_) return {rest.begin(), script};
+  const bool locks = std::any_of(rest.begin(), rest.end(), is_lock);
+  size_t last = command_;
+  while (last + 1 != ends_.size()) {
+    const std::span<Op> next = std::span(ops_).first(ends_[last + 1]).subspan(ends_[last]);
+    if (std::any_of(next.begin(), next.end(), is_script)) break;
+    if (std::any_of(next.begin(), next.end(), is_lock) != locks) break;
+    ++last;
+  }
+  return std::span(ops_).first(ends_[last]).subspan(at_);
+}
+
+/// Whether the last step was a group with a failure in it, all of which has been taken back then.
+bool Exec::group_failed() {
+  if (!group_.has_value()) return false;
+  bool failed = false;
+  for (size_t at = group_begin_; at != at_; ++at) {
+    failed |= group_->failed(at - group_begin_);
+    ops_[at].internal = false;
+  }
+  if (failed) group_->restart();
+  group_.reset();
+  return failed;
+}
+
 Script::Step Exec::advance() {
   for (;;) {
-    while (command_ != ends_.size() && at_ == ends_[command_]) {
+    while (command_ != ends_.size() && at_ >= ends_[command_]) {
       if (end_command()) return {Step::What::undo};
     }
     if (command_ == ends_.size()) return {Step::What::commit};
@@ -182,10 +226,13 @@ Script::Step Exec::advance() {
       phase_ = Phase::marking;
       return {Step::What::mark};
     }
-    const auto is_plain = [](const Op &one) { return script_of(one) == nullptr; };
-    const std::span<Op> rest = std::span(ops_).first(ends_[command_]).subspan(at_);
-    const auto end = std::find_if_not(rest.begin(), rest.end(), is_plain);
-    const std::span<Op> step = rest.first(static_cast<size_t>(end - rest.begin()));
+    const std::span<Op> step = plain_ops();
+    if (at_ + step.size() > ends_[command_]) {
+      group_begin_ = at_;
+      group_command_ = command_;
+      for (Op &one : step) one.internal = true;  // a failure counts when the command fails by itself
+      group_.emplace(step);
+    }
     at_ += step.size();
     return {Step::What::run, step};
   }
@@ -225,10 +272,11 @@ void Exec::restart_ops() {
 
 /// The replies of all commands go, and the array that they stand in.
 void Exec::restart() {
+  group_.reset();
   restart_ops();
   for (const Op &op : check_ops_) op.reply->restart();
   passage_.take_back();
-  changed_ = false;
+  changed_ = one_by_one_ = false;
   first_error_.clear();
 }
 

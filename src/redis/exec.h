@@ -5,11 +5,14 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/passage.h"
 #include "contract/script.h"
+#include "contract/unit_replies.h"
 #include "redis/call.h"
 #include "redis/transaction.h"
 
@@ -52,6 +55,8 @@ class Exec final : public Kept, public Script, public Reply {
   bool watched_changed() const;
   Step begin_commands();
   Step advance();
+  std::span<Op> plain_ops();
+  bool group_failed();
   Step run_nested(bool first);
   /// True: all has to be undone because of it.
   bool end_command();
@@ -66,6 +71,12 @@ class Exec final : public Kept, public Script, public Reply {
   std::vector<Op> check_ops_;
   std::vector<Op> ops_;       // of all commands, in order
   std::vector<size_t> ends_;  // each command's, among them
+  // A group of commands, run in one step. Where it has failed they are run one by one.
+  bool may_group_ = false;
+  bool one_by_one_ = false;
+  size_t group_begin_ = 0;
+  size_t group_command_ = 0;
+  std::optional<UnitReplies> group_{};
 
   // The run's.
   enum class Phase : uint8_t { checking, plain, marking, nested };

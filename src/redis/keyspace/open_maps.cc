@@ -194,6 +194,17 @@ OpenTable *OpenMaps::open(OpenMap &open, std::span<const uint32_t> fields, Batch
   return &table;
 }
 
+bool OpenMaps::in_keyspace(const TableSlot &slot) const {
+  return std::any_of(open_.begin(), open_.end(), [&slot](const std::unique_ptr<OpenMap> &open) {
+    if (open == nullptr || !open->map->generic()) return false;
+    const auto is_it = [&slot](const std::unique_ptr<OpenTable> &table) {
+      return table != nullptr && &table->slot == &slot;
+    };
+    return &open->table.slot == &slot || is_it(open->strings) ||
+           std::any_of(open->elements.begin(), open->elements.end(), is_it);
+  });
+}
+
 void OpenMaps::settled() {
   for (OpenTable *const table : opening_) table->opening = false;
   opening_.clear();

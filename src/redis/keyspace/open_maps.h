@@ -116,6 +116,9 @@ class OpenMaps {
   /// and has each once.
   OpenTable *open(OpenMap &open, std::span<const uint32_t> fields, Batch &batch);
 
+  /// Whether the table is one of a generic keyspace.
+  bool in_keyspace(const TableSlot &slot) const;
+
   /// The ops of the last batch are done.
   void settled();
 
