@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/block_arena.h"
 
 #include <gtest/gtest.h>
 
@@ -112,6 +113,36 @@ TEST(Arena, TakesForTheSameBatchAgainNoMoreThanBefore) {
     EXPECT_EQ(batch(), first);
     EXPECT_EQ(arena.bytes(), held);
   }
+}
+
+TEST(BlockArena, KeepsWhatItWasGivenAndGivesItsBlocksBack) {
+  const size_t before = pool::large_bytes();
+  {
+    BlockArena arena;
+    std::vector<std::pair<std::string, Bytes>> all;
+    for (const size_t size : {1u, 3'000u, 5'000u, 70'000u, 300'000u, 10u, 100'000u, 0u}) {
+      const std::string text(size, static_cast<char>('a' + all.size()));
+      all.emplace_back(text, arena.copy(text));
+      const std::span<uint64_t> numbers = arena.array<uint64_t>(3);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(numbers.data()) % alignof(uint64_t), 0u);
+      EXPECT_EQ(numbers[2], 0u);
+    }
+    for (const auto &[text, kept] : all) EXPECT_TRUE(text == kept);
+    EXPECT_EQ(arena.used(), 478'011u + 8 * 3 * sizeof(uint64_t));
+    EXPECT_GT(pool::large_bytes(), before + 470'000);
+    EXPECT_LT(pool::large_bytes(), before + 3 * 478'011u);
+  }
+  EXPECT_EQ(pool::large_bytes(), before);
+}
+
+TEST(BlockArena, HasNothingWhereThereIsNoMemory) {
+  pool::set_large_bytes_max(pool::large_bytes());
+  {
+    BlockArena arena;
+    EXPECT_EQ(arena.copy(std::string(100'000, 'x')).size(), 0u);
+    EXPECT_EQ(arena.copy("small"), "small");
+  }
+  pool::set_large_bytes_max(limits::buffer_bytes_max);
 }
 
 }  // namespace

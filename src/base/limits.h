@@ -37,7 +37,7 @@ inline constexpr uint32_t open_indexes_max = 1'024;
 inline constexpr size_t block_bytes_min = size_t{4} << 10;
 /// The largest block: bounds one connection's input and output each.
 inline constexpr size_t block_bytes_max = size_t{512} << 20;
-/// Blocks above this size are counted against buffer_bytes_max and never recycled.
+/// Blocks above this size are counted against buffer_bytes_max, and no thread keeps them for itself.
 inline constexpr size_t block_bytes_recycled_max = size_t{64} << 10;
 /// Unsent output above this stops reading from the connection until it drains, and puts off finds already read.
 inline constexpr size_t output_high_water_bytes = size_t{256} << 10;

@@ -1,5 +1,8 @@
 #include "base/pool.h"
 
+#include <sys/mman.h>
+
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstdlib>
@@ -42,11 +45,48 @@ void forget_large(size_t bytes) {
   large_bytes_used.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
+// Large blocks are mapped by themselves, so that what many clients have taken goes back to the system when they have
+// gone. A few wait for the next ones: large requests and replies that follow each other map nothing.
+constexpr int first_large_class = last_recycled_class + 1;
+constexpr int spare_classes = 4;
+constexpr size_t spares_per_class = 4;
+std::array<std::array<std::atomic<char *>, spares_per_class>, spare_classes> spares;
+
+std::array<std::atomic<char *>, spares_per_class> *spares_of(size_t size) {
+  const int its = std::countr_zero(size) - first_large_class;
+  return its < spare_classes ? &spares[static_cast<size_t>(its)] : nullptr;
+}
+
 Block acquire_large(size_t size) {
   if (!count_large(size)) return {};
-  if (char *const data = static_cast<char *>(std::malloc(size))) return {data, size};
+  if (auto *const some = spares_of(size)) {
+    for (std::atomic<char *> &spare : *some) {
+      if (spare.load(std::memory_order_relaxed) == nullptr) continue;
+      if (char *const data = spare.exchange(nullptr, std::memory_order_acquire)) return {data, size};
+    }
+  }
+  void *const data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data != MAP_FAILED) return {static_cast<char *>(data), size};
   forget_large(size);
   return {};
+}
+
+void release_large(Block block) {
+  forget_large(block.size);
+  if (auto *const some = spares_of(block.size)) {
+    for (std::atomic<char *> &spare : *some) {
+      char *none = nullptr;
+      if (spare.compare_exchange_strong(none, block.data, std::memory_order_release, std::memory_order_relaxed)) return;
+    }
+  }
+  munmap(block.data, block.size);
+}
+
+void drain_spares() {
+  for (int its = 0; its < spare_classes; ++its)
+    for (std::atomic<char *> &spare : spares[static_cast<size_t>(its)])
+      if (char *const data = spare.exchange(nullptr, std::memory_order_acquire))
+        munmap(data, size_t{1} << (first_large_class + its));
 }
 
 }  // namespace
@@ -68,10 +108,7 @@ Block acquire(size_t bytes) {
 
 void release(Block block) {
   if (block.data == nullptr || block.size < limits::block_bytes_min) return;
-  if (block.size > limits::block_bytes_recycled_max) {
-    std::free(block.data);
-    return forget_large(block.size);
-  }
+  if (block.size > limits::block_bytes_recycled_max) return release_large(block);
   List &list = lists[std::bit_width(block.size) - 1 - first_class];
   if ((list.count + 1) * block.size > kept_bytes_per_class) return std::free(block.data);
   list.head = new (block.data) Free{list.head};
@@ -86,6 +123,7 @@ void drain() {
     }
     list.count = 0;
   }
+  drain_spares();
 }
 
 void set_large_bytes_max(size_t bytes) {

@@ -47,18 +47,6 @@ void PrintReply::done(const Outcome &outcome) {
   if (outcome.failure != Failure::none && outcome.failure != Failure::bad_key_value) print_.known = false;
 }
 
-Queued::Queued(const Command &command, std::span<const Bytes> arguments) : command_(command) {
-  size_t bytes = 0;
-  for (const Bytes argument : arguments) bytes += argument.size();
-  text_.reserve(bytes);
-  arguments_.reserve(arguments.size());
-  for (const Bytes argument : arguments) {
-    const size_t at = text_.size();
-    text_.append(argument);
-    arguments_.push_back(Bytes(text_).substr(at));
-  }
-}
-
 bool Transaction::queues(const Command &command) const {
   if (!open_) return false;
   static constexpr std::array<Bytes, 6> at_once{"discard", "exec", "multi", "quit", "reset", "watch"};
@@ -67,10 +55,18 @@ bool Transaction::queues(const Command &command) const {
 
 bool Transaction::queue(const Command &command, std::span<const Bytes> arguments) {
   Program &its = program();
-  const Queued &queued = its.commands.emplace_back(command, arguments);
-  if (its.bytes.add(queued.bytes())) return true;
-  its.commands.pop_back();
-  return false;
+  const std::span<Bytes> kept = its.texts.array<Bytes>(arguments.size());
+  if (kept.size() != arguments.size()) return false;
+  // Of the blocks that they lie in the pool counts the large ones.
+  size_t uncounted = sizeof(Queued) + kept.size_bytes();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    kept[i] = its.texts.copy(arguments[i]);
+    if (kept[i].size() != arguments[i].size()) return false;
+    if (kept[i].size() < limits::block_bytes_recycled_max) uncounted += kept[i].size();
+  }
+  if (!its.bytes.add(uncounted)) return false;
+  its.commands.emplace_back(command, kept);
+  return true;
 }
 
 Watched *Transaction::watch(uint32_t database, Bytes key, bool &full) {

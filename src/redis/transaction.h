@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/block_arena.h"
 #include "base/pool.h"
 #include "contract/reply.h"
 #include "redis/command.h"
@@ -61,28 +62,25 @@ struct Watched {
   bool read_otherwise = false;
 };
 
-/// A command with a copy of its arguments.
+/// A command that waits for EXEC; its arguments are in Program::texts.
 class Queued {
  public:
-  Queued(const Command &command, std::span<const Bytes> arguments);
-  Queued(const Queued &) = delete;
-  Queued &operator=(const Queued &) = delete;
+  Queued(const Command &command, std::span<const Bytes> arguments) : command_(&command), arguments_(arguments) {}
 
-  const Command &command() const { return command_; }
+  const Command &command() const { return *command_; }
   std::span<const Bytes> arguments() const { return arguments_; }
-  size_t bytes() const { return sizeof *this + text_.size() + arguments_.size() * sizeof(Bytes); }
 
  private:
-  const Command &command_;
-  std::string text_;
-  std::vector<Bytes> arguments_;
+  const Command *command_;
+  std::span<const Bytes> arguments_;
 };
 
 /// What EXEC carries out: it outlives the transaction.
 struct Program final : Kept {
-  std::deque<Queued> commands{};
+  BlockArena texts{};
+  std::vector<Queued> commands{};
   std::deque<Watched> watched{};  ///< its places in memory stay
-  pool::Tally bytes{};
+  pool::Tally bytes{};            ///< that the pool does not count itself
 };
 
 class Transaction {
@@ -98,7 +96,7 @@ class Transaction {
   bool spoiled() const { return spoiled_; }
   void begin() { open_ = true; }
   size_t size() const { return program_ == nullptr ? 0 : program_->commands.size(); }
-  size_t bytes() const { return program_ == nullptr ? 0 : program_->bytes.bytes(); }
+  size_t bytes() const { return program_ == nullptr ? 0 : program_->texts.used(); }
 
   /// Whether one of the commands that wait for EXEC is such a one.
   template <class Judge>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,33 @@ bool read_timeout(Call &call, const Blocking &blocking, int64_t &until_ms) {
   until_ms = wait_ms == 0 || wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + wait_ms;
   return true;
 }
+
+/// A command with a copy of its arguments.
+class Copied {
+ public:
+  Copied(const Command &command, std::span<const Bytes> arguments) : command_(command) {
+    size_t bytes = 0;
+    for (const Bytes argument : arguments) bytes += argument.size();
+    text_.reserve(bytes);
+    arguments_.reserve(arguments.size());
+    for (const Bytes argument : arguments) {
+      const size_t at = text_.size();
+      text_.append(argument);
+      arguments_.push_back(Bytes(text_).substr(at));
+    }
+  }
+  Copied(const Copied &) = delete;
+  Copied &operator=(const Copied &) = delete;
+
+  const Command &command() const { return command_; }
+  std::span<const Bytes> arguments() const { return arguments_; }
+  size_t bytes() const { return sizeof *this + text_.size() + arguments_.size() * sizeof(Bytes); }
+
+ private:
+  const Command &command_;
+  std::string text_;
+  std::vector<Bytes> arguments_;
+};
 
 /// Whether a key has elements of a type.
 class LookReply final : public Reply {
@@ -146,7 +174,7 @@ class WaitStage final : public Stage {
     return Next::go_on;
   }
 
-  const Queued queued_;
+  const Copied queued_;
   const std::span<const Bytes> keys_;
   const Type type_;
   const Try try_;

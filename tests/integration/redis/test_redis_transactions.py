@@ -76,6 +76,37 @@ def test_a_command_that_fails_has_its_error_in_its_place(client):
     assert client.ask("GET", "b") == b"2"
 
 
+def test_of_many_commands_the_one_that_fails_is_undone_alone(client, server):
+    client.ask("SET", "word", "abc")
+    lines = [line for i in range(8) for line in (f"SET k{i} 1", f"INCR k{i}", "INCR count", "EXPIRE k0 100")]
+    lines[21:21] = ["INCR word", "SADD s a b", "INCR word", "GET k3"]
+    before = server.status("Redis_requests_failed")["redis_requests_failed"]
+    results = transact(client, *lines)
+    wrong = Error("ERR value is not an integer or out of range")
+    assert results[21:25] == [wrong, 2, wrong, b"2"]
+    del results[21:25]
+    assert results == [result for i in range(8) for result in ("OK", 2, i + 1, 1)]
+    assert client.ask("GET", "count") == b"8"
+    assert client.ask("GET", "k7") == b"2"
+    assert server.status("Redis_requests_failed")["redis_requests_failed"] - before <= 2
+
+
+def test_what_many_transactions_held_goes_back(server):
+    def hold():
+        with contextlib.ExitStack() as stack:
+            for _ in range(200):
+                one = stack.enter_context(server.resp())
+                one.send(encode("MULTI") + b"".join(encode("SET", f"k{i}", b"x" * 100_000) for i in range(10)))
+                assert [one.raw() for _ in range(11)] == [b"+OK\r\n"] + [b"+QUEUED\r\n"] * 10
+            assert server.memory_kib("RssAnon") - before > 150 << 10
+        until(lambda: server.status("Redis_connections")["redis_connections"] == 0)
+
+    before = server.memory_kib("RssAnon")
+    for _ in range(3):
+        hold()
+        assert server.memory_kib("RssAnon") - before < 40 << 10
+
+
 def test_a_command_that_the_database_refuses_is_undone_by_itself(client, server):
     results = transact(client, "SET balance:1 70", "SET balance:2 -30", "SET c 1")
     assert results[0] == "OK" and results[2] == "OK"
