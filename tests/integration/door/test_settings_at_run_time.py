@@ -364,3 +364,13 @@ def test_slow_requests_are_written_down(own, tmp_path):
     assert "4711" not in written
     assert 2 <= before < 30  # of more than forty: a few in a second
     assert 42 <= own.status(counter)[counter] < 50  # all of them
+
+
+def test_a_word_may_be_given_as_a_number_and_is_shown_as_the_word(sandbox_factory):
+    """In option files as by SET GLOBAL, so that whoever reads the variable finds one spelling."""
+    server = sandbox_factory("--handlersocket-require-tls=0", "--memcached-auth=NONE", "--handlersocket-errors=1")
+    assert server.variable("handlersocket_require_tls") == "OFF"
+    assert server.variable("memcached_auth") == "none"
+    assert server.variable("handlersocket_errors") == "text"
+    server.execute("SET GLOBAL handlersocket_errors = '0'")
+    assert server.variable("handlersocket_errors") == "compatible"
