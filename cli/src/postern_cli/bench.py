@@ -1,5 +1,5 @@
-"""postern bench: what a server's doors do on its own rows, side by side. Reads alone; its figures have a Python client in them,
-so that they compare doors and servers, and are no measure of what a door can do."""
+"""postern bench: compares the doors of a server on its own rows, in interleaved rounds. It only reads. Its client is Python,
+so its figures compare doors and servers, and do not measure the limits of a door."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         "bench",
         parents=common,
         help="ask for rows by key as fast as it goes, through several doors",
-        description="Asks for random rows of a table by its primary key, through each door in turn: a live line, then a table and a"
-        " picture. It only reads. The client is Python: compare doors by it, or servers.",
+        description="Reads random rows of a table by its primary key through each door, in interleaved rounds, so that other load"
+        " of the machine affects all doors alike: a live line, then a table and a picture. The client is Python: compare doors by it,"
+        " or servers.",
     )
     parser.add_argument("table", metavar="TABLE", help="DATABASE.TABLE")
     parser.add_argument(
@@ -45,7 +46,10 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser.add_argument("--container", metavar="NAME", help="what maps the table for memcached")
     parser.add_argument("--prefix", metavar="TEXT", help="what maps the table for Redis")
     parser.add_argument("--columns", metavar="A,B", help="these columns alone")
-    parser.add_argument("--seconds", type=float, default=5.0, metavar="N", help="for each door (5)")
+    parser.add_argument(
+        "--seconds", type=float, default=6.0, metavar="N", help="for each door, all rounds together (6)"
+    )
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="in which the doors take turns (3)")
     parser.add_argument("--clients", type=int, default=4, metavar="N", help="processes, each with a connection (4)")
     parser.add_argument(
         "--depth", type=int, default=1, metavar="N", help="requests on their way at once, for HandlerSocket (1)"
@@ -57,13 +61,14 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
 
 @dataclass
 class Run:
-    """What a door did."""
+    """The rounds of one door, added up."""
 
     door: str
     transport: str = "tcp"
     seconds: float = 0.0
     requests: int = 0
     rates: List[float] = field(default_factory=list)  # requests a second, one for each tick
+    rounds: List[float] = field(default_factory=list)  # requests a second, one for each round
     latencies: List[int] = field(default_factory=lambda: [0] * BUCKETS)
     cpu: float = 0.0  # seconds of the processor that the server took; 0 where it is another machine's
 
@@ -82,6 +87,8 @@ class Run:
             "door": self.door,
             "transport": self.transport,
             "requests_per_second": rate,
+            "slowest_round": min(self.rounds, default=0.0),
+            "fastest_round": max(self.rounds, default=0.0),
             "p50_us": self.percentile(0.5),
             "p99_us": self.percentile(0.99),
             "server_cpu_us_per_request": 1e6 * self.cpu / self.requests if self.cpu and self.requests else None,
@@ -99,8 +106,8 @@ def half(seconds: float) -> int:
 
 
 def run(options: Any) -> int:
-    if options.clients < 1 or options.depth < 1 or options.seconds <= 0:
-        raise Failure("--clients, --depth and --seconds are above 0", USAGE)
+    if options.clients < 1 or options.depth < 1 or options.seconds <= 0 or options.rounds < 1:
+        raise Failure("--clients, --depth, --seconds and --rounds are above 0", USAGE)
     server = sql.Server(sql.target(options))
     table = names.table(server, options.table)
     index, key_columns = table.index(None)
@@ -115,11 +122,12 @@ def run(options: Any) -> int:
     transport = options.transport or transport_of(places, chosen)
     if not options.door and transport == "socket" and not server.variable("postern_socket"):
         chosen = [door for door in chosen if door != "sql-door"]
-    for door in chosen:
-        make = asker(door, options, places, (table, index, key_columns, wanted, transport))
-        run_of_door = measure(door, make, keys, options, server)
-        run_of_door.transport = transport if door in SQL_DOORS else "tcp"
-        runs.append(run_of_door)
+    askers = {door: asker(door, options, places, (table, index, key_columns, wanted, transport)) for door in chosen}
+    runs = [Run(door, transport if door in SQL_DOORS else "tcp") for door in chosen]
+    for number in range(options.rounds):
+        # Every other round goes backwards: a load that grows or fades favours no door.
+        for one in runs if number % 2 == 0 else reversed(runs):
+            measure(one, askers[one.door], keys, options, server)
     told = [one.told() for one in runs]
     if len({one.transport for one in runs}) > 1 and not options.json:
         print("SQL goes through unix sockets here, the others over TCP, which takes longer: compare with care.")
@@ -158,6 +166,7 @@ def table_of(told: List[Dict[str, Any]]) -> str:
                 one["door"],
                 one["transport"],
                 f"{one['requests_per_second']:,.0f}",
+                f"{one['slowest_round']:,.0f} to {one['fastest_round']:,.0f}",
                 f"{times:.2f}",
                 f"{one['p50_us']:,.0f}",
                 f"{one['p99_us']:,.0f}",
@@ -165,7 +174,7 @@ def table_of(told: List[Dict[str, Any]]) -> str:
             ]
         )
     return output.table(
-        ["door", "by", "requests a second", "times", "median, us", "99 %, us", "server's CPU, us each"], rows
+        ["door", "by", "requests a second", "rounds", "times", "median, us", "99 %, us", "server's CPU, us each"], rows
     )
 
 
@@ -236,12 +245,12 @@ def client(
     try:
         ask = make()
         ask(random.choices(keys, k=options.depth))
-    except Exception as error:  # whatever the door said, the parent tells
+    except Exception as error:  # the parent reports it
         results.put(str(error))
         return
-    latencies, count, end = [0] * BUCKETS, 0, time.monotonic() + options.seconds
-    now = time.monotonic()
-    while now < end:
+    latencies, count = [0] * BUCKETS, 0
+    now = begin = time.monotonic()
+    while now < begin + options.seconds / options.rounds:
         try:
             ask(random.choices(keys, k=options.depth))
         except Exception as error:
@@ -252,40 +261,44 @@ def client(
         count += options.depth
         counts[place] = count
         now = after
-    results.put(latencies)
+    results.put((latencies, now - begin))
 
 
-def measure(door: str, make: Any, keys: List[Any], options: Any, server: sql.Server) -> Run:
+def measure(result: Run, make: Any, keys: List[Any], options: Any, server: sql.Server) -> None:
+    """Adds a round to the door's result."""
     context = multiprocessing.get_context("fork")
     results, counts = context.Queue(), context.Array("L", options.clients, lock=False)
     workers = [
         context.Process(target=client, args=(make, keys, options, results, counts, place), daemon=True)
         for place in range(options.clients)
     ]
-    result, before = Run(door), cpu_of(server)
-    begin = time.monotonic()
+    before, begin, last = cpu_of(server), time.monotonic(), 0
     for worker in workers:
         worker.start()
-    last = 0
-    while any(worker.is_alive() for worker in workers) and time.monotonic() - begin < options.seconds:
+    while any(worker.is_alive() for worker in workers) and time.monotonic() - begin < options.seconds / options.rounds:
         time.sleep(TICK)
         now = sum(counts)
         result.rates.append((now - last) / TICK)
         last = now
-        live(door, result.rates)
+        live(result.door, result.rates)
+    seconds = 0.0
     for _ in workers:
         told = results.get(timeout=doors.SECONDS)
         if isinstance(told, str):
             for worker in workers:
                 worker.terminate()
-            raise Failure(f"{door}: {told}", REFUSED)
-        result.latencies = [a + b for a, b in zip(result.latencies, told)]
+            raise Failure(f"{result.door}: {told}", REFUSED)
+        latencies, took = told
+        result.latencies = [a + b for a, b in zip(result.latencies, latencies)]
+        seconds += took / len(workers)
     for worker in workers:
         worker.join(doors.SECONDS)
-    result.seconds, result.requests, result.cpu = time.monotonic() - begin, sum(counts), cpu_of(server) - before
+    result.rounds.append(sum(counts) / seconds)
+    result.seconds += seconds
+    result.requests += sum(counts)
+    result.cpu += cpu_of(server) - before
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    return result
 
 
 def live(door: str, rates: List[float]) -> None:

@@ -31,6 +31,7 @@ class HandlerSocket
     /** @var array<int, int> how many columns each open index has */
     private array $columns = [];
     private float $timeout;
+    private float $connectTimeout;
     private float $waits = 0;  // seconds, as the stream was told
     private int $replyBytesMax;
     private ?string $broken = null;
@@ -39,13 +40,15 @@ class HandlerSocket
 
     /**
      * @param string $host a name, an address, or a path that begins with '/': a unix socket
-     * @param array<string, mixed> $options timeout: seconds for connecting and for each reply (60); secret, or user and
+     * @param array<string, mixed> $options timeout: seconds for each reply (60);
+     *   connect_timeout: for connecting (10, and at most timeout); secret, or user and
      *   password: sent at once; tls: true, or SSL context options of PHP; max_reply_bytes (1 GiB)
      * @throws HandlerSocketException if nobody answers, or secret, user or password are wrong
      */
     public function __construct(string $host, int|string $port = 9998, array $options = [])
     {
         $this->timeout = (float) ($options['timeout'] ?? 60);
+        $this->connectTimeout = (float) ($options['connect_timeout'] ?? min(10, $this->timeout));
         $this->replyBytesMax = (int) ($options['max_reply_bytes'] ?? 2 ** 30);
         $this->connect($host, (int) $port, $options['tls'] ?? false);
         $welcome = match (true) {
@@ -204,7 +207,7 @@ class HandlerSocket
             'socket' => ['tcp_nodelay' => true],
             'ssl' => (is_array($tls) ? $tls : []) + ['peer_name' => $host],
         ]);
-        $stream = @stream_socket_client($address, $code, $why, $this->timeout, STREAM_CLIENT_CONNECT, $context);
+        $stream = @stream_socket_client($address, $code, $why, $this->connectTimeout, STREAM_CLIENT_CONNECT, $context);
         if ($stream === false) {
             throw new HandlerSocketException("connect to $address: $why", self::BROKEN);
         }

@@ -351,7 +351,10 @@ def test_bench(shop):
     [told] = cli.told(shop, "bench", "shop.user", "--seconds", "0.5", "--clients", 2)
     assert [door["door"] for door in told["doors"]] == ["sql", "handlersocket"]  # its SQL door is closed
     assert all(door["requests_per_second"] > 0 and door["p99_us"] >= door["p50_us"] > 0 for door in told["doors"])
+    for door in told["doors"]:
+        assert 0 < door["slowest_round"] <= door["requests_per_second"] <= door["fastest_round"] * 1.001
     assert "--container" in cli.run(shop, "bench", "shop.user", "--door", "memcached", code=2)
+    assert "--rounds" in cli.run(shop, "bench", "shop.user", "--rounds", 0, code=2)
 
 
 def test_shell_through_the_sql_door(sandbox_factory):

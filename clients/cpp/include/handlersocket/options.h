@@ -35,9 +35,9 @@ struct Options {
   std::optional<std::string> secret{};  ///< the port's plain secret
   std::optional<Account> account{};
   /// For connecting, the TLS handshake and authentication together; looking up the host's name is not covered.
-  std::chrono::milliseconds connect_timeout{5'000};
+  std::chrono::milliseconds connect_timeout{10'000};
   /// For each reply to come whole, and for each flush.
-  std::chrono::milliseconds request_timeout{30'000};
+  std::chrono::milliseconds request_timeout{60'000};
   size_t reply_bytes_max = size_t{256} << 20;  ///< one reply as it is sent, without its LF
 };
 

@@ -24,7 +24,7 @@ my %INSERTION = map { $_ => 1 } qw(+ U I);
 sub new {
     my ($class, $args) = @_;
     my $self = bless {
-        host => 'localhost', port => 9998, timeout => 600, connect_timeout => 10,
+        host => 'localhost', port => 9998, timeout => 60, connect_timeout => 10,
         reply_bytes_max => 2**30, %{ $args // {} },
     }, $class;
     $self->reconnect;

@@ -77,7 +77,7 @@ class Connection:
         secret: Optional[str] = None,
         tls: Union[bool, ssl.SSLContext] = False,
         tls_hostname: Optional[str] = None,
-        timeout: Optional[float] = 30.0,
+        timeout: Optional[float] = 60.0,
         connect_timeout: Optional[float] = 10.0,
         max_reply_bytes: int = MAX_REPLY_BYTES,
     ) -> None:
