@@ -26,7 +26,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "bench",
         parents=common,
-        help="ask for rows by key as fast as it goes, through several doors",
+        help="compare the speed of doors on rows of a table",
         description="Reads random rows of a table by its primary key through each door, in interleaved rounds, so that other load"
         " of the machine affects all doors alike: a live line, then a table and a picture. The client is Python: compare doors by it,"
         " or servers.",
@@ -41,20 +41,20 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--transport",
         choices=("tcp", "socket"),
-        help="how SQL goes, through both its doors (tcp, as to the other doors, where the account may; else socket)",
+        help="transport of both SQL doors (tcp, as for the other doors, where the account may; else socket)",
     )
-    parser.add_argument("--container", metavar="NAME", help="what maps the table for memcached")
-    parser.add_argument("--prefix", metavar="TEXT", help="what maps the table for Redis")
-    parser.add_argument("--columns", metavar="A,B", help="these columns alone")
+    parser.add_argument("--container", metavar="NAME", help="the container that maps the table for memcached")
+    parser.add_argument("--prefix", metavar="TEXT", help="the prefix that maps the table for Redis")
+    parser.add_argument("--columns", metavar="A,B", help="only these columns")
     parser.add_argument(
         "--seconds", type=float, default=6.0, metavar="N", help="for each door, all rounds together (6)"
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="in which the doors take turns (3)")
     parser.add_argument("--clients", type=int, default=4, metavar="N", help="processes, each with a connection (4)")
     parser.add_argument(
-        "--depth", type=int, default=1, metavar="N", help="requests on their way at once, for HandlerSocket (1)"
+        "--depth", type=int, default=1, metavar="N", help="requests in flight on each connection, for HandlerSocket (1)"
     )
-    parser.add_argument("--picture", metavar="FILE", help="draw it, too: an SVG")
+    parser.add_argument("--picture", metavar="FILE", help="also draw an SVG")
     doors.add_options(parser)
     parser.set_defaults(run=run)
 
@@ -208,7 +208,7 @@ def asker(
         return make_handlersocket
     if door == "memcached":
         if not options.container:
-            raise Failure("--container names what maps the table for memcached", USAGE)
+            raise Failure("--container names the container that maps the table for memcached", USAGE)
 
         def make_memcached() -> Callable[[List[Any]], None]:
             client = places.memcached()
@@ -217,7 +217,7 @@ def asker(
 
         return make_memcached
     if not options.prefix:
-        raise Failure("--prefix says what maps the table for Redis", USAGE)
+        raise Failure("--prefix says the prefix that maps the table for Redis", USAGE)
 
     def make_redis() -> Callable[[List[Any]], None]:
         client = places.redis()

@@ -1,4 +1,4 @@
-"""postern completion: what bash completes behind `postern`."""
+"""postern completion: completion of `postern` in bash."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ complete -o default -F _postern postern
 def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "completion",
-        help="print what bash needs to complete commands and options",
+        help="print the completion of commands and options for bash",
         description="Prints a script for bash.",
     )
     parser.set_defaults(run=run)

@@ -1,4 +1,4 @@
-"""Connections to the doors of a server. Where they are the server itself tells."""
+"""Connections to the doors of a server, at the addresses that the server reports."""
 
 from __future__ import annotations
 

@@ -3,12 +3,12 @@
 DONE = 0
 FOUND = 1  # doctor: something is wrong; get, scan, incr, delete: there is no such row
 USAGE = 2
-UNREACHABLE = 3  # the server or a door cannot be reached, or does not let us in
-REFUSED = 4  # it refused the request, or has not what the command needs
+UNREACHABLE = 3  # the server or a door cannot be reached, or refuses the login
+REFUSED = 4  # it refused the request, or lacks something that the command needs
 
 
 class Failure(Exception):
-    """Told to the user as it is; the tool ends with its code."""
+    """Shown to the user; the tool exits with its code."""
 
     def __init__(self, words: str, code: int = REFUSED) -> None:
         super().__init__(words)

@@ -28,7 +28,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         "--op", choices=OPERATORS, help="how rows compare with the key (=; without a key >=); < and <= read down"
     )
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="rows at most (100)")
-    parser.add_argument("--offset", type=int, default=0, metavar="N", help="rows to pass over (0)")
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="rows to skip (0)")
     parser.add_argument(
         "--where", action="append", default=[], metavar="'COLUMN < VALUE'", help="rows for which this holds alone"
     )
@@ -58,14 +58,14 @@ def one(
     parser.add_argument(
         "--door", choices=("handlersocket", "memcached", "redis"), default="handlersocket", help="(handlersocket)"
     )
-    parser.add_argument("--index", metavar="NAME", help="find by this index, not by the primary key")
+    parser.add_argument("--index", metavar="NAME", help="use this index in place of the primary key")
     doors.add_options(parser)
     parser.set_defaults(run=run)
     return parser
 
 
 def reading(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--columns", metavar="A,B", help="these columns alone")
+    parser.add_argument("--columns", metavar="A,B", help="only these columns")
 
 
 def run(options: Any) -> int:
@@ -86,7 +86,7 @@ def run(options: Any) -> int:
 
 
 class Result:
-    """Rows, or a number and what it counts."""
+    """Rows, or a number and its unit."""
 
     def __init__(
         self, columns: Sequence[str] = (), rows: Sequence[Any] = (), count: Optional[int] = None, words: str = ""
@@ -180,7 +180,7 @@ def read(db: posterndb.Connection, table: names.TableNames, index: str, key_colu
 
 
 def columns_as_bytes(columns: Sequence[str]) -> Dict[str, Any]:
-    """Whatever the type: what the server tells."""
+    """Any type, as the server sends it."""
     return {name: bytes for name in columns}
 
 

@@ -1,4 +1,4 @@
-"""postern: what the command line means."""
+"""postern: parses the command line."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from postern_cli import server as sql
 from postern_cli.completion import subparsers
 from postern_cli.failure import UNREACHABLE, Failure
 
-DESCRIPTION = "Looks into Postern's doors, uses them, and says what they would be good for."
+DESCRIPTION = "Checks Postern's doors, reads and writes through them, and estimates the gain for other statements."
 EPILOG = """exit codes:
   0  done
-  1  doctor found something wrong; get, scan, incr, delete: there is no such row
+  1  doctor found a fault; get, scan, incr, delete: no such row
   2  wrong usage
-  3  the server or the door cannot be reached, or does not let us in
+  3  the server or the door cannot be reached, or refuses the login
   4  it refused, or has not what the command needs
 
 The server is found as other clients find it: by the groups [client] and [postern] of option files, or the options of
@@ -33,14 +33,14 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
     common = argparse.ArgumentParser(add_help=False)
     sql.add_options(common)
-    common.add_argument("--json", action="store_true", help="answer for programs")
+    common.add_argument("--json", action="store_true", help="print JSON")
     for module in modules():
         module.add(commands, [common])
     return whole
 
 
 def modules() -> List[object]:
-    """The commands, in the order in which help tells them."""
+    """The commands, in the order of the help."""
     from postern_cli import bench, completion, keys, manual, shell
     from postern_cli.advise import command as advise
     from postern_cli.advise import explain
@@ -52,7 +52,7 @@ def modules() -> List[object]:
 
 
 def command_first(arguments: List[str], whole: argparse.ArgumentParser) -> List[str]:
-    """With the options that stand before the command put behind it, where they belong: many programs take them there."""
+    """Moves options before the command to their place after it: many programs accept them there."""
     commands = subparsers(whole)
     taking = {
         text

@@ -1,4 +1,4 @@
-"""What the server has: databases, tables, columns, keys; for commands and for completion."""
+"""Names on the server: databases, tables, columns, keys; for commands and for completion."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def split_name(text: str, database: str = "") -> Tuple[str, str]:
 
 
 def table(server: Server, text: str, database: str = "") -> TableNames:
-    """What is known of a table. Raises Failure where there is none."""
+    """A table's columns and keys. Raises Failure if there is none."""
     schema, name = split_name(text, database)
     rows = server.query(
         "SELECT column_name, extra FROM information_schema.columns WHERE table_schema = %s AND table_name = %s"
@@ -81,7 +81,7 @@ def tables(server: Server, database: str) -> List[str]:
 
 
 def containers(server: Server) -> List[str]:
-    """Of the memcached door."""
+    """Containers of the memcached door."""
     rows = server.try_query("SELECT name FROM innodb_memcache.containers ORDER BY name")
     return [row[0] for row in rows or []]
 

@@ -11,7 +11,7 @@ from typing import Any, Iterable, List, Sequence
 
 from wcwidth import wcswidth
 
-WIDTH_MAX = 60  # of a cell; --json has all of it
+WIDTH_MAX = 60  # characters shown of a cell; --json has all of it
 
 
 def colours(stream: Any = None) -> bool:
@@ -30,7 +30,7 @@ def width(text: str) -> int:
 
 
 def printable(text: str) -> str:
-    """On one line, and without what a terminal would take for a command."""
+    """On one line, and without control sequences of terminals."""
     return "".join(c if c.isprintable() else {"\n": "\\n", "\t": "\\t"}.get(c, f"\\x{ord(c):02x}") for c in text)
 
 

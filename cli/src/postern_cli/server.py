@@ -1,4 +1,4 @@
-"""The server's SQL side: how to reach it, and what it tells of itself."""
+"""The server's SQL side: its address, variables and status."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ CONNECT_SECONDS = 10
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of a connection to the server; what is not given comes from option files, as for other clients."""
+    """The options of a connection to the server; the rest comes from option files, as for other clients."""
     group = parser.add_argument_group("connection")
-    group.add_argument("--defaults-file", metavar="FILE", help="read this option file alone")
+    group.add_argument("--defaults-file", metavar="FILE", help="read only this option file")
     group.add_argument("--host", metavar="NAME", help="the server's address; localhost: its socket")
     group.add_argument("-P", "--port", type=int, metavar="N", help="its port for SQL (3306)")
     group.add_argument("-S", "--socket", metavar="PATH", help="its socket for SQL")
@@ -35,11 +35,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-p", "--password", nargs="?", const="", metavar="WORD", help="its password; without a word it is asked for"
     )
-    group.add_argument("--ssl-ca", metavar="FILE", help="speak TLS, to a server that this authority knows; doors, too")
+    group.add_argument(
+        "--ssl-ca", metavar="FILE", help="use TLS, and verify the server's certificate with this authority; doors, too"
+    )
 
 
 def option_file(path: str, found: Dict[str, str], depth: int = 0) -> None:
-    """Adds what the groups of clients in an option file say."""
+    """Adds the settings of an option file's client groups."""
     try:
         lines = Path(path).expanduser().read_text(errors="replace").splitlines()
     except OSError:
@@ -63,7 +65,7 @@ def option_file(path: str, found: Dict[str, str], depth: int = 0) -> None:
 
 @dataclass
 class Target:
-    """Where the server is, and who asks."""
+    """The server's address and the account."""
 
     host: str = ""
     port: int = 3306
@@ -74,7 +76,7 @@ class Target:
 
     @property
     def door_host(self) -> str:
-        """Where a port of a door is to be found that listens on all addresses, or on loopback."""
+        """The host for a port of a door that listens on all addresses or on loopback."""
         return self.host if self.host and self.host != "localhost" else "127.0.0.1"
 
 
@@ -93,7 +95,7 @@ def target(options: Any) -> Target:
         found["password"] = getpass.getpass("Password: ")
     host, socket = found.get("host", ""), found.get("socket", "")
     if (options.host or options.port) and not options.socket:
-        socket = ""  # of an option file: the command line says a port
+        socket = ""  # the option file's socket: the command line has a port
         host = host or "127.0.0.1"
         host = "127.0.0.1" if host == "localhost" and options.port else host
     if not socket and host in ("", "localhost"):
@@ -129,10 +131,10 @@ class Server:
             )
         except (pymysql.MySQLError, OSError) as error:
             raise Failure(f"cannot connect to the server: {words_of(error)}", UNREACHABLE) from None
-        # Or the server tells of a client that went away.
+        # Otherwise the server logs an aborted client.
         atexit.register(self.close)
         self._variables: Dict[str, str] = {}
-        self.columns: List[str] = []  # of the result that was read last
+        self.columns: List[str] = []  # columns of the last result
         self.affected = 0
 
     def query(self, sql: str, arguments: Sequence[Any] = ()) -> List[Tuple[Any, ...]]:
@@ -178,7 +180,7 @@ class Server:
 
 
 def words_of(error: Exception) -> str:
-    """What the server or the system said."""
+    """The message of the server or the system."""
     if isinstance(error, pymysql.MySQLError) and len(error.args) > 1:
         return f"{error.args[1]} ({error.args[0]})"
     return str(error)

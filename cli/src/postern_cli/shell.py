@@ -28,7 +28,7 @@ memcached COMMAND                      get KEY, set KEY VALUE, incr KEY N, delet
 redis COMMAND                          any command of the Redis door
 handlersocket REQUEST                  a request as the protocol has it, its tabs written as \\t
 door handlersocket|memcached|redis|sql|sql-door
-                                       to whom a line goes that begins with none of these words
+                                       the door for lines that begin with none of these words
 use DATABASE                           so that tables need not name it
 doors, databases, tables, describe TABLE, containers, status [PATTERN]
 json on|off                            answers for programs
@@ -58,14 +58,16 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "shell",
         parents=common,
-        help="ask all doors at one prompt",
+        help="one prompt for all doors",
         description="A prompt for HandlerSocket, memcached, Redis and SQL, with history and completion. Lines come from the terminal,"
         " from --execute or from the standard input.\n\n" + HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-e", "--execute", action="append", metavar="LINE", help="run this line, and end")
-    parser.add_argument("--database", default="", metavar="NAME", help="use it from the beginning")
-    parser.add_argument("--door", choices=doors.NAMES, default="handlersocket", help="to whom lines go (handlersocket)")
+    parser.add_argument("--database", default="", metavar="NAME", help="the default database")
+    parser.add_argument(
+        "--door", choices=doors.NAMES, default="handlersocket", help="the door of the prompt (handlersocket)"
+    )
     doors.add_options(parser)
     parser.set_defaults(run=run)
 
@@ -261,7 +263,7 @@ class Shell:
     def _say(self, told: Any, words: str) -> None:
         print(output.as_json(told) if self.json else words)
 
-    # what is said to the shell itself
+    # commands of the shell itself
 
     def _help(self, _: str) -> None:
         print(HELP)

@@ -1,4 +1,4 @@
-"""What the shell offers while one types."""
+"""Completion in the shell."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ KEPT_SECONDS = 10.0
 
 
 class ShellCompleter(Completer):
-    """Commands, then what the command before the cursor takes. Names are asked for once in ten seconds."""
+    """Commands, then the arguments of the command before the cursor. Names are read once in ten seconds."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -87,7 +87,7 @@ class ShellCompleter(Completer):
                 yield Completion(offered, start_position=-len(word))
 
     def offers(self, words: List[str], word: str) -> List[str]:
-        """What may come next behind these words."""
+        """The words that may come next."""
         first = words[0].lower() if words else ""
         if not words:
             return self._first_words()

@@ -29,7 +29,7 @@ def is_capture(head: bytes) -> bool:
 
 
 class Whole:
-    """A stream with what was read of it already put back."""
+    """A stream that first returns the bytes already read from it."""
 
     def __init__(self, stream: BinaryIO, head: bytes) -> None:
         self._stream, self._head = stream, head
@@ -124,7 +124,7 @@ class Stream:
             return  # sent again
         self.waiting[sequence] = payload
         if len(self.waiting) > 64:
-            # What is missing was not captured: go on behind it, with the next message that begins a packet.
+            # Bytes are missing from the capture: go on with the next message that begins a packet.
             self.next, self.buffer = min(self.waiting), b""
         while self.next in self.waiting:
             payload = self.waiting.pop(self.next)

@@ -1,4 +1,4 @@
-"""What a statement is: one that names rows by key, a range, or other SQL. One parse, no guesses about tables it does not know."""
+"""Classifies a statement: rows by key, a range, or other SQL. One parse, no guesses about unknown tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from postern_cli.advise.conditions import Conditions, Reader, bare, conjuncts, i
 from postern_cli.advise.schema import INTEGERS, OURS, SYSTEM, Index, Schema, Table
 from postern_cli.advise.statement import complete, is_cut, rough_kind
 
-# In the order in which reports tell them. `count` and `exists` are of rows named by key.
+# In the order of reports. `count` and `exists` are of rows named by key.
 KEY_VALUE = (
     "point_select",
     "in_list",
@@ -31,10 +31,10 @@ REST = ("transaction", "session", "definition", "other")
 
 @dataclass
 class Verdict:
-    """`kind` is one of KEY_VALUE, NEAR or REST. What is said of keys and columns is empty for REST."""
+    """`kind` is one of KEY_VALUE, NEAR or REST. Keys and columns are empty for REST."""
 
     kind: str
-    why: str = ""  # for NEAR and `other`: what it lacks
+    why: str = ""  # for NEAR and `other`: the missing part
     table: Optional[Table] = None
     table_name: str = ""
     index: Optional[Index] = None
@@ -42,7 +42,7 @@ class Verdict:
     key_columns: Tuple[str, ...] = ()
     residual: List[str] = field(default_factory=list)
     simple_residual: bool = True
-    keys: int = 1  # rows named: of an IN list or of VALUES
+    keys: int = 1  # rows in an IN list or in VALUES
     locking: bool = False  # FOR UPDATE, LOCK IN SHARE MODE
     expressions: bool = False  # a column or value that the server works out
     how: str = ""  # of upserts: `update`, `update_some`, `add`, `ignore`, `keep`, `replace`
@@ -85,7 +85,7 @@ def classify(statement: str, schema: Schema, database: str = "") -> Verdict:
 
 
 def table_of(node: Any, schema: Schema, database: str) -> Tuple[str, Optional[Table], Set[str]]:
-    """The name of a table, what is known of it, and the names its columns may have before their dots."""
+    """The name of a table, its definition if known, and the names that may qualify its columns."""
     wanted = node.text("db") or database
     found = schema.find(wanted, node.name)
     name = found.full_name if found else ".".join(part for part in (wanted, node.name) if part)
@@ -130,7 +130,7 @@ def place(verdict: Verdict, found: Conditions, bare_kind: str, list_kind: str) -
 
 
 def place_unknown(verdict: Verdict, found: Conditions, bare_kind: str, list_kind: str) -> Verdict:
-    """Without the table only the shape can be told, which is not enough."""
+    """Without the table only the shape is known, which is not enough."""
     verdict.kind = "other"
     verdict.why = f"the table {verdict.table_name} is not known"
     if found.exact:
@@ -254,13 +254,13 @@ class SelectReader:
         return self._settled(place(verdict, found, kind, list_kind), tree)
 
     def _settled(self, verdict: Verdict, tree: Any) -> Verdict:
-        """Subselects among what is selected or ordered by make it other SQL."""
+        """Subselects in the select list or in ORDER BY make it other SQL."""
         if verdict.kind != "other" and any(True for node in tree.find_all(exp.Select) if node is not tree):
             verdict.kind, verdict.why = "other", "subselects"
         return verdict
 
     def _columns(self, tree: Any, reader: Reader, verdict: Verdict) -> Optional[str]:
-        """What is selected: the kind that a key would make it, None for what no key makes any."""
+        """The kind that a SELECT with a key would have; None if a key would not help."""
         columns: List[str] = []
         counts = constants = 0
         for expression in tree.expressions:
@@ -377,7 +377,7 @@ def assignments(expressions: Any, reader: Reader, verdict: Verdict) -> str:
 
 
 def is_increment(name: str, value: Any, reader: Reader) -> bool:
-    """c + n, c - n, n + c, COALESCE(c, 0) + n; of the column that is set."""
+    """c + n, c - n, n + c, COALESCE(c, 0) + n, where c is the assigned column."""
     if not isinstance(value, (exp.Add, exp.Sub)):
         return False
     left, right = bare(value.this), bare(value.expression)
@@ -450,7 +450,7 @@ def is_given(value: Any, name: str) -> bool:
 
 
 def upsert_how(conflict: Any, names: Set[str], verdict: Verdict) -> str:
-    """What ON DUPLICATE KEY UPDATE does: sets the row to what was given (`update`), a part of it (`update_some`), adds
+    """The kind of an ON DUPLICATE KEY UPDATE: sets the row to the given values (`update`), a part of it (`update_some`), adds
     (`add`), nothing (`keep`), or something that the server works out (`other`)."""
     reader = Reader(names, verdict.table.columns if verdict.table else {})
     taken, kept, added = set(), set(), set()

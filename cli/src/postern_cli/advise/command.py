@@ -1,4 +1,4 @@
-"""postern advise: its options. What it does is in work.py, which takes a while to load."""
+"""postern advise: its options. The work is in work.py, which takes a while to load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "advise",
         parents=common,
-        help="say which statements are key-value shaped, and which door would serve them",
+        help="find key-value shaped statements, and the door that would serve them",
         description="Says which statements of a server are key-value shaped, what share of its statements and of its time they"
         " take, which door would serve them and how, and which mapping or index is missing. Without FILE it reads what"
         " performance_schema has added up.",
@@ -24,13 +24,11 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         help="a general log, a slow log, a capture of the network (pcap), a trace (JSON lines) or SQL; - for the standard input",
     )
     parser.add_argument("--from", dest="source", choices=SOURCES, default="digests", help="what to read of the server")
-    parser.add_argument(
-        "--watch", type=float, metavar="SECONDS", help="read digests twice, and tell what came in between"
-    )
+    parser.add_argument("--watch", type=float, metavar="SECONDS", help="read digests twice, and report the difference")
     parser.add_argument(
         "--tables", metavar="FILE", help="take tables from this dump (mariadb-dump --no-data), not from a server"
     )
-    parser.add_argument("--database", default="", metavar="NAME", help="in use where the source does not tell")
+    parser.add_argument("--database", default="", metavar="NAME", help="the default database, if the source names none")
     parser.add_argument(
         "--only",
         action="append",

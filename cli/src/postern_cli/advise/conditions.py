@@ -1,4 +1,4 @@
-"""What a WHERE says about the columns of one table."""
+"""The conditions of a WHERE on the columns of one table."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Reader:
 
     def __init__(self, names: Set[str], columns: Any) -> None:
         self._names = names
-        self._columns = columns  # of the table, by name; empty where the table is not known
+        self._columns = columns  # columns of the table, by name; empty if the table is unknown
         self.found = Conditions()
 
     def read(self, where: Any) -> Conditions:

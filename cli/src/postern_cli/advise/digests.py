@@ -24,7 +24,7 @@ class NotRecorded(Exception):
 
 
 def read(server: Any) -> Tuple[List[Observation], List[str]]:
-    """What performance_schema has, and what has to be said of it."""
+    """Statements of performance_schema, and notes for the report."""
     if server.variable("performance_schema") != "ON":
         raise NotRecorded(HOW_TO_RECORD)
     if not server.query(
@@ -77,7 +77,7 @@ def prepared(server: Any) -> List[str]:
 
 
 def changed(before: List[Observation], after: List[Observation]) -> Iterator[Observation]:
-    """What was added between two readings."""
+    """The difference of two readings."""
     earlier: Dict[Tuple[str, str], Observation] = {(one.database, one.text): one for one in before}
     for one in after:
         was = earlier.get((one.database, one.text))

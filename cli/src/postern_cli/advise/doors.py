@@ -15,16 +15,16 @@ DOORS = (SQL, HANDLERSOCKET, MEMCACHED, REDIS)
 # and for the SQL door the measurements of its design. Pipelines and batches make it a fifth of that.
 READ_PARTS = {SQL: 0.42, HANDLERSOCKET: 0.22, MEMCACHED: 0.26, REDIS: 0.26}
 WRITE_PARTS = {SQL: 0.6, HANDLERSOCKET: 0.41, MEMCACHED: 0.5, REDIS: 0.5}
-# What a door saves is work of the processor. A statement that takes longer waits for something else, which stays.
+# A door saves processor time. A statement that takes longer waits for something else, which no door shortens.
 SAVES_OF_AT_MOST = 200e-6
 WRITES = ("point_update", "increment", "point_delete", "insert", "upsert")
-# Engines whose rows every door can address. Others are opened, or refused, as docs/operating.md tells.
+# Engines with rows that every door can address. docs/operating.md lists the others.
 ENGINES = ("innodb", "myisam", "aria", "rocksdb", "memory", "")
 
 
 @dataclass
 class Service:
-    """What a door makes of a statement. `how` is a request, or nothing where the door cannot; `why` says why not."""
+    """A door's verdict on a statement. `how` is the request, or empty if the door cannot serve it; `why` is the reason."""
 
     door: str
     how: str = ""
@@ -46,7 +46,7 @@ def services(verdict: Verdict) -> List[Service]:
 
 
 def seconds_saved(verdict: Verdict, door: str, average: Optional[float]) -> float:
-    """Of each statement: an estimate."""
+    """An estimate for each statement."""
     if not average:
         return 0.0
     part = (WRITE_PARTS if verdict.kind in WRITES else READ_PARTS)[door]
@@ -251,7 +251,7 @@ def redis(verdict: Verdict) -> Service:
 def mappings(
     uses: Dict[Tuple[str, Tuple[str, ...]], List[Tuple[int, Verdict]]]
 ) -> Dict[Tuple[str, Tuple[str, ...]], List[str]]:
-    """The SQL that maps tables for memcached and Redis: of each table and key, from how often each statement came."""
+    """The SQL that maps tables for memcached and Redis, from each table, key, and the counts of statements."""
     made = {}
     for (name, key), group in sorted(uses.items()):
         table = group[0][1].table

@@ -1,4 +1,4 @@
-"""postern explain: what each door would do with one statement, what it has done with the like of it, and what to change."""
+"""postern explain: how each door would serve one statement, how it has served similar ones, and the changes that would help."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "explain",
         parents=common,
-        help="say of one statement what each door would do with it, and what to change",
-        description="Says of one statement what each door would do with it, and why not; of statements like it what the SQL door"
-        " of this server has done with them, and what they take; and what to change. It is not run.",
+        help="show how each door would serve one statement, and remedies",
+        description="Shows how each door would serve one statement, or the reason against it; how the SQL door of this server has"
+        " served similar ones, and at which cost; and remedies. The statement is not run.",
     )
     parser.add_argument("statement", metavar="SQL", help="the statement, in quotes")
-    parser.add_argument("--database", default="", metavar="NAME", help="in use when it is sent")
+    parser.add_argument("--database", default="", metavar="NAME", help="the statement's default database")
     parser.set_defaults(run=run)
 
 
@@ -73,7 +73,7 @@ def explained(options: Any, server: Any) -> Dict[str, Any]:
 
 
 def seen(server: Any, statement: str) -> List[Dict[str, Any]]:
-    """What the SQL door knows of statements like it."""
+    """The SQL door's record of similar statements."""
     from postern_cli.advise.statement import fingerprint
     from postern_cli.top import looks
 

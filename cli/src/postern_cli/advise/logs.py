@@ -1,5 +1,5 @@
 """Statements out of files: the general log, the slow log, traces of one statement a line, scripts. Files are read as they come,
-so that one may be larger than memory; what is no line of theirs is passed over."""
+so that one may be larger than memory; other lines are skipped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLOW_START = re.compile(r"^# (Time|User@Host): ")
 
 
 class Sessions:
-    """What is known of each connection: its database, and whether it is within a transaction."""
+    """State of each connection: its database, and whether it is within a transaction."""
 
     def __init__(self) -> None:
         self._databases: Dict[str, str] = {}
@@ -42,7 +42,7 @@ class Sessions:
         return self._databases.get(session, "")
 
     def statement(self, session: str, text: str) -> bool:
-        """Whether this statement runs in a transaction; takes note of what it changes of that."""
+        """Whether this statement runs in a transaction; keeps track of BEGIN and COMMIT."""
         words = [word for word in first_words(text, 6) if word not in ("=", ":=")]
         first = words[0] if words else ""
         inside = self._begun.get(session, False) or self._manual.get(session, False)
@@ -60,7 +60,7 @@ class Sessions:
 
 
 def general_log(lines: Iterable[str]) -> Iterator[Observation]:
-    """Of the general query log. It tells no times."""
+    """Reads the general query log, which has no times."""
     sessions = Sessions()
     entry: Optional[List[Any]] = None  # session, command, lines of the argument
 
@@ -74,7 +74,7 @@ def general_log(lines: Iterable[str]) -> Iterator[Observation]:
         elif command == "Init DB":
             sessions.use(session, argument)
         elif command in ("Query", "Execute", "Bulk_execute") and argument.strip():
-            # PREPARE and EXECUTE of the text protocol are told again as what they do.
+            # PREPARE and EXECUTE of the text protocol are logged again as the statement that they run.
             if command == "Query" and first_words(argument, 1) in (["EXECUTE"], ["PREPARE"]):
                 return
             inside = sessions.statement(session, argument)
@@ -95,7 +95,7 @@ def general_log(lines: Iterable[str]) -> Iterator[Observation]:
 
 
 def slow_log(lines: Iterable[str]) -> Iterator[Observation]:
-    """Of the slow query log; with long_query_time = 0 it has every statement, with its time."""
+    """Reads the slow query log; with long_query_time = 0 it has every statement, with its time."""
     sessions = Sessions()
     session, database, seconds = "", "", 0.0
     text: List[str] = []
@@ -129,7 +129,7 @@ def slow_log(lines: Iterable[str]) -> Iterator[Observation]:
 
 
 def json_lines(lines: Iterable[str]) -> Iterator[Observation]:
-    """Of a trace with one JSON object a line: `statement` (or `query`, `sql`), and if it tells, `database`, `count`, `seconds`,
+    """Reads a trace with one JSON object a line: `statement` (or `query`, `sql`), and optionally `database`, `count`, `seconds`,
     `in_transaction`, `autocommit`, `mode`."""
     for line in lines:
         try:
@@ -160,7 +160,7 @@ def script(text: str) -> Iterator[Observation]:
 
 
 def kind_of(head: str) -> str:
-    """What a file is, by its first lines: `general`, `slow`, `json` or `script`."""
+    """The kind of a file, by its first lines: `general`, `slow`, `json` or `script`."""
     for line in head.splitlines():
         if GENERAL.match(line):
             return "general"
@@ -176,7 +176,7 @@ NAMES = {"general": "general log", "slow": "slow log", "json": "trace", "script"
 
 
 def read(stream: TextIO, head: str) -> Iterator[Observation]:
-    """Of an open file whose first bytes, `head`, were read from it already."""
+    """Reads an open file; `head` are its first bytes, already read."""
     kind = kind_of(head)
 
     def lines() -> Iterator[str]:

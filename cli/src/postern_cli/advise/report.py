@@ -35,7 +35,7 @@ DOOR_WORDS = {
 
 
 def summary(workload: Workload) -> Dict[str, Any]:
-    """All that the report tells, as one value."""
+    """The whole report, as one value."""
     groups: Dict[str, List[Shape]] = {}
     for shape in workload.shapes:
         groups.setdefault(shape.verdict.kind, []).append(shape)

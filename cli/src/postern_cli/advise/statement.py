@@ -1,11 +1,11 @@
-"""Statements as text: words, what they do, and what makes two of them the same but for their values."""
+"""Statements as text: words, kinds, and a normal form that leaves out values."""
 
 from __future__ import annotations
 
 import re
 from typing import Iterator, List, NamedTuple
 
-# Longest first where one begins as another does. Comments are told from hints: /*! and /*M! are code to the server.
+# Longest first if one begins as another does. Hints are no comments: /*! and /*M! are code to the server.
 TOKEN = re.compile(
     r"""
       (?P<space>\s+)
@@ -20,7 +20,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# A statement of megabytes, a bulk insert say, is told by its beginning.
+# Of a statement of megabytes, such as a bulk insert, the beginning is enough.
 LENGTH_MAX = 64 * 1024
 
 TRANSACTION = {"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "XA"}
@@ -136,7 +136,7 @@ KEYWORDS = set(
 def complete(statement: str) -> str:
     """The statement as a parser takes it: a digest's "(...)" is a list, its cut end is gone."""
     text = re.sub(r"\( *\.\.\. *\)", "(?, ?)", plain_quotes(statement)[:LENGTH_MAX].strip().rstrip(";").strip())
-    # Values one behind the other are `?, ...`, wherever they stand.
+    # A list of values becomes `?, ...`, anywhere.
     text = re.sub(r"\? *, *\.\.\.", "?, ?", text)
     # MariaDB: SET STATEMENT a=1, b=2 FOR SELECT ...
     text = re.sub(

@@ -1,4 +1,4 @@
-"""postern advise: from what is observed to the report."""
+"""postern advise: from observed statements to the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(options: Any) -> int:
 
 
 def measured(server: Any) -> Any:
-    """What the SQL door of this server has gained since it was loaded; None where it has served nothing."""
+    """The gain of this server's SQL door since it was loaded; None if it has served nothing."""
     status = server.status("Postern%")
     fast, served = status.get("postern_statements_fast", 0), status.get("postern_statements_served", 0)
     spared = status.get("postern_spared_processor_us")

@@ -1,4 +1,4 @@
-"""What was observed of statements, and what they add up to."""
+"""Observed statements and their sums."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from postern_cli.advise.statement import fingerprint
 
 @dataclass
 class Observation:
-    """A statement, or what a server has added up of all that are alike."""
+    """A statement, or a server's sums for all statements of one form."""
 
     text: str
     database: str = ""
     count: int = 1
-    seconds: Optional[float] = None  # of the server's time, all together; None where the source does not tell
+    seconds: Optional[float] = None  # sum of the server's time; None if the source has no times
     in_transaction: bool = False  # in one that was begun, or under autocommit=0
     prepared: bool = False  # executed over the binary protocol
 
@@ -26,7 +26,7 @@ class Observation:
 class Shape:
     """Statements that differ in their values alone."""
 
-    text: str  # of the one seen first
+    text: str  # the text seen first
     fingerprint: str
     database: str
     verdict: Verdict
@@ -56,7 +56,7 @@ class Workload:
         return sum(shape.seconds for shape in self.shapes)
 
 
-# Of a log that has no two statements alike no more shapes are kept than this; the rest count as `other`.
+# The most shapes kept, for a log without two similar statements; the rest count as `other`.
 SHAPES_MAX = 50_000
 
 

@@ -1,4 +1,4 @@
-"""What the account that asks is not shown. Looked at last: what was not seen is no good news."""
+"""Facts that the account may not see. The last check, because other checks could not look at them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Iterator
 from postern_cli.doctor.facts import Facts
 from postern_cli.doctor.finding import Finding, good
 
-# Without it, what is not seen.
+# The privileges, and what remains hidden without each.
 WANTED = {
     "SELECT": "tables without a key, and what mappings name",
     "PROCESS": "connections, tables and plans of the doors",

@@ -1,4 +1,4 @@
-"""Checks of the doors: are they open, to whom, and is there room for their clients."""
+"""Checks of the doors: state, access, and room for clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Iterator
 from postern_cli.doctor.facts import DOORS, Facts, is_loopback
 from postern_cli.doctor.finding import Finding, good
 
-# Doors that open no sooner than there is something to serve: what finds it, what is missing, and what makes it.
+# Doors that open only when there is something to serve: the setting, the missing part, and the command that makes it.
 LATE = {
     "memcached": (
         "SELECT 1 FROM innodb_memcache.containers LIMIT 1",
@@ -72,7 +72,7 @@ def moved(facts: Facts) -> Iterator[Finding]:
 
 
 def access(facts: Facts) -> Iterator[Finding]:
-    """Who reaches a port, and what they have to say there."""
+    """Access to a port: its address and authentication."""
     for door in facts.doors():
         address = facts.variable(f"{door}_address")
         # The SQL door has no such setting: the server itself greets its clients.
@@ -140,7 +140,7 @@ def tls(facts: Facts) -> Iterator[Finding]:
 
 
 def descriptors(facts: Facts) -> Iterator[Finding]:
-    """What the clients of doors may have of the process's files."""
+    """The file descriptors that doors leave to their clients."""
     doors = facts.doors()
     if not doors:
         return
@@ -208,7 +208,7 @@ def backlog(facts: Facts) -> Iterator[Finding]:
 
 
 def turned_away(facts: Facts) -> Iterator[Finding]:
-    """What counters tell of clients that did not get what they wanted."""
+    """Counters of refused clients."""
     for door in facts.doors():
         for counter, words, remedy in (
             (

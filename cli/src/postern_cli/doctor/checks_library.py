@@ -78,7 +78,7 @@ def built_for(path: Path) -> Optional[str]:
 
 
 def library_of_tomorrow(facts: Facts) -> Iterator[Finding]:
-    """The library and the server on the disk: what the next start would meet."""
+    """The library and the server on the disk, as the next start would find them."""
     if not facts.local or not facts.plugins:
         return
     path = Path(facts.variable("plugin_dir")) / f"{LIBRARY}.so"
@@ -117,7 +117,7 @@ def packages(facts: Facts) -> Iterator[Finding]:
             "packages",
             f"The package of Postern is for MariaDB {built.group(1)}, and the installed server is {installed}.",
             "From the server's next start on the doors stay closed.",
-            f"make package && apt-get install ./build/postern-mariadb-*.deb  # made where MariaDB {installed} is to be had",
+            f"make package && apt-get install ./build/postern-mariadb-*.deb  # made where MariaDB {installed} is available",
         )
     candidate = candidate_version("mariadb-server-core")
     if candidate and installed and candidate != installed:

@@ -35,7 +35,7 @@ def closed(facts: Facts) -> Iterator[Finding]:
 
 
 def watchers(facts: Facts) -> Iterator[Tuple[str, str]]:
-    """What is on and has to see each statement, and what switches it off."""
+    """Settings that see each statement while they are on, and how to switch them off."""
     if facts.on("performance_schema"):
         yield "performance_schema is ON", "performance_schema = OFF  # in an option file, for the next start"
     if facts.on("general_log"):
@@ -53,7 +53,7 @@ def watchers(facts: Facts) -> Iterator[Tuple[str, str]]:
         yield "postern_verify is 1", "SET GLOBAL postern_verify = 1000;  -- one statement in a thousand is compared"
 
 
-# Settings that new sessions begin with, what they are where they keep nobody from anything, and what they keep from workers.
+# Settings of new sessions, their harmless values, and the statements that other values take from workers.
 SESSIONS = {
     "max_statement_time": ("0", "statements"),
     "sql_select_limit": ("18446744073709551615", "SELECTs"),

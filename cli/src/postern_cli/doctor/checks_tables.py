@@ -40,7 +40,7 @@ def columns_of(facts: Facts, schema: str, table: str) -> Optional[Dict[str, Tupl
 
 
 def index_problem(facts: Facts, schema: str, table: str, index: str, keys: List[str]) -> str:
-    """What keeps this index from telling rows apart by these columns, or nothing."""
+    """The reason why this index does not identify rows by these columns, or nothing."""
     rows = facts.server.query(
         "SELECT column_name, non_unique, sub_part, nullable FROM information_schema.statistics WHERE table_schema = %s AND"
         " table_name = %s AND index_name = %s ORDER BY seq_in_index",

@@ -16,19 +16,19 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "doctor",
         parents=common,
-        help="say what is missing, unsafe or slow, and what to do about it",
+        help="find faults, risks and slow settings, and their remedies",
         description="Looks at the server, its doors, mappings and tables, and at the machine if the server runs here. Each finding"
         " has a severity (broken, unsafe, slow, note), the reason and the remedy. It changes nothing. Ends with 1 if"
         " something is broken, unsafe or slow.",
     )
-    parser.add_argument("--all", action="store_true", help="tell what is in order, too")
+    parser.add_argument("--all", action="store_true", help="show passed checks, too")
     parser.add_argument(
         "--fail-on",
         choices=("broken", "unsafe", "slow", "note"),
         default="slow",
-        help="end with 1 for findings of this severity or a worse one (slow)",
+        help="exit with 1 for findings of this severity or a worse one (slow)",
     )
-    parser.add_argument("--skip", action="append", default=[], metavar="CHECK", help="leave out findings of this check")
+    parser.add_argument("--skip", action="append", default=[], metavar="CHECK", help="skip this check")
     parser.add_argument(
         "--option-files",
         action="append",

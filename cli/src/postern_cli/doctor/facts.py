@@ -24,7 +24,7 @@ class Facts:
         self.option_files = option_files
         self.variables = server.variables()
         self.status: Dict[str, Any] = server.status()
-        self.refused: List[str] = []  # what the server does not show this account
+        self.refused: List[str] = []  # facts that the server does not show this account
         rows = self.ask(
             "SELECT plugin_name, plugin_status, plugin_type_version, plugin_auth_version, plugin_maturity FROM"
             " information_schema.plugins WHERE plugin_library LIKE 'postern%' ORDER BY plugin_name"
@@ -88,7 +88,7 @@ class Facts:
         return [entry for entry in found if entry[2][0] not in "#;"]
 
     def processors(self) -> int:
-        """Of the machine, where it is this one; 0 where nobody knows."""
+        """The machine's, if the server runs here; otherwise 0."""
         return len(os.sched_getaffinity(0)) if self.local else 0
 
 

@@ -1,10 +1,10 @@
-"""What a check finds."""
+"""A check's finding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# From the worst on. `broken`: something does not work. `unsafe`: somebody may do what they should not, or data may be lost.
+# From the worst on. `broken`: something does not work. `unsafe`: somebody has a right that they should not have, or data may be lost.
 # `slow`: it works, and could be faster. `note`: worth knowing. `good`: looked at, and in order.
 SEVERITIES = ("broken", "unsafe", "slow", "note", "good")
 # Of checks, in the order of the alphabet: what --skip takes.

@@ -1,1 +1,1 @@
-"""postern top: what the doors are doing."""
+"""postern top: the activity of the doors."""

@@ -1,4 +1,4 @@
-"""postern top: what the doors are doing, from the server's status variables and INFORMATION_SCHEMA."""
+"""postern top: the activity of the doors, from the server's status variables and INFORMATION_SCHEMA."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "top",
         parents=common,
-        help="show live what the doors are doing",
+        help="show the activity of the doors",
         description="Shows requests and rows a second by door, how much of the SQL door its workers serve, and the forms of"
         " its statements with what they take. h tells the keys; q or Ctrl-C ends it.",
     )
     parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two looks (1)")
-    parser.add_argument("--once", action="store_true", help="show one interval, plainly, and end")
+    parser.add_argument("--once", action="store_true", help="show one interval as plain text, and quit")
     parser.add_argument("--count", type=int, metavar="N", help="end after so many intervals")
     parser.set_defaults(run=run)
 

@@ -1,4 +1,4 @@
-"""What the doors did between two looks at the server's status variables."""
+"""The doors' activity between two readings of the server's status variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List
 
 SUMS = ("requests_find", "requests_insert", "requests_edit", "requests_open", "requests_other")
-# The requests of the SQL door: what a worker has answered, and what the server has.
+# The requests of the SQL door: those that workers answered, and those that the server did.
 STATEMENTS = ("statements_fast", "statements_served")
 NOW = ("connections", "connections_peak", "buffer_bytes")
 LATENCY = re.compile(r"_latency_(\w+)_p(\d+)(?:_us)?$")
@@ -71,7 +71,7 @@ def latencies(door: str, status: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:
 def reasons(
     before: Dict[str, Any], after: Dict[str, Any], seconds: float, forms: List[Dict[str, Any]]
 ) -> List[Dict[str, Any]]:
-    """Why the server answered statements, the most frequent reason first: of those that have a plan, and by forms of the
+    """Why the server answered statements, the most frequent reason first: for statements with a plan, and by forms for the
     others."""
     grown = {
         name[len(NOT_NOW) :].replace("_", " ") + ", now": (after[name] - before.get(name, 0)) / seconds

@@ -1,4 +1,4 @@
-"""Looks: what a server shows of its doors at one moment, and what came between two of them."""
+"""Looks: the state of a server's doors at one moment, and the difference of two."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOORS = "SELECT * FROM information_schema.postern_doors"
 
 
 class Look:
-    """Asked for once; what the server lacks, or does not show us, is empty."""
+    """Read once; empty if the server lacks it or does not show it to us."""
 
     def __init__(self, server: sql.Server) -> None:
         self.status = server.status()
@@ -55,7 +55,7 @@ def between(before: Look, after: Look) -> Dict[str, Any]:
 
 
 def forms(before: Look, after: Look, seconds: float) -> List[Dict[str, Any]]:
-    """Each form of statement, with how often it is asked for and what it takes."""
+    """Each form of statement, with its rate and cost."""
     told = []
     for key, now in after.forms.items():
         was = before.forms.get(key, {})

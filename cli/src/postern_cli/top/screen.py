@@ -1,4 +1,4 @@
-"""The screen: what a terminal of any size shows without scrolling, by the keys that were pressed."""
+"""The screen: fits a terminal of any size without scrolling, and follows the pressed keys."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ VIEWS = {"f": "forms", "r": "reasons", "c": "connections", "t": "tables", "l": "
 
 
 class Screen:
-    """What is shown of the last look. One thread."""
+    """The view of the last look. One thread."""
 
     def __init__(self) -> None:
         self.view = "forms"
@@ -129,7 +129,7 @@ def written(value: Any, form: str) -> str:
 
 
 def shown(columns: Columns, rows: List[Dict[str, Any]], width: int) -> List[str]:
-    """A table whose last column has what room is left."""
+    """A table with a last column that takes the remaining room."""
     if not rows:
         return []
     cells = [[output.printable(written(row.get(name), form)) for _, name, form in columns] for row in rows]

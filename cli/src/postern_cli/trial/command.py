@@ -1,5 +1,5 @@
 """postern try: runs an application's tests, or replays a recorded log, at the server's port and at the SQL door, and says
-what differs and what is gained."""
+the differences and the gain."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("words", nargs="*", metavar="COMMAND", help="after --; what runs the application's tests")
+    parser.add_argument(
+        "words", nargs="*", metavar="COMMAND", help="after --: the command that runs the application's tests"
+    )
     parser.add_argument("--log", metavar="FILE", help="replay the SELECTs of this file; - for the standard input")
     parser.add_argument("--database", default="", metavar="NAME", help="in use; replaces {database}")
-    parser.add_argument("--reset", metavar="SHELL", help="puts the data back before each run of COMMAND")
+    parser.add_argument("--reset", metavar="SHELL", help="a command that restores the data before each run")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="of both, one after the other (1)")
     parser.add_argument(
         "--ignore", action="append", default=[], metavar="REGEX", help="what may differ in a line that COMMAND prints"

@@ -1,4 +1,4 @@
-"""What a stretch of work took: of time, of the server's processors, and of its statements."""
+"""The cost of a stretch of work: time, the server's processor time, and statements."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Stretch:
 
 
 def cpu_seconds(server: Server) -> Optional[float]:
-    """Of the server's process, where it is one of this machine's."""
+    """The server process's, if it runs on this machine."""
     try:
         pid = int(Path(server.variable("pid_file")).read_text())
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -17,7 +17,7 @@ LINES_OF_ROWS = 3
 
 
 class Client:
-    """A connection that does what a recorded one did. Its time is the client's, its own part included."""
+    """A connection that repeats a recorded one. Its time is the client's, its own overhead included."""
 
     def __init__(self, target: Target, database: str) -> None:
         where: Dict[str, Any] = (
