@@ -2,7 +2,10 @@
 """Makes docs/images/gain.svg from the table of docs/gains.md.
 
     scripts/gains.py            write it
-    scripts/gains.py --check    exit 1 if it is not what it would write
+    scripts/gains.py --check    exit 1 if it is stale, or if a page has a figure that should stand elsewhere, or another
+
+Figures stand once: gains in docs/gains.md, the doors beside their rivals in docs/figures.md. README.md has the picture and
+no figure of speed, and docs/performance.md quotes the table that the benchmark wrote.
 """
 import pathlib
 import re
@@ -62,11 +65,29 @@ def picture():
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
+def check_readme():
+    """Every figure of speed of the README is in its picture."""
+    found = re.findall(r"\b\d[\d.,]*(?:k?/s|k\b| times\b)", (ROOT / "README.md").read_text())
+    if found:
+        sys.exit(f"README.md: {found[0]}: figures of speed stand in docs/gains.md and docs/figures.md")
+
+
+def check_performance():
+    """The ratios that docs/performance.md begins with are the least and the greatest of the table that it points to."""
+    table = (ROOT / "docs/figures.md").read_text().partition("## Side by side")[2].partition("Durable writes")[0]
+    ratios = re.findall(r"^\| [^|]+(?:\|[^|]+){7}\| ([\d.]+) \|$", table, re.M)
+    least, most = min(ratios, key=float), max(ratios, key=float)
+    if f"{least} to {most} times as many finds" not in (ROOT / "docs/performance.md").read_text():
+        sys.exit(f"docs/performance.md: the finds of docs/figures.md are {least} to {most} times as many")
+
+
 def main():
     made = picture()
     if "--check" in sys.argv[1:]:
         if not PICTURE.exists() or PICTURE.read_text() != made:
             sys.exit(f"{PICTURE.relative_to(ROOT)} is not made from docs/gains.md: run scripts/gains.py")
+        check_readme()
+        check_performance()
         return
     PICTURE.write_text(made)
 
