@@ -288,7 +288,7 @@ def test_a_plan_that_reads_more_than_the_servers_is_made_anew(plain):
     )
     door, port = sessions_of(plain)
     text = "SELECT MAX(v), COUNT(*) FROM lopsided WHERE a = %d AND b > %d"
-    for number in range(400):
+    for number in range(900):
         low = 1 if number < 4 else 19990
         assert_alike(text, (), [session.query(text % (number % 20, low)) for session in (door, port)])
     read = plain.status("Postern_rows_examined")["postern_rows_examined"]
@@ -368,6 +368,22 @@ def test_plans_stay_while_nobody_asks_for_their_tables(plain):
             assert time.monotonic() - begin < 1
     plain.execute("ALTER TABLE sale COMMENT = 'left'", database="test")
     assert held(plain, "sale") == 0
+
+
+def test_every_worker_plans(module_factory):
+    """Each has tables of its own open, which nobody may have used before."""
+    server = module_factory(STEADY_PLANS, "--loose-postern-threads=3", postern_port=0)
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
+    server.execute(*TABLES, database="test")
+    sessions = [Session(server.env["POSTERN_PORT"], "own", "test") for _ in range(6)]
+    text = "SELECT s.*, h.* FROM sale s JOIN person h ON h.id = s.person WHERE s.id = %d"
+    for number in range(1, 40):
+        for session in sessions:
+            session.query(text % number)
+    assert server.query("SELECT STATE, REASON FROM information_schema.POSTERN_PLANS WHERE KIND = 'SELECT ONCE'") == [
+        ("served", None)
+    ]
+    assert server.status("Postern_statements_fast")["postern_statements_fast"] > 200
 
 
 def test_many_tables_take_little_memory(module_factory):

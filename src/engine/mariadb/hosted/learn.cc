@@ -79,11 +79,17 @@ void note_reason(THD *thd, std::optional<WhyNot> why, Learnt &learnt) {
 }
 
 /// `answer`: the server's to a statement of this text with its values in it.
-void learn_text(THD *thd, const Statement &statement, Bytes text, ParsedText parsed, Bytes answer, Learnt &learnt) {
+void learn_text(THD *thd, const Statement &statement, Bytes text, ParsedText parsed, Bytes answer, uint64_t rows_read,
+                Learnt &learnt) {
   std::optional<WhyNot> why;
   const MadePlan plan = plan_of_text(thd, text, parsed, why);
   ClientMetadata columns;
-  const Asked asked{.thd = thd, .mysys = nullptr, .statement = statement, .prepared = false, .columns = &columns};
+  const Asked asked{.thd = thd,
+                    .mysys = nullptr,
+                    .statement = statement,
+                    .prepared = false,
+                    .columns = &columns,
+                    .rows_read = rows_read};
   if (plan != nullptr && !answer.empty()) plan->learn(asked, answer, 0);
   learnt.plan = plan;
   learnt.final = true;
@@ -98,7 +104,8 @@ void learn_prepared(THD *thd, const Statement &statement, Bytes answer, Learnt &
   // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
   const Bytes text = statement.packet.substr(header_bytes + 1);
   const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
-  if (sends_rows && text.find('*') != Bytes::npos) return learn_text(thd, statement, text, ParsedText::own, {}, learnt);
+  if (sends_rows && text.find('*') != Bytes::npos)
+    return learn_text(thd, statement, text, ParsedText::own, {}, 0, learnt);
   std::optional<WhyNot> why;
   MadePlan plan = recognise_any(thd, prepared->lex, ParsedText::own, why);
   learnt.plan = finish(thd, std::move(plan), text, ParsedText::own, why);
@@ -108,7 +115,7 @@ void learn_prepared(THD *thd, const Statement &statement, Bytes answer, Learnt &
 
 /// The statement that was prepared has its number in the answer.
 void learn_answer(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version,
-                  Learnt &learnt) {
+                  uint64_t rows_read, Learnt &learnt) {
   const StatementPlan &plan = *plan_of(statement);
   const uint8_t command = command_of(statement.packet);
   uint32_t id = statement_id(statement.packet);
@@ -122,7 +129,12 @@ void learn_answer(THD *thd, PreparedStatements &prepared, const Statement &state
     plan.learn_prepared(thd, answer, version, columns);
   } else {
     const bool executed = command == COM_STMT_EXECUTE;
-    plan.learn({.thd = thd, .mysys = nullptr, .statement = statement, .prepared = executed, .columns = &columns},
+    plan.learn({.thd = thd,
+                .mysys = nullptr,
+                .statement = statement,
+                .prepared = executed,
+                .columns = &columns,
+                .rows_read = rows_read},
                answer, version);
   }
   // What failed may have done so before it met the table.
@@ -134,7 +146,8 @@ void learn_answer(THD *thd, PreparedStatements &prepared, const Statement &state
 
 }  // namespace
 
-Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version) {
+Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version,
+             uint64_t rows_read) {
   Learnt learnt;
   const uint8_t command = command_of(statement.packet);
   if (command == COM_STMT_BULK_EXECUTE && (thd->client_capabilities & MARIADB_CLIENT_STMT_BULK_OPERATIONS) != 0)
@@ -152,7 +165,7 @@ Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement,
     return learnt;  // there will be another time
   }
   if (statement.plan != nullptr) {
-    if (statement.plan->holds()) learn_answer(thd, prepared, statement, answer, version, learnt);
+    if (statement.plan->holds()) learn_answer(thd, prepared, statement, answer, version, rows_read, learnt);
     return learnt;
   }
   // The conditions of an executed prepared statement have changed, and point to freed memory: only its text is good.
@@ -161,7 +174,7 @@ Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement,
   } else if (!statement.form.empty()) {
     const bool text = command == COM_QUERY;
     learn_text(thd, statement, statement.form, text ? ParsedText::form : ParsedText::own, text ? answer : Bytes(),
-               learnt);
+               rows_read, learnt);
   }
   return learnt;
 }

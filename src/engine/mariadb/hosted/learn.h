@@ -15,6 +15,7 @@ class PreparedStatements;
 
 /// On the thread that is attached to the session. `answer`: the server's, as on the wire but for TLS; empty if it was
 /// too long to keep. `version`: StatementPlan::version() of the statement's plan before that.
-Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version);
+Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version,
+             uint64_t rows_read);
 
 }  // namespace postern::mariadb

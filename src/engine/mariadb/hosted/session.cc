@@ -65,6 +65,7 @@ bool HostedSession::serve(const Statement &statement) {
   std::string answer;
   const Conversation conversation(thd->net.vio, packet, statement.rest, &answer,
                                   verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);
+  const uint64_t rows_read = thd->status_var.rows_read;
   do {
     thd->net.reading_or_writing = 0;
     if (mysql_audit_release_required(thd)) mysql_audit_release(thd);
@@ -77,7 +78,7 @@ bool HostedSession::serve(const Statement &statement) {
   dialect_.note(thd);
   learnt_ = {};
   if (held.was_rolled_back()) return true;
-  learnt_ = learn(thd, prepared_, statement, answer, version);
+  learnt_ = learn(thd, prepared_, statement, answer, version, thd->status_var.rows_read - rows_read);
   learnt_.failed = thd->is_error();
   return true;
 }

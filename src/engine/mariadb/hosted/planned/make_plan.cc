@@ -201,6 +201,8 @@ bool JoinPlan::open(const ToBePlanned &what) {
     const bool failed = open_table(thd, list, &context) || list->table == nullptr;
     if (list->mdl_request.ticket != nullptr) tickets_.push_back(list->mdl_request.ticket);
     if (failed) return false;
+    // What sessions may read is looked at for each execution.
+    list->grant.privilege = list->table->grant.privilege = SELECT_ACL;
     list->table->pos_in_table_list = list;
     list->table->reginfo.lock_type = TL_READ;
     tables_.push_back(list->table);

@@ -9,6 +9,8 @@ namespace {
 constexpr uint64_t rows_few = 64;
 /// A plan that reads so many times the rows of the server's own is a bad one.
 constexpr uint64_t times_more = 4;
+/// One in so many that read more than a few is the server's, in case that it reads less by now.
+constexpr uint64_t compared_every = 32;
 /// The server was asked so often before that is said.
 constexpr uint32_t left_min = 12;
 /// One in so many that is undone is too many, once there were some.
@@ -29,9 +31,10 @@ void PlanJudge::note_server(uint64_t examined) {
 }
 
 PlanJudge::Verdict PlanJudge::note_answered(uint64_t examined) {
-  answered_.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t answered = answered_.fetch_add(1, std::memory_order_relaxed);
   add_to_average(ours_, examined);
   if (examined <= rows_few) return Verdict::good;
+  if (answered % compared_every == 0) leave_.store(true, std::memory_order_relaxed);
   const uint64_t ours = ours_.load(std::memory_order_relaxed);
   if (ours <= rows_few * eighths || ours <= times_more * (theirs_.load(std::memory_order_relaxed) + eighths)) {
     left_.store(0, std::memory_order_relaxed);

@@ -332,13 +332,14 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
   SessionStatement own(thd, asked.prepared);
   std::optional<sql::Packets> packets(std::in_place, output);
   Executed executed;
+  const uint64_t read_before = thd->status_var.rows_read;
   std::optional<NotNow> why = NotNow::privilege;
   try {
     if (may_read_tables(thd, parts_.tables)) {
       why = plan->execute(thd, values, asked.prepared, limits::find_rows_fast_max, known->answer, *packets, executed);
     }
     if (why == NotNow::too_much) judge_.note_heavy(values_hash);
-    drops = is_bad(why, executed.examined);
+    drops = is_bad(why, thd->status_var.rows_read - read_before);
     if (!why && known->rows != (executed.sent != 0)) {
       known = find(known->shape, known->values, executed.sent != 0);
       if (known == nullptr || known->rows) why = NotNow::not_learnt;
@@ -372,10 +373,10 @@ void PlannedForm::put_other_head(THD *thd, const Known &known, Output &output, s
 }
 
 /// Values may be such that a plan for all of them is a bad one for these. True: the plan is to be dropped.
-bool PlannedForm::is_bad(std::optional<NotNow> why, uint64_t examined) const {
+bool PlannedForm::is_bad(std::optional<NotNow> why, uint64_t rows_read) const {
   if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed)
     return false;
-  const PlanJudge::Verdict verdict = why ? judge_.note_undone() : judge_.note_answered(examined);
+  const PlanJudge::Verdict verdict = why ? judge_.note_undone() : judge_.note_answered(rows_read);
   if (verdict == PlanJudge::Verdict::give_back)
     give_back(!why || why == NotNow::too_much ? "it reads many rows, or many more than by a plan for its values alone"
                                               : "its executions warn or fail");
@@ -389,7 +390,7 @@ void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) cons
   std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
   if (statement.values.size() != parts_.values.size() || given_back_.load(std::memory_order_relaxed) != nullptr) return;
   shape.without_metadata = answer && answer->columns_left_out();
-  if (answer) judge_.note_server(thd->get_examined_row_count());
+  if (answer) judge_.note_server(asked.rows_read);
   const bool rows = thd->get_sent_row_count() != 0;
   std::string values;
   if (!shape_of(statement.values, values)) return;

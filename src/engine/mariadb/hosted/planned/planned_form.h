@@ -75,7 +75,7 @@ class PlannedForm final : public StatementPlan {
   std::optional<NotNow> execute(const Asked &asked, KeptPlans &plans, const Known *&known, Output &output) const;
   static void put_other_head(THD *thd, const Known &known, Output &output, size_t start,
                              std::optional<sql::Packets> &packets);
-  bool is_bad(std::optional<NotNow> why, uint64_t examined) const;
+  bool is_bad(std::optional<NotNow> why, uint64_t rows_read) const;
   /// The server answers it from now on, for a long while; `why` in words, a literal.
   void give_back(const char *why) const { given_back_.store(why, std::memory_order_relaxed); }
 

@@ -36,6 +36,7 @@ PlanFacts EitherPlan::facts() const {
   const PlanFacts second = second_->facts();
   if (prefers_second() || (!facts.answers && second.answers)) facts = second;
   add_facts(facts);
+  if (!second.left_for.empty()) facts.left_for = second.left_for;
   return facts;
 }
 

@@ -44,6 +44,7 @@ struct Asked {
   bool prepared;  ///< COM_STMT_EXECUTE, and so rows in binary form
   /// The metadata that its client has, before and after; nullptr: it caches none.
   ClientMetadata *columns = nullptr;
+  uint64_t rows_read = 0;  ///< by the server, where it has answered
 };
 
 /// Of the calling thread's. nullptr: it has none.
