@@ -58,8 +58,7 @@ class PopOfList final : public ListWork {
       co_return;
     }
     std::vector<std::string> taken;
-    co_await pop(entry, count_, from_end_, taken);
-    if (count_ != 0) co_await store(entry);
+    co_await pop(entry, count_, from_end_, taken, Storing::at_once);
     Writer to = writer();
     if (!one_) to.array(taken.size());
     for (const std::string &element : taken) to.bulk(element);
@@ -89,8 +88,7 @@ class PopOfLists final : public Trying<ListWork> {
       if (is_wrong(entry, Type::list)) co_return;
       if (!entry.live) continue;
       std::vector<std::string> taken;
-      co_await pop(entry, wanted_.count, wanted_.from_end, taken);
-      co_await store(entry);
+      co_await pop(entry, wanted_.count, wanted_.from_end, taken, Storing::at_once);
       if (one_ && taken.empty()) continue;  // SQL has taken it, and not said so
       Writer to = writer();
       to.array(2);

@@ -45,8 +45,9 @@ class SetPop final : public RandomWork {
     }
     for (const Cells &row : rows)
       add_erase(elements(Elements::sets), {.key = element_of(entry, row[column::member].text), .limit = 1});
+    StoreEdit edit(entry);
+    add_store(entry, edit);
     co_await go();
-    co_await store(entry);
   }
 
   const bool one_;

@@ -44,16 +44,18 @@ Task<bool> ListWork::push_at_once(RowKey key, Entry &entry, std::span<const Byte
   co_return co_await add_elements_to(key, Type::list, entry, Doing(add), Doing(meet));
 }
 
-Task<> ListWork::pop(Entry &entry, uint64_t count, bool from_end, std::vector<std::string> &taken) {
+Task<> ListWork::pop(Entry &entry, uint64_t count, bool from_end, std::vector<std::string> &taken, Storing storing) {
   taken.clear();
   count = std::min(count, static_cast<uint64_t>(entry.len));
   if (count == 0) co_return;
   const uint64_t first = from_end ? static_cast<uint64_t>(entry.len) - count : 0;
   StepReply &erased = add_take(lists(), stretch(entry, {first, count}, from_end));
-  co_await go();
-  for (Cells &row : erased.rows) taken.push_back(std::move(row[column::value].text));
   entry.len -= static_cast<int64_t>(count);
   if (!from_end) entry.head = place_behind(entry.head, static_cast<int64_t>(count));
+  StoreEdit edit(entry);
+  if (storing == Storing::at_once) add_store(entry, edit);
+  co_await go();
+  for (Cells &row : erased.rows) taken.push_back(std::move(row[column::value].text));
 }
 
 /// It ends with the rows, whatever the key's own row says of how many there are.

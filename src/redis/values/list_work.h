@@ -38,7 +38,9 @@ class ListWork : public CollectionWork {
   Task<> push(Entry &entry, std::span<const Bytes> elements, bool front);
   /// The same to a key that is there or not, with its row, in one step. False: that is answered.
   Task<bool> push_at_once(RowKey key, Entry &entry, std::span<const Bytes> elements, bool front);
-  Task<> pop(Entry &entry, uint64_t count, bool from_end, std::vector<std::string> &taken);
+  enum class Storing : uint8_t { later, at_once };  ///< at once: unless there is nothing to pop
+  Task<> pop(Entry &entry, uint64_t count, bool from_end, std::vector<std::string> &taken,
+             Storing storing = Storing::later);
 
   struct Search {
     Bytes element{};

@@ -320,17 +320,15 @@ void Work::draft(const Entry &entry, Row row, Draft &next) {
   next.set(entry::version, Value::of_natural(static_cast<uint64_t>(integer_in(row[entry::version])) + 1));
 }
 
+void Work::add_store(const Entry &entry, StoreEdit &edit) {
+  const Find find{.key = values({Value::of(entry.key)}), .limit = 1};
+  if (entry.len == 0 && entry.type != Type::string) add_erase(open_->table, find);
+  else add_edit(open_->table, find, edit);
+}
+
 Task<> Work::store(const Entry &entry) {
-  if (entry.len == 0 && entry.type != Type::string) {
-    add_erase(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1});
-    co_await go();
-    co_return;
-  }
-  EditBy change([&entry](Row row, Draft &next) {
-    draft(entry, row, next);
-    return Decision::write;
-  });
-  add_edit(open_->table, {.key = values({Value::of(entry.key)}), .limit = 1}, change);
+  StoreEdit edit(entry);
+  add_store(entry, edit);
   co_await go();
 }
 

@@ -230,6 +230,19 @@ class Work : public Kept, public Script, public Reply {
   /// Stores an entry that was locked or made: `len`, `head` and `expires_ms` as they are in it, and another version.
   /// With nothing in it any more the key is gone.
   Task<> store(const Entry &entry);
+  /// Has store() be a part of the step; `edit` is one of the entry's, and lives as long.
+  class StoreEdit final : public Edit {
+   public:
+    explicit StoreEdit(const Entry &entry) : entry_(entry) {}
+    Decision present(Row row, Draft &next) override {
+      draft(entry_, row, next);
+      return Decision::write;
+    }
+
+   private:
+    const Entry &entry_;
+  };
+  void add_store(const Entry &entry, StoreEdit &edit);
 
   // What make(), a step on elements and store() do, in one step. What `add()` adds may borrow from `key`, not from the
   // entry. An expired key goes first; they return false after answering that the key is of another type.
