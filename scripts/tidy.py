@@ -86,7 +86,7 @@ SEES = {
     "engine/mariadb/hosted/thd": {"base", "contract", "engine/sql"} | below("basics"),
     "engine/mariadb/hosted/plans": {"base", "contract", "engine/sql"} | below("basics", "hosted/thd"),
     "engine/mariadb/hosted/reads": {"base", "contract", "engine/sql"} | below("basics", "hosted/plans", "hosted/thd"),
-    "engine/mariadb/hosted/writes": {"base", "contract", "engine/sql"}
+    "engine/mariadb/hosted/writes": {"base", "contract", "engine/sql", "engine/rows"}
     | below("basics", "tables", "hosted/plans", "hosted/reads", "hosted/thd"),
     "engine/mariadb/hosted/planned": {"base", "contract", "engine/sql"}
     | below("basics", "hosted/plans", "hosted/reads", "hosted/thd"),

@@ -97,6 +97,9 @@ using TakeConnection = void (*)(void *to, int fd, bool local);
 /// no more, and no call is under way when this returns.
 void take_main_port(TakeConnection take, void *to);
 
+/// Whether logins can be checked against the accounts of this server.
+bool knows_accounts();
+
 /// Writes to the server's error log; a log::Sink.
 void write_error_log(log::Level level, const char *line);
 

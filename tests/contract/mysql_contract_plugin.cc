@@ -1,10 +1,10 @@
-// mysql_contract_plugin.cc: runs the executor contract's suite, what of it is about finds, over the tables of the MySQL
+// mysql_contract_plugin.cc: runs the executor contract's suite over the tables of the MySQL
 // server that loads it: contract_plugin.cc for that server. tools/mysql installs it.
 #include <mysql/plugin.h>
 
 #include <string>
 
-#include "contract/testing/finds_contract_suite.h"
+#include "contract/testing/executor_contract_suite.h"
 #include "runner.h"
 #include "server_fixture.h"
 
@@ -13,6 +13,7 @@ namespace {
 
 struct MysqlFixture : contract_test::ServerFixture {
   static constexpr const char *unknown_database = "1049 42000";
+  static constexpr const char *no_number_state = "HY000";
   void make_table(int rows) {
     make_empty_table();
     EXPECT_TRUE(
@@ -22,7 +23,7 @@ struct MysqlFixture : contract_test::ServerFixture {
   }
 };
 
-INSTANTIATE_FINDS_CONTRACT(Mysql, MysqlFixture);
+INSTANTIATE_EXECUTOR_CONTRACT(Mysql, MysqlFixture);
 
 int init(MYSQL_PLUGIN) {
   contract_test::start_suite();

@@ -13,6 +13,7 @@ namespace postern::contract_test {
 
 struct ServerFixture {
   static constexpr const char *unknown_database = "1146 42S02";
+  static constexpr const char *no_number_state = "22007";
   std::unique_ptr<Executor> attach() {
     return engine->attach({.access = Access::write, .name = "contract suite", .counters = &counters}, stop);
   }

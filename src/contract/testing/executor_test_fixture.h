@@ -16,6 +16,7 @@
 //     void drop_table();
 //     /// SQL's error for a table in a database that is not there: number and SQLSTATE.
 //     static constexpr const char *unknown_database = "1146 42S02";
+//     static constexpr const char *no_number_state = "22007";  // where a column of numbers takes no such text
 //   };
 #pragma once
 

@@ -11,6 +11,7 @@ namespace {
 
 struct FakeFixture {
   static constexpr const char *unknown_database = "1146 42S02";
+  static constexpr const char *no_number_state = "22007";
   std::unique_ptr<Executor> attach() { return engine.attach({}, stop); }
   void make_table(int rows) {
     using Type = FakeEngine::Type;

@@ -53,6 +53,10 @@ bool server_is_bootstrapping() {
   return opt_bootstrap;
 }
 
+bool knows_accounts() {
+  return true;
+}
+
 bool server_is_read_only() {
   return opt_readonly;
 }

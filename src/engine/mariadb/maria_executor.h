@@ -23,8 +23,8 @@
 #include "engine/mariadb/hosted/writes/shared_writes.h"
 #include "engine/mariadb/tables/table.h"
 #include "engine/mariadb/basics/thread.h"
-#include "engine/mariadb/tables/write_tables.h"
-#include "engine/mariadb/tables/writer.h"
+#include "engine/rows/write_tables.h"
+#include "engine/rows/writer.h"
 #include "engine/sql/run_order.h"
 #include "engine/sql/specs.h"
 

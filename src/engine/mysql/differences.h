@@ -3,11 +3,13 @@
 
 #include "engine/mysql/server.h"
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include "base/bytes.h"
+#include "engine/mysql/opening.h"
 
 namespace postern::mysqld {
 
@@ -67,6 +69,45 @@ inline void free_memory(String &string) {
   string.mem_free();
 }
 
+/// Characters or bytes, in columns that hold them as they are. `type` is Field::real_type().
+inline bool holds_given_bytes(const Field &, enum_field_types type) {
+  switch (type) {
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_STRING:
+    case MYSQL_TYPE_VAR_STRING:
+    case MYSQL_TYPE_BLOB:
+    case MYSQL_TYPE_VECTOR:
+    case MYSQL_TYPE_GEOMETRY: return true;
+    default: return false;
+  }
+}
+inline const char *name_of(const CHARSET_INFO &charset) {
+  return charset.csname;
+}
+
+// --- numbers ---------------------------------------------------------------------------------------------------------
+
+/// Parses the number that the text begins with, `parsed` bytes. An error of decimal.h.
+inline int decimal_of(Bytes text, my_decimal &number, size_t &parsed) {
+  const char *end = text.data() + text.size();
+  const int error = str2my_decimal(0, text.data(), &number, &end);
+  parsed = static_cast<size_t>(end - text.data());
+  return error;
+}
+inline void print_decimal(const my_decimal &number, String &text) {
+  my_decimal2string(E_DEC_FATAL_ERROR, &number, &text);
+}
+/// False if the text is no number as a whole.
+inline bool parse_real(Bytes text, double &number) {
+  const CHARSET_INFO *const charset = &my_charset_latin1;
+  const char *end = nullptr;
+  int error = 0;
+  number = charset->cset->strntod(charset, text.data(), text.size(), &end, &error);
+  return error == 0 && !text.empty() && end == text.data() + text.size();
+}
+/// For String::set_real().
+inline constexpr uint as_many_digits_as_needed = DECIMAL_NOT_SPECIFIED;
+
 // --- indexes ---------------------------------------------------------------------------------------------------------
 
 /// The first `bytes` of the key, of a record.
@@ -105,6 +146,100 @@ inline uint unique_key_parts(const KEY &key) {
   return key.flags & HA_NOSAME ? key.user_defined_key_parts : 0;
 }
 
+// --- changes ---------------------------------------------------------------------------------------------------------
+
+/// A call that KILL has ended; InnoDB has no code of its own for it.
+inline constexpr int code_of_interruption = HA_ERR_GENERIC;
+inline constexpr int code_of_too_large_row = HA_ERR_TOO_BIG_ROW;
+/// Whether the code means a unique key's value that is there already.
+inline bool is_duplicate(handler &, int code) {
+  return code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOUND_DUPP_UNIQUE;
+}
+/// Whether handler::dup_ref is where a duplicate was met.
+inline bool knows_place_of_duplicate(const handler &file) {
+  return (file.ha_table_flags() & HA_DUPLICATE_POS) != 0;
+}
+/// Reading computes the generated columns. A code of the storage engine.
+inline int complete_old_row(TABLE &) {
+  return 0;
+}
+/// Whether the row to insert has an id of its own.
+inline void note_id_given(TABLE &table, bool given) {
+  table.autoinc_field_has_explicit_non_null_value = given;
+}
+inline bool has_before_insert_trigger(const TABLE &table) {
+  return table.triggers != nullptr && table.triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
+}
+inline bool can_roll_back(handler &file) {
+  return file.has_transactions();
+}
+inline void tell(handler &file, ha_extra_function what) {
+  file.ha_extra(what);
+}
+/// A row was changed that no rollback brings back.
+inline void note_change_for_good(THD *thd) {
+  thd->get_transaction()->mark_modified_non_trans_table(Transaction_ctx::STMT);
+}
+/// The server does so itself.
+inline void note_changes_for_good_in_transaction(THD *) {}
+/// Rows of the table have changed.
+inline void note_changed(THD *, TABLE *) {}
+inline void count_rows_in_statistics(handler &) {}
+
+// --- tables that are written to --------------------------------------------------------------------------------------
+
+using TableRef = Table_ref;
+
+/// Whether a new row must be undone as a whole if its last step fails, or has effects on other tables, or needs those.
+inline bool inserts_need_own_run(const TABLE &table) {
+  return table.triggers != nullptr || table.s->foreign_keys != 0;
+}
+/// The same of a row that changes or goes, for a table in which new rows need none.
+inline bool edits_need_own_run(const TABLE &table) {
+  return table.s->foreign_key_parents != 0;  // what refers to this table changes with it
+}
+/// In Table_ref::trg_event_map.
+inline uint8_t event_bit(enum_trigger_event_type event) {
+  return static_cast<uint8_t>(1U << event);
+}
+/// The changes to be expected.
+inline void note_events(TableRef &list, uint8_t events) {
+  list.trg_event_map = events;
+}
+/// Opens the list with the tables and routines that triggers, foreign keys and defaults need; `count`: all tables.
+inline bool open_with_all_needed(THD *thd, TableRef *first, uint32_t &count) {
+  DML_prelocking_strategy strategy;
+  return open_tables(thd, &first, &count, open_flags_without_waiting, &strategy);
+}
+inline void begin_lex_anew(THD *thd) {
+  LEX *const lex = thd->lex;
+  lex_end(lex);
+  lex_start(thd);
+  lex->sql_command = SQLCOM_SELECT;
+}
+/// After lock_tables() for a statement that goes on.
+inline void forget_locked_tables(LEX &lex) {
+  lex.lock_tables_state = Query_tables_list::LTS_NOT_LOCKED;
+}
+/// The metadata lock that a commit needs.
+inline void name_lock_of_commits(MDL_request &request) {
+  MDL_REQUEST_INIT(&request, MDL_key::COMMIT, "", "", MDL_INTENTION_EXCLUSIVE, MDL_EXPLICIT);
+}
+/// At the end of a transaction.
+inline void release_all_locks(THD *thd) {
+  thd->mdl_context.release_transactional_locks();
+}
+inline LEX_STRING server_text(Bytes text) {
+  return {const_cast<char *>(text.data()), text.size()};
+}
+/// Whether nobody may write just now, and the error for that: here locking tables has it.
+inline bool refuses_writes(THD *) {
+  return false;
+}
+inline sql::OpenAttempt refusal_of_writes() {
+  return {};
+}
+
 // --- tables ----------------------------------------------------------------------------------------------------------
 
 inline constexpr int er_no_index = ER_KEY_DOES_NOT_EXITS;
@@ -137,6 +272,25 @@ inline std::string message_of(THD *thd, int error, const char *first, const char
 }
 inline void forget_error(THD *thd) {
   thd->clear_error();
+}
+inline void forget_warnings(THD *thd) {
+  if (thd->get_stmt_da()->current_statement_cond_count() != 0) thd->get_stmt_da()->reset_condition_info(thd);
+}
+/// The next row is "row 1" in messages.
+inline void number_rows_in_warnings_anew(THD *thd) {
+  thd->get_stmt_da()->reset_current_row_for_condition();
+}
+/// The server's words for a value that the function would make larger than a packet may be.
+inline std::string packet_overflow_of(THD *thd, const char *function) {
+  char text[MYSQL_ERRMSG_SIZE];
+  std::snprintf(text, sizeof text, ER_THD(thd, ER_WARN_ALLOWED_PACKET_OVERFLOWED), function,
+                static_cast<long>(thd->variables.max_allowed_packet));
+  return text;
+}
+/// A clock that only goes up.
+inline uint64_t interval_us() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
 }
 
 }  // namespace postern::mysqld

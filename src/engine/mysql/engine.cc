@@ -39,6 +39,38 @@ bool server_is_bootstrapping() {
   return opt_initialize;
 }
 
+bool knows_accounts() {
+  return false;
+}
+
+bool server_is_read_only() {
+  return opt_readonly || opt_super_readonly;
+}
+
+bool server_is_replica() {
+  if (connection_events_loop_aborted()) return true;
+  channel_map.rdlock();
+  const bool replica = std::any_of(channel_map.begin(), channel_map.end(),
+                                   [](const auto &channel) { return Master_info::is_configured(channel.second); });
+  channel_map.unlock();
+  return replica;
+}
+
+Replay server_replay() {
+  class Adding final : public Do_THD_Impl {
+   public:
+    Replay replay{.statements = global_status_var.com_stat[SQLCOM_BINLOG_BASE64_EVENT]};
+    void operator()(THD *thd) override {
+      // A session keeps this between its statements, until it ends.
+      replay.under_way = replay.under_way || thd->rli_fake != nullptr;
+      replay.statements += thd->status_var.com_stat[SQLCOM_BINLOG_BASE64_EVENT];
+    }
+  };
+  Adding adding;
+  Global_THD_manager::get_instance()->do_for_all_thd(&adding);
+  return adding.replay;
+}
+
 ServerTls server_tls() {
   return {};
 }

@@ -38,8 +38,15 @@ Failure open_failure(THD *thd) {
     case ER_WRONG_OBJECT: return Failure::not_a_base_table;
     case ER_QUERY_INTERRUPTED:
     case ER_SERVER_SHUTDOWN: return Failure::interrupted;
+    case ER_OPTION_PREVENTS_STATEMENT:
+    case ER_SCHEMA_READ_ONLY: return Failure::read_only;
     default: return Failure::cannot_open;
   }
+}
+
+bool cannot_be_undone(THD *thd) {
+  return thd->get_transaction()->cannot_safely_rollback(Transaction_ctx::SESSION) ||
+         thd->get_transaction()->cannot_safely_rollback(Transaction_ctx::STMT);
 }
 
 Failure engine_failure(THD *thd, TABLE *table, int code, ServerError &error) {

@@ -20,6 +20,9 @@ Failure open_failure(THD *thd);
 /// The failed open met a lock that others hold: try again later.
 bool open_found_busy(THD *thd);
 
+/// Whether the transaction has changed a row that a rollback does not bring back.
+bool cannot_be_undone(THD *thd);
+
 /// A storage engine's return code, not 0, as a failure; `error` becomes the server's error for it.
 Failure engine_failure(THD *thd, TABLE *table, int code, ServerError &error);
 

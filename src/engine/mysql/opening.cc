@@ -12,8 +12,21 @@ std::string table_name(Bytes name) {
   return lower;
 }
 
+const unsigned open_flags_without_waiting = MYSQL_OPEN_FAIL_ON_MDL_CONFLICT;
+
+void name_table(THD *, Table_ref &list, const std::string &database, const std::string &name, thr_lock_type lock) {
+  list = Table_ref(database.c_str(), database.size(), name.c_str(), name.size(), name.c_str(), lock);
+  list.required_type = dd::enum_table_type::BASE_TABLE;
+  list.open_type = OT_BASE_ONLY;
+}
+
+void release_locks(THD *thd) {
+  if (thd->in_multi_stmt_transaction_mode()) thd->mdl_context.release_statement_locks();
+  else thd->mdl_context.release_transactional_locks();
+}
+
 OpenAttempt open_without_waiting(THD *thd, Table_ref &list, const std::function<void()> &give_up_all) {
-  Open_table_context context(thd, MYSQL_OPEN_FAIL_ON_MDL_CONFLICT);
+  Open_table_context context(thd, open_flags_without_waiting);
   if (!open_table(thd, &list, &context)) return {};
   if (context.can_recover_from_failed_open()) {
     // The server wants tables closed, or the table's definition fetched anew, before it can be opened.
@@ -39,7 +52,8 @@ OpenAttempt failed_lock(THD *thd) {
     return {.state = TableState::busy};
   }
   const Failure failure = open_failure(thd);
-  return {TableState::failed, failure == Failure::interrupted ? failure : Failure::lock_failed, take_server_error(thd)};
+  const bool says_why = failure == Failure::interrupted || failure == Failure::read_only;
+  return {TableState::failed, says_why ? failure : Failure::lock_failed, take_server_error(thd)};
 }
 
 }  // namespace postern::mysqld

@@ -19,6 +19,7 @@
 #include <sql/derror.h>
 #include <sql/field.h>
 #include <sql/handler.h>
+#include <sql/error_handler.h>
 #include <sql/key.h>
 #include <sql/lock.h>
 #include <sql/log.h>
@@ -26,13 +27,21 @@
 #include <sql/mysqld.h>
 #include <sql/mysqld_thd_manager.h>
 #include <sql/protocol_classic.h>
+#include <sql/rpl_mi.h>
+#include <sql/rpl_msr.h>
 #include <sql/set_var.h>
 #include <sql/sql_base.h>
 #include <sql/sql_class.h>
+#include <sql/sql_foreign_key_constraint.h>
+#include <sql/sql_insert.h>
 #include <sql/sql_lex.h>
 #include <sql/sql_plugin.h>
 #include <sql/table.h>
+#include <sql/sql_update.h>
 #include <sql/transaction.h>
+#include <sql/trigger_chain.h>
+#include <sql/trigger_def.h>
+#include <sql/table_trigger_dispatcher.h>
 
 // Its macros take names of sql/log.h.
 #include <mysql/components/services/log_builtins.h>

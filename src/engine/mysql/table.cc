@@ -39,7 +39,7 @@ void Tables::begin_batch() {
   ++batch_;
   if (!open_.worth_a_look()) return;
   // One that is open is nobody's any more, and closes with the others.
-  release_all();
+  if (open_count_ != 0) give_up_all_();
   open_.forget_retired();
 }
 
@@ -48,7 +48,7 @@ OpenTable &Tables::prepare(Spec *spec, bool positions) {
   if (known == nullptr || known->serial != spec->serial()) {
     auto fresh = std::make_unique<OpenTable>(spec);
     // The id was given to new names: the table for the old ones has no user left and goes when all go.
-    if (known != nullptr && known->table != nullptr) release_all();
+    if (known != nullptr && known->table != nullptr) give_up_all_();
     known = &open_.put(std::move(fresh));
   }
   OpenTable &table = *known;
@@ -78,11 +78,9 @@ void Tables::want_positions(OpenTable &table) {
 void Tables::open(OpenTable &table) {
   if (!table.admitted && !take(table, may_be_opened(thd_, table.database, table.name))) return;
   table.admitted = true;
-  table.list_ = std::make_unique<Table_ref>(table.database.c_str(), table.database.size(), table.name.c_str(),
-                                            table.name.size(), table.name.c_str(), TL_READ);
-  table.list_->required_type = dd::enum_table_type::BASE_TABLE;
-  table.list_->open_type = OT_BASE_ONLY;
-  if (!take(table, open_without_waiting(thd_, *table.list_, [this] { release_all(); }))) return;
+  if (table.list_ == nullptr) table.list_ = std::make_unique<Table_ref>();
+  name_table(thd_, *table.list_, table.database, table.name, TL_READ);
+  if (!take(table, open_without_waiting(thd_, *table.list_, give_up_all_))) return;
   table.table = table.list_->table;
   table.table->reginfo.lock_type = TL_READ;
   ++open_count_;
@@ -139,14 +137,14 @@ void Tables::lock_all() {
   for (OpenTable *const table : used_) take(*table, attempt);
 }
 
-void Tables::unlock_all() {
+void Tables::unlock_all(Ending ending) {
   if (lock_ != nullptr) {
     for (OpenTable *const table : used_) {
       holds_much_ |= table->reader.holds_much();
       table->reader.give_back();
       if (table->file().inited != handler::NONE) table->file().ha_index_end();
     }
-    trans_commit_stmt(thd_);
+    if (ending == Ending::commit) trans_commit_stmt(thd_);
     mysql_unlock_tables(thd_, std::exchange(lock_, nullptr));
     counters_->add(Counter::table_unlocks);
   }
@@ -167,20 +165,23 @@ bool Tables::wanted_by_others() const {
 }
 
 void Tables::release_all() {
-  if (open_count_ != 0) {
-    open_.visit([](OpenTable &table) {
-      if (table.table == nullptr) return;
-      if (table.file().inited != handler::NONE) table.file().ha_index_end();
-      table.table = nullptr;
-      table.state = TableState::again;
-    });
-    used_.clear();
-    holds_much_ = false;
-    close_thread_tables(thd_);
-    counters_->add(Counter::table_closes, open_count_);
-    open_count_ = 0;
-  }
-  if (thd_ != nullptr) thd_->mdl_context.release_transactional_locks();
+  close_all();
+  if (thd_ != nullptr) release_locks(thd_);
+}
+
+void Tables::close_all() {
+  if (open_count_ == 0) return;
+  open_.visit([](OpenTable &table) {
+    if (table.table == nullptr) return;
+    if (table.file().inited != handler::NONE) table.file().ha_index_end();
+    table.table = nullptr;
+    table.state = TableState::again;
+  });
+  used_.clear();
+  holds_much_ = false;
+  close_thread_tables(thd_);
+  counters_->add(Counter::table_closes, open_count_);
+  open_count_ = 0;
 }
 
 void Tables::go_idle() {

@@ -16,13 +16,18 @@
 #include "engine/sql/specs.h"
 #include "engine/sql/storage_engine.h"
 
+namespace postern::rows {
+class WriteTable;
+}
+
 namespace postern::mysqld {
 
+using rows::WriteTable;
 using sql::Spec;
 using sql::Specs;
 
-/// What one spec means in an open table: a TABLE instance of its own, with its own read set and its own index cursor.
-/// Belongs to one executor and is used on its thread only.
+/// What one spec means in an open table. For reading, the TABLE instance is its own, with its own read set and its own
+/// index cursor; for writing, all specs share one. Belongs to one executor and is used on its thread only.
 class OpenTable {
  public:
   explicit OpenTable(Spec *its_spec);
@@ -52,6 +57,9 @@ class OpenTable {
   RowReader reader;
   std::vector<uchar> key;  ///< room for one key
 
+  // For a table open for writing.
+  WriteTable *target = nullptr;  ///< shared with other specs
+
   bool positions = false;       ///< the read set has the columns of a Position
   bool key_is_read = false;     ///< the read set has the columns of the index, for row_matches()
   bool has_large_rows = false;  ///< the row read last was one
@@ -74,10 +82,14 @@ class OpenTable {
   std::unique_ptr<Table_ref> list_;
 };
 
+using OpenTables = sql::KnownTables<OpenTable>;
+
 /// All tables of one executor.
 class Tables {
  public:
-  Tables(THD *thd, Specs &specs, Counters *counters) : thd_(thd), counters_(counters), open_(specs) {}
+  /// `give_up_all` gives up every table and metadata lock of the thread: those of others, too.
+  Tables(THD *thd, Specs &specs, Counters *counters, std::function<void()> give_up_all)
+      : thd_(thd), counters_(counters), give_up_all_(std::move(give_up_all)), open_(specs) {}
   ~Tables();
   Tables(const Tables &) = delete;
   Tables &operator=(const Tables &) = delete;
@@ -97,13 +109,18 @@ class Tables {
   }
   /// Locks the prepared tables; where that fails, all tables of the batch become busy or failed.
   void lock_all();
-  /// Ends the statement, and with it the read view.
-  void unlock_all();
+  enum class Ending : uint8_t {
+    commit,  ///< ends the statement here, and with it the read view
+    ended,   ///< somebody has done so
+  };
+  void unlock_all(Ending ending);
 
   /// Somebody waits for a table that is open here.
   bool wanted_by_others() const;
-  /// Gives up all tables and metadata locks.
+  /// Gives up all tables and metadata locks. To be called only when no table is open that is not opened here.
   void release_all();
+  /// Gives up all tables, and leaves the metadata locks to whoever has others open.
+  void close_all();
   bool any_open() const { return open_count_ != 0; }
   /// More tables are open, or those that are hold more, than should be kept until the next batch.
   bool holds_much() const { return holds_much_ || open_count_ > limits::tables_open_max; }
@@ -119,10 +136,11 @@ class Tables {
 
   THD *thd_;
   Counters *const counters_;
+  const std::function<void()> give_up_all_;
   uint64_t batch_ = 0;
   size_t open_count_ = 0;
   bool holds_much_ = false;
-  sql::KnownTables<OpenTable> open_;
+  OpenTables open_;
   std::vector<OpenTable *> used_;  // in this batch
   std::vector<TABLE *> to_lock_;   // in this batch
   MYSQL_LOCK *lock_ = nullptr;     // this batch's

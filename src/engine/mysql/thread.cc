@@ -2,6 +2,7 @@
 
 #include "engine/mysql/thread.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -39,6 +40,31 @@ void pin(THD *thd) {
   ours.lock_wait_timeout = 0;
   // It bounds one user's statement; a batch is that of many.
   ours.max_execution_time = 0;
+  // Rows are logged as rows.
+  ours.binlog_format = BINLOG_FORMAT_ROW;
+}
+
+/// A variable of InnoDB's, as it is globally.
+template <class Value>
+Value innodb_variable(THD *thd, const char *name, Value otherwise) {
+  const auto read = [thd](const System_variable_tracker &, sys_var *variable) {
+    Value value;
+    std::memcpy(&value, variable->value_ptr(thd, OPT_GLOBAL, {}), sizeof value);
+    return value;
+  };
+  return System_variable_tracker::make_tracker(name)
+      .access_system_variable<Value>(thd, read, Suppress_not_found_error::YES)
+      .value_or(otherwise);
+}
+
+/// May do what any account may, but for what gets past read_only.
+void give_rights(Security_context &security) {
+  security.assign_user(user, sizeof user - 1);
+  security.assign_host("", 0);
+  security.set_host_or_ip_ptr("", 0);
+  security.assign_priv_user(user, sizeof user - 1);
+  security.assign_priv_host("", 0);
+  security.set_master_access(ALL_ACCESS & ~SUPER_ACL);
 }
 
 }  // namespace
@@ -50,7 +76,7 @@ bool server_is_up() {
 std::unique_ptr<ServerThread> ServerThread::enter(const ThreadIdentity &who, KillWatch &watch,
                                                   const std::atomic<bool> &stop) {
   if (my_thread_init()) return nullptr;
-  std::unique_ptr<ServerThread> thread(new ServerThread(who, watch));
+  std::unique_ptr<ServerThread> thread(new ServerThread(who, watch, stop));
   try {
     if (wait_for_server_start(stop) && thread->create()) return thread;
   } catch (const std::system_error &) {
@@ -84,15 +110,19 @@ bool ServerThread::create() {
   thd->set_command(COM_SLEEP);
   thd->set_time();
   thd->set_proc_info(text_.now());
-  thd->security_context()->skip_grants(user, "");
-  thd->security_context()->assign_user(user, sizeof user - 1);
+  give_rights(*thd->security_context());
   pin(thd);
   thd->init_query_mem_roots();
   lex_start(thd);
   thd->lex->sql_command = SQLCOM_SELECT;
   thd->check_for_truncated_fields = CHECK_FIELD_IGNORE;
   Global_THD_manager::get_instance()->add_thd(thd);
-  watched_ = {.thd = thd, .wake_fd = who_.wake_fd};
+  row_wait_.set_thd(thd);
+  if (who_.access == Access::write) {
+    constexpr long interleaved = 2;
+    row_wait_.expect_rows_alone(innodb_variable<long>(thd, "innodb_autoinc_lock_mode", 0) == interleaved);
+  }
+  watched_ = {.thd = thd, .wake_fd = who_.wake_fd, .limit = &limit_, .stop = &stop_};
   watch_.add(watched_);
   // Shutdown kills every THD it finds; if it looked before ours was there, it has set this before that.
   return !connection_events_loop_aborted();
@@ -129,6 +159,26 @@ bool ServerThread::renew() {
   } catch (const std::bad_alloc &) {
     return false;
   }
+}
+
+void ServerThread::begin_writing(bool locks_places) {
+  THD *const thd = thd_;
+  thd->reset_for_next_command();
+  // Each op locks the rows it names; locks on the gaps between them would only stand in the way of others.
+  const enum_tx_isolation isolation = locks_places ? ISO_REPEATABLE_READ : ISO_READ_COMMITTED;
+  thd->variables.transaction_isolation = isolation;
+  thd->tx_isolation = isolation;
+}
+
+void ServerThread::end_writing() {
+  thd_->cleanup_after_query();
+  thd_->variables.transaction_isolation = ISO_REPEATABLE_READ;
+  thd_->tx_isolation = ISO_REPEATABLE_READ;
+}
+
+int64_t ServerThread::row_wait_ms() const {
+  const auto seconds = innodb_variable<unsigned long>(thd_, "innodb_lock_wait_timeout", 50);
+  return static_cast<int64_t>(std::min(seconds, 100'000'000UL)) * 1000;
 }
 
 void ServerThread::show_text() {

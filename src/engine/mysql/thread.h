@@ -7,6 +7,7 @@
 
 #include "contract/executor.h"
 #include "engine/mysql/kill_watch.h"
+#include "engine/mysql/row_wait.h"
 #include "engine/sql/shown_text.h"
 
 class THD;
@@ -26,6 +27,7 @@ class ServerThread {
   ServerThread &operator=(const ServerThread &) = delete;
 
   THD *thd() const { return thd_; }
+  RowWait &row_wait() { return row_wait_; }
 
   /// Somebody asked this thread to end its connection (KILL); it needs a new THD before it goes on.
   bool killed() const;
@@ -37,18 +39,28 @@ class ServerThread {
   /// Gives up the THD, which must hold no table, for a new one. False if there is none to be had.
   bool renew();
 
+  /// A statement begins that writes, and ends. `locks_places`: it also locks the gaps between the rows that it reads.
+  void begin_writing(bool locks_places);
+  void end_writing();
+  /// The server's current lock wait timeout.
+  int64_t row_wait_ms() const;
+
   /// The text for the process list.
   void describe(Bytes text);
   /// Shows it again, after the server has shown its own text there.
   void show_text();
 
  private:
-  ServerThread(const ThreadIdentity &who, KillWatch &watch) : who_(who), watch_(watch) {}
+  ServerThread(const ThreadIdentity &who, KillWatch &watch, const std::atomic<bool> &stop)
+      : who_(who), stop_(stop), watch_(watch), row_wait_(limit_, watch) {}
   bool create();
   void destroy();
 
   const ThreadIdentity who_;
+  const std::atomic<bool> &stop_;
   KillWatch &watch_;
+  WriteLimit limit_;
+  RowWait row_wait_;
   KillWatch::Watched watched_;
   THD *thd_ = nullptr;
   std::vector<char> globals_;  // as they were just before the THD was born

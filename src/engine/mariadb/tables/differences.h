@@ -7,7 +7,9 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/basics/opening.h"
 
 namespace postern::mariadb {
 
@@ -77,6 +79,48 @@ inline void free_memory(String &string) {
   string.free();
 }
 
+/// Characters or bytes, in columns that hold them as they are. `type` is Field::real_type().
+inline bool holds_given_bytes(const Field &field, enum_field_types type) {
+  switch (type) {
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_VARCHAR_COMPRESSED:
+    case MYSQL_TYPE_VAR_STRING:
+    case MYSQL_TYPE_TINY_BLOB:
+    case MYSQL_TYPE_BLOB:
+    case MYSQL_TYPE_MEDIUM_BLOB:
+    case MYSQL_TYPE_LONG_BLOB:
+    case MYSQL_TYPE_BLOB_COMPRESSED:
+    case MYSQL_TYPE_GEOMETRY: return true;
+    case MYSQL_TYPE_STRING: return field.type_handler() == &type_handler_string;  // UUID and INET6 say so, too
+    default: return false;
+  }
+}
+inline const char *name_of(const CHARSET_INFO &charset) {
+  return charset.cs_name.str;
+}
+
+// --- numbers ---------------------------------------------------------------------------------------------------------
+
+/// Parses the number that the text begins with, `parsed` bytes. An error of decimal.h.
+inline int decimal_of(Bytes text, my_decimal &number, size_t &parsed) {
+  const char *end = nullptr;
+  const int error = str2my_decimal(0, text.data(), text.size(), &my_charset_latin1, &number, &end);
+  parsed = static_cast<size_t>(end - text.data());
+  return error;
+}
+inline void print_decimal(const my_decimal &number, String &text) {
+  number.to_string(&text);
+}
+/// False if the text is no number as a whole.
+inline bool parse_real(Bytes text, double &number) {
+  int error = 0;
+  char *end = nullptr;
+  number = my_charset_latin1.strntod(const_cast<char *>(text.data()), text.size(), &end, &error);
+  return error == 0 && !text.empty() && end == text.data() + text.size();
+}
+/// For String::set_real().
+inline constexpr uint as_many_digits_as_needed = NOT_FIXED_DEC;
+
 // --- indexes ---------------------------------------------------------------------------------------------------------
 
 /// The first `bytes` of the key, of a record.
@@ -124,6 +168,115 @@ inline uint unique_key_parts(const KEY &key) {
   return parts != 0 && key.key_part[parts - 1].field->vers_sys_field() ? parts - 1 : parts;
 }
 
+// --- changes ---------------------------------------------------------------------------------------------------------
+
+/// A call that KILL has ended.
+inline constexpr int code_of_interruption = HA_ERR_ABORTED_BY_USER;
+inline constexpr int code_of_too_large_row = HA_ERR_TO_BIG_ROW;
+/// Whether the code means a unique key's value that is there already. is_fatal_error() lets other codes pass, too, such
+/// as a missing parent row: those pass without HA_CHECK_DUP as well.
+inline bool is_duplicate(handler &file, int code) {
+  return !file.is_fatal_error(code, HA_CHECK_ALL) && file.is_fatal_error(code, HA_CHECK_ALL & ~HA_CHECK_DUP);
+}
+/// Whether handler::dup_ref is where a duplicate was met.
+inline bool knows_place_of_duplicate(const handler &file) {
+  return (file.ha_table_flags() & HA_DUPLICATE_POS) || file.lookup_errkey != static_cast<uint>(-1);
+}
+/// Computes the generated columns of the row that was read into record[1]. A code of the storage engine.
+inline int complete_old_row(TABLE &table) {
+  if (table.vfield == nullptr) return 0;
+  table.move_fields(table.field, table.record[1], table.record[0]);
+  const int code = table.update_virtual_fields(table.file, VCOL_UPDATE_FOR_REPLACE);
+  table.move_fields(table.field, table.record[0], table.record[1]);
+  return code;
+}
+/// Whether the row to insert has an id of its own.
+inline void note_id_given(TABLE &table, bool given) {
+  table.auto_increment_field_not_null = given;
+}
+inline bool has_before_insert_trigger(const TABLE &table) {
+  return table.triggers != nullptr && table.triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
+}
+inline bool can_roll_back(handler &file) {
+  return file.has_transactions_and_rollback();
+}
+inline void tell(handler &file, ha_extra_function what) {
+  file.extra(what);
+}
+/// A row was changed that no rollback brings back.
+inline void note_change_for_good(THD *thd) {
+  thd->transaction->stmt.modified_non_trans_table = true;
+}
+
+/// The current statement's changes of the kind, for its transaction.
+inline void note_changes_for_good_in_transaction(THD *thd) {
+  if (thd->transaction->stmt.modified_non_trans_table) thd->transaction->all.modified_non_trans_table = true;
+}
+/// Rows of the table have changed.
+inline void note_changed(THD *thd, TABLE *table) {
+  query_cache_invalidate3(thd, table, true);
+}
+inline void count_rows_in_statistics(handler &file) {
+  file.update_global_table_stats();
+}
+
+// --- tables that are written to --------------------------------------------------------------------------------------
+
+using TableRef = TABLE_LIST;
+
+/// Whether a new row must be undone as a whole if its last step fails, or has effects on other tables, or cannot be
+/// undone at all. Single rows of other tables are undone by the storage engine itself.
+inline bool inserts_need_own_run(const TABLE &table) {
+  return table.triggers != nullptr || table.versioned() || table.s->long_unique_table || table.s->period.unique_keys ||
+         table.internal_tables != nullptr || table.file->partition_ht()->db_type != DB_TYPE_INNODB ||
+         !table.file->has_transactions_and_rollback();
+}
+/// The same of a row that changes or goes, for a table in which new rows need none.
+inline bool edits_need_own_run(const TABLE &table) {
+  return table.file->referenced_by_foreign_key();  // what refers to this table changes with it
+}
+/// In TABLE_LIST::trg_event_map.
+inline uint8_t event_bit(trg_event_type event) {
+  return trg2bit(event);
+}
+/// The changes to be expected.
+inline void note_events(TableRef &list, uint8_t events) {
+  list.trg_event_map = events;
+  list.for_insert_data = events & trg2bit(TRG_EVENT_INSERT);
+}
+/// Opens the list with the tables and routines that triggers, foreign keys and defaults need; `count`: all tables.
+inline bool open_with_all_needed(THD *thd, TableRef *first, uint32_t &count) {
+  DML_prelocking_strategy strategy;
+  return open_tables(thd, DDL_options(), &first, &count, open_flags_without_waiting, &strategy);
+}
+inline void begin_lex_anew(THD *thd) {
+  LEX *const lex = thd->lex;
+  lex->unit.cleanup();
+  lex_end(lex);
+  lex_start(thd);
+  lex->sql_command = SQLCOM_SELECT;
+}
+/// After lock_tables() for a statement that goes on.
+inline void forget_locked_tables(LEX &) {}
+/// The metadata lock that a commit needs.
+inline void name_lock_of_commits(MDL_request &request) {
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
+}
+/// At the end of a transaction.
+inline void release_all_locks(THD *thd) {
+  thd->release_transactional_locks();
+}
+inline LEX_CSTRING server_text(Bytes text) {
+  return {text.data(), text.size()};
+}
+/// Whether nobody may write just now, and the error for that.
+inline bool refuses_writes(THD *thd) {
+  return cluster_refuses_writes(thd);
+}
+inline sql::OpenAttempt refusal_of_writes() {
+  return {TableState::failed, Failure::cluster_not_ready, node_not_ready};
+}
+
 // --- tables ----------------------------------------------------------------------------------------------------------
 
 inline constexpr int er_no_index = ER_KEY_DOES_NOT_EXISTS;
@@ -156,6 +309,24 @@ inline std::string message_of(THD *thd, int error, const char *first, const char
 }
 inline void forget_error(THD *thd) {
   thd->clear_error(true);
+}
+inline void forget_warnings(THD *thd) {
+  if (thd->get_stmt_da()->current_statement_warn_count() != 0) thd->get_stmt_da()->clear_warning_info(thd->query_id);
+}
+/// The next row is "row 1" in messages.
+inline void number_rows_in_warnings_anew(THD *thd) {
+  thd->get_stmt_da()->reset_current_row_for_warning(1);
+}
+/// The server's words for a value that the function would make larger than a packet may be.
+inline std::string packet_overflow_of(THD *thd, const char *function) {
+  char text[MYSQL_ERRMSG_SIZE];
+  my_snprintf(text, sizeof text, ER_THD(thd, ER_WARN_ALLOWED_PACKET_OVERFLOWED), function,
+              static_cast<long>(thd->variables.max_allowed_packet));
+  return text;
+}
+/// A clock that only goes up.
+inline uint64_t interval_us() {
+  return microsecond_interval_timer();
 }
 
 }  // namespace postern::mariadb

@@ -5,6 +5,29 @@
 #include "engine/mariadb/tables/row_change.h"
 
 namespace postern::mariadb {
+namespace {
+
+/// The n-th change as an expression, on the THD's memory.
+Item *item_of(const RowDraft &draft, size_t change, THD *thd, const Field *field) {
+  MEM_ROOT *const memory = thd->mem_root;
+  if (const my_decimal *const number = draft.decimal(change)) return new (memory) Item_decimal(thd, number);
+  if (const double *const number = draft.real(change)) return new (memory) Item_float(thd, *number, NOT_FIXED_DEC);
+  const Value &value = draft.value(change);
+  switch (value.kind()) {
+    case Value::Kind::null: return new (memory) Item_null(thd);
+    case Value::Kind::bytes: {
+      const Bytes text = value.bytes();
+      const CHARSET_INFO *const charset = charset_of_values(field, draft.unicode());
+      ends_within_a_character(field, charset, text);  // whoever evaluates the item finds the error
+      return new (memory) Item_string(thd, text.data(), static_cast<uint>(text.size()), charset, DERIVATION_COERCIBLE);
+    }
+    case Value::Kind::integer: return new (memory) Item_int(thd, static_cast<longlong>(value.integer()));
+    case Value::Kind::natural: return new (memory) Item_uint(thd, static_cast<ulonglong>(value.natural()));
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 RowChange::RowChange(WriteOp &write) : write_(write), items_(&item_memory_, Query_arena::STMT_CONVENTIONAL_EXECUTION) {
   init_alloc_root(PSI_NOT_INSTRUMENTED, &item_memory_, 4096, 0, MYF(0));
@@ -225,7 +248,7 @@ void RowChange::list_items() {
   for (size_t i = 0; i < draft.size(); ++i) {
     Field *const field = fields[draft.field(i)];
     fields_.push_back(new (write_.thd->mem_root) Item_field(write_.thd, field), write_.thd->mem_root);
-    values_.push_back(draft.item(i, write_.thd, field), write_.thd->mem_root);
+    values_.push_back(item_of(draft, i, write_.thd, field), write_.thd->mem_root);
   }
 }
 

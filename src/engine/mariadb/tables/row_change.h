@@ -7,8 +7,8 @@
 #include <span>
 
 #include "contract/edit.h"
-#include "engine/mariadb/tables/draft.h"
-#include "engine/mariadb/tables/write_op.h"
+#include "engine/rows/draft.h"
+#include "engine/rows/write_op.h"
 
 namespace postern::mariadb {
 

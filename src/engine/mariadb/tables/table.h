@@ -16,12 +16,16 @@
 #include "engine/sql/specs.h"
 #include "engine/sql/storage_engine.h"
 
+namespace postern::rows {
+class WriteTable;
+}
+
 namespace postern::mariadb {
+
+using rows::WriteTable;
 
 using sql::Spec;
 using sql::Specs;
-
-class WriteTable;
 
 /// What one spec means in an open table. For reading, the TABLE instance is its own, with its own read set, so that the
 /// storage engine's row template is built once, and its own index cursor; for writing, all specs share one. Belongs to

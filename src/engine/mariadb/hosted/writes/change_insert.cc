@@ -7,7 +7,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/tables/row_calls.h"
-#include "engine/mariadb/tables/write_tables.h"
+#include "engine/rows/write_tables.h"
 
 namespace postern::mariadb {
 namespace {

@@ -10,7 +10,7 @@
 #include "engine/mariadb/hosted/writes/resolve_change.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/mariadb/tables/row_calls.h"
-#include "engine/mariadb/tables/write_tables.h"
+#include "engine/rows/write_tables.h"
 
 namespace postern::mariadb {
 namespace {

@@ -21,9 +21,13 @@ class Field;
 class THD;
 struct TABLE;
 
+namespace postern::rows {
+class WriteTable;
+}
+
 namespace postern::mariadb {
 
-class WriteTable;
+using rows::WriteTable;
 
 /// Kept by an executor from one statement to the next, for its memory. Used on its thread only.
 class ChangeRow {

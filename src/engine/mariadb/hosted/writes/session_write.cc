@@ -9,7 +9,7 @@
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/thd/statement_end.h"
-#include "engine/mariadb/tables/write_tables.h"
+#include "engine/rows/write_tables.h"
 
 namespace postern::mariadb {
 namespace {

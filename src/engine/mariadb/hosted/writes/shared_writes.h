@@ -15,7 +15,7 @@
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/basics/row_wait.h"
 #include "engine/mariadb/hosted/writes/write_plan.h"
-#include "engine/mariadb/tables/write_tables.h"
+#include "engine/rows/write_tables.h"
 
 class THD;
 struct rpl_gtid;

@@ -1,34 +1,27 @@
-#include "engine/mariadb/basics/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/tables/write_tables.h"
+#include "engine/rows/write_tables.h"
 
 #include <algorithm>
 #include <array>
 
 #include "contract/script.h"
-#include "engine/mariadb/basics/cluster.h"
-#include "engine/mariadb/basics/commit_waits.h"
-#include "engine/mariadb/basics/failures.h"
+#include "engine/server/cluster.h"
+#include "engine/server/commit_waits.h"
+#include "engine/server/differences.h"
+#include "engine/server/failures.h"
 #include "engine/rows/names.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 namespace {
 
 /// Names of tables that a run remembers; beyond, all are forgotten and found again.
 constexpr size_t targets_max = 4'096;
 
-/// Whether a write to it must be undone as a whole if its last step fails, or has effects on other tables, or cannot be
-/// undone at all. Single rows of other tables are undone by the storage engine itself.
-bool changes_need_a_transaction(const TABLE &table) {
-  return table.triggers != nullptr || table.versioned() || table.s->long_unique_table || table.s->period.unique_keys ||
-         table.internal_tables != nullptr || table.file->partition_ht()->db_type != DB_TYPE_INNODB ||
-         !table.file->has_transactions_and_rollback();
-}
-
-uint8 events_of(Verb verb) {
+uint8_t events_of(Verb verb) {
   if (verb == Verb::lock) return 0;
-  const uint8 changes = trg2bit(TRG_EVENT_UPDATE);
-  return verb == Verb::insert ? changes | trg2bit(TRG_EVENT_INSERT) : changes | trg2bit(TRG_EVENT_DELETE);
+  const uint8_t changes = event_bit(TRG_EVENT_UPDATE);
+  return changes | event_bit(verb == Verb::insert ? TRG_EVENT_INSERT : TRG_EVENT_DELETE);
 }
 
 }  // namespace
@@ -104,7 +97,7 @@ void WriteTables::open(WriteTable &target, const std::function<void()> &give_up_
   target.marked_by = nullptr;
   target.attempt = target.admitted ? OpenAttempt{} : may_be_opened(thd_, target.database, target.name);
   target.admitted = target.attempt.state == TableState::ready;
-  if (cluster_refuses_writes(thd_)) target.attempt = {TableState::failed, Failure::cluster_not_ready, node_not_ready};
+  if (refuses_writes(thd_)) target.attempt = refusal_of_writes();
   if (target.attempt.state != TableState::ready) return;
   if (alone_) return to_open_.push_back(&target);
   name_table(thd_, target.list_, target.database, target.name, TL_WRITE);
@@ -118,9 +111,8 @@ void WriteTables::opened(WriteTable &target) {
   target.table->reginfo.lock_type = TL_WRITE;
   open_.push_back(&target);
   counters_->add(Counter::table_opens);
-  target.inserts_need_own_run = changes_need_a_transaction(*target.table);
-  // What refers to this table changes with it.
-  target.edits_need_own_run = target.inserts_need_own_run || target.table->file->referenced_by_foreign_key();
+  target.inserts_need_own_run = inserts_need_own_run(*target.table);
+  target.edits_need_own_run = target.inserts_need_own_run || edits_need_own_run(*target.table);
 }
 
 void WriteTables::open_listed() {
@@ -157,20 +149,17 @@ OpenAttempt WriteTables::open_together(std::span<WriteTable *const> targets) {
   if (targets.empty()) return {};
   LEX *const lex = thd_->lex;
   lex->sql_command = verb_ == Verb::insert ? SQLCOM_INSERT : SQLCOM_UPDATE;
-  TABLE_LIST **last = &lex->query_tables;
+  TableRef **last = &lex->query_tables;
   for (WriteTable *const target : targets) {
-    TABLE_LIST &list = target->list_;
+    TableRef &list = target->list_;
     name_table(thd_, list, target->database, target->name, TL_WRITE);
-    list.trg_event_map = target->events;
-    list.for_insert_data = target->events & trg2bit(TRG_EVENT_INSERT);
+    note_events(list, target->events);
     list.prev_global = last;
     *last = &list;
     last = &list.next_global;
   }
   lex->query_tables_last = last;
-  TABLE_LIST *first = lex->query_tables;
-  DML_prelocking_strategy strategy;
-  if (!open_tables(thd_, DDL_options(), &first, &listed_, open_flags_without_waiting, &strategy)) return {};
+  if (!open_with_all_needed(thd_, lex->query_tables, listed_)) return {};
   OpenAttempt attempt;
   if (open_found_busy(thd_)) {
     take_server_error(thd_);
@@ -188,12 +177,8 @@ OpenAttempt WriteTables::open_together(std::span<WriteTable *const> targets) {
 void WriteTables::close_together() {
   if (thd_->open_tables != nullptr) close_thread_tables(thd_);
   release_locks(thd_);
-  LEX *const lex = thd_->lex;
   // The lists of the triggers' needs live on the statement's memory.
-  lex->unit.cleanup();
-  lex_end(lex);
-  lex_start(thd_);
-  lex->sql_command = SQLCOM_SELECT;
+  begin_lex_anew(thd_);
 }
 
 void WriteTables::bind(OpenTable &table, WriteTable &target) {
@@ -205,8 +190,8 @@ void WriteTables::bind(OpenTable &table, WriteTable &target) {
 }
 
 void WriteTables::lock_all() {
-  TABLE_LIST *first = nullptr;
-  TABLE_LIST **last = &first;
+  TableRef *first = nullptr;
+  TableRef **last = &first;
   uint32_t count = 0;
   if (alone_) {
     if (open_.empty()) return;
@@ -215,7 +200,7 @@ void WriteTables::lock_all() {
   } else {
     for (WriteTable *const target : open_) {
       if (target->inserts_need_own_run) continue;  // no op will touch it
-      TABLE_LIST &list = target->list_;
+      TableRef &list = target->list_;
       list.prev_global = last;
       *last = &list;
       last = &list.next_global;
@@ -252,9 +237,9 @@ void WriteTables::lock_all() {
 bool WriteTables::commits_are_blocked() {
   if (!commits_were_blocked_) return false;
   MDL_request request;
-  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
+  name_lock_of_commits(request);
   if (thd_->mdl_context.try_acquire_lock(&request)) {
-    thd_->clear_error(true);
+    forget_error(thd_);
   } else if (request.ticket != nullptr) {
     thd_->mdl_context.release_lock(request.ticket);
     commits_were_blocked_ = false;
@@ -286,10 +271,10 @@ Settlement WriteTables::commit() {
   for (WriteTable *const target : open_) {
     if (!target->changed) continue;
     changed = true;
-    query_cache_invalidate3(thd_, target->table, true);
+    note_changed(thd_, target->table);
   }
   end_statement();
-  if (thd_->transaction->stmt.modified_non_trans_table) thd_->transaction->all.modified_non_trans_table = true;
+  note_changes_for_good_in_transaction(thd_);
   Settlement settlement;
   settlement.repeatable = !cannot_be_undone(thd_);
   if (thd_->binlog_flush_pending_rows_event(true, true) || thd_->binlog_flush_pending_rows_event(true, false)) {
@@ -316,12 +301,12 @@ void WriteTables::roll_back() {
   }
   // An insert that was left in the middle has not taken that back.
   for (WriteTable *const target : open_)
-    if (target->table != nullptr) target->table->file->extra(HA_EXTRA_NO_IGNORE_DUP_KEY);
+    if (target->table != nullptr) tell(*target->table->file, HA_EXTRA_NO_IGNORE_DUP_KEY);
   end_statement();
   thd_->binlog_flush_pending_rows_event(true, false);  // what cannot be undone is in the binary log, too
   trans_rollback_stmt(thd_);
   if (thd_->transaction_rollback_request) trans_rollback_implicit(thd_);
-  thd_->clear_error(true);
+  forget_error(thd_);
 }
 
 void WriteTables::end_statement() {
@@ -330,9 +315,9 @@ void WriteTables::end_statement() {
     handler &file = *target->table->file;
     if (file.inited != handler::NONE) file.ha_index_or_rnd_end();
     file.ha_release_auto_increment();
-    file.update_global_table_stats();
+    count_rows_in_statistics(file);
     target->table->next_number_field = nullptr;
-    target->table->auto_increment_field_not_null = false;
+    note_id_given(*target->table, false);
   }
 }
 
@@ -356,6 +341,7 @@ void WriteTables::close() {
     lex->query_tables = nullptr;
     lex->query_tables_last = &lex->query_tables;
     lex->sql_command = SQLCOM_SELECT;
+    forget_locked_tables(*lex);
   }
   thd_ = nullptr;
 }
@@ -379,8 +365,8 @@ void WriteTables::end_script(THD *thd, Certification &certification, Settlement 
     certification.end_statement(settlement);
   } else {
     trans_rollback(thd);
-    thd->clear_error(true);
-    thd->release_transactional_locks();
+    forget_error(thd);
+    release_all_locks(thd);
   }
   certification.end();
 }
@@ -388,11 +374,10 @@ void WriteTables::end_script(THD *thd, Certification &certification, Settlement 
 namespace {
 
 /// The binary log has the name from the statement.
-LEX_CSTRING name_mark(THD *thd, uint8_t depth) {
-  constexpr std::array<LEX_CSTRING, Script::depths> names{LEX_CSTRING{STRING_WITH_LEN("postern")},
-                                                          LEX_CSTRING{STRING_WITH_LEN("postern_inner")}};
-  thd->lex->ident = names[depth];
-  return names[depth];
+auto name_mark(THD *thd, uint8_t depth) {
+  constexpr std::array<Bytes, Script::depths> names{"postern", "postern_inner"};
+  thd->lex->ident = server_text(names[depth]);
+  return thd->lex->ident;
 }
 
 }  // namespace
@@ -415,8 +400,8 @@ Settlement WriteTables::commit_script(THD *thd) {
   const bool failed = trans_commit(thd);
   if (failed) settlement = failed_commit(thd, std::move(settlement));
   else if (script_changed_) counters_->add(Counter::commits);
-  thd->release_transactional_locks();
+  release_all_locks(thd);
   return settlement;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

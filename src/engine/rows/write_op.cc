@@ -1,13 +1,14 @@
-#include "engine/mariadb/basics/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/tables/write_op.h"
+#include "engine/rows/write_op.h"
 
 #include <algorithm>
 
 #include "base/limits.h"
-#include "engine/mariadb/basics/failures.h"
+#include "engine/server/differences.h"
+#include "engine/server/failures.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 void WriteOp::begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int alone_row_wait_ms) {
   thd = its_thd;
@@ -15,16 +16,16 @@ void WriteOp::begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int 
   step = false;
   row_wait_ms_ = row_wait_ms;
   alone_row_wait_ms_ = alone_row_wait_ms;
-  began_us_ = microsecond_interval_timer();
+  began_us_ = interval_us();
   lost_ = {};
   row_wait_.allow(alone ? alone_row_wait_ms : limits::row_wait_fast_ms);
 }
 
 void WriteOp::changed_row_alone() {
-  if (!table->file().has_transactions_and_rollback()) thd->transaction->stmt.modified_non_trans_table = true;
+  if (!can_roll_back(table->file())) note_change_for_good(thd);
   // Beginning anew costs as much as the work done so far, so that waiting as long costs no more. Longer, and a row that
   // somebody keeps locked would hold up every other write that is run alone.
-  const auto spent_ms = static_cast<int64_t>((microsecond_interval_timer() - began_us_) / 1000);
+  const auto spent_ms = static_cast<int64_t>((interval_us() - began_us_) / 1000);
   row_wait_.allow(std::min(row_wait_ms_, std::max<int64_t>(alone_row_wait_ms_, spent_ms)));
 }
 
@@ -35,7 +36,7 @@ Step WriteOp::fail(Failure failure, ServerError its_error) {
 }
 
 Step WriteOp::fail_as_told(Failure failure) {
-  if (thd->killed) return fail_with(HA_ERR_ABORTED_BY_USER);
+  if (thd->killed) return fail_with(code_of_interruption);
   if (thd->transaction_rollback_request) return fail_with(HA_ERR_LOCK_DEADLOCK);
   return fail(failure, take_server_error(thd));
 }
@@ -49,7 +50,7 @@ Step WriteOp::fail_with(int code) {
     return Step::failed;
   }
   Failure failure = engine_failure(thd, table->table, code, error);
-  if (gone || (failure == Failure::interrupted && thd->killed >= KILL_CONNECTION)) return lose(failure, code);
+  if (gone || (failure == Failure::interrupted && connection_is_killed(*thd))) return lose(failure, code);
   if (code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOUND_DUPP_UNIQUE) failure = Failure::duplicate_key;
   outcome.failure = failure;
   outcome.engine_code = code;
@@ -58,7 +59,7 @@ Step WriteOp::fail_with(int code) {
 
 Step WriteOp::fail_to_change(int code) {
   if (row_wait_.last() == RowWait::For::table && table->table->found_next_number_field != nullptr)
-    table->target->note_autoinc_held(microsecond_interval_timer());
+    table->target->note_autoinc_held(interval_us());
   if (alone || step || thd->transaction_rollback_request || left_the_row(code)) return fail_with(code);
   if (waited_too_long(code)) {
     row_wait_.take_expired();
@@ -81,7 +82,7 @@ Step WriteOp::lose(Failure failure, int code) {
 bool WriteOp::waited_too_long(int code) const {
   switch (code) {
     case HA_ERR_LOCK_WAIT_TIMEOUT: return true;
-    case HA_ERR_ABORTED_BY_USER:
+    case code_of_interruption:
     case HA_ERR_AUTOINC_READ_FAILED: return row_wait_.expired();
     default: return false;
   }
@@ -98,19 +99,19 @@ bool WriteOp::left_the_row(int code) const {
     case HA_ERR_FOREIGN_DUPLICATE_KEY:
     case HA_ERR_ROW_IS_REFERENCED:
     case HA_ERR_NO_REFERENCED_ROW:
-    case HA_ERR_TO_BIG_ROW:
+    case code_of_too_large_row:
     case HA_ERR_NULL_IN_SPATIAL:
     case HA_ERR_NO_PARTITION_FOUND:
     case HA_ERR_AUTOINC_READ_FAILED:
     case HA_ERR_AUTOINC_ERANGE: return true;
     case HA_ERR_LOCK_WAIT_TIMEOUT:
-    case HA_ERR_ABORTED_BY_USER: return row_wait_.last() == RowWait::For::row;
+    case code_of_interruption: return row_wait_.last() == RowWait::For::row;
     default: return false;
   }
 }
 
 Step WriteOp::fail_interrupted() {
-  if (!stop_.load(std::memory_order_relaxed)) return fail_with(HA_ERR_ABORTED_BY_USER);
+  if (!stop_.load(std::memory_order_relaxed)) return fail_with(code_of_interruption);
   lost_ = {.failure = Failure::stopping};
   return Step::failed;
 }
@@ -120,4 +121,4 @@ Step WriteOp::leave(Progress progress) {
   return Step::left;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -1,17 +1,18 @@
-#include "engine/mariadb/basics/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/tables/writer.h"
+#include "engine/rows/writer.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/limits.h"
 #include "contract/executor.h"
-#include "engine/mariadb/basics/failures.h"
-#include "engine/mariadb/basics/interruption.h"
-#include "engine/mariadb/tables/row_calls.h"
+#include "engine/server/differences.h"
+#include "engine/server/failures.h"
+#include "engine/server/interruption.h"
+#include "engine/server/row_calls.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 Writer::Writer(Counters *counters, RowWait &row_wait, const std::atomic<bool> &stop)
     : counters_(counters), row_wait_(row_wait), write_(counters, row_wait, stop), change_(write_) {}
@@ -25,7 +26,7 @@ void Writer::run(Op &op, OpenTable &table) {
   write_.begin(op, table);
   examined_ = 0;
   THD *const thd = write_.thd;
-  thd->get_stmt_da()->reset_current_row_for_warning(1);
+  number_rows_in_warnings_anew(thd);
   row_wait_.watch(true);
   const Step step = op.verb == Verb::insert ? insert(*op.insert)
                     : op.verb == Verb::edit ? edit(*op.edit)
@@ -35,8 +36,8 @@ void Writer::run(Op &op, OpenTable &table) {
   row_wait_.take_expired();  // where it did not matter any more
   counters_->add(Counter::rows_examined, examined_);
   counters_->add(Counter::row_lock_waits, row_wait_.take_waits());
-  if (thd->is_error()) thd->clear_error(true);
-  if (thd->get_stmt_da()->current_statement_warn_count() != 0) thd->get_stmt_da()->clear_warning_info(thd->query_id);
+  if (thd->is_error()) forget_error(thd);
+  forget_warnings(thd);
   if (!write_.lost().lasted()) return;
   if (step == Step::left) {
     if (op.progress == Progress::locked) counters_->add(Counter::row_lock_yields);
@@ -87,13 +88,13 @@ Step Writer::insert(const Insert &insert) {
   if (step == Step::failed && may_look && !looks_first) return update_row_after_all(insert);
   if (step != Step::good || change_.skipped()) return step;
   const bool tolerant = insert.on_duplicate != OnDuplicate::fail;
-  if (tolerant) file.extra(HA_EXTRA_IGNORE_DUP_KEY);
-  if (may_update) file.extra(HA_EXTRA_INSERT_WITH_UPDATE);
+  if (tolerant) tell(file, HA_EXTRA_IGNORE_DUP_KEY);
+  if (may_update) tell(file, HA_EXTRA_INSERT_WITH_UPDATE);
   step = write_new_row();
-  if (tolerant) file.extra(HA_EXTRA_NO_IGNORE_DUP_KEY);
+  if (tolerant) tell(file, HA_EXTRA_NO_IGNORE_DUP_KEY);
   // Ids are reserved for one row at a time, so that none is lost between the inserts of a batch.
   file.ha_release_auto_increment();
-  table->auto_increment_field_not_null = false;
+  note_id_given(*table, false);
   return step;
 }
 
@@ -105,8 +106,7 @@ bool Writer::knows_its_row(const Insert &insert) const {
   const uint32_t key_columns = write_.table->spec->key_columns;
   if (key_columns == 0 || insert.values.size() < key_columns || write_.thd->tx_isolation > ISO_READ_COMMITTED)
     return false;
-  Table_triggers_list *const triggers = write_.table->table->triggers;
-  return triggers == nullptr || !triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
+  return !has_before_insert_trigger(*write_.table->table);
 }
 
 /// Changes the row that has the key of the new one. `met`: there is one, and the insert is over.
@@ -142,11 +142,8 @@ Step Writer::write_new_row() {
   write_.begin_change();
   const int code = insert_row(*table);
   if (code != 0) {
-    // Only a duplicate may be ignored or updated. is_fatal_error() lets other codes pass, too, such as a missing parent
-    // row: those pass without HA_CHECK_DUP as well.
-    if (on_duplicate == OnDuplicate::fail || file.is_fatal_error(code, HA_CHECK_ALL) ||
-        !file.is_fatal_error(code, HA_CHECK_ALL & ~HA_CHECK_DUP))
-      return write_.fail_to_change(code);
+    // Only a duplicate may be ignored or updated.
+    if (on_duplicate == OnDuplicate::fail || !is_duplicate(file, code)) return write_.fail_to_change(code);
     if (on_duplicate == OnDuplicate::ignore) return Step::good;
     return update_duplicate(code);
   }
@@ -207,8 +204,7 @@ Step Writer::refuse(Decision decision) {
 int Writer::read_duplicate(uint32_t number) {
   TABLE *const table = write_.table->table;
   handler &file = *table->file;
-  if (!(file.ha_table_flags() & HA_DUPLICATE_POS) && file.lookup_errkey == static_cast<uint>(-1))
-    return read_same_key(number);
+  if (!knows_place_of_duplicate(file)) return read_same_key(number);
   int code = file.ha_rnd_init(false);
   if (code == 0) {
     code = file.ha_rnd_pos(table->record[1], file.dup_ref);
@@ -222,7 +218,7 @@ int Writer::read_same_key(uint32_t number) {
   TABLE *const table = write_.table->table;
   KEY &key = table->key_info[number];
   key_.resize(key.key_length);
-  key_copy(key_.data(), table->record[0], &key, 0);
+  copy_key(key_.data(), table->record[0], key, 0);
   return finish_duplicate(
       table->file->ha_index_read_idx_map(table->record[1], number, key_.data(), HA_WHOLE_KEY, HA_READ_KEY_EXACT));
 }
@@ -230,14 +226,8 @@ int Writer::read_same_key(uint32_t number) {
 /// Computes the generated columns of the row that was read into record[1], and returns the result for both.
 int Writer::finish_duplicate(int code) {
   TABLE *const table = write_.table->table;
-  handler &file = *table->file;
-  if (code == 0 && table->vfield != nullptr) {
-    table->move_fields(table->field, table->record[1], table->record[0]);
-    code = table->update_virtual_fields(&file, VCOL_UPDATE_FOR_REPLACE);
-    table->move_fields(table->field, table->record[0], table->record[1]);
-  }
   ++examined_;
-  return code;
+  return code == 0 ? complete_old_row(*table) : code;
 }
 
 // --- changing and deleting -------------------------------------------------------------------------------------------
@@ -252,8 +242,7 @@ Step Writer::edit(const EditRows &edit) {
   if (const Step step = open_index(); step != Step::good) return step;
   if (one_row) return edit_first(edit);
   // What fails on the way is undone: by whoever can.
-  const bool erases_on_the_way =
-      edit.erases && find.in_list.empty() && write_.table->file().has_transactions_and_rollback();
+  const bool erases_on_the_way = edit.erases && find.in_list.empty() && can_roll_back(write_.table->file());
   return erases_on_the_way ? erase_all(edit) : edit_all(edit);
 }
 
@@ -406,4 +395,4 @@ Step Writer::edit_row(const EditRows &edit) {
   return change_.update();
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -9,14 +9,19 @@
 
 #include "base/failure.h"
 #include "contract/edit.h"
-#include "engine/mariadb/tables/table.h"
+#include "engine/server/table.h"
 
 class Field;
-class Item;
 class String;
-class THD;
+class my_decimal;
 
-namespace postern::mariadb {
+namespace postern::rows {
+
+/// The character set of values for the column: characters belong to the column's own, everything else is read from text
+/// as SQL's literals are, and called by its text in messages.
+const CHARSET_INFO *charset_of_values(const Field *field, bool unicode);
+/// True, with an error set, if `text` ends in an incomplete character: the server would pad that on its left.
+bool ends_within_a_character(const Field *field, const CHARSET_INFO *charset, Bytes text);
 
 /// Stores `value` in `field` as SQL in strict mode would: numbers, dates and the like from their text, characters in
 /// the column's own character set, or converted to it (`unicode`, as TableSpec has it). What does not fit is an error
@@ -52,8 +57,12 @@ class RowDraft final : public Draft {
   bool is_null(size_t change) const;
   /// Stores the n-th change in `field`.
   void store(size_t change, Field *field) const;
-  /// The n-th change as an expression, on the THD's memory.
-  Item *item(size_t change, THD *thd, const Field *field) const;
+  /// The n-th change: a number that was computed, or the value that was given.
+  const my_decimal *decimal(size_t change) const;
+  const double *real(size_t change) const;
+  const Value &value(size_t change) const;
+  /// As TableSpec has it.
+  bool unicode() const { return table_->spec->unicode; }
 
  private:
   struct Change;
@@ -74,4 +83,4 @@ class RowDraft final : public Draft {
   std::string message_;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -1,53 +1,17 @@
-#include "engine/mariadb/basics/server.h"
+#include "engine/server/server.h"
 
-#include "engine/mariadb/tables/draft.h"
+#include "engine/rows/draft.h"
 
 #include <limits>
 #include <utility>
 
 #include "base/limits.h"
-#include "engine/mariadb/tables/differences.h"
+#include "engine/server/differences.h"
 #include "engine/rows/charsets.h"
 #include "engine/rows/integer_type.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 namespace {
-
-/// Characters or bytes, in columns that hold them as they are.
-bool is_text(const Field *field, enum_field_types type) {
-  switch (type) {
-    case MYSQL_TYPE_VARCHAR:
-    case MYSQL_TYPE_VARCHAR_COMPRESSED:
-    case MYSQL_TYPE_VAR_STRING:
-    case MYSQL_TYPE_TINY_BLOB:
-    case MYSQL_TYPE_BLOB:
-    case MYSQL_TYPE_MEDIUM_BLOB:
-    case MYSQL_TYPE_LONG_BLOB:
-    case MYSQL_TYPE_BLOB_COMPRESSED:
-    case MYSQL_TYPE_GEOMETRY: return true;
-    case MYSQL_TYPE_STRING: return field->type_handler() == &type_handler_string;  // UUID and INET6 say so, too
-    default: return false;
-  }
-}
-bool is_text(const Field *field) {
-  return is_text(field, field->real_type());
-}
-
-/// Characters belong to the column's character set. Everything else is read from text as SQL's literals are, and called
-/// by its text in messages.
-CHARSET_INFO *charset_for(const Field *field, enum_field_types type, bool unicode) {
-  if (unicode && foreign_charset(*field) != nullptr) return &my_charset_utf8mb4_general_ci;
-  const bool is_characters =
-      type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET || type == MYSQL_TYPE_BIT || is_text(field, type);
-  return is_characters ? field->charset() : &my_charset_utf8mb4_general_ci;
-}
-
-/// True, with an error set, if `text` ends in an incomplete character: the server would pad that on its left.
-bool ends_within_a_character(const Field *field, CHARSET_INFO *charset, Bytes text) {
-  if (charset->mbminlen == 1 || text.size() % charset->mbminlen == 0) return false;
-  my_error(ER_INVALID_CHARACTER_STRING, MYF(0), charset->cs_name.str, field->field_name.str);
-  return true;
-}
 
 /// A number as nearly all are, without the server's parser, which knows fractions and exponents. False for others.
 bool store_natural(Field *field, Bytes text) {
@@ -60,7 +24,7 @@ bool store_natural(Field *field, Bytes text) {
 
 void store_text(Field *field, Bytes text, bool unicode) {
   if (store_natural(field, text)) return;
-  CHARSET_INFO *const charset = charset_for(field, field->real_type(), unicode);
+  const CHARSET_INFO *const charset = charset_of_values(field, unicode);
   if (ends_within_a_character(field, charset, text)) return;
   field->set_notnull();
   field->store(text.data(), text.size(), charset);
@@ -73,9 +37,9 @@ bool parse_decimal(Bytes text, my_decimal &number) {
   if (first == Bytes::npos) return false;
   text = text.substr(first, last - first + 1);
   if (text.find_first_not_of("+-.0123456789eE") != Bytes::npos) return false;
-  const char *end = nullptr;
-  const int error = str2my_decimal(0, text.data(), text.size(), &my_charset_latin1, &number, &end);
-  return (error & ~E_DEC_TRUNCATED) == 0 && end == text.data() + text.size();
+  size_t parsed = 0;
+  const int error = decimal_of(text, number, parsed);
+  return (error & ~E_DEC_TRUNCATED) == 0 && parsed == text.size();
 }
 
 Draft::Sum crossing(int before, int after) {
@@ -92,11 +56,25 @@ int sign(const my_decimal &number) {
 
 std::string text_of(const my_decimal &number) {
   String text;
-  number.to_string(&text);
+  print_decimal(number, text);
   return {text.ptr(), text.length()};
 }
 
 }  // namespace
+
+const CHARSET_INFO *charset_of_values(const Field *field, bool unicode) {
+  if (unicode && foreign_charset(*field) != nullptr) return &my_charset_utf8mb4_general_ci;
+  const enum_field_types type = field->real_type();
+  const bool is_characters =
+      type == MYSQL_TYPE_ENUM || type == MYSQL_TYPE_SET || type == MYSQL_TYPE_BIT || holds_given_bytes(*field, type);
+  return is_characters ? field->charset() : &my_charset_utf8mb4_general_ci;
+}
+
+bool ends_within_a_character(const Field *field, const CHARSET_INFO *charset, Bytes text) {
+  if (charset->mbminlen == 1 || text.size() % charset->mbminlen == 0) return false;
+  my_error(ER_INVALID_CHARACTER_STRING, MYF(0), name_of(*charset), std::string(name_of(*field)).c_str());
+  return true;
+}
 
 void store_strictly(Field *field, const Value &value, bool unicode) {
   switch (value.kind()) {
@@ -196,16 +174,16 @@ Draft::Sum RowDraft::add(uint32_t column, const Value &amount, bool subtract) {
     case DECIMAL_RESULT: return add_decimal(change, field, before, text, subtract);
     case REAL_RESULT: return add_real(change, field, before, text, subtract);
     case STRING_RESULT:
-      if (is_text(field)) return add_decimal(change, field, before, text, subtract);
+      if (holds_given_bytes(*field, field->real_type())) return add_decimal(change, field, before, text, subtract);
       break;
     default: break;
   }
-  refuse(field, field->field_name.str, Failure::bad_value);
+  refuse(field, name_of(*field), Failure::bad_value);
   return Sum::kept_sign;
 }
 
 Draft::Sum RowDraft::add_integer(Change &change, Field *field, const Change *before, __int128 amount) {
-  const bool is_unsigned = field->flags & UNSIGNED_FLAG;
+  const bool is_unsigned = has_flag(*field, UNSIGNED_FLAG);
   __int128 old;
   if (before != nullptr && before->value.kind() != Value::Kind::bytes) {
     old = before->value.kind() == Value::Kind::natural ? static_cast<__int128>(before->value.natural())
@@ -239,7 +217,7 @@ Draft::Sum RowDraft::add_decimal(Change &change, Field *field, const Change *bef
   const my_decimal *left = &old;
   if (before != nullptr && before->kind == Change::Kind::decimal) {
     left = &before->decimal;
-  } else if (is_text(field)) {
+  } else if (holds_given_bytes(*field, field->real_type())) {
     String buffer;
     String converted;
     const Bytes text = text_in(field, buffer, converted);
@@ -258,22 +236,20 @@ Draft::Sum RowDraft::add_decimal(Change &change, Field *field, const Change *bef
   const int error =
       subtract ? my_decimal_sub(0, &change.decimal, left, &by) : my_decimal_add(0, &change.decimal, left, &by);
   if (error & ~E_DEC_TRUNCATED) refuse(field, amount, Failure::not_a_number);
-  if (field->flags & UNSIGNED_FLAG && sign(change.decimal) < 0) return Sum::changed_sign;
+  if (has_flag(*field, UNSIGNED_FLAG) && sign(change.decimal) < 0) return Sum::changed_sign;
   return crossing(sign(*left), sign(change.decimal));
 }
 
 Draft::Sum RowDraft::add_real(Change &change, Field *field, const Change *before, Bytes amount, bool subtract) {
-  int error = 0;
-  char *end = nullptr;
-  const double by = my_charset_latin1.strntod(const_cast<char *>(amount.data()), amount.size(), &end, &error);
-  if (error != 0 || amount.empty() || end != amount.data() + amount.size()) {
+  double by = 0;
+  if (!parse_real(amount, by)) {
     refuse(field, amount, Failure::not_a_number);
     return Sum::kept_sign;
   }
   const double old = before != nullptr && before->kind == Change::Kind::real ? before->real : field->val_real();
   change.kind = Change::Kind::real;
   change.real = subtract ? old - by : old + by;
-  if (field->flags & UNSIGNED_FLAG && change.real < 0) return Sum::changed_sign;
+  if (has_flag(*field, UNSIGNED_FLAG) && change.real < 0) return Sum::changed_sign;
   return crossing((old > 0) - (old < 0), (change.real > 0) - (change.real < 0));
 }
 
@@ -283,7 +259,7 @@ Bytes RowDraft::pending_text(const Change &change, std::string &room) {
     case Change::Kind::decimal: room = text_of(change.decimal); return room;
     case Change::Kind::real: {
       String text;
-      text.set_real(change.real, NOT_FIXED_DEC, &my_charset_latin1);
+      text.set_real(change.real, as_many_digits_as_needed, &my_charset_latin1);
       room.assign(text.ptr(), text.length());
       return room;
     }
@@ -303,8 +279,8 @@ Bytes RowDraft::text_in(Field *field, String &buffer, String &converted) const {
   const String *const text = field->val_str(&buffer);
   if (text == nullptr) return {};
   const Bytes held(text->ptr(), text->length());
-  CHARSET_INFO *const charset = table_->spec->unicode ? foreign_charset(*field) : nullptr;
-  return charset == nullptr ? held : rows::to_unicode(charset, held, converted);
+  const CHARSET_INFO *const charset = table_->spec->unicode ? foreign_charset(*field) : nullptr;
+  return charset == nullptr ? held : to_unicode(charset, held, converted);
 }
 
 void RowDraft::extend(uint32_t column, Bytes bytes, bool at_front) {
@@ -323,11 +299,8 @@ void RowDraft::extend(uint32_t column, Bytes bytes, bool at_front) {
   const size_t size = old.size() + bytes.size();
   THD *const thd = table_->table->in_use;
   if (size > thd->variables.max_allowed_packet) {
-    char words[MYSQL_ERRMSG_SIZE];
-    my_snprintf(words, sizeof words, ER_THD(thd, ER_WARN_ALLOWED_PACKET_OVERFLOWED), "concat",
-                static_cast<long>(thd->variables.max_allowed_packet));
     failure_ = Failure::bad_value;
-    message_ = words;
+    message_ = packet_overflow_of(thd, "concat");
     return;
   }
   std::string joined;
@@ -347,7 +320,8 @@ void RowDraft::give_back() {
 
 void RowDraft::refuse(const Field *field, Bytes text, Failure failure) {
   failure_ = failure;
-  message_ = "Not a number: '" + std::string(text.substr(0, 64)) + "' for column '" + field->field_name.str + "'";
+  message_ =
+      "Not a number: '" + std::string(text.substr(0, 64)) + "' for column '" + std::string(name_of(*field)) + "'";
 }
 
 uint16_t RowDraft::field(size_t change) const {
@@ -373,27 +347,16 @@ void RowDraft::store(size_t at, Field *field) const {
   }
 }
 
-Item *RowDraft::item(size_t at, THD *thd, const Field *field) const {
-  const Change &change = *changes_[at];
-  switch (change.kind) {
-    case Change::Kind::decimal: return new (thd->mem_root) Item_decimal(thd, &change.decimal);
-    case Change::Kind::real: return new (thd->mem_root) Item_float(thd, change.real, NOT_FIXED_DEC);
-    case Change::Kind::value: break;
-  }
-  switch (change.value.kind()) {
-    case Value::Kind::null: return new (thd->mem_root) Item_null(thd);
-    case Value::Kind::bytes: {
-      const Bytes text = change.value.bytes();
-      CHARSET_INFO *const charset = charset_for(field, field->real_type(), table_->spec->unicode);
-      ends_within_a_character(field, charset, text);  // whoever evaluates the item finds the error
-      return new (thd->mem_root)
-          Item_string(thd, text.data(), static_cast<uint>(text.size()), charset, DERIVATION_COERCIBLE);
-    }
-    case Value::Kind::integer: return new (thd->mem_root) Item_int(thd, static_cast<longlong>(change.value.integer()));
-    case Value::Kind::natural:
-      return new (thd->mem_root) Item_uint(thd, static_cast<ulonglong>(change.value.natural()));
-  }
-  return nullptr;
+const my_decimal *RowDraft::decimal(size_t change) const {
+  return changes_[change]->kind == Change::Kind::decimal ? &changes_[change]->decimal : nullptr;
 }
 
-}  // namespace postern::mariadb
+const double *RowDraft::real(size_t change) const {
+  return changes_[change]->kind == Change::Kind::real ? &changes_[change]->real : nullptr;
+}
+
+const Value &RowDraft::value(size_t change) const {
+  return changes_[change]->value;
+}
+
+}  // namespace postern::rows

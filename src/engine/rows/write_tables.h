@@ -12,13 +12,16 @@
 #include "base/counters.h"
 #include "base/limits.h"
 #include "contract/executor.h"
-#include "engine/mariadb/basics/opening.h"
+#include "engine/server/cluster.h"
+#include "engine/server/differences.h"
+#include "engine/server/opening.h"
 #include "engine/sql/specs.h"
-#include "engine/mariadb/tables/table.h"
+#include "engine/server/table.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
-class Certification;
+using sql::OpenAttempt;
+using sql::TableState;
 
 /// A table open for writing, shared by all specs that name it.
 class WriteTable {
@@ -44,7 +47,7 @@ class WriteTable {
   void note_autoinc_held(uint64_t now_us) { autoinc_held_until_us_ = now_us + limits::autoinc_held_ms * 1000; }
   bool autoinc_may_be_held() {
     if (autoinc_held_until_us_ == 0) return false;
-    if (microsecond_interval_timer() < autoinc_held_until_us_) return true;
+    if (interval_us() < autoinc_held_until_us_) return true;
     autoinc_held_until_us_ = 0;
     return false;
   }
@@ -59,7 +62,7 @@ class WriteTable {
 
  private:
   friend class WriteTables;
-  TABLE_LIST list_;
+  TableRef list_;
   uint64_t autoinc_held_until_us_ = 0;
 };
 
@@ -145,4 +148,4 @@ class WriteTables {
   std::vector<OpenTable *> used_;   // in this run
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

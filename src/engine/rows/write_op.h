@@ -10,11 +10,11 @@
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "contract/op.h"
-#include "engine/mariadb/basics/failures.h"
-#include "engine/mariadb/basics/row_wait.h"
-#include "engine/mariadb/tables/write_tables.h"
+#include "engine/server/failures.h"
+#include "engine/server/row_wait.h"
+#include "engine/rows/write_tables.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// What came of a step. Anything but `good` ends the op; WriteOp knows why.
 enum class Step : uint8_t { good, failed, left };
@@ -93,4 +93,4 @@ class WriteOp {
   Settlement lost_;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -14,12 +14,12 @@
 
 #include "base/counters.h"
 #include "contract/op.h"
-#include "engine/mariadb/tables/row_change.h"
-#include "engine/mariadb/basics/row_wait.h"
+#include "engine/server/row_change.h"
+#include "engine/server/row_wait.h"
 #include "engine/rows/walk.h"
-#include "engine/mariadb/tables/write_op.h"
+#include "engine/rows/write_op.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// Runs the writes of one executor, one after the other.
 class Writer {
@@ -88,4 +88,4 @@ class Writer {
   std::vector<uchar> places_;  // of the rows to edit, one after the other
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

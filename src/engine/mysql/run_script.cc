@@ -1,0 +1,146 @@
+#include "engine/mysql/server.h"
+
+#include <algorithm>
+#include <new>
+
+#include "engine/mysql/failures.h"
+#include "engine/mysql/mysql_executor.h"
+
+namespace postern::mysqld {
+
+/// The steps are statements of one transaction.
+Settlement MysqlExecutor::run_script(Op &op) {
+  tables_.release_all();
+  begin();
+  Settlement settlement;
+  op.progress = Progress::done;
+  if (const Failure why = refusal_of_script(op); why != Failure::none) {
+    refuse(op, why);
+  } else {
+    begin_row_waits();
+    write_tables_.begin_script(thd(), certification_);
+    bool undo = false;
+    settlement = run_steps(op, undo);
+    const bool left = op.progress != Progress::done;
+    // Ops left for later would be done twice.
+    if (settlement.lasted() && left && cannot_be_undone(thd()))
+      settlement = {.failure = Failure::table_busy, .repeatable = false};
+    write_tables_.end_script(thd(), certification_, settlement, left || undo);
+  }
+  if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
+  end();
+  return settlement;
+}
+
+/// Scripts in a turn: they, and the ops that stand between them, are statements of one transaction.
+Settlement MysqlExecutor::run_statements(const Run &run) {
+  tables_.release_all();
+  begin();
+  begin_row_waits();
+  write_tables_.begin_script(thd(), certification_);
+  Settlement settlement;
+  try {
+    for (size_t at = 0; at != run.ops.size() && settlement.lasted();) {
+      if (suits_turn(run.ops[at])) {
+        settlement = run_script_in_turn(run.ops[at++]);
+        continue;
+      }
+      const auto end = std::find_if(run.ops.begin() + static_cast<ptrdiff_t>(at), run.ops.end(), suits_turn);
+      const auto count = static_cast<size_t>(end - run.ops.begin()) - at;
+      units_.clear();
+      add_units_within(run.units, at, count, units_);
+      tables_.begin_batch();
+      settlement = still_open(run_statement({.ops = run.ops.subspan(at, count), .units = units_, .lane = lane_}));
+      at += count;
+    }
+  } catch (const std::bad_alloc &) {
+    settlement = {.failure = Failure::out_of_memory};
+  }
+  write_tables_.end_script(thd(), certification_, settlement, false);
+  if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
+  end();
+  return settlement;
+}
+
+/// A step that fails, or is left, is undone by itself. What cannot be undone so takes the whole run along.
+Settlement MysqlExecutor::run_script_in_turn(Op &op) {
+  if (order_.is_held_up(op)) {
+    op.progress = Progress::waiting;
+    return {};
+  }
+  op.progress = Progress::done;
+  if (const Failure why = refusal_of_script(op); why != Failure::none) {
+    refuse(op, why);
+    return {};
+  }
+  write_tables_.take_changed();
+  bool undo = false;
+  writer_.set_step(true);
+  const Settlement settlement = run_steps(op, undo);
+  writer_.set_step(false);
+  const bool left = op.progress != Progress::done;
+  if (left) order_.hold_up(op);
+  if (settlement.lasted() && (left || undo) && write_tables_.take_changed()) return {.failure = Failure::row_locked};
+  return settlement;
+}
+
+Failure MysqlExecutor::refusal_of_script(const Op &op) const {
+  if (op.identity != nullptr && op.identity->account == nullptr) return Failure::unauthorized;
+  return access_ == Access::read ? Failure::read_only_door : Failure::none;
+}
+
+/// `undo`: it is over, and nothing of it shall stay.
+Settlement MysqlExecutor::run_steps(Op &op, bool &undo) {
+  Script &script = *script_of(op);
+  Settlement settlement;
+  one_view_ = script.reads_only();
+  try {
+    Script::Step step = script.begin();
+    while (settlement.lasted() && op.progress == Progress::done && !ends_script(step)) {
+      settlement = run_step(op, step);
+      if (settlement.lasted() && op.progress == Progress::done) step = script.next();
+    }
+    undo = step.what == Script::Step::What::undo;
+    if (settlement.lasted() && op.progress == Progress::done) finish(op, Failure::none);
+  } catch (const std::bad_alloc &) {
+    settlement = {.failure = Failure::out_of_memory, .repeatable = !cannot_be_undone(thd())};
+  }
+  one_view_ = false;
+  return settlement;
+}
+
+bool MysqlExecutor::ends_script(const Script::Step &step) {
+  return step.what == Script::Step::What::commit || step.what == Script::Step::What::undo;
+}
+
+Settlement MysqlExecutor::run_step(Op &op, const Script::Step &step) {
+  if (stop_.load(std::memory_order_relaxed)) return {.failure = Failure::stopping};
+  // KILL QUERY ends the request; KILL takes the thread's identity, and the request is run again under another.
+  if (thd()->killed && !certification_.interrupted())
+    return {.failure = Failure::interrupted, .repeatable = thread_->killed()};
+  bool failed = false;
+  if (step.what == Script::Step::What::mark) failed = !write_tables_.set_mark(thd(), step.depth);
+  if (step.what == Script::Step::What::back) failed = !write_tables_.go_back_to_mark(thd(), step.depth);
+  if (failed) return {.failure = Failure::commit_failed, .repeatable = !cannot_be_undone(thd())};
+  if (step.what == Script::Step::What::alone && lane_ == Lane::turn) op.progress = Progress::needs_own_run;
+  if (step.what != Script::Step::What::run || step.ops.empty()) return {};
+  for (Op &one : step.ops) {
+    one.identity = op.identity;
+    one.connection = op.connection;
+  }
+  tables_.begin_batch();
+  finder_.begin_batch(thd(), lane_);
+  const Unit all{0, static_cast<uint32_t>(step.ops.size()), true};
+  const Order::OwnUnit unit(order_, step.ops);
+  const Settlement settlement = still_open(run_statement({.ops = step.ops, .units = {&all, 1}, .lane = lane_}));
+  op.progress = step.ops[0].progress;
+  return settlement;
+}
+
+/// Ends a statement among others. The server may have ended their transaction with it, and would begin another.
+Settlement MysqlExecutor::still_open(Settlement settlement) const {
+  if (settlement.lasted() && !thd()->in_multi_stmt_transaction_mode()) settlement.failure = Failure::commit_failed;
+  return settlement;
+}
+
+}  // namespace postern::mysqld
