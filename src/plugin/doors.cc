@@ -173,6 +173,9 @@ std::optional<net::Address> Doors::for_others(const door::Options &chosen) const
 std::string Doors::problem_of(Site &site) const {
   if (const std::string mode = text(settings_.socket_mode); !parse_mode(mode, site.options.unix_mode))
     return std::string(plugin_) + "_socket_mode: '" + mode + "' is no octal number up to 0777";
+  if (site.options.login_threads != 0 && !engine::knows_accounts())
+    return std::string(plugin_) + "_auth is account, and Postern cannot check accounts of this server yet: use " +
+           "another value";
   const std::optional<net::Address> others = for_others(site.options);
   // A port without login shows every table to whoever reaches it. By default only this machine may.
   if (others && !site.asks && !clients_->allow_open_access)

@@ -1,5 +1,5 @@
 // handlersocket_plugin.cc: the plugin `handlersocket`: a port for reading and one for writing.
-#include <mysql/plugin.h>
+#include "server_plugin.h"
 
 #include <climits>
 #include <memory>

@@ -4,7 +4,7 @@
 // held.
 #pragma once
 
-#include <mysql/plugin.h>
+#include "server_plugin.h"
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // memcached_plugin.cc: the plugin `memcached`: one port, over the containers of the database innodb_memcache.
-#include <mysql/plugin.h>
+#include "server_plugin.h"
 
 #include <climits>
 #include <memory>

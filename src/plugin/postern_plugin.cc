@@ -1,5 +1,5 @@
 // postern_plugin.cc: the plugin `postern`: the MySQL protocol, the whole server through a port and a socket of its own.
-#include <mysql/plugin.h>
+#include "server_plugin.h"
 
 #include <climits>
 #include <memory>

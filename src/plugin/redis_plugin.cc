@@ -1,5 +1,5 @@
 // redis_plugin.cc: the plugin `redis`: one port, over the tables that the database postern maps.
-#include <mysql/plugin.h>
+#include "server_plugin.h"
 
 #include <climits>
 #include <functional>

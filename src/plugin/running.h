@@ -1,6 +1,8 @@
 // running.h: Running, what one plugin has while it is loaded, and what each plugin gives to plugin.cc.
 #pragma once
 
+#include "server_plugin.h"
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,8 +12,6 @@
 #include "base/counters.h"
 #include "doors.h"
 #include "status.h"
-
-struct st_mysql_sys_var;
 
 namespace postern::plugin {
 
@@ -68,7 +68,7 @@ void visit_running(const std::function<void(const Running &running)> &visit);
 // Each plugin's file, <name>_plugin.cc, defines these.
 #define DOOR(name, folder, prefix, sentence)                                                  \
   namespace name {                                                                            \
-  extern st_mysql_sys_var *system_variables[];                                                \
+  extern SystemVariable *system_variables[];                                                  \
   /** To be called before the settings are used: whether all make sense; sets the choices. */ \
   [[nodiscard]] bool check_settings();                                                        \
   bool allows_other_build();                                                                  \

@@ -6,6 +6,8 @@
 // plugin_settings.inc makes each plugin's own struct of one of them and of the plugin's rows.
 #pragma once
 
+#include "server_plugin.h"
+
 #include <string>
 
 namespace postern::plugin {
@@ -18,7 +20,7 @@ namespace postern::plugin {
 #define LIVE_TEXT_MEMBER(name, initial, bytes_max, help) char *name;
 #define ACTION_MEMBER(name, help) unsigned long long name;
 #define NUMBER_MEMBER(name, initial, least, most, help) unsigned long long name;
-#define SWITCH_MEMBER(name, initial, help) char name;
+#define SWITCH_MEMBER(name, initial, help) SwitchValue name;
 #define CHOICE_MEMBER(name, Words, initial, help, ...) \
   enum class Words : unsigned { __VA_ARGS__ };         \
   char *name;                                          \

@@ -1,6 +1,6 @@
 #include "status.h"
 
-#include <mysql/plugin.h>
+#include "server_plugin.h"
 
 #include "base/pool.h"
 
@@ -15,7 +15,7 @@ constexpr size_t variable_count_max = counter_count + failure_count - 1 + gauge_
 /// library can be unloaded while the thread lives on.
 struct Page {
   unsigned long long values[variable_count_max];
-  st_mysql_show_var variables[variable_count_max + 1];
+  StatusVariable variables[variable_count_max + 1];
 };
 thread_local Page page;
 
@@ -24,15 +24,15 @@ thread_local Page page;
 void StatusPage::add(const char *name, uint64_t value) {
   if (count_ == variable_count_max) return;
   page.values[count_] = value;
-  page.variables[count_] = {name, &page.values[count_], SHOW_ULONGLONG};
+  page.variables[count_] = status_variable(name, &page.values[count_], shown_as_number);
   ++count_;
 }
 
 void StatusPage::add_switch(const char *name, bool on) {
   if (count_ == variable_count_max) return;
-  auto *const value = reinterpret_cast<char *>(&page.values[count_]);
-  *value = on ? 1 : 0;
-  page.variables[count_] = {name, value, SHOW_BOOL};
+  auto *const value = reinterpret_cast<SwitchValue *>(&page.values[count_]);
+  *value = on;
+  page.variables[count_] = status_variable(name, value, SHOW_BOOL);
   ++count_;
 }
 
@@ -61,10 +61,10 @@ void StatusPage::add(const DoorStatus &status) {
 #undef LATENCY
 }
 
-void StatusPage::fill(st_mysql_show_var &variable) {
-  page.variables[count_] = {nullptr, nullptr, SHOW_UNDEF};
+void StatusPage::fill(StatusVariable &variable) {
+  page.variables[count_] = status_end();
   variable.type = SHOW_ARRAY;
-  variable.value = page.variables;
+  variable.value = reinterpret_cast<char *>(page.variables);
 }
 
 }  // namespace postern::plugin

@@ -1,12 +1,12 @@
 // status.h: from counters to SHOW GLOBAL STATUS.
 #pragma once
 
+#include "server_plugin.h"
+
 #include <cstdint>
 
 #include "base/counters.h"
 #include "base/histogram.h"
-
-struct st_mysql_show_var;
 
 namespace postern::plugin {
 
@@ -32,7 +32,7 @@ class StatusPage {
   void add_switch(const char *name, bool on);
   /// What every plugin has.
   void add(const DoorStatus &status);
-  void fill(st_mysql_show_var &variable);
+  void fill(StatusVariable &variable);
 
  private:
   uint32_t count_ = 0;
