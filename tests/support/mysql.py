@@ -1,0 +1,77 @@
+"""Servers of MySQL 9.7 for tests, of tools/mysql. Only where POSTERN_TEST_MYSQL is set, for half a gigabyte is fetched
+and the plugin built for it."""
+import contextlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from support.hs import Client
+from support.server import ROOT, parse_env
+from support.waiting import until
+
+CANNOT_BE_HAD = 3  # what tools/server exits with then
+BUILD_SECONDS = 3000
+
+marks = [
+    pytest.mark.skipif(
+        not os.environ.get("POSTERN_TEST_MYSQL"), reason="fetches half a gigabyte: POSTERN_TEST_MYSQL=1"
+    ),
+    pytest.mark.timeout(BUILD_SECONDS),
+]
+
+
+def build():
+    """Builds for MySQL, or skips."""
+    fetched = subprocess.run([ROOT / "tools/server", "mysql"], capture_output=True, text=True, check=False)
+    if fetched.returncode == CANNOT_BE_HAD:
+        pytest.skip(fetched.stderr.strip())
+    assert fetched.returncode == 0, fetched.stderr
+    subprocess.run(["make", "-C", ROOT, "plugin", "SERVER=mysql"], check=True)
+
+
+class Mysql:
+    """A server of tools/mysql."""
+
+    def __init__(self, directory):
+        self.dir = directory
+        self.env = {}
+
+    def run(self, verb, *options, check=True):
+        command = [ROOT / "tools/mysql", verb, self.dir, *options]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=check)
+
+    def start(self, *options):
+        self.env = parse_env(self.run("start", "--", *options).stdout)
+
+    def connect(self):
+        return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user="root", autocommit=True)
+
+    def query(self, *statements):
+        """Runs all; the rows of the last, as text."""
+        with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return cursor.fetchall()
+
+    def door(self):
+        return Client(int(self.env["HS_PORT"]))
+
+    def write_door(self):
+        return Client(int(self.env["HS_PORT_WR"]))
+
+    def kill(self):
+        """The server dies at once, as of a power cut but for the operating system."""
+        os.kill(int(self.env["PID"]), signal.SIGKILL)
+        until(lambda: not Path(f"/proc/{self.env['PID']}").exists(), 30, "mysqld does not die")
+
+    def told(self):
+        """The texts of Postern's threads in the process list, by their numbers."""
+        return {row[0]: row[6] for row in self.query("SHOW PROCESSLIST") if row[1] == "postern"}
+
+    def threads(self, word):
+        """The numbers of those with this text."""
+        return [number for number, text in self.told().items() if word in (text or "")]
