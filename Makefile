@@ -27,7 +27,7 @@
 #   make clean    remove the build; make distclean: the private server, too
 #
 # make, run, stop, unit and integration take SERIES=11.8: for that series of MariaDB, in build-11.8/.
-# plugin, run, stop and contract take SERVER=mysql: for MySQL 9.7, in build-mysql/; a first slice, see docs/servers.md.
+# plugin, run, stop, contract and test take SERVER=mysql: for MySQL 9.7, in build-mysql/; see docs/servers.md.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -131,6 +131,11 @@ integration: for-integration
 	@$(PYTEST) -m alone $(PYTEST_ARGS)
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 3))" --dist loadfile $(PYTEST_ARGS)
 
+ifeq ($(SERVER),mysql)
+test: contract
+	@POSTERN_TEST_MYSQL=1 $(PYTHON) -m pytest tests/integration/engine/test_mysql*.py -ra --timeout=3000 \
+	  -p no:cacheprovider -n 3 --dist loadfile $(PYTEST_ARGS)
+else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
 # should not fail for a fault that was there before. If no mirror has all of 11.8, tools/server says so, and nothing is tested on it.
 test:
@@ -142,6 +147,7 @@ test:
 	@SERIES=11.8 tools/server fetch || [ $$? = 3 ]
 	@[ ! -f build-11.8/server/server.env ] || $(MAKE) --no-print-directory series SERIES=11.8
 	@$(MAKE) --no-print-directory integration
+endif
 
 # Tests that depend on the server's internals.
 SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention engine/test_ddl engine/test_privileges \

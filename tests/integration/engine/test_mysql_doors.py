@@ -1,0 +1,236 @@
+"""The memcached and the Redis door in MySQL 9.7, and the settings and status variables of all."""
+import contextlib
+import subprocess
+
+import pymysql
+import pytest
+
+from support import mc, resp
+from support.mysql import Mysql, build, marks
+from support.server import ROOT
+from support.waiting import until
+
+pytestmark = marks
+
+# The tables of MySQL's own plugin, as a server that was upgraded has them.
+OF_DAEMON_MEMCACHED = [
+    "CREATE DATABASE innodb_memcache",
+    "CREATE TABLE innodb_memcache.cache_policies (policy_name VARCHAR(40) PRIMARY KEY,"
+    " get_policy ENUM('innodb_only', 'cache_only', 'caching', 'disabled') NOT NULL,"
+    " set_policy ENUM('innodb_only', 'cache_only', 'caching', 'disabled') NOT NULL,"
+    " delete_policy ENUM('innodb_only', 'cache_only', 'caching', 'disabled') NOT NULL,"
+    " flush_policy ENUM('innodb_only', 'cache_only', 'caching', 'disabled') NOT NULL)",
+    "CREATE TABLE innodb_memcache.containers (name VARCHAR(50) NOT NULL PRIMARY KEY, db_schema VARCHAR(250) NOT NULL,"
+    " db_table VARCHAR(250) NOT NULL, key_columns VARCHAR(250) NOT NULL, value_columns VARCHAR(250),"
+    " flags VARCHAR(250) NOT NULL DEFAULT '0', cas_column VARCHAR(250), expire_time_column VARCHAR(250),"
+    " unique_idx_name_on_key VARCHAR(250) NOT NULL)",
+    "CREATE TABLE innodb_memcache.config_options (name VARCHAR(50) NOT NULL PRIMARY KEY, value VARCHAR(50))",
+    "INSERT INTO innodb_memcache.cache_policies VALUES"
+    " ('cache_policy', 'innodb_only', 'innodb_only', 'innodb_only', 'innodb_only')",
+    "INSERT INTO innodb_memcache.config_options VALUES ('separator', '|'), ('table_map_delimiter', '.')",
+    "CREATE TABLE test.demo_test (c1 VARCHAR(32), c2 VARCHAR(1024), c3 INT, c4 BIGINT UNSIGNED, c5 INT,"
+    " PRIMARY KEY (c1))",
+    "INSERT INTO test.demo_test VALUES ('AA', 'HELLO, HELLO', 8, 0, 0)",
+    "CREATE TABLE test.pairs (id INT PRIMARY KEY, a VARCHAR(20), b VARCHAR(20))",
+    "INSERT INTO innodb_memcache.containers VALUES"
+    " ('aaa', 'test', 'demo_test', 'c1', 'c2', 'c3', 'c4', 'c5', 'PRIMARY'),"
+    " ('pairs', 'test', 'pairs', 'id', 'a|b', '0', NULL, NULL, 'PRIMARY')",
+]
+
+
+@pytest.fixture(scope="module", name="mysql")
+def running_server(tmp_path_factory):
+    build()
+    server = Mysql(tmp_path_factory.mktemp("mysql"))
+    server.start()
+    server.query("CREATE DATABASE test", *OF_DAEMON_MEMCACHED)
+    script = subprocess.run([ROOT / "tools/mysql", "script", ROOT / "sql/redis.sql"], capture_output=True, check=True)
+    subprocess.run([ROOT / "tools/mysql", "sql", server.dir], input=script.stdout, check=True)
+    until(lambda: mc.listens(server.env["MEMCACHED_PORT"]) and mc.listens(server.env["REDIS_PORT"]))
+    yield server
+    server.run("stop")
+
+
+@pytest.fixture(name="items")
+def memcached_client(mysql):
+    with mc.Client(int(mysql.env["MEMCACHED_PORT"])) as client:
+        yield client
+
+
+def store(client, command, value):
+    client.send(f"{command} {len(value)}\r\n{value}\r\n".encode())
+    return client.line().decode()
+
+
+def fetch(client, *keys, command="get"):
+    """The lines of the answer, but for its end."""
+    client.send(f"{command} {' '.join(keys)}\r\n".encode())
+    lines = []
+    while (line := client.line().decode()) != "END":
+        lines.append(line)
+    return lines
+
+
+def test_the_containers_of_daemon_memcached_are_served(mysql, items):
+    assert fetch(items, "AA") == ["VALUE AA 8 12", "HELLO, HELLO"]
+    assert store(items, "set k 5 0", "abc") == "STORED"
+    assert store(items, "append k 0 0", "de") == "STORED"
+    assert fetch(items, "k") == ["VALUE k 5 5", "abcde"]
+    assert store(items, "add k 0 0", "x") == "NOT_STORED"
+    assert mysql.query("SELECT c2, c3, c5 FROM test.demo_test WHERE c1 = 'k'") == (("abcde", 5, 0),)
+    assert store(items, "set n 0 0", "5") == "STORED"
+    assert items.ask("incr n 37") == "42"
+    assert items.ask("delete n") == "DELETED"
+    assert mysql.query("SELECT * FROM test.demo_test WHERE c1 = 'n'") == ()
+
+
+def test_cas_and_expiry_have_their_columns(mysql, items):
+    assert store(items, "set c 0 1000", "one") == "STORED"
+    cas = fetch(items, "c", command="gets")[0].split()[-1]
+    kept = mysql.query("SELECT c4, c5 > UNIX_TIMESTAMP() + 900 FROM test.demo_test WHERE c1 = 'c'")
+    assert kept == ((int(cas), 1),)
+    items.send(f"cas c 0 0 3 {cas}\r\ntwo\r\n".encode())
+    assert items.line() == b"STORED"
+    items.send(f"cas c 0 0 5 {cas}\r\nthree\r\n".encode())
+    assert items.line() == b"EXISTS"
+    mysql.query("UPDATE test.demo_test SET c5 = UNIX_TIMESTAMP() - 1 WHERE c1 = 'c'")
+    assert fetch(items, "c") == []
+
+
+def test_a_client_switches_between_tables(mysql, items):
+    assert store(items, "set @@pairs.7 0 0", "left|right") == "STORED"
+    assert mysql.query("SELECT a, b FROM test.pairs WHERE id = 7") == (("left", "right"),)
+    assert fetch(items, "7") == ["VALUE 7 0 10", "left|right"]
+    assert fetch(items, "@@aaa.AA") == ["VALUE @@aaa.AA 8 12", "HELLO, HELLO"]
+    assert fetch(items, "AA") == ["VALUE AA 8 12", "HELLO, HELLO"]
+
+
+@pytest.fixture(name="redis")
+def redis_client(mysql):
+    with resp.Client(mysql.env["REDIS_PORT"]) as client:
+        yield client
+
+
+def test_every_type_of_redis_is_kept_in_tables(mysql, redis):
+    assert redis.ask("SET", "a", "1") == "OK"
+    assert redis.ask("INCRBY", "a", 41) == 42
+    assert mysql.query("SELECT v FROM postern_redis.entries WHERE k = 'a'") == ((b"42",),)
+    assert redis.ask("HSET", "h", "f", "v", "g", "w") == 2
+    assert redis.ask("HGET", "h", "g") == b"w"
+    assert redis.ask("RPUSH", "l", "x", "y", "z") == 3
+    assert redis.ask("LRANGE", "l", 0, -1) == [b"x", b"y", b"z"]
+    assert redis.ask("LPOP", "l") == b"x"
+    assert redis.ask("SADD", "s", "m", "n") == 2
+    assert redis.ask("SISMEMBER", "s", "n") == 1
+    assert redis.ask("ZADD", "z", 2, "two", 1, "one") == 2
+    assert redis.ask("ZRANGE", "z", 0, -1) == [b"one", b"two"]
+    assert redis.ask("XADD", "x", "1-1", "f", "v") == b"1-1"
+    assert redis.ask("XRANGE", "x", "-", "+") == [[b"1-1", [b"f", b"v"]]]
+    assert redis.ask("EXPIRE", "a", 100) == 1
+    assert 90 < redis.ask("TTL", "a") <= 100
+    assert redis.ask("DEL", "a", "h", "l", "s", "z", "x") == 6
+    assert mysql.query("SELECT COUNT(*) FROM postern_redis.entries") == ((0,),)
+
+
+def test_rows_are_hashes(mysql, redis):
+    mysql.query(
+        "CREATE TABLE test.user (id INT PRIMARY KEY, name VARCHAR(20), age INT)",
+        "INSERT INTO test.user VALUES (7, 'bob', 40)",
+        "CALL postern.redis_map_row('user:', 'test', 'user', '*')",
+    )
+    until(lambda: redis.ask("HGET", "user:7", "name") == b"bob")
+    assert redis.ask("HINCRBY", "user:7", "age", 2) == 42
+    assert redis.ask("HSET", "user:8", "name", "ann") == 1
+    assert mysql.query("SELECT * FROM test.user ORDER BY id") == ((7, "bob", 42), (8, "ann", None))
+
+
+def test_multi_and_scripts_are_transactions(mysql, redis):
+    assert redis.ask("MULTI") == "OK"
+    for words in [("SET", "t", "1"), ("INCR", "t"), ("LPUSH", "t2", "x")]:
+        assert redis.ask(*words) == "QUEUED"
+    assert redis.ask("EXEC") == ["OK", 2, 1]
+    script = "redis.call('SET', KEYS[1], ARGV[1]) return redis.call('INCR', KEYS[1])"
+    assert redis.ask("EVAL", script, 1, "e", "41") == 42
+    # A script that fails leaves nothing.
+    with contextlib.suppress(resp.Error):
+        redis.ask("EVAL", "redis.call('SET', KEYS[1], '1') return redis.call('LPUSH', KEYS[1], 'x')", 1, "gone")
+    assert redis.ask("EXISTS", "gone") == 0
+    assert redis.ask("WATCH", "t") == "OK"
+    mysql.query("UPDATE postern_redis.entries SET v = '9' WHERE k = 't'")
+    assert redis.ask("MULTI") == "OK"
+    assert redis.ask("SET", "t", "0") == "QUEUED"
+    assert redis.ask("EXEC") is None
+    assert redis.ask("GET", "t") == b"9"
+
+
+def test_a_blocked_client_is_woken(mysql, redis):
+    with resp.Client(mysql.env["REDIS_PORT"]) as waiter:
+        waiter.send(resp.encode("BLPOP", "queue", 30))
+        until(lambda: redis.ask("LPUSH", "queue", "job") >= 1)
+        assert resp.decode(waiter.raw()) == [b"queue", b"job"]
+
+
+def test_settings_have_the_names_and_the_meaning_of_mariadb(mysql):
+    variables = dict(mysql.query("SHOW VARIABLES LIKE 'handlersocket%'"))
+    assert variables["handlersocket_port_wr"] == mysql.env["HS_PORT_WR"]
+    assert variables["handlersocket_max_request_bytes"] == "16777216"
+    mysql.query("SET GLOBAL handlersocket_errors = 'text'")
+    try:
+        with mysql.write_door() as hs:
+            assert hs.request("P", 0, "nosuch", "t", "PRIMARY", "a")[2] == "Unknown database 'nosuch'"
+    finally:
+        mysql.query("SET GLOBAL handlersocket_errors = 'compatible'")
+    for wrong in ["handlersocket_errors = 'other'", "memcached_port = 70000"]:
+        with pytest.raises(pymysql.MySQLError):
+            mysql.query(f"SET GLOBAL {wrong}")
+
+
+def test_a_door_moves_while_the_server_runs(mysql, tmp_path):
+    path = tmp_path / "hs.sock"
+    mysql.query(f"SET GLOBAL handlersocket_socket = '{path}'")
+    until(path.exists)
+    mysql.query("SET GLOBAL handlersocket_socket = ''")
+    until(lambda: not path.exists())
+
+
+def test_status_variables_count(mysql):
+    def count(name):
+        return int(dict(mysql.query(f"SHOW GLOBAL STATUS LIKE '{name}'"))[name])
+
+    mysql.query("CREATE TABLE test.counted (id INT PRIMARY KEY)")
+    before = count("Handlersocket_requests_insert"), count("Handlersocket_rows_inserted")
+    with mysql.write_door() as hs:
+        hs.open(0, "test", "counted", "id")
+        assert hs.request(0, "+", 1, 1) == ["0", "1"]
+        assert hs.request(0, "+", 1, 1) == ["1", "1", "121"]
+    assert (count("Handlersocket_requests_insert"), count("Handlersocket_rows_inserted")) == (
+        before[0] + 2,
+        before[1] + 1,
+    )
+    status = dict(mysql.query("SHOW GLOBAL STATUS LIKE '%listening%'"))
+    assert {status[name] for name in ("Handlersocket_listening", "Memcached_listening", "Redis_listening")} == {"ON"}
+
+
+def test_a_secret_is_asked_for(tmp_path):
+    server = Mysql(tmp_path)
+    server.start("--handlersocket-plain-secret-wr=open")
+    try:
+        with server.write_door() as hs:
+            assert hs.request("P", 0, "test", "t", "PRIMARY", "a")[0] != "0"
+            assert hs.request("A", 1, "wrong")[0] != "0"
+            assert hs.request("A", 1, "open") == ["0", "1"]
+        assert not dict(server.query("SHOW VARIABLES LIKE 'handlersocket_plain%'"))
+    finally:
+        server.run("stop")
+
+
+@pytest.mark.parametrize("door", ["handlersocket", "memcached", "redis"])
+def test_accounts_are_refused_in_words(tmp_path, door):
+    done = subprocess.run(
+        [ROOT / "tools/mysql", "start", tmp_path, "--", f"--{door}-auth=account"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "cannot check accounts of this server yet" in (tmp_path / "error.log").read_text()
