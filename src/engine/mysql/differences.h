@@ -212,10 +212,8 @@ inline bool open_with_all_needed(THD *thd, TableRef *first, uint32_t &count) {
   return open_tables(thd, &first, &count, open_flags_without_waiting, &strategy);
 }
 inline void begin_lex_anew(THD *thd) {
-  LEX *const lex = thd->lex;
-  lex_end(lex);
-  lex_start(thd);
-  lex->sql_command = SQLCOM_SELECT;
+  lex_end(thd->lex);
+  start_lex(thd);
 }
 /// After lock_tables() for a statement that goes on.
 inline void forget_locked_tables(LEX &lex) {

@@ -2,6 +2,8 @@
 
 #include "engine/mysql/opening.h"
 
+#include <utility>
+
 #include "engine/mysql/failures.h"
 
 namespace postern::mysqld {
@@ -10,6 +12,15 @@ std::string table_name(Bytes name) {
   std::string lower(name);
   if (lower_case_table_names != 0) lower.resize(my_casedn_str(system_charset_info, lower.data()));
   return lower;
+}
+
+void start_lex(THD *thd) {
+  static thread_local MEM_ROOT memory(PSI_NOT_INSTRUMENTED, 4096);
+  memory.ClearForReuse();
+  MEM_ROOT *const of_statement = std::exchange(thd->mem_root, &memory);
+  lex_start(thd);
+  thd->mem_root = of_statement;
+  thd->lex->sql_command = SQLCOM_SELECT;
 }
 
 const unsigned open_flags_without_waiting = MYSQL_OPEN_FAIL_ON_MDL_CONFLICT;

@@ -20,6 +20,9 @@ using sql::TableState;
 /// A database's or a table's name as the server compares it: lower case where it does so.
 std::string table_name(Bytes name);
 
+/// Begins a statement's LEX, a SELECT's. On memory of the thread: that of a statement goes with each.
+void start_lex(THD *thd);
+
 /// For the server's open functions: fail where a metadata lock is not free.
 extern const unsigned open_flags_without_waiting;
 

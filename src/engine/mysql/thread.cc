@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "engine/mysql/opening.h"
 
 namespace postern::mysqld {
 namespace {
@@ -113,8 +114,7 @@ bool ServerThread::create() {
   give_rights(*thd->security_context());
   pin(thd);
   thd->init_query_mem_roots();
-  lex_start(thd);
-  thd->lex->sql_command = SQLCOM_SELECT;
+  start_lex(thd);
   thd->check_for_truncated_fields = CHECK_FIELD_IGNORE;
   Global_THD_manager::get_instance()->add_thd(thd);
   row_wait_.set_thd(thd);
