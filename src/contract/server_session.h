@@ -51,6 +51,12 @@ class Plan {
   virtual bool writes() const { return false; }
 };
 
+/// Bytes of a client's.
+struct Traffic {
+  uint64_t received = 0;
+  uint64_t sent = 0;
+};
+
 /// The settings of a session that decide where the literals of a text begin and end.
 struct TextRules {
   bool ansi_quotes = false;       ///< "x" is a name, no text
@@ -152,6 +158,10 @@ class ServerSession {
   /// Ends the session, and closes the socket. `peer_ended`: the client sends no more, and the server shall see that by
   /// itself. Idempotent.
   virtual void end(bool peer_ended) = 0;
+
+  /// The bytes that the server itself has read from sockets and written to them on the calling thread, since that was
+  /// asked last; those that pass through the connection's input and output are not among them.
+  virtual Traffic take_traffic() { return {}; }
 
   /// Whether the server has a socket for it: greet() has said so or log_in() was called, and not end().
   virtual bool alive() const = 0;

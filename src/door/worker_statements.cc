@@ -33,7 +33,7 @@ void Worker::work(void *self, Crew::Member &me) {
       continue;
     }
     const bool alive = serve_next(*job, &me);
-    switch (crew.end(me, alive && session.learnt().failed)) {
+    switch (crew.end(me, alive && session.learnt().failed, job->by_server)) {
       case Crew::Ended::has_loop: worker.take_thread_back(std::move(job), alive); continue;
       case Crew::Ended::moved: break;
       case Crew::Ended::orphaned:
@@ -162,6 +162,8 @@ void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
   now_ms_ = now_us / 1000;
   lasting_kinds_.note(serving_kind_, now_us - serving_since_us_, now_ms_);
   counters_.add(Counter::statements_served);
+  counters_.add(Counter::bytes_received, job->by_server.received);
+  counters_.add(Counter::bytes_sent, job->by_server.sent);
   if (!alive) job->connection->die();
   else if (job->connection->hosted()->learnt().failed) counters_.add(Counter::requests_failed);
   take_job_back(std::move(job));

@@ -106,7 +106,7 @@ void Crew::move(const Member &from) noexcept {
   call(next);
 }
 
-Crew::Ended Crew::end(Member &me, bool failed) {
+Crew::Ended Crew::end(Member &me, bool failed, const Traffic &by_server) {
   const Member *expected = &me;
   const bool has_loop = serving_.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel);
   const std::lock_guard guard(mutex_);
@@ -115,6 +115,8 @@ Crew::Ended Crew::end(Member &me, bool failed) {
   if (has_loop) return Ended::has_loop;
   me.has_loop_ = false;
   if (me.orphaned_) return Ended::orphaned;
+  counters_.add(Counter::bytes_received, by_server.received);
+  counters_.add(Counter::bytes_sent, by_server.sent);
   counters_.add(Counter::statements_served);
   if (failed) counters_.add(Counter::requests_failed);
   return Ended::moved;

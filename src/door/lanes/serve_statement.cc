@@ -77,6 +77,9 @@ bool serve_next(SlowJob &job, WaitListener *listener) {
   } catch (const std::bad_alloc &) {
     log::error("a statement ended its session: out of memory");
   }
+  job.by_server = session.take_traffic();
+  connection.listed.note_received(job.by_server.received);
+  connection.listed.note_sent(job.by_server.sent);
   if (!goes_on) {
     session.end(false);
     return false;

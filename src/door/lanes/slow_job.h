@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "contract/op.h"
+#include "contract/server_session.h"
 #include "door/connections/connection.h"
 #include "door/lanes/home.h"
 
@@ -31,6 +32,7 @@ struct SlowJob {
   bool stays = false;         ///< its thread may wait long for a row
   bool wrote = false;         ///< its thread has counted it as one that writes
   int row_wait_ms = 0;        ///< how long
+  Traffic by_server{};        ///< its client's bytes that the server has sent and received, of its last statement
 
   // Neighbours in a JobQueue.
   SlowJob *before = nullptr;

@@ -213,6 +213,8 @@ void StatementPool::PoolThread::serve(std::unique_ptr<SlowJob> job, std::unique_
   lock.lock();
   unlink();
   if (login) --state.logins_running;
+  state.counters.add(Counter::bytes_received, job->by_server.received);
+  state.counters.add(Counter::bytes_sent, job->by_server.sent);
   state.counters.add(!login ? Counter::statements_served : alive ? Counter::logins : Counter::logins_failed);
   if (!login && failed) state.counters.add(Counter::requests_failed);
   const bool is_orphan = orphaned;

@@ -42,6 +42,7 @@ class HostedSession final : public ServerSession {
   bool serve(const Statement &statement) override;
   void end(bool peer_ended) override;
   bool end_at_once(bool peer_ended) override;
+  Traffic take_traffic() override { return mariadb::take_traffic(); }
 
   bool alive() const override { return thd_ != nullptr; }
   bool logged_in() const override { return logged_in_ && thd_ != nullptr; }

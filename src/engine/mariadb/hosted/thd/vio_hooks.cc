@@ -12,6 +12,13 @@ namespace postern::mariadb {
 namespace {
 
 thread_local Conversation *conversation = nullptr;
+thread_local Traffic traffic;
+
+/// Of a Vio's function. Adds them to the count, unless it has failed.
+size_t counted(size_t bytes, uint64_t &count) {
+  if (bytes != static_cast<size_t>(-1)) count += bytes;
+  return bytes;
+}
 
 /// The functions that a Vio of either kind has.
 struct Own {
@@ -35,14 +42,14 @@ size_t read_hook(Vio *vio, uchar *to, size_t size) {
     if (held->has_data()) return held->take(reinterpret_cast<char *>(to), size);
     if (!held->may_wait()) return held->fail_read();
   }
-  return own(vio).read.load(std::memory_order_relaxed)(vio, to, size);
+  return counted(own(vio).read.load(std::memory_order_relaxed)(vio, to, size), traffic.received);
 }
 
 size_t write_hook(Vio *vio, const uchar *from, size_t size) {
   if (Conversation *const held = conversation_of(vio);
       held != nullptr && held->write({reinterpret_cast<const char *>(from), size}))
     return size;
-  return own(vio).write.load(std::memory_order_relaxed)(vio, from, size);
+  return counted(own(vio).write.load(std::memory_order_relaxed)(vio, from, size), traffic.sent);
 }
 
 my_bool has_data_hook(Vio *vio) {
@@ -115,6 +122,10 @@ bool Conversation::write(Bytes bytes) noexcept {
   }
   std::exchange(answer_, nullptr)->clear();
   return false;
+}
+
+Traffic take_traffic() {
+  return std::exchange(traffic, {});
 }
 
 void hook(st_vio *vio) {

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/input.h"
 #include "base/output.h"
+#include "contract/server_session.h"
 
 struct st_vio;
 
@@ -64,6 +65,9 @@ class Conversation {
   GreetedLogin *const login_ = nullptr;
   bool greeted_ = false;
 };
+
+/// The bytes that the server has read from sockets and written to them by itself, on this thread and since the last call.
+Traffic take_traffic();
 
 /// Has the Vio ask here from now on, or again: TLS, which may begin during the login, sets the pointers anew.
 void hook(st_vio *vio);
