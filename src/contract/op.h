@@ -178,6 +178,9 @@ struct Op {
   /// Lane::alone: where a paused find keeps its place. Null in a turn: a find that is too much for one is paused
   /// without a place, and starts anew in the slow lane, under its own read view.
   std::unique_ptr<Position> *position = nullptr;
+  // Set by Executor::run, of all its runs: for logs.
+  uint32_t rows_sent = 0;
+  uint32_t rows_examined = 0;
 };
 static_assert(sizeof(Op) <= 64);
 

@@ -11,6 +11,8 @@ struct SlowRequest {
   std::string account;  ///< user@host; empty: none
   std::string what;     ///< the request and its table, without its values
   uint64_t took_us = 0;
+  uint64_t rows_sent = 0;
+  uint64_t rows_examined = 0;
 };
 
 /// Writes it down. On the thread that has answered it, which may wait for the log. Throws std::bad_alloc.

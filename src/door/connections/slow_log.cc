@@ -63,6 +63,10 @@ void SlowLog::tell(const Connection &connection, std::span<const Op> ops, uint64
   request.client = connection.listed.peer();
   request.account = connection.listed.account();
   request.took_us = took_us;
+  for (const Op &op : ops) {
+    request.rows_sent += op.rows_sent;
+    request.rows_examined += op.rows_examined;
+  }
   request.what = "/* " + options_.name + ", connection " + std::to_string(connection.listed.id());
   if (ops.size() > 1) request.what += ", first of " + std::to_string(ops.size()) + " requests answered together";
   if (unheard_ != 0) request.what += ", " + std::to_string(unheard_) + " others not told";

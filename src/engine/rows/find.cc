@@ -98,6 +98,7 @@ void Finder::run(Op &op, OpenTable &table) {
   const uint64_t rows = scan.examined - scan.lookups;
   counters_->add(Counter::rows_examined, rows);
   table.rows_examined += rows;
+  op.rows_examined += static_cast<uint32_t>(rows);
   // KILL of a worker takes its identity; a find that it caught is started anew in the slow lane. A scan there ends, but
   // not one that has only just begun.
   if (scan.failure == Failure::interrupted && connection_is_killed(*thd_)) {
@@ -115,6 +116,7 @@ void Finder::run(Op &op, OpenTable &table) {
     return;
   }
   counters_->add(Counter::rows_sent, sent);
+  op.rows_sent = static_cast<uint32_t>(sent);
   ++table.finds;
   op.progress = Progress::done;
   Outcome outcome;
@@ -183,6 +185,7 @@ bool Finder::answer_as_before(Op &op, OpenTable &table) {
   op.progress = Progress::done;
   counters_->add(Counter::finds_shared);
   counters_->add(Counter::rows_sent, known->rows);
+  op.rows_sent = static_cast<uint32_t>(known->rows);
   ++table.finds;
   return true;
 }

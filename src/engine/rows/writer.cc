@@ -35,6 +35,7 @@ void Writer::run(Op &op, OpenTable &table) {
   change_.end();
   row_wait_.take_expired();  // where it did not matter any more
   counters_->add(Counter::rows_examined, examined_);
+  op.rows_examined += static_cast<uint32_t>(examined_);
   counters_->add(Counter::row_lock_waits, row_wait_.take_waits());
   if (thd->is_error()) forget_error(thd);
   forget_warnings(thd);
@@ -57,6 +58,7 @@ void Writer::run(Op &op, OpenTable &table) {
                  : op.verb == Verb::edit ? Counter::requests_edit
                                          : Counter::requests_find);
   counters_->add(Counter::rows_sent, outcome.rows);
+  op.rows_sent = static_cast<uint32_t>(outcome.rows);
   outcome.columns = static_cast<uint32_t>(table.columns.size());
   outcome.message = write_.error.message;
   outcome.server_error = write_.error.number;

@@ -374,3 +374,24 @@ def test_a_word_may_be_given_as_a_number_and_is_shown_as_the_word(sandbox_factor
     assert server.variable("handlersocket_errors") == "text"
     server.execute("SET GLOBAL handlersocket_errors = '0'")
     assert server.variable("handlersocket_errors") == "compatible"
+
+
+def test_slow_requests_have_their_rows(own, tmp_path):
+    log = tmp_path / "rows.log"
+    own.execute(
+        f"SET GLOBAL slow_query_log_file = '{log}'", "SET GLOBAL log_output = 'FILE'", "SET GLOBAL slow_query_log = 1"
+    )
+
+    def rows(what):
+        pattern = rf"Rows_sent: (\d+)  Rows_examined: (\d+)\n(?:.*\n){{2,3}}/\*.*{what}"
+        until(lambda: re.search(pattern, log.read_text()))
+        return tuple(map(int, re.findall(pattern, log.read_text())[-1]))
+
+    with client(own) as one, changed(own, "handlersocket_slow_request_us", 1):
+        one.open(0, "test", "t", "id,v", filters="w")
+        one.request(0, ">=", 1, 7, 5, 2)
+        assert rows("find test.t index PRIMARY columns id,v") == (5, 7)
+    with own.resp() as redis, changed(own, "redis_slow_request_us", 1):
+        redis.ask("SET", "slow:rows", "1")
+        redis.ask("GET", "slow:rows")
+        assert rows("redis.* find ") == (1, 1)

@@ -98,10 +98,14 @@ auto slow_query_us(const Thd *thd) {
 
 /// The row counts for the slow log. Later series keep a count of their own for it.
 template <class Thd>
-void forget_rows(Thd *thd) {
-  thd->set_sent_row_count(0);
-  if constexpr (requires { thd->set_examined_row_count(0); }) thd->set_examined_row_count(0);
-  else thd->sent_row_count_for_statement = thd->examined_row_count_for_statement = 0;
+void set_rows(Thd *thd, ha_rows sent, ha_rows examined) {
+  thd->set_sent_row_count(sent);
+  if constexpr (requires { thd->set_examined_row_count(0); }) {
+    thd->set_examined_row_count(examined);
+  } else {
+    thd->sent_row_count_for_statement = sent;
+    thd->examined_row_count_for_statement = examined;
+  }
 }
 
 // --- rows ------------------------------------------------------------------------------------------------------------

@@ -20,12 +20,13 @@ void write_slow_log(const SlowRequest &request) {
   const std::string who = user + "[" + user + "] @ " + request.client + " []";
   // The thread's last statement is not the request's.
   const auto verbosity = std::exchange(thd->variables.log_slow_verbosity, 0);
-  mariadb::compat::forget_rows(thd);
+  mariadb::compat::set_rows(thd, request.rows_sent, request.rows_examined);
   logger.lock_shared();
   if (global_system_variables.sql_log_slow)
     file->write(thd, std::time(nullptr), who.data(), who.size(), request.took_us, 0, false, request.what.data(),
                 request.what.size());
   logger.unlock();
+  mariadb::compat::set_rows(thd, 0, 0);
   thd->variables.log_slow_verbosity = verbosity;
 }
 

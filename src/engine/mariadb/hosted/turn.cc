@@ -57,8 +57,10 @@ bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &t
     const uint64_t sent = counts.rows_sent;
     const uint64_t read = counts.rows_read;
     why = answer(statement, tools);
-    tools.counters->add(Counter::rows_sent, counts.rows_sent - sent);
-    tools.counters->add(Counter::rows_examined, counts.rows_read - read);
+    tools.op->rows_sent = static_cast<uint32_t>(counts.rows_sent - sent);
+    tools.op->rows_examined = static_cast<uint32_t>(counts.rows_read - read);
+    tools.counters->add(Counter::rows_sent, tools.op->rows_sent);
+    tools.counters->add(Counter::rows_examined, tools.op->rows_examined);
   }
   if (!why) return true;
   count(*why);

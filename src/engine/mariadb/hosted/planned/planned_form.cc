@@ -359,7 +359,7 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
   thd->update_server_status();
   known->answer.put_end(*packets, static_cast<uint16_t>(thd->server_status));
   if (known->answer.columns_left_out()) ++thd->status_var.skip_metadata_count;
-  compat::forget_rows(thd);
+  compat::set_rows(thd, 0, 0);
   own.done(executed.examined, executed.sent, executed.found, statement.packet.size(), output.mark() - start);
   return std::nullopt;
 }

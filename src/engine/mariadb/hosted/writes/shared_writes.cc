@@ -111,6 +111,10 @@ void SharedWrites::answer(const Write &write, const rpl_gtid &gtid, uint64_t beg
   count_change(thd, command, write.prepared, statement.packet.size());
   count_calls(thd, form, write.changed);
   count_rows(tables_.counters(), form, write.changed);
+  write.op->rows_sent = static_cast<uint32_t>(write.changed.returned.count());
+  write.op->rows_examined = static_cast<uint32_t>(write.changed.examined + write.changed.duplicates);
+  tables_.counters().add(Counter::rows_sent, write.op->rows_sent);
+  tables_.counters().add(Counter::rows_examined, write.op->rows_examined);
 }
 
 bool SharedWrites::open(THD *thd, const std::function<void()> &give_up_all) {
