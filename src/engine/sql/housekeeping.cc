@@ -101,8 +101,8 @@ constexpr Bytes functions[] = {"connection_id", "current_role",   "current_user"
                                "found_rows",    "last_insert_id", "row_count",    "schema",
                                "session_user",  "system_user",    "user",         "version"};
 
-/// Functions of values.
-constexpr Bytes joining_functions[] = {"concat", "replace", "ifnull"};
+/// Functions of values, and those of locks that wait for nobody. GET_LOCK, which may, is not among them.
+constexpr Bytes joining_functions[] = {"concat", "replace", "ifnull", "is_free_lock", "is_used_lock", "release_lock"};
 
 constexpr int nesting_max = 4;
 

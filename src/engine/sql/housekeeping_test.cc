@@ -43,7 +43,7 @@ TEST(Housekeeping, KnowsQuestionsAboutTheSession) {
         "/* mysql-connector-java-8 */SELECT  @@session.auto_increment_increment AS auto_increment_increment, "
         "@@character_set_client AS character_set_client, @@sql_mode AS sql_mode",
         "SELECT CURRENT_USER", "SELECT 'a', NULL, -1.5, @a", "DO 1", "do @a, 2",
-        "SELECT CONCAT(@@version, ' ', user())"})
+        "SELECT CONCAT(@@version, ' ', user())", "SELECT RELEASE_LOCK('cron')", "DO IS_FREE_LOCK(CONCAT('a', @b))"})
     EXPECT_EQ(housekeeping_of(text), Housekeeping::evaluate) << text;
   EXPECT_EQ(housekeeping_of("USE `test`"), Housekeeping::use);
   EXPECT_EQ(housekeeping_of("SHOW WARNINGS"), Housekeeping::warnings);

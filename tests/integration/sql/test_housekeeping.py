@@ -25,6 +25,8 @@ NEVER_HANDED_OVER = (
     "SELECT @a, @nobody, 'text', -1.50, NULL AS n, TRUE",
     "SELECT CONCAT(@@sql_mode, ',', IFNULL(@a, 'x'))",
     "DO 1, @a",
+    "SELECT IS_FREE_LOCK('a'), IS_USED_LOCK('a'), RELEASE_LOCK('a'), RELEASE_LOCK(@a)",
+    "DO RELEASE_LOCK('a')",
     "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
     "SET NAMES latin1",
     "SET NAMES nothing",
