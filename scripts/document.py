@@ -97,6 +97,11 @@ MORE_STATUS = {
         "| `Handlersocket_hs_table_open`, `_close`, `_lock`, `_unlock` | The original's names for `table_opens`, "
         "`table_closes`, `table_locks`, `table_unlocks`. |",
     ],
+    "postern": [
+        "| `Postern_spared_processor_us` | Microseconds of processor time that the server would have taken more than the "
+        "workers for the statements that they have answered: by the least that it took for the same form, and so an "
+        "estimate that errs low. |",
+    ],
 }
 ABOUT_STATUS = {"memcached": ["`stats` tells them, too.\n"]}
 

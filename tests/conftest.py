@@ -107,7 +107,7 @@ def fetched():
 LONGEST_FIRST = """
     sql/test_server_suite clients/test_redis_suite clients/test_memcached_suite clients/test_memcached_clients engine/test_writes_like_sql tools/test_cli sql/test_prepare engine/test_scan_pauses
     clients/test_cpp_client tools/test_cluster engine/test_galera_cluster tools/test_cli_advise door/test_lifecycle
-    door/test_tls sql/test_fast_reads redis/test_redis_like_redis mysql/test_exact_comparisons door/test_hostile
+    door/test_tls sql/test_fast_reads redis/test_redis_like_redis sql/test_exact_comparisons door/test_hostile
     tools/test_package tools/test_sandbox tools/test_mtr engine/test_contract engine/test_write_memory
 """.split()
 

@@ -20,6 +20,7 @@
 #include "base/bytes.h"
 #include "base/input.h"
 #include "base/output.h"
+#include "contract/form_times.h"
 #include "contract/value.h"
 
 namespace postern {
@@ -34,6 +35,7 @@ struct PlanFacts {
   std::string_view off{};       ///< why it answers nothing any more; a literal; empty: it does
   uint64_t left = 0;            ///< how often the server was to answer although it is there
   std::string_view left_for{};  ///< why so the last time; a literal; empty: never, or it has been learnt since
+  bool rests = false;           ///< that was so too often: it answers nothing for a while
 };
 
 /// How statements of one form are answered in a turn. Made by an engine, which alone looks into it; immutable but for
@@ -47,6 +49,8 @@ class Plan {
   virtual bool holds() const { return true; }
   /// For whoever looks. Any thread.
   virtual PlanFacts facts() const { return {}; }
+  /// A statement of it is left to the server, for the execution binds parameters that it cannot take.
+  virtual void note_unsuited() const {}
   /// Whether it changes rows. A session shows a worker nothing after such a statement until it is answered.
   virtual bool writes() const { return false; }
 };
@@ -77,6 +81,10 @@ struct Learnt {
   std::string_view why_not{};
   /// Whether that is because the table is as it is, which may be another tomorrow, and not because of the statement.
   bool of_table = false;
+  /// Or because of the session as it is: another one may learn a plan for it.
+  bool of_session = false;
+  /// The parameters of a statement that was prepared.
+  uint32_t parameters = 0;
   /// It was answered with an error.
   bool failed = false;
   /// The session's database at that time, where there is something to be remembered.
@@ -121,6 +129,8 @@ struct Statement {
   /// Its text with a ? in the place of each of `values`, where it is not known yet whether that form has a plan: the
   /// session learns it when it has served the statement. Empty: there is nothing to learn.
   Bytes form{};
+  /// Of its form; nullptr: nothing is noted. Kept by the session that shows it until it is answered.
+  const std::shared_ptr<FormTimes> *times = nullptr;
   /// Hears of the serving thread's waits; nullptr: nobody does.
   WaitListener *listener = nullptr;
 };

@@ -74,11 +74,14 @@ void Worker::return_connection(std::unique_ptr<Connection> connection) noexcept 
 /// that only read, then for the others; and within a run that only reads for each connection after its last op, and for
 /// each long reply. finish() sends the rest.
 void Worker::run_turn() {
-  receive(wait());
+  const size_t events = wait();
+  times_.begin();
+  receive(events);
   await_writers();
   collect();
   execute();
   finish();
+  times_.end();
   clock_.end(counters_);
   housekeep();
 }
@@ -263,7 +266,9 @@ void Worker::execute() {
 }
 
 inline void Worker::run_readers(std::span<Turn::Slice> readers) {
+  times_.expect(turn_->ops_of_all(readers));
   turn_->run(*executor_, readers, this, counters_);
+  times_.note(turn_->ops_of_all(readers));
   if (has_writers_) note_readers(readers);
   settle(readers);
 }

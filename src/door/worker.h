@@ -33,6 +33,7 @@
 #include "door/tls_handshakes.h"
 #include "door/connections/turn.h"
 #include "door/connections/turn_clock.h"
+#include "door/connections/turn_times.h"
 #include "door/turn_lists.h"
 #include "door/lanes/write_job.h"
 #include "door/lanes/write_lane.h"
@@ -196,6 +197,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
   uint32_t shared_runs_ = 0;  // of writes, of several clients
   MemoryGuard guard_;
   TurnClock clock_;
+  TurnTimes times_;
   SlowLog slow_log_;
   JobQueue statements_here_;  // to be served by this thread
   LastingKinds lasting_kinds_;

@@ -33,6 +33,8 @@ struct InformationTable {
   /// The rows, each with a value for every column. On a thread of the server's, which holds no lock of ours when it
   /// writes them. Throws std::bad_alloc.
   std::vector<InformationRow> (*rows)(const InformationViewer &viewer);
+  /// FLUSH and its name: forgets what was counted. 0: done. nullptr: it has nothing to forget.
+  int (*reset)() = nullptr;
 };
 
 /// For the init function of a plugin, with the server's argument: the table becomes `table`. False without memory. One

@@ -194,12 +194,20 @@ std::vector<InformationRow> plan_rows(const InformationViewer &viewer) {
   visit_running([&](const Running &running) {
     std::vector<PlanNotes> notes;
     running.add_plans(notes);
+    const int64_t now_ms = wall_clock_ms();
     for (PlanNotes &one : notes)
       rows.push_back(row_of<Table::plans>(std::move(one.form), std::move(one.used_in), std::move(one.kind),
                                           std::move(one.database), std::move(one.table), std::move(one.index),
-                                          std::move(one.state), std::move(one.reason), one.hits, one.left));
+                                          std::move(one.state), std::move(one.reason), one.hits, one.left,
+                                          one.worker_runs, one.worker_us, one.server_runs, one.server_us,
+                                          static_cast<uint64_t>(std::max<int64_t>(now_ms - one.seen_ms, 0)) / 1000));
   });
   return rows;
+}
+
+int reset_plans() {
+  visit_running([](const Running &running) { running.reset_plans(); });
+  return 0;
 }
 
 constexpr auto rows_of(Table table) {
@@ -216,9 +224,10 @@ constexpr auto rows_of(Table table) {
 }  // namespace
 
 #define COLUMN(table, name, kind, characters, sentence)
-#define TABLE(name, plugin, sentence)                                                          \
-  namespace name {                                                                             \
-  const engine::InformationTable table{plugin, columns_of<Table::name>, rows_of(Table::name)}; \
+#define TABLE(name, plugin, sentence)                                                         \
+  namespace name {                                                                            \
+  const engine::InformationTable table{plugin, columns_of<Table::name>, rows_of(Table::name), \
+                                       Table::name == Table::plans ? reset_plans : nullptr};  \
   }
 #include "information.def"
 #undef TABLE

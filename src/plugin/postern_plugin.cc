@@ -33,6 +33,7 @@ class PosternRunning final : public Running {
   void apply_settings() override;
   void add_own(StatusPage &page, const Counters &counters) const override;
   void add_plans(std::vector<PlanNotes> &rows) const override;
+  void reset_plans() const override { protocol_->reset_counts(); }
 
  private:
   door::Options door_options() const;
@@ -83,21 +84,31 @@ void PosternRunning::apply_settings() {
 
 void PosternRunning::add_own(StatusPage &page, const Counters &) const {
   page.add_switch("listening", doors_.listening(Access::read));
+  page.add("spared_processor_us", FormTimes::spared_us());
   engine::visit_statement_figures(
       [](void *to, const char *name, uint64_t figure) { static_cast<StatusPage *>(to)->add(name, figure); }, &page);
 }
 
 void PosternRunning::add_plans(std::vector<PlanNotes> &rows) const {
   for (const auto &known : protocol_->known()) {
-    PlanNotes row{.form = known->shown(), .used_in = known->database(), .hits = known->hits()};
+    const FormTimes &times = *known->times();
+    PlanNotes row{.form = known->shown(),
+                  .used_in = known->database(),
+                  .hits = known->hits(),
+                  .worker_runs = times.workers().runs(),
+                  .worker_us = times.workers().us(),
+                  .server_runs = times.server().runs(),
+                  .server_us = times.server().us(),
+                  .seen_ms = known->seen_ms()};
     if (const Plan *const plan = known->plan(); plan != nullptr) {
       PlanFacts facts = plan->facts();
       row.kind = facts.kind;
       row.database = std::move(facts.database);
       row.table = std::move(facts.table);
       row.index = std::move(facts.index);
-      row.state = !facts.off.empty() ? "retired" : facts.answers ? "served" : "learning";
+      row.state = !facts.off.empty() || facts.rests ? "retired" : facts.answers ? "served" : "learning";
       row.reason = facts.off.empty() ? facts.left_for : facts.off;
+      if (facts.off.empty() && facts.rests) row.reason = "begun too often in vain, for now: " + row.reason;
       row.left = facts.left;
     } else {
       row.state = "not served";

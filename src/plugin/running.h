@@ -41,6 +41,11 @@ struct PlanNotes {
   std::string reason{};  ///< for one of the last two, or why the server was left a statement the last time
   uint64_t hits = 0;
   uint64_t left = 0;  ///< to the server, though there is a plan
+  uint64_t worker_runs = 0;
+  uint64_t worker_us = 0;
+  uint64_t server_runs = 0;
+  uint64_t server_us = 0;
+  int64_t seen_ms = 0;  ///< by wall_clock_ms()
 };
 
 /// Owned by plugin.cc. Made and destroyed by the server's threads that load and unload plugins, one at a time.
@@ -58,6 +63,8 @@ class Running {
   virtual void add_mappings(std::vector<MappingNotes> &) const {}
   /// The forms of statements that the door knows. Any thread.
   virtual void add_plans(std::vector<PlanNotes> &) const {}
+  /// Sets their counts to 0. Any thread.
+  virtual void reset_plans() const {}
   /// Adds the status variables that no other plugin has; `counters` are the sums of all doors. Any thread.
   virtual void add_own(StatusPage &page, const Counters &counters) const = 0;
 };

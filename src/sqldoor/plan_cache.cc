@@ -22,8 +22,10 @@ std::string KnownForm::shown() const {
 }
 
 bool KnownForm::doubted() const {
-  const uint64_t believed = of_table_ ? PlanCache::refusals_of_tables_believed : PlanCache::refusals_believed;
-  return plan_ == nullptr && hits() >= believed;
+  const uint64_t believed = of_session_ ? PlanCache::refusals_of_sessions_believed
+                            : of_table_ ? PlanCache::refusals_of_tables_believed
+                                        : PlanCache::refusals_believed;
+  return plan_ == nullptr && hits() >= hits_before_ + believed;
 }
 
 std::shared_ptr<KnownForm> PlanCache::find(const PlanKey &key) {
@@ -32,19 +34,20 @@ std::shared_ptr<KnownForm> PlanCache::find(const PlanKey &key) {
   const auto found = stripe.forms.find(key);
   if (found == stripe.forms.end()) return nullptr;
   KnownForm &known = *found->second;
-  if (known.retired() || known.doubted()) {
-    drop(stripe, key);
-    return nullptr;
-  }
+  if (known.retired() || known.doubted()) return nullptr;  // it stays for its counts, until more is learnt
   known.used_.store(true, std::memory_order_relaxed);
   return found->second;
 }
 
 std::shared_ptr<const KnownForm> PlanCache::learn(const PlanKey &key, const Learnt &learnt) {
-  auto known = std::make_shared<KnownForm>(key, learnt);
-  if (bytes_of(*known) > stripe_bytes_max_) return nullptr;
   Stripe &stripe = stripe_of(key);
   const std::lock_guard guard(stripe.mutex);
+  const auto found = stripe.forms.find(key);
+  const std::shared_ptr<KnownForm> before = found != stripe.forms.end() ? found->second : nullptr;
+  // Another session may have learnt more meanwhile.
+  if (learnt.of_session && before != nullptr && before->plan() != nullptr && !before->retired()) return before;
+  auto known = std::make_shared<KnownForm>(key, learnt, before.get());
+  if (bytes_of(*known) > stripe_bytes_max_) return nullptr;
   drop(stripe, key);
   stripe.bytes += bytes_of(*known);
   stripe.ring.push_back(known.get());
@@ -95,7 +98,7 @@ const KnownForm *PlanFront::find(const PlanKey &key, uint32_t hits) {
     if (slot.known == nullptr) return nullptr;
   }
   slot.hits += hits;
-  if (slot.hits >= hits_untold_max) {
+  if (slot.hits >= slot.known->untold_max()) {
     tell(slot);
     // A form without a plan is doubted by the cache, which must be asked now and then.
     if (slot.known->doubted()) slot.known = cache_.find(key);

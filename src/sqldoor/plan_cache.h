@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/clock.h"
+#include "contract/form_times.h"
 #include "contract/server_session.h"
 
 namespace postern::sqldoor {
@@ -34,14 +36,19 @@ struct PlanKey {
 /// One form and its plan: immutable but for the counters.
 class KnownForm {
  public:
-  KnownForm(const PlanKey &key, const Learnt &learnt)
+  /// `before`: the same form as it was known until now, with counts that go on; or nullptr.
+  KnownForm(const PlanKey &key, const Learnt &learnt, const KnownForm *before)
       : dialect_(key.dialect),
         hash_(key.hash),
         form_(key.form),
         plan_(learnt.plan),
         database_(learnt.database),
         why_not_(learnt.why_not),
-        of_table_(learnt.of_table) {}
+        of_table_(learnt.of_table),
+        of_session_(learnt.of_session),
+        hits_before_(before != nullptr ? before->hits() : 0),
+        hits_(hits_before_),
+        times_(before != nullptr ? before->times_ : std::make_shared<FormTimes>()) {}
 
   /// nullptr: the server alone answers it.
   const Plan *plan() const { return plan_.get(); }
@@ -57,12 +64,27 @@ class KnownForm {
   /// How often it was found, without the latest hits of fronts.
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
+  /// Where what statements of the form take is noted.
+  const std::shared_ptr<FormTimes> &times() const { return times_; }
+  /// When it was counted last, by wall_clock_ms().
+  int64_t seen_ms() const { return seen_ms_.load(std::memory_order_relaxed); }
+
   /// So many more. Any thread.
   void count(uint64_t hits) const {
     hits_.fetch_add(hits, std::memory_order_relaxed);
+    seen_ms_.store(wall_clock_ms(), std::memory_order_relaxed);
     used_.store(true, std::memory_order_relaxed);
   }
+  /// Whoever counts may keep back so many, which people miss: few of a form that was hardly ever found.
+  uint64_t untold_max() const { return hits() < hits_untold_max ? 1 : hits_untold_max; }
+  /// All that was counted is forgotten.
+  void reset() const {
+    hits_.store(0, std::memory_order_relaxed);
+    times_->reset();
+  }
 
+  /// Whether it is still known that there is no plan.
+  bool is_refusal() const { return plan_ == nullptr && !retired() && !doubted(); }
   /// Something else is known by now, or nothing.
   bool retired() const { return retired_.load(std::memory_order_relaxed) || (plan_ != nullptr && !plan_->holds()); }
 
@@ -80,9 +102,15 @@ class KnownForm {
   const std::string database_;
   const std::string_view why_not_;
   const bool of_table_;
+  const bool of_session_;
+  const uint64_t hits_before_;
   std::atomic<bool> retired_{false};
   mutable std::atomic<bool> used_{false};  // since the hand came by
-  mutable std::atomic<uint64_t> hits_{0};
+  mutable std::atomic<uint64_t> hits_;
+  mutable std::atomic<int64_t> seen_ms_{wall_clock_ms()};
+  const std::shared_ptr<FormTimes> times_;
+
+  static constexpr uint64_t hits_untold_max = 64;
 };
 
 class PlanCache {
@@ -91,6 +119,8 @@ class PlanCache {
   static constexpr size_t plan_bytes = 2048;
   /// So often a form without a plan is found before the server's parser is asked again.
   static constexpr uint64_t refusals_believed = 4096;
+  /// The same where one session is the reason; no parser is asked for that.
+  static constexpr uint64_t refusals_of_sessions_believed = 4;
   /// The same where the table is the reason, which DDL may mend. The parser costs a tenth of a statement.
   static constexpr uint64_t refusals_of_tables_believed = 128;
 
@@ -147,8 +177,6 @@ class PlanFront {
     std::shared_ptr<KnownForm> known{};
     uint32_t hits = 0;  // not added to the form's yet
   };
-  static constexpr uint32_t hits_untold_max = 64;
-
   static void tell(Slot &slot);
   Slot &slot_of(const PlanKey &key) { return slots_[key.hash % slots_.size()]; }
   const Slot &slot_of(const PlanKey &key) const { return slots_[key.hash % slots_.size()]; }

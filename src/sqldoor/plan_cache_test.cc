@@ -82,7 +82,38 @@ TEST(PlanCache, APlanThatHoldsNoLongerIsForgotten) {
   ASSERT_NE(front.find(key_of("a")), nullptr);
   plan->holds_ = false;
   EXPECT_EQ(front.find(key_of("a")), nullptr);
-  EXPECT_TRUE(cache.all().empty());
+}
+
+TEST(PlanCache, CountsGoOnWhenAFormIsLearntAnew) {
+  PlanCache cache(1 << 20);
+  const auto plan = std::make_shared<ToyPlan>(1);
+  cache.learn(key_of("a"), {.plan = plan});
+  const auto found = cache.find(key_of("a"));
+  ASSERT_NE(found, nullptr);
+  found->count(5);
+  found->times()->add_by_server(3, 1000);
+  plan->holds_ = false;
+  const auto again = cache.learn(key_of("a"), {});
+  EXPECT_EQ(cache.all().size(), 1u);
+  EXPECT_EQ(again->hits(), 5u);
+  EXPECT_EQ(again->times()->server().runs(), 3u);
+}
+
+TEST(PlanCache, ASessionThatLearnsNothingLeavesPlansAlone) {
+  PlanCache cache(1 << 20);
+  cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(1)});
+  cache.learn(key_of("a"), {.of_session = true});
+  ASSERT_NE(cache.find(key_of("a")), nullptr);
+  EXPECT_NE(cache.find(key_of("a"))->plan(), nullptr);
+}
+
+TEST(PlanCache, ARefusalOfASessionIsDoubtedAtOnce) {
+  PlanCache cache(1 << 20);
+  PlanFront front(cache);
+  cache.learn(key_of("a"), {.of_session = true});
+  uint64_t found = 0;
+  while (front.find(key_of("a")) != nullptr) ++found;
+  EXPECT_LE(found, PlanCache::refusals_of_sessions_believed);
 }
 
 TEST(PlanCache, FrontsFindFormsThatWereLearntAnew) {

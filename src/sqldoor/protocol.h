@@ -20,6 +20,10 @@ class MySql final : public Protocol {
   void refuse(Output &output, Failure why) override;
   /// Every form of statement of which something is known, for whoever looks. Any thread.
   std::vector<std::shared_ptr<const KnownForm>> known() const { return cache_->all(); }
+  /// Their counts and times begin anew.
+  void reset_counts() const {
+    for (const auto &form : known()) form->reset();
+  }
 
  private:
   /// Bytes of all plans that are known, about.

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -38,6 +40,11 @@ constexpr uint32_t last_prepared = 0xffffffff;
 /// What stands before a statement's text where its plan is known as a prepared one's.
 constexpr Bytes prepared_form = "PREPARE ";
 
+/// For people, in place of the reason of each.
+constexpr std::string_view words_of_kinds =
+    "no SELECT, UPDATE, DELETE, INSERT or REPLACE of one statement with at most 256 values in 16 KiB: the server's own "
+    "code serves all of its kind, on the worker's thread where it cannot wait";
+
 /// Whether the text may have a plan, by its first word alone.
 bool may_have_plan(Bytes text) {
   constexpr Bytes words[] = {"select", "update", "insert", "delete", "replace"};
@@ -71,10 +78,10 @@ struct Prepared {
 
   uint32_t untold = 0;  // executions that its form has not counted yet
 
-  static constexpr uint32_t untold_max = 64;
   /// One more execution.
   void count() {
-    if (++untold >= untold_max) tell();
+    ++untold;
+    if (known != nullptr && untold >= known->untold_max()) tell();
   }
   void tell() {
     if (known != nullptr && untold != 0) known->count(untold);
@@ -87,7 +94,7 @@ struct Prepared {
 class MySqlSession final : public Session {
  public:
   MySqlSession(std::unique_ptr<ServerSession> session, std::shared_ptr<PlanCache> cache, Output &output)
-      : session_(std::move(session)), cache_(std::move(cache)), front_(*cache_), output_(output) {}
+      : session_(std::move(session)), cache_(std::move(cache)), front_(*cache_), kinds_(*cache_), output_(output) {}
 
   ~MySqlSession() override { forget_all(); }
 
@@ -107,6 +114,7 @@ class MySqlSession final : public Session {
 
   void plan(Statement &statement, Batch &batch);
   void plan_text(Statement &statement, Batch &batch);
+  void note_kind(Statement &statement, Bytes text);
   void plan_prepare(Statement &statement);
   std::optional<uint32_t> statement_named(Bytes body) const;
   void renew(Prepared &prepared, Statement &statement);
@@ -123,6 +131,7 @@ class MySqlSession final : public Session {
   const std::unique_ptr<ServerSession> session_;
   const std::shared_ptr<PlanCache> cache_;
   PlanFront front_;
+  PlanFront kinds_;  // of texts without a form
   Output &output_;
   bool greeted_ = false;
   Awaited awaited_;
@@ -220,7 +229,8 @@ std::span<const Value> kept_values(const NormalText &text, Arena &arena) {
 void MySqlSession::plan_text(Statement &statement, Batch &batch) {
   const std::optional<TextRules> rules = session_->text_rules();
   NormalText &text = normal_text();
-  if (!rules || !text.read(statement.packet.substr(packet_header_bytes + 1), *rules)) return;
+  const Bytes body = statement.packet.substr(packet_header_bytes + 1);
+  if (!rules || !text.read(body, *rules)) return note_kind(statement, body);
   PlanKey key{session_->dialect(), text.hash(), text.form()};
   const KnownForm *const known = front_.find(key);
   if (known == nullptr || known->plan() != nullptr) statement.values = kept_values(text, batch.arena());
@@ -228,10 +238,31 @@ void MySqlSession::plan_text(Statement &statement, Batch &batch) {
     form_.assign(key.form);
     statement.form = key.form = form_;
     awaited_.key = key;
-  } else if (known->plan() != nullptr) {
+  } else {
     held_.push_back(front_.keep(key));
     statement.plan = known->plan();
+    statement.times = &known->times();
   }
+}
+
+/// A text that has no form to look up is one of its kind: its first word's.
+void MySqlSession::note_kind(Statement &statement, Bytes text) {
+  constexpr size_t word_bytes_max = 16;
+  while (!text.empty() && (text[0] == ' ' || text[0] == '\n' || text[0] == '\t' || text[0] == '('))
+    text.remove_prefix(1);
+  std::array<char, word_bytes_max + 4> kind;
+  size_t size = 0;
+  for (; size < std::min(text.size(), word_bytes_max) && ((text[size] | 0x20) >= 'a' && (text[size] | 0x20) <= 'z');
+       ++size)
+    kind[size] = static_cast<char>(text[size] & ~0x20);
+  for (const char one : size != 0 ? Bytes(" ...") : Bytes("...")) kind[size++] = one;
+  const Bytes form(kind.data(), size);
+  const PlanKey key{0, std::hash<Bytes>()(form), form};
+  const KnownForm *known = kinds_.find(key);
+  if (known == nullptr && cache_->learn(key, {.why_not = words_of_kinds}) != nullptr) known = kinds_.find(key);
+  if (known == nullptr) return;
+  held_.push_back(kinds_.keep(key));
+  statement.times = &known->times();
 }
 
 /// A prepared statement is looked up by its whole text: each ? in it is a parameter, and everything else stays as it
@@ -241,13 +272,11 @@ void MySqlSession::plan_prepare(Statement &statement) {
   if (!session_->text_rules() || !may_have_plan(text) || text.size() > NormalText::text_bytes_max) return;
   form_.assign(prepared_form).append(text);
   const PlanKey key{session_->dialect(), std::hash<Bytes>()(form_), form_};
-  // With a plan it counts by its executions.
-  const KnownForm *known = front_.find(key, 0);
-  if (known != nullptr && known->plan() == nullptr) known = front_.find(key);
-  if (known == nullptr) {
+  awaited_.key = key;
+  // It counts by its executions.
+  if (const KnownForm *const known = front_.find(key, 0); known == nullptr) {
     statement.form = text;
-    awaited_.key = key;
-  } else if (known->plan() != nullptr) {
+  } else {
     awaited_.known = front_.keep(key);
     statement.plan = known->plan();
   }
@@ -259,7 +288,7 @@ void MySqlSession::renew(Prepared &prepared, Statement &statement) {
   if (prepared.known == nullptr || prepared.known->dialect() != session_->dialect()) return;
   form_.assign(prepared.known->form());
   const PlanKey key{prepared.known->dialect(), prepared.known->key().hash, form_};
-  if (const KnownForm *const known = front_.find(key); known == nullptr) {
+  if (const KnownForm *const known = front_.find(key, 0); known == nullptr) {
     statement.form = Bytes(form_).substr(prepared_form.size());
     awaited_.key = key;
   } else {
@@ -283,9 +312,15 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   }
   awaited_.cursor = execution->flags != 0;
   prepared.count();
-  if (prepared.plan == nullptr || !prepared.plan->holds()) renew(prepared, statement);
-  if (prepared.plan == nullptr || !suits(prepared, *execution)) return;
-  held_.push_back(prepared.plan);
+  const bool refused = prepared.known != nullptr && prepared.known->is_refusal();
+  if (!refused && (prepared.plan == nullptr || !prepared.plan->holds())) renew(prepared, statement);
+  if (prepared.known != nullptr) {
+    held_.push_back(prepared.known);
+    statement.times = &prepared.known->times();
+  }
+  if (prepared.plan == nullptr) return;
+  if (!suits(prepared, *execution)) return prepared.plan->note_unsuited();
+  if (prepared.known == nullptr) held_.push_back(prepared.plan);
   statement.plan = prepared.plan.get();  // without values it only learns how the server answers
   if (prepared.cursor || (prepared.parameters != 0 && prepared.types.empty())) return;
   const std::optional<std::span<const Value>> values =
@@ -327,6 +362,7 @@ void MySqlSession::set_plan(Prepared &prepared, const std::shared_ptr<const Know
   prepared.tell();
   prepared.known = known;
   prepared.plan = known->plan() != nullptr ? std::shared_ptr<const Plan>(known, known->plan()) : nullptr;
+  if (prepared.plan != nullptr) prepared.parameters = prepared.plan->values();
 }
 
 /// The plan learnt for the awaited form; nullptr: none was awaited, or there is none.
@@ -337,11 +373,12 @@ std::shared_ptr<const KnownForm> MySqlSession::learn_form(const Learnt &learnt) 
 
 /// For a statement that is prepared now. Where its text cannot be looked up, its plan is its own.
 void MySqlSession::note_prepared(const Learnt &learnt) {
-  Prepared prepared{.plan = learnt.plan, .dialect = session_->dialect()};
-  if (awaited_.known == nullptr) awaited_.known = learn_form(learnt);
+  Prepared prepared{.plan = learnt.plan, .parameters = learnt.parameters, .dialect = session_->dialect()};
+  const bool refused = awaited_.known != nullptr && awaited_.known->plan() == nullptr;
+  if (awaited_.known == nullptr || (refused && learnt.plan != nullptr)) awaited_.known = learn_form(learnt);
   if (awaited_.known != nullptr) set_plan(prepared, awaited_.known);
-  if (prepared.plan == nullptr) return;
-  prepared.parameters = prepared.plan->values();
+  if (prepared.plan != nullptr) prepared.parameters = prepared.plan->values();
+  else if (prepared.known == nullptr) return;
   prepared_.insert_or_assign(learnt.statement_id, std::move(prepared));
 }
 

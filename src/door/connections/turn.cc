@@ -62,7 +62,11 @@ void Turn::add_copy(Turn &from, const Slice &slice) {
 
 void Turn::take_progress(const Slice &slice, std::span<const Op> copies) {
   const std::span<Op> ops = ops_of(slice);
-  for (size_t i = 0; i < ops.size(); ++i) ops[i].progress = copies[i].progress;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    ops[i].progress = copies[i].progress;
+    ops[i].rows_sent = copies[i].rows_sent;
+    ops[i].rows_examined = copies[i].rows_examined;
+  }
 }
 
 size_t Turn::put_readers_first() {
@@ -112,11 +116,9 @@ bool Turn::writes_anything(const Slice &slice) {
 /// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and an
 /// uninterrupted run finds its data in the processor's cache, unless long replies have displaced it.
 void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters) {
-  const size_t first = slices.front().first;
-  const size_t count = slices.back().first + slices.back().count - first;
+  const std::span<Op> ops = ops_of_all(slices);
   running_ = slices.data();
-  sends_early_ = slices.size() <= limits::connections_sent_early_max || count <= limits::ops_sent_early_max;
-  const std::span<Op> ops = batch_.ops().subspan(first, count);
+  sends_early_ = slices.size() <= limits::connections_sent_early_max || ops.size() <= limits::ops_sent_early_max;
   const Settlement settlement = executor.run({.ops = ops, .units = units_of(ops), .watcher = watcher});
   if (settlement.lasted()) return;
   if (settlement.repeatable) return run_again(executor, slices, counters);

@@ -62,6 +62,11 @@ class Turn {
   }
 
   std::span<Slice> slices() { return slices_; }
+  /// Of neighbours.
+  std::span<Op> ops_of_all(std::span<const Slice> slices) {
+    const size_t first = slices.front().first;
+    return batch_.ops().subspan(first, slices.back().first + slices.back().count - first);
+  }
   std::span<Op> ops_of(const Slice &slice) { return batch_.ops().subspan(slice.first, slice.count); }
   /// From the first op that is not done.
   std::span<Op> unfinished(const Slice &slice) {
@@ -85,7 +90,7 @@ class Turn {
     return units_;
   }
 
-  /// Adds the ops of a slice of another turn, which lends them: take_progress() copies their progress back.
+  /// Adds the ops of a slice of another turn, which lends them: take_progress() copies their progress and rows back.
   void add_copy(Turn &from, const Slice &slice);
   void take_progress(const Slice &slice, std::span<const Op> copies);
 

@@ -91,7 +91,8 @@ class Crew : public std::enable_shared_from_this<Crew> {
     moved,     ///< another thread has the loop, and the worker is that one's
     orphaned,  ///< the worker is gone
   };
-  /// `by_server`: the client's bytes that the server has read and written. Unless the thread has the loop they count here.
+  /// `by_server`: the client's bytes that the server has read and written. Unless the thread has the loop they are
+  /// counted here.
   Ended end(Member &me, bool failed, const Traffic &by_server = {});
   /// Waits for the loop. False: it is over, and the thread has to leave.
   [[nodiscard]] bool stand_by(Member &me);

@@ -50,10 +50,24 @@ bool log_in(Connection &connection, const Statement &answer) {
   return true;
 }
 
+/// Notes the time of some statements for their forms.
+bool serve_measured(ServerSession &session, const Statement &statement) {
+  static thread_local Sampler sampler;
+  if (statement.times == nullptr) return session.serve(statement);
+  FormTimes &times = **statement.times;
+  const bool all = times.server().wants_all();
+  if (!all && !sampler.chooses()) return session.serve(statement);
+  const std::shared_ptr<FormTimes> kept = *statement.times;  // the session may end
+  const uint64_t begun_ns = processor_ns();
+  const bool goes_on = session.serve(statement);
+  kept->add_by_server(all ? 1 : FormTimes::one_in, processor_ns() - begun_ns);
+  return goes_on;
+}
+
 /// A client may become another account's (COM_CHANGE_USER).
 bool serve(Connection &connection, const Statement &statement) {
   ServerSession &session = *connection.hosted();
-  if (!flush(connection) || !session.serve(statement)) return false;
+  if (!flush(connection) || !serve_measured(session, statement)) return false;
   if (std::string account = session.account(); account != connection.listed.account())
     connection.listed.note_account(std::move(account));
   return true;

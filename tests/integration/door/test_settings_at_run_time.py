@@ -394,4 +394,4 @@ def test_slow_requests_have_their_rows(own, tmp_path):
     with own.resp() as redis, changed(own, "redis_slow_request_us", 1):
         redis.ask("SET", "slow:rows", "1")
         redis.ask("GET", "slow:rows")
-        assert rows("redis.* find ") == (1, 1)
+        assert rows(r"redis.* open postern_redis\.entries index PRIMARY columns k,expires,type,v;") == (1, 1)

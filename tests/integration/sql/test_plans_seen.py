@@ -94,6 +94,37 @@ def test_a_prepared_statement_counts_by_execution(server, session):
     assert (row["state"], row["hits"]) == ("served", 150)
 
 
+def taken(server, form):
+    columns = "hits, worker_runs, worker_us, server_runs, server_us, seen_seconds_ago, state"
+    [row] = server.query(f"SELECT {columns} FROM information_schema.POSTERN_PLANS WHERE form = %s", (form,))
+    return dict(zip(columns.split(", "), row))
+
+
+def test_what_workers_and_the_server_take_is_shown_and_forgotten(server, session):
+    spared = server.status("Postern_spared_processor_us")["postern_spared_processor_us"]
+    for number in range(400):
+        session.query(f"SELECT other FROM t WHERE name = 'n{number % 20}'")
+        session.execute("SELECT id FROM t WHERE id = ?", (number % 20,))
+        session.query(f"SELECT id FROM t WHERE id = {number} OR id = 2")
+    for form in ("SELECT other FROM t WHERE name = ?", "PREPARE SELECT id FROM t WHERE id = ?"):
+        row = taken(server, form)
+        assert 80 <= row["worker_runs"] <= 1000 and row["server_runs"] >= 1, form
+        assert 0 < row["worker_us"] / row["worker_runs"] < row["server_us"] / row["server_runs"], form
+        assert row["seen_seconds_ago"] < 60
+    left = taken(server, "SELECT id FROM t WHERE id = ? OR id = ?")
+    assert left["worker_runs"] == 0 and 80 <= left["server_runs"] <= 1000 and left["server_us"] > 0
+    assert server.status("Postern_spared_processor_us")["postern_spared_processor_us"] > spared
+    server.execute("FLUSH POSTERN_PLANS")
+    row = taken(server, "SELECT other FROM t WHERE name = ?")
+    assert (row["hits"], row["worker_runs"], row["server_us"], row["state"]) == (0, 0, 0, "served")
+
+
+def test_few_executions_are_shown_at_once(server, session):
+    for number in range(5):
+        session.query(f"SELECT other FROM t WHERE id = {number}")
+    assert taken(server, "SELECT other FROM t WHERE id = ?")["hits"] == 4, "the first one taught its form"
+
+
 def test_observers_of_statements_are_the_reason(server, session):
     form = "SELECT other FROM t WHERE name = ? AND other < ?"
     server.execute("SET GLOBAL general_log = ON")
@@ -253,3 +284,108 @@ def test_a_statement_left_to_the_server_for_a_trigger_comes_back_without_it(serv
     update(5)
     assert server.status("Postern_statements_fast")["postern_statements_fast"] == fast + 5
     assert plan(server, form)["state"] == "served"
+
+
+def test_a_session_that_nothing_is_learnt_from_is_the_reason(server, session):
+    session.query("CREATE TEMPORARY TABLE hidden (id INT)")
+    session.query("SELECT id FROM t WHERE id = 3 AND other = 3")
+    form = "SELECT id FROM t WHERE id = ? AND other = ?"
+    row = plan(server, form)
+    assert (row["state"], row["kind"]) == ("not served", None)
+    assert row["reason"] == "the session has temporary tables, which may hide others"
+    session.query("DROP TEMPORARY TABLE hidden")
+    for number in range(20):
+        session.query(f"SELECT id FROM t WHERE id = {number} AND other = 3")
+    assert plan(server, form)["state"] == "served"
+
+
+def test_a_prepared_statement_that_is_not_served_counts_by_execution(server, session):
+    text = "SELECT id FROM t WHERE id = ? OR other = ?"
+    for number in range(100):
+        session.execute(text, (number, 1))
+    session.forget(text)
+    session.query("SELECT 1")
+    row = plan(server, f"PREPARE {text}")
+    assert (row["state"], row["reason"], row["hits"]) == ("not served", "OR", 100)
+
+
+def test_texts_without_a_form_are_counted_by_their_kind(server, session):
+    for number in range(30):
+        session.query(f"SET @x = {number}")
+        session.query("SHOW TABLES")
+    for kind in ("SET ...", "SHOW ..."):
+        row = plan(server, kind)
+        assert row["hits"] == 30 and row["state"] == "not served" and "the server's own code" in row["reason"]
+
+
+def retired(server, form):
+    row = plan(server, form)
+    return row["state"] == "retired" and row["reason"]
+
+
+def test_statements_that_are_begun_in_vain_are_left_alone_for_a_while(server, session):
+    server.execute(
+        "CREATE TABLE test.wide (id INT PRIMARY KEY, kind INT, v CHAR(100), KEY (kind))",
+        "INSERT INTO test.wide SELECT seq, IF(seq < 10, 7, seq), 'v' FROM test.seq_1_to_2000",
+    )
+    form = "SELECT v FROM wide WHERE kind = ?"
+
+    def ask(times):
+        for _ in range(times):
+            session.query("SELECT v FROM wide WHERE kind = 7")
+
+    def in_vain():
+        return server.status("Postern_not_now_in_vain")["postern_not_now_in_vain"]
+
+    ask(5)
+    assert plan(server, form)["state"] == "served"
+    more = "INSERT INTO test.wide SELECT seq, 7, 'v' FROM test.seq_2001_to_9000"
+    server.execute(more)
+    ask(12)
+    assert retired(server, form) == "begun too often in vain, for now: more rows, or bytes, than a turn allows"
+    before = in_vain()
+    ask(5)
+    assert in_vain() > before
+    server.execute("DELETE FROM test.wide WHERE id > 2000")
+    until(lambda: ask(1) or plan(server, form)["state"] == "served")  # after a while
+    server.execute(more)
+    until(lambda: ask(1) or retired(server, form))
+    server.execute("DELETE FROM test.wide WHERE id > 2000", "ALTER TABLE test.wide ADD w INT")
+    ask(40)
+    assert plan(server, form)["state"] == "served", "DDL has changed everything"
+
+
+def test_a_form_whose_answers_are_never_learnt_is_left_alone(server, session):
+    server.execute(
+        "CREATE TABLE test.long_rows (id INT PRIMARY KEY, v CHAR(200))",
+        "INSERT INTO test.long_rows SELECT seq, REPEAT('v', 200) FROM test.seq_1_to_1000",
+    )
+    for _ in range(12):
+        session.query("SELECT v FROM long_rows WHERE id > 3")
+    assert "has yet to answer such a statement" in retired(server, "SELECT v FROM long_rows WHERE id > ?")
+
+
+def test_statements_that_succeed_now_and_then_go_on(server, session):
+    server.execute(
+        "CREATE TABLE test.some (id INT PRIMARY KEY, kind INT, v CHAR(100), KEY (kind))",
+        "INSERT INTO test.some SELECT seq, IF(seq < 10, seq, 77), 'v' FROM test.seq_1_to_6000",
+    )
+    for number in range(60):
+        session.query(f"SELECT v FROM some WHERE kind = {77 if number % 2 else number % 10}")
+    assert plan(server, "SELECT v FROM some WHERE kind = ?")["state"] == "served"
+
+
+def test_bytes_that_the_server_sends_and_receives_by_itself_count(server, session):
+    def bytes_now():
+        counts = server.status("Postern_bytes_%")
+        return counts["postern_bytes_received"], counts["postern_bytes_sent"]
+
+    received, sent = bytes_now()
+    session.query("SELECT REPEAT('x', 100000) FROM seq_1_to_20 UNION SELECT 1")
+    session.query("SELECT LENGTH('" + "y" * 300_000 + "') UNION SELECT 1")
+    until(lambda: bytes_now()[0] >= received + 300_000 and bytes_now()[1] >= sent + 100_000)
+    assert bytes_now()[0] < received + 310_000
+    [shown] = server.query(
+        "SELECT bytes_received, bytes_sent FROM information_schema.POSTERN_CONNECTIONS WHERE door = 'postern'"
+    )
+    assert shown[0] >= 300_000 and shown[1] >= 100_000

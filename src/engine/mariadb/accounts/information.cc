@@ -100,6 +100,7 @@ bool set_information_table(void *given, const InformationTable &table) {
   auto &schema_table = *static_cast<ST_SCHEMA_TABLE *>(given);
   schema_table.fields_info = place->fields.data();
   schema_table.fill_table = mariadb::fill;
+  schema_table.reset_table = table.reset;
   return true;
 }
 

@@ -78,6 +78,19 @@ void note_reason(THD *thd, std::optional<WhyNot> why, Learnt &learnt) {
   if (thd->db.str != nullptr) learnt.database.assign(thd->db.str, thd->db.length);
 }
 
+/// Nothing is learnt, for the session is not one to learn from: for people, and until another one asks.
+void note_session(THD *thd, uint8_t command, Bytes answer, NotNow why, Learnt &learnt) {
+  if (command == COM_STMT_PREPARE) {
+    const ::Statement *const made = thd->stmt_map.find(id_of_new(answer));
+    if (made == nullptr || made->lex == nullptr) return;
+    learnt.statement_id = static_cast<uint32_t>(made->id);
+    learnt.parameters = made->lex->param_list.elements;
+  }
+  learnt.final = learnt.of_session = true;
+  learnt.why_not = words(why);
+  if (thd->db.str != nullptr) learnt.database.assign(thd->db.str, thd->db.length);
+}
+
 /// `answer`: the server's to a statement of this text with its values in it.
 void learn_text(THD *thd, const Statement &statement, Bytes text, ParsedText parsed, Bytes answer, uint64_t rows_read,
                 Learnt &learnt) {
@@ -101,6 +114,7 @@ void learn_prepared(THD *thd, const Statement &statement, Bytes answer, Learnt &
   const ::Statement *const prepared = id != 0 ? thd->stmt_map.find(id) : nullptr;
   if (prepared == nullptr || prepared->lex == nullptr) return;
   learnt.statement_id = id;
+  learnt.parameters = prepared->lex->param_list.elements;
   // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
   const Bytes text = statement.packet.substr(header_bytes + 1);
   const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
@@ -162,10 +176,12 @@ Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement,
   if (why && !only_seen) {
     // It may have met a temporary table, and be back with the other one later, which is as it was.
     if (command != COM_QUERY) prepared.forget_version(thd, statement.packet);
+    if (statement.plan == nullptr) note_session(thd, command, answer, *why, learnt);
     return learnt;  // there will be another time
   }
-  if (statement.plan != nullptr) {
-    if (statement.plan->holds()) learn_answer(thd, prepared, statement, answer, version, rows_read, learnt);
+  if (const StatementPlan *const plan = plan_of(statement); plan != nullptr) {
+    const bool looks = plan->holds() && (!plan->rests() || plan->looks_while_resting());
+    if (looks) learn_answer(thd, prepared, statement, answer, version, rows_read, learnt);
     return learnt;
   }
   // The conditions of an executed prepared statement have changed, and point to freed memory: only its text is good.

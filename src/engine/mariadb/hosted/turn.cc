@@ -47,7 +47,10 @@ bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &t
   const StatementPlan *const plan = plan_of(statement);
   if (plan == nullptr || (!executes && command != COM_STMT_PREPARE)) return keep_house(statement);
   // Otherwise the plan is only learning from the server's answer.
-  if (executes && statement.values.size() != plan->values()) return false;
+  if (executes && statement.values.size() != plan->values()) {
+    plan->note_unsuited();
+    return false;
+  }
   // Nothing may be looked at in a resting session of a cluster, and the server reports the transaction that it lost.
   const SessionInTurn in_turn(thd, mysys_);
   std::optional<NotNow> why = NotNow::galera;
@@ -71,6 +74,7 @@ bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &t
 std::optional<NotNow> HostedSession::may_answer(const Statement &statement, const AnswerTools &tools) {
   const StatementPlan &plan = *plan_of(statement);
   if (const auto why = session_allows(thd_)) return why;
+  if (plan.rests() && command_of(statement.packet) != COM_STMT_PREPARE) return NotNow::in_vain;
   if (const auto why = plan.may(thd_)) return why;
   const uint8_t command = command_of(statement.packet);
   if (command == COM_STMT_PREPARE) return std::nullopt;
@@ -118,7 +122,9 @@ std::optional<NotNow> HostedSession::answer(const Statement &statement, const An
     if (asked.columns == nullptr && !columns->holds(thd)) return NotNow::not_learnt;
     if (asked.columns == nullptr) asked.columns = &*columns;
   }
-  const std::optional<NotNow> why = plan_of(statement)->answer(asked, tools, *statement.output);
+  const StatementPlan &plan = *plan_of(statement);
+  const std::optional<NotNow> why = plan.answer(asked, tools, *statement.output);
+  if (why || tools.op->progress != Progress::waiting) plan.note_tried(why);
   if (!why && asked.prepared) learnt_.statement_id = 0;  // the server has not run it
   return why;
 }

@@ -400,6 +400,7 @@ void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) cons
     if (found != before || !answer || find(shape, values, rows) != nullptr) return;
     if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)
       return give_back("its values shape too many plans");
+    note_learnt();
     known_.push(new Known{shape, found, std::move(values), rows, std::move(*answer), *asked.columns});
   });
 }

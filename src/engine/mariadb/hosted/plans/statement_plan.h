@@ -18,6 +18,7 @@
 #include "base/output.h"
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/plans/newest_first.h"
+#include "engine/mariadb/hosted/plans/trials.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/thd/deferred_statements.h"
@@ -110,15 +111,26 @@ class StatementPlan : public Plan {
   /// Counts a statement that was left to the server, with the reason.
   void note_left(NotNow why) const {
     left_.fetch_add(1, std::memory_order_relaxed);
-    left_for_.store(why, std::memory_order_relaxed);
+    if (why != NotNow::in_vain) left_for_.store(why, std::memory_order_relaxed);
   }
+  void note_unsuited() const override { note_left(NotNow::execution); }
+  /// Notes how answer() has ended: nullopt is success. After too many ends in vain the plan rests for a while.
+  void note_tried(std::optional<NotNow> why) const { trials_.note(why && is_in_vain(*why), !why); }
+  /// Whether no statement is to be answered by it now.
+  bool rests() const { return trials_.rest(); }
+  /// While it rests: whether this statement is to be learnt from nevertheless, for DDL may have changed everything.
+  bool looks_while_resting() const { return trials_.looks(); }
   /// Nothing was learnt from the server's answer; `why` in words, a literal.
   void note_unlearnt(const char *why) const { unlearnt_.store(why, std::memory_order_relaxed); }
   /// It answers nothing any more; `why` in words, a literal.
   void switch_off(const char *why) const { off_.store(why, std::memory_order_relaxed); }
 
  protected:
-  void note_version(uint64_t version) const { version_.store(version, std::memory_order_release); }
+  void note_version(uint64_t version) const {
+    if (version_.exchange(version, std::memory_order_acq_rel) != version) trials_.begin_anew();
+  }
+  /// It knows more than before, so that what was in vain need not be again.
+  void note_learnt() const { trials_.begin_anew(); }
   /// Whether there is room to learn one more; else the plan is off.
   bool may_learn() const;
   /// Why it is off; empty: it is not.
@@ -128,6 +140,7 @@ class StatementPlan : public Plan {
 
  private:
   mutable std::atomic<uint64_t> version_{0};
+  mutable Trials trials_;
   mutable NewestFirst<Prepared> prepared_;
   mutable std::atomic<uint32_t> known_count_{0};
   mutable std::atomic<const char *> off_{nullptr};

@@ -33,6 +33,22 @@ constexpr bool is_of_watchers(NotNow why) {
   return why >= NotNow::general_log && why <= NotNow::state_tracker;
 }
 
+/// Whether a worker had begun the statement, and will meet the same with another one like it, or may.
+constexpr bool is_in_vain(NotNow why) {
+  switch (why) {
+    case NotNow::not_learnt:
+    case NotNow::value:
+    case NotNow::table_changed:
+    case NotNow::read_failed:
+    case NotNow::too_much:
+    case NotNow::order_unsure:
+    case NotNow::warning:
+    case NotNow::row_refused:
+    case NotNow::alone: return true;
+    default: return false;
+  }
+}
+
 /// Adds one to how often that was the reason. Any thread.
 void count(NotNow why);
 /// How often each was the reason, since the library was loaded. Any thread.

@@ -66,7 +66,7 @@ class Conversation {
   bool greeted_ = false;
 };
 
-/// The bytes that the server has read from sockets and written to them by itself, on this thread and since the last call.
+/// The bytes that the server has read from sockets and written to them by itself, on this thread, since the last call.
 Traffic take_traffic();
 
 /// Has the Vio ask here from now on, or again: TLS, which may begin during the login, sets the pointers anew.

@@ -82,11 +82,13 @@ void SharedWrites::run(THD *thd, const std::function<void()> &give_up_all,
   for (Write &write : writes_) {
     if (!write.why) {
       answer(write, gtid, began_us);
+      write.plan->note_tried(std::nullopt);
       write.op->progress = Progress::done;
       done(*write.op);
     } else {
       count(*write.why);
       write.plan->note_left(*write.why);
+      write.plan->note_tried(write.why);
       write.op->progress = Progress::needs_own_run;
     }
   }

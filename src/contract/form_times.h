@@ -1,0 +1,101 @@
+// form_times.h: FormTimes, the processor time that statements of one form take, answered by workers and by the server.
+//
+// It is measured for a sample: reading a thread's time costs a tenth of a statement that a worker answers. A run by a
+// worker has its part of the worker's whole turn, from the first byte received to the last one sent; one by the server
+// has its command alone, and nothing of receiving it. So the gain errs low. Shared by threads.
+#pragma once
+
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace postern {
+
+class FormTimes {
+ public:
+  /// Every run is measured until there were so many, then one of `one_in`, which counts for all of them.
+  static constexpr uint64_t all_measured = 32;
+  static constexpr uint64_t one_in = 32;
+
+  class Side {
+   public:
+    uint64_t runs() const { return runs_.load(std::memory_order_relaxed); }
+    uint64_t us() const { return ns_.load(std::memory_order_relaxed) / 1000; }
+    bool wants_all() const { return runs() < all_measured; }
+
+   private:
+    friend class FormTimes;
+    void add(uint64_t runs, uint64_t ns) {
+      runs_.fetch_add(runs, std::memory_order_relaxed);
+      ns_.fetch_add(runs * ns, std::memory_order_relaxed);
+    }
+    void reset() {
+      runs_.store(0, std::memory_order_relaxed);
+      ns_.store(0, std::memory_order_relaxed);
+    }
+    std::atomic<uint64_t> runs_{0};
+    std::atomic<uint64_t> ns_{0};
+  };
+
+  const Side &workers() const { return workers_; }
+  const Side &server() const { return server_; }
+
+  /// So many runs have taken `ns` each.
+  void add_by_server(uint64_t runs, uint64_t ns) {
+    server_.add(runs, ns);
+    uint64_t least = least_ns_.load(std::memory_order_relaxed);
+    while ((least == 0 || ns < least) && !least_ns_.compare_exchange_weak(least, ns, std::memory_order_relaxed))
+      continue;
+  }
+  void add_by_worker(uint64_t runs, uint64_t ns) {
+    workers_.add(runs, ns);
+    // The first times that the server met the statement it had tables to open: its least time is fair.
+    const uint64_t least = least_ns_.load(std::memory_order_relaxed);
+    if (least != 0)
+      spared_ns.fetch_add(static_cast<int64_t>(runs) * (static_cast<int64_t>(least) - static_cast<int64_t>(ns)),
+                          std::memory_order_relaxed);
+  }
+  void reset() {
+    workers_.reset();
+    server_.reset();
+  }
+
+  /// The time that the server would have taken more than the workers for all that they have answered, since the library
+  /// was loaded.
+  static uint64_t spared_us() {
+    const int64_t ns = spared_ns.load(std::memory_order_relaxed);
+    return ns > 0 ? static_cast<uint64_t>(ns) / 1000 : 0;
+  }
+
+ private:
+  static inline std::atomic<int64_t> spared_ns{0};
+
+  Side workers_;
+  Side server_;
+  std::atomic<uint64_t> least_ns_{0};  // that the server has taken; 0: it has answered none
+};
+
+/// Chooses one in FormTimes::one_in, at uneven distances: clients do things in turn. One thread.
+class Sampler {
+ public:
+  bool chooses() {
+    if (--left_ != 0) return false;
+    state_ = state_ * 6364136223846793005 + 1442695040888963407;
+    left_ = 1 + (state_ >> 33) % (2 * FormTimes::one_in - 1);
+    return true;
+  }
+
+ private:
+  uint64_t left_ = FormTimes::one_in;
+  uint64_t state_ = 1;
+};
+
+/// Nanoseconds of a processor that the calling thread has had. Takes about 300 ns.
+inline uint64_t processor_ns() {
+  timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
+}
+
+}  // namespace postern
