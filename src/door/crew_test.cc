@@ -191,6 +191,19 @@ TEST_F(CrewTest, AStatementMayStopItsOwnDoor) {
   EXPECT_TRUE(eventually([this] { return state_.ended == 2; }));
 }
 
+TEST_F(CrewTest, AllSessionsEndWhenTheServerGoesDownAmidStatements) {
+  state_.act = [this] { engine_.stop(); };
+  open();
+  std::vector<Client> idle, asking;
+  for (int i = 0; i < 3; ++i) idle.push_back(greeted());
+  for (int i = 0; i < 4; ++i) asking.push_back(greeted());
+  std::string statements;
+  for (int i = 0; i < 50; ++i) statements += "say x\n";
+  // Some of the last turn's statements are served before this one, and others are not.
+  for (size_t i = 0; i < asking.size(); ++i) asking[i].send(i == 1 ? statements + "act\n" + statements : statements + statements);
+  EXPECT_TRUE(eventually([&] { return state_.ended == 7; })) << state_.ended;
+}
+
 TEST_F(CrewTest, ASessionThatEndsInPlaceClosesItsConnection) {
   open();
   Client client = greeted();

@@ -33,8 +33,9 @@ class Timeouts {
     if (const ServerSession *const session = connection.hosted(); session != nullptr && session->alive())
       sessions_.set(connection, now_ms + session->idle_limit_ms());
   }
+  /// Nothing happens if it is not here, as when a statement of it is waiting to be served.
   void remove(Connection &connection) {
-    unlink(connection);
+    if (connection.older != nullptr || list_of(connection).oldest == &connection) unlink(connection);
     if (connection.clock_place != 0) clock_of(connection).remove(connection);
   }
   /// Any of them, or nullptr.
