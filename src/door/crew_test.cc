@@ -200,7 +200,8 @@ TEST_F(CrewTest, AllSessionsEndWhenTheServerGoesDownAmidStatements) {
   std::string statements;
   for (int i = 0; i < 50; ++i) statements += "say x\n";
   // Some of the last turn's statements are served before this one, and others are not.
-  for (size_t i = 0; i < asking.size(); ++i) asking[i].send(i == 1 ? statements + "act\n" + statements : statements + statements);
+  for (size_t i = 0; i < asking.size(); ++i)
+    asking[i].send(i == 1 ? statements + "act\n" + statements : statements + statements);
   EXPECT_TRUE(eventually([&] { return state_.ended == 7; })) << state_.ended;
 }
 

@@ -20,7 +20,8 @@ Worker::Worker(const Context &context, std::string name)
       tls_handshakes_(context.options, counters_),
       guard_(name_, counters_),
       slow_log_(context.options, counters_),
-      permit_(context.engine.tells_of_waits() ? &Permits::of_process() : nullptr) {
+      permit_(context.engine.tells_of_waits() ? &Permits::of_process() : nullptr),
+      sibling_(Siblings::of_process(), poller_.fd()) {
   context.watch.look_after(*crew_, poller_.fd());
 }
 
@@ -101,9 +102,11 @@ size_t Worker::wait() {
     }
   }
   permit_.give_back();
+  sibling_.end_turn(clock_.began_us());
   const size_t count = poller_.wait(events_, timeout_ms);
   const bool holds = holds_tables_;
   now_ms_ = clock_.begin();
+  sibling_.begin_turn(clock_.began_us());
   if ((count == 0 && !at_work && holds) || is_look_due()) rest();
   permit_.take();
   return count;

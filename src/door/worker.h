@@ -22,6 +22,7 @@
 #include "door/lanes/lasting_kinds.h"
 #include "door/lanes/loop_watch.h"
 #include "door/lanes/permits.h"
+#include "door/lanes/siblings.h"
 #include "door/memory_guard.h"
 #include "door/connections/options.h"
 #include "door/recent_readers.h"
@@ -140,7 +141,10 @@ class Worker final : private Watcher, private WaitListener, public Home {
   void keep_writers(std::span<Turn::Slice> writers);
   void run_writers(std::span<Turn::Slice> writers);
   void op_done(const Op &op) override;
-  void thread_waits() noexcept override { permit_.give_back(); }
+  void thread_waits() noexcept override {
+    permit_.give_back();
+    sibling_.pause_turn();
+  }
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);
   void settle_answered(Connection &connection);
@@ -205,6 +209,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
   int64_t serving_since_us_ = 0;
   int serving_fd_ = -1;  // its connection's
   Permit permit_;        // to run
+  Sibling sibling_;
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;

@@ -152,6 +152,7 @@ void Worker::lend_thread(const SlowJob &job) {
   serving_since_us_ = clock_us();
   serving_fd_ = job.connection->channel->fd();
   permit_.give_back();
+  sibling_.pause_turn();
   executor_->leave_thread();
 }
 

@@ -24,5 +24,9 @@ inline constexpr int64_t statements_us_max = 200;
 /// Microseconds that a worker waits for its turn to run, where there are more workers than processors. It runs then,
 /// whatever others do.
 inline constexpr int64_t permit_wait_us = 20'000;
+/// Microseconds for which a worker runs before it lets a sibling run that has events, and for which it waits for the
+/// end of that one's turn.
+inline constexpr int64_t step_back_us = 100;
+inline constexpr int64_t stepped_back_us_max = 2'000;
 
 }  // namespace postern::limits

@@ -1,0 +1,128 @@
+#include "door/lanes/siblings.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "door/lanes/crew_limits.h"
+
+namespace postern::door {
+namespace {
+
+/// Siblings that a worker looks at in one go, and those with pollers that it asks: a server may have hundreds.
+constexpr size_t looked_at_max = 32;
+constexpr size_t asked_max = 4;
+/// A sibling that has not run for so long has no clients that wait for it again and again.
+constexpr int64_t asleep_us = 50'000;
+
+timespec after_us(int64_t us) {
+  timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  at.tv_nsec += us * 1'000;
+  at.tv_sec += at.tv_nsec / 1'000'000'000;
+  at.tv_nsec %= 1'000'000'000;
+  return at;
+}
+
+}  // namespace
+
+const int64_t Sibling::step_back_us = limits::step_back_us;
+
+Siblings::Siblings(int64_t stepped_back_us_max) : stepped_back_us_max_(stepped_back_us_max) {}
+
+Siblings &Siblings::of_process() {
+  static Siblings *const siblings = new Siblings(limits::stepped_back_us_max);
+  return *siblings;
+}
+
+void Siblings::add(Sibling &sibling) {
+  const std::lock_guard guard(mutex_);
+  all_.push_back(&sibling);
+}
+
+void Siblings::remove(Sibling &sibling) {
+  const std::lock_guard guard(mutex_);
+  std::erase(all_, &sibling);
+  sibling.end_wait_of_others_locked();
+}
+
+/// One that has events, does not run, and is waited for by nobody; nullptr: there is none. With the mutex held.
+Sibling *Siblings::find_ready(const Sibling &self, int64_t now_us) {
+  size_t asked = 0;
+  for (size_t i = std::min(all_.size(), looked_at_max); i != 0; --i) {
+    next_ = (next_ + 1) % all_.size();
+    Sibling &one = *all_[next_];
+    if (&one == &self || one.waits_for_me_.load(std::memory_order_relaxed) != nullptr) continue;
+    const Sibling::State state = one.state_.load(std::memory_order_acquire);
+    if (state == Sibling::State::called) return &one;
+    if (state != Sibling::State::away || now_us - one.ran_us_.load(std::memory_order_relaxed) > asleep_us) continue;
+    if (++asked > asked_max) return nullptr;
+    if (one.has_events()) return &one;
+  }
+  return nullptr;
+}
+
+Sibling::Sibling(Siblings &all, int poller_fd) : all_(all), poller_fd_(poller_fd) {
+  sem_init(&called_, 0, 0);
+  all_.add(*this);
+}
+
+Sibling::~Sibling() {
+  all_.remove(*this);
+  sem_destroy(&called_);
+}
+
+bool Sibling::has_events() const {
+  pollfd asked{.fd = poller_fd_, .events = POLLIN, .revents = 0};
+  return ::poll(&asked, 1, 0) == 1;
+}
+
+void Sibling::wake_waiter() noexcept {
+  const std::lock_guard guard(all_.mutex_);
+  end_wait_of_others_locked();
+}
+
+/// With the mutex held: a waiter that is called may go, and end, as soon as it is released.
+void Sibling::end_wait_of_others_locked() noexcept {
+  Sibling *const waiter = waits_for_me_.exchange(nullptr, std::memory_order_seq_cst);
+  if (waiter == nullptr) return;
+  waiter->state_.store(State::called, std::memory_order_seq_cst);
+  sem_post(&waiter->called_);
+}
+
+void Sibling::step_back(int64_t now_us) {
+  looked_us_ = now_us;
+  Sibling *ready = nullptr;
+  {
+    const std::lock_guard guard(all_.mutex_);
+    ready = all_.find_ready(*this, now_us);
+    if (ready == nullptr) return;
+    ready->waits_for_me_.store(this, std::memory_order_seq_cst);
+    // Its turn may have ended just before, unseen: then its events are gone.
+    if (ready->state_.load(std::memory_order_seq_cst) == State::away && !ready->has_events()) {
+      ready->waits_for_me_.store(nullptr, std::memory_order_relaxed);
+      return;
+    }
+  }
+  const timespec until = after_us(all_.stepped_back_us_max_);
+  int failed = 0;
+  do {
+    failed = sem_clockwait(&called_, CLOCK_MONOTONIC, &until);
+  } while (failed != 0 && errno == EINTR);
+  if (failed == 0) return;
+  {
+    const std::lock_guard guard(all_.mutex_);
+    for (Sibling *const one : all_.all_) {
+      if (one->waits_for_me_.load(std::memory_order_relaxed) != this) continue;
+      one->waits_for_me_.store(nullptr, std::memory_order_relaxed);
+      return;
+    }
+  }
+  // It is called at the last moment.
+  while (sem_wait(&called_) != 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace postern::door

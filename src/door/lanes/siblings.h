@@ -1,0 +1,97 @@
+// siblings.h: Siblings, the workers of the process as they see each other: a worker that has run for long steps back
+// for one that has events and does not run.
+//
+// The kernel decides only once in several milliseconds which thread runs. A worker never sleeps if its clients answer
+// at once, so a sibling that the kernel has placed on the same processor waits that long, however often it is woken.
+#pragma once
+
+#include <semaphore.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace postern::door {
+
+class Sibling;
+
+/// Any thread may call it.
+class Siblings {
+ public:
+  /// One waits for at most so many microseconds.
+  explicit Siblings(int64_t stepped_back_us_max);
+  Siblings(const Siblings &) = delete;
+  Siblings &operator=(const Siblings &) = delete;
+
+  /// Those of this process. Lives forever.
+  static Siblings &of_process();
+
+ private:
+  friend class Sibling;
+
+  void add(Sibling &sibling);
+  void remove(Sibling &sibling);
+  Sibling *find_ready(const Sibling &self, int64_t now_us);
+
+  const int64_t stepped_back_us_max_;
+  std::mutex mutex_;  // guards what follows; held while a sibling's poller is asked, and while one is woken
+  std::vector<Sibling *> all_;
+  size_t next_ = 0;  // to be looked at
+};
+
+/// A worker among the others. Its thread alone calls its functions; two for each turn, which cost no system call but
+/// when it steps back, or somebody has stepped back for it.
+class Sibling {
+ public:
+  /// `poller_fd` is that of its epoll instance; both outlive it. Throws std::bad_alloc.
+  Sibling(Siblings &all, int poller_fd);
+  ~Sibling();
+  Sibling(const Sibling &) = delete;
+  Sibling &operator=(const Sibling &) = delete;
+
+  /// Its turn is over at `now_us`, by the monotonic clock in microseconds, and it waits for events next. Where it has
+  /// run for limits::step_back_us and a sibling has events and does not run, that one has its turn first; for at most
+  /// limits::stepped_back_us_max.
+  void end_turn(int64_t now_us) {
+    end_wait_of_others();
+    if (now_us - looked_us_ >= step_back_us) step_back(now_us);
+    state_.store(State::away, std::memory_order_release);
+  }
+  /// Events have come at `now_us`.
+  void begin_turn(int64_t now_us) {
+    state_.store(State::runs, std::memory_order_release);
+    ran_us_.store(now_us, std::memory_order_relaxed);
+  }
+  /// It does something else than its turn for a while.
+  void pause_turn() noexcept { end_wait_of_others(); }
+
+ private:
+  friend class Siblings;
+
+  enum class State : uint8_t {
+    runs,    // or waits for something else than events
+    away,    // waits for events, or the kernel has not let it run since they came
+    called,  // has stepped back, and the kernel has not let it run since it was called
+  };
+
+  static const int64_t step_back_us;
+
+  void end_wait_of_others() noexcept {
+    if (waits_for_me_.load(std::memory_order_seq_cst) != nullptr) wake_waiter();
+  }
+  void wake_waiter() noexcept;
+  void end_wait_of_others_locked() noexcept;
+  void step_back(int64_t now_us);
+  bool has_events() const;
+
+  Siblings &all_;
+  const int poller_fd_;
+  std::atomic<State> state_{State::runs};
+  std::atomic<int64_t> ran_us_{0};
+  std::atomic<Sibling *> waits_for_me_{nullptr};  // written with the siblings' mutex held
+  sem_t called_;
+  int64_t looked_us_ = 0;
+};
+
+}  // namespace postern::door
