@@ -85,7 +85,7 @@ contract: plugin
 else
 run:
 	@[ -e $(BUILD)/$(PLUGIN) ] || echo "make run: fetches a server, builds the plugin (shown as [done/all]), and starts both:" \
-	  "about ten minutes on two processors, and 0.9 GB in $(BUILD)/. Nothing but packages is installed on this machine."
+	  "seven minutes of processor time, and 0.9 GB in $(BUILD)/. Nothing but packages is installed on this machine."
 	@$(MAKE) --no-print-directory plugin
 	@tools/demo $(BUILD)/run
 
