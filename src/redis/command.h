@@ -67,6 +67,7 @@ enum : uint32_t {
   in_transaction = 1 << 10,
   in_scripting = 1 << 11,
   in_stream = 1 << 12,
+  in_hyperloglog = 1 << 13,
 };
 }
 
@@ -85,6 +86,7 @@ enum class CommandGroup : uint8_t {
   pubsub,
   scripting,
   stream,
+  hyperloglog,
 };
 
 struct Command {

@@ -57,7 +57,8 @@ LEFT_OUT = {
     "all of it asks only a server that the suite itself has started": "acl acl-v2 aofrw auth client-eviction cluster "
     "cluster-scripting cluster/announced-endpoints cluster/links cluster/misc info limits maxmemory memefficiency "
     "networking obuf-limits oom-score-adj pubsubshard pendingquerybuf printver querybuf replybufsize shutdown tls wait",
-    "of what the door does not have": "bitfield dump geo hyperloglog pause tracking violations",
+    "asks PFDEBUG about forms in memory, and settings of them": "hyperloglog",
+    "of what the door does not have": "bitfield dump geo pause tracking violations",
     "of Redis's own counts, of memory, latency and calls": "info-command latency-monitor lazyfree slowlog",
 }
 # They set options that external.tcl forbids, and Redis itself answers otherwise there, too.

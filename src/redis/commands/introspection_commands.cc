@@ -57,6 +57,7 @@ std::vector<Bytes> categories_of(const Command &command) {
       {in(Category::in_hash), "@hash"},
       {in(Category::in_string), "@string"},
       {in(Category::in_bitmap), "@bitmap"},
+      {in(Category::in_hyperloglog), "@hyperloglog"},
       {admin || in(Category::in_admin), "@admin"},
       {in(Category::in_stream), "@stream"},
       {command.has(CommandFlag::pubsub), "@pubsub"},
@@ -90,6 +91,7 @@ Bytes group_name(CommandGroup group) {
     case CommandGroup::pubsub: return "pubsub";
     case CommandGroup::scripting: return "scripting";
     case CommandGroup::stream: return "stream";
+    case CommandGroup::hyperloglog: return "hyperloglog";
   }
   return "";
 }

@@ -16,17 +16,23 @@ class StringWork : public Work {
   struct Held {
     bool there = false;
     Type type = Type::none;
-    std::string text{};  ///< a string's
+    std::string text{};      ///< a string's
+    int64_t expires_ms = 0;  ///< 0: never
   };
   /// Nobody else changes the key, or makes it, before the transaction ends.
   Task<Held> hold(const Place &place);
-  /// Sets the string without expiry, whatever was there. `value` lives until this is done.
-  Task<> set(const Place &place, Bytes value);
+  /// The same as it is, unlocked.
+  Task<Held> see(const Place &place);
+  /// Sets the string, whatever was there. `value` lives until this is done.
+  Task<> set(const Place &place, Bytes value, int64_t expires_ms = 0);
   /// Deletes the key, if it is there.
   Task<> remove(const Place &place);
 
-  /// A new row of the key, with that and without expiry.
-  std::span<const Value> row_of(const Place &place, Bytes value);
+  /// A new row of the key.
+  std::span<const Value> row_of(const Place &place, Bytes value, int64_t expires_ms = 0);
+
+ private:
+  Held held_in(const Place &place, const StepReply &found) const;
 };
 
 }  // namespace postern::redis
