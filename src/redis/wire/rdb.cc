@@ -9,7 +9,6 @@ namespace {
 constexpr uint8_t bits_6 = 0;
 constexpr uint8_t bits_14 = 1;
 constexpr uint8_t wide = 2;
-constexpr uint8_t encoded_string = 3;
 constexpr uint8_t wide_32 = 0x80;
 constexpr uint8_t wide_64 = 0x81;
 constexpr uint64_t lzf_encoding = 3;
