@@ -269,9 +269,9 @@ void Worker::execute() {
 }
 
 inline void Worker::run_readers(std::span<Turn::Slice> readers) {
-  times_.expect(turn_->ops_of_all(readers));
+  if (times_.is_on()) times_.expect(turn_->ops_of_all(readers));
   turn_->run(*executor_, readers, this, counters_);
-  times_.note(turn_->ops_of_all(readers));
+  if (times_.is_on()) times_.note(turn_->ops_of_all(readers));
   if (has_writers_) note_readers(readers);
   settle(readers);
 }
@@ -454,6 +454,7 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
+  if (connection.hosted() != nullptr) times_.switch_on();
   connection.ops_are_lent = false;
   connection.come_home(all_done);
   if (connection.session_is_open()) {

@@ -75,9 +75,9 @@ void Worker::run_writers(std::span<Turn::Slice> writers) {
                      recent_readers_.any_but(nullptr, now_ms_);
   Sleep sleep;
   if (looks) sleep.begin();
-  times_.expect(turn_->ops_of_all(writers));
+  if (times_.is_on()) times_.expect(turn_->ops_of_all(writers));
   turn_->run(*executor_, writers, this, counters_);
-  times_.note(turn_->ops_of_all(writers));
+  if (times_.is_on()) times_.note(turn_->ops_of_all(writers));
   if (looks) {
     runs_not_looked_at_ = 0;
     context_.write_lane->note_run(sleep.end());

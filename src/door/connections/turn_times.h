@@ -17,8 +17,12 @@ namespace postern::door {
 /// A worker's, between the beginning and the end of a turn on one thread.
 class TurnTimes {
  public:
+  /// There are statements from now on. A worker without any has nothing to measure.
+  void switch_on() { on_ = true; }
+  bool is_on() const { return on_; }
   /// The turn's events have come.
   void begin() {
+    if (!on_) return;
     scheduled_ = sampler_.chooses();
     measures_ = scheduled_ || wanted_;
     wanted_ = false;
@@ -66,6 +70,7 @@ class TurnTimes {
   };
 
   Sampler sampler_;
+  bool on_ = false;
   bool wanted_ = false;
   bool scheduled_ = false;
   bool measures_ = false;

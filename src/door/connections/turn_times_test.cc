@@ -12,6 +12,7 @@ namespace {
 class TurnTimesTest : public testing::Test {
  protected:
   TurnTimesTest() {
+    times_.switch_on();
     op_.verb = Verb::statement;
     op_.statement = &statement_;
     statement_.times = &form_;
