@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS postern.redis_maps (
 
 -- The libraries of FUNCTION LOAD. SQL may write here, too; the door looks once a second.
 CREATE TABLE IF NOT EXISTS postern.redis_functions (
-  library VARBINARY(250) NOT NULL PRIMARY KEY COMMENT 'the name in the first line of the code',
+  `library` VARBINARY(250) NOT NULL PRIMARY KEY COMMENT 'the name in the first line of the code',
   code LONGBLOB NOT NULL COMMENT 'with its first line: #!lua name=library'
 ) ENGINE = InnoDB;
 
