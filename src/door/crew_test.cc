@@ -2,8 +2,10 @@
 // nobody else waits for them.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "door/lanes/lasting_kinds.h"
@@ -82,6 +84,18 @@ TEST_F(CrewTest, AStatementThatLastsIsLeftWhenAnotherClientAsks) {
   EXPECT_EQ(lasts.read(5), "held\n");
   EXPECT_TRUE(eventually([this] { return figures().moved >= 1; }));
   expect_answered(lasts);
+}
+
+TEST_F(CrewTest, AStatementThatLastsRightAfterAnotherOneIsLeftAsWell) {
+  state_.act = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+  open();
+  Client lasts = greeted();
+  Client other = greeted();
+  expect_answered(other);
+  lasts.send("act\nhold\n");
+  EXPECT_EQ(lasts.read(6), "acted\n");
+  EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+  expect_answered(other);
 }
 
 TEST_F(CrewTest, AClientThatComesWhileAStatementLastsIsGreeted) {

@@ -92,6 +92,8 @@ void LoopWatch::move_lasting(size_t first) {
 bool LoopWatch::look() {
   bool again = false;
   for (Watched &one : watched_) {
+    // The one that lasted may have ended, and this be the only look at its successor.
+    one.lasts = one.lasts && still_lasts(one);
     const Crew::Member *const serving = one.crew->serving();
     if (serving == nullptr || one.lasts) continue;
     const uint64_t begun = one.crew->begun();
