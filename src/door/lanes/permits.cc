@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
+#include "base/deadline.h"
 #include "door/lanes/crew_limits.h"
 
 namespace postern::door {
@@ -15,15 +15,6 @@ int32_t available_processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return std::max(CPU_COUNT(&set), 1);
-}
-
-timespec after_us(int64_t us) {
-  timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  at.tv_nsec += us * 1'000;
-  at.tv_sec += at.tv_nsec / 1'000'000'000;
-  at.tv_nsec %= 1'000'000'000;
-  return at;
 }
 
 }  // namespace
@@ -54,7 +45,7 @@ bool Permits::wait(Waiter &waiter) {
     (last_ != nullptr ? last_->behind : first_) = &waiter;
     last_ = &waiter;
   }
-  const timespec until = after_us(limits::permit_wait_us);
+  const timespec until = deadline_after_us(limits::permit_wait_us);
   int failed = 0;
   do {
     failed = sem_clockwait(&waiter.called, CLOCK_MONOTONIC, &until);

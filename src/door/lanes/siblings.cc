@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
+#include "base/deadline.h"
 #include "door/lanes/crew_limits.h"
 
 namespace postern::door {
@@ -16,15 +16,6 @@ constexpr size_t looked_at_max = 32;
 constexpr size_t asked_max = 4;
 /// A sibling that has not run for so long has no clients that wait for it again and again.
 constexpr int64_t asleep_us = 50'000;
-
-timespec after_us(int64_t us) {
-  timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  at.tv_nsec += us * 1'000;
-  at.tv_sec += at.tv_nsec / 1'000'000'000;
-  at.tv_nsec %= 1'000'000'000;
-  return at;
-}
 
 }  // namespace
 
@@ -106,7 +97,7 @@ void Sibling::step_back(int64_t now_us) {
       return;
     }
   }
-  const timespec until = after_us(all_.stepped_back_us_max_);
+  const timespec until = deadline_after_us(all_.stepped_back_us_max_);
   int failed = 0;
   do {
     failed = sem_clockwait(&called_, CLOCK_MONOTONIC, &until);

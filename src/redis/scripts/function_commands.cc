@@ -207,9 +207,9 @@ class LibraryChange : public LibraryCommand {
   std::optional<Functions::Change> change_;
 };
 
-class Load final : public LibraryChange {
+class LoadLibrary final : public LibraryChange {
  public:
-  Load(Call &call, Bytes code, bool replaces) : LibraryChange(call), code_(code), replaces_(replaces) {}
+  LoadLibrary(Call &call, Bytes code, bool replaces) : LibraryChange(call), code_(code), replaces_(replaces) {}
 
  private:
   Task<> change(FunctionRows &rows, const FunctionState &state) override {
@@ -348,7 +348,7 @@ Next function_load(Call &call) {
   const std::span<const Bytes> options = call.arguments.subspan(2, call.arguments.size() - 3);
   for (const Bytes option : options)
     if (!is_word(option, "replace")) return refuse(call, "ERR Unknown option given: ", told_of(option));
-  return begin<Load>(call, call.arguments.back(), !options.empty());
+  return begin<LoadLibrary>(call, call.arguments.back(), !options.empty());
 }
 
 Next function_delete(Call &call) {

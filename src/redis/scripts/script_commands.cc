@@ -30,9 +30,9 @@ Next run_script(Call &call, bool by_name, bool reads_only) {
 }
 
 /// SCRIPT LOAD.
-class Load final : public Conductor {
+class LoadScript final : public Conductor {
  public:
-  explicit Load(Call &call) : Conductor(call), text_(call.arguments[2]) {}
+  explicit LoadScript(Call &call) : Conductor(call), text_(call.arguments[2]) {}
 
   bool suits_turn() const override { return text_.size() <= turn_bytes_max; }
 
@@ -77,7 +77,7 @@ Next evalsha_ro(Call &call) {
 }
 
 Next script_load(Call &call) {
-  return begin_conductor(call, call.session.tables().keep<Load>(call));
+  return begin_conductor(call, call.session.tables().keep<LoadScript>(call));
 }
 
 // They are carried out in their place among other commands.

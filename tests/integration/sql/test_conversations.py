@@ -34,6 +34,7 @@ NOT_BY_KEY = {
     "no table",
     "several tables",
     "UNION, a subquery or a derived table",
+    "a range that cannot be made anew",
 }
 
 
