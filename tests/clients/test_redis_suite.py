@@ -123,6 +123,10 @@ DIFFERS = {
 }
 
 
+# On a busy machine: a client that was killed is counted until its worker has closed the connection.
+SOMETIMES = {"introspection": {"CLIENT KILL SKIPME YES/NO will kill all clients"}}
+
+
 @pytest.fixture(scope="module")
 def suite(fetched, tmp_path_factory):
     own = tmp_path_factory.mktemp("suite")
@@ -195,5 +199,6 @@ def test_every_file_is_run_or_left_out_for_a_reason(suite):
 def test_suite(suite, port, name):
     passed, failed, said = outcomes(suite, port, name)
     expected = set(SETTING.get(name, ())) | (set() if ORIGINAL else set(DIFFERS.get(name, ())))
-    assert failed == expected, f"{sorted(failed ^ expected)}\n{said[-6000:]}"
+    wrong = sorted((failed ^ expected) - SOMETIMES.get(name, set()))
+    assert not wrong, f"{wrong}\n{said[-6000:]}"
     assert passed

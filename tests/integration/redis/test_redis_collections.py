@@ -144,9 +144,9 @@ def test_a_random_member_of_many_is_had_without_a_walk(server, redis):
 def test_members_have_the_same_chance(redis):
     # Gaps of all sizes between them, so that halves of a range have few and many.
     names = sorted({f"user:{i}" for i in range(1_200)} | {f"user:1:{'x' * (i % 40)}{i}" for i in range(1_200)})
-    redis.ask("SADD", "s", *names)
+    redis.ask("SADD", "chances", *names)
     draws, groups = 8_000, 24
-    redis.send(encode("SRANDMEMBER", "s", "-4") * (draws // 4))
+    redis.send(encode("SRANDMEMBER", "chances", "-4") * (draws // 4))
     counts = [0] * groups
     place = {name.encode(): at * groups // len(names) for at, name in enumerate(names)}
     for _ in range(draws // 4):
