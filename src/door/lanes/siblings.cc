@@ -87,7 +87,9 @@ void Sibling::step_back(int64_t now_us) {
   looked_us_ = now_us;
   Sibling *ready = nullptr;
   {
-    const std::lock_guard guard(all_.mutex_);
+    // Workers must not wait for each other here: one that looks is enough.
+    const std::unique_lock guard(all_.mutex_, std::try_to_lock);
+    if (!guard) return;
     ready = all_.find_ready(*this, now_us);
     if (ready == nullptr) return;
     ready->waits_for_me_.store(this, std::memory_order_seq_cst);

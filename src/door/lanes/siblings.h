@@ -40,8 +40,8 @@ class Siblings {
   size_t next_ = 0;  // to be looked at
 };
 
-/// A worker among the others. Its thread alone calls its functions; two for each turn, which cost no system call but
-/// when it steps back, or somebody has stepped back for it.
+/// A worker among the others. Its thread alone calls its functions, two for each turn. Once in limits::step_back_us it
+/// looks at some of the others, and asks the pollers of a few; one worker at a time does.
 class Sibling {
  public:
   /// `poller_fd` is that of its epoll instance; both outlive it. Throws std::bad_alloc.
@@ -51,8 +51,8 @@ class Sibling {
   Sibling &operator=(const Sibling &) = delete;
 
   /// Its turn is over at `now_us`, by the monotonic clock in microseconds, and it waits for events next. Where it has
-  /// run for limits::step_back_us and a sibling has events and does not run, that one has its turn first; for at most
-  /// limits::stepped_back_us_max.
+  /// not looked for limits::step_back_us and a sibling has events and does not run, that one has its turn first; for at
+  /// most limits::stepped_back_us_max.
   void end_turn(int64_t now_us) {
     end_wait_of_others();
     if (now_us - looked_us_ >= step_back_us) step_back(now_us);
