@@ -144,8 +144,9 @@ def test_latencies_by_kind_of_request(own):
         took_us = (time.monotonic() - begin) * 1e6
     until(lambda: own.status("handlersocket_latency%")[names[0]] > 0)
     told = own.status("handlersocket_latency%")
+    seen_us = (time.monotonic() - begin) * 1e6  # a worker may be interrupted between the last answer and its clock
     p50, p99, p999 = (told[name] for name in names[:3])
-    assert 0 < p50 <= p99 <= p999 <= took_us * 1.25
+    assert 0 < p50 <= p99 <= p999 <= seen_us * 1.25
     assert p50 <= 2 * 1.25 * took_us / 100  # half of them took no longer than twice the mean
     assert [told[name] for name in names[3:]] == [0] * 6
     with own.hs_wr() as client:
