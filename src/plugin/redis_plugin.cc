@@ -11,7 +11,7 @@
 #include "late_door.h"
 #include "live_settings.h"
 #include "redis/protocol.h"
-#include "redis/values/sweep.h"
+#include "redis/work/sweep.h"
 #include "running.h"
 #include "settings.h"
 #include "sweeper.h"

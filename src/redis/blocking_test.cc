@@ -1,6 +1,6 @@
 // Commands that wait for elements, over the engine in memory: which client is served, in which order, and how waits
 // end.
-#include "redis/commands/blocking.h"
+#include "redis/collections/blocking.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "redis/collections/random_elements.h"
 #include "redis/testing/fake_keyspace.h"
 #include "redis/testing/redis_test_fixture.h"
-#include "redis/values/random_elements.h"
 
 namespace postern::redis {
 namespace {

@@ -1,4 +1,4 @@
-#include "redis/values/hyperloglog.h"
+#include "redis/strings/hyperloglog.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include "redis/testing/fake_keyspace.h"
 #include "redis/testing/redis_test_fixture.h"
-#include "redis/values/stream_id.h"
+#include "redis/wire/stream_id.h"
 
 namespace postern::redis {
 namespace {

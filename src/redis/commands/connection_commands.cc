@@ -1,12 +1,12 @@
 // connection_commands.cc: PING, ECHO, AUTH, HELLO, SELECT, RESET, QUIT.
 #include <string>
 
-#include "redis/handlers.h"
-#include "redis/values/key_ops.h"
-#include "redis/login.h"
 #include "redis/commands/flush.h"
+#include "redis/handlers.h"
+#include "redis/login.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
+#include "redis/work/key_ops.h"
 
 namespace postern::redis::lower {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "redis/commands/expiry_arguments.h"
+#include "redis/commands/key_edit.h"
 #include "redis/handlers.h"
-#include "redis/values/key_edit.h"
+#include "redis/work/expiry_arguments.h"
 
 namespace postern::redis {
 namespace {

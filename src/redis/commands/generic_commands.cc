@@ -2,10 +2,10 @@
 #include <utility>
 #include <vector>
 
+#include "redis/commands/key_edit.h"
 #include "redis/handlers.h"
-#include "redis/values/key_edit.h"
 #include "redis/session.h"
-#include "redis/values/work.h"
+#include "redis/work/work.h"
 
 namespace postern::redis {
 namespace {

@@ -2,11 +2,11 @@
 #include <string>
 #include <vector>
 
-#include "redis/values/chance.h"
+#include "redis/collections/chance.h"
 #include "redis/handlers.h"
-#include "redis/values/key_filter.h"
 #include "redis/session.h"
-#include "redis/values/work.h"
+#include "redis/work/key_filter.h"
+#include "redis/work/work.h"
 
 namespace postern::redis {
 namespace {

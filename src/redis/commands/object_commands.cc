@@ -1,8 +1,8 @@
 #include <cstdint>
 
 #include "redis/handlers.h"
-#include "redis/values/key_ops.h"
 #include "redis/wire/numbers.h"
+#include "redis/work/key_ops.h"
 
 namespace postern::redis {
 namespace {

@@ -5,7 +5,7 @@
 #include "redis/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
-#include "redis/values/work.h"
+#include "redis/work/work.h"
 
 namespace postern::redis {
 namespace {

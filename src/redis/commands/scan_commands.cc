@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "redis/handlers.h"
-#include "redis/values/key_filter.h"
-#include "redis/values/key_ops.h"
 #include "redis/scan_cursors.h"
 #include "redis/session.h"
 #include "redis/wire/glob.h"
 #include "redis/wire/numbers.h"
+#include "redis/work/key_filter.h"
+#include "redis/work/key_ops.h"
 
 namespace postern::redis {
 namespace {

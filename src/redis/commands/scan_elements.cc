@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "redis/collections/scores.h"
 #include "redis/handlers.h"
-#include "redis/values/row_hash.h"
-#include "redis/values/scores.h"
+#include "redis/hashes/row_hash.h"
 #include "redis/session.h"
 #include "redis/wire/glob.h"
 #include "redis/wire/numbers.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "redis/values/collections.h"
+#include "redis/collections/collections.h"
 #include "redis/scan_cursors.h"
 
 namespace postern::redis {

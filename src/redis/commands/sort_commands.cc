@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/limits.h"
-#include "redis/values/algebra.h"
+#include "redis/collections/algebra.h"
+#include "redis/commands/pattern_reads.h"
 #include "redis/handlers.h"
-#include "redis/values/pattern_reads.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 

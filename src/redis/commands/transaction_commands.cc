@@ -1,8 +1,8 @@
 // transaction_commands.cc: MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 #include "redis/exec.h"
 #include "redis/handlers.h"
-#include "redis/values/key_ops.h"
 #include "redis/session.h"
+#include "redis/work/key_ops.h"
 
 namespace postern::redis::lower {
 Next multi(Call &call) {

@@ -22,7 +22,7 @@
 #include "contract/script.h"
 #include "redis/call.h"
 #include "redis/tables.h"
-#include "redis/values/task.h"
+#include "redis/work/task.h"
 
 namespace postern::redis {
 

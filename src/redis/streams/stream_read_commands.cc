@@ -2,11 +2,11 @@
 #include <string>
 #include <utility>
 
-#include "redis/commands/blocking.h"
+#include "redis/collections/algebra.h"
+#include "redis/collections/blocking.h"
 #include "redis/handlers.h"
 #include "redis/session.h"
 #include "redis/streams/stream_arguments.h"
-#include "redis/values/algebra.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {

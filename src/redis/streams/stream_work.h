@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "redis/values/stream_id.h"
-#include "redis/values/collections.h"
+#include "redis/collections/collections.h"
+#include "redis/wire/stream_id.h"
 
 namespace postern::redis {
 

@@ -1,0 +1,102 @@
+// random_elements.h: RandomWork, elements of a key chosen by chance, each with the same.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "redis/collections/collections.h"
+
+namespace postern::redis {
+
+/// Elements are chosen in one of two ways. Few of many are *drawn*: a range of the key's elements is halved until few
+/// are left in it, one half chosen by chance each time, as many rows as each has by the storage engine's estimate. The
+/// chance of the last range is known then, and how many rows it has, so that a draw that was too likely is taken back
+/// as often as it must be. That takes a few steps for each time that the number of elements doubles. Else all are
+/// walked through, up to the chosen places.
+class RandomWork : public CollectionWork {
+ public:
+  using CollectionWork::CollectionWork;
+
+ protected:
+  /// Whether so many elements of a key may be answered at all. The key's own row may count more than there are.
+  static bool may_choose(const Entry &entry, uint64_t count) {
+    return std::min(count, static_cast<uint64_t>(entry.len)) <= limits::edit_reply_bytes_max / sizeof(Cell);
+  }
+  /// Whether so many of the key's elements are rather drawn than walked to.
+  static bool are_few(const Entry &entry, uint64_t count) {
+    return count != 0 && static_cast<uint64_t>(entry.len) / count >= elements_of_a_draw;
+  }
+  /// Reads the first `columns` of the rows of `table` at these places of the key's elements: a walk from the nearer
+  /// end. `rows` are as `places`, which are sorted and each once.
+  Task<> read_at(OpenTable &table, const Entry &entry, const std::vector<uint64_t> &places, size_t columns,
+                 std::vector<Cells> &rows);
+  /// Draws `count` elements; the same may come again unless `distinct`. `rows` are fewer where the key's row counts
+  /// more elements than there are.
+  Task<> draw(OpenTable &table, const Entry &entry, uint64_t count, bool distinct, size_t columns,
+              std::vector<Cells> &rows);
+
+ private:
+  /// Below that many elements for each that is wanted a walk costs less than draws.
+  static constexpr uint64_t elements_of_a_draw = 512;
+
+  /// The elements from one to another, both among them.
+  struct Range {
+    std::string first{};
+    std::string last{};
+    uint64_t rows = 0;  // about
+    size_t lower = 0;   // of its halves, in ranges_, where the upper one is the next; 0: it has none yet
+  };
+
+  StepReply &add_member(OpenTable &table, const Find &find, std::string &member);
+  Task<> read_rows(OpenTable &table, const Find &find, size_t columns, const std::function<bool(uint64_t)> &wanted,
+                   std::vector<Cells> &rows);
+  Task<bool> find_ends(OpenTable &table, const Entry &entry);
+  Task<> halve(OpenTable &table, const Entry &entry, size_t at);
+  Task<> read_range(OpenTable &table, const Entry &entry, size_t at, size_t columns, std::vector<Cells> &rows);
+  Task<> draw_once(OpenTable &table, const Entry &entry, size_t columns, bool for_sure, Cells &drawn);
+
+  std::vector<Range> ranges_;
+};
+
+/// A text after `first` and up to `last`, which comes after `first`, halfway as far as one can say of texts.
+std::string text_between(Bytes first, Bytes last);
+
+/// How many are wanted: SRANDMEMBER, ZRANDMEMBER and HRANDFIELD.
+struct RandomChoice {
+  /// Beyond that many, and the same ones again, nobody needs an answer.
+  static constexpr int64_t repeated_max = 1'000'000;
+
+  bool one = true;         ///< and not in an array
+  int64_t count = 1;       ///< negative: so many, and the same may come again
+  bool with_more = false;  ///< WITHSCORES or WITHVALUES
+
+  /// The places below `length` that are chosen now, in the order of the answer.
+  std::vector<uint64_t> places(uint64_t length) const;
+  uint64_t wanted() const { return static_cast<uint64_t>(count < 0 ? -count : count); }
+  /// Answers rows of elements.
+  void tell(Writer &writer, Type type, const std::vector<const Cells *> &rows) const;
+  void tell_absent(Writer &writer) const { one ? writer.nil() : writer.array(0); }
+};
+
+/// `command key [count [word]]`; without `word` there is no such option. Returns false after answering an error.
+bool read_random_choice(Call &call, Bytes word, RandomChoice &choice);
+
+/// Answers them from a set, a sorted set or a hash of the generic keyspace.
+class RandomElements final : public RandomWork {
+ public:
+  RandomElements(Call &call, OpenMap &open, Type type, const RandomChoice &choice)
+      : RandomWork(call, open), type_(type), choice_(choice) {}
+
+ private:
+  Task<> run() override;
+  Task<> walk(const Entry &entry, size_t columns, std::vector<Cells> &rows, std::vector<const Cells *> &chosen);
+
+  const Type type_;
+  const RandomChoice choice_;
+};
+
+}  // namespace postern::redis

@@ -1,0 +1,82 @@
+// row_hash.h: hashes that are rows of a mapped table: the columns of a command, and their new values.
+//
+// One op each: a find, an edit by key, or the script of edit_or_insert.h, on an index opened with just the columns
+// wanted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "contract/edit.h"
+#include "redis/work/key_ops.h"
+#include "redis/work/work.h"
+
+namespace postern::redis {
+
+/// The fields that a command names, as columns of a table that is opened for them.
+struct RowFields {
+  OpenTable *table = nullptr;
+  /// For each field of the command its position in the rows of `table`, or Map::no_column.
+  std::span<uint32_t> positions{};
+};
+
+/// Where the fields are: arguments from `first` on, each `step` after the last. Opens the table.
+RowFields fields_of(Call &call, const Place &place, size_t first, size_t step);
+/// Returns false after answering an error: there is a field that is no column.
+bool has_all_fields(Call &call, const Place &place, const RowFields &fields, size_t first, size_t step);
+
+/// Reads one row: `tell(Writer &, const KeyState *, Row)`, with nullptr for a missing one.
+template <class Tell>
+Next read_row(Call &call, const Place &place, OpenTable &table, Tell tell) {
+  auto *const reply = call.arena().make<FoundReply<Tell>>(call, place, table, std::move(tell));
+  add_op(call, Verb::find, table, *reply).find = call.arena().make<Find>(Find{.key = place.key, .limit = 1});
+  return Next::go_on;
+}
+
+/// The fields of a row as rows of `hashes` would have them; one that is NULL is not there.
+std::vector<Cells> elements_of_row(const Map &map, Row row);
+
+/// A command's change of the fields of a row.
+class RowEdit : public KeyReply, public Edit {
+ public:
+  RowEdit(Call &call, const Place &place, const RowFields &fields)
+      : KeyReply(call, *fields.table), open_(*place.open), fields_(fields) {}
+
+  /// To be called before the op is added: where there is no row, one is made.
+  void let_create() { creates_ = true; }
+
+  Decision present(Row row, Draft &next) final;
+  Flow row(Row) final { return Flow::more; }
+  void done(const Outcome &given) final;
+  void restart() final;
+
+ protected:
+  ~RowEdit() = default;
+
+  /// Decides about the row that is there. May begin() an answer: the bytes written so far are sent.
+  virtual Decision change(Row row, Draft &next) = 0;
+  /// Answers, unless something was written already.
+  virtual void tell(Writer writer) = 0;
+  /// Forgets its notes.
+  virtual void forget() {}
+  uint32_t position(size_t field) const { return fields_.positions[field]; }
+  size_t count() const { return fields_.positions.size(); }
+  const uint32_t *first() const { return fields_.positions.data(); }
+  const uint32_t *last() const { return first() + count(); }
+  /// Whether the row was there.
+  bool found() const { return found_; }
+
+ private:
+  OpenMap &open_;
+  const RowFields fields_;
+  bool found_ = false;
+  bool creates_ = false;
+};
+
+/// Adds the op of a command on fields of a row. `values`: those of a row that is made because there is none; if empty
+/// none is made.
+Next write_row(Call &call, const Place &place, const RowFields &fields, RowEdit &edit,
+               std::span<const Value> values = {});
+
+}  // namespace postern::redis

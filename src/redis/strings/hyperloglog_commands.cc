@@ -1,0 +1,164 @@
+// hyperloglog_commands.cc: PFADD, PFCOUNT, PFMERGE.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redis/handlers.h"
+#include "redis/session.h"
+#include "redis/strings/hyperloglog.h"
+#include "redis/strings/string_edit.h"
+#include "redis/strings/string_work.h"
+
+namespace postern::redis {
+namespace {
+
+constexpr Bytes not_one = "WRONGTYPE Key is not a valid HyperLogLog string value.";
+constexpr Bytes corrupt = "INVALIDOBJ Corrupted HLL object detected";
+
+Bytes error_of(HyperLogLog::Read read) {
+  return read == HyperLogLog::Read::other ? not_one : corrupt;
+}
+
+class AddEdit final : public StringEdit, public Kept {
+ public:
+  AddEdit(Call &call, const Place &place) : StringEdit(call, place), elements_(call.arguments.subspan(2)) {
+    HyperLogLog fresh;
+    for (const Bytes element : elements_) fresh.add(element);
+    made_ = fresh.text();
+    create(Value::of(made_));
+  }
+
+ private:
+  Decision change(const KeyState &now, StringDraft &next) override {
+    char room[20];
+    HyperLogLog known;
+    const Bytes text = text_of(now.value, room);
+    const HyperLogLog::Read read = text.empty() ? HyperLogLog::Read::other : known.merge(text);
+    if (read != HyperLogLog::Read::valid) {
+      begin().error(error_of(read));
+      return Decision::keep;
+    }
+    changed_ = false;
+    for (const Bytes element : elements_) changed_ |= known.add(element);
+    if (!changed_) return Decision::keep;
+    grown_ = known.text();
+    next.set(Value::of(grown_));
+    return Decision::write;
+  }
+  void tell(Writer writer) override { writer.integer(changed_ ? 1 : 0); }
+  void forget() override { changed_ = true; }
+
+  const std::span<const Bytes> elements_;
+  bool changed_ = true;  // a new one is
+  std::string made_;
+  std::string grown_;
+};
+
+/// Commands on several.
+class HyperLogLogWork : public StringWork {
+ public:
+  HyperLogLogWork(Call &call, OpenMap &open, std::vector<Place> from)
+      : StringWork(call, open), from_(std::move(from)) {}
+
+ protected:
+  /// Returns false after answering an error.
+  bool merge(const Held &held) {
+    if (!held.there) return true;
+    if (held.type != Type::string) return writer().error(wrong_type), false;
+    const HyperLogLog::Read read = held.text.empty() ? HyperLogLog::Read::other : all_->merge(held.text);
+    if (read != HyperLogLog::Read::valid) writer().error(error_of(read));
+    return read == HyperLogLog::Read::valid;
+  }
+
+  const std::vector<Place> from_;
+  std::unique_ptr<HyperLogLog> all_;
+};
+
+class CountWork final : public HyperLogLogWork {
+ public:
+  CountWork(Call &call, OpenMap &open, std::vector<Place> from)
+      : HyperLogLogWork(call, open, std::move(from)), locks_(call.in_unit) {}
+
+ private:
+  Task<> run() override {
+    all_ = std::make_unique<HyperLogLog>();
+    for (const Place &place : from_) {
+      if (place.state != Place::State::there) continue;
+      Held held;
+      if (locks_) held = co_await hold(place);
+      else held = co_await see(place);
+      if (!merge(held)) co_return;
+    }
+    writer().integer(static_cast<int64_t>(all_->count()));
+  }
+
+  const bool locks_;  // what EXEC and scripts have read stays as it is until their end
+};
+
+class MergeWork final : public HyperLogLogWork {
+ public:
+  MergeWork(Call &call, const Place &to, std::vector<Place> from)
+      : HyperLogLogWork(call, *to.open, std::move(from)), to_(to) {}
+
+ private:
+  Task<> run() override {
+    all_ = std::make_unique<HyperLogLog>();
+    const Held target = co_await hold(to_);
+    if (!merge(target)) co_return;
+    for (const Place &place : from_) {
+      if (place.state != Place::State::there) continue;
+      const Held held = co_await hold(place);
+      if (!merge(held)) co_return;
+    }
+    const std::string text = all_->text();
+    co_await set(to_, text, target.expires_ms);
+    writer().ok();
+  }
+
+  const Place to_;
+};
+
+/// Returns false after answering an error.
+bool places_of(Call &call, std::span<const Bytes> keys, std::vector<Place> &places) {
+  for (const Bytes key : keys) {
+    const Place place = place_of(call, key);
+    if (place.state == Place::State::broken) return refuse_place(call, place), false;
+    if (place.generic()) open_elements(call, *place.open);
+    places.push_back(place);
+  }
+  return true;
+}
+
+}  // namespace
+
+namespace lower {
+
+Next pfadd(Call &call) {
+  const Place place = place_of(call, call.arguments[1]);
+  if (!may_write_string(call, place)) return Next::go_on;
+  return write_string(call, place, call.session.tables().keep<AddEdit>(call, place), true);
+}
+
+Next pfcount(Call &call) {
+  std::vector<Place> places;
+  if (!places_of(call, call.arguments.subspan(1), places)) return Next::go_on;
+  OpenMap *open = nullptr;
+  for (const Place &place : places)
+    if (place.state == Place::State::there) open = place.open;
+  if (open == nullptr) return answer_integer(call, 0);
+  return begin_reading_work(call, call.session.tables().keep<CountWork>(call, *open, std::move(places)));
+}
+
+Next pfmerge(Call &call) {
+  const Place to = place_of(call, call.arguments[1]);
+  if (!may_write_string(call, to)) return Next::go_on;
+  if (!to.map().may_create()) return refuse_read_only(call, to);
+  if (to.generic()) open_elements(call, *to.open);
+  std::vector<Place> from;
+  if (!places_of(call, call.arguments.subspan(2), from)) return Next::go_on;
+  return begin_work(call, call.session.tables().keep<MergeWork>(call, to, std::move(from)));
+}
+
+}  // namespace lower
+}  // namespace postern::redis
