@@ -93,6 +93,8 @@ SCENARIOS = {
     + [Execute(NAME, 2), *whole(ALL), *whole(NAME), *whole(ALL)],
     "column added to star": [Prepare(ALL), Execute(ALL, 1), Prepare(NAME), Other("ALTER TABLE p MODIFY age INT")]
     + [Execute(NAME, 2), *whole(ALL), *whole(NAME), *whole(ALL)],
+    "other columns of a star": [Prepare(ALL), Other("ALTER TABLE p ADD extra INT"), Execute(ALL, 1), Execute(ALL, 2)]
+    + [Prepare(ALL), Other("ALTER TABLE p DROP age, DROP extra"), Execute(ALL, 1), Execute(ALL, 2)],
     "dropped": [Prepare(NAME), Prepare(ALL), Execute(ALL, 1), Other("DROP TABLE p"), Execute(NAME, 1), *whole(NAME)]
     + [Close(NAME), Execute(ALL, 1)],
     "a trigger": [Prepare(NAME), Prepare(ALL), Execute(ALL, 1)]

@@ -147,6 +147,9 @@ SCENARIOS = {
     "altered": [Prepare(INSERT), Prepare(STAR), Execute(STAR, 82), Other("ALTER TABLE w MODIFY age BIGINT")]
     + [Execute(INSERT, "a", 1), Execute(STAR, 83), *whole(INSERT), *whole(STAR), Other("ALTER TABLE w MODIFY age INT")]
     + [Execute(INSERT, "b", 2), *whole(STAR, 84), *whole(INSERT)],
+    "other columns": [*whole(STAR, 85), *whole(STAR, 86), *whole(STAR, 87), Prepare(STAR)]
+    + [Other("ALTER TABLE w ADD more INT"), Execute(STAR, 88), Execute(STAR, 89), *whole(STAR, 90), *whole(STAR, 91)]
+    + [*whole(STAR, 92), Prepare(STAR), Other("ALTER TABLE w DROP more"), Execute(STAR, 93), Execute(STAR, 94)],
     "a trigger comes and goes": [Prepare(INSERT), Execute(INSERT, "a", 1), Prepare(INSERT)]
     + [LATER, Other("CREATE TRIGGER t AFTER INSERT ON w FOR EACH ROW INSERT INTO log (what) VALUES (NEW.name)")]
     + [Execute(INSERT, "b", 2), *whole(INSERT), Other("DROP TRIGGER t"), Execute(INSERT, "c", 3), *whole(INSERT)],

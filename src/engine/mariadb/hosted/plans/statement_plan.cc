@@ -57,11 +57,12 @@ void StatementPlan::learn_prepared(THD *thd, Bytes packets, uint64_t before, con
     const uint64_t found = table.s->get_table_ref_version();
     if (found != version() || found != before || prepared(thd) != nullptr || !may_learn()) return;
     const LEX_CUSTRING &definition = table.s->tabledef_version;
+    const uint32_t listed = columns_listed_by(thd, answer->id());
     prepared_.push(
         new Prepared{shape,
                      std::move(*answer),
                      {found, definition_of({reinterpret_cast<const char *>(definition.str), definition.length}),
-                      values(), columns}});
+                      values(), listed, columns}});
   });
 }
 

@@ -119,6 +119,13 @@ bool execution_keeps_context(THD *thd, Bytes arguments) {
   }
 }
 
+/// The statement was first prepared with another number of columns. The server compares the lengths of these lists when
+/// it prepares it again, which it is about to do, and says SERVER_STATUS_METADATA_CHANGED.
+void have_other_columns(::Statement &statement) {
+  List<Item> &columns = statement.lex->first_select_lex()->item_list;
+  columns.push_back(columns.head(), statement.mem_root);
+}
+
 }  // namespace
 
 ClientMetadata ClientMetadata::of(THD *thd, uint32_t id) {
@@ -226,6 +233,9 @@ bool DeferredStatements::keep(THD *thd, uint32_t id, uint64_t dialect, Output &e
     const bool same = definition_of(bytes_of(table->tabledef_version)) == deferred.definition;
     table->set_table_ref_id(TABLE_REF_BASE_TABLE, same ? deferred.version : 0);
     if (!same) table->tabledef_version.length = 0;
+    const uint32_t listed = columns_listed_by(thd, id);
+    if (!same && listed != 0 && deferred.columns_listed != 0 && listed != deferred.columns_listed)
+      have_other_columns(*statement);
   }
   send_column_info_state &state = statement->column_info_state;
   const ClientMetadata &columns = deferred.columns;
@@ -255,6 +265,11 @@ void bind_types(THD *thd, uint32_t id, Bytes types) {
   if (types.empty()) return;
   ::Statement *const statement = id == last_prepared ? thd->last_stmt : thd->stmt_map.find(id);
   if (statement != nullptr && statement->lex != nullptr) bind(thd, *statement, types);
+}
+
+uint32_t columns_listed_by(THD *thd, uint32_t id) {
+  ::Statement *const statement = thd->stmt_map.find(id);
+  return statement != nullptr && statement->lex != nullptr ? statement->lex->first_select_lex()->item_list.elements : 0;
 }
 
 uint64_t definition_of(Bytes tabledef_version) {

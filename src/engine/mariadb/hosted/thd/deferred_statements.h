@@ -37,6 +37,7 @@ struct DeferredStatement {
   uint64_t version = 0;     ///< of its table, TABLE_SHARE::get_table_ref_version()
   uint64_t definition = 0;  ///< definition_of() its table
   uint32_t parameters = 0;
+  uint32_t columns_listed = 0;  ///< columns_listed_by() the server when it prepared a statement with this text
   ClientMetadata columns{};
 };
 
@@ -85,6 +86,10 @@ class DeferredStatements {
   std::unordered_map<uint32_t, Entry> statements_;
   uint32_t last_ = 0;  // the last one added
 };
+
+/// How many columns of its rows the server has listed for a statement that it has prepared; 0: there is no such
+/// statement.
+uint32_t columns_listed_by(THD *thd, uint32_t id);
 
 /// A number for a table's definition, by the server's version of it.
 uint64_t definition_of(Bytes tabledef_version);
