@@ -19,6 +19,9 @@ def below(*rooms):
     return {f"engine/mariadb/{room}" for room in rooms}
 
 
+# What rooms of Redis commands see.
+REDIS_COMMANDS = {"base", "contract", "redis", "redis/keyspace", "redis/registry", "redis/wire", "redis/work"}
+
 # What each folder of src/ may include besides itself: the arrows of docs/architecture.md.
 SEES = {
     "base": set(),
@@ -36,6 +39,7 @@ SEES = {
     "redis/wire": {"base"},
     "redis/keyspace": {"base", "contract", "items", "redis/wire"},
     "redis/waiting": {"base", "contract", "redis/keyspace"},
+    "redis/registry": {"base", "redis/wire"},
     "redis/lua": {"base", "redis/wire"},
     "redis/messages": {"base", "contract", "redis/wire"},
     "redis": {
@@ -45,32 +49,20 @@ SEES = {
         "redis/keyspace",
         "redis/lua",
         "redis/messages",
+        "redis/registry",
         "redis/waiting",
         "redis/wire",
     },
-    "redis/work": {"base", "contract", "items", "redis", "redis/keyspace", "redis/wire"},
-    "redis/scripts": {"base", "contract", "redis", "redis/lua", "redis/wire", "redis/work"},
-    "redis/strings": {"base", "contract", "items", "redis", "redis/keyspace", "redis/wire", "redis/work"},
-    "redis/hashes": {"base", "contract", "items", "redis", "redis/keyspace", "redis/wire", "redis/work"},
-    "redis/collections": {"base", "contract", "redis", "redis/keyspace", "redis/waiting", "redis/wire", "redis/work"},
-    "redis/lists": {"base", "contract", "redis", "redis/collections", "redis/keyspace", "redis/wire", "redis/work"},
-    "redis/sets": {"base", "contract", "redis", "redis/collections", "redis/keyspace", "redis/wire", "redis/work"},
-    "redis/streams": {"base", "contract", "redis", "redis/collections", "redis/keyspace", "redis/wire", "redis/work"},
-    "redis/commands": {
-        "base",
-        "contract",
-        "items",
-        "redis",
-        "redis/collections",
-        "redis/hashes",
-        "redis/keyspace",
-        "redis/lists",
-        "redis/lua",
-        "redis/messages",
-        "redis/strings",
-        "redis/wire",
-        "redis/work",
-    },
+    "redis/work": {"base", "contract", "items", "redis", "redis/keyspace", "redis/registry", "redis/wire"},
+    "redis/scripts": {"base", "contract", "redis", "redis/lua", "redis/registry", "redis/wire", "redis/work"},
+    "redis/strings": REDIS_COMMANDS | {"items"},
+    "redis/hashes": REDIS_COMMANDS | {"items"},
+    "redis/collections": REDIS_COMMANDS | {"redis/waiting"},
+    "redis/lists": REDIS_COMMANDS | {"redis/collections"},
+    "redis/sets": REDIS_COMMANDS | {"redis/collections"},
+    "redis/streams": REDIS_COMMANDS | {"redis/collections"},
+    "redis/commands": REDIS_COMMANDS
+    | {"items", "redis/collections", "redis/hashes", "redis/lists", "redis/lua", "redis/messages", "redis/strings"},
     "engine": {"base", "contract"},
     "engine/fake": {"base", "contract"},
     "engine/sql": {"base", "contract"},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 
 namespace postern::redis {
@@ -44,15 +44,6 @@ Next refuse_arity(Call &call) {
 
 Bytes told_of(Bytes argument, size_t bytes_max) {
   return argument.substr(0, std::min(bytes_max, argument.find('\0')));
-}
-
-bool is_word(Bytes argument, Bytes word) {
-  if (argument.size() != word.size()) return false;
-  for (size_t i = 0; i < word.size(); ++i) {
-    const char byte = argument[i];
-    if ((byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte) != word[i]) return false;
-  }
-  return true;
 }
 
 }  // namespace postern::redis

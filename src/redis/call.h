@@ -11,8 +11,8 @@
 #include "base/passage.h"
 #include "contract/batch.h"
 #include "contract/reply.h"
-#include "redis/command.h"
 #include "redis/errors.h"
+#include "redis/registry/command.h"
 #include "redis/wire/writer.h"
 
 namespace postern::redis {
@@ -86,8 +86,5 @@ inline constexpr Bytes no_such_key = "ERR no such key";
 
 /// `ERR wrong number of arguments for 'get' command`.
 Next refuse_arity(Call &call);
-
-/// Whether an argument is this word, in any case. `word` is in lower case.
-[[nodiscard]] bool is_word(Bytes argument, Bytes word);
 
 }  // namespace postern::redis

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "contract/access.h"
-#include "redis/command.h"
+#include "redis/registry/command.h"
 #include "redis/wire/writer.h"
 
 namespace postern::redis {

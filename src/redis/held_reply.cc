@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "redis/command_keys.h"
+#include "redis/registry/command_keys.h"
 #include "redis/session.h"
 
 namespace postern::redis {

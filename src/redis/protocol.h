@@ -18,9 +18,9 @@
 #include "base/limits.h"
 #include "contract/session.h"
 #include "redis/clients.h"
-#include "redis/command_stats.h"
 #include "redis/keyspace/maps.h"
 #include "redis/messages/subscriptions.h"
+#include "redis/registry/command_stats.h"
 #include "redis/scan_cursors.h"
 #include "redis/waiting/waiters.h"
 

@@ -14,8 +14,8 @@
 #include "base/block_arena.h"
 #include "base/pool.h"
 #include "contract/reply.h"
-#include "redis/command.h"
 #include "redis/keyspace/open_maps.h"
+#include "redis/registry/command.h"
 #include "redis/tables.h"
 
 namespace postern::redis {

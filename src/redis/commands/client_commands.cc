@@ -2,15 +2,15 @@
 #include <string>
 
 #include "base/clock.h"
-#include "redis/handlers.h"
 #include "redis/login.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis::lower {
 namespace {
 
-Next answer_verbatim(Call &call, const std::string &text) {
+Next answer_lines(Call &call, const std::string &text) {
   answer(call, [copy = call.arena().copy(text)](Writer &writer) { writer.verbatim(copy); });
   return Next::go_on;
 }
@@ -109,13 +109,13 @@ Next client_setinfo(Call &call) {
 }
 
 Next client_info(Call &call) {
-  return answer_verbatim(call, call.session.client().line(clock_ms()) + "\n");
+  return answer_lines(call, call.session.client().line(clock_ms()) + "\n");
 }
 
 Next client_list(Call &call) {
   const std::span<const Bytes> arguments = call.arguments;
   Clients &clients = call.session.protocol().clients();
-  if (arguments.size() == 2) return answer_verbatim(call, clients.lines(own_user(call), {}, clock_ms()));
+  if (arguments.size() == 2) return answer_lines(call, clients.lines(own_user(call), {}, clock_ms()));
   std::string text;
   if (arguments.size() == 4 && is_word(arguments[2], "type")) {
     if (!is_client_type(arguments[3]))
@@ -131,7 +131,7 @@ Next client_list(Call &call) {
   } else {
     return refuse(call, syntax_error);
   }
-  return answer_verbatim(call, text);
+  return answer_lines(call, text);
 }
 
 Next client_kill(Call &call) {

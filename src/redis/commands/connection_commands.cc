@@ -2,8 +2,8 @@
 #include <string>
 
 #include "redis/commands/flush.h"
-#include "redis/handlers.h"
 #include "redis/login.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 #include "redis/work/key_ops.h"

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "redis/commands/key_edit.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/work/expiry_arguments.h"
 
 namespace postern::redis {

@@ -12,8 +12,8 @@
 
 #include "base/pool.h"
 #include "redis/call.h"
-#include "redis/command_stats.h"
 #include "redis/lua/scripts.h"
+#include "redis/registry/command_stats.h"
 #include "redis/wire/error_counts.h"
 
 namespace postern::redis {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "redis/command_keys.h"
-#include "redis/handlers.h"
+#include "redis/registry/command_keys.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/glob.h"
 

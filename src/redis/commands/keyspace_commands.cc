@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "redis/collections/chance.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/work/key_filter.h"
 #include "redis/work/work.h"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/passage.h"
-#include "redis/handlers.h"
 #include "redis/commands/flush.h"
 #include "redis/messages/mailbox.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 
 namespace postern::redis {

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/wire/numbers.h"
 #include "redis/work/key_ops.h"
 

@@ -1,8 +1,8 @@
 #include "redis/collections/chance.h"
 #include "redis/collections/random_elements.h"
 #include "redis/errors.h"
-#include "redis/handlers.h"
 #include "redis/hashes/row_hash.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 

@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 #include "redis/work/work.h"

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/scan_cursors.h"
 #include "redis/session.h"
 #include "redis/wire/glob.h"

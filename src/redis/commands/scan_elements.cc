@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "redis/collections/scores.h"
-#include "redis/handlers.h"
 #include "redis/hashes/row_hash.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/glob.h"
 #include "redis/wire/numbers.h"

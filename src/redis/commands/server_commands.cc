@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "redis/handlers.h"
 #include "redis/commands/information.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/glob.h"
 #include "redis/wire/numbers.h"

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "redis/collections/algebra.h"
 #include "redis/commands/pattern_reads.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 

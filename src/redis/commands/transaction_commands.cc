@@ -1,6 +1,6 @@
 // transaction_commands.cc: MULTI, EXEC, DISCARD, WATCH, UNWATCH.
 #include "redis/exec.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/work/key_ops.h"
 

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "redis/handlers.h"
 #include "redis/hashes/hash_ops.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 
 namespace postern::redis {

@@ -3,8 +3,8 @@
 #include <string>
 #include <type_traits>
 
-#include "redis/handlers.h"
 #include "redis/hashes/hash_ops.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <span>
 
-#include "redis/handlers.h"
 #include "redis/hashes/hash_ops.h"
+#include "redis/registry/handlers.h"
 #include "redis/work/element_reads.h"
 
 namespace postern::redis {

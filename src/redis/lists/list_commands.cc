@@ -3,8 +3,8 @@
 
 #include "redis/collections/blocking.h"
 #include "redis/collections/pops.h"
-#include "redis/handlers.h"
 #include "redis/lists/list_work.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 
 namespace postern::redis {

@@ -1,8 +1,8 @@
 #include <string>
 #include <vector>
 
-#include "redis/handlers.h"
 #include "redis/lists/list_work.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "redis/handlers.h"
 #include "redis/lua/function_library.h"
 #include "redis/lua/library_text.h"
+#include "redis/registry/handlers.h"
 #include "redis/scripts/function_rows.h"
 #include "redis/scripts/function_run.h"
 #include "redis/session.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "redis/collections/algebra.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 

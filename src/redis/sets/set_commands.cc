@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "redis/collections/collections.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 
 namespace postern::redis {

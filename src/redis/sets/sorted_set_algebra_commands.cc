@@ -2,7 +2,7 @@
 #include <string>
 
 #include "redis/collections/algebra.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 

@@ -5,7 +5,7 @@
 
 #include "redis/collections/collections.h"
 #include "redis/collections/scores.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/numbers.h"
 

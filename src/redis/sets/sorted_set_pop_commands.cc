@@ -3,7 +3,7 @@
 #include "redis/collections/blocking.h"
 #include "redis/collections/pops.h"
 #include "redis/collections/scores.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 
 namespace postern::redis {

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/sets/sorted_set_range.h"
 

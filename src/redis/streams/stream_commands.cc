@@ -1,7 +1,7 @@
 // stream_commands.cc: XADD, XLEN, XRANGE, XREVRANGE, XDEL, XTRIM, XSETID.
 #include <utility>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/streams/stream_arguments.h"
 #include "redis/wire/numbers.h"

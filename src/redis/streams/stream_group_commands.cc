@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/streams/stream_arguments.h"
 

@@ -4,7 +4,7 @@
 
 #include "redis/collections/algebra.h"
 #include "redis/collections/blocking.h"
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/streams/stream_arguments.h"
 #include "redis/wire/numbers.h"

@@ -2,7 +2,7 @@
 #include <bit>
 #include <string>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/strings/string_edit.h"
 #include "redis/wire/numbers.h"

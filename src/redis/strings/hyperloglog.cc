@@ -17,7 +17,7 @@ constexpr uint8_t register_max = (1 << register_bits) - 1;
 constexpr int index_bits = 14;
 constexpr int hash_bits = 64 - index_bits;
 
-uint8_t byte_at(Bytes text, size_t at) {
+uint8_t octet(Bytes text, size_t at) {
   return static_cast<uint8_t>(text[at]);
 }
 
@@ -76,14 +76,14 @@ double tau(double x) {
 HyperLogLog::Read HyperLogLog::merge(Bytes text) {
   constexpr size_t dense_bytes = header_bytes + registers * register_bits / 8;
   if (text.empty()) return Read::valid;
-  if (text.size() < header_bytes || !text.starts_with(magic) || byte_at(text, form_at) > 1) return Read::other;
+  if (text.size() < header_bytes || !text.starts_with(magic) || octet(text, form_at) > 1) return Read::other;
   const Bytes rest = text.substr(header_bytes);
   if (text[form_at] == 1) return merge_sparse(rest) ? Read::valid : Read::corrupt;
   if (text.size() != dense_bytes) return Read::other;
   for (size_t i = 0; i < registers; ++i) {
     const size_t bit = i * register_bits;
-    uint32_t two = byte_at(rest, bit / 8);
-    if (bit / 8 + 1 < rest.size()) two |= uint32_t{byte_at(rest, bit / 8 + 1)} << 8;
+    uint32_t two = octet(rest, bit / 8);
+    if (bit / 8 + 1 < rest.size()) two |= uint32_t{octet(rest, bit / 8 + 1)} << 8;
     registers_[i] = std::max(registers_[i], static_cast<uint8_t>((two >> bit % 8) & register_max));
   }
   return Read::valid;
@@ -93,12 +93,12 @@ HyperLogLog::Read HyperLogLog::merge(Bytes text) {
 bool HyperLogLog::merge_sparse(Bytes runs) {
   size_t next = 0;
   while (!runs.empty()) {
-    const uint8_t head = byte_at(runs, 0);
+    const uint8_t head = octet(runs, 0);
     const bool is_long = (head & 0xC0) == 0x40;
     if (is_long && runs.size() < 2) return false;
     uint8_t value = 0;
     size_t size = (head & 0x3F) + 1U;
-    if (is_long) size = ((head & 0x3FU) << 8 | byte_at(runs, 1)) + 1U;
+    if (is_long) size = ((head & 0x3FU) << 8 | octet(runs, 1)) + 1U;
     if ((head & 0x80) != 0) {
       value = static_cast<uint8_t>((head >> 2 & 0x1F) + 1);
       size = (head & 3) + 1U;

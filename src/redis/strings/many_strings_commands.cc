@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/strings/string_edit.h"
 #include "redis/strings/string_work.h"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/strings/string_edit.h"
 #include "redis/wire/numbers.h"

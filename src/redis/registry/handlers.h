@@ -26,12 +26,12 @@
 //     which may be in the same batch, but objects that ops point to must not change before they are settled.
 #pragma once
 
-#include "redis/command.h"
+#include "redis/registry/command.h"
 
 namespace postern::redis::lower {
 
 #define COMMAND(name, arity, flags, keys, tips, group, categories, since, summary, handler) Next handler(Call &call);
-#include "redis/commands.def"
+#include "redis/registry/commands.def"
 #undef COMMAND
 
 }  // namespace postern::redis::lower

@@ -1,11 +1,11 @@
-#include "redis/command.h"
+#include "redis/registry/command.h"
 
 #include <array>
 #include <cstring>
 #include <deque>
 #include <vector>
 
-#include "redis/handlers.h"
+#include "redis/registry/handlers.h"
 
 namespace postern::redis {
 namespace {
@@ -17,7 +17,7 @@ using namespace lower;
 constexpr Command all[] = {
 #define COMMAND(name, arity, flags, keys, tips, group, categories, since, summary, handler) \
   {name, arity, (flags), keys, tips, CommandGroup::group, (categories), since, summary, lower::handler},
-#include "redis/commands.def"
+#include "redis/registry/commands.def"
 #undef COMMAND
 };
 }  // namespace rows
@@ -116,6 +116,15 @@ const Command *find_subcommand(const Command &container, Bytes name) {
                  append_lower(lowered, size, name)
              ? table().find({lowered, size})
              : nullptr;
+}
+
+bool is_word(Bytes argument, Bytes word) {
+  if (argument.size() != word.size()) return false;
+  for (size_t i = 0; i < word.size(); ++i) {
+    const char byte = argument[i];
+    if ((byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte) != word[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace postern::redis

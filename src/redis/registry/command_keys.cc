@@ -1,12 +1,11 @@
-#include "redis/command_keys.h"
+#include "redis/registry/command_keys.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "redis/call.h"
-#include "redis/command.h"
-#include "redis/handlers.h"
+#include "redis/registry/command.h"
+#include "redis/registry/handlers.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "redis/command.h"
+#include "redis/registry/command.h"
 
 namespace postern::redis {
 

@@ -1,4 +1,4 @@
-#include "redis/command_stats.h"
+#include "redis/registry/command_stats.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/bytes.h"
-#include "redis/command_keys.h"
+#include "redis/registry/command_keys.h"
 
 namespace postern::redis {
 
@@ -124,5 +124,8 @@ std::span<const Command> commands();
 const Command *find_command(Bytes name);
 /// `name` of `container`, nullptr: it has none of that name.
 const Command *find_subcommand(const Command &container, Bytes name);
+
+/// Whether an argument is this word, in any case. `word` is in lower case.
+[[nodiscard]] bool is_word(Bytes argument, Bytes word);
 
 }  // namespace postern::redis
