@@ -274,7 +274,8 @@ std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools 
   const AnswerShape answer_shape(thd, asked.prepared, columns != nullptr && columns->holds(thd));
   const Known *known = find(answer_shape, shape, true);
   if (known == nullptr) known = find(answer_shape, shape, false);
-  if (known == nullptr || judge_.leaves_next()) return NotNow::not_learnt;
+  if (known == nullptr) return NotNow::not_learnt;
+  if (judge_.leaves_next()) return NotNow::compared;
   const std::optional<NotNow> why = execute(asked, *tools.plans, known, output);
   if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;

@@ -14,7 +14,14 @@ constexpr uint32_t in_vain_little = 8;
 
 /// The second may answer then.
 bool is_left(NotNow why) {
-  return why == NotNow::order_unsure || why == NotNow::too_much || why == NotNow::not_learnt || why == NotNow::plan_off;
+  switch (why) {
+    case NotNow::order_unsure:
+    case NotNow::too_much:
+    case NotNow::not_learnt:
+    case NotNow::given_back:
+    case NotNow::plan_off: return true;
+    default: return false;
+  }
 }
 
 }  // namespace

@@ -97,6 +97,11 @@ struct ReadForm {
   bool operator==(const ReadForm &) const = default;
 };
 
+/// Whether the answer is one row, with a number or a truth.
+inline bool counts_rows(const ReadForm &form) {
+  return form.exists || (form.wanted.size() == 1 && form.wanted[0].what == FormWanted::What::count);
+}
+
 /// The values for which a look-up by the column's key, or a comparison with the column, is exactly the server's
 /// comparison. All others are left to the server. resolve_read.h has the reasons.
 enum class Exact : uint8_t {

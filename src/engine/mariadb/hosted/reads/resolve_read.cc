@@ -10,6 +10,11 @@
 namespace postern::mariadb {
 namespace {
 
+/// Where it reads no more rows than this, another index saves nothing.
+constexpr double rows_few = 16;
+/// An index that reads so many times fewer rows than another is better, though it leaves more to be sorted.
+constexpr double times_fewer = 4;
+
 /// CHAR under a NO PAD collation: its key has blanks that the server's comparison does not see.
 bool is_blank_padded(const Field &field) {
   const CHARSET_INFO *charset = field.charset();
@@ -35,6 +40,7 @@ class Resolution {
     bool backwards = false;
     bool ties = false;
     uint32_t score = 0;
+    double rows = 0;  // that it reads, by the table's statistics; 0: they say nothing
   };
 
   /// A column by which a walk goes on, and whether its values go down then.
@@ -48,6 +54,9 @@ class Resolution {
   std::optional<WhyNot> resolve_conditions();
 
   bool try_index(uint32_t index, Candidate &candidate) const;
+  double rows_by(uint32_t index, const std::vector<uint16_t> &parts) const;
+  bool is_better(const Candidate &one, const Candidate &other) const;
+  bool reads_far_more_than_another(const Candidate &candidate) const;
   bool is_usable(const KEY &key) const;
   uint16_t find_condition(uint16_t field, FormTest test, const std::vector<uint16_t> &taken) const;
   void find_parts(const KEY &key, Candidate &candidate) const;
@@ -81,11 +90,12 @@ std::optional<WhyNot> Resolution::run() {
   bool found = false;
   for (uint32_t index = 0; index < table_.s->keys; ++index) {
     Candidate candidate;
-    if (!try_index(index, candidate) || (found && candidate.score <= best.score)) continue;
+    if (!try_index(index, candidate) || (found && !is_better(candidate, best))) continue;
     best = std::move(candidate);
     found = true;
   }
   if (!found) return WhyNot::no_index;
+  if (reads_far_more_than_another(best)) return WhyNot::other_index;
   if (best.way == ReadWay::walk && table_.part_info) return WhyNot::partitions;
   // Locks on some rows that are there, and one that is not, are the server's; and so is which rows it walks over.
   if (best.way != ReadWay::one && form_.lock != FormLock::none) return WhyNot::locks_rows;
@@ -111,6 +121,7 @@ std::optional<WhyNot> Resolution::resolve_columns() {
     if (at == no_field) return WhyNot::no_column;
     order_.push_back(at);
   }
+  if (counts_rows(form_)) order_.clear();  // there is one row
   return std::nullopt;
 }
 
@@ -262,7 +273,42 @@ bool Resolution::try_index(uint32_t index, Candidate &candidate) const {
       break;
   }
   if (is_clustered(index)) candidate.score += 10;
+  candidate.rows = rows_by(index, candidate.parts);
   return true;
+}
+
+/// Rows for which the parts hold, by the table's statistics; 0: they say nothing.
+double Resolution::rows_by(uint32_t index, const std::vector<uint16_t> &parts) const {
+  if (parts.empty()) return 0;
+  double lists = 1;
+  for (const uint16_t at : parts)
+    if (test(at) == FormTest::in) lists = static_cast<double>(form_.conditions[at].values.size());
+  return lists * table_.key_info[index].actual_rec_per_key(static_cast<uint>(parts.size()) - 1);
+}
+
+/// By what the statistics say where they say much, else by how much of the key is known.
+bool Resolution::is_better(const Candidate &one, const Candidate &other) const {
+  const bool walks = one.way == ReadWay::walk && other.way == ReadWay::walk;
+  if (walks && one.rows > 0 && other.rows > 0) {
+    if (one.rows * times_fewer < other.rows) return true;
+    if (other.rows * times_fewer < one.rows) return false;
+  }
+  return one.score > other.score;
+}
+
+/// Whether the server, which may sort, would take another index for that.
+bool Resolution::reads_far_more_than_another(const Candidate &candidate) const {
+  if (candidate.way != ReadWay::walk || candidate.rows < rows_few) return false;
+  // It ends after a few rows if all that it meets are wanted.
+  if (form_.limit && candidate.parts.size() + candidate.range.size() == conditions_.size()) return false;
+  for (uint32_t index = 0; index < table_.s->keys; ++index) {
+    Candidate other;
+    if (index == candidate.index || !is_usable(table_.key_info[index])) continue;
+    find_parts(table_.key_info[index], other);
+    const double rows = rows_by(index, other.parts);
+    if (rows > 0 && rows * times_fewer < candidate.rows) return true;
+  }
+  return false;
 }
 
 /// Whether an index that is not the clustered one has every column that is read: the server may walk that instead.

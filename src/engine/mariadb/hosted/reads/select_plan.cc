@@ -67,6 +67,10 @@ std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools &
   ClientMetadata *const columns = asked.columns;
   const Learnt *const known = find(AnswerShape(thd, asked.prepared, columns != nullptr && columns->holds(thd)));
   if (known == nullptr || known->version != version()) return NotNow::not_learnt;
+  if (bad_for_.load(std::memory_order_relaxed) == known->version) return NotNow::given_back;
+  const bool may_be_bad = known->read.way == ReadWay::walk;
+  if (may_be_bad && judge_.leaves_next()) return NotNow::compared;
+  const uint64_t read_before = thd->status_var.rows_read;
   const std::optional<NotNow> why = session_reader().run(thd,
                                                          {.form = form_,
                                                           .read = known->read,
@@ -76,6 +80,8 @@ std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools &
                                                           .prepared = asked.prepared,
                                                           .bytes_received = asked.statement.packet.size()},
                                                          output);
+  if (!why && may_be_bad && judge_.note_answered(thd->status_var.rows_read - read_before) != PlanJudge::Verdict::good)
+    bad_for_.store(known->version, std::memory_order_relaxed);
   if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;
     columns->client = thd->variables.character_set_client;
@@ -87,6 +93,7 @@ std::optional<WhyNot> SelectPlan::look(THD *thd) const {
   std::optional<WhyNot> why;
   look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
     ResolvedRead read;
+    table.file->info(HA_STATUS_NO_LOCK | HA_STATUS_CONST);
     why = resolve(form_, table, read);
     several_.store(read.way != ReadWay::one && form_.lock == FormLock::none, std::memory_order_relaxed);
     note_version(table.s->get_table_ref_version());
@@ -99,10 +106,13 @@ void SelectPlan::learn(const Asked &asked, Bytes packets, uint64_t before) const
   AnswerShape shape(thd, asked.prepared);
   std::optional<sql::Answer> answer = sql::Answer::of(packets, shape.form);
   shape.without_metadata = answer && answer->columns_left_out();
+  if (answer) judge_.note_server(asked.rows_read);
   look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
     ResolvedRead read;
     const uint64_t version = table.s->get_table_ref_version();
-    if (const auto why = resolve(form_, table, read)) return switch_off(words(*why).data());
+    const std::optional<WhyNot> why = resolve(form_, table, read);
+    if (why == WhyNot::other_index) return bad_for_.store(version, std::memory_order_relaxed);
+    if (why) return switch_off(words(*why).data());
     note_version(version);
     if (answer && answer->columns() != columns_of(form_, read))
       return switch_off("its answer has other columns than the table");

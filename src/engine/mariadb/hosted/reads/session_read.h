@@ -24,11 +24,6 @@ struct TABLE_LIST;
 
 namespace postern::mariadb {
 
-/// Whether the answer is one row, with a number or a truth.
-inline bool counts_rows(const ReadForm &form) {
-  return form.exists || (form.wanted.size() == 1 && form.wanted[0].what == FormWanted::What::count);
-}
-
 /// One statement to be answered; borrows everything.
 struct SessionRead {
   const ReadForm &form;

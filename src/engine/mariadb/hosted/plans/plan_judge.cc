@@ -1,4 +1,4 @@
-#include "engine/mariadb/hosted/planned/plan_judge.h"
+#include "engine/mariadb/hosted/plans/plan_judge.h"
 
 #include <algorithm>
 

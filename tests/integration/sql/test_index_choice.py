@@ -1,0 +1,88 @@
+"""Where several indexes serve a statement, workers read no more rows than the server, which chooses anew each time."""
+import pymysql
+import pytest
+from support.both_ports import fast
+from support.server import STEADY_PLANS
+
+TABLE = """CREATE OR REPLACE TABLE comment (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, post BIGINT UNSIGNED NOT NULL,
+  written DATETIME NOT NULL DEFAULT '2026-01-01', approved VARCHAR(20) NOT NULL DEFAULT '1', kind VARCHAR(20) NOT NULL,
+  parent BIGINT UNSIGNED NOT NULL DEFAULT 0, KEY post (post), KEY approved_written (approved, written),
+  KEY written (written), KEY parent (parent), KEY kind (kind)) CHARACTER SET utf8mb4"""
+ROWS = (
+    "INSERT INTO comment (post, kind, written) SELECT seq % 400, IF(seq % 2, 'usual', CONCAT('rare ', seq)),"
+    " '2026-01-01' + INTERVAL seq MINUTE FROM seq_1_to_2000"
+)
+BY_POST = (
+    "SELECT COUNT(*) FROM comment WHERE approved = '1' AND post = {} ORDER BY written DESC",
+    "SELECT id FROM comment WHERE approved = '1' AND post = {} ORDER BY written, id",
+    "SELECT id FROM comment WHERE approved = '1' AND post = {} ORDER BY written DESC LIMIT 3",
+    "SELECT id FROM comment WHERE approved = '1' AND post = {} AND parent IN (0, 37, 437) ORDER BY written, id",
+    "SELECT id FROM comment WHERE kind = 'usual' AND post = {} ORDER BY id",
+    "SELECT COUNT(*) FROM comment WHERE kind = 'usual' AND approved = '1' AND post = {}",
+)
+FIRST_ROWS = "SELECT id FROM comment WHERE approved = '1' ORDER BY written DESC LIMIT 5"
+SETTLING, JUDGED = 120, 60
+
+
+@pytest.fixture(scope="module")
+def server(module_factory):
+    return module_factory(STEADY_PLANS, "--postern-verify=0", "--loose-postern-threads=1", postern_port=0)
+
+
+class Asking:
+    """A session, which counts the rows that the storage engine has read for it."""
+
+    def __init__(self, server, port):
+        self.session = pymysql.connect(
+            host="127.0.0.1", port=int(server.env[port]), user="root", database="test", autocommit=True
+        )
+
+    def ask(self, text):
+        with self.session.cursor() as cursor:
+            cursor.execute(text)
+            return cursor.fetchall()
+
+    def rows(self):
+        return sum(int(number) for name, number in self.ask("SHOW SESSION STATUS LIKE 'Handler_read_%'"))
+
+    def rows_of(self, texts):
+        before = self.rows()
+        answers = [self.ask(text) for text in texts]
+        between = self.rows()
+        return between - before - (self.rows() - between), answers
+
+
+@pytest.mark.parametrize("begins", ["with rows", "without rows"])
+@pytest.mark.parametrize("form", (*BY_POST, FIRST_ROWS))
+def test_no_more_rows_than_the_server_reads(server, form, begins):
+    server.execute(TABLE, *((ROWS, "ANALYZE TABLE comment") if begins == "with rows" else ()), database="test")
+    door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
+    for number in range(3):
+        door.ask(form.format(number))
+    if begins == "without rows":
+        server.execute(ROWS, database="test")
+    for number in range(SETTLING):
+        door.ask(form.format(number))
+    before = fast(server)
+    texts = [form.format(number) for number in range(JUDGED)]
+    ours, answers = door.rows_of(texts)
+    assert fast(server) - before > JUDGED * 0.8
+    theirs, expected = port.rows_of(texts)
+    assert answers == expected
+    assert ours <= theirs * 2 + 8 * JUDGED
+
+
+def test_a_value_that_half_of_the_rows_have(server):
+    """Its plan was made for rare ones, and by its index the server itself would not read."""
+    form = "SELECT id FROM comment WHERE kind = '{}' AND post < 7 ORDER BY id"
+    server.execute(TABLE, ROWS, "ANALYZE TABLE comment", database="test")
+    door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
+    for number in range(2, 2 * SETTLING, 2):
+        door.ask(form.format(f"rare {number}"))
+    for _ in range(SETTLING):
+        door.ask(form.format("usual"))
+    texts = [form.format("usual")] * JUDGED
+    ours, answers = door.rows_of(texts)
+    theirs, expected = port.rows_of(texts)
+    assert answers == expected
+    assert ours <= theirs * 2 + 8 * JUDGED
