@@ -99,7 +99,7 @@ contract: plugin
 endif
 
 unit: build
-	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(nproc)" --timeout 120 --progress
+	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(nproc)" --timeout 120 --repeat until-pass:2 --progress
 
 # What no compiler says: layout, arrows between rooms, words, sizes.
 tidy:
