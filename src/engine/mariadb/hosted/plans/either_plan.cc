@@ -5,12 +5,13 @@
 namespace postern::mariadb {
 namespace {
 
-/// The first plan is not tried any more from here on.
-constexpr uint32_t in_vain_max = 256;
-/// It has read many rows for nothing.
-constexpr uint32_t in_vain_much = in_vain_max / 2;
-/// It has read one or two.
-constexpr uint32_t in_vain_little = 8;
+/// The cost of a trial of the first plan where the second can answer then; a success takes 1 off.
+int32_t cost_of(std::optional<NotNow> why) {
+  if (!why) return -1;
+  if (why == NotNow::too_much) return sql::Trials::cost_max / 2;       // it has read many rows for nothing
+  if (why == NotNow::order_unsure) return sql::Trials::cost_max / 32;  // one or two
+  return 0;
+}
 
 /// The second may answer then.
 bool is_left(NotNow why) {
@@ -27,15 +28,7 @@ bool is_left(NotNow why) {
 }  // namespace
 
 bool EitherPlan::prefers_second() const {
-  return !first_->holds() || in_vain_.load(std::memory_order_relaxed) >= in_vain_max;
-}
-
-/// Threads may lose some of each other's notes.
-void EitherPlan::note_first(std::optional<NotNow> why) const {
-  const uint32_t now = in_vain_.load(std::memory_order_relaxed);
-  if (!why && now != 0) in_vain_.store(now - 1, std::memory_order_relaxed);
-  if (why == NotNow::order_unsure) in_vain_.store(now + in_vain_little, std::memory_order_relaxed);
-  if (why == NotNow::too_much) in_vain_.store(now + in_vain_much, std::memory_order_relaxed);
+  return !first_->holds() || first_->rests();
 }
 
 PlanFacts EitherPlan::facts() const {
@@ -51,7 +44,7 @@ std::optional<NotNow> EitherPlan::answer(const Asked &asked, const AnswerTools &
   std::optional<NotNow> why = NotNow::plan_off;
   if (!prefers_second()) {
     why = first_->answer(asked, tools, output);
-    note_first(why);
+    first_->note_trial(cost_of(why));
     if (!why || !is_left(*why)) return why;
   }
   if (const auto not_now = second_->may(asked.thd)) return why == NotNow::plan_off ? not_now : why;

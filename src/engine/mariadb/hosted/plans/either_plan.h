@@ -2,7 +2,6 @@
 // that the first leaves for the rows that they find.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -34,11 +33,9 @@ class EitherPlan final : public StatementPlan {
 
  private:
   bool prefers_second() const;
-  void note_first(std::optional<NotNow> why) const;
 
-  const std::shared_ptr<const StatementPlan> first_;
+  const std::shared_ptr<const StatementPlan> first_;  // rests for a while where it has often read for nothing
   const std::shared_ptr<const StatementPlan> second_;
-  mutable std::atomic<uint32_t> in_vain_{0};  // grows when the first has read for nothing
 };
 
 }  // namespace postern::mariadb

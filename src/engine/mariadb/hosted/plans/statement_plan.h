@@ -18,12 +18,12 @@
 #include "base/output.h"
 #include "contract/server_session.h"
 #include "engine/mariadb/hosted/plans/newest_first.h"
-#include "engine/mariadb/hosted/plans/trials.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/thd/deferred_statements.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/sql/prepare_answer.h"
+#include "engine/sql/trials.h"
 
 class THD;
 struct st_my_thread_var;
@@ -115,7 +115,11 @@ class StatementPlan : public Plan {
   }
   void note_unsuited() const override { note_left(NotNow::execution); }
   /// Notes how answer() has ended: nullopt is success. After too many ends in vain the plan rests for a while.
-  void note_tried(std::optional<NotNow> why) const { trials_.note(why && is_in_vain(*why), !why); }
+  void note_tried(std::optional<NotNow> why) const {
+    note_trial(!why ? -2 * sql::Trials::cost_usual : is_in_vain(*why) ? sql::Trials::cost_usual : 0);
+  }
+  /// The same for a caller that has other costs (trials.h).
+  void note_trial(int32_t cost) const { trials_.note(cost); }
   /// Whether no statement is to be answered by it now.
   bool rests() const { return trials_.rest(); }
   /// While it rests: whether this statement is to be learnt from nevertheless, for DDL may have changed everything.
@@ -140,7 +144,7 @@ class StatementPlan : public Plan {
 
  private:
   mutable std::atomic<uint64_t> version_{0};
-  mutable Trials trials_;
+  mutable sql::Trials trials_;
   mutable NewestFirst<Prepared> prepared_;
   mutable std::atomic<uint32_t> known_count_{0};
   mutable std::atomic<const char *> off_{nullptr};
