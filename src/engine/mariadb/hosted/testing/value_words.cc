@@ -1,0 +1,38 @@
+#include "engine/mariadb/hosted/testing/value_words.h"
+
+namespace postern::mariadb::test {
+
+std::string test_word(FormTest test) {
+  switch (test) {
+    case FormTest::equal: return "=";
+    case FormTest::in: return " in";
+    case FormTest::less: return "<";
+    case FormTest::at_most: return "<=";
+    case FormTest::greater: return ">";
+    case FormTest::at_least: return ">=";
+    case FormTest::unequal: return "<>";
+    case FormTest::like: return " like";
+    case FormTest::null: return " null";
+    case FormTest::not_null: return " not null";
+  }
+  return {};
+}
+
+std::string value_word(const FormValue &value) {
+  switch (value.from) {
+    case FormValue::From::argument: return "?" + std::to_string(value.argument);
+    case FormValue::From::integer: return std::to_string(value.integer);
+    case FormValue::From::text: return "'" + value.text + "'";
+    case FormValue::From::null: return "NULL";
+    case FormValue::From::standard: return "DEFAULT";
+  }
+  return {};
+}
+
+std::string value_words(const std::vector<FormValue> &values) {
+  std::string all;
+  for (const FormValue &one : values) all += " " + value_word(one);
+  return all;
+}
+
+}  // namespace postern::mariadb::test
