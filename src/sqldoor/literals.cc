@@ -5,7 +5,7 @@
 namespace postern::sqldoor {
 namespace {
 
-constexpr size_t integer_digits_max = 18;
+constexpr size_t integer_digits_max = 20;
 /// No decimal has more for certain, and no double is infinite or lost with so small an exponent.
 constexpr size_t decimal_digits_max = 60;
 constexpr size_t exponent_digits_max = 2;
@@ -94,6 +94,24 @@ size_t read_real(Bytes text, size_t integer, Value &value) {
   return goes_on(at(text, end)) ? 0 : end;
 }
 
+/// Of digits alone. False: the server makes a decimal of it.
+bool take_integer(Bytes digits, bool negative, Value &value) {
+  constexpr uint64_t integer_end = uint64_t{1} << 63U;
+  uint64_t number = 0;
+  for (const char digit : digits) {
+    const auto one = static_cast<uint64_t>(digit - '0');
+    if (number > (UINT64_MAX - one) / 10) return false;
+    number = number * 10 + one;
+  }
+  if (negative) {
+    if (number > integer_end) return false;
+    value = Value::of_integer(static_cast<int64_t>(-number));
+  } else {
+    value = number < integer_end ? Value::of_integer(static_cast<int64_t>(number)) : Value::of_natural(number);
+  }
+  return true;
+}
+
 }  // namespace
 
 size_t read_text(Bytes text, TextRules rules, std::string &room, Value &value) {
@@ -147,10 +165,7 @@ size_t read_number(Bytes text, std::string &room, Value &value) {
   const size_t end = start + count;
   if (at(text, end) == '.' || at(text, end) == 'e' || at(text, end) == 'E') return read_real(text, end, value);
   if (count > integer_digits_max || goes_on(at(text, end))) return 0;
-  int64_t number = 0;
-  for (size_t i = start; i < end; ++i) number = number * 10 + (text[i] - '0');
-  value = Value::of_integer(start != 0 ? -number : number);
-  return end;
+  return take_integer(text.substr(start, count), start != 0, value) ? end : 0;
 }
 
 }  // namespace postern::sqldoor

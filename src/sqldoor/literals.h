@@ -23,7 +23,7 @@ size_t read_text(Bytes text, TextRules rules, std::string &room, Value &value);
 /// At x'61'.
 size_t read_hex_text(Bytes text, std::string &room, Value &value);
 
-/// At a digit, or at a minus before one: an integer of at most 18 digits, 0x61, 1.5 or 1.5e3.
+/// At a digit, or at a minus before one: an integer of 64 bits, 0x61, 1.5 or 1.5e3.
 size_t read_number(Bytes text, std::string &room, Value &value);
 
 }  // namespace postern::sqldoor

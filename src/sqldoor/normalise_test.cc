@@ -8,6 +8,7 @@ namespace postern::sqldoor {
 namespace {
 
 std::string told(const Value &value) {
+  if (value.kind() == Value::Kind::natural) return std::to_string(value.natural()) + "u";
   if (value.kind() != Value::Kind::bytes) return std::to_string(value.integer());
   switch (value.spelling()) {
     case Value::Spelling::text: return "'" + std::string(value.bytes()) + "'";
@@ -77,6 +78,15 @@ TEST(Normalise, NegativeNumbersAreOneLiteralWhereOneIsWanted) {
   EXPECT_EQ(told("SELECT a FROM t WHERE id = - 5"), "SELECT a FROM t WHERE id = - 5");
   EXPECT_EQ(told("SELECT a FROM t WHERE id = 1 LIMIT -1"), "SELECT a FROM t WHERE id = ? LIMIT -1 | 1");
   EXPECT_EQ(told("SELECT a FROM t WHERE id = --5"), "refused");
+}
+
+TEST(Normalise, IntegersHaveSixtyFourBits) {
+  EXPECT_EQ(told("SELECT a FROM t WHERE a=1234567890123456789"), "SELECT a FROM t WHERE a=? | 1234567890123456789");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a=9223372036854775807"), "SELECT a FROM t WHERE a=? | 9223372036854775807");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a=9223372036854775808"), "SELECT a FROM t WHERE a=? | 9223372036854775808u");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a=18446744073709551615"), "SELECT a FROM t WHERE a=? | 18446744073709551615u");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a=-9223372036854775808"), "SELECT a FROM t WHERE a=? | -9223372036854775808");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a=00000000000000000007"), "SELECT a FROM t WHERE a=? | 7");
 }
 
 TEST(Normalise, BlanksAndCommentsAfterFromAreOneBlank) {
@@ -157,7 +167,9 @@ TEST(Normalise, OddTextsAreRefused) {
            "SELECT a FROM t; SELECT 2",
            "SELECT a FROM t WHERE (id=1",
            "SELECT a FROM t WHERE id=1)",
-           "SELECT a FROM t WHERE a=1234567890123456789",
+           "SELECT a FROM t WHERE a=18446744073709551616",
+           "SELECT a FROM t WHERE a=-9223372036854775809",
+           "SELECT a FROM t WHERE a=000000000000000000001",
            "SELECT a FROM `t",
            "SELECT a FROM t WHERE a=:a",
            "SELECT a FROM t WHERE a=1; -- x",

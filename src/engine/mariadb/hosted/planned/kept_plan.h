@@ -42,6 +42,9 @@ uint64_t limit_class(uint64_t rows);
 /// Whether it is a number that LIMIT or OFFSET takes, and not so large that sums would be.
 bool is_row_count(const Value &value, uint64_t &rows);
 
+/// Whether it is above every signed integer: the server compares such in another way.
+bool is_beyond(const Value &value);
+
 struct ValuePlace {
   ValueUse use = ValueUse::shapes;
   const charset_info_st *charset = nullptr;  ///< a text's: that of its column

@@ -124,7 +124,7 @@ bool JoinPlan::put_values(const ToBePlanned &what) {
   List_iterator_fast<Item_param> params(lex_.param_list);
   for (const ValuePlace &place : what.places) {
     places_.push_back(params++);
-    ValueItem *const value = ValueItem::make(home_, place);
+    ValueItem *const value = ValueItem::make(home_, place, what.values[values_.size()]);
     if (value == nullptr) return false;
     values_.push_back({.value = value, .use = place.use});
   }

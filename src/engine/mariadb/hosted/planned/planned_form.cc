@@ -88,6 +88,10 @@ bool is_row_count(const Value &value, uint64_t &rows) {
   return rows <= rows_limit_max;
 }
 
+bool is_beyond(const Value &value) {
+  return value.kind() == Value::Kind::natural && value.natural() > static_cast<uint64_t>(INT64_MAX);
+}
+
 void plan_once(bool wanted) {
   on.store(wanted, std::memory_order_relaxed);
 }
@@ -215,6 +219,7 @@ bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::strin
     if (rows) shape.append(1, 'L').append(std::to_string(limit_class(*rows)));
     return rows.has_value();
   }
+  if (places_[at].use == ValueUse::integer) shape += is_beyond(value) ? 'U' : 'i';
   if (parts_.values[at].as != PlacedValue::As::pattern) return true;
   if (value.kind() != Value::Kind::bytes || value.bytes().empty()) return false;
   // Only a pattern with a beginning is a range.

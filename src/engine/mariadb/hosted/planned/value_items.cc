@@ -32,7 +32,7 @@ class Outer : public Cache {
 
 class IntegerItem final : public Outer<Item_cache_int>, public ValueItem {
  public:
-  IntegerItem(THD *thd, Item *like) : Outer(thd, &type_handler_slonglong) {
+  IntegerItem(THD *thd, Item *like) : Outer(thd, like->type_handler()) {
     setup(thd, like);
     become_outer();
     note_value();
@@ -40,7 +40,9 @@ class IntegerItem final : public Outer<Item_cache_int>, public ValueItem {
   Item *item() override { return this; }
   void show(bool shown) override { show_to_optimizer(shown); }
   void take(THD *, const Value &given, Field &field) override {
-    value = given.kind() == Value::Kind::integer ? given.integer() : field.val_int();
+    if (given.kind() == Value::Kind::integer) value = given.integer();
+    else if (given.kind() == Value::Kind::natural) value = static_cast<longlong>(given.natural());
+    else value = field.val_int();
     note_value();
   }
   void take_number(uint64_t number) override {
@@ -96,7 +98,7 @@ class TextItem final : public Outer<Item_cache_str>, public ValueItem {
 
 }  // namespace
 
-ValueItem *ValueItem::make(THD *thd, const ValuePlace &place) {
+ValueItem *ValueItem::make(THD *thd, const ValuePlace &place, const Value &first) {
   MEM_ROOT *const root = thd->mem_root;
   switch (place.use) {
     case ValueUse::shapes: return nullptr;
@@ -104,7 +106,8 @@ ValueItem *ValueItem::make(THD *thd, const ValuePlace &place) {
     case ValueUse::limit:
     case ValueUse::offset: {
       // As wide as any that may come.
-      auto *const like = new (root) Item_int(thd, INT_MIN64, 20);
+      Item *const like = is_beyond(first) ? new (root) Item_uint(thd, "", static_cast<longlong>(ULONGLONG_MAX), 20)
+                                          : new (root) Item_int(thd, INT_MIN64, 20);
       return like != nullptr ? new (root) IntegerItem(thd, like) : nullptr;
     }
     case ValueUse::text: {

@@ -10,8 +10,9 @@ namespace postern::mariadb {
 /// In the memory of the plan's arena, which destroys it.
 class ValueItem {
  public:
-  /// nullptr: there is no memory. Not for what shapes the plan.
-  static ValueItem *make(THD *thd, const ValuePlace &place);
+  /// `first`: that of the first execution; all others are as is_beyond() as it is. nullptr: there is no memory. Not for
+  /// what shapes the plan.
+  static ValueItem *make(THD *thd, const ValuePlace &place, const Value &first);
   virtual ~ValueItem() = default;
   ValueItem(const ValueItem &) = delete;
   ValueItem &operator=(const ValueItem &) = delete;
