@@ -84,6 +84,7 @@ enum class FormLock : uint8_t { none, share, update };
 struct ReadForm {
   std::string database;
   std::string table;
+  std::string index{};  ///< of FORCE INDEX or USE INDEX; empty: any
   std::vector<FormWanted> wanted;
   std::vector<FormCondition> conditions;  ///< in the order of the text; at least one, or an order with a limit
   std::vector<FormOrder> order;

@@ -119,7 +119,7 @@ std::optional<WhyNot> Recogniser::read_table(SELECT_LEX &select) {
     return WhyNot::table_kind;
   if (table.next_global || lex_.query_tables != &table) return WhyNot::several_tables;
   if (table.on_expr || table.nested_join || table.natural_join || table.sj_on_expr) return WhyNot::several_tables;
-  if (table.index_hints && table.index_hints->elements) return WhyNot::index_hint;
+  if (const auto why = read_hints(table)) return why;
 #ifdef WITH_PARTITION_STORAGE_ENGINE
   if (table.partition_names) return WhyNot::table_parts;
 #endif
@@ -129,6 +129,17 @@ std::optional<WhyNot> Recogniser::read_table(SELECT_LEX &select) {
   table_ = &table;
   form_.database = text_of(table.db);
   form_.table = text_of(table.table_name);
+  return std::nullopt;
+}
+
+/// One index that the server may use, for whatever it needs one.
+std::optional<WhyNot> Recogniser::read_hints(const TABLE_LIST &table) {
+  if (table.index_hints == nullptr || table.index_hints->elements == 0) return std::nullopt;
+  const Index_hint &hint = *table.index_hints->head();
+  const bool uses = hint.type == INDEX_HINT_USE || hint.type == INDEX_HINT_FORCE;
+  if (table.index_hints->elements != 1 || !uses || hint.clause != INDEX_HINT_MASK_ALL || hint.key_name.str == nullptr)
+    return WhyNot::index_hint;
+  form_.index = text_of(hint.key_name);
   return std::nullopt;
 }
 

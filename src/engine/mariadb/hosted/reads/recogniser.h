@@ -33,6 +33,7 @@ class Recogniser {
   std::optional<WhyNot> read_exists(SELECT_LEX &select);
   std::optional<WhyNot> read_select(SELECT_LEX &select);
   std::optional<WhyNot> read_table(SELECT_LEX &select);
+  std::optional<WhyNot> read_hints(const TABLE_LIST &table);
   std::optional<WhyNot> read_wanted(SELECT_LEX &select);
   std::optional<WhyNot> read_where(Item *item);
   std::optional<WhyNot> read_comparison(Item_func &function);

@@ -247,6 +247,7 @@ bool Resolution::gives_order(const KEY &key, Candidate &candidate) const {
 bool Resolution::try_index(uint32_t index, Candidate &candidate) const {
   const KEY &key = table_.key_info[index];
   if (!is_usable(key)) return false;
+  if (!form_.index.empty() && !compat::same_name(system_charset_info, key.name.str, form_.index.c_str())) return false;
   candidate.index = index;
   find_parts(key, candidate);
   const auto by = [&](FormTest wanted) {
