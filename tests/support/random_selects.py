@@ -7,8 +7,8 @@ TABLES = (
     "CREATE OR REPLACE TABLE person (id INT UNSIGNED PRIMARY KEY, name VARCHAR(20), place INT, born DATE,"
     " since DATETIME(3), note TEXT, KEY (name), KEY (place), KEY (since)) CHARACTER SET utf8mb3",
     "CREATE OR REPLACE TABLE sale (id BIGINT PRIMARY KEY, person INT, place SMALLINT, n TINYINT NOT NULL,"
-    " price DECIMAL(9,2), kind ENUM('a', 'b', 'c'), tag VARCHAR(8), d DATETIME, KEY (person), KEY (place, n), KEY (tag),"
-    " KEY (d)) CHARACTER SET latin1",
+    " price DECIMAL(9,2), kind ENUM('a', 'b', 'c'), tag VARCHAR(8), d DATETIME, seen TIMESTAMP NULL, KEY (person),"
+    " KEY (place, n), KEY (tag), KEY (d), KEY (seen)) CHARACTER SET latin1",
     "CREATE OR REPLACE TABLE tag (sale BIGINT, word VARCHAR(10) NOT NULL, weight DOUBLE, PRIMARY KEY (sale, word))"
     " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     "INSERT INTO place SELECT seq, CONCAT('place', seq), IF(seq % 4, CHAR(65 + seq), NULL) FROM seq_1_to_12",
@@ -16,8 +16,8 @@ TABLES = (
     " '1970-01-01' + INTERVAL seq DAY, '2024-01-01' + INTERVAL seq HOUR, IF(seq % 3, CONCAT('note ', seq % 9), NULL)"
     " FROM seq_1_to_120",
     "INSERT INTO sale SELECT seq, IF(seq % 11, seq % 130, NULL), seq % 13, seq % 5, IF(seq % 6, seq / 8, NULL),"
-    " ELT(1 + seq % 4, 'a', 'b', 'c'), IF(seq % 9, CONCAT('t', seq % 17), NULL), '2024-02-01' + INTERVAL seq MINUTE"
-    " FROM seq_1_to_900",
+    " ELT(1 + seq % 4, 'a', 'b', 'c'), IF(seq % 9, CONCAT('t', seq % 17), NULL), '2024-02-01' + INTERVAL seq MINUTE,"
+    " IF(seq % 8, '2024-02-01 12:00:00' - INTERVAL seq MINUTE, NULL) FROM seq_1_to_900",
     "INSERT INTO tag SELECT seq % 300, CONCAT('w', seq % 7), seq / 4 FROM seq_1_to_900 GROUP BY seq % 300, seq % 7",
     "ANALYZE TABLE place, person, sale, tag",
 )
@@ -36,10 +36,38 @@ COLUMNS = {
             "kind": "kind",
             "tag": "text",
             "d": "time",
+            "seen": "time",
         },
     ),
     "t": ("tag", {"sale": "int", "word": "text"}),
 }
+KEYS = {
+    "p": ("PRIMARY", "name"),
+    "h": ("PRIMARY", "place", "since"),
+    "s": ("PRIMARY", "person", "d"),
+    "t": ("PRIMARY",),
+}
+# Functions of the session: sessions that are compared have the same time, number and id.
+OF_SESSION = (
+    "NOW()",
+    "NOW(3)",
+    "CURDATE()",
+    "UNIX_TIMESTAMP()",
+    "UTC_TIMESTAMP()",
+    "LAST_INSERT_ID()",
+    "CONNECTION_ID()",
+    "DATABASE()",
+    "CURRENT_USER()",
+)
+MOMENTS = (
+    "NOW()",
+    "CURRENT_TIMESTAMP(3)",
+    "CURDATE()",
+    "UTC_TIMESTAMP()",
+    "NOW() - INTERVAL 5 HOUR",
+    "DATE_SUB(CURDATE(), INTERVAL 1 DAY)",
+    "DATE(NOW() + INTERVAL 90 MINUTE)",
+)
 # How one joins another: the tables that may stand before, and the conditions then.
 JOINS = {
     "h": {"p": "h.place = p.id", "s": "h.id = s.person"},
@@ -51,7 +79,7 @@ CHANGES = (
     "UPDATE sale SET price = price + 1, n = (n + 1) % 5 WHERE id = {n}",
     "UPDATE sale SET person = {n} % 130, tag = CONCAT('t', {n} % 17) WHERE id = {n}",
     "DELETE FROM sale WHERE id = {n}",
-    "INSERT IGNORE INTO sale SELECT {n}, {n} % 130, {n} % 13, 1, 2.5, 'b', 't3', '2024-02-01 10:00:00'",
+    "INSERT IGNORE INTO sale SELECT {n}, {n} % 130, {n} % 13, 1, 2.5, 'b', 't3', '2024-02-01 10:00:00', NULL",
     "UPDATE person SET name = CONCAT('name', {n} % 40), place = {n} % 14 WHERE id = {n} % 120",
     "UPDATE person SET note = NULL, since = since + INTERVAL 1 DAY WHERE id = {n} % 120",
     "UPDATE place SET code = CHAR(65 + {n} % 20) WHERE id = {n} % 13",
@@ -88,7 +116,11 @@ class RandomSelects:
     def condition(self, alias, makers):
         column, kind = self.random.choice(list(COLUMNS[alias][1].items()))
         name = f"{alias}.{column}"
-        what = self.random.randrange(15)
+        what = self.random.randrange(17)
+        if what == 15 and kind in ("time", "date"):
+            return self.near_now(name)
+        if what == 16 and kind == "int":
+            return f"{name} {self.random.choice(('=', '=', '<', '>='))} LAST_INSERT_ID()"
         value = lambda: self.value(kind, column)
         if what == 0:
             return f"{name} IS {self.random.choice(('', 'NOT '))}NULL"
@@ -117,11 +149,24 @@ class RandomSelects:
         makers.append(value)
         return f"{name} {self.random.choice(('=', '=', '=', '=', '<', '>=', '<>'))} ?"
 
+    def near_now(self, name):
+        how = self.random.choice(("<", "<=", ">", ">=", "<>", "=", "BETWEEN"))
+        if how == "BETWEEN":
+            return f"{name} BETWEEN {self.random.choice(MOMENTS)} - INTERVAL 2 DAY AND NOW()"
+        if self.random.random() < 0.2:
+            return f"{self.random.choice(MOMENTS)} {how} {name}"
+        return f"{name} {how} {self.random.choice(MOMENTS)}"
+
+    def hint(self, alias):
+        if self.random.random() < 0.85:
+            return ""
+        return f" {self.random.choice(('FORCE', 'USE', 'IGNORE'))} INDEX ({self.random.choice(KEYS[alias])})"
+
     def tables(self):
         """The aliases in their order, and FROM."""
         chance = self.random
         aliases = [chance.choice("hspt")]
-        text = f"{COLUMNS[aliases[0]][0]} {aliases[0]}"
+        text = f"{COLUMNS[aliases[0]][0]} {aliases[0]}{self.hint(aliases[0])}"
         for _ in range(chance.choice((0, 1, 1, 1, 2, 2, 3))):
             left = [new for new in JOINS if new not in aliases and any(old in aliases for old in JOINS[new])]
             if not left:
@@ -129,7 +174,7 @@ class RandomSelects:
             new = chance.choice(left)
             old = chance.choice([one for one in JOINS[new] if one in aliases])
             how = chance.choice(("JOIN", "JOIN", "LEFT JOIN", "INNER JOIN", "STRAIGHT_JOIN"))
-            text += f" {how} {COLUMNS[new][0]} {new} ON {JOINS[new][old]}"
+            text += f" {how} {COLUMNS[new][0]} {new}{self.hint(new)} ON {JOINS[new][old]}"
             aliases.append(new)
         return aliases, text
 
@@ -137,12 +182,42 @@ class RandomSelects:
         column, kind = self.random.choice(list(COLUMNS[alias][1].items()))
         name = f"{alias}.{column}"
         plain = (name, name, name, f"IFNULL({name}, 'none')", f"{name} IS NULL", f"COALESCE({name}, 1)")
+        if self.random.random() < 0.1:
+            return self.random.choice(OF_SESSION)
         special = {
-            "int": (f"{name} + 1", f"{name} % 3", f"{name} * 2", f"CASE WHEN {name} > 5 THEN 'big' ELSE 'small' END"),
+            "int": (
+                f"{name} + 1",
+                f"{name} % 3",
+                f"{name} * 2",
+                f"CASE WHEN {name} > 5 THEN 'big' ELSE 'small' END",
+                f"{name} | 4",
+                f"BIT_COUNT({name})",
+                f"FIELD({name}, 3, 1, 2)",
+                f"{name} + LAST_INSERT_ID()",
+            ),
             "decimal": (f"{name} / 3", f"ROUND({name}, 1)", f"ABS({name})"),
-            "text": (f"UPPER({name})", f"CONCAT({name}, '-', {name})", f"LENGTH({name})", f"LEFT({name}, 2)"),
-            "date": (f"YEAR({name})", f"MONTH({name})"),
-            "time": (f"YEAR({name})", f"MONTH({name})"),
+            "text": (
+                f"UPPER({name})",
+                f"CONCAT({name}, '-', {name})",
+                f"LENGTH({name})",
+                f"LEFT({name}, 2)",
+                f"MD5({name})",
+                f"HEX({name})",
+                f"SUBSTRING_INDEX({name}, 'e', 1)",
+                f"LPAD({name}, 9, '*')",
+                f"FIND_IN_SET({name}, 't1,t2,name3')",
+            ),
+            "date": (f"YEAR({name})", f"MONTH({name})", f"DATEDIFF({name}, CURDATE())", f"{name} + INTERVAL 2 MONTH"),
+            "time": (
+                f"YEAR({name})",
+                f"MONTH({name})",
+                f"DATE_FORMAT({name}, '%d %M')",
+                f"{name} < NOW()",
+                f"WEEK({name})",
+                f"TIMESTAMPDIFF(MINUTE, {name}, NOW())",
+                f"UNIX_TIMESTAMP({name})",
+                f"DATE_ADD({name}, INTERVAL 1 DAY)",
+            ),
         }
         return self.random.choice(plain + special.get(kind, ()))
 

@@ -80,7 +80,10 @@ def test_reads(server, column):
 
 def test_workers_answer_them(server):
     door, _ = sessions(server)
-    for text in ("SELECT id FROM wide WHERE b = {}", "SELECT w.id + 1 FROM wide w JOIN wide x ON x.id = w.id WHERE w.u = {}"):
+    for text in (
+        "SELECT id FROM wide WHERE b = {}",
+        "SELECT w.id + 1 FROM wide w JOIN wide x ON x.id = w.id WHERE w.u = {}",
+    ):
         before = fast(server)
         for number in range(20):
             door.query(text.format(9223372036854775700 + number))
@@ -124,5 +127,7 @@ def test_writes(server, column):
                     for one, table in ((door, "at_door"), (port, "at_port"))
                 ]
                 assert answers[0] == answers[1], (text, number)
-            rows = [server.query(f"SELECT * FROM {table} ORDER BY id", database="test") for table in ("at_door", "at_port")]
+            rows = [
+                server.query(f"SELECT * FROM {table} ORDER BY id", database="test") for table in ("at_door", "at_port")
+            ]
             assert rows[0] == rows[1], text

@@ -26,6 +26,12 @@ CONTEXTS = (
     "SET optimizer_switch = 'index_condition_pushdown=off'",
     "SET optimizer_switch = DEFAULT",
     "SET sort_buffer_size = 65536",
+    "SET timestamp = 1706790000.25",
+    "SET timestamp = 1704300000",
+    "SET timestamp = 1706835599.5",
+    "DO LAST_INSERT_ID(7)",
+    "DO LAST_INSERT_ID(99)",
+    "SET pseudo_thread_id = 5",
 )
 TEXTS = range(0xF9, 0xFF)  # types of columns
 STATES = ("BEGIN", "COMMIT", "SET autocommit = 0", "COMMIT", "SET autocommit = 1", "START TRANSACTION READ ONLY")
@@ -88,6 +94,9 @@ class Pair:
         self.selects = RandomSelects(seed)
         self.chance = random.Random(seed)
         self.sessions = sessions_of(server, seed % 2 * sql_session.DEPRECATE_EOF)
+        for one in self.sessions:
+            one.query("SET timestamp = 1706760000")
+            one.query("SET pseudo_thread_id = 17")
         self.known = []
         self.compared = 0
 

@@ -81,7 +81,8 @@ std::optional<NotNow> HostedSession::may_answer(const Statement &statement, cons
   if (command == COM_STMT_EXECUTE)
     if (const auto why = prepared_.is_up_to_date(thd_, statement)) return why;
   if (!is_to_be_verified()) return std::nullopt;
-  to_be_verified_ = plan.can_be_compared();
+  // Two answers that depend on the time are only the same where the session's stands still.
+  to_be_verified_ = plan.can_be_compared() && (!plan.is_of_time() || thd_->user_time.val != 0);
   if (to_be_verified_ && plan.needs_plans()) answer_first(statement, tools);
   return NotNow::verified;
 }

@@ -40,6 +40,7 @@ struct FormParts {
   std::vector<PlacedValue> values;
   bool ordered = false;  ///< it has ORDER BY
   bool limited = false;  ///< it has LIMIT
+  bool of_time = false;  ///< it asks the time: NOW() and others
 };
 
 /// Parses `text`, in which each ? is a value, in the THD's present context. `parts` is only good where there is no

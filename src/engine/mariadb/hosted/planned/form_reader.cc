@@ -1,11 +1,13 @@
-#include "engine/mariadb/basics/server.h"
+#include "engine/mariadb/hosted/planned/server.h"
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/thd/lex_of_text.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/mariadb/hosted/planned/session_items.h"
 #include "engine/mariadb/hosted/reads/recogniser.h"
 
 namespace postern::mariadb {
@@ -18,17 +20,22 @@ constexpr ulonglong options_known =
 
 /// Functions that give the same for the same arguments in the same context (PlanContext), without a trace elsewhere.
 constexpr std::string_view functions_known[] = {
-    "=",           "<=>",       "<>",         "<",        "<=",       ">",         ">=",
-    "and",         "or",        "not",        "xor",      "isnull",   "isnotnull", "istrue",
-    "isfalse",     "isnottrue", "isnotfalse", "between",  "in",       " IN ",      "like",
-    "if",          "ifnull",    "nullif",     "coalesce", "case",     "+",         "-",
-    "*",           "/",         "DIV",        "%",        "MOD",      "abs",       "ceiling",
-    "floor",       "round",     "truncate",   "sign",     "greatest", "least",     "concat",
-    "concat_ws",   "ucase",     "lcase",      "upper",    "lower",    "length",    "octet_length",
-    "char_length", "substr",    "substring",  "left",     "right",    "trim",      "ltrim",
-    "rtrim",       "replace",   "reverse",    "locate",   "instr",    "year",      "month",
-    "dayofmonth",  "quarter",   "hour",       "minute",   "second",   "to_days",   "cast_as_date",
-    "cast_as_char"};
+    "=", "<=>", "<>", "<", "<=", ">", ">=", "and", "or", "not", "xor", "isnull", "isnotnull", "istrue", "isfalse",
+    "isnottrue", "isnotfalse", "between", "in", " IN ", "like", "if", "ifnull", "nullif", "coalesce", "case", "+", "-",
+    "*", "/", "DIV", "%", "MOD", "abs", "ceiling", "floor", "round", "truncate", "sign", "greatest", "least", "concat",
+    "concat_ws", "ucase", "lcase", "upper", "lower", "length", "octet_length", "char_length", "substr", "substring",
+    "left", "right", "trim", "ltrim", "rtrim", "replace", "reverse", "locate", "instr", "year", "month", "dayofmonth",
+    "quarter", "hour", "minute", "second", "to_days", "cast_as_date", "cast_as_char",
+    // Numbers and bits.
+    "cast_as_signed", "cast_as_unsigned", "decimal_typecast", "double_typecast", "|", "&", "^", "~", "<<", ">>",
+    "bit_count", "sqrt", "pow", "exp", "ln", "log2", "log10", "crc32", "conv",
+    // Texts.
+    "field", "find_in_set", "elt", "substring_index", "lpad", "rpad", "repeat", "space", "insert", "ascii", "ord",
+    "hex", "unhex", "md5", "sha", "sha2", "strcmp", "bit_length", "to_base64", "from_base64",
+    // Dates; none gives a TIME, which becomes a date by that of today.
+    "date_add_interval", "date_format", "dayofweek", "weekday", "dayofyear", "dayname", "monthname", "week", "yearweek",
+    "last_day", "makedate", "from_days", "timestampdiff", "extract", "unix_timestamp", "from_unixtime",
+    "cast_as_datetime"};
 
 bool is_known(const Item_func &function) {
   const LEX_CSTRING name = function.func_name_cstring();
@@ -73,7 +80,7 @@ class FormReader {
 
  private:
   /// Where an expression stands. In a condition neither the names nor the types of its operands show.
-  enum class Place : uint8_t { condition, compared, elsewhere };
+  enum class Place : uint8_t { condition, compared, elsewhere, listed };
 
   std::optional<WhyNot> check_statement() const;
   bool find_values();
@@ -86,6 +93,7 @@ class FormReader {
   std::optional<WhyNot> read_limit(const SELECT_LEX &select);
   std::optional<WhyNot> read(Item *item, Place place);
   std::optional<WhyNot> read_function(Item_func &function, Place place);
+  std::optional<WhyNot> read_sum(Item_sum &sum);
   std::optional<WhyNot> read_value(const Item *item, Place place);
   void note_comparison(const Item_func &function, Place place);
   PlacedValue *value_of(const Item *item);
@@ -94,6 +102,7 @@ class FormReader {
   const ParsedText parsed_;
   FormParts &parts_;
   size_t items_ = 0;
+  bool takes_session_ = true;  // not in HAVING and aggregates
 };
 
 std::optional<WhyNot> FormReader::run() {
@@ -107,7 +116,9 @@ std::optional<WhyNot> FormReader::run() {
     if (const auto why = read(select.where, Place::condition)) return why;
   }
   if (select.having != nullptr) {
+    takes_session_ = false;
     if (const auto why = read(select.having, Place::elsewhere)) return why;
+    takes_session_ = true;
   }
   if (const auto why = read_order(select.group_list)) return why;
   if (const auto why = read_order(select.order_list)) return why;
@@ -184,7 +195,6 @@ std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
   if (table.view || table.derived || table.table_function || table.schema_table || table.with || table.jtbm_subselect ||
       table.schema_table_name.length)
     return WhyNot::table_kind;
-  if (table.index_hints && table.index_hints->elements) return WhyNot::index_hint;
 #ifdef WITH_PARTITION_STORAGE_ENGINE
   if (table.partition_names) return WhyNot::table_parts;
 #endif
@@ -198,7 +208,7 @@ std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
 std::optional<WhyNot> FormReader::read_list(List<Item> &items) {
   List_iterator_fast<Item> all(items);
   while (Item *item = all++)
-    if (const auto why = read(item, Place::elsewhere)) return why;
+    if (const auto why = read(item, Place::listed)) return why;
   return std::nullopt;
 }
 
@@ -229,7 +239,9 @@ std::optional<WhyNot> FormReader::read(Item *item, Place place) {
     case Item::FIELD_ITEM:
     case Item::REF_ITEM: return std::nullopt;
     case Item::CONST_ITEM:
-      if (!item->basic_const_item()) return WhyNot::value;
+      // A TIME becomes a date by that of today.
+      if (!item->basic_const_item() || item->type_handler()->mysql_timestamp_type() == MYSQL_TIMESTAMP_TIME)
+        return WhyNot::value;
       return std::nullopt;
     case Item::COND_ITEM: {
       List_iterator_fast<Item> all(*static_cast<Item_cond *>(item)->argument_list());
@@ -238,27 +250,35 @@ std::optional<WhyNot> FormReader::read(Item *item, Place place) {
       return std::nullopt;
     }
     case Item::FUNC_ITEM: return read_function(*static_cast<Item_func *>(item), place);
-    case Item::SUM_FUNC_ITEM: {
-      auto &sum = *static_cast<Item_sum *>(item);
-      switch (sum.sum_func()) {
-        case Item_sum::COUNT_FUNC:
-        case Item_sum::SUM_FUNC:
-        case Item_sum::AVG_FUNC:
-        case Item_sum::MIN_FUNC:
-        case Item_sum::MAX_FUNC: break;
-        default: return WhyNot::wanted;
-      }
-      if (sum.has_with_distinct()) return WhyNot::wanted;
-      for (uint i = 0; i < sum.get_arg_count(); ++i)
-        if (const auto why = read(sum.get_arg(i), Place::elsewhere)) return why;
-      return std::nullopt;
-    }
+    case Item::SUM_FUNC_ITEM: return read_sum(*static_cast<Item_sum *>(item));
     case Item::SUBSELECT_ITEM: return WhyNot::several_selects;
     default: return WhyNot::wanted;
   }
 }
 
+std::optional<WhyNot> FormReader::read_sum(Item_sum &sum) {
+  switch (sum.sum_func()) {
+    case Item_sum::COUNT_FUNC:
+    case Item_sum::SUM_FUNC:
+    case Item_sum::AVG_FUNC:
+    case Item_sum::MIN_FUNC:
+    case Item_sum::MAX_FUNC: break;
+    default: return WhyNot::wanted;
+  }
+  if (sum.has_with_distinct()) return WhyNot::wanted;
+  const bool takes_session = std::exchange(takes_session_, false);
+  for (uint i = 0; i < sum.get_arg_count(); ++i)
+    if (const auto why = read(sum.get_arg(i), Place::elsewhere)) return why;
+  takes_session_ = takes_session;
+  return std::nullopt;
+}
+
 std::optional<WhyNot> FormReader::read_function(Item_func &function, Place place) {
+  if (const SessionFunction kind = session_function(function); kind != SessionFunction::none) {
+    if (!takes_session_ || (kind == SessionFunction::text && place != Place::listed)) return WhyNot::function;
+    if (tells_time(function)) parts_.of_time = true;
+    return std::nullopt;
+  }
   if (!is_known(function)) return WhyNot::function;
   note_comparison(function, place);
   Place inner = place;

@@ -98,10 +98,16 @@ class JoinPlan final : public KeptPlan {
     bool descends = false;
   };
 
+  /// Whether executions differ in anything but rows.
+  bool varies() const { return !values_.empty() || !session_.empty(); }
+
   // make_plan.cc
   bool parse(const ToBePlanned &what);
   bool put_values(const ToBePlanned &what);
   Item *put_values_in(Item *item);
+  bool put_values_in_answer(SELECT_LEX &select);
+  Item *note_session(ValueItem *value);
+  bool is_of_session(Item *item, bool &any) const;
   Item *make_ranged_of(Item_func &function);
   void put_limits();
   bool put_values_in(List<TABLE_LIST> &joined);
@@ -146,6 +152,7 @@ class JoinPlan final : public KeptPlan {
   std::vector<MDL_ticket *> tickets_;
   std::vector<Item_param *> places_;  // while it is made
   std::vector<Compared> values_;
+  std::vector<ValueItem *> session_;  // values of the session's functions
   std::vector<ValueList *> lists_;
   std::vector<RangedRead> ranged_;
   std::vector<Filesort *> limited_sorts_;  // by a LIMIT that varies

@@ -9,6 +9,7 @@
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
+#include "engine/mariadb/hosted/planned/session_items.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 
 namespace postern::mariadb {
@@ -43,6 +44,18 @@ const char *name_of(join_type type) {
     case JT_NEXT: return "index";
     case JT_ALL: return "ALL";
     default: return "?";
+  }
+}
+
+bool is_compared_in_ranges(const Item_func &function) {
+  switch (function.functype()) {
+    case Item_func::EQ_FUNC:
+    case Item_func::LT_FUNC:
+    case Item_func::LE_FUNC:
+    case Item_func::GT_FUNC:
+    case Item_func::GE_FUNC:
+    case Item_func::BETWEEN: return true;
+    default: return false;
   }
 }
 
@@ -130,9 +143,23 @@ bool JoinPlan::put_values(const ToBePlanned &what) {
   }
   SELECT_LEX &select = *lex_.first_select_lex();
   if (select.where != nullptr && (select.where = put_values_in(select.where)) == nullptr) return false;
-  if (!put_values_in(*select.join_list)) return false;
+  if (!put_values_in(*select.join_list) || !put_values_in_answer(select)) return false;
   put_limits();
   lex_.param_list.empty();
+  return true;
+}
+
+/// The select list, the order and the groups have no values that vary but those of the session.
+bool JoinPlan::put_values_in_answer(SELECT_LEX &select) {
+  List_iterator<Item> all(select.item_list);
+  while (Item *one = all++) {
+    Item *const other = put_values_in(one);
+    if (other == nullptr) return false;
+    if (other != one) all.replace(other);
+  }
+  for (const SQL_I_List<ORDER> *const list : {&select.order_list, &select.group_list})
+    for (ORDER *one = list->first; one != nullptr; one = one->next)
+      if ((*one->item = put_values_in(*one->item)) == nullptr) return false;
   return true;
 }
 
@@ -149,6 +176,7 @@ Item *JoinPlan::put_values_in(Item *item) {
     }
   } else if (item->type() == Item::FUNC_ITEM) {
     auto &function = *static_cast<Item_func *>(item);
+    if (session_function(function) != SessionFunction::none) return note_session(make_session_item(home_, function));
     for (uint i = 0; i < function.argument_count(); ++i)
       if ((function.arguments()[i] = put_values_in(function.arguments()[i])) == nullptr) return nullptr;
     return make_ranged_of(function);
@@ -156,12 +184,37 @@ Item *JoinPlan::put_values_in(Item *item) {
   return item;
 }
 
+Item *JoinPlan::note_session(ValueItem *value) {
+  if (value == nullptr) return nullptr;
+  session_.push_back(value);
+  return value->item();
+}
+
+/// Whether it is calculated of the session's values and constants alone. `any`: set if one of the former is in it.
+bool JoinPlan::is_of_session(Item *item, bool &any) const {
+  if (item->type() == Item::CONST_ITEM) return true;
+  if (item->type() != Item::FUNC_ITEM) return false;
+  if (std::ranges::any_of(session_, [item](ValueItem *one) { return one->item() == item; })) return any = true;
+  auto &function = *static_cast<Item_func *>(item);
+  for (uint i = 0; i < function.argument_count(); ++i)
+    if (!is_of_session(function.arguments()[i], any)) return false;
+  return true;
+}
+
 /// The function itself, if none of its arguments is a value.
 Item *JoinPlan::make_ranged_of(Item_func &function) {
   std::vector<ValueItem *> found;
-  for (uint i = 0; i < function.argument_count(); ++i)
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    Item *&argument = function.arguments()[i];
     for (const Compared &one : values_)
-      if (one.value->item() == function.arguments()[i]) found.push_back(one.value);
+      if (one.value->item() == argument) found.push_back(one.value);
+    bool any = false;
+    if (!is_compared_in_ranges(function) || !is_of_session(argument, any) || !any) continue;
+    ValueItem *const value = make_session_value(home_, *argument);
+    if (value == nullptr) return nullptr;
+    argument = value->item();
+    found.push_back(value);
+  }
   if (found.empty()) return &function;
   const size_t bytes = found.size() * sizeof found[0];
   auto *const kept = static_cast<ValueItem **>(home_->memdup(found.data(), bytes));
@@ -219,7 +272,7 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   THD *const thd = home_;
   SELECT_LEX &select = *lex_.first_select_lex();
   SELECT_LEX_UNIT &unit = lex_.unit;
-  const bool values_vary = !values_.empty();
+  const bool values_vary = varies();
   if (values_vary) {
     select.uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
     unit.uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
@@ -275,7 +328,7 @@ bool JoinPlan::is_never_true() const {
 /// What must not be in a plan that is executed more than once, at different times.
 const char *JoinPlan::refusal() const {
   if (join_->zero_result_cause != nullptr)
-    return values_.empty() && !is_never_true() ? "a result that the server knows before it reads a row" : nullptr;
+    return !varies() && !is_never_true() ? "a result that the server knows before it reads a row" : nullptr;
   // Those that the result does not depend on are constant, and are not read.
   if (join_->tables_list == nullptr || join_->const_table_map != join_->eliminated_tables || join_->table_count == 0 ||
       join_->const_tables == join_->table_count || join_->join_tab == nullptr)

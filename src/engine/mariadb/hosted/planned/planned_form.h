@@ -38,6 +38,7 @@ class PlannedForm final : public StatementPlan {
   std::optional<NotNow> may(THD *thd) const override;
   bool can_be_compared() const override { return true; }
   bool leaves_order_open() const override { return true; }
+  bool is_of_time() const override { return parts_.of_time; }
   bool needs_plans() const override { return true; }
 
   std::optional<NotNow> answer(const Asked &asked, const AnswerTools &tools, Output &output) const override;

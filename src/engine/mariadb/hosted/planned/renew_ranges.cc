@@ -42,7 +42,7 @@ Item *without_guard(Item *condition) {
 
 /// False: one of them could not be made anew.
 bool JoinPlan::note_ranges() {
-  if (values_.empty()) return true;
+  if (!varies()) return true;
   for (JOIN_TAB *tab = first_linear_tab(join_, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(join_, tab, WITH_BUSH_ROOTS)) {
     if (tab->quick != nullptr) return false;

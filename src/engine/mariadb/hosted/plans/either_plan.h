@@ -28,6 +28,7 @@ class EitherPlan final : public StatementPlan {
   std::optional<NotNow> answer(const Asked &asked, const AnswerTools &tools, Output &output) const override;
   void learn(const Asked &asked, Bytes answer, uint64_t before) const override;
   bool can_be_compared() const override { return first_->can_be_compared(); }
+  bool is_of_time() const override { return first_->is_of_time() || second_->is_of_time(); }
   bool leaves_order_open() const override { return second_->leaves_order_open(); }
   bool needs_plans() const override { return second_->needs_plans(); }
 

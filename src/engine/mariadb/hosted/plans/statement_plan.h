@@ -86,6 +86,8 @@ class StatementPlan : public Plan {
 
   /// Whether the same answer is made twice while nobody changes rows, and nothing else happens by it.
   virtual bool can_be_compared() const { return false; }
+  /// Whether the answer depends on the time, and so may be another one a moment later.
+  virtual bool is_of_time() const { return false; }
   /// Whether rows may come in another order than the server's, as far as the statement does not ask for one.
   virtual bool leaves_order_open() const { return false; }
   /// Whether it leaves some statements for the rows that they find. Known after look().
