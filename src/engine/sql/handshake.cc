@@ -94,9 +94,10 @@ bool Handshake::greet(Bytes packet) {
       !cut(packet, scramble_first_bytes, first) || !cut(packet, 19, ignored) ||
       !cut(packet, scramble_bytes - scramble_first_bytes, second))
     return false;
-  // MariaDB's default method; it asks anew where the account has another.
-  const std::string scramble = std::string(first) + std::string(second);
-  const std::string proof = password_.empty() ? std::string() : proofs_.native(scramble, password_);
+  // The server's default method; it asks anew where the account has another.
+  method_ = proofs_.native != nullptr ? "mysql_native_password" : "caching_sha2_password";
+  std::string proof;
+  if (!prove(std::string(first) + std::string(second), proof)) return false;
   std::string reply;
   put_number(reply, long_password | protocol_41 | secure_connection | plugin_auth | plugin_auth_lenenc, 4);
   put_number(reply, 1U << 24, 4);
@@ -116,6 +117,8 @@ bool Handshake::switch_method(Bytes packet) {
   Bytes method;
   if (!cut_text(packet, method)) return false;
   method_ = method;
+  scramble_.clear();
+  awaits_key_ = false;
   std::string proof;
   const bool proved = prove(packet, proof);
   if (proved) send(proof);
@@ -123,17 +126,19 @@ bool Handshake::switch_method(Bytes packet) {
   return proved;
 }
 
-bool Handshake::prove(Bytes challenge, std::string &proof) const {
-  if (method_ == "mysql_native_password") {
+bool Handshake::prove(Bytes challenge, std::string &proof) {
+  if (method_ == "mysql_native_password" && proofs_.native != nullptr) {
     if (challenge.size() < scramble_bytes) return false;
     if (!password_.empty()) proof = proofs_.native(challenge.substr(0, scramble_bytes), password_);
     return true;
   }
-  if (method_ == "client_ed25519") {
+  if (method_ == "client_ed25519" && proofs_.ed25519 != nullptr) {
     if (challenge.size() != nonce_bytes) return false;
     proof = proofs_.ed25519(challenge, password_);
     return true;
   }
+  if (method_ == "caching_sha2_password" && proofs_.sha2 != nullptr) return prove_sha2(challenge, proof);
+  if (method_ == "sha256_password" && proofs_.seal != nullptr) return prove_sha256(challenge, proof);
   // The password itself, which stays in this process. A dialog asks one question, or gets the same answer to each.
   if (method_ == "mysql_clear_password" || method_ == "dialog") {
     if (password_.find('\0') != Bytes::npos) return false;
@@ -143,6 +148,53 @@ bool Handshake::prove(Bytes challenge, std::string &proof) const {
     return true;
   }
   return false;
+}
+
+/// The server knows the hash that this proves, or asks for more: it keeps another one of each password, and the
+/// first only while it runs.
+bool Handshake::prove_sha2(Bytes challenge, std::string &proof) {
+  constexpr Bytes wants_password = "\x04";
+  if (awaits_key_) return seal(challenge, proof);
+  if (!scramble_.empty()) return challenge == wants_password && reveal(listeners_ != Listeners::anybody, '\x02', proof);
+  if (challenge.size() < scramble_bytes) return false;
+  scramble_ = challenge.substr(0, scramble_bytes);
+  if (!password_.empty()) proof = proofs_.sha2(scramble_, password_);
+  return true;
+}
+
+bool Handshake::prove_sha256(Bytes challenge, std::string &proof) {
+  if (awaits_key_) return seal(challenge, proof);
+  if (!scramble_.empty() || challenge.size() < scramble_bytes) return false;
+  scramble_ = challenge.substr(0, scramble_bytes);
+  if (!password_.empty()) return reveal(listeners_ == Listeners::nobody_tls, '\x01', proof);
+  proof = '\0';
+  return true;
+}
+
+/// The password itself, or a request for the key to seal it with.
+bool Handshake::reveal(bool open, char key_request, std::string &proof) {
+  if (password_.find('\0') != Bytes::npos) return false;
+  awaits_key_ = !open;
+  if (open) {
+    proof.reserve(password_.size() + 1);
+    proof = password_;
+    proof += '\0';
+  } else {
+    proof = key_request;
+  }
+  return true;
+}
+
+bool Handshake::seal(Bytes key, std::string &proof) {
+  awaits_key_ = false;
+  std::string text;
+  text.reserve(password_.size() + 1);
+  text = password_;
+  text += '\0';
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(text[i] ^ scramble_[i % scramble_.size()]);
+  proof = proofs_.seal(key, text);
+  explicit_bzero(text.data(), text.size());
+  return !proof.empty();
 }
 
 void Handshake::send(Bytes payload) {

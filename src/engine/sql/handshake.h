@@ -15,16 +15,26 @@
 
 namespace postern::sql {
 
-/// A client's proof that it knows its password, without sending it, by method of authentication.
+/// A client's proof that it knows its password, without sending it, by method of authentication. nullptr: a method that
+/// the server does not have.
 struct Proofs {
-  std::string (*native)(Bytes scramble, Bytes password);  ///< mysql_native_password: 20 bytes for 20
-  std::string (*ed25519)(Bytes nonce, Bytes password);    ///< client_ed25519: 64 bytes for 32
+  std::string (*native)(Bytes scramble, Bytes password) = nullptr;  ///< mysql_native_password: 20 bytes for 20
+  std::string (*ed25519)(Bytes nonce, Bytes password) = nullptr;    ///< client_ed25519: 64 bytes for 32
+  std::string (*sha2)(Bytes scramble, Bytes password) = nullptr;    ///< caching_sha2_password: 32 bytes for 20
+  /// A short text, for the owner of a public key alone (PEM, RSA). Empty: there is no such key, or the text is too
+  /// long.
+  std::string (*seal)(Bytes key, Bytes text) = nullptr;
 };
 
 class Handshake {
  public:
+  /// The connection as the server sees it. Where nobody listens MySQL's methods ask for the password itself, elsewhere
+  /// for one that is sealed with the server's key; the older one trusts nothing but TLS.
+  enum class Listeners : uint8_t { anybody, nobody_local, nobody_tls };
+
   /// All outlive the handshake.
-  Handshake(Bytes user, Bytes password, const Proofs &proofs) : user_(user), password_(password), proofs_(proofs) {}
+  Handshake(Bytes user, Bytes password, const Proofs &proofs, Listeners listeners = Listeners::anybody)
+      : user_(user), password_(password), proofs_(proofs), listeners_(listeners) {}
   ~Handshake();
   Handshake(const Handshake &) = delete;
   Handshake &operator=(const Handshake &) = delete;
@@ -41,16 +51,23 @@ class Handshake {
   bool answer();
   bool greet(Bytes packet);
   bool switch_method(Bytes packet);
-  bool prove(Bytes challenge, std::string &proof) const;
+  bool prove(Bytes challenge, std::string &proof);
+  bool prove_sha2(Bytes challenge, std::string &proof);
+  bool prove_sha256(Bytes challenge, std::string &proof);
+  bool reveal(bool open, char key_request, std::string &proof);
+  bool seal(Bytes key, std::string &proof);
   void send(Bytes payload);
 
   Bytes user_;
   const Bytes password_;
   const Proofs &proofs_;
+  const Listeners listeners_;
   std::string heard_;
   std::string said_;
   size_t taken_ = 0;  // of said_
-  std::string method_ = "mysql_native_password";
+  std::string method_;
+  std::string scramble_;     // of MySQL's methods, once it has been met
+  bool awaits_key_ = false;  // the next packet is the server's public key
   uint8_t sequence_ = 0;
   int packets_ = 0;
 };

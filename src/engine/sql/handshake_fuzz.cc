@@ -17,6 +17,8 @@ using test::require;
 constexpr Proofs proofs{
     .native = [](Bytes, Bytes) { return std::string(20, 'n'); },
     .ed25519 = [](Bytes, Bytes) { return std::string(64, 'e'); },
+    .sha2 = [](Bytes, Bytes) { return std::string(32, 's'); },
+    .seal = [](Bytes, Bytes) { return std::string(256, 'r'); },
 };
 constexpr Bytes password = "only for those who ask";
 

@@ -19,6 +19,12 @@ constexpr Proofs telling{
     .ed25519 = [](Bytes nonce, Bytes password) { return as_text("ed25519", nonce, password); },
 };
 
+/// Those of MySQL 9, which has no mysql_native_password.
+constexpr Proofs of_mysql{
+    .sha2 = [](Bytes scramble, Bytes password) { return as_text("sha2", scramble, password); },
+    .seal = [](Bytes key, Bytes text) { return key == "a key" ? as_text("sealed", key, text) : std::string(); },
+};
+
 constexpr Bytes scramble = "abcdefghijklmnopqrst";
 constexpr Bytes nonce = "0123456789abcdefghijklmnopqrstuv";
 
@@ -147,6 +153,66 @@ TEST(Handshake, TiresOfAServerThatAsksOnAndOn) {
   while (answers < 1000 && !answer_to(handshake, packet(4, "\2More: ")).empty()) ++answers;
   EXPECT_GT(answers, 4);
   EXPECT_LT(answers, 100);
+}
+
+/// A secret as MySQL's methods seal it: it and its end mixed with the scramble.
+std::string mixed(std::string text) {
+  text += '\0';
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(text[i] ^ scramble[i % scramble.size()]);
+  return text;
+}
+
+TEST(Handshake, BeginsWithTheMethodThatTheServerHas) {
+  Handshake handshake("ann", "secret", of_mysql);
+  const std::string answer = answer_to(handshake, greeting());
+  const std::string proof = as_text("sha2", scramble, "secret");
+  EXPECT_EQ(answer.substr(4 + 32), "ann\0"s + static_cast<char>(proof.size()) + proof + "caching_sha2_password\0"s);
+}
+
+TEST(Handshake, SendsThePasswordWhereNobodyListens) {
+  for (const auto nobody : {Handshake::Listeners::nobody_local, Handshake::Listeners::nobody_tls}) {
+    Handshake handshake("ann", "secret", of_mysql, nobody);
+    answer_to(handshake, greeting());
+    EXPECT_EQ(answer_to(handshake, packet(2, "\1\4")), packet(3, "secret\0"s));
+  }
+}
+
+TEST(Handshake, SealsThePasswordWithTheServersKey) {
+  Handshake handshake("ann", "secret", of_mysql);
+  answer_to(handshake, greeting());
+  EXPECT_EQ(answer_to(handshake, packet(2, "\1\4")), packet(3, "\2"));
+  EXPECT_EQ(answer_to(handshake, packet(4, "\1a key")), packet(5, as_text("sealed", "a key", mixed("secret"))));
+  EXPECT_EQ(answer_to(handshake, packet(6, "\1more?")), "");
+}
+
+TEST(Handshake, MeetsTheOlderMethodOfMysql) {
+  const std::string asked = switch_to(2, "sha256_password", std::string(scramble) + "\0"s);
+  const auto first = [&](Bytes password, Handshake::Listeners listeners) {
+    Handshake handshake("ann", password, of_mysql, listeners);
+    answer_to(handshake, greeting());
+    return answer_to(handshake, asked);
+  };
+  EXPECT_EQ(first("secret", Handshake::Listeners::nobody_tls), packet(3, "secret\0"s));
+  EXPECT_EQ(first("secret", Handshake::Listeners::nobody_local), packet(3, "\1"));
+  EXPECT_EQ(first("", Handshake::Listeners::anybody), packet(3, "\0"s));
+  Handshake handshake("ann", "secret", of_mysql);
+  answer_to(handshake, greeting());
+  EXPECT_EQ(answer_to(handshake, asked), packet(3, "\1"));
+  EXPECT_EQ(answer_to(handshake, packet(4, "\1a key")), packet(5, as_text("sealed", "a key", mixed("secret"))));
+}
+
+TEST(Handshake, KeepsThePasswordFromAKeyThatIsNone) {
+  Handshake handshake("ann", "secret", of_mysql);
+  answer_to(handshake, greeting());
+  answer_to(handshake, packet(2, "\1\4"));
+  EXPECT_EQ(answer_to(handshake, packet(4, "\1no key")), "");
+}
+
+TEST(Handshake, HasNoMethodsButThoseOfItsServer) {
+  Handshake handshake("ann", "secret", of_mysql);
+  answer_to(handshake, greeting());
+  EXPECT_EQ(answer_to(handshake, switch_to(2, "mysql_native_password", std::string(scramble) + "\0"s)), "");
+  EXPECT_EQ(answer_to_switch("sha256_password", std::string(scramble) + "\0"s), "");
 }
 
 }  // namespace
