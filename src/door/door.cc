@@ -167,7 +167,7 @@ bool Door::listen(std::string &error) {
   listening_.store(true, std::memory_order_relaxed);
   const char *tls = "";
   if (options_.require_tls) tls = ", with TLS only";
-  else if (options_.tls != nullptr) tls = ", with or without TLS";
+  else if (options_.tls != nullptr && options_.tls->loaded()) tls = ", with or without TLS";
   const std::string clients = options_.lets_in.empty() ? "" : ", lets in: " + options_.lets_in;
   if (listens_to_tcp())
     log::note("%s port: listening on %s port %u%s%s", options_.name.c_str(), options_.host.c_str(), port_, tls,

@@ -53,7 +53,7 @@ std::unique_ptr<Connection> Worker::make_connection(std::unique_ptr<net::Channel
                                                     bool local) const {
   return std::make_unique<Connection>(
       std::move(channel), std::move(descriptor), context_.protocol, local,
-      Connection::Tls{.offered = context_.options.tls != nullptr,
+      Connection::Tls{.offered = context_.options.tls != nullptr && context_.options.tls->loaded(),
                       .required = context_.options.tls != nullptr && context_.options.require_tls},
       sleepers_);
 }

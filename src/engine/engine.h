@@ -56,6 +56,7 @@ Replay server_replay();
 
 /// The settings of the server's own TLS: ssl_cert, ssl_key and so on, empty where not set.
 struct ServerTls {
+  bool later = false;    ///< the server reads its settings when the plugins are there; all else is unknown as yet
   bool enabled = false;  ///< there is a certificate, and SQL clients may use it
   std::string certificate;
   std::string key;

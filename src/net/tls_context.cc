@@ -113,6 +113,7 @@ bool TlsContext::load(std::string &error) {
   if (made == nullptr) return false;
   const std::lock_guard guard(current_mutex_);
   current_.swap(made);
+  loaded_.store(true, std::memory_order_relaxed);
   return true;
 }
 
@@ -120,13 +121,15 @@ void TlsContext::refresh() {
   const uint64_t wanted = source_.generation();
   const uint64_t known = generation_.load(std::memory_order_relaxed);
   if (wanted == known) return;
-  if (known == 0) {
+  if (known == 0 && loaded()) {
     // The server read the files itself since we did.
     generation_.store(wanted, std::memory_order_relaxed);
     return;
   }
   std::string error;
-  if (load(error)) log::note("TLS: certificates were read again");
+  const bool anew = loaded();
+  if (load(error)) log::note("TLS: certificates were read%s", anew ? " again" : "");
+  else if (!anew) log::warning("TLS is not offered: %s", error.c_str());
   else log::error("TLS: the old certificates stay in use, the new ones cannot be read: %s", error.c_str());
 }
 

@@ -50,6 +50,8 @@ class TlsContext {
   [[nodiscard]] bool load(std::string &error);
   /// Reads the files if the source wants that, and logs what came of it. Reads from disk.
   void refresh();
+  /// Whether it has certificates.
+  bool loaded() const { return loaded_.load(std::memory_order_relaxed); }
 
   /// The server's side of a new connection, or nothing if there is no memory or nothing was loaded.
   Ssl begin();
@@ -65,6 +67,7 @@ class TlsContext {
   const Source source_;
   std::mutex refresh_mutex_;  // before current_mutex_; one thread reads files at a time
   std::atomic<uint64_t> generation_{0};
+  std::atomic<bool> loaded_{false};
   std::mutex current_mutex_;  // a leaf
   Context current_;
 };

@@ -429,6 +429,18 @@ TEST_F(TlsTest, CertificatesAreReadAgainWhenTheSourceSaysSo) {
   EXPECT_EQ(name_of_new_connection(), "third");
 }
 
+TEST_F(TlsTest, CertificatesMayComeLater) {
+  generation = 0;  // the source has none yet
+  context_.refresh();
+  EXPECT_FALSE(context_.loaded());
+  EXPECT_EQ(context_.begin(), nullptr);
+  generation = 7;
+  context_.refresh();
+  EXPECT_TRUE(context_.loaded());
+  connect();
+  EXPECT_TRUE(shake_hands());
+}
+
 TEST_F(TlsTest, ConnectionKeepsTheCertificateItBeganWith) {
   load();
   connect();

@@ -123,10 +123,12 @@ void Doors::share_buffers(uint64_t bytes) {
 bool Doors::prepare() {
   if (clients_ == nullptr) return true;
   std::string error = "the server has no certificate (ssl_cert, ssl_key)";
-  if (clients_->tls != 0 && engine::server_tls().enabled) {
+  const engine::ServerTls server = engine::server_tls();
+  if (clients_->tls != 0 && (server.enabled || server.later)) {
     tls_ = std::make_unique<net::TlsContext>(
         net::TlsContext::Source{.files = tls_files, .generation = engine::server_tls_generation});
-    if (tls_->load(error)) return true;
+    // If the server reads its own later, doors do so before they let the first client in.
+    if (server.later || tls_->load(error)) return true;
     tls_.reset();
     if (!require_tls()) log::warning("%s: TLS is not offered: %s", plugin_, error.c_str());
   }

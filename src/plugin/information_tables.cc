@@ -82,7 +82,7 @@ std::optional<uint64_t> unless_0(uint64_t number) {
 }
 
 std::string tls_of(const door::Options &options) {
-  if (options.tls == nullptr) return "off";
+  if (options.tls == nullptr || !options.tls->loaded()) return "off";
   return options.require_tls ? "required" : "offered";
 }
 
