@@ -1,6 +1,6 @@
 # MySQL gets a plugin for each row of doors.def that is not MariaDB's alone, from a declaration of its own.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS doors.def)
-add_library(postern_plugin OBJECT mysql_plugin.cc doors.cc handlersocket_plugin.cc late_door.cc live_settings.cc loaded.cc
+add_library(postern_plugin OBJECT mysql_plugin.cc doors.cc handlersocket_plugin.cc information_tables.cc late_door.cc live_settings.cc loaded.cc
   memcached_plugin.cc redis_plugin.cc settings.cc status.cc sweeper.cc)
 target_compile_definitions(postern_plugin PRIVATE POSTERN_VERSION="${PROJECT_VERSION}")
 target_link_libraries(postern_plugin PUBLIC server_plugin_api

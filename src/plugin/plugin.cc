@@ -63,23 +63,7 @@ void note_gone() {
 }  // namespace postern::plugin
 
 // A table of INFORMATION_SCHEMA is a plugin, too.
-#define COLUMN(of, column, kind, characters, sentence)
-#define TABLE(its, named, sentence)                                                      \
-  namespace postern::plugin::information::its {                                          \
-  namespace {                                                                            \
-  st_mysql_information_schema descriptor = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION}; \
-  int init(void *given) {                                                                \
-    return init_table(named, given, table) ? 0 : 1;                                      \
-  }                                                                                      \
-  int deinit(void *) {                                                                   \
-    note_gone();                                                                         \
-    engine::forget_information_table(table);                                             \
-    return 0;                                                                            \
-  }                                                                                      \
-  }                                                                                      \
-  }
-#include "information.def"
-#undef TABLE
+#include "information_functions.inc"
 
 // The array begins in the macro. maria_declare_plugin_end would begin with a comma, with which a row ends here.
 maria_declare_plugin(postern)

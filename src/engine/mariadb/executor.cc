@@ -2,26 +2,11 @@
 
 #include "engine/mariadb/executor.h"
 
-#include <algorithm>
-#include <new>
-
-#include "engine/mariadb/basics/interruption.h"
 #include "engine/mariadb/hosted/kept_thds.h"
+#include "engine/mariadb/hosted/session.h"
 #include "engine/mariadb/maria_executor.h"
 
 namespace postern::mariadb {
-namespace {
-
-/// Statements of sessions are not among them: each waits, or does not, as its own session has set it.
-bool asks_for_tables(std::span<const Op> ops) {
-  return std::any_of(ops.begin(), ops.end(), [](const Op &op) {
-    return op.verb != Verb::statement && op.verb != Verb::answer && op.verb != Verb::login;
-  });
-}
-
-constexpr int prepare_attempts_max = 3;
-
-}  // namespace
 
 /// The thread leaves, and so may the server.
 MariaExecutor::~MariaExecutor() {
@@ -30,12 +15,7 @@ MariaExecutor::~MariaExecutor() {
 
 Settlement MariaExecutor::run(const Run &run) {
   plans_.yield();
-  if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
-  lane_ = run.lane;
-  if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
-  if (lane_ == Lane::alone && script_of(run.ops[0]) != nullptr) return run_script(run.ops[0]);
-  if (!write_any(run.ops)) return run_reading(run);
-  return std::any_of(run.ops.begin(), run.ops.end(), suits_turn) ? run_statements(run) : run_writing(run);
+  return RowExecutor::run(run);
 }
 
 void MariaExecutor::idle() noexcept {
@@ -44,203 +24,60 @@ void MariaExecutor::idle() noexcept {
 }
 
 int MariaExecutor::rest() noexcept {
-  tables_.go_idle();
-  write_tables_.go_idle();
+  RowExecutor::idle();
   return plans_.rest();
 }
 
-bool MariaExecutor::server_stopping() noexcept {
-  if (!stopping_ && thread_->server_stopping()) stopping_ = true;
-  if (!stopping_ && thread_->killed()) renew();
-  return stopping_;
-}
-
-/// A unit that has the transaction to itself. An op that fails by itself is undone with all others, and these are run
-/// again without it.
-Settlement MariaExecutor::run_unit(const Run &run) {
-  std::optional<Order::OwnUnit> unit;
-  try {
-    unit.emplace(order_, run.ops);
-  } catch (const std::bad_alloc &) {
-    return {.failure = Failure::out_of_memory};
-  }
-  const bool writing = write_any(run.ops);
-  Settlement settlement;
-  do {
-    settlement = writing ? run_writing(run) : run_reading(run);
-  } while (settlement.lasted() && unit->take_again());
-  return settlement;
-}
-
-Settlement MariaExecutor::run_reading(const Run &run) {
-  Settlement settlement;
-  begin(run.ops);
-  try {
-    for (int attempt = 0; attempt < prepare_attempts_max && !prepare(run.ops); ++attempt) {
-    }
-    tables_.lock_all(lookups_);
-    finder_.expect(lookups_);
-    execute_all(run, run.watcher);
-  } catch (const std::bad_alloc &) {
-    // A find in the slow lane may have sent a part of its reply, and its place with it.
-    settlement = {.failure = Failure::out_of_memory, .repeatable = lane_ == Lane::turn || order_.in_own_unit()};
-  }
-  tables_.unlock_all(Tables::Ending::commit);
-  if (shared_.any()) run_shared(settlement);
-  if (!settlement.lasted() || tables_.must_close() || tables_.holds_much()) {
-    tables_.release_all();
-  } else if (tables_.any_open() && tables_.wanted_by_others()) {
-    tables_.release_all();
-    counters_->add(Counter::ddl_yields);
-  }
-  end();
-  return settlement;
+void MariaExecutor::prepare_thread() {
+  THD *const thd = this->thd();
+  thd->userstat_running = opt_userstat_running;
+  if (!thread().globals().changed(thd)) return;
+  tables().release_all();
+  thread().globals().follow(thd);
 }
 
 /// The writes that sessions of the run have asked for, when everything else is done: a transaction of this thread's.
-void MariaExecutor::run_shared(const Settlement &settlement) {
+void MariaExecutor::end_reading(const Settlement &settlement) {
+  if (!shared_.any()) return;
   if (!settlement.lasted()) return shared_.forget();
-  tables_.release_all();
-  thread_->begin_writing(false);
+  tables().release_all();
+  thread().begin_writing(false);
   shared_.run(
       thd(), [this] { give_up_all(); },
       [this](Op &op) {
-        counters_->add(Counter::statements_fast);
+        counters()->add(Counter::statements_fast);
         finish(op, Failure::none);
       });
-  thread_->end_writing();
+  thread().end_writing();
   end_statement();
 }
 
-/// All writes are one statement and one transaction.
-Settlement MariaExecutor::run_writing(const Run &run) {
-  tables_.release_all();
-  begin(run.ops);
-  certification_.begin(thd());
-  begin_row_waits();
-  const Settlement settlement = run_statement(run);
-  if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
-  certification_.end();
-  end();
-  return settlement;
-}
-
-void MariaExecutor::begin_row_waits() {
-  const bool alone = lane_ == Lane::alone;
-  writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0, alone_row_wait_ms_);
-}
-
-/// Tables are opened and closed with it, those for reading too.
-Settlement MariaExecutor::run_statement(const Run &run) {
-  const bool alone = lane_ == Lane::alone;
-  const bool locks_places =
-      (alone || order_.in_own_unit()) &&
-      std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) { return op.verb == Verb::lock; });
-  // Under REPEATABLE READ the view of the first statement stays until one comes that is not.
-  thread_->begin_writing(locks_places || one_view_);
-  certification_.begin_statement();
-  Settlement settlement;
-  try {
-    for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
-      write_tables_.begin(thd(), alone);
-      if (prepare(run.ops)) break;
-    }
-    write_tables_.lock_all();
-    // Consistent reads, although the statement is one that writes.
-    thd()->lex->sql_command = SQLCOM_SELECT;
-    tables_.lock_all(lookups_);
-    execute_all(run, nullptr);
-    settlement = writer_.take_lost();
-    const bool undo = order_.in_own_unit() ? order_.ends() != sql::UnitEnds::commit : writer_.undo();
-    if (settlement.lasted() && !undo) {
-      settlement = write_tables_.commit();  // which throws only where it has failed
-    } else {
-      write_tables_.roll_back();
-    }
-  } catch (const std::bad_alloc &) {
-    settlement = {.failure = Failure::out_of_memory, .repeatable = !cannot_be_undone(thd())};
-    writer_.break_off();
-    write_tables_.roll_back();
+/// The session's own THD takes the thread for as long as that takes. Sessions are made by this engine alone.
+void MariaExecutor::execute_statement(Op &op) {
+  const Statement &statement = *op.statement;
+  auto *const session = static_cast<HostedSession *>(statement.session);
+  if (lane() != Lane::turn || session == nullptr) {
+    op.progress = Progress::needs_own_run;
+    return;
   }
-  tables_.unlock_all(Tables::Ending::ended);
-  tables_.close_all();
-  write_tables_.close();
-  thread_->end_writing();
-  end_statement();
-  certification_.end_statement(settlement);
-  return settlement;
-}
-
-/// Ops are executed, or passed by, in their order: so each open op finds the table that it opens.
-inline void MariaExecutor::execute_next(Op &op) {
-  if (op.verb != Verb::open || opens_ == opening_.size()) return execute(op, nullptr);
-  const Spec *const opening = opening_[opens_++].get();
-  if (opening != nullptr) return execute(op, opening);
-  op.progress = Progress::done;
-  op.slot->clear();
-  refuse(op, Failure::out_of_memory);
-}
-
-void MariaExecutor::execute_all(const Run &run, Watcher *watcher) {
-  opens_ = 0;
-  order_.execute_all(run, watcher);
-}
-
-void MariaExecutor::pass_by(std::span<const Op> ops) {
-  const auto is_open = [](const Op &op) { return op.verb == Verb::open; };
-  opens_ = std::min(opens_ + static_cast<size_t>(std::count_if(ops.begin(), ops.end(), is_open)), opening_.size());
-}
-
-bool MariaExecutor::can_undo() const {
-  return !cannot_be_undone(thd());
-}
-
-void MariaExecutor::begin(std::span<const Op> ops) {
-  THD *const thd = this->thd();
-  counters_->add(Counter::batches);
-  order_.begin();
-  thd->set_command(COM_QUERY);
-  thd->set_query_id(next_query_id());
-  thd->set_time();
-  thd->userstat_running = opt_userstat_running;
-  if (thread_->globals().changed(thd)) {
-    tables_.release_all();
-    thread_->globals().follow(thd);
+  if (!session->logged_in()) {
+    if (session->log_in_in_turn(statement, *counters())) return finish(op, Failure::none);
+    op.progress = Progress::needs_own_run;
+    return;
   }
-  if (thd->killed) end_interruption(thd);  // KILL QUERY came when there was none
-  not_ready_ = asks_for_tables(ops) && cluster_refuses_reads(thd);
-  tables_.begin_batch();
-  privileges_.begin_batch(*thread_);
-  finder_.begin_batch(thd, lane_);
+  plans_.ready();
+  if (!session->run_in_turn(statement, {.plans = &plans_, .shared = &shared_, .op = &op, .counters = counters()})) {
+    op.progress = Progress::needs_own_run;
+    return;
+  }
+  if (op.progress == Progress::waiting) return;
+  counters()->add(Counter::statements_fast);
+  finish(op, Failure::none);
 }
 
-void MariaExecutor::end_statement() {
-  THD *const thd = this->thd();
-  if (thd->is_error()) thd->clear_error(true);
-  opening_.clear();
-  thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
-  free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
-}
-
-void MariaExecutor::end() {
-  THD *const thd = this->thd();
-  end_statement();
-  thd->set_command(COM_SLEEP);
-  if (thd->killed) end_interruption(thd);
-}
-
-/// KILL took the thread's identity, not the thread: its clients go on under a new one.
-void MariaExecutor::renew() {
-  tables_.release_all();
-  if (!thread_->has_room_to_renew()) return;  // it stays killed, and is asked again
-  stopping_ = !thread_->renew();
-  tables_.set_thd(thd());  // a new one, it may be, though the server goes down
-  if (stopping_) return;
-  counters_->add(Counter::workers_restarted);
-}
-
-std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, Specs &specs, engine::LoginNames names,
-                                        const ThreadIdentity &who, const std::atomic<bool> &stop) {
+std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, sql::Specs &specs,
+                                        engine::LoginNames names, const ThreadIdentity &who,
+                                        const std::atomic<bool> &stop) {
   return std::make_unique<MariaExecutor>(std::move(thread), specs, names, who, stop);
 }
 

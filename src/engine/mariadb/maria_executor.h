@@ -1,149 +1,32 @@
-// maria_executor.h: MariaExecutor, one thread's way to the tables.
-//
-// The rest is by file: executor.cc has runs and their transactions (engine/sql/run_order the order within them),
-// run_script.cc those of scripts, execute_op.cc the work for one op.
+// maria_executor.h: MariaExecutor, one thread's way to the tables and, for the SQL door, to sessions.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <vector>
-
-#include "base/limits.h"
-#include "contract/executor.h"
-#include "contract/script.h"
-#include "engine/engine.h"
-#include "engine/mariadb/basics/cluster.h"
-#include "engine/rows/find.h"
-#include "engine/mariadb/accounts/privileges.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
 #include "engine/mariadb/hosted/writes/shared_writes.h"
-#include "engine/mariadb/tables/table.h"
-#include "engine/mariadb/basics/thread.h"
-#include "engine/rows/write_tables.h"
-#include "engine/rows/writer.h"
-#include "engine/sql/run_order.h"
-#include "engine/sql/specs.h"
+#include "engine/rows/row_executor.h"
 
 namespace postern::mariadb {
 
-class MariaExecutor final : public Executor {
+class MariaExecutor final : public rows::RowExecutor {
  public:
-  MariaExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, engine::LoginNames names, const ThreadIdentity &who,
-                const std::atomic<bool> &stop)
-      : thread_(std::move(thread)),
-        names_(names),
-        specs_(specs),
-        counters_(who.counters),
-        access_(who.access),
-        tables_(thread_->thd(), specs, who.counters, [this] { give_up_all(); }),
-        stop_(stop),
-        finder_(tables_, who.counters, stop),
-        write_tables_(specs, who.counters),
-        writer_(who.counters, thread_->row_wait(), stop),
-        shared_(write_tables_, thread_->row_wait()) {}
+  MariaExecutor(std::unique_ptr<ServerThread> thread, sql::Specs &specs, engine::LoginNames names,
+                const ThreadIdentity &who, const std::atomic<bool> &stop)
+      : RowExecutor(std::move(thread), specs, names, who, stop), shared_(write_tables(), this->thread().row_wait()) {}
   ~MariaExecutor() override;
 
   Settlement run(const Run &run) override;
   void idle() noexcept override;
   int rest() noexcept override;
-  void leave_thread() noexcept override { thread_->leave(); }
-  void enter_thread() noexcept override { thread_->enter_again(); }
-  bool server_stopping() noexcept override;
-  int64_t row_wait_ms() noexcept override { return thread_->row_wait_ms(); }
-  void allow_row_wait(int ms) noexcept override { alone_row_wait_ms_ = ms; }
-  void describe(Bytes text) noexcept override { thread_->describe(text); }
+  void leave_thread() noexcept override { thread().leave(); }
+  void enter_thread() noexcept override { thread().enter_again(); }
 
  private:
-  using Order = sql::RunOrder<MariaExecutor>;
-  friend Order;
+  void prepare_thread() override;
+  void execute_statement(Op &op) override;
+  void end_reading(const Settlement &settlement) override;
 
-  THD *thd() const { return thread_->thd(); }
-  bool write_any(std::span<const Op> ops) const {
-    return access_ == Access::write &&
-           std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
-  }
-
-  // executor.cc: runs, and RunOrder's hands.
-  Settlement run_unit(const Run &run);
-  Settlement run_reading(const Run &run);
-  void run_shared(const Settlement &settlement);
-  Settlement run_writing(const Run &run);
-  void begin_row_waits();
-  Settlement run_statement(const Run &run);
-  void execute_all(const Run &run, Watcher *watcher);
-  void execute_next(Op &op);
-  void pass_by(std::span<const Op> ops);
-  bool lost() const { return !writer_.lost().lasted(); }
-  bool can_undo() const;
-  Counters *counters() const { return counters_; }
-  void begin(std::span<const Op> ops);
-  void end_statement();
-  void end();
-  void renew();
-
-  // run_script.cc: scripts; their steps are statements of one transaction.
-  Settlement run_script(Op &op);
-  static bool suits_turn(const Op &op) { return op.verb == Verb::script && op.script->suits_turn(); }
-  Settlement run_statements(const Run &run);
-  Settlement run_script_in_turn(Op &op);
-  Failure refusal_of_script(const Op &op) const;
-  Settlement run_steps(Op &op, bool &undo);
-  static bool ends_script(const Script::Step &step);
-  Settlement run_step(Op &op, const Script::Step &step);
-  Settlement still_open(Settlement settlement) const;
-
-  // execute_op.cc: one op.
-  bool prepare(std::span<Op> ops);
-  void prepare_writes_alone(std::span<Op> ops);
-  bool may_prepare(const Op &op);
-  static const Spec *spec_of(const Op &op, const Spec *opening);
-  bool allowed(Op &op, const Spec *spec, const OpenTable *table);
-  void execute_login(Op &op);
-  void execute(Op &op, const Spec *opening);
-  void execute_statement(Op &op);
-  const OpenTable *open_table(const Op &op, const Spec &spec);
-  static Counter request_counter(Verb verb);
-  void refuse(Op &op, Failure failure, const ServerError &error = nothing_said);
-  void give_up_all();
-  void execute_open(Op &op, const Spec *opening);
-  /// False if the op cannot run on this table: it has failed, or is left for later.
-  bool usable(Op &op, const OpenTable *table) {
-    if (table != nullptr && table->state == TableState::ready) return true;
-    give_up(op, table);
-    return false;
-  }
-  void give_up(Op &op, const OpenTable *table);
-  void finish(Op &op, Failure failure, const ServerError &error = nothing_said);
-
-  // Declared first, so that it is destroyed last: tables_ closes through its THD.
-  std::unique_ptr<ServerThread> thread_;
-  const engine::LoginNames names_;
-  Specs &specs_;
-  Counters *const counters_;
-  const Access access_;
-  Tables tables_;
   KeptPlans plans_;
-  const std::atomic<bool> &stop_;
-  Finder finder_;
-  Privileges privileges_;
-  WriteTables write_tables_;
-  Writer writer_;
-  Certification certification_;
   SharedWrites shared_;
-  std::vector<sql::SpecUse> opening_;  // in the running batch, in order
-  size_t lookups_ = 0;                 // in the running batch
-  size_t opens_ = 0;                   // how many of those were executed or passed by
-  Order order_{*this};
-  std::vector<Unit> units_;                           // for a statement among scripts
-  bool one_view_ = false;                             // for all statements of the running script
-  Lane lane_ = Lane::turn;                            // the running batch's
-  int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
-  bool not_ready_ = false;                            // the running batch is refused
-  bool stopping_ = false;
 };
 
 }  // namespace postern::mariadb

@@ -7,6 +7,11 @@ class THD;
 
 namespace postern::mysqld {
 
+/// A node of Group Replication that may not be read says so when a table is opened.
+inline bool cluster_refuses_reads(THD *) {
+  return false;
+}
+
 /// As MariaDB's in a Galera cluster, with nothing to do.
 class Certification {
  public:

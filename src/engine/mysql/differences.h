@@ -256,6 +256,29 @@ inline bool is_sequence(const TABLE_SHARE &) {
   return false;
 }
 
+// --- tables of INFORMATION_SCHEMA ------------------------------------------------------------------------------------
+
+using TableInList = Table_ref;
+using Condition = Item;
+
+inline ST_FIELD_INFO number_column(const char *name) {
+  return {name, MY_INT64_NUM_DECIMAL_DIGITS, MYSQL_TYPE_LONGLONG, 0, MY_I_S_MAYBE_NULL | MY_I_S_UNSIGNED, "", 0};
+}
+inline ST_FIELD_INFO text_column(const char *name, uint32_t characters) {
+  return {name, characters, MYSQL_TYPE_STRING, 0, MY_I_S_MAYBE_NULL, "", 0};
+}
+inline ST_FIELD_INFO end_of_columns() {
+  return {nullptr, 0, MYSQL_TYPE_NULL, 0, 0, nullptr, 0};
+}
+/// There is no statement for it.
+inline void set_reset(ST_SCHEMA_TABLE &, int (*)()) {}
+/// The bytes of so many characters of a text in UTF-8, or of those before the first that is none.
+inline size_t well_formed_prefix(Bytes text, size_t characters) {
+  int error = 0;
+  const CHARSET_INFO *const set = system_charset_info;
+  return set->cset->well_formed_len(set, text.data(), text.data() + text.size(), characters, &error);
+}
+
 // --- threads ---------------------------------------------------------------------------------------------------------
 
 /// KILL of the thread, and not only of its statement.
@@ -270,6 +293,12 @@ inline std::string message_of(THD *thd, int error, const char *first, const char
 }
 inline void forget_error(THD *thd) {
   thd->clear_error();
+}
+/// Everything that it left in the session.
+inline void clear_statement(THD *thd) {
+  thd->clear_error();
+  thd->get_stmt_da()->reset_condition_info(thd);
+  thd->mem_root->ClearForReuse();
 }
 inline void forget_warnings(THD *thd) {
   if (thd->get_stmt_da()->current_statement_cond_count() != 0) thd->get_stmt_da()->reset_condition_info(thd);

@@ -14,14 +14,16 @@ namespace {
 
 class MysqlEngine final : public Engine {
  public:
+  explicit MysqlEngine(engine::LoginNames names) : names_(names) {}
   bool up() const override { return server_is_up(); }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
     std::unique_ptr<ServerThread> thread = ServerThread::enter(who, watch_, stop);
-    return thread != nullptr ? make_executor(std::move(thread), specs_, who, stop) : nullptr;
+    return thread != nullptr ? make_executor(std::move(thread), specs_, names_, who, stop) : nullptr;
   }
   std::vector<OpenIndexNotes> open_indexes() const override { return specs_.all(); }
 
  private:
+  const engine::LoginNames names_;
   sql::Specs specs_;
   KillWatch watch_;
 };
@@ -31,8 +33,8 @@ class MysqlEngine final : public Engine {
 
 namespace postern::engine {
 
-std::unique_ptr<Engine> make_engine(LoginNames) {
-  return std::make_unique<mysqld::MysqlEngine>();
+std::unique_ptr<Engine> make_engine(LoginNames names) {
+  return std::make_unique<mysqld::MysqlEngine>(names);
 }
 
 bool server_is_bootstrapping() {
@@ -40,7 +42,7 @@ bool server_is_bootstrapping() {
 }
 
 bool knows_accounts() {
-  return false;
+  return true;
 }
 
 bool server_is_read_only() {
@@ -71,14 +73,6 @@ Replay server_replay() {
   return adding.replay;
 }
 
-ServerTls server_tls() {
-  return {};
-}
-
-uint64_t server_tls_generation() {
-  return 0;
-}
-
 Descriptors server_descriptors() {
   rlimit limit{};
   uint64_t all = open_files_limit;
@@ -99,8 +93,5 @@ void write_error_log(log::Level level, const char *line) {
   }
   LogErr(severity, ER_LOG_PRINTF_MSG, line);
 }
-
-/// MySQL's slow log takes no entries of ours.
-void write_slow_log(const SlowRequest &) {}
 
 }  // namespace postern::engine

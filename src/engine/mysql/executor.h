@@ -1,10 +1,11 @@
-// executor.h: make_executor(), one thread's way to the tables: for finds alone.
+// executor.h: make_executor(), one thread's way to the tables.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
 #include "contract/executor.h"
+#include "engine/engine.h"
 #include "engine/mysql/thread.h"
 #include "engine/sql/specs.h"
 
@@ -12,6 +13,7 @@ namespace postern::mysqld {
 
 /// For the thread that has entered. `specs` and `stop` outlive it, as everything does that `who` points to.
 std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, sql::Specs &specs,
-                                        const ThreadIdentity &who, const std::atomic<bool> &stop);
+                                        engine::LoginNames names, const ThreadIdentity &who,
+                                        const std::atomic<bool> &stop);
 
 }  // namespace postern::mysqld

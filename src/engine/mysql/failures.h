@@ -12,6 +12,9 @@ namespace postern::mysqld {
 using sql::nothing_said;
 using sql::ServerError;
 
+/// Of no use here: see cluster.h.
+inline const ServerError node_not_ready{};
+
 /// The error in the diagnostics area, or nothing. Clears it.
 ServerError take_server_error(THD *thd);
 

@@ -126,7 +126,7 @@ void Tables::set_read_set(OpenTable &table) {
   }
 }
 
-void Tables::lock_all() {
+void Tables::lock_all(size_t) {
   if (used_.empty()) return;
   to_lock_.clear();
   for (const OpenTable *const table : used_) to_lock_.push_back(table->table);

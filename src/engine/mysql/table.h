@@ -108,7 +108,7 @@ class Tables {
     return table != nullptr && table->serial == spec->serial() && table->batch == batch_ ? table : nullptr;
   }
   /// Locks the prepared tables; where that fails, all tables of the batch become busy or failed.
-  void lock_all();
+  void lock_all(size_t lookups);
   enum class Ending : uint8_t {
     commit,  ///< ends the statement here, and with it the read view
     ended,   ///< somebody has done so
@@ -122,6 +122,8 @@ class Tables {
   /// Gives up all tables, and leaves the metadata locks to whoever has others open.
   void close_all();
   bool any_open() const { return open_count_ != 0; }
+  /// A table is open that must be closed when its statement is over.
+  static constexpr bool must_close() { return false; }
   /// More tables are open, or those that are hold more, than should be kept until the next batch.
   bool holds_much() const { return holds_much_ || open_count_ > limits::tables_open_max; }
   /// The thread is about to sleep: gives up everything that release_all() does, and most of the index caches if those

@@ -36,6 +36,8 @@ class ServerThread {
   /// Whether a global variable may have been set since the THD was born, which has taken them for ever: a batch is a
   /// session of its own in this. A comparison of a few KiB, no lock.
   bool has_old_globals() const;
+  /// Whether there is memory for another THD, as far as that can be known.
+  static bool has_room_to_renew() { return true; }
   /// Gives up the THD, which must hold no table, for a new one. False if there is none to be had.
   bool renew();
 

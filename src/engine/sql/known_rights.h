@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "base/limits.h"
@@ -31,13 +32,15 @@ Rights rights_needed(const Op &op, Access access);
 class KnownRights {
  public:
   /// Whether the account may do all of `needed` with the spec, both by numbers that no other has had. Unknown rights
-  /// are asked of `look(Rights wanted) -> Rights allowed`.
+  /// are asked of `look(Rights wanted) -> std::optional<Rights> allowed`; nullopt: it cannot be found out now.
   template <class Look>
   bool has(Rights needed, uint64_t account, uint64_t spec, int64_t now_ms, Look look) {
     Cached &known = known_of(account, spec, now_ms);
     // Asks only for the rights needed: a refusal may reach audit plugins.
     if (const auto unknown = static_cast<Rights>(needed & ~known.looked_at)) {
-      known.allowed |= look(unknown);
+      const std::optional<Rights> found = look(unknown);
+      if (!found) return false;
+      known.allowed |= *found;
       known.looked_at |= unknown;
     }
     return (known.allowed & needed) == needed;

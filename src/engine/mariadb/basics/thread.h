@@ -60,6 +60,8 @@ class ServerThread {
 
   /// The text for the process list.
   void describe(Bytes text);
+  /// Shows it again, where the server has shown its own text instead: it shows none of its own.
+  void show_text() {}
 
  private:
   ServerThread(const ThreadIdentity &who, const std::atomic<bool> &stop);

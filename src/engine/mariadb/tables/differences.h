@@ -295,6 +295,29 @@ inline bool is_sequence(const TABLE_SHARE &share) {
   return share.table_type != TABLE_TYPE_NORMAL;
 }
 
+// --- tables of INFORMATION_SCHEMA ------------------------------------------------------------------------------------
+
+using TableInList = TABLE_LIST;
+using Condition = COND;
+
+inline ST_FIELD_INFO number_column(const char *name) {
+  return Show::Column(name, Show::ULonglong(MY_INT64_NUM_DECIMAL_DIGITS), NULLABLE);
+}
+inline ST_FIELD_INFO text_column(const char *name, uint32_t characters) {
+  return Show::Column(name, Show::Varchar(characters), NULLABLE);
+}
+inline ST_FIELD_INFO end_of_columns() {
+  return Show::CEnd();
+}
+/// FLUSH and the table's name.
+inline void set_reset(ST_SCHEMA_TABLE &table, int (*reset)()) {
+  table.reset_table = reset;
+}
+/// The bytes of so many characters of a text in UTF-8, or of those before the first that is none.
+inline size_t well_formed_prefix(Bytes text, size_t characters) {
+  return Well_formed_prefix(system_charset_info, text.data(), text.size(), characters).length();
+}
+
 // --- threads ---------------------------------------------------------------------------------------------------------
 
 /// KILL of the thread, and not only of its statement.
@@ -309,6 +332,12 @@ inline std::string message_of(THD *thd, int error, const char *first, const char
 }
 inline void forget_error(THD *thd) {
   thd->clear_error(true);
+}
+/// Everything that it left in the session.
+inline void clear_statement(THD *thd) {
+  if (thd->is_error()) thd->clear_error(true);
+  thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
+  free_root(thd->mem_root, MYF(MY_KEEP_PREALLOC));
 }
 inline void forget_warnings(THD *thd) {
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) thd->get_stmt_da()->clear_warning_info(thd->query_id);

@@ -1,22 +1,22 @@
 // information.cc: shows tables of INFORMATION_SCHEMA with rows that others make.
-#include "engine/mariadb/basics/server.h"
+#include "engine/server/server.h"
 
 #include "engine/information.h"
-#include "engine/mariadb/basics/account.h"
+#include "engine/server/differences.h"
+#include "engine/server/grants.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
 
-namespace postern::mariadb {
+namespace postern::rows {
 namespace {
 
 using engine::InformationColumn;
 using engine::InformationRow;
 using engine::InformationTable;
 using engine::InformationValue;
-using engine::InformationViewer;
 
 /// A table that the server knows, found by the array that describes its fields.
 struct Shown {
@@ -33,26 +33,19 @@ const InformationTable *table_of(const ST_SCHEMA_TABLE *schema_table) {
   return found != shown.end() ? found->table : nullptr;
 }
 
-InformationViewer viewer_of(THD *thd) {
-  const Security_context &context = *thd->security_ctx;
-  return {.sees_all = (context.master_access & PROCESS_ACL) != NO_ACL, .account = account_name(context)};
-}
-
 void store_value(Field &field, const InformationColumn &column, const InformationValue &value) {
   if (const auto *const number = std::get_if<uint64_t>(&value)) {
     field.set_notnull();
     field.store(static_cast<longlong>(*number), true);
   } else if (const auto *const text = std::get_if<std::string>(&value)) {
     field.set_notnull();
-    const CHARSET_INFO *const set = system_charset_info;
-    const size_t cut = Well_formed_prefix(set, text->data(), text->size(), column.length).length();
-    field.store(text->data(), cut, set);
+    field.store(text->data(), well_formed_prefix(*text, column.length), system_charset_info);
   } else {
     field.set_null();
   }
 }
 
-int fill(THD *thd, TABLE_LIST *tables, COND *) {
+int fill(THD *thd, TableInList *tables, Condition *) {
   const InformationTable *const table = table_of(tables->schema_table);
   if (table == nullptr) return 0;
   std::vector<InformationRow> rows;
@@ -72,26 +65,22 @@ int fill(THD *thd, TABLE_LIST *tables, COND *) {
   return 0;
 }
 
-ST_FIELD_INFO field_info_of(const InformationColumn &column) {
-  if (column.kind == InformationColumn::Kind::number)
-    return Show::Column(column.name, Show::ULonglong(MY_INT64_NUM_DECIMAL_DIGITS), NULLABLE);
-  return Show::Column(column.name, Show::Varchar(column.length), NULLABLE);
-}
-
 }  // namespace
-}  // namespace postern::mariadb
+}  // namespace postern::rows
 
 namespace postern::engine {
 
 bool set_information_table(void *given, const InformationTable &table) {
-  mariadb::Shown *const place =
-      std::ranges::find_if(mariadb::shown, [](const mariadb::Shown &one) { return one.table == nullptr; });
-  if (place == mariadb::shown.end()) return false;
+  rows::Shown *const place =
+      std::ranges::find_if(rows::shown, [](const rows::Shown &one) { return one.table == nullptr; });
+  if (place == rows::shown.end()) return false;
   try {
     std::vector<ST_FIELD_INFO> fields;
     fields.reserve(table.columns.size() + 1);
-    for (const InformationColumn &column : table.columns) fields.push_back(mariadb::field_info_of(column));
-    fields.push_back(Show::CEnd());
+    for (const InformationColumn &column : table.columns)
+      fields.push_back(column.kind == InformationColumn::Kind::number ? rows::number_column(column.name)
+                                                                      : rows::text_column(column.name, column.length));
+    fields.push_back(rows::end_of_columns());
     place->fields = std::move(fields);
   } catch (const std::bad_alloc &) {
     return false;
@@ -99,13 +88,13 @@ bool set_information_table(void *given, const InformationTable &table) {
   place->table = &table;
   auto &schema_table = *static_cast<ST_SCHEMA_TABLE *>(given);
   schema_table.fields_info = place->fields.data();
-  schema_table.fill_table = mariadb::fill;
-  schema_table.reset_table = table.reset;
+  schema_table.fill_table = rows::fill;
+  rows::set_reset(schema_table, table.reset);
   return true;
 }
 
 void forget_information_table(const InformationTable &table) {
-  for (mariadb::Shown &one : mariadb::shown)
+  for (rows::Shown &one : rows::shown)
     if (one.table == &table) one = {};
 }
 

@@ -1,21 +1,21 @@
-#include "engine/mysql/server.h"
+#include "engine/server/server.h"
 
 #include <algorithm>
 #include <new>
 
-#include "engine/mysql/failures.h"
-#include "engine/mysql/mysql_executor.h"
+#include "engine/rows/row_executor.h"
+#include "engine/server/failures.h"
 
-namespace postern::mysqld {
+namespace postern::rows {
 
 /// The steps are statements of one transaction.
-Settlement MysqlExecutor::run_script(Op &op) {
+Settlement RowExecutor::run_script(Op &op) {
   tables_.release_all();
-  begin();
+  begin({&op, 1});
   Settlement settlement;
   op.progress = Progress::done;
   if (const Failure why = refusal_of_script(op); why != Failure::none) {
-    refuse(op, why);
+    refuse(op, why, not_ready_ ? node_not_ready : nothing_said);
   } else {
     begin_row_waits();
     write_tables_.begin_script(thd(), certification_);
@@ -33,9 +33,9 @@ Settlement MysqlExecutor::run_script(Op &op) {
 }
 
 /// Scripts in a turn: they, and the ops that stand between them, are statements of one transaction.
-Settlement MysqlExecutor::run_statements(const Run &run) {
+Settlement RowExecutor::run_statements(const Run &run) {
   tables_.release_all();
-  begin();
+  begin(run.ops);
   begin_row_waits();
   write_tables_.begin_script(thd(), certification_);
   Settlement settlement;
@@ -63,14 +63,14 @@ Settlement MysqlExecutor::run_statements(const Run &run) {
 }
 
 /// A step that fails, or is left, is undone by itself. What cannot be undone so takes the whole run along.
-Settlement MysqlExecutor::run_script_in_turn(Op &op) {
+Settlement RowExecutor::run_script_in_turn(Op &op) {
   if (order_.is_held_up(op)) {
     op.progress = Progress::waiting;
     return {};
   }
   op.progress = Progress::done;
   if (const Failure why = refusal_of_script(op); why != Failure::none) {
-    refuse(op, why);
+    refuse(op, why, not_ready_ ? node_not_ready : nothing_said);
     return {};
   }
   write_tables_.take_changed();
@@ -84,13 +84,14 @@ Settlement MysqlExecutor::run_script_in_turn(Op &op) {
   return settlement;
 }
 
-Failure MysqlExecutor::refusal_of_script(const Op &op) const {
+Failure RowExecutor::refusal_of_script(const Op &op) const {
+  if (not_ready_) return Failure::cluster_not_ready;
   if (op.identity != nullptr && op.identity->account == nullptr) return Failure::unauthorized;
   return access_ == Access::read ? Failure::read_only_door : Failure::none;
 }
 
 /// `undo`: it is over, and nothing of it shall stay.
-Settlement MysqlExecutor::run_steps(Op &op, bool &undo) {
+Settlement RowExecutor::run_steps(Op &op, bool &undo) {
   Script &script = *script_of(op);
   Settlement settlement;
   one_view_ = script.reads_only();
@@ -109,11 +110,11 @@ Settlement MysqlExecutor::run_steps(Op &op, bool &undo) {
   return settlement;
 }
 
-bool MysqlExecutor::ends_script(const Script::Step &step) {
+bool RowExecutor::ends_script(const Script::Step &step) {
   return step.what == Script::Step::What::commit || step.what == Script::Step::What::undo;
 }
 
-Settlement MysqlExecutor::run_step(Op &op, const Script::Step &step) {
+Settlement RowExecutor::run_step(Op &op, const Script::Step &step) {
   if (stop_.load(std::memory_order_relaxed)) return {.failure = Failure::stopping};
   // KILL QUERY ends the request; KILL takes the thread's identity, and the request is run again under another.
   if (thd()->killed && !certification_.interrupted())
@@ -125,7 +126,7 @@ Settlement MysqlExecutor::run_step(Op &op, const Script::Step &step) {
   if (step.what == Script::Step::What::alone && lane_ == Lane::turn) op.progress = Progress::needs_own_run;
   if (step.what != Script::Step::What::run || step.ops.empty()) return {};
   for (Op &one : step.ops) {
-    one.identity = op.identity;
+    one.identity = one.internal ? nullptr : op.identity;
     one.connection = op.connection;
   }
   tables_.begin_batch();
@@ -138,9 +139,9 @@ Settlement MysqlExecutor::run_step(Op &op, const Script::Step &step) {
 }
 
 /// Ends a statement among others. The server may have ended their transaction with it, and would begin another.
-Settlement MysqlExecutor::still_open(Settlement settlement) const {
+Settlement RowExecutor::still_open(Settlement settlement) const {
   if (settlement.lasted() && !thd()->in_multi_stmt_transaction_mode()) settlement.failure = Failure::commit_failed;
   return settlement;
 }
 
-}  // namespace postern::mysqld
+}  // namespace postern::rows

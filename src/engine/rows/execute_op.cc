@@ -1,15 +1,15 @@
-#include "engine/mariadb/basics/server.h"
+#include "engine/server/server.h"
 
 #include "engine/rows/bounds.h"
-#include "engine/mariadb/basics/failures.h"
-#include "engine/mariadb/hosted/session.h"
-#include "engine/mariadb/accounts/login.h"
-#include "engine/mariadb/maria_executor.h"
+#include "engine/rows/login.h"
+#include "engine/rows/row_executor.h"
+#include "engine/server/failures.h"
+#include "engine/server/opening.h"
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 /// Opens every table the ops need. False if all were given up on the way and must be opened again.
-bool MariaExecutor::prepare(std::span<Op> ops) {
+bool RowExecutor::prepare(std::span<Op> ops) {
   opening_.clear();
   lookups_ = 0;
   if (not_ready_) return true;
@@ -41,7 +41,7 @@ bool MariaExecutor::prepare(std::span<Op> ops) {
 }
 
 /// Opens the tables that the ops write to, before any other: where one cannot be had all are closed again.
-void MariaExecutor::prepare_writes_alone(std::span<Op> ops) {
+void RowExecutor::prepare_writes_alone(std::span<Op> ops) {
   for (Op &op : ops) {
     if (!writes(op.verb) || (op.identity != nullptr && !may_prepare(op))) continue;
     if (Binding *const binding = op.slot->binding())
@@ -51,14 +51,14 @@ void MariaExecutor::prepare_writes_alone(std::span<Op> ops) {
 }
 
 /// Whether the op's account may know of its table.
-bool MariaExecutor::may_prepare(const Op &op) {
+bool RowExecutor::may_prepare(const Op &op) {
   if (op.identity->account == nullptr) return false;
   const Spec *const spec = spec_of(op, opening_.empty() ? nullptr : opening_.back().get());
   return spec == nullptr || privileges_.allow(op, *spec, access_);
 }
 
 /// The open table of the op; nullptr for none. `opening`: the table that an open op opens.
-const Spec *MariaExecutor::spec_of(const Op &op, const Spec *opening) {
+const Spec *RowExecutor::spec_of(const Op &op, const Spec *opening) {
   if (op.verb == Verb::open) return opening;
   if (op.verb == Verb::answer || op.verb == Verb::login || op.verb == Verb::script || op.verb == Verb::statement)
     return nullptr;
@@ -66,7 +66,7 @@ const Spec *MariaExecutor::spec_of(const Op &op, const Spec *opening) {
 }
 
 /// False if the op has failed for its account's rights. `table`: the op's open table, or nullptr.
-bool MariaExecutor::allowed(Op &op, const Spec *spec, const OpenTable *table) {
+bool RowExecutor::allowed(Op &op, const Spec *spec, const OpenTable *table) {
   if (op.identity->account == nullptr) {
     refuse(op, Failure::unauthorized);
     return false;
@@ -75,11 +75,12 @@ bool MariaExecutor::allowed(Op &op, const Spec *spec, const OpenTable *table) {
   const bool known = table != nullptr && table->state == TableState::ready;
   if (privileges_.allow(op, *spec, access_) && (!known || privileges_.allow_key(op, *spec, *table, access_)))
     return true;
-  refuse(op, Failure::privilege_denied, privileges_.why(op, *spec, access_, known ? table : nullptr));
+  if (privileges_.busy()) op.progress = Progress::busy;
+  else refuse(op, Failure::privilege_denied, privileges_.why(op, *spec, access_, known ? table : nullptr));
   return false;
 }
 
-void MariaExecutor::execute_login(Op &op) {
+void RowExecutor::execute_login(Op &op) {
   if (op.failure == Failure::none && lane_ == Lane::turn) {
     op.progress = Progress::needs_own_run;
     return;
@@ -95,7 +96,7 @@ void MariaExecutor::execute_login(Op &op) {
 }
 
 /// `opening`: what an open op opens.
-void MariaExecutor::execute(Op &op, const Spec *opening) {
+void RowExecutor::execute(Op &op, const Spec *opening) {
   op.progress = Progress::done;
   if (op.verb == Verb::login) return execute_login(op);
   if (op.verb == Verb::statement) return execute_statement(op);
@@ -107,7 +108,7 @@ void MariaExecutor::execute(Op &op, const Spec *opening) {
   if (op.identity != nullptr) {
     const Spec *const spec = spec_of(op, opening);
     if (!allowed(op, spec, spec != nullptr ? open_table(op, *spec) : nullptr)) {
-      if (op.verb == Verb::open) op.slot->clear();
+      if (op.verb == Verb::open && op.progress == Progress::done) op.slot->clear();
       return;
     }
   }
@@ -140,34 +141,15 @@ void MariaExecutor::execute(Op &op, const Spec *opening) {
   }
 }
 
-/// The session's own THD takes the thread for as long as that takes. Sessions are made by this engine alone.
-void MariaExecutor::execute_statement(Op &op) {
-  const Statement &statement = *op.statement;
-  auto *const session = static_cast<HostedSession *>(statement.session);
-  if (lane_ != Lane::turn || session == nullptr) {
-    op.progress = Progress::needs_own_run;
-    return;
-  }
-  if (!session->logged_in()) {
-    if (session->log_in_in_turn(statement, *counters_)) return finish(op, Failure::none);
-    op.progress = Progress::needs_own_run;
-    return;
-  }
-  plans_.ready();
-  if (!session->run_in_turn(statement, {.plans = &plans_, .shared = &shared_, .op = &op, .counters = counters_})) {
-    op.progress = Progress::needs_own_run;
-    return;
-  }
-  if (op.progress == Progress::waiting) return;
-  counters_->add(Counter::statements_fast);
-  finish(op, Failure::none);
+void RowExecutor::execute_statement(Op &op) {
+  op.progress = Progress::needs_own_run;
 }
 
-const OpenTable *MariaExecutor::open_table(const Op &op, const Spec &spec) {
+const OpenTable *RowExecutor::open_table(const Op &op, const Spec &spec) {
   return access_ == Access::write && writes(op.verb) ? write_tables_.prepared(&spec) : tables_.prepared(&spec);
 }
 
-Counter MariaExecutor::request_counter(Verb verb) {
+Counter RowExecutor::request_counter(Verb verb) {
   switch (verb) {
     case Verb::answer: return Counter::requests_other;
     case Verb::open: return Counter::requests_open;
@@ -182,19 +164,19 @@ Counter MariaExecutor::request_counter(Verb verb) {
   return Counter::requests_other;
 }
 
-void MariaExecutor::refuse(Op &op, Failure failure, const ServerError &error) {
+void RowExecutor::refuse(Op &op, Failure failure, const ServerError &error) {
   counters_->add(request_counter(op.verb));
   finish(op, failure, error);
 }
 
 /// The server wants every table closed before it opens one.
-void MariaExecutor::give_up_all() {
+void RowExecutor::give_up_all() {
   tables_.close_all();
   write_tables_.close();
   release_locks(thd());
 }
 
-void MariaExecutor::execute_open(Op &op, const Spec *opening) {
+void RowExecutor::execute_open(Op &op, const Spec *opening) {
   const OpenTable *const table = opening != nullptr ? tables_.prepared(opening) : nullptr;
   if (!usable(op, table)) {
     // Filled when an earlier run opened it; a slow lane later the table is gone.
@@ -206,7 +188,7 @@ void MariaExecutor::execute_open(Op &op, const Spec *opening) {
 }
 
 /// The op cannot run on this table: it fails, or is left for later.
-void MariaExecutor::give_up(Op &op, const OpenTable *table) {
+void RowExecutor::give_up(Op &op, const OpenTable *table) {
   if (table == nullptr) {
     op.progress = Progress::busy;  // DDL took tables from under us again and again
     return;
@@ -225,7 +207,7 @@ void MariaExecutor::give_up(Op &op, const OpenTable *table) {
   }
 }
 
-void MariaExecutor::finish(Op &op, Failure failure, const ServerError &error) {
+void RowExecutor::finish(Op &op, Failure failure, const ServerError &error) {
   if (failure != Failure::none) count_failure(*counters_, op, failure);
   Outcome outcome;
   outcome.failure = failure;
@@ -234,4 +216,4 @@ void MariaExecutor::finish(Op &op, Failure failure, const ServerError &error) {
   op.reply->done(outcome);
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -7,15 +7,16 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/failure.h"
 #include "contract/access.h"
 #include "engine/engine.h"
-#include "engine/mariadb/basics/failures.h"
+#include "engine/server/failures.h"
 
 class THD;
 
-namespace postern::mariadb {
+namespace postern::rows {
 
 struct LoginOutcome {
   std::shared_ptr<const Account> account;  ///< nullptr: refused
@@ -23,8 +24,8 @@ struct LoginOutcome {
   std::string name{};                      ///< the account's
 };
 
-/// On a thread whose THD is `thd`, which must be between two statements. May wait for a name server, or for an
-/// authentication plugin.
+/// Each server's engine defines it. On a thread whose THD is `thd`, which must be between two statements. May wait for
+/// a name server, or for an authentication plugin.
 LoginOutcome log_in(THD *thd, const Login &login, const Peer &peer, engine::LoginNames names);
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -1,7 +1,8 @@
-// mysql_executor.h: MysqlExecutor, one thread's way to the tables.
+// row_executor.h: RowExecutor, one thread's way to the tables, as far as MariaDB and MySQL have it in common. Each
+// server's engine adds what it has besides.
 //
-// executor.cc has runs and their transactions (engine/sql/run_order the order within them), run_script.cc those of
-// scripts, execute_op.cc the work for one op.
+// The rest is by file: row_executor.cc has runs and their transactions (engine/sql/run_order the order within them),
+// run_script.cc those of scripts, execute_op.cc the work for one op.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +16,25 @@
 #include "base/limits.h"
 #include "contract/executor.h"
 #include "contract/script.h"
-#include "engine/mysql/cluster.h"
-#include "engine/mysql/table.h"
-#include "engine/mysql/thread.h"
+#include "engine/engine.h"
 #include "engine/rows/find.h"
+#include "engine/rows/privileges.h"
 #include "engine/rows/write_tables.h"
 #include "engine/rows/writer.h"
+#include "engine/server/cluster.h"
+#include "engine/server/table.h"
+#include "engine/server/thread.h"
 #include "engine/sql/run_order.h"
 #include "engine/sql/specs.h"
 
-namespace postern::mysqld {
+namespace postern::rows {
 
-class MysqlExecutor final : public Executor {
+class RowExecutor : public Executor {
  public:
-  MysqlExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, const ThreadIdentity &who,
-                const std::atomic<bool> &stop)
+  RowExecutor(std::unique_ptr<ServerThread> thread, Specs &specs, engine::LoginNames names, const ThreadIdentity &who,
+              const std::atomic<bool> &stop)
       : thread_(std::move(thread)),
+        names_(names),
         specs_(specs),
         counters_(who.counters),
         access_(who.access),
@@ -47,17 +51,37 @@ class MysqlExecutor final : public Executor {
   void allow_row_wait(int ms) noexcept override { alone_row_wait_ms_ = ms; }
   void describe(Bytes text) noexcept override { thread_->describe(text); }
 
+ protected:
+  THD *thd() const { return thread_->thd(); }
+  ServerThread &thread() { return *thread_; }
+  Tables &tables() { return tables_; }
+  WriteTables &write_tables() { return write_tables_; }
+  Counters *counters() const { return counters_; }
+  Lane lane() const { return lane_; }
+
+  /// Makes the thread's session ready for a run, which has begun.
+  virtual void prepare_thread() {}
+  /// A statement of a session's, which this server may or may not have.
+  virtual void execute_statement(Op &op);
+  /// A run that wrote nothing is over, but for giving up its tables.
+  virtual void end_reading(const Settlement &settlement) { (void)settlement; }
+
+  /// False if the server goes down, or has no memory for another THD yet.
+  bool renew();
+  void end_statement();
+  void give_up_all();
+  void finish(Op &op, Failure failure, const ServerError &error = nothing_said);
+
  private:
-  using Order = sql::RunOrder<MysqlExecutor>;
+  using Order = sql::RunOrder<RowExecutor>;
   friend Order;
 
-  THD *thd() const { return thread_->thd(); }
   bool write_any(std::span<const Op> ops) const {
     return access_ == Access::write &&
            std::any_of(ops.begin(), ops.end(), [](const Op &op) { return writes(op.verb); });
   }
 
-  // executor.cc: runs, and RunOrder's hands.
+  // row_executor.cc: runs, and RunOrder's hands.
   Settlement run_unit(const Run &run);
   Settlement run_reading(const Run &run);
   Settlement run_writing(const Run &run);
@@ -68,11 +92,8 @@ class MysqlExecutor final : public Executor {
   void pass_by(std::span<const Op> ops);
   bool lost() const { return !writer_.lost().lasted(); }
   bool can_undo() const;
-  Counters *counters() const { return counters_; }
-  void begin();
-  void end_statement();
+  void begin(std::span<const Op> ops);
   void end();
-  void renew();
 
   // run_script.cc: scripts; their steps are statements of one transaction.
   Settlement run_script(Op &op);
@@ -88,36 +109,46 @@ class MysqlExecutor final : public Executor {
   // execute_op.cc: one op.
   bool prepare(std::span<Op> ops);
   void prepare_writes_alone(std::span<Op> ops);
-  TableState prepare(Op &op);
+  bool may_prepare(const Op &op);
+  static const Spec *spec_of(const Op &op, const Spec *opening);
+  bool allowed(Op &op, const Spec *spec, const OpenTable *table);
+  void execute_login(Op &op);
   void execute(Op &op, const Spec *opening);
-  void execute_open(Op &op, const Spec *opening);
-  void execute_find(Op &op);
-  void execute_write(Op &op);
-  bool usable(Op &op, const OpenTable *table);
+  const OpenTable *open_table(const Op &op, const Spec &spec);
+  static Counter request_counter(Verb verb);
   void refuse(Op &op, Failure failure, const ServerError &error = nothing_said);
-  void give_up_all();
-  void finish(Op &op, Failure failure, const ServerError &error = nothing_said);
+  void execute_open(Op &op, const Spec *opening);
+  /// False if the op cannot run on this table: it has failed, or is left for later.
+  bool usable(Op &op, const OpenTable *table) {
+    if (table != nullptr && table->state == TableState::ready) return true;
+    give_up(op, table);
+    return false;
+  }
+  void give_up(Op &op, const OpenTable *table);
 
   // Declared first, so that it is destroyed last: tables_ closes through its THD.
   std::unique_ptr<ServerThread> thread_;
+  const engine::LoginNames names_;
   Specs &specs_;
   Counters *const counters_;
   const Access access_;
   Tables tables_;
   const std::atomic<bool> &stop_;
   Finder finder_;
+  Privileges privileges_;
   WriteTables write_tables_;
   Writer writer_;
   Certification certification_;
   std::vector<sql::SpecUse> opening_;  // in the running batch, in order
-  size_t opens_ = 0;                   // how many of those were executed or passed by
   size_t lookups_ = 0;                 // in the running batch
+  size_t opens_ = 0;                   // how many of those were executed or passed by
   Order order_{*this};
   std::vector<Unit> units_;                           // for a statement among scripts
   bool one_view_ = false;                             // for all statements of the running script
   Lane lane_ = Lane::turn;                            // the running batch's
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
+  bool not_ready_ = false;                            // the running batch is refused
   bool stopping_ = false;
 };
 
-}  // namespace postern::mysqld
+}  // namespace postern::rows

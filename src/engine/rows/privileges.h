@@ -4,18 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "contract/executor.h"
 #include "contract/op.h"
-#include "engine/mariadb/basics/account.h"
-#include "engine/mariadb/basics/failures.h"
-#include "engine/mariadb/tables/table.h"
+#include "engine/server/failures.h"
+#include "engine/server/grants.h"
+#include "engine/server/table.h"
 #include "engine/sql/known_rights.h"
+#include "engine/sql/server_account.h"
 
-namespace postern::mariadb {
-
-class ServerThread;
+namespace postern::rows {
 
 class Privileges {
  public:
@@ -29,18 +29,22 @@ class Privileges {
   bool allow(const Op &op, const Spec &spec, Access access);
   /// The rest, for which the index must be known: that the account may see the columns of its key.
   bool allow_key(const Op &op, const Spec &spec, const OpenTable &table, Access access);
+  /// Whether the last question could not be answered now, for somebody changes the grants: then the answer was no.
+  bool busy() const { return busy_; }
   /// Why the op that was just refused was, in the server's words; the same whether or not the table exists.
   ServerError why(const Op &op, const Spec &spec, Access access, const OpenTable *table);
 
  private:
   /// Whether all of `needed` is allowed. `table`: for see_key alone.
-  bool has(sql::Rights needed, const MariaAccount &account, const Spec &spec, const OpenTable *table);
-  sql::Rights look_at(sql::Rights wanted, const MariaAccount &account, const Spec &spec, const OpenTable *table);
+  bool has(sql::Rights needed, const sql::ServerAccount &account, const Spec &spec, const OpenTable *table);
+  std::optional<sql::Rights> look_at(sql::Rights wanted, const sql::ServerAccount &account, const Spec &spec,
+                                     const OpenTable *table);
   int64_t now_ms();
 
   ServerThread *thread_ = nullptr;
+  bool busy_ = false;
   int64_t now_ms_ = 0;  // the batch's; 0: not asked for yet
   sql::KnownRights known_;
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -1,0 +1,21 @@
+// server_account.h: ServerAccount, a database account that the server let in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "contract/access.h"
+
+namespace postern::sql {
+
+/// Immutable; shared by the session it was verified for and nobody else, on any thread.
+struct ServerAccount : Account {
+  uint64_t serial = 0;  ///< no other login of this process has it
+  std::string host;     ///< the client's host name, or its address if it has none
+  std::string ip;       ///< empty for a local client
+  // CURRENT_USER().
+  std::string name;  ///< empty for an anonymous account
+  std::string host_pattern;
+};
+
+}  // namespace postern::sql
