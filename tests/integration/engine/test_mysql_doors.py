@@ -224,13 +224,86 @@ def test_a_secret_is_asked_for(tmp_path):
         server.run("stop")
 
 
-@pytest.mark.parametrize("door", ["handlersocket", "memcached", "redis"])
-def test_accounts_are_refused_in_words(tmp_path, door):
-    done = subprocess.run(
-        [ROOT / "tools/mysql", "start", tmp_path, "--", f"--{door}-auth=account"],
-        capture_output=True,
-        text=True,
-        check=False,
+# --- tables of INFORMATION_SCHEMA, and the slow log ------------------------------------------------------------------
+
+
+def information(mysql, table, columns="*", more=""):
+    return mysql.query(f"SELECT {columns} FROM information_schema.{table} {more}")
+
+
+def test_doors_show_their_ports_and_state(mysql):
+    rows = information(mysql, "POSTERN_DOORS", "PLUGIN, PORT, STATE, TLS, LETS_IN", "ORDER BY 1, 2")
+    ports = {(row[0], row[1]) for row in rows}
+    assert {("redis", int(mysql.env["REDIS_PORT"])), ("memcached", int(mysql.env["MEMCACHED_PORT"]))} <= ports
+    assert {row[2] for row in rows} == {"listening"}
+    assert {row[3] for row in rows} == {"offered"}
+    assert {row[4] for row in rows} == {"everybody"}
+
+
+def test_connections_tables_and_mappings_are_shown(mysql):
+    with mysql.door() as client:
+        client.open(0, "test", "pairs", "id,a")
+        client.request(0, "=", 1, 7)
+        rows = information(
+            mysql, "POSTERN_CONNECTIONS", "LAST_REQUEST, OPEN_INDEXES, TLS", "WHERE PLUGIN = 'handlersocket'"
+        )
+        assert ("find", 1, "NO") in rows
+        rows = information(mysql, "POSTERN_TABLES", "TABLE_NAME, INDEX_NAME, COLUMN_NAMES, FINDS")
+        assert ("pairs", "PRIMARY", "id,a", 1) in rows
+    rows = information(
+        mysql, "POSTERN_MAPPINGS", "NAME, KIND, VALUE_COLUMNS, STATE, ERROR", "WHERE PLUGIN = 'memcached'"
     )
-    assert done.returncode == 1
-    assert "cannot check accounts of this server yet" in (tmp_path / "error.log").read_text()
+    assert ("pairs", "container", "a,b", "usable", None) in rows
+    assert information(mysql, "POSTERN_PLANS") == ()
+
+
+def test_others_connections_are_seen_with_a_privilege_alone(mysql):
+    mysql.query("CREATE USER someone@localhost IDENTIFIED BY 'pw'")
+    try:
+        with mysql.door() as client, contextlib.closing(
+            pymysql.connect(unix_socket=mysql.env["SQL_SOCKET"], user="someone", password="pw", autocommit=True)
+        ) as connection, connection.cursor() as cursor:
+            client.open(0, "test", "pairs", "id")
+            asked = "SELECT COUNT(*) FROM information_schema.POSTERN_CONNECTIONS"
+            for rights, count in (("SELECT ON test.*", 0), ("PROCESS ON *.*", 1)):
+                mysql.query(f"GRANT {rights} TO someone@localhost")
+                connection.connect()
+                with connection.cursor() as fresh:
+                    fresh.execute(asked)
+                    assert (fresh.fetchone()[0] > 0) == bool(count), rights
+    finally:
+        mysql.query("DROP USER someone@localhost")
+
+
+def test_a_table_goes_and_comes_as_a_plugin(tmp_path):
+    server = Mysql(tmp_path / "again")
+    server.start()
+    try:
+        before = len(information(server, "POSTERN_DOORS"))
+        server.query("UNINSTALL PLUGIN POSTERN_DOORS")
+        with pytest.raises(pymysql.Error, match="Unknown table"):
+            information(server, "POSTERN_DOORS")
+        server.query("INSTALL PLUGIN POSTERN_DOORS SONAME 'postern.so'")
+        assert len(information(server, "POSTERN_DOORS")) == before > 0
+        server.start()
+        assert len(information(server, "POSTERN_DOORS")) == before
+    finally:
+        server.run("stop")
+
+
+def test_slow_requests_are_in_the_servers_slow_log(mysql):
+    log = mysql.dir / "slow.log"
+    mysql.query(
+        f"SET GLOBAL slow_query_log_file = '{log}'",
+        "SET GLOBAL slow_query_log = ON",
+        "SET GLOBAL redis_slow_request_us = 1",
+    )
+    try:
+        with resp.Client(mysql.env["REDIS_PORT"]) as client:
+            client.ask("SET", "slow", "a secret value")
+            until(lambda: log.exists() and "SET" in log.read_text().upper().split("# TIME")[-1])
+    finally:
+        mysql.query("SET GLOBAL redis_slow_request_us = 0", "SET GLOBAL slow_query_log = OFF")
+    text = log.read_text()
+    assert "# Query_time: 0.0" in text and "127.0.0.1" in text
+    assert "a secret value" not in text
