@@ -4,7 +4,7 @@ add_library(postern_plugin OBJECT mysql_plugin.cc doors.cc handlersocket_plugin.
   memcached_plugin.cc redis_plugin.cc settings.cc status.cc sweeper.cc)
 target_compile_definitions(postern_plugin PRIVATE POSTERN_VERSION="${PROJECT_VERSION}")
 target_link_libraries(postern_plugin PUBLIC server_plugin_api
-  postern_engine postern_handlersocket postern_memcached postern_redis postern_redis_values postern_door postern_net postern_contract postern_base)
+  postern_engine postern_handlersocket postern_memcached postern_redis postern_redis_work postern_door postern_net postern_contract postern_base)
 
 add_library(postern MODULE $<TARGET_OBJECTS:postern_plugin>)
 target_link_libraries(postern PRIVATE postern_plugin postern_engine_mysql)
