@@ -60,7 +60,11 @@ struct PlanningCounts {
 
 class JoinPlan final : public KeptPlan {
  public:
-  explicit JoinPlan(THD *home) : home_(home), arena_(&memory_.root, Query_arena::STMT_CONVENTIONAL_EXECUTION) {}
+  /// What the optimizer may make ranges of an index of: all comparisons with values, or all but `=`.
+  enum class RangesOf : uint8_t { all, all_but_equal };
+
+  JoinPlan(THD *home, RangesOf ranges)
+      : home_(home), ranges_of_(ranges), arena_(&memory_.root, Query_arena::STMT_CONVENTIONAL_EXECUTION) {}
   ~JoinPlan() override;
 
   /// Once. False: `why`, as with make_plan().
@@ -139,6 +143,7 @@ class JoinPlan final : public KeptPlan {
   void count(THD *thd) const;
 
   THD *const home_;
+  const RangesOf ranges_of_;
   PlanMemory memory_;
   PlanMemory run_memory_;  // what an execution but the first takes, until its end
   Query_arena arena_;

@@ -15,6 +15,8 @@
 namespace postern::mariadb {
 namespace {
 
+constexpr const char *not_renewable = "a range that cannot be made anew";
+
 /// The variables of another THD, but for what each has in memory of its own.
 void take_variables(THD *thd, const THD *from) {
   const system_variables own = thd->variables;
@@ -83,12 +85,18 @@ void PlanningCounts::add_to(STATUS_VAR &counts) const {
 }
 
 std::unique_ptr<KeptPlan> make_plan(THD *home, THD *session, const ToBePlanned &what, const char *&why) {
-  why = nullptr;
-  auto plan = std::make_unique<JoinPlan>(home);
-  if (!plan->make(session, what, why)) plan.reset();
-  home->clear_error(true);
-  home->get_stmt_da()->opt_clear_warning_info(home->query_id);
-  return plan;
+  using RangesOf = JoinPlan::RangesOf;
+  // Where `t1.a = 7 AND t1.a = t2.a` is read by a range of t2.a, no condition on t2 alone has the value.
+  for (const RangesOf ranges : {RangesOf::all, RangesOf::all_but_equal}) {
+    why = nullptr;
+    auto plan = std::make_unique<JoinPlan>(home, ranges);
+    const bool made = plan->make(session, what, why);
+    home->clear_error(true);
+    home->get_stmt_da()->opt_clear_warning_info(home->query_id);
+    if (made) return plan;
+    if (why != not_renewable) break;
+  }
+  return nullptr;
 }
 
 bool JoinPlan::make(THD *session, const ToBePlanned &what, const char *&why) {
@@ -216,6 +224,7 @@ Item *JoinPlan::make_ranged_of(Item_func &function) {
     found.push_back(value);
   }
   if (found.empty()) return &function;
+  if (ranges_of_ == RangesOf::all_but_equal && function.functype() == Item_func::EQ_FUNC) return &function;
   const size_t bytes = found.size() * sizeof found[0];
   auto *const kept = static_cast<ValueItem **>(home_->memdup(found.data(), bytes));
   if (kept == nullptr) return nullptr;
@@ -305,7 +314,7 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   // There may be none for these values.
   if (join_->zero_result_cause != nullptr) return !values_vary || is_never_true();
   if (note_ranges()) return true;
-  why = "a range that cannot be made anew";
+  why = not_renewable;
   return false;
 }
 
