@@ -22,6 +22,8 @@ CONTEXTS = (
     "SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT'",
     "SET sql_mode = DEFAULT",
     "SET div_precision_increment = 6",
+    "SET lc_time_names = 'de_DE'",
+    "SET default_week_format = 3",
     "SET time_zone = '+05:00'",
     "SET optimizer_switch = 'index_condition_pushdown=off'",
     "SET optimizer_switch = DEFAULT",
