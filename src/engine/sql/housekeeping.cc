@@ -101,8 +101,10 @@ constexpr Bytes functions[] = {"connection_id", "current_role",   "current_user"
                                "found_rows",    "last_insert_id", "row_count",    "schema",
                                "session_user",  "system_user",    "user",         "version"};
 
-/// Functions of values, and those of locks that wait for nobody. GET_LOCK, which may, is not among them.
-constexpr Bytes joining_functions[] = {"concat", "replace", "ifnull", "is_free_lock", "is_used_lock", "release_lock"};
+/// Functions of values and of the clock, and those of locks that wait for nobody. GET_LOCK may, see there.
+constexpr Bytes joining_functions[] = {"concat",         "replace",      "ifnull",       "if",
+                                       "coalesce",       "is_free_lock", "is_used_lock", "release_lock",
+                                       "unix_timestamp", "sysdate",      "now"};
 
 constexpr int nesting_max = 4;
 
@@ -155,6 +157,9 @@ class Tokens {
   bool take_name() { return take_if(kind_ == Kind::word || kind_ == Kind::quoted); }
   bool take_name_or_literal() { return take_name() || take(Kind::literal); }
   bool take_one_of(std::span<const Bytes> words) { return take_if(kind_ == Kind::word && is_one_of(text_, words)); }
+  bool take_name_of(std::span<const Bytes> names) {
+    return take_if((kind_ == Kind::word || kind_ == Kind::quoted) && is_one_of(text_, names));
+  }
   bool take_equals() {
     if (take_sign(':')) return take_sign('=');
     return take_sign('=');
@@ -225,17 +230,24 @@ bool take_scope(Tokens &tokens) {
 bool take_variable(Tokens &tokens) {
   if (!tokens.take_sign('@')) return tokens.take_name_or_literal();
   if ((take_scope(tokens) || tokens.take_word("global")) && !tokens.take_sign('.')) return false;
-  return tokens.take_one_of(read_variables);
+  return tokens.take_name_of(read_variables);
 }
 
 bool take_value(Tokens &tokens, int nesting);
 
 /// After its opening parenthesis.
 bool take_arguments(Tokens &tokens, int nesting) {
+  if (tokens.take_sign(')')) return true;
   do {
     if (!take_value(tokens, nesting)) return false;
   } while (tokens.take_sign(','));
   return tokens.take_sign(')');
+}
+
+/// After the parenthesis of GET_LOCK: a lock that is asked for without waiting.
+bool take_lock_at_once(Tokens &tokens, int nesting) {
+  return take_value(tokens, nesting) && tokens.take_sign(',') && tokens.text() == "0" && tokens.take(Kind::number) &&
+         tokens.take_sign(')');
 }
 
 /// A constant, a variable, or a function of these.
@@ -252,6 +264,7 @@ bool take_value(Tokens &tokens, int nesting) {
     return is_one_of(word, constants);
   }
   if (is_one_of(word, functions)) return tokens.take_sign(')');
+  if (is(word, "get_lock")) return take_lock_at_once(tokens, nesting + 1);
   return is_one_of(word, joining_functions) && take_arguments(tokens, nesting + 1);
 }
 
@@ -305,8 +318,8 @@ bool take_value_or_word(Tokens &tokens) {
 
 /// A variable of the session's that is set, without @@ and scope. `autocommit` becomes true if it is that.
 bool take_set_variable(Tokens &tokens, bool &autocommit) {
-  autocommit |= tokens.is_word("autocommit");
-  return tokens.take_one_of(set_variables);
+  autocommit |= is(tokens.text(), "autocommit");
+  return tokens.take_name_of(set_variables);
 }
 
 bool take_left_side(Tokens &tokens, bool &autocommit) {

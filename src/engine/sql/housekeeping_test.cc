@@ -28,7 +28,8 @@ TEST(Housekeeping, KnowsWhatDriversSet) {
         "',NO_AUTO_VALUE_ON_ZERO'),  "
         "@@SESSION.sql_auto_is_null = 0, @@SESSION.wait_timeout = 2147483",
         "SET @a = 1, @b := 'x', @`c` = @a", "SET CHARACTER SET utf8", "SET sql_mode = STRICT_ALL_TABLES",
-        "SET foreign_key_checks=OFF", "SET max_statement_time = DEFAULT", "SET sql_select_limit = -1"})
+        "SET group_concat_max_len = 262144, `sql_mode` = ''", "SET foreign_key_checks=OFF",
+        "SET max_statement_time = DEFAULT", "SET sql_select_limit = -1"})
     EXPECT_EQ(housekeeping_of(text), Housekeeping::set) << text;
   for (const Bytes text :
        {"SET autocommit=0", "SET NAMES utf8, @@session.autocommit = ON", "set local autocommit := 1"})
@@ -43,7 +44,9 @@ TEST(Housekeeping, KnowsQuestionsAboutTheSession) {
         "/* mysql-connector-java-8 */SELECT  @@session.auto_increment_increment AS auto_increment_increment, "
         "@@character_set_client AS character_set_client, @@sql_mode AS sql_mode",
         "SELECT CURRENT_USER", "SELECT 'a', NULL, -1.5, @a", "DO 1", "do @a, 2",
-        "SELECT CONCAT(@@version, ' ', user())", "SELECT RELEASE_LOCK('cron')", "DO IS_FREE_LOCK(CONCAT('a', @b))"})
+        "SELECT CONCAT(@@version, ' ', user())", "SELECT RELEASE_LOCK('cron')", "SELECT GET_LOCK('cron', 0)",
+        "SELECT IF(GET_LOCK('a', 0),UNIX_TIMESTAMP(SYSDATE(6)),NULL) AS acquired", "SELECT NOW()",
+        "DO IS_FREE_LOCK(CONCAT('a', @b))"})
     EXPECT_EQ(housekeeping_of(text), Housekeeping::evaluate) << text;
   EXPECT_EQ(housekeeping_of("USE `test`"), Housekeeping::use);
   EXPECT_EQ(housekeeping_of("SHOW WARNINGS"), Housekeeping::warnings);
@@ -60,6 +63,9 @@ TEST(Housekeeping, LeavesAllThatMayWait) {
                            "SELECT `database`()",
                            "SELECT test.user()",
                            "SELECT GET_LOCK('a', 1)",
+                           "SELECT GET_LOCK('a', @a)",
+                           "SELECT GET_LOCK('a')",
+                           "SELECT GET_LOCK('a', 0.5)",
                            "SELECT (SELECT 1)",
                            "SELECT 1; SELECT 2",
                            "SELECT 1 FOR UPDATE",

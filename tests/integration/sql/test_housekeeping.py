@@ -27,6 +27,10 @@ NEVER_HANDED_OVER = (
     "DO 1, @a",
     "SELECT IS_FREE_LOCK('a'), IS_USED_LOCK('a'), RELEASE_LOCK('a'), RELEASE_LOCK(@a)",
     "DO RELEASE_LOCK('a')",
+    "SELECT GET_LOCK(CONCAT('own', CONNECTION_ID()), 0), IF(UNIX_TIMESTAMP(SYSDATE(6)), 'then', NULL) AS acquired",
+    "SELECT GET_LOCK(NULL, 0), GET_LOCK('', 0)",
+    "DO RELEASE_LOCK(CONCAT('own', CONNECTION_ID()))",
+    "SET group_concat_max_len = 262144, `sql_mode` = ''",
     "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
     "SET NAMES latin1",
     "SET NAMES nothing",
@@ -104,6 +108,17 @@ def say(one, step):
 
 def handed_over(server):
     return server.status("Postern_statements_served")["postern_statements_served"]
+
+
+def test_a_lock_is_got_at_once_or_not_at_all(served):
+    ask = "SELECT GET_LOCK('one for all', 0)"
+    with session(served, "SQL_PORT") as port:
+        with session(served, "POSTERN_PORT") as door:
+            got, not_got = port.query(ask), door.query(ask)
+            assert got != not_got
+            port.query("SELECT RELEASE_LOCK('one for all')")
+            assert (door.query(ask), port.query(ask)) == (got, not_got)
+        until(lambda: port.query(ask) == got)  # the door's session has ended
 
 
 @pytest.mark.parametrize("step", NEVER_HANDED_OVER)

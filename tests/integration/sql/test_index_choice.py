@@ -73,7 +73,7 @@ def test_no_more_rows_than_the_server_reads(server, form, begins):
 
 
 def test_a_value_that_half_of_the_rows_have(server):
-    """Its plan was made for rare ones, and by its index the server itself would not read."""
+    """The plan was made for rare values, and the server does not use its index for this one."""
     form = "SELECT id FROM comment WHERE kind = '{}' AND post < 7 ORDER BY id"
     server.execute(TABLE, ROWS, "ANALYZE TABLE comment", database="test")
     door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
@@ -88,8 +88,8 @@ def test_a_value_that_half_of_the_rows_have(server):
     assert ours <= theirs * 2 + 8 * JUDGED
 
 
-def test_a_join_whose_ranges_cannot_be_made_anew(server):
-    """Of a table with few rows the optimizer reads a range by a value that is compared with another table's column."""
+def test_a_join_with_a_range_that_cannot_be_made_anew(server):
+    """The optimizer reads a range of a small table by a value that is compared with a column of the other one."""
     server.execute(
         "CREATE OR REPLACE TABLE term (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) NOT NULL)",
         "CREATE OR REPLACE TABLE kind (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, term BIGINT UNSIGNED NOT NULL,"
