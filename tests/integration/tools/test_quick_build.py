@@ -14,7 +14,7 @@ FOLDERS = sorted(
     | {
         path.parent.relative_to(ROOT / "src").as_posix()
         for path in ROOT.glob("src/**/CMakeLists.txt")
-        if re.search(r"postern_(folder|mariadb_room)\(", path.read_text())
+        if re.search(r"postern_(folder|mariadb_room|redis_room)\(", path.read_text())
     }
     - {"net", "memcached/wire", "engine/sql"}  # as CMakeLists.txt leaves them out
 )
