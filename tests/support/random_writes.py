@@ -166,7 +166,9 @@ class Writes:
         sets, values = [], []
         for column in self.random.sample(COLUMNS, self.random.choice((1, 1, 1, 2, 3))):
             if column in ("u", "b", "t") and self.random.random() < 0.5:
-                sets.append(f"{column} = {column} {self.random.choice('+-')} ?")
+                old = self.random.choice((column, column, f"COALESCE({column}, 0)", f"IFNULL({column}, 3)"))
+                new = f"{old} {self.random.choice('+-')} ?"
+                sets.append(f"{column} = {self.random.choice((new, new, f'GREATEST({new}, 0)'))}")
                 values.append(self.random.choice((1, 2, 5, 100, 1 << 40)))
             else:
                 sets.append(f"{column} = ?")

@@ -107,6 +107,8 @@ EXAMPLES = (
     ("UPDATE w SET c = ? WHERE id = ?", ("new", 9999)),  # matched: 0
     ("UPDATE w SET b = b + ? WHERE id = ?", (3, 6)),
     ("UPDATE w SET b = b - ?, c = ? WHERE k = ?", (3, None, "k7")),
+    ("UPDATE w SET b = COALESCE(b, 0) + ? WHERE id = ?", (3, 6)),
+    ("UPDATE w SET b = GREATEST(IFNULL(b, 0) - ?, 5) WHERE id = ?", (900, 7)),
     ("DELETE FROM w WHERE id = ?", (8,)),
     ("UPDATE w SET b = b + ?, c = ? WHERE id IN (?, ?, ?, ?)", (3, "new", 19, 15, 9999, 19)),
     ("UPDATE w SET t = ? WHERE id IN (?, ?) AND u < ?", (5, 17, 30, 25)),

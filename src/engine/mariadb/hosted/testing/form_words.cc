@@ -49,10 +49,12 @@ std::string words_of(const ReadForm &form) {
 
 std::string words_of(const FormAssignment &one) {
   const std::string value = one.given.empty() ? value_word(one.value) : "given " + one.given;
+  const std::string source = one.if_null ? "(" + one.source + " or " + value_word(*one.if_null) + ")" : one.source;
+  const std::string least = one.at_least ? ", at least " + value_word(*one.at_least) : "";
   switch (one.how) {
     case FormAssignment::How::set: return one.column + "= " + value;
-    case FormAssignment::How::add: return one.column + "= " + one.source + " + " + value;
-    case FormAssignment::How::subtract: return one.column + "= " + one.source + " - " + value;
+    case FormAssignment::How::add: return one.column + "= " + source + " + " + value + least;
+    case FormAssignment::How::subtract: return one.column + "= " + source + " - " + value + least;
     case FormAssignment::How::keep: return one.column + "= " + one.source;
     case FormAssignment::How::tell: return one.column + "= last_insert_id(" + one.source + ")";
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct FormAssignment {
   How how = How::set;
   std::string source;  ///< of all but set
   FormValue value;
+  std::optional<FormValue> if_null;   ///< add, subtract: in place of a NULL in `source`: `COALESCE(c, 0) + 1`
+  std::optional<FormValue> at_least;  ///< add, subtract: if the result is less: `GREATEST(c - 1, 0)`
   std::string given;  ///< VALUES(column) in place of `value`: the column's value in the new row; or none
 };
 

@@ -286,19 +286,32 @@ bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const 
   // The column would be the one before this statement.
   if (session_->variables.sql_mode & MODE_SIMULTANEOUS_ASSIGNMENT) return false;
   if (value.kind() == Value::Kind::bytes) return false;
-  if (value.is_null() || source.is_null()) return store_null(field);
+  if (value.is_null() || (source.is_null() && !assignment.if_null)) return store_null(field);
   const auto in_range = [](uint64_t natural) { return natural < static_cast<uint64_t>(exact_end); };
   const bool of_natural = value.kind() == Value::Kind::natural;
   if (of_natural && !in_range(value.natural())) return false;
   const int64_t amount = of_natural ? static_cast<int64_t>(value.natural()) : value.integer();
-  const int64_t now = const_cast<Field &>(source).val_int();
+  int64_t now = 0;
+  if (!source.is_null()) now = const_cast<Field &>(source).val_int();
+  else if (!integer_of(*assignment.if_null, now)) return false;
   if (now <= -exact_end || now >= exact_end || amount <= -exact_end || amount >= exact_end) return false;
   const int64_t sum = assignment.how == FormAssignment::How::add ? now + amount : now - amount;
   if (sum <= -exact_end || sum >= exact_end) return false;
   // Whether a negative result is an error depends on the UNSIGNED operands, and on the sql_mode.
   if (sum < 0 && (of_natural || source.is_unsigned())) return false;
+  int64_t least = sum;
+  if (assignment.at_least && !integer_of(*assignment.at_least, least)) return false;
   field.set_notnull();
-  return field.store(sum, false) == 0;
+  return field.store(std::max(sum, least), false) == 0;
+}
+
+/// A small one, which is the same whether the server computes in integers or in doubles.
+bool ChangeRow::integer_of(const FormValue &from, int64_t &number) const {
+  constexpr int64_t small_end = int64_t{1} << 31;
+  Value value;
+  if (!value_of(from, values_, value) || value.kind() != Value::Kind::integer) return false;
+  number = value.integer();
+  return number > -small_end && number < small_end;
 }
 
 // --- what fails ------------------------------------------------------------------------------------------------------

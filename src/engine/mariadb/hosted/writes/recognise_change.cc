@@ -28,6 +28,8 @@ class ChangeRecogniser : private Recogniser {
   std::optional<WhyNot> read_assignments(List<Item> &columns, List<Item> &values);
   std::optional<WhyNot> read_assignment(Item *field, Item *value);
   bool read_computed(Item_func &function, FormAssignment &assignment);
+  bool read_source(Item *item, FormAssignment &assignment);
+  bool read_bound(Item *item, std::optional<FormValue> &bound);
   bool read_operand(Item *item, FormAssignment &assignment);
   bool read_value(Item *item, FormValue &to);
   bool read_new_value(Item *item, FormValue &to);
@@ -108,13 +110,34 @@ bool ChangeRecogniser::read_computed(Item_func &function, FormAssignment &assign
     assignment.how = FormAssignment::How::tell;
     return column(arguments[0], assignment.source);
   }
+  if (function.argument_count() != 2) return false;
+  if (name == "greatest" && !assignment.at_least && arguments[0]->type() == Item::FUNC_ITEM)
+    return read_bound(arguments[1], assignment.at_least) &&
+           read_computed(*static_cast<Item_func *>(arguments[0]), assignment);
   const bool plus = name == "+";
-  if (function.argument_count() != 2 || (!plus && name != "-")) return false;
+  if (!plus && name != "-") return false;
   assignment.how = plus ? FormAssignment::How::add : FormAssignment::How::subtract;
-  const size_t source = plus && arguments[0]->type() != Item::FIELD_ITEM ? 1 : 0;
-  if (!column(arguments[source], assignment.source) || !read_operand(arguments[1 - source], assignment)) return false;
+  const size_t source = plus && !read_source(arguments[0], assignment) ? 1 : 0;
+  if (!read_source(arguments[source], assignment) || !read_operand(arguments[1 - source], assignment)) return false;
   return !assignment.given.empty() ||
          (assignment.value.from != FormValue::From::text && assignment.value.from != FormValue::From::null);
+}
+
+/// A column, or COALESCE(column, integer).
+bool ChangeRecogniser::read_source(Item *item, FormAssignment &assignment) {
+  if (column(item, assignment.source)) return true;
+  if (item->type() != Item::FUNC_ITEM) return false;
+  auto &function = *static_cast<Item_func *>(item);
+  const std::string_view name = function.func_name();
+  return (name == "coalesce" || name == "ifnull") && function.argument_count() == 2 &&
+         column(function.arguments()[0], assignment.source) && read_bound(function.arguments()[1], assignment.if_null);
+}
+
+/// An integer.
+bool ChangeRecogniser::read_bound(Item *item, std::optional<FormValue> &bound) {
+  bound.emplace();
+  return read_value(item, *bound) &&
+         (bound->from == FormValue::From::argument || bound->from == FormValue::From::integer);
 }
 
 /// A value, or VALUES(column) in ON DUPLICATE KEY UPDATE.
