@@ -61,6 +61,8 @@ SEES = {
     "redis/lists": REDIS_COMMANDS | {"redis/collections"},
     "redis/sets": REDIS_COMMANDS | {"redis/collections"},
     "redis/streams": REDIS_COMMANDS | {"redis/collections"},
+    "redis/geo": REDIS_COMMANDS | {"redis/collections"},
+    "redis/dumps": REDIS_COMMANDS | {"redis/collections", "redis/hashes", "redis/streams"},
     "redis/commands": REDIS_COMMANDS
     | {"items", "redis/collections", "redis/hashes", "redis/lists", "redis/lua", "redis/messages", "redis/strings"},
     "engine": {"base", "contract"},

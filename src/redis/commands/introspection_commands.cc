@@ -5,12 +5,50 @@
 #include <utility>
 #include <vector>
 
+#include "redis/commands/categories.h"
 #include "redis/registry/command_keys.h"
 #include "redis/registry/handlers.h"
 #include "redis/session.h"
 #include "redis/wire/glob.h"
 
-namespace postern::redis::lower {
+namespace postern::redis {
+
+std::vector<Bytes> categories_of(const Command &command) {
+  const auto in = [&](uint32_t category) { return (command.categories & category) != 0; };
+  const bool admin = command.has(CommandFlag::admin);
+  const struct {
+    bool in;
+    Bytes name;
+  } all[] = {
+      {in(Category::in_keyspace), "@keyspace"},
+      {command.has(CommandFlag::readonly) && !in(Category::in_scripting), "@read"},
+      {command.has(CommandFlag::write), "@write"},
+      {in(Category::in_set), "@set"},
+      {in(Category::in_sortedset), "@sortedset"},
+      {in(Category::in_list), "@list"},
+      {in(Category::in_hash), "@hash"},
+      {in(Category::in_string), "@string"},
+      {in(Category::in_bitmap), "@bitmap"},
+      {in(Category::in_hyperloglog), "@hyperloglog"},
+      {in(Category::in_geo), "@geo"},
+      {admin || in(Category::in_admin), "@admin"},
+      {in(Category::in_stream), "@stream"},
+      {command.has(CommandFlag::pubsub), "@pubsub"},
+      {command.has(CommandFlag::fast), "@fast"},
+      {!command.has(CommandFlag::fast), "@slow"},
+      {command.has(CommandFlag::blocking), "@blocking"},
+      {admin || in(Category::in_dangerous), "@dangerous"},
+      {in(Category::in_connection), "@connection"},
+      {in(Category::in_transaction), "@transaction"},
+      {in(Category::in_scripting), "@scripting"},
+  };
+  std::vector<Bytes> found;
+  for (const auto &one : all)
+    if (one.in) found.push_back(one.name);
+  return found;
+}
+
+namespace lower {
 namespace {
 
 struct Named {
@@ -40,41 +78,6 @@ constexpr Named flag_names[] = {
     {CommandFlag::allow_busy, "allow_busy"},
 };
 
-/// With those that follow from the flags.
-std::vector<Bytes> categories_of(const Command &command) {
-  const auto in = [&](uint32_t category) { return (command.categories & category) != 0; };
-  const bool admin = command.has(CommandFlag::admin);
-  const struct {
-    bool in;
-    Bytes name;
-  } all[] = {
-      {in(Category::in_keyspace), "@keyspace"},
-      {command.has(CommandFlag::readonly) && !in(Category::in_scripting), "@read"},
-      {command.has(CommandFlag::write), "@write"},
-      {in(Category::in_set), "@set"},
-      {in(Category::in_sortedset), "@sortedset"},
-      {in(Category::in_list), "@list"},
-      {in(Category::in_hash), "@hash"},
-      {in(Category::in_string), "@string"},
-      {in(Category::in_bitmap), "@bitmap"},
-      {in(Category::in_hyperloglog), "@hyperloglog"},
-      {admin || in(Category::in_admin), "@admin"},
-      {in(Category::in_stream), "@stream"},
-      {command.has(CommandFlag::pubsub), "@pubsub"},
-      {command.has(CommandFlag::fast), "@fast"},
-      {!command.has(CommandFlag::fast), "@slow"},
-      {command.has(CommandFlag::blocking), "@blocking"},
-      {admin || in(Category::in_dangerous), "@dangerous"},
-      {in(Category::in_connection), "@connection"},
-      {in(Category::in_transaction), "@transaction"},
-      {in(Category::in_scripting), "@scripting"},
-  };
-  std::vector<Bytes> found;
-  for (const auto &one : all)
-    if (one.in) found.push_back(one.name);
-  return found;
-}
-
 Bytes group_name(CommandGroup group) {
   switch (group) {
     case CommandGroup::connection: return "connection";
@@ -92,6 +95,7 @@ Bytes group_name(CommandGroup group) {
     case CommandGroup::scripting: return "scripting";
     case CommandGroup::stream: return "stream";
     case CommandGroup::hyperloglog: return "hyperloglog";
+    case CommandGroup::geo: return "geo";
   }
   return "";
 }
@@ -148,7 +152,8 @@ void write_way(Writer &writer, Bytes what, Bytes type, const Numbers &numbers) {
 
 void write_beginning(Writer &writer, const KeySpec &spec) {
   if (spec.find == KeySpec::Find::unknown) return write_way(writer, "begin_search", "unknown", {});
-  if (spec.find != KeySpec::Find::behind_word)
+  const bool option = spec.find == KeySpec::Find::option;
+  if (spec.find != KeySpec::Find::behind_word && !option)
     return write_way(writer, "begin_search", "index", {{"index", spec.first}});
   writer.bulk("begin_search");
   writer.map(2);
@@ -157,7 +162,7 @@ void write_beginning(Writer &writer, const KeySpec &spec) {
   writer.bulk("spec");
   writer.map(2);
   writer.bulk("keyword");
-  writer.bulk(key_word);
+  writer.bulk(option ? spec.word : key_word);
   writer.bulk("startfrom");
   writer.integer(spec.first);
 }
@@ -173,6 +178,7 @@ void write_key_spec(Writer &writer, const KeySpec &spec) {
   write_beginning(writer, spec);
   switch (spec.find) {
     case KeySpec::Find::range:
+    case KeySpec::Find::option:
       return write_way(writer, "find_keys", "range", {{"lastkey", spec.last}, {"keystep", spec.step}, {"limit", 0}});
     case KeySpec::Find::counted:
       return write_way(writer, "find_keys", "keynum", {{"keynumidx", 0}, {"firstkey", 1}, {"keystep", spec.step}});
@@ -377,4 +383,5 @@ Next help(Call &call) {
   return Next::go_on;
 }
 
-}  // namespace postern::redis::lower
+}  // namespace lower
+}  // namespace postern::redis

@@ -68,6 +68,7 @@ enum : uint32_t {
   in_scripting = 1 << 11,
   in_stream = 1 << 12,
   in_hyperloglog = 1 << 13,
+  in_geo = 1 << 14,
 };
 }
 
@@ -87,6 +88,7 @@ enum class CommandGroup : uint8_t {
   scripting,
   stream,
   hyperloglog,
+  geo,
 };
 
 struct Command {

@@ -1,6 +1,7 @@
 #include "redis/registry/command_keys.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 
@@ -47,6 +48,12 @@ void read_place(Bytes text, KeySpec &spec) {
   }
   if (text.ends_with('#')) spec.find = KeySpec::Find::counted;
   if (text.ends_with('!')) spec.find = KeySpec::Find::behind_word;
+  const size_t colon = text.find(':');
+  if (colon != Bytes::npos) {
+    spec.find = KeySpec::Find::option;
+    spec.word = text.substr(colon + 1);
+    text = text.substr(0, colon);
+  }
   Bytes range = take_until(text, "/");
   if (!text.empty()) spec.step = number_in(text);
   spec.first = number_in(take_until(range, ".."));
@@ -68,6 +75,11 @@ KeySpec read_key_spec(Bytes text) {
   return spec;
 }
 
+bool is_same_word(Bytes one, Bytes other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
+}
+
 /// False: they are not as they should be.
 bool add_keys(const KeySpec &spec, std::span<const Bytes> arguments, std::vector<FoundKey> &keys) {
   const auto count = static_cast<int64_t>(arguments.size());
@@ -77,6 +89,11 @@ bool add_keys(const KeySpec &spec, std::span<const Bytes> arguments, std::vector
     while (first < count && !is_word(arguments[static_cast<size_t>(first)], "streams")) ++first;
     last = first + (count - 1 - first) / 2;
     ++first;
+  }
+  if (spec.find == KeySpec::Find::option) {
+    while (first + 1 < count && !is_same_word(arguments[static_cast<size_t>(first)], spec.word)) ++first;
+    if (first + 1 >= count) return true;
+    last = ++first;
   }
   if (spec.find == KeySpec::Find::counted) {
     int64_t number = 0;
@@ -105,6 +122,17 @@ bool has_option(std::span<const Bytes> options, Bytes word) {
   return std::any_of(options.begin(), options.end(), [&](Bytes one) { return is_word(one, word); });
 }
 
+/// Whether BITFIELD changes nothing.
+bool only_gets(std::span<const Bytes> operations) {
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const size_t rest = operations.size() - i - 1;
+    if (is_word(operations[i], "get") && rest >= 2) i += 2;
+    else if (is_word(operations[i], "overflow") && rest >= 1) ++i;
+    else return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<KeySpec> read_key_specs(Bytes text) {
@@ -128,6 +156,9 @@ std::vector<FoundKey> keys_of(const Command &command, std::span<const Bytes> arg
   if (command.handler == lower::sort) {
     if (const std::optional<Bytes> target = target_of_sort(arguments))
       keys.push_back({*target, KeyFlag::writes | KeyFlag::update});
+  } else if (command.handler == lower::bitfield) {
+    const uint32_t writes = KeyFlag::changes | KeyFlag::access | KeyFlag::update;
+    keys.front().flags = only_gets(arguments.subspan(2)) ? KeyFlag::reads | KeyFlag::access : writes;
   } else if (command.handler == lower::set) {
     const bool reads = has_option(arguments.subspan(3), "get");
     keys.front().flags =

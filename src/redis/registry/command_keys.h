@@ -33,6 +33,7 @@ struct KeySpec {
     range,        ///< from `first` to `last`, each `step`th
     counted,      ///< after their number, which is at `first`
     behind_word,  ///< half of the arguments after the word STREAMS, which stands at `first` or later
+    option,       ///< the argument after `word`, which stands at `first` or later, if it is there
     unknown,      ///< what stands elsewhere decides
   };
   Bytes notes{};
@@ -41,6 +42,7 @@ struct KeySpec {
   int16_t first = 0;
   int16_t last = 0;  ///< so many after the first; negative: counted from the end of the arguments
   int16_t step = 1;
+  Bytes word{};
 };
 
 struct FoundKey {
@@ -52,7 +54,8 @@ struct FoundKey {
 inline constexpr Bytes key_word = "STREAMS";
 
 /// The keys column of commands.def: for each spec `(notes) FLAGS PLACE`, with `; ` between them. A place is @1, @1..-1,
-/// @1..-1/2 (each second), @1# (after their number) or @? (unknown). `text` outlives them.
+/// @1..-1/2 (each second), @1# (after their number), @6:STORE (after the word, which is at 6 or later) or @? (unknown).
+/// `text` outlives them.
 std::vector<KeySpec> read_key_specs(Bytes text);
 /// The name of each flag that is set, as Redis has it.
 std::vector<Bytes> key_flag_names(uint32_t flags);

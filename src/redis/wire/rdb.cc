@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "redis/wire/rdb_bytes.h"
+
 namespace postern::redis::rdb {
 namespace {
 
@@ -24,22 +26,6 @@ constexpr std::array<uint64_t, 256> make_crc_table() {
   return table;
 }
 constexpr std::array<uint64_t, 256> crc_table = make_crc_table();
-
-uint8_t as_byte(char byte) {
-  return static_cast<uint8_t>(byte);
-}
-
-uint64_t little_endian(Bytes bytes) {
-  uint64_t number = 0;
-  for (size_t i = bytes.size(); i-- != 0;) number = (number << 8) | as_byte(bytes[i]);
-  return number;
-}
-
-uint64_t big_endian(Bytes bytes) {
-  uint64_t number = 0;
-  for (const char byte : bytes) number = (number << 8) | as_byte(byte);
-  return number;
-}
 
 /// LZF: literal pieces, and copies of earlier output.
 bool decompress(Bytes from, size_t bytes, std::string &to) {
@@ -114,10 +100,7 @@ bool has_valid_footer(Bytes payload) {
 }
 
 bool Reader::take(size_t size, Bytes &piece) {
-  if (size > bytes_.size()) return false;
-  piece = bytes_.substr(0, size);
-  bytes_.remove_prefix(size);
-  return true;
+  return take_bytes(bytes_, size, piece);
 }
 
 bool Reader::byte(uint8_t &value) {

@@ -35,9 +35,10 @@ class Reader {
   [[nodiscard]] bool length(uint64_t &length);
   /// `bytes_max` bounds a string that is compressed.
   [[nodiscard]] bool string(std::string &text, size_t bytes_max);
+  /// As they are; they live as long as what is read.
+  [[nodiscard]] bool take(size_t size, Bytes &piece);
 
  private:
-  [[nodiscard]] bool take(size_t size, Bytes &piece);
   [[nodiscard]] bool encoded_length(uint64_t &length, bool &encoded);
   [[nodiscard]] bool number(uint64_t width, std::string &text);
   [[nodiscard]] bool compressed(std::string &text, size_t bytes_max);

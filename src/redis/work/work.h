@@ -149,6 +149,8 @@ class Work : public Kept, public Script, public Reply {
   bool reads_only() const final { return reads_only_; }
   /// To be called before it is begun, where it locks and writes nothing: it then reads one state.
   void set_reads_only() { reads_only_ = true; }
+  /// The same, where it is more than may share a turn.
+  void set_large() { small_ = false; }
   Step begin() final;
   Step next() final;
   Flow row(Row) final { return Flow::more; }
@@ -282,7 +284,7 @@ class Work : public Kept, public Script, public Reply {
   OpenMap *open_;
   const int64_t now_ms_;
   const Resp resp_;
-  const bool small_;
+  bool small_;
   bool reads_only_ = false;
 
   Output answer_;

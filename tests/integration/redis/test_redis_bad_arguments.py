@@ -35,10 +35,12 @@ KINDS = {"key": KEYS, "number": NUMBERS, "float": FLOATS, "text": TEXTS, "word":
 # They wait, or end the connection; test_redis_blocking and test_redis_hostile have them.
 LEFT_OUT = "client|kill client|reply quit wait client|no-touch client|setinfo cluster readonly readwrite".split()
 LEFT_OUT += "pubsub|help script|help function|help".split()
+# Accounts are the server's.
+LEFT_OUT += "acl|setuser acl|deluser acl|load acl|save acl|help".split()
 WAIT = "blpop brpop blmove brpoplpush blmpop bzpopmin bzpopmax bzmpop".split()
 # Their answers are about the server, or random: only their errors are compared.
 OF_THE_SERVER = """auth hello info lastsave lolwut role time memory randomkey scan sscan hscan zscan object select
-client command config latency slowlog cluster reset discard exec multi watch unwatch dbsize""".split()
+client command config latency slowlog acl cluster reset discard exec multi watch unwatch dbsize""".split()
 # They answer once for each channel, and then the client may ask for little else: test_redis_messages has them.
 SUBSCRIBE = "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe".split()
 CHOOSE = "spop srandmember zrandmember hrandfield".split()
