@@ -76,7 +76,9 @@ class RedisRunning final : public Running {
   // In the order they need each other.
   std::unique_ptr<protocol::Redis> protocol_;
   Doors doors_{"redis", settings, engine::LoginNames::meant};
-  protocol::Sweep sweep_{settings.expire_sweep};
+  protocol::Sweep sweep_{settings.expire_sweep, [this](uint8_t database, std::string key) {
+                           protocol_->tell_expired(database, std::move(key));
+                         }};
   std::unique_ptr<Sweeper> sweeper_;  // begins when the door is open
   std::unique_ptr<LateDoor> late_door_;
 };
@@ -140,6 +142,7 @@ protocol::Settings RedisRunning::protocol_settings() const {
   chosen.boxes.bytes_max = settings.pubsub_buffer_bytes;
   chosen.boxes.slow_bytes_max = settings.pubsub_slow_bytes;
   chosen.boxes.slow_s_max = static_cast<int64_t>(settings.pubsub_slow_s);
+  chosen.notices = text(settings.notify_keyspace_events);
   chosen.version = POSTERN_VERSION;
   chosen.figures = [this](protocol::Figures &figures) { tell_figures(figures); };
   return chosen;

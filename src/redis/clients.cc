@@ -38,6 +38,11 @@ std::string address_of(int fd, AskForName ask) {
 
 }  // namespace
 
+std::string Client::address() const {
+  const std::lock_guard guard(all_.mutex_);
+  return address_of(fd_, ::getpeername);
+}
+
 void Client::begin(const Peer &peer, int64_t now_ms) {
   const std::lock_guard guard(all_.mutex_);
   if (id_ != 0) return;

@@ -61,6 +61,7 @@ class Client {
   std::string user() const;
   void set_user(Bytes user);
 
+  std::string address() const;
   /// A line as CLIENT LIST has it, without its end.
   std::string line(int64_t now_ms) const;
 
@@ -76,7 +77,6 @@ class Client {
            0;
   }
   bool passes(const ClientFilter &filter) const;
-  std::string address() const;
   void set(std::string &text, Bytes to);
 
   Clients &all_;

@@ -72,7 +72,8 @@ void Exec::add_command(Call &call, const Queued &queued) {
   Call its{queued.command(), queued.arguments(),      session,     call.batch,
            call.output,      session.client().resp(), call.now_ms, true};
   session.note_running(queued.command());
-  if (queued.command().handler(its) == Next::go_on) return;
+  const bool announces = queued.command().has(CommandFlag::write) && session.announces();
+  if ((announces ? announce(its) : queued.command().handler(its)) == Next::go_on) return;
   // What follows depends on more than tables.
   call.batch.truncate(first);
   session.wait_for(nullptr);

@@ -79,7 +79,7 @@ bool feeds_who_waits(Call &call) {
 Next answer_when_served(Call &call) {
   auto held = std::make_unique<HeldReply>(call.session);
   Call its{call.command, call.arguments, call.session, call.batch, held->output(), call.resp, call.now_ms};
-  call.command.handler(its);
+  call.session.announces() ? announce(its) : call.command.handler(its);
   return call.session.wait_for(std::move(held));
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "base/log.h"
 #include "redis/errors.h"
 #include "redis/lua/functions.h"
 #include "redis/lua/scripts.h"
@@ -39,11 +40,23 @@ Redis::Redis(Settings settings)
       started_(::time(nullptr)),
       run_id_(make_run_id()),
       scripts_(std::make_unique<Scripts>()),
-      functions_(std::make_unique<Functions>()) {}
+      functions_(std::make_unique<Functions>()) {
+  choose_notices();
+}
 
 Redis::~Redis() = default;
 
+/// Unknown letters change nothing.
+void Redis::choose_notices() {
+  const std::string letters = settings_.notices.text();
+  if (!notice_classes_.choose(letters)) log::warning("redis: redis_notify_keyspace_events has unknown letters");
+}
+
 void Redis::change(const Settings &settings) {
+  if (settings_.notices.text() != settings.notices.text()) {
+    settings_.notices = settings.notices;
+    choose_notices();
+  }
   settings_.default_account = settings.default_account;
   settings_.exec_rolls_back = settings.exec_rolls_back;
   settings_.script_rolls_back = settings.script_rolls_back;
@@ -61,6 +74,11 @@ std::unique_ptr<Session> Redis::open_session(Output &output, const Peer &peer) {
 void Redis::refuse(Output &output, Failure why) {
   Writer writer(output, Resp::two);
   write_failure(writer, {.failure = why});
+}
+
+void Redis::tell_expired(uint8_t database, std::string key) {
+  const uint32_t chosen = notice_classes_.chosen();
+  if (chosen != 0) publish_notice(subscriptions_, chosen, {NoticeClass::expired, database, "expired", std::move(key)});
 }
 
 void Redis::tell(Figures &figures) const {

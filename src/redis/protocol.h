@@ -19,9 +19,11 @@
 #include "contract/session.h"
 #include "redis/clients.h"
 #include "redis/keyspace/maps.h"
+#include "redis/messages/notices.h"
 #include "redis/messages/subscriptions.h"
 #include "redis/registry/command_stats.h"
 #include "redis/scan_cursors.h"
+#include "redis/slow_log.h"
 #include "redis/waiting/waiters.h"
 
 namespace postern::redis {
@@ -74,6 +76,8 @@ struct Settings {
   Changing<size_t> request_bytes_max = size_t{80} << 20;
   /// Bounds of the messages that wait for a subscriber.
   BoxBounds boxes{};
+  /// The letters of Redis's notify-keyspace-events.
+  ChangingText notices{};
   /// postern_version in INFO.
   std::string version = "0";
   std::function<void(Figures &)> figures{};
@@ -97,11 +101,19 @@ class Redis final : public Protocol {
   const Waiters &waiters() const { return waiters_; }
   Subscriptions &subscriptions() { return subscriptions_; }
   const Subscriptions &subscriptions() const { return subscriptions_; }
+  NoticeClasses &notice_classes() { return notice_classes_; }
+  const NoticeClasses &notice_classes() const { return notice_classes_; }
+  SlowLog &slow_log() { return slow_log_; }
+  const SlowLog &slow_log() const { return slow_log_; }
+  LatencyEvents &latency_events() { return latency_events_; }
+  const LatencyEvents &latency_events() const { return latency_events_; }
   Scripts &scripts() { return *scripts_; }
   const Scripts &scripts() const { return *scripts_; }
   Functions &functions() { return *functions_; }
   AllCommandStats &command_stats() { return command_stats_; }
   const AllCommandStats &command_stats() const { return command_stats_; }
+  /// Tells subscribers that a key has expired and is gone. Any thread.
+  void tell_expired(uint8_t database, std::string key);
   /// Figures that CONFIG RESETSTAT forgets count from now on.
   void reset_statistics();
   void tell(Figures &figures) const;
@@ -112,6 +124,8 @@ class Redis final : public Protocol {
   const std::string &run_id() const { return run_id_; }
 
  private:
+  void choose_notices();
+
   Settings settings_;  // of which change() changes a part
   const int64_t started_;
   const std::string run_id_;
@@ -120,6 +134,9 @@ class Redis final : public Protocol {
   ScanCursors cursors_;
   Waiters waiters_;
   Subscriptions subscriptions_{settings_.boxes};
+  NoticeClasses notice_classes_;
+  SlowLog slow_log_;
+  LatencyEvents latency_events_;
   const std::unique_ptr<Scripts> scripts_;
   const std::unique_ptr<Functions> functions_;
   AllCommandStats command_stats_;

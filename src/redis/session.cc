@@ -1,6 +1,7 @@
 #include "redis/session.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -69,6 +70,41 @@ RedisSession::~RedisSession() {
   stage_.reset();  // it knows the client
   tell_fed();      // for writes that were committed and not settled
   mailbox_.send_all();
+  send_notices();
+}
+
+/// The changes have lasted: without memory nobody hears of them.
+void RedisSession::send_notices() {
+  if (notices_.empty()) return;
+  try {
+    notices_.send(protocol_.subscriptions(), protocol_.notice_classes().chosen());
+  } catch (const std::bad_alloc &) {
+    notices_.take_back(0, notices_.next_id());
+  }
+}
+
+/// Commands that came together share their time: the log shows the last one.
+void RedisSession::note_if_slow(int64_t took_us) {
+  SlowLog &log = protocol_.slow_log();
+  LatencyEvents &events = protocol_.latency_events();
+  const bool is_logged = log.is_slow(took_us) && !last_command_.empty();
+  if (!is_logged && !events.is_slow(took_us)) return;
+  const int64_t now_s = wall_clock_ms() / 1'000;
+  if (events.is_slow(took_us)) {
+    const bool fast = stage_command_ != nullptr && stage_command_->has(CommandFlag::fast);
+    events.note(fast ? LatencyEvents::Event::fast_command : LatencyEvents::Event::command, now_s, took_us / 1'000);
+  }
+  if (!is_logged) return;
+  try {
+    log.note({.at_s = now_s,
+              .took_us = took_us,
+              .words = last_command_.words(),
+              .address = client_.address(),
+              .client_name = client_.name(),
+              .user = client_.user()});
+  } catch (const std::bad_alloc &) {
+    // A log without this one.
+  }
 }
 
 void RedisSession::tell_fed() {
@@ -120,7 +156,9 @@ Delivered RedisSession::deliver() {
 void RedisSession::settled() {
   if (!fed_.empty()) tell_fed();
   mailbox_.send_all();
-  if (!running_.empty()) running_.end(clock_us(), *stats_);
+  send_notices();
+  if (!running_.empty()) note_if_slow(running_.end(clock_us(), *stats_));
+  last_command_.clear();
   client_.note_unparsed(unparsed_bytes_);
   tables_.settled();
   if (sink_ == nullptr) return;
@@ -159,6 +197,23 @@ Collected RedisSession::doze(Next how, bool nothing_else) {
 }
 
 Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
+  bool any = false;
+  const Collected collected = take_requests(input, batch, ops_max, any);
+  if (any && protocol_.slow_log().is_on()) note_last();
+  return collected;
+}
+
+/// It may turn out to be slow, and its bytes are gone then. Passwords are kept out.
+void RedisSession::note_last() {
+  if (stage_command_ == nullptr || stage_command_->has(CommandFlag::skip_slowlog)) return last_command_.clear();
+  const std::span<const Bytes> arguments = parser_.arguments();
+  const bool quick = stage_command_->has(CommandFlag::readonly) && stage_command_->has(CommandFlag::fast);
+  if (stage_command_->has(CommandFlag::no_auth) || (quick && !protocol_.slow_log().wants_all_words()))
+    last_command_.take_name(stage_command_->name, arguments.size());
+  else last_command_.take(arguments);
+}
+
+Collected RedisSession::take_requests(Input &input, Batch &batch, uint32_t ops_max, bool &any) {
   const size_t first = batch.size();
   Arena &arena = batch.arena();
   for (;;) {
@@ -174,6 +229,7 @@ Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
       case Parsed::request: break;
     }
     input.consume(parser_.consumed());
+    any = true;
     switch (act(parser_.arguments(), batch)) {
       case Next::go_on:
         if (ends_) return Collected::close;
@@ -204,7 +260,9 @@ Output &RedisSession::output_for_next() {
 Next RedisSession::run_stage(Batch &batch) {
   std::unique_ptr<Stage> stage = std::move(stage_);
   Call call{*stage_command_, {}, *this, batch, *stage_output_, client_.resp(), now_ms_};
+  const size_t first = batch.size();
   const Next next = stage->go_on(call);
+  if (stage_command_->has(CommandFlag::blocking) && announces()) announce_ops(call, first);
   if (next != Next::go_on && next != Next::close) stage_ = std::move(stage);
   return next;
 }
@@ -237,7 +295,7 @@ inline Next RedisSession::carry_out(Call &call) {
   running_.add(call.command);
   if (call.command.has(CommandFlag::feeds) && protocol_.waiters().any() && feeds_who_waits(call))
     return answer_when_served(call);
-  return call.command.handler(call);
+  return call.command.has(CommandFlag::write) && announces() ? announce(call) : call.command.handler(call);
 }
 
 Next RedisSession::act(Call &call) {

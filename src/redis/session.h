@@ -8,11 +8,14 @@
 #include <memory>
 
 #include "contract/session.h"
+#include "redis/announcing.h"
 #include "redis/call.h"
 #include "redis/clients.h"
 #include "redis/messages/mailbox.h"
+#include "redis/messages/notices.h"
 #include "redis/protocol.h"
 #include "redis/registry/command_stats.h"
+#include "redis/slow_log.h"
 #include "redis/tables.h"
 #include "redis/transaction.h"
 #include "redis/waiting/waiters.h"
@@ -87,6 +90,11 @@ class RedisSession final : public Session {
   /// Keys that this session pushed to; their waiters are woken when the batch settles.
   FedKeys &fed() { return fed_; }
   Mailbox &mailbox() { return mailbox_; }
+  /// Whether somebody may hear of keyspace notifications.
+  bool announces() const { return protocol_.notice_classes().chosen() != 0 && protocol_.subscriptions().any(); }
+  Notices &notices() { return notices_; }
+  /// Keys that the command has deleted which is just done.
+  ErasedKeys &erased() { return erased_; }
   void set_replies(Replies replies) { replies_ = replies; }
   Replies replies() const { return replies_; }
   /// A command is carried out that did not come by itself: one of EXEC's.
@@ -103,6 +111,8 @@ class RedisSession final : public Session {
 
   Collected doze(Next how, bool nothing_else);
   Collected take_all(Input &input, Batch &batch, uint32_t ops_max);
+  Collected take_requests(Input &input, Batch &batch, uint32_t ops_max, bool &any);
+  void note_last();
   Next act(std::span<const Bytes> arguments, Batch &batch);
   Next act(Call &call);
   Next queue(Call &call);
@@ -115,6 +125,8 @@ class RedisSession final : public Session {
   void fail_parsing(Batch &batch);
   Output &output_for_next();
   void tell_fed();
+  void send_notices();
+  void note_if_slow(int64_t took_us);
 
   Redis &protocol_;
   Output &output_;
@@ -137,6 +149,9 @@ class RedisSession final : public Session {
   bool ends_ = false;
   bool dozes_ = false;  // its stage waits for others, and has written nothing
   Mailbox mailbox_;
+  Notices notices_;
+  ErasedKeys erased_;
+  CommandNote last_command_;
   Transaction transaction_;
   Tables tables_;
   Client client_;

@@ -104,7 +104,9 @@ class DeleteWork final : public Work {
       });
       add_edit(place.open->table, {.key = place.key, .limit = 1}, erase, true);
       co_await go();
-      if (live) ++count;
+      if (!live) continue;
+      ++count;
+      note_erased(place.name.substr(place.map().prefix().size()), ErasedKeys::Why::replaced);
     }
     writer().integer(count);
   }

@@ -9,6 +9,8 @@ void CommandStats::add_to(std::vector<CommandFigures> &sum) const {
     sum[i].calls += rows_[i].calls.load(std::memory_order_relaxed);
     sum[i].usec += rows_[i].usec.load(std::memory_order_relaxed);
     sum[i].rejected += rows_[i].rejected.load(std::memory_order_relaxed);
+    for (size_t time = 0; time < CommandFigures::times; ++time)
+      sum[i].calls_by_time[time] += rows_[i].by_time[time].load(std::memory_order_relaxed);
   }
 }
 
@@ -27,6 +29,8 @@ std::vector<CommandFigures> AllCommandStats::sum() const {
     sum[i].calls -= forgotten_[i].calls;
     sum[i].usec -= forgotten_[i].usec;
     sum[i].rejected -= forgotten_[i].rejected;
+    for (size_t time = 0; time < CommandFigures::times; ++time)
+      sum[i].calls_by_time[time] -= forgotten_[i].calls_by_time[time];
   }
   return sum;
 }

@@ -3,7 +3,10 @@
 // Each worker counts by itself, in CommandStats of its own; AllCommandStats adds them up.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -19,6 +22,9 @@ struct CommandFigures {
   uint64_t calls = 0;
   uint64_t usec = 0;      ///< from when a command was read until it was answered; what came together shares that time
   uint64_t rejected = 0;  ///< before it was carried out: wrong in the number of arguments, or nobody had logged in
+  /// Calls by their time: in each place those of less microseconds than 2 to the power of its number.
+  static constexpr size_t times = 32;
+  std::array<uint64_t, times> calls_by_time{};
 };
 
 /// One thread writes, any thread reads.
@@ -30,6 +36,7 @@ class CommandStats {
     Row &row = rows_[command.place];
     add(row.calls, calls);
     add(row.usec, usec);
+    if (calls != 0) add(row.by_time[std::min<size_t>(std::bit_width(usec / calls), CommandFigures::times - 1)], calls);
   }
   void note_rejected(const Command &command) { add(rows_[command.place].rejected, 1); }
   void add_to(std::vector<CommandFigures> &sum) const;
@@ -39,6 +46,7 @@ class CommandStats {
     std::atomic<uint64_t> calls{0};
     std::atomic<uint64_t> usec{0};
     std::atomic<uint64_t> rejected{0};
+    std::array<std::atomic<uint64_t>, CommandFigures::times> by_time{};
   };
   static void add(std::atomic<uint64_t> &to, uint64_t by) {
     to.store(to.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
@@ -74,12 +82,17 @@ class RunningCommands {
     ++run_.count;
   }
   bool empty() const { return run_.command == nullptr; }
-  /// All are answered.
-  void end(int64_t now_us, CommandStats &stats) {
-    const auto took = static_cast<uint64_t>(now_us - began_us_);
-    if (!before_.empty()) return end_all(took, stats);
+  /// All are answered. Returns how many microseconds that took.
+  int64_t end(int64_t now_us, CommandStats &stats) {
+    const int64_t took_us = now_us - began_us_;
+    const auto took = static_cast<uint64_t>(took_us);
+    if (!before_.empty()) {
+      end_all(took, stats);
+      return took_us;
+    }
     stats.note(*run_.command, run_.count, took);
     run_ = {};
+    return took_us;
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "redis/errors.h"
@@ -19,6 +20,8 @@ Script::Step Conductor::begin() {
   restart();
   // Tables that later commands of the batch are to open are not open yet.
   session_.tables().open().settled();
+  notices_from_ = session_.notices().next_id();
+  notices_to_ = std::numeric_limits<uint64_t>::max();
   task_ = run();
   waiting_ = task_.handle();
   return go_on();
@@ -34,13 +37,17 @@ Script::Step Conductor::go_on() {
   task_.result();
   forget();
   if (undone_) take_back_messages();
+  notices_to_ = session_.notices().next_id();
   return {.what = undone_ ? Step::What::undo : Step::What::commit};
 }
 
 void Conductor::done(const Outcome &outcome) {
   passage_.begin();
   Writer to(output_, resp_);
-  if (outcome.failure != Failure::none) return write_failure(to, outcome);
+  if (outcome.failure != Failure::none) {
+    take_back_messages();
+    return write_failure(to, outcome);
+  }
   output_.put(answer_.written_since(0));
   output_.note_errors(answer_.take_errors());
   if (answer_.broken()) output_.set_broken();
@@ -65,7 +72,8 @@ void Conductor::begin_command(const Command &command, std::span<const Bytes> arg
   const Tables::Keeping keeping(session_.tables(), kept_);
   Call its{command, arguments, session_, batch_, reply_, resp, now_ms_, !reads_only_};
   session_.note_running(command);
-  if (command.handler(its) == Next::go_on) return;
+  const bool announces = command.has(CommandFlag::write) && session_.announces();
+  if ((announces ? announce(its) : command.handler(its)) == Next::go_on) return;
   // What follows depends on more than tables.
   batch_.clear();
   session_.wait_for(nullptr);
@@ -106,6 +114,7 @@ void Conductor::retain_messages(const Command &command) {
 }
 
 void Conductor::take_back_messages() {
+  session_.notices().take_back(notices_from_, notices_to_);
   for (Reply *const publisher : publishers_) publisher->restart();
   publishers_.clear();
   messages_.clear();

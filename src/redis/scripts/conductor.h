@@ -93,6 +93,9 @@ class Conductor : public Kept, public Script, public Reply {
   // Messages that commands have published, which leave after the commit.
   std::vector<std::unique_ptr<Kept>> messages_;
   std::vector<Reply *> publishers_;
+  // What its commands have told of keys.
+  uint64_t notices_from_ = 0;
+  uint64_t notices_to_ = 0;
   std::vector<std::unique_ptr<Kept>> kept_;  // for them
   Task<> task_;
   std::coroutine_handle<> waiting_{};

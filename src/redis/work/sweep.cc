@@ -27,28 +27,28 @@ class ExpiredWork final : public Work {
   ExpiredWork(const Setting &setting, std::span<const std::vector<std::string>> keys) : Work(setting), keys_(keys) {}
 
   /// For the last run.
-  uint64_t deleted() const { return deleted_; }
+  const std::vector<const std::vector<std::string> *> &deleted() const { return deleted_; }
   bool has_failed() const { return failed_; }
 
  private:
   void failed(const StepReply &) override { failed_ = true; }
 
   Task<> run() override {
-    deleted_ = 0;
+    deleted_.clear();
     failed_ = false;
     return open().map->generic() ? delete_entries() : delete_rows();
   }
 
   Task<> delete_rows() {
-    uint64_t expired = 0;
-    EditBy erase([this, &expired](Row row, Draft &) {
-      if (!state_of(*open().map, row, now_ms()).expired) return Decision::keep;
-      ++expired;
-      return Decision::erase;
+    EditBy erase([this](Row row, Draft &) {
+      return state_of(*open().map, row, now_ms()).expired ? Decision::erase : Decision::keep;
     });
-    for (const auto &key : keys_) add_edit(open().table, {.key = key_of(key), .limit = 1}, erase, true);
+    std::vector<const StepReply *> erased;
+    for (const auto &key : keys_)
+      erased.push_back(&add_edit(open().table, {.key = key_of(key), .limit = 1}, erase, true));
     co_await go();
-    deleted_ = expired;
+    for (size_t i = 0; i < erased.size(); ++i)
+      if (erased[i]->changed != 0) deleted_.push_back(&keys_[i]);
   }
 
   Task<> delete_entries() {
@@ -72,7 +72,8 @@ class ExpiredWork final : public Work {
       if (std::all_of(elements[i].begin(), elements[i].end(), is_emptied)) emptied.push_back(expired[i].first);
     for (const auto *const key : emptied) add_erase(open().table, {.key = key_of(*key), .limit = 1});
     co_await go();
-    deleted_ = emptied.size();
+    deleted_.clear();
+    for (const auto *const key : emptied) deleted_.push_back(key);
   }
 
   std::span<const Value> key_of(const std::vector<std::string> &key) {
@@ -82,7 +83,7 @@ class ExpiredWork final : public Work {
   }
 
   const std::span<const std::vector<std::string>> keys_;
-  uint64_t deleted_ = 0;
+  std::vector<const std::vector<std::string> *> deleted_;
   bool failed_ = false;
 };
 
@@ -215,6 +216,16 @@ std::vector<Sweep::Key> Sweep::find_expired(Sweeping &sweeping, const Map &map, 
   return done ? std::move(reply.keys) : std::vector<Key>{};
 }
 
+void Sweep::tell_deleted(const Map &map, const Key &key) const {
+  if (!tell_) return;
+  std::string name(map.prefix());
+  for (size_t i = 0; i < key.size(); ++i) {
+    if (i != 0) name.append(map.row().separator);
+    name.append(key[i]);
+  }
+  tell_(static_cast<uint8_t>(map.db()), std::move(name));
+}
+
 /// Where one cannot be deleted just now the others are, each by itself.
 uint64_t Sweep::delete_keys(Sweeping &sweeping, OpenMap &open, std::span<const Key> keys) {
   if (keys.empty() || !sweeping.goes_on()) return 0;
@@ -231,7 +242,10 @@ uint64_t Sweep::delete_keys(Sweeping &sweeping, OpenMap &open, std::span<const K
   const bool lasted = sweeping.executor.run({.ops = batch.ops(), .lane = Lane::alone}).lasted();
   const bool done = lasted && batch.ops()[0].progress == Progress::done && !work.has_failed();
   batch.clear();
-  if (done) return work.deleted();
+  if (done) {
+    for (const Key *const key : work.deleted()) tell_deleted(*open.map, *key);
+    return work.deleted().size();
+  }
   uint64_t deleted = 0;
   if (keys.size() > 1)
     for (const Key &key : keys) deleted += delete_keys(sweeping, open, {&key, 1});

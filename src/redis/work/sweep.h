@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/changing.h"
@@ -26,8 +27,11 @@ class Sweep {
   /// Rows of one transaction.
   static constexpr uint64_t rows_at_once = 100;
 
+  /// Hears of each key that is gone, as clients have it, and of its database.
+  using Tell = std::function<void(uint8_t, std::string)>;
+
   /// At most `rows_max` rows of each mapping in one run.
-  explicit Sweep(uint64_t rows_max) : rows_max_(rows_max) {}
+  explicit Sweep(uint64_t rows_max, Tell tell = {}) : rows_max_(rows_max), tell_(std::move(tell)) {}
 
   /// From the next run on; 0: nothing is deleted. Any thread.
   void change(uint64_t rows_max) { rows_max_ = rows_max; }
@@ -44,10 +48,12 @@ class Sweep {
   void refresh(Executor &executor);
   uint64_t sweep(Sweeping &sweeping, uint32_t number);
   std::vector<Key> find_expired(Sweeping &sweeping, const Map &map, Index &index);
+  void tell_deleted(const Map &map, const Key &key) const;
   uint64_t delete_keys(Sweeping &sweeping, OpenMap &open, std::span<const Key> keys);
 
   Maps maps_{false};  // of its own: sessions read theirs when they are asked something
   Changing<uint64_t> rows_max_;
+  const Tell tell_;
   uint64_t generation_ = 0;  // the open tables'
   OpenMaps open_;
 };

@@ -68,7 +68,18 @@ void Work::operator delete(void *work, size_t bytes) {
   pool::release({static_cast<char *>(work), std::bit_ceil(std::max(bytes, limits::block_bytes_min))});
 }
 
+void Work::tell_erased_to(Call &call) {
+  if (!call.session.announces()) return;
+  erased_to_ = &call.session.erased();
+  erased_ = std::make_unique<ErasedKeys>();
+}
+
+void Work::note_erased(Bytes key, ErasedKeys::Why why) {
+  if (erased_ != nullptr) erased_->note(open_->map->prefix(), key, why);
+}
+
 Script::Step Work::begin() {
+  if (erased_ != nullptr) erased_->all.clear();
   failure_ = Failure::none;
   bears_refusal_ = false;
   unanswer();
@@ -109,6 +120,7 @@ void Work::done(const Outcome &outcome) {
     // Nothing was released: all that was written is there.
     output_.put(answer_.written_since(answer_start_));
     output_.note_errors(answer_.take_errors());
+    if (erased_ != nullptr) erased_to_->all = std::move(erased_->all);
     return give_back();
   }
   Outcome how{.failure = failure_, .message = message_};
@@ -322,8 +334,12 @@ void Work::draft(const Entry &entry, Row row, Draft &next) {
 
 void Work::add_store(const Entry &entry, StoreEdit &edit) {
   const Find find{.key = values({Value::of(entry.key)}), .limit = 1};
-  if (entry.len == 0 && entry.type != Type::string) add_erase(open_->table, find);
-  else add_edit(open_->table, find, edit);
+  if (entry.len == 0 && entry.type != Type::string) {
+    add_erase(open_->table, find);
+    note_erased(entry.key, ErasedKeys::Why::emptied);
+  } else {
+    add_edit(open_->table, find, edit);
+  }
 }
 
 Task<> Work::store(const Entry &entry) {
@@ -333,6 +349,7 @@ Task<> Work::store(const Entry &entry) {
 }
 
 Task<> Work::clear(const Entry &entry) {
+  note_erased(entry.key, entry.live ? ErasedKeys::Why::replaced : ErasedKeys::Why::expired);
   for (OpenTable *const table : tables_of(entry.type))
     add_erase(*table, {.key = values({Value::of(entry.key)}), .limit = all});
   co_await go();

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -27,6 +28,7 @@
 
 #include "base/passage.h"
 #include "contract/script.h"
+#include "redis/announcing.h"
 #include "redis/call.h"
 #include "redis/tables.h"
 #include "redis/work/key_ops.h"
@@ -131,7 +133,9 @@ class Work : public Kept, public Script, public Reply {
   };
   /// Small is a command of few arguments.
   Work(Call &call, OpenMap &open)
-      : Work(Setting{call.output, call.resp, call.now_ms, open, call.arguments.size() <= arguments_in_turn_max}) {}
+      : Work(Setting{call.output, call.resp, call.now_ms, open, call.arguments.size() <= arguments_in_turn_max}) {
+    tell_erased_to(call);
+  }
   explicit Work(const Setting &setting)
       : output_(setting.output),
         passage_(setting.output),
@@ -255,6 +259,8 @@ class Work : public Kept, public Script, public Reply {
   /// inserts their values; false: nothing is done, and nothing answered. It is called for a new key, and then for the
   /// one that is there.
   Task<bool> add_elements_to(RowKey key, Type type, Entry &entry, Doing add, Doing meet);
+  /// A key is gone; clear() and store() note that themselves.
+  void note_erased(Bytes key, ErasedKeys::Why why);
   /// Deletes a key that was locked, and its elements.
   Task<> clear(const Entry &entry);
 
@@ -272,6 +278,7 @@ class Work : public Kept, public Script, public Reply {
   void fill_row(RowKey key, const Entry &entry, std::span<Value> row) const;
   static void draft(const Entry &entry, Row row, Draft &next);
 
+  void tell_erased_to(Call &call);
   void begin_step();
   void forget_step();
   void drop_step();
@@ -303,6 +310,8 @@ class Work : public Kept, public Script, public Reply {
   size_t few_used_ = 0;
   Lasting<std::vector<Value>, 1> values_;  // where those have no room
   Lasting<std::string, 1> texts_;
+  std::unique_ptr<ErasedKeys> erased_;  // where somebody is told of them
+  ErasedKeys *erased_to_ = nullptr;
   Failure failure_ = Failure::none;  // of the op that ended it
   std::string message_;
   OpenTable *failed_table_ = nullptr;

@@ -4,7 +4,8 @@
 rename ::redis::__dispatch__ ::redis::__dispatch_all__
 proc ::redis::__dispatch__ {id method args} {
     set what [string tolower "$method [lindex $args 0]"]
-    if {$what eq "config set" && !$::redis::deferred($id)} {return OK}
+    set own [list notify-keyspace-events slowlog-log-slower-than slowlog-max-len latency-monitor-threshold]
+    if {$what eq "config set" && [lindex $args 1] ni $own && !$::redis::deferred($id)} {return OK}
     uplevel 1 [list ::redis::__dispatch_all__ $id $method {*}$args]
 }
 proc assert_encoding {enc key} {}
