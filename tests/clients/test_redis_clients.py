@@ -138,6 +138,11 @@ def test_lettuce(port, fetched):
     assert run(*JAVA, "-cp", f"{folder}/*", HERE / "LettuceSession.java", port) == expected("LettuceSession")
 
 
+def test_redisson(port, fetched):
+    folder = fetched("redisson") / "redisson"
+    assert run(*JAVA, "-cp", f"{folder}/*", HERE / "RedissonSession.java", port) == expected("RedissonSession")
+
+
 def test_jobs_of_arq(port, fetched):
     folder = fetched("arq")
     command = ("/usr/bin/python3", HERE / "arq_session.py", folder / "redis-py", folder / "arq", port)
