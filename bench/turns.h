@@ -63,7 +63,7 @@ class Turns final : public Engine {
                  .server_stopping = [](void *) {},
                  .worker_ready = [](void *) {},
                  .door = this},
-                "turns") {}
+                1) {}
 
   /// Takes `turns` turns with the meter on, everything but the clients and the executor's own work; before them some
   /// with the meter off. False if a turn had a wrong result. To be called once.

@@ -198,6 +198,10 @@ class Executor {
 
   /// The thread's current work, for the process list; `text` is copied.
   virtual void describe(Bytes text) noexcept = 0;
+
+  /// The thread is idle, and the text of another one stands for it: the process list does not show it until the next
+  /// run() or describe(). [test_lifecycle.py of tests/integration/door] An engine without such a list may ignore it.
+  virtual void hide() noexcept {}
 };
 
 /// An open index with a set of columns, for people.

@@ -121,8 +121,7 @@ bool Door::start_all(std::string &error) {
       .worker_ready = [](void *self) { static_cast<Door *>(self)->note_ready(); },
       .door = this,
   };
-  for (uint32_t i = 0; i < threads; ++i)
-    workers_.push_back(std::make_unique<Worker>(context, options_.name + " worker " + std::to_string(i + 1)));
+  for (uint32_t i = 1; i <= threads; ++i) workers_.push_back(std::make_unique<Worker>(context, i));
   bool started = slow_lane_.start() && (write_lane_ == nullptr || write_lane_->start());
   for (const auto &worker : workers_) started = started && worker->start();
   started = started && poller_ && poller_.add(wake_.fd(), net::Poller::readable, nullptr);

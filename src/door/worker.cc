@@ -10,9 +10,10 @@
 
 namespace postern::door {
 
-Worker::Worker(const Context &context, std::string name)
+Worker::Worker(const Context &context, uint32_t number)
     : context_(context),
-      name_(std::move(name)),
+      name_(context.options.name + " worker " + std::to_string(number)),
+      is_first_(number == 1),
       crew_(std::make_shared<Crew>(name_, &Worker::work, this, context.watch)),
       has_writers_(context.access == Access::write || context.options.statements_write),
       events_(limits::events_per_turn_max),
@@ -95,6 +96,7 @@ size_t Worker::wait() {
     if (holds_tables_) {
       timeout_ms = limits::linger_ms;
     } else {
+      if (described_connections_ == 0 && !is_first_) executor_->hide();
       int64_t left_ms = timeouts_.left_ms(now_ms_);
       if (tls_handshakes_.waiting() != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
       if (look_ms_ != 0) left_ms = std::min<int64_t>(left_ms, look_ms_);

@@ -61,7 +61,8 @@ class Worker final : private Watcher, private WaitListener, public Home {
     void *door;
   };
 
-  Worker(const Context &context, std::string name);
+  /// `number`: from 1. The process list shows the first worker of a door always, and others while they have clients.
+  Worker(const Context &context, uint32_t number);
   ~Worker() override;
 
   [[nodiscard]] bool start();
@@ -173,6 +174,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
 
   const Context context_;
   const std::string name_;
+  const bool is_first_;
   Counters counters_;
   net::Poller poller_;
   net::WakeFd wake_;

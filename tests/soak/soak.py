@@ -205,8 +205,7 @@ class Soak:
 
     def kill_threads(self):
         with contextlib.closing(self.server.connect()) as connection, connection.cursor() as cursor:
-            cursor.execute("SELECT id FROM information_schema.processlist WHERE user = 'postern' ORDER BY id")
-            found = [row[0] for row in cursor.fetchall()]
+            found = self.server.all_threads()
             for thread in self.random.sample(found, min(3, len(found))):
                 how = self.random.choice(["KILL", "KILL QUERY", "KILL SOFT", "KILL HARD"])
                 # One that has nothing to do is no connection that the server would kill.

@@ -171,6 +171,29 @@ class Server:
         while self.status("Innodb_row_lock_current_waits")["innodb_row_lock_current_waits"] == 0:
             assert time.monotonic() < deadline, "nobody waits for a row"
 
+    # threads of the plugin
+
+    def threads(self):
+        """(id, command, state) of those that the process list shows."""
+        return self.query("SELECT id, command, state FROM information_schema.processlist WHERE user = 'postern'")
+
+    def all_threads(self):
+        """Ids of all of them, shown or not, and others that nobody has any more."""
+        with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT id, user FROM information_schema.processlist")
+            users = dict(cursor.fetchall())
+            return [number for number in range(1, connection.thread_id()) if users.get(number, "postern") == "postern"]
+
+    def kill_threads(self, how="KILL"):
+        """Whether shown or not; returns how many there were."""
+        killed = 0
+        with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
+            for number in self.all_threads():
+                with contextlib.suppress(pymysql.Error):
+                    cursor.execute(f"{how} {number}")
+                    killed += 1
+        return killed
+
     # log
 
     def log(self):

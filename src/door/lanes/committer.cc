@@ -36,11 +36,7 @@ int64_t Sleep::end() const {
 }
 
 Committer::Committer(WriteLane &lane, Engine &engine, std::string name)
-    : lane_(lane),
-      engine_(engine),
-      name_(std::move(name)),
-      idle_text_(name_ + ": idle"),
-      works_text_(name_ + ": for many clients") {}
+    : lane_(lane), engine_(engine), name_(std::move(name)), works_text_(name_ + ": for many clients") {}
 
 bool Committer::start() {
   if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, nullptr)) return false;
@@ -57,7 +53,7 @@ void Committer::work() {
     log::error("%s: out of memory", name_.c_str());
   }
   if (executor_ != nullptr) {
-    describe(false);
+    executor_->hide();
     lane_.open();
     while (!lane_.stopped() && !executor_->server_stopping()) turn();
     executor_->idle();
@@ -101,7 +97,8 @@ void Committer::await_writers() {
 void Committer::describe(bool working) {
   if (working == described_working_) return;
   described_working_ = working;
-  executor_->describe(working ? works_text_ : idle_text_);
+  if (working) executor_->describe(works_text_);
+  else executor_->hide();
 }
 
 void Committer::run() {

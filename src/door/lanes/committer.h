@@ -68,7 +68,6 @@ class Committer {
   WriteLane &lane_;
   Engine &engine_;
   const std::string name_;
-  const std::string idle_text_;
   const std::string works_text_;
   Counters counters_;
   net::Poller poller_;

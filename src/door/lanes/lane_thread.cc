@@ -40,7 +40,7 @@ void SlowLane::LaneThread::work() {
     log::error("%s: out of memory", name_.c_str());
   }
   if (executor_ != nullptr) {
-    executor_->describe(idle_text_);
+    executor_->hide();
     while (!lane_.stop_.load(std::memory_order_acquire) && !executor_->server_stopping()) turn();
     executor_->idle();
   }
@@ -75,7 +75,8 @@ void SlowLane::LaneThread::turn() {
 void SlowLane::LaneThread::describe(bool working) {
   if (working == described_working_) return;
   described_working_ = working;
-  executor_->describe(working ? works_text_ : idle_text_);
+  if (working) executor_->describe(works_text_);
+  else executor_->hide();
 }
 
 /// Out of memory ends this connection, and no other.

@@ -25,7 +25,6 @@ class SlowLane::LaneThread {
         duty_(duty),
         name_(std::move(name)),
         slow_log_(lane.options_, counters_),
-        idle_text_(name_ + ": idle"),
         works_text_(name_ + (duty == Duty::login ? ": verifying a login" : ": scanning, or waiting for a table")) {}
 
   bool start();
@@ -65,7 +64,6 @@ class SlowLane::LaneThread {
   const Duty duty_;
   const std::string name_;
   SlowLog slow_log_;
-  const std::string idle_text_;
   const std::string works_text_;
   Counters counters_;
   net::Poller poller_;

@@ -30,6 +30,7 @@ int MariaExecutor::rest() noexcept {
 
 void MariaExecutor::prepare_thread() {
   THD *const thd = this->thd();
+  thread().show();
   thd->userstat_running = opt_userstat_running;
   if (!thread().globals().changed(thd)) return;
   tables().release_all();

@@ -19,6 +19,7 @@ class MariaExecutor final : public rows::RowExecutor {
   int rest() noexcept override;
   void leave_thread() noexcept override { thread().leave(); }
   void enter_thread() noexcept override { thread().enter_again(); }
+  void hide() noexcept override { thread().hide(); }
 
  private:
   void prepare_thread() override;

@@ -41,7 +41,7 @@ def stalled_scan(server):
 
 
 def threads(server):
-    return server.query("SELECT id, command, state FROM information_schema.processlist WHERE user = 'postern'")
+    return server.threads()
 
 
 def test_install_and_uninstall_with_clients_connected(sandbox_factory):
@@ -90,10 +90,11 @@ def test_shutdown_with_clients_connected_is_quick_and_clean(sandbox_factory, sta
 def test_kill_takes_no_worker_and_no_client_away(sandbox_factory):
     server = sandbox_factory("--handlersocket-threads=2")
     fill(server)
+    until(lambda: {command for _, command, _ in threads(server)} == {"Sleep"})
+    before = len(threads(server))
     clients = [server.hs() for _ in range(6)] + [server.hs_wr() for _ in range(3)]
     for client in clients:
         client.open(0, "test", "t", "id,v")
-    before = len(threads(server))
     killed = 0
     with contextlib.closing(server.connect()) as connection:
         deadline = time.monotonic() + 20
@@ -113,7 +114,7 @@ def test_kill_takes_no_worker_and_no_client_away(sandbox_factory):
     for client in clients:
         assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
         client.close()
-    assert len(threads(server)) == before
+    until(lambda: len(threads(server)) == before)
     check(server)
 
 
@@ -148,6 +149,47 @@ def test_kill_of_idle_threads_keeps_its_promise(sandbox_factory):
             # After KILL QUERY an idle session of SQL, too, is shown as Killed until its next statement.
             if how != "KILL QUERY":
                 until(lambda: {command for _, command, _ in threads(server)} == {"Sleep"})
+
+
+def test_the_process_list_has_one_row_for_each_port_where_idle(sandbox_factory):
+    """Threads that have nothing to do have none; KILL finds them still, and they stay hidden."""
+    server = sandbox_factory(
+        "--handlersocket-threads=3", "--postern-threads=2", containers=True, redis=True, postern_port=0
+    )
+    fill(server)
+    idle = [
+        "handlersocket read worker 1: 0 connections",
+        "handlersocket write worker 1: 0 connections",
+        "memcached worker 1: 0 connections",
+        "postern worker 1: 0 connections",
+        "redis worker 1: 0 connections",
+        "redis: deletes rows of expired keys",
+    ]
+
+    def shown():
+        return sorted(state for _, _, state in threads(server))
+
+    until(lambda: shown() == idle)
+    for figure in ("threads_connected", "threads_running"):  # the session that asks, and one that may be about to end
+        until(lambda: server.status(figure)[figure] == 1)
+    for how in ("KILL QUERY", "KILL", "KILL HARD"):
+        assert server.kill_threads(how) > 20
+        until(lambda: shown() == idle)
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(server.hs()) for _ in range(3)]
+        clients.append(stack.enter_context(server.hs_wr()))
+        for client in clients:
+            client.open(0, "test", "t", "id,v")
+        workers = [f"handlersocket read worker {number}: 1 connection" for number in (1, 2, 3)]
+        until(lambda: set(workers) <= set(shown()))
+        for value in range(100):
+            assert clients[3].request(0, "=", 1, 7, 1, 0, "U", 7, f"n{value}") == ["0", "1", "1"]
+            assert clients[value % 3].request(0, "=", 1, 7) == ["0", "2", "7", f"n{value}"]
+        until(lambda: shown() == sorted(workers + ["handlersocket write worker 1: 1 connection"] + idle[2:]))
+    until(lambda: shown() == idle)
+    server.restart()
+    assert "n99" in str(server.query("SELECT v FROM test.t WHERE id = 7"))
+    until(lambda: shown() == idle)
 
 
 def test_the_process_list_is_true_when_nobody_is_there(sandbox_factory):

@@ -241,8 +241,11 @@ def test_a_plugin_that_is_installed_again_reads_the_file_again(house):
         (house.directory / "my.cnf").write_text(text + "loose_handlersocket_threads = 3\n")
         server.execute("UNINSTALL PLUGIN handlersocket", "INSTALL PLUGIN handlersocket SONAME 'postern'")
         assert server.variable("handlersocket_threads") == "3"
-        names = "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'handlersocket read worker%'"
-        until(lambda: server.query(names) == [(3,)])
+        with contextlib.ExitStack() as clients:  # each worker shows with its own
+            for _ in range(3):
+                clients.enter_context(server.hs())
+            names = "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'handlersocket read worker%'"
+            until(lambda: server.query(names) == [(3,)])
 
 
 @pytest.mark.parametrize("name", ["the package", "deploying.md"])

@@ -146,7 +146,7 @@ bool ServerThread::create() {
   char stack_mark;
   thd->thread_stack = &stack_mark;
   thd->store_globals();
-  thd->system_thread = SYSTEM_THREAD_GENERIC;
+  thd->system_thread = hidden_ ? NON_SYSTEM_THREAD : SYSTEM_THREAD_GENERIC;
   thd->scheduler = our_scheduler();
   // An idle connection to the server: KILL finds it.
   thd->set_command(COM_SLEEP);
@@ -230,6 +230,21 @@ int64_t ServerThread::row_wait_ms() const {
 
 void ServerThread::describe(Bytes text) {
   thd_->proc_info = text_.set(text);
+  show();
+}
+
+/// The process list leaves out sessions without a socket that are no system threads. Commits of a session that is no
+/// system thread may end before their log is written, so this is for idle threads alone.
+void ServerThread::hide() {
+  if (hidden_) return;
+  hidden_ = true;
+  thd_->system_thread = NON_SYSTEM_THREAD;
+}
+
+void ServerThread::show() {
+  if (!hidden_) return;
+  hidden_ = false;
+  thd_->system_thread = SYSTEM_THREAD_GENERIC;
 }
 
 }  // namespace postern::mariadb

@@ -58,10 +58,14 @@ class ServerThread {
   /// For acting as an account with thd().
   ActingContext &acting() { return *acting_; }
 
-  /// The text for the process list.
+  /// The text for the process list, which shows the thread from now on.
   void describe(Bytes text);
   /// Shows it again, where the server has shown its own text instead: it shows none of its own.
   void show_text() {}
+  /// The process list has no row for the thread until show(). KILL finds it still, and the server counts it. Nothing
+  /// may be written with the THD meanwhile.
+  void hide();
+  void show();
 
  private:
   ServerThread(const ThreadIdentity &who, const std::atomic<bool> &stop);
@@ -76,6 +80,7 @@ class ServerThread {
   st_my_thread_var *mysys_ = nullptr;
   PSI_thread *psi_ = nullptr;
   sql::ShownText text_;
+  bool hidden_ = false;
 };
 
 /// Whether the server has started and accepts work.
