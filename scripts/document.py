@@ -42,9 +42,8 @@ def settings(plugin):
             bound = f" of at most {plain[1]} bytes" if live != "no" else ""
             yield name, "string" + bound, strings[0] or "empty", live, strings[1]
         elif kind == "SECRET":
-            yield name, "string, never shown", "empty", f"as `{plugin}_new_{name.removeprefix(plugin + '_')}`", strings[
-                0
-            ]
+            new = f"`..._new_{name.removeprefix(plugin + '_')}` changes it."
+            yield name, "string, never shown", "empty", "by another", f"{strings[0]} {new}"
         elif kind == "NUMBER":
             yield name, f"{plain[1]} to {plain[2]}", plain[0], live, strings[0]
         elif kind == "SWITCH":
@@ -68,7 +67,7 @@ def settings_table(plugin):
 def settings_page():
     return (
         "# Settings\n\n"
-        "Made by `scripts/document.py` from `src/plugin/door_settings.def`, `client_settings.def` and each door's `settings.def`; do not edit.\n\n"
+        "<!-- Made by scripts/document.py from src/plugin/door_settings.def, client_settings.def and each door's settings.def. -->\n\n"
         "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also at\n"
         "`INSTALL SONAME`. Write them with `loose_` before their names (`loose_handlersocket_port = 9998`), so that the\n"
         "server starts without the plugin, too ([why](operating.md#loose_)). Names that the original HandlerSocket had\n"
@@ -126,8 +125,8 @@ def own_status(plugin):
 def status_page():
     lines = [
         "# Status variables\n",
-        "Made by `scripts/document.py` from `src/base/counters.def`, `src/base/failure.def` and each door's\n"
-        "`refusal.def` and `statistics.def`; do not edit.\n",
+        "<!-- Made by scripts/document.py from src/base/counters.def, src/base/failure.def and each door's refusal.def and\n"
+        "statistics.def. -->\n",
         "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `memcached%`, `redis%` and `postern%` are\n"
         "for the others, each since it was loaded. All have these, under a prefix of their own in place of `...`:\n",
         "| variable | meaning |",
@@ -175,7 +174,7 @@ def status_page():
 def information_page():
     lines = [
         "# Tables of INFORMATION_SCHEMA\n",
-        "Made by `scripts/document.py` from `src/plugin/information.def` and `src/door/connections/doing.def`; do not edit.\n",
+        "<!-- Made by scripts/document.py from src/plugin/information.def and src/door/connections/doing.def. -->\n",
         "`INSTALL SONAME 'postern'` and `plugin_load_add = postern` bring them along; each is a plugin of its own, and\n"
         "`INSTALL PLUGIN postern_doors SONAME 'postern'` loads one. To read one holds up no request. Rows are as they were at\n"
         "about one time. Names keep their meaning; new columns come at the end.\n",

@@ -34,7 +34,26 @@ def test_the_site_is_made():
     assert '<script src="mermaid.min.js">' in (pages / "index.html").read_text()
     assert '<script src="../mermaid.min.js">' in (pages / "docs/architecture.html").read_text()
     assert "mermaid" in (pages / "mermaid.min.js").read_text()[-200:]
-    assert 'href="diagrams.css"' in (pages / "index.html").read_text()
+    assert 'href="site.css"' in (pages / "index.html").read_text()
+    assert "<li>the library: whether all its plugins" in (pages / "docs/postern-tool.html").read_text()
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="there is no browser")
+def test_the_site_is_searched_when_it_is_opened_as_a_file():
+    """In a real browser, which fetches nothing from anybody."""
+    if not (BUILD / "site/site/index.html").exists():
+        test_the_site_is_made()
+    index = (BUILD / "site/site/index.html").as_uri()
+    words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    shown = subprocess.run(
+        ["chromium", *words, "--virtual-time-budget=20000", "--dump-dom", f"{index}?q=postern_port"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+    assert re.search(r"md-search-result__meta\W+[2-9] matching documents", shown), shown[-2000:]
+    assert 'href="docs/sql-door.html' in shown
 
 
 @pytest.mark.parametrize("link", ["[x](nowhere.md)", "[x](settings.md#no-such-heading)"])
