@@ -15,7 +15,20 @@ WANTED = {
 }
 
 
+def without_accounts(facts: Facts) -> Iterator[Finding]:
+    if facts.server.query("SELECT CURRENT_USER()")[0][0] == "@":
+        yield Finding(
+            "unsafe",
+            "account",
+            "The server runs with skip_grant_tables: it lets in everybody, without a password and with every right.",
+            "So do its doors, also those that ask for accounts.",
+            "FLUSH PRIVILEGES;  -- and take skip_grant_tables out of option files and the server's command",
+        )
+
+
 def account(facts: Facts) -> Iterator[Finding]:
+    if facts.server.query("SELECT CURRENT_USER()")[0][0] == "@":
+        return
     rows = facts.server.try_query("SHOW GRANTS") or []
     everywhere = " ".join(found[1] for (line,) in rows if (found := re.match(r"GRANT (.*) ON \*\.\* TO ", line)))
     privileges = {one.strip() for one in everywhere.upper().split(",")}
@@ -38,4 +51,4 @@ def name_of(facts: Facts) -> str:
     return f"'{user}'@'{host}'"
 
 
-CHECKS = (account,)
+CHECKS = (without_accounts, account)

@@ -32,6 +32,32 @@ def loaded(facts: Facts) -> Iterator[Finding]:
             )
 
 
+def left_out(facts: Facts) -> Iterator[Finding]:
+    """Plugins of the library that are not loaded, while others are."""
+    there = {row[0].lower() for row in facts.plugins}
+    for name in DOORS:
+        if not there or name in there:
+            continue
+        reasons = facts.errors_logged(name)
+        mend = f"INSTALL PLUGIN {name} SONAME '{LIBRARY}';"
+        if reasons:
+            yield Finding(
+                "broken",
+                "loaded",
+                f"The plugin {name} could not start: {reasons[-1]}.",
+                "Its door is closed, and its settings are unknown to the server. The error log has this.",
+                f"{mend}  -- when that is mended",
+            )
+        else:
+            yield Finding(
+                "note",
+                "loaded",
+                f"The plugin {name} is not loaded, but others of the library are.",
+                "Its door is closed, and its settings are unknown to the server.",
+                mend,
+            )
+
+
 def not_loaded(facts: Facts) -> Finding:
     path = Path(facts.variable("plugin_dir")) / f"{LIBRARY}.so"
     built = built_for(path) if facts.local else None
@@ -189,4 +215,4 @@ def option_files(facts: Facts) -> Iterator[Finding]:
             )
 
 
-CHECKS = (loaded, library_of_tomorrow, option_files)
+CHECKS = (loaded, left_out, library_of_tomorrow, option_files)

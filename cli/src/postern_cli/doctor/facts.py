@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -12,6 +13,7 @@ from postern_cli.server import Server
 
 DOORS = {"handlersocket": ("port", "port_wr"), "memcached": ("port",), "redis": ("port",), "postern": ("port",)}
 LIBRARY = "postern"
+LOG_BYTES = 1 << 20  # of the error log's end that are read
 
 
 class Facts:
@@ -86,6 +88,18 @@ class Facts:
                     continue
                 found += [(str(file), number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
         return [entry for entry in found if entry[2][0] not in "#;"]
+
+    def errors_logged(self, door: str) -> List[str]:
+        """What the error log has of a door's start, since the server's; nothing where the log cannot be read."""
+        path = Path(self.variable("datadir")) / (self.variable("log_error") or "-")
+        try:
+            with open(path, "rb") as log:
+                log.seek(max(0, path.stat().st_size - LOG_BYTES))
+                lines = log.read().decode(errors="replace").rpartition(" as process ")[2].splitlines()
+        except OSError:
+            return []
+        found = (re.search(rf"\[ERROR\] Postern: {door}\b[^:]*: (.*?)\.?$", line) for line in lines)
+        return [one[1] for one in found if one] if self.local else []
 
     def processors(self) -> int:
         """The machine's, if the server runs here; otherwise 0."""

@@ -1,0 +1,192 @@
+"""Broken set-ups, one after the other: doctor names each, and its remedy mends it."""
+import os
+import socket
+
+import pymysql
+import pytest
+from support import cli
+
+
+@pytest.fixture(scope="module")
+def house(module_factory):
+    """A server in order, with something for every door to serve."""
+    server = module_factory(
+        "--handlersocket-auth=account",
+        "--innodb-log-file-buffering=ON",
+        "--skip-name-resolve",
+        "--log-bin",
+        "--sync-binlog=1",
+        redis=True,
+        containers=True,
+        postern_port=0,
+    )
+    server.execute(
+        "CALL postern.unmap_table('aaa')",
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.user (id INT PRIMARY KEY, name VARCHAR(50) NOT NULL)",
+        "DELETE FROM mysql.global_priv WHERE user = '' OR host <> 'localhost'",
+        "UPDATE mysql.global_priv SET priv = JSON_SET(priv, '$.plugin', 'unix_socket') WHERE user = 'root'",
+        "FLUSH PRIVILEGES",
+    )
+    assert worse_than_notes(server) == []
+    return server
+
+
+def found(server, *words):
+    return cli.told(server, "doctor", *words, code=None)[0]["findings"]
+
+
+def worse_than_notes(server):
+    return [one for one in found(server) if one["severity"] in ("broken", "unsafe", "slow")]
+
+
+def that(server, severity, check, words):
+    """The one finding with these words."""
+    (one,) = [
+        one for one in found(server) if (one["severity"], one["check"]) == (severity, check) and words in one["what"]
+    ]
+    return one
+
+
+def sql_of(remedy):
+    """The statements of a remedy, without its remarks."""
+    lines = [line.partition("--")[0].strip() for line in remedy.splitlines()]
+    return [line.rstrip(";") for line in lines if line and line != "mariadb < /usr/share/postern/redis.sql"]
+
+
+# Statements that break something, and the finding. The remedy is SQL that takes it back, unless there is another statement.
+BREAKS = {
+    "the general log is on": (["SET GLOBAL general_log = ON"], "slow", "sql-door", "general_log is ON", None),
+    "statistics of users are on": (["SET GLOBAL userstat = ON"], "slow", "sql-door", "userstat is ON", None),
+    "an audit plugin sees each statement": (
+        ["INSTALL SONAME 'server_audit'"],
+        *("slow", "sql-door", "the audit plugin SERVER_AUDIT is loaded", None),
+    ),
+    "the query cache is on": (
+        ["SET GLOBAL query_cache_type = ON", "SET GLOBAL query_cache_size = 1048576"],
+        *("slow", "sql-door", "the query cache is on", None),
+    ),
+    "each answer is compared": (["SET GLOBAL postern_verify = 1"], "slow", "sql-door", "postern_verify is 1", None),
+    "sessions begin as SERIALIZABLE": (
+        ["SET GLOBAL tx_isolation = 'SERIALIZABLE'"],
+        *("slow", "sql-door", "tx_isolation = SERIALIZABLE", None),
+    ),
+    "somebody has uninstalled the SQL door": (
+        ["UNINSTALL PLUGIN postern"],
+        *("note", "loaded", "The plugin postern is not loaded", None),
+    ),
+    "a column that Redis clients see has gone": (
+        [
+            "CALL postern.redis_map_row('user:', 'shop', 'user', 'name')",
+            "ALTER TABLE shop.user CHANGE name title VARCHAR(50)",
+        ],
+        *("broken", "mappings", "has no column name"),
+        ["CALL postern.redis_unmap('user:')", "ALTER TABLE shop.user CHANGE title name VARCHAR(50) NOT NULL"],
+    ),
+    "a table that memcached clients see has gone": (
+        [
+            "CREATE TABLE shop.old (id VARCHAR(50) PRIMARY KEY, v VARCHAR(50))",
+            "CALL postern.map_table('old', 'shop', 'old', 'id', 'v')",
+            "DROP TABLE shop.old",
+        ],
+        *("broken", "mappings", "there is no table shop.old", ["CALL postern.unmap_table('old')"]),
+    ),
+    "an account has no password": (
+        ["CREATE USER ann@localhost"],
+        "unsafe",
+        "accounts",
+        "'ann'@'localhost'",
+        ["DROP USER ann@localhost"],
+    ),
+    "commits are not flushed": (
+        ["SET GLOBAL innodb_flush_log_at_trx_commit = 2"],
+        *("unsafe", "durability", "innodb_flush_log_at_trx_commit is 2", None),
+    ),
+    "the binary log is not flushed": (["SET GLOBAL sync_binlog = 0"], "unsafe", "binlog", "sync_binlog is 0", None),
+    "a table has no key": (["CREATE TABLE shop.heap (a INT)"], "slow", "keys", "shop.heap", None),
+    "the server takes no writes": (["SET GLOBAL read_only = ON"], "note", "read-only", "is read_only", None),
+    "the hash index is off": (
+        ["SET GLOBAL innodb_adaptive_hash_index = OFF"],
+        *("slow", "hash-index", "innodb_adaptive_hash_index is OFF", None),
+    ),
+    "there are too many threads": (
+        ["SET GLOBAL redis_threads = 100"],
+        *("slow", "threads", "redis_threads is 100", ["SET GLOBAL redis_threads = DEFAULT"]),
+    ),
+    "buffers may take more than there is": (
+        ["SET GLOBAL redis_max_buffer_bytes = 1099511627776"],
+        *(
+            "unsafe",
+            "memory",
+            "The buffer pool and the doors' buffers",
+            ["SET GLOBAL redis_max_buffer_bytes = DEFAULT"],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_doctor_names_a_fault_and_mends_it(house, name):
+    breaks, severity, check, words, mends = BREAKS[name]
+    assert not any(words in one["what"] for one in found(house))
+    house.execute(*breaks)
+    try:
+        remedy = that(house, severity, check, words)["remedy"]
+        assert remedy
+    finally:
+        house.execute(*(mends or sql_of(remedy)))
+    left = found(house)
+    assert not any(words in one["what"] or one["severity"] in ("broken", "unsafe", "slow") for one in left)
+    house.execute("DROP TABLE IF EXISTS shop.heap")
+
+
+def test_doctor_says_why_a_door_could_not_start(house):
+    """Its port is somebody else's; then it is not."""
+    port = int(house.env["HS_PORT"])
+    house.execute("UNINSTALL PLUGIN handlersocket")
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        with pytest.raises(pymysql.err.MySQLError):
+            house.execute("INSTALL PLUGIN handlersocket SONAME 'postern'")
+        told = that(house, "broken", "loaded", "handlersocket could not start")
+        assert "Address already in use" in told["what"]
+    house.execute(*sql_of(told["remedy"]))
+    assert worse_than_notes(house) == []
+
+
+@pytest.mark.parametrize(
+    "contents, words",
+    [(None, "is gone, or cannot be read"), (b"10.11.1-MariaDB", "is for MariaDB 10.11.1 now")],
+    ids=["nothing", "another version's"],
+)
+def test_doctor_knows_that_the_next_start_will_fail(house, contents, words):
+    """The library's file is another one than the server has loaded."""
+    library = house.query("SELECT @@plugin_dir")[0][0] + "/postern.so"
+    os.rename(library, library + ".kept")
+    try:
+        if contents:
+            with open(library, "wb") as file:
+                file.write(contents)
+        assert words in that(house, "broken", "version", words)["what"]
+    finally:
+        os.replace(library + ".kept", library)
+    assert worse_than_notes(house) == []
+
+
+def test_doctor_reads_option_files(house, tmp_path):
+    file = tmp_path / "mine.cnf"
+    file.write_text("[mariadbd]\npostern_port = 3307\nplugin_maturity = stable\n")
+    told = [one for one in found(house, "--option-files", tmp_path) if one["severity"] == "broken"]
+    assert {one["check"] for one in told} == {"loose", "maturity"}
+    for one in told:
+        assert os.system(one["remedy"]) == 0
+    assert file.read_text() == "[mariadbd]\nloose_postern_port = 3307\nplugin_maturity = gamma\n"
+
+
+def test_doctor_of_a_server_that_lets_in_everybody(sandbox_factory):
+    server = sandbox_factory("--skip-grant-tables", "--handlersocket-auth=account", postern_port=0)
+    told = that(server, "unsafe", "account", "skip_grant_tables")
+    server.execute(*sql_of(told["remedy"]))
+    assert not any("skip_grant_tables" in one["what"] for one in found(server))
