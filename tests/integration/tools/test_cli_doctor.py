@@ -1,10 +1,12 @@
 """Broken set-ups, one after the other: doctor names each, and its remedy mends it."""
 import os
+import re
 import socket
 
 import pymysql
 import pytest
 from support import cli
+from support.server import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +192,19 @@ def test_doctor_of_a_server_that_lets_in_everybody(sandbox_factory):
     told = that(server, "unsafe", "account", "skip_grant_tables")
     server.execute(*sql_of(told["remedy"]))
     assert not any("skip_grant_tables" in one["what"] for one in found(server))
+
+
+def test_the_example_accounts_suffice(house):
+    """Those of docs/install.md: one for an application at the SQL door, one that sees all that doctor looks at."""
+    (block,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "docs/install.md").read_text(), re.S | re.M)
+    house.execute(*filter(str.strip, re.split(r";\n", block)))
+    app = {"user": "app", "password": "a long password", "database": "shop"}
+    with pymysql.connect(host="127.0.0.1", port=int(house.env["POSTERN_PORT"]), **app) as door, door.cursor() as cursor:
+        cursor.execute("INSERT INTO user VALUES (7, 'Ann')")
+        assert cursor.execute("UPDATE user SET name = 'Zoe' WHERE id = 7") == 1
+        with pytest.raises(pymysql.err.OperationalError, match="denied"):
+            cursor.execute("DROP TABLE user")
+    login = ("--user", "watcher", "--password", "another password")
+    assert not [one for one in found(house, *login) if one["severity"] in ("broken", "unsafe", "slow")]
+    cli.told(house, "top", "--once", *login)
+    house.execute("DROP USER app@localhost, app@'127.0.0.1', watcher@localhost", "DELETE FROM shop.user")

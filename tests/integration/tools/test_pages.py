@@ -82,7 +82,7 @@ DROP USER IF EXISTS shop@'10.1.%';
 BEFORE = {
     "redis": SHOP,
     "redis-quickly": SHOP,
-    "install": "",
+    "install": SHOP,
     "tutorial": "",
     "watching": "",
     "memcached": SHOP,
