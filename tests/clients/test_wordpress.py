@@ -1,9 +1,11 @@
 """WordPress through the SQL door and through the server's port: the same pages, and the same tables in the end."""
+import json
 import os
 import re
 import shutil
 
 import pytest
+from support import cli
 from support.wordpress import WordPress, normal
 
 INSTALLATION = {
@@ -151,3 +153,29 @@ def test_its_pages_and_tables_are_the_same(sandbox_factory, packages, tmp_path, 
     print({name: figures[name] for name in figures if figures[name] and ("statements" in name or "verified" in name)})
     assert figures["postern_verified_different"] == 0
     assert figures["postern_verified_same" if verify else "postern_statements_fast"] > 500
+
+
+def test_its_owner_learns_what_it_gains(sandbox_factory, packages, tmp_path):
+    """A general log of some visitors, recorded at the server's port, asked again at both."""
+    server = sandbox_factory("--performance-schema=OFF", postern_port=0)
+    server.execute("CREATE DATABASE site CHARSET utf8mb4")
+    log = tmp_path / "general.log"
+    site = WordPress(packages, tmp_path / "site", "site", server.env["SQL_PORT"])
+    try:
+        site.ask("/wp-admin/install.php?step=2", INSTALLATION)
+        server.execute(f"SET GLOBAL general_log_file = '{log}'", "SET GLOBAL general_log = ON")
+        for path in READ * 3:
+            site.ask(path)
+        server.execute("SET GLOBAL general_log = OFF")
+    finally:
+        site.stop()
+    told = json.loads(cli.run(server, "try", "--json", "--transport", "socket", "--rounds", 3, "--log", log))
+    print(cli.run(server, "try", "--transport", "socket", "--rounds", 3, "--log", log))
+    assert told["same"], told["differences"][:3]
+    door = [one for one in told["runs"] if one["at"] == "door"]
+    assert door[-1]["statements"] > 300
+    assert door[-1]["by_workers"] > 0.5 * door[-1]["statements"], told["runs"]
+    assert told["cpu_part"] is not None and told["times_as_fast"] is not None
+    advised = cli.run(server, "advise", log)
+    print(advised)
+    assert "wp_options" in advised
