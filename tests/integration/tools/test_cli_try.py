@@ -105,3 +105,15 @@ def test_explain(sandbox_factory):
     server.execute("SET GLOBAL general_log = OFF, GLOBAL postern_port = 0, GLOBAL postern_socket = ''")
     assert "SET GLOBAL postern_port = 3307" in cli.run(server, "explain", "SELECT 1")
     assert "no statement" in cli.run(server, "explain", " ", code=2)
+
+
+def test_explain_knows_plans_made_once(tried):
+    join = "SELECT a.v FROM t a JOIN t b ON a.id = b.v WHERE b.id = 3"
+    [told] = cli.told(tried, "explain", "--database", "test", join)
+    assert [one["door"] for one in told["doors"] if one["serves"]] == ["sql"]
+    [told] = cli.told(tried, "explain", "--database", "test", f"{join} FOR UPDATE")
+    assert not any(one["serves"] for one in told["doors"])
+    tried.execute("SET GLOBAL postern_plan_once = OFF")
+    [told] = cli.told(tried, "explain", "--database", "test", join)
+    assert not any(one["serves"] for one in told["doors"]) and told["doors"][0]["why"] == "a join"
+    tried.execute("SET GLOBAL postern_plan_once = ON")

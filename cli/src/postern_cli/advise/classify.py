@@ -9,6 +9,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from postern_cli.advise.conditions import Conditions, Reader, bare, conjuncts, is_plain, is_value, residual_of
+from postern_cli.advise.planned import is_planned
 from postern_cli.advise.schema import INTEGERS, OURS, SYSTEM, Index, Schema, Table
 from postern_cli.advise.statement import complete, is_cut, rough_kind
 
@@ -51,6 +52,7 @@ class Verdict:
     ordered: bool = False
     order_kept: bool = True  # an index that leads to the rows has the order that is wanted
     changes: bool = False  # UPDATE, DELETE
+    planned: bool = False  # the SQL door answers it by a plan that was made once
     unserved: str = ""  # why the SQL door leaves it to the server, whatever else is said here
     offset: bool = False
     missing_index: Tuple[str, ...] = ()
@@ -76,7 +78,9 @@ def classify(statement: str, schema: Schema, database: str = "") -> Verdict:
         cut = is_cut(statement)
         return Verdict("other", "its text is cut; see max_digest_length" if cut else "not understood")
     if isinstance(tree, exp.Select):
-        return SelectReader(schema, database).verdict(tree)
+        verdict = SelectReader(schema, database).verdict(tree)
+        verdict.planned = is_planned(tree, schema, database)
+        return verdict
     if isinstance(tree, (exp.Update, exp.Delete)):
         return change(tree, schema, database)
     if isinstance(tree, exp.Insert):

@@ -41,8 +41,10 @@ def explained(options: Any, server: Any) -> Dict[str, Any]:
 
     statement, database = options.statement.strip().rstrip(";"), options.database
     verdict = classify(statement, from_server(server.query), database)
-    services = doors.services(verdict) or [
-        doors.Service(door, why=verdict.why or "it names no rows by a key") for door in doors.DOORS
+    services = doors.services(verdict)
+    there = {service.door for service in services}
+    services += [
+        doors.Service(door, why=verdict.why or "it names no rows by a key") for door in doors.DOORS if door not in there
     ]
     served = [service for service in services if service.serves]
     facts = Facts(server)

@@ -76,6 +76,7 @@ class Schema:
     def __init__(self, tables: Iterable[Table] = ()) -> None:
         self._by_name: Dict[Tuple[str, str], Table] = {}
         self._by_table: Dict[str, List[Table]] = {}
+        self.plans = True  # the server is one where workers run plans that its optimizer made once
         for table in tables:
             self.add(table)
 
@@ -144,7 +145,10 @@ def from_server(query: Any, schemas: Iterable[str] = ()) -> Schema:
     ):
         if (schema, name) in tables:
             tables[schema, name].referenced = True
-    return Schema(tables.values())
+    found = Schema(tables.values())
+    settings = dict(query("SHOW GLOBAL VARIABLES WHERE variable_name IN ('version', 'postern_plan_once')"))
+    found.plans = settings["version"].startswith("10.11.") and settings.get("postern_plan_once") != "OFF"
+    return found
 
 
 def add_indexes(tables: Dict[Tuple[str, str], Table], rows: Iterable[Tuple[Any, ...]]) -> None:

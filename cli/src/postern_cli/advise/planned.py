@@ -1,0 +1,55 @@
+"""Whether workers of the SQL door answer a SELECT by a plan that the server's optimizer made once: docs/sql-door.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from postern_cli.advise.schema import OURS, SYSTEM, Schema
+
+TABLES_MAX = 8
+# What the server alone answers, wherever it stands.
+REFUSED = (
+    exp.Subquery,
+    exp.SetOperation,
+    exp.Window,
+    exp.With,
+    exp.Parameter,
+    exp.SessionParameter,
+    exp.PropertyEQ,
+    exp.Rand,
+    exp.CurrentDate,
+    exp.CurrentTime,
+    exp.CurrentTimestamp,
+    exp.CurrentUser,
+    exp.Collate,
+    exp.Cast,
+    exp.GroupConcat,
+    exp.Tuple,
+    exp.Anonymous,
+)
+# Functions that sqlglot has no class for, and workers call.
+FUNCTIONS = ("ifnull", "truncate", "locate", "left", "right", "mid", "find_in_set", "field", "strcmp", "bit_length")
+
+
+def is_planned(tree: Any, schema: Schema, database: str) -> bool:
+    if not schema.plans or not isinstance(tree, exp.Select) or tree.args.get("from_") is None:
+        return False
+    if any(tree.args.get(part) for part in ("into", "locks", "windows", "laterals", "with_", "hint")):
+        return False
+    for node in tree.walk():
+        if isinstance(node, exp.Select) and node is not tree:
+            return False
+        if isinstance(node, REFUSED) and not (isinstance(node, exp.Anonymous) and node.name.lower() in FUNCTIONS):
+            return False
+    tables = list(tree.find_all(exp.Table))
+    return 1 <= len(tables) <= TABLES_MAX and all(suits(table, schema, database) for table in tables)
+
+
+def suits(node: Any, schema: Schema, database: str) -> bool:
+    """A table of users' in InnoDB, without generated columns."""
+    table = schema.find(node.text("db") or database, node.name)
+    if table is None or table.view or node.args.get("hints") or table.schema.lower() in SYSTEM + OURS:
+        return False
+    return table.engine.lower() in ("innodb", "") and not any(column.generated for column in table.columns.values())
