@@ -105,6 +105,22 @@ BREAKS = {
         *("unsafe", "durability", "innodb_flush_log_at_trx_commit is 2", None),
     ),
     "the binary log is not flushed": (["SET GLOBAL sync_binlog = 0"], "unsafe", "binlog", "sync_binlog is 0", None),
+    "the binary log has statements": (
+        ["SET GLOBAL binlog_format = 'STATEMENT'"],
+        *("slow", "sql-door", "no writes itself in sessions that begin with binlog_format = STATEMENT", None),
+    ),
+    "the binary log has parts of rows": (
+        ["SET GLOBAL binlog_row_image = 'MINIMAL'"],
+        *("slow", "sql-door", "binlog_row_image = MINIMAL", None),
+    ),
+    "commits wait for company": (
+        ["SET GLOBAL binlog_commit_wait_count = 5"],
+        *("note", "binlog", "binlog_commit_wait_count is 5", None),
+    ),
+    "an account may do so much in an hour": (
+        ["CREATE USER ann@localhost IDENTIFIED BY 'x' WITH MAX_QUERIES_PER_HOUR 9"],
+        *("slow", "sql-door", "no statement of 'ann'@'localhost' itself", ["DROP USER ann@localhost"]),
+    ),
     "a table has no key": (["CREATE TABLE shop.heap (a INT)"], "slow", "keys", "shop.heap", None),
     "the server takes no writes": (["SET GLOBAL read_only = ON"], "note", "read-only", "is read_only", None),
     "the hash index is off": (
@@ -192,6 +208,34 @@ def test_doctor_of_a_server_that_lets_in_everybody(sandbox_factory):
     told = that(server, "unsafe", "account", "skip_grant_tables")
     server.execute(*sql_of(told["remedy"]))
     assert not any("skip_grant_tables" in one["what"] for one in found(server))
+
+
+class Node:
+    """Settings of a node where each session waits for the others."""
+
+    variables = {"postern_port": "3307", "wsrep_on": "ON", "wsrep_sync_wait": "1"}
+
+    def doors(self):
+        return ["postern"]
+
+    def variable(self, name):
+        return self.variables.get(name, "")
+
+    def number(self, name):
+        return int(self.variable(name) or 0)
+
+    def on(self, name):
+        return self.variable(name) == "ON"
+
+
+def test_doctor_of_a_node_that_waits_for_others():
+    cli.parts()
+    from postern_cli.doctor import checks_sql_door
+
+    (told,) = checks_sql_door.of_sessions(Node())
+    assert "wsrep_sync_wait = 1" in told.what and told.remedy.startswith("SET GLOBAL wsrep_sync_wait = '0';")
+    alone = type("Alone", (Node,), {"variables": {**Node.variables, "wsrep_on": "OFF"}})
+    assert not list(checks_sql_door.of_sessions(alone()))
 
 
 def test_the_example_accounts_suffice(house):

@@ -89,7 +89,17 @@ def durability(facts: Facts) -> Iterator[Finding]:
             "After a crash of the machine the binary log may lack what InnoDB has: replicas differ then.",
             "SET GLOBAL sync_binlog = 1;",
         )
-    if facts.on("log_bin") and facts.variable("binlog_row_image") == "FULL" and door_writes(facts) > 100_000:
+    if facts.on("log_bin") and facts.number("binlog_commit_wait_count"):
+        yield Finding(
+            "note",
+            "binlog",
+            f"binlog_commit_wait_count is {facts.number('binlog_commit_wait_count')}.",
+            "Commits that the server makes wait for company; those of doors neither wait nor are company, and pass them.",
+            "SET GLOBAL binlog_commit_wait_count = 0;  -- if no replica needs it",
+        )
+    open_to_sql = facts.number("postern_port") or facts.variable("postern_socket") or facts.on("postern_main_port")
+    full = facts.on("log_bin") and facts.variable("binlog_row_image") == "FULL"
+    if full and not open_to_sql and door_writes(facts) > 100_000:
         yield Finding(
             "note",
             "binlog",

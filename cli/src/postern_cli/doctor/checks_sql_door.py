@@ -67,6 +67,12 @@ SESSIONS = {
     "profiling": ("OFF", "statements"),
     "session_track_transaction_info": ("OFF", "statements"),
 }
+# The same for some servers alone: those with a binary log, and nodes of a cluster.
+LOGGED = {
+    "binlog_format": ("MIXED", "ROW", "writes"),
+    "binlog_row_image": ("FULL", "FULL_NODUP", "REPLACE and ON DUPLICATE KEY UPDATE"),
+}
+CLUSTERED = {"wsrep_sync_wait": ("0", "0", "statements")}
 
 
 def number(text: str) -> Optional[float]:
@@ -97,6 +103,33 @@ def of_sessions(facts: Facts) -> Iterator[Finding]:
                 if name != "innodb_rollback_on_timeout"
                 else "innodb_rollback_on_timeout = OFF  # in an option file, for the next start",
             )
+    some = {**(LOGGED if facts.on("log_bin") else {}), **(CLUSTERED if facts.on("wsrep_on") else {})}
+    for name, (harmless, as_good, what) in some.items():
+        if facts.variable(name) not in ("", harmless, as_good):
+            yield Finding(
+                "slow",
+                "sql-door",
+                f"The SQL door answers no {what} itself in sessions that begin with {name} = {facts.variable(name)}.",
+                "The server does, at its speed.",
+                f"SET GLOBAL {name} = '{harmless}';  -- new connections have it",
+            )
+
+
+def limited_accounts(facts: Facts) -> Iterator[Finding]:
+    """The server counts what they do in an hour."""
+    if "postern" not in facts.doors() or not is_open(facts):
+        return
+    rows = facts.ask(
+        "SELECT user, host FROM mysql.user WHERE max_questions > 0 OR max_updates > 0 OR max_connections > 0"
+    )
+    for user, host in rows or []:
+        yield Finding(
+            "slow",
+            "sql-door",
+            f"The SQL door answers no statement of '{user}'@'{host}' itself: the account has limits per hour.",
+            "The server counts its statements, at its speed.",
+            f"ALTER USER '{user}'@'{host}' WITH MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0;",
+        )
 
 
 def audit_plugins(facts: Facts) -> List[str]:
@@ -142,4 +175,4 @@ def answers_nothing(facts: Facts) -> Iterator[Finding]:
     )
 
 
-CHECKS = (closed, switched_off, of_sessions, answers_nothing)
+CHECKS = (closed, switched_off, of_sessions, limited_accounts, answers_nothing)
