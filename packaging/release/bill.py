@@ -6,6 +6,8 @@ import subprocess
 import uuid
 from datetime import datetime, timezone
 
+from release.repository import SIGNATURES
+
 
 def parts_of_the_tool(requirements):
     """What the tool postern has in it, from cli/requirements.txt."""
@@ -33,7 +35,7 @@ def libraries_of(packages):
 
 
 def write(path, out, version, date, requirements, packages):
-    """Every file of the release below `out` is a component, with its sum."""
+    """Every file of the release below `out` but its signatures is a component, with its sum."""
     files = [
         {
             "type": "file",
@@ -42,7 +44,7 @@ def write(path, out, version, date, requirements, packages):
             "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(one.read_bytes()).hexdigest()}],
         }
         for one in sorted(out.rglob("*"))
-        if one.is_file()
+        if one.is_file() and not one.as_posix().endswith(SIGNATURES)
     ]
     components = [*files, *parts_of_the_tool(requirements), *libraries_of(packages)]
     serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(components))

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from datetime import datetime, timezone
 
+SIGNATURES = ("/InRelease", "/Release.gpg")
+
 
 def created(key):
     """When the key, or the youngest part of it, was made."""

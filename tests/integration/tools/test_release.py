@@ -1,6 +1,7 @@
 """What tools/release publishes: the same bytes twice, sums and signatures that hold, a repository that apt reads, and clients
 that install."""
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -58,6 +59,49 @@ def test_sums_and_signatures_hold(release, key):
     suite = release / "apt/dists/bookworm"
     run(["gpg", "--verify", suite / "Release.gpg", suite / "Release"], key)
     run(["gpg", "--verify", suite / "InRelease"], key)
+
+
+def test_an_image_has_no_names_of_its_build(tmp_path):
+    """Two builds of the same files, as buildah leaves them."""
+    sys.path.insert(0, str(ROOT / "packaging"))
+    from release import image
+
+    made = []
+    for chance in ("a1", "b2"):
+        config = {
+            "config": {"Hostname": chance, "Cmd": ["mariadbd"]},
+            "container": chance,
+            "rootfs": {"diff_ids": ["x"]},
+        }
+        manifest = [{"Config": f"{chance}.json", "RepoTags": [f"localhost/{chance}"], "Layers": ["1.tar", "2.tar"]}]
+        contents = {"1.tar": b"one", "2.tar": b"two" * 9000, f"{chance}.json": json.dumps(config).encode()}
+        contents |= {"manifest.json": json.dumps(manifest).encode(), f"{chance}/VERSION": b"1.0"}
+        with tarfile.open(tmp_path / f"{chance}.tar", "w") as tar:
+            for name, content in contents.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        image.settle(tmp_path / f"{chance}.tar", tmp_path / "out", "postern:1")
+        made.append((tmp_path / "out").read_bytes())
+    assert made[0] == made[1]
+    with tarfile.open(tmp_path / "out") as tar:
+        (manifest,) = json.load(tar.extractfile("manifest.json"))
+        config = tar.extractfile(manifest["Config"]).read()
+        assert hashlib.sha256(config).hexdigest() + ".json" == manifest["Config"]
+        assert json.loads(config) == {"config": {"Cmd": ["mariadbd"]}, "rootfs": {"diff_ids": ["x"]}}
+        assert manifest["RepoTags"] == ["postern:1"]
+        assert [tar.extractfile(layer).read() for layer in manifest["Layers"]] == [b"one", b"two" * 9000]
+
+
+def test_another_machine_compares_its_own(release, tmp_path):
+    """One that has not the key."""
+    make = [ROOT / "tools/release", tmp_path / "out", "--series", "10.11", "--plugin", LIBRARY, "--dirty", "--like"]
+    run([*make, release / "SHA256SUMS"])
+    sums = (release / "SHA256SUMS").read_text().splitlines(keepends=True)
+    changed = [("0" * 64 + line[64:] if line.endswith("  postern\n") else line) for line in sums[1:]]
+    (tmp_path / "sums").write_text("".join(changed))
+    done = subprocess.run([*make, tmp_path / "sums"], capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 1 and done.stderr.endswith(f"says: {sums[0].split()[1]}, postern\n"), done.stderr
 
 
 def test_apt_reads_the_repository(release, key, tmp_path):
