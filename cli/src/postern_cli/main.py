@@ -69,9 +69,24 @@ def command_first(arguments: List[str], whole: argparse.ArgumentParser) -> List[
     return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
 
 
+def with_hosts(arguments: List[str], whole: argparse.ArgumentParser) -> List[str]:
+    """-h with a word is a host, as for MariaDB's own clients; alone it asks for help. After -- stands another program's."""
+    commands = subparsers(whole)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    ours = arguments[:end]
+    for place, word in enumerate(ours):
+        after = ours[place + 1] if place + 1 < end else "-"
+        if word == "-h" and not after.startswith("-") and after not in commands:
+            ours[place] = "--host"
+        elif word.startswith("-h") and len(word) > 2:
+            ours[place] = f"--host={word[2:]}"
+    return ours + arguments[end:]
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     whole = parser()
-    options = whole.parse_args(command_first(sys.argv[1:] if arguments is None else arguments, whole))
+    words = with_hosts(sys.argv[1:] if arguments is None else arguments, whole)
+    options = whole.parse_args(command_first(words, whole))
     try:
         return int(options.run(options))
     except Failure as failure:

@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of a connection to the server; the rest comes from option files, as for other clients."""
     group = parser.add_argument_group("connection")
     group.add_argument("--defaults-file", metavar="FILE", help="read only this option file")
-    group.add_argument("--host", metavar="NAME", help="the server's address; localhost: its socket")
+    group.add_argument("--host", metavar="NAME", help="the server's address, also -h NAME; localhost: its socket")
     group.add_argument("-P", "--port", type=int, metavar="N", help="its port for SQL (3306)")
     group.add_argument("-S", "--socket", metavar="PATH", help="its socket for SQL")
     group.add_argument("-u", "--user", metavar="NAME", help="the account")

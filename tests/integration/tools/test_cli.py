@@ -315,6 +315,22 @@ def test_options_may_stand_before_the_command(shop):
     assert subprocess.run([cli.tool(), "--version"], capture_output=True, check=False, timeout=60).returncode == 0
 
 
+def test_a_host_is_named_as_for_other_clients(shop):
+    shop.execute("CREATE USER who@'127.0.0.1'")
+    port = ["-P", shop.env["SQL_PORT"], "-u", "who", "--defaults-file", "/dev/null"]
+    for words in (
+        ["doctor", "-h", "127.0.0.1", *port],
+        ["-h", "127.0.0.1", *port, "doctor"],
+        ["doctor", *port, "-h127.0.0.1"],
+    ):
+        done = subprocess.run([cli.tool(), *words], capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode in (0, 1) and "MariaDB 10.11" in done.stdout, done.stdout + done.stderr
+    for words in (["doctor", "-h"], ["-h"], ["-h", "doctor"]):
+        done = subprocess.run([cli.tool(), *words], capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0 and done.stdout.startswith("usage: postern")
+    shop.execute("DROP USER who@'127.0.0.1'")
+
+
 def test_a_row_that_is_not_there_is_said_to_be(shop):
     for more, said in (([], "no such row\n"), (["--json"], "")):
         words = [cli.tool(), "get", *cli.where(shop), *more, "shop.user", "4711"]
