@@ -10,9 +10,9 @@
 #include <rpl_mi.h>
 
 #include "engine/mariadb/basics/commit_waits.h"
-#include "engine/mariadb/executor.h"
 #include "engine/mariadb/hosted/session.h"
 #include "engine/mariadb/hosted/main_port.h"
+#include "engine/rows/make_executor.h"
 
 namespace postern::mariadb {
 namespace {
@@ -26,7 +26,7 @@ class MariaEngine final : public Engine {
     std::unique_ptr<ServerThread> thread = ServerThread::enter(who, stop);
     if (thread == nullptr) return nullptr;
     look_for_commit_waits();
-    return make_executor(std::move(thread), specs_, names_, who, stop);
+    return rows::make_executor(std::move(thread), specs_, names_, who, stop);
   }
 
   bool tells_of_waits() const override { return true; }

@@ -1,6 +1,6 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/executor.h"
+#include "engine/rows/make_executor.h"
 
 #include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/hosted/session.h"
@@ -76,10 +76,14 @@ void MariaExecutor::execute_statement(Op &op) {
   finish(op, Failure::none);
 }
 
+}  // namespace postern::mariadb
+
+namespace postern::rows {
+
 std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, sql::Specs &specs,
                                         engine::LoginNames names, const ThreadIdentity &who,
                                         const std::atomic<bool> &stop) {
   return std::make_unique<MariaExecutor>(std::move(thread), specs, names, who, stop);
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::rows

@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-#include "engine/mysql/executor.h"
-#include "engine/slow_log.h"
+#include "engine/rows/make_executor.h"
 
 namespace postern::mysqld {
 namespace {
@@ -18,7 +17,7 @@ class MysqlEngine final : public Engine {
   bool up() const override { return server_is_up(); }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override {
     std::unique_ptr<ServerThread> thread = ServerThread::enter(who, watch_, stop);
-    return thread != nullptr ? make_executor(std::move(thread), specs_, names_, who, stop) : nullptr;
+    return thread != nullptr ? rows::make_executor(std::move(thread), specs_, names_, who, stop) : nullptr;
   }
   std::vector<OpenIndexNotes> open_indexes() const override { return specs_.all(); }
 

@@ -1,6 +1,6 @@
 #include "engine/mysql/server.h"
 
-#include "engine/mysql/executor.h"
+#include "engine/rows/make_executor.h"
 
 #include "engine/rows/row_executor.h"
 
@@ -19,10 +19,14 @@ class MysqlExecutor final : public RowExecutor {
 
 }  // namespace
 
+}  // namespace postern::mysqld
+
+namespace postern::rows {
+
 std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, sql::Specs &specs,
                                         engine::LoginNames names, const ThreadIdentity &who,
                                         const std::atomic<bool> &stop) {
   return std::make_unique<MysqlExecutor>(std::move(thread), specs, names, who, stop);
 }
 
-}  // namespace postern::mysqld
+}  // namespace postern::rows

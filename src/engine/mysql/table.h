@@ -9,16 +9,10 @@
 
 #include "base/counters.h"
 #include "base/limits.h"
-#include "contract/kept_spec.h"
 #include "engine/mysql/opening.h"
-#include "engine/rows/row.h"
+#include "engine/rows/opened_index.h"
 #include "engine/sql/known_tables.h"
 #include "engine/sql/specs.h"
-#include "engine/sql/storage_engine.h"
-
-namespace postern::rows {
-class WriteTable;
-}
 
 namespace postern::mysqld {
 
@@ -26,52 +20,11 @@ using rows::WriteTable;
 using sql::Spec;
 using sql::Specs;
 
-/// What one spec means in an open table. For reading, the TABLE instance is its own, with its own read set and its own
-/// index cursor; for writing, all specs share one. Belongs to one executor and is used on its thread only.
-class OpenTable {
+/// The meaning of one spec in an open table, with the parts that this server has alone.
+class OpenTable final : public rows::OpenedIndex {
  public:
-  explicit OpenTable(Spec *its_spec);
+  explicit OpenTable(Spec *its_spec) : OpenedIndex(its_spec, sizeof(OpenTable) + sizeof(Table_ref)) {}
 
-  const uint32_t id;      ///< the spec's that this was made for
-  const uint64_t serial;  ///< the spec's that this was made for
-  const std::string database;
-  const std::string name;
-  const KeptSpec spec;                            ///< the names it was opened by
-  const std::shared_ptr<sql::SpecCounts> counts;  ///< the spec's that this was made for
-
-  uint64_t batch = 0;  ///< the last batch that used it
-  TableState state = TableState::failed;
-  Failure failure = Failure::none;
-  sql::ServerError error;  ///< the server's error for `failure`
-
-  bool admitted = false;                       ///< its names are such that may be opened
-  TABLE *table = nullptr;                      ///< nullptr while not open
-  const sql::StorageEngine *engine = nullptr;  ///< nullptr for one that may not be opened
-  bool resolved = false;                       ///< what follows is known for `table`, or for the last one
-  uint32_t index = 0;                          ///< position in TABLE::key_info
-  std::vector<uint16_t> columns;               ///< positions in TABLE::field
-  std::vector<uint16_t> filter_columns;        ///< likewise
-  bool unique = false;                         ///< the whole key, without NULL, names at most one row
-  bool repeats = false;                        ///< a find that is done again in the same batch finds the same
-  std::string definition;                      ///< the version of the table's definition that all this was found in
-  RowReader reader;
-  std::vector<uchar> key;  ///< room for one key
-
-  // For a table open for writing.
-  WriteTable *target = nullptr;  ///< shared with other specs
-
-  bool positions = false;       ///< the read set has the columns of a Position
-  bool key_is_read = false;     ///< the read set has the columns of the index, for row_matches()
-  bool has_large_rows = false;  ///< the row read last was one
-
-  // In this batch, for people.
-  uint64_t finds = 0;
-  uint64_t rows_examined = 0;
-
-  const size_t bytes;  ///< of memory, about
-
-  KEY &key_info() const { return table->key_info[index]; }
-  handler &file() const { return *table->file; }
   /// MySQL keeps no rows that are no longer.
   static constexpr bool has_history() { return false; }
   static constexpr bool row_is_current() { return true; }

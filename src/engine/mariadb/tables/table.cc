@@ -21,26 +21,6 @@ constexpr size_t lookups_for_the_long_way = 4;
 
 }  // namespace
 
-namespace {
-
-/// The size of a wanted column in an OpenTable besides its name, about.
-constexpr size_t bytes_per_column = 128;
-
-size_t bytes_for(const KeptSpec &spec) {
-  return sizeof(OpenTable) + spec.bytes() + (spec->columns.size() + spec->filter_columns.size()) * bytes_per_column;
-}
-
-}  // namespace
-
-OpenTable::OpenTable(Spec *its_spec)
-    : id(its_spec->id()),
-      serial(its_spec->serial()),
-      database(table_name(its_spec->spec().database)),
-      name(table_name(its_spec->spec().table)),
-      spec(its_spec->spec()),
-      counts(its_spec->counts()),
-      bytes(bytes_for(spec)) {}
-
 Tables::~Tables() {
   release_all();
 }

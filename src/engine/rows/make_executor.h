@@ -1,4 +1,4 @@
-// executor.h: make_executor(), one thread's way to the tables.
+// make_executor.h: make_executor(), one thread's way to the tables.
 #pragma once
 
 #include <atomic>
@@ -6,14 +6,15 @@
 
 #include "contract/executor.h"
 #include "engine/engine.h"
-#include "engine/mysql/thread.h"
+#include "engine/server/thread.h"
 #include "engine/sql/specs.h"
 
-namespace postern::mysqld {
+namespace postern::rows {
 
-/// For the thread that has entered. `specs` and `stop` outlive it, as everything does that `who` points to.
+/// Each server's engine defines it. For the thread that has entered. `specs` and `stop` outlive it, as everything does
+/// that `who` points to.
 std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, sql::Specs &specs,
                                         engine::LoginNames names, const ThreadIdentity &who,
                                         const std::atomic<bool> &stop);
 
-}  // namespace postern::mysqld
+}  // namespace postern::rows
