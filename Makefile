@@ -27,7 +27,7 @@
 #   make clean    remove the build; make distclean: the private server, too
 #
 # make, run, stop, unit and integration take SERIES=11.8: for that series of MariaDB, in build-11.8/.
-# plugin, run, stop, contract and test take SERVER=mysql: for MySQL 9.7, in build-mysql/; see docs/servers.md.
+# plugin, run, stop, contract, test and package take SERVER=mysql: for MySQL 9.7, in build-mysql/; see docs/servers.md.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -45,8 +45,10 @@ MINUTES ?= 30
 PYTHON := /usr/bin/python3
 PLUGIN := src/plugin/postern.so
 BUILD_fetched := $(BUILD)
+BUILD_mysql := $(BUILD)
 BUILD_installed := build-installed
 SERVER_fetched := $(BUILD)/server
+SERVER_mysql := $(BUILD)/server
 SERVER_installed := build/server-installed
 
 .PHONY: contract series in-tree all build deps server configure plugin run stop check unit tidy lint test for-integration \
