@@ -253,7 +253,7 @@ def test_connections_tables_and_mappings_are_shown(mysql):
     rows = information(
         mysql, "POSTERN_MAPPINGS", "NAME, KIND, VALUE_COLUMNS, STATE, ERROR", "WHERE PLUGIN = 'memcached'"
     )
-    assert ("pairs", "container", "a,b", "usable", None) in rows
+    assert ("pairs", "container", "a|b", "usable", None) in rows
     assert information(mysql, "POSTERN_PLANS") == ()
 
 
