@@ -88,7 +88,7 @@ class Sql : public Protocol {
     login.append(2, '\0');  // no password
     login += "test";
     login += '\0';
-    login += "mysql_native_password";
+    login += method_of(text);  // an empty password is empty by any method of the server's own
     login += '\0';
     if (!talk.send(framed(login, 1)) || !next(talk, text)) return closed(error);
     if (first_of(text) == 0) return !(use.reads || use.writes) || prepare(talk, opened, error);
@@ -134,6 +134,11 @@ class Sql : public Protocol {
       }
       if (!talk.read_more()) return false;
     }
+  }
+  /// The server's method of authentication, which ends its greeting.
+  static std::string method_of(Bytes greeting) {
+    if (!greeting.empty() && greeting.back() == '\0') greeting.remove_suffix(1);
+    return std::string(greeting.substr(greeting.rfind('\0') + 1));
   }
   static bool closed(std::string &error) {
     error = "the connection was closed";
