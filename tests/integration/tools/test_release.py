@@ -98,6 +98,7 @@ def test_another_machine_compares_its_own(release, tmp_path):
     make = [ROOT / "tools/release", tmp_path / "out", "--series", "10.11", "--plugin", LIBRARY, "--dirty", "--like"]
     run([*make, release / "SHA256SUMS"])
     sums = (release / "SHA256SUMS").read_text().splitlines(keepends=True)
+    sums = [line for line in sums if "Release.gpg" not in line and "InRelease" not in line]
     changed = [("0" * 64 + line[64:] if line.endswith("  postern\n") else line) for line in sums[1:]]
     (tmp_path / "sums").write_text("".join(changed))
     done = subprocess.run([*make, tmp_path / "sums"], capture_output=True, text=True, timeout=280, check=False)
