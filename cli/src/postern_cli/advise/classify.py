@@ -246,16 +246,18 @@ class SelectReader:
             return verdict
         verdict.locking = bool(tree.args.get("locks"))
         verdict.ordered = bool(tree.args.get("order"))
-        if tree.args.get("distinct") or tree.args.get("operation_modifiers"):
+        options = [one for one in tree.args.get("operation_modifiers") or [] if one.name.upper() != "SQL_NO_CACHE"]
+        if tree.args.get("distinct") or options:
             verdict.unserved = "DISTINCT, or another option of SELECT"
-        elif source.args.get("hints"):
-            verdict.unserved = "an index hint"
         if verdict.ordered and table is not None:
             verdict.order_kept = is_order_kept(tree.args["order"], reader, found, table)
         offset = tree.args.get("offset")
         verdict.offset = bool(offset) and offset.expression.name not in ("0", "")
         list_kind = "in_list" if kind == "point_select" else kind
-        return self._settled(place(verdict, found, kind, list_kind), tree)
+        placed = place(verdict, found, kind, list_kind)
+        if not obeys(source.args.get("hints") or [], placed.index):
+            placed.unserved = placed.unserved or "an index hint"
+        return self._settled(placed, tree)
 
     def _settled(self, verdict: Verdict, tree: Any) -> Verdict:
         """Subselects in the select list or in ORDER BY make it other SQL."""
@@ -290,6 +292,15 @@ class SelectReader:
                 return None
             return "count"
         return "exists" if constants and not columns else "point_select"
+
+
+def obeys(hints: List[Any], index: Optional[Index]) -> bool:
+    """Whether the index that finds the rows is the one that a hint names."""
+    if not hints:
+        return True
+    named = [one.name.lower() for hint in hints for one in hint.expressions]
+    willing = all(str(hint.this).upper() in ("FORCE", "USE") for hint in hints)
+    return willing and index is not None and named == [index.name.lower()]
 
 
 def is_named_exists(tree: Any) -> bool:
@@ -368,8 +379,8 @@ def assignments(expressions: Any, reader: Reader, verdict: Verdict) -> str:
             return ""
         if is_increment(name, value, reader):
             increments += 1
-            if value.find(exp.Coalesce) or not integer(verdict, name):
-                verdict.unserved = "adds to what is no integer column, or with COALESCE"
+            if not integer(verdict, name):
+                verdict.unserved = "adds to what is no integer column"
         elif is_default(value):
             verdict.unserved = "sets a column to DEFAULT"
         elif not is_plain(value):

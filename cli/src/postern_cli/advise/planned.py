@@ -19,9 +19,7 @@ REFUSED = (
     exp.SessionParameter,
     exp.PropertyEQ,
     exp.Rand,
-    exp.CurrentDate,
     exp.CurrentTime,
-    exp.CurrentTimestamp,
     exp.CurrentUser,
     exp.Collate,
     exp.Cast,
@@ -30,7 +28,22 @@ REFUSED = (
     exp.Anonymous,
 )
 # Functions that sqlglot has no class for, and workers call.
-FUNCTIONS = ("ifnull", "truncate", "locate", "left", "right", "mid", "find_in_set", "field", "strcmp", "bit_length")
+FUNCTIONS = (
+    "now",
+    "unix_timestamp",
+    "last_insert_id",
+    "connection_id",
+    "ifnull",
+    "truncate",
+    "locate",
+    "left",
+    "right",
+    "mid",
+    "find_in_set",
+    "field",
+    "strcmp",
+    "bit_length",
+)
 
 
 def is_planned(tree: Any, schema: Schema, database: str) -> bool:
@@ -50,6 +63,6 @@ def is_planned(tree: Any, schema: Schema, database: str) -> bool:
 def suits(node: Any, schema: Schema, database: str) -> bool:
     """A table of users' in InnoDB, without generated columns."""
     table = schema.find(node.text("db") or database, node.name)
-    if table is None or table.view or node.args.get("hints") or table.schema.lower() in SYSTEM + OURS:
+    if table is None or table.view or table.schema.lower() in SYSTEM + OURS:
         return False
     return table.engine.lower() in ("innodb", "") and not any(column.generated for column in table.columns.values())
