@@ -63,10 +63,9 @@ Next acl_getuser(Call &call) {
     const bool accounts = session.identity() != nullptr;
     writer.map(6);
     writer.bulk("flags");
-    writer.set(accounts ? 2 : 3);
+    writer.set(accounts ? 1 : 2);
     writer.bulk("on");
     if (!accounts) writer.bulk("nopass");
-    writer.bulk("sanitize-payload");
     writer.bulk("passwords");
     writer.array(0);
     writer.bulk("commands");
