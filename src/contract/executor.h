@@ -33,7 +33,7 @@ struct ThreadIdentity {
 /// Counts that a client's request has failed. What its protocol alone refuses that protocol notes on the output: not
 /// all that is refused is an error to it.
 inline void count_failure(Counters &counters, const Op &op, Failure failure) {
-  if (op.internal || failure == Failure::refused) return;
+  if (op.internal || op.tentative || failure == Failure::refused) return;
   counters.add(failure);
   counters.add(Counter::requests_failed);
 }

@@ -157,7 +157,8 @@ struct Op {
   /// answer: how it fails; none for a plain acknowledgement. login: how it fails without being tried, or none.
   Failure failure = Failure::none;
   Progress progress = Progress::done;  ///< set by Executor::run
-  bool internal = false;               ///< the door's own, asked for by no client: that it fails is not counted
+  bool internal : 1 = false;           ///< the door's own, asked for by no client: that it fails is not counted
+  bool tentative : 1 = false;          ///< that it fails is not counted: it is done in another way then
   uint32_t connection = 0;             ///< ops with the same number belong to one connection, in order
   /// The account that asks. Null where the protocol lets in everybody. Without an account in it the op fails as
   /// unauthorized, an answer too; without a privilege, as privilege_denied.

@@ -187,11 +187,11 @@ Script::Step Exec::run_nested(bool first) {
 /// than one for each. If one of them fails nothing of that is done, and each is run by itself. Reads lock places where
 /// no rows are, and have statements of their own: writes shall not.
 std::span<Op> Exec::plain_ops() {
-  const auto is_script = [](const Op &op) { return script_of(op) != nullptr; };
+  const auto is_script = [this](const Op &op) { return is_nested(op); };
   const auto is_lock = [](const Op &op) { return op.verb == Verb::lock; };
   const std::span<Op> rest = std::span(ops_).first(ends_[command_]).subspan(at_);
   const auto script = std::find_if(rest.begin(), rest.end(), is_script);
-  if (script != rest.end() || one_by_one_ || !may_group_) return {rest.begin(), script};
+  if (script != rest.end() || !tries_groups()) return {rest.begin(), script};
   const bool locks = std::any_of(rest.begin(), rest.end(), is_lock);
   size_t last = command_;
   while (last + 1 != ends_.size()) {
@@ -209,7 +209,7 @@ bool Exec::group_failed() {
   bool failed = false;
   for (size_t at = group_begin_; at != at_; ++at) {
     failed |= group_->failed(at - group_begin_);
-    ops_[at].internal = false;
+    ops_[at].tentative = false;
   }
   if (failed) group_->restart();
   group_.reset();
@@ -222,21 +222,23 @@ Script::Step Exec::advance() {
       if (end_command()) return {Step::What::undo};
     }
     if (command_ == ends_.size()) return {Step::What::commit};
-    Op &op = ops_[at_];
-    if (script_of(op) != nullptr) {
-      phase_ = Phase::marking;
-      return {Step::What::mark};
-    }
-    const std::span<Op> step = plain_ops();
-    if (at_ + step.size() > ends_[command_]) {
-      group_begin_ = at_;
-      group_command_ = command_;
-      for (Op &one : step) one.internal = true;  // a failure counts when the command fails by itself
-      group_.emplace(step);
-    }
-    at_ += step.size();
-    return {Step::What::run, step};
+    if (!is_nested(ops_[at_])) return run_plain();
+    phase_ = Phase::marking;
+    return {Step::What::mark};
   }
+}
+
+Script::Step Exec::run_plain() {
+  const std::span<Op> step = plain_ops();
+  const bool has_scripts = std::any_of(step.begin(), step.end(), [](const Op &op) { return script_of(op) != nullptr; });
+  if (at_ + step.size() > ends_[command_] || has_scripts) {
+    group_begin_ = at_;
+    group_command_ = command_;
+    for (Op &one : step) one.tentative = true;  // a failure counts when the command fails by itself
+    group_.emplace(step);
+  }
+  at_ += step.size();
+  return {Step::What::run, step};
 }
 
 bool Exec::end_command() {
@@ -268,7 +270,10 @@ void Exec::done(const Outcome &outcome) {
 }
 
 void Exec::restart_ops() {
-  for (size_t i = ops_.size(); i-- != 0;) ops_[i].reply->restart();
+  for (size_t i = ops_.size(); i-- != 0;) {
+    ops_[i].reply->restart();
+    ops_[i].tentative = false;
+  }
 }
 
 /// The replies of all commands go, and the array that they stand in.

@@ -55,7 +55,12 @@ class Exec final : public Kept, public Script, public Reply {
   bool watched_changed() const;
   Step begin_commands();
   Step advance();
+  bool tries_groups() const { return may_group_ && !one_by_one_; }
+  bool is_nested(const Op &op) const {
+    return op.verb == Verb::script || (!tries_groups() && script_of(op) != nullptr);
+  }
   std::span<Op> plain_ops();
+  Step run_plain();
   bool group_failed();
   Step run_nested(bool first);
   /// True: all has to be undone because of it.
@@ -71,7 +76,8 @@ class Exec final : public Kept, public Script, public Reply {
   std::vector<Op> check_ops_;
   std::vector<Op> ops_;       // of all commands, in order
   std::vector<size_t> ends_;  // each command's, among them
-  // A group of commands, run in one step. Where it has failed they are run one by one.
+  // A group of commands, run in one step, without the scripts that stand in for ops. Where it has failed they are run
+  // one by one.
   bool may_group_ = false;
   bool one_by_one_ = false;
   size_t group_begin_ = 0;

@@ -101,6 +101,26 @@ def test_a_command_of_several_steps_leaves_nothing_where_one_is_not_allowed(serv
     server.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON postern_redis.* TO writer@localhost")
 
 
+def test_neighbouring_commands_of_a_transaction_have_the_rights_of_their_account(server):
+    with login(server, "writer") as writer:
+        for key in "xy":
+            assert writer.ask("SET", key, "v") == "OK"
+    with login(server, "reader") as redis:
+        assert redis.ask("MULTI") == "OK"
+        commands = ("EXPIRE x 100", "EXPIRE y 100", "SET x w", "SET z v", "INCR n", "PERSIST y", "GET x")
+        for command in commands:
+            assert redis.ask(*command.split()) == "QUEUED"
+        *refused, read = redis.ask("EXEC")
+        assert [str(answer) for answer in refused] == [NO_KEY] * len(refused)
+        assert read == b"v"
+    assert server.query("SELECT k, v, expires FROM postern_redis.entries ORDER BY k") == [
+        (b"x", b"v", 0),
+        (b"y", b"v", 0),
+    ]
+    with login(server, "writer") as redis:
+        assert redis.ask("DEL", "x", "y") == 2
+
+
 def test_a_grant_that_is_taken_away_holds_within_a_second(server):
     with login(server, "writer") as redis:
         until(lambda: redis.ask_raw("SET", "k", "1") == b"+OK\r\n", seconds=5)
