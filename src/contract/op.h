@@ -129,6 +129,10 @@ struct EditRows {
   bool rows_wanted = false;  ///< the reply hears the rows that are changed or deleted, as they were before
   /// The privilege that the account needs: true for deleting, and then the edit writes nothing; false for changing.
   bool erases = false;
+  bool writes_too = false;  ///< with `erases`: it may write, too, and needs both privileges; kept rows stay locked
+  /// The op before it on this table, in the same step, has locked the row that `find` names, and kept it: by
+  /// Verb::lock, an insert that decides, or an edit that `writes_too`. So the row need not be looked for again.
+  bool same_row = false;
   /// The new values depend on the old ones, so that the account must be allowed to see those.
   bool reads_old_values = false;
   /// What does the same in several steps: in Lane::alone it is run in place of this, unless in a unit or a step.

@@ -33,6 +33,7 @@ class Script {
     };
     What what = What::commit;
     std::span<Op> ops{};  ///< run: finds, locks, inserts, edits and answers; or opens alone
+    bool last = false;    ///< run: unless an op of the step fails, the script commits next
     /// mark, back: scripts within a script each have marks of their own. Going back to a mark forgets the deeper ones.
     uint8_t depth = 0;
   };
@@ -43,6 +44,14 @@ class Script {
   /// Whether its ops are finds and answers alone, which then read one view. Otherwise each step reads the rows as they
   /// are when it begins.
   virtual bool reads_only() const { return false; }
+  /// Which other steps may share a statement with its first one, if that is its last. Where that fails each script
+  /// begins anew, by itself.
+  enum class Joins : uint8_t {
+    none,
+    other_connections,  ///< it answers as it goes on: it begins when its connection's earlier scripts are over
+    all,                ///< it answers when it is over
+  };
+  virtual Joins joins() const { return Joins::none; }
   /// The first step. Forgets all that was heard in an earlier run. May throw std::bad_alloc, as next() may.
   virtual Step begin() = 0;
   /// The next one. The replies of the step before have all heard done().

@@ -24,6 +24,8 @@ class TestScript final : public Script {
     return step;
   }
   bool suits_turn() const override { return suits; }
+  Joins joins() const override { return joined; }
+  Joins joined = Joins::none;
   int begins = 0;
   bool suits = false;  ///< a turn
 
@@ -252,6 +254,69 @@ TYPED_TEST_P(ExecutorScripts, InATurnAScriptThatSuitsItSharesItsTransaction) {
                                                               "1001 renamed NULL", "1002 new NULL"}));
 }
 
+TYPED_TEST_P(ExecutorScripts, LastStepsOfSeveralScriptsAreDoneEachOrFailEach) {
+  TableSlot &slot = this->opened();
+  struct Added {
+    uint32_t connection;
+    std::string_view id;
+    std::string_view renamed;
+  };
+  std::vector<HeardReply *> replies;
+  const auto run_all = [&](const std::vector<Added> &added) {
+    std::vector<TestScript *> scripts;
+    for (const Added &one : added) {
+      this->insert_row(slot, one.id);
+      this->rename(slot, this->key(one.renamed), one.id);
+      Script::Step last = this->step();
+      last.last = true;
+      scripts.push_back(&this->script_of({last, {}}));
+      scripts.back()->suits = true;
+      scripts.back()->joined = Script::Joins::all;
+    }
+    for (size_t i = 0; i < added.size(); ++i) {
+      this->batch_.begin(added[i].connection);
+      replies.push_back(&this->script(*scripts[i]));
+    }
+    EXPECT_TRUE(this->executor_->run({.ops = this->batch_.ops()}).lasted());
+    for (const Op &op : this->batch_.ops()) EXPECT_EQ(op.progress, Progress::done);
+    this->batch_.truncate(0);
+  };
+  run_all({{1, "1001", "5"}, {1, "1002", "6"}, {2, "1003", "5"}, {3, "1004", "7"}});
+  run_all({{1, "2001", "5"}, {1, "2002", "6"}, {2, "6", "5"}, {3, "2004", "7"}});  // there is a row 6
+  for (const HeardReply *const reply : replies) EXPECT_EQ(reply->dones, 1);
+  EXPECT_EQ(this->stored(5, 7), (std::vector<std::string>{"5 2001 0", "6 2002 0", "7 2004 NULL"}));
+  EXPECT_EQ(this->stored(1000, 3000),
+            (std::vector<std::string>{"1001 new NULL", "1002 new NULL", "1003 new NULL", "1004 new NULL",
+                                      "2001 new NULL", "2002 new NULL", "2004 new NULL"}));
+}
+
+TYPED_TEST_P(ExecutorScripts, AnEditOfTheRowThatItsStepHasLockedWritesOrErasesIt) {
+  TableSlot &slot = this->opened();
+  const auto decide = [&](std::string_view id, Decision decision) {
+    EditRows rows{.find = this->key(id)};
+    HeardReply &reply = this->edit(slot, rows.find, [decision](Row row, Draft &next) {
+      next.set(1, row[0]);
+      return decision;
+    });
+    rows = *this->batch_.ops().back().edit;
+    rows.erases = rows.writes_too = rows.same_row = true;
+    this->batch_.ops().back().edit = this->batch_.arena().template make<EditRows>(rows);
+    return &reply;
+  };
+  this->lock(slot, this->key("5"));
+  const HeardReply *const written = decide("5", Decision::write);
+  decide("6", Decision::keep);
+  const HeardReply *const erased = decide("6", Decision::erase);
+  this->lock(slot, this->key("7"));
+  this->lock(slot, this->key("1001"));
+  const HeardReply *const missed = decide("1001", Decision::erase);
+  this->do_script(this->script_of({this->step(), {}}));
+  EXPECT_EQ(written->changed, 1u);
+  EXPECT_EQ(erased->changed, 1u);
+  EXPECT_EQ(missed->changed, 0u);
+  EXPECT_EQ(this->stored(5, 7), (std::vector<std::string>{"5 5 0", "7 v7 NULL"}));
+}
+
 TYPED_TEST_P(ExecutorScripts, WhatIsTooMuchForATurnIsLeftWithItsScript) {
   this->fixture_.make_table(static_cast<int>(limits::find_rows_fast_max) + 100);
   TableSlot &slot = this->opened();
@@ -416,6 +481,8 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorScripts, AScriptSaysItsNextStepWhenItHasHear
                             InATurnAScriptThatSuitsItSharesItsTransaction, WhatIsTooMuchForATurnIsLeftWithItsScript,
                             AScriptThatMemoryIsWantingForLeavesNothingOfItsRun,
                             AScriptWhoseTableIsHeldIsLeftAndBeginsAnew, AnEditMayRefuseAndItsStepFails,
-                            AnEditMayAskForItsScriptWhichIsRunInItsPlace, ALockFindsWhatAFindDoes);
+                            AnEditMayAskForItsScriptWhichIsRunInItsPlace, ALockFindsWhatAFindDoes,
+                            LastStepsOfSeveralScriptsAreDoneEachOrFailEach,
+                            AnEditOfTheRowThatItsStepHasLockedWritesOrErasesIt);
 
 }  // namespace postern

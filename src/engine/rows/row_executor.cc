@@ -124,7 +124,8 @@ Settlement RowExecutor::run_statement(const Run &run) {
     // Consistent reads, although the statement is one that writes.
     thd()->lex->sql_command = SQLCOM_SELECT;
     tables_.lock_all(lookups_);
-    execute_all(run, nullptr);
+    if (tentative_ && !write_tables_.can_undo_all()) run.ops[0].progress = Progress::needs_own_run;
+    else execute_all(run, nullptr);
     settlement = writer_.take_lost();
     const bool undo = order_.in_own_unit() ? order_.ends() != sql::UnitEnds::commit : writer_.undo();
     if (settlement.lasted() && !undo) {

@@ -2,7 +2,7 @@
 // server's engine adds what it has besides.
 //
 // The rest is by file: row_executor.cc has runs and their transactions (engine/sql/run_order the order within them),
-// run_script.cc those of scripts, execute_op.cc the work for one op.
+// run_script.cc those of scripts, run_statements.cc those of several, execute_op.cc the work for one op.
 #pragma once
 
 #include <algorithm>
@@ -73,6 +73,9 @@ class RowExecutor : public Executor {
   void finish(Op &op, Failure failure, const ServerError &error = nothing_said);
 
  private:
+  /// Steps of so many scripts are one statement: more would save little, and do much in vain where one fails.
+  static constexpr size_t scripts_together_max = 64;
+
   using Order = sql::RunOrder<RowExecutor>;
   friend Order;
 
@@ -95,15 +98,22 @@ class RowExecutor : public Executor {
   void begin(std::span<const Op> ops);
   void end();
 
+  // run_statements.cc: runs with scripts in them.
+  Settlement run_statements(const Run &run);
+  Settlement run_scripts(std::span<Op> ops, size_t &count);
+  bool may_join(const Op &op, const Op *before) const;
+  void add_together(const Op &op, std::span<const Op> step);
+  Settlement run_together(std::span<Op> scripts, bool &done);
+  Settlement run_script_in_turn(Op &op, const Script::Step *first = nullptr);
+
   // run_script.cc: scripts; their steps are statements of one transaction.
   Settlement run_script(Op &op);
   static bool suits_turn(const Op &op) { return op.verb == Verb::script && op.script->suits_turn(); }
-  Settlement run_statements(const Run &run);
-  Settlement run_script_in_turn(Op &op);
   Failure refusal_of_script(const Op &op) const;
-  Settlement run_steps(Op &op, bool &undo);
+  Settlement run_steps(Op &op, const Script::Step *first, bool &undo);
   static bool ends_script(const Script::Step &step);
   Settlement run_step(Op &op, const Script::Step &step);
+  Settlement run_ops_of_step(std::span<Op> ops);
   Settlement still_open(Settlement settlement) const;
 
   // execute_op.cc: one op.
@@ -144,6 +154,9 @@ class RowExecutor : public Executor {
   size_t opens_ = 0;                   // how many of those were executed or passed by
   Order order_{*this};
   std::vector<Unit> units_;                           // for a statement among scripts
+  std::vector<Op> together_;                          // the last steps of several scripts
+  size_t together_max_ = scripts_together_max;        // how many scripts
+  bool tentative_ = false;                            // the running statement is such a step
   bool one_view_ = false;                             // for all statements of the running script
   Lane lane_ = Lane::turn;                            // the running batch's
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said

@@ -20,7 +20,7 @@ Settlement RowExecutor::run_script(Op &op) {
     begin_row_waits();
     write_tables_.begin_script(thd(), certification_);
     bool undo = false;
-    settlement = run_steps(op, undo);
+    settlement = run_steps(op, nullptr, undo);
     const bool left = op.progress != Progress::done;
     // Ops left for later would be done twice.
     if (settlement.lasted() && left && cannot_be_undone(thd()))
@@ -32,71 +32,19 @@ Settlement RowExecutor::run_script(Op &op) {
   return settlement;
 }
 
-/// Scripts in a turn: they, and the ops that stand between them, are statements of one transaction.
-Settlement RowExecutor::run_statements(const Run &run) {
-  tables_.release_all();
-  begin(run.ops);
-  begin_row_waits();
-  write_tables_.begin_script(thd(), certification_);
-  Settlement settlement;
-  try {
-    for (size_t at = 0; at != run.ops.size() && settlement.lasted();) {
-      if (suits_turn(run.ops[at])) {
-        settlement = run_script_in_turn(run.ops[at++]);
-        continue;
-      }
-      const auto end = std::find_if(run.ops.begin() + static_cast<ptrdiff_t>(at), run.ops.end(), suits_turn);
-      const auto count = static_cast<size_t>(end - run.ops.begin()) - at;
-      units_.clear();
-      add_units_within(run.units, at, count, units_);
-      tables_.begin_batch();
-      settlement = still_open(run_statement({.ops = run.ops.subspan(at, count), .units = units_, .lane = lane_}));
-      at += count;
-    }
-  } catch (const std::bad_alloc &) {
-    settlement = {.failure = Failure::out_of_memory};
-  }
-  write_tables_.end_script(thd(), certification_, settlement, false);
-  if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
-  end();
-  return settlement;
-}
-
-/// A step that fails, or is left, is undone by itself. What cannot be undone so takes the whole run along.
-Settlement RowExecutor::run_script_in_turn(Op &op) {
-  if (order_.is_held_up(op)) {
-    op.progress = Progress::waiting;
-    return {};
-  }
-  op.progress = Progress::done;
-  if (const Failure why = refusal_of_script(op); why != Failure::none) {
-    refuse(op, why, not_ready_ ? node_not_ready : nothing_said);
-    return {};
-  }
-  write_tables_.take_changed();
-  bool undo = false;
-  writer_.set_step(true);
-  const Settlement settlement = run_steps(op, undo);
-  writer_.set_step(false);
-  const bool left = op.progress != Progress::done;
-  if (left) order_.hold_up(op);
-  if (settlement.lasted() && (left || undo) && write_tables_.take_changed()) return {.failure = Failure::row_locked};
-  return settlement;
-}
-
 Failure RowExecutor::refusal_of_script(const Op &op) const {
   if (not_ready_) return Failure::cluster_not_ready;
   if (op.identity != nullptr && op.identity->account == nullptr) return Failure::unauthorized;
   return access_ == Access::read ? Failure::read_only_door : Failure::none;
 }
 
-/// `undo`: it is over, and nothing of it shall stay.
-Settlement RowExecutor::run_steps(Op &op, bool &undo) {
+/// `first`: its first step, if it has begun. `undo`: it is over, and nothing of it shall stay.
+Settlement RowExecutor::run_steps(Op &op, const Script::Step *first, bool &undo) {
   Script &script = *script_of(op);
   Settlement settlement;
   one_view_ = script.reads_only();
   try {
-    Script::Step step = script.begin();
+    Script::Step step = first != nullptr ? *first : script.begin();
     while (settlement.lasted() && op.progress == Progress::done && !ends_script(step)) {
       settlement = run_step(op, step);
       if (settlement.lasted() && op.progress == Progress::done) step = script.next();
@@ -129,13 +77,18 @@ Settlement RowExecutor::run_step(Op &op, const Script::Step &step) {
     one.identity = one.internal ? nullptr : op.identity;
     one.connection = op.connection;
   }
-  tables_.begin_batch();
-  finder_.begin_batch(thd(), lane_);
-  const Unit all{0, static_cast<uint32_t>(step.ops.size()), true};
-  const Order::OwnUnit unit(order_, step.ops);
-  const Settlement settlement = still_open(run_statement({.ops = step.ops, .units = {&all, 1}, .lane = lane_}));
+  const Settlement settlement = run_ops_of_step(step.ops);
   op.progress = step.ops[0].progress;
   return settlement;
+}
+
+/// All, or none of them.
+Settlement RowExecutor::run_ops_of_step(std::span<Op> ops) {
+  tables_.begin_batch();
+  finder_.begin_batch(thd(), lane_);
+  const Unit all{0, static_cast<uint32_t>(ops.size()), true};
+  const Order::OwnUnit unit(order_, ops);
+  return still_open(run_statement({.ops = ops, .units = {&all, 1}, .lane = lane_}));
 }
 
 /// Ends a statement among others. The server may have ended their transaction with it, and would begin another.

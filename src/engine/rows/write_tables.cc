@@ -233,6 +233,11 @@ void WriteTables::lock_all() {
   }
 }
 
+bool WriteTables::can_undo_all() const {
+  return std::all_of(open_.begin(), open_.end(),
+                     [](const WriteTable *target) { return can_roll_back(*target->table->file); });
+}
+
 /// Whether a backup that made a commit fail lately still does so.
 bool WriteTables::commits_are_blocked() {
   if (!commits_were_blocked_) return false;

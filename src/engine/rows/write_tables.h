@@ -117,6 +117,8 @@ class WriteTables {
 
   bool any_open() const { return !open_.empty(); }
   bool locked() const { return locked_; }
+  /// Whether a rollback brings back the rows of all tables that are open.
+  bool can_undo_all() const;
 
  private:
   WriteTable *find_target(const std::string &database, const std::string &name);

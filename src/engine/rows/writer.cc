@@ -25,6 +25,8 @@ void Writer::begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_ro
 void Writer::run(Op &op, OpenTable &table) {
   write_.begin(op, table);
   examined_ = 0;
+  at_hand_ = row_at_hand_ == table.table;
+  if (at_hand_) row_at_hand_ = nullptr;
   THD *const thd = write_.thd;
   number_rows_in_warnings_anew(thd);
   row_wait_.watch(true);
@@ -189,7 +191,10 @@ Step Writer::update_row_there(const Insert &insert) {
     const Decision decision = insert.edit->present(write_.table->reader.read(), draft);
     if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
     if (decision == Decision::refuse || decision == Decision::alone) return refuse(decision);
-    if (decision != Decision::write) return Step::good;
+    if (decision != Decision::write) {
+      row_at_hand_ = write_.table->table;
+      return Step::good;
+    }
   }
   const Step step = change_.update();
   if (step == Step::good && (decides || write_.outcome.changed != 0)) write_.outcome.changed = 2;
@@ -236,6 +241,7 @@ int Writer::finish_duplicate(int code) {
 
 Step Writer::edit(const EditRows &edit) {
   const Find &find = edit.find;
+  if (edit.same_row && at_hand_ && !write_.table->target->edits_need_own_run) return edit_row(edit);
   if (const Failure failure = walk_.begin(write_.thd, *write_.table, find); failure != Failure::none)
     return write_.fail(failure);
   const bool one_row = is_for_one_row(find);
@@ -276,6 +282,7 @@ Step Writer::lock(const Find &find) {
     if (flow == Flow::pause)
       return write_.alone ? write_.fail(Failure::reply_too_large) : write_.leave(Progress::needs_own_run);
     ++write_.outcome.rows;
+    row_at_hand_ = write_.table->table;
     return Step::good;
   });
 }
@@ -383,7 +390,8 @@ Step Writer::edit_row(const EditRows &edit) {
   if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
   if (decision == Decision::refuse || decision == Decision::alone) return refuse(decision);
   if (decision == Decision::keep) {
-    write_.table->file().unlock_row();
+    if (edit.writes_too) row_at_hand_ = write_.table->table;
+    else write_.table->file().unlock_row();
     return Step::good;
   }
   if (edit.rows_wanted) {

@@ -83,7 +83,10 @@ class Writer {
   WriteOp write_;
   RowChange change_;
   uint64_t examined_ = 0;  // in the running op
-  Walk walk_;              // the running edit's
+  // The last op of this table has locked the row in record[0], and kept it; whether the running op is on it.
+  const TABLE *row_at_hand_ = nullptr;
+  bool at_hand_ = false;
+  Walk walk_;  // the running edit's
   std::vector<uchar> key_;
   std::vector<uchar> places_;  // of the rows to edit, one after the other
 };

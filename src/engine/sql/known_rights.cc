@@ -20,7 +20,7 @@ Rights rights_needed(const Op &op, Access access) {
       }
       return 0;
     case Verb::edit: {
-      const Rights change = op.edit->erases ? right::erase : right::update;
+      const Rights change = op.edit->erases ? right::erase | (op.edit->writes_too ? right::update : 0) : right::update;
       return change | right::filter | right::see_key |
              (op.edit->rows_wanted || op.edit->reads_old_values ? right::see : 0);
     }

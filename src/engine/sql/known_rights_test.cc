@@ -74,6 +74,8 @@ TEST(RightsNeeded, GrowWithWhatAnOpShows) {
   EXPECT_EQ(rights_needed(op, Access::write), right::update | right::filter | right::see_key | right::see);
   edit = {.erases = true};
   EXPECT_EQ(rights_needed(op, Access::write), right::erase | right::filter | right::see_key);
+  edit.writes_too = true;
+  EXPECT_EQ(rights_needed(op, Access::write), right::erase | right::update | right::filter | right::see_key);
 
   Insert insert{.on_duplicate = OnDuplicate::ignore};
   op.verb = Verb::insert;
