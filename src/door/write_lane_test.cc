@@ -150,6 +150,29 @@ TEST_F(WriteLaneTest, ACommitNeedNotWaitForOneThatSleepsLong) {
   EXPECT_EQ(third.read(5), "done\n");
 }
 
+TEST_F(WriteLaneTest, CommitsWaitForEachOtherAfterOneThatHadToLeaveRows) {
+  open_with_lane();
+  engine_.commit_us = 2'000;
+  Client other = connect();
+  const auto both_commit = [&](int at_once) {
+    writer_->send("write\n");
+    ASSERT_TRUE(committing());
+    other.send("write\n");
+    ASSERT_TRUE(at_once == 1 || eventually([this] { return engine_.committing == 2; }));
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
+    EXPECT_EQ(engine_.committing, at_once);
+    engine_.commits = 2;
+    EXPECT_EQ(writer_->read(5), "done\n");
+    EXPECT_EQ(other.read(5), "done\n");
+  };
+  both_commit(2);
+  engine_.leaves_rows = true;
+  both_commit(2);
+  engine_.leaves_rows = false;
+  for (uint32_t run = 0; run < WriteLane::runs_apart; run += 2) both_commit(1);
+  both_commit(2);
+}
+
 TEST_F(WriteLaneTest, WorkersShareCommits) {
   options_.committers = 1;
   options_.threads = 2;

@@ -109,6 +109,7 @@ void Committer::run() {
     began_us = std::min(began_us, job->began_us);
   clock_.begin(began_us);
   describe(true);
+  const uint64_t left = counters_.get(Counter::row_lock_yields);
   Sleep sleep;
   sleep.begin();
   run_all(taken.jobs);
@@ -116,7 +117,7 @@ void Committer::run() {
   lane_.note_run(slept_us);
   commit_delay_.note_run(taken.writers, slept_us);
   clock_.end(counters_);
-  lane_.done();
+  lane_.done(counters_.get(Counter::row_lock_yields) != left);
   while (std::unique_ptr<WriteJob> job = taken.jobs.next()) {
     Home *const home = job->home;
     home->return_writes(std::move(job));

@@ -95,9 +95,11 @@ WriteLane::Taken WriteLane::take() {
   return taken;
 }
 
-void WriteLane::done() {
+void WriteLane::done(bool left_rows) {
   const std::lock_guard guard(mutex_);
   --runs_;
+  if (left_rows) runs_apart_ = runs_apart;
+  else if (runs_apart_ != 0) --runs_apart_;
 }
 
 void WriteLane::add_counters(Counters &sum) const {

@@ -35,6 +35,9 @@ class WriteLane {
   /// Microseconds that it sleeps, at least, where another may begin meanwhile: smaller groups flush more often, which
   /// takes the processor's time, too.
   static constexpr int64_t long_sleep_us_min = 500;
+  /// After one that had to leave locked rows so many runs begin when the one before has ended: of two that change the
+  /// same rows the second would wait, and leave what it cannot do in time to the slow lane, one by one.
+  static constexpr uint32_t runs_apart = 16;
   /// Of so many runs by workers one is looked at, how long it sleeps.
   static constexpr uint32_t runs_per_look = 8;
 
@@ -76,15 +79,15 @@ class WriteLane {
   };
   /// It takes all that waits, and somebody else comes first.
   Taken take();
-  /// The committer's jobs are done.
-  void done();
+  /// The committer's jobs are done; whether it had to leave locked rows.
+  void done(bool left_rows);
 
  private:
   int64_t slept_us() const {
     return open_.load(std::memory_order_relaxed) ? slept_us_.load(std::memory_order_relaxed) : 0;
   }
 
-  bool overlaps() const { return slept_us() >= long_sleep_us_min; }
+  bool overlaps() const { return runs_apart_ == 0 && slept_us() >= long_sleep_us_min; }
 
   const std::function<void()> ready_;
   std::vector<std::unique_ptr<Committer>> committers_;
@@ -97,6 +100,7 @@ class WriteLane {
   WriteJobs waiting_;
   size_t writers_waiting_ = 0;    // the connections of these
   size_t runs_ = 0;               // under way
+  uint32_t runs_apart_ = 0;       // so many are yet to begin when the one before has ended
   Committer *first_ = nullptr;    // takes what comes next
   Committer *resting_ = nullptr;  // the one that rests since last, and after it the others
 };

@@ -376,6 +376,7 @@ class ToyEngine final : public Engine {
   std::atomic<int> commits{0};            ///< runs with writes that may end
   std::atomic<int> commit_us{0};          ///< how long a run with writes sleeps besides
   std::atomic<int> written{0};            ///< requests to write with a committed run
+  std::atomic<bool> leaves_rows{false};   ///< runs with writes count rows that they had to leave
 
   std::atomic<bool> commits_wait{false};  ///< Engine::commits_may_wait()
 
@@ -456,6 +457,7 @@ class ToyExecutor final : public Executor {
     const auto written = std::count_if(ops.begin(), ops.end(), [](const Op &op) {
       return writes(op.verb) && !is_row(op) && op.progress == Progress::done;
     });
+    if (written != 0 && engine_.leaves_rows) who_.counters->add(Counter::row_lock_yields);
     if (written != 0) commit();
     engine_.written += static_cast<int>(written);
     return {};
