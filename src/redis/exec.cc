@@ -238,7 +238,7 @@ Script::Step Exec::run_plain() {
     group_.emplace(step);
   }
   at_ += step.size();
-  return {Step::What::run, step};
+  return {.what = Step::What::run, .ops = step, .last = at_ == ops_.size() && tries_groups()};
 }
 
 bool Exec::end_command() {

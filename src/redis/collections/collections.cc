@@ -19,21 +19,25 @@ Task<> CollectionWork::lock_both(Bytes one, Entry &first, Bytes other, Entry &se
 }
 
 Task<> RemoveMembers::run() {
-  Entry entry = co_await lock(row_key(arguments_[1]));
-  if (is_wrong(entry, type_)) co_return;
+  const RowKey key = row_key(arguments_[1]);
+  Entry entry;
+  std::vector<const StepReply *> replies;
   int64_t removed = 0;
-  if (entry.live) {
-    std::vector<StepReply *> replies;
+  const auto erase = [&] {
+    replies.clear();
     for (const Bytes member : arguments_.subspan(2)) {
       if (member.size() > member_bytes_max) continue;
-      replies.push_back(&add_erase(*elements_of(type_), {.key = element_of(entry, member), .limit = 1}));
+      const Find find{.key = values({Value::of(key.text), Value::of(member)}), .limit = 1};
+      replies.push_back(&add_erase(*elements_of(type_), find));
     }
-    co_await go();
-    for (const StepReply *const reply : replies) removed += static_cast<int64_t>(reply->changed);
+  };
+  const auto count = [&] {
+    removed = changed_by(replies);
     entry.len -= removed;
-    if (removed != 0) co_await store(entry);
-  }
-  writer().integer(removed);
+    return removed != 0;
+  };
+  const bool done = co_await change_elements(key, type_, entry, Doing(erase), Doing(count));
+  if (done) writer().integer(removed);
 }
 
 Find find_members(Call &call, const Place &place, std::span<const Bytes> members) {

@@ -107,7 +107,7 @@ bool may_write_both(Call &call, Bytes one, Bytes other, OpenMap *&open);
 /// Removes members from a set or a sorted set, and answers how many there were.
 class RemoveMembers final : public CollectionWork {
  public:
-  RemoveMembers(Call &call, OpenMap &open, Type type) : CollectionWork(call, open), type_(type) {}
+  RemoveMembers(Call &call, OpenMap &open, Type type) : CollectionWork(call, open), type_(type) { set_ends_at_once(); }
 
  private:
   Task<> run() override;

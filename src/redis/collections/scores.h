@@ -3,8 +3,9 @@
 // A DOUBLE column of the server takes no infinities: the largest finite numbers stand for them.
 #pragma once
 
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -32,12 +33,11 @@ inline double score_in(const Value &value) {
   return 0;
 }
 
-/// The column's new value.
+/// The column's new value: the shortest text that the server reads as this number.
 inline std::string stored_score(double score) {
   if (std::isinf(score)) score = std::copysign(std::numeric_limits<double>::max(), score);
-  std::string text(40, '\0');
-  text.resize(print_double(text.data(), score));
-  return text;
+  char text[40];
+  return {text, std::to_chars(std::begin(text), std::end(text), score).ptr};
 }
 
 }  // namespace postern::redis

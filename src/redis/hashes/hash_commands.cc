@@ -88,7 +88,9 @@ class HashSet final : public HashWork {
  public:
   enum class Answer : uint8_t { made, ok };
   HashSet(Call &call, OpenMap &open, OnDuplicate on_duplicate, Answer answer)
-      : HashWork(call, open), on_duplicate_(on_duplicate), answer_(answer) {}
+      : HashWork(call, open), on_duplicate_(on_duplicate), answer_(answer) {
+    set_ends_at_once();
+  }
 
  private:
   Task<> run() override {
@@ -121,28 +123,26 @@ class HashSet final : public HashWork {
 
 class HashDelete final : public HashWork {
  public:
-  using HashWork::HashWork;
+  HashDelete(Call &call, OpenMap &open) : HashWork(call, open) { set_ends_at_once(); }
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(row_key(key_));
-    if (!entry.live) {
-      writer().integer(0);
-      co_return;
-    }
-    if (entry.type != Type::hash) {
-      writer().error(wrong_type);
-      co_return;
-    }
-    std::vector<StepReply *> replies;
-    for (const Bytes field : arguments_.subspan(2))
-      replies.push_back(&add_erase(hashes(), {.key = at(entry, field), .limit = 1}));
-    co_await go();
+    const RowKey key = row_key(key_);
+    Entry entry;
+    std::vector<const StepReply *> replies;
     int64_t removed = 0;
-    for (const StepReply *const reply : replies) removed += static_cast<int64_t>(reply->changed);
-    entry.len -= removed;
-    if (removed != 0) co_await store(entry);
-    writer().integer(removed);
+    const auto erase = [&] {
+      replies.clear();
+      for (const Bytes field : arguments_.subspan(2))
+        replies.push_back(&add_erase(hashes(), {.key = values({Value::of(key.text), Value::of(field)}), .limit = 1}));
+    };
+    const auto count = [&] {
+      removed = changed_by(replies);
+      entry.len -= removed;
+      return removed != 0;
+    };
+    const bool done = co_await change_elements(key, Type::hash, entry, Doing(erase), Doing(count));
+    if (done) writer().integer(removed);
   }
 };
 

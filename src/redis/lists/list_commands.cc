@@ -19,7 +19,9 @@ struct Ends {
 /// LPUSH and its like.
 class Push final : public ListWork {
  public:
-  Push(Call &call, OpenMap &open, bool front, bool if_there) : ListWork(call, open), front_(front), there_(if_there) {}
+  Push(Call &call, OpenMap &open, bool front, bool if_there) : ListWork(call, open), front_(front), there_(if_there) {
+    if (!there_) set_ends_at_once();
+  }
 
  private:
   Task<> run() override {

@@ -11,7 +11,7 @@ namespace {
 
 class SetAdd final : public CollectionWork {
  public:
-  using CollectionWork::CollectionWork;
+  SetAdd(Call &call, OpenMap &open) : CollectionWork(call, open) { set_ends_at_once(); }
 
  private:
   Task<> run() override {
@@ -26,8 +26,7 @@ class SetAdd final : public CollectionWork {
             &add_insert(elements(Elements::sets), {Value::of(key.text), Value::of(member)}, OnDuplicate::ignore));
     };
     const auto count = [&] {
-      made = 0;
-      for (const StepReply *const reply : replies) made += static_cast<int64_t>(reply->changed);
+      made = changed_by(replies);
       entry.len += made;
       return made != 0;
     };

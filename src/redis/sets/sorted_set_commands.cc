@@ -42,6 +42,12 @@ class ScoreEdit final : public Edit {
     return Decision::write;
   }
 
+  /// Its member is not there.
+  void pass_by() {
+    begin();
+    passed_by = true;
+  }
+
   const Bytes member;
   double score = 0;  ///< the current one
   std::string text{};
@@ -69,11 +75,14 @@ class SortedSetAdd final : public CollectionWork {
     Bytes member;
   };
   SortedSetAdd(Call &call, OpenMap &open, const AddOptions &options, std::vector<Pair> pairs)
-      : CollectionWork(call, open), options_(options), pairs_(std::move(pairs)) {}
+      : CollectionWork(call, open), options_(options), pairs_(std::move(pairs)) {
+    set_ends_at_once();
+  }
 
  private:
   Task<> run() override {
     edits_.clear();
+    added_ = updated_ = 0;
     for (const Pair &pair : pairs_) edits_.emplace_back(options_, pair.member, pair.score);
     bool done = false;
     if (options_.if_there) done = co_await change();
@@ -100,16 +109,20 @@ class SortedSetAdd final : public CollectionWork {
 
   /// A member that is not there is passed by.
   Task<bool> change() {
-    Entry entry = co_await lock(row_key(arguments_[1]));
-    if (is_wrong(entry, Type::zset)) co_return false;
-    for (ScoreEdit &edit : edits_) edit.passed_by = true;
-    if (entry.live) {
+    const RowKey key = row_key(arguments_[1]);
+    Entry entry;
+    for (ScoreEdit &edit : edits_) edit.pass_by();
+    const auto edit_all = [&] {
       for (ScoreEdit &edit : edits_)
-        add_edit(elements(Elements::zsets), {.key = element_of(entry, edit.member), .limit = 1}, edit);
-      co_await go();
+        add_edit(elements(Elements::zsets), {.key = values({Value::of(key.text), Value::of(edit.member)}), .limit = 1},
+                 edit);
+    };
+    const auto counted = [&] { return count(entry); };
+    const bool done = co_await change_elements(key, Type::zset, entry, Doing(edit_all), Doing(counted));
+    if (!entry.live) {
+      for (ScoreEdit &edit : edits_) edit.pass_by();  // they may have met members of an expired key
     }
-    if (count(entry)) co_await store(entry);
-    co_return true;
+    co_return done;
   }
 
   /// Whether the edits have changed anything.

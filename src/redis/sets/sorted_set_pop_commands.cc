@@ -15,11 +15,15 @@ class PopWork : public CollectionWork {
       : CollectionWork(call, open), highest_(highest), count_(count) {}
 
  protected:
-  /// Takes the elements out of a key that is there.
-  Task<> pop(Entry &entry, std::vector<Cells> &rows) {
+  /// Adds the op that takes the elements out.
+  StepReply &add_take_of(RowKey key) {
     Find find{.comparison = highest_ ? Comparison::at_most : Comparison::at_least, .limit = count_};
-    find.key = find.until = key_of(entry);
-    StepReply &taken = add_take(elements(Elements::zsets_by_score), find);
+    find.key = find.until = values({Value::of(key.text)});
+    return add_take(elements(Elements::zsets_by_score), find);
+  }
+  /// Takes the elements out of a key that is there.
+  Task<> pop(RowKey key, Entry &entry, std::vector<Cells> &rows) {
+    StepReply &taken = add_take_of(key);
     co_await go();
     rows = std::move(taken.rows);
     entry.len -= static_cast<int64_t>(rows.size());
@@ -40,14 +44,28 @@ class PopWork : public CollectionWork {
 class Pop final : public PopWork {
  public:
   Pop(Call &call, OpenMap &open, bool highest, bool one, uint64_t wanted)
-      : PopWork(call, open, highest, wanted), one_(one) {}
+      : PopWork(call, open, highest, wanted), one_(one) {
+    set_ends_at_once();
+  }
 
  private:
   Task<> run() override {
-    Entry entry = co_await lock(row_key(arguments_[1]));
-    if (is_wrong(entry, Type::zset)) co_return;
+    const RowKey key = row_key(arguments_[1]);
+    Entry entry;
+    StepReply *taken = nullptr;
+    const auto take = [&] { taken = count() == 0 ? nullptr : &add_take_of(key); };
+    const auto counted = [&] {
+      if (taken != nullptr) entry.len -= static_cast<int64_t>(taken->rows.size());
+      return taken != nullptr && !taken->rows.empty();
+    };
+    const bool done = co_await change_elements(key, Type::zset, entry, Doing(take), Doing(counted));
+    if (!done) co_return;
     std::vector<Cells> rows;
-    if (entry.live && count() != 0) co_await pop(entry, rows);
+    if (entry.live && taken != nullptr) rows = std::move(taken->rows);
+    tell(rows);
+  }
+
+  void tell(const std::vector<Cells> &rows) {
     Writer to = writer();
     const bool nested = !one_ && to.three();
     to.array(nested ? rows.size() : 2 * rows.size());
@@ -75,12 +93,13 @@ class PopOfMany final : public Trying<PopWork> {
       const Source &source = sources_[i];
       if (source.open == nullptr || !may_take(i)) continue;
       use(*source.open);
-      Entry entry = co_await lock(row_key(source.key));
+      const RowKey key = row_key(source.key);
+      Entry entry = co_await lock(key);
       if (is_repeated() && entry.type != Type::zset) continue;
       if (is_wrong(entry, Type::zset)) co_return;
       if (!entry.live) continue;
       std::vector<Cells> rows;
-      co_await pop(entry, rows);
+      co_await pop(key, entry, rows);
       if (one_ && rows.empty()) continue;  // SQL has taken it, and not said so
       tell(source.key, rows);
       co_return;

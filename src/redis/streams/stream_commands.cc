@@ -11,7 +11,9 @@ namespace {
 
 class Add final : public StreamWork {
  public:
-  Add(Call &call, OpenMap &open, const AddOptions &options) : StreamWork(call, open), options_(options) {}
+  Add(Call &call, OpenMap &open, const AddOptions &options) : StreamWork(call, open), options_(options) {
+    if (options_.makes_stream && options_.trim.by == StreamTrim::By::nothing) set_ends_at_once();
+  }
 
  private:
   Task<> run() override {

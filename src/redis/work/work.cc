@@ -21,6 +21,13 @@ class EraseEdit final : public Edit {
 };
 EraseEdit erase_edit;
 
+/// Keeps whatever it is shown.
+class KeepEdit final : public Edit {
+ public:
+  Decision present(Row, Draft &) override { return Decision::keep; }
+};
+KeepEdit keep_edit;
+
 Value type_value(Type type) {
   return Value::of_integer(static_cast<int64_t>(type));
 }
@@ -58,6 +65,12 @@ void StepReply::done(const Outcome &outcome) {
   message = outcome.message;
 }
 
+int64_t changed_by(std::span<const StepReply *const> replies) {
+  int64_t changed = 0;
+  for (const StepReply *const reply : replies) changed += static_cast<int64_t>(reply->changed);
+  return changed;
+}
+
 void *Work::operator new(size_t bytes) {
   char *const data = pool::acquire(bytes).data;
   if (data == nullptr) throw std::bad_alloc();
@@ -81,7 +94,7 @@ void Work::note_erased(Bytes key, ErasedKeys::Why why) {
 Script::Step Work::begin() {
   if (erased_ != nullptr) erased_->all.clear();
   failure_ = Failure::none;
-  bears_refusal_ = false;
+  at_once_ = false;
   unanswer();
   ops_.clear();
   stepped_ = true;
@@ -107,7 +120,7 @@ Script::Step Work::next() {
     }
   }
   waiting_.resume();
-  if (!task_.handle().done()) return {.what = Step::What::run, .ops = ops_};
+  if (!task_.handle().done()) return {.what = Step::What::run, .ops = ops_, .last = at_once_ && ends_at_once_};
   task_.result();
   return {.what = Step::What::commit};
 }
@@ -373,9 +386,10 @@ Task<bool> Work::at_once(RowKey key, Type type, Entry &entry, Doing add, Doing c
   const StepReply &made = add_insert(open_->table, row, OnDuplicate::decide, &look);
   add();
   add_edit(open_->table, {.key = values({Value::of(key.text)}), .limit = 1}, change);
-  bears_refusal_ = true;
+  edits_.back().same_row = true;
+  at_once_ = true;
   co_await go();
-  bears_refusal_ = false;
+  at_once_ = false;
   co_return made.failure == Failure::none;
 }
 
@@ -400,9 +414,9 @@ Task<bool> Work::at_once_with(RowKey key, Type type, Entry &entry, Doing add, Do
     co_return false;
   }
   fill_row(key, entry, row);
-  bears_refusal_ = true;
+  at_once_ = true;
   co_await go();
-  bears_refusal_ = false;
+  at_once_ = false;
   co_return made.failure == Failure::none;
 }
 
@@ -428,6 +442,33 @@ Task<bool> Work::add_elements_to(RowKey key, Type type, Entry &entry, Doing add,
     const bool goes_on = co_await may_be_made(entry, type);
     if (!goes_on) co_return false;
   }
+}
+
+Task<bool> Work::change_elements(RowKey key, Type type, Entry &entry, Doing change, Doing count) {
+  entry = {.key = std::string(key.text)};
+  bool emptied = false;
+  EditBy store([&](Row row, Draft &next) {
+    entry = entry_of(key, state_of(*open_->map, row, now_ms_));
+    if (!entry.live || entry.type != type || !count()) return Decision::keep;
+    emptied = entry.len == 0;
+    if (emptied) return Decision::erase;
+    draft(entry, row, next);
+    return Decision::write;
+  });
+  const Find find{.key = values({Value::of(key.text)}), .limit = 1};
+  // Not by Verb::lock: that would have the whole statement lock the places of elements that are not there.
+  add_edit(open_->table, find, keep_edit, true);
+  edits_.back().writes_too = true;
+  change();
+  add_edit(open_->table, find, store, true);
+  edits_.back().writes_too = edits_.back().same_row = true;
+  at_once_ = true;
+  co_await go();
+  at_once_ = false;
+  if (emptied) note_erased(key.text, ErasedKeys::Why::emptied);
+  const bool wrong = entry.live && entry.type != type;
+  if (wrong) writer().error(wrong_type);
+  co_return !wrong;
 }
 
 /// Whether a step may be tried again with a key that it has met: an expired one, which goes. False after answering

@@ -67,6 +67,9 @@ class StepReply final : public Reply {
   size_t bytes_ = 0;  // of rows
 };
 
+/// Rows that the ops of these replies have changed, together.
+int64_t changed_by(std::span<const StepReply *const> replies);
+
 /// An Edit of a function `Decision(Row, Draft &)`.
 template <class Function>
 class EditBy final : public Edit {
@@ -151,6 +154,7 @@ class Work : public Kept, public Script, public Reply {
   using Step = Script::Step;
   bool suits_turn() const final { return small_; }
   bool reads_only() const final { return reads_only_; }
+  Joins joins() const final { return ends_at_once_ ? Joins::all : Joins::none; }
   /// To be called before it is begun, where it locks and writes nothing: it then reads one state.
   void set_reads_only() { reads_only_ = true; }
   /// The same, where it is more than may share a turn.
@@ -225,6 +229,10 @@ class Work : public Kept, public Script, public Reply {
   KeyState state_of_cells(const Map &map, const Cells &cells) const;
   static uint64_t fresh_version();
 
+  /// The command, if nothing comes in its way, does all it does by one call of add_elements(), add_elements_to() or
+  /// change_elements().
+  void set_ends_at_once() { ends_at_once_ = true; }
+
   // Keys of the generic keyspace.
 
   /// `name`: a key of open(), as clients have it.
@@ -261,6 +269,10 @@ class Work : public Kept, public Script, public Reply {
   Task<bool> add_elements_to(RowKey key, Type type, Entry &entry, Doing add, Doing meet);
   /// A key is gone; clear() and store() note that themselves.
   void note_erased(Bytes key, ErasedKeys::Why why);
+  /// What lock(), a step that changes or takes out elements, and store() do, in one step. `change()` adds the ops on
+  /// elements, which may borrow from `key`; `count()`, after them, makes of the entry what it becomes; false: nothing
+  /// is stored. Elements of an expired key may go. Returns false after answering that the key is of another type.
+  Task<bool> change_elements(RowKey key, Type type, Entry &entry, Doing change, Doing count);
   /// Deletes a key that was locked, and its elements.
   Task<> clear(const Entry &entry);
 
@@ -269,8 +281,7 @@ class Work : public Kept, public Script, public Reply {
   static constexpr size_t arguments_in_turn_max = 64;
 
   bool is_borne(const StepReply &reply) const {
-    return reply.failure == Failure::none || (bears_refusal_ && reply.failure == Failure::refused) ||
-           bears(reply.failure);
+    return reply.failure == Failure::none || (at_once_ && reply.failure == Failure::refused) || bears(reply.failure);
   }
   Task<bool> at_once(RowKey key, Type type, Entry &entry, Doing add, Doing count);
   Task<bool> at_once_with(RowKey key, Type type, Entry &entry, Doing add, Doing meet, bool &refused);
@@ -299,7 +310,8 @@ class Work : public Kept, public Script, public Reply {
   Task<> task_;
   std::coroutine_handle<> waiting_{};
   bool stepped_ = false;  // the ops were run
-  bool bears_refusal_ = false;
+  bool ends_at_once_ = false;
+  bool at_once_ = false;  // the step has all that the command does; refused, it does nothing
   std::vector<Op> ops_;
   std::vector<OpenTable *> tables_;  // the ops'
   Lasting<StepReply, 4> replies_;

@@ -246,3 +246,40 @@ def test_pipelines(redis):
     redis.send(b"".join(encode(*command) for command in words))
     replies = [decode(redis.raw()) for _ in words]
     assert replies == [1] * 300 + [300, b"b", b"a", b"b"]
+
+
+ONE_STEP = """
+    LPUSH l a b|SADD s a b c d|SADD s a e|SREM s a nosuch|HSET h f 1 g 2|HDEL h f|XADD x * f v|ZADD z 1 a 2 b 3 c 4 d
+    ZADD z XX 5 a 6 nosuch|ZINCRBY z 1 a|ZREM z a|ZPOPMIN z|ZPOPMAX z|SREM s b c d e|SREM s b|HDEL nosuch f"""
+
+
+def locks_of(server, redis, *commands):
+    """How often tables were locked for them: once for each statement. The door's own work may come between."""
+    before = server.status("Redis_table_locks")["redis_table_locks"]
+    redis.send(b"".join(encode(*words) for words in commands))
+    for _ in commands:
+        assert not redis.raw().startswith(b"-")
+    return server.status("Redis_table_locks")["redis_table_locks"] - before
+
+
+def test_a_command_is_one_statement(server, redis):
+    lines = [line.split() for line in ONE_STEP.replace("\n", "|").split("|") if line.strip()]
+
+    def few():
+        redis.ask("FLUSHALL")
+        locks = [locks_of(server, redis, line) for line in lines]
+        return locks == [1] * len(lines) or locks
+
+    until(lambda: few() is True, seconds=30)
+
+
+def test_neighbouring_commands_are_one_statement(server, redis):
+    adds = [("SADD", f"s{i}", "a") for i in range(8)]
+    sets = [("MULTI",), *(("SET", f"k{i}", "v") for i in range(20)), ("EXEC",)]
+    until(lambda: locks_of(server, redis, *adds) <= 2 and locks_of(server, redis, *sets) <= 2, seconds=30)
+    # One of another type fails by itself.
+    redis.ask("SET", "s4", "text")
+    redis.send(b"".join(encode("SADD", f"s{i}", "b", "c") for i in range(8)))
+    answers = [redis.raw() for _ in range(8)]
+    assert answers.pop(4).startswith(b"-WRONGTYPE") and answers == [b":2\r\n"] * 7
+    assert redis.ask("SMEMBERS", "s5") is not None and redis.ask("GET", "s4") == b"text"
