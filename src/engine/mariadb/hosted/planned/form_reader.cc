@@ -111,15 +111,19 @@ std::optional<WhyNot> FormReader::run() {
   SELECT_LEX &select = *lex_.first_select_lex();
   if (const auto why = check_select(select)) return why;
   if (const auto why = read_tables(select)) return why;
+  // Of rows that are constant throughout the server sends one, whatever the OFFSET is.
+  const bool listed = !(select.options & SELECT_DISTINCT) && select.group_list.elements == 0;
+  takes_session_ = listed;
   if (const auto why = read_list(select.item_list)) return why;
+  takes_session_ = true;
   if (select.where != nullptr) {
     if (const auto why = read(select.where, Place::condition)) return why;
   }
   if (select.having != nullptr) {
     takes_session_ = false;
     if (const auto why = read(select.having, Place::elsewhere)) return why;
-    takes_session_ = true;
   }
+  takes_session_ = listed;
   if (const auto why = read_order(select.group_list)) return why;
   if (const auto why = read_order(select.order_list)) return why;
   parts_.ordered = select.order_list.elements != 0;
