@@ -149,6 +149,33 @@ class RandomSelects:
         makers.append(value)
         return f"{name} {self.random.choice(('=', '=', '=', '=', '<', '>=', '<>'))} ?"
 
+    def subquery(self, alias, makers, aliases):
+        """A condition on `alias` by the rows of a table that is not among `aliases`; empty: there is none."""
+        chance = self.random
+        left = [new for new in JOINS if new not in aliases and alias in JOINS[new]]
+        if not left:
+            return ""
+        new = chance.choice(left)
+        own, outer = JOINS[new][alias].split(" = ")
+        if own[0] != new:
+            own, outer = outer, own
+        source = f"FROM {COLUMNS[new][0]} {new}"
+        more = [self.condition(new, makers) for _ in range(chance.choice((0, 1, 1, 2)))]
+        tied = " WHERE " + " AND ".join([f"{own} = {outer}", *more])
+        loose = " WHERE " + " AND ".join(more) if more else ""
+        negated = chance.choice(("", "NOT "))
+        what = chance.randrange(6)
+        if what < 2:
+            return f"{negated}EXISTS (SELECT 1 {source}{tied}{chance.choice(('', ' LIMIT 1'))})"
+        if what == 2:
+            return f"{negated}EXISTS (SELECT {new}.* {source}{loose})"
+        if what == 3:
+            return f"{outer} {negated}IN (SELECT {own} {source}{loose})"
+        number = self.number_of(new)
+        if what == 4:
+            return f"{self.number_of(alias)} >= (SELECT MIN({number}) {source}{tied})"
+        return f"{self.number_of(alias)} {chance.choice(('=', '<', '<>'))} (SELECT MAX({number}) {source}{loose})"
+
     def near_now(self, name):
         how = self.random.choice(("<", "<=", ">", ">=", "<>", "=", "BETWEEN"))
         if how == "BETWEEN":
@@ -233,9 +260,20 @@ class RandomSelects:
         conditions = first + [
             self.condition(chance.choice(aliases), makers) for _ in range(chance.choice((0, 0, 1, 1, 2)))
         ]
+        if chance.random() < 0.3:
+            inner = []
+            conditions.append(self.subquery(chance.choice(aliases), inner, aliases) or "1 = 1")
+            makers += inner
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         options = chance.choice(("", "", "", "DISTINCT ", "SQL_CALC_FOUND_ROWS "))
         columns = [self.expression(chance.choice(aliases)) for _ in range(chance.choice((1, 2, 3)))]
+        if chance.random() < 0.1:
+            of = [new for new in JOINS if new not in aliases and aliases[0] in JOINS[new]]
+            columns += [
+                f"(SELECT {chance.choice(('COUNT(*)', f'MAX({self.number_of(new)})'))} FROM {COLUMNS[new][0]} {new}"
+                f" WHERE {JOINS[new][aliases[0]]})"
+                for new in of[:1]
+            ]
         group = having = ""
         if chance.random() < 0.35:
             sums = [

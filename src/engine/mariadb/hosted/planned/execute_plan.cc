@@ -51,6 +51,7 @@ void JoinPlan::give_to(THD *thd) {
   lex_.unit.thd = thd;
   join_->thd = thd;
   sink_->set_thd(thd);
+  give_subqueries_to(thd);
   for (TABLE *const table : tables_) table->in_use = thd;
   for (TABLE *const table : scratch_) table->in_use = thd;
 }
@@ -135,6 +136,9 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   if (!spent_) count(thd);
   executed_ = true;
   executed = {thd->get_examined_row_count(), sink_->sent(), thd->limit_found_rows};
+  // Subqueries by an index leave it open.
+  if (!subqueries_.empty())
+    for (TABLE *const table : tables_) table->file->ha_index_or_rnd_end();
   unlock(thd);
   return why;
 }

@@ -21,6 +21,7 @@ struct FormTable {
   std::string database;
   std::string table;
   std::string alias;
+  uint32_t select = 0;  ///< the number of the SELECT that it is of
 };
 
 /// A ? in the text. Where it is compared with a column, or a limit, it may be a value of each execution. Everywhere
@@ -32,6 +33,7 @@ struct PlacedValue {
   As as = As::compared;
   std::string table{};   ///< the alias that the column was written with; empty: none
   std::string column{};  ///< empty: it is not compared with one
+  uint32_t select = 0;   ///< where it stands; a column may be of a table there or further out
 };
 
 struct FormParts {

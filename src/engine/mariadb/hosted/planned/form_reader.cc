@@ -85,7 +85,9 @@ class FormReader {
   std::optional<WhyNot> check_statement() const;
   bool find_values();
   std::optional<WhyNot> check_select(SELECT_LEX &select) const;
-  std::optional<WhyNot> read_tables(SELECT_LEX &select);
+  std::optional<WhyNot> read_select(SELECT_LEX &select);
+  std::optional<WhyNot> read_subquery(Item_subselect &subquery);
+  std::optional<WhyNot> read_tables();
   std::optional<WhyNot> read_joins(List<TABLE_LIST> &joined);
   std::optional<WhyNot> read_table(TABLE_LIST &table);
   std::optional<WhyNot> read_list(List<Item> &items);
@@ -102,6 +104,9 @@ class FormReader {
   const ParsedText parsed_;
   FormParts &parts_;
   size_t items_ = 0;
+  size_t selects_ = 0;   // read
+  uint32_t select_ = 0;  // the number of the one that is read
+  bool takes_subqueries_ = true;
   bool takes_session_ = true;  // not in HAVING and aggregates
 };
 
@@ -109,25 +114,70 @@ std::optional<WhyNot> FormReader::run() {
   if (const auto why = check_statement()) return why;
   if (!find_values()) return WhyNot::syntax;
   SELECT_LEX &select = *lex_.first_select_lex();
+  if (const auto why = read_tables()) return why;
+  if (const auto why = read_select(select)) return why;
+  parts_.ordered = select.order_list.elements != 0;
+  if (const auto why = read_limit(select)) return why;
+  size_t selects = 0;
+  for (SELECT_LEX *one = lex_.all_selects_list; one != nullptr; one = one->next_select_in_list()) ++selects;
+  return selects == selects_ ? std::nullopt : std::optional(WhyNot::several_selects);
+}
+
+std::optional<WhyNot> FormReader::read_select(SELECT_LEX &select) {
+  ++selects_;
+  select_ = select.select_number;
+  if (select.table_list.elements == 0) return WhyNot::no_table;
   if (const auto why = check_select(select)) return why;
-  if (const auto why = read_tables(select)) return why;
   // Of rows that are constant throughout the server sends one, whatever the OFFSET is.
   const bool listed = !(select.options & SELECT_DISTINCT) && select.group_list.elements == 0;
-  takes_session_ = listed;
+  const bool around = std::exchange(takes_session_, takes_session_ && listed);
+  // Where no row is found the server makes a constant of those beside aggregates.
+  takes_subqueries_ = selects_ == 1 && !select.with_sum_func;
   if (const auto why = read_list(select.item_list)) return why;
-  takes_session_ = true;
+  takes_subqueries_ = selects_ == 1;
+  takes_session_ = around;
+  if (const auto why = read_joins(*select.join_list)) return why;
   if (select.where != nullptr) {
     if (const auto why = read(select.where, Place::condition)) return why;
   }
+  takes_subqueries_ = takes_session_ = false;
   if (select.having != nullptr) {
-    takes_session_ = false;
     if (const auto why = read(select.having, Place::elsewhere)) return why;
   }
-  takes_session_ = listed;
   if (const auto why = read_order(select.group_list)) return why;
-  if (const auto why = read_order(select.order_list)) return why;
-  parts_.ordered = select.order_list.elements != 0;
-  return read_limit(select);
+  takes_session_ = around && listed;
+  return read_order(select.order_list);
+}
+
+/// One that is executed for each row, or that the optimizer joins.
+std::optional<WhyNot> FormReader::read_subquery(Item_subselect &subquery) {
+  if (!std::exchange(takes_subqueries_, false)) return WhyNot::several_selects;
+  SELECT_LEX *const select = subquery.get_select_lex();
+  SELECT_LEX_UNIT *const unit = select->master_unit();
+  if (unit->is_unit_op() || unit->fake_select_lex != nullptr || select->next_select() != nullptr)
+    return WhyNot::several_selects;
+  switch (subquery.substype()) {
+    case Item_subselect::SINGLEROW_SUBS:
+    case Item_subselect::EXISTS_SUBS: break;
+    case Item_subselect::IN_SUBS: {
+      Item *const left = static_cast<Item_in_subselect &>(subquery).left_exp();
+      if (left->type() != Item::FIELD_ITEM) return WhyNot::condition;
+      break;
+    }
+    default: return WhyNot::several_selects;
+  }
+  const auto &limit = select->limit_params;
+  if (limit.with_ties || limit.offset_limit != nullptr) return WhyNot::limit;
+  if (limit.select_limit != nullptr && (parsed_ == ParsedText::own || value_of(limit.select_limit) == nullptr) &&
+      !limit.select_limit->basic_const_item())
+    return WhyNot::limit;
+  const bool takes_session = takes_session_;
+  const uint32_t around = select_;
+  const auto why = read_select(*select);
+  select_ = around;
+  takes_session_ = takes_session;
+  takes_subqueries_ = true;
+  return why;
 }
 
 /// Each ? that the parser has met, in the text. It has their distances from each other, but not from the beginning.
@@ -156,9 +206,7 @@ std::optional<WhyNot> FormReader::check_statement() const {
   if (lex_.limit_rows_examined) return WhyNot::limit;
   if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
   const SELECT_LEX *const select = lex_.first_select_lex();
-  if (!select || lex_.unit.is_unit_op() || lex_.unit.fake_select_lex || lex_.all_selects_list != select ||
-      lex_.all_selects_list->next_select_in_list())
-    return WhyNot::several_selects;
+  if (!select || lex_.unit.is_unit_op() || lex_.unit.fake_select_lex) return WhyNot::several_selects;
   return std::nullopt;
 }
 
@@ -173,12 +221,12 @@ std::optional<WhyNot> FormReader::check_select(SELECT_LEX &select) const {
   return std::nullopt;
 }
 
-std::optional<WhyNot> FormReader::read_tables(SELECT_LEX &select) {
-  if (select.table_list.elements == 0) return WhyNot::no_table;
-  if (select.table_list.elements > tables_max) return WhyNot::too_much;
-  for (TABLE_LIST *table = select.table_list.first; table != nullptr; table = table->next_local)
+/// Those of subqueries, too, in the order in which the server opens them.
+std::optional<WhyNot> FormReader::read_tables() {
+  for (TABLE_LIST *table = lex_.query_tables; table != nullptr; table = table->next_global)
     if (const auto why = read_table(*table)) return why;
-  return read_joins(*select.join_list);
+  if (parts_.tables.empty()) return WhyNot::no_table;
+  return parts_.tables.size() <= tables_max ? std::nullopt : std::optional(WhyNot::too_much);
 }
 
 /// Conditions of joins, which hang on tables and on what stands in parentheses.
@@ -205,7 +253,8 @@ std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
   if (table.vers_conditions.is_set() || table.period_conditions.is_set()) return WhyNot::table_parts;
   if (table.skip_locked) return WhyNot::skip_locked;
   if (!table.db.str || !table.db.length || !table.table_name.str || !table.alias.str) return WhyNot::no_table;
-  parts_.tables.push_back({text_of(table.db), text_of(table.table_name), text_of(table.alias)});
+  parts_.tables.push_back(
+      {text_of(table.db), text_of(table.table_name), text_of(table.alias), table.select_lex->select_number});
   return std::nullopt;
 }
 
@@ -255,7 +304,7 @@ std::optional<WhyNot> FormReader::read(Item *item, Place place) {
     }
     case Item::FUNC_ITEM: return read_function(*static_cast<Item_func *>(item), place);
     case Item::SUM_FUNC_ITEM: return read_sum(*static_cast<Item_sum *>(item));
-    case Item::SUBSELECT_ITEM: return WhyNot::several_selects;
+    case Item::SUBSELECT_ITEM: return read_subquery(*static_cast<Item_subselect *>(item));
     default: return WhyNot::wanted;
   }
 }
@@ -345,6 +394,7 @@ void FormReader::note_comparison(const Item_func &function, Place place) {
     if (value == nullptr) continue;
     if (column->table_name.str != nullptr) value->table = text_of(column->table_name);
     value->column = text_of(column->field_name);
+    value->select = select_;
     if (pattern) value->as = PlacedValue::As::pattern;
   }
 }

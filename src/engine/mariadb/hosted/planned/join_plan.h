@@ -11,8 +11,12 @@
 //   limits of the unit: both are set anew. A LIMIT itself is part of the plan: of its sorts and temporary tables, too.
 // - Ranges of an index, which depend on values: they are made anew.
 // - Rows that the optimizer has read (const tables, MIN and MAX by an index), rowids of ranges, materialized and
-//   weeded-out rows, join buffers, values of subqueries, ranges that are looked for with each row, cursors of merged
+//   weeded-out rows, join buffers, ranges that are looked for with each row, cursors of merged
 //   indexes: no plan with such is taken.
+// - Subqueries. One that depends on no row around it is done once by the server, and used as a constant while it is
+//   planned: here each depends on one further out, and is executed again for each row. Where a WHERE or a select list
+//   has one, the optimizer may also join it, as long as nothing is kept for that.
+// - A constant in a function's argument, which the server replaces by its value: session_items.cc.
 // - A temporary table that has grown onto the disk stays there: that plan is dropped. So is one that was interrupted,
 //   or has met an error or a warning.
 // - The storage engine forgets with each statement that the index alone is read, and has to hear it again.
@@ -35,7 +39,7 @@ namespace postern::mariadb {
 /// may be others: rowids of a range, values of subqueries; or has cursors of its own.
 constexpr ulonglong switches_off = OPTIMIZER_SWITCH_USE_ROWID_FILTER | OPTIMIZER_SWITCH_SUBQUERY_CACHE |
                                    OPTIMIZER_SWITCH_MATERIALIZATION | OPTIMIZER_SWITCH_INDEX_MERGE |
-                                   OPTIMIZER_SWITCH_MRR;
+                                   OPTIMIZER_SWITCH_MRR | OPTIMIZER_SWITCH_LOOSE_SCAN | OPTIMIZER_SWITCH_EXISTS_TO_IN;
 
 struct PlanMemory {
   PlanMemory() { init_alloc_root(PSI_NOT_INSTRUMENTED, &root, 16384, 0, MYF(0)); }
@@ -50,12 +54,13 @@ struct PlanMemory {
 /// The counters that the server raises where it plans.
 struct PlanningCounts {
   explicit PlanningCounts(const STATUS_VAR &counts)
-      : numbers{counts.select_full_join_count_, counts.select_full_range_join_count_, counts.select_range_count_,
-                counts.select_range_check_count_, counts.select_scan_count_} {}
+      : numbers{counts.select_full_join_count_, counts.select_full_range_join_count_,
+                counts.select_range_count_,     counts.select_range_check_count_,
+                counts.select_scan_count_,      counts.feature_subquery} {}
   PlanningCounts since(const PlanningCounts &before) const;
   void add_to(STATUS_VAR &counts) const;
 
-  std::array<ulong, 5> numbers;
+  std::array<ulong, 6> numbers;
 };
 
 class JoinPlan final : public KeptPlan {
@@ -102,12 +107,28 @@ class JoinPlan final : public KeptPlan {
     bool descends = false;
   };
 
+  /// One that is executed for each row around it.
+  struct Subquery {
+    Item_subselect *item = nullptr;
+    SELECT_LEX_UNIT *unit = nullptr;
+    JOIN *join = nullptr;
+  };
+
   /// Whether executions differ in anything but rows.
   bool varies() const { return !values_.empty() || !session_.empty(); }
 
   // make_plan.cc
   bool parse(const ToBePlanned &what);
+  bool open(const ToBePlanned &what);
+  bool optimize(const ToBePlanned &what, const char *&why);
+  bool take_first_values(const ToBePlanned &what, const char *&why);
+  void note_tables();
+  void note_table(const JOIN_TAB &tab);
+  void close();
+
+  // put_values.cc
   bool put_values(const ToBePlanned &what);
+  bool put_values_in_select(SELECT_LEX &select);
   Item *put_values_in(Item *item);
   bool put_values_in_answer(SELECT_LEX &select);
   Item *note_session(ValueItem *value);
@@ -115,21 +136,22 @@ class JoinPlan final : public KeptPlan {
   Item *make_ranged_of(Item_func &function);
   void put_limits();
   bool put_values_in(List<TABLE_LIST> &joined);
-  bool open(const ToBePlanned &what);
-  bool optimize(const ToBePlanned &what, const char *&why);
+  bool note_comparison(Item_func &function);
+
+  // plan_checks.cc
+  static void depend_subqueries(SELECT_LEX &select);
+  bool note_dependence(SELECT_LEX &select);
+  bool note_subqueries(SELECT_LEX &select);
+  void give_subqueries_to(THD *thd);
   const char *refusal() const;
   bool is_never_true() const;
+  static const char *refusal_of(const JOIN &join);
+  static const char *refusal_of(const Subquery &subquery);
   static const char *refusal_of(const JOIN_TAB &tab);
-  bool find_columns(Item *item);
-  bool find_columns_of_joins(List<TABLE_LIST> &joined);
-  bool note_comparison(Item_func &function);
-  bool take_first_values(const ToBePlanned &what, const char *&why);
-  void note_tables();
-  void note_table(const JOIN_TAB &tab);
-  void close();
 
   // renew_ranges.cc
   bool note_ranges();
+  bool note_ranges_of(JOIN *join);
   bool renew_ranges(THD *thd);
 
   // execute_plan.cc
@@ -157,7 +179,9 @@ class JoinPlan final : public KeptPlan {
   std::vector<MDL_ticket *> tickets_;
   std::vector<Item_param *> places_;  // while it is made
   std::vector<Compared> values_;
-  std::vector<ValueItem *> session_;  // values of the session's functions
+  std::vector<ValueItem *> session_;      // values of the session's functions
+  std::vector<Item_func *> comparisons_;  // with values
+  std::vector<Subquery> subqueries_;
   std::vector<ValueList *> lists_;
   std::vector<RangedRead> ranged_;
   std::vector<Filesort *> limited_sorts_;  // by a LIMIT that varies

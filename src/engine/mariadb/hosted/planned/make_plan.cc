@@ -45,19 +45,9 @@ const char *name_of(join_type type) {
     case JT_RANGE: return "range";
     case JT_NEXT: return "index";
     case JT_ALL: return "ALL";
+    case JT_UNIQUE_SUBQUERY: return "unique_subquery";
+    case JT_INDEX_SUBQUERY: return "index_subquery";
     default: return "?";
-  }
-}
-
-bool is_compared_in_ranges(const Item_func &function) {
-  switch (function.functype()) {
-    case Item_func::EQ_FUNC:
-    case Item_func::LT_FUNC:
-    case Item_func::LE_FUNC:
-    case Item_func::GT_FUNC:
-    case Item_func::GE_FUNC:
-    case Item_func::BETWEEN: return true;
-    default: return false;
   }
 }
 
@@ -82,6 +72,7 @@ void PlanningCounts::add_to(STATUS_VAR &counts) const {
   counts.select_range_count_ += numbers[2];
   counts.select_range_check_count_ += numbers[3];
   counts.select_scan_count_ += numbers[4];
+  counts.feature_subquery += numbers[5];
 }
 
 std::unique_ptr<KeptPlan> make_plan(THD *home, THD *session, const ToBePlanned &what, const char *&why) {
@@ -141,114 +132,6 @@ bool JoinPlan::parse(const ToBePlanned &what) {
   return !parse_sql(home_, &state, nullptr) && !home_->is_error() && lex_.param_list.elements == what.places.size();
 }
 
-bool JoinPlan::put_values(const ToBePlanned &what) {
-  List_iterator_fast<Item_param> params(lex_.param_list);
-  for (const ValuePlace &place : what.places) {
-    places_.push_back(params++);
-    ValueItem *const value = ValueItem::make(home_, place, what.values[values_.size()]);
-    if (value == nullptr) return false;
-    values_.push_back({.value = value, .use = place.use});
-  }
-  SELECT_LEX &select = *lex_.first_select_lex();
-  if (select.where != nullptr && (select.where = put_values_in(select.where)) == nullptr) return false;
-  if (!put_values_in(*select.join_list) || !put_values_in_answer(select)) return false;
-  put_limits();
-  lex_.param_list.empty();
-  return true;
-}
-
-/// The select list, the order and the groups have no values that vary but those of the session.
-bool JoinPlan::put_values_in_answer(SELECT_LEX &select) {
-  List_iterator<Item> all(select.item_list);
-  while (Item *one = all++) {
-    Item *const other = put_values_in(one);
-    if (other == nullptr) return false;
-    if (other != one) all.replace(other);
-  }
-  for (const SQL_I_List<ORDER> *const list : {&select.order_list, &select.group_list})
-    for (ORDER *one = list->first; one != nullptr; one = one->next)
-      if ((*one->item = put_values_in(*one->item)) == nullptr) return false;
-  return true;
-}
-
-/// In a condition as the parser has made it. nullptr: there is no memory.
-Item *JoinPlan::put_values_in(Item *item) {
-  const auto at = std::ranges::find(places_, item);
-  if (at != places_.end()) return values_[static_cast<size_t>(at - places_.begin())].value->item();
-  if (item->type() == Item::COND_ITEM) {
-    List_iterator<Item> all(*static_cast<Item_cond *>(item)->argument_list());
-    while (Item *one = all++) {
-      Item *const other = put_values_in(one);
-      if (other == nullptr) return nullptr;
-      if (other != one) all.replace(other);
-    }
-  } else if (item->type() == Item::FUNC_ITEM) {
-    auto &function = *static_cast<Item_func *>(item);
-    if (session_function(function) != SessionFunction::none) return note_session(make_session_item(home_, function));
-    for (uint i = 0; i < function.argument_count(); ++i)
-      if ((function.arguments()[i] = put_values_in(function.arguments()[i])) == nullptr) return nullptr;
-    return make_ranged_of(function);
-  }
-  return item;
-}
-
-Item *JoinPlan::note_session(ValueItem *value) {
-  if (value == nullptr) return nullptr;
-  session_.push_back(value);
-  return value->item();
-}
-
-/// Whether it is calculated of the session's values and constants alone. `any`: set if one of the former is in it.
-bool JoinPlan::is_of_session(Item *item, bool &any) const {
-  if (item->type() == Item::CONST_ITEM) return true;
-  if (item->type() != Item::FUNC_ITEM) return false;
-  if (std::ranges::any_of(session_, [item](ValueItem *one) { return one->item() == item; })) return any = true;
-  auto &function = *static_cast<Item_func *>(item);
-  for (uint i = 0; i < function.argument_count(); ++i)
-    if (!is_of_session(function.arguments()[i], any)) return false;
-  return true;
-}
-
-/// The function itself, if none of its arguments is a value.
-Item *JoinPlan::make_ranged_of(Item_func &function) {
-  std::vector<ValueItem *> found;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    Item *&argument = function.arguments()[i];
-    for (const Compared &one : values_)
-      if (one.value->item() == argument) found.push_back(one.value);
-    bool any = false;
-    if (!is_compared_in_ranges(function) || !is_of_session(argument, any) || !any) continue;
-    ValueItem *const value = make_session_value(home_, *argument);
-    if (value == nullptr) return nullptr;
-    argument = value->item();
-    found.push_back(value);
-  }
-  if (found.empty()) return &function;
-  if (ranges_of_ == RangesOf::all_but_equal && function.functype() == Item_func::EQ_FUNC) return &function;
-  const size_t bytes = found.size() * sizeof found[0];
-  auto *const kept = static_cast<ValueItem **>(home_->memdup(found.data(), bytes));
-  if (kept == nullptr) return nullptr;
-  ValueList *list = nullptr;
-  Item *const ranged = make_ranged(home_, function, {kept, found.size()}, list);
-  if (list != nullptr) lists_.push_back(list);
-  return ranged;
-}
-
-void JoinPlan::put_limits() {
-  auto &limits = lex_.first_select_lex()->limit_params;
-  for (Item **const one : {&limits.select_limit, &limits.offset_limit})
-    if (*one != nullptr) *one = put_values_in(*one);
-}
-
-bool JoinPlan::put_values_in(List<TABLE_LIST> &joined) {
-  List_iterator_fast<TABLE_LIST> tables(joined);
-  while (TABLE_LIST *table = tables++) {
-    if (table->on_expr != nullptr && (table->on_expr = put_values_in(table->on_expr)) == nullptr) return false;
-    if (table->nested_join != nullptr && !put_values_in(table->nested_join->join_list)) return false;
-  }
-  return true;
-}
-
 /// Each table has a metadata lock of its own, so that plans can be given up one by one.
 bool JoinPlan::open(const ToBePlanned &what) {
   THD *const thd = home_;
@@ -290,6 +173,7 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
     select.uncacheable |= UNCACHEABLE_EXPLAIN;
     unit.uncacheable |= UNCACHEABLE_EXPLAIN;
   }
+  depend_subqueries(select);
   sink_ = new (thd->mem_root) RowSink(thd);
   if (sink_ == nullptr || !take_limits(what.values, true)) return false;
   why = "an error where it is planned";
@@ -304,8 +188,12 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   if (join_->prepare(select.table_list.first, select.where, select.order_list.elements + select.group_list.elements,
                      select.order_list.first, false, select.group_list.first, select.having, nullptr, &select, &unit))
     return false;
-  if (!take_first_values(what, why)) return false;
+  if (!note_dependence(select) || !take_first_values(what, why)) return false;
   if (join_->optimize() || thd->is_error()) return false;
+  if (!note_subqueries(select)) {
+    why = "a subquery that is not known to be repeatable";
+    return false;
+  }
   planning_ = PlanningCounts(thd->status_var).since(before);
   status_ = thd->server_status & (SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED);
   plan_flags_ = static_cast<uint>(thd->query_plan_flags);
@@ -320,107 +208,12 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
 
 /// By them the optimizer estimates ranges. They are of no consequence otherwise.
 bool JoinPlan::take_first_values(const ToBePlanned &what, const char *&why) {
-  SELECT_LEX &select = *lex_.first_select_lex();
-  const bool found = (select.where == nullptr || find_columns(select.where)) &&
-                     find_columns_of_joins(*select.join_list) && std::ranges::all_of(values_, [](const Compared &one) {
+  const bool found = std::ranges::all_of(comparisons_, [this](Item_func *one) { return note_comparison(*one); }) &&
+                     std::ranges::all_of(values_, [](const Compared &one) {
                        return one.field != nullptr || one.use == ValueUse::limit || one.use == ValueUse::offset;
                      });
   why = found ? nullptr : "a value that is not compared with a column as it is";
   return found && take_values(home_, what.values);
-}
-
-/// Whatever its values are.
-bool JoinPlan::is_never_true() const {
-  return std::strcmp(join_->zero_result_cause, "Impossible WHERE") == 0;
-}
-
-/// What must not be in a plan that is executed more than once, at different times.
-const char *JoinPlan::refusal() const {
-  if (join_->zero_result_cause != nullptr)
-    return !varies() && !is_never_true() ? "a result that the server knows before it reads a row" : nullptr;
-  // Those that the result does not depend on are constant, and are not read.
-  if (join_->tables_list == nullptr || join_->const_table_map != join_->eliminated_tables || join_->table_count == 0 ||
-      join_->const_tables == join_->table_count || join_->join_tab == nullptr)
-    return "a row that is read where it is planned";
-  if (join_->pushdown_query != nullptr || join_->procedure != nullptr) return "a part that the storage engine does";
-  for (const JOIN_TAB *tab = first_linear_tab(join_, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
-       tab = next_linear_tab(join_, const_cast<JOIN_TAB *>(tab), WITH_BUSH_ROOTS)) {
-    if (tab->aggr != nullptr) continue;
-    if (const char *const why = refusal_of(*tab); why != nullptr) return why;
-  }
-  return nullptr;
-}
-
-const char *JoinPlan::refusal_of(const JOIN_TAB &tab) {
-  switch (tab.type) {
-    case JT_EQ_REF:
-    case JT_REF:
-    case JT_REF_OR_NULL:
-    case JT_RANGE:
-    case JT_NEXT:
-    case JT_ALL: break;
-    default: return "a way to find rows that is not known to be repeatable";
-  }
-  if (tab.table == nullptr || tab.bush_children != nullptr || tab.bush_root_tab != nullptr ||
-      tab.check_weed_out_table != nullptr || tab.flush_weedout_table != nullptr)
-    return "rows that are kept for the whole statement";
-  if (tab.rowid_filter != nullptr || tab.range_rowid_filter_info != nullptr) return "a filter of rowids";
-  if (tab.cache != nullptr) return "a join buffer";
-  if (tab.use_quick == 2) return "a range that is looked for with each row";
-  if (tab.loosescan_match_tab != nullptr || tab.do_firstmatch != nullptr) return "a semi-join";
-  for (QUICK_SELECT_I *const quick :
-       {tab.quick, tab.select != nullptr ? tab.select->quick : nullptr,
-        tab.filesort != nullptr && tab.filesort->select != nullptr ? tab.filesort->select->quick : nullptr})
-    if (quick != nullptr && quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE &&
-        quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE_DESC)
-      return "several ranges in one";
-  return nullptr;
-}
-
-/// The columns that values are compared with, as the server has found them.
-bool JoinPlan::find_columns(Item *item) {
-  if (item->type() == Item::COND_ITEM) {
-    List_iterator_fast<Item> all(*static_cast<Item_cond *>(item)->argument_list());
-    while (Item *one = all++)
-      if (!find_columns(one)) return false;
-    return true;
-  }
-  if (item->type() != Item::FUNC_ITEM) return true;
-  auto &function = *static_cast<Item_func *>(item);
-  for (uint i = 0; i < function.argument_count(); ++i)
-    if (!find_columns(function.arguments()[i])) return false;
-  return note_comparison(function);
-}
-
-bool JoinPlan::find_columns_of_joins(List<TABLE_LIST> &joined) {
-  List_iterator_fast<TABLE_LIST> tables(joined);
-  while (TABLE_LIST *table = tables++) {
-    if (table->on_expr != nullptr && !find_columns(table->on_expr)) return false;
-    if (table->nested_join != nullptr && !find_columns_of_joins(table->nested_join->join_list)) return false;
-  }
-  return true;
-}
-
-bool JoinPlan::note_comparison(Item_func &function) {
-  Field *field = nullptr;
-  bool any = false;
-  for (uint i = 0; i < function.argument_count(); ++i) {
-    Item *const one = function.arguments()[i];
-    if (std::ranges::any_of(values_, [one](const Compared &value) { return value.value->item() == one; })) any = true;
-    else if (Item *const real = one->real_item(); real->type() == Item::FIELD_ITEM && field == nullptr)
-      field = static_cast<Item_field *>(real)->field;
-    else field = nullptr;
-  }
-  if (!any) return true;
-  Exact exact{};
-  if (field == nullptr || !exactness(*field, exact)) return false;
-  for (uint i = 0; i < function.argument_count(); ++i)
-    for (Compared &value : values_)
-      if (value.value->item() == function.arguments()[i]) {
-        value.field = field;
-        value.exact = exact;
-      }
-  return true;
 }
 
 void JoinPlan::note_tables() {
@@ -430,9 +223,18 @@ void JoinPlan::note_tables() {
   }
   const bool varies_limit =
       std::ranges::any_of(values_, [](const Compared &one) { return one.use == ValueUse::limit; });
+  for (const Subquery &one : subqueries_) {
+    for (const JOIN_TAB *tab = first_linear_tab(one.join, WITHOUT_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+         tab = next_linear_tab(one.join, const_cast<JOIN_TAB *>(tab), WITHOUT_BUSH_ROOTS)) {
+      shown_ += "(";
+      note_table(*tab);
+      shown_ += ") ";
+    }
+  }
+  const size_t before = shown_.size();
   for (const JOIN_TAB *tab = first_linear_tab(join_, WITHOUT_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(join_, const_cast<JOIN_TAB *>(tab), WITHOUT_BUSH_ROOTS)) {
-    if (!shown_.empty()) shown_ += ' ';
+    if (shown_.size() != before) shown_ += ' ';
     if (tab->aggr != nullptr) {
       scratch_.push_back(tab->table);
       shown_ += "temporary";
@@ -467,8 +269,8 @@ void JoinPlan::close() {
     Query_arena backup;
     thd->set_n_backup_active_arena(&arena_, &backup);
     LEX *const lex = std::exchange(thd->lex, &lex_);
-    lex_.first_select_lex()->uncacheable = 0;
-    lex_.unit.uncacheable = 0;
+    for (SELECT_LEX *one = lex_.all_selects_list; one != nullptr; one = one->next_select_in_list())
+      one->uncacheable = one->master_unit()->uncacheable = 0;
     lex_.unit.cleanup();
     delete_explain_query(&lex_);
     if (sink_ != nullptr) sink_->~RowSink();

@@ -146,21 +146,32 @@ std::optional<WhyNot> PlannedForm::look(THD *thd) const {
   return why;
 }
 
+/// In the SELECT where the value stands, or in others. `doubtful`: set if there are several.
+const Field *PlannedForm::column_of(const PlacedValue &value, std::span<const TABLE *const> tables, bool inside,
+                                    bool &doubtful) const {
+  const Field *found = nullptr;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const FormTable &table = parts_.tables[i];
+    if ((table.select == value.select) != inside) continue;
+    if (!value.table.empty() && !compat::same_name(table_alias_charset, value.table.c_str(), table.alias.c_str()))
+      continue;
+    const uint16_t at = field_of(*tables[i], value.column);
+    if (at == no_field) continue;
+    doubtful = doubtful || found != nullptr;
+    found = tables[i]->field[at];
+  }
+  return found;
+}
+
 /// Only where there is no doubt which column is meant.
 ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const {
   if (value.as == PlacedValue::As::limit) return {ValueUse::limit};
   if (value.as == PlacedValue::As::offset) return {ValueUse::offset};
   if (value.column.empty()) return {};
-  const Field *found = nullptr;
-  for (size_t i = 0; i < tables.size(); ++i) {
-    if (!value.table.empty() &&
-        !compat::same_name(table_alias_charset, value.table.c_str(), parts_.tables[i].alias.c_str()))
-      continue;
-    const uint16_t at = field_of(*tables[i], value.column);
-    if (at == no_field) continue;
-    if (found != nullptr) return {};
-    found = tables[i]->field[at];
-  }
+  bool doubtful = false;
+  const Field *found = column_of(value, tables, true, doubtful);
+  if (found == nullptr && !doubtful) found = column_of(value, tables, false, doubtful);
+  if (doubtful) return {};
   Exact exact{};
   if (found == nullptr || !exactness(*found, exact)) return {};
   switch (exact) {

@@ -65,6 +65,8 @@ class PlannedForm final : public StatementPlan {
 
   std::optional<WhyNot> find_places(THD *thd);
   static std::optional<WhyNot> look_at(std::span<const TABLE *const> tables);
+  const Field *column_of(const PlacedValue &value, std::span<const TABLE *const> tables, bool inside,
+                         bool &doubtful) const;
   ValuePlace place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const;
   bool shape_of(std::span<const Value> values, std::string &shape) const;
   bool add_class(std::span<const Value> values, size_t at, std::string &shape) const;

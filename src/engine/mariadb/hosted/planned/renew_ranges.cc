@@ -43,8 +43,14 @@ Item *without_guard(Item *condition) {
 /// False: one of them could not be made anew.
 bool JoinPlan::note_ranges() {
   if (!varies()) return true;
-  for (JOIN_TAB *tab = first_linear_tab(join_, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
-       tab = next_linear_tab(join_, tab, WITH_BUSH_ROOTS)) {
+  for (const Subquery &one : subqueries_)
+    if (!note_ranges_of(one.join)) return false;
+  return note_ranges_of(join_) && renew_ranges(home_);
+}
+
+bool JoinPlan::note_ranges_of(JOIN *join) {
+  for (JOIN_TAB *tab = first_linear_tab(join, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(join, tab, WITH_BUSH_ROOTS)) {
     if (tab->quick != nullptr) return false;
     for (SQL_SELECT *const select : {tab->select, tab->filesort != nullptr ? tab->filesort->select : nullptr}) {
       if (select == nullptr || select->quick == nullptr) continue;
@@ -56,7 +62,7 @@ bool JoinPlan::note_ranges() {
       if (ranged_.back().condition == nullptr) return false;
     }
   }
-  return renew_ranges(home_);
+  return true;
 }
 
 /// With the tables locked. False: there are none by these values, or an error is set.

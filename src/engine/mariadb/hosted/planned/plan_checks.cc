@@ -1,0 +1,150 @@
+#include "engine/mariadb/hosted/planned/server.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/mariadb/hosted/planned/join_plan.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// The server keeps the THD of a subquery to itself.
+struct ItsThd : Item_subselect {
+  static void give(Item_subselect &item, THD *thd) { item.*(&ItsThd::thd) = thd; }
+};
+
+template <class Look>
+bool each_subquery(SELECT_LEX &select, Look look) {
+  for (SELECT_LEX_UNIT *unit = select.first_inner_unit(); unit != nullptr; unit = unit->next_unit())
+    if (!look(*unit)) return false;
+  return true;
+}
+
+}  // namespace
+
+/// Before anything is resolved. To the server each depends on a row around it, and so is never done once and for all.
+void JoinPlan::depend_subqueries(SELECT_LEX &select) {
+  each_subquery(select, [](SELECT_LEX_UNIT &unit) {
+    unit.uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
+    unit.first_select()->uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
+    return true;
+  });
+}
+
+/// Once it is resolved. A subquery that depends on no row around it is a constant in a comparison, unless it depends on
+/// one further out.
+bool JoinPlan::note_dependence(SELECT_LEX &select) {
+  THD *const thd = home_;
+  const bool noted = each_subquery(select, [thd](SELECT_LEX_UNIT &unit) {
+    if (unit.item == nullptr) return false;
+    Item_subselect &item = *unit.item;
+    item.is_correlated = true;
+    if (item.upper_refs.elements != 0) return true;
+    auto *const outside = new (thd->mem_root) Item_subselect::Ref_to_outside;
+    if (outside == nullptr) return false;
+    outside->select = nullptr;
+    outside->item = new (thd->mem_root) Item_int(thd, 0);
+    return outside->item != nullptr && !item.upper_refs.push_back(outside, thd->mem_root);
+  });
+  if (noted && select.first_inner_unit() != nullptr) select.update_used_tables();
+  return noted;
+}
+
+/// Those that the optimizer has left. False: one is of a kind that is not executed here.
+bool JoinPlan::note_subqueries(SELECT_LEX &select) {
+  return each_subquery(select, [this](SELECT_LEX_UNIT &unit) {
+    SELECT_LEX *const inner = unit.first_select();
+    if (unit.item == nullptr || unit.is_unit_op() || inner->join == nullptr || inner->first_inner_unit() != nullptr)
+      return false;
+    Item_subselect &item = *unit.item;
+    // The server forgets it, and then keeps what NULL IN (...) has given.
+    item.is_correlated = true;
+    switch (item.engine->engine_type()) {
+      case subselect_engine::SINGLE_SELECT_ENGINE:
+      case subselect_engine::UNIQUESUBQUERY_ENGINE:
+      case subselect_engine::INDEXSUBQUERY_ENGINE: break;
+      default: return false;
+    }
+    subqueries_.push_back({.item = &item, .unit = &unit, .join = inner->join});
+    return !item.const_item();
+  });
+}
+
+void JoinPlan::give_subqueries_to(THD *thd) {
+  for (const Subquery &one : subqueries_) {
+    ItsThd::give(*one.item, thd);
+    one.item->engine->set_thd(thd);
+    one.unit->thd = thd;
+    one.join->thd = thd;
+  }
+}
+
+/// Whatever its values are.
+bool JoinPlan::is_never_true() const {
+  return std::strcmp(join_->zero_result_cause, "Impossible WHERE") == 0;
+}
+
+/// What must not be in a plan that is executed more than once, at different times.
+const char *JoinPlan::refusal() const {
+  for (const Subquery &one : subqueries_)
+    if (const char *const why = refusal_of(one); why != nullptr) return why;
+  if (join_->zero_result_cause != nullptr)
+    return !varies() && !is_never_true() ? "a result that the server knows before it reads a row" : nullptr;
+  return refusal_of(*join_);
+}
+
+const char *JoinPlan::refusal_of(const JOIN &join) {
+  // Those that the result does not depend on are constant, and are not read.
+  if (join.tables_list == nullptr || join.const_table_map != join.eliminated_tables || join.table_count == 0 ||
+      join.const_tables == join.table_count || join.join_tab == nullptr)
+    return "a row that is read where it is planned";
+  if (join.pushdown_query != nullptr || join.procedure != nullptr) return "a part that the storage engine does";
+  auto *const tabs = const_cast<JOIN *>(&join);
+  for (JOIN_TAB *tab = first_linear_tab(tabs, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(tabs, tab, WITH_BUSH_ROOTS)) {
+    if (tab->aggr != nullptr) continue;
+    if (const char *const why = refusal_of(*tab); why != nullptr) return why;
+  }
+  return nullptr;
+}
+
+/// Its first execution may come late, so it must not make anything that the others need.
+const char *JoinPlan::refusal_of(const Subquery &subquery) {
+  JOIN *const join = subquery.join;
+  if (join->zero_result_cause != nullptr) return "a subquery whose result the server knows before it reads a row";
+  if (const char *const why = refusal_of(*join); why != nullptr) return why;
+  for (const JOIN_TAB *tab = first_linear_tab(join, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(join, const_cast<JOIN_TAB *>(tab), WITH_BUSH_ROOTS))
+    if (tab->aggr != nullptr || tab->filesort != nullptr) return "a subquery that sorts or keeps rows";
+  return nullptr;
+}
+
+const char *JoinPlan::refusal_of(const JOIN_TAB &tab) {
+  switch (tab.type) {
+    case JT_EQ_REF:
+    case JT_REF:
+    case JT_REF_OR_NULL:
+    case JT_RANGE:
+    case JT_NEXT:
+    case JT_UNIQUE_SUBQUERY:
+    case JT_INDEX_SUBQUERY:
+    case JT_ALL: break;
+    default: return "a way to find rows that is not known to be repeatable";
+  }
+  if (tab.table == nullptr || tab.bush_children != nullptr || tab.bush_root_tab != nullptr ||
+      tab.check_weed_out_table != nullptr || tab.flush_weedout_table != nullptr)
+    return "rows that are kept for the whole statement";
+  if (tab.rowid_filter != nullptr || tab.range_rowid_filter_info != nullptr) return "a filter of rowids";
+  if (tab.cache != nullptr) return "a join buffer";
+  if (tab.use_quick == 2) return "a range that is looked for with each row";
+  if (tab.loosescan_match_tab != nullptr) return "a semi-join that skips rows of an index";
+  for (QUICK_SELECT_I *const quick :
+       {tab.quick, tab.select != nullptr ? tab.select->quick : nullptr,
+        tab.filesort != nullptr && tab.filesort->select != nullptr ? tab.filesort->select->quick : nullptr})
+    if (quick != nullptr && quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE &&
+        quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE_DESC)
+      return "several ranges in one";
+  return nullptr;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,167 @@
+#include "engine/mariadb/hosted/planned/server.h"
+
+#include <algorithm>
+
+#include "engine/mariadb/hosted/planned/join_plan.h"
+#include "engine/mariadb/hosted/planned/session_items.h"
+#include "engine/mariadb/hosted/reads/resolve_read.h"
+
+namespace postern::mariadb {
+namespace {
+
+bool is_compared_in_ranges(const Item_func &function) {
+  switch (function.functype()) {
+    case Item_func::EQ_FUNC:
+    case Item_func::LT_FUNC:
+    case Item_func::LE_FUNC:
+    case Item_func::GT_FUNC:
+    case Item_func::GE_FUNC:
+    case Item_func::BETWEEN: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+bool JoinPlan::put_values(const ToBePlanned &what) {
+  List_iterator_fast<Item_param> params(lex_.param_list);
+  for (const ValuePlace &place : what.places) {
+    places_.push_back(params++);
+    ValueItem *const value = ValueItem::make(home_, place, what.values[values_.size()]);
+    if (value == nullptr) return false;
+    values_.push_back({.value = value, .use = place.use});
+  }
+  if (!put_values_in_select(*lex_.first_select_lex())) return false;
+  put_limits();
+  lex_.param_list.empty();
+  return true;
+}
+
+bool JoinPlan::put_values_in_select(SELECT_LEX &select) {
+  if (select.where != nullptr && (select.where = put_values_in(select.where)) == nullptr) return false;
+  return put_values_in(*select.join_list) && put_values_in_answer(select);
+}
+
+/// The select list, the order and the groups have no values that vary but those of the session.
+bool JoinPlan::put_values_in_answer(SELECT_LEX &select) {
+  List_iterator<Item> all(select.item_list);
+  while (Item *one = all++) {
+    Item *const other = put_values_in(one);
+    if (other == nullptr) return false;
+    if (other != one) all.replace(other);
+  }
+  for (const SQL_I_List<ORDER> *const list : {&select.order_list, &select.group_list})
+    for (ORDER *one = list->first; one != nullptr; one = one->next)
+      if ((*one->item = put_values_in(*one->item)) == nullptr) return false;
+  return true;
+}
+
+/// In a condition as the parser has made it. nullptr: there is no memory.
+Item *JoinPlan::put_values_in(Item *item) {
+  const auto at = std::ranges::find(places_, item);
+  if (at != places_.end()) return values_[static_cast<size_t>(at - places_.begin())].value->item();
+  if (item->type() == Item::COND_ITEM) {
+    List_iterator<Item> all(*static_cast<Item_cond *>(item)->argument_list());
+    while (Item *one = all++) {
+      Item *const other = put_values_in(one);
+      if (other == nullptr) return nullptr;
+      if (other != one) all.replace(other);
+    }
+  } else if (item->type() == Item::FUNC_ITEM) {
+    auto &function = *static_cast<Item_func *>(item);
+    if (session_function(function) != SessionFunction::none) return note_session(make_session_item(home_, function));
+    for (uint i = 0; i < function.argument_count(); ++i)
+      if ((function.arguments()[i] = put_values_in(function.arguments()[i])) == nullptr) return nullptr;
+    return make_ranged_of(function);
+  } else if (item->type() == Item::SUBSELECT_ITEM) {
+    if (!put_values_in_select(*static_cast<Item_subselect *>(item)->get_select_lex())) return nullptr;
+  }
+  return item;
+}
+
+Item *JoinPlan::note_session(ValueItem *value) {
+  if (value == nullptr) return nullptr;
+  session_.push_back(value);
+  return value->item();
+}
+
+/// Whether it is calculated of the session's values and constants alone. `any`: set if one of the former is in it.
+bool JoinPlan::is_of_session(Item *item, bool &any) const {
+  if (item->type() == Item::CONST_ITEM) return true;
+  if (item->type() != Item::FUNC_ITEM) return false;
+  if (std::ranges::any_of(session_, [item](ValueItem *one) { return one->item() == item; })) return any = true;
+  auto &function = *static_cast<Item_func *>(item);
+  for (uint i = 0; i < function.argument_count(); ++i)
+    if (!is_of_session(function.arguments()[i], any)) return false;
+  return true;
+}
+
+/// The function itself, if none of its arguments is a value.
+Item *JoinPlan::make_ranged_of(Item_func &function) {
+  std::vector<ValueItem *> found;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    Item *&argument = function.arguments()[i];
+    for (const Compared &one : values_)
+      if (one.value->item() == argument) found.push_back(one.value);
+    bool any = false;
+    if (!is_compared_in_ranges(function) || !is_of_session(argument, any) || !any) continue;
+    ValueItem *const value = make_session_value(home_, *argument);
+    if (value == nullptr) return nullptr;
+    argument = value->item();
+    found.push_back(value);
+  }
+  if (found.empty()) return &function;
+  if (ranges_of_ == RangesOf::all_but_equal && function.functype() == Item_func::EQ_FUNC) {
+    comparisons_.push_back(&function);
+    return &function;
+  }
+  comparisons_.push_back(nullptr);
+  const size_t bytes = found.size() * sizeof found[0];
+  auto *const kept = static_cast<ValueItem **>(home_->memdup(found.data(), bytes));
+  if (kept == nullptr) return nullptr;
+  ValueList *list = nullptr;
+  Item *const ranged = make_ranged(home_, function, {kept, found.size()}, list);
+  if (list != nullptr) lists_.push_back(list);
+  comparisons_.back() = static_cast<Item_func *>(ranged);
+  return ranged;
+}
+
+void JoinPlan::put_limits() {
+  auto &limits = lex_.first_select_lex()->limit_params;
+  for (Item **const one : {&limits.select_limit, &limits.offset_limit})
+    if (*one != nullptr) *one = put_values_in(*one);
+}
+
+bool JoinPlan::put_values_in(List<TABLE_LIST> &joined) {
+  List_iterator_fast<TABLE_LIST> tables(joined);
+  while (TABLE_LIST *table = tables++) {
+    if (table->on_expr != nullptr && (table->on_expr = put_values_in(table->on_expr)) == nullptr) return false;
+    if (table->nested_join != nullptr && !put_values_in(table->nested_join->join_list)) return false;
+  }
+  return true;
+}
+
+/// The column that values are compared with, as the server has found it.
+bool JoinPlan::note_comparison(Item_func &function) {
+  Field *field = nullptr;
+  bool any = false;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    Item *const one = function.arguments()[i];
+    if (std::ranges::any_of(values_, [one](const Compared &value) { return value.value->item() == one; })) any = true;
+    else if (Item *const real = one->real_item(); real->type() == Item::FIELD_ITEM && field == nullptr)
+      field = static_cast<Item_field *>(real)->field;
+    else field = nullptr;
+  }
+  if (!any) return true;
+  Exact exact{};
+  if (field == nullptr || !exactness(*field, exact)) return false;
+  for (uint i = 0; i < function.argument_count(); ++i)
+    for (Compared &value : values_)
+      if (value.value->item() == function.arguments()[i]) {
+        value.field = field;
+        value.exact = exact;
+      }
+  return true;
+}
+
+}  // namespace postern::mariadb

@@ -1,0 +1,232 @@
+"""SELECTs with subqueries, planned once: other rows, values, accounts and definitions at each execution."""
+import threading
+import time
+
+import pytest
+from support import sql_session
+from support.random_selects import TABLES
+from support.server import STEADY_PLANS
+from support.sql_session import Session
+
+SERVED = (
+    "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT 1 FROM sale s WHERE s.person = h.id AND s.n = 2)",
+    "SELECT h.id FROM person h WHERE h.place = %d AND NOT EXISTS (SELECT 1 FROM sale s WHERE s.person = h.id LIMIT 1)",
+    "SELECT h.id FROM person h WHERE h.place = 3 AND EXISTS (SELECT * FROM sale s WHERE s.id = %d)",
+    "SELECT h.id FROM person h WHERE h.place = 3 AND h.id NOT IN (SELECT s.person FROM sale s WHERE s.place = %d)",
+    "SELECT s.id FROM sale s WHERE s.person IN (SELECT id FROM person WHERE place = %d) AND s.n = 1 ORDER BY s.id",
+    "SELECT h.id FROM person h WHERE h.place = 4 AND h.id > (SELECT MIN(s.person) FROM sale s WHERE s.id = %d)",
+    "SELECT p.name, (SELECT COUNT(*) FROM person h WHERE h.place = p.id) FROM place p WHERE p.id = %d",
+    "SELECT s.id, (SELECT name FROM person WHERE id = s.person) n FROM sale s WHERE s.person = %d ORDER BY n, s.id",
+    "SELECT h.id FROM person h WHERE h.place = %d AND (SELECT COUNT(*) FROM sale s WHERE s.person = h.id) > 6",
+    "SELECT h.id FROM person h WHERE h.place = %d AND h.name IN (SELECT CONCAT('name', s.n) FROM sale s WHERE s.id < 30)",
+)
+
+
+@pytest.fixture(scope="module")
+def plain(module_factory):
+    server = module_factory(STEADY_PLANS, "--loose-postern-threads=1", postern_port=0)
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
+    server.execute(*TABLES, database="test")
+    return server
+
+
+def sessions(server, user="own"):
+    return [Session(server.env[port], user, "test") for port in ("POSTERN_PORT", "SQL_PORT")]
+
+
+def fast(server):
+    return server.status("Postern_statements_fast")["postern_statements_fast"]
+
+
+def packets(answer, ordered=False):
+    """Without traces of the choice of a plan: remarks, the flags of columns, and the order of rows that nobody asked for."""
+    every = sql_session.without_remarks(answer)
+    for at, packet in enumerate(every):
+        if packet[:4] == b"\x03def":
+            every[at] = packet[:-5]
+    return every if ordered else sorted(map(bytes, every))
+
+
+def assert_alike(text, pair):
+    answers = [packets(one.query(text), "ORDER BY" in text) for one in pair]
+    assert answers[0] == answers[1], text
+
+
+CHANGES = (
+    "UPDATE sale SET person = {n} % 130, n = {n} % 5 WHERE id = {n}",
+    "DELETE FROM sale WHERE id = {n} + 300",
+    "UPDATE sale SET person = NULL WHERE id = {n} * 7",
+    "UPDATE person SET place = {n} % 9 WHERE id = {n} % 120",
+    "INSERT IGNORE INTO sale (id, person, place, n) VALUES ({n} + 2000, {n} % 130, {n} % 13, 2)",
+    "DELETE FROM sale WHERE person = {n} % 130",
+)
+
+
+@pytest.mark.parametrize("text", SERVED)
+def test_rows_change_between_executions(plain, text):
+    plain.execute(*TABLES, database="test")
+    pair = sessions(plain)
+    before = fast(plain)
+    for turn in range(40):
+        assert_alike(text % (turn % 11 + 1), pair)
+        plain.execute(CHANGES[turn % len(CHANGES)].format(n=turn * 17 % 890 + 1), database="test")
+    assert fast(plain) - before >= 20
+
+
+def test_the_same_values_and_other_rows(plain):
+    """A subquery that depends on nothing around it is a constant for the server, and so would be its first value."""
+    plain.execute(*TABLES, database="test")
+    pair = sessions(plain)
+    texts = (
+        "SELECT h.id FROM person h WHERE h.place = 3 AND EXISTS (SELECT 1 FROM sale s WHERE s.id = 77)",
+        "SELECT h.id FROM person h WHERE h.id = (SELECT MAX(s.person) FROM sale s WHERE s.place = 2)",
+        "SELECT h.id + 1 FROM person h WHERE h.place < 4 AND (h.id, 1) = (h.id, 1) AND NULL IN (SELECT s.n FROM sale s)",
+        "SELECT s.id FROM sale s WHERE s.id < 20 AND s.person NOT IN (SELECT t.sale FROM tag t WHERE t.word = 'w1')",
+        "SELECT s.id, (SELECT MAX(n) FROM sale x WHERE x.place = 2) m FROM sale s WHERE s.person = 5",
+    )
+    for turn in range(30):
+        for text in texts:
+            assert_alike(text, pair)
+        change = (
+            f"UPDATE sale SET id = {77 if turn % 2 else 99077} WHERE id = {99077 if turn % 2 else 77}",
+            f"UPDATE sale SET person = {turn + 50}, n = {turn} WHERE place = 2",
+            f"UPDATE tag SET word = '{'w1' if turn % 4 else 'x1'}' WHERE word = '{'x1' if turn % 4 else 'w1'}'",
+        )
+        plain.execute(change[turn % 3], database="test")
+
+
+def test_privileges_are_those_of_the_session(plain):
+    plain.execute(*TABLES, database="test")
+    plain.execute(
+        "CREATE OR REPLACE USER some@'%' IDENTIFIED BY ''",
+        "GRANT SELECT ON test.person TO some@'%'",
+        "GRANT SELECT (id, person) ON test.sale TO some@'%'",
+    )
+    own, pair = sessions(plain)[0], sessions(plain, "some")
+    texts = (
+        "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT 1 FROM sale s WHERE s.person = h.id)",
+        "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT 1 FROM sale s WHERE s.person = h.id AND s.n = 1)",
+        "SELECT h.id, (SELECT MAX(s.n) FROM sale s WHERE s.person = h.id) FROM person h WHERE h.place = %d",
+        "SELECT h.id FROM person h WHERE h.place = %d AND h.id IN (SELECT s.person FROM sale s WHERE s.n = 2)",
+    )
+    for step in ("", "GRANT SELECT ON test.sale TO some@'%'", "REVOKE SELECT ON test.sale FROM some@'%'"):
+        if step:
+            plain.execute(step)
+        for number in range(1, 8):
+            for text in texts:
+                own.query(text % number)
+                assert_alike(text % number, pair)
+
+
+def test_definitions_change(plain):
+    plain.execute(*TABLES, database="test")
+    pair = sessions(plain)
+    texts = [text for text in SERVED if "sale" in text]
+    for change in (
+        "ALTER TABLE sale DROP KEY person",
+        "ANALYZE TABLE sale",
+        "ALTER TABLE sale ADD KEY person (person, n)",
+        "ALTER TABLE sale MODIFY person BIGINT",
+        "ALTER TABLE sale ADD COLUMN x INT DEFAULT 7 FIRST",
+        "ALTER TABLE person MODIFY name VARCHAR(20) CHARACTER SET latin1",
+        "FLUSH TABLES",
+        "DROP TABLE sale",
+    ):
+        for number in range(1, 7):
+            for text in texts:
+                assert_alike(text % number, pair)
+        began = time.monotonic()
+        plain.execute(change, database="test")
+        assert time.monotonic() - began < 5
+    for text in texts:
+        assert_alike(text % 1, pair)
+
+
+def test_a_subquery_of_many_rows_ends_by_kill_and_by_limits(plain):
+    """It may read far more than its answer has: a worker gives it up, and the server's execution is killed."""
+    plain.execute(*TABLES, database="test")
+    plain.execute(
+        "CREATE OR REPLACE TABLE much (id INT PRIMARY KEY, n INT)",
+        "INSERT INTO much SELECT seq, seq % 7 FROM seq_1_to_9000",
+        database="test",
+    )
+    door, port = sessions(plain)
+    text = (
+        "SELECT COUNT(*) FROM much m WHERE m.n >= (SELECT MIN(x.n) + %d FROM much x WHERE x.n = m.n AND x.id <> m.id)"
+    )
+    for one in (door, port):
+        one.query("SET max_statement_time = 0.2")
+    for number in (0, 1, 2, 3):
+        assert door.query(text % number) == port.query(text % number)
+    door.query("SET max_statement_time = 0")
+    number = int(packets(door.query("SELECT CONNECTION_ID()"), True)[3][1:])
+    killer = threading.Timer(0.5, lambda: plain.execute(f"KILL QUERY {number}"))
+    killer.start()
+    answer = door.query(text % 4)
+    killer.join()
+    assert b"\xff\x25\x05" in answer  # 1317
+    assert_alike(SERVED[0] % 3, (door, port))
+
+
+def test_two_sessions_by_turns(plain):
+    """One plan; each in a transaction of its own, with its own view of the rows."""
+    plain.execute(*TABLES, database="test")
+    first, second = sessions(plain)[0], sessions(plain)[0]
+    text = "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT 1 FROM sale s WHERE s.person = h.id)"
+    for number in range(1, 12):
+        first.query(text % number)
+        second.query(text % number)
+    first.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+    seen = first.query(text % 3)
+    plain.execute("DELETE FROM sale", database="test")
+    before = fast(plain)
+    for _ in range(4):
+        assert packets(first.query(text % 3)) == packets(seen)
+        assert len(packets(second.query(text % 3))) < len(packets(seen))
+    assert fast(plain) - before >= 6
+    first.query("COMMIT")
+    assert len(packets(first.query(text % 3))) < len(packets(seen))
+
+
+def test_counters_are_those_of_the_server(plain):
+    plain.execute(*TABLES, database="test")
+    pair = sessions(plain)
+    for text in (SERVED[0], SERVED[6]):
+        for number in range(1, 9):
+            assert_alike(text % number, pair)
+        counted = []
+        for one in pair:
+            one.query("FLUSH STATUS")
+            for number in range(3, 7):
+                one.query(text % number)
+            counted.append(
+                packets(
+                    one.query(
+                        "SHOW SESSION STATUS WHERE VARIABLE_NAME IN ('Com_select', 'Questions', 'Rows_sent', 'Sort_rows',"
+                        " 'Created_tmp_tables', 'Empty_queries', 'Opened_tables')"
+                    ),
+                    True,
+                )
+            )
+        assert counted[0] == counted[1], text
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "SELECT MAX(h.id), (SELECT MAX(s.n) FROM sale s WHERE s.place = 2) FROM person h WHERE h.place = %d",
+        "SELECT h.id FROM person h WHERE h.place = %d AND h.id > ALL (SELECT s.n FROM sale s)",
+        "SELECT h.id FROM person h WHERE h.place = %d AND (h.id, 1) IN (SELECT s.person, s.n FROM sale s)",
+        "SELECT h.id FROM person h WHERE h.place = %d AND h.id IN (SELECT 5 UNION SELECT 6)",
+        "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT 1)",
+        "SELECT h.place FROM person h WHERE h.place = %d GROUP BY 1 HAVING MAX(h.id) > (SELECT COUNT(*) FROM tag)",
+        "SELECT h.id FROM person h WHERE h.place = %d ORDER BY (SELECT COUNT(*) FROM sale s WHERE s.person = h.id)",
+        "SELECT x.id FROM (SELECT id FROM person WHERE place = %d) x",
+    ),
+)
+def test_others_are_the_servers(plain, text):
+    pair = sessions(plain)
+    before = fast(plain)
+    for number in range(1, 12):
+        assert_alike(text % number, pair)
+    assert fast(plain) == before
