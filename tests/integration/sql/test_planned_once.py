@@ -58,6 +58,19 @@ def served(module_factory, request):
     return server
 
 
+def test_an_offset_of_rows_that_are_all_the_same(served):
+    """The server ignores the offset where the values make all rows the same one, and only there."""
+    text = (
+        "SELECT DISTINCT s.n | 4, s.person * 2 FROM person h LEFT JOIN sale s ON s.person = h.id"
+        " JOIN tag t ON t.sale = s.id JOIN place p ON p.id = s.place WHERE t.sale = {} ORDER BY 1, 2 LIMIT 4 OFFSET {}"
+    )
+    door, port = sessions_of(served)
+    for number in range(30, 45):
+        for offset in (0, 1, 2):
+            said = text.format(number, offset)
+            assert by_any_plan(door.query(said), False) == by_any_plan(port.query(said), False), said
+
+
 def sessions_of(server, capabilities=0, user="own"):
     return [Session(server.env[port], user, "test", capabilities) for port in ("POSTERN_PORT", "SQL_PORT")]
 

@@ -214,6 +214,9 @@ std::optional<WhyNot> FormReader::check_select(SELECT_LEX &select) const {
   if (select.options & ~options_known) return WhyNot::option;
   if (select.olap != UNSPECIFIED_OLAP_TYPE || select.window_specs.elements || select.have_window_funcs())
     return WhyNot::group;
+  // By the values of some executions the server may find that all rows are the same one: then it sends that one,
+  // whatever the OFFSET is.
+  if ((select.options & SELECT_DISTINCT) != 0 && select.limit_params.offset_limit != nullptr) return WhyNot::option;
   if (select.skip_locked) return WhyNot::skip_locked;
   if (select.select_lock != st_select_lex::NONE) return WhyNot::locks_rows;
   if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
