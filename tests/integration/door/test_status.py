@@ -192,7 +192,7 @@ def test_errors_are_counted_by_memcached(doors):
 
 REFUSED_BY_REDIS = """
     nosuch|get|set q|lpush q 1|incr q|hget q f|zadd z x m|expire q x|set q 1 nx xx|getrange q x 1|lset l 9 x|exec
-    bitcount q 0|hincrby h f x|rename absent q|bitfield q get u8 0
+    bitcount q 0|hincrby h f x|rename absent q|migrate host 1 q 0 1
 """
 
 
