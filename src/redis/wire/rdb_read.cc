@@ -68,7 +68,7 @@ class ValueReader {
   }
 
   bool add(std::string text) {
-    if (!budget_.take(sizeof text + text.size())) return false;
+    if (!budget_.take(sizeof(std::string) + text.size())) return false;
     value_.texts.push_back(std::move(text));
     return true;
   }

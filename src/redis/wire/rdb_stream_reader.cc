@@ -78,7 +78,7 @@ bool StreamReader::read_time(int64_t &ms) {
 }
 
 bool StreamReader::read_text(std::string &text) {
-  return from_.string(text, budget_.left()) && budget_.take(sizeof text + text.size());
+  return from_.string(text, budget_.left()) && budget_.take(sizeof(std::string) + text.size());
 }
 
 bool StreamReader::read(bool second) {
@@ -107,7 +107,7 @@ bool StreamReader::read_node() {
   std::vector<std::string> texts;
   Budget budget(budget_.left());  // the texts go again
   const bool good = unpack_listpack(packed, [&](std::string text) {
-    if (!budget.take(sizeof text + text.size())) return false;
+    if (!budget.take(sizeof(std::string) + text.size())) return false;
     texts.push_back(std::move(text));
     return true;
   });
@@ -132,7 +132,7 @@ bool StreamReader::add_entries(StreamId first, std::vector<std::string> &texts) 
     if (!take_fields(node, (flags & entry_same_fields) != 0, shared, entry) || !node.number(number)) return false;
     if ((flags & entry_deleted) != 0) continue;
     size_t bytes = sizeof entry;
-    for (const std::string &text : entry.fields) bytes += sizeof text + text.size();
+    for (const std::string &text : entry.fields) bytes += sizeof(std::string) + text.size();
     if (!budget_.take(bytes)) return false;
     if (!stream_.entries.empty() && entry.id <= stream_.entries.back().id) return false;
     stream_.entries.push_back(std::move(entry));
