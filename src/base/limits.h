@@ -191,7 +191,9 @@ inline constexpr size_t cache_bytes = size_t{64} << 20;
 inline constexpr size_t buffer_bytes_max = size_t{1} << 30;
 /// Milliseconds between two checks for new certificates; each new connection checks, too.
 inline constexpr int certificates_look_ms = 250;
-/// Milliseconds a worker with nothing to do keeps its tables before it gives them up and sleeps.
-inline constexpr int linger_ms = 2;
+/// Milliseconds a worker with nothing to do keeps its tables before it gives them up and sleeps. More than the kernel's
+/// tick: a shorter wait has it program the processor's timer anew each time, which costs as much as a short statement's
+/// execution on a virtual machine.
+inline constexpr int linger_ms = 10;
 
 }  // namespace postern::limits
