@@ -10,7 +10,7 @@ import pytest
 from support import sql_drivers
 from support.conversations import AUTOCOMMIT, Speaker, conversations
 from support.server import STEADY_PLANS
-from support.sql_session import Session
+from support.sql_session import Session, without_remarks
 
 SIDES = {"POSTERN_PORT": "by_door", "SQL_PORT": "by_port"}
 ROUNDS = 3
@@ -88,7 +88,9 @@ def play(server, client, capabilities, collation, conversation, begin_round):
 
     def same(said, answers):
         door, port = (answer.replace(b"by_door", b"by_port") for answer in answers)
-        assert door == port, f"{client}: {said}\n door: {door!r}\n server: {port!r}"
+        # A plan made once may read a table of few rows whole where the server uses an index.
+        alike = door == port or without_remarks(door) == without_remarks(port)
+        assert alike, f"{client}: {said}\n door: {door!r}\n server: {port!r}"
 
     for rounds in (ROUNDS - 1, 1):
         with contextlib.ExitStack() as stack:
