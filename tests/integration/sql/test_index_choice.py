@@ -111,3 +111,15 @@ def test_a_join_with_a_range_that_cannot_be_made_anew(server):
             f"REPLACE INTO kind VALUES ({number}, {number % 7 + 1}, 'k{number}', '')",
             database="test",
         )
+
+
+@pytest.mark.parametrize("rows", [(), (ROWS,)], ids=["of no rows", "of rows"])
+def test_the_end_of_an_index_is_left_to_the_server(server, rows):
+    """The optimizer reads it before there is a plan; so no worker tries again and again to make one."""
+    server.execute(TABLE, *rows, "ANALYZE TABLE comment", database="test")
+    door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
+    text = "SELECT MAX(id) FROM comment LIMIT 1"
+    for _ in range(10):
+        assert door.ask(text) == port.ask(text)
+    reasons = "SELECT REASON FROM information_schema.POSTERN_PLANS WHERE FORM LIKE 'SELECT MAX(id)%'"
+    assert port.ask(reasons) == (("a result that the server knows before it reads a row",),)

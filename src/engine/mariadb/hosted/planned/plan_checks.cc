@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "engine/mariadb/hosted/planned/join_plan.h"
 
@@ -88,9 +89,12 @@ bool JoinPlan::is_never_true() const {
 const char *JoinPlan::refusal() const {
   for (const Subquery &one : subqueries_)
     if (const char *const why = refusal_of(one); why != nullptr) return why;
-  if (join_->zero_result_cause != nullptr)
-    return !varies() && !is_never_true() ? "a result that the server knows before it reads a row" : nullptr;
-  return refusal_of(*join_);
+  if (join_->zero_result_cause == nullptr) return refusal_of(*join_);
+  // MIN and MAX by an index, whatever LIMIT is.
+  const std::string_view cause = join_->zero_result_cause;
+  const bool by_index = cause == "Select tables optimized away" || cause == "No matching min/max row";
+  const bool refuses = by_index || (!varies() && !is_never_true());
+  return refuses ? "a result that the server knows before it reads a row" : nullptr;
 }
 
 const char *JoinPlan::refusal_of(const JOIN &join) {
