@@ -44,7 +44,7 @@ PlanFacts SelectPlan::facts() const {
   PlanFacts facts{.kind = "SELECT", .database = form_.database, .table = form_.table};
   if (const Learnt *const newest = learnt_.first(); newest != nullptr) {
     facts.index = newest->index;
-    facts.answers = newest->version == version();
+    facts.answers = newest->version == version() && bad_for_.load(std::memory_order_relaxed) != version();
   }
   add_facts(facts);
   return facts;
