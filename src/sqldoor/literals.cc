@@ -104,7 +104,8 @@ bool take_integer(Bytes digits, bool negative, Value &value) {
     number = number * 10 + one;
   }
   if (negative) {
-    if (number > integer_end) return false;
+    // -0 is nobody's key; put back as 0 it would run into the word before it.
+    if (number == 0 || number > integer_end) return false;
     value = Value::of_integer(static_cast<int64_t>(-number));
   } else {
     value = number < integer_end ? Value::of_integer(static_cast<int64_t>(number)) : Value::of_natural(number);

@@ -170,6 +170,7 @@ TEST(Normalise, OddTextsAreRefused) {
            "SELECT a FROM t WHERE a=18446744073709551616",
            "SELECT a FROM t WHERE a=-9223372036854775809",
            "SELECT a FROM t WHERE a=000000000000000000001",
+           "SELECT a FROM t WHERE a=-0",
            "SELECT a FROM `t",
            "SELECT a FROM t WHERE a=:a",
            "SELECT a FROM t WHERE a=1; -- x",
