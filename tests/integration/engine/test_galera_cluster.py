@@ -2,11 +2,13 @@
 import contextlib
 import os
 import signal
+import struct
 import subprocess
 import threading
 
 import pymysql
 import pytest
+from support import sql_wire
 from support.server import ROOT, Server, parse_env
 from support.waiting import until
 
@@ -260,13 +262,21 @@ def brute_force_aborts(server):
     return int(server.status("wsrep_local_bf_aborts")["wsrep_local_bf_aborts"])
 
 
+PREPARED = "SELECT v FROM t WHERE k = ?"
+
+
 @pytest.fixture
 def aborted(cluster, request):
     """A session of the second node that rests in a transaction which another node's write has ended."""
     first, second = cluster.nodes[1], cluster.nodes[2]
     first.execute("REPLACE INTO t VALUES (11, 0), (12, 0)", database="test")
     cluster.same_everywhere("SELECT k, v FROM test.t WHERE k IN (11, 12)")
+    for _ in range(4):  # a worker learns the statement, and then answers PREPARE
+        with contextlib.closing(sql_session(second, request.param)) as teacher:
+            wire = sql_wire.Wire(teacher)
+            wire.execute(wire.prepare(PREPARED), 11)
     session = sql_session(second, request.param)
+    session.prepared = sql_wire.Wire(session).prepare(PREPARED)
     try:
         assert ask(session, "BEGIN") == ask(session, "UPDATE t SET v = v + 1 WHERE k = 11") == []
         before = brute_force_aborts(second)
@@ -291,6 +301,21 @@ def test_a_session_resting_in_a_transaction_learns_that_another_node_ended_it(ab
     assert ask(aborted, "SELECT v FROM t WHERE k = 11") == [(100,)]
     assert ask(aborted, "UPDATE t SET v = v + 1 WHERE k = 11") == []
     assert ask(aborted, "SELECT v FROM t WHERE k IN (11, 12) ORDER BY k") == [(101,), (0,)]
+
+
+@BOTH_PORTS
+@pytest.mark.parametrize("command", [b"\x02test", b"\x03SET NAMES utf8mb4", b"\x1a", b"\x18"])
+def test_a_statement_prepared_late_takes_no_error_of_the_transaction(aborted, command):
+    """A worker answered PREPARE; before the command the server has to prepare the statement."""
+    wire = sql_wire.Wire(aborted)
+    if command == b"\x18":  # a part of a parameter, which has no answer
+        wire.send(command[0], struct.pack("<IH", aborted.prepared, 0) + b"11")
+        wire.send(0x17, struct.pack("<IBIBBH", aborted.prepared, 0, 1, 0, 1, 0xFD))
+    else:
+        wire.send(command[0], struct.pack("<I", aborted.prepared) if command == b"\x1a" else command[1:])
+    answer = wire.packet()[4:]
+    assert answer[:1] == b"\xff" and struct.unpack("<H", answer[1:3]) == (1213,)
+    assert ask(aborted, "SELECT v FROM t WHERE k = 11") == [(100,)]
 
 
 @BOTH_PORTS

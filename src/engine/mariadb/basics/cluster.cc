@@ -101,7 +101,9 @@ HeldForCluster::HeldForCluster(THD *thd) : thd_(thd) {
 }
 
 HeldForCluster::~HeldForCluster() {
-  wsrep_after_command_ignore_result(thd_);
+  // A command that was dispatched meanwhile has had its result.
+  if (thd_->wsrep_cs().state() != wsrep::client_state::s_result) wsrep_after_command_before_result(thd_);
+  wsrep_after_command_after_result(thd_);
 }
 
 bool HeldForCluster::was_rolled_back() const {

@@ -29,8 +29,9 @@ bool cluster_keeps_from_reading(THD *thd);
 /// Waits until nobody rolls the transaction of a resting session back. The caller has the session from then on.
 void wait_for_rollback(THD *thd);
 
-/// While one lives the calling thread has a session that the server has served a command for and has left. The next
-/// command reports the fate of its transaction. Outside of a cluster it does nothing.
+/// While one lives the calling thread has a session that the server has served a command for and has left. The client's
+/// next command reports the fate of its transaction, also after a command that is dispatched while one lives. Outside
+/// of a cluster it does nothing.
 class HeldForCluster {
  public:
   explicit HeldForCluster(THD *thd);

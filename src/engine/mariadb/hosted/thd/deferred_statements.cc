@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
@@ -20,12 +21,18 @@ namespace {
 // As the server keeps the numbers.
 constexpr ulong id_mask = 0x3fffffff;
 
-std::string prepare_packet(Bytes text) {
-  const size_t size = text.size() + 1;
-  std::string packet{static_cast<char>(size), static_cast<char>(size >> 8), static_cast<char>(size >> 16), '\0',
-                     static_cast<char>(COM_STMT_PREPARE)};
-  packet.append(text);
-  return packet;
+/// As do_command(), which would also report to nobody that a Galera node has ended the session's transaction: that
+/// error stays for the client's own command.
+void prepare_for_nobody(THD *thd, std::string &text, Output &answer) {
+  const Conversation conversation(thd->net.vio, {}, answer);
+  const HeldForCluster held(thd);
+  thd->lex->current_select = nullptr;
+  thd->clear_error(true);
+  net_new_transaction(&thd->net);
+  thd->net.pkt_nr = 1;  // the client's packet was read
+  thd->net.reading_or_writing = 0;
+  dispatch_command(COM_STMT_PREPARE, thd, text.data(), static_cast<uint>(text.size()), true);
+  thd->lex->restore_set_statement_var();
 }
 
 /// While this lives nothing is counted, logged or remembered but the statement itself.
@@ -208,14 +215,11 @@ bool DeferredStatements::keep(THD *thd, uint32_t id, uint64_t dialect, Output &e
     drop(id);
     return true;
   }
-  const std::string packet = prepare_packet(found->second.text);
   count_less(1);  // the server counts it
   {
     const Unseen unseen(thd);
-    const Conversation conversation(thd->net.vio, packet, error);
     thd->statement_id_counter = id - 1;
-    thd->net.reading_or_writing = 0;
-    do_command(thd, true);
+    prepare_for_nobody(thd, found->second.text, error);
   }
   ::Statement *const statement = thd->stmt_map.find(id);
   if (statement == nullptr) {
