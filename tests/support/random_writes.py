@@ -49,6 +49,8 @@ FRACTIONS = tuple(map(Literal, FRACTIONS))
 DECIMALS = tuple(
     map(Decimal, ("1.5", "-0.25", "12", "0.005", "-3.10", "0.00", "12345678.9", "7" * 30, "1." + "3" * 38))
 )
+AMOUNTS = (1, 5, -7, 1.5, 0.1, 0.25, -3.0, 1e20, 12345678, "2.5", "x", None, 1 << 60, *DECIMALS, *FRACTIONS)
+AMOUNTS += tuple(map(Decimal, ("2.50", "0.10", "-19.99", "0.01", "100", "33.33")))
 TIMES = ("2024-05-06", "2024-05-06 07:08:09", "2024-05-06 07:08:09.126", "0000-00-00", "24-5-6", "12:34:56", "now")
 NUMBERS = (0, 1, -1, 7, 99, 127, 128, -129, 255, 65536, 1 << 31, 1 << 40, 123456)
 COLUMNS = ("u", "b", "t", "n", "f", "c", "l", "x", "y", "d", "dt", "ts", "tm", "e", "s", "k")
@@ -165,7 +167,10 @@ class Writes:
             ]
         sets, values = [], []
         for column in self.random.sample(COLUMNS, self.random.choice((1, 1, 1, 2, 3))):
-            if column in ("u", "b", "t") and self.random.random() < 0.5:
+            if column in ("n", "f") and self.random.random() < 0.4:
+                sets.append(f"{column} = {column} {self.random.choice('+-')} ?")
+                values.append(self.random.choice(AMOUNTS))
+            elif column in ("u", "b", "t") and self.random.random() < 0.5:
                 old = self.random.choice((column, column, f"COALESCE({column}, 0)", f"IFNULL({column}, 3)"))
                 new = f"{old} {self.random.choice('+-')} ?"
                 sets.append(f"{column} = {self.random.choice((new, new, f'GREATEST({new}, 0)'))}")

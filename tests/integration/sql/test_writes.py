@@ -11,6 +11,7 @@ import os
 import random
 import threading
 import time
+from decimal import Decimal
 
 import pytest
 from support import replica as replicas
@@ -109,6 +110,8 @@ EXAMPLES = (
     ("UPDATE w SET b = b - ?, c = ? WHERE k = ?", (3, None, "k7")),
     ("UPDATE w SET b = COALESCE(b, 0) + ? WHERE id = ?", (3, 6)),
     ("UPDATE w SET b = GREATEST(IFNULL(b, 0) - ?, 5) WHERE id = ?", (900, 7)),
+    ("UPDATE w SET n = n + ?, b = b + 1 WHERE id = ?", (Decimal("10.25"), 6)),
+    ("UPDATE w SET n = n - ?, f = f + ? WHERE id = ?", (Decimal("0.10"), 2.5, 6)),
     ("DELETE FROM w WHERE id = ?", (8,)),
     ("UPDATE w SET b = b + ?, c = ? WHERE id IN (?, ?, ?, ?)", (3, "new", 19, 15, 9999, 19)),
     ("UPDATE w SET t = ? WHERE id IN (?, ?) AND u < ?", (5, 17, 30, 25)),

@@ -379,8 +379,9 @@ def assignments(expressions: Any, reader: Reader, verdict: Verdict) -> str:
             return ""
         if is_increment(name, value, reader):
             increments += 1
-            if not integer(verdict, name):
-                verdict.unserved = "adds to what is no integer column"
+            plain = not any(True for _ in value.find_all(exp.Coalesce))
+            if not integer(verdict, name) and not (plain and fraction(verdict, name)):
+                verdict.unserved = "adds to what is no column of numbers"
         elif is_default(value):
             verdict.unserved = "sets a column to DEFAULT"
         elif not is_plain(value):
@@ -493,6 +494,12 @@ def upsert_how(conflict: Any, names: Set[str], verdict: Verdict) -> str:
     if added:
         return "add"
     return "update" if given <= taken else "update_some"
+
+
+def fraction(verdict: Verdict, name: str) -> bool:
+    """The same of DECIMAL, FLOAT and DOUBLE."""
+    column = verdict.table.columns.get(name) if verdict.table else None
+    return bool(column) and column.type in ("decimal", "float", "double")  # type: ignore[union-attr]
 
 
 def integer(verdict: Verdict, name: str) -> bool:

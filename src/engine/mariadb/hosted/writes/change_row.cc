@@ -3,6 +3,7 @@
 #include "engine/mariadb/hosted/writes/change_row.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/limits.h"
 #include "engine/mariadb/basics/compat.h"
@@ -285,6 +286,7 @@ bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const 
   constexpr int64_t exact_end = int64_t{1} << 53;
   // The column would be the one before this statement.
   if (session_->variables.sql_mode & MODE_SIMULTANEOUS_ASSIGNMENT) return false;
+  if (holds_fractions(field)) return store_fraction(field, assignment.how, const_cast<Field &>(source), value);
   if (value.kind() == Value::Kind::bytes) return false;
   if (value.is_null() || (source.is_null() && !assignment.if_null)) return store_null(field);
   const auto in_range = [](uint64_t natural) { return natural < static_cast<uint64_t>(exact_end); };
@@ -303,6 +305,66 @@ bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const 
   if (assignment.at_least && !integer_of(*assignment.at_least, least)) return false;
   field.set_notnull();
   return field.store(std::max(sum, least), false) == 0;
+}
+
+namespace {
+
+bool decimal_of(const Value &value, my_decimal &number) {
+  switch (value.kind()) {
+    case Value::Kind::null: return false;
+    case Value::Kind::integer: return int2my_decimal(0, value.integer(), false, &number) == E_DEC_OK;
+    case Value::Kind::natural:
+      return int2my_decimal(0, static_cast<longlong>(value.natural()), true, &number) == E_DEC_OK;
+    case Value::Kind::bytes: break;
+  }
+  const Bytes bytes = value.bytes();
+  return str2my_decimal(0, bytes.data(), bytes.size(), &my_charset_latin1, &number) == E_DEC_OK;
+}
+
+bool double_of(const Value &value, double &number) {
+  if (value.kind() == Value::Kind::bytes && value.spelling() == Value::Spelling::real) {
+    int error = 0;
+    char *end = nullptr;
+    const Bytes bytes = value.bytes();
+    number = my_charset_latin1.strntod(const_cast<char *>(bytes.data()), bytes.size(), &end, &error);
+    return error == 0 && end == bytes.end();
+  }
+  my_decimal exact;
+  return decimal_of(value, exact) && my_decimal2double(0, &exact, &number) == E_DEC_OK;
+}
+
+}  // namespace
+
+/// A DECIMAL, FLOAT or DOUBLE and a number: the sum of decimals is one, all others are doubles. An integer may be a
+/// double, too, where the client has bound it: then the two sums have to be the same.
+bool ChangeRow::store_fraction(Field &field, FormAssignment::How how, Field &source, const Value &value) {
+  if (value.is_null() || source.is_null()) return store_null(field);
+  if (value.kind() == Value::Kind::bytes && value.spelling() != Value::Spelling::decimal &&
+      value.spelling() != Value::Spelling::real)
+    return false;
+  const bool adds = how == FormAssignment::How::add;
+  const bool is_real = value.kind() == Value::Kind::bytes && value.spelling() == Value::Spelling::real;
+  double amount = 0;
+  if (!double_of(value, amount)) return false;
+  const double now = source.val_real();
+  const double sum = adds ? now + amount : now - amount;
+  if (!std::isfinite(sum)) return false;
+  if (is_real || field.result_type() == REAL_RESULT) {
+    field.set_notnull();
+    return field.store(sum) == 0;
+  }
+  my_decimal room;
+  my_decimal other;
+  my_decimal exact;
+  const my_decimal *const before = source.val_decimal(&room);
+  if (!decimal_of(value, other)) return false;
+  if ((adds ? my_decimal_add : my_decimal_sub)(0, &exact, before, &other) != E_DEC_OK) return false;
+  if (value.kind() != Value::Kind::bytes) {
+    my_decimal of_double;
+    if (double2my_decimal(0, sum, &of_double) != E_DEC_OK || my_decimal_cmp(&exact, &of_double) != 0) return false;
+  }
+  field.set_notnull();
+  return field.store_decimal(&exact) == 0;
 }
 
 /// A small one, which is the same whether the server computes in integers or in doubles.

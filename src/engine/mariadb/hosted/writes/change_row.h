@@ -87,6 +87,7 @@ class ChangeRow {
   bool store_literal(Field &field, const Value &value) const;
   bool store_text(Field &field, Bytes text) const;
   bool store_sum(Field &field, const FormAssignment &assignment, const Field &source, const Value &value) const;
+  static bool store_fraction(Field &field, FormAssignment::How how, Field &source, const Value &value);
   bool integer_of(const FormValue &from, int64_t &number) const;
   bool drew_warnings() const;
   bool changes_autoinc() const;

@@ -102,6 +102,9 @@ std::optional<WhyNot> resolve_assignment(const FormAssignment &assignment, const
       return takes_texts(field) && same_given ? std::nullopt : std::optional(WhyNot::column_type);
     case FormAssignment::How::add:
     case FormAssignment::How::subtract:
+      if (holds_fractions(field) && resolved.source == resolved.field && assignment.given.empty() &&
+          !assignment.if_null && !assignment.at_least)
+        return std::nullopt;
       return holds_integers(field) && holds_integers(*table.field[resolved.source]) &&
                      (assignment.given.empty() || holds_integers(*table.field[resolved.given]))
                  ? std::nullopt
