@@ -217,6 +217,7 @@ class RandomSelects:
                 f"{name} % 3",
                 f"{name} * 2",
                 f"CASE WHEN {name} > 5 THEN 'big' ELSE 'small' END",
+                f"CASE WHEN {name} > 5 THEN {name} ELSE NULL END",
                 f"{name} | 4",
                 f"BIT_COUNT({name})",
                 f"FIELD({name}, 3, 1, 2)",
@@ -248,18 +249,66 @@ class RandomSelects:
         }
         return self.random.choice(plain + special.get(kind, ()))
 
-    def select(self):
+    def conditions(self, aliases, makers):
+        """Mostly what finds few rows."""
         chance = self.random
-        aliases, source = self.tables()
-        makers = []
-        # Mostly what finds few rows.
         found = chance.choice(("id", "person", "place")) if aliases[0] != "t" else "sale"
         first = [f"{aliases[0]}.{found} = ?"] if found in COLUMNS[aliases[0]][1] and chance.random() < 0.8 else []
         if first:
             makers.append(lambda: self.value("int", found))
-        conditions = first + [
-            self.condition(chance.choice(aliases), makers) for _ in range(chance.choice((0, 0, 1, 1, 2)))
-        ]
+        return first + [self.condition(chance.choice(aliases), makers) for _ in range(chance.choice((0, 0, 1, 1, 2)))]
+
+    def derived(self, makers):
+        """A SELECT for FROM, with columns c1 (a number) and c2."""
+        chance = self.random
+        aliases, source = self.tables()
+        conditions = self.conditions(aliases, makers)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        number, other = self.number_of(chance.choice(aliases)), self.expression(chance.choice(aliases))
+        if any(word in other for word in OF_SESSION):
+            other = "1"
+        kind = chance.randrange(5)
+        if kind == 0:
+            return f"SELECT DISTINCT {number} c1, {other} c2 FROM {source}{where}"
+        if kind == 1:
+            return f"SELECT {number} c1, COUNT(*) c2 FROM {source}{where} GROUP BY {number}{chance.choice(('', ' ORDER BY NULL'))}"
+        if kind == 2:
+            limit = chance.choice(("0", "1", "5", "3, 4", "4 OFFSET 1"))
+            return f"SELECT {number} c1, {other} c2 FROM {source}{where} ORDER BY 1, 2 LIMIT {limit}"
+        if kind == 3:
+            return f"SELECT MAX({number}) c1, COUNT(DISTINCT {self.number_of(aliases[0])}) c2 FROM {source}{where}"
+        return f"SELECT {number} c1, {other} c2 FROM {source}{where}"
+
+    def select_of_derived(self):
+        chance, makers = self.random, []
+        how = chance.randrange(6)
+        if how == 0:
+            return f"SELECT COUNT(*) FROM ({self.derived(makers)}) q", makers
+        if how == 1:
+            return (
+                f"SELECT q.c2, COUNT(*), SUM(q.c1) FROM ({self.derived(makers)}) q GROUP BY 1 ORDER BY 1, 2, 3",
+                makers,
+            )
+        if how == 2:
+            text = f"SELECT * FROM ({self.derived(makers)}) q WHERE q.c1 > 3 ORDER BY c1, c2 LIMIT ?"
+            return text, makers + [lambda: chance.randrange(0, 6)]
+        if how == 3:
+            text = f"SELECT h.id, q.c2 FROM ({self.derived(makers)}) q JOIN person h ON h.id = q.c1"
+        elif how == 4:
+            text = f"SELECT h.id, q.c2 FROM person h LEFT JOIN ({self.derived(makers)}) q ON q.c1 = h.id"
+        else:
+            one, two = self.derived(makers), self.derived(makers)
+            return f"SELECT a.c1, b.c2 FROM ({one}) a JOIN ({two}) b ON b.c1 = a.c1 ORDER BY 1, 2", makers
+        makers.append(lambda: self.value("int", "place"))
+        return f"{text} WHERE h.place = ? ORDER BY 1, 2", makers
+
+    def select(self):
+        chance = self.random
+        if chance.random() < 0.15:
+            return self.select_of_derived()
+        aliases, source = self.tables()
+        makers = []
+        conditions = self.conditions(aliases, makers)
         if chance.random() < 0.3:
             inner = []
             conditions.append(self.subquery(chance.choice(aliases), inner, aliases) or "1 = 1")
@@ -277,9 +326,9 @@ class RandomSelects:
         group = having = ""
         if chance.random() < 0.35:
             sums = [
-                chance.choice(("COUNT(*)", "SUM({}) ", "MIN({})", "MAX({})", "COUNT({})", "AVG({})")).format(
-                    self.number_of(chance.choice(aliases))
-                )
+                chance.choice(
+                    ("COUNT(*)", "SUM({}) ", "MIN({})", "MAX({})", "COUNT({})", "AVG({})", "COUNT(DISTINCT {})")
+                ).format(self.number_of(chance.choice(aliases)))
                 for _ in range(chance.choice((1, 2)))
             ]
             if chance.random() < 0.3:

@@ -117,7 +117,9 @@ class Pair:
 
     def ask(self, text, makers):
         values = tuple(make() for make in makers)
-        if self.chance.random() < 0.5:
+        # A prepared NOT IN (SELECT ...) that is executed again, the server answers for NULL as it did before: a fault of its
+        # own.
+        if self.chance.random() < 0.5 and "NOT IN (SELECT" not in text:
             answers = [one.execute(text, values) for one in self.sessions]
         else:
             quoted = tuple(value.replace("'", "''") if isinstance(value, str) else value for value in values)

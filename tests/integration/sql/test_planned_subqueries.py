@@ -221,7 +221,6 @@ def test_counters_are_those_of_the_server(plain):
         "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT 1)",
         "SELECT h.place FROM person h WHERE h.place = %d GROUP BY 1 HAVING MAX(h.id) > (SELECT COUNT(*) FROM tag)",
         "SELECT h.id FROM person h WHERE h.place = %d ORDER BY (SELECT COUNT(*) FROM sale s WHERE s.person = h.id)",
-        "SELECT x.id FROM (SELECT id FROM person WHERE place = %d) x",
     ),
 )
 def test_others_are_the_servers(plain, text):

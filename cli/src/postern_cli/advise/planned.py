@@ -52,12 +52,21 @@ def is_planned(tree: Any, schema: Schema, database: str) -> bool:
     if any(tree.args.get(part) for part in ("into", "locks", "windows", "laterals", "with_", "hint")):
         return False
     for node in tree.walk():
+        if is_derived(node, tree) or is_derived(node.parent, tree):
+            continue
         if isinstance(node, exp.Select) and node is not tree:
             return False
         if isinstance(node, REFUSED) and not (isinstance(node, exp.Anonymous) and node.name.lower() in FUNCTIONS):
             return False
     tables = list(tree.find_all(exp.Table))
     return 1 <= len(tables) <= TABLES_MAX and all(suits(table, schema, database) for table in tables)
+
+
+def is_derived(node: Any, tree: Any) -> bool:
+    """A SELECT in the place of one of its tables."""
+    if not isinstance(node, exp.Subquery) or not isinstance(node.parent, (exp.From, exp.Join)):
+        return False
+    return node.parent.parent is tree and isinstance(node.this, exp.Select) and node.this.args.get("from_") is not None
 
 
 def suits(node: Any, schema: Schema, database: str) -> bool:

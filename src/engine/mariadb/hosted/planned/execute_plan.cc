@@ -52,6 +52,7 @@ void JoinPlan::give_to(THD *thd) {
   join_->thd = thd;
   sink_->set_thd(thd);
   give_subqueries_to(thd);
+  give_derived_to(thd);
   for (TABLE *const table : tables_) table->in_use = thd;
   for (TABLE *const table : scratch_) table->in_use = thd;
 }
@@ -129,9 +130,9 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   answer.put_head(packets, static_cast<uint16_t>(thd->server_status));
   sink_->begin(thd, protocol, packets, answer);
   spent_ = true;
-  run(thd);
+  const bool ran = run(thd);
   thd->protocol = usual;
-  const std::optional<NotNow> why = outcome(thd);
+  const std::optional<NotNow> why = outcome(thd, ran);
   spent_ = why.has_value();
   if (!spent_) count(thd);
   executed_ = true;
@@ -139,6 +140,7 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   // Subqueries by an index leave it open.
   if (!subqueries_.empty())
     for (TABLE *const table : tables_) table->file->ha_index_or_rnd_end();
+  if (!spent_) empty_derived();
   unlock(thd);
   return why;
 }
@@ -148,32 +150,38 @@ void JoinPlan::unlock(THD *thd) {
   thd->lock = nullptr;
 }
 
-void JoinPlan::run(THD *thd) {
+/// False: it has not come to the end.
+bool JoinPlan::run(THD *thd) {
   // The storage engine has heard of a new statement, and forgotten this.
   for (TABLE *const table : tables_)
     if (table->file->keyread_enabled()) table->file->extra(HA_EXTRA_KEYREAD);
   lex_.current_select = lex_.first_select_lex();
   SELECT_LEX_UNIT &unit = lex_.unit;
   unit.set_limit(unit.global_parameters());
-  if (executed_ && join_->reinit()) return;
+  if (executed_ && join_->reinit()) return false;
   join_->do_send_rows = unit.lim.get_select_limit() > 0;
   thd->set_examined_row_count(0);
   thd->set_sent_row_count(0);
+  if (!fill_derived(thd)) return false;
+  for (const Distinct &one : distinct_) one.count->aggregator_clear();
   join_->exec();
+  return true;
 }
 
-std::optional<NotNow> JoinPlan::outcome(THD *thd) const {
+std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran) const {
   if (thd->killed == ABORT_QUERY) {  // that is how the server ends one that examines too many rows
     thd->reset_killed();
     return NotNow::too_much;
   }
   if (thd->killed != NOT_KILLED) return NotNow::killed;
   if (sink_->overflowed()) return NotNow::too_much;
-  if (thd->is_error() || join_->error != 0 || sink_->mismatched()) return NotNow::read_failed;
+  if (!ran || thd->is_error() || join_->error != 0 || sink_->mismatched()) return NotNow::read_failed;
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) return NotNow::warning;
   // One that has grown onto the disk would begin there the next time.
   for (TABLE *const table : scratch_)
     if (table->file != nullptr && table->s->db_type() != heap_hton) return NotNow::too_much;
+  for (const Derived &one : derived_)
+    if (one.list->table->s->db_type() != heap_hton) return NotNow::too_much;
   return std::nullopt;
 }
 
@@ -183,7 +191,8 @@ void JoinPlan::count(THD *thd) const {
   planning_.add_to(counts);
   counts.table_open_cache_hits += tables_.size();
   counts.last_query_cost = join_->best_read;
-  if (executed_) counts.created_tmp_tables_ += scratch_.size();
+  if (executed_) counts.created_tmp_tables_ += scratch_.size() + derived_.size();
+  counts.created_tmp_tables_ += distinct_.size();
   for (TABLE *const table : tables_) table->file->update_global_table_stats();
 }
 

@@ -24,6 +24,12 @@ struct FormTable {
   uint32_t select = 0;  ///< the number of the SELECT that it is of
 };
 
+/// A SELECT in the place of a table.
+struct FormDerived {
+  std::string alias;
+  uint32_t select = 0;  ///< as with a table
+};
+
 /// A ? in the text. Where it is compared with a column, or a limit, it may be a value of each execution. Everywhere
 /// else it shapes the answer, names and types among it, and so belongs to the form.
 struct PlacedValue {
@@ -39,6 +45,7 @@ struct PlacedValue {
 struct FormParts {
   std::string text;
   std::vector<FormTable> tables;
+  std::vector<FormDerived> derived;
   std::vector<PlacedValue> values;
   bool ordered = false;  ///< it has ORDER BY
   bool limited = false;  ///< it has LIMIT

@@ -87,6 +87,8 @@ class FormReader {
   std::optional<WhyNot> check_select(SELECT_LEX &select) const;
   std::optional<WhyNot> read_select(SELECT_LEX &select);
   std::optional<WhyNot> read_subquery(Item_subselect &subquery);
+  std::optional<WhyNot> read_derived(const TABLE_LIST &table);
+  std::optional<WhyNot> check_inner_limit(const SELECT_LEX &select);
   std::optional<WhyNot> read_tables();
   std::optional<WhyNot> read_joins(List<TABLE_LIST> &joined);
   std::optional<WhyNot> read_table(TABLE_LIST &table);
@@ -107,6 +109,8 @@ class FormReader {
   size_t selects_ = 0;   // read
   uint32_t select_ = 0;  // the number of the one that is read
   bool takes_subqueries_ = true;
+  bool takes_derived_ = true;
+  bool in_derived_ = false;
   bool takes_session_ = true;  // not in HAVING and aggregates
 };
 
@@ -129,12 +133,13 @@ std::optional<WhyNot> FormReader::read_select(SELECT_LEX &select) {
   if (select.table_list.elements == 0) return WhyNot::no_table;
   if (const auto why = check_select(select)) return why;
   // Of rows that are constant throughout the server sends one, whatever the OFFSET is.
-  const bool listed = !(select.options & SELECT_DISTINCT) && select.group_list.elements == 0;
+  const bool listed = !in_derived_ && !(select.options & SELECT_DISTINCT) && select.group_list.elements == 0;
   const bool around = std::exchange(takes_session_, takes_session_ && listed);
   // Where no row is found the server makes a constant of those beside aggregates.
-  takes_subqueries_ = selects_ == 1 && !select.with_sum_func;
+  const bool takes_subqueries = selects_ == 1 && parts_.derived.empty();
+  takes_subqueries_ = takes_subqueries && !select.with_sum_func;
   if (const auto why = read_list(select.item_list)) return why;
-  takes_subqueries_ = selects_ == 1;
+  takes_subqueries_ = takes_subqueries;
   takes_session_ = around;
   if (const auto why = read_joins(*select.join_list)) return why;
   if (select.where != nullptr) {
@@ -166,18 +171,46 @@ std::optional<WhyNot> FormReader::read_subquery(Item_subselect &subquery) {
     }
     default: return WhyNot::several_selects;
   }
-  const auto &limit = select->limit_params;
-  if (limit.with_ties || limit.offset_limit != nullptr) return WhyNot::limit;
-  if (limit.select_limit != nullptr && (parsed_ == ParsedText::own || value_of(limit.select_limit) == nullptr) &&
-      !limit.select_limit->basic_const_item())
-    return WhyNot::limit;
+  if (select->limit_params.offset_limit != nullptr) return WhyNot::limit;
+  if (const auto why = check_inner_limit(*select)) return why;
+  const bool takes_derived = std::exchange(takes_derived_, false);
   const bool takes_session = takes_session_;
   const uint32_t around = select_;
   const auto why = read_select(*select);
   select_ = around;
   takes_session_ = takes_session;
+  takes_derived_ = takes_derived;
   takes_subqueries_ = true;
   return why;
+}
+
+/// The optimizer merges it with the SELECT around it, or its rows are kept.
+std::optional<WhyNot> FormReader::read_derived(const TABLE_LIST &table) {
+  SELECT_LEX_UNIT &unit = *table.derived;
+  SELECT_LEX *const select = unit.first_select();
+  if (!takes_derived_ || unit.is_unit_op() || unit.fake_select_lex != nullptr || select->next_select() != nullptr)
+    return WhyNot::several_selects;
+  if (const auto why = check_inner_limit(*select)) return why;
+  const uint32_t around = select_;
+  const bool takes_session = takes_session_;
+  takes_derived_ = false;
+  in_derived_ = true;
+  const auto why = read_select(*select);
+  in_derived_ = false;
+  takes_derived_ = true;
+  select_ = around;
+  takes_session_ = takes_session;
+  takes_subqueries_ = false;
+  return why;
+}
+
+/// That of a SELECT in another one belongs to the form.
+std::optional<WhyNot> FormReader::check_inner_limit(const SELECT_LEX &select) {
+  if (select.limit_params.with_ties) return WhyNot::limit;
+  for (const Item *one : {select.limit_params.select_limit, select.limit_params.offset_limit})
+    if (one != nullptr && (parsed_ == ParsedText::own || value_of(one) == nullptr) && !one->basic_const_item())
+      return WhyNot::limit;
+  return std::nullopt;
 }
 
 /// Each ? that the parser has met, in the text. It has their distances from each other, but not from the beginning.
@@ -237,6 +270,9 @@ std::optional<WhyNot> FormReader::read_joins(List<TABLE_LIST> &joined) {
   List_iterator_fast<TABLE_LIST> tables(joined);
   while (TABLE_LIST *table = tables++) {
     if (table->sj_on_expr != nullptr) return WhyNot::several_selects;
+    if (table->derived != nullptr) {
+      if (const auto why = read_derived(*table)) return why;
+    }
     if (table->on_expr != nullptr) {
       if (const auto why = read(table->on_expr, Place::condition)) return why;
     }
@@ -247,7 +283,7 @@ std::optional<WhyNot> FormReader::read_joins(List<TABLE_LIST> &joined) {
 }
 
 std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
-  if (table.view || table.derived || table.table_function || table.schema_table || table.with || table.jtbm_subselect ||
+  if (table.view || table.table_function || table.schema_table || table.with || table.jtbm_subselect ||
       table.schema_table_name.length)
     return WhyNot::table_kind;
 #ifdef WITH_PARTITION_STORAGE_ENGINE
@@ -255,6 +291,10 @@ std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
 #endif
   if (table.vers_conditions.is_set() || table.period_conditions.is_set()) return WhyNot::table_parts;
   if (table.skip_locked) return WhyNot::skip_locked;
+  if (table.derived != nullptr) {
+    parts_.derived.push_back({text_of(table.alias), table.select_lex->select_number});
+    return std::nullopt;
+  }
   if (!table.db.str || !table.db.length || !table.table_name.str || !table.alias.str) return WhyNot::no_table;
   parts_.tables.push_back(
       {text_of(table.db), text_of(table.table_name), text_of(table.alias), table.select_lex->select_number});
@@ -299,6 +339,9 @@ std::optional<WhyNot> FormReader::read(Item *item, Place place) {
       if (!item->basic_const_item() || item->type_handler()->mysql_timestamp_type() == MYSQL_TIMESTAMP_TIME)
         return WhyNot::value;
       return std::nullopt;
+    case Item::NULL_ITEM:
+      // Where it is compared with a column the server finds out that nothing is, or that everything is unknown.
+      return place == Place::elsewhere || place == Place::listed ? std::nullopt : std::optional(WhyNot::value);
     case Item::COND_ITEM: {
       List_iterator_fast<Item> all(*static_cast<Item_cond *>(item)->argument_list());
       while (Item *one = all++)
@@ -315,13 +358,16 @@ std::optional<WhyNot> FormReader::read(Item *item, Place place) {
 std::optional<WhyNot> FormReader::read_sum(Item_sum &sum) {
   switch (sum.sum_func()) {
     case Item_sum::COUNT_FUNC:
+    case Item_sum::COUNT_DISTINCT_FUNC:
     case Item_sum::SUM_FUNC:
     case Item_sum::AVG_FUNC:
     case Item_sum::MIN_FUNC:
     case Item_sum::MAX_FUNC: break;
     default: return WhyNot::wanted;
   }
-  if (sum.has_with_distinct()) return WhyNot::wanted;
+  // In a subquery its table would have to be handed over, too.
+  if (sum.has_with_distinct() && (sum.sum_func() != Item_sum::COUNT_DISTINCT_FUNC || (selects_ > 1 && !in_derived_)))
+    return WhyNot::wanted;
   const bool takes_session = std::exchange(takes_session_, false);
   for (uint i = 0; i < sum.get_arg_count(); ++i)
     if (const auto why = read(sum.get_arg(i), Place::elsewhere)) return why;

@@ -16,6 +16,9 @@
 // - Subqueries. One that depends on no row around it is done once by the server, and used as a constant while it is
 //   planned: here each depends on one further out, and is executed again for each row. Where a WHERE or a select list
 //   has one, the optimizer may also join it, as long as nothing is kept for that.
+// - Derived tables that are not merged. The server fills such a one once, or, where it depends on a row around it, anew
+//   without JOIN::reinit(): here it is emptied and filled before each execution (derived_tables.cc).
+// - COUNT(DISTINCT ...): its tree, and whether it has been counted; both are cleared.
 // - A constant in a function's argument, which the server replaces by its value: session_items.cc.
 // - A temporary table that has grown onto the disk stays there: that plan is dropped. So is one that was interrupted,
 //   or has met an error or a warning.
@@ -39,6 +42,7 @@ namespace postern::mariadb {
 /// may be others: rowids of a range, values of subqueries; or has cursors of its own.
 constexpr ulonglong switches_off = OPTIMIZER_SWITCH_USE_ROWID_FILTER | OPTIMIZER_SWITCH_SUBQUERY_CACHE |
                                    OPTIMIZER_SWITCH_MATERIALIZATION | OPTIMIZER_SWITCH_INDEX_MERGE |
+                                   OPTIMIZER_SWITCH_SPLIT_MATERIALIZED | OPTIMIZER_SWITCH_COND_PUSHDOWN_FOR_DERIVED |
                                    OPTIMIZER_SWITCH_MRR | OPTIMIZER_SWITCH_LOOSE_SCAN | OPTIMIZER_SWITCH_EXISTS_TO_IN;
 
 struct PlanMemory {
@@ -114,6 +118,19 @@ class JoinPlan final : public KeptPlan {
     JOIN *join = nullptr;
   };
 
+  /// A derived table that is filled before the statement around it is executed.
+  struct Derived {
+    TABLE_LIST *list = nullptr;
+    SELECT_LEX_UNIT *unit = nullptr;
+    JOIN *join = nullptr;
+  };
+
+  /// COUNT(DISTINCT ...) and the table that makes its keys.
+  struct Distinct {
+    Item_sum *count = nullptr;
+    TABLE *table = nullptr;
+  };
+
   /// Whether executions differ in anything but rows.
   bool varies() const { return !values_.empty() || !session_.empty(); }
 
@@ -123,6 +140,7 @@ class JoinPlan final : public KeptPlan {
   bool optimize(const ToBePlanned &what, const char *&why);
   bool take_first_values(const ToBePlanned &what, const char *&why);
   void note_tables();
+  void note_tables_of(JOIN *join);
   void note_table(const JOIN_TAB &tab);
   void close();
 
@@ -137,6 +155,15 @@ class JoinPlan final : public KeptPlan {
   void put_limits();
   bool put_values_in(List<TABLE_LIST> &joined);
   bool note_comparison(Item_func &function);
+
+  // derived_tables.cc
+  bool prepare_derived(SELECT_LEX &select);
+  const char *note_derived(SELECT_LEX &select);
+  void note_distinct(const JOIN &join);
+  void give_derived_to(THD *thd);
+  bool fill_derived(THD *thd);
+  void empty_derived();
+  void free_derived();
 
   // plan_checks.cc
   static void depend_subqueries(SELECT_LEX &select);
@@ -160,8 +187,8 @@ class JoinPlan final : public KeptPlan {
   bool take_limits(std::span<const Value> values, bool as_class);
   bool hold_tables(THD *thd) const;
   static void unlock(THD *thd);
-  void run(THD *thd);
-  std::optional<NotNow> outcome(THD *thd) const;
+  bool run(THD *thd);
+  std::optional<NotNow> outcome(THD *thd, bool ran) const;
   void count(THD *thd) const;
 
   THD *const home_;
@@ -182,6 +209,9 @@ class JoinPlan final : public KeptPlan {
   std::vector<ValueItem *> session_;      // values of the session's functions
   std::vector<Item_func *> comparisons_;  // with values
   std::vector<Subquery> subqueries_;
+  std::vector<Derived> derived_;
+  TABLE *derived_tables_ = nullptr;  // their tables, and those of merged ones: a list
+  std::vector<Distinct> distinct_;
   std::vector<ValueList *> lists_;
   std::vector<RangedRead> ranged_;
   std::vector<Filesort *> limited_sorts_;  // by a LIMIT that varies

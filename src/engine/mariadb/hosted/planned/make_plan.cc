@@ -110,6 +110,7 @@ bool JoinPlan::make(THD *session, const ToBePlanned &what, const char *&why) {
   } catch (const std::bad_alloc &) {
     made = false;
   }
+  derived_tables_ = std::exchange(thd->derived_tables, nullptr);
   if (thd->lock != nullptr) {
     mysql_unlock_tables(thd, thd->lock);
     thd->lock = nullptr;
@@ -137,6 +138,7 @@ bool JoinPlan::open(const ToBePlanned &what) {
   THD *const thd = home_;
   std::vector<const TABLE *> opened;
   for (TABLE_LIST *list = lex_.query_tables; list != nullptr; list = list->next_global) {
+    if (list->derived != nullptr) continue;
     list->required_type = TABLE_TYPE_NORMAL;
     list->open_type = OT_BASE_ONLY;
     list->lock_type = TL_READ;
@@ -178,6 +180,7 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   if (sink_ == nullptr || !take_limits(what.values, true)) return false;
   why = "an error where it is planned";
   unit.set_limit(unit.global_parameters());
+  if (!prepare_derived(select)) return false;
   const PlanningCounts before(thd->status_var);
   thd->server_status &= ~uint{SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED};
   thd->query_plan_flags = QPLAN_INIT;
@@ -194,6 +197,7 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
     why = "a subquery that is not known to be repeatable";
     return false;
   }
+  if ((why = note_derived(select)) != nullptr) return false;
   planning_ = PlanningCounts(thd->status_var).since(before);
   status_ = thd->server_status & (SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED);
   plan_flags_ = static_cast<uint>(thd->query_plan_flags);
@@ -231,9 +235,19 @@ void JoinPlan::note_tables() {
       shown_ += ") ";
     }
   }
+  for (const Derived &one : derived_) {
+    shown_ += "(";
+    note_tables_of(one.join);
+    shown_ += ") ";
+  }
+  note_tables_of(join_);
+  if (!varies_limit) limited_sorts_.clear();
+}
+
+void JoinPlan::note_tables_of(JOIN *join) {
   const size_t before = shown_.size();
-  for (const JOIN_TAB *tab = first_linear_tab(join_, WITHOUT_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
-       tab = next_linear_tab(join_, const_cast<JOIN_TAB *>(tab), WITHOUT_BUSH_ROOTS)) {
+  for (const JOIN_TAB *tab = first_linear_tab(join, WITHOUT_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(join, const_cast<JOIN_TAB *>(tab), WITHOUT_BUSH_ROOTS)) {
     if (shown_.size() != before) shown_ += ' ';
     if (tab->aggr != nullptr) {
       scratch_.push_back(tab->table);
@@ -243,7 +257,7 @@ void JoinPlan::note_tables() {
     }
     if (tab->filesort == nullptr) continue;
     shown_ += "+sort";
-    if (varies_limit && tab->filesort->limit != HA_POS_ERROR) limited_sorts_.push_back(tab->filesort);
+    if (join == join_ && tab->filesort->limit != HA_POS_ERROR) limited_sorts_.push_back(tab->filesort);
   }
 }
 
@@ -272,6 +286,7 @@ void JoinPlan::close() {
     for (SELECT_LEX *one = lex_.all_selects_list; one != nullptr; one = one->next_select_in_list())
       one->uncacheable = one->master_unit()->uncacheable = 0;
     lex_.unit.cleanup();
+    free_derived();
     delete_explain_query(&lex_);
     if (sink_ != nullptr) sink_->~RowSink();
     lex_end(&lex_);

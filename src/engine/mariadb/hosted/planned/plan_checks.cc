@@ -26,6 +26,7 @@ bool each_subquery(SELECT_LEX &select, Look look) {
 /// Before anything is resolved. To the server each depends on a row around it, and so is never done once and for all.
 void JoinPlan::depend_subqueries(SELECT_LEX &select) {
   each_subquery(select, [](SELECT_LEX_UNIT &unit) {
+    if (unit.item == nullptr) return true;  // a derived table's
     unit.uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
     unit.first_select()->uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
     return true;
@@ -37,7 +38,7 @@ void JoinPlan::depend_subqueries(SELECT_LEX &select) {
 bool JoinPlan::note_dependence(SELECT_LEX &select) {
   THD *const thd = home_;
   const bool noted = each_subquery(select, [thd](SELECT_LEX_UNIT &unit) {
-    if (unit.item == nullptr) return false;
+    if (unit.item == nullptr) return true;
     Item_subselect &item = *unit.item;
     item.is_correlated = true;
     if (item.upper_refs.elements != 0) return true;
@@ -54,9 +55,9 @@ bool JoinPlan::note_dependence(SELECT_LEX &select) {
 /// Those that the optimizer has left. False: one is of a kind that is not executed here.
 bool JoinPlan::note_subqueries(SELECT_LEX &select) {
   return each_subquery(select, [this](SELECT_LEX_UNIT &unit) {
+    if (unit.item == nullptr) return true;
     SELECT_LEX *const inner = unit.first_select();
-    if (unit.item == nullptr || unit.is_unit_op() || inner->join == nullptr || inner->first_inner_unit() != nullptr)
-      return false;
+    if (unit.is_unit_op() || inner->join == nullptr || inner->first_inner_unit() != nullptr) return false;
     Item_subselect &item = *unit.item;
     // The server forgets it, and then keeps what NULL IN (...) has given.
     item.is_correlated = true;
@@ -89,6 +90,10 @@ bool JoinPlan::is_never_true() const {
 const char *JoinPlan::refusal() const {
   for (const Subquery &one : subqueries_)
     if (const char *const why = refusal_of(one); why != nullptr) return why;
+  for (const Derived &one : derived_) {
+    if (one.join->zero_result_cause != nullptr) return "a derived table that the server knows before it reads a row";
+    if (const char *const why = refusal_of(*one.join); why != nullptr) return why;
+  }
   if (join_->zero_result_cause == nullptr) return refusal_of(*join_);
   // MIN and MAX by an index, whatever LIMIT is.
   const std::string_view cause = join_->zero_result_cause;
@@ -141,6 +146,7 @@ const char *JoinPlan::refusal_of(const JOIN_TAB &tab) {
   if (tab.rowid_filter != nullptr || tab.range_rowid_filter_info != nullptr) return "a filter of rowids";
   if (tab.cache != nullptr) return "a join buffer";
   if (tab.use_quick == 2) return "a range that is looked for with each row";
+  if (tab.is_split_derived) return "a derived table that is filled for each row";
   if (tab.loosescan_match_tab != nullptr) return "a semi-join that skips rows of an index";
   for (QUICK_SELECT_I *const quick :
        {tab.quick, tab.select != nullptr ? tab.select->quick : nullptr,

@@ -168,7 +168,12 @@ ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE
   if (value.as == PlacedValue::As::limit) return {ValueUse::limit};
   if (value.as == PlacedValue::As::offset) return {ValueUse::offset};
   if (value.column.empty()) return {};
-  bool doubtful = false;
+  // A column of a derived table may be anything.
+  bool doubtful = std::ranges::any_of(parts_.derived, [&value](const FormDerived &one) {
+    return one.select == value.select &&
+           (value.table.empty() || compat::same_name(table_alias_charset, value.table.c_str(), one.alias.c_str()));
+  });
+  if (doubtful) return {};
   const Field *found = column_of(value, tables, true, doubtful);
   if (found == nullptr && !doubtful) found = column_of(value, tables, false, doubtful);
   if (doubtful) return {};

@@ -136,6 +136,7 @@ bool JoinPlan::put_values_in(List<TABLE_LIST> &joined) {
   List_iterator_fast<TABLE_LIST> tables(joined);
   while (TABLE_LIST *table = tables++) {
     if (table->on_expr != nullptr && (table->on_expr = put_values_in(table->on_expr)) == nullptr) return false;
+    if (table->derived != nullptr && !put_values_in_select(*table->derived->first_select())) return false;
     if (table->nested_join != nullptr && !put_values_in(table->nested_join->join_list)) return false;
   }
   return true;

@@ -45,6 +45,8 @@ bool JoinPlan::note_ranges() {
   if (!varies()) return true;
   for (const Subquery &one : subqueries_)
     if (!note_ranges_of(one.join)) return false;
+  for (const Derived &one : derived_)
+    if (!note_ranges_of(one.join)) return false;
   return note_ranges_of(join_) && renew_ranges(home_);
 }
 

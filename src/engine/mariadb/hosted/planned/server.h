@@ -3,4 +3,5 @@
 
 #include "engine/mariadb/basics/server.h"
 
+#include <sql_derived.h>
 #include <sql_select.h>
