@@ -74,7 +74,7 @@ bool WriteLane::submit(std::unique_ptr<WriteJob> &job) {
 bool WriteLane::comes_first(Committer &one) {
   const std::lock_guard guard(mutex_);
   if (one.rests) return false;
-  if (first_ == nullptr) first_ = &one;
+  if (first_ == nullptr && (runs_ == 0 || overlaps())) first_ = &one;
   if (first_ == &one) return true;
   one.rests = true;
   one.rests_behind = std::exchange(resting_, &one);
