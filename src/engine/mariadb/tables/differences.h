@@ -67,8 +67,9 @@ inline CHARSET_INFO *foreign_charset(const Field &field) {
   const bool is_list = field.real_type() == MYSQL_TYPE_ENUM || field.real_type() == MYSQL_TYPE_SET;
   CHARSET_INFO *const charset = field.charset();
   if (!(is_list || (is_text_column(field) || is_compressed(field))) || charset == &my_charset_bin) return nullptr;
+  // Not ascii, although it is a part of utf8mb4: it takes any byte for a character of its own.
   const bool same = my_charset_same(charset, &my_charset_utf8mb4_general_ci) ||
-                    my_charset_same(charset, &my_charset_utf8mb3_general_ci) || charset->state & MY_CS_PUREASCII;
+                    my_charset_same(charset, &my_charset_utf8mb3_general_ci);
   return same ? nullptr : charset;
 }
 /// Whether texts are compared as if the shorter one were padded with spaces.
