@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
 
-from postern_cli.advise.classify import Verdict, integer
+from postern_cli.advise.changes import integer
 from postern_cli.advise.schema import BLOBS, Table
+from postern_cli.advise.verdict import Verdict
 
 SQL, HANDLERSOCKET, MEMCACHED, REDIS = "sql", "handlersocket", "memcached", "redis"
 DOORS = (SQL, HANDLERSOCKET, MEMCACHED, REDIS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Tuple
 
 from postern_cli.advise import doors
-from postern_cli.advise.classify import KEY_VALUE, Verdict
+from postern_cli.advise.verdict import KEY_VALUE, Verdict
 from postern_cli.advise.workload import Shape, Workload
 from postern_cli.output import duration, paint, table
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, Iterable, List, Optional, Tuple
 
-from postern_cli.advise.classify import Verdict, classify
+from postern_cli.advise.classify import classify
 from postern_cli.advise.schema import Schema
 from postern_cli.advise.statement import fingerprint
+from postern_cli.advise.verdict import Verdict
 
 
 @dataclass
