@@ -49,14 +49,14 @@ TEST(HsTokens, EqualThePlainTokenizerOnRandomLines) {
 std::vector<test::Json> vectors() {
   std::ifstream file(POSTERN_TESTS_DIR "/wire/handlersocket/vectors.jsonl");
   std::vector<test::Json> found;
-  for (std::string line; std::getline(file, line);) found.push_back(test::JsonReader(line).read());
+  for (std::string line; std::getline(file, line);) found.push_back(test::read_json(line));
   return found;
 }
 
 std::string all_requests(const test::Json &vector) {
   std::string bytes;
-  for (const test::Json &before : vector["pre"].items) bytes += before["send"].text;
-  return bytes + vector["send"].text;
+  for (const test::Json &before : test::member(vector, "pre")) bytes += test::bytes_of(before, "send");
+  return bytes + test::bytes_of(vector, "send");
 }
 
 TEST(HsTokens, EqualThePlainTokenizerOnEveryVector) {
@@ -64,7 +64,7 @@ TEST(HsTokens, EqualThePlainTokenizerOnEveryVector) {
     const std::string bytes = all_requests(vector);
     for (size_t start = 0, end; start < bytes.size(); start = end + 1) {
       end = std::min(bytes.find('\n', start), bytes.size());
-      EXPECT_TRUE(plain::same_tokens(bytes.substr(start, end - start))) << vector["id"].text;
+      EXPECT_TRUE(plain::same_tokens(bytes.substr(start, end - start))) << test::bytes_of(vector, "id");
     }
   }
 }
@@ -116,17 +116,17 @@ TEST(HsParser, GivesTheSameOpsHoweverABytestreamIsCut) {
   for (const test::Json &vector : vectors()) {
     const std::string bytes = all_requests(vector);
     const std::string_view view(bytes);
-    const Access access = vector["port"].text == "rd" ? Access::read : Access::write;
+    const Access access = test::bytes_of(vector, "port") == "rd" ? Access::read : Access::write;
     const std::string expected = ops_of(access, {view});
     const auto lines = std::count(bytes.begin(), bytes.end(), '\n');
-    EXPECT_EQ(std::count(expected.begin(), expected.end(), '\n'), lines) << vector["id"].text;
+    EXPECT_EQ(std::count(expected.begin(), expected.end(), '\n'), lines) << test::bytes_of(vector, "id");
     const size_t step = bytes.size() > 2'000 ? bytes.size() / 97 : 1;
     for (size_t cut = 0; cut <= bytes.size(); cut += step)
       ASSERT_EQ(ops_of(access, {view.substr(0, cut), view.substr(cut)}), expected)
-          << vector["id"].text << " at " << cut;
+          << test::bytes_of(vector, "id") << " at " << cut;
     std::vector<std::string_view> single;
     for (size_t i = 0; i < bytes.size(); ++i) single.push_back(view.substr(i, 1));
-    ASSERT_EQ(ops_of(access, single), expected) << vector["id"].text << " byte by byte";
+    ASSERT_EQ(ops_of(access, single), expected) << test::bytes_of(vector, "id") << " byte by byte";
   }
 }
 

@@ -188,24 +188,25 @@ TEST(Vectors, ReadSideIsAnsweredAsDecided) {
   std::map<std::string, std::string> decided = decisions();
   int played = 0;
   for (const std::string &line : lines_of(wire_dir + "vectors.jsonl")) {
-    const test::Json vector = test::JsonReader(line).read();
-    const std::string id = vector["id"].text;
+    const test::Json vector = test::read_json(line);
+    const std::string id = test::bytes_of(vector, "id");
     if (!decided.contains(id)) continue;
     const std::string decision = decided[id];
     decided.erase(id);
 
-    Settings settings{.access = vector["port"].text == "rd" ? Access::read : Access::write};
-    if (vector["server"].text == "auth") settings.secret = vector["port"].text + "secret";
+    Settings settings{.access = test::bytes_of(vector, "port") == "rd" ? Access::read : Access::write};
+    if (test::bytes_of(vector, "server") == "auth") settings.secret = test::bytes_of(vector, "port") + "secret";
     Server server(settings);
     bool understood = true;
     for (const char *const step : {"ddl", "preset", "setup"}) {
-      for (const test::Json &statement : vector[step].items) understood = understood && server.sql(statement.text);
+      for (const test::Json &statement : test::member(vector, step))
+        understood = understood && server.sql(test::bytes_of(statement));
     }
     if (!understood) continue;  // a real server knows more types
     ++played;
-    for (const test::Json &before : vector["pre"].items) server.send(before["send"].text);
-    const std::string reply = server.send(vector["send"].text);
-    EXPECT_EQ(escaped(reply), escaped(decision == "=" ? vector["recv"].text : unescaped(decision))) << id;
+    for (const test::Json &before : test::member(vector, "pre")) server.send(test::bytes_of(before, "send"));
+    const std::string reply = server.send(test::bytes_of(vector, "send"));
+    EXPECT_EQ(escaped(reply), escaped(decision == "=" ? test::bytes_of(vector, "recv") : unescaped(decision))) << id;
   }
   EXPECT_TRUE(decided.empty()) << "no such vector: " << decided.begin()->first;
   EXPECT_GT(played, 120);

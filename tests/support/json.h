@@ -1,97 +1,51 @@
-// json.h: reads the JSON of the test vectors: objects, arrays, strings whose characters are bytes (latin-1),
-// numbers, true, false, null. For trusted input.
+// json.h: the JSON of test vectors and transcripts, each character of whose strings (U+0000 to U+00FF) stands for a
+// byte.
 #pragma once
 
-#include <cstddef>
-#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 namespace postern::test {
 
-struct Json {
-  std::map<std::string, Json> members;
-  std::vector<Json> items;
-  std::string text;  ///< a string's, or a number, true, false, null as written
+using Json = nlohmann::json;
 
-  const Json &operator[](const std::string &name) const {
-    static const Json none;
-    const auto found = members.find(name);
-    return found == members.end() ? none : found->second;
+/// The bytes that the characters of a string, which is UTF-8, stand for.
+inline std::string bytes_for(const std::string &characters) {
+  std::string bytes;
+  for (size_t at = 0; at < characters.size(); ++at) {
+    unsigned value = static_cast<unsigned char>(characters[at]);
+    // Above U+007F a character is two bytes of UTF-8.
+    if (value >= 0x80) value = (value & 0x03) << 6 | (static_cast<unsigned char>(characters[++at]) & 0x3f);
+    bytes += static_cast<char>(value);
   }
-};
+  return bytes;
+}
 
-class JsonReader {
- public:
-  explicit JsonReader(std::string_view text) : text_(text) {}
+/// Reads a text or a stream; strings become the bytes that they stand for.
+template <typename Input>
+Json read_json(Input &&input) {
+  return Json::parse(std::forward<Input>(input), [](int, Json::parse_event_t, Json &parsed) {
+    if (parsed.is_string()) parsed = bytes_for(parsed.get_ref<const std::string &>());
+    return true;
+  });
+}
 
-  Json read() {
-    Json json;
-    switch (peek()) {
-      case '{':
-        ++at_;
-        while (peek() != '}') {
-          std::string name = read().text;
-          ++at_, peek();  // the colon
-          json.members[name] = read();
-          if (peek() == ',') ++at_;
-        }
-        ++at_;
-        break;
-      case '[':
-        ++at_;
-        while (peek() != ']') {
-          json.items.push_back(read());
-          if (peek() == ',') ++at_;
-        }
-        ++at_;
-        break;
-      case '"': json.text = string(); break;
-      default:
-        while (at_ < text_.size() && std::string_view(",]} \n").find(text_[at_]) == std::string_view::npos)
-          json.text += text_[at_++];
-    }
-    return json;
-  }
+/// A member of an object; null where it has none.
+inline const Json &member(const Json &object, const char *name) {
+  static const Json none;
+  const auto found = object.find(name);
+  return found == object.end() ? none : *found;
+}
 
- private:
-  char peek() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == ':')) ++at_;
-    return at_ < text_.size() ? text_[at_] : '}';
-  }
+/// The bytes of a string, as long as the JSON lives; none of null.
+inline const std::string &bytes_of(const Json &json) {
+  static const std::string none;
+  return json.is_null() ? none : json.get_ref<const std::string &>();
+}
 
-  std::string string() {
-    std::string bytes;
-    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      const unsigned char byte = static_cast<unsigned char>(text_[at_]);
-      if (byte >= 0xc0) {  // U+0080 to U+00FF in UTF-8
-        bytes += static_cast<char>((byte & 0x03) << 6 | (static_cast<unsigned char>(text_[++at_]) & 0x3f));
-        continue;
-      }
-      if (byte != '\\') {
-        bytes += text_[at_];
-        continue;
-      }
-      switch (text_[++at_]) {
-        case 't': bytes += '\t'; break;
-        case 'n': bytes += '\n'; break;
-        case 'r': bytes += '\r'; break;
-        case 'b': bytes += '\b'; break;
-        case 'f': bytes += '\f'; break;
-        case 'u':
-          bytes += static_cast<char>(std::stoi(std::string(text_.substr(at_ + 1, 4)), nullptr, 16));
-          at_ += 4;
-          break;
-        default: bytes += text_[at_];
-      }
-    }
-    ++at_;
-    return bytes;
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-};
+inline const std::string &bytes_of(const Json &object, const char *name) {
+  return bytes_of(member(object, name));
+}
 
 }  // namespace postern::test
