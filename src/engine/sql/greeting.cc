@@ -9,11 +9,11 @@ namespace {
 
 constexpr size_t header_bytes = 4;
 constexpr char protocol_version = 10;
-/// Of the scramble, in front of the capabilities; older clients know nothing of the rest.
+/// Bytes of the scramble before the capabilities; older clients do not know the rest.
 constexpr size_t scramble_first_bytes = 8;
-// Places behind the first part of the scramble and the zero that ends it.
-constexpr size_t status_place = 3;  // behind half of the capabilities and a character set
-constexpr size_t rest_place = 18;   // behind the other half, a length and what is reserved
+// Places after the first part of the scramble and the zero that ends it.
+constexpr size_t status_place = 3;  // after half of the capabilities and a character set
+constexpr size_t rest_place = 18;   // after the other half, a length and reserved bytes
 
 void put_number(char *to, uint32_t number, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) to[i] = static_cast<char>(number >> (8 * i));

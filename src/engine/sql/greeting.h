@@ -26,7 +26,7 @@ class Greeting {
   /// The packet for another connection.
   void write(Output &output, uint32_t number, Bytes scramble, uint16_t status) const;
   size_t bytes() const { return packet_.size(); }
-  /// What the server calls its version in it.
+  /// The version that it says.
   Bytes version() const { return Bytes(packet_).substr(version_at, number_at_ - 1 - version_at); }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
+#include "engine/sql/plan_values.h"
 
 namespace postern::mariadb {
 
@@ -87,11 +88,11 @@ bool JoinPlan::take_limits(std::span<const Value> values, bool as_class) {
   for (size_t i = 0; i < values_.size(); ++i) {
     if (values_[i].use != ValueUse::limit && values_[i].use != ValueUse::offset) continue;
     const bool is_limit = values_[i].use == ValueUse::limit;
-    if (!is_row_count(values[i], is_limit ? rows : offset)) return false;
+    if (!sql::is_row_count(values[i], is_limit ? rows : offset)) return false;
     (is_limit ? limit_item : offset_item) = values_[i].value;
   }
   if (limit_item == nullptr) return true;
-  limit_item->take_number(as_class ? limit_class(rows + offset) : rows);
+  limit_item->take_number(as_class ? sql::limit_class(rows + offset) : rows);
   if (offset_item != nullptr) offset_item->take_number(as_class ? 0 : offset);
   for (Filesort *const sort : limited_sorts_) sort->limit = rows + offset;
   return true;

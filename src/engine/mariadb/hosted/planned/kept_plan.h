@@ -33,17 +33,9 @@ enum class ValueUse : uint8_t {
   integer,  ///< each execution has one: compared with a column of integers, or of decimals
   text,     ///< likewise, with a column of texts
   time,     ///< likewise, with a DATE or a DATETIME
-  limit,    ///< of LIMIT; the plan is made for limit_class()
+  limit,    ///< of LIMIT; the plan is made for sql::limit_class()
   offset,
 };
-
-/// Plans are made for so many rows, of which executions take the first ones.
-uint64_t limit_class(uint64_t rows);
-/// Whether it is a number that LIMIT or OFFSET takes, and not so large that sums would be.
-bool is_row_count(const Value &value, uint64_t &rows);
-
-/// Whether it is above every signed integer: the server compares such in another way.
-bool is_beyond(const Value &value);
 
 struct ValuePlace {
   ValueUse use = ValueUse::shapes;

@@ -3,9 +3,7 @@
 #include "engine/mariadb/hosted/planned/planned_form.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <functional>
 #include <new>
 #include <optional>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
+#include "engine/sql/plan_values.h"
 
 namespace postern::mariadb {
 namespace {
@@ -28,69 +27,14 @@ constexpr uint64_t given_back_for = 4096;
 constexpr uint32_t known_max = 32;
 /// So many attempts to plan it come to nothing without a reason.
 constexpr uint32_t unplanned_max = 32;
-constexpr uint64_t rows_limit_max = uint64_t{1} << 31;
 
-void append_quoted(std::string &text, Bytes value, bool backslash_escapes) {
-  text += '\'';
-  for (const char one : value) {
-    if (one == '\'' || (one == '\\' && backslash_escapes)) text += one;
-    text += one;
-  }
-  text += '\'';
-}
-
-uint64_t hash_of(std::span<const Value> values) {
-  uint64_t hash = values.size() + 1;
-  for (const Value &value : values) {
-    uint64_t one = 0;
-    if (value.kind() == Value::Kind::integer) one = static_cast<uint64_t>(value.integer());
-    if (value.kind() == Value::Kind::natural) one = value.natural();
-    if (value.kind() == Value::Kind::bytes) one = std::hash<Bytes>{}(value.bytes());
-    hash = (hash ^ one) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 29U;
-  }
-  return hash;
-}
-
-/// The value as it stands in a statement. False: it cannot be written.
-bool append_literal(std::string &text, const Value &value, const THD *thd) {
-  switch (value.kind()) {
-    case Value::Kind::null: return false;
-    case Value::Kind::integer: text += std::to_string(value.integer()); return true;
-    case Value::Kind::natural: text += std::to_string(value.natural()); return true;
-    case Value::Kind::bytes: break;
-  }
-  const Bytes bytes = value.bytes();
-  switch (value.spelling()) {
-    case Value::Spelling::decimal:
-    case Value::Spelling::real: text.append(bytes); return true;
-    case Value::Spelling::binary: return false;
-    case Value::Spelling::text: break;
-  }
+sql::LiteralRules literal_rules_of(const THD *thd) {
   const CHARSET_INFO &client = *thd->variables.character_set_client;
-  const bool safe = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0;
-  const bool plain = std::ranges::all_of(bytes, [](char one) { return one > 0; });
-  if (bytes.find('\0') != Bytes::npos || (!safe && !plain)) return false;
-  append_quoted(text, bytes, (thd->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES) == 0);
-  return true;
+  return {.any_byte = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0,
+          .backslash_escapes = (thd->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES) == 0};
 }
 
 }  // namespace
-
-uint64_t limit_class(uint64_t rows) {
-  return std::bit_ceil(rows);
-}
-
-bool is_row_count(const Value &value, uint64_t &rows) {
-  if (value.kind() == Value::Kind::natural) rows = value.natural();
-  else if (value.kind() == Value::Kind::integer && value.integer() >= 0) rows = static_cast<uint64_t>(value.integer());
-  else return false;
-  return rows <= rows_limit_max;
-}
-
-bool is_beyond(const Value &value) {
-  return value.kind() == Value::Kind::natural && value.natural() > static_cast<uint64_t>(INT64_MAX);
-}
 
 void plan_once(bool wanted) {
   on.store(wanted, std::memory_order_relaxed);
@@ -232,10 +176,10 @@ bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::strin
   const Value &value = values[at];
   if (places_[at].use == ValueUse::limit) {
     const std::optional<uint64_t> rows = limit_in(values);
-    if (rows) shape.append(1, 'L').append(std::to_string(limit_class(*rows)));
+    if (rows) shape.append(1, 'L').append(std::to_string(sql::limit_class(*rows)));
     return rows.has_value();
   }
-  if (places_[at].use == ValueUse::integer) shape += is_beyond(value) ? 'U' : 'i';
+  if (places_[at].use == ValueUse::integer) shape += sql::is_beyond(value) ? 'U' : 'i';
   if (parts_.values[at].as != PlacedValue::As::pattern) return true;
   if (value.kind() != Value::Kind::bytes || value.bytes().empty()) return false;
   // Only a pattern with a beginning is a range.
@@ -248,8 +192,8 @@ std::optional<uint64_t> PlannedForm::limit_in(std::span<const Value> values) con
   uint64_t rows = 0;
   uint64_t offset = 0;
   for (size_t i = 0; i < values.size(); ++i)
-    if ((places_[i].use == ValueUse::limit && !is_row_count(values[i], rows)) ||
-        (places_[i].use == ValueUse::offset && !is_row_count(values[i], offset)))
+    if ((places_[i].use == ValueUse::limit && !sql::is_row_count(values[i], rows)) ||
+        (places_[i].use == ValueUse::offset && !sql::is_row_count(values[i], offset)))
       return std::nullopt;
   // Of none the server says that there is none before it looks.
   if (rows == 0) return std::nullopt;
@@ -272,7 +216,7 @@ std::string PlannedForm::text_with(std::span<const Value> values, const THD *thd
     if (places_[i].use != ValueUse::shapes) continue;
     text.append(parts_.text, from, parts_.values[i].at - from);
     from = parts_.values[i].at + 1;
-    if (!append_literal(text, values[i], thd)) return {};
+    if (!sql::append_literal(text, values[i], literal_rules_of(thd))) return {};
   }
   return text.append(parts_.text, from);
 }
@@ -344,7 +288,7 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
                                            Output &output) const {
   THD *const thd = asked.thd;
   const Statement &statement = asked.statement;
-  const uint64_t values_hash = hash_of(statement.values);
+  const uint64_t values_hash = sql::hash_of_values(statement.values);
   if (judge_.is_heavy(values_hash)) return NotNow::too_much;
   KeptPlan *const plan = plan_for(thd, plans, statement, *known);
   if (plan == nullptr) return NotNow::table_busy;
@@ -398,11 +342,11 @@ void PlannedForm::put_other_head(THD *thd, const Known &known, Output &output, s
 bool PlannedForm::is_bad(std::optional<NotNow> why, uint64_t rows_read) const {
   if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed)
     return false;
-  const PlanJudge::Verdict verdict = why ? judge_.note_undone() : judge_.note_answered(rows_read);
-  if (verdict == PlanJudge::Verdict::give_back)
+  const sql::PlanJudge::Verdict verdict = why ? judge_.note_undone() : judge_.note_answered(rows_read);
+  if (verdict == sql::PlanJudge::Verdict::give_back)
     give_back(!why || why == NotNow::too_much ? "it reads many rows, or many more than by a plan for its values alone"
                                               : "its executions warn or fail");
-  return verdict != PlanJudge::Verdict::good;
+  return verdict != sql::PlanJudge::Verdict::good;
 }
 
 void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) const {

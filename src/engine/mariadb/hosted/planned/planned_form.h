@@ -12,7 +12,7 @@
 #include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
-#include "engine/mariadb/hosted/plans/plan_judge.h"
+#include "engine/sql/plan_judge.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
 
 namespace postern::mariadb {
@@ -89,7 +89,7 @@ class PlannedForm final : public StatementPlan {
   mutable NewestFirst<Known> known_;
   mutable NewestFirst<Shown> shown_;
   mutable std::atomic<uint32_t> known_count_{0};
-  mutable PlanJudge judge_;
+  mutable sql::PlanJudge judge_;
   mutable std::atomic<const char *> given_back_{nullptr};
   mutable std::atomic<uint64_t> asked_since_{0};
   mutable std::atomic<uint32_t> unplanned_{0};  // in a row

@@ -1,5 +1,7 @@
 #include "engine/mariadb/hosted/planned/value_items.h"
 
+#include "engine/sql/plan_values.h"
+
 namespace postern::mariadb {
 namespace {
 
@@ -106,8 +108,8 @@ ValueItem *ValueItem::make(THD *thd, const ValuePlace &place, const Value &first
     case ValueUse::limit:
     case ValueUse::offset: {
       // As wide as any that may come.
-      Item *const like = is_beyond(first) ? new (root) Item_uint(thd, "", static_cast<longlong>(ULONGLONG_MAX), 20)
-                                          : new (root) Item_int(thd, INT_MIN64, 20);
+      Item *const like = sql::is_beyond(first) ? new (root) Item_uint(thd, "", static_cast<longlong>(ULONGLONG_MAX), 20)
+                                               : new (root) Item_int(thd, INT_MIN64, 20);
       return like != nullptr ? new (root) IntegerItem(thd, like) : nullptr;
     }
     case ValueUse::text: {

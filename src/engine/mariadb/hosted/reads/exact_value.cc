@@ -2,22 +2,11 @@
 
 #include "engine/mariadb/hosted/reads/exact_value.h"
 
-#include <algorithm>
-#include <charconv>
-
 #include "engine/mariadb/hosted/reads/resolve_read.h"
+#include "engine/sql/plain_text.h"
 
 namespace postern::mariadb {
 namespace {
-
-/// The number that a text stands for whatever it is compared as.
-bool plain_integer(Bytes text, int64_t &number) {
-  constexpr size_t digits_max = 15;
-  const Bytes digits = text.starts_with('-') ? text.substr(1) : text;
-  if (digits.empty() || digits.size() > digits_max || (digits[0] == '0' && text != "0")) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 bool store_number(Field &field, const Value &value) {
   if (value.kind() == Value::Kind::natural) return field.store(static_cast<longlong>(value.natural()), true) == 0;
@@ -36,26 +25,9 @@ bool store_text(THD *thd, Field &field, Exact exact, const Value &value) {
   return field.store(text.data(), text.size(), charset) == 0;
 }
 
-/// Whether the text is made as the pattern is: 0 stands for a digit, everything else for itself.
-bool has_form(Bytes text, Bytes pattern) {
-  return text.size() == pattern.size() && std::equal(text.begin(), text.end(), pattern.begin(), [](char a, char b) {
-           return b == '0' ? a >= '0' && a <= '9' : a == b;
-         });
-}
-
 bool store_time(Field &field, Bytes text, bool with_time) {
-  constexpr Bytes date = "0000-00-00";
-  constexpr Bytes time = "0000-00-00 00:00:00";
-  if (!has_form(text.substr(0, with_time ? time.size() : date.size()), with_time ? time : date)) return false;
-  Bytes fraction = text.substr(std::min(text.size(), with_time ? time.size() : date.size()));
-  if (!fraction.empty()) {
-    if (!with_time || fraction[0] != '.' || fraction.size() == 1 || fraction.size() - 1 > field.decimals())
-      return false;
-    fraction.remove_prefix(1);
-    if (!std::all_of(fraction.begin(), fraction.end(), [](char one) { return one >= '0' && one <= '9'; })) return false;
-  }
-  if (text.starts_with("0000") || text.substr(5, 2) == "00" || text.substr(8, 2) == "00") return false;
-  return field.store(text.data(), text.size(), &my_charset_latin1) == 0;
+  const bool is_plain = with_time ? sql::is_plain_datetime(text, field.decimals()) : sql::is_plain_date(text);
+  return is_plain && field.store(text.data(), text.size(), &my_charset_latin1) == 0;
 }
 
 }  // namespace
@@ -80,7 +52,7 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value) {
     case Exact::integer: {
       if (!is_bytes) return store_number(field, value);
       int64_t number = 0;
-      return is_text && plain_integer(value.bytes(), number) && field.store(number, false) == 0;
+      return is_text && sql::is_plain_integer(value.bytes(), number) && field.store(number, false) == 0;
     }
     case Exact::decimal: return !is_bytes && store_number(field, value);
     case Exact::text:

@@ -80,7 +80,8 @@ std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools &
                                                           .prepared = asked.prepared,
                                                           .bytes_received = asked.statement.packet.size()},
                                                          output);
-  if (!why && may_be_bad && judge_.note_answered(thd->status_var.rows_read - read_before) != PlanJudge::Verdict::good)
+  if (!why && may_be_bad &&
+      judge_.note_answered(thd->status_var.rows_read - read_before) != sql::PlanJudge::Verdict::good)
     bad_for_.store(known->version, std::memory_order_relaxed);
   if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;

@@ -17,7 +17,7 @@
 #include "engine/mariadb/hosted/reads/session_read.h"
 #include "engine/mariadb/hosted/reads/read_form.h"
 #include "engine/mariadb/hosted/reads/recognise.h"
-#include "engine/mariadb/hosted/plans/plan_judge.h"
+#include "engine/sql/plan_judge.h"
 #include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
 #include "engine/sql/answer.h"
@@ -63,7 +63,7 @@ class SelectPlan final : public StatementPlan {
 
   const ReadForm form_;
   mutable NewestFirst<Learnt> learnt_;
-  mutable PlanJudge judge_;
+  mutable sql::PlanJudge judge_;
   mutable std::atomic<uint64_t> bad_for_{0};  // the version of the table for which its index reads too many rows
   mutable std::atomic<bool> several_{false};  // rows may be found, and are not locked
 };

@@ -1,8 +1,8 @@
-#include "engine/mariadb/hosted/plans/plan_judge.h"
+#include "engine/sql/plan_judge.h"
 
 #include <algorithm>
 
-namespace postern::mariadb {
+namespace postern::sql {
 namespace {
 
 /// So many rows may be read without a second thought.
@@ -71,4 +71,4 @@ void PlanJudge::note_heavy(uint64_t values) {
   heavy_[next_heavy_.fetch_add(1, std::memory_order_relaxed) % heavy_.size()].store(values, std::memory_order_relaxed);
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

@@ -1,5 +1,5 @@
-// plan_judge.h: PlanJudge, whether a plan for all values of a form is a good one: by the rows that it examines beside
-// those that the server examines with plans for single values, and by how its executions end.
+// plan_judge.h: PlanJudge decides whether one plan for all values of a form is a good one: by the rows that it examines
+// beside those that the server examines with plans for single values, and by how its executions end.
 //
 // Any thread. Threads may lose some of each other's notes.
 #pragma once
@@ -8,11 +8,11 @@
 #include <atomic>
 #include <cstdint>
 
-namespace postern::mariadb {
+namespace postern::sql {
 
 class PlanJudge {
  public:
-  /// The statement is left to the server, to see what it examines.
+  /// True if the server is to execute the statement, so that its examined rows are known.
   bool leaves_next() {
     return leave_.load(std::memory_order_relaxed) && leave_.exchange(false, std::memory_order_relaxed);
   }
@@ -25,7 +25,7 @@ class PlanJudge {
   };
   /// An execution by the plan was answered.
   Verdict note_answered(uint64_t examined);
-  /// One was undone, for it read too much, drew a warning or failed.
+  /// An execution was undone: it read too much, drew a warning or failed.
   Verdict note_undone();
 
   /// Values, by a hash, for which a plan read too much. Few are remembered.
@@ -47,4 +47,4 @@ class PlanJudge {
   std::atomic<uint32_t> next_heavy_{0};
 };
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql
