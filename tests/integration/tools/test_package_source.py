@@ -39,6 +39,8 @@ def test_it_carries_all_that_a_build_takes(package):
     ):
         assert (tree / name).exists()
     assert os.access(tree / "tools/server", os.X_OK) and os.access(package / "usr/sbin/postern-build", os.X_OK)
+    usage = subprocess.run([tree / "tools/server"], check=False, capture_output=True, text=True)
+    assert usage.returncode == 2 and "tools/server package VERSION DIR" in usage.stderr, "it has all of its parts"
     assert (package / "DEBIAN/triggers").read_text() == "interest-noawait /usr/sbin/mariadbd\n"
     unit = (package / "lib/systemd/system/mariadb.service.d/postern.conf").read_text()
     assert "ExecStartPre=-+/usr/sbin/postern-build choose\n" in unit, "its failure is none of the server's"

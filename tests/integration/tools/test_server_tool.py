@@ -2,10 +2,14 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from support.server import ROOT
+
+sys.path.append(str(ROOT / "tools"))
+from servers import mariadb, words  # noqa: E402
 
 SOURCES = ("1:10.11.17-1", "1:10.11.18-1")
 PACKAGES = (*SOURCES, "1:10.11.19-1")
@@ -87,11 +91,10 @@ def test_what_no_list_names_is_asked_for_and_cannot_be_had_either(apt, tmp_path)
 
 @pytest.mark.parametrize("series", ["10.11", "11.8"])
 def test_the_files_of_a_version_are_all_named(series):
-    tool = (ROOT / "tools/server").read_text()
-    wanted = [name for kind in ("server", "build") for name in re.search(f'{kind}_packages="(.*?)"', tool)[1].split()]
-    lines = [line.split() for line in (ROOT / "tools/server.sha256").read_text().splitlines()]
-    places = [place for _, place in lines if re.search(rf"_{re.escape(series)}\.[^/]*$", place)]
-    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest, _ in lines)
+    wanted = mariadb.SERVER_PACKAGES + mariadb.BUILD_PACKAGES
+    known = words.known_files(mariadb.KNOWN_FILES.read_text(), series)
+    places = [place for _, place in known]
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest, _ in known)
     assert sorted(Path(place).name.split("_")[0] for place in places if place.endswith(".deb")) == sorted(wanted)
     kinds = sorted(
         re.search(r"\.(dsc|debian\.tar|orig\.tar\.\w+(?:\.asc)?)", place)[1] for place in places if ".deb" != place[-4:]

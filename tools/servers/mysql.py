@@ -1,0 +1,89 @@
+"""mysql: a whole private MySQL server, with the source and the headers to build for it."""
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from servers import words
+from servers.apt import Apt, newest_first
+from servers.console import Failure, Impossible, logged, need_tools, say
+from servers.place import LAYOUT, ROOT, Place, locked
+from servers.unpack import bring_libraries, fetch_package, fetch_packages, services_library, settle_programs
+
+SERIES = "9.7"
+PACKAGES = "mysql-server-core mysql-client-core libmysqlclient-dev".split()
+# What of MySQL's source its headers need, and its own configuration.
+PARTS = """MYSQL_VERSION include libs sql sql-common mysys strings vio vector-common components/libminchassis
+  libbinlogevents extra/rapidjson extra/unordered_dense builddir/include""".split()
+
+
+def mysql(folder: str | None) -> None:
+    """MySQL as Debian's unstable release has it."""
+    with locked(folder or ROOT / "build-mysql/server") as place:
+        if place.is_server():
+            say(f"MySQL {place.said('server.env').get('SERVER_VERSION', '')} is in {place}")
+            return
+        need_tools("patchelf")
+        with place.opened() as work:
+            version = make(place, Apt(work, "sid"))
+            place.finish()
+        say(f"MySQL {version} is in {place}")
+
+
+def make(place: Place, apt: Apt) -> str:
+    """Makes the folder, but for its last step; returns the version of the packages."""
+    root = place.work / "root"
+    listed = set.intersection(*(apt.versions_of(package) for package in ["mysql-source", *PACKAGES]))
+    versions = newest_first({version for version in listed if version.startswith(f"{SERIES}.")})
+    if not versions:
+        raise Impossible(
+            f"no package suite that this machine reaches has MySQL {SERIES} with mysql-source,"
+            " of one version. Debian's unstable release has."
+        )
+    version = versions[0]
+    say(f"fetching the packages of MySQL {version}, half a gigabyte for the most part source")
+    if not fetch_packages(apt, [f"{package}={version}" for package in PACKAGES], root):
+        raise Impossible(f"the mirror does not have every package of MySQL {version}")
+    fetch_source(apt, version)
+    bring_libraries(apt, root)
+    settle_programs(root, place.final / "root")
+    headers = place.work / "source/builddir/include"
+    shutil.copy(root / "usr/include/mysql/mysqld_error.h", headers)
+    write_results(place, version, (headers / "mysql_version.h").read_text())
+    return version
+
+
+def fetch_source(apt: Apt, version: str) -> None:
+    """The package mysql-source has the source as it was configured for the very server beside it: the release's own source
+    package would have to be configured first, with all that needs."""
+    packed, source = apt.work / "packed", apt.work / "source"
+    if fetch_package(apt, f"mysql-source={version}", packed) is None:
+        raise Impossible(f"the mirror does not have the source of MySQL {version}")
+    shutil.rmtree(apt.work / "download")
+    source.mkdir()
+    archive = packed / "usr/src/mysql/mysql-source.tar.gz"
+    options = ("--strip-components=1", "--no-same-owner", *(f"mysql-{SERIES}/{part}" for part in PARTS))
+    if not logged(apt.work / "tar.log", "tar", "-xzf", archive, "-C", source, *options):
+        raise Failure("the source of MySQL has other parts than were looked for")
+    shutil.rmtree(packed)
+
+
+def write_results(place: Place, version: str, header: str) -> None:
+    """server.env and server.cmake, with the paths that hold once the temporary folder is the final one."""
+    final: Path = place.final
+    place.write_server(
+        {
+            "SERVER_LAYOUT": LAYOUT,
+            "SERVER_KIND": "mysql",
+            "SERVER_DIR": str(final),
+            "SERVER_VERSION": words.define(header, "MYSQL_SERVER_VERSION"),
+            "SERVER_PACKAGE_VERSION": version,
+            "SERVER_BASEDIR": f"{final}/root/usr",
+            "SERVER_SOURCE": f"{final}/source",
+            "SERVER_INCLUDE_GENERATED": f"{final}/source/builddir/include",
+            "SERVER_SERVICES_LIB": services_library(place),
+            "MYSQLD": f"{final}/root/usr/sbin/mysqld",
+            "MYSQL_CLIENT": f"{final}/root/usr/bin/mysql",
+            "PLUGIN_DIR": f"{final}/root/usr/lib/mysql/plugin",
+        }
+    )
