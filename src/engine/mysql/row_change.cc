@@ -163,12 +163,19 @@ Step RowChange::set_insert_defaults() {
   return Step::good;
 }
 
-Step RowChange::compute_generated() {
+/// A virtual column of type TEXT, BLOB, JSON or an array has its value in a buffer of its field, and record[0] points
+/// there. The first time after a row was read, that value is put aside for record[1]: its index needs both.
+Step RowChange::compute_generated_anew() {
   TABLE &opened = table();
   if (!opened.has_gcol()) return Step::good;
-  opened.blobs_need_not_keep_old_value();
   const bool failed = update_generated_write_fields(opened.write_set, &opened);
   return failed || write_.thd->is_error() ? write_.fail_as_told(Failure::bad_value) : Step::good;
+}
+
+/// As long as no row was read since, there is no old value to put aside.
+Step RowChange::compute_generated() {
+  if (table().has_gcol()) table().blobs_need_not_keep_old_value();
+  return compute_generated_anew();
 }
 
 Step RowChange::run_before_triggers(enum_trigger_event_type event) {
@@ -232,24 +239,8 @@ Step RowChange::erase() {
   return fire(TRG_EVENT_DELETE, TRG_ACTION_AFTER);
 }
 
-/// The index of a virtual column of a type with a buffer of its own, as TEXT, JSON or an array has it, would keep the
-/// old value, and the server would die of that at a later statement. It takes a new row, and one that goes.
-const Field *RowChange::column_that_cannot_follow() const {
-  TABLE &opened = table();
-  for (Field **field = opened.vfield; field != nullptr && *field != nullptr; ++field)
-    if ((*field)->handle_old_value() && (*field)->m_indexed) return *field;
-  return nullptr;
-}
-
 Step RowChange::update() {
   TABLE &opened = table();
-  if (const Field *const column = column_that_cannot_follow()) {
-    const std::string name = column->is_hidden() ? "an expression" : std::string(column->field_name);
-    return write_.fail(Failure::not_implemented,
-                       {"Not supported by this server's doors: a row is changed that has an index "
-                        "of a virtual TEXT, BLOB, JSON or array on " +
-                        name});
-  }
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   bool changed = false;
   {
@@ -277,7 +268,7 @@ Step RowChange::fill_update(bool &changed) {
   const bool before_trigger = fires(TRG_EVENT_UPDATE);
   TemporaryNulls nulls(write_.thd, before_trigger ? opened.triggers : nullptr);
   Step step = store_draft();
-  if (step == Step::good) step = compute_generated();
+  if (step == Step::good) step = compute_generated_anew();
   if (step != Step::good) return step;
   changed = compare_records(&opened);
   if (changed) {

@@ -53,7 +53,7 @@ class RowChange {
   Step store_draft();
   Step set_insert_defaults();
   Step compute_generated();
-  const Field *column_that_cannot_follow() const;
+  Step compute_generated_anew();
   Step run_before_triggers(enum_trigger_event_type event);
   Step check_nulls();
   Step check_new_row();
