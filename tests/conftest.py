@@ -6,7 +6,8 @@ sandbox_factory   servers of your own: sandbox_factory("--log-bin"), stopped aft
 module_factory    the same, for servers that all tests of a module share
 fetched           other people's clients, built: fetched("hs4j")
 
-With POSTERN_TEST_ORIGINAL=1 the servers run the HandlerSocket plugin that comes with MariaDB in
+With POSTERN_TEST_ON=mysql the servers are MySQL's, of build-mysql (support/on_mysql.py), for the
+tests whose SQL both know: handlersocket/test_vectors.py. With POSTERN_TEST_ORIGINAL=1 they run the HandlerSocket plugin that comes with MariaDB in
 place of ours: to prove a test itself, where its module says that it can be run so.
 
 Whatever the outcome of a test, its servers are stopped, each by its own pid, must shut down
@@ -20,10 +21,12 @@ import subprocess
 
 import pytest
 
-from support.server import ORIGINAL, ROOT, Server, name_of, original_plugin, sandbox
+from support.on_mysql import MysqlServer
+from support.server import ON_MYSQL, ORIGINAL, ROOT, Server, name_of, original_plugin, sandbox
 
 CANNOT_BE_HAD = 3  # what tools/clients exits with then
 
+ServerOfTests = MysqlServer if ON_MYSQL else Server
 if ORIGINAL:
     os.environ["POSTERN_SO"] = original_plugin()
 
@@ -37,7 +40,8 @@ def end(servers):
                 step()
             except AssertionError as problem:
                 problems.append(str(problem))
-        sandbox("kill", server.dir, check=False)
+        if ServerOfTests is Server:
+            sandbox("kill", server.dir, check=False)
         if not problems and not os.environ.get("POSTERN_KEEP"):
             shutil.rmtree(server.dir, ignore_errors=True)
     assert not problems, "\n".join(problems)
@@ -52,7 +56,7 @@ class Factory:
     def __call__(self, *options, start=True, directory=None, **arguments):
         """A new server, started with these mariadbd options and ports (hs_port=N). With
         start=False only its handle: its start() takes the same."""
-        server = Server(directory or self.directory / f"server{next(self.numbers)}")
+        server = ServerOfTests(directory or self.directory / f"server{next(self.numbers)}")
         # Known before it is started, so that a start that fails half-way is cleaned up, too.
         self.servers.append(server)
         return server.start(*options, **arguments) if start else server
@@ -74,7 +78,7 @@ def module_factory(tmp_path_factory, request):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    shared = Server(tmp_path_factory.mktemp("shared") / "server")
+    shared = ServerOfTests(tmp_path_factory.mktemp("shared") / "server")
     try:
         yield shared.start()
     finally:

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from support import mc
-from support.server import ORIGINAL, ROOT, sandbox
+from support.server import ORIGINAL
 from support.waiting import until
 
 READY_SECONDS = 30
@@ -19,8 +19,7 @@ ORIGINAL_OR_STORES = ["memcached"] if ORIGINAL else ["innodb_only", "cache_only"
 
 
 def map_items(server, database, policy="innodb_only"):
-    with open(ROOT / "sql" / "innodb_memcache.sql") as script:
-        sandbox("sql", server.dir, stdin=script)
+    server.load("innodb_memcache")
     server.execute("DROP TABLE IF EXISTS items", ITEMS, database=database)
     with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
         cursor.execute(MAPPED, (database,))

@@ -18,6 +18,7 @@ SERIES = os.environ.get("SERIES") or "10.11"
 BUILD = ROOT / ("build" if SERIES == "10.11" else f"build-{SERIES}")
 SERVER_DIR = Path(os.environ.get("POSTERN_SERVER_DIR") or BUILD / "server")
 ORIGINAL = bool(os.environ.get("POSTERN_TEST_ORIGINAL"))
+ON_MYSQL = os.environ.get("POSTERN_TEST_ON") == "mysql"  # then Server is support/on_mysql.py's
 CRASH = re.compile(r"got signal|Assertion|ERROR: AddressSanitizer|runtime error:|\[FATAL\]")
 LOG_TAIL_LINES = 60
 # Where bytes of both ports are compared: status flags show which plan the server chose, which depends on statistics,
@@ -155,6 +156,11 @@ class Server:
         with contextlib.closing(self.connect(database=database)) as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
+
+    def load(self, name):
+        """Runs a script of sql/."""
+        with open(ROOT / "sql" / f"{name}.sql") as script:
+            sandbox("sql", self.dir, stdin=script)
 
     def status(self, pattern="%"):
         """Status variables by name in lower case; numbers as int."""
