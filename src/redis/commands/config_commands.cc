@@ -60,6 +60,7 @@ std::vector<Option> options_of(const Redis &protocol) {
       {"client-output-buffer-limit", "normal 0 0 0 slave 0 0 0 pubsub " + std::to_string(boxes.bytes_max) + " " +
                                          std::to_string(boxes.slow_bytes_max) + " " + std::to_string(boxes.slow_s_max)},
       {"databases", std::to_string(database_count)},
+      {"hll-sparse-max-bytes", "3000"},
       {"latency-monitor-threshold", std::to_string(latency_ms), set_latency_threshold},
       {"maxclients", std::to_string(figures.connections_max)},
       {"maxmemory", "0"},

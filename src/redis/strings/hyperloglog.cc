@@ -9,11 +9,7 @@ namespace postern::redis {
 namespace {
 
 constexpr Bytes magic = "HYLL";
-constexpr size_t header_bytes = 16;
-constexpr size_t form_at = 4;
-constexpr size_t estimate_end = 15;  // its highest bit: the estimate that Redis keeps is out of date
-constexpr size_t register_bits = 6;
-constexpr uint8_t register_max = (1 << register_bits) - 1;
+constexpr uint8_t register_max = (1 << HyperLogLog::register_bits) - 1;
 constexpr int index_bits = 14;
 constexpr int hash_bits = 64 - index_bits;
 
@@ -89,35 +85,32 @@ HyperLogLog::Read HyperLogLog::merge(Bytes text) {
   return Read::valid;
 }
 
-/// Runs of registers: 00xxxxxx and 01xxxxxx xxxxxxxx are zeros, 1vvvvvxx are few of one value.
+/// 00xxxxxx and 01xxxxxx xxxxxxxx are zeros, 1vvvvvxx are few of one value.
+HyperLogLog::Run HyperLogLog::read_run(Bytes text, size_t at) {
+  const uint8_t head = octet(text, at);
+  if ((head & 0x80) != 0)
+    return {.value = static_cast<uint8_t>((head >> 2 & 0x1F) + 1), .size = (head & 3) + 1U, .bytes = 1};
+  if ((head & 0x40) == 0) return {.size = (head & 0x3F) + 1U, .bytes = 1};
+  if (at + 1 == text.size()) return {};
+  return {.size = ((head & 0x3FU) << 8 | octet(text, at + 1)) + 1U, .bytes = 2};
+}
+
 bool HyperLogLog::merge_sparse(Bytes runs) {
   size_t next = 0;
-  while (!runs.empty()) {
-    const uint8_t head = octet(runs, 0);
-    const bool is_long = (head & 0xC0) == 0x40;
-    if (is_long && runs.size() < 2) return false;
-    uint8_t value = 0;
-    size_t size = (head & 0x3F) + 1U;
-    if (is_long) size = ((head & 0x3FU) << 8 | octet(runs, 1)) + 1U;
-    if ((head & 0x80) != 0) {
-      value = static_cast<uint8_t>((head >> 2 & 0x1F) + 1);
-      size = (head & 3) + 1U;
-    }
-    if (size > registers - next) return false;
-    for (; size != 0; --size, ++next) registers_[next] = std::max(registers_[next], value);
-    runs.remove_prefix(is_long ? 2 : 1);
+  for (size_t at = 0; at != runs.size();) {
+    const Run run = read_run(runs, at);
+    if (run.bytes == 0 || run.size > registers - next) return false;
+    for (const size_t end = next + run.size; next != end; ++next)
+      registers_[next] = std::max(registers_[next], run.value);
+    at += run.bytes;
   }
   return next == registers;
 }
 
-bool HyperLogLog::add(Bytes element) {
+HyperLogLog::Trait HyperLogLog::trait_of(Bytes element) {
   const uint64_t hash = hash_of(element);
-  uint8_t &place = registers_[hash & (registers - 1)];
   const uint64_t rest = hash >> index_bits | uint64_t{1} << hash_bits;
-  const auto zeros = static_cast<uint8_t>(std::countr_zero(rest) + 1);
-  if (place >= zeros) return false;
-  place = zeros;
-  return true;
+  return {.place = hash & (registers - 1), .value = static_cast<uint8_t>(std::countr_zero(rest) + 1)};
 }
 
 uint64_t HyperLogLog::count() const {
@@ -129,20 +122,6 @@ uint64_t HyperLogLog::count() const {
   for (size_t value = hash_bits; value >= 1; --value) z = (z + histogram[value]) * 0.5;
   z += all * sigma(histogram[0] / all);
   return static_cast<uint64_t>(std::llroundl(alpha * all * all / z));
-}
-
-std::string HyperLogLog::text() const {
-  std::string text(header_bytes + registers * register_bits / 8, '\0');
-  text.replace(0, magic.size(), magic);
-  text[estimate_end] = static_cast<char>(0x80);
-  for (size_t i = 0; i < registers; ++i) {
-    const size_t bit = i * register_bits;
-    const uint32_t two = uint32_t{registers_[i]} << bit % 8;
-    char *const at = &text[header_bytes + bit / 8];
-    at[0] = static_cast<char>(at[0] | static_cast<char>(two));
-    if (bit % 8 > 8 - register_bits) at[1] = static_cast<char>(two >> 8);
-  }
-  return text;
 }
 
 }  // namespace postern::redis

@@ -6,25 +6,20 @@
 
 #include "redis/registry/handlers.h"
 #include "redis/session.h"
-#include "redis/strings/hyperloglog.h"
+#include "redis/strings/hyperloglog_reads.h"
+#include "redis/strings/hyperloglog_text.h"
 #include "redis/strings/string_edit.h"
 #include "redis/strings/string_work.h"
 
 namespace postern::redis {
 namespace {
 
-constexpr Bytes not_one = "WRONGTYPE Key is not a valid HyperLogLog string value.";
-constexpr Bytes corrupt = "INVALIDOBJ Corrupted HLL object detected";
-
-Bytes error_of(HyperLogLog::Read read) {
-  return read == HyperLogLog::Read::other ? not_one : corrupt;
-}
-
 class AddEdit final : public StringEdit, public Kept {
  public:
   AddEdit(Call &call, const Place &place) : StringEdit(call, place), elements_(call.arguments.subspan(2)) {
-    HyperLogLog fresh;
+    HyperLogLogText fresh;
     for (const Bytes element : elements_) fresh.add(element);
+    fresh.note_changed();
     made_ = fresh.text();
     create(Value::of(made_));
   }
@@ -32,16 +27,17 @@ class AddEdit final : public StringEdit, public Kept {
  private:
   Decision change(const KeyState &now, StringDraft &next) override {
     char room[20];
-    HyperLogLog known;
+    HyperLogLog registers;
     const Bytes text = text_of(now.value, room);
-    const HyperLogLog::Read read = text.empty() ? HyperLogLog::Read::other : known.merge(text);
-    if (read != HyperLogLog::Read::valid) {
-      begin().error(error_of(read));
+    if (const Bytes wrong = read_hyperloglog(text, registers); !wrong.empty()) {
+      begin().error(wrong);
       return Decision::keep;
     }
+    HyperLogLogText known(text);
     changed_ = false;
     for (const Bytes element : elements_) changed_ |= known.add(element);
     if (!changed_) return Decision::keep;
+    known.note_changed();
     grown_ = known.text();
     next.set(Value::of(grown_));
     return Decision::write;
@@ -66,13 +62,15 @@ class HyperLogLogWork : public StringWork {
   bool merge(const Held &held) {
     if (!held.there) return true;
     if (held.type != Type::string) return writer().error(wrong_type), false;
-    const HyperLogLog::Read read = held.text.empty() ? HyperLogLog::Read::other : all_->merge(held.text);
-    if (read != HyperLogLog::Read::valid) writer().error(error_of(read));
-    return read == HyperLogLog::Read::valid;
+    const Bytes wrong = read_hyperloglog(held.text, *all_);
+    if (!wrong.empty()) return writer().error(wrong), false;
+    any_dense_ |= !HyperLogLogText(held.text).is_sparse();
+    return true;
   }
 
   const std::vector<Place> from_;
   std::unique_ptr<HyperLogLog> all_;
+  bool any_dense_ = false;
 };
 
 class CountWork final : public HyperLogLogWork {
@@ -104,6 +102,7 @@ class MergeWork final : public HyperLogLogWork {
  private:
   Task<> run() override {
     all_ = std::make_unique<HyperLogLog>();
+    any_dense_ = false;
     const Held target = co_await hold(to_);
     if (!merge(target)) co_return;
     for (const Place &place : from_) {
@@ -111,8 +110,11 @@ class MergeWork final : public HyperLogLogWork {
       const Held held = co_await hold(place);
       if (!merge(held)) co_return;
     }
-    const std::string text = all_->text();
-    co_await set(to_, text, target.expires_ms);
+    HyperLogLogText merged = target.there ? HyperLogLogText(target.text) : HyperLogLogText();
+    if (any_dense_) merged.make_dense();
+    merged.raise(*all_);
+    merged.note_changed();
+    co_await set(to_, merged.text(), target.expires_ms);
     writer().ok();
   }
 

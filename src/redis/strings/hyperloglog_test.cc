@@ -1,4 +1,4 @@
-#include "redis/strings/hyperloglog.h"
+#include "redis/strings/hyperloglog_text.h"
 
 #include <gtest/gtest.h>
 
@@ -10,26 +10,79 @@ namespace {
 
 using Read = HyperLogLog::Read;
 
-TEST(HyperLogLog, CountsAboutAsManyAsWereAdded) {
+uint64_t count_of(const HyperLogLogText &text) {
   const auto log = std::make_unique<HyperLogLog>();
-  EXPECT_EQ(log->count(), 0u);
-  for (int i = 1; i <= 100'000; ++i) {
-    log->add("element " + std::to_string(i));
-    if (i != 100 && i != 10'000 && i != 100'000) continue;
-    EXPECT_NEAR(static_cast<double>(log->count()), i, i * 0.02);
-  }
-  EXPECT_FALSE(log->add("element 1"));
+  EXPECT_EQ(log->merge(text.text()), Read::valid);
+  return log->count();
 }
 
-TEST(HyperLogLog, IsItsText) {
-  const auto log = std::make_unique<HyperLogLog>();
-  for (int i = 0; i < 50'000; ++i) log->add(std::to_string(i));
-  const std::string text = log->text();
-  EXPECT_EQ(text.size(), 12'304u);
-  const auto same = std::make_unique<HyperLogLog>();
-  EXPECT_EQ(same->merge(text), Read::valid);
-  EXPECT_EQ(same->text(), text);
-  EXPECT_EQ(same->count(), log->count());
+TEST(HyperLogLog, CountsAboutAsManyAsWereAdded) {
+  HyperLogLogText text;
+  EXPECT_EQ(count_of(text), 0u);
+  for (int i = 1; i <= 100'000; ++i) {
+    text.add("element " + std::to_string(i));
+    if (i != 100 && i != 10'000 && i != 100'000) continue;
+    EXPECT_NEAR(static_cast<double>(count_of(text)), i, i * 0.02);
+  }
+  EXPECT_FALSE(text.add("element 1"));
+}
+
+TEST(HyperLogLog, BothFormsHaveTheSameRegisters) {
+  HyperLogLogText runs;
+  HyperLogLogText dense;
+  EXPECT_TRUE(dense.make_dense());
+  EXPECT_FALSE(dense.make_dense());
+  for (int i = 0; i < 50'000; ++i) {
+    const std::string element = std::to_string(i);
+    ASSERT_EQ(runs.add(element), dense.add(element)) << i;
+    if (i == 300) {
+      EXPECT_TRUE(runs.is_sparse());
+    }
+    if (i % 100 != 0 || !runs.is_sparse()) continue;
+    EXPECT_LE(runs.text().size(), HyperLogLogText::sparse_bytes_max);
+    HyperLogLogText same(runs.text());
+    same.make_dense();
+    ASSERT_EQ(same.text(), dense.text()) << i;
+  }
+  EXPECT_EQ(runs.text(), dense.text());
+  EXPECT_EQ(dense.text().size(), 12'304u);
+}
+
+TEST(HyperLogLog, RunsOfOneValueAreJoined) {
+  HyperLogLogText text;
+  const auto raise = [&text](size_t place, char value) {
+    std::string one("HYLL\1\0\0\0\0\0\0\0\0\0\0\0", 16);
+    const auto put_zeros = [&one](size_t size) {
+      if (size == 0) return;
+      one += static_cast<char>(0x40 | (size - 1) >> 8);
+      one += static_cast<char>(size - 1);
+    };
+    put_zeros(place);
+    one += static_cast<char>(0x80 | (value - 1) << 2);
+    put_zeros(HyperLogLog::registers - place - 1);
+    const auto log = std::make_unique<HyperLogLog>();
+    ASSERT_EQ(log->merge(one), Read::valid);
+    text.raise(*log);
+  };
+  raise(100, 3);
+  EXPECT_EQ(text.runs(), "Z:100 v:3,1 Z:16283");
+  raise(101, 3);
+  EXPECT_EQ(text.runs(), "Z:100 v:3,2 Z:16282");
+  raise(103, 3);
+  raise(102, 3);
+  EXPECT_EQ(text.runs(), "Z:100 v:3,4 Z:16280");
+  raise(101, 5);
+  EXPECT_EQ(text.runs(), "Z:100 v:3,1 v:5,1 v:3,2 Z:16280");
+  raise(0, 32);
+  EXPECT_EQ(text.runs(), "v:32,1 Z:99 v:3,1 v:5,1 v:3,2 Z:16280");
+  EXPECT_TRUE(text.is_sparse());
+}
+
+TEST(HyperLogLog, ItsTextSaysWhetherItsEstimateIsOld) {
+  HyperLogLogText text;
+  EXPECT_EQ(text.text()[15], 0);
+  text.note_changed();
+  EXPECT_EQ(text.text()[15], '\x80');
 }
 
 TEST(HyperLogLog, TheSparseFormIsRead) {

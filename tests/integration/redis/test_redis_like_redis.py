@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import itertools
 import os
+import random
 import threading
 
 import pymysql
@@ -26,6 +27,7 @@ from support.waiting import until
 
 COMMANDS = int(os.environ.get("POSTERN_REDIS_COMMANDS", "1500"))
 SEED = seeds.chosen(1)
+HYPERLOGLOGS = COMMANDS // 3
 TOLD = 30
 
 
@@ -170,6 +172,42 @@ def test_ranges_of_a_string(server, original):
                 client.send(b"".join(encode(*line) for line in lines))
             for line in lines:
                 assert ours.raw() == theirs.raw(), (text, line)
+
+
+@pytest.mark.parametrize("seed", [SEED, SEED + 1])
+def test_hyperloglogs_are_the_same_bytes(server, original, seed):
+    """In both forms, and on the way from one to the other; but for the estimate that PFCOUNT keeps in Redis' string."""
+    chance = random.Random(seed)
+    keys = ["h1", "h2", "h3"]
+    with server.resp() as ours, original.client() as theirs:
+
+        def same(*words):
+            told, expected = (client.ask_raw(*words) for client in (ours, theirs))
+            assert told == expected, (seed, words, told[:100], expected[:100])
+            return told
+
+        same("DEL", *keys)
+        for _ in range(HYPERLOGLOGS):
+            key, kind = chance.choice(keys), chance.random()
+            if kind < 0.02:
+                same("DEL", key)
+            elif kind < 0.04:
+                same("PFDEBUG", "TODENSE", key)
+            elif kind < 0.2:
+                same("PFMERGE", key, *chance.choices(keys, k=chance.randrange(3)))
+            else:
+                count = chance.choice([0, 1, 1, 2, 5, 30, 300])
+                same("PFADD", key, *[chance.randrange(3 * HYPERLOGLOGS) for _ in range(count)])
+            same("GET", key)
+            if chance.random() < 0.1:
+                same("PFDEBUG", "ENCODING", key)
+                same("PFDEBUG", "DECODE", key)
+        for key in keys:
+            same("PFCOUNT", key)
+            same("PFDEBUG", "GETREG", key)
+        same("PFCOUNT", *keys)
+        for words in (("nosuch", "h1"), ("encoding", "nokey")):
+            same("PFDEBUG", *words)
 
 
 # Later versions of Redis have these.
