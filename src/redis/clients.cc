@@ -98,7 +98,8 @@ std::string Client::line_locked(int64_t now_ms) const {
   text += " fd=" + std::to_string(fd_) + " name=" + name_;
   text += " age=" + std::to_string((now_ms - begun_ms_) / 1000);
   text += " idle=" + std::to_string((now_ms - active_ms_.load(std::memory_order_relaxed)) / 1000);
-  std::string flags = is_subscribed() ? "P" : "";
+  std::string flags = monitors_.load(std::memory_order_relaxed) ? "O" : "";
+  if (is_subscribed()) flags += "P";
   if (queued >= 0) flags += "x";
   if (blocked_.load(std::memory_order_relaxed)) flags += "b";
   text += " flags=" + (flags.empty() ? "N" : flags);
@@ -123,6 +124,7 @@ void Client::note_subscriptions(const Subscriber &subscriber) {
   channels_.store(count(ChannelKind::channel), std::memory_order_relaxed);
   patterns_.store(count(ChannelKind::pattern), std::memory_order_relaxed);
   shards_.store(count(ChannelKind::shard), std::memory_order_relaxed);
+  monitors_.store(subscriber.monitors(), std::memory_order_relaxed);
 }
 
 bool Client::passes(const ClientFilter &filter) const {

@@ -40,7 +40,7 @@ class Client {
   void note_active(int64_t now_ms) { active_ms_.store(now_ms, std::memory_order_relaxed); }
   /// Whether a command of it waits for elements.
   void note_blocked(bool blocked) { blocked_.store(blocked, std::memory_order_relaxed); }
-  /// To how many channels, patterns and shard channels it has subscribed.
+  /// To how many channels, patterns and shard channels it has subscribed, and whether it monitors.
   void note_subscriptions(const Subscriber &subscriber);
   /// CLIENT KILL has ended its connection.
   bool killed() const { return killed_.load(std::memory_order_relaxed); }
@@ -93,6 +93,7 @@ class Client {
   std::atomic<uint32_t> channels_{0};
   std::atomic<uint32_t> patterns_{0};
   std::atomic<uint32_t> shards_{0};
+  std::atomic<bool> monitors_{false};
   std::atomic<bool> blocked_{false};
   std::atomic<bool> killed_{false};
   std::atomic<uint8_t> database_{0};

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "redis/monitoring.h"
 #include "redis/session.h"
 
 namespace postern::redis {
@@ -14,7 +15,8 @@ constexpr Bytes discarded_because = "EXECABORT Transaction discarded because of:
 }  // namespace
 
 Exec::Exec(Call &call, std::unique_ptr<Program> program)
-    : output_(call.output),
+    : session_(call.session),
+      output_(call.output),
       passage_(call.output),
       resp_(call.resp),
       rolls_back_(call.session.protocol().settings().exec_rolls_back),
@@ -72,8 +74,10 @@ void Exec::add_command(Call &call, const Queued &queued) {
   Call its{queued.command(), queued.arguments(),      session,     call.batch,
            call.output,      session.client().resp(), call.now_ms, true};
   session.note_running(queued.command());
-  const bool announces = queued.command().has(CommandFlag::write) && session.announces();
-  if ((announces ? announce(its) : queued.command().handler(its)) == Next::go_on) return;
+  const Handler carry_out =
+      queued.command().has(CommandFlag::write) && session.announces() ? announce : queued.command().handler;
+  const Next next = is_shown(session, queued.command()) ? show(its, carry_out) : carry_out(its);
+  if (next == Next::go_on) return;
   // What follows depends on more than tables.
   call.batch.truncate(first);
   session.wait_for(nullptr);
@@ -221,7 +225,10 @@ Script::Step Exec::advance() {
     while (command_ != ends_.size() && at_ >= ends_[command_]) {
       if (end_command()) return {Step::What::undo};
     }
-    if (command_ == ends_.size()) return {Step::What::commit};
+    if (command_ == ends_.size()) {
+      session_.show_commands();
+      return {Step::What::commit};
+    }
     if (!is_nested(ops_[at_])) return run_plain();
     phase_ = Phase::marking;
     return {Step::What::mark};

@@ -68,6 +68,7 @@ class Exec final : public Kept, public Script, public Reply {
   bool end_command();
   void restart_ops();
 
+  RedisSession &session_;
   Output &output_;
   Passage passage_;
   const Resp resp_;

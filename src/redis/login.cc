@@ -54,6 +54,7 @@ class LoginStage final : public Stage {
     if (session.candidate().account != nullptr) {
       session.identity()->account = std::move(session.candidate().account);
       session.client().set_user(user_);
+      if (session.mailbox().is_monitor()) session.monitor();
       take_on(session, resp_, names_, name_);
     }
     session.end_login();

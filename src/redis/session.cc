@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "redis/held_reply.h"
+#include "redis/monitoring.h"
 
 namespace postern::redis {
 namespace {
@@ -26,6 +27,12 @@ bool is_cross_protocol(Bytes name) {
 bool is_for_subscribers(const Command &command) {
   const bool changes = command.has(CommandFlag::pubsub) && command.has(CommandFlag::noscript);
   return changes || command.name == "ping" || command.name == "quit" || command.name == "reset";
+}
+
+/// Whether a client may not ask it that sees all commands: Redis takes it for a replica.
+bool is_refused_to_monitors(const Command &command) {
+  return command.has(CommandFlag::write | CommandFlag::readonly | CommandFlag::skip_monitor) ||
+         command.name == "publish" || command.name == "spublish";
 }
 
 void log_cross_protocol() {
@@ -143,7 +150,23 @@ void RedisSession::reset() {
   forget_transaction();
   if (Subscriber *const subscriber = mailbox_.subscriber(); subscriber != nullptr) {
     subscriber->unsubscribe_from_all();
+    subscriber->stop_monitoring();
     client_.note_subscriptions(*subscriber);
+  }
+}
+
+void RedisSession::monitor() {
+  Subscriber &subscriber = mailbox_.subscriber(*waker_);
+  subscriber.monitor(client_.user());
+  client_.note_subscriptions(subscriber);
+}
+
+void RedisSession::show_commands() {
+  if (shown_commands_.empty()) return;
+  try {
+    shown_commands_.show(protocol_.subscriptions(), client_.user());
+  } catch (const std::bad_alloc &) {
+    // They are shown with the next ones.
   }
 }
 
@@ -292,6 +315,11 @@ Next RedisSession::act(std::span<const Bytes> arguments, Batch &batch) {
 }
 
 inline Next RedisSession::carry_out(Call &call) {
+  if (is_shown(*this, call.command)) return show(call, [](Call &its) { return its.session.carry_out_unseen(its); });
+  return carry_out_unseen(call);
+}
+
+inline Next RedisSession::carry_out_unseen(Call &call) {
   running_.add(call.command);
   if (call.command.has(CommandFlag::feeds) && protocol_.waiters().any() && feeds_who_waits(call))
     return answer_when_served(call);
@@ -304,6 +332,7 @@ Next RedisSession::act(Call &call) {
   stage_output_ = &call.output;
   if (knows_who() && call.command.takes(call.arguments.size())) {
     if (hears_only_messages() && !is_for_subscribers(call.command)) return refuse_when_subscribed(call);
+    if (mailbox_.is_monitor() && is_refused_to_monitors(call.command)) return refuse_to_monitor(call);
     return transaction_.queues(call.command) ? queue(call) : carry_out(call);
   }
   transaction_.spoil();
@@ -326,6 +355,12 @@ Next RedisSession::refuse_when_subscribed(Call &call) {
   text.append(call.command.name)
       .append("': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
   return refuse(call, text);
+}
+
+Next RedisSession::refuse_to_monitor(Call &call) {
+  stats_->note_rejected(call.command);
+  transaction_.spoil();
+  return refuse(call, "ERR Replica can't interact with the keyspace");
 }
 
 void RedisSession::reject(Call &call) {

@@ -13,6 +13,7 @@
 #include "redis/clients.h"
 #include "redis/messages/mailbox.h"
 #include "redis/messages/notices.h"
+#include "redis/messages/shown_commands.h"
 #include "redis/protocol.h"
 #include "redis/registry/command_stats.h"
 #include "redis/slow_log.h"
@@ -55,7 +56,7 @@ class RedisSession final : public Session {
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
   Delivered deliver() override;
-  bool listens() const override { return mailbox_.is_subscribed(); }
+  bool listens() const override { return mailbox_.is_subscribed() || mailbox_.is_monitor(); }
 
   // What handlers use.
 
@@ -93,6 +94,13 @@ class RedisSession final : public Session {
   /// Whether somebody may hear of keyspace notifications.
   bool announces() const { return protocol_.notice_classes().chosen() != 0 && protocol_.subscriptions().any(); }
   Notices &notices() { return notices_; }
+  /// Whether any client sees commands.
+  bool is_monitored() const { return protocol_.subscriptions().is_monitored(); }
+  ShownCommands &shown_commands() { return shown_commands_; }
+  /// Those that were noted leave at once.
+  void show_commands();
+  /// MONITOR: this client sees the commands of its account. Throws std::bad_alloc.
+  void monitor();
   /// Keys that the command has deleted which is just done.
   ErasedKeys &erased() { return erased_; }
   void set_replies(Replies replies) { replies_ = replies; }
@@ -117,8 +125,10 @@ class RedisSession final : public Session {
   Next act(Call &call);
   Next queue(Call &call);
   Next carry_out(Call &call);
+  Next carry_out_unseen(Call &call);
   bool hears_only_messages() const { return mailbox_.is_subscribed() && client_.resp() == Resp::two; }
   Next refuse_when_subscribed(Call &call);
+  Next refuse_to_monitor(Call &call);
   void reject(Call &call);
   Next run_stage(Batch &batch);
   void refuse_unknown(std::span<const Bytes> arguments, Call &call);
@@ -150,6 +160,7 @@ class RedisSession final : public Session {
   bool dozes_ = false;  // its stage waits for others, and has written nothing
   Mailbox mailbox_;
   Notices notices_;
+  ShownCommands shown_commands_;
   ErasedKeys erased_;
   CommandNote last_command_;
   Transaction transaction_;

@@ -1,4 +1,4 @@
-// message_commands.cc: SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE and their ends, PUBLISH, SPUBLISH, PUBSUB.
+// message_commands.cc: SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE and their ends, PUBLISH, SPUBLISH, PUBSUB, MONITOR.
 #include <deque>
 #include <optional>
 #include <string>
@@ -279,6 +279,14 @@ Next pubsub_numpat(Call &call) {
   const Subscriptions &all = call.session.protocol().subscriptions();
   answer(call, [&all](Writer &writer) { writer.integer(static_cast<int64_t>(all.count(ChannelKind::pattern))); });
   return Next::go_on;
+}
+
+/// Its commands are those that are read after it. A monitor that asks again hears nothing, as in Redis.
+Next monitor(Call &call) {
+  if (call.in_unit) return refuse(call, "ERR MONITOR isn't allowed for DENY BLOCKING client");
+  if (call.session.mailbox().is_monitor()) return Next::go_on;
+  call.session.monitor();
+  return answer_ok(call);
 }
 
 }  // namespace lower

@@ -26,14 +26,16 @@ using SharedMessage = std::shared_ptr<const Message>;
 SharedMessage make_message(Bytes channel, Bytes payload);
 
 struct Letter {
-  std::shared_ptr<const std::string> head;  ///< the bytes before the body, but for the first one
+  std::shared_ptr<const std::string> head;  ///< the bytes before the body, but for the first one; nullptr: none
   SharedMessage message;
 
   /// Its share of the receiver's bound.
-  size_t bytes() const { return sizeof(Letter) + head->size() + message->body.size(); }
+  size_t bytes() const { return sizeof(Letter) + (head != nullptr ? head->size() : 0) + message->body.size(); }
   void write(Output &output, Resp resp) const {
-    output.put(resp == Resp::three ? '>' : '*');
-    output.put(*head);
+    if (head != nullptr) {
+      output.put(resp == Resp::three ? '>' : '*');
+      output.put(*head);
+    }
     output.put(message->body);
   }
 };

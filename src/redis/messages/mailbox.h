@@ -31,6 +31,8 @@ class Mailbox {
   /// nullptr: it has never subscribed to anything.
   Subscriber *subscriber() { return subscriber_.get(); }
   bool is_subscribed() const { return subscriber_ != nullptr && subscriber_->has_any(); }
+  /// Whether it sees commands: MONITOR.
+  bool is_monitor() const { return subscriber_ != nullptr && subscriber_->monitors(); }
 
   /// Lives until it is sent or taken back. Throws std::bad_alloc.
   void post(const Posting &posting) { outbox_.push_back(&posting); }

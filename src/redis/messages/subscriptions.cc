@@ -1,6 +1,8 @@
 #include "redis/messages/subscriptions.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
 #include <new>
 #include <utility>
 
@@ -29,12 +31,25 @@ std::shared_ptr<const std::string> head_of(ChannelKind kind, Bytes name) {
   return {std::shared_ptr<void>(), kind == ChannelKind::channel ? &channel : &shard};
 }
 
+/// A command with the time. nullptr: there is no memory for it.
+SharedMessage make_shown(Bytes line) {
+  auto message = std::make_shared<Message>();
+  if (!message->charge.add(sizeof(Message) + line.size())) return nullptr;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  char time[64];
+  std::snprintf(time, sizeof time, "+%lld.%06ld ", static_cast<long long>(now.tv_sec), now.tv_nsec / 1'000);
+  message->body = std::string(time).append(line).append("\r\n");
+  return message;
+}
+
 void log_cut_off() {
   static log::Limited limited;
   uint64_t missed = 0;
   if (limited.pass(missed))
-    log::warning("redis: closed the connection of a subscriber that did not take what was published (%llu before)",
-                 static_cast<unsigned long long>(missed));
+    log::warning(
+        "redis: closed the connection of a subscriber or monitor that did not take what was sent to it (%llu before)",
+        static_cast<unsigned long long>(missed));
 }
 
 }  // namespace
@@ -51,6 +66,17 @@ SharedMessage make_message(Bytes channel, Bytes payload) {
 
 Subscriber::~Subscriber() {
   unsubscribe_from_all();
+  stop_monitoring();
+}
+
+void Subscriber::monitor(Bytes user) {
+  stop_monitoring();
+  all_.add_monitor(*this, user);
+  monitors_ = true;
+}
+
+void Subscriber::stop_monitoring() noexcept {
+  if (std::exchange(monitors_, false)) all_.remove_monitor(*this);
 }
 
 bool Subscriber::subscribe(ChannelKind kind, Bytes name) {
@@ -197,6 +223,33 @@ void Subscriptions::publish(ChannelKind kind, const SharedMessage &message) {
   if (kind == ChannelKind::shard) return;
   for (const auto &[pattern, room] : rooms(ChannelKind::pattern))
     if (glob_matches(pattern, message->channel)) send_to(room);
+}
+
+void Subscriptions::add_monitor(Subscriber &subscriber, Bytes user) {
+  Monitor monitor{.subscriber = &subscriber, .user = std::string(user)};
+  const std::lock_guard guard(mutex_);
+  monitors_.push_back(std::move(monitor));
+  monitor_count_.store(monitors_.size(), std::memory_order_relaxed);
+}
+
+void Subscriptions::remove_monitor(const Subscriber &subscriber) noexcept {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(monitors_, [&subscriber](const Monitor &one) { return one.subscriber == &subscriber; });
+  monitor_count_.store(monitors_.size(), std::memory_order_relaxed);
+}
+
+void Subscriptions::show(Bytes user, std::span<const std::string> lines) {
+  const int64_t now_ms = clock_ms();
+  const std::lock_guard guard(mutex_);
+  const bool any =
+      std::any_of(monitors_.begin(), monitors_.end(), [user](const Monitor &one) { return one.user == user; });
+  if (!any) return;
+  for (const std::string &line : lines) {
+    const SharedMessage message = make_shown(line);
+    if (message == nullptr) continue;
+    for (const Monitor &one : monitors_)
+      if (one.user == user) one.subscriber->put({nullptr, message}, now_ms);
+  }
 }
 
 size_t Subscriptions::receivers(ChannelKind kind, Bytes channel) const {

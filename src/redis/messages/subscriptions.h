@@ -1,5 +1,6 @@
 // subscriptions.h: Subscriber, the subscriptions of one client and the letters for it, and Subscriptions, the
-// subscribers of one port by the names of their subscriptions.
+// subscribers of one port by the names of their subscriptions. A subscriber may also be a monitor, which is sent a line
+// for each command that clients of its account carry out.
 //
 // A subscriber is owned by its session, and only the session's thread subscribes and unsubscribes. Any thread
 // publishes: it puts a letter into the box of each subscriber concerned, and calls it; the subscriber empties its box
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,6 +57,10 @@ class Subscriber {
   /// False: it had not subscribed to that.
   bool unsubscribe(ChannelKind kind, Bytes name) noexcept;
   void unsubscribe_from_all() noexcept;
+  /// From now on it is sent the commands of this account's clients, and of no other's. Throws std::bad_alloc.
+  void monitor(Bytes user);
+  void stop_monitoring() noexcept;
+  bool monitors() const { return monitors_; }
   const Names &names(ChannelKind kind) const { return names_[static_cast<size_t>(kind)]; }
   bool has_any() const { return !names_[0].empty() || !names_[1].empty() || !names_[2].empty(); }
   /// The count of its subscriptions in replies: patterns and channels are counted together.
@@ -79,7 +85,8 @@ class Subscriber {
   Waker &waker_;
   std::array<Names, 3> names_;
   pool::Tally charge_;  // of names
-  std::mutex mutex_;    // under that of all subscriptions; above that of a worker's sleepers
+  bool monitors_ = false;
+  std::mutex mutex_;  // under that of all subscriptions; above that of a worker's sleepers
   std::deque<Letter> box_;
   pool::Tally box_charge_;  // letters without the messages that they share
   size_t box_bytes_ = 0;
@@ -97,6 +104,11 @@ class Subscriptions {
   void publish(ChannelKind kind, const SharedMessage &message);
   /// How many letters that would be.
   size_t receivers(ChannelKind kind, Bytes channel) const;
+
+  /// Whether any client sees commands.
+  bool is_monitored() const { return monitor_count_.load(std::memory_order_relaxed) != 0; }
+  /// Sends commands of an account's client to those that see them, each with the time before it. Throws std::bad_alloc.
+  void show(Bytes user, std::span<const std::string> lines);
 
   /// How many have subscribed to a channel itself.
   size_t subscribers(ChannelKind kind, Bytes channel) const;
@@ -118,16 +130,24 @@ class Subscriptions {
     using is_transparent = void;
     size_t operator()(Bytes name) const { return std::hash<Bytes>()(name); }
   };
+  struct Monitor {
+    Subscriber *subscriber;
+    std::string user;
+  };
   using Rooms = std::unordered_map<std::string, Room, Hash, std::equal_to<>>;
 
   void enter(ChannelKind kind, Bytes name, Subscriber &subscriber);
   void leave(ChannelKind kind, Bytes name, const Subscriber &subscriber) noexcept;
+  void add_monitor(Subscriber &subscriber, Bytes user);
+  void remove_monitor(const Subscriber &subscriber) noexcept;
   const Rooms &rooms(ChannelKind kind) const { return rooms_[static_cast<size_t>(kind)]; }
 
   const BoxBounds &bounds_;
   mutable std::mutex mutex_;  // above that of a subscriber
   std::array<Rooms, 3> rooms_;
+  std::vector<Monitor> monitors_;
   std::atomic<size_t> count_{0};  // of all subscriptions
+  std::atomic<size_t> monitor_count_{0};
   std::atomic<uint64_t> cut_off_{0};
 };
 

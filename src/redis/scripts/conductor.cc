@@ -6,12 +6,18 @@
 #include <utility>
 
 #include "redis/errors.h"
+#include "redis/monitoring.h"
 #include "redis/session.h"
 
 namespace postern::redis {
 
 Conductor::Conductor(Call &call)
-    : session_(call.session), output_(call.output), passage_(call.output), resp_(call.resp), now_ms_(call.now_ms) {
+    : session_(call.session),
+      output_(call.output),
+      passage_(call.output),
+      resp_(call.resp),
+      now_ms_(call.now_ms),
+      in_unit_(call.in_unit) {
   answer_.hold_until_commit();
   reply_.hold_until_commit();
 }
@@ -22,6 +28,8 @@ Script::Step Conductor::begin() {
   session_.tables().open().settled();
   notices_from_ = session_.notices().next_id();
   notices_to_ = std::numeric_limits<uint64_t>::max();
+  shown_from_ = session_.shown_commands().next_id();
+  shown_to_ = std::numeric_limits<uint64_t>::max();
   task_ = run();
   waiting_ = task_.handle();
   return go_on();
@@ -38,7 +46,20 @@ Script::Step Conductor::go_on() {
   forget();
   if (undone_) take_back_messages();
   notices_to_ = session_.notices().next_id();
+  end_showing();
   return {.what = undone_ ? Step::What::undo : Step::What::commit};
+}
+
+void Conductor::end_showing() {
+  shown_to_ = session_.shown_commands().next_id();
+  if (shown_to_ != shown_from_ && !in_unit_) session_.show_commands();
+}
+
+void Conductor::take_back_shown() {
+  ShownCommands &shown = session_.shown_commands();
+  const uint64_t to = std::min(shown_to_, shown.next_id());
+  if (to > shown_from_ && !shown.take_back(shown_from_, to)) was_shown_ = true;
+  shown_from_ = shown_to_ = 0;
 }
 
 void Conductor::done(const Outcome &outcome) {
@@ -57,6 +78,7 @@ void Conductor::restart() {
   forget();
   task_ = {};
   take_back_messages();
+  take_back_shown();
   undone_ = false;
   answer_.rewind(0);
   answer_.take_errors();
@@ -73,7 +95,9 @@ void Conductor::begin_command(const Command &command, std::span<const Bytes> arg
   Call its{command, arguments, session_, batch_, reply_, resp, now_ms_, !reads_only_};
   session_.note_running(command);
   const bool announces = command.has(CommandFlag::write) && session_.announces();
-  if ((announces ? announce(its) : command.handler(its)) == Next::go_on) return;
+  const Next next = announces ? announce(its) : command.handler(its);
+  if (!was_shown_ && is_shown(session_, command)) note_shown_of_script(session_, command, arguments);
+  if (next == Next::go_on) return;
   // What follows depends on more than tables.
   batch_.clear();
   session_.wait_for(nullptr);

@@ -78,12 +78,15 @@ class Conductor : public Kept, public Script, public Reply {
   Task<> run_nested(Op &op);
   void retain_messages(const Command &command);
   void take_back_messages();
+  void end_showing();
+  void take_back_shown();
 
   RedisSession &session_;
   Output &output_;
   Passage passage_;
   const Resp resp_;
   const int64_t now_ms_;
+  const bool in_unit_;
   bool reads_only_ = false;
   bool undone_ = false;
 
@@ -96,6 +99,10 @@ class Conductor : public Kept, public Script, public Reply {
   // What its commands have told of keys.
   uint64_t notices_from_ = 0;
   uint64_t notices_to_ = 0;
+  // What MONITOR shows of its commands; once somebody has seen that, no later run is shown.
+  uint64_t shown_from_ = 0;
+  uint64_t shown_to_ = 0;
+  bool was_shown_ = false;
   std::vector<std::unique_ptr<Kept>> kept_;  // for them
   Task<> task_;
   std::coroutine_handle<> waiting_{};
