@@ -143,6 +143,11 @@ def test_redisson(port, fetched):
     assert run(*JAVA, "-cp", f"{folder}/*", HERE / "RedissonSession.java", port) == expected("RedissonSession")
 
 
+def test_spring_session(port, fetched):
+    folder = fetched("spring-session") / "spring-session"
+    assert run(*JAVA, "-cp", f"{folder}/*", HERE / "SpringSession.java", port) == expected("SpringSession")
+
+
 def test_jobs_of_arq(port, fetched):
     folder = fetched("arq")
     command = ("/usr/bin/python3", HERE / "arq_session.py", folder / "redis-py", folder / "arq", port)

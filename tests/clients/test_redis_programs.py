@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 from support.resp import Original
@@ -39,6 +40,10 @@ def command(fetched, program, port, *words):
             pytest.skip("there is no node; run tools/deps clients")
         folder = fetched("redis-programs-node") / "redis-programs-node" / "node_modules"
         return ["node", HERE / program, folder, port, *words]
+    if program.endswith(".php"):
+        if not Path("/usr/share/php/Illuminate/Redis/autoload.php").exists():
+            pytest.skip("Laravel's packages are missing; run tools/deps clients")
+        return ["php", HERE / program, port, *words]
     folder = fetched("redis-programs-python") / "redis-programs-python"
     return [PYTHON, HERE / program, folder, port, *words]
 
@@ -66,6 +71,7 @@ def said(words, **options):
         ("rq_session.py", []),
         ("locks_session.py", []),
         ("node_programs.js", ["session"]),
+        ("laravel_queue.php", ["session"]),
     ],
 )
 def test_a_program_runs_as_on_redis(port, fetched, tmp_path, program, words):
@@ -116,7 +122,7 @@ class Putter(threading.Thread):
         self.process.wait(30)
 
 
-@pytest.mark.parametrize("program", ["celery_jobs.py", "dramatiq_jobs.py", "node_programs.js"])
+@pytest.mark.parametrize("program", ["celery_jobs.py", "dramatiq_jobs.py", "node_programs.js", "laravel_queue.php"])
 @pytest.mark.skipif(ORIGINAL, reason="Redis itself keeps nothing through kill -9 here")
 def test_no_acknowledged_job_is_lost(sandbox_factory, fetched, tmp_path, program):
     server = sandbox_factory(redis=True)
