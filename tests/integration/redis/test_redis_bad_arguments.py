@@ -41,8 +41,9 @@ WAIT = "blpop brpop blmove brpoplpush blmpop bzpopmin bzpopmax bzmpop".split()
 # Their answers are about the server, or random: only their errors are compared.
 OF_THE_SERVER = """auth hello info lastsave lolwut role time memory randomkey scan sscan hscan zscan object select
 client command config latency slowlog acl cluster reset discard exec multi watch unwatch dbsize""".split()
-# They answer once for each channel, and then the client may ask for little else: test_redis_messages has them.
-SUBSCRIBE = "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe".split()
+# They answer once for each channel, or not at all, and then the client may ask for little else: test_redis_messages and
+# test_redis_monitor have them.
+SUBSCRIBE = "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor".split()
 CHOOSE = "spop srandmember zrandmember hrandfield".split()
 
 
