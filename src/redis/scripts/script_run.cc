@@ -148,7 +148,8 @@ const Command *ScriptRun::checked_command(std::span<const Bytes> arguments) {
       std::find_if(arguments.begin(), arguments.end(), [](Bytes one) { return is_word(one, "streams"); });
   if (command->has(CommandFlag::blocking) &&
       std::any_of(arguments.begin(), begin_keys, [](Bytes one) { return is_word(one, "block"); }))
-    return refuse("ERR " + std::string(command->name) + " command is not allowed with BLOCK option from scripts");
+    return refuse("ERR " + std::string(told_of(arguments.front(), 128)) +
+                  " command is not allowed with BLOCK option from scripts");
   if (is_reading_only() && command->has(CommandFlag::write))
     return refuse("ERR Write commands are not allowed from read-only scripts.");
   return command;
