@@ -91,7 +91,8 @@ bool Bounds::write_pattern(Bytes text) {
                                              reinterpret_cast<const uchar *>(end));
       if (bytes <= 0) return false;
       size = static_cast<size_t>(bytes);
-    } else if (const uint bytes = my_ismbchar(charset, at, end)) {
+    } else if (const uint bytes = charset->mbmaxlen > 1 ? my_ismbchar(charset, at, end) : 0) {
+      // Not asked of a set of single bytes, which has no such function in MySQL.
       size = bytes;
       character = 0;
     }
