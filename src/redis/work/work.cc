@@ -14,6 +14,9 @@
 namespace postern::redis {
 namespace {
 
+/// Of a step that makes a key, adds an element to it and counts that, or has one more such element.
+constexpr size_t ops_usual = 4;
+
 /// Deletes whatever it is shown.
 class EraseEdit final : public Edit {
  public:
@@ -182,6 +185,10 @@ void Work::give_back() {
 }
 
 Op &Work::add(Verb verb, OpenTable &table) {
+  if (ops_.capacity() == 0) {  // one allocation each for most steps
+    ops_.reserve(ops_usual);
+    tables_.reserve(ops_usual);
+  }
   Op &op = ops_.emplace_back();
   op.verb = verb;
   op.slot = &table.slot;
