@@ -309,6 +309,19 @@ def test_a_prepared_statement_that_is_not_served_counts_by_execution(server, ses
     assert (row["state"], row["reason"], row["hits"]) == ("not served", "OR", 100)
 
 
+def test_a_reason_is_not_forgotten_while_more_is_learnt(server, session):
+    """Values that draw a note are left to the server; then another session prepares the statement."""
+    server.execute("CREATE TABLE test.prices (id INT AUTO_INCREMENT PRIMARY KEY, price DECIMAL(6, 2))")
+    text = "INSERT INTO prices (price) VALUES (?)"
+    for price in ["1.5"] * 4 + ["1.777"] * 12:
+        session.execute(text, (price,))
+    with contextlib.closing(Session(server.env["POSTERN_PORT"], "own", "test")) as other:
+        other.query("BEGIN")
+        other.execute(text, ("1.5",))
+        other.query("COMMIT")
+    assert "a value that its column does not take without a warning" in plan(server, f"PREPARE {text}")["reason"]
+
+
 def test_texts_without_a_form_are_counted_by_their_kind(server, session):
     for number in range(30):
         session.query(f"SET @x = {number}")

@@ -113,7 +113,10 @@ class StatementPlan : public Plan {
   /// Counts a statement that was left to the server, with the reason.
   void note_left(NotNow why) const {
     left_.fetch_add(1, std::memory_order_relaxed);
-    if (why != NotNow::in_vain) left_for_.store(why, std::memory_order_relaxed);
+    if (why == NotNow::in_vain) return;
+    // Learning cures the one reason, which says less than any other.
+    if (why == NotNow::not_learnt && left_for_.load(std::memory_order_relaxed)) return;
+    left_for_.store(why, std::memory_order_relaxed);
   }
   void note_unsuited() const override { note_left(NotNow::execution); }
   /// Notes how answer() has ended: nullopt is success. After too many ends in vain the plan rests for a while.
