@@ -9,8 +9,8 @@ from typing import List, Optional
 
 from postern_cli import __version__
 from postern_cli import server as sql
-from postern_cli.completion import subparsers
 from postern_cli.failure import UNREACHABLE, Failure
+from postern_cli.subparsers import subparsers
 
 DESCRIPTION = "Checks Postern's doors, reads and writes through them, and estimates the gain for other statements."
 EPILOG = """exit codes:
@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(
         prog="postern", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    whole.set_defaults(whole=whole)
     whole.add_argument("--version", action="version", version=f"postern {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
     common = argparse.ArgumentParser(add_help=False)

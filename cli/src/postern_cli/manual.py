@@ -6,8 +6,8 @@ import argparse
 from typing import Any, List
 
 from postern_cli import __version__
-from postern_cli.completion import subparsers
 from postern_cli.failure import DONE
+from postern_cli.subparsers import subparsers
 
 EXAMPLES = """postern doctor
 postern advise
@@ -27,10 +27,8 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=run)
 
 
-def run(_: Any) -> int:
-    from postern_cli.main import parser
-
-    print(page(parser()), end="")
+def run(options: Any) -> int:
+    print(page(options.whole), end="")
     return DONE
 
 
