@@ -98,7 +98,7 @@ void Worker::return_writes(std::unique_ptr<WriteJob> job) noexcept {
   wake_.wake();
 }
 
-/// Bytes, or the end, of a client with writes under way.
+/// Notes that bytes, or the end of the stream, came from a client whose writes are under way.
 void Worker::note_event_away(Connection &connection, uint32_t events) {
   if (events & net::Poller::ended) connection.note_end_told();
   else if (events & net::Poller::readable) connection.set_unread(true);

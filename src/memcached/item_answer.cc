@@ -5,7 +5,7 @@
 namespace postern::memcached {
 namespace {
 
-/// What an item's answer takes beside key and value, about: more has room all the same.
+/// About as many bytes as an item's answer has besides key and value; an answer with more has room nevertheless.
 constexpr size_t frame_bytes = 256;
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr int64_t forgiven_ms = 60'000;
 const Throttle::Rule Throttle::rules_[rule_count] = {
     // An account from one place: a person's mistakes are free, a program that repeats one gets slower and slower.
     {.free = 3, .delay_ms = 100, .delay_ms_max = 5'000, .backlog_ms = 10'000, .turns = true},
-    // A place: many applications may live there.
+    // An address: many applications may share it.
     {.free = 30, .delay_ms = 20, .delay_ms_max = 100, .backlog_ms = 5'000, .turns = true},
     // An account from anywhere: a stranger must not keep its owner out, so each login waits only a moment.
     {.free = 30, .delay_ms = 50, .delay_ms_max = 500, .backlog_ms = 500, .turns = false},

@@ -1,4 +1,4 @@
-// acl_commands.cc: ACL, as far as accounts are the door's to tell: who a client is, and the categories of commands.
+// acl_commands.cc: ACL as far as the door knows accounts: the name of the client, and the categories of commands.
 // Accounts and their grants are the server's.
 #include <sys/random.h>
 

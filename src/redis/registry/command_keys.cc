@@ -122,7 +122,7 @@ bool has_option(std::span<const Bytes> options, Bytes word) {
   return std::any_of(options.begin(), options.end(), [&](Bytes one) { return is_word(one, word); });
 }
 
-/// Whether BITFIELD changes nothing.
+/// True if BITFIELD only reads.
 bool only_gets(std::span<const Bytes> operations) {
   for (size_t i = 0; i < operations.size(); ++i) {
     const size_t rest = operations.size() - i - 1;

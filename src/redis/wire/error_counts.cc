@@ -19,7 +19,7 @@ constexpr Bytes words[] = {"ERR",      "BUSY",      "BUSYGROUP", "EXECABORT", "N
 
 std::array<std::atomic<uint64_t>, std::size(words)> counts;
 
-/// Words that scripts have made.
+/// Error codes that scripts have made up.
 constexpr size_t others_max = 128;
 constexpr size_t word_bytes_max = 32;
 std::mutex others_mutex;  // a leaf

@@ -9,8 +9,8 @@
 namespace postern::mariadb {
 namespace {
 
-/// The end of a transaction that has changed nothing, of InnoDB alone, is written nowhere: neither FLUSH TABLES WITH
-/// READ LOCK nor a stage of BACKUP, nor a disk, nor a replica holds it up.
+/// True if the transaction is of InnoDB alone and has changed nothing. Its end is written nowhere, so that neither
+/// FLUSH TABLES WITH READ LOCK nor a stage of BACKUP, nor a disk, nor a replica delays it.
 bool wrote_nothing(THD *thd) {
   const auto &all = thd->transaction->all;
   if (all.modified_non_trans_table) return false;
