@@ -3,10 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
+#include "redis/call_tables.h"
 #include "redis/registry/handlers.h"
 #include "redis/session.h"
 
 namespace postern::redis {
+
+Tables &tables_of(const Call &call) {
+  return call.session.tables();
+}
+
+size_t value_bytes_max_of(const Call &call) {
+  return call.session.protocol().settings().value_bytes_max;
+}
 
 Next answer_ok(Call &call) {
   return answer_status(call, "OK");

@@ -5,7 +5,6 @@
 
 #include "base/limits.h"
 #include "redis/collections/scores.h"
-#include "redis/session.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "redis/call_tables.h"
 #include "redis/work/element_reads.h"
 #include "redis/work/work.h"
 
@@ -66,7 +67,7 @@ template <class TheWork, class... Arguments>
 Next begin_on(Call &call, Bytes key, Arguments &&...arguments) {
   OpenMap *const open = open_for_work(call, key);
   if (open == nullptr) return Next::go_on;
-  return begin_work(call, call.session.tables().keep<TheWork>(call, *open, std::forward<Arguments>(arguments)...));
+  return begin_work(call, tables_of(call).keep<TheWork>(call, *open, std::forward<Arguments>(arguments)...));
 }
 
 /// Begins a command that reads the key in several steps, all of one state. `absent(Writer &)` writes the answer for a
@@ -78,8 +79,8 @@ Next begin_reading(Call &call, const Place &place, Absent absent, Arguments &&..
       state == nullptr ? absent(writer) : writer.error(wrong_type);
     });
   open_elements(call, *place.open);
-  return begin_reading_work(
-      call, call.session.tables().keep<TheWork>(call, *place.open, std::forward<Arguments>(arguments)...));
+  return begin_reading_work(call,
+                            tables_of(call).keep<TheWork>(call, *place.open, std::forward<Arguments>(arguments)...));
 }
 template <class TheWork, class Absent, class... Arguments>
 Next begin_reading(Call &call, Bytes key, Absent absent, Arguments &&...arguments) {

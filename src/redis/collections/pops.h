@@ -7,7 +7,7 @@
 
 #include "redis/collections/algebra.h"
 #include "redis/collections/blocking.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 
 namespace postern::redis {
 
@@ -29,7 +29,7 @@ bool read_pop_count(Call &call, bool &one, uint64_t &count);
 template <class TheWork>
 Next pop_of_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) {
   if (wanted.open == nullptr) return nothing_there(call, attempt);
-  return begin_work(call, call.session.tables().keep<TheWork>(call, std::move(wanted), one, attempt));
+  return begin_work(call, tables_of(call).keep<TheWork>(call, std::move(wanted), one, attempt));
 }
 
 /// `command key [key ...] timeout`, once.

@@ -4,7 +4,7 @@
 
 #include "redis/commands/key_edit.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/work/work.h"
 
 namespace postern::redis {
@@ -127,7 +127,7 @@ Next delete_keys(Call &call) {
   for (const Place &place : places)
     if (place.generic()) open_elements(call, *place.open);
   if (places.size() == 1) return write_key(call, places[0], *call.arena().make<DeleteEdit>(call, places[0]));
-  return begin_work(call, call.session.tables().keep<DeleteWork>(call, std::move(places)));
+  return begin_work(call, tables_of(call).keep<DeleteWork>(call, std::move(places)));
 }
 
 }  // namespace

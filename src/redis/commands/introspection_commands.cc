@@ -8,7 +8,6 @@
 #include "redis/commands/categories.h"
 #include "redis/registry/command_keys.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 #include "redis/wire/glob.h"
 
 namespace postern::redis {

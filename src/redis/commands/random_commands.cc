@@ -3,7 +3,6 @@
 #include "redis/errors.h"
 #include "redis/hashes/row_hash.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {

@@ -11,7 +11,7 @@
 #include "redis/collections/algebra.h"
 #include "redis/commands/pattern_reads.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {
@@ -268,7 +268,7 @@ Next sort_key(Call &call, bool may_store) {
   OpenMap *const target = open_for_work(call, sorting.target);
   if (target == nullptr || !add_sources(call, {&key, 1}, sources, open)) return Next::go_on;
   note_fed(call, sorting.target);
-  return begin_work(call, call.session.tables().keep<SortWork>(call, *target, std::move(sorting), sources.front()));
+  return begin_work(call, tables_of(call).keep<SortWork>(call, *target, std::move(sorting), sources.front()));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "redis/dumps/restore_work.h"
 #include "redis/registry/handlers.h"
 #include "redis/hashes/hash_ops.h"
-#include "redis/session.h"
 #include "redis/streams/stream_work.h"
 #include "redis/wire/numbers.h"
 #include "redis/wire/rdb.h"

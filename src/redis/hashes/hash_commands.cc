@@ -5,7 +5,7 @@
 
 #include "redis/hashes/hash_ops.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 
 namespace postern::redis {
 namespace {
@@ -152,8 +152,7 @@ Next set_fields(Call &call, bool tells_ok) {
   if (!may_write_hash(call, place)) return Next::go_on;
   if (place.generic()) {
     open_elements(call, *place.open);
-    return begin_work(call,
-                      call.session.tables().keep<HashSet>(call, *place.open, OnDuplicate::update,
+    return begin_work(call, tables_of(call).keep<HashSet>(call, *place.open, OnDuplicate::update,
                                                           tells_ok ? HashSet::Answer::ok : HashSet::Answer::made));
   }
   const RowFields fields = fields_of(call, place, 2, 2);
@@ -179,8 +178,8 @@ Next hsetnx(Call &call) {
   if (!may_write_hash(call, place)) return Next::go_on;
   if (place.generic()) {
     open_elements(call, *place.open);
-    return begin_work(
-        call, call.session.tables().keep<HashSet>(call, *place.open, OnDuplicate::ignore, HashSet::Answer::made));
+    return begin_work(call,
+                      tables_of(call).keep<HashSet>(call, *place.open, OnDuplicate::ignore, HashSet::Answer::made));
   }
   const RowFields fields = fields_of(call, place, 2, 2);
   if (!has_all_fields(call, place, fields, 2, 2)) return Next::go_on;
@@ -194,7 +193,7 @@ Next hdel(Call &call) {
   if (!may_write_hash(call, place)) return Next::go_on;
   if (place.generic()) {
     open_elements(call, *place.open);
-    return begin_work(call, call.session.tables().keep<HashDelete>(call, *place.open));
+    return begin_work(call, tables_of(call).keep<HashDelete>(call, *place.open));
   }
   const RowFields fields = fields_of(call, place, 2, 1);
   return write_row(call, place, fields, *call.arena().make<RowDelete>(call, place, fields));

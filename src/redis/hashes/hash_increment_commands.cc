@@ -5,7 +5,7 @@
 
 #include "redis/hashes/hash_ops.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {
@@ -152,7 +152,7 @@ Next hincrby(Call &call) {
   if (!may_write_hash(call, place)) return Next::go_on;
   if (place.generic()) {
     open_elements(call, *place.open);
-    return begin_work(call, call.session.tables().keep<HashIncrement<int64_t>>(call, *place.open, by));
+    return begin_work(call, tables_of(call).keep<HashIncrement<int64_t>>(call, *place.open, by));
   }
   const RowFields fields = fields_of(call, place, 2, 2);
   if (!has_all_fields(call, place, fields, 2, 2)) return Next::go_on;
@@ -169,7 +169,7 @@ Next hincrbyfloat(Call &call) {
   if (!may_write_hash(call, place)) return Next::go_on;
   if (place.generic()) {
     open_elements(call, *place.open);
-    return begin_work(call, call.session.tables().keep<HashIncrement<long double>>(call, *place.open, by));
+    return begin_work(call, tables_of(call).keep<HashIncrement<long double>>(call, *place.open, by));
   }
   const RowFields fields = fields_of(call, place, 2, 2);
   if (!has_all_fields(call, place, fields, 2, 2)) return Next::go_on;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "items/cas.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/work/edit_or_insert.h"
 
 namespace postern::redis {
@@ -24,7 +24,7 @@ RowFields fields_of(Call &call, const Place &place, size_t first, size_t step) {
   const auto last = std::unique(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(known));
   const std::span<const uint32_t> wanted(sorted.begin(), last);
   const bool watched = WatchedRead(call, place).needed();
-  fields.table = watched ? nullptr : call.session.tables().open().open(*place.open, wanted, call.batch);
+  fields.table = watched ? nullptr : tables_of(call).open().open(*place.open, wanted, call.batch);
   const bool whole = fields.table == nullptr;
   if (whole) fields.table = &place.open->table;
   for (uint32_t &position : fields.positions) {

@@ -3,7 +3,6 @@
 
 #include "redis/lists/list_work.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {

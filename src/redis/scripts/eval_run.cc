@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "redis/protocol.h"
-#include "redis/session.h"
 
 namespace postern::redis {
 

@@ -2,7 +2,7 @@
 
 #include "redis/collections/algebra.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {
@@ -42,7 +42,7 @@ Next put_together(Call &call, Algebra::Operation operation) {
     return Next::go_on;
   }
   return begin_reading_work(
-      call, call.session.tables().keep<SetAlgebra>(call, *open, std::move(algebra), SetAlgebra::Tells::members));
+      call, tables_of(call).keep<SetAlgebra>(call, *open, std::move(algebra), SetAlgebra::Tells::members));
 }
 
 Next store_together(Call &call, Algebra::Operation operation) {
@@ -50,8 +50,8 @@ Next store_together(Call &call, Algebra::Operation operation) {
   OpenMap *const target = open_for_work(call, algebra.target);
   OpenMap *open = nullptr;
   if (target == nullptr || !add_sources(call, call.arguments.subspan(2), algebra.sources, open)) return Next::go_on;
-  return begin_work(
-      call, call.session.tables().keep<SetAlgebra>(call, *target, std::move(algebra), SetAlgebra::Tells::stored));
+  return begin_work(call,
+                    tables_of(call).keep<SetAlgebra>(call, *target, std::move(algebra), SetAlgebra::Tells::stored));
 }
 
 }  // namespace
@@ -90,8 +90,8 @@ Next sintercard(Call &call) {
   OpenMap *open = nullptr;
   if (!add_sources(call, keys, algebra.sources, open)) return Next::go_on;
   if (open == nullptr) return answer_integer(call, 0);
-  return begin_reading_work(call, call.session.tables().keep<SetAlgebra>(call, *open, std::move(algebra),
-                                                                         SetAlgebra::Tells::count, count_max));
+  return begin_reading_work(
+      call, tables_of(call).keep<SetAlgebra>(call, *open, std::move(algebra), SetAlgebra::Tells::count, count_max));
 }
 
 }  // namespace lower

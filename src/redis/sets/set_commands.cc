@@ -4,7 +4,7 @@
 
 #include "redis/collections/collections.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 
 namespace postern::redis {
 namespace {
@@ -115,7 +115,7 @@ Next srem(Call &call) {
 Next smove(Call &call) {
   OpenMap *open = nullptr;
   if (!may_write_both(call, call.arguments[1], call.arguments[2], open)) return Next::go_on;
-  return begin_work(call, call.session.tables().keep<SetMove>(call, *open));
+  return begin_work(call, tables_of(call).keep<SetMove>(call, *open));
 }
 
 Next scard(Call &call) {

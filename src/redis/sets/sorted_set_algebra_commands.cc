@@ -3,7 +3,7 @@
 
 #include "redis/collections/algebra.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {
@@ -125,8 +125,8 @@ Next put_scored_together(Call &call, Operation operation) {
     return Next::go_on;
   }
   return begin_reading_work(
-      call, call.session.tables().keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
-                                                         wanted.with_scores ? Tells::scores : Tells::members));
+      call, tables_of(call).keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
+                                                   wanted.with_scores ? Tells::scores : Tells::members));
 }
 
 Next store_scored_together(Call &call, Operation operation) {
@@ -138,8 +138,8 @@ Next store_scored_together(Call &call, Operation operation) {
   OpenMap *const target = open_for_work(call, wanted.algebra.target);
   if (target == nullptr) return Next::go_on;
   note_fed(call, wanted.algebra.target);
-  return begin_work(call, call.session.tables().keep<SortedSetAlgebra>(call, *target, std::move(wanted.algebra),
-                                                                       SortedSetAlgebra::Tells::stored));
+  return begin_work(call, tables_of(call).keep<SortedSetAlgebra>(call, *target, std::move(wanted.algebra),
+                                                                 SortedSetAlgebra::Tells::stored));
 }
 
 }  // namespace
@@ -176,9 +176,9 @@ Next zintercard(Call &call) {
   wanted.counts = true;
   if (!read_algebra(call, 1, wanted)) return Next::go_on;
   if (wanted.open == nullptr) return answer_integer(call, 0);
-  return begin_reading_work(
-      call, call.session.tables().keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
-                                                         SortedSetAlgebra::Tells::count, wanted.count_max));
+  return begin_reading_work(call,
+                            tables_of(call).keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
+                                                                   SortedSetAlgebra::Tells::count, wanted.count_max));
 }
 
 }  // namespace lower

@@ -6,7 +6,6 @@
 #include "redis/collections/collections.h"
 #include "redis/collections/scores.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 #include "redis/wire/numbers.h"
 
 namespace postern::redis {

@@ -4,7 +4,6 @@
 #include "redis/collections/pops.h"
 #include "redis/collections/scores.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 
 namespace postern::redis {
 namespace {

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/sets/sorted_set_range.h"
 
 namespace postern::redis {
@@ -131,7 +131,7 @@ Next count_range(Call &call, By by) {
     return read_place(call, place, [](Writer &writer, const KeyState *state, Row) {
       state == nullptr || state->type == Type::zset ? writer.integer(0) : writer.error(wrong_type);
     });
-  const Find find = call.session.tables().keep<RangeEnds>(element_key(call, place)[0], range).find();
+  const Find find = tables_of(call).keep<RangeEnds>(element_key(call, place)[0], range).find();
   return read_collection(call, place, index_of(by), Type::zset, find, CountTell{});
 }
 
@@ -159,7 +159,7 @@ Next zrangestore(Call &call) {
   OpenMap *open = nullptr;
   if (!may_write_both(call, call.arguments[1], call.arguments[2], open)) return Next::go_on;
   note_fed(call, call.arguments[1]);
-  return begin_work(call, call.session.tables().keep<StoreRange>(call, *open, range));
+  return begin_work(call, tables_of(call).keep<StoreRange>(call, *open, range));
 }
 
 Next zrangebyscore(Call &call) {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 #include "redis/streams/stream_arguments.h"
 #include "redis/wire/numbers.h"
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 #include "redis/streams/stream_arguments.h"
 
 namespace postern::redis {

@@ -5,7 +5,7 @@
 #include "redis/collections/algebra.h"
 #include "redis/collections/blocking.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/streams/stream_arguments.h"
 #include "redis/wire/numbers.h"
 
@@ -279,7 +279,7 @@ Next try_read(Call &call, Attempt *attempt) {
   if (!add_sources(call, reads.keys, reads.sources, reads.open)) return Next::go_on;
   if (reads.open == nullptr) return nothing_there(call, attempt);
   const bool writes = reads.has_group;
-  Read &read = call.session.tables().keep<Read>(call, std::move(reads), attempt);
+  Read &read = tables_of(call).keep<Read>(call, std::move(reads), attempt);
   return writes ? begin_work(call, read) : begin_reading_work(call, read);
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/strings/string_edit.h"
 #include "redis/strings/string_work.h"
 
@@ -85,7 +85,7 @@ Next bitop(Call &call) {
     if (place.generic()) open_elements(call, *place.open);
     from.push_back(place);
   }
-  return begin_work(call, call.session.tables().keep<BitOperationWork>(call, operation, to, std::move(from)));
+  return begin_work(call, tables_of(call).keep<BitOperationWork>(call, operation, to, std::move(from)));
 }
 
 }  // namespace lower

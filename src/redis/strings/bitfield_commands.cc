@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/strings/string_edit.h"
 #include "redis/wire/numbers.h"
 
@@ -150,8 +150,7 @@ bool read_offset_of(Call &call, Bytes text, FieldOperation &field) {
   int64_t offset = 0;
   if (!parse_integer(text.substr(in_fields ? 1 : 0), offset)) return false;
   if (in_fields && __builtin_mul_overflow(offset, int64_t{field.bits}, &offset)) return false;
-  if (offset < 0 || static_cast<uint64_t>(offset) / 8 >= call.session.protocol().settings().value_bytes_max)
-    return false;
+  if (offset < 0 || static_cast<uint64_t>(offset) / 8 >= value_bytes_max_of(call)) return false;
   field.offset = static_cast<uint64_t>(offset);
   return true;
 }
@@ -223,7 +222,7 @@ Next bitfield(Call &call) {
   if (only_reads(fields)) return get_fields(call, fields);
   const Place place = place_of(call, call.arguments[1]);
   if (!may_write_string(call, place)) return Next::go_on;
-  return write_string(call, place, call.session.tables().keep<BitfieldEdit>(call, place, std::move(fields)), true);
+  return write_string(call, place, tables_of(call).keep<BitfieldEdit>(call, place, std::move(fields)), true);
 }
 
 Next bitfield_ro(Call &call) {

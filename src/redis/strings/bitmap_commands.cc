@@ -3,7 +3,7 @@
 #include <string>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/strings/string_edit.h"
 #include "redis/wire/numbers.h"
 
@@ -26,7 +26,7 @@ bool bit_at(Bytes text, uint64_t bit) {
 bool read_offset(Call &call, Bytes text, uint64_t &bit) {
   int64_t number = 0;
   const bool good = parse_integer(text, number) && number >= 0 && static_cast<uint64_t>(number) <= offset_max &&
-                    static_cast<uint64_t>(number) / 8 < call.session.protocol().settings().value_bytes_max;
+                    static_cast<uint64_t>(number) / 8 < value_bytes_max_of(call);
   bit = static_cast<uint64_t>(number);
   if (!good) refuse(call, bad_offset);
   return good;
@@ -150,7 +150,7 @@ Next setbit(Call &call) {
   if (value != "0" && value != "1") return refuse(call, "ERR bit is not an integer or out of range");
   const Place place = place_of(call, call.arguments[1]);
   if (!may_write_string(call, place)) return Next::go_on;
-  return write_string(call, place, call.session.tables().keep<SetBitEdit>(call, place, bit, value == "1"), true);
+  return write_string(call, place, tables_of(call).keep<SetBitEdit>(call, place, bit, value == "1"), true);
 }
 
 Next getbit(Call &call) {

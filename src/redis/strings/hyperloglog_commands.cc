@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/strings/hyperloglog_reads.h"
 #include "redis/strings/hyperloglog_text.h"
 #include "redis/strings/string_edit.h"
@@ -139,7 +139,7 @@ namespace lower {
 Next pfadd(Call &call) {
   const Place place = place_of(call, call.arguments[1]);
   if (!may_write_string(call, place)) return Next::go_on;
-  return write_string(call, place, call.session.tables().keep<AddEdit>(call, place), true);
+  return write_string(call, place, tables_of(call).keep<AddEdit>(call, place), true);
 }
 
 Next pfcount(Call &call) {
@@ -149,7 +149,7 @@ Next pfcount(Call &call) {
   for (const Place &place : places)
     if (place.state == Place::State::there) open = place.open;
   if (open == nullptr) return answer_integer(call, 0);
-  return begin_reading_work(call, call.session.tables().keep<CountWork>(call, *open, std::move(places)));
+  return begin_reading_work(call, tables_of(call).keep<CountWork>(call, *open, std::move(places)));
 }
 
 Next pfmerge(Call &call) {
@@ -159,7 +159,7 @@ Next pfmerge(Call &call) {
   if (to.generic()) open_elements(call, *to.open);
   std::vector<Place> from;
   if (!places_of(call, call.arguments.subspan(2), from)) return Next::go_on;
-  return begin_work(call, call.session.tables().keep<MergeWork>(call, to, std::move(from)));
+  return begin_work(call, tables_of(call).keep<MergeWork>(call, to, std::move(from)));
 }
 
 }  // namespace lower

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/strings/hyperloglog_reads.h"
 #include "redis/strings/hyperloglog_text.h"
 #include "redis/strings/string_work.h"
@@ -76,7 +76,7 @@ Next pfdebug(Call &call) {
   if (place.state == Place::State::broken) return refuse_place(call, place);
   if (place.state != Place::State::there) return refuse(call, "ERR The specified key does not exist");
   if (place.generic()) open_elements(call, *place.open);
-  return begin_work(call, call.session.tables().keep<DebugWork>(call, place));
+  return begin_work(call, tables_of(call).keep<DebugWork>(call, place));
 }
 
 Next pfselftest(Call &call) {

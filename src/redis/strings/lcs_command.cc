@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/strings/string_work.h"
 #include "redis/wire/numbers.h"
 
@@ -104,7 +104,7 @@ class LcsWork final : public StringWork {
         one_(one),
         other_(other),
         options_(options),
-        bytes_max_(call.session.protocol().settings().value_bytes_max),
+        bytes_max_(value_bytes_max_of(call)),
         in_unit_(call.in_unit) {
     set_large();  // its work is the product of both lengths
   }
@@ -179,8 +179,7 @@ Next lcs(Call &call) {
     if (place->generic()) open_elements(call, *place->open);
     open = place->open;
   }
-  if (open != nullptr)
-    return begin_reading_work(call, call.session.tables().keep<LcsWork>(call, one, other, *open, options));
+  if (open != nullptr) return begin_reading_work(call, tables_of(call).keep<LcsWork>(call, one, other, *open, options));
   answer(call, [options](Writer &writer) {
     if (options.length_only) return writer.integer(0);
     if (options.with_places) return write_places(writer, options, {}, 0);

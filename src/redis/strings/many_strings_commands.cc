@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/strings/string_edit.h"
 #include "redis/strings/string_work.h"
 
@@ -103,7 +103,7 @@ Next set_many(Call &call, bool if_absent) {
   for (const SetManyWork::Pair &pair : pairs)
     if (pair.place.generic()) open_elements(call, *pair.place.open);
   put_in_order(pairs);
-  return begin_work(call, call.session.tables().keep<SetManyWork>(call, std::move(pairs), if_absent));
+  return begin_work(call, tables_of(call).keep<SetManyWork>(call, std::move(pairs), if_absent));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/strings/string_edit.h"
 #include "redis/wire/numbers.h"
 #include "redis/work/expiry_arguments.h"
@@ -15,7 +15,7 @@ namespace {
 constexpr Bytes too_long = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 
 size_t value_bytes_max(const Call &call) {
-  return call.session.protocol().settings().value_bytes_max;
+  return value_bytes_max_of(call);
 }
 
 /// Reads one key as a string: `tell(Writer &, Bytes)`; a key that is not there is an empty one, unless `absent` is
@@ -410,8 +410,8 @@ Next setrange(Call &call) {
     return refuse(call, too_long);
   const Place place = place_of(call, call.arguments[1]);
   if (!may_write_string(call, place)) return Next::go_on;
-  return write_string(call, place,
-                      call.session.tables().keep<SetRangeEdit>(call, place, static_cast<size_t>(offset), bytes), true);
+  return write_string(call, place, tables_of(call).keep<SetRangeEdit>(call, place, static_cast<size_t>(offset), bytes),
+                      true);
 }
 
 }  // namespace lower

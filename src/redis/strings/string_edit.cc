@@ -1,7 +1,6 @@
 #include "redis/strings/string_edit.h"
 
 #include "items/cas.h"
-#include "redis/session.h"
 #include "redis/work/edit_or_insert.h"
 #include "redis/work/instead.h"
 #include "redis/work/work.h"

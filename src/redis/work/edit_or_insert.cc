@@ -1,6 +1,6 @@
 #include "redis/work/edit_or_insert.h"
 
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/work/work.h"
 
 namespace postern::redis {
@@ -73,7 +73,7 @@ Next edit_or_insert(Call &call, const Place &place, OpenTable &table, const Inse
   Op &op = call.batch.add();
   op.verb = Verb::script;
   op.reply = &reply;
-  op.script = &call.session.tables().keep<EditOrInsert>(call, place, table, insert, reply);
+  op.script = &tables_of(call).keep<EditOrInsert>(call, place, table, insert, reply);
   return Next::go_on;
 }
 

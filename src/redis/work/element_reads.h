@@ -16,7 +16,7 @@
 #include <span>
 #include <string>
 
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/work/key_ops.h"
 
 namespace postern::redis {
@@ -136,7 +136,7 @@ class ElementsReply final : public KeyReply {
 /// Adds both finds. `find` is of the table of elements; its key begins with the key.
 template <class Tell>
 Next read_elements(Call &call, const Place &place, Elements which, Type type, const Find &find, Tell tell) {
-  OpenTable &table = call.session.tables().open().open(*place.open, which, call.batch);
+  OpenTable &table = tables_of(call).open().open(*place.open, which, call.batch);
   if (!call.in_unit) call.batch.begin_unit(false);
   EntryReply *const entry = call.arena().make<EntryReply>(place.map(), call.now_ms);
   add_find(call, place, place.open->table, *entry);

@@ -1,6 +1,6 @@
 #include "redis/work/instead.h"
 
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/work/work.h"
 
 namespace postern::redis {
@@ -71,7 +71,7 @@ class ClearAndRun final : public Work {
 class Instead final : public Script {
  public:
   Instead(Call &call, const Place &place, const Op &op, KeyReply &reply)
-      : tables_(call.session.tables()),
+      : tables_(tables_of(call)),
         setting_{call.output, call.resp, call.now_ms, *place.open},
         place_(place),
         op_(op),

@@ -13,7 +13,7 @@
 //       writer().integer(1);
 //     }
 //   };
-//   return begin_work(call, call.session.tables().keep<Touch>(call, place));
+//   return begin_work(call, tables_of(call).keep<Touch>(call, place));
 #pragma once
 
 #include <array>
