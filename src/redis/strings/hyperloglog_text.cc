@@ -5,11 +5,11 @@
 namespace postern::redis {
 namespace {
 
-constexpr Bytes magic = "HYLL";
+constexpr Bytes written_magic = "HYLL";
 constexpr size_t header_bytes = HyperLogLog::header_bytes;
 constexpr size_t estimate_end = 15;  // its highest bit: the estimate is out of date
 constexpr size_t register_bits = HyperLogLog::register_bits;
-constexpr uint8_t register_max = (1 << register_bits) - 1;
+constexpr uint8_t written_register_max = (1 << register_bits) - 1;
 constexpr size_t dense_bytes = header_bytes + HyperLogLog::registers * register_bits / 8;
 
 // Of one run.
@@ -45,7 +45,7 @@ std::string dense_text(Bytes header, const HyperLogLog &log) {
 
 }  // namespace
 
-HyperLogLogText::HyperLogLogText() : text_(magic) {
+HyperLogLogText::HyperLogLogText() : text_(written_magic) {
   text_.resize(header_bytes, '\0');
   text_[HyperLogLog::form_at] = 1;
   put_zeros(text_, HyperLogLog::registers);
@@ -88,8 +88,8 @@ bool HyperLogLogText::raise_dense(size_t place, uint8_t value) {
   const size_t at = header_bytes + bit / 8;
   const bool in_two = shift > 8 - register_bits;
   const uint32_t two = octet(at) | (in_two ? uint32_t{octet(at + 1)} << 8 : 0);
-  if ((two >> shift & register_max) >= value) return false;
-  const uint32_t next = (two & ~(uint32_t{register_max} << shift)) | uint32_t{value} << shift;
+  if ((two >> shift & written_register_max) >= value) return false;
+  const uint32_t next = (two & ~(uint32_t{written_register_max} << shift)) | uint32_t{value} << shift;
   text_[at] = static_cast<char>(next);
   if (in_two) text_[at + 1] = static_cast<char>(next >> 8);
   return true;
