@@ -1,5 +1,6 @@
 """SELECTs by chance that are no searches by key: joins, groups, sorts, expressions; and changes of what they read."""
 import random
+from decimal import Decimal
 
 TABLES = (
     "CREATE OR REPLACE TABLE place (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, code CHAR(3), UNIQUE (name))"
@@ -106,7 +107,9 @@ class RandomSelects:
                 return self.random.choice((f"name{number % 45}", f"NAME{number % 45}", f"place{number % 14}", "é", ""))
             return self.random.choice((f"t{number % 19}", f"w{number % 9}", "C", "o'brien", f"note {number % 9}"))
         if kind == "decimal":
-            return self.random.choice((number, number % 20))
+            return self.random.choice(
+                (number, number % 20, Decimal(number) / 8, Decimal(number % 20) + Decimal("0.50"))
+            )
         if kind == "date":
             return f"1970-0{1 + number % 4}-{1 + number % 28:02}"
         if kind == "time":

@@ -33,6 +33,10 @@ bool is_row_count(const Value &value, uint64_t &rows) {
   return rows <= row_count_max;
 }
 
+bool is_decimal(const Value &value) {
+  return value.kind() == Value::Kind::bytes && value.spelling() == Value::Spelling::decimal;
+}
+
 bool is_beyond(const Value &value) {
   return value.kind() == Value::Kind::natural && value.natural() > static_cast<uint64_t>(INT64_MAX);
 }

@@ -18,6 +18,8 @@ bool is_row_count(const Value &value, uint64_t &rows);
 
 /// True for a number above every signed integer: servers compare such numbers in another way.
 bool is_beyond(const Value &value);
+/// Whether it is written with a point, or was bound as a DECIMAL.
+bool is_decimal(const Value &value);
 
 /// Equal values have equal hashes; their types do not count.
 uint64_t hash_of_values(std::span<const Value> values);

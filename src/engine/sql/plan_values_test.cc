@@ -36,6 +36,13 @@ TEST(PlanValuesTest, BeyondIsAboveEverySignedInteger) {
   EXPECT_FALSE(is_beyond(Value::of("18446744073709551615")));
 }
 
+TEST(PlanValuesTest, DecimalsAreNeitherDoublesNorTexts) {
+  EXPECT_TRUE(is_decimal(Value::of_literal("2.50", Value::Spelling::decimal)));
+  EXPECT_FALSE(is_decimal(Value::of_literal("2.5e1", Value::Spelling::real)));
+  EXPECT_FALSE(is_decimal(Value::of("2.50")));
+  EXPECT_FALSE(is_decimal(Value::of_integer(2)));
+}
+
 uint64_t hash(std::vector<Value> values) {
   return hash_of_values(values);
 }

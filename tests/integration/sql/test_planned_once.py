@@ -203,6 +203,39 @@ def test_the_third_of_a_form_is_planned(plain):
     assert planned(plain) >= 1
 
 
+def test_decimals_are_values_of_executions(plain):
+    """Those that the column holds exactly; the server answers all others."""
+    plain.execute(*TABLES, "ALTER TABLE sale ADD KEY price (price)", database="test")
+    door, port = sessions_of(plain)
+    texts = (
+        "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE s.place = 3 AND s.price > {}",
+        "SELECT id, price FROM sale WHERE price = {} ORDER BY d, id",
+        "SELECT id FROM sale WHERE price IN ({}, 2, 2.5) ORDER BY d, id",
+        "SELECT COUNT(*), MAX(price) FROM sale WHERE person = 5 AND price BETWEEN {} AND 50.25",
+    )
+    values = (
+        "1.5",
+        "2.50",
+        "0.12",
+        "0.125",
+        "'2.50'",
+        "3",
+        "1e1",
+        "-1.5",
+        "-0.0",
+        "12345678.9",
+        "2.5000",
+        "NULL",
+        "33.00",
+    )
+    for value in values + ("110.50", "7.25", "0.25", "99.99"):
+        for text in texts:
+            said = text.format(value)
+            assert_alike(said, (), [session.query(said) for session in (door, port)])
+    for text in texts:
+        assert answered(plain, door, [text.format(f"{number}.25") for number in range(1, 21)]) >= 15, text
+
+
 def test_the_setting_takes_effect_at_once(plain):
     session = Session(plain.env["POSTERN_PORT"], "own", "test")
     for number in range(1, 6):

@@ -8,6 +8,20 @@
 #include "engine/sql/plan_values.h"
 
 namespace postern::mariadb {
+namespace {
+
+bool store_decimal_exactly(Field &field, Bytes digits) {
+  my_decimal number;
+  if (str2my_decimal(0, digits.data(), digits.size(), &my_charset_latin1, &number) != E_DEC_OK) return false;
+  const auto &column = static_cast<const Field_new_decimal &>(field);
+  if (number.frac > static_cast<int>(column.dec) || number.intg > static_cast<int>(column.precision - column.dec) ||
+      (field.is_unsigned() && number.sign()))
+    return false;
+  field.set_notnull();
+  return field.store_decimal(&number) == 0;
+}
+
+}  // namespace
 
 /// For as long as the THD of a session is in the place of the plan's own.
 class JoinPlan::Lent {
@@ -72,7 +86,10 @@ bool JoinPlan::take_values(THD *thd, std::span<const Value> values) {
   for (size_t i = 0; i < values_.size(); ++i) {
     const Compared &compared = values_[i];
     if (compared.field == nullptr) continue;
-    if (!store_exactly(thd, *compared.field, compared.exact, values[i])) return false;
+    const bool stored = sql::is_decimal(values[i]) && compared.exact == Exact::decimal
+                            ? store_decimal_exactly(*compared.field, values[i].bytes())
+                            : store_exactly(thd, *compared.field, compared.exact, values[i]);
+    if (!stored) return false;
     compared.value->take(thd, values[i], *compared.field);
   }
   for (ValueList *const list : lists_) list->sort_values();

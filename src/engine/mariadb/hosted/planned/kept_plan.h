@@ -30,7 +30,8 @@ namespace postern::mariadb {
 /// The part of a value in a plan.
 enum class ValueUse : uint8_t {
   shapes,   ///< it is part of the plan: another value is another plan
-  integer,  ///< each execution has one: compared with a column of integers, or of decimals
+  integer,  ///< each execution has one: compared with a column of integers
+  decimal,  ///< likewise, with a column of decimals
   text,     ///< likewise, with a column of texts
   time,     ///< likewise, with a DATE or a DATETIME
   limit,    ///< of LIMIT; the plan is made for sql::limit_class()

@@ -28,6 +28,22 @@ constexpr uint32_t known_max = 32;
 /// So many attempts to plan it come to nothing without a reason.
 constexpr uint32_t unplanned_max = 32;
 
+/// Whether such a column may hold it exactly.
+bool is_of_its_kind(const Value &value, ValueUse use) {
+  const bool is_bytes = value.kind() == Value::Kind::bytes;
+  const bool is_text = is_bytes && value.spelling() == Value::Spelling::text;
+  switch (use) {
+    case ValueUse::integer: return !value.is_null() && (!is_bytes || is_text);
+    case ValueUse::decimal: return !value.is_null() && (!is_bytes || sql::is_decimal(value));
+    case ValueUse::text: return is_text || (is_bytes && value.spelling() == Value::Spelling::binary);
+    case ValueUse::time: return is_text;
+    case ValueUse::shapes:
+    case ValueUse::limit:
+    case ValueUse::offset: break;
+  }
+  return true;
+}
+
 sql::LiteralRules literal_rules_of(const THD *thd) {
   const CHARSET_INFO &client = *thd->variables.character_set_client;
   return {.any_byte = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0,
@@ -124,8 +140,8 @@ ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE
   Exact exact{};
   if (found == nullptr || !exactness(*found, exact)) return {};
   switch (exact) {
-    case Exact::integer:
-    case Exact::decimal: return {ValueUse::integer};
+    case Exact::integer: return {ValueUse::integer};
+    case Exact::decimal: return {ValueUse::decimal};
     case Exact::text: return {ValueUse::text, found->charset()};
     case Exact::binary_fixed: return {};
     case Exact::date:
@@ -179,7 +195,9 @@ bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::strin
     if (rows) shape.append(1, 'L').append(std::to_string(sql::limit_class(*rows)));
     return rows.has_value();
   }
-  if (places_[at].use == ValueUse::integer) shape += sql::is_beyond(value) ? 'U' : 'i';
+  if (!is_of_its_kind(value, places_[at].use)) return false;
+  if (places_[at].use == ValueUse::integer || places_[at].use == ValueUse::decimal)
+    shape += sql::is_beyond(value) ? 'U' : sql::is_decimal(value) ? 'D' : 'i';
   if (parts_.values[at].as != PlacedValue::As::pattern) return true;
   if (value.kind() != Value::Kind::bytes || value.bytes().empty()) return false;
   // Only a pattern with a beginning is a range.

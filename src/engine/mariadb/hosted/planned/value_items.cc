@@ -53,6 +53,22 @@ class IntegerItem final : public Outer<Item_cache_int>, public ValueItem {
   }
 };
 
+class DecimalItem final : public Outer<Item_cache_decimal>, public ValueItem {
+ public:
+  DecimalItem(THD *thd, Item *like) : Outer(thd) {
+    setup(thd, like);
+    become_outer();
+    note_value();
+  }
+  Item *item() override { return this; }
+  void show(bool shown) override { show_to_optimizer(shown); }
+  void take(THD *, const Value &, Field &field) override {
+    my_decimal room;
+    my_decimal2decimal(field.val_decimal(&room), &decimal_value);
+    note_value();
+  }
+};
+
 class TimeItem final : public Outer<Item_cache_datetime>, public ValueItem {
  public:
   TimeItem(THD *thd, Item *like) : Outer(thd) {
@@ -105,8 +121,14 @@ ValueItem *ValueItem::make(THD *thd, const ValuePlace &place, const Value &first
   switch (place.use) {
     case ValueUse::shapes: return nullptr;
     case ValueUse::integer:
+    case ValueUse::decimal:
     case ValueUse::limit:
     case ValueUse::offset: {
+      if (sql::is_decimal(first)) {
+        auto *const like = new (root)
+            Item_decimal(thd, STRING_WITH_LEN("0.00000000000000000000000000000000000000"), &my_charset_latin1);
+        return like != nullptr ? new (root) DecimalItem(thd, like) : nullptr;
+      }
       // As wide as any that may come.
       Item *const like = sql::is_beyond(first) ? new (root) Item_uint(thd, "", static_cast<longlong>(ULONGLONG_MAX), 20)
                                                : new (root) Item_int(thd, INT_MIN64, 20);
