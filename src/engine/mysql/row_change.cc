@@ -69,6 +69,8 @@ void RowChange::begin_insert(std::span<const Value> values) {
   write_.thd->lex->sql_command = SQLCOM_INSERT;
   draft.begin(*write_.table, values);
   mark_for_insert();
+  // A column complains once a statement of INSERT: it knows whether it did, and SQL may have had this TABLE before.
+  for (Field **field = table().field; *field != nullptr; ++field) (*field)->reset_warnings();
 }
 
 void RowChange::mark_for_insert() {

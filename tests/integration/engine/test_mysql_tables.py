@@ -159,6 +159,26 @@ def test_a_generated_invisible_primary_key_is_filled_in(mysql):
         assert hs.request(1, "=", 1, 2) == ["0", "2", "2", "6"]
 
 
+@pytest.mark.parametrize("door", [True, False], ids=["by doors", "after SQL"])
+def test_a_column_without_default_is_missed_every_time(mysql, door):
+    """The server has a column complain once a statement, and notes that in the table that it keeps open."""
+    make(mysql, "id INT PRIMARY KEY, n INT NOT NULL, title VARCHAR(20) NOT NULL")
+    missing = ["1", "1", "Field 'title' doesn't have a default value"]
+    if not door:
+        mysql.query("INSERT IGNORE INTO test.t (id, n) VALUES (0, 1)", "DELETE FROM test.t")
+    with mysql.write_door() as hs:
+        hs.open(0, "test", "t", "id,n")
+        hs.open(1, "test", "t", "id,n,title")
+        for number in range(1, 5):
+            assert hs.request(0, "+", 2, number, 1) == missing
+        assert hs.request(1, "+", 3, 5, 1, "t") == ["0", "1"]
+        for number in range(6, 9):
+            assert hs.request(0, "+", 2, number, 1) == missing
+            assert hs.request(1, "+", 3, number, 1, None)[0] == "1"
+            assert hs.request(1, "+", 3, number, None, "t")[0] == "1"
+    assert mysql.query("SELECT * FROM test.t") == ((5, 1, "t"),)
+
+
 # --- DDL and locks ---------------------------------------------------------------------------------------------------
 
 
