@@ -234,6 +234,7 @@ def test_decimals_are_values_of_executions(plain):
             assert_alike(said, (), [session.query(said) for session in (door, port)])
     for text in texts:
         assert answered(plain, door, [text.format(f"{number}.25") for number in range(1, 21)]) >= 15, text
+    plain.execute(*TABLES, database="test")
 
 
 def test_the_setting_takes_effect_at_once(plain):
