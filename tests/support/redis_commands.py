@@ -305,6 +305,17 @@ def is_late_errno(words, value, expected):
     return words[0].lower() in (b"sort", b"sort_ro") and late and not isinstance(value, Exception)
 
 
+# Errors of a key, which Redis looks at before some arguments.
+OF_A_KEY = (
+    b"-WRONGTYPE",
+    b"-ERR The specified keys must",
+    b"-ERR could not decode",
+    b"-ERR no such key",
+    b"-NOGROUP",
+    b"-ERR The XGROUP subcommand requires",
+)
+
+
 def looked_at_arguments_first(told, expected):
     """Redis looks for the key before it looks at some arguments, and is content if there is none. Nothing is done."""
     nothing = (
@@ -318,15 +329,7 @@ def looked_at_arguments_first(told, expected):
         b"~0\r\n",
         b"*2\r\n$1\r\n0\r\n*0\r\n",
     )
-    others = (
-        *OF_ARGUMENTS,
-        b"-WRONGTYPE",
-        b"-ERR The specified keys must",
-        b"-ERR could not decode",
-        b"-ERR no such key",
-        b"-NOGROUP",
-        b"-ERR The XGROUP subcommand requires",
-    )
+    others = (*OF_ARGUMENTS, *OF_A_KEY)
     return told.startswith(OF_ARGUMENTS) and (expected in nothing or expected.startswith(others))
 
 
@@ -344,9 +347,7 @@ def says_arguments_first(one, other):
     def text(value):
         return b"-" + str(value).encode() if isinstance(value, Exception) else b""
 
-    nothing = other in (None, 0, -1, b"", [], [b"0", []]) or text(other).startswith(
-        (*OF_ARGUMENTS, b"-WRONGTYPE", b"-ERR no such key", b"-NOGROUP", b"-ERR The XGROUP subcommand requires")
-    )
+    nothing = other in (None, 0, -1, b"", [], [b"0", []]) or text(other).startswith((*OF_ARGUMENTS, *OF_A_KEY))
     return text(one).startswith(OF_ARGUMENTS) and nothing
 
 
