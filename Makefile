@@ -135,12 +135,16 @@ integration: for-integration
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 2 + 1))" --dist loadfile --reruns 1 $(PYTEST_ARGS)
 
 # Tests whose SQL MySQL knows as well.
-BOTH_SERVERS_TESTS := handlersocket/test_vectors
+BOTH_SERVERS_TESTS := integration/handlersocket/test_vectors integration/memcached/test_memcached_conformance \
+  integration/redis/test_redis_like_redis clients/test_memcached_suite clients/test_memcached_clients \
+  clients/test_perl_client clients/test_clients
 ifeq ($(SERVER),mysql)
 test: contract
 	@POSTERN_TEST_MYSQL=1 $(PYTHON) -m pytest tests/integration/engine/test_mysql*.py -ra --timeout=3000 \
 	  -p no:cacheprovider -n 3 --dist loadfile $(PYTEST_ARGS)
-	@POSTERN_TEST_ON=mysql $(PYTHON) -m pytest $(BOTH_SERVERS_TESTS:%=tests/integration/%.py) -ra --timeout=300 -p no:cacheprovider
+	@tools/deps clients
+	@POSTERN_TEST_ON=mysql $(PYTHON) -m pytest $(BOTH_SERVERS_TESTS:%=tests/%.py) -ra --timeout=300 -p no:cacheprovider \
+	  -n 3 --dist loadfile $(PYTEST_ARGS)
 else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
 # should not fail for a fault that was there before, nor on a faster machine. If no mirror has all of 11.8, tools/server
