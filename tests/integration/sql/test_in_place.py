@@ -145,6 +145,34 @@ def test_nobody_waits_for_a_client_that_sends_its_file_slowly(server):
         assert rows(other, "SELECT COUNT(*) FROM loaded") == [(5000,)]
 
 
+def test_nobody_waits_for_a_client_that_becomes_another_slowly(server):
+    """COM_CHANGE_USER is served in place, and reads the network where the server asks for the password again."""
+    another = b"root\0\0test\0\x2d\0mysql_native_password\0\0"
+    with contextlib.ExitStack() as opened:
+        changes, other = (opened.enter_context(sql_wire.door(server, database="test")) for _ in range(2))
+        wire = sql_wire.Wire(changes)
+
+        def change(asked_meanwhile):
+            wire.send(sql_wire.CHANGE_USER, another)
+            asked = wire.packet()
+            for id_ in range(1, asked_meanwhile):
+                assert rows(other, KEYED.format(id_)) == [(f"v{id_}",)]
+            if asked[4] == 0xFE:
+                changes._sock.sendall(b"\0\0\0" + bytes([asked[3] + 1]))
+                asked = wire.packet()
+            assert asked[4] == 0
+
+        def change_in_place():
+            before = counted(server)["postern_statements_in_place"]
+            for _ in range(50):
+                change(0)
+            return counted(server)["postern_statements_in_place"] > before
+
+        until(change_in_place, 60)  # the others lasted: the machine is busy
+        change(BESIDE)
+        assert rows(changes, KEYED.format(7)) == [("v7",)]
+
+
 def test_more_statements_than_threads_may_wait(server):
     """Those that a worker cannot leave go to the pool; all are answered, and the worker goes on."""
     with contextlib.ExitStack() as opened:

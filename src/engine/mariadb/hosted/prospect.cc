@@ -50,7 +50,7 @@ Prospect prospect_of(THD *thd, const Statement &statement) {
                             mariadb::may_commit(*prepared->lex, in_transaction)};
     }
     case COM_BINLOG_DUMP: return {.kind = command, .endless = true};
-    case COM_CHANGE_USER: return {.kind = command, .endless = true};  // whatever verifies it may wait
+    case COM_CHANGE_USER:  // whatever verifies it may wait: then the loop moves
     case COM_QUIT:
     case COM_INIT_DB:
     case COM_FIELD_LIST:
