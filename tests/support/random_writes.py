@@ -15,14 +15,14 @@ TABLES = (
     "CREATE OR REPLACE TABLE pairs (a INT, b VARCHAR(10), v INT, PRIMARY KEY (a, b))",
     "INSERT INTO pairs SELECT seq DIV 5, CONCAT('k', seq % 5), seq FROM seq_1_to_600",
     "CREATE OR REPLACE TABLE ids (id INT AUTO_INCREMENT PRIMARY KEY, a VARCHAR(10), n SMALLINT NOT NULL DEFAULT 3,"
-    " e ENUM('x','y') NOT NULL DEFAULT 'y', t TEXT DEFAULT 'long', made TIMESTAMP DEFAULT CURRENT_TIMESTAMP"
+    " e ENUM('x','y') NOT NULL DEFAULT 'y', t TEXT DEFAULT 'long', q DECIMAL(6,1), made TIMESTAMP DEFAULT CURRENT_TIMESTAMP"
     " ON UPDATE CURRENT_TIMESTAMP, UNIQUE a (a)) AUTO_INCREMENT = 1000",
     "INSERT INTO ids (a) SELECT CONCAT('a', seq) FROM seq_1_to_300",
 )
 READS = {
     "w": "SELECT * FROM w ORDER BY id",
     "pairs": "SELECT * FROM pairs ORDER BY a, b",
-    "ids": "SELECT id, a, n, e, t, made > '2020-01-01' FROM ids ORDER BY id",
+    "ids": "SELECT id, a, n, e, t, q, made > '2020-01-01' FROM ids ORDER BY id",
 }
 TEXTS = (
     "",
@@ -100,7 +100,12 @@ class Writes:
 
     def key(self):
         number = self.random.randrange(1, 310)
-        kind = self.random.randrange(11)
+        kind = self.random.randrange(12)
+        if kind == 11:
+            rows = [(f"c{one}", one) for one in (number, number + 1, self.random.randrange(1, 310))]
+            rows = rows[: self.random.choice((1, 2, 3))]
+            some = f"(c, u) IN ({', '.join(['(?, ?)'] * len(rows))})"
+            return some, [value for row in rows for value in row]
         if kind >= 9:
             # Next to each other, so that one changes what another did.
             numbers = [number + self.random.randrange(-3, 4) for _ in range(self.random.choice((2, 3, 5)))]
@@ -121,7 +126,16 @@ class Writes:
 
     def insert(self):
         """Of one row or more, with ids and without."""
-        columns = self.random.choice((("a",), ("a", "n"), ("id", "a"), ("id", "a", "n", "e"), ("n", "t", "a")))
+        columns = (
+            ("a",),
+            ("a", "n"),
+            ("id", "a"),
+            ("id", "a", "n", "e"),
+            ("n", "t", "a"),
+            ("a", "q"),
+            ("q", "id", "a"),
+        )
+        columns = self.random.choice(columns)
         rows, values = [], []
         for _ in range(self.random.choice((1, 1, 1, 2, 3))):
             row = []
@@ -139,11 +153,54 @@ class Writes:
                         "n": self.random.choice((1, -5, "7", 40000, "x")),
                         "e": self.random.choice(("x", "y", "z", "")),
                         "t": self.value("x"),
+                        "q": self.random.choice((1.25, 0.1, 7, 1e9, Decimal("3.14"), "2.75", None, *FRACTIONS)),
                     }[column]
                 )
             rows.append(f"({', '.join(row)})")
         wanted = returning(self.random, "ids", ("id", "a", "n", "e", "t"), star=False)
         return f"INSERT INTO ids ({', '.join(columns)}) VALUES {', '.join(rows)}{wanted}", values
+
+    def locking_walk(self):
+        number = self.random.randrange(120)
+        where, values = self.random.choice(
+            (
+                ("a = ? ORDER BY b", [number]),
+                ("a = ? ORDER BY b DESC LIMIT 2", [number]),
+                ("a = ? AND b > ? ORDER BY b LIMIT 1", [number, "k1"]),
+                ("a >= ? AND a <= ? ORDER BY a, b LIMIT 3", [number, number + 3]),
+                ("(a, b) IN ((?, ?), (?, ?))", [number + 1, "k1", number, "k4"]),
+                ("(a, b) = (?, ?)", [number, "k3"]),
+            )
+        )
+        return f"SELECT a, b, v FROM pairs WHERE {where} {self.random.choice(LOCKS)}", values
+
+    def change_by_walk(self):
+        """Of the rows that an index finds."""
+        number = self.random.randrange(300)
+        where, values = self.random.choice(
+            (
+                ("b = ?", [number * 10]),
+                ("b IN (?, ?)", [number * 10, number * 10 + 30]),
+                ("b >= ? AND b < ?", [number * 10, number * 10 + 25]),
+                ("id BETWEEN ? AND ?", [number, number + 4]),
+                ("b = ? AND t < ?", [number * 10, 50]),
+            )
+        )
+        change = self.random.choice(("UPDATE w SET t = ?, tm = ?", "UPDATE w SET b = ?, f = ?", "DELETE FROM w"))
+        if self.random.random() < 0.4:
+            number //= 5
+            where, values = self.random.choice(
+                (
+                    ("a = ?", [number]),
+                    ("(a) IN ((?), (?))", [number, number + 2]),
+                    ("a = ? AND b > ?", [number, "k2"]),
+                    ("a > ? AND a <= ?", [number, number + 2]),
+                )
+            )
+            change = self.random.choice(("DELETE FROM pairs", "UPDATE pairs SET v = ? + 1, v = v + ?"))
+            change = change.replace("? + 1, v = v + ?", "v - ?") if self.random.random() < 0.5 else change
+        given = [self.random.choice((1, 5, 60)) for _ in range(change.count("?"))]
+        return f"{change} WHERE {where}", given + values
 
     def write(self):
         if self.random.random() < 0.2:
@@ -155,8 +212,18 @@ class Writes:
         if kind == 12:
             number = self.random.randrange(120)
             keys = [f"k{self.random.randrange(5)}" for _ in range(3)]
-            change = self.random.choice(("DELETE FROM pairs", "UPDATE pairs SET v = v + 1"))
-            return f"{change} WHERE a = ? AND b IN (?, ?, ?)", [number, *keys]
+            change = self.random.choice(
+                ("DELETE FROM pairs", "UPDATE pairs SET v = v + 1", "UPDATE pairs SET v = ? + 1")
+            )
+            values = [7] if "?" in change else []
+            if self.random.random() < 0.5:
+                return f"{change} WHERE a = ? AND b IN (?, ?, ?)", [*values, number, *keys]
+            values += [one for key in keys for one in (number + self.random.randrange(2), key)]
+            return f"{change} WHERE (a, b) IN ((?, ?), (?, ?), (?, ?))", values
+        if kind == 2 and self.random.random() < 0.5:
+            return self.locking_walk()
+        if kind == 3 and self.random.random() < 0.5:
+            return self.change_by_walk()
         if kind == 0:
             return f"DELETE FROM w WHERE {where}{returning(self.random, 'w', ('id', *COLUMNS))}", key
         if kind == 1:
@@ -175,6 +242,9 @@ class Writes:
                 new = f"{old} {self.random.choice('+-')} ?"
                 sets.append(f"{column} = {self.random.choice((new, new, f'GREATEST({new}, 0)'))}")
                 values.append(self.random.choice((1, 2, 5, 100, 1 << 40)))
+            elif column in ("u", "b", "t") and self.random.random() < 0.3:
+                sets.append(f"{column} = ? {self.random.choice('+-')} {self.random.choice((1, 300))}")
+                values.append(self.random.choice((1, 5, 100, 1 << 31, -3, "4", None)))
             else:
                 sets.append(f"{column} = ?")
                 values.append(self.value(column))

@@ -144,16 +144,17 @@ def test_a_form_that_is_not_served_has_its_reason(server, session):
 
 
 @pytest.mark.parametrize("lock", ["FOR UPDATE", "LOCK IN SHARE MODE"])
-def test_a_lock_on_several_rows_is_the_servers(server, session, lock):
-    for where in ("id IN (1, 2)", "id > 3", "id = 3"):
+def test_a_lock_on_rows_found_among_others_is_the_servers(server, session, lock):
+    for where in ("id IN (1, 2)", "id > 3", "id = 3", "id IN (1, 2) AND other > 7", "id > 3 AND other = 7"):
         session.query(f"SELECT other FROM t WHERE {where} {lock}")
-    for where in ("id IN (?, ?)", "id > ?"):
+    for where in ("id IN (?, ?) AND other > ?", "id > ? AND other = ?"):
         row = plan(server, f"SELECT other FROM t WHERE {where} {lock}")
         assert (row["state"], row["reason"]) == (
             "not served",
-            "FOR UPDATE or LOCK IN SHARE MODE of rows that no whole unique key tells",
+            "FOR UPDATE or LOCK IN SHARE MODE of other rows than one index finds",
         )
-    assert plan(server, f"SELECT other FROM t WHERE id = ? {lock}")["state"] != "not served"
+    for where in ("id = ?", "id IN (?, ?)", "id > ?"):
+        assert plan(server, f"SELECT other FROM t WHERE {where} {lock}")["state"] != "not served"
 
 
 def test_exists_without_a_name_is_served_where_it_is_prepared(server, session):

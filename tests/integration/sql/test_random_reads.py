@@ -84,6 +84,12 @@ class Reads:
         values.append(self.value(column))
         return f"{column} = ?"
 
+    def listed_rows(self, where, values):
+        columns = self.random.choice((("a", "b"), ("a", "b"), ("b", "a"), ("id", "a"), ("a", "b", "id"), ("c", "n")))
+        rows = [[self.value(column) for column in columns] for _ in range(self.random.randrange(1, 5))]
+        places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(rows))
+        return f"{where} AND ({', '.join(columns)}) IN ({places})", values + [value for row in rows for value in row]
+
     def read(self):
         chance, values = self.random, []
         wanted = chance.choice(
@@ -91,6 +97,8 @@ class Reads:
         )
         columns = chance.sample(("id", "c", "a", "b", "d", "n", "t", "v"), chance.choice([1, 1, 2, 3]))
         where = " AND ".join(self.condition(column, values) for column in columns)
+        if chance.random() < 0.15:
+            where, values = self.listed_rows(*((where, values) if chance.random() < 0.3 else ("1 = 1", [])))
         text = f"SELECT {wanted} FROM r WHERE {where}"
         if chance.random() < 0.7:
             text += f" ORDER BY {chance.choice(['id', 'a, b, id', 'c, id', 'd', 'id DESC', 'a DESC, b DESC, id DESC', 'n, id'])}"

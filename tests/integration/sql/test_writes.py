@@ -121,6 +121,8 @@ EXAMPLES = (
     ("INSERT INTO ids (id, a, n) VALUES (?, ?, DEFAULT)", (6000, "new")),
     ("INSERT INTO ids (a, n) VALUES (?, ?), (?, ?)", ("new", 6, "newer", 7)),
     ("INSERT INTO pairs VALUES (?, ?, ?)", (6000, "k", 7)),
+    ("UPDATE pairs SET v = ? + 1 WHERE (a, b) IN ((?, ?), (?, ?))", (7, 9, "k1", 8, "k2")),
+    ("DELETE FROM pairs WHERE (a, b) IN ((?, ?), (?, ?), (?, ?))", (9, "k1", 8, "k2", 9, "k1")),
     (
         "UPDATE w SET c = ?, n = ?, f = ?, y = ? WHERE id = ?",
         (Literal(r"'it''s\\'"), Literal("1.25"), Literal("-1.5e-3"), Literal("x'00ff'"), 5),

@@ -136,27 +136,36 @@ bool KeyWalk::make_keys() {
         if (!value_at(part, 0, value) || !store(part, value, key_record_)) return false;
         break;
       case FormTest::null: store_null(part, key_record_); break;
-      case FormTest::in: break;  // below, when all others are there
+      case FormTest::in:
+      case FormTest::tuple: break;  // below, when all others are there
       default: return false;
     }
   }
   if (read_->way == ReadWay::walk && (!read_->range.empty() || read_->parts.empty())) return make_range();
-  for (const ResolvedCondition &part : read_->parts)
-    if (condition_of(part).test == FormTest::in) return make_list(part, read_->parts.size());
+  if (std::ranges::any_of(read_->parts, [this](const ResolvedCondition &part) { return is_list(part); }))
+    return make_list();
   if (keys_.empty()) keys_.emplace_back();
   keys_used_ = 1;
   copy_key(keys_[0], read_->parts.size());
   return true;
 }
 
-/// One key for each different value, in the order of the walk.
-bool KeyWalk::make_list(const ResolvedCondition &condition, size_t parts) {
-  const size_t count = condition_of(condition).values.size();
+bool KeyWalk::is_list(const ResolvedCondition &condition) const {
+  const FormTest test = condition_of(condition).test;
+  return test == FormTest::in || test == FormTest::tuple;
+}
+
+/// One key for each different value, or row of values, in the order of the walk.
+bool KeyWalk::make_list() {
+  const auto is_of_list = [this](const ResolvedCondition &part) { return is_list(part); };
+  const size_t count = condition_of(*std::ranges::find_if(read_->parts, is_of_list)).values.size();
   if (keys_.size() < count) keys_.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    Value value;
-    if (!value_at(condition, i, value) || !store(condition, value, key_record_)) return false;
-    copy_key(keys_[i], parts);
+    for (const ResolvedCondition &listed : read_->parts) {
+      Value value;
+      if (is_list(listed) && (!value_at(listed, i, value) || !store(listed, value, key_record_))) return false;
+    }
+    copy_key(keys_[i], read_->parts.size());
   }
   KEY_PART_INFO *const part = table_->key_info[read_->index].key_part;
   const auto order = [&](const Record &a, const Record &b) {

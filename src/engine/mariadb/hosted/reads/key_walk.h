@@ -75,7 +75,8 @@ class KeyWalk {
   void copy_key(Record &key, size_t parts);
 
   bool make_keys();
-  bool make_list(const ResolvedCondition &condition, size_t parts);
+  bool is_list(const ResolvedCondition &condition) const;
+  bool make_list();
   bool make_range();
   bool make_prefix(const ResolvedCondition &condition);
   bool add_judged(const ResolvedCondition &condition);

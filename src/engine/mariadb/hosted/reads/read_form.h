@@ -36,8 +36,11 @@ struct FormValue {
 };
 
 enum class FormTest : uint8_t {
-  equal,     ///< one value; true for no NULL
-  in,        ///< one or more values
+  equal,  ///< one value; true for no NULL
+  in,     ///< one or more values
+  /// One of a list of rows: such conditions have as many values each, and are true together where one place's values
+  /// equal all their columns. Only good for an index that begins with all of them.
+  tuple,
   less,      ///< one value
   at_most,   ///< one value
   greater,   ///< one value
@@ -131,15 +134,15 @@ struct ResolvedCondition {
 /// How the rows are found.
 enum class ReadWay : uint8_t {
   one,      ///< a whole unique key by equality: a row or none
-  several,  ///< a whole unique key, one part of it by IN: a row or none for each different value
+  several,  ///< a whole unique key, one part of it by IN, or some by a list of rows: a row or none for each
   walk,     ///< by the index: rows equal in the leading parts, in a range or with a prefix in the next one
 };
 
 struct ResolvedRead {
   ReadWay way = ReadWay::one;
-  uint32_t index = 0;                      ///< position in TABLE::key_info
-  std::vector<ResolvedCondition> parts;    ///< leading parts of the index, in order, each by `equal`, `null` or `in`
-  std::vector<ResolvedCondition> range;    ///< for the next part: at most one lower, one upper bound; or one `like`
+  uint32_t index = 0;                    ///< position in TABLE::key_info
+  std::vector<ResolvedCondition> parts;  ///< leading parts of the index, in order, by `equal`, `null`, `in` or `tuple`
+  std::vector<ResolvedCondition> range;  ///< for the next part: at most one lower, one upper bound; or one `like`
   std::vector<ResolvedCondition> filters;  ///< to be judged of every row found
   bool backwards = false;                  ///< the walk goes down the index
   /// Rows come in the order that the statement asks for, or in the one that the server would give them without asking.

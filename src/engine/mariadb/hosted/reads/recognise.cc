@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "engine/mariadb/hosted/reads/recogniser.h"
 
@@ -285,6 +286,7 @@ FormTest turned(FormTest test) {
     case FormTest::at_least: return FormTest::at_most;
     case FormTest::equal:
     case FormTest::in:
+    case FormTest::tuple:
     case FormTest::unequal:
     case FormTest::like:
     case FormTest::null:
@@ -313,6 +315,7 @@ std::optional<WhyNot> Recogniser::read_comparison(Item_func &function) {
   FormTest test{};
   if (binary_test(function.functype(), test)) {
     if (count != 2) return WhyNot::condition;
+    if (test == FormTest::equal && arguments[0]->type() == Item::ROW_ITEM) return read_rows(test, arguments, count);
     if (arguments[0]->type() == Item::FIELD_ITEM) return add(test, arguments[0], arguments + 1, 1);
     if (arguments[1]->type() == Item::FIELD_ITEM) return add(turned(test), arguments[1], arguments, 1);
     FormValue left;
@@ -335,6 +338,7 @@ std::optional<WhyNot> Recogniser::read_comparison(Item_func &function) {
     }
     case Item_func::IN_FUNC:
       if (static_cast<Item_func_opt_neg &>(function).negated) return WhyNot::negation;
+      if (arguments[0]->type() == Item::ROW_ITEM) return read_rows(FormTest::tuple, arguments, count);
       return count >= 2 ? add(FormTest::in, arguments[0], arguments + 1, count - 1) : WhyNot::condition;
     case Item_func::LIKE_FUNC:
       if (static_cast<Item_func_like &>(function).get_negated()) return WhyNot::negation;
@@ -343,6 +347,22 @@ std::optional<WhyNot> Recogniser::read_comparison(Item_func &function) {
       return add(FormTest::like, arguments[0], arguments + 1, 1);
     default: return WhyNot::condition;
   }
+}
+
+/// `(a, b) = (1, 2)`, or one list of rows: `(a, b) IN ((1, 2), (3, 4))`.
+std::optional<WhyNot> Recogniser::read_rows(FormTest test, Item **rows, uint count) {
+  const uint columns = rows[0]->cols();
+  const bool alike = std::all_of(
+      rows, rows + count, [columns](Item *row) { return row->type() == Item::ROW_ITEM && row->cols() == columns; });
+  const bool again =
+      std::ranges::any_of(form_.conditions, [](const FormCondition &one) { return one.test == FormTest::tuple; });
+  if (!alike || (test == FormTest::tuple && again)) return WhyNot::condition;
+  std::vector<Item *> values(count - 1);
+  for (uint column = 0; column < columns; ++column) {
+    for (uint row = 1; row < count; ++row) values[row - 1] = rows[row]->element_index(column);
+    if (const auto why = add(test, rows[0]->element_index(column), values.data(), count - 1)) return why;
+  }
+  return std::nullopt;
 }
 
 std::optional<WhyNot> Recogniser::read_order(SELECT_LEX &select) {

@@ -37,6 +37,7 @@ class Recogniser {
   std::optional<WhyNot> read_wanted(SELECT_LEX &select);
   std::optional<WhyNot> read_where(Item *item);
   std::optional<WhyNot> read_comparison(Item_func &function);
+  std::optional<WhyNot> read_rows(FormTest test, Item **rows, uint count);
   std::optional<WhyNot> read_order(SELECT_LEX &select);
   std::optional<WhyNot> read_limit(SELECT_LEX &select);
 

@@ -63,14 +63,23 @@ class Resolution {
   void find_range(const KEY &key, Candidate &candidate) const;
   bool gives_order(const KEY &key, Candidate &candidate) const;
   bool is_fixed(uint16_t field) const;
+  bool has_rows() const {
+    return std::ranges::any_of(form_.conditions, [](const auto &one) { return one.test == FormTest::tuple; });
+  }
+  bool has_all_rows(const Candidate &candidate) const;
   std::vector<Step> walk_order(const KEY &key) const;
   bool is_clustered(uint32_t index) const { return index == table_.s->primary_key; }
   bool has_servers_order(const Candidate &candidate) const;
   bool covers(const KEY &key) const;
+  bool locks_what_it_finds(const Candidate &candidate) const;
   void take(const Candidate &candidate);
 
   const ResolvedCondition &condition(uint16_t at) const { return conditions_[at]; }
   FormTest test(uint16_t at) const { return form_.conditions[at].test; }
+  bool is_list(uint16_t at) const { return test(at) == FormTest::in || test(at) == FormTest::tuple; }
+  bool has_list(const Candidate &candidate) const {
+    return std::ranges::any_of(candidate.parts, [this](uint16_t at) { return is_list(at); });
+  }
   static uint16_t part_field(const KEY &key, uint32_t part) {
     return static_cast<uint16_t>(key.key_part[part].fieldnr - 1);
   }
@@ -97,8 +106,7 @@ std::optional<WhyNot> Resolution::run() {
   if (!found) return WhyNot::no_index;
   if (reads_far_more_than_another(best)) return WhyNot::other_index;
   if (best.way == ReadWay::walk && table_.part_info) return WhyNot::partitions;
-  // Locks on some rows that are there, and one that is not, are the server's; and so is which rows it walks over.
-  if (best.way != ReadWay::one && form_.lock != FormLock::none) return WhyNot::locks_rows;
+  if (form_.lock != FormLock::none && !locks_what_it_finds(best)) return WhyNot::locks_rows;
   take(best);
   return std::nullopt;
 }
@@ -168,14 +176,14 @@ void Resolution::find_parts(const KEY &key, Candidate &candidate) const {
       at = find_condition(field, FormTest::in, candidate.parts);
       has_list = at != no_field;
     }
+    if (at == no_field) at = find_condition(field, FormTest::tuple, candidate.parts);
     if (at == no_field) return;
     candidate.parts.push_back(at);
   }
 }
 
 void Resolution::find_range(const KEY &key, Candidate &candidate) const {
-  const bool has_list = std::ranges::any_of(candidate.parts, [this](uint16_t at) { return test(at) == FormTest::in; });
-  if (has_list || candidate.parts.size() == key.user_defined_key_parts) return;
+  if (has_list(candidate) || candidate.parts.size() == key.user_defined_key_parts) return;
   const uint16_t field = part_field(key, static_cast<uint32_t>(candidate.parts.size()));
   for (const auto &bounds : {std::pair{FormTest::at_least, FormTest::greater}, {FormTest::at_most, FormTest::less}}) {
     uint16_t at = find_condition(field, bounds.first, {});
@@ -254,12 +262,15 @@ bool Resolution::try_index(uint32_t index, Candidate &candidate) const {
     return std::ranges::any_of(candidate.parts, [&](uint16_t at) { return test(at) == wanted; });
   };
   const bool whole = candidate.parts.size() == key.user_defined_key_parts;
-  if (whole && (key.flags & HA_NOSAME) && !by(FormTest::null)) {
-    candidate.way = by(FormTest::in) ? ReadWay::several : ReadWay::one;
+  const bool is_unique = whole && (key.flags & HA_NOSAME) && !by(FormTest::null);
+  if (has_rows() && (by(FormTest::in) || !has_all_rows(candidate))) return false;
+  if (is_unique) {
+    candidate.way = has_list(candidate) ? ReadWay::several : ReadWay::one;
   } else {
     // A list is the last part of a walk: later ones would be between its values' rows.
-    const auto list = std::ranges::find_if(candidate.parts, [this](uint16_t at) { return test(at) == FormTest::in; });
-    if (list != candidate.parts.end()) candidate.parts.erase(list + 1, candidate.parts.end());
+    const auto last =
+        std::find_if(candidate.parts.rbegin(), candidate.parts.rend(), [this](uint16_t at) { return is_list(at); });
+    if (last != candidate.parts.rend()) candidate.parts.erase(last.base(), candidate.parts.end());
     find_range(key, candidate);
     const bool along_order = !order_.empty() && form_.limit && form_.conditions.empty();
     if (candidate.parts.empty() && candidate.range.empty() && !along_order) return false;
@@ -278,12 +289,27 @@ bool Resolution::try_index(uint32_t index, Candidate &candidate) const {
   return true;
 }
 
+/// Whether every column of the list of rows is a part of the key.
+bool Resolution::has_all_rows(const Candidate &candidate) const {
+  for (uint16_t at = 0; at < form_.conditions.size(); ++at)
+    if (test(at) == FormTest::tuple && std::ranges::find(candidate.parts, at) == candidate.parts.end()) return false;
+  return true;
+}
+
+/// Whether it reads, and so locks, no row that the statement does not want: the server unlocks some of those.
+bool Resolution::locks_what_it_finds(const Candidate &candidate) const {
+  if (candidate.way == ReadWay::one) return true;
+  return !candidate.ties && !counts_rows(form_) &&
+         candidate.parts.size() + candidate.range.size() == conditions_.size() &&
+         std::ranges::none_of(candidate.range, [this](uint16_t at) { return test(at) == FormTest::like; });
+}
+
 /// Rows for which the parts hold, by the table's statistics; 0: they say nothing.
 double Resolution::rows_by(uint32_t index, const std::vector<uint16_t> &parts) const {
   if (parts.empty()) return 0;
   double lists = 1;
   for (const uint16_t at : parts)
-    if (test(at) == FormTest::in) lists = static_cast<double>(form_.conditions[at].values.size());
+    if (is_list(at)) lists = static_cast<double>(form_.conditions[at].values.size());
   return lists * table_.key_info[index].actual_rec_per_key(static_cast<uint>(parts.size()) - 1);
 }
 
@@ -327,8 +353,8 @@ bool Resolution::has_servers_order(const Candidate &candidate) const {
   if (counts && !form_.limit) return true;
   const KEY &key = table_.key_info[candidate.index];
   // In the order of the primary key, as rows come from the table itself.
-  const bool all_fixed = candidate.parts.size() == key.user_defined_key_parts && candidate.range.empty() &&
-                         std::ranges::all_of(candidate.parts, [this](uint16_t at) { return test(at) != FormTest::in; });
+  const bool all_fixed =
+      candidate.parts.size() == key.user_defined_key_parts && candidate.range.empty() && !has_list(candidate);
   if (!is_clustered(candidate.index) && !all_fixed) return false;
   if (table_.part_info) return false;
   for (uint32_t index = 0; index < table_.s->keys; ++index) {

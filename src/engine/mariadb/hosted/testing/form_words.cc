@@ -49,7 +49,9 @@ std::string words_of(const ReadForm &form) {
 
 std::string words_of(const FormAssignment &one) {
   const std::string value = one.given.empty() ? value_word(one.value) : "given " + one.given;
-  const std::string source = one.if_null ? "(" + one.source + " or " + value_word(*one.if_null) + ")" : one.source;
+  const std::string source = one.base      ? value_word(*one.base)
+                             : one.if_null ? "(" + one.source + " or " + value_word(*one.if_null) + ")"
+                                           : one.source;
   const std::string least = one.at_least ? ", at least " + value_word(*one.at_least) : "";
   switch (one.how) {
     case FormAssignment::How::set: return one.column + "= " + value;

@@ -6,6 +6,7 @@ std::string test_word(FormTest test) {
   switch (test) {
     case FormTest::equal: return "=";
     case FormTest::in: return " in";
+    case FormTest::tuple: return " in rows";
     case FormTest::less: return "<";
     case FormTest::at_most: return "<=";
     case FormTest::greater: return ">";

@@ -31,7 +31,7 @@ bool may_change(THD *thd, const ChangeForm &form) {
   const auto reads = [&](auto granted) {
     return std::ranges::all_of(form.rows.conditions, [&](const FormCondition &one) { return granted(one.column); }) &&
            std::ranges::all_of(form.assignments, [&](const FormAssignment &one) {
-             return (one.how == FormAssignment::How::set || granted(one.source)) &&
+             return (one.how == FormAssignment::How::set || one.base || granted(one.source)) &&
                     (one.given.empty() || granted(one.given));
            });
   };
@@ -59,6 +59,16 @@ bool may_change(THD *thd, const ChangeForm &form) {
   if (!may(thd, SELECT_ACL, form.rows, reads)) return false;
   if (form.what == ChangeForm::What::erase) return may(thd, DELETE_ACL, form.rows, none);
   return may(thd, UPDATE_ACL, form.rows, updates);
+}
+
+bool has_only_notes(THD *thd) {
+  ulong notes = 0;
+  Diagnostics_area::Sql_condition_iterator conditions = thd->get_stmt_da()->sql_conditions();
+  while (const Sql_condition *const one = conditions++) {
+    if (one->get_level() != Sql_condition::WARN_LEVEL_NOTE || one->get_sql_errno() != WARN_DATA_TRUNCATED) return false;
+    ++notes;
+  }
+  return notes == thd->get_stmt_da()->current_statement_warn_count();  // it keeps no more than max_error_count
 }
 
 enum_sql_command command_of(const ChangeForm &form) {
@@ -117,7 +127,8 @@ void say_ok(THD *thd, const ChangeForm &form, const Changed &changed) {
   switch (form.what) {
     case ChangeForm::What::update: {
       const bool tells_found = (thd->client_capabilities & CLIENT_FOUND_ROWS) != 0;
-      my_snprintf(text, sizeof text, ER_THD(thd, ER_UPDATE_INFO), static_cast<ulong>(changed.found), rows, 0UL);
+      my_snprintf(text, sizeof text, ER_THD(thd, ER_UPDATE_INFO), static_cast<ulong>(changed.found), rows,
+                  static_cast<ulong>(thd->get_stmt_da()->current_statement_warn_count()));
       my_ok(thd, tells_found ? changed.found : rows, 0, text);
       return;
     }

@@ -50,6 +50,9 @@ void count_rows(Counters &counters, const ChangeForm &form, const Changed &chang
 /// are looked at or returned.
 bool may_change(THD *thd, const ChangeForm &form);
 
+/// Whether all that the thread's statement has drawn are notes of values that were rounded.
+bool has_only_notes(THD *thd);
+
 enum_sql_command command_of(const ChangeForm &form);
 
 /// The server's OK at the end of such a statement: mysql_update(), mysql_delete(), mysql_insert(). The session

@@ -18,15 +18,16 @@ namespace postern::mariadb {
 struct FormAssignment {
   enum class How : uint8_t {
     set,       ///< `value`
-    add,       ///< the integer of the column `source` plus `value`
+    add,       ///< the integer of the column `source`, or `base`, plus `value`
     subtract,  ///< the same, minus
     keep,      ///< its old value: `c = c`
     tell,      ///< that, and LAST_INSERT_ID() returns it: `c = LAST_INSERT_ID(c)`
   };
   std::string column;
   How how = How::set;
-  std::string source;  ///< of all but set
+  std::string source;  ///< of all but set, and of none with a base
   FormValue value;
+  std::optional<FormValue> base;      ///< add, subtract: in place of a column: `? + 1`
   std::optional<FormValue> if_null;   ///< add, subtract: in place of a NULL in `source`: `COALESCE(c, 0) + 1`
   std::optional<FormValue> at_least;  ///< add, subtract: if the result is less: `GREATEST(c - 1, 0)`
   std::string given;  ///< VALUES(column) in place of `value`: the column's value in the new row; or none
@@ -52,12 +53,12 @@ struct ChangeForm {
 
 struct ResolvedAssignment {
   uint16_t field = 0;   ///< position in TABLE::field
-  uint16_t source = 0;  ///< likewise, of all but set
+  uint16_t source = 0;  ///< likewise, of all but set; `field` where there is a base
   uint16_t given = 0;   ///< likewise, of VALUES(column)
 };
 
 struct ResolvedChange {
-  ResolvedRead rows;  ///< by a whole unique key; for an INSERT only the returned columns
+  ResolvedRead rows;  ///< for an INSERT only the returned columns
   std::vector<ResolvedAssignment> assignments;
   std::vector<uint16_t> columns;  ///< for an INSERT, positions in TABLE::field
 };

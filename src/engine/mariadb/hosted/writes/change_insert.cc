@@ -95,6 +95,7 @@ std::optional<NotNow> ChangeRow::insert(Changed &changed) {
   const bool several = form_->new_rows.size() > 1;
   if (several) {
     if (const auto why = try_rows()) return why;
+    if (has_drawn()) worker_->get_stmt_da()->clear_warning_info(worker_->query_id);  // the rows draw them again
   }
   std::optional<NotNow> why;
   {
@@ -190,6 +191,7 @@ int ChangeRow::read_by_key(uint number) {
 
 std::optional<NotNow> ChangeRow::insert_row(size_t at, Changed &changed) {
   TABLE &table = *table_;
+  worker_->get_stmt_da()->reset_current_row_for_warning(static_cast<ulong>(at) + 1);
   if (const auto why = try_row(form_->new_rows[at])) return why;
   const ulonglong next_id = table.file->next_insert_id;
   int code = write(changed);

@@ -17,7 +17,8 @@ namespace postern::mariadb {
 namespace {
 
 /// While one lives, columns of tables that the worker has open take values as they do in the session: its sql_mode and
-/// its time zone decide the meaning of a text. A value that they cannot take raises a warning, and nothing else.
+/// its time zone decide the meaning of a text. A value that they cannot take raises a warning, and nothing else; one
+/// that they round raises a note.
 class InManner {
  public:
   InManner(THD *worker, const THD *session)
@@ -31,11 +32,14 @@ class InManner {
     worker->count_cuted_fields = CHECK_FIELD_WARN;
     worker->abort_on_warning = false;
   }
+  /// The notes remain the session's, whose statement this is.
+  void keep_notes() { keeps_notes_ = true; }
   ~InManner() {
     worker_->variables.sql_mode = sql_mode_;
     worker_->variables.old_behavior = old_behavior_;
     worker_->variables.time_zone = time_zone_;
     worker_->count_cuted_fields = CHECK_FIELD_IGNORE;
+    if (keeps_notes_) return;
     if (worker_->is_error()) worker_->clear_error(true);
     if (worker_->get_stmt_da()->current_statement_warn_count() != 0)
       worker_->get_stmt_da()->clear_warning_info(worker_->query_id);
@@ -48,6 +52,7 @@ class InManner {
   const sql_mode_t sql_mode_;
   const decltype(THD::variables.old_behavior) old_behavior_;
   Time_zone *const time_zone_;
+  bool keeps_notes_ = false;
 };
 
 }  // namespace
@@ -64,14 +69,19 @@ std::optional<NotNow> ChangeRow::run(THD *worker, THD *session, WriteTable &targ
   lost_ = false;
   code_ = 0;
   failed_to_find_ = false;
-  const InManner manner(worker, session);
-  if (form.what == ChangeForm::What::insert) return insert(changed);
-  worker->lex->sql_command = form.what == ChangeForm::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
+  InManner manner(worker, session);
+  std::optional<NotNow> why = form.what == ChangeForm::What::insert ? insert(changed) : change_old(changed);
+  if (worker == session && (!why || why == NotNow::row_refused)) manner.keep_notes();
+  return why;
+}
+
+std::optional<NotNow> ChangeRow::change_old(Changed &changed) {
+  worker_->lex->sql_command = form_->what == ChangeForm::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
   mark();
-  std::optional<NotNow> why = walk_.open(session, *table_, form.rows, change.rows, values);
+  std::optional<NotNow> why = walk_.open(session_, *table_, form_->rows, change_->rows, values_);
   if (!why) why = change_all(changed);
   // For an update that no row can meet the server does not say how many rows it has matched.
-  if (!why && changed.found == 0 && tests_a_column_twice(change.rows)) why = NotNow::value;
+  if (!why && changed.found == 0 && tests_a_column_twice(change_->rows)) why = NotNow::value;
   changed.looked_up = walk_.keys();
   changed.examined = walk_.examined();
   walk_.close();
@@ -95,9 +105,9 @@ void ChangeRow::mark() const {
   table.file->column_bitmaps_signal();
 }
 
-/// By a whole unique key there is one row, or none, for each value.
 std::optional<NotNow> ChangeRow::change_all(Changed &changed) {
-  if (worker_ != session_ && walk_.keys() > 1) {
+  const bool several = change_->rows.way != ReadWay::one;
+  if (worker_ != session_ && several) {
     if (const auto why = lock_all()) return why;
   }
   do {
@@ -106,13 +116,14 @@ std::optional<NotNow> ChangeRow::change_all(Changed &changed) {
     // Earlier changes are undone with the transaction, or, in the session's own, with the statement.
     lost_ |= changed.wrote;
     return why;
-  } while (walk_.code() == 0 && walk_.keys() > 1);
+  } while (walk_.code() == 0 && several);
   return std::nullopt;
 }
 
 /// Before the first of several rows is changed: a row that somebody has locked would cost all others their transaction.
 std::optional<NotNow> ChangeRow::lock_all() {
   while (walk_.next() == 0) {
+    if (walk_.examined() > rows_max) return NotNow::too_much;
   }
   if (walk_.code() != HA_ERR_END_OF_FILE) return failed(walk_.code(), false);
   walk_.close();
@@ -124,7 +135,7 @@ std::optional<NotNow> ChangeRow::change_next(Changed &changed) {
   if (code == HA_ERR_END_OF_FILE) return std::nullopt;
   failed_to_find_ = code != 0;
   if (code != 0) return failed(code, false);
-  ++changed.found;
+  if (++changed.found > rows_max) return NotNow::too_much;
   return form_->what == ChangeForm::What::update ? update(changed) : erase(changed);
 }
 
@@ -140,6 +151,7 @@ std::optional<NotNow> ChangeRow::erase(Changed &changed) {
 std::optional<NotNow> ChangeRow::update(Changed &changed) {
   TABLE &table = *table_;
   store_record(&table, record[1]);
+  worker_->get_stmt_da()->reset_current_row_for_warning(static_cast<ulong>(walk_.examined()));
   if (const auto why = fill()) return why;
   if (!compare_record(&table)) return std::nullopt;
   if (table.verify_constraints(false) != VIEW_CHECK_OK) return NotNow::row_refused;
@@ -225,8 +237,16 @@ std::optional<NotNow> ChangeRow::assign(const FormAssignment &assignment, const 
   return stored ? std::nullopt : std::optional(NotNow::warning);
 }
 
-bool ChangeRow::drew_warnings() const {
+bool ChangeRow::has_drawn() const {
   return worker_->is_error() || worker_->get_stmt_da()->current_statement_warn_count() != 0;
+}
+
+/// More than the session may have: a note of a value that was rounded is its own, where the statement is.
+bool ChangeRow::drew_warnings() const {
+  if (!has_drawn()) return false;
+  const bool may_note = worker_ == session_ && !form_->returns() && form_->duplicate == ChangeForm::Duplicate::refuse &&
+                        (session_->variables.option_bits & OPTION_WARNINGS) == 0;
+  return worker_->is_error() || !may_note || !has_only_notes(worker_);
 }
 
 bool ChangeRow::store(Field &field, const Value &value) const {
@@ -288,19 +308,19 @@ bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const 
   if (session_->variables.sql_mode & MODE_SIMULTANEOUS_ASSIGNMENT) return false;
   if (holds_fractions(field)) return store_fraction(field, assignment.how, const_cast<Field &>(source), value);
   if (value.kind() == Value::Kind::bytes) return false;
-  if (value.is_null() || (source.is_null() && !assignment.if_null)) return store_null(field);
+  if (value.is_null() || (source.is_null() && !assignment.if_null && !assignment.base)) return store_null(field);
   const auto in_range = [](uint64_t natural) { return natural < static_cast<uint64_t>(exact_end); };
   const bool of_natural = value.kind() == Value::Kind::natural;
   if (of_natural && !in_range(value.natural())) return false;
   const int64_t amount = of_natural ? static_cast<int64_t>(value.natural()) : value.integer();
   int64_t now = 0;
-  if (!source.is_null()) now = const_cast<Field &>(source).val_int();
-  else if (!integer_of(*assignment.if_null, now)) return false;
+  if (!assignment.base && !source.is_null()) now = const_cast<Field &>(source).val_int();
+  else if (!integer_of(assignment.base ? *assignment.base : *assignment.if_null, now)) return false;
   if (now <= -exact_end || now >= exact_end || amount <= -exact_end || amount >= exact_end) return false;
   const int64_t sum = assignment.how == FormAssignment::How::add ? now + amount : now - amount;
   if (sum <= -exact_end || sum >= exact_end) return false;
   // Whether a negative result is an error depends on the UNSIGNED operands, and on the sql_mode.
-  if (sum < 0 && (of_natural || source.is_unsigned())) return false;
+  if (sum < 0 && (of_natural || (!assignment.base && source.is_unsigned()))) return false;
   int64_t least = sum;
   if (assignment.at_least && !integer_of(*assignment.at_least, least)) return false;
   field.set_notnull();

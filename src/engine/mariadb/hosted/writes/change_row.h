@@ -32,8 +32,13 @@ using rows::WriteTable;
 /// Kept by an executor from one statement to the next, for its memory. Used on its thread only.
 class ChangeRow {
  public:
+  /// Rows that one statement may change in a turn: as many as a list may have values, in about a millisecond.
+  static constexpr uint64_t rows_max = 256;
+
   /// Does the change in `target`, which is open and locked in `worker`, on behalf of `session`. If it returns a reason
-  /// nothing of the change is there, unless lost(): then the whole transaction has to be undone.
+  /// nothing of the change is there, unless lost(): then the whole transaction has to be undone. In the session's own
+  /// statement (`worker` is `session`) the notes of rounded values are the session's afterwards, also where the row was
+  /// refused.
   std::optional<NotNow> run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
                             const ResolvedChange &change, std::span<const Value> values, Changed &changed);
   /// For the last run().
@@ -44,6 +49,7 @@ class ChangeRow {
   bool failed_to_find() const { return failed_to_find_; }
 
  private:
+  std::optional<NotNow> change_old(Changed &changed);
   std::optional<NotNow> change_all(Changed &changed);
   std::optional<NotNow> lock_all();
   std::optional<NotNow> change_next(Changed &changed);
@@ -89,6 +95,7 @@ class ChangeRow {
   bool store_sum(Field &field, const FormAssignment &assignment, const Field &source, const Value &value) const;
   static bool store_fraction(Field &field, FormAssignment::How how, Field &source, const Value &value);
   bool integer_of(const FormValue &from, int64_t &number) const;
+  bool has_drawn() const;
   bool drew_warnings() const;
   bool changes_autoinc() const;
 

@@ -118,7 +118,11 @@ bool ChangeRecogniser::read_computed(Item_func &function, FormAssignment &assign
   if (!plus && name != "-") return false;
   assignment.how = plus ? FormAssignment::How::add : FormAssignment::How::subtract;
   const size_t source = plus && !read_source(arguments[0], assignment) ? 1 : 0;
-  if (!read_source(arguments[source], assignment) || !read_operand(arguments[1 - source], assignment)) return false;
+  if (!read_source(arguments[source], assignment)) {
+    if (!read_bound(arguments[0], assignment.base) || !read_operand(arguments[1], assignment)) return false;
+  } else if (!read_operand(arguments[1 - source], assignment)) {
+    return false;
+  }
   return !assignment.given.empty() ||
          (assignment.value.from != FormValue::From::text && assignment.value.from != FormValue::From::null);
 }

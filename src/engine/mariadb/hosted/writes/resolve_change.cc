@@ -88,7 +88,8 @@ std::optional<WhyNot> resolve_assignment(const FormAssignment &assignment, const
   const Field &field = *table.field[resolved.field];
   if (field.vcol_info != nullptr) return WhyNot::computed;
   const bool sets = assignment.how == FormAssignment::How::set;
-  if (!sets) {
+  resolved.source = resolved.field;
+  if (!sets && !assignment.base) {
     resolved.source = field_of(table, assignment.source);
     if (resolved.source == no_field) return WhyNot::no_column;
   }
@@ -122,7 +123,7 @@ bool is_in(const KEY &key, const Field &field) {
                              [&](const KEY_PART_INFO &part) { return part.fieldnr == field.field_index + 1U; });
 }
 
-/// Whether rows may be changed one after the other as a list of values of a key finds them. The server notes all of
+/// Whether rows may be changed one after the other as an index finds them. The server notes all of
 /// them first where it would change the key that it finds them by.
 bool may_change_several(const ChangeForm &form, const TABLE &table, const ResolvedChange &change) {
   const auto changes = [&](const Field &field) {
@@ -212,12 +213,14 @@ std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table,
     return resolve_insert(form, table, change);
   }
   if (const auto why = resolve(form.rows, table, change.rows)) return why;
-  if (change.rows.way == ReadWay::walk) return WhyNot::no_index;
   for (const FormAssignment &assignment : form.assignments) {
     ResolvedAssignment &resolved = change.assignments.emplace_back();
     if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
   }
-  if (change.rows.way == ReadWay::several && !may_change_several(form, table, change)) return WhyNot::no_index;
+  if (change.rows.way == ReadWay::one) return std::nullopt;
+  // The server unlocks rows that it has walked over.
+  const bool walks_over = change.rows.way == ReadWay::walk && !change.rows.filters.empty();
+  if (walks_over || !may_change_several(form, table, change)) return WhyNot::no_index;
   return std::nullopt;
 }
 

@@ -65,6 +65,7 @@ std::optional<NotNow> SessionWriter::run(THD *thd, const SessionWrite &write, Ou
     target.table->file->print_error(row_.code(), MYF(0));
     statement.take_back();
   } else if (why) {
+    thd->get_stmt_da()->clear_warning_info(thd->query_id);
     statement.undo();
     return why;
   } else {

@@ -129,7 +129,8 @@ void WritePlan::learn(const Asked &asked, Bytes packets, uint64_t before) const 
   const std::optional<sql::OkPacket> ok = sql::OkPacket::of(packets);
   if (!ok) return;
   if (ok->status & without_index) return note_unlearnt(words_of_no_index);
-  if (ok->warnings != 0 && (form_.duplicate != ChangeForm::Duplicate::ignore || !are_of_duplicates(thd, ok->warnings)))
+  if (ok->warnings != 0 && !has_only_notes(thd) &&
+      (form_.duplicate != ChangeForm::Duplicate::ignore || !are_of_duplicates(thd, ok->warnings)))
     return note_unlearnt("the server has warned of what it did, each time so far");
   learn_definition(thd, {}, {});
 }
