@@ -103,8 +103,9 @@ size_t Worker::wait() {
       timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
   }
+  sibling_.leave_turn();
   permit_.give_back();
-  sibling_.end_turn(clock_.began_us());
+  sibling_.end_turn(clock_.began_us(), at_work);
   const size_t count = poller_.wait(events_, timeout_ms);
   const bool holds = holds_tables_;
   now_ms_ = clock_.begin();

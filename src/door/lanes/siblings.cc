@@ -34,9 +34,11 @@ void Siblings::add(Sibling &sibling) {
 }
 
 void Siblings::remove(Sibling &sibling) {
-  const std::lock_guard guard(mutex_);
-  std::erase(all_, &sibling);
-  sibling.end_wait_of_others_locked();
+  {
+    const std::lock_guard guard(mutex_);
+    std::erase(all_, &sibling);
+  }
+  sibling.end_wait_of_others();
 }
 
 /// One that has events, does not run, and is waited for by nobody; nullptr: there is none. With the mutex held.
@@ -55,14 +57,13 @@ Sibling *Siblings::find_ready(const Sibling &self, int64_t now_us) {
   return nullptr;
 }
 
-Sibling::Sibling(Siblings &all, int poller_fd) : all_(all), poller_fd_(poller_fd) {
-  sem_init(&called_, 0, 0);
+Sibling::Sibling(Siblings &all, int poller_fd)
+    : all_(all), poller_fd_(poller_fd), called_(std::make_shared<Semaphore>()) {
   all_.add(*this);
 }
 
 Sibling::~Sibling() {
   all_.remove(*this);
-  sem_destroy(&called_);
 }
 
 bool Sibling::has_events() const {
@@ -70,39 +71,49 @@ bool Sibling::has_events() const {
   return ::poll(&asked, 1, 0) == 1;
 }
 
+/// The waiter may run at once in place of this thread: so it is called without the mutex, which others try to get.
 void Sibling::wake_waiter() noexcept {
-  const std::lock_guard guard(all_.mutex_);
-  end_wait_of_others_locked();
+  std::shared_ptr<Semaphore> called;
+  {
+    const std::lock_guard guard(all_.mutex_);
+    Sibling *const waiter = waits_for_me_.exchange(nullptr, std::memory_order_seq_cst);
+    if (waiter == nullptr) return;
+    waiter->state_.store(State::called, std::memory_order_seq_cst);
+    called = waiter->called_;
+  }
+  sem_post(&called->semaphore);
 }
 
-/// With the mutex held: a waiter that is called may go, and end, as soon as it is released.
-void Sibling::end_wait_of_others_locked() noexcept {
-  Sibling *const waiter = waits_for_me_.exchange(nullptr, std::memory_order_seq_cst);
-  if (waiter == nullptr) return;
-  waiter->state_.store(State::called, std::memory_order_seq_cst);
-  sem_post(&waiter->called_);
-}
-
-void Sibling::step_back(int64_t now_us) {
+void Sibling::step_back(int64_t now_us, bool goes_on) {
   looked_us_ = now_us;
+  if (!goes_on && !has_events()) return;
   Sibling *ready = nullptr;
   {
     // Workers must not wait for each other here: one that looks is enough.
     const std::unique_lock guard(all_.mutex_, std::try_to_lock);
-    if (!guard) return;
+    if (!guard || waits_for_me_.load(std::memory_order_relaxed) != nullptr) return;
     ready = all_.find_ready(*this, now_us);
     if (ready == nullptr) return;
+    state_.store(State::runs, std::memory_order_release);  // nobody waits for one that waits
     ready->waits_for_me_.store(this, std::memory_order_seq_cst);
     // Its turn may have ended just before, unseen: then its events are gone.
     if (ready->state_.load(std::memory_order_seq_cst) == State::away && !ready->has_events()) {
       ready->waits_for_me_.store(nullptr, std::memory_order_relaxed);
+      state_.store(State::away, std::memory_order_release);
       return;
     }
   }
+  await_call();
+  state_.store(State::away, std::memory_order_release);
+}
+
+/// Until the sibling's turn has ended, or for as long as one waits.
+void Sibling::await_call() {
+  sem_t &called = called_->semaphore;
   const timespec until = deadline_after_us(all_.stepped_back_us_max_);
   int failed = 0;
   do {
-    failed = sem_clockwait(&called_, CLOCK_MONOTONIC, &until);
+    failed = sem_clockwait(&called, CLOCK_MONOTONIC, &until);
   } while (failed != 0 && errno == EINTR);
   if (failed == 0) return;
   {
@@ -114,7 +125,7 @@ void Sibling::step_back(int64_t now_us) {
     }
   }
   // It is called at the last moment.
-  while (sem_wait(&called_) != 0 && errno == EINTR) {
+  while (sem_wait(&called) != 0 && errno == EINTR) {
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -35,13 +36,13 @@ class Siblings {
   Sibling *find_ready(const Sibling &self, int64_t now_us);
 
   const int64_t stepped_back_us_max_;
-  std::mutex mutex_;  // guards what follows; held while a sibling's poller is asked, and while one is woken
+  std::mutex mutex_;  // guards what follows; held while a sibling's poller is asked
   std::vector<Sibling *> all_;
   size_t next_ = 0;  // to be looked at
 };
 
-/// A worker among the others. Its thread alone calls its functions, two for each turn. Once in limits::step_back_us it
-/// looks at some of the others, and asks the pollers of a few; one worker at a time does.
+/// A worker among the others. Its thread alone calls its functions, three for each turn. Once in limits::step_back_us
+/// it looks at some of the others, and asks the pollers of a few; one worker at a time does.
 class Sibling {
  public:
   /// `poller_fd` is that of its epoll instance; both outlive it. Throws std::bad_alloc.
@@ -50,13 +51,15 @@ class Sibling {
   Sibling(const Sibling &) = delete;
   Sibling &operator=(const Sibling &) = delete;
 
-  /// Its turn is over at `now_us`, by the monotonic clock in microseconds, and it waits for events next. Where it has
-  /// not looked for limits::step_back_us and a sibling has events and does not run, that one has its turn first; for at
-  /// most limits::stepped_back_us_max.
-  void end_turn(int64_t now_us) {
+  /// Its turn is over. To be called before anybody is woken, who may run in its place at once.
+  void leave_turn() { state_.store(State::away, std::memory_order_release); }
+  /// Its turn was over at `now_us`, by the monotonic clock in microseconds, and it waits for events next; `goes_on`:
+  /// not even that. Where it has not looked for limits::step_back_us and a sibling has events and does not run, that
+  /// one has its turn first; for at most limits::stepped_back_us_max. Not so where it is about to sleep: then the
+  /// kernel lets the sibling run by itself.
+  void end_turn(int64_t now_us, bool goes_on) {
     end_wait_of_others();
-    if (now_us - looked_us_ >= step_back_us) step_back(now_us);
-    state_.store(State::away, std::memory_order_release);
+    if (now_us - looked_us_ >= step_back_us) step_back(now_us, goes_on);
   }
   /// Events have come at `now_us`.
   void begin_turn(int64_t now_us) {
@@ -69,8 +72,17 @@ class Sibling {
  private:
   friend class Siblings;
 
+  /// May be posted after its sibling has gone.
+  struct Semaphore {
+    Semaphore() { sem_init(&semaphore, 0, 0); }
+    ~Semaphore() { sem_destroy(&semaphore); }
+    Semaphore(const Semaphore &) = delete;
+    Semaphore &operator=(const Semaphore &) = delete;
+    sem_t semaphore{};
+  };
+
   enum class State : uint8_t {
-    runs,    // or waits for something else than events
+    runs,    // or has stepped back, or waits for something else than events
     away,    // waits for events, or the kernel has not let it run since they came
     called,  // has stepped back, and the kernel has not let it run since it was called
   };
@@ -81,8 +93,8 @@ class Sibling {
     if (waits_for_me_.load(std::memory_order_seq_cst) != nullptr) wake_waiter();
   }
   void wake_waiter() noexcept;
-  void end_wait_of_others_locked() noexcept;
-  void step_back(int64_t now_us);
+  void step_back(int64_t now_us, bool goes_on);
+  void await_call();
   bool has_events() const;
 
   Siblings &all_;
@@ -90,7 +102,7 @@ class Sibling {
   std::atomic<State> state_{State::runs};
   std::atomic<int64_t> ran_us_{0};
   std::atomic<Sibling *> waits_for_me_{nullptr};  // written with the siblings' mutex held
-  sem_t called_;
+  std::shared_ptr<Semaphore> called_;
   int64_t looked_us_ = 0;
 };
 

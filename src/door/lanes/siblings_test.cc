@@ -27,6 +27,11 @@ int64_t us_of(auto call) {
   return clock_us() - began_us;
 }
 
+void end_turn(Sibling &sibling, int64_t now_us, bool goes_on) {
+  sibling.leave_turn();
+  sibling.end_turn(now_us, goes_on);
+}
+
 /// The thread stands for the kernel, which lets the sibling run a little later.
 TEST(Siblings, OneThatHasRunForLongStepsBackUntilTheReadyOneHasHadItsTurn) {
   Siblings siblings(60'000'000);
@@ -36,7 +41,7 @@ TEST(Siblings, OneThatHasRunForLongStepsBackUntilTheReadyOneHasHadItsTurn) {
   other_loop.event.wake();
   for (int i = 0; i < 10; ++i) {
     other.begin_turn(clock_us());
-    other.end_turn(clock_us());
+    end_turn(other, clock_us(), false);
     const int64_t ran_us = clock_us();
     std::atomic<bool> had_turn = false;
     std::thread kernel([&] {
@@ -47,11 +52,43 @@ TEST(Siblings, OneThatHasRunForLongStepsBackUntilTheReadyOneHasHadItsTurn) {
     });
     const int64_t now_us = clock_us() + (i + 1) * limits::step_back_us;  // the last look is as long ago
     runs.begin_turn(now_us);
-    runs.end_turn(now_us);
+    end_turn(runs, now_us, true);
     const bool seemed_asleep = now_us - ran_us > 40'000;  // on a busy machine
     EXPECT_TRUE(had_turn || seemed_asleep);
     kernel.join();
   }
+}
+
+/// Whoever is about to sleep leaves the processor to the other anyway.
+TEST(Siblings, OneWithoutEventsSleepsAndDoesNotStepBack) {
+  Siblings siblings(limits::stepped_back_us_max);
+  Loop loop, other_loop;
+  Sibling runs(siblings, loop.poller.fd());
+  Sibling other(siblings, other_loop.poller.fd());
+  other_loop.event.wake();
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < 20; ++i) {
+    other.begin_turn(clock_us());
+    end_turn(other, clock_us(), false);
+    least = std::min(least, us_of([&] { end_turn(runs, clock_us(), false); }));
+  }
+  EXPECT_LT(least, limits::stepped_back_us_max);
+}
+
+/// Whoever it wakes at the end of its turn may run in its place.
+TEST(Siblings, OneThatTheKernelInterruptsAfterItsTurnIsWaitedFor) {
+  Siblings siblings(limits::stepped_back_us_max);
+  Loop loop, other_loop;
+  Sibling runs(siblings, loop.poller.fd());
+  Sibling other(siblings, other_loop.poller.fd());
+  other_loop.event.wake();
+  int64_t most = 0;
+  for (int i = 0; i < 100 && most < limits::stepped_back_us_max; ++i) {
+    other.begin_turn(clock_us());
+    other.leave_turn();
+    most = std::max(most, us_of([&] { end_turn(runs, clock_us(), true); }));
+  }
+  EXPECT_GE(most, limits::stepped_back_us_max);
 }
 
 TEST(Siblings, NobodyWaitsForOneWithoutEvents) {
@@ -60,9 +97,9 @@ TEST(Siblings, NobodyWaitsForOneWithoutEvents) {
   Sibling runs(siblings, loop.poller.fd());
   Sibling other(siblings, other_loop.poller.fd());
   other.begin_turn(clock_us());
-  other.end_turn(clock_us());
+  end_turn(other, clock_us(), false);
   int64_t least = INT64_MAX;
-  for (int i = 0; i < 20; ++i) least = std::min(least, us_of([&] { runs.end_turn(clock_us()); }));
+  for (int i = 0; i < 20; ++i) least = std::min(least, us_of([&] { end_turn(runs, clock_us(), true); }));
   EXPECT_LT(least, limits::stepped_back_us_max);
 }
 
@@ -74,7 +111,7 @@ TEST(Siblings, NobodyWaitsForOneThatRuns) {
   other_loop.event.wake();
   other.begin_turn(clock_us());
   int64_t least = INT64_MAX;
-  for (int i = 0; i < 20; ++i) least = std::min(least, us_of([&] { runs.end_turn(clock_us()); }));
+  for (int i = 0; i < 20; ++i) least = std::min(least, us_of([&] { end_turn(runs, clock_us(), true); }));
   EXPECT_LT(least, limits::stepped_back_us_max);
 }
 
@@ -88,13 +125,13 @@ TEST(Siblings, OneThatDoesNotComeToRunIsWaitedForNotLong) {
   // The machine may be so busy that the other seems to be asleep.
   for (int i = 0; i < 100 && most < limits::stepped_back_us_max; ++i) {
     other.begin_turn(clock_us());
-    other.end_turn(clock_us());
-    most = std::max(most, us_of([&] { runs.end_turn(clock_us()); }));
+    end_turn(other, clock_us(), false);
+    most = std::max(most, us_of([&] { end_turn(runs, clock_us(), true); }));
   }
   EXPECT_GE(most, limits::stepped_back_us_max);
   // It has been forgotten: the end of the other's turn calls nobody.
   other.begin_turn(clock_us());
-  other.end_turn(clock_us());
+  end_turn(other, clock_us(), false);
 }
 
 /// Two loops with events at all times, on whatever processors: each goes on, and none waits for the other in vain.
@@ -109,11 +146,11 @@ TEST(Siblings, TwoThatAreAlwaysReadyTakeTurns) {
     threads[i] = std::thread([&, i] {
       Sibling me(siblings, loops[i].poller.fd());
       while (!stop) {
-        me.end_turn(clock_us());
+        end_turn(me, clock_us(), false);
         me.begin_turn(clock_us());
         ++turns[i];
       }
-      me.end_turn(clock_us());
+      end_turn(me, clock_us(), false);
     });
   }
   while (turns[0] < 1'000 || turns[1] < 1'000) std::this_thread::yield();
@@ -131,9 +168,9 @@ TEST(Siblings, OneThatEndsReleasesWhoeverWaitsForIt) {
     std::thread other([&] {
       Sibling short_lived(siblings, other_loop.poller.fd());
       short_lived.begin_turn(clock_us());
-      short_lived.end_turn(clock_us());
+      end_turn(short_lived, clock_us(), false);
     });
-    runs.end_turn(clock_us());
+    end_turn(runs, clock_us(), true);
     other.join();
   }
 }
