@@ -21,11 +21,13 @@ import subprocess
 
 import pytest
 
+from support import rerunning
 from support.on_mysql import MysqlServer
 from support.server import ON_MYSQL, ORIGINAL, ROOT, Server, name_of, original_plugin, sandbox
 
 CANNOT_BE_HAD = 3  # what tools/clients exits with then
 
+rerunning.make_possible()
 ServerOfTests = MysqlServer if ON_MYSQL else Server
 if ORIGINAL:
     os.environ["POSTERN_SO"] = original_plugin()
