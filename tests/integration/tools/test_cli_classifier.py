@@ -119,11 +119,11 @@ def services(text):
     [
         ("SELECT name FROM users WHERE id = 1", "sql handlersocket memcached redis"),
         ("SELECT name FROM users WHERE id = 1 FOR UPDATE", "sql"),
-        ("SELECT name FROM users WHERE city_id = 1 FOR UPDATE", ""),
+        ("SELECT name FROM users WHERE city_id = 1 FOR UPDATE", "sql"),
         ("SELECT name FROM users WHERE id = 1 AND visits > 5", "sql handlersocket"),
         ("SELECT name FROM users WHERE city_id = 10", "sql handlersocket"),
         ("SELECT name FROM users WHERE city_id = 10 ORDER BY name", "sql handlersocket"),
-        ("SELECT COUNT(*) FROM (SELECT id FROM users WHERE id = 1) one", "handlersocket memcached redis"),
+        ("SELECT COUNT(*) FROM (SELECT id FROM users WHERE id = 1) one", "sql handlersocket memcached redis"),
         ("SELECT UPPER(name) FROM users WHERE id = 1", "sql handlersocket"),
         ("UPDATE users SET visits = visits + 1 WHERE id = 1", "sql handlersocket memcached redis"),
         ("UPDATE users SET visits = visits + 1, name = 'x' WHERE id = 1", "sql"),

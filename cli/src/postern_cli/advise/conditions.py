@@ -7,7 +7,6 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from sqlglot import exp
 
-TOGETHER = "several columns compared at once: write them one by one"
 COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
@@ -141,7 +140,6 @@ class Reader:
                 if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
                     names = [self.column(part) for part in left.expressions]
                     if all(names) and all(is_value(part) for part in right.expressions):
-                        self.found.unserved = TOGETHER
                         for one in names:
                             self._equal(one, node, False)
                         return True
@@ -168,7 +166,6 @@ class Reader:
             if isinstance(left, exp.Tuple):
                 names = [self.column(part) for part in left.expressions]
                 if all(names) and all(is_value(part) for part in node.expressions):
-                    self.found.unserved = TOGETHER
                     self.found.listed_together |= set(names)
                     return True
                 return False

@@ -79,8 +79,8 @@ def unserved(verdict: Verdict) -> str:
 
 
 def unserved_read(verdict: Verdict) -> str:
-    if verdict.locking and verdict.kind != "point_select":
-        return "locks more than one row"
+    if verdict.locking and verdict.kind != "point_select" and verdict.residual:
+        return "locks rows that it finds among others"
     if verdict.ordered and not verdict.order_kept and verdict.kind in ("in_list", "range"):
         return "an order that the index does not have"
     return ""
@@ -93,16 +93,17 @@ def unserved_write(verdict: Verdict) -> str:
         return "a table with triggers, or one that foreign keys point at"
     if verdict.how == "other":
         return "a value that the server works out"
-    if verdict.kind == "range":
-        return "changes rows that no whole key finds"
-    if verdict.changes and verdict.keys > 1 and verdict.returning:
+    if verdict.kind == "range" and verdict.residual:
+        return "changes rows that it finds among others"
+    several = verdict.keys > 1 or verdict.kind == "range"
+    if verdict.changes and several and verdict.returning:
         return "RETURNING of several rows"
     if (
-        verdict.kind in ("point_update", "increment")
-        and verdict.keys > 1
+        verdict.kind in ("point_update", "increment", "range")
+        and several
         and set(verdict.columns) & set(verdict.key_columns)
     ):
-        return "a list of keys, which it changes"
+        return "a change of the keys that find its rows"
     return ""
 
 
