@@ -1,10 +1,9 @@
 """SELECTs of derived tables, and COUNT(DISTINCT ...), planned once: other rows, values, accounts and definitions at each
 execution."""
 import pytest
-from support import sql_session
+from support.planned_once import CHANGES, assert_alike, fast, packets, sessions
+from support.planned_once import plain  # noqa: F401
 from support.random_selects import TABLES
-from support.server import STEADY_PLANS
-from support.sql_session import Session
 
 COUNTED = "SELECT COUNT(*) FROM (SELECT DISTINCT s.person AS col FROM sale s WHERE s.place = %d) subquery"
 SERVED = (
@@ -26,45 +25,7 @@ SERVED = (
     "SELECT COUNT(*) n, COUNT(DISTINCT kind) FROM sale WHERE person = %d HAVING n <> 2",
     "SELECT COUNT(*) FROM (SELECT COUNT(DISTINCT person) c FROM sale WHERE place = %d GROUP BY n) q WHERE q.c > 1",
 )
-CHANGES = (
-    "UPDATE sale SET person = {n} % 130, n = {n} % 5 WHERE id = {n}",
-    "DELETE FROM sale WHERE id = {n} + 300",
-    "UPDATE sale SET person = NULL WHERE id = {n} * 7",
-    "UPDATE person SET place = {n} % 9 WHERE id = {n} % 120",
-    "INSERT IGNORE INTO sale (id, person, place, n) VALUES ({n} + 2000, {n} % 130, {n} % 13, 2)",
-    "DELETE FROM sale WHERE person = {n} % 130",
-    "DELETE FROM tag WHERE sale = {n} % 300",
-)
-
-
-@pytest.fixture(scope="module")
-def plain(module_factory):
-    server = module_factory(STEADY_PLANS, "--loose-postern-threads=1", postern_port=0)
-    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
-    server.execute(*TABLES, database="test")
-    return server
-
-
-def sessions(server, user="own"):
-    return [Session(server.env[port], user, "test") for port in ("POSTERN_PORT", "SQL_PORT")]
-
-
-def fast(server):
-    return server.status("Postern_statements_fast")["postern_statements_fast"]
-
-
-def packets(answer, ordered=False):
-    """Without traces of the choice of a plan: remarks, the flags of columns, and the order of rows that nobody asked for."""
-    every = sql_session.without_remarks(answer)
-    for at, packet in enumerate(every):
-        if packet[:4] == b"\x03def":
-            every[at] = packet[:-5]
-    return every if ordered else sorted(map(bytes, every))
-
-
-def assert_alike(text, pair):
-    answers = [packets(one.query(text), text.rfind("ORDER BY") > text.rfind(")")) for one in pair]
-    assert answers[0] == answers[1], text
+CHANGES_OF_SALES = (*CHANGES, "DELETE FROM tag WHERE sale = {n} % 300")
 
 
 def reasons(server):
@@ -78,7 +39,7 @@ def test_rows_change_between_executions(plain, text):
     before = fast(plain)
     for turn in range(40):
         assert_alike(text % (turn % 11 + 1), pair)
-        plain.execute(CHANGES[turn % len(CHANGES)].format(n=turn * 17 % 890 + 1), database="test")
+        plain.execute(CHANGES_OF_SALES[turn % len(CHANGES_OF_SALES)].format(n=turn * 17 % 890 + 1), database="test")
     assert fast(plain) - before >= 20, reasons(plain)
 
 

@@ -1,0 +1,47 @@
+"""What tests of SELECTs that are planned once share: a server, sessions at both ports, and the comparison of their answers."""
+import pytest
+
+from support import sql_session
+from support.random_selects import TABLES
+from support.server import STEADY_PLANS
+from support.sql_session import Session
+
+CHANGES = (
+    "UPDATE sale SET person = {n} % 130, n = {n} % 5 WHERE id = {n}",
+    "DELETE FROM sale WHERE id = {n} + 300",
+    "UPDATE sale SET person = NULL WHERE id = {n} * 7",
+    "UPDATE person SET place = {n} % 9 WHERE id = {n} % 120",
+    "INSERT IGNORE INTO sale (id, person, place, n) VALUES ({n} + 2000, {n} % 130, {n} % 13, 2)",
+    "DELETE FROM sale WHERE person = {n} % 130",
+)
+
+
+@pytest.fixture(scope="module")
+def plain(module_factory):
+    server = module_factory(STEADY_PLANS, "--loose-postern-threads=1", postern_port=0)
+    server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
+    server.execute(*TABLES, database="test")
+    return server
+
+
+def sessions(server, user="own"):
+    return [Session(server.env[port], user, "test") for port in ("POSTERN_PORT", "SQL_PORT")]
+
+
+def fast(server):
+    return server.status("Postern_statements_fast")["postern_statements_fast"]
+
+
+def packets(answer, ordered=False):
+    """Without traces of the choice of a plan: remarks, the flags of columns, and the order of rows that nobody asked for."""
+    every = sql_session.without_remarks(answer)
+    for at, packet in enumerate(every):
+        if packet[:4] == b"\x03def":
+            every[at] = packet[:-5]
+    return every if ordered else sorted(map(bytes, every))
+
+
+def assert_alike(text, pair):
+    """`text` is ordered where its last ORDER BY is in no parentheses."""
+    answers = [packets(one.query(text), text.rfind("ORDER BY") > text.rfind(")")) for one in pair]
+    assert answers[0] == answers[1], text
