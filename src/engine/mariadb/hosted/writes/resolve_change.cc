@@ -218,8 +218,11 @@ std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table,
     if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
   }
   if (change.rows.way == ReadWay::one) return std::nullopt;
-  // The server unlocks rows that it has walked over.
-  const bool walks_over = change.rows.way == ReadWay::walk && !change.rows.filters.empty();
+  // The server unlocks rows that it has walked over. A pattern's prefix finds rows that the pattern may not have.
+  const bool by_pattern = std::ranges::any_of(change.rows.range, [&form](const ResolvedCondition &one) {
+    return form.rows.conditions[one.condition].test == FormTest::like;
+  });
+  const bool walks_over = change.rows.way == ReadWay::walk && (by_pattern || !change.rows.filters.empty());
   if (walks_over || !may_change_several(form, table, change)) return WhyNot::no_index;
   return std::nullopt;
 }
