@@ -26,10 +26,12 @@ LOG_TAIL_LINES = 60
 STEADY_PLANS = "--innodb-stats-auto-recalc=0"
 
 
-def sandbox(*arguments, check=True, **options):
-    """Runs tools/sandbox; its output is in the result, and in the error if it fails."""
+def sandbox(*arguments, check=True, env=None, **options):
+    """Runs tools/sandbox; its output is in the result, and in the error if it fails. glibc fills what the server
+    allocates and frees, so that a read of either is found in every run and not in one of a hundred."""
     done = subprocess.run(
         [SANDBOX, *map(str, arguments)],
+        env={"MALLOC_PERTURB_": "165"} | dict(os.environ if env is None else env),
         stdin=options.pop("stdin", subprocess.DEVNULL),
         capture_output=True,
         text=True,

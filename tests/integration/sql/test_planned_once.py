@@ -211,6 +211,7 @@ def test_decimals_are_values_of_executions(plain):
         "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE s.place = 3 AND s.price > {}",
         "SELECT id, price FROM sale WHERE price = {} ORDER BY d, id",
         "SELECT id FROM sale WHERE price IN ({}, 2, 2.5) ORDER BY d, id",
+        "SELECT id FROM sale WHERE price IN ({}, 3.5, 2.25, 1.75, 4.5) ORDER BY d, id",
         "SELECT COUNT(*), MAX(price) FROM sale WHERE person = 5 AND price BETWEEN {} AND 50.25",
     )
     values = (

@@ -58,6 +58,8 @@ class DecimalItem final : public Outer<Item_cache_decimal>, public ValueItem {
   DecimalItem(THD *thd, Item *like) : Outer(thd) {
     setup(thd, like);
     become_outer();
+    // A list of IN is sorted by its values while it is resolved, before the first ones are taken.
+    my_decimal_set_zero(&decimal_value);
     note_value();
   }
   Item *item() override { return this; }
