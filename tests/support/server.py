@@ -27,8 +27,8 @@ STEADY_PLANS = "--innodb-stats-auto-recalc=0"
 
 
 def sandbox(*arguments, check=True, env=None, **options):
-    """Runs tools/sandbox; its output is in the result, and in the error if it fails. glibc fills what the server
-    allocates and frees, so that a read of either is found in every run and not in one of a hundred."""
+    """Runs tools/sandbox; its output is in the result, and in the error if it fails. The server's memory is filled when
+    it is allocated and freed, so that reading it then fails in every run and not in one of a hundred."""
     done = subprocess.run(
         [SANDBOX, *map(str, arguments)],
         env={"MALLOC_PERTURB_": "165"} | dict(os.environ if env is None else env),
