@@ -51,7 +51,7 @@ SERVER_fetched := $(BUILD)/server
 SERVER_mysql := $(BUILD)/server
 SERVER_installed := build/server-installed
 
-.PHONY: contract series in-tree all build deps server configure plugin run stop check unit tidy lint test for-integration \
+.PHONY: contract series part in-tree all build deps server configure plugin run stop check unit tidy lint test for-integration \
   integration bench counts soak fuzz asan install cli site package image release clean distclean
 
 all: build
@@ -145,10 +145,20 @@ test: contract
 	@tools/deps clients
 	@POSTERN_TEST_ON=mysql $(PYTHON) -m pytest $(BOTH_SERVERS_TESTS:%=tests/%.py) -ra --timeout=300 -p no:cacheprovider \
 	  -n 3 --dist loadfile $(PYTEST_ARGS)
+
+# What every `make test` does of that, with the plugin built quickly.
+part:
+	@tools/deps test
+	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=build-mysql/server -DCMAKE_BUILD_TYPE=Release \
+	  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DPOSTERN_QUICK_BUILD=ON --log-level=NOTICE
+	@ninja -C $(BUILD) $(PLUGIN) contract_test.so
+	@tools/mysql contract $(BUILD)/contract
+	@POSTERN_TEST_MYSQL=built $(PYTHON) -m pytest tests/integration/engine/test_mysql_doors.py -ra --timeout=300 \
+	  -p no:cacheprovider $(PYTEST_ARGS)
 else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
-# should not fail for a fault that was there before, nor on a faster machine. If no mirror has all of 11.8, tools/server
-# says so, and nothing is tested on it.
+# should not fail for a fault that was there before, nor on a faster machine. If no mirror has all of 11.8, or MySQL,
+# tools/server says so, and nothing is tested on it.
 test:
 	@tools/deps test
 	@tools/deps clients
@@ -157,6 +167,7 @@ test:
 	@$(MAKE) --no-print-directory fuzz SEED=2010 RUNS=20000
 	@SERIES=11.8 tools/server fetch || [ $$? = 3 ]
 	@[ ! -f build-11.8/server/server.env ] || $(MAKE) --no-print-directory series SERIES=11.8
+	@if tools/server mysql; then $(MAKE) --no-print-directory part SERVER=mysql; fi
 	@$(MAKE) --no-print-directory integration
 endif
 
