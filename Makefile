@@ -129,7 +129,7 @@ endif
 
 # What bounds a time runs alone; the rest side by side, a file at a time: most of it waits. What fails on a busy
 # machine runs once more; the summary names it.
-PYTEST := $(PYTHON) -m pytest tests -ra --timeout=300 -p no:cacheprovider
+PYTEST := $(PYTHON) -m pytest tests -raR --timeout=300 -p no:cacheprovider
 integration: for-integration
 	@$(PYTEST) -m alone $(PYTEST_ARGS)
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 2 + 1))" --dist loadfile --reruns 1 $(PYTEST_ARGS)
