@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/sql/index_choice.h"
+
 namespace postern::mariadb {
 
 /// Where a value comes from.
@@ -35,21 +37,7 @@ struct FormValue {
   bool operator==(const FormValue &) const = default;
 };
 
-enum class FormTest : uint8_t {
-  equal,  ///< one value; true for no NULL
-  in,     ///< one or more values
-  /// One of a list of rows: such conditions have as many values each, and are true together where one place's values
-  /// equal all their columns. Only good for an index that begins with all of them.
-  tuple,
-  less,      ///< one value
-  at_most,   ///< one value
-  greater,   ///< one value
-  at_least,  ///< one value
-  unequal,   ///< one value; only good for a filter
-  like,      ///< one value, a pattern: an index serves a prefix, 'p%'
-  null,      ///< no value
-  not_null,  ///< no value; only good for a filter
-};
+using sql::FormTest;
 
 /// One of the conditions that all must be true of a row. BETWEEN is two of them.
 struct FormCondition {
@@ -131,12 +119,7 @@ struct ResolvedCondition {
   Exact exact = Exact::integer;
 };
 
-/// How the rows are found.
-enum class ReadWay : uint8_t {
-  one,      ///< a whole unique key by equality: a row or none
-  several,  ///< a whole unique key, one part of it by IN, or some by a list of rows: a row or none for each
-  walk,     ///< by the index: rows equal in the leading parts, in a range or with a prefix in the next one
-};
+using sql::ReadWay;
 
 struct ResolvedRead {
   ReadWay way = ReadWay::one;
