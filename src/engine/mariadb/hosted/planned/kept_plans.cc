@@ -2,11 +2,6 @@
 
 #include "engine/mariadb/hosted/planned/kept_plans.h"
 
-#include <algorithm>
-#include <functional>
-#include <iterator>
-#include <utility>
-
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/basics/thread.h"
 
@@ -57,85 +52,49 @@ bool KeptPlans::ready() {
   return true;
 }
 
-uint64_t KeptPlans::number_of(const PlanKey &key) {
-  return key.form * 0x9e3779b97f4a7c15 ^ std::hash<Bytes>{}(key.shape);
+void KeptPlans::EndAtHome::operator()(KeptPlan *plan) const {
+  const AtHome at_home(home);
+  delete plan;
 }
 
 KeptPlan *KeptPlans::find(const PlanKey &key, uint64_t version) {
-  const auto [first, last] = kept_.equal_range(number_of(key));
-  for (auto at = first; at != last; ++at) {
-    Kept &kept = at->second;
-    if (kept.form != key.form || kept.shape != key.shape || !(kept.context == key.context)) continue;
-    const uint64_t now_us = microsecond_interval_timer();
-    if (kept.version != version || now_us - kept.made_us > age_max_us || kept.plan->outdated()) {
-      remove(at);
-      return nullptr;
-    }
-    kept.used = ++clock_;
-    return kept.plan.get();
-  }
-  return nullptr;
+  return kept_.find(key, version, microsecond_interval_timer());
 }
 
 KeptPlan *KeptPlans::make(const PlanKey &key, THD *session, const ToBePlanned &what, const char *&why) {
   why = nullptr;
   if (home_ == nullptr) return nullptr;
-  make_room();
+  kept_.make_room();
   std::unique_ptr<KeptPlan> plan;
   {
     const AtHome at_home(home_);
     plan = make_plan(home_, session, what, why);
   }
   if (plan == nullptr) return nullptr;
-  const auto at = kept_.emplace(number_of(key), Kept{key.form, std::string(key.shape), key.context, what.version,
-                                                     microsecond_interval_timer(), ++clock_, std::move(plan)});
-  return at->second.plan.get();
-}
-
-void KeptPlans::make_room() {
-  size_t bytes = 0;
-  for (const auto &[number, kept] : kept_) bytes += kept.plan->bytes();
-  while (!kept_.empty() && (kept_.size() >= plans_max || bytes > bytes_max)) {
-    const auto least = std::ranges::min_element(kept_, {}, [](const auto &one) { return one.second.used; });
-    bytes -= std::min(bytes, least->second.plan->bytes());
-    remove(least);
-  }
+  return kept_.add(key, what.version, microsecond_interval_timer(), Held(plan.release(), EndAtHome{home_}));
 }
 
 void KeptPlans::drop(const KeptPlan *plan) {
-  const auto at = std::ranges::find(kept_, plan, [](const auto &one) { return one.second.plan.get(); });
-  if (at != kept_.end()) remove(at);
-}
-
-/// A plan closes its tables as the THD that has them open.
-KeptPlans::All::iterator KeptPlans::remove(All::iterator at) {
-  const AtHome at_home(home_);
-  return kept_.erase(at);
-}
-
-void KeptPlans::look(uint64_t now_us, bool at_age) {
-  looked_us_ = now_us;
-  for (auto at = kept_.begin(); at != kept_.end();) {
-    const Kept &kept = at->second;
-    const bool leaves =
-        kept.plan->wanted_by_others() || kept.plan->outdated() || (at_age && now_us - kept.made_us > age_max_us);
-    at = leaves ? remove(at) : std::next(at);
-  }
+  kept_.drop(plan);
 }
 
 void KeptPlans::yield() {
   if (kept_.empty()) return;
   const uint64_t now_us = microsecond_interval_timer();
-  if (now_us - looked_us_ >= look_every_us) look(now_us, false);
+  if (now_us - looked_us_ < look_every_us) return;
+  looked_us_ = now_us;
+  kept_.drop_unwanted(now_us, false);
 }
 
 int KeptPlans::rest() {
-  if (!kept_.empty()) look(microsecond_interval_timer(), true);
+  if (kept_.empty()) return 0;
+  looked_us_ = microsecond_interval_timer();
+  kept_.drop_unwanted(looked_us_, true);
   return kept_.empty() ? 0 : look_every_ms;
 }
 
 void KeptPlans::give_up() {
-  for (auto at = kept_.begin(); at != kept_.end();) at = remove(at);
+  kept_.clear();
 }
 
 }  // namespace postern::mariadb

@@ -1,30 +1,21 @@
 // kept_plans.h: KeptPlans, the plans that a worker keeps, and the THD that has their tables open.
 //
-// A worker's own. Plans are bounded in number and bytes: the least used leaves for a new one. Each leaves some seconds
-// after it was made, so that it follows the statistics. Those whose tables somebody waits for leave at once: the worker
-// looks for that every few milliseconds, while it works and while it sleeps.
+// A worker's own. engine/sql/plan_store.h says which plans leave. Those whose tables somebody waits for leave at once:
+// the worker looks for that every few milliseconds, while it works and while it sleeps.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
-#include <unordered_map>
 
-#include "base/bytes.h"
 #include "engine/mariadb/hosted/planned/kept_plan.h"
 #include "engine/mariadb/hosted/planned/plan_context.h"
+#include "engine/sql/plan_store.h"
 
 class THD;
 
 namespace postern::mariadb {
 
-/// A plan is found by a form, the values in it that shape it, and the context of the session.
-struct PlanKey {
-  uint64_t form = 0;
-  Bytes shape{};
-  const PlanContext &context;
-};
+using PlanKey = sql::PlanKey<PlanContext>;
 
 class KeptPlans {
  public:
@@ -58,25 +49,15 @@ class KeptPlans {
   void give_up();
 
  private:
-  struct Kept {
-    uint64_t form;
-    std::string shape;
-    PlanContext context;
-    uint64_t version;
-    uint64_t made_us;
-    uint64_t used;  // a number that grows with each use
-    std::unique_ptr<KeptPlan> plan;
+  /// A plan closes its tables as the THD that has them open.
+  struct EndAtHome {
+    THD *home;
+    void operator()(KeptPlan *plan) const;
   };
-  using All = std::unordered_multimap<uint64_t, Kept>;
-
-  static uint64_t number_of(const PlanKey &key);
-  All::iterator remove(All::iterator at);
-  void make_room();
-  void look(uint64_t now_us, bool at_age);
+  using Held = std::unique_ptr<KeptPlan, EndAtHome>;
 
   THD *home_ = nullptr;
-  All kept_;  // by number_of() their keys
-  uint64_t clock_ = 0;
+  sql::PlanStore<Held, PlanContext> kept_{{.plans_max = plans_max, .bytes_max = bytes_max, .age_max_us = age_max_us}};
   uint64_t looked_us_ = 0;
 };
 
