@@ -56,7 +56,7 @@ std::optional<NotNow> PreparedStatements::prepare(THD *thd, const Statement &sta
                                                   uint32_t &id) {
   const StatementPlan &plan = *plan_of(statement);
   if (!plan.holds()) return NotNow::plan_off;
-  const StatementPlan::Prepared *const prepared = plan.prepared(thd);
+  const PreparedAnswer *const prepared = plan.prepared(thd);
   if (prepared == nullptr) return NotNow::not_learnt;
   const SessionCommand running(thd, COM_STMT_PREPARE);
   std::optional<NotNow> why = can_be_prepared(thd, plan, prepared->deferred.version);

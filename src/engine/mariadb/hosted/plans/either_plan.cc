@@ -1,5 +1,3 @@
-#include "engine/mariadb/basics/server.h"
-
 #include "engine/mariadb/hosted/plans/either_plan.h"
 
 namespace postern::mariadb {

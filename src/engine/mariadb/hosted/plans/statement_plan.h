@@ -17,12 +17,10 @@
 #include "base/counters.h"
 #include "base/output.h"
 #include "contract/server_session.h"
-#include "engine/mariadb/hosted/plans/newest_first.h"
+#include "engine/mariadb/hosted/plans/prepared_answers.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
-#include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/thd/deferred_statements.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/sql/prepare_answer.h"
 #include "engine/sql/trials.h"
 
 class THD;
@@ -99,16 +97,11 @@ class StatementPlan : public Plan {
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   /// The server's answer to PREPARE of such a statement, and its notes on that; nullptr: not known.
-  struct Prepared {
-    AnswerShape shape;
-    sql::PrepareAnswer answer;
-    DeferredStatement deferred;
-    Prepared *next = nullptr;
-  };
-  const Prepared *prepared(THD *thd) const;
-  /// After the server has answered PREPARE of the statement. `before`: version() as it was before that; `columns`: its
-  /// note for the statement then.
-  void learn_prepared(THD *thd, Bytes answer, uint64_t before, const ClientMetadata &columns) const;
+  const PreparedAnswer *prepared(THD *thd) const { return prepared_.find(thd, version()); }
+  /// As PreparedAnswers::learn().
+  void learn_prepared(THD *thd, Bytes answer, uint64_t before, const ClientMetadata &columns) const {
+    prepared_.learn(*this, thd, answer, before, columns);
+  }
 
   /// Counts a statement that was left to the server, with the reason.
   void note_left(NotNow why) const {
@@ -148,9 +141,11 @@ class StatementPlan : public Plan {
   void add_facts(PlanFacts &facts) const;
 
  private:
+  friend class PreparedAnswers;
+
   mutable std::atomic<uint64_t> version_{0};
   mutable sql::Trials trials_;
-  mutable NewestFirst<Prepared> prepared_;
+  mutable PreparedAnswers prepared_;
   mutable std::atomic<uint32_t> known_count_{0};
   mutable std::atomic<const char *> off_{nullptr};
   mutable std::atomic<const char *> unlearnt_{nullptr};

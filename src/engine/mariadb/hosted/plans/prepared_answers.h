@@ -1,0 +1,38 @@
+// prepared_answers.h: PreparedAnswers, the server's answers to PREPARE of a plan's statements, and its notes on them.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "engine/mariadb/hosted/plans/newest_first.h"
+#include "engine/mariadb/hosted/thd/answer_shape.h"
+#include "engine/mariadb/hosted/thd/deferred_statements.h"
+#include "engine/sql/prepare_answer.h"
+
+class THD;
+
+namespace postern::mariadb {
+
+class StatementPlan;
+
+struct PreparedAnswer {
+  AnswerShape shape;
+  sql::PrepareAnswer answer;
+  DeferredStatement deferred;
+  PreparedAnswer *next = nullptr;
+};
+
+/// Any thread; nothing in it blocks. Answers live as long as it does.
+class PreparedAnswers {
+ public:
+  /// The answer for the session, with this version of the table; nullptr: not known.
+  const PreparedAnswer *find(THD *thd, uint64_t version) const;
+  /// After the server has answered PREPARE of a statement of `plan`, which owns these. `before`: the plan's
+  /// version() as it was before that; `columns`: the server's note for the statement then.
+  void learn(const StatementPlan &plan, THD *thd, Bytes answer, uint64_t before, const ClientMetadata &columns);
+
+ private:
+  NewestFirst<PreparedAnswer> all_;
+};
+
+}  // namespace postern::mariadb
