@@ -60,4 +60,12 @@ void Greeting::write(Output &output, uint32_t number, Bytes scramble, uint16_t s
   output.commit(packet_.size());
 }
 
+Bytes name_in_answer(Bytes packet) {
+  constexpr size_t name_at = 4 + 32;  // after the header, the capabilities and reserved bytes
+  if (packet.size() <= name_at) return {};
+  const Bytes rest = packet.substr(name_at);
+  const size_t end = rest.find('\0');
+  return end != Bytes::npos ? rest.substr(0, end) : Bytes();
+}
+
 }  // namespace postern::sql

@@ -1,4 +1,5 @@
-// greeting.h: Greeting, the packet with which a server begins a conversation, learnt from one that it has sent.
+// greeting.h: Greeting, the packet with which a server begins a conversation, learnt from one that it has sent; and the
+// name in the client's answer.
 //
 // Only its number of the connection, the text that passwords are scrambled with, and the session's status differ from
 // one connection to the next. Immutable; any thread.
@@ -41,5 +42,8 @@ class Greeting {
   size_t status_at_ = 0;
   size_t scramble_rest_at_ = 0;
 };
+
+/// The name of the account in a client's whole answer to a greeting; empty if it has none.
+Bytes name_in_answer(Bytes packet);
 
 }  // namespace postern::sql

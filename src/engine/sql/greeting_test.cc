@@ -47,5 +47,21 @@ TEST(Greeting, IsNothingElse) {
   EXPECT_FALSE(Greeting::of("\x03\0\0\0\xff\x10\x04", 7, scramble, 2));
 }
 
+/// A header, capabilities, the size of packets, a character set and reserved bytes; then the name.
+std::string answer_with(Bytes rest) {
+  return std::string("\x40\0\0\x01", 4).append(32, '\x01').append(rest);
+}
+
+TEST(NameInAnswer, IsBetweenTheReservedBytesAndItsEnd) {
+  EXPECT_EQ(name_in_answer(answer_with(Bytes("ann\0\x14secret\0", 12))), "ann");
+  EXPECT_EQ(name_in_answer(answer_with(Bytes("\0\0", 2))), "");
+}
+
+TEST(NameInAnswer, HasToEndInThePacket) {
+  EXPECT_EQ(name_in_answer(answer_with("ann")), "");
+  const std::string whole = answer_with(Bytes("ann\0", 4));
+  for (size_t cut = 0; cut < whole.size(); ++cut) EXPECT_EQ(name_in_answer(whole.substr(0, cut)), "") << cut;
+}
+
 }  // namespace
 }  // namespace postern::sql

@@ -58,7 +58,7 @@ bool is_verified_at_once(Bytes packet, bool local) {
   constexpr uint32_t wanted = CLIENT_PROTOCOL_41 | CLIENT_SECURE_CONNECTION;
   const uint32_t capabilities = uint4korr(answer);
   if ((capabilities & wanted) != wanted || (capabilities & CLIENT_SSL)) return false;
-  const Bytes name = name_in_answer(packet);
+  const Bytes name = sql::name_in_answer(packet);
   if (!answers_once(name)) return false;
   const size_t proof_at = 4 + 32 + name.size() + 1;
   return !local || (packet.size() > proof_at && packet[proof_at] == SCRAMBLE_LENGTH);
@@ -209,7 +209,7 @@ bool HostedSession::go_on_logging_in(const Statement &statement) {
   const Attachment attachment(thd_, mysys_);
   login_.may_wait = true;
   is_over_ = !admit_greeted(statement.packet, statement.rest, nullptr);
-  if (!is_over_) note_answers(name_in_answer(statement.packet), !login_.asks_on);
+  if (!is_over_) note_answers(sql::name_in_answer(statement.packet), !login_.asks_on);
   login_greeting_ = {};
   return !is_over_;
 }
@@ -226,7 +226,7 @@ bool HostedSession::log_in_in_turn(const Statement &statement, Counters &counter
     statement.output->rewind_or_break(mark);
     thd->status_var.bytes_received = received;
     thd->status_var.bytes_sent = sent;
-    note_answers(name_in_answer(statement.packet), false);
+    note_answers(sql::name_in_answer(statement.packet), false);
     begin_anew();
     return false;
   }

@@ -57,14 +57,6 @@ void forget_greeting() {
   known = {};
 }
 
-Bytes name_in_answer(Bytes packet) {
-  constexpr size_t name_at = 4 + 32;  // after the header, the capabilities and reserved bytes
-  if (packet.size() <= name_at) return {};
-  const Bytes rest = packet.substr(name_at);
-  const size_t end = rest.find('\0');
-  return end != Bytes::npos ? rest.substr(0, end) : Bytes();
-}
-
 bool answers_once(Bytes name) {
   const auto [place, hash] = place_of(name);
   return place.load(std::memory_order_relaxed) == hash;

@@ -21,8 +21,6 @@ void learn_greeting(THD *thd, Bytes said, uint16_t status);
 /// The server greets otherwise.
 void forget_greeting();
 
-/// The name of the account in a client's whole answer to the greeting; empty if it has none.
-Bytes name_in_answer(Bytes packet);
 /// Whether one packet verified the last client that gave this name.
 bool answers_once(Bytes name);
 void note_answers(Bytes name, bool once);
