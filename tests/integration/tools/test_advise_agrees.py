@@ -57,6 +57,7 @@ SELECT name FROM users WHERE id BETWEEN 1 AND 5
 SELECT name FROM users WHERE id > 2990 ORDER BY id LIMIT 3 OFFSET 2
 SELECT name FROM users WHERE id > 2990 ORDER BY id DESC LIMIT 3
 SELECT name FROM users WHERE email LIKE 'ema29%'
+SELECT name FROM users WHERE email LIKE 'ema29%' FOR UPDATE
 SELECT name FROM users WHERE city_id = 7 ORDER BY id
 SELECT name FROM users WHERE city_id = 7 ORDER BY id DESC
 SELECT name FROM users WHERE city_id = 7 ORDER BY name
@@ -76,11 +77,14 @@ UPDATE users SET name = DEFAULT WHERE id = 1
 UPDATE users SET name = 'x' WHERE id IN (1, 2)
 UPDATE users SET id = id + 100000 WHERE id IN (801, 802)
 UPDATE users SET name = 'x' WHERE city_id = 7
+UPDATE users SET name = 'x' WHERE email LIKE 'ema29%'
+UPDATE users SET name = 'x' WHERE id = 1 AND email LIKE 'ema29%'
 UPDATE users SET name = 'x' WHERE id = 1 LIMIT 1
 UPDATE users SET id = 70001 WHERE id = 70000
 DELETE FROM users WHERE id = 900 AND visits = 900
 DELETE FROM users WHERE id = 901 LIMIT 1
 DELETE FROM users WHERE city_id = 902
+DELETE FROM users WHERE email LIKE 'ema299%'
 DELETE FROM users WHERE id IN (907, 908)
 DELETE FROM users WHERE id IN (909, 910) RETURNING id
 DELETE FROM users WHERE id = 903 RETURNING id

@@ -19,6 +19,7 @@ class Conditions:
     listed_together: Set[str] = field(default_factory=set)  # (a, b) IN ((1, 2), (3, 4))
     null: Set[str] = field(default_factory=set)  # IS NULL, or <=> with a value that may be
     ranges: Set[str] = field(default_factory=set)  # < <= > >= BETWEEN, LIKE with a fixed beginning
+    patterns: Set[str] = field(default_factory=set)  # of those, by LIKE
     residual: List[str] = field(default_factory=list)  # what no key has, in SQL
     simple_residual: bool = True  # and all of it compares a column with a value
     expression_values: bool = False  # a value that the server works out: NOW(), 1 + 1
@@ -217,6 +218,8 @@ class Reader:
             pattern = node.expression
             if not isinstance(pattern, exp.Literal) or pattern.name[:1] not in ("%", "_"):
                 name = self.column(node.this)
+            if name:
+                self.found.patterns.add(name)
         elif isinstance(node, (exp.NEQ, exp.Not)):
             return self._unequal(node)
         if name is None:

@@ -79,7 +79,7 @@ def unserved(verdict: Verdict) -> str:
 
 
 def unserved_read(verdict: Verdict) -> str:
-    if verdict.locking and verdict.kind != "point_select" and verdict.residual:
+    if verdict.locking and verdict.kind != "point_select" and (verdict.residual or verdict.by_pattern):
         return "locks rows that it finds among others"
     if verdict.ordered and not verdict.order_kept and verdict.kind in ("in_list", "range"):
         return "an order that the index does not have"
@@ -93,7 +93,7 @@ def unserved_write(verdict: Verdict) -> str:
         return "a table with triggers, or one that foreign keys point at"
     if verdict.how == "other":
         return "a value that the server works out"
-    if verdict.kind == "range" and verdict.residual:
+    if verdict.kind == "range" and (verdict.residual or verdict.by_pattern):
         return "changes rows that it finds among others"
     several = verdict.keys > 1 or verdict.kind == "range"
     if verdict.changes and several and verdict.returning:

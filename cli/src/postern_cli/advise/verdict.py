@@ -36,6 +36,7 @@ class Verdict:
     columns: Tuple[str, ...] = ()  # read or written, in small letters; ("*",) for all
     key_columns: Tuple[str, ...] = ()
     residual: List[str] = field(default_factory=list)
+    by_pattern: bool = False  # the index finds the rows with a pattern's beginning, of which it may not have all
     simple_residual: bool = True
     keys: int = 1  # rows in an IN list or in VALUES
     locking: bool = False  # FOR UPDATE, LOCK IN SHARE MODE
@@ -132,6 +133,7 @@ def place_range(verdict: Verdict, found: Conditions, bare_kind: str) -> Verdict:
         verdict.key_columns = best.columns[:best_length]
         verdict.residual = residual_of(found, verdict.key_columns)
         verdict.simple_residual = found.simple_residual
+        verdict.by_pattern = bool(set(verdict.key_columns) & found.patterns)
         verdict.why = "reads a range of an index" if best_length else ""
         return verdict
     verdict.residual = residual_of(found, ())
