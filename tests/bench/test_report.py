@@ -3,7 +3,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "bench"))
-import matrix  # noqa: E402
+import catalogue  # noqa: E402
 import report  # noqa: E402
 
 
@@ -47,7 +47,7 @@ def test_every_row_shows_the_parts_of_its_hash_index():
 
 
 def test_a_panel_is_in_order_however_its_rows_were_measured():
-    measured = [{"name": row.name, "point": vars(row.point)} for row in matrix.rows_of("settings", [])]
+    measured = [{"name": row.name, "point": vars(row.point)} for row in catalogue.rows_of("settings", [])]
     panels = report.panels_of({"rows": measured}, "settings")
     for along, ascending in (
         ("handlersocket_threads, find", ["1", "2", "4", "16"]),
