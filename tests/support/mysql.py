@@ -4,11 +4,13 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pymysql
 import pytest
 
+from support import mc
 from support.hs import Client
 from support.server import ROOT, parse_env
 from support.waiting import until
@@ -77,3 +79,67 @@ class Mysql:
     def threads(self, word):
         """The numbers of those with this text."""
         return [number for number, text in self.told().items() if word in (text or "")]
+
+
+def make_tables_of_doors(server):
+    """Those of the memcached and of the Redis door, which opens then."""
+    for script in ("innodb_memcache", "redis"):
+        text = subprocess.run(
+            [ROOT / "tools/mysql", "script", ROOT / f"sql/{script}.sql"], capture_output=True, check=True
+        )
+        subprocess.run([ROOT / "tools/mysql", "sql", server.dir], input=text.stdout, check=True)
+    until(lambda: mc.listens(server.env["REDIS_PORT"]))
+
+
+@contextlib.contextmanager
+def made_users(mysql):
+    """A function that makes an account and returns its name; all of them are dropped afterwards."""
+    made = []
+
+    def make(how="IDENTIFIED BY 'pw'", host="localhost", grants=()):
+        name = f"u{len(made)}"
+        mysql.query(f"DROP USER IF EXISTS '{name}'@'{host}'", f"CREATE USER '{name}'@'{host}' {how}")
+        made.append((name, host))
+        for grant in grants:
+            mysql.query(f"GRANT {grant} TO '{name}'@'{host}'")
+        return name
+
+    yield make
+    for name, host in made:
+        mysql.query(f"DROP USER IF EXISTS '{name}'@'{host}'")
+
+
+class Writers:
+    """Clients that write to test.t as fast as they can."""
+
+    def __init__(self, mysql, count=3):
+        self.mysql = mysql
+        self.stop = threading.Event()
+        self.done = 0
+        self.odd = []
+        self.threads = [threading.Thread(target=self.write, args=(one,)) for one in range(count)]
+
+    def write(self, mine):
+        with self.mysql.write_door() as hs:
+            hs.open(0, "test", "t", "v")
+            while not self.stop.is_set():
+                for reply in hs.pipeline(*[(0, "=", 1, mine, 1, 0, "+", 1) for _ in range(10)]):
+                    if reply == ["0", "1", "1"]:
+                        self.done += 1
+                    elif len(self.odd) < 20:
+                        self.odd.append(reply)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        until(lambda: self.done > 100)
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+    def go_on(self):
+        before = self.done
+        until(lambda: self.done > before + 100, 30, "the writers do not go on")

@@ -9,47 +9,22 @@ import threading
 import pymysql
 import pytest
 from support import sql_wire
-from support.server import ROOT, Server, parse_env
+from support.galera import (
+    NODES,
+    Cluster,
+    Writer,
+    check,
+    inserts,
+    run_until,
+    size_of,
+    wait_until_all_have_written,
+    wait_until_others_go_on,
+)
+from support.server import ROOT
 from support.waiting import until
 
-CANNOT_BE_HAD = 3
-NODES = (1, 2, 3)
 # Errors for a write that was not made: lost to others again and again, or the node is not ready.
-UNTRUE_BUT_TOLD = ("149", "WSREP has not yet prepared node for application use", "Deadlock found", "146")
-
-
-def cluster_tool(*words):
-    done = subprocess.run(
-        [ROOT / "tools/cluster", *map(str, words)], capture_output=True, text=True, timeout=290, check=False
-    )
-    if done.returncode == CANNOT_BE_HAD:
-        pytest.skip(done.stderr)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-class Cluster:
-    def __init__(self, directory):
-        self.dir = directory
-        self.nodes = {}
-        self.start("galera", "--nodes", len(NODES))
-
-    def start(self, *words):
-        parts = cluster_tool("start", self.dir, *words).split("# node ")[1:]
-        for node, part in zip(NODES, parts):
-            server = self.nodes.setdefault(node, Server(self.dir / str(node)))
-            server.env = parse_env(part.partition("\n")[2])
-
-    def same_everywhere(self, query):
-        """The answers of all nodes, when each has all earlier writes."""
-        answers = []
-        for server in self.nodes.values():
-            with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
-                cursor.execute("SET wsrep_sync_wait = 1")
-                cursor.execute(query)
-                answers.append(list(cursor.fetchall()))
-        assert answers.count(answers[0]) == len(answers), answers
-        return answers[0]
+ERRORS_WITHOUT_A_WRITE = ("149", "WSREP has not yet prepared node for application use", "Deadlock found", "146")
 
 
 @pytest.fixture(scope="module")
@@ -108,46 +83,6 @@ def test_every_door_of_every_node_writes_for_all(cluster):
                 assert redis.ask("HGET", f"hash{node}", "b") == b"2"
 
 
-class Writer(threading.Thread):
-    """Asks a node for one change after the other; counts the acknowledged ones and the errors."""
-
-    def __init__(self, server, request):
-        super().__init__()
-        self.server, self.make_request = server, request
-        self.acknowledged, self.told, self.unanswered, self.unsure = [], [], [], []
-        self.stop = threading.Event()
-
-    def run(self):
-        number = 0
-        with contextlib.suppress(OSError, EOFError):
-            # While a node is missed the others answer nobody for some seconds.
-            with self.server.hs_wr(timeout=90) as door:
-                door.open(0, "test", "t", "k,v")
-                while not self.stop.is_set():
-                    number += 1
-                    key, request = self.make_request(number)
-                    self.unanswered = [key]
-                    answer = door.request(0, *request)
-                    self.unanswered = []
-                    if answer[:2] == ["0", "1"]:
-                        self.acknowledged.append(key)
-                    else:
-                        self.told.append(answer)
-                        self.unsure.append(key)
-
-
-def run_until(condition, writers):
-    for writer in writers:
-        writer.start()
-    try:
-        until(condition, seconds=60)
-    finally:
-        for writer in writers:
-            writer.stop.set()
-        for writer in writers:
-            writer.join()
-
-
 def test_a_write_that_loses_to_another_node_is_run_again(cluster):
     """All add to one row: most transactions are lost to another node's, and no answer is wrong."""
     cluster.nodes[1].execute("REPLACE INTO t VALUES (1, 0)", database="test")
@@ -166,36 +101,9 @@ def test_a_write_that_loses_to_another_node_is_run_again(cluster):
     acknowledged = sum(len(writer.acknowledged) for writer in writers)
     told = [answer for writer in writers for answer in writer.told]
     assert cluster.same_everywhere("SELECT v FROM test.t WHERE k = 1") == [(acknowledged,)], told[:5]
-    assert [answer for answer in told if answer[0] == "0" or answer[2:] and answer[2] not in UNTRUE_BUT_TOLD] == []
-
-
-def inserts(base):
-    return lambda number: (base + number, ("+", 2, base + number, 1))
-
-
-def wait_until_all_have_written(writers):
-    until(lambda: all(len(writer.acknowledged) >= 100 for writer in writers), seconds=60)
-
-
-def wait_until_others_go_on(cluster, writers):
-    """Without the third node, which they miss after some seconds."""
-    until(lambda: size_of(cluster) == len(NODES) - 1, seconds=60)
-    before = [len(writer.acknowledged) for writer in writers]
-    until(lambda: all(len(writer.acknowledged) > before[i] for i, writer in enumerate(writers[:2])), seconds=60)
-
-
-def size_of(cluster):
-    return int(cluster.nodes[1].status("wsrep_cluster_size")["wsrep_cluster_size"])
-
-
-def check(cluster, writers, base):
-    """All nodes have the acknowledged writes of each writer, of a node's own range of keys, and at most one more."""
-    for node, writer in zip(NODES, writers):
-        low = base * node
-        rows = cluster.same_everywhere(f"SELECT k FROM test.t WHERE k BETWEEN {low} AND {low + 9_999_999}")
-        found = {key for key, in rows}
-        assert writer.acknowledged and set(writer.acknowledged) <= found
-        assert found - set(writer.acknowledged) <= {*writer.unanswered, *writer.unsure}
+    assert [
+        answer for answer in told if answer[0] == "0" or answer[2:] and answer[2] not in ERRORS_WITHOUT_A_WRITE
+    ] == []
 
 
 def test_redis_transactions_that_lose_are_run_again(cluster):

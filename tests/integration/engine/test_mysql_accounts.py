@@ -4,16 +4,16 @@ import contextlib
 import os
 import pwd
 import ssl
-import subprocess
 import threading
+from pathlib import Path
 
 import pymysql
 import pytest
 
 from support import hs, mc, resp
 from support.accounts import GOOD, UNAUTHORIZED, login
-from support.mysql import Mysql, build, marks
-from support.server import ROOT
+from support.certificates import make_certificate
+from support.mysql import Mysql, build, make_tables_of_doors, made_users, marks
 from support.waiting import until
 
 pytestmark = marks
@@ -31,16 +31,6 @@ def refused(redis, *words):
 def denied(command, name, table="t", column=None):
     what = f"column '{column}' in table '{table}'" if column else f"table '{table}'"
     return ["3", "1", f"{command} command denied to user '{name}'@'localhost' for {what}"]
-
-
-def make_tables(server):
-    """Those of the memcached and of the Redis door, which opens then."""
-    for script in ("innodb_memcache", "redis"):
-        text = subprocess.run(
-            [ROOT / "tools/mysql", "script", ROOT / f"sql/{script}.sql"], capture_output=True, check=True
-        )
-        subprocess.run([ROOT / "tools/mysql", "sql", server.dir], input=text.stdout, check=True)
-    until(lambda: mc.listens(server.env["REDIS_PORT"]))
 
 
 @pytest.fixture(scope="module", name="mysql")
@@ -65,26 +55,15 @@ def running_server(tmp_path_factory):
         "CREATE TABLE test.other LIKE test.t",
         "INSERT INTO test.t VALUES (1, 10, 1, 1), (5, 50, 5, 5), (7, 70, 7, 7)",
     )
-    make_tables(server)
+    make_tables_of_doors(server)
     yield server
     server.run("stop")
 
 
 @pytest.fixture(name="user")
 def make_user(mysql):
-    made = []
-
-    def make(how="IDENTIFIED BY 'pw'", host="localhost", grants=()):
-        name = f"u{len(made)}"
-        mysql.query(f"DROP USER IF EXISTS '{name}'@'{host}'", f"CREATE USER '{name}'@'{host}' {how}")
-        made.append((name, host))
-        for grant in grants:
-            mysql.query(f"GRANT {grant} TO '{name}'@'{host}'")
-        return name
-
-    yield make
-    for name, host in made:
-        mysql.query(f"DROP USER IF EXISTS '{name}'@'{host}'")
+    with made_users(mysql) as make:
+        yield make
 
 
 # --- logins ----------------------------------------------------------------------------------------------------------
@@ -461,26 +440,7 @@ def test_doors_have_the_servers_certificates(mysql, user):
 def test_certificates_are_read_again_with_the_servers(mysql):
     before = connection_certificate(mysql)
     datadir = mysql.env["DATADIR"]
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=fresh",
-            "-keyout",
-            f"{datadir}/fresh-key.pem",
-            "-out",
-            f"{datadir}/fresh.pem",
-        ],
-        check=True,
-        capture_output=True,
-    )
+    make_certificate(Path(datadir), "fresh", "rsa")
     mysql.query(
         "SET GLOBAL ssl_ca = 'fresh.pem'",
         "SET GLOBAL ssl_cert = 'fresh.pem'",
@@ -507,7 +467,7 @@ def test_tls_may_be_demanded_of_every_client(mysql, tmp_path):
     server = Mysql(tmp_path / "required")
     server.start("--redis-require-tls=ON", "--redis-auth=account")
     try:
-        make_tables(server)
+        make_tables_of_doors(server)
         with resp.Client(server.env["REDIS_PORT"], tls=trusting(server)) as redis:
             assert refused(redis, "GET", "k") == "NOAUTH"
         with resp.Client(server.env["REDIS_PORT"]) as redis:

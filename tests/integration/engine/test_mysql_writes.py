@@ -8,7 +8,7 @@ import threading
 import pymysql
 import pytest
 
-from support.mysql import Mysql, build, marks
+from support.mysql import Mysql, Writers, build, marks
 from support.server import timed
 from support.waiting import until
 
@@ -382,42 +382,6 @@ def test_acknowledged_writes_survive_kill_9(built, tmp_path):  # pylint: disable
         assert len(kept) <= sum(map(len, acknowledged)) + 4
     finally:
         server.run("stop")
-
-
-class Writers:
-    """Clients that write to test.t as fast as they can."""
-
-    def __init__(self, mysql, count=3):
-        self.mysql = mysql
-        self.stop = threading.Event()
-        self.done = 0
-        self.odd = []
-        self.threads = [threading.Thread(target=self.write, args=(one,)) for one in range(count)]
-
-    def write(self, mine):
-        with self.mysql.write_door() as hs:
-            hs.open(0, "test", "t", "v")
-            while not self.stop.is_set():
-                for reply in hs.pipeline(*[(0, "=", 1, mine, 1, 0, "+", 1) for _ in range(10)]):
-                    if reply == ["0", "1", "1"]:
-                        self.done += 1
-                    elif len(self.odd) < 20:
-                        self.odd.append(reply)
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        until(lambda: self.done > 100)
-        return self
-
-    def __exit__(self, *_):
-        self.stop.set()
-        for thread in self.threads:
-            thread.join()
-
-    def go_on(self):
-        before = self.done
-        until(lambda: self.done > before + 100, 30, "the writers do not go on")
 
 
 DDL = [
