@@ -94,7 +94,7 @@ SERVER_HEADER = re.compile(
     r"my_bitmap|scheduler|log\.h|item\.h|set_var|hostname|violite|thr_timer|wsrep"
 )
 PROTOCOL = re.compile(r"handlersocket|memcache|redis", re.IGNORECASE)
-LINES_MAX = 700
+LINES_MAX = 500
 found = []
 
 
