@@ -173,13 +173,16 @@ endif
 
 # Tests that depend on the server's internals.
 SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention engine/test_ddl engine/test_privileges \
-  engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr
+  engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr sql/test_planned_derived \
+  sql/test_planned_later_series
+# And of a longer one, a part.
+SERIES_PARTS := sql/test_planned_once.py::test_random_selects_are_answered_alike
 ifeq ($(SERIES),10.11)
 series:
 	@$(MAKE) --no-print-directory series SERIES=11.8
 else
 series: for-integration
-	@$(PYTHON) -m pytest $(SERIES_TESTS:%=tests/integration/%.py) -m "not alone" -ra --timeout=300 -p no:cacheprovider \
+	@$(PYTHON) -m pytest $(SERIES_TESTS:%=tests/integration/%.py) $(SERIES_PARTS:%=tests/integration/%) -m "not alone" -ra --timeout=300 -p no:cacheprovider \
 	  -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
 endif
 

@@ -12,6 +12,8 @@ from support.server import BUILD, ROOT, SERIES
 
 FORMS = ROOT / "tests" / "recorded" / "forms"
 UNPLANNED = "not: the server is of a series for which nothing is planned once"
+# Texts that later series read otherwise.
+OTHERWISE = {"SELECT id FROM users WHERE id = 1 INTO OUTFILE '/tmp/x'": "not: INTO, PROCEDURE or EXPLAIN"}
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,8 @@ def found(connection, recogniser, statements):
 def test_statements_have_the_meaning_that_is_recorded(server, recogniser):
     path = FORMS / f"{recogniser}.txt"
     wanted = recorded(path)
+    if SERIES != "10.11":
+        wanted |= {statement: form for statement, form in OTHERWISE.items() if statement in wanted}
     with server.connect(database="test") as connection:
         forms = found(connection, recogniser, wanted)
     if set(forms.values()) == {UNPLANNED}:

@@ -6,8 +6,11 @@
 
 #include "engine/mariadb/basics/server.h"
 
+#include <array>
+#include <bit>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 static_assert(MYSQL_VERSION_ID >= 101100, "this engine is written for MariaDB 10.11 and later");
 
@@ -103,9 +106,58 @@ void set_rows(Thd *thd, ha_rows sent, ha_rows examined) {
   if constexpr (requires { thd->set_examined_row_count(0); }) {
     thd->set_examined_row_count(examined);
   } else {
+    thd->m_examined_row_count = examined;
     thd->sent_row_count_for_statement = sent;
     thd->examined_row_count_for_statement = examined;
   }
+}
+
+/// Variables that only later series have and by which statements are resolved or planned: costs, and the collation that
+/// a character set stands for.
+template <class Variables>
+std::array<ulonglong, 4> later_variables(const Variables &own) {
+  if constexpr (requires { own.character_set_collations; }) {
+    ulonglong collations = own.character_set_collations.count();
+    for (uint i = 0; i < own.character_set_collations.count(); ++i) {
+      const auto &one = own.character_set_collations[i];
+      collations = (collations * 4099 + one.from()->number) * 4099 + one.to()->number;
+    }
+    return {own.new_behavior, std::bit_cast<ulonglong>(own.optimizer_where_cost),
+            std::bit_cast<ulonglong>(own.optimizer_scan_setup_cost), collations};
+  } else {
+    return {};
+  }
+}
+/// Of what is in memory of its own, gives `taken` what is in `own`.
+template <class Variables>
+void keep_own_memory(Variables &taken, const Variables &own) {
+  if constexpr (requires { own.redirect_url; }) taken.redirect_url = own.redirect_url;
+}
+
+// --- plans and what they keep ----------------------------------------------------------------------------------------
+
+/// False: it has failed, which later series return and others only note.
+template <class Join>
+bool execute(Join &join) {
+  if constexpr (std::is_void_v<decltype(join.exec())>) join.exec();
+  else if (join.exec() != 0) return false;
+  return join.error == 0;
+}
+/// Bytes of temporary files. In later series those of a session are counted and bounded.
+template <class Counts>
+ulonglong bytes_of_files(const Counts &counts) {
+  if constexpr (requires { counts.tmp_space_used; }) return counts.tmp_space_used;
+  else return 0;
+}
+template <class Counts>
+void set_bytes_of_files(Counts &counts, ulonglong bytes) {
+  if constexpr (requires { counts.tmp_space_used; }) counts.tmp_space_used = bytes;
+}
+/// Indexes that the server itself has in tables beside.
+template <class Share>
+bool has_indexes_beside(Share &share) {
+  if constexpr (requires { share.hlindexes(); }) return share.hlindexes() != 0;
+  else return false;
 }
 
 // --- rows ------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
 
 namespace postern::mariadb {
@@ -80,8 +81,8 @@ bool JoinPlan::fill_derived(THD *thd) {
     if (executed_ ? one.join->reinit() != 0 : mysql_handle_single_derived(&lex_, one.list, DT_CREATE)) return false;
     unit.set_limit(unit.global_parameters());
     one.join->do_send_rows = unit.lim.get_select_limit() > 0;
-    one.join->exec();
-    if (one.join->error != 0 || thd->is_error() || thd->killed != NOT_KILLED || one.list->derived_result->flush())
+    if (!compat::execute(*one.join) || thd->is_error() || thd->killed != NOT_KILLED ||
+        one.list->derived_result->flush())
       return false;
     unit.executed = true;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
 #include "engine/sql/plan_values.h"
@@ -31,9 +32,12 @@ class JoinPlan::Lent {
         thd_(thd),
         lex_(std::exchange(thd->lex, &plan.lex_)),
         memory_before_(thd->status_var.local_memory_used),
+        files_before_(compat::bytes_of_files(thd->status_var)),
         // The first execution makes things that are kept for the others.
         arena_(plan.executed_ ? run_arena_ : plan.arena_) {
     plan.give_to(thd);
+    // Those that the plan keeps may grow or go by the count of the session.
+    compat::set_bytes_of_files(thd->status_var, files_before_ + plan.file_bytes_);
     thd->set_n_backup_active_arena(&arena_, &backup_);
   }
   ~Lent() {
@@ -47,6 +51,10 @@ class JoinPlan::Lent {
     STATUS_VAR &home = plan_.home_->status_var;
     thd_->status_var.local_memory_used = memory_before_;
     home.local_memory_used = home.local_memory_used + taken;
+    const ulonglong at_home = compat::bytes_of_files(home) - plan_.file_bytes_;
+    plan_.file_bytes_ = compat::bytes_of_files(thd_->status_var) - files_before_;
+    compat::set_bytes_of_files(thd_->status_var, files_before_);
+    compat::set_bytes_of_files(home, at_home + plan_.file_bytes_);
   }
   Lent(const Lent &) = delete;
   Lent &operator=(const Lent &) = delete;
@@ -56,6 +64,7 @@ class JoinPlan::Lent {
   THD *const thd_;
   LEX *const lex_;
   const int64 memory_before_;
+  const ulonglong files_before_;
   Query_arena backup_;
   Query_arena run_arena_{&plan_.run_memory_.root, Query_arena::STMT_CONVENTIONAL_EXECUTION};
   Query_arena &arena_;
@@ -148,13 +157,14 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   answer.put_head(packets, static_cast<uint16_t>(thd->server_status));
   sink_->begin(thd, protocol, packets, answer);
   spent_ = true;
+  const ha_rows examined_before = thd->get_examined_row_count();
   const bool ran = run(thd);
   thd->protocol = usual;
   const std::optional<NotNow> why = outcome(thd, ran);
   spent_ = why.has_value();
   if (!spent_) count(thd);
   executed_ = true;
-  executed = {thd->get_examined_row_count(), sink_->sent(), thd->limit_found_rows};
+  executed = {thd->get_examined_row_count() - examined_before, sink_->sent(), thd->limit_found_rows};
   // Subqueries by an index leave it open.
   if (!subqueries_.empty())
     for (TABLE *const table : tables_) table->file->ha_index_or_rnd_end();
@@ -178,12 +188,9 @@ bool JoinPlan::run(THD *thd) {
   unit.set_limit(unit.global_parameters());
   if (executed_ && join_->reinit()) return false;
   join_->do_send_rows = unit.lim.get_select_limit() > 0;
-  thd->set_examined_row_count(0);
-  thd->set_sent_row_count(0);
   if (!fill_derived(thd)) return false;
   for (const Distinct &one : distinct_) one.count->aggregator_clear();
-  join_->exec();
-  return true;
+  return compat::execute(*join_);
 }
 
 std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran) const {
@@ -193,7 +200,7 @@ std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran) const {
   }
   if (thd->killed != NOT_KILLED) return NotNow::killed;
   if (sink_->overflowed()) return NotNow::too_much;
-  if (!ran || thd->is_error() || join_->error != 0 || sink_->mismatched()) return NotNow::read_failed;
+  if (!ran || thd->is_error() || sink_->mismatched()) return NotNow::read_failed;
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) return NotNow::warning;
   // One that has grown onto the disk would begin there the next time.
   for (TABLE *const table : scratch_)

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 
@@ -44,7 +45,7 @@ std::optional<WhyNot> may_be_planned(const TABLE &table) {
   const TABLE_SHARE &share = *table.s;
   if (table.file->ht->db_type != DB_TYPE_INNODB || share.versioned != VERS_UNDEFINED ||
       share.table_type != TABLE_TYPE_NORMAL || share.tmp_table != NO_TMP_TABLE ||
-      share.table_category != TABLE_CATEGORY_USER)
+      share.table_category != TABLE_CATEGORY_USER || compat::has_indexes_beside(*table.s))
     return WhyNot::table_feature;
 #ifdef WITH_PARTITION_STORAGE_ENGINE
   if (table.part_info != nullptr) return WhyNot::partitions;

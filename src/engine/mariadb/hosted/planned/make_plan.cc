@@ -31,6 +31,7 @@ void take_variables(THD *thd, const THD *from) {
   taken.enforced_table_plugin = own.enforced_table_plugin;
   taken.default_master_connection = own.default_master_connection;
   taken.session_track_system_variables = own.session_track_system_variables;
+  compat::keep_own_memory(taken, own);
   taken.option_bits &= ~ulonglong{OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN};
   taken.lock_wait_timeout = 0;
   taken.optimizer_switch &= ~switches_off;
@@ -263,7 +264,8 @@ void JoinPlan::note_tables_of(JOIN *join) {
 
 void JoinPlan::note_table(const JOIN_TAB &tab) {
   const SQL_SELECT *const select = tab.filesort != nullptr ? tab.filesort->select : tab.select;
-  const QUICK_SELECT_I *const quick = select != nullptr && tab.type == JT_ALL ? select->quick : nullptr;
+  const bool by_ranges = select != nullptr && (tab.type == JT_ALL || tab.type == JT_RANGE);
+  const QUICK_SELECT_I *const quick = by_ranges ? select->quick : nullptr;
   shown_.append(tab.table->alias.ptr(), tab.table->alias.length()).append(1, ':');
   shown_.append(quick != nullptr ? "range" : name_of(tab.type));
   const int key = quick != nullptr      ? static_cast<int>(quick->index)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/mariadb/basics/compat.h"
+
 namespace postern::mariadb {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr ulonglong options_of_transactions = OPTION_NOT_AUTOCOMMIT | OPTION_BEG
 
 PlanContext::PlanContext(const THD *thd) : numbers{}, objects{} {
   const system_variables &own = thd->variables;
+  const auto later = compat::later_variables(own);
   const ulonglong all_numbers[] = {
       own.max_heap_table_size,
       own.tmp_memory_table_size,
@@ -52,7 +55,11 @@ PlanContext::PlanContext(const THD *thd) : numbers{}, objects{} {
       own.group_concat_max_len,
       static_cast<ulonglong>(own.old_mode != 0) | static_cast<ulonglong>(own.big_tables != 0) << 1U,
       own.in_subquery_conversion_threshold,
-      own.max_error_count};
+      own.max_error_count,
+      later[0],
+      later[1],
+      later[2],
+      later[3]};
   const void *const all_objects[] = {
       own.character_set_client,    own.character_set_results, own.collation_server, own.collation_database,
       own.collation_connection,    own.lc_messages,           own.lc_time_names,    own.time_zone,

@@ -13,7 +13,7 @@ struct PlanContext {
   explicit PlanContext(const THD *thd);
   bool operator==(const PlanContext &other) const { return std::memcmp(this, &other, sizeof *this) == 0; }
 
-  ulonglong numbers[36];
+  ulonglong numbers[40];
   const void *objects[9];
 };
 
