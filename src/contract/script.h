@@ -41,6 +41,9 @@ class Script {
   /// Whether it is so short that it may share a worker's turn, and its transaction, with other requests: a few steps of
   /// a few rows each. A turn bounds it as it bounds a find; a script that exceeds the bound is run again alone.
   virtual bool suits_turn() const { return false; }
+  /// Whether it may compute for seconds between two steps, as a program of a client's may. In Lane::alone it then runs
+  /// on a thread for such scripts, so that other requests have theirs.
+  virtual bool may_last() const { return false; }
   /// Whether its ops are finds and answers alone, which then read one view. Otherwise each step reads the rows as they
   /// are when it begins.
   virtual bool reads_only() const { return false; }

@@ -67,7 +67,9 @@ uint32_t Door::threads_wanted(const Options &options) {
 uint32_t Door::descriptors_wanted(const Options &options) {
   // A poller and a way to wake it for each thread (the slow lane may have one more), the acceptor and its reserve, what
   // listens, the slow lane's own poller, the watch's timer and how it is woken.
-  return 2 * (threads_wanted(options) + options.scan_threads + 1 + options.login_threads + options.committers + 1) + 6;
+  return 2 * (threads_wanted(options) + options.scan_threads + 1 + options.login_threads + options.script_threads +
+              options.committers + 1) +
+         6;
 }
 
 Door::Door(Options options, Protocol &protocol, Engine &engine, Access access)

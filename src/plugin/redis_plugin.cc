@@ -27,6 +27,10 @@ namespace {
 
 namespace protocol = ::postern::redis;
 
+/// For scripts that may compute for seconds, at most: each costs the server a session. While all of them work further
+/// such scripts wait, and nobody else.
+constexpr uint32_t script_threads = 8;
+
 bool has_accounts() {
   return settings.auth_choice == Settings::Authentication::account;
 }
@@ -126,6 +130,7 @@ door::Options RedisRunning::door_options() const {
   chosen.threads_per_processor = 2;
   chosen.lets_in = has_accounts() ? "accounts" : "everybody";
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;
+  chosen.script_threads = script_threads;
   return chosen;
 }
 

@@ -137,6 +137,11 @@ bool Exec::suits_turn() const {
          });
 }
 
+bool Exec::may_last() const {
+  return std::any_of(ops_.begin(), ops_.end(),
+                     [](const Op &op) { return op.verb == Verb::script && op.script->may_last(); });
+}
+
 Script::Step Exec::begin() {
   restart();
   if (check_ops_.empty()) return begin_commands();

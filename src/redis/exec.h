@@ -26,6 +26,7 @@ class Exec final : public Kept, public Script, public Reply {
   Next begin_in(Call &call);
 
   bool suits_turn() const override;
+  bool may_last() const override;
   Joins joins() const override { return tries_groups() && check_ops_.empty() ? Joins::other_connections : Joins::none; }
   Step begin() override;
   Step next() override;

@@ -43,8 +43,9 @@ struct Options {
   uint32_t threads = 0;  ///< 0: threads_per_processor for each processor this process may use
   uint32_t threads_per_processor = 1;
   uint32_t scan_threads = 1;
-  uint32_t committers = 2;     ///< threads of the write lane of a door that writes; at least 1
-  uint32_t login_threads = 0;  ///< 0: the protocol has no logins
+  uint32_t committers = 2;      ///< threads of the write lane of a door that writes; at least 1
+  uint32_t login_threads = 0;   ///< 0: the protocol has no logins
+  uint32_t script_threads = 0;  ///< at most; 0: the protocol has no scripts that may last
   Changing<uint32_t> connections_max = limits::connections_max;
   Changing<int64_t> idle_timeout_ms = 300'000;  ///< 0: never
   Changing<int64_t> request_timeout_ms =

@@ -30,8 +30,8 @@ bool SlowLane::LaneThread::start() {
 }
 
 void SlowLane::LaneThread::work() {
-  // A scan is in no hurry; waiters for one row are.
-  if (duty_ == Duty::scan) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 5);
+  // A scan is in no hurry; waiters for one row are. Scripts that compute leave the processors to those who do not.
+  if (duty_ != Duty::login) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), duty_ == Duty::script ? 10 : 5);
   const ThreadIdentity who{
       .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
   try {
@@ -59,6 +59,7 @@ void SlowLane::LaneThread::turn() {
     const bool writes = job->wrote;
     run(std::move(job));
     if (stays || writes) lane_.left(stays, writes);
+    if (duty_ == Duty::script) lane_.left_script();
     return;
   }
   executor_->idle();

@@ -25,7 +25,7 @@ class SlowLane::LaneThread {
         duty_(duty),
         name_(std::move(name)),
         slow_log_(lane.options_, counters_),
-        works_text_(name_ + (duty == Duty::login ? ": verifying a login" : ": scanning, or waiting for a table")) {}
+        works_text_(name_ + work_of(duty)) {}
 
   bool start();
   void wake() { wake_.wake(); }
@@ -33,6 +33,14 @@ class SlowLane::LaneThread {
   const Counters &counters() const { return counters_; }
 
  private:
+  static const char *work_of(Duty duty) {
+    switch (duty) {
+      case Duty::login: return ": verifying a login";
+      case Duty::script: return ": running a script";
+      case Duty::scan: break;
+    }
+    return ": scanning, or waiting for a table";
+  }
   void work();
   void turn();
   void describe(bool working);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "contract/op.h"
+#include "contract/script.h"
 #include "contract/server_session.h"
 #include "door/connections/connection.h"
 #include "door/lanes/home.h"
@@ -76,10 +77,12 @@ struct SlowJob {
     for (Unit &one : units) one.first -= static_cast<uint32_t>(next);
     connection->put_off = std::move(work);
   }
-  /// Whether any of its undone ops does.
+  /// Whether any of its undone ops has a commit that may stall.
   bool writes() const {
     const auto left = std::span(work->ops).subspan(next);
-    return std::any_of(left.begin(), left.end(), [](const Op &op) { return postern::writes(op.verb); });
+    return std::any_of(left.begin(), left.end(), [](const Op &op) {
+      return postern::writes(op.verb) && !(op.verb == Verb::script && op.script->reads_only());
+    });
   }
   bool writes_next() const {
     if (all_done()) return false;

@@ -22,15 +22,33 @@ bool SlowLane::start() {
   };
   add(Duty::scan, " scan ", static_cast<uint32_t>(scan_threads()) + (access_ == Access::write ? 1 : 0));
   add(Duty::login, " login ", options_.login_threads);
-  threads_running_ = static_cast<uint32_t>(threads_.size());
-  for (const auto &thread : threads_) {
+  const size_t at_once = threads_.size() + (options_.script_threads != 0 ? 1 : 0);
+  add(Duty::script, " script ", options_.script_threads);
+  threads_running_ = static_cast<uint32_t>(at_once);
+  script_threads_ = at_once - (threads_.size() - options_.script_threads);
+  for (const auto &thread : std::span(threads_).first(at_once)) {
     if (!thread->start()) return false;
   }
   return true;
 }
 
+/// With mutex_ held: as many as there are scripts, if the system has them. Those that are started last stand last.
+void SlowLane::start_script_threads() {
+  while (script_threads_ < std::min<size_t>(options_.script_threads, scripts_running_ + script_jobs_.size())) {
+    threads_running_.fetch_add(1, std::memory_order_acq_rel);
+    if (!threads_[threads_.size() - options_.script_threads + script_threads_]->start()) {
+      threads_running_.fetch_sub(1, std::memory_order_acq_rel);
+      return;
+    }
+    ++script_threads_;
+  }
+}
+
 void SlowLane::stop() {
-  stop_.store(true, std::memory_order_release);
+  {
+    const std::lock_guard guard(mutex_);  // no thread is started any more
+    stop_.store(true, std::memory_order_release);
+  }
   wake_all();
   for (const auto &thread : threads_) thread->join();
   close();
@@ -42,7 +60,8 @@ void SlowLane::close() {
   {
     const std::lock_guard guard(mutex_);
     closed_ = true;
-    for (JobQueue *const jobs : {&login_jobs_, &runnable_, &held_up_, &long_running_, &delayed_, &parked_})
+    for (JobQueue *const jobs :
+         {&login_jobs_, &script_jobs_, &runnable_, &held_up_, &long_running_, &delayed_, &parked_})
       while (std::unique_ptr<SlowJob> job = jobs->pop_front()) left.push_back(std::move(job));
   }
   while (std::unique_ptr<SlowJob> job = left.pop_front()) {
@@ -66,6 +85,7 @@ bool SlowLane::queue_up(std::unique_ptr<SlowJob> &job) {
   if (closed_) return false;
   JobQueue &queue = job->due_ms != 0 ? delayed_ : queue_for(*job);
   queue.push_back(std::move(job));
+  if (!stop_.load(std::memory_order_relaxed)) start_script_threads();
   return true;
 }
 
@@ -75,14 +95,21 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
   go_home(std::move(job));
 }
 
-/// Without threads for logins, which a door without logins does not start, every thread does everything.
+/// Without threads for logins or scripts, which a door without those does not start, every thread does everything.
 SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
-  const bool login = options_.login_threads != 0 && !job.all_done() && job.op().verb == Verb::login;
-  return login ? Duty::login : Duty::scan;
+  if (job.all_done()) return Duty::scan;
+  const Op &op = job.op();
+  if (options_.login_threads != 0 && op.verb == Verb::login) return Duty::login;
+  if (options_.script_threads != 0 && op.verb == Verb::script && op.script->may_last()) return Duty::script;
+  return Duty::scan;
 }
 
 JobQueue &SlowLane::queue_for(const SlowJob &job) {
-  if (duty_for(job) == Duty::login) return login_jobs_;
+  switch (duty_for(job)) {
+    case Duty::login: return login_jobs_;
+    case Duty::script: return script_jobs_;
+    case Duty::scan: break;
+  }
   if (job.is_held_up()) return held_up_;
   return job.long_running ? long_running_ : runnable_;
 }
@@ -118,6 +145,7 @@ std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait
     if (login != nullptr) login->stays = login->wrote = false;
     return login;
   }
+  if (duty == Duty::script) return take_script();
   std::unique_ptr<SlowJob> job = take_runnable(now_ms);
   if (job == nullptr) {
     passed_by_ = passed_by_ || !runnable_.empty() || !held_up_.empty() || !long_running_.empty();
@@ -132,6 +160,18 @@ std::unique_ptr<SlowJob> SlowLane::take(Duty duty, int64_t now_ms, int64_t &wait
     wake_all();
   }
   return job;
+}
+
+/// It may wait for a row as long as no other waits for its thread.
+std::unique_ptr<SlowJob> SlowLane::take_script() {
+  std::unique_ptr<SlowJob> script = script_jobs_.pop_front();
+  if (script == nullptr) return nullptr;
+  ++scripts_running_;
+  script->stays = script->wrote = false;
+  const int waiting = static_cast<int>(script_jobs_.size());
+  script->row_wait_ms =
+      waiting == 0 ? limits::row_wait_slow_ms : std::max(limits::row_wait_shared_ms / (1 + waiting), 1);
+  return script;
 }
 
 bool SlowLane::any_to_take(const JobQueue &queue) const {
@@ -187,6 +227,11 @@ void SlowLane::left(bool stayed, bool wrote) {
   const std::lock_guard guard(mutex_);
   if (stayed) --staying_;
   if (wrote) --writing_;
+}
+
+void SlowLane::left_script() {
+  const std::lock_guard guard(mutex_);
+  --scripts_running_;
 }
 
 bool SlowLane::others_wait(int64_t now_ms) {
@@ -276,7 +321,7 @@ void SlowLane::try_waiters_for_rows(const TableSpec &table) {
     longest->due_ms = 0;
     tried.push_back(delayed_.remove(*longest));
   }
-  while (std::unique_ptr<SlowJob> job = tried.pop_back()) held_up_.push_front(std::move(job));
+  while (std::unique_ptr<SlowJob> job = tried.pop_back()) queue_for(*job).push_front(std::move(job));
 }
 
 bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress held_up) {

@@ -11,6 +11,9 @@
 // A commit may stall, for a disk or a replica. So that finds never wait for those of others, a door that writes has one
 // thread more than may have jobs that write.
 //
+// Nor for scripts that may compute for seconds (Script::may_last()): these have threads of their own, the first from
+// the beginning and others when they are needed, up to Options::script_threads. They run at a lower priority.
+//
 // Jobs that wait for a table or a row lock are tried again and again, in turns with jobs that were not held up. The
 // more there are, the shorter each try waits. All threads but one may wait longer for a row: their jobs have a place in
 // the storage engine's queue, beside SQL.
@@ -57,10 +60,12 @@ class SlowLane {
   class LaneThread;
 
   /// The kinds of jobs that a thread takes.
-  enum class Duty : uint8_t { scan, login };
+  enum class Duty : uint8_t { scan, login, script };
   Duty duty_for(const SlowJob &job) const;
   JobQueue &queue_for(const SlowJob &job);
 
+  void start_script_threads();
+  std::unique_ptr<SlowJob> take_script();
   std::unique_ptr<SlowJob> take(Duty duty, int64_t now_ms, int64_t &wait_until_ms);
   size_t logins_waiting();
   size_t retry_ms_max();
@@ -68,6 +73,7 @@ class SlowLane {
   void put_back(std::unique_ptr<SlowJob> job);
   /// A job that stayed, or wrote, has left its thread.
   void left(bool stayed, bool wrote);
+  void left_script();
   size_t scan_threads() const { return std::max<uint32_t>(options_.scan_threads, 1); }
   /// Whether a thread may take it now.
   bool may_take(const SlowJob &job) const { return writing_ < scan_threads() || !job.writes(); }
@@ -102,7 +108,10 @@ class SlowLane {
 
   std::mutex mutex_;  // a leaf but for that of a worker's inbox
   bool closed_ = false;
-  JobQueue login_jobs_;  // runnable, by login threads alone
+  JobQueue login_jobs_;   // runnable, by login threads alone
+  JobQueue script_jobs_;  // runnable or held up, by script threads alone
+  size_t scripts_running_ = 0;
+  size_t script_threads_ = 0;  // that have started
   JobQueue runnable_;
   JobQueue held_up_;                 // runnable, too
   JobQueue long_running_;            // likewise

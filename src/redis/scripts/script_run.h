@@ -28,6 +28,7 @@ class ScriptRun : public Conductor {
   ~ScriptRun() override;
 
   bool suits_turn() const override;
+  bool may_last() const final { return true; }
 
  protected:
   ScriptRun(Call &call, const ScriptRequest &request);

@@ -289,6 +289,37 @@ def test_others_go_on_while_a_script_runs_and_it_can_be_killed(server, port):
         assert other.ask_raw("SCRIPT", "KILL").startswith(b"-NOTBUSY")
 
 
+# They had the threads for all that is too much for a turn, and so nobody's DBSIZE or FLUSHALL was answered.
+def test_many_endless_scripts_stop_nobody_elses_commands(server, port):
+    endless = encode("EVAL", "local n = 0 while true do n = n + 1 end", "0")
+    with setting(server, "redis_script_time_limit", "0"), contextlib.ExitStack() as stack:
+        other = stack.enter_context(Client(port))
+        assert other.ask("SET", "a", "b") == "OK"
+        looping = [stack.enter_context(Client(port)) for _ in range(12)]
+        for client in looping:
+            client.send(endless)
+        until(lambda: other.ask("CLIENT", "LIST").count(b"cmd=eval") == len(looping))
+        for _ in range(3):
+            assert other.ask("DBSIZE") == 1
+            assert other.ask("KEYS", "*") == [b"a"]
+            assert other.ask("SADD", "s", *range(100)) == 100
+            assert other.ask("EVAL", "return redis.call('get', KEYS[1])", "1", "a") == b"b"
+            assert other.ask("DEL", "s") == 1
+        assert other.ask("FLUSHALL") == "OK"
+        assert other.ask("DBSIZE") == 0
+        # Those that wait for a thread begin when others have ended.
+        killer = threading.Thread(target=until, args=(lambda: not killed(port),), kwargs={"seconds": 60})
+        killer.start()
+        for client in looping:
+            assert client.raw().startswith(b"-ERR Error running script: Script killed")
+        killer.join()
+
+
+def killed(port):
+    with Client(port) as client:
+        return client.ask_raw("SCRIPT", "KILL") == b"+OK\r\n"
+
+
 def test_scripts_of_many_clients_lose_nothing(port):
     script = """
     local n = tonumber(redis.call('get', KEYS[1]) or '0')
