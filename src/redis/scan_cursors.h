@@ -24,6 +24,19 @@ struct ScanPlace {
   std::vector<std::string> last{};  ///< the key of the last row seen; empty: the walk begins
 };
 
+/// A cursor as Redis reads it, which is strtoul()'s way but for blanks: `` and `+0` are 0, and a sign counts from 2^64
+/// down. False: it is none.
+inline bool parse_cursor(Bytes text, uint64_t &cursor) {
+  text = text.substr(0, text.find('\0'));
+  cursor = 0;
+  if (text.empty()) return true;
+  const bool negative = text.front() == '-';
+  if (negative || text.front() == '+') text.remove_prefix(1);
+  if (!parse_natural(text, cursor)) return false;
+  if (negative) cursor = -cursor;
+  return true;
+}
+
 class ScanCursors {
  public:
   static constexpr size_t places_max = 16'384;

@@ -151,7 +151,7 @@ namespace lower {
 Next scan(Call &call) {
   uint64_t cursor = 0;
   ScanArguments scan{filter_of(call, "*")};
-  if (!parse_natural(call.arguments[1], cursor)) return refuse(call, "ERR invalid cursor");
+  if (!parse_cursor(call.arguments[1], cursor)) return refuse(call, "ERR invalid cursor");
   if (!read_scan(call, scan)) return Next::go_on;
   if (scan.filter.snapshot == nullptr) return tell_scan_end(call);
   ScanPlace place;

@@ -116,7 +116,7 @@ Task<uint64_t> ScanElements::read(const Entry &entry, std::vector<Cells> &rows) 
 Next scan_elements(Call &call, Type type) {
   uint64_t cursor = 0;
   ScanElements::Wanted wanted{.type = type};
-  if (!parse_natural(call.arguments[2], cursor)) return refuse(call, "ERR invalid cursor");
+  if (!parse_cursor(call.arguments[2], cursor)) return refuse(call, "ERR invalid cursor");
   if (!read_options(call, wanted)) return Next::go_on;
   const uint32_t db = call.session.client().database();
   const std::string owner(call.session.client().user());
