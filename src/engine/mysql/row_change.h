@@ -36,6 +36,10 @@ class RowChange {
   /// Changes the row, of which record[1] is a copy, as the draft says.
   Step update();
   Step erase();
+  /// No change is made in two parts here.
+  static constexpr bool may_put_off() { return false; }
+  Step put_off() { return update(); }
+  static constexpr Step store_put_off() { return Step::good; }
 
   /// The op is over: whatever it left in the thread and in memory goes.
   void end();

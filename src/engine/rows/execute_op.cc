@@ -121,6 +121,10 @@ void RowExecutor::execute(Op &op, const Spec *opening) {
       if (binding == nullptr) return refuse(op, Failure::not_open);
       OpenTable *const table = tables_.prepared(static_cast<Spec *>(binding));
       if (!usable(op, table)) return;
+      if (!writer_.store_held()) {
+        op.progress = Progress::needs_own_run;
+        return;
+      }
       finder_.run(op, *table);
       if (op.progress == Progress::done) counters_->add(Counter::requests_find);
       return;

@@ -126,8 +126,12 @@ Settlement RowExecutor::run_statement(const Run &run) {
     tables_.lock_all(lookups_);
     if (tentative_ && !write_tables_.can_undo_all()) run.ops[0].progress = Progress::needs_own_run;
     else execute_all(run, nullptr);
+    bool undo = order_.in_own_unit() ? order_.ends() != sql::UnitEnds::commit : writer_.undo();
+    if (!lost() && !undo && !writer_.store_held()) {
+      undo = true;
+      run.ops[0].progress = Progress::needs_own_run;
+    }
     settlement = writer_.take_lost();
-    const bool undo = order_.in_own_unit() ? order_.ends() != sql::UnitEnds::commit : writer_.undo();
     if (settlement.lasted() && !undo) {
       settlement = write_tables_.commit();  // which throws only where it has failed
     } else {

@@ -88,12 +88,14 @@ Settlement RowExecutor::run_together(std::span<Op> scripts, bool &done) {
   if (thd()->killed) return {};
   tentative_ = true;
   writer_.set_step(true);
+  writer_.set_holding(true);
   Settlement settlement;
   try {
     settlement = run_ops_of_step(together_);
   } catch (const std::bad_alloc &) {
     settlement = {.failure = Failure::out_of_memory, .repeatable = !cannot_be_undone(thd())};
   }
+  writer_.set_holding(false);
   writer_.set_step(false);
   tentative_ = false;
   if (!settlement.lasted()) return settlement;

@@ -29,10 +29,12 @@ void Writer::run(Op &op, OpenTable &table) {
   if (at_hand_) row_at_hand_ = nullptr;
   THD *const thd = write_.thd;
   number_rows_in_warnings_anew(thd);
+  row_key_ = holding_ ? key_of_row(op) : std::span<const Value>();
+  on_held_ = holding_ && held_.is(table, row_key_);
   row_wait_.watch(true);
-  const Step step = op.verb == Verb::insert ? insert(*op.insert)
-                    : op.verb == Verb::edit ? edit(*op.edit)
-                                            : lock(*op.find);
+  Step step = on_held_ ? Step::good : make_way(table);
+  if (step == Step::good)
+    step = op.verb == Verb::insert ? insert(*op.insert) : op.verb == Verb::edit ? edit(*op.edit) : lock(*op.find);
   row_wait_.watch(false);
   change_.end();
   row_wait_.take_expired();  // where it did not matter any more
@@ -70,6 +72,7 @@ void Writer::run(Op &op, OpenTable &table) {
 // --- inserting ---------------------------------------------------------------------------------------------------
 
 Step Writer::insert(const Insert &insert) {
+  if (on_held_) return update_row_there(insert);
   WriteTable &target = *write_.table->target;
   const bool may_update = insert.on_duplicate == OnDuplicate::update || insert.on_duplicate == OnDuplicate::decide;
   if (!write_.alone &&
@@ -191,12 +194,13 @@ Step Writer::update_row_there(const Insert &insert) {
     const Decision decision = insert.edit->present(write_.table->reader.read(), draft);
     if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
     if (decision == Decision::refuse || decision == Decision::alone) return refuse(decision);
+    if (!on_held_) hold_row();
     if (decision != Decision::write) {
       row_at_hand_ = write_.table->table;
       return Step::good;
     }
   }
-  const Step step = change_.update();
+  const Step step = change_row();
   if (step == Step::good && (decides || write_.outcome.changed != 0)) write_.outcome.changed = 2;
   return step;
 }
@@ -241,6 +245,7 @@ int Writer::finish_duplicate(int code) {
 
 Step Writer::edit(const EditRows &edit) {
   const Find &find = edit.find;
+  if (on_held_) return edit_row(edit);
   if (edit.same_row && at_hand_ && !write_.table->target->edits_need_own_run) return edit_row(edit);
   if (const Failure failure = walk_.begin(write_.thd, *write_.table, find); failure != Failure::none)
     return write_.fail(failure);
@@ -389,9 +394,16 @@ Step Writer::edit_row(const EditRows &edit) {
   const Decision decision = edit.edit->present(now, draft);
   if (draft.failure() != Failure::none) return write_.fail(draft.failure(), {.message = draft.message()});
   if (decision == Decision::refuse || decision == Decision::alone) return refuse(decision);
+  TABLE *const table = write_.table->table;
   if (decision == Decision::keep) {
-    if (edit.writes_too) row_at_hand_ = write_.table->table;
-    else write_.table->file().unlock_row();
+    if (on_held_) return Step::good;
+    if (!edit.writes_too) {
+      write_.table->file().unlock_row();
+      return Step::good;
+    }
+    row_at_hand_ = table;
+    store_record(table, record[1]);
+    hold_row();
     return Step::good;
   }
   if (edit.rows_wanted) {
@@ -399,10 +411,18 @@ Step Writer::edit_row(const EditRows &edit) {
       return write_.alone ? write_.fail(Failure::reply_too_large) : write_.leave(Progress::needs_own_run);
     ++write_.outcome.rows;
   }
-  if (decision == Decision::erase) return change_.erase();
-  TABLE *const table = write_.table->table;
-  store_record(table, record[1]);
-  return change_.update();
+  if (decision == Decision::erase) {
+    if (on_held_) {
+      restore_record(table, record[1]);
+      held_.forget();
+    }
+    return change_.erase();
+  }
+  if (!on_held_) {
+    store_record(table, record[1]);
+    hold_row();
+  }
+  return change_row();
 }
 
 }  // namespace postern::rows

@@ -16,6 +16,7 @@
 #include "contract/op.h"
 #include "engine/server/row_change.h"
 #include "engine/server/row_wait.h"
+#include "engine/rows/held_row.h"
 #include "engine/rows/walk.h"
 #include "engine/rows/write_op.h"
 
@@ -33,6 +34,14 @@ class Writer {
   void begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_row_wait_ms);
   /// In a turn: the statement is, or is no longer, that of a step, which is undone as a whole if an op of it fails.
   void set_step(bool step) { write_.step = step; }
+  /// The statement is, or is no longer, one that is undone as a whole if an op of it fails, after which each script
+  /// begins anew by itself: rows may be held in it, until store_held().
+  void set_holding(bool holding) {
+    holding_ = holding;
+    held_.forget();
+  }
+  /// Stores the row that is held: before the statement ends, or anybody reads. False: the statement has to be undone.
+  bool store_held();
   /// Runs an insert, an edit or a lock and passes its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
 
@@ -44,6 +53,7 @@ class Writer {
   void break_off() {
     row_wait_.watch(false);
     change_.end();
+    held_.forget();
     row_wait_.take_expired();
     write_.take_lost();
   }
@@ -74,6 +84,10 @@ class Writer {
   template <class Visit>
   Step walk_key(Visit visit);
   Step edit_row(const EditRows &edit);
+  Step change_row();
+  std::span<const Value> key_of_row(const Op &op) const;
+  void hold_row();
+  Step make_way(const OpenTable &table);
   bool is_for_one_row(const Find &find) const;
 
   Counters *const counters_;
@@ -86,7 +100,12 @@ class Writer {
   // The last op of this table has locked the row in record[0], and kept it; whether the running op is on it.
   const TABLE *row_at_hand_ = nullptr;
   bool at_hand_ = false;
-  Walk walk_;  // the running edit's
+  bool holding_ = false;
+  HeldRow held_;
+  std::span<const Value> row_key_;  // the row that the running op is on, where that is one row and may be held
+  bool on_held_ = false;            // it is
+  Op storing_{};                    // in place of an op, where a held row is stored after all of them
+  Walk walk_;                       // the running edit's
   std::vector<uchar> key_;
   std::vector<uchar> places_;  // of the rows to edit, one after the other
 };

@@ -184,6 +184,31 @@ Step RowChange::update() {
   return fire(TRG_EVENT_UPDATE, TRG_ACTION_AFTER);
 }
 
+bool RowChange::may_put_off() const {
+  const TABLE &table = *write_.table->table;
+  return !fills_by_items() && table.vfield == nullptr && table.default_field == nullptr &&
+         table.check_constraints == nullptr && table.found_next_number_field == nullptr;
+}
+
+Step RowChange::put_off() {
+  write_.thd->count_cuted_fields = CHECK_FIELD_WARN;
+  write_.thd->abort_on_warning = true;
+  write_.table->table->reset_default_fields();
+  if (write_.op->verb == Verb::edit) ++write_.outcome.changed;
+  return store_draft();
+}
+
+Step RowChange::store_put_off() {
+  TABLE *const table = write_.table->table;
+  write_.thd->lex->sql_command = SQLCOM_UPDATE;
+  if (!compare_record(table)) return Step::good;
+  write_.begin_change();
+  const int code = update_row(*table);
+  if (code != 0 && code != HA_ERR_RECORD_IS_THE_SAME) return write_.fail_to_change(code);
+  if (code == 0) write_.changed_row(Counter::rows_updated);
+  return Step::good;
+}
+
 /// Whether the id that the server counts becomes another one. The storage engine then raises the counter under a lock
 /// that it keeps until the transaction ends, and may wait for that lock with the row changed already.
 bool RowChange::changes_autoinc() const {

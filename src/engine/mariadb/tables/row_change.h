@@ -37,6 +37,13 @@ class RowChange {
   /// Changes the row, of which record[1] is a copy, as the draft says.
   Step update();
   Step erase();
+  /// Whether a change may be made in two parts, with others of the same row between them: in the server's memory, and
+  /// by the storage engine. Nothing else of the server's may hear of the first.
+  bool may_put_off() const;
+  /// Makes record[0] what the draft says.
+  Step put_off();
+  /// Has the storage engine store record[0], of which record[1] is the row as it has it.
+  Step store_put_off();
 
   /// The op is over: whatever it left in the thread and in memory goes.
   void end();
