@@ -9,6 +9,7 @@
 #include <new>
 
 #include "base/limits.h"
+#include "base/small_blocks.h"
 
 namespace postern::pool {
 namespace {
@@ -123,6 +124,7 @@ void drain() {
     }
     list.count = 0;
   }
+  small_blocks::drain();
   drain_spares();
 }
 

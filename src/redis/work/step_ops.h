@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/small_blocks.h"
 #include "contract/edit.h"
 #include "contract/op.h"
 #include "redis/keyspace/open_maps.h"
@@ -77,8 +78,8 @@ class StepOps {
   Op &add(Verb verb, OpenTable &table);
 
   bool was_run_ = false;
-  std::vector<Op> ops_;
-  std::vector<OpenTable *> tables_;  // the ops'
+  std::vector<Op, small_blocks::Allocator<Op>> ops_;
+  std::vector<OpenTable *, small_blocks::Allocator<OpenTable *>> tables_;  // the ops'
   Lasting<StepReply, 4> replies_;
   Lasting<Find, 2> finds_;
   Lasting<Insert, 2> inserts_;

@@ -1,24 +1,18 @@
 #include "redis/work/steps.h"
 
-#include <algorithm>
-#include <bit>
-#include <new>
 #include <utility>
 
-#include "base/limits.h"
-#include "base/pool.h"
+#include "base/small_blocks.h"
 #include "redis/session.h"
 
 namespace postern::redis {
 
 void *Steps::operator new(size_t bytes) {
-  char *const data = pool::acquire(bytes).data;
-  if (data == nullptr) throw std::bad_alloc();
-  return data;
+  return small_blocks::acquire(bytes);
 }
 
 void Steps::operator delete(void *steps, size_t bytes) {
-  pool::release({static_cast<char *>(steps), std::bit_ceil(std::max(bytes, limits::block_bytes_min))});
+  small_blocks::release(steps, bytes);
 }
 
 void Steps::tell_erased_to(Call &call) {

@@ -24,7 +24,7 @@ namespace postern::redis {
 
 class Steps : public Kept, public Script, public Reply {
  public:
-  // They come and go with requests, as blocks do.
+  // They come and go with requests.
   static void *operator new(size_t bytes);
   static void operator delete(void *steps, size_t bytes);
 

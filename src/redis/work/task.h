@@ -5,9 +5,12 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <utility>
+
+#include "base/small_blocks.h"
 
 namespace postern::redis {
 
@@ -17,6 +20,10 @@ class Task;
 namespace task {
 
 struct PromiseBase {
+  // Coroutines come and go with requests, several for each.
+  static void *operator new(size_t bytes) { return small_blocks::acquire(bytes); }
+  static void operator delete(void *frame, size_t bytes) { small_blocks::release(frame, bytes); }
+
   std::coroutine_handle<> waiting = std::noop_coroutine();
   std::exception_ptr thrown{};
 
