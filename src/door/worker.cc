@@ -1,7 +1,6 @@
 #include "door/worker.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <new>
 
 #include "base/limits.h"
@@ -13,14 +12,16 @@ namespace postern::door {
 Worker::Worker(const Context &context, uint32_t number)
     : context_(context),
       name_(context.options.name + " worker " + std::to_string(number)),
-      is_first_(number == 1),
       crew_(std::make_shared<Crew>(name_, &Worker::work, this, context.watch)),
       has_writers_(context.access == Access::write || context.options.statements_write),
+      write_runs_(context.engine, context.write_lane),
       events_(limits::events_per_turn_max),
       timeouts_(context.options),
       tls_handshakes_(context.options, counters_),
       guard_(name_, counters_),
       slow_log_(context.options, counters_),
+      statements_here_(context.engine, context.watch),
+      shown_(name_, number == 1),
       permit_(context.engine.tells_of_waits() ? &Permits::of_process() : nullptr),
       sibling_(Siblings::of_process(), poller_.fd()) {
   context.watch.look_after(*crew_, poller_.fd());
@@ -92,11 +93,11 @@ size_t Worker::wait() {
   int timeout_ms = 0;
   const bool at_work = lists_.next_turn_size() > tls_handshakes_.waiting() || !statements_here_.empty();
   if (!at_work) {
-    describe_connections();
+    shown_.show(*executor_, connections());
     if (holds_tables_) {
       timeout_ms = limits::linger_ms;
     } else {
-      if (described_connections_ == 0 && !is_first_) executor_->hide();
+      shown_.hide_if_idle(*executor_);
       int64_t left_ms = timeouts_.left_ms(now_ms_);
       if (tls_handshakes_.waiting() != 0) left_ms = std::min<int64_t>(left_ms, limits::handshake_look_ms);
       if (look_ms_ != 0) left_ms = std::min<int64_t>(left_ms, look_ms_);
@@ -127,16 +128,6 @@ void Worker::give_up_tables() {
   executor_->idle();
   look_ms_ = 0;
   holds_tables_ = false;
-}
-
-void Worker::describe_connections() {
-  const uint32_t connections = connection_count_.load(std::memory_order_relaxed);
-  if (connections == described_connections_) return;
-  described_connections_ = connections;
-  char text[100];
-  const int size = std::snprintf(text, sizeof text, "%.60s: %u connection%s", name_.c_str(), connections,
-                                 connections == 1 ? "" : "s");
-  executor_->describe({text, static_cast<size_t>(size)});
 }
 
 void Worker::receive(size_t event_count) {
@@ -258,7 +249,7 @@ void Worker::execute() {
   const std::span<Turn::Slice> all = turn_->slices();
   const size_t readers = has_writers_ ? turn_->put_readers_first() : 0;
   if (readers == all.size() || !has_writers_) {
-    commit_delay_.note_other_run();
+    write_runs_.note_other_run();
     run_readers(all);
     return;
   }
@@ -267,26 +258,21 @@ void Worker::execute() {
     for (Connection *const connection : lists_.this_turn()) send_released(*connection);
   }
   const std::span<Turn::Slice> writers = all.subspan(readers);
-  if (!gives_away(readers)) run_writers(writers);
+  if (!write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms_)) run_writers(writers);
   else if (!give_away(readers)) keep_writers(writers);
 }
 
-inline void Worker::run_readers(std::span<Turn::Slice> readers) {
-  if (times_.is_on()) times_.expect(turn_->ops_of_all(readers));
-  turn_->run(*executor_, readers, this, counters_);
-  if (times_.is_on()) times_.note(turn_->ops_of_all(readers));
-  if (has_writers_) note_readers(readers);
-  settle(readers);
+/// Times are noted for the forms of the statements.
+void Worker::run_timed(std::span<Turn::Slice> slices) {
+  if (times_.is_on()) times_.expect(turn_->ops_of_all(slices));
+  turn_->run(*executor_, slices, this, counters_);
+  if (times_.is_on()) times_.note(turn_->ops_of_all(slices));
 }
 
-/// The answered ones: ops left for other threads wait for nobody here.
-inline void Worker::note_readers(std::span<const Turn::Slice> readers) {
-  int noted = 0;
-  for (const Turn::Slice &slice : readers) {
-    if (turn_->last_of(slice)->progress != Progress::done) continue;
-    recent_readers_.note(*slice.connection, now_ms_);
-    if (++noted == 2) return;
-  }
+inline void Worker::run_readers(std::span<Turn::Slice> readers) {
+  run_timed(readers);
+  if (has_writers_) write_runs_.note_readers(*turn_, readers, now_ms_);
+  settle(readers);
 }
 
 void Worker::op_done(const Op &op) {

@@ -14,28 +14,28 @@
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "contract/session.h"
-#include "door/connections/commit_delay.h"
 #include "door/connections/connection.h"
 #include "door/lanes/crew.h"
 #include "door/lanes/inbox.h"
-#include "door/lanes/job_queue.h"
-#include "door/lanes/lasting_kinds.h"
 #include "door/lanes/loop_watch.h"
 #include "door/lanes/permits.h"
 #include "door/lanes/siblings.h"
+#include "door/connections_shown.h"
 #include "door/memory_guard.h"
 #include "door/connections/options.h"
-#include "door/recent_readers.h"
 #include "door/connections/sleepers.h"
 #include "door/lanes/slow_lane.h"
 #include "door/connections/slow_log.h"
 #include "door/lanes/statement_pool.h"
+#include "door/statements_here.h"
 #include "door/timeouts.h"
 #include "door/tls_handshakes.h"
 #include "door/connections/turn.h"
 #include "door/connections/turn_clock.h"
 #include "door/connections/turn_times.h"
 #include "door/turn_lists.h"
+#include "door/turns_away.h"
+#include "door/write_runs.h"
 #include "door/lanes/write_job.h"
 #include "door/lanes/write_lane.h"
 #include "net/poller.h"
@@ -100,7 +100,6 @@ class Worker final : private Watcher, private WaitListener, public Home {
   // worker_statements.cc: statements that the server serves, here or on a thread of the pool.
   std::unique_ptr<SlowJob> run_until_statement();
   std::unique_ptr<SlowJob> next_statement();
-  bool is_to_be_served_here(const SlowJob &job, Connection &connection);
   void leave_for_pool(std::unique_ptr<SlowJob> job);
   void lend_thread(const SlowJob &job);
   void take_thread_back(std::unique_ptr<SlowJob> job, bool alive);
@@ -115,7 +114,6 @@ class Worker final : private Watcher, private WaitListener, public Home {
   void rest();
   void give_up_tables();
   bool is_look_due() const { return look_ms_ != 0 && now_ms_ - rested_ms_ >= look_ms_; }
-  void describe_connections();
 
   void receive(size_t event_count);
   void note_end(Connection &connection);
@@ -135,9 +133,8 @@ class Worker final : private Watcher, private WaitListener, public Home {
   void collect_from(Connection &connection, const Turn::Slice &slice);
 
   void execute();
+  void run_timed(std::span<Turn::Slice> slices);
   void run_readers(std::span<Turn::Slice> readers);
-  void note_readers(std::span<const Turn::Slice> readers);
-  bool gives_away(size_t readers);
   bool give_away(size_t readers);
   void keep_writers(std::span<Turn::Slice> writers);
   void run_writers(std::span<Turn::Slice> writers);
@@ -174,7 +171,6 @@ class Worker final : private Watcher, private WaitListener, public Home {
 
   const Context context_;
   const std::string name_;
-  const bool is_first_;
   Counters counters_;
   net::Poller poller_;
   net::WakeFd wake_;
@@ -188,36 +184,26 @@ class Worker final : private Watcher, private WaitListener, public Home {
   // The thread's own.
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<WriteJob> turn_ = std::make_unique<WriteJob>();
-  WriteJobs spare_turns_;
-  size_t spare_turns_count_ = 0;
-  static constexpr size_t spare_turns_max = 4;
+  TurnsAway turns_away_;
   const bool has_writers_;  // its clients may write
-  size_t turns_away_ = 0;   // in the write lane
-  RecentReaders recent_readers_;
-  uint32_t runs_not_looked_at_ = WriteLane::runs_per_look;
+  WriteRuns write_runs_;
   std::vector<epoll_event> events_;
   TurnLists lists_;
   Timeouts timeouts_;
   TlsHandshakes tls_handshakes_;
-  CommitDelay commit_delay_;
-  uint32_t shared_runs_ = 0;  // of writes, of several clients
   MemoryGuard guard_;
   TurnClock clock_;
   TurnTimes times_;
   SlowLog slow_log_;
-  JobQueue statements_here_;  // to be served by this thread
-  LastingKinds lasting_kinds_;
-  uint64_t serving_kind_ = 0;  // of the statement that is served
-  int64_t serving_since_us_ = 0;
-  int serving_fd_ = -1;  // its connection's
-  Permit permit_;        // to run
+  StatementsHere statements_here_;
+  ConnectionsShown shown_;
+  Permit permit_;  // to run
   Sibling sibling_;
   int64_t now_ms_ = 0;
   int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
   bool holds_tables_ = false;
   int look_ms_ = 0;        // the executor keeps tables, and looks so often whether others want them; 0: it keeps none
   int64_t rested_ms_ = 0;  // when it looked last
-  uint32_t described_connections_ = UINT32_MAX;
 };
 
 }  // namespace postern::door

@@ -91,7 +91,7 @@ std::unique_ptr<SlowJob> Worker::run_until_statement() {
 
 /// nullptr: there is none that this thread may serve.
 std::unique_ptr<SlowJob> Worker::next_statement() {
-  while (std::unique_ptr<SlowJob> job = statements_here_.pop_front()) {
+  while (std::unique_ptr<SlowJob> job = statements_here_.next()) {
     if (job->connection->is_dead()) take_job_back(std::move(job));
     else if (crew_->has_stand_in()) return job;
     else leave_for_pool(std::move(job));
@@ -112,9 +112,9 @@ void Worker::leave_for_slow_lane(Connection &connection) {
   job->connection.reset(&connection);
   job->note_doing();
   if (job->op().verb == Verb::statement) {
-    if (!is_to_be_served_here(*job, connection)) return leave_for_pool(std::move(job));
+    if (!statements_here_.takes(*job, connections() == 1, now_ms_)) return leave_for_pool(std::move(job));
     connection.ops_are_lent = true;  // and the poller goes on watching it
-    statements_here_.push_back(std::move(job));
+    statements_here_.add(std::move(job));
     return;
   }
   poller_.remove(connection.channel->fd());
@@ -130,27 +130,13 @@ void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
   context_.statements.submit(std::move(job));
 }
 
-/// Whether the statement that the job begins with may be expected to be short.
-bool Worker::is_to_be_served_here(const SlowJob &job, Connection &connection) {
-  if (connection.is_dead() || is_login(job)) return false;
-  if (connection.output.pending_bytes() != 0) return false;  // its client may take its time
-  if (statements_here_.size() >= limits::statements_waiting_max || !context_.watch.ready()) return false;
-  const Statement &statement = *job.op().statement;
-  const Prospect prospect = statement.session->prospect(statement);
-  if (prospect.endless || !lasting_kinds_.may_be_short(prospect.kind, now_ms_)) return false;
-  // No commit is waited for on a thread that has other clients.
-  return !prospect.may_commit || connections() == 1 || !context_.engine.commits_may_wait();
-}
-
 /// From here until take_thread_back() the thread is the session's.
 void Worker::lend_thread(const SlowJob &job) {
   const Statement &statement = *job.op().statement;
   const Prospect prospect = statement.session->prospect(statement);
   if (prospect.wants_tables) give_up_tables();
   else if (holds_tables_) rest();
-  serving_kind_ = prospect.kind;
-  serving_since_us_ = clock_us();
-  serving_fd_ = job.connection->channel->fd();
+  statements_here_.begin(job, prospect.kind);
   permit_.give_back();
   sibling_.pause_turn();
   executor_->leave_thread();
@@ -161,7 +147,7 @@ void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
   executor_->enter_thread();
   const int64_t now_us = clock_us();
   now_ms_ = now_us / 1000;
-  lasting_kinds_.note(serving_kind_, now_us - serving_since_us_, now_ms_);
+  statements_here_.end(now_us);
   counters_.add(Counter::statements_served);
   counters_.add(Counter::bytes_received, job->by_server.received);
   counters_.add(Counter::bytes_sent, job->by_server.sent);
@@ -192,16 +178,16 @@ void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
 /// The loop has moved to this thread. The connection with the statement under way comes back by the inbox.
 void Worker::take_loop_over() {
   executor_->enter_thread();
-  lasting_kinds_.note(serving_kind_, clock_us() - serving_since_us_, now_ms_);
+  statements_here_.end(clock_us());
   // If the session has ended by now, its socket has left the poller. Another's, of the same number, is yet to come
   // there.
-  poller_.remove(serving_fd_);
+  poller_.remove(statements_here_.fd());
   if (look_ms_ != 0) rest();  // the statement may have waited for them
 }
 
 /// They end with their connections, and a thread of the pool ends the sessions.
 void Worker::forget_statements() {
-  while (std::unique_ptr<SlowJob> job = statements_here_.pop_front()) {
+  while (std::unique_ptr<SlowJob> job = statements_here_.next()) {
     job->work.reset();
     job->connection->ops_are_lent = false;
     close(*job->connection.release());

@@ -1,5 +1,4 @@
 // worker_writes.cc: where a worker's writes are done: here, or in the write lane.
-#include <new>
 #include <utility>
 
 #include "door/worker.h"
@@ -8,18 +7,19 @@ namespace postern::door {
 
 /// Waits briefly for clients that were just answered and will write again.
 void Worker::await_writers() {
-  if (lists_.this_turn().empty() || !commit_delay_.may_wait()) return;
+  CommitDelay &delay = write_runs_.delay();
+  if (lists_.this_turn().empty() || !delay.may_wait()) return;
   size_t looked_at = 0;
   size_t back = 0;
   const auto look = [&] {
     const std::vector<Connection *> &ready = lists_.this_turn();
-    for (; looked_at < ready.size(); ++looked_at) back += ready[looked_at]->last_run == shared_runs_ ? 1 : 0;
+    for (; looked_at < ready.size(); ++looked_at) back += write_runs_.was_in_last(*ready[looked_at]) ? 1 : 0;
   };
   look();
-  if (!commit_delay_.begin(back, recent_readers_.any_but(nullptr, now_ms_))) return;
-  while (back < commit_delay_.writers()) {
+  if (!delay.begin(back, write_runs_.others_read(now_ms_))) return;
+  while (back < delay.writers()) {
     permit_.give_back();
-    const size_t count = commit_delay_.wait(poller_, events_);
+    const size_t count = delay.wait(poller_, events_);
     permit_.take();
     if (count == 0) break;
     const size_t ready = lists_.this_turn().size();
@@ -27,35 +27,19 @@ void Worker::await_writers() {
     if (lists_.this_turn().size() == ready) break;
     look();
   }
-  commit_delay_.end(back);
-}
-
-/// Whether readers would have to wait, or might for an unknown time.
-bool Worker::gives_away(size_t readers) {
-  if (context_.write_lane == nullptr) return false;
-  if (turns_away_ != 0 || context_.engine.commits_may_wait()) return true;
-  const std::span<Turn::Slice> all = turn_->slices();
-  return context_.write_lane->pays() &&
-         recent_readers_.any_but(all.size() - readers == 1 ? all.back().connection : nullptr, now_ms_);
+  delay.end(back);
 }
 
 /// The write lane does the rest of the turn, and a new turn takes its place here. False: there is no memory for it.
 bool Worker::give_away(size_t readers) {
-  std::unique_ptr<WriteJob> next = spare_turns_.next();
-  if (next == nullptr) next.reset(new (std::nothrow) WriteJob());
-  else --spare_turns_count_;
-  if (next == nullptr || !turn_->charge.add(turn_->batch().arena().bytes())) return false;
-  std::unique_ptr<WriteJob> job = std::exchange(turn_, std::move(next));
-  job->home = this;
-  job->readers = readers;
-  job->away = true;
+  std::unique_ptr<WriteJob> job = turns_away_.send(turn_, *this, readers);
+  if (job == nullptr) return false;
   for (const Turn::Slice &slice : job->writers()) {
     slice.connection->ops_are_lent = true;
     slice.connection->listed.note_doing(Doing::running);
     timeouts_.remove(*slice.connection);
   }
-  ++turns_away_;
-  commit_delay_.note_other_run();
+  write_runs_.note_other_run();
   if (context_.write_lane->submit(job)) return true;
   job->refused = true;
   take_home(std::move(job));
@@ -64,31 +48,12 @@ bool Worker::give_away(size_t readers) {
 
 /// Without memory there is nobody but this thread, which others need.
 void Worker::keep_writers(std::span<Turn::Slice> writers) {
-  if (!context_.engine.commits_may_wait()) return run_writers(writers);
+  if (!write_runs_.may_stall()) return run_writers(writers);
   for (const Turn::Slice &slice : writers) refuse_rest(*slice.connection, turn_->ops_of(slice));
 }
 
 void Worker::run_writers(std::span<Turn::Slice> writers) {
-  const bool shared = writers.size() > 1;
-  const int64_t began_us = shared ? off_processor_us() : 0;
-  const bool looks = context_.write_lane != nullptr && ++runs_not_looked_at_ >= WriteLane::runs_per_look &&
-                     recent_readers_.any_but(nullptr, now_ms_);
-  Sleep sleep;
-  if (looks) sleep.begin();
-  if (times_.is_on()) times_.expect(turn_->ops_of_all(writers));
-  turn_->run(*executor_, writers, this, counters_);
-  if (times_.is_on()) times_.note(turn_->ops_of_all(writers));
-  if (looks) {
-    runs_not_looked_at_ = 0;
-    context_.write_lane->note_run(sleep.end());
-  }
-  if (shared) {
-    ++shared_runs_;
-    for (const Turn::Slice &slice : writers) slice.connection->last_run = shared_runs_;
-    commit_delay_.note_run(writers.size(), off_processor_us() - began_us);
-  } else {
-    commit_delay_.note_other_run();
-  }
+  write_runs_.make(writers, now_ms_, [&] { run_timed(writers); });
   settle(writers);
 }
 
@@ -123,8 +88,7 @@ void Worker::refuse_writes() {
 
 /// The write lane's results are settled as a turn's own, and its clients may ask on.
 void Worker::take_home(std::unique_ptr<WriteJob> job) {
-  job->away = false;
-  --turns_away_;
+  turns_away_.come_home(*job);
   for (const Turn::Slice &slice : job->writers()) {
     Connection &connection = *slice.connection;
     connection.ops_are_lent = false;
@@ -138,12 +102,7 @@ void Worker::take_home(std::unique_ptr<WriteJob> job) {
     if (!connection.is_dead()) guard_.on_behalf_of(connection, [&] { settle_at_home(slice); });
   }
   turn_.swap(job);
-  job->clear();
-  job->refused = false;
-  job->charge = pool::Charge();
-  if (spare_turns_count_ == spare_turns_max) return;
-  ++spare_turns_count_;
-  spare_turns_.add(std::move(job));
+  turns_away_.put_by(std::move(job));
 }
 
 void Worker::settle_at_home(const Turn::Slice &slice) {

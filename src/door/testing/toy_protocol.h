@@ -1,4 +1,4 @@
-// toy_protocol.h: ToyProtocol, whose requests have a door and an engine do all they have to do.
+// toy_protocol.h: ToyProtocol, with requests that have a door and an engine do all they can do.
 //
 // Requests, one a line:   say TEXT     the engine is asked nothing; answers TEXT
 //                         rows N SIZE  N rows of SIZE bytes, then `end`; a number is the first bytes of each row
