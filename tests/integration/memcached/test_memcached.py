@@ -98,13 +98,6 @@ def test_commands(door, table, one):
     assert one.ask("version").startswith("VERSION 1.")
 
 
-def test_noreply_is_silent(one):
-    one.store("set", "k", 1, tail=" noreply")
-    one.store("add", "k", 1, tail=" noreply")
-    one.send(b"incr k 4 noreply\r\nincr z 4 noreply\r\ntouch k 5 noreply\r\ndelete z noreply\r\n")
-    assert one.get("k") == b"5"
-
-
 def test_pipelined_writes_and_reads_keep_their_order(one):
     commands = b"".join(b"set k 0 0 %d\r\n%d\r\nget k\r\n" % (len(str(i)), i) for i in range(1000))
     one.send(commands)
@@ -117,17 +110,6 @@ def test_a_get_of_thousands_of_keys(one):
     one.send(b"".join(b"set k%d 0 0 4 noreply\r\nabcd\r\n" % i for i in range(0, 3000, 2)))
     found = one.get(*(f"k{i}" for i in range(3000)))
     assert found == {f"k{i}": b"abcd" for i in range(0, 3000, 2)}
-
-
-def test_meta_commands(one):
-    one.send(b"ms k 3 F7 T90 c\r\nabc\r\n")
-    assert one.line().startswith(b"HD c")
-    one.send(b"mg k v f t k\r\n")
-    assert one.line() in (b"VA 3 f7 t90 kk", b"VA 3 f7 t89 kk") and one.line() == b"abc"
-    assert one.ask("mg z v") == "EN"
-    assert one.ask("ma n N0 J5 v") == "VA 1" and one.line() == b"5"
-    assert one.ask("ma n v D10") == "VA 2" and one.line() == b"15"
-    assert [one.ask("md n"), one.ask("md n"), one.ask("mn")] == ["HD", "NF", "MN"]
 
 
 def test_binary_commands(door, table):

@@ -124,20 +124,30 @@ CAPABILITIES = {
 }
 
 
-@pytest.fixture(scope="module", params=[0, 1], ids=["answered", "verified"])
-def served(module_factory, request):
+@contextlib.contextmanager
+def running(module_factory, verify):
     # A thread of the server's own port that serves a second session would go on with the first one's numbers.
-    options = (f"--postern-verify={request.param}", "--loose-postern-threads=1", "--thread-cache-size=0")
+    options = (f"--postern-verify={verify}", "--loose-postern-threads=1", "--thread-cache-size=0")
     server = module_factory(STEADY_PLANS, *options, postern_port=0)
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
     yield server
     figures = server.status("Postern%")
     assert figures["postern_verified_different"] == 0
-    if request.param:
-        assert figures["postern_verified_same"] > 100
-    else:
-        assert figures["postern_statements_fast"] > 300
+    assert figures["postern_verified_same"] > 100 if verify else figures["postern_statements_fast"] > 300
     assert server.status("Prepared_stmt_count")["prepared_stmt_count"] == 0
+
+
+@pytest.fixture(scope="module")
+def served(module_factory):
+    with running(module_factory, 0) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def verified(module_factory):
+    """The server answers here, and the door compares."""
+    with running(module_factory, 1) as server:
+        yield server
 
 
 def texts(steps):
@@ -292,8 +302,9 @@ def test_a_statement_prepared_late_takes_no_warnings_away(served):
             assert door == server, step
 
 
-def test_random_sessions_are_answered_alike(served):
-    seed = seeds.chosen()
+@pytest.mark.parametrize("one", ["served", "verified"])
+def test_random_sessions_are_answered_alike(request, one):
+    served, seed = request.getfixturevalue(one), seeds.chosen()
     served.execute(*TABLES, database="test")
     end = time.monotonic() + SECONDS
     for number in range(10_000):
