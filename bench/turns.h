@@ -52,12 +52,14 @@ class Turns final : public Engine {
       : plan_(std::move(plan)),
         meter_(meter),
         slow_lane_(options_, *this, plan_.access),
+        reception_(options_, protocol, *this, *roster_, no_workers_, nobody_),
         worker_({.options = options_,
                  .protocol = protocol,
                  .engine = *this,
                  .slow_lane = slow_lane_,
                  .write_lane = nullptr,
                  .statements = statements_,
+                 .reception = reception_,
                  .watch = watch_,
                  .access = plan_.access,
                  .server_stopping = [](void *) {},
@@ -167,6 +169,10 @@ class Turns final : public Engine {
   bool right_ = true;
   std::atomic<bool> done_{false};
   door::SlowLane slow_lane_;
+  const door::Roster::Owner roster_ = door::Roster::make();
+  const door::Reception::Workers no_workers_;
+  const net::WakeFd nobody_;
+  door::Reception reception_;  // where nobody comes in
   door::StatementPool statements_{"turns"};
   door::LoopWatch watch_{"turns watch"};
   door::Worker worker_;

@@ -1,9 +1,10 @@
 // door.h: one listening protocol: its sockets, its workers, its slow lane and its write lane.
 //
 // Owned by the plugin. start() and stop() are called by one thread; everything else by any.
-// Mutexes of this folder, in the order they may be taken: SlowLane::mutex_, then Inbox::mutex_; WriteLane::mutex_,
-// Crew::mutex_ and LoopWatch::mutex_ by themselves. No call into the engine or a protocol is made with any held, but
-// for the destructors of a closed connection.
+// Mutexes of this folder, in the order they may be taken: Reception::mutex_ or SlowLane::mutex_, then Inbox::mutex_;
+// WriteLane::mutex_, Crew::mutex_ and LoopWatch::mutex_ by themselves. No call into the engine or a protocol is made
+// with any held, but for the destructors of a closed connection, and the opening of a session with that of the
+// reception.
 #pragma once
 
 #include <atomic>
@@ -23,9 +24,9 @@
 #include "door/lanes/slow_lane.h"
 #include "door/lanes/statement_pool.h"
 #include "door/connections/thread.h"
+#include "door/reception.h"
 #include "door/worker.h"
 #include "door/lanes/write_lane.h"
-#include "net/listener.h"
 #include "net/poller.h"
 
 namespace postern::door {
@@ -46,17 +47,17 @@ class Door {
   void spare_caller();
 
   /// Takes a connection that somebody else has accepted, and lends it the socket, which belongs to the session that the
-  /// protocol makes of it. False if it cannot. One thread at a time. Throws std::bad_alloc.
-  bool take(int socket, bool local);
+  /// protocol makes of it. False if it cannot. Throws std::bad_alloc.
+  bool take(int socket, bool local) { return reception_.take(socket, local); }
 
   /// Whether clients can connect.
-  bool listening() const { return listening_.load(std::memory_order_relaxed); }
+  bool listening() const { return reception_.listening(); }
   /// Workers of a door with these options, and the descriptors it needs besides those of its clients.
   static uint32_t threads_wanted(const Options &options);
   static uint32_t descriptors_wanted(const Options &options);
 
-  uint32_t connections() const;
-  uint32_t connections_peak() const { return connections_peak_.load(std::memory_order_relaxed); }
+  uint32_t connections() const { return reception_.connections(); }
+  uint32_t connections_peak() const { return reception_.connections_peak(); }
   /// Workers; once it has started.
   uint32_t threads() const { return static_cast<uint32_t>(workers_.size()); }
   /// Adds what all threads counted.
@@ -72,30 +73,20 @@ class Door {
   void change(const Options &options);
   Access access() const { return access_; }
   /// The TCP port it is bound to once it has started, also where the options ask for any; 0: none.
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return reception_.port(); }
 
  private:
-  bool listens_to_tcp() const { return options_.port != 0 || options_.any_port; }
-  bool bind(std::string &error);
   bool start_all(std::string &error);
-  bool listen(std::string &error);
   void note_ready();
   size_t ready_wanted() const;
   void listen_when_ready();
-  void accept_connections();
-  bool accept_some(net::Listener &listener);
-  bool refuse_with_reserve(net::Listener &listener);
-  void deal(net::Fd socket, bool local);
-  void list(Connection &connection);
-  void note_no_memory();
-  void refuse(net::Fd socket);
+  void keep();
+  void wait_for_wake(int timeout_ms) const;
 
   Options options_;  // change() changes the Changing ones
   Protocol &protocol_;
   Engine &engine_;
   const Access access_;
-  Counters counters_;  // the acceptor's
-  Counters taken_;     // of whoever calls take()
   descriptors::Held descriptors_;
   SlowLane slow_lane_;
   std::unique_ptr<WriteLane> write_lane_;  // where the door writes
@@ -103,16 +94,12 @@ class Door {
   LoopWatch watch_;
   const Roster::Owner roster_ = Roster::make();
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<net::Listener> listeners_;
-  net::Poller poller_;
-  net::WakeFd wake_;
-  net::Fd reserve_;  // given up to refuse a client when the process has no descriptor left
-  uint16_t port_ = 0;
+  net::WakeFd wake_;  // of the keeper
+  Reception reception_{options_, protocol_, engine_, *roster_, workers_, wake_};
   std::atomic<bool> stop_{false};
-  std::atomic<bool> listening_{false};
   std::atomic<size_t> ready_{0};  // workers, and the write lane
-  std::atomic<uint32_t> connections_peak_{0};
-  Thread acceptor_;
+  bool cannot_listen_ = false;    // the keeper's
+  Thread keeper_;
 };
 
 }  // namespace postern::door

@@ -5,7 +5,6 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "net/plain_channel.h"
 
 namespace postern::door {
 
@@ -49,25 +48,6 @@ void Worker::join() {
 void Worker::add_counters(Counters &sum) const {
   sum.absorb(counters_);
   crew_->add_counters(sum);
-}
-
-std::unique_ptr<Connection> Worker::make_connection(std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
-                                                    bool local) const {
-  return std::make_unique<Connection>(
-      std::move(channel), std::move(descriptor), context_.protocol, local,
-      Connection::Tls{.offered = context_.options.tls != nullptr && context_.options.tls->loaded(),
-                      .required = context_.options.tls != nullptr && context_.options.require_tls},
-      sleepers_);
-}
-
-void Worker::give(std::unique_ptr<Connection> connection) noexcept {
-  connection_count_.fetch_add(1, std::memory_order_relaxed);
-  return_connection(std::move(connection));
-}
-
-void Worker::return_connection(std::unique_ptr<Connection> connection) noexcept {
-  if (!inbox_.put(connection)) connection_count_.fetch_sub(1, std::memory_order_relaxed);
-  wake_.wake();
 }
 
 /// A request's whole life on this thread. The order matters: every request of the batch has arrived before its read
@@ -139,9 +119,15 @@ void Worker::receive(size_t event_count) {
     });
   });
   bool woken = false;
+  bool clients_come = false;
   for (const epoll_event &event : std::span(events_).first(event_count)) {
     if (event.data.ptr == nullptr) {
       woken = true;
+      continue;
+    }
+    if (net::Listener *const socket = context_.reception.socket_of(event.data.ptr); socket != nullptr) {
+      accept_clients(*socket);
+      clients_come = true;
       continue;
     }
     Connection &connection = *static_cast<Connection *>(event.data.ptr);
@@ -160,6 +146,7 @@ void Worker::receive(size_t event_count) {
     }
     lists_.add_to_this_turn(connection);
   }
+  if (!clients_come) accepts_max_ = 1;
   if (!woken) return;
   wake_.drain();
   Arrivals arrivals = inbox_.take();
@@ -427,37 +414,6 @@ void Worker::close_unfinished() {
     refuse(connection, Failure::request_timed_out);
     finish_with(connection);
   });
-}
-
-void Worker::adopt(std::unique_ptr<Connection> owned) {
-  Connection &connection = *owned;
-  connection.output.bound_to_turn();
-  const bool all_done = connection.put_off == nullptr;
-  guard_.on_behalf_of(connection, [&] {
-    const size_t count = connection_count_.load(std::memory_order_relaxed);
-    lists_.make_room_for(count);
-    timeouts_.make_room_for(connection, count);
-  });
-  if (!lists_.has_room()) {
-    counters_.add(Counter::connections_closed);
-    connection_count_.fetch_sub(1, std::memory_order_relaxed);
-    return;
-  }
-  if (connection.hosted() != nullptr) times_.switch_on();
-  connection.ops_are_lent = false;
-  connection.come_home(all_done);
-  if (connection.session_is_open()) {
-    if (all_done) guard_.on_behalf_of(connection, [&] { note_settled(connection); });
-  } else {
-    guard_.on_behalf_of(connection, [&] { connection.begin(); });
-    if (connection.is_dead() && connection.hosted() != nullptr) counters_.add(Counter::logins_failed);
-  }
-  connection.armed = connection.events_to_receive();
-  // The socket of a session that has ended may be another's by now.
-  if (!connection.is_dead() && !poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
-  if (connection.sleeper != nullptr) sleepers_.bring_home(*connection.sleeper);
-  timeouts_.add(*owned.release(), now_ms_);
-  lists_.add_to_this_turn(connection);
 }
 
 }  // namespace postern::door

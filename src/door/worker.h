@@ -23,6 +23,7 @@
 #include "door/connections_shown.h"
 #include "door/memory_guard.h"
 #include "door/connections/options.h"
+#include "door/reception.h"
 #include "door/connections/sleepers.h"
 #include "door/lanes/slow_lane.h"
 #include "door/connections/slow_log.h"
@@ -52,6 +53,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
     SlowLane &slow_lane;
     WriteLane *write_lane;  ///< nullptr: there is none
     StatementPool &statements;
+    Reception &reception;
     LoopWatch &watch;
     Access access;
     /// Called by a worker that leaves because the server goes down.
@@ -78,6 +80,13 @@ class Worker final : private Watcher, private WaitListener, public Home {
   /// std::bad_alloc; the socket is closed then. Any thread.
   std::unique_ptr<Connection> make_connection(std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
                                               bool local) const;
+  /// Has it accept clients there, as soon as it runs; false, errno set, if the kernel refuses. Any thread.
+  [[nodiscard]] bool watch(net::Listener &socket) {
+    return poller_.add(socket.fd(), net::Poller::readable | net::Poller::for_one, &socket);
+  }
+  void stop_watching(const net::Listener &socket) { poller_.remove(socket.fd()); }
+  /// It is about to have a new connection that it has accepted itself.
+  void count_connection() { connection_count_.fetch_add(1, std::memory_order_relaxed); }
   /// A new connection. Any thread.
   void give(std::unique_ptr<Connection> connection) noexcept;
   void return_connection(std::unique_ptr<Connection> connection) noexcept override;
@@ -116,6 +125,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
   bool is_look_due() const { return look_ms_ != 0 && now_ms_ - rested_ms_ >= look_ms_; }
 
   void receive(size_t event_count);
+  void accept_clients(net::Listener &socket);
   void note_end(Connection &connection);
   void receive_from(Connection &connection);
   void look_at_first_byte(Connection &connection);
@@ -188,6 +198,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
   const bool has_writers_;  // its clients may write
   WriteRuns write_runs_;
   std::vector<epoll_event> events_;
+  uint32_t accepts_max_ = 1;  // in the next turn
   TurnLists lists_;
   Timeouts timeouts_;
   TlsHandshakes tls_handshakes_;

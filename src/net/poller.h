@@ -20,6 +20,7 @@ class Poller {
     ended = EPOLLRDHUP,             ///< the peer will send no more
     hung_up = EPOLLHUP | EPOLLERR,  ///< always watched for
     once = EPOLLONESHOT,            ///< the first event, then nothing until change()
+    for_one = EPOLLEXCLUSIVE,       ///< of several pollers, one that is waited for is told; never with change()
     once_each = EPOLLET,            ///< reported again only when more comes, or after change()
   };
 

@@ -28,5 +28,7 @@ inline constexpr int64_t permit_wait_us = 20'000;
 /// end of that one's turn.
 inline constexpr int64_t step_back_us = 100;
 inline constexpr int64_t stepped_back_us_max = 2'000;
+/// Clients that a worker accepts at a socket before it does anything else.
+inline constexpr uint32_t accepts_per_turn_max = 16;
 
 }  // namespace postern::limits

@@ -57,6 +57,12 @@ class ToyEngine final : public Engine {
   bool commits_may_wait() const override { return commits_wait; }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
+  /// What threads have said of themselves for the process list, without repetitions.
+  std::vector<std::string> descriptions() {
+    const std::lock_guard guard(mutex_);
+    return descriptions_;
+  }
+
   int tries() const { return rows_tried + tables_tried_slow; }
 
   /// The server goes down.
@@ -72,8 +78,17 @@ class ToyEngine final : public Engine {
     const uint64_t one = 1;
     if (::write(fd, &one, sizeof one) < 0) return;
   }
+  void note_description(Bytes text) noexcept {
+    const std::lock_guard guard(mutex_);
+    if (std::find(descriptions_.begin(), descriptions_.end(), text) != descriptions_.end()) return;
+    try {
+      descriptions_.emplace_back(text);
+    } catch (const std::bad_alloc &) {
+    }
+  }
   std::mutex mutex_;
   std::vector<int> wake_fds_;
+  std::vector<std::string> descriptions_;
 };
 
 class ToyExecutor final : public Executor {
@@ -142,7 +157,7 @@ class ToyExecutor final : public Executor {
     holding_ = false;
   }
   bool server_stopping() noexcept override { return engine_.stopping; }
-  void describe(Bytes) noexcept override {}
+  void describe(Bytes text) noexcept override { engine_.note_description(text); }
 
  private:
   struct Place final : Position {
