@@ -88,6 +88,7 @@ bool Listener::bind(const Address &address, const ListenOptions &options, std::s
   } else {
     set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
     if (address.family() == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);  // the connections inherit it
   }
   if (options.send_buffer > 0) set_option(fd.get(), SOL_SOCKET, SO_SNDBUF, options.send_buffer);
   if (options.receive_buffer > 0) set_option(fd.get(), SOL_SOCKET, SO_RCVBUF, options.receive_buffer);
@@ -119,9 +120,7 @@ bool Listener::listen(std::string &error) {
 }
 
 Fd Listener::accept() {
-  Fd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (fd && !address_.is_unix()) set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-  return fd;
+  return Fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }
 
 }  // namespace postern::net

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -96,6 +97,27 @@ TEST_F(ListenerTest, AcceptsWithoutBlocking) {
   ASSERT_TRUE(accepted);
   EXPECT_NE(::fcntl(accepted.get(), F_GETFL) & O_NONBLOCK, 0);
   EXPECT_NE(::fcntl(accepted.get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST_F(ListenerTest, ConnectionsOfTcpSendWithoutDelay) {
+  Address any;
+  ASSERT_TRUE(Address::parse("127.0.0.1", 0, any, error_));
+  Listener listener;
+  ASSERT_TRUE(listener.bind(any, {}, error_) && listener.listen(error_)) << error_;
+  sockaddr_in bound{};
+  socklen_t size = sizeof bound;
+  ASSERT_EQ(::getsockname(listener.fd(), reinterpret_cast<sockaddr *>(&bound), &size), 0);
+  Address port;
+  ASSERT_TRUE(Address::parse("127.0.0.1", ntohs(bound.sin_port), port, error_));
+  const Fd client = connect(port);
+  pollfd waits{.fd = listener.fd(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&waits, 1, 20'000), 1);
+  const Fd accepted = listener.accept();
+  ASSERT_TRUE(accepted);
+  int no_delay = 0;
+  socklen_t no_delay_size = sizeof no_delay;
+  ASSERT_EQ(::getsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &no_delay, &no_delay_size), 0);
+  EXPECT_EQ(no_delay, 1);
 }
 
 TEST_F(ListenerTest, RefusesClientsBeforeItListens) {
