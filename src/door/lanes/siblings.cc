@@ -41,16 +41,30 @@ void Siblings::remove(Sibling &sibling) {
   sibling.end_wait_of_others();
 }
 
+/// Whether it does not run, and may have events that nobody waits for it to take.
+bool Siblings::may_be_ready(const Sibling &one, const Sibling &self, int64_t now_us) const {
+  if (&one == &self || one.waits_for_me_.load(std::memory_order_relaxed) != nullptr) return false;
+  const Sibling::State state = one.state_.load(std::memory_order_acquire);
+  return state == Sibling::State::called ||
+         (state == Sibling::State::away && now_us - one.ran_us_.load(std::memory_order_relaxed) <= asleep_us);
+}
+
+/// Asks the kernel nothing. With the mutex held.
+bool Siblings::any_may_be_ready(const Sibling &self, int64_t now_us) const {
+  const size_t count = std::min(all_.size(), looked_at_max);
+  for (size_t i = 1; i <= count; ++i)
+    if (may_be_ready(*all_[(next_ + i) % all_.size()], self, now_us)) return true;
+  return false;
+}
+
 /// One that has events, does not run, and is waited for by nobody; nullptr: there is none. With the mutex held.
 Sibling *Siblings::find_ready(const Sibling &self, int64_t now_us) {
   size_t asked = 0;
   for (size_t i = std::min(all_.size(), looked_at_max); i != 0; --i) {
     next_ = (next_ + 1) % all_.size();
     Sibling &one = *all_[next_];
-    if (&one == &self || one.waits_for_me_.load(std::memory_order_relaxed) != nullptr) continue;
-    const Sibling::State state = one.state_.load(std::memory_order_acquire);
-    if (state == Sibling::State::called) return &one;
-    if (state != Sibling::State::away || now_us - one.ran_us_.load(std::memory_order_relaxed) > asleep_us) continue;
+    if (!may_be_ready(one, self, now_us)) continue;
+    if (one.state_.load(std::memory_order_acquire) == Sibling::State::called) return &one;
     if (++asked > asked_max) return nullptr;
     if (one.has_events()) return &one;
   }
@@ -86,12 +100,13 @@ void Sibling::wake_waiter() noexcept {
 
 void Sibling::step_back(int64_t now_us, bool goes_on) {
   looked_us_ = now_us;
-  if (!goes_on && !has_events()) return;
   Sibling *ready = nullptr;
   {
     // Workers must not wait for each other here: one that looks is enough.
     const std::unique_lock guard(all_.mutex_, std::try_to_lock);
     if (!guard || waits_for_me_.load(std::memory_order_relaxed) != nullptr) return;
+    // First what asks no poller: a worker that alone has clients asks none, then.
+    if (!all_.any_may_be_ready(*this, now_us) || (!goes_on && !has_events())) return;
     ready = all_.find_ready(*this, now_us);
     if (ready == nullptr) return;
     state_.store(State::runs, std::memory_order_release);  // nobody waits for one that waits

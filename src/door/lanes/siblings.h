@@ -33,6 +33,8 @@ class Siblings {
 
   void add(Sibling &sibling);
   void remove(Sibling &sibling);
+  bool may_be_ready(const Sibling &one, const Sibling &self, int64_t now_us) const;
+  bool any_may_be_ready(const Sibling &self, int64_t now_us) const;
   Sibling *find_ready(const Sibling &self, int64_t now_us);
 
   const int64_t stepped_back_us_max_;
