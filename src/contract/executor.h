@@ -172,6 +172,9 @@ class Executor {
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
   virtual void idle() noexcept = 0;
 
+  /// Whether the last run has left anything open that the next one may want, and that idle() gives up.
+  virtual bool keeps_tables() const noexcept { return true; }
+
   /// About to sleep for a while: as idle(), but tables may be kept that others get within the returned milliseconds, if
   /// it is called again as often; 0: it holds nothing.
   virtual int rest() noexcept {

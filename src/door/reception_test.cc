@@ -83,5 +83,19 @@ TEST_F(ReceptionTest, ClientsThatComeTogetherAreAllAccepted) {
   EXPECT_EQ(count(Counter::connections_accepted), 200u);
 }
 
+TEST_F(ReceptionTest, AWorkerThatKeepsNoTablesWakesForItsClientsAlone) {
+  engine_.keeps_tables = false;
+  open_with(1);
+  Client client = connect();
+  ASSERT_EQ(client.ask("say x\n", 2), "x\n");
+  const int before = sleeps_of(1);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(client.ask("say x\n", 2), "x\n");
+    std::this_thread::sleep_for(std::chrono::milliseconds(3 * limits::linger_ms));
+  }
+  EXPECT_LE(sleeps_of(1) - before, 25);
+  EXPECT_EQ(engine_.holding, 0);
+}
+
 }  // namespace
 }  // namespace postern::door

@@ -103,6 +103,13 @@ void Worker::rest() {
   holds_tables_ = false;
 }
 
+/// A batch has been run. A worker that keeps no tables for its clients sleeps without a timer: that would be set for
+/// each of their statements, and go off after the last.
+void Worker::note_kept_tables() {
+  holds_tables_ = executor_->keeps_tables();
+  if (!holds_tables_ && look_ms_ == 0) rest();
+}
+
 /// All of them.
 void Worker::give_up_tables() {
   executor_->idle();
@@ -232,7 +239,11 @@ void Worker::execute() {
     return;
   }
   executed_ms_ = now_ms_;
-  holds_tables_ = true;
+  run_batch();
+  note_kept_tables();
+}
+
+void Worker::run_batch() {
   const std::span<Turn::Slice> all = turn_->slices();
   const size_t readers = has_writers_ ? turn_->put_readers_first() : 0;
   if (readers == all.size() || !has_writers_) {

@@ -122,6 +122,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
   size_t wait();
   void rest();
   void give_up_tables();
+  void note_kept_tables();
   bool is_look_due() const { return look_ms_ != 0 && now_ms_ - rested_ms_ >= look_ms_; }
 
   void receive(size_t event_count);
@@ -143,6 +144,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
   void collect_from(Connection &connection, const Turn::Slice &slice);
 
   void execute();
+  void run_batch();
   void run_timed(std::span<Turn::Slice> slices);
   void run_readers(std::span<Turn::Slice> readers);
   bool give_away(size_t readers);
@@ -211,8 +213,8 @@ class Worker final : private Watcher, private WaitListener, public Home {
   Permit permit_;  // to run
   Sibling sibling_;
   int64_t now_ms_ = 0;
-  int64_t executed_ms_ = 0;  // when the turn began that last ran a batch
-  bool holds_tables_ = false;
+  int64_t executed_ms_ = 0;    // when the turn began that last ran a batch
+  bool holds_tables_ = false;  // for clients that may ask again at once
   int look_ms_ = 0;        // the executor keeps tables, and looks so often whether others want them; 0: it keeps none
   int64_t rested_ms_ = 0;  // when it looked last
 };

@@ -52,6 +52,7 @@ class ToyEngine final : public Engine {
   std::atomic<bool> leaves_rows{false};   ///< runs with writes count rows that they had to leave
 
   std::atomic<bool> commits_wait{false};  ///< Engine::commits_may_wait()
+  std::atomic<bool> keeps_tables{true};   ///< Executor::keeps_tables()
 
   bool up() const override { return ready; }
   bool commits_may_wait() const override { return commits_wait; }
@@ -158,6 +159,7 @@ class ToyExecutor final : public Executor {
   }
   bool server_stopping() noexcept override { return engine_.stopping; }
   void describe(Bytes text) noexcept override { engine_.note_description(text); }
+  bool keeps_tables() const noexcept override { return engine_.keeps_tables; }
 
  private:
   struct Place final : Position {

@@ -82,6 +82,8 @@ class Tables {
   /// The thread is about to sleep: gives up everything that release_all() does, and most of the index caches if those
   /// are large.
   void go_idle();
+  /// Whether those index caches are large.
+  bool knows_much() const { return open_.has_much(); }
 
  private:
   void open(OpenTable &table);

@@ -46,6 +46,9 @@ class RowExecutor : public Executor {
 
   Settlement run(const Run &run) override;
   void idle() noexcept override;
+  bool keeps_tables() const noexcept override {
+    return tables_.any_open() || tables_.knows_much() || write_tables_.knows_much();
+  }
   bool server_stopping() noexcept override;
   int64_t row_wait_ms() noexcept override { return thread_->row_wait_ms(); }
   void allow_row_wait(int ms) noexcept override { alone_row_wait_ms_ = ms; }

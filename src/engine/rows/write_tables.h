@@ -111,6 +111,7 @@ class WriteTables {
 
   /// The thread is about to sleep: gives back the index caches if they are large.
   void go_idle() { bound_.forget_most(); }
+  bool knows_much() const { return bound_.has_much(); }
 
   /// The executor's.
   Counters &counters() const { return *counters_; }

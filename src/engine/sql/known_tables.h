@@ -49,10 +49,12 @@ class KnownTables {
         if (table != nullptr && serials[table->id] != table->serial) forget(table);
     });
   }
+  /// Whether forget_most() would forget any.
+  bool has_much() const { return bytes_.bytes() > limits::open_tables_bytes_kept; }
   /// When the thread is about to sleep, and none is open: also forgets the rest if that is much.
   void forget_most() {
-    if (bytes_.bytes() > limits::open_tables_bytes_kept && seen_ != specs_.retired()) forget_retired();
-    if (bytes_.bytes() > limits::open_tables_bytes_kept) forget_all();
+    if (has_much() && seen_ != specs_.retired()) forget_retired();
+    if (has_much()) forget_all();
   }
   void forget_all() {
     for (std::unique_ptr<Table> &table : tables_) forget(table);
