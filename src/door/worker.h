@@ -86,7 +86,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
   }
   void stop_watching(const net::Listener &socket) { poller_.remove(socket.fd()); }
   /// It is about to have a new connection that it has accepted itself.
-  void count_connection() { connection_count_.fetch_add(1, std::memory_order_relaxed); }
+  void count_connection() { connection_count_.fetch_add(1, std::memory_order_seq_cst); }
   /// A new connection. Any thread.
   void give(std::unique_ptr<Connection> connection) noexcept;
   void return_connection(std::unique_ptr<Connection> connection) noexcept override;
