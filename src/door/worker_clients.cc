@@ -20,6 +20,8 @@ std::unique_ptr<Connection> Worker::make_connection(std::unique_ptr<net::Channel
 void Worker::give(std::unique_ptr<Connection> connection) noexcept {
   count_connection();
   return_connection(std::move(connection));
+  // It would be looked at late, for there was nobody else when it began.
+  if (crew_->serving() != nullptr) context_.watch.arm(LoopWatch::Look::soon);
 }
 
 void Worker::return_connection(std::unique_ptr<Connection> connection) noexcept {

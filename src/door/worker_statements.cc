@@ -32,6 +32,8 @@ void Worker::work(void *self, Crew::Member &me) {
       worker.take_job_back(std::move(job));
       continue;
     }
+    if (!others && worker.connection_count_.load(std::memory_order_seq_cst) > 1)
+      worker.context_.watch.arm(LoopWatch::Look::soon);  // somebody has come meanwhile
     const bool alive = serve_next(*job, &me);
     switch (crew.end(me, alive && session.learnt().failed, job->by_server)) {
       case Crew::Ended::has_loop: worker.take_thread_back(std::move(job), alive); continue;

@@ -93,7 +93,7 @@ bool Crew::begin(Member &me, ServerSession &session, Others others) {
   others_.store(others, std::memory_order_relaxed);
   begun_.store(begun() + 1, std::memory_order_relaxed);
   serving_.store(&me, std::memory_order_seq_cst);
-  watch_.arm();
+  watch_.arm(others == Others::none ? LoopWatch::Look::late : LoopWatch::Look::soon);
   return true;
 }
 

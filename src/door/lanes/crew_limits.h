@@ -11,6 +11,8 @@ inline constexpr size_t crew_threads_max = 4;
 /// Microseconds between two looks at the statements that workers serve: one that is met twice lasts, and the loop moves
 /// as soon as anybody else needs it.
 inline constexpr int64_t lasting_look_us = 500;
+/// The same for the first look at a statement beside which its worker has no other client.
+inline constexpr int64_t lone_look_us = 5'000;
 /// Milliseconds after which the loop moves even if no event has come: its clients have timeouts, and the statement may
 /// wait for a table that the worker keeps.
 inline constexpr int lasting_ms_max = 20;

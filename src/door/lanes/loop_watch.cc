@@ -32,9 +32,9 @@ void LoopWatch::stop() {
   thread_.join();
 }
 
-void LoopWatch::set_timer() const {
+void LoopWatch::set_timer(Look look) const {
   itimerspec once{};
-  once.it_value.tv_nsec = limits::lasting_look_us * 1'000;
+  once.it_value.tv_nsec = (look == Look::soon ? limits::lasting_look_us : limits::lone_look_us) * 1'000;
   ::timerfd_settime(timer_.get(), 0, &once, nullptr);
 }
 
@@ -54,8 +54,8 @@ void LoopWatch::work() {
     uint64_t expirations = 0;
     if (::read(timer_.get(), &expirations, sizeof expirations) < 0) continue;
     // First: a statement that begins now arms it anew, or is met here.
-    armed_.store(false, std::memory_order_seq_cst);
-    if (look()) arm();
+    armed_.store(Look::none, std::memory_order_seq_cst);
+    if (look()) arm(Look::soon);
   }
 }
 

@@ -2,7 +2,8 @@
 // the worker's loop moved as soon as anybody needs it.
 //
 // It sleeps while no statement is served. Where statements are, it looks every limits::lasting_look_us; one that it
-// meets twice lasts, and from then on it waits with the worker's poller for whatever comes.
+// meets twice lasts, and from then on it waits with the worker's poller for whatever comes. A statement beside which
+// nobody needs the loop is first looked at much later: most have ended then, and one timer has served many of them.
 #pragma once
 
 #include <poll.h>
@@ -40,10 +41,18 @@ class LoopWatch {
   /// When all crews have been joined.
   void stop();
 
-  /// A statement has begun. Any thread that has a loop.
-  void arm() {
-    if (armed_.load(std::memory_order_seq_cst)) return;
-    if (!armed_.exchange(true, std::memory_order_seq_cst)) set_timer();
+  enum class Look : uint8_t {
+    none,
+    late,  ///< after limits::lone_look_us
+    soon,  ///< after limits::lasting_look_us
+  };
+  /// A statement has begun, or a client has come that may need the loop. Any thread.
+  void arm(Look look) {
+    Look armed = armed_.load(std::memory_order_seq_cst);
+    do {
+      if (armed >= look) return;
+    } while (!armed_.compare_exchange_weak(armed, look, std::memory_order_seq_cst));
+    set_timer(look);
   }
 
  private:
@@ -59,7 +68,7 @@ class LoopWatch {
 
   bool watches() const { return state_.load(std::memory_order_acquire) == State::watches; }
   bool start();
-  void set_timer() const;
+  void set_timer(Look look) const;
   void work();
   bool look();
   int patience_ms() const;
@@ -71,7 +80,7 @@ class LoopWatch {
   std::atomic<State> state_{State::asleep};
   net::Fd timer_;
   net::WakeFd wake_;
-  std::atomic<bool> armed_{false};
+  std::atomic<Look> armed_{Look::none};
   std::atomic<bool> stop_{false};
   std::vector<Watched> watched_;  // the thread's, once it has been started
   std::vector<pollfd> polled_;    // as well; has room for all
