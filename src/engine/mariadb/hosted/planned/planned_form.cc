@@ -86,7 +86,7 @@ std::optional<WhyNot> PlannedForm::look_at(std::span<const TABLE *const> tables)
 std::optional<WhyNot> PlannedForm::find_places(THD *thd) {
   std::optional<WhyNot> why = std::nullopt;
   places_.resize(parts_.values.size());
-  look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
+  const bool opened = look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
     why = look_at(tables);
     if (why) return;
     for (size_t i = 0; i < places_.size(); ++i) places_[i] = place_of(parts_.values[i], tables);
@@ -94,16 +94,21 @@ std::optional<WhyNot> PlannedForm::find_places(THD *thd) {
   });
   for (const ValuePlace &place : places_)
     if (place.use != ValueUse::shapes) varying_.push_back(place);
-  return why;
+  return !opened && names_view(thd) ? WhyNot::view : why;
 }
 
 std::optional<WhyNot> PlannedForm::look(THD *thd) const {
   std::optional<WhyNot> why = std::nullopt;
-  look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
+  const bool opened = look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
     why = look_at(tables);
     note_version(version_of_tables(tables));
   });
-  return why;
+  return !opened && names_view(thd) ? WhyNot::view : why;
+}
+
+bool PlannedForm::names_view(THD *thd) const {
+  return std::ranges::any_of(parts_.tables,
+                             [thd](const FormTable &one) { return is_view(thd, {one.database, one.table}); });
 }
 
 /// In the SELECT where the value stands, or in others. `doubtful`: set if there are several.

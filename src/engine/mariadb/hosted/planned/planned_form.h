@@ -64,6 +64,7 @@ class PlannedForm final : public StatementPlan {
   };
 
   std::optional<WhyNot> find_places(THD *thd);
+  bool names_view(THD *thd) const;
   static std::optional<WhyNot> look_at(std::span<const TABLE *const> tables);
   const Field *column_of(const PlacedValue &value, std::span<const TABLE *const> tables, bool inside,
                          bool &doubtful) const;

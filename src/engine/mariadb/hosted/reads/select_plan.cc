@@ -92,14 +92,15 @@ std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools &
 
 std::optional<WhyNot> SelectPlan::look(THD *thd) const {
   std::optional<WhyNot> why;
-  look_at_table(thd, {form_.database, form_.table}, [&](TABLE &table) {
+  const TableNames names(form_.database, form_.table);
+  const bool opened = look_at_table(thd, names, [&](TABLE &table) {
     ResolvedRead read;
     table.file->info(HA_STATUS_NO_LOCK | HA_STATUS_CONST);
     why = resolve(form_, table, read);
     several_.store(read.way != ReadWay::one && form_.lock == FormLock::none, std::memory_order_relaxed);
     note_version(table.s->get_table_ref_version());
   });
-  return why;
+  return !opened && is_view(thd, names) ? WhyNot::view : why;
 }
 
 void SelectPlan::learn(const Asked &asked, Bytes packets, uint64_t before) const {

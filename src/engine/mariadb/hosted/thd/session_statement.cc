@@ -1,5 +1,7 @@
 #include "engine/mariadb/hosted/thd/session_statement.h"
 
+#include <datadict.h>
+
 #include <cstring>
 #include <new>
 #include <utility>
@@ -76,6 +78,12 @@ bool look_at_table(THD *thd, const TableNames &names, const std::function<void(T
   thd->lex->sql_command = SQLCOM_END;
   std::memcpy(static_cast<void *>(&thd->status_var), &before, counted_status_bytes);
   return opened;
+}
+
+bool is_view(THD *thd, const TableNames &names) {
+  char path[FN_REFLEN + 1];
+  build_table_filename(path, sizeof path - 1, names.database->c_str(), names.table->c_str(), reg_ext, 0);
+  return dd_frm_is_view(thd, path);
 }
 
 SessionStatement::SessionStatement(THD *thd, bool prepared, enum_sql_command command)

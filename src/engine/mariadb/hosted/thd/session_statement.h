@@ -57,6 +57,9 @@ struct TableNames {
 /// the session, and nothing waits. False: it cannot be opened just now.
 bool look_at_table(THD *thd, const TableNames &names, const std::function<void(TABLE &)> &look);
 
+/// Whether that name is a view's, which cannot be opened so.
+bool is_view(THD *thd, const TableNames &names);
+
 /// Closes the tables of such a session, and gives up the metadata locks that it did not have then.
 void close_and_unlock(THD *thd, const MDL_savepoint &locks_before);
 

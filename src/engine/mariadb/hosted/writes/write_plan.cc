@@ -71,12 +71,13 @@ bool WritePlan::is_granted(THD *thd) const {
 
 std::optional<WhyNot> WritePlan::look(THD *thd) const {
   std::optional<WhyNot> why;
-  look_at_table(thd, {form_.rows.database, form_.rows.table}, [&](TABLE &table) {
+  const TableNames names(form_.rows.database, form_.rows.table);
+  const bool opened = look_at_table(thd, names, [&](TABLE &table) {
     ResolvedChange change;
     why = resolve_change(form_, table, change);
     note_version(table.s->get_table_ref_version());
   });
-  return why;
+  return !opened && is_view(thd, names) ? WhyNot::view : why;
 }
 
 /// All that does not depend on the statement's values.
