@@ -156,6 +156,38 @@ size_t read_hex_text(Bytes text, std::string &room, Value &value) {
   return count + 3;
 }
 
+size_t read_typed_text(Bytes text, TextRules rules, Value &value) {
+  const size_t word = text.find('\'');
+  if (word == Bytes::npos) return 0;
+  const auto is = [&](Bytes name) {
+    return std::ranges::equal(text.substr(0, word), name, {}, [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
+  };
+  const bool any_character = is("_UTF8MB4");
+  if (!any_character && !is("DATE") && !is("TIMESTAMP") && !is("N") && !is("_UTF8") && !is("_UTF8MB3")) return 0;
+  const size_t end = text.find('\'', word + 1);
+  if (end == Bytes::npos || at(text, end + 1) == '\'') return 0;
+  const bool is_plain = std::ranges::all_of(text.substr(word, end - word), [&](char c) {
+    const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
+    return c != '\0' && c != '\\' && (is_ascii || (any_character && rules.safe_characters));
+  });
+  if (!is_plain) return 0;
+  value = Value::of_literal(text.substr(0, end + 1), Value::Spelling::real);
+  return end + 1;
+}
+
+size_t size_of_number(Bytes text) {
+  size_t end = digits(text, 0);
+  if (at(text, end) == '.') end += 1 + digits(text, end + 1);
+  if (at(text, end) == 'e' || at(text, end) == 'E') {
+    size_t exponent = end + 1;
+    if (at(text, exponent) == '+' || at(text, exponent) == '-') ++exponent;
+    const size_t count = digits(text, exponent);
+    if (count == 0) return 0;
+    end = exponent + count;
+  }
+  return end == 0 || goes_on(at(text, end)) ? 0 : end;
+}
+
 size_t read_number(Bytes text, std::string &room, Value &value) {
   const size_t start = text[0] == '-' ? 1 : 0;
   if (start == 0 && text.starts_with("0x")) {

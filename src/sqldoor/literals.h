@@ -23,7 +23,14 @@ size_t read_text(Bytes text, TextRules rules, std::string &room, Value &value);
 /// At x'61'.
 size_t read_hex_text(Bytes text, std::string &room, Value &value);
 
+/// At the word of DATE'2026-01-31', TIMESTAMP'...', N'a' or _utf8mb4'a': kept as it is written, with the word, like a
+/// number of Spelling::real. Without quotes and escapes in it; N and _utf8 before ASCII alone.
+size_t read_typed_text(Bytes text, TextRules rules, Value &value);
+
 /// At a digit, or at a minus before one: an integer of 64 bits, 0x61, 1.5 or 1.5e3.
 size_t read_number(Bytes text, std::string &room, Value &value);
+
+/// At a digit: the size of 5, 1.5 or 1.5e3, whatever it is worth. 0: a name may begin there.
+size_t size_of_number(Bytes text);
 
 }  // namespace postern::sqldoor

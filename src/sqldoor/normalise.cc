@@ -1,7 +1,9 @@
 #include "sqldoor/normalise.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 
 #include "sqldoor/literals.h"
 
@@ -51,6 +53,9 @@ constexpr std::array<Char, 256> make_chars() {
 }
 
 constexpr std::array<Char, 256> chars = make_chars();
+
+/// Right before a quote they are a part of the literal.
+constexpr Bytes words_of_literals[] = {"X", "B", "N", "DATE", "TIME", "TIMESTAMP"};
 
 Char kind(char c) {
   return chars[static_cast<uint8_t>(c)];
@@ -159,11 +164,15 @@ bool FormReader::read_verb() {
     if (peek(0) != '/') break;
     if (!skip_comment()) return false;
   }
+  // The first SELECT of a UNION may be in parentheses.
+  for (; peek(0) == '('; put(1)) {
+    if (++depth_ > 32) return false;
+  }
   size_t size = 0;
   while (kind(peek(size)) == Char::letter) ++size;
   const Bytes verb = text_.substr(at_, size);
   writes_ = is_word(verb, "UPDATE") || is_word(verb, "DELETE") || is_word(verb, "INSERT") || is_word(verb, "REPLACE");
-  if (!writes_ && !is_word(verb, "SELECT")) return false;
+  if (writes_ ? depth_ != 0 : !is_word(verb, "SELECT")) return false;
   in_tail_ = writes_;  // no column has a name from it
   put(size);
   if (kind(peek(0)) == Char::letter || kind(peek(0)) == Char::digit) return false;
@@ -297,6 +306,7 @@ void FormReader::follow_word(Bytes word) {
         in_rows_ = true;
         before_ = Before::in;
       }
+      if (is_word(word, "UNION")) in_limit_ = false;
       if (is_word(word, "LIMIT")) {
         in_limit_ = true;
         before_ = Before::wants_limit;
@@ -334,18 +344,33 @@ bool FormReader::read_quoted_name(char quote) {
   return true;
 }
 
-/// N'..', _latin1'..' and others are no texts like others; bytes are bytes. `size`: the word's before the quote.
+/// A word right before a quote, of `size`: N'..', DATE'..', x'61' and their like are no texts like others; bytes are
+/// bytes. Those that are no values stay in the form.
 bool FormReader::read_bytes(size_t size) {
+  if (before_ == Before::point || before_ == Before::text) return false;
   const Bytes word = text_.substr(at_, size);
-  if (!takes_value() || before_ == Before::point) return false;
+  const Bytes rest = text_.substr(at_);
   Value value;
   size_t taken = 0;
+  if (!takes_value()) {
+    const bool is_literal =
+        word[0] == '_' || std::ranges::any_of(words_of_literals, [word](Bytes one) { return is_word(word, one); });
+    if (writes_ || !is_literal || peek(size) != '\'') return false;
+    const size_t rewritten = rewritten_.size();
+    taken = sqldoor::read_text(rest.substr(size), rules_, rewritten_, value);
+    if (taken == 0 || rewritten_.size() != rewritten) return false;
+    put(size + taken);
+    before_ = Before::text;
+    return true;
+  }
   if (is_word(word, "X") && peek(1) == '\'') {
-    taken = read_hex_text(text_.substr(at_), rewritten_, value);
+    taken = read_hex_text(rest, rewritten_, value);
   } else if (is_word(word, "_BINARY") && (peek(size) == '\'' || !rules_.ansi_quotes)) {
-    taken = sqldoor::read_text(text_.substr(at_ + size), rules_, rewritten_, value);
+    taken = sqldoor::read_text(rest.substr(size), rules_, rewritten_, value);
     value = Value::of_literal(value.bytes(), Value::Spelling::binary);
     if (taken != 0) taken += size;
+  } else if (!writes_ && peek(size) == '\'') {
+    taken = read_typed_text(rest, rules_, value);
   }
   if (taken == 0 || !add(value)) return false;
   at_ += taken;
@@ -381,10 +406,9 @@ bool FormReader::read_number() {
     before_ = value.kind() == Value::Kind::bytes ? Before::text : Before::nothing_special;  // 0x41 is one, perhaps
     return true;
   }
-  size_t size = 0;
-  while (kind(peek(size)) == Char::digit) ++size;
-  // Names may begin with digits; 0x41, 1e3 and 1.5 are no integers.
-  if (kind(peek(size)) == Char::letter || peek(size) == '.') return false;
+  // Names may begin with digits, and 0x41 is a text, perhaps.
+  const size_t size = size_of_number(text_.substr(at_));
+  if (size == 0 || (writes_ && text_.substr(at_, size).find_first_not_of("0123456789") != Bytes::npos)) return false;
   put(size);
   before_ = Before::written;
   return true;

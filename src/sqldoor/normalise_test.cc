@@ -116,7 +116,6 @@ TEST(Normalise, OddTextsAreRefused) {
            "SELEC",
            "SELECTa FROM t",
            "SHOW TABLES",
-           "(SELECT 1)",
            "SELECT a FROM t WHERE id = ?",
            "SELECT @a FROM t",
            "SELECT a FROM t WHERE id = @a",
@@ -127,18 +126,32 @@ TEST(Normalise, OddTextsAreRefused) {
            "SELECT a FROM t WHERE a='x",
            "SELECT a FROM t WHERE a='x' 'y'",
            "SELECT a FROM t WHERE a='x' /* */ 'y'",
-           "SELECT a FROM t WHERE a=N'x'",
-           "SELECT a FROM t WHERE a=_utf8'x'",
            "SELECT 'it''s' FROM t",
            "SELECT a FROM t WHERE f('it''s') = 1",
            "SELECT a FROM t WHERE a='x\\'",
            "SELECT a FROM t WHERE a='x\\",
            "SELECT a FROM t WHERE a='x''",
            "SELECT a FROM t WHERE a='x''' 'y'",
-           "SELECT a FROM t WHERE a=n'x'",
            "SELECT a FROM t WHERE a=_latin1'x'",
+           "SELECT a FROM t WHERE a=N'x''y'",
+           "SELECT a FROM t WHERE a=_utf8mb4'x\\'",
+           "SELECT a FROM t WHERE a=_utf8'ü'",
+           "SELECT a FROM t WHERE a=DATE\"2020-01-01\"",
+           "SELECT a FROM t WHERE a=TIME'10:00:00'",
+           "SELECT a FROM t WHERE a='x' _utf8mb4'y'",
+           "SELECT _latin1'it''s' FROM t",
+           "SELECT f'x' FROM t",
+           "UPDATE t SET a=DATE'2020-01-01'",
+           "UPDATE t SET a = a * 1.5",
+           "SELECT 1.5x FROM t",
+           "(UPDATE t SET a = 1)",
+           "(SELECT a FROM t WHERE b=1",
+           "( SELECT a FROM t WHERE b=1)",
+           "(SELECT a FROM t WHERE b=1))",
+           "SELECT 1e FROM t",
+           "SELECT 1.5.5 FROM t",
+           "SELECT t.1e3 FROM t",
            "SELECT a FROM t WHERE a=_binary'x",
-           "SELECT _binary'x' FROM t",
            "SELECT a FROM t WHERE a=x'4'",
            "SELECT a FROM t WHERE a=x'4g'",
            "SELECT a FROM t WHERE a=x''",
@@ -158,8 +171,6 @@ TEST(Normalise, OddTextsAreRefused) {
            "SELECT a FROM t WHERE a=1.x",
            "SELECT a FROM t WHERE a=-0.0",
            "SELECT a FROM t WHERE a=-0e5",
-           "SELECT 1.5 FROM t",
-           "SELECT a FROM t WHERE f(1.5) = 1",
            "SELECT a FROM t WHERE a=.5",
            "SELECT a FROM t WHERE a=1.",
            "SELECT a FROM t -- x",
@@ -184,6 +195,21 @@ TEST(Normalise, OddTextsAreRefused) {
   EXPECT_EQ(told(Bytes("SELECT a FROM t WHERE a='\0'", 26)), "refused");
   EXPECT_EQ(told("SELECT a FROM t WHERE a='ü'", {.safe_characters = false}), "refused");
   EXPECT_EQ(told("SELECT `ü` FROM t", {.safe_characters = false}), "refused");
+}
+
+TEST(Normalise, LiteralsOfOtherKindsStayAsTheyAreWritten) {
+  EXPECT_EQ(told("SELECT 1.5, a * 2e-3, .5e1 FROM t"), "refused");
+  EXPECT_EQ(told("SELECT 1.5, a * 2e-3, 5. FROM t WHERE f(1.25) = 1"),
+            "SELECT 1.5, a * 2e-3, 5. FROM t WHERE f(1.25) = ? | 1");
+  EXPECT_EQ(told("SELECT _binary'x', N'y', x'41', DATE'2020-01-01' FROM t WHERE f(TIME'10:00:00') = 1"),
+            "SELECT _binary'x', N'y', x'41', DATE'2020-01-01' FROM t WHERE f(TIME'10:00:00') = ? | 1");
+  EXPECT_EQ(told("((SELECT a FROM t WHERE b=1 LIMIT 2)) UNION (SELECT c, 5 FROM t WHERE c IN (3,4)) LIMIT 5"),
+            "((SELECT a FROM t WHERE b=? LIMIT ?)) UNION (SELECT c, 5 FROM t WHERE c IN (?,?)) LIMIT ?"
+            " | 1 | 2 | 3 | 4 | 5");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a=DATE'2020-01-01' AND b>timestamp'2020-01-01 10:00:00'"),
+            "SELECT a FROM t WHERE a=? AND b>? | real DATE'2020-01-01' | real timestamp'2020-01-01 10:00:00'");
+  EXPECT_EQ(told("SELECT a FROM t WHERE a IN (_utf8mb4'ü', N'x', _UTF8'y', _utf8mb3'')"),
+            "SELECT a FROM t WHERE a IN (?, ?, ?, ?) | real _utf8mb4'ü' | real N'x' | real _UTF8'y' | real _utf8mb3''");
 }
 
 TEST(Normalise, TextsAreReadAsTheServersLexerReadsThem) {

@@ -32,6 +32,36 @@ bool is_plain_integer(Bytes text, int64_t &number) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
+Written written(Bytes literal, Bytes &inside) {
+  inside = literal;
+  const size_t quote = literal.find('\'');
+  if (quote == Bytes::npos) return Written::number;
+  inside = literal.substr(quote + 1, literal.size() - quote - 2);
+  switch (literal[0]) {
+    case 'D':
+    case 'd': return Written::date;
+    case 'T':
+    case 't': return Written::timestamp;
+    default: return Written::unicode;
+  }
+}
+
+bool is_integer_as_written(const Value &value, int64_t &number) {
+  constexpr double exact_end = 1e15;
+  const bool is_number = value.spelling() == Value::Spelling::real || value.spelling() == Value::Spelling::decimal;
+  if (value.kind() != Value::Kind::bytes || !is_number) return false;
+  const Bytes text = value.bytes();
+  double told = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), told);
+  if (error != std::errc{} || end != text.data() + text.size() || !(told > -exact_end && told < exact_end))
+    return false;
+  // A fraction too small for a double is still one.
+  const size_t point = text.find('.');
+  const bool is_whole = point == Bytes::npos || text.find_first_not_of('0', point + 1) == Bytes::npos;
+  number = static_cast<int64_t>(told);
+  return is_whole && static_cast<double>(number) == told;
+}
+
 bool is_plain_date(Bytes text) {
   return has_form(text, date_form) && !text.starts_with("0000") && text.substr(5, 2) != "00" &&
          text.substr(8, 2) != "00";

@@ -4,11 +4,26 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "contract/value.h"
 
 namespace postern::sql {
 
 /// True for an integer of at most 15 digits, which a double holds exactly, without a leading zero, a plus or a blank.
 bool is_plain_integer(Bytes text, int64_t &number);
+
+/// The kinds of literals of Value::Spelling::real, which are kept as they are written.
+enum class Written : uint8_t {
+  number,     ///< 1.5e3
+  date,       ///< DATE'2026-01-31'
+  timestamp,  ///< TIMESTAMP'2026-01-31 10:00:00'
+  unicode,    ///< _utf8mb4'a', and others whose bytes mean the same there
+};
+
+/// Its kind. `inside`: the text between its quotes, or all of a number.
+Written written(Bytes literal, Bytes &inside);
+
+/// True for a number as 5.0 or 1e3 that is a small integer: servers compare it with integers as one.
+bool is_integer_as_written(const Value &value, int64_t &number);
 
 /// True for 'YYYY-MM-DD' of digits, no part of it zero. Whether there is such a day is the caller's to ask.
 bool is_plain_date(Bytes text);

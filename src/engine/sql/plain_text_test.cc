@@ -18,6 +18,38 @@ TEST(PlainTextTest, AnIntegerIsOneThatADoubleHoldsToo) {
     EXPECT_FALSE(is_plain_integer(text, number)) << text;
 }
 
+TEST(PlainTextTest, ALiteralIsToldByTheWordBeforeItsQuotes) {
+  Bytes inside;
+  EXPECT_EQ(written("1.5e3", inside), Written::number);
+  EXPECT_EQ(inside, "1.5e3");
+  EXPECT_EQ(written("date'2026-01-31'", inside), Written::date);
+  EXPECT_EQ(inside, "2026-01-31");
+  EXPECT_EQ(written("TIMESTAMP'2026-01-31 10:00:00'", inside), Written::timestamp);
+  EXPECT_EQ(inside, "2026-01-31 10:00:00");
+  EXPECT_EQ(written("_utf8mb4''", inside), Written::unicode);
+  EXPECT_EQ(inside, "");
+  EXPECT_EQ(written("N'a'", inside), Written::unicode);
+  EXPECT_EQ(inside, "a");
+}
+
+TEST(PlainTextTest, ANumberWithAPointOrAnExponentMayBeAnInteger) {
+  const auto told = [](Bytes text, Value::Spelling spelling) {
+    int64_t number = -77;
+    return is_integer_as_written(Value::of_literal(text, spelling), number) ? number : -77;
+  };
+  EXPECT_EQ(told("1e3", Value::Spelling::real), 1000);
+  EXPECT_EQ(told("-1.50e1", Value::Spelling::real), -77);  // its digits are not looked at so closely
+  EXPECT_EQ(told("-10e-1", Value::Spelling::real), -1);
+  EXPECT_EQ(told("5.000", Value::Spelling::decimal), 5);
+  EXPECT_EQ(told("-12.0", Value::Spelling::decimal), -12);
+  EXPECT_EQ(told("999999999999999.0", Value::Spelling::decimal), 999'999'999'999'999);
+  for (const Bytes none : {"5.5", "1000000000000000.0", "5.00000000000000000000001", "9007199254740993.0"})
+    EXPECT_EQ(told(none, Value::Spelling::decimal), -77) << none;
+  for (const Bytes none : {"1e-1", "1e15", "1e99", "DATE'2026-01-31'", "N'5'"})
+    EXPECT_EQ(told(none, Value::Spelling::real), -77) << none;
+  EXPECT_EQ(told("5", Value::Spelling::text), -77);
+}
+
 TEST(PlainTextTest, ADateHasNoPartThatIsZero) {
   EXPECT_TRUE(is_plain_date("2026-11-26"));
   EXPECT_TRUE(is_plain_date("0001-01-01"));

@@ -14,6 +14,7 @@
 #include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
+#include "engine/sql/plain_text.h"
 #include "engine/sql/plan_values.h"
 
 namespace postern::mariadb {
@@ -32,11 +33,17 @@ constexpr uint32_t unplanned_max = 32;
 bool is_of_its_kind(const Value &value, ValueUse use) {
   const bool is_bytes = value.kind() == Value::Kind::bytes;
   const bool is_text = is_bytes && value.spelling() == Value::Spelling::text;
+  Bytes inside;
+  const bool is_written = is_bytes && value.spelling() == Value::Spelling::real;
+  const sql::Written kind = is_written ? sql::written(value.bytes(), inside) : sql::Written::number;
+  int64_t number = 0;
   switch (use) {
-    case ValueUse::integer: return !value.is_null() && (!is_bytes || is_text);
+    case ValueUse::integer:
+      return !value.is_null() && (!is_bytes || is_text || sql::is_integer_as_written(value, number));
     case ValueUse::decimal: return !value.is_null() && (!is_bytes || sql::is_decimal(value));
-    case ValueUse::text: return is_text || (is_bytes && value.spelling() == Value::Spelling::binary);
-    case ValueUse::time: return is_text;
+    case ValueUse::text:
+      return is_text || kind == sql::Written::unicode || (is_bytes && value.spelling() == Value::Spelling::binary);
+    case ValueUse::time: return is_text || kind == sql::Written::date || kind == sql::Written::timestamp;
     case ValueUse::shapes:
     case ValueUse::limit:
     case ValueUse::offset: break;
@@ -107,8 +114,9 @@ std::optional<WhyNot> PlannedForm::look(THD *thd) const {
 }
 
 bool PlannedForm::names_view(THD *thd) const {
-  return std::ranges::any_of(parts_.tables,
-                             [thd](const FormTable &one) { return is_view(thd, {one.database, one.table}); });
+  return std::ranges::any_of(parts_.tables, [thd](const FormTable &one) {
+    return is_view(thd, {one.database, one.table});
+  });
 }
 
 /// In the SELECT where the value stands, or in others. `doubtful`: set if there are several.
@@ -201,10 +209,13 @@ bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::strin
     return rows.has_value();
   }
   if (!is_of_its_kind(value, places_[at].use)) return false;
-  if (places_[at].use == ValueUse::integer || places_[at].use == ValueUse::decimal)
-    shape += sql::is_beyond(value) ? 'U' : sql::is_decimal(value) ? 'D' : 'i';
+  const bool is_decimal = places_[at].use == ValueUse::decimal;
+  if (is_decimal || places_[at].use == ValueUse::integer)
+    shape += sql::is_beyond(value) ? 'U' : is_decimal && sql::is_decimal(value) ? 'D' : 'i';
   if (parts_.values[at].as != PlacedValue::As::pattern) return true;
-  if (value.kind() != Value::Kind::bytes || value.bytes().empty()) return false;
+  // One as it is written begins with a word.
+  if (value.kind() != Value::Kind::bytes || value.bytes().empty() || value.spelling() == Value::Spelling::real)
+    return false;
   // Only a pattern with a beginning is a range.
   shape += value.bytes()[0] == '%' || value.bytes()[0] == '_' ? '%' : 'P';
   return true;

@@ -1,5 +1,6 @@
 #include "engine/mariadb/hosted/planned/value_items.h"
 
+#include "engine/sql/plain_text.h"
 #include "engine/sql/plan_values.h"
 
 namespace postern::mariadb {
@@ -106,7 +107,9 @@ class TextItem final : public Outer<Item_cache_str>, public ValueItem {
   Item *item() override { return this; }
   void show(bool shown) override { show_to_optimizer(shown); }
   void take(THD *, const Value &given, Field &) override {
-    literal_->point_to(given.bytes());
+    Bytes text = given.bytes();
+    if (given.spelling() == Value::Spelling::real) sql::written(given.bytes(), text);
+    literal_->point_to(text);
     example = literal_;
     cache_value();
     null_value_inside = false;
@@ -126,7 +129,7 @@ ValueItem *ValueItem::make(THD *thd, const ValuePlace &place, const Value &first
     case ValueUse::decimal:
     case ValueUse::limit:
     case ValueUse::offset: {
-      if (sql::is_decimal(first)) {
+      if (place.use == ValueUse::decimal && sql::is_decimal(first)) {
         auto *const like = new (root)
             Item_decimal(thd, STRING_WITH_LEN("0.00000000000000000000000000000000000000"), &my_charset_latin1);
         return like != nullptr ? new (root) DecimalItem(thd, like) : nullptr;

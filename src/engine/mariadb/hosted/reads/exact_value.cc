@@ -8,6 +8,8 @@
 namespace postern::mariadb {
 namespace {
 
+using sql::Written;
+
 bool store_number(Field &field, const Value &value) {
   if (value.kind() == Value::Kind::natural) return field.store(static_cast<longlong>(value.natural()), true) == 0;
   return field.store(static_cast<longlong>(value.integer()), false) == 0;
@@ -25,9 +27,25 @@ bool store_text(THD *thd, Field &field, Exact exact, const Value &value) {
   return field.store(text.data(), text.size(), charset) == 0;
 }
 
+/// Of the characters that Unicode writes so, whatever the connection's character set is.
+bool store_unicode(Field &field, Exact exact, Bytes text) {
+  CHARSET_INFO *const unicode = &my_charset_utf8mb4_general_ci;
+  CHARSET_INFO *const charset = field.charset();
+  if (exact != Exact::text || charset == &my_charset_bin || !character_sets_agree(charset, unicode, text)) return false;
+  if (Well_formed_prefix(unicode, text.data(), text.size()).length() != text.size()) return false;
+  return charset->numchars(text.data(), text.data() + text.size()) <= field.char_length() &&
+         field.store(text.data(), text.size(), charset) == 0;
+}
+
 bool store_time(Field &field, Bytes text, bool with_time) {
   const bool is_plain = with_time ? sql::is_plain_datetime(text, field.decimals()) : sql::is_plain_date(text);
   return is_plain && field.store(text.data(), text.size(), &my_charset_latin1) == 0;
+}
+
+/// DATE'...' is midnight to a column with a time.
+bool store_written_time(Field &field, Exact exact, Written kind, Bytes text) {
+  if (kind == Written::date) return sql::is_plain_date(text) && store_time(field, text, false);
+  return exact == Exact::datetime && kind == Written::timestamp && store_time(field, text, true);
 }
 
 }  // namespace
@@ -48,20 +66,28 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value) {
   field.set_notnull();
   const bool is_bytes = value.kind() == Value::Kind::bytes;
   const bool is_text = is_bytes && value.spelling() == Value::Spelling::text;
+  Bytes inside;
+  const bool is_written = is_bytes && value.spelling() == Value::Spelling::real;
+  const Written kind = is_written ? sql::written(value.bytes(), inside) : Written::number;
   switch (exact) {
     case Exact::integer: {
       if (!is_bytes) return store_number(field, value);
       int64_t number = 0;
-      return is_text && sql::is_plain_integer(value.bytes(), number) && field.store(number, false) == 0;
+      const bool is_exact =
+          is_text ? sql::is_plain_integer(value.bytes(), number) : sql::is_integer_as_written(value, number);
+      return is_exact && field.store(number, false) == 0;
     }
     case Exact::decimal: return !is_bytes && store_number(field, value);
     case Exact::text:
     case Exact::binary_fixed: {
+      if (kind == Written::unicode) return store_unicode(field, exact, inside);
       const bool is_literal = is_text || (is_bytes && value.spelling() == Value::Spelling::binary);
       return is_literal && store_text(thd, field, exact, value);
     }
-    case Exact::date: return is_text && store_time(field, value.bytes(), false);
-    case Exact::datetime: return is_text && store_time(field, value.bytes(), true);
+    case Exact::date:
+    case Exact::datetime:
+      if (is_written) return store_written_time(field, exact, kind, inside);
+      return is_text && store_time(field, value.bytes(), exact == Exact::datetime);
   }
   return false;
 }
