@@ -41,9 +41,12 @@ def packets(answer, ordered=False):
     return every if ordered else sorted(map(bytes, every))
 
 
-def assert_alike(text, pair):
-    """`text` is ordered where its last ORDER BY is in no parentheses."""
+def is_ordered(text):
+    """Whether its last ORDER BY is in no parentheses."""
     before, order, _ = text.rpartition("ORDER BY")
-    ordered = order != "" and before.count("(") == before.count(")")
-    answers = [packets(one.query(text), ordered) for one in pair]
+    return order != "" and before.count("(") == before.count(")")
+
+
+def assert_alike(text, pair):
+    answers = [packets(one.query(text), is_ordered(text)) for one in pair]
     assert answers[0] == answers[1], text

@@ -1,4 +1,4 @@
-"""SELECTs by chance that are no searches by key: joins, groups, sorts, expressions; and changes of what they read."""
+"""SELECTs by chance that are no searches by key: joins, groups, sorts, expressions; and changes of the rows that they read."""
 import random
 from decimal import Decimal
 
@@ -69,6 +69,31 @@ MOMENTS = (
     "DATE_SUB(CURDATE(), INTERVAL 1 DAY)",
     "DATE(NOW() + INTERVAL 90 MINUTE)",
 )
+# Values that no row has, at the ends of types and beyond them, or not as a column would write them.
+EXTREMES = {
+    "int": (0, -128, 128, 65535, 2147483647, -2147483649, 4294967295, 2**63 - 1, -(2**63), 2**64 - 1),
+    "text": ("", " ", "name1 ", "NAME3", "%", "_", "\u00e9\u00c9", "\u65e5\u672c", "x" * 240),
+    "decimal": (
+        0,
+        -1,
+        Decimal("0.005"),
+        Decimal("-0.00"),
+        Decimal("9999999.99"),
+        Decimal("-9999999.99"),
+        2**63,
+        Decimal(10**20),
+    ),
+    "date": ("0000-00-00", "1000-01-01", "9999-12-31", "1970-02-30", "1970-1-2", "1970-01-01 00:00:00", "x"),
+    "time": (
+        "0000-00-00 00:00:00",
+        "9999-12-31 23:59:59",
+        "2024-02-30 00:00:00",
+        "2024-02-01",
+        "2024-02-01 00:05:00.500",
+        "x",
+    ),
+    "kind": ("", "A", "z"),
+}
 # How one joins another: the tables that may stand before, and the conditions then.
 JOINS = {
     "h": {"p": "h.place = p.id", "s": "h.id = s.person"},
@@ -99,6 +124,8 @@ class RandomSelects:
         return self.random.choice(CHANGES).format(n=self.random.randrange(1, 900))
 
     def value(self, kind, column):
+        if self.random.random() < 0.08:
+            return self.random.choice(EXTREMES[kind])
         number = self.random.randrange(0, 140)
         if kind == "int":
             return self.random.choice((number, number, number, number % 14, -1, 100000))
@@ -119,17 +146,27 @@ class RandomSelects:
     def condition(self, alias, makers):
         column, kind = self.random.choice(list(COLUMNS[alias][1].items()))
         name = f"{alias}.{column}"
-        what = self.random.randrange(17)
+        what = self.random.randrange(19)
         if what == 15 and kind in ("time", "date"):
             return self.near_now(name)
         if what == 16 and kind == "int":
             return f"{name} {self.random.choice(('=', '=', '<', '>='))} LAST_INSERT_ID()"
         value = lambda: self.value(kind, column)
+        if what == 17:
+            if self.random.random() < 0.3:
+                return f"{name} <=> NULL"
+            makers.append(value)
+            return f"{name} <=> ?"
+        if what == 18:
+            other, of = self.random.choice(list(COLUMNS[alias][1].items()))
+            makers += [value, lambda: self.value(of, other)] * 2
+            negated = self.random.choice(("", "", "", "NOT "))
+            return f"({name}, {alias}.{other}) {negated}IN ((?, ?), (?, ?))"
         if what == 0:
             return f"{name} IS {self.random.choice(('', 'NOT '))}NULL"
         if what == 1:
             makers += [value, value]
-            return f"{name} BETWEEN ? AND ?"
+            return f"{name} {self.random.choice(('', '', 'NOT '))}BETWEEN ? AND ?"
         if what == 2 and kind == "text":
             makers.append(lambda: self.random.choice(("n%", "t1%", "%e1", "w_", "place%")))
             return f"{name} LIKE ?"
@@ -137,7 +174,9 @@ class RandomSelects:
             makers += [value, value]
             return f"({name} = ? OR {name} > ?)"
         if what == 4:
-            fixed = ", ".join(f"'{value()}'" if kind != "int" else str(value()) for _ in range(3)).replace("o'b", "ob")
+            fixed = ", ".join(str(value()) if kind in ("int", "decimal") else f"'{value()}'" for _ in range(3)).replace(
+                "o'b", "ob"
+            )
             return f"{name} {self.random.choice(('', 'NOT '))}IN ({fixed})"
         if what == 5:
             makers.append(value)
@@ -305,10 +344,35 @@ class RandomSelects:
         makers.append(lambda: self.value("int", "place"))
         return f"{text} WHERE h.place = ? ORDER BY 1, 2", makers
 
+    def union(self):
+        """Of two or three SELECTs of a number and something else; mostly with an order and a limit."""
+        chance, makers = self.random, []
+        texts = []
+        for _ in range(chance.choice((2, 2, 3))):
+            aliases, source = self.tables()
+            conditions = self.conditions(aliases, makers)
+            where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+            number, other = self.number_of(chance.choice(aliases)), self.expression(chance.choice(aliases))
+            if any(word in other for word in OF_SESSION):
+                other = "1"
+            group = ""
+            if chance.random() < 0.2:
+                other, group = "COUNT(*)", f" GROUP BY {number}"
+            one = f"SELECT {chance.choice(('', '', 'DISTINCT '))}{number} c1, {other} c2 FROM {source}{where}{group}"
+            texts.append(f"({one} ORDER BY 1, 2 LIMIT {chance.choice((1, 3))})" if chance.random() < 0.2 else one)
+        text = texts[0]
+        for one in texts[1:]:
+            text += f" UNION {chance.choice(('', 'ALL ', 'DISTINCT '))}{one}"
+        if chance.random() < 0.6:
+            text += " ORDER BY 1, 2" + chance.choice(("", "", " LIMIT 4", " LIMIT 3 OFFSET 2"))
+        return text, makers
+
     def select(self):
         chance = self.random
         if chance.random() < 0.15:
             return self.select_of_derived()
+        if chance.random() < 0.1:
+            return self.union()
         aliases, source = self.tables()
         makers = []
         conditions = self.conditions(aliases, makers)
@@ -330,7 +394,17 @@ class RandomSelects:
         if chance.random() < 0.35:
             sums = [
                 chance.choice(
-                    ("COUNT(*)", "SUM({}) ", "MIN({})", "MAX({})", "COUNT({})", "AVG({})", "COUNT(DISTINCT {})")
+                    (
+                        "COUNT(*)",
+                        "SUM({}) ",
+                        "MIN({})",
+                        "MAX({})",
+                        "COUNT({})",
+                        "AVG({})",
+                        "COUNT(DISTINCT {})",
+                        "GROUP_CONCAT({0} ORDER BY {0})",
+                        "GROUP_CONCAT(DISTINCT {0} ORDER BY {0} DESC SEPARATOR '/')",
+                    )
                 ).format(self.number_of(chance.choice(aliases)))
                 for _ in range(chance.choice((1, 2)))
             ]

@@ -92,7 +92,7 @@ class Session:
             if number is None:
                 return answer
             known = self.prepared[text] = [number, None]
-        types = b"".join(TYPES.get(type(value), b"\xfd\0") for value in values)
+        types = b"".join(type_of(value) for value in values)
         body = struct.pack("<IBI", known[0], 0, 1)
         if values:
             tells = types != known[1]
@@ -106,7 +106,7 @@ class Session:
                 body += struct.pack("<d", value)
                 continue
             text = value if isinstance(value, bytes) else str(value).encode()
-            body += struct.pack("<q", value) if isinstance(value, int) else bytes([len(text)]) + text
+            body += struct.pack("<Q", value % 2**64) if isinstance(value, int) else bytes([len(text)]) + text
         return self.command(EXECUTE, body)
 
     def forget(self, text):
@@ -117,6 +117,11 @@ class Session:
 
     def close(self):
         self.socket.close()
+
+
+def type_of(value):
+    """That of a parameter; a number above every signed one is bound as an unsigned one."""
+    return b"\x08\x80" if isinstance(value, int) and value >= 2**63 else TYPES.get(type(value), b"\xfd\0")
 
 
 REMARKS = 0x30  # SERVER_QUERY_NO_GOOD_INDEX_USED, SERVER_QUERY_NO_INDEX_USED

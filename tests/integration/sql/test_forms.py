@@ -47,6 +47,9 @@ def test_statements_have_the_meaning_that_is_recorded(server, recogniser):
     wanted = recorded(path)
     if SERIES != "10.11":
         wanted |= {statement: form for statement, form in OTHERWISE.items() if statement in wanted}
+        unions = [statement for statement, form in wanted.items() if " UNION " in statement and form != "odd"]
+        if recogniser == "planned":
+            wanted |= dict.fromkeys(unions, "not: UNION, a subquery or a derived table")
     with server.connect(database="test") as connection:
         forms = found(connection, recogniser, wanted)
     if set(forms.values()) == {UNPLANNED}:

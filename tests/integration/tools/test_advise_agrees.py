@@ -64,6 +64,18 @@ SELECT name FROM users WHERE city_id = 7 ORDER BY name
 SELECT name FROM users WHERE city_id = 7 AND visits > 5
 SELECT name FROM users WHERE city_id > 2990 ORDER BY city_id
 SELECT name FROM users WHERE city_id > 2990 ORDER BY id
+SELECT name FROM users WHERE created_at > DATE'2020-01-01' AND id = 3
+SELECT name FROM users WHERE created_at > TIMESTAMP'2020-01-01 10:00:00' AND city_id = 3 ORDER BY visits
+SELECT name FROM users WHERE email = _utf8mb4'x'
+SELECT name FROM users WHERE id = 1e0
+SELECT name FROM users WHERE city_id <=> 7 ORDER BY visits
+SELECT id, visits * 1.5 FROM users WHERE city_id = 7 ORDER BY visits
+SELECT GROUP_CONCAT(name ORDER BY id SEPARATOR '-') FROM users WHERE city_id = 7
+SELECT id FROM users WHERE (city_id, name) IN ((7, 'x'), (8, 'y')) ORDER BY visits
+SELECT id FROM users WHERE city_id = 7 UNION SELECT id FROM users WHERE city_id = 8 ORDER BY id LIMIT 3
+(SELECT id FROM users WHERE city_id = 7 ORDER BY visits LIMIT 1) UNION ALL (SELECT id FROM users WHERE city_id = 8 LIMIT 1)
+SELECT id FROM users WHERE city_id = 7 UNION ALL SELECT 5
+SELECT id FROM users WHERE city_id = 7 EXCEPT SELECT id FROM users WHERE city_id = 8
 SELECT SQL_NO_CACHE v FROM kv FORCE INDEX (PRIMARY) WHERE k = 'x'
 SELECT v FROM kv WHERE k = 'x' COLLATE utf8mb4_bin
 UPDATE users SET name = 'x', visits = visits + 1 WHERE id = 1

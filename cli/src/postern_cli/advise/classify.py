@@ -37,7 +37,9 @@ def classify(statement: str, schema: Schema, database: str = "") -> Verdict:
         return change(tree, schema, database)
     if isinstance(tree, exp.Insert):
         return insertion(tree, schema, database, replace)
-    return Verdict("other", "several SELECTs" if isinstance(tree, exp.SetOperation) else "not understood")
+    verdict = Verdict("other", "several SELECTs" if isinstance(tree, exp.SetOperation) else "not understood")
+    verdict.planned = is_planned(tree, schema, database)
+    return verdict
 
 
 class SelectReader:

@@ -23,10 +23,10 @@ REFUSED = (
     exp.CurrentUser,
     exp.Collate,
     exp.Cast,
-    exp.GroupConcat,
     exp.Tuple,
     exp.Anonymous,
 )
+TIMES = ("DATE", "DATETIME", "TIMESTAMP", "TIMESTAMPTZ")
 # Functions that sqlglot has no class for, and workers call.
 FUNCTIONS = (
     "now",
@@ -47,6 +47,8 @@ FUNCTIONS = (
 
 
 def is_planned(tree: Any, schema: Schema, database: str) -> bool:
+    if isinstance(tree, exp.Union):
+        return is_planned_union(tree, schema, database)
     if not schema.plans or not isinstance(tree, exp.Select) or tree.args.get("from_") is None:
         return False
     if any(tree.args.get(part) for part in ("into", "locks", "windows", "laterals", "with_", "hint")):
@@ -56,10 +58,36 @@ def is_planned(tree: Any, schema: Schema, database: str) -> bool:
             continue
         if isinstance(node, exp.Select) and node is not tree:
             return False
-        if isinstance(node, REFUSED) and not (isinstance(node, exp.Anonymous) and node.name.lower() in FUNCTIONS):
+        if isinstance(node, REFUSED) and not is_known(node):
             return False
     tables = list(tree.find_all(exp.Table))
     return 1 <= len(tables) <= TABLES_MAX and all(suits(table, schema, database) for table in tables)
+
+
+def is_known(node: Any) -> bool:
+    """A function that workers call, a row of columns or values, or DATE'...'."""
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in FUNCTIONS
+    if isinstance(node, exp.Tuple):
+        return isinstance(node.parent, (exp.In, exp.EQ))
+    return isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.to.this.name in TIMES
+
+
+def is_planned_union(tree: Any, schema: Schema, database: str) -> bool:
+    """Of SELECTs that may stand in FROM; its own ORDER BY and LIMIT are any."""
+    if tree.args.get("with_"):
+        return False
+    for part in (tree.this, tree.expression):
+        if isinstance(part, exp.Union):
+            if not is_planned_union(part, schema, database):
+                return False
+            continue
+        select = part.this if isinstance(part, exp.Subquery) else part
+        if not isinstance(select, exp.Select) or not is_planned(select, schema, database):
+            return False
+        if select.find(exp.Subquery) or select.args.get("operation_modifiers"):
+            return False
+    return len(list(tree.find_all(exp.Table))) <= TABLES_MAX
 
 
 def is_derived(node: Any, tree: Any) -> bool:

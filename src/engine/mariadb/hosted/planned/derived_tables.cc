@@ -13,6 +13,10 @@ struct ItsAggregator : Item_sum {
   static Aggregator *of(Item_sum &sum) { return sum.*(&ItsAggregator::aggr); }
 };
 
+struct ItsList : Item_func_group_concat {
+  static TABLE *table_of(Item_sum &sum) { return static_cast<Item_func_group_concat &>(sum).*(&ItsList::table); }
+};
+
 template <auto Member>
 struct Reveal {
   friend TABLE *&table_of(Aggregator_distinct &aggregator) { return aggregator.*Member; }
@@ -38,7 +42,7 @@ bool JoinPlan::prepare_derived(SELECT_LEX &select) {
 
 /// Those that the optimizer has not merged. nullptr: they may be executed, else the reason why not.
 const char *JoinPlan::note_derived(SELECT_LEX &select) {
-  note_distinct(*join_);
+  for (const JOIN *const join : joins_) note_distinct(*join);
   for (SELECT_LEX_UNIT *unit = select.first_inner_unit(); unit != nullptr; unit = unit->next_unit()) {
     if (unit->item != nullptr) continue;
     TABLE_LIST *const list = unit->derived;
@@ -56,6 +60,10 @@ const char *JoinPlan::note_derived(SELECT_LEX &select) {
 void JoinPlan::note_distinct(const JOIN &join) {
   if (join.sum_funcs == nullptr) return;
   for (Item_sum **one = join.sum_funcs; *one != nullptr; ++one) {
+    if ((*one)->sum_func() == Item_sum::GROUP_CONCAT_FUNC) {
+      distinct_.push_back({.count = *one, .table = ItsList::table_of(**one)});
+      continue;
+    }
     Aggregator *const aggregator = ItsAggregator::of(**one);
     if (aggregator == nullptr || aggregator->Aggrtype() != Aggregator::DISTINCT_AGGREGATOR) continue;
     distinct_.push_back({.count = *one, .table = table_of(static_cast<Aggregator_distinct &>(*aggregator))});

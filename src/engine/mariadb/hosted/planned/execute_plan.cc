@@ -11,6 +11,14 @@
 namespace postern::mariadb {
 namespace {
 
+/// UNION ALL adds the rows of each SELECT to what it has found before, and keeps that to itself.
+template <auto Member>
+struct RevealFound {
+  friend ulonglong &rows_found(select_union_direct &result) { return result.*Member; }
+};
+ulonglong &rows_found(select_union_direct &result);
+template struct RevealFound<&select_union_direct::limit_found_rows>;
+
 bool store_decimal_exactly(Field &field, Bytes digits) {
   my_decimal number;
   if (str2my_decimal(0, digits.data(), digits.size(), &my_charset_latin1, &number) != E_DEC_OK) return false;
@@ -73,8 +81,14 @@ class JoinPlan::Lent {
 void JoinPlan::give_to(THD *thd) {
   lex_.thd = thd;
   lex_.unit.thd = thd;
-  join_->thd = thd;
+  for (JOIN *const join : joins_) join->thd = thd;
   sink_->set_thd(thd);
+  if (is_union_) {
+    lex_.unit.get_union_result()->thd = thd;
+    lex_.unit.table->in_use = thd;
+    const SELECT_LEX *const reads = lex_.unit.fake_select_lex;
+    if (reads != nullptr && reads->join != nullptr) reads->join->thd = thd;
+  }
   give_subqueries_to(thd);
   give_derived_to(thd);
   for (TABLE *const table : tables_) table->in_use = thd;
@@ -160,7 +174,7 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   const ha_rows examined_before = thd->get_examined_row_count();
   const bool ran = run(thd);
   thd->protocol = usual;
-  const std::optional<NotNow> why = outcome(thd, ran);
+  const std::optional<NotNow> why = outcome(thd, ran, rows_max);
   spent_ = why.has_value();
   if (!spent_) count(thd);
   executed_ = true;
@@ -184,29 +198,46 @@ bool JoinPlan::run(THD *thd) {
   for (TABLE *const table : tables_)
     if (table->file->keyread_enabled()) table->file->extra(HA_EXTRA_KEYREAD);
   lex_.current_select = lex_.first_select_lex();
+  if (is_union_) return run_union(thd);
   SELECT_LEX_UNIT &unit = lex_.unit;
   unit.set_limit(unit.global_parameters());
-  if (executed_ && join_->reinit()) return false;
-  join_->do_send_rows = unit.lim.get_select_limit() > 0;
+  JOIN &join = *joins_[0];
+  if (executed_ && join.reinit()) return false;
+  join.do_send_rows = unit.lim.get_select_limit() > 0;
   if (!fill_derived(thd)) return false;
   for (const Distinct &one : distinct_) one.count->aggregator_clear();
-  return compat::execute(*join_);
+  return compat::execute(join);
 }
 
-std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran) const {
+/// The server begins each SELECT anew by itself. Where rows are kept, it makes the one that reads them the first time.
+bool JoinPlan::run_union(THD *thd) {
+  for (const Distinct &one : distinct_) one.count->aggregator_clear();
+  if (!keeps_rows()) rows_found(static_cast<select_union_direct &>(*lex_.unit.get_union_result())) = 0;
+  const PlanningCounts before(thd->status_var);
+  const bool failed = lex_.unit.exec();
+  if (executed_) of_union_.add_to(thd->status_var);
+  else of_union_ = PlanningCounts(thd->status_var).since(before);
+  return !failed;
+}
+
+std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran, uint64_t rows_max) const {
   if (thd->killed == ABORT_QUERY) {  // that is how the server ends one that examines too many rows
     thd->reset_killed();
     return NotNow::too_much;
   }
   if (thd->killed != NOT_KILLED) return NotNow::killed;
   if (sink_->overflowed()) return NotNow::too_much;
-  if (!ran || thd->is_error() || sink_->mismatched()) return NotNow::read_failed;
+  // A UNION ends there with the rows that it has, and a warning.
+  if (is_union_ && thd->accessed_rows_and_keys > rows_max) return NotNow::too_much;
+  const bool failed = std::ranges::any_of(joins_, [](const JOIN *join) { return join->error != 0; });
+  if (!ran || failed || thd->is_error() || sink_->mismatched()) return NotNow::read_failed;
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) return NotNow::warning;
   // One that has grown onto the disk would begin there the next time.
   for (TABLE *const table : scratch_)
     if (table->file != nullptr && table->s->db_type() != heap_hton) return NotNow::too_much;
   for (const Derived &one : derived_)
     if (one.list->table->s->db_type() != heap_hton) return NotNow::too_much;
+  if (keeps_rows() && lex_.unit.table->s->db_type() != heap_hton) return NotNow::too_much;
   return std::nullopt;
 }
 
@@ -215,9 +246,9 @@ void JoinPlan::count(THD *thd) const {
   STATUS_VAR &counts = thd->status_var;
   planning_.add_to(counts);
   counts.table_open_cache_hits += tables_.size();
-  counts.last_query_cost = join_->best_read;
+  if (!is_union_) counts.last_query_cost = joins_[0]->best_read;
   if (executed_) counts.created_tmp_tables_ += scratch_.size() + derived_.size();
-  counts.created_tmp_tables_ += distinct_.size();
+  counts.created_tmp_tables_ += distinct_.size() + (keeps_rows() ? 1 : 0);
   for (TABLE *const table : tables_) table->file->update_global_table_stats();
 }
 

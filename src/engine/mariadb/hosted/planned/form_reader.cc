@@ -1,12 +1,12 @@
 #include "engine/mariadb/hosted/planned/server.h"
 
-#include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/thd/lex_of_text.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/mariadb/hosted/planned/known_functions.h"
+#include "engine/mariadb/hosted/planned/question_marks.h"
 #include "engine/mariadb/hosted/planned/session_items.h"
 #include "engine/mariadb/hosted/reads/recogniser.h"
 
@@ -15,62 +15,15 @@ namespace {
 
 constexpr size_t tables_max = 8;
 constexpr size_t items_max = 512;
+
+/// Later series may leave a whole UNION to the storage engine. There nobody has looked for what it keeps from one
+/// execution to the next.
+template <class Unit>
+constexpr bool may_be_the_engines = requires(Unit &unit) {
+  unit.pushdown_unit;
+};
 constexpr ulonglong options_known =
     SELECT_DISTINCT | SELECT_STRAIGHT_JOIN | SELECT_SMALL_RESULT | OPTION_FOUND_ROWS | SELECT_ALL;
-
-/// Functions that give the same for the same arguments in the same context (PlanContext), without a trace elsewhere.
-constexpr std::string_view functions_known[] = {
-    "=", "<=>", "<>", "<", "<=", ">", ">=", "and", "or", "not", "xor", "isnull", "isnotnull", "istrue", "isfalse",
-    "isnottrue", "isnotfalse", "between", "in", " IN ", "like", "if", "ifnull", "nullif", "coalesce", "case", "+", "-",
-    "*", "/", "DIV", "%", "MOD", "abs", "ceiling", "floor", "round", "truncate", "sign", "greatest", "least", "concat",
-    "concat_ws", "ucase", "lcase", "upper", "lower", "length", "octet_length", "char_length", "substr", "substring",
-    "left", "right", "trim", "ltrim", "rtrim", "replace", "reverse", "locate", "instr", "year", "month", "dayofmonth",
-    "quarter", "hour", "minute", "second", "to_days", "cast_as_date", "cast_as_char",
-    // Numbers and bits.
-    "cast_as_signed", "cast_as_unsigned", "decimal_typecast", "double_typecast", "|", "&", "^", "~", "<<", ">>",
-    "bit_count", "sqrt", "pow", "exp", "ln", "log2", "log10", "crc32", "conv",
-    // Texts.
-    "field", "find_in_set", "elt", "substring_index", "lpad", "rpad", "repeat", "space", "insert", "ascii", "ord",
-    "hex", "unhex", "md5", "sha", "sha2", "strcmp", "bit_length", "to_base64", "from_base64",
-    // Dates; none gives a TIME, which becomes a date by that of today.
-    "date_add_interval", "date_format", "dayofweek", "weekday", "dayofyear", "dayname", "monthname", "week", "yearweek",
-    "last_day", "makedate", "from_days", "timestampdiff", "extract", "unix_timestamp", "from_unixtime",
-    "cast_as_datetime"};
-
-bool is_known(const Item_func &function) {
-  const LEX_CSTRING name = function.func_name_cstring();
-  return std::ranges::find(functions_known, std::string_view(name.str, name.length)) != std::end(functions_known);
-}
-
-/// Where the text goes on behind what begins at `at` and has no ? for a value in it: a text, a name in quotes, a
-/// comment. The same place: nothing of the kind begins there.
-size_t skip_quoted(Bytes text, size_t at) {
-  const char one = text[at];
-  const auto behind = [text](size_t end, size_t size) { return end == Bytes::npos ? text.size() : end + size; };
-  if (one == '\'' || one == '"' || one == '`') {
-    for (size_t i = at + 1; i < text.size(); ++i) {
-      if (text[i] == '\\' && one != '`') ++i;
-      else if (text[i] == one) return i + 1;
-    }
-    return text.size();
-  }
-  if (text.substr(at, 2) == "/*") return behind(text.find("*/", at + 2), 2);
-  if (one == '#' || text.substr(at, 3) == "-- ") return behind(text.find('\n', at), 1);
-  return at;
-}
-
-std::vector<uint32_t> question_marks(Bytes text) {
-  std::vector<uint32_t> found;
-  for (size_t at = 0; at < text.size();) {
-    if (const size_t next = skip_quoted(text, at); next != at) {
-      at = next;
-      continue;
-    }
-    if (text[at] == '?') found.push_back(static_cast<uint32_t>(at));
-    ++at;
-  }
-  return found;
-}
 
 /// Used once.
 class FormReader {
@@ -80,11 +33,12 @@ class FormReader {
 
  private:
   /// Where an expression stands. In a condition neither the names nor the types of its operands show.
-  enum class Place : uint8_t { condition, compared, elsewhere, listed };
+  enum class Place : uint8_t { condition, compared, row, elsewhere, listed };
 
   std::optional<WhyNot> check_statement() const;
   bool find_values();
   std::optional<WhyNot> check_select(SELECT_LEX &select) const;
+  std::optional<WhyNot> read_union();
   std::optional<WhyNot> read_select(SELECT_LEX &select);
   std::optional<WhyNot> read_subquery(Item_subselect &subquery);
   std::optional<WhyNot> read_derived(const TABLE_LIST &table);
@@ -97,9 +51,12 @@ class FormReader {
   std::optional<WhyNot> read_limit(const SELECT_LEX &select);
   std::optional<WhyNot> read(Item *item, Place place);
   std::optional<WhyNot> read_function(Item_func &function, Place place);
+  std::optional<WhyNot> read_row(Item &row);
   std::optional<WhyNot> read_sum(Item_sum &sum);
   std::optional<WhyNot> read_value(const Item *item, Place place);
   void note_comparison(const Item_func &function, Place place);
+  void note_rows(const Item_func &function);
+  void note_column(PlacedValue &value, const Item_ident &column) const;
   PlacedValue *value_of(const Item *item);
 
   LEX &lex_;
@@ -119,12 +76,38 @@ std::optional<WhyNot> FormReader::run() {
   if (!find_values()) return WhyNot::syntax;
   SELECT_LEX &select = *lex_.first_select_lex();
   if (const auto why = read_tables()) return why;
-  if (const auto why = read_select(select)) return why;
-  parts_.ordered = select.order_list.elements != 0;
-  if (const auto why = read_limit(select)) return why;
+  if (lex_.unit.is_unit_op()) {
+    if (const auto why = read_union()) return why;
+  } else {
+    if (const auto why = read_select(select)) return why;
+    parts_.ordered = select.order_list.elements != 0;
+    if (const auto why = read_limit(select)) return why;
+  }
   size_t selects = 0;
-  for (SELECT_LEX *one = lex_.all_selects_list; one != nullptr; one = one->next_select_in_list()) ++selects;
+  for (SELECT_LEX *one = lex_.all_selects_list; one != nullptr; one = one->next_select_in_list())
+    if (one != lex_.unit.fake_select_lex) ++selects;
   return selects == selects_ ? std::nullopt : std::optional(WhyNot::several_selects);
+}
+
+/// UNION and UNION ALL of SELECTs as they may stand in FROM. LIMIT and ORDER BY of the whole belong to the form.
+std::optional<WhyNot> FormReader::read_union() {
+  takes_derived_ = false;
+  in_derived_ = true;
+  SELECT_LEX *const first = lex_.unit.first_select();
+  for (SELECT_LEX *one = first; one != nullptr; one = one->next_select()) {
+    if ((one != first && one->get_linkage() != UNION_TYPE) || (one->options & OPTION_FOUND_ROWS) != 0)
+      return WhyNot::several_selects;
+    if (const auto why = check_inner_limit(*one)) return why;
+    takes_session_ = true;
+    if (const auto why = read_select(*one)) return why;
+  }
+  const SELECT_LEX *const whole = lex_.unit.global_parameters();
+  if (whole == first) return std::nullopt;
+  takes_session_ = takes_subqueries_ = false;
+  parts_.ordered = whole->order_list.elements != 0;
+  parts_.limited = whole->limit_params.select_limit != nullptr;
+  if (const auto why = check_inner_limit(*whole)) return why;
+  return read_order(whole->order_list);
 }
 
 std::optional<WhyNot> FormReader::read_select(SELECT_LEX &select) {
@@ -136,7 +119,7 @@ std::optional<WhyNot> FormReader::read_select(SELECT_LEX &select) {
   const bool listed = !in_derived_ && !(select.options & SELECT_DISTINCT) && select.group_list.elements == 0;
   const bool around = std::exchange(takes_session_, takes_session_ && listed);
   // Where no row is found the server makes a constant of those beside aggregates.
-  const bool takes_subqueries = selects_ == 1 && parts_.derived.empty();
+  const bool takes_subqueries = selects_ == 1 && !in_derived_ && parts_.derived.empty();
   takes_subqueries_ = takes_subqueries && !select.with_sum_func;
   if (const auto why = read_list(select.item_list)) return why;
   takes_subqueries_ = takes_subqueries;
@@ -239,7 +222,8 @@ std::optional<WhyNot> FormReader::check_statement() const {
   if (lex_.limit_rows_examined) return WhyNot::limit;
   if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
   const SELECT_LEX *const select = lex_.first_select_lex();
-  if (!select || lex_.unit.is_unit_op() || lex_.unit.fake_select_lex) return WhyNot::several_selects;
+  const bool is_union = !may_be_the_engines<SELECT_LEX_UNIT> && lex_.unit.is_unit_op();
+  if (!select || (!is_union && (lex_.unit.is_unit_op() || lex_.unit.fake_select_lex))) return WhyNot::several_selects;
   return std::nullopt;
 }
 
@@ -349,6 +333,7 @@ std::optional<WhyNot> FormReader::read(Item *item, Place place) {
       return std::nullopt;
     }
     case Item::FUNC_ITEM: return read_function(*static_cast<Item_func *>(item), place);
+    case Item::ROW_ITEM: return place == Place::row ? read_row(*item) : std::optional(WhyNot::wanted);
     case Item::SUM_FUNC_ITEM: return read_sum(*static_cast<Item_sum *>(item));
     case Item::SUBSELECT_ITEM: return read_subquery(*static_cast<Item_subselect *>(item));
     default: return WhyNot::wanted;
@@ -362,12 +347,14 @@ std::optional<WhyNot> FormReader::read_sum(Item_sum &sum) {
     case Item_sum::SUM_FUNC:
     case Item_sum::AVG_FUNC:
     case Item_sum::MIN_FUNC:
-    case Item_sum::MAX_FUNC: break;
+    case Item_sum::MAX_FUNC:
+    case Item_sum::GROUP_CONCAT_FUNC: break;
     default: return WhyNot::wanted;
   }
   // In a subquery its table would have to be handed over, too.
-  if (sum.has_with_distinct() && (sum.sum_func() != Item_sum::COUNT_DISTINCT_FUNC || (selects_ > 1 && !in_derived_)))
-    return WhyNot::wanted;
+  const bool has_table =
+      sum.sum_func() == Item_sum::COUNT_DISTINCT_FUNC || sum.sum_func() == Item_sum::GROUP_CONCAT_FUNC;
+  if (has_table ? selects_ > 1 && !in_derived_ : sum.has_with_distinct()) return WhyNot::wanted;
   const bool takes_session = std::exchange(takes_session_, false);
   for (uint i = 0; i < sum.get_arg_count(); ++i)
     if (const auto why = read(sum.get_arg(i), Place::elsewhere)) return why;
@@ -400,8 +387,20 @@ std::optional<WhyNot> FormReader::read_function(Item_func &function, Place place
     case Item_func::NOT_FUNC: break;
     default: inner = Place::elsewhere; break;
   }
-  for (uint i = 0; i < function.argument_count(); ++i)
-    if (const auto why = read(function.arguments()[i], inner)) return why;
+  const bool of_rows = function.functype() == Item_func::IN_FUNC || function.functype() == Item_func::EQ_FUNC;
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    Item *const one = function.arguments()[i];
+    if (one->type() == Item::NULL_ITEM && function.functype() == Item_func::EQUAL_FUNC) continue;
+    const bool is_row = of_rows && inner == Place::compared && one->type() == Item::ROW_ITEM;
+    if (const auto why = read(one, is_row ? Place::row : inner)) return why;
+  }
+  return std::nullopt;
+}
+
+/// One side of (a, b) = (1, 2), or of IN.
+std::optional<WhyNot> FormReader::read_row(Item &row) {
+  for (uint i = 0; i < row.cols(); ++i)
+    if (const auto why = read(row.element_index(i), Place::compared)) return why;
   return std::nullopt;
 }
 
@@ -416,13 +415,16 @@ void FormReader::note_comparison(const Item_func &function, Place place) {
   if (place != Place::condition) return;
   switch (function.functype()) {
     case Item_func::EQ_FUNC:
+    case Item_func::IN_FUNC:
+      if (function.arguments()[0]->type() == Item::ROW_ITEM) return note_rows(function);
+      break;
+    case Item_func::EQUAL_FUNC:
     case Item_func::NE_FUNC:
     case Item_func::LT_FUNC:
     case Item_func::LE_FUNC:
     case Item_func::GT_FUNC:
     case Item_func::GE_FUNC:
-    case Item_func::BETWEEN:
-    case Item_func::IN_FUNC: break;
+    case Item_func::BETWEEN: break;
     case Item_func::LIKE_FUNC:
       if (lex_.escape_used) return;
       break;
@@ -437,15 +439,34 @@ void FormReader::note_comparison(const Item_func &function, Place place) {
     if (one->type() != Item::FIELD_ITEM || column != nullptr) return;
     column = static_cast<const Item_ident *>(one);
   }
-  if (column == nullptr || column->field_name.str == nullptr || column->db_name.length != 0) return;
+  if (column == nullptr) return;
   for (uint i = 0; i < function.argument_count(); ++i) {
     PlacedValue *const value = value_of(function.arguments()[i]);
     if (value == nullptr) continue;
-    if (column->table_name.str != nullptr) value->table = text_of(column->table_name);
-    value->column = text_of(column->field_name);
-    value->select = select_;
+    note_column(*value, *column);
     if (pattern) value->as = PlacedValue::As::pattern;
   }
+}
+
+/// Columns in the first row, values in the others.
+void FormReader::note_rows(const Item_func &function) {
+  Item **const rows = function.arguments();
+  for (uint row = 1; row < function.argument_count(); ++row) {
+    if (rows[row]->type() != Item::ROW_ITEM || rows[row]->cols() != rows[0]->cols()) return;
+    for (uint at = 0; at < rows[0]->cols(); ++at) {
+      PlacedValue *const value = value_of(rows[row]->element_index(at));
+      const Item *const column = rows[0]->element_index(at);
+      if (value != nullptr && column->type() == Item::FIELD_ITEM)
+        note_column(*value, static_cast<const Item_ident &>(*column));
+    }
+  }
+}
+
+void FormReader::note_column(PlacedValue &value, const Item_ident &column) const {
+  if (column.field_name.str == nullptr || column.db_name.length != 0) return;
+  if (column.table_name.str != nullptr) value.table = text_of(column.table_name);
+  value.column = text_of(column.field_name);
+  value.select = select_;
 }
 
 PlacedValue *FormReader::value_of(const Item *item) {

@@ -18,7 +18,9 @@
 //   has one, the optimizer may also join it, as long as nothing is kept for that.
 // - Derived tables that are not merged. The server fills such a one once, or, where it depends on a row around it, anew
 //   without JOIN::reinit(): here it is emptied and filled before each execution (derived_tables.cc).
-// - COUNT(DISTINCT ...): its tree, and whether it has been counted; both are cleared.
+// - UNION: the server empties its table before each execution, as it does for a subquery (run_union()); the SELECT that
+//   reads it is made during the first one. Its limits belong to the plan.
+// - COUNT(DISTINCT ...) and GROUP_CONCAT(): trees, the text, and whether it has been counted; all are cleared.
 // - A constant in a function's argument, which the server replaces by its value: session_items.cc.
 // - A temporary table that has grown onto the disk stays there: that plan is dropped. So is one that was interrupted,
 //   or has met an error or a warning.
@@ -130,7 +132,7 @@ class JoinPlan final : public KeptPlan {
     JOIN *join = nullptr;
   };
 
-  /// COUNT(DISTINCT ...) and the table that makes its keys.
+  /// COUNT(DISTINCT ...) or GROUP_CONCAT(), and the table that makes its keys.
   struct Distinct {
     Item_sum *count = nullptr;
     TABLE *table = nullptr;
@@ -138,11 +140,16 @@ class JoinPlan final : public KeptPlan {
 
   /// Whether executions differ in anything but rows.
   bool varies() const { return !values_.empty() || !session_.empty(); }
+  /// Whether a UNION has a table for its rows, and does not only pass them on.
+  bool keeps_rows() const { return is_union_ && lex_.unit.fake_select_lex != nullptr; }
 
   // make_plan.cc
   bool parse(const ToBePlanned &what);
   bool open(const ToBePlanned &what);
+  void make_repeatable();
+  bool prepare();
   bool optimize(const ToBePlanned &what, const char *&why);
+  const char *check(bool &for_now);
   bool take_first_values(const ToBePlanned &what, const char *&why);
   void note_tables();
   void note_tables_of(JOIN *join);
@@ -153,6 +160,7 @@ class JoinPlan final : public KeptPlan {
   bool put_values(const ToBePlanned &what);
   bool put_values_in_select(SELECT_LEX &select);
   Item *put_values_in(Item *item);
+  bool put_values_in_row(Item &row);
   bool put_values_in_answer(SELECT_LEX &select);
   Item *note_session(ValueItem *value);
   bool is_of_session(Item *item, bool &any) const;
@@ -160,6 +168,8 @@ class JoinPlan final : public KeptPlan {
   void put_limits();
   bool put_values_in(List<TABLE_LIST> &joined);
   bool note_comparison(Item_func &function);
+  bool note_rows(Item_func &function);
+  Compared *value_of(const Item *item);
 
   // derived_tables.cc
   bool prepare_derived(SELECT_LEX &select);
@@ -176,7 +186,8 @@ class JoinPlan final : public KeptPlan {
   bool note_subqueries(SELECT_LEX &select);
   void give_subqueries_to(THD *thd);
   const char *refusal() const;
-  bool is_never_true() const;
+  static bool is_never_true(const JOIN &join);
+  const char *refusal_of_whole(const JOIN &join) const;
   static const char *refusal_of(const JOIN &join);
   static const char *refusal_of(const Subquery &subquery);
   static const char *refusal_of(const JOIN_TAB &tab);
@@ -193,7 +204,8 @@ class JoinPlan final : public KeptPlan {
   bool hold_tables(THD *thd) const;
   static void unlock(THD *thd);
   bool run(THD *thd);
-  std::optional<NotNow> outcome(THD *thd, bool ran) const;
+  bool run_union(THD *thd);
+  std::optional<NotNow> outcome(THD *thd, bool ran, uint64_t rows_max) const;
   void count(THD *thd) const;
 
   THD *const home_;
@@ -205,7 +217,8 @@ class JoinPlan final : public KeptPlan {
   bool begun_ = false;   // lex_ is to be ended
   bool opened_ = false;  // all tables are open
   RowSink *sink_ = nullptr;
-  JOIN *join_ = nullptr;
+  std::vector<JOIN *> joins_;  // of all SELECTs of a UNION, or the only one
+  bool is_union_ = false;
   std::vector<TABLE *> tables_;   // that it has open
   std::vector<TABLE *> scratch_;  // temporary ones
   std::vector<MDL_ticket *> tickets_;
@@ -223,7 +236,8 @@ class JoinPlan final : public KeptPlan {
   std::string text_;
   std::string shown_;
   PlanningCounts planning_{STATUS_VAR{}};
-  ulonglong file_bytes_ = 0;  // of temporary files, as its THD counts them
+  ulonglong file_bytes_ = 0;               // of temporary files, as its THD counts them
+  PlanningCounts of_union_{STATUS_VAR{}};  // of the SELECT that reads the rows of a UNION
   uint plan_flags_ = 0;
   uint status_ = 0;  // the server's remarks on indexes
   bool executed_ = false;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "base/limits.h"
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
@@ -163,20 +164,44 @@ bool JoinPlan::open(const ToBePlanned &what) {
   return thd->lock != nullptr;
 }
 
+/// To the server it is a SELECT that it executes for each row around it, or at least again. A UNION is always the
+/// first: only then does the server empty its table.
+void JoinPlan::make_repeatable() {
+  is_union_ = lex_.unit.is_unit_op();
+  const uint8 how = varies() || is_union_ ? UNCACHEABLE_DEPENDENT_GENERATED : UNCACHEABLE_EXPLAIN;
+  lex_.unit.uncacheable |= how;
+  for (SELECT_LEX *one = lex_.unit.first_select(); one != nullptr; one = one->next_select()) {
+    one->uncacheable |= how;
+    depend_subqueries(*one);
+  }
+}
+
+bool JoinPlan::prepare() {
+  THD *const thd = home_;
+  SELECT_LEX_UNIT &unit = lex_.unit;
+  SELECT_LEX &select = *unit.first_select();
+  constexpr ulonglong options = SELECT_NO_UNLOCK | SELECT_NO_JOIN_CACHE;
+  if (is_union_) {
+    // The server reads it where it stops for too many rows, and only there.
+    lex_.limit_rows_examined = new (thd->mem_root) Item_uint(thd, limits::find_rows_fast_max);
+    if (lex_.limit_rows_examined == nullptr || unit.prepare(nullptr, sink_, options)) return false;
+    for (SELECT_LEX *one = &select; one != nullptr; one = one->next_select()) joins_.push_back(one->join);
+    return true;
+  }
+  auto *const join =
+      new (thd->mem_root) JOIN(thd, select.item_list, select.options | thd->variables.option_bits | options, sink_);
+  if (join == nullptr) return false;
+  joins_.push_back(join);
+  return !join->prepare(select.table_list.first, select.where, select.order_list.elements + select.group_list.elements,
+                        select.order_list.first, false, select.group_list.first, select.having, nullptr, &select,
+                        &unit);
+}
+
 bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   THD *const thd = home_;
   SELECT_LEX &select = *lex_.first_select_lex();
   SELECT_LEX_UNIT &unit = lex_.unit;
-  const bool values_vary = varies();
-  if (values_vary) {
-    select.uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
-    unit.uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
-  } else {
-    // It is executed again, but depends on nothing.
-    select.uncacheable |= UNCACHEABLE_EXPLAIN;
-    unit.uncacheable |= UNCACHEABLE_EXPLAIN;
-  }
-  depend_subqueries(select);
+  make_repeatable();
   sink_ = new (thd->mem_root) RowSink(thd);
   if (sink_ == nullptr || !take_limits(what.values, true)) return false;
   why = "an error where it is planned";
@@ -185,15 +210,8 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   const PlanningCounts before(thd->status_var);
   thd->server_status &= ~uint{SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED};
   thd->query_plan_flags = QPLAN_INIT;
-  join_ = new (thd->mem_root)
-      JOIN(thd, select.item_list, select.options | thd->variables.option_bits | SELECT_NO_UNLOCK | SELECT_NO_JOIN_CACHE,
-           sink_);
-  if (join_ == nullptr) return false;
-  if (join_->prepare(select.table_list.first, select.where, select.order_list.elements + select.group_list.elements,
-                     select.order_list.first, false, select.group_list.first, select.having, nullptr, &select, &unit))
-    return false;
-  if (!note_dependence(select) || !take_first_values(what, why)) return false;
-  if (join_->optimize() || thd->is_error()) return false;
+  if (!prepare() || !note_dependence(select) || !take_first_values(what, why)) return false;
+  if ((is_union_ ? unit.optimize() : joins_[0]->optimize() != 0) || thd->is_error()) return false;
   if (!note_subqueries(select)) {
     why = "a subquery that is not known to be repeatable";
     return false;
@@ -202,13 +220,20 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   planning_ = PlanningCounts(thd->status_var).since(before);
   status_ = thd->server_status & (SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED);
   plan_flags_ = static_cast<uint>(thd->query_plan_flags);
-  why = thd->get_stmt_da()->current_statement_warn_count() != 0 ? "a warning where it is planned" : refusal();
-  if (why != nullptr) return false;
+  bool for_now = false;
+  why = thd->get_stmt_da()->current_statement_warn_count() != 0 ? "a warning where it is planned" : check(for_now);
+  return why == nullptr && !for_now;
+}
+
+/// Why it is not to be executed. `for_now`: set if it is not with these values.
+const char *JoinPlan::check(bool &for_now) {
+  if (const char *const why = refusal(); why != nullptr) return why;
+  const auto is_empty = [](const JOIN *join) { return join->zero_result_cause != nullptr; };
   // There may be none for these values.
-  if (join_->zero_result_cause != nullptr) return !values_vary || is_never_true();
-  if (note_ranges()) return true;
-  why = not_renewable;
-  return false;
+  for_now = varies() &&
+            std::ranges::any_of(joins_, [&](const JOIN *join) { return is_empty(join) && !is_never_true(*join); });
+  if (for_now || std::ranges::all_of(joins_, is_empty)) return nullptr;
+  return note_ranges() ? nullptr : not_renewable;
 }
 
 /// By them the optimizer estimates ranges. They are of no consequence otherwise.
@@ -222,10 +247,6 @@ bool JoinPlan::take_first_values(const ToBePlanned &what, const char *&why) {
 }
 
 void JoinPlan::note_tables() {
-  if (join_->zero_result_cause != nullptr) {
-    shown_ = join_->zero_result_cause;
-    return;
-  }
   const bool varies_limit =
       std::ranges::any_of(values_, [](const Compared &one) { return one.use == ValueUse::limit; });
   for (const Subquery &one : subqueries_) {
@@ -241,7 +262,11 @@ void JoinPlan::note_tables() {
     note_tables_of(one.join);
     shown_ += ") ";
   }
-  note_tables_of(join_);
+  for (JOIN *const join : joins_) {
+    if (join != joins_[0]) shown_ += " union ";
+    if (join->zero_result_cause != nullptr) shown_ += join->zero_result_cause;
+    else note_tables_of(join);
+  }
   if (!varies_limit) limited_sorts_.clear();
 }
 
@@ -258,7 +283,7 @@ void JoinPlan::note_tables_of(JOIN *join) {
     }
     if (tab->filesort == nullptr) continue;
     shown_ += "+sort";
-    if (join == join_ && tab->filesort->limit != HA_POS_ERROR) limited_sorts_.push_back(tab->filesort);
+    if (join == joins_[0] && tab->filesort->limit != HA_POS_ERROR) limited_sorts_.push_back(tab->filesort);
   }
 }
 

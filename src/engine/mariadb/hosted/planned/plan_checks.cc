@@ -82,8 +82,8 @@ void JoinPlan::give_subqueries_to(THD *thd) {
 }
 
 /// Whatever its values are.
-bool JoinPlan::is_never_true() const {
-  return std::strcmp(join_->zero_result_cause, "Impossible WHERE") == 0;
+bool JoinPlan::is_never_true(const JOIN &join) {
+  return std::strcmp(join.zero_result_cause, "Impossible WHERE") == 0;
 }
 
 /// What must not be in a plan that is executed more than once, at different times.
@@ -94,11 +94,18 @@ const char *JoinPlan::refusal() const {
     if (one.join->zero_result_cause != nullptr) return "a derived table that the server knows before it reads a row";
     if (const char *const why = refusal_of(*one.join); why != nullptr) return why;
   }
-  if (join_->zero_result_cause == nullptr) return refusal_of(*join_);
+  if (keeps_rows() && lex_.unit.table->s->db_type() != heap_hton) return "a UNION that is kept on the disk";
+  for (const JOIN *const join : joins_)
+    if (const char *const why = refusal_of_whole(*join); why != nullptr) return why;
+  return nullptr;
+}
+
+const char *JoinPlan::refusal_of_whole(const JOIN &join) const {
+  if (join.zero_result_cause == nullptr) return refusal_of(join);
   // MIN and MAX by an index, whatever LIMIT is.
-  const std::string_view cause = join_->zero_result_cause;
+  const std::string_view cause = join.zero_result_cause;
   const bool by_index = cause == "Select tables optimized away" || cause == "No matching min/max row";
-  const bool refuses = by_index || (!varies() && !is_never_true());
+  const bool refuses = by_index || (!varies() && !is_never_true(join));
   return refuses ? "a result that the server knows before it reads a row" : nullptr;
 }
 
@@ -111,7 +118,11 @@ const char *JoinPlan::refusal_of(const JOIN &join) {
   auto *const tabs = const_cast<JOIN *>(&join);
   for (JOIN_TAB *tab = first_linear_tab(tabs, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(tabs, tab, WITH_BUSH_ROOTS)) {
-    if (tab->aggr != nullptr) continue;
+    if (tab->aggr != nullptr) {
+      // Columns as long as a TEXT are never kept in memory.
+      if (tab->table->s->db_type() != heap_hton) return "a temporary table that is kept on the disk";
+      continue;
+    }
     if (const char *const why = refusal_of(*tab); why != nullptr) return why;
   }
   return nullptr;

@@ -31,7 +31,8 @@ bool JoinPlan::put_values(const ToBePlanned &what) {
     if (value == nullptr) return false;
     values_.push_back({.value = value, .use = place.use});
   }
-  if (!put_values_in_select(*lex_.first_select_lex())) return false;
+  for (SELECT_LEX *one = lex_.unit.first_select(); one != nullptr; one = one->next_select())
+    if (!put_values_in_select(*one)) return false;
   put_limits();
   lex_.param_list.empty();
   return true;
@@ -73,10 +74,20 @@ Item *JoinPlan::put_values_in(Item *item) {
     for (uint i = 0; i < function.argument_count(); ++i)
       if ((function.arguments()[i] = put_values_in(function.arguments()[i])) == nullptr) return nullptr;
     return make_ranged_of(function);
+  } else if (item->type() == Item::ROW_ITEM) {
+    if (!put_values_in_row(*item)) return nullptr;
   } else if (item->type() == Item::SUBSELECT_ITEM) {
     if (!put_values_in_select(*static_cast<Item_subselect *>(item)->get_select_lex())) return nullptr;
   }
   return item;
+}
+
+bool JoinPlan::put_values_in_row(Item &row) {
+  for (uint i = 0; i < row.cols(); ++i) {
+    Item *&one = *row.addr(i);
+    if ((one = put_values_in(one)) == nullptr) return false;
+  }
+  return true;
 }
 
 Item *JoinPlan::note_session(ValueItem *value) {
@@ -101,8 +112,10 @@ Item *JoinPlan::make_ranged_of(Item_func &function) {
   std::vector<ValueItem *> found;
   for (uint i = 0; i < function.argument_count(); ++i) {
     Item *&argument = function.arguments()[i];
-    for (const Compared &one : values_)
-      if (one.value->item() == argument) found.push_back(one.value);
+    const bool is_row = argument->type() == Item::ROW_ITEM;
+    for (uint at = 0; at < (is_row ? argument->cols() : 1); ++at)
+      if (const Compared *const one = value_of(is_row ? argument->element_index(at) : argument); one != nullptr)
+        found.push_back(one->value);
     bool any = false;
     if (!is_compared_in_ranges(function) || !is_of_session(argument, any) || !any) continue;
     ValueItem *const value = make_session_value(home_, *argument);
@@ -111,7 +124,9 @@ Item *JoinPlan::make_ranged_of(Item_func &function) {
     found.push_back(value);
   }
   if (found.empty()) return &function;
-  if (ranges_of_ == RangesOf::all_but_equal && function.functype() == Item_func::EQ_FUNC) {
+  // Of rows the server makes one of each pair of columns.
+  const bool by_reference = ranges_of_ == RangesOf::all_but_equal || function.arguments()[0]->type() == Item::ROW_ITEM;
+  if (function.functype() == Item_func::EQUAL_FUNC || (by_reference && function.functype() == Item_func::EQ_FUNC)) {
     comparisons_.push_back(&function);
     return &function;
   }
@@ -142,13 +157,34 @@ bool JoinPlan::put_values_in(List<TABLE_LIST> &joined) {
   return true;
 }
 
+JoinPlan::Compared *JoinPlan::value_of(const Item *item) {
+  const auto at = std::ranges::find(values_, item, [](const Compared &one) { return one.value->item(); });
+  return at != values_.end() ? &*at : nullptr;
+}
+
+bool JoinPlan::note_rows(Item_func &function) {
+  Item **const rows = function.arguments();
+  for (uint row = 1; row < function.argument_count(); ++row) {
+    for (uint at = 0; at < rows[0]->cols(); ++at) {
+      Compared *const value = value_of(rows[row]->element_index(at));
+      if (value == nullptr) continue;
+      const Item *const column = rows[0]->element_index(at)->real_item();
+      if (column->type() != Item::FIELD_ITEM) return false;
+      value->field = static_cast<const Item_field *>(column)->field;
+      if (!exactness(*value->field, value->exact)) return false;
+    }
+  }
+  return true;
+}
+
 /// The column that values are compared with, as the server has found it.
 bool JoinPlan::note_comparison(Item_func &function) {
+  if (function.arguments()[0]->type() == Item::ROW_ITEM) return note_rows(function);
   Field *field = nullptr;
   bool any = false;
   for (uint i = 0; i < function.argument_count(); ++i) {
     Item *const one = function.arguments()[i];
-    if (std::ranges::any_of(values_, [one](const Compared &value) { return value.value->item() == one; })) any = true;
+    if (value_of(one) != nullptr) any = true;
     else if (Item *const real = one->real_item(); real->type() == Item::FIELD_ITEM && field == nullptr)
       field = static_cast<Item_field *>(real)->field;
     else field = nullptr;
@@ -156,12 +192,12 @@ bool JoinPlan::note_comparison(Item_func &function) {
   if (!any) return true;
   Exact exact{};
   if (field == nullptr || !exactness(*field, exact)) return false;
-  for (uint i = 0; i < function.argument_count(); ++i)
-    for (Compared &value : values_)
-      if (value.value->item() == function.arguments()[i]) {
-        value.field = field;
-        value.exact = exact;
-      }
+  for (uint i = 0; i < function.argument_count(); ++i) {
+    Compared *const value = value_of(function.arguments()[i]);
+    if (value == nullptr) continue;
+    value->field = field;
+    value->exact = exact;
+  }
   return true;
 }
 

@@ -80,6 +80,12 @@ class RangedList final : public RangedKey<Item_func_in>, public ValueList {
   }
 };
 
+/// Of rows: it compares one by one, and keeps no values.
+class RangedRows final : public RangedKey<Item_func_in> {
+ public:
+  using RangedKey<Item_func_in>::RangedKey;
+};
+
 template <class Base>
 Item *ranged_pair(THD *thd, Item_func &item, std::span<ValueItem *const> values) {
   return new (thd->mem_root) RangedKey<Base>(values, thd, item.arguments()[0], item.arguments()[1]);
@@ -96,9 +102,15 @@ Item *ranged_list(THD *thd, Item_func &item, std::span<ValueItem *const> values,
   List<Item> all;
   for (uint i = 0; i < item.argument_count(); ++i)
     if (all.push_back(item.arguments()[i], thd->mem_root)) return nullptr;
+  const bool negated = static_cast<Item_func_in &>(item).negated;
+  if (item.arguments()[0]->type() == Item::ROW_ITEM) {
+    auto *const rows = new (thd->mem_root) RangedRows(values, thd, all);
+    if (rows != nullptr) rows->negated = negated;
+    return rows;
+  }
   auto *const made = new (thd->mem_root) RangedList(values, thd, all);
   if (made == nullptr) return nullptr;
-  made->negated = static_cast<Item_func_in &>(item).negated;
+  made->negated = negated;
   list = made;
   return made;
 }

@@ -47,7 +47,9 @@ bool JoinPlan::note_ranges() {
     if (!note_ranges_of(one.join)) return false;
   for (const Derived &one : derived_)
     if (!note_ranges_of(one.join)) return false;
-  return note_ranges_of(join_) && renew_ranges(home_);
+  for (JOIN *const join : joins_)
+    if (join->zero_result_cause == nullptr && !note_ranges_of(join)) return false;
+  return renew_ranges(home_);
 }
 
 bool JoinPlan::note_ranges_of(JOIN *join) {
