@@ -321,7 +321,10 @@ void SlowLane::try_waiters_for_rows(const TableSpec &table) {
     longest->due_ms = 0;
     tried.push_back(delayed_.remove(*longest));
   }
-  while (std::unique_ptr<SlowJob> job = tried.pop_back()) queue_for(*job).push_front(std::move(job));
+  while (std::unique_ptr<SlowJob> job = tried.pop_back()) {
+    JobQueue &its = queue_for(*job);
+    its.push_front(std::move(job));
+  }
 }
 
 bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress held_up) {

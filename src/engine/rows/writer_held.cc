@@ -1,6 +1,7 @@
 #include "engine/server/server.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/rows/writer.h"
 #include "engine/server/failures.h"
