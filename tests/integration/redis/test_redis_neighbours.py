@@ -12,7 +12,7 @@ from support import seeds
 from support.replica import catch_up, follow
 from support.resp import encode
 
-PIPELINES = int(os.environ.get("POSTERN_REDIS_PIPELINES", "120"))
+PIPELINES = int(os.environ.get("POSTERN_REDIS_PIPELINES", "40"))
 SEED = seeds.chosen(1)
 CLIENTS = 3
 KINDS = {"list": 2, "set": 3, "hash": 4, "zset": 5, "stream": 6}
