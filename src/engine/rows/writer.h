@@ -41,7 +41,7 @@ class Writer {
     held_.forget();
   }
   /// Stores the row that is held: before the statement ends, or anybody reads. False: the statement has to be undone.
-  bool store_held();
+  bool store_held() { return held_.table() == nullptr || store(*held_.table()); }
   /// Runs an insert, an edit or a lock and passes its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
 
@@ -88,6 +88,7 @@ class Writer {
   std::span<const Value> key_of_row(const Op &op) const;
   void hold_row();
   Step make_way(const OpenTable &table);
+  bool store(OpenTable &held);
   bool is_for_one_row(const Find &find) const;
 
   Counters *const counters_;

@@ -53,13 +53,12 @@ Step Writer::make_way(const OpenTable &table) {
   return step;
 }
 
-bool Writer::store_held() {
-  OpenTable *const held = held_.table();
-  if (held == nullptr) return true;
+/// The row that is held.
+bool Writer::store(OpenTable &held) {
   storing_.verb = Verb::edit;
-  write_.begin(storing_, *held);
+  write_.begin(storing_, held);
   row_wait_.watch(true);
-  const Step step = make_way(*held);
+  const Step step = make_way(held);
   row_wait_.watch(false);
   change_.end();
   row_wait_.take_expired();
