@@ -2,6 +2,7 @@
 import contextlib
 import hashlib
 import os
+import re
 import socket
 import struct
 import threading
@@ -147,7 +148,8 @@ def verdict(server, port, *arguments, local=False, **options):
         client.socket.sendall(struct.pack("<I", len(text) + 1) + b"\3" + text + b"\1\0\0\0\1")
         told += client.rest()
     client.close()
-    return told
+    # Later series prove that they are the server by a sum over the password and the greeting.
+    return re.sub(rb"A\x01[0-9A-F]{64}", b"", told)
 
 
 TRIES = [
