@@ -49,6 +49,10 @@ def end(servers):
     assert not problems, "\n".join(problems)
 
 
+def pytest_terminal_summary(terminalreporter):
+    rerunning.show_failures(terminalreporter)
+
+
 class Factory:
     def __init__(self, directory):
         self.directory = directory

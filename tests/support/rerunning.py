@@ -1,6 +1,9 @@
-"""Lets pytest-rerunfailures work where nothing knows the name localhost: a bare root has no /etc/hosts."""
+"""Lets pytest-rerunfailures work where nothing knows the name localhost: a bare root has no /etc/hosts. And shows why a
+test was run again, which it keeps to itself."""
 import socket
 import types
+
+SHOWN_LINES = 60
 
 
 class ByAddress(socket.socket):
@@ -18,3 +21,10 @@ def make_possible():
     except ImportError:
         return
     pytest_rerunfailures.socket = types.SimpleNamespace(**{**vars(socket), "socket": ByAddress})
+
+
+def show_failures(terminal):
+    """The ends of what the tests said that failed and were run again."""
+    for report in terminal.stats.get("rerun", []):
+        terminal.section(f"failed, and ran again: {report.nodeid}", "_")
+        terminal.line("\n".join(report.longreprtext.splitlines()[-SHOWN_LINES:]))
