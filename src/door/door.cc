@@ -15,7 +15,8 @@
 namespace postern::door {
 namespace {
 
-/// How long nobody accepts clients when the process is out of descriptors and cannot even refuse.
+/// How long workers that cannot accept clients do not try: the process is out of descriptors and cannot even refuse, or
+/// the kernel lets them not watch.
 constexpr int rest_ms = 100;
 
 uint32_t available_processors() {
@@ -119,12 +120,19 @@ void Door::listen_when_ready() {
       ready_.load(std::memory_order_acquire) != ready_wanted())
     return;
   std::string error;
-  const bool listens = reception_.listen(error);
-  if (listens && reception_.watch()) return;
-  if (listens) error = std::string("no worker can accept clients: ") + std::strerror(errno);
+  if (reception_.listen(error)) return watch();
   log::error("%s port: %s", options_.name.c_str(), error.c_str());
   cannot_listen_ = true;
   reception_.close();
+}
+
+/// Where the kernel refuses that, the keeper tries again.
+void Door::watch() {
+  if (reception_.watch()) return;
+  static log::Limited limited;
+  if (uint64_t missed; limited.pass(missed))
+    log::error("%s door: not every worker can accept clients, this is tried again: %s", options_.name.c_str(),
+               std::strerror(errno));
 }
 
 void Door::stop() {
@@ -150,7 +158,7 @@ void Door::spare_caller() {
 void Door::keep() {
   const int look_ms = options_.tls != nullptr ? limits::certificates_look_ms : -1;
   while (!stop_.load(std::memory_order_acquire)) {
-    wait_for_wake(look_ms);
+    wait_for_wake(reception_.must_rest() ? 0 : look_ms);
     wake_.drain();
     try {
       if (options_.tls != nullptr) options_.tls->refresh();
@@ -160,7 +168,7 @@ void Door::keep() {
     }
     if (!reception_.must_rest()) continue;
     wait_for_wake(rest_ms);
-    if (!reception_.watch()) log::error("%s door: no worker can accept clients", options_.name.c_str());
+    watch();
   }
   // A worker left because the server goes down: new clients must not wait in the kernel's queue for it.
   reception_.close();

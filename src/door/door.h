@@ -80,6 +80,7 @@ class Door {
   void note_ready();
   size_t ready_wanted() const;
   void listen_when_ready();
+  void watch();
   void keep();
   void wait_for_wake(int timeout_ms) const;
 

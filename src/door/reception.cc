@@ -101,9 +101,13 @@ bool Reception::watch() {
   must_rest_ = false;
   watched_ = listening();
   if (!watched_) return true;
-  return std::all_of(sockets_.begin(), sockets_.end(), [this](net::Listener &socket) {
-    return std::all_of(workers_.begin(), workers_.end(), [&](const auto &worker) { return worker->watch(socket); });
-  });
+  int refusal = 0;
+  for (net::Listener &socket : sockets_)
+    for (const auto &worker : workers_)
+      if (!worker->watch(socket)) refusal = errno;
+  must_rest_ = refusal != 0;
+  errno = refusal;
+  return !must_rest_;
 }
 
 /// With the mutex held.
@@ -141,9 +145,14 @@ Reception::Came Reception::accept(net::Listener &socket, Worker &worker, std::un
   }
   // The sockets stay readable, so nobody may watch them for a while.
   stop_watching();
+  rest();
+  return Came::nobody;
+}
+
+/// With the mutex held.
+void Reception::rest() {
   must_rest_ = true;
   keeper_.wake();
-  return Came::nobody;
 }
 
 /// With the mutex held. Refuses one client with the descriptor kept for that, instead of leaving it in the queue for
@@ -198,7 +207,7 @@ Reception::Came Reception::deal(net::Fd accepted, net::Listener &socket, Worker 
   least.give(std::move(connection));
   // The kernel wakes the one that began to watch first. Now that is another one.
   worker.stop_watching(socket);
-  static_cast<void>(worker.watch(socket));
+  if (!worker.watch(socket)) rest();
   return Came::elsewhere;
 }
 

@@ -4,7 +4,7 @@
 // Owned by its door. Every worker's poller watches the sockets, and the kernel wakes one of those that sleep. That
 // worker accepts the client, and keeps it where no other has fewer, so that a connection wakes no second thread. Else
 // the worker with the fewest connections gets it. The door's keeper, a thread, opens and closes the reception, and
-// has it rest where the process can neither accept a client nor refuse it.
+// has it rest where the process can neither accept a client nor refuse it, or the kernel lets a worker not watch.
 #pragma once
 
 #include <atomic>
@@ -51,9 +51,11 @@ class Reception {
 
   /// Clients may connect; those wait in the kernel's queue until watch().
   bool listen(std::string &error);
-  /// Has all workers watch the sockets. False, errno set, if the kernel refuses.
+  /// Has all workers watch the sockets. False, errno set, if the kernel refuses some of them, which must_rest() says
+  /// then, too; the others watch.
   bool watch();
-  /// Whether the process could neither accept nor refuse a client, so that nobody watches a socket.
+  /// Whether some workers do not watch: watch() is to be called again after a rest. Nobody watches where the process
+  /// could neither accept nor refuse a client.
   bool must_rest();
   /// Nobody can connect any more.
   void close();
@@ -86,6 +88,7 @@ class Reception {
  private:
   bool add_socket(const net::Address &address, std::string &error);
   void stop_watching();
+  void rest();
   bool refuse_with_reserve(net::Listener &socket);
   Came deal(net::Fd accepted, net::Listener &socket, Worker &worker, std::unique_ptr<Connection> &connection);
   Worker &least_busy(Worker *worker) const;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,9 +81,10 @@ class Worker final : private Watcher, private WaitListener, public Home {
   /// std::bad_alloc; the socket is closed then. Any thread.
   std::unique_ptr<Connection> make_connection(std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
                                               bool local) const;
-  /// Has it accept clients there, as soon as it runs; false, errno set, if the kernel refuses. Any thread.
+  /// Has it accept clients there, as soon as it runs, unless it does already; false, errno set, if the kernel refuses.
+  /// Any thread.
   [[nodiscard]] bool watch(net::Listener &socket) {
-    return poller_.add(socket.fd(), net::Poller::readable | net::Poller::for_one, &socket);
+    return poller_.add(socket.fd(), net::Poller::readable | net::Poller::for_one, &socket) || errno == EEXIST;
   }
   void stop_watching(const net::Listener &socket) { poller_.remove(socket.fd()); }
   /// It is about to have a new connection that it has accepted itself.
