@@ -2,6 +2,8 @@
 import random
 from decimal import Decimal
 
+from support.sql_session import Natural
+
 TABLES = (
     "CREATE OR REPLACE TABLE place (id INT PRIMARY KEY, name VARCHAR(20) NOT NULL, code CHAR(3), UNIQUE (name))"
     " CHARACTER SET utf8mb4",
@@ -146,7 +148,9 @@ class RandomSelects:
     def condition(self, alias, makers):
         column, kind = self.random.choice(list(COLUMNS[alias][1].items()))
         name = f"{alias}.{column}"
-        what = self.random.randrange(19)
+        what = self.random.randrange(22)
+        if what >= 19 and kind in ("int", "decimal", "time", "date"):
+            return self.sum(name, kind, makers)
         if what == 15 and kind in ("time", "date"):
             return self.near_now(name)
         if what == 16 and kind == "int":
@@ -225,6 +229,45 @@ class RandomSelects:
         if self.random.random() < 0.2:
             return f"{self.random.choice(MOMENTS)} {how} {name}"
         return f"{name} {how} {self.random.choice(MOMENTS)}"
+
+    def sum(self, name, kind, makers):
+        """A comparison with numbers that are calculated of values."""
+        how = self.random.choice(("=", "<", "<=", ">", ">=", "<>", "<=>"))
+        if kind in ("time", "date"):
+            unit = self.random.choice(("SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "DAY_HOUR"))
+            start = self.random.choice(("NOW()", "CURDATE()", "TIMESTAMP'2024-02-01 03:00:00'", "UTC_TIMESTAMP(3)"))
+            makers.append(self.operand)
+            return f"{name} {how} {start} {self.random.choice('+-')} INTERVAL ? {unit}"
+        text = self.random.choice(
+            (
+                "{} {} ? - 20",
+                "{} {} ? - ?",
+                "{} {} 9 + ? - ?",
+                "{} {} ? * 3",
+                "{} {} -?",
+                "{} {} -(? - ?) + 7",
+                "{} - ? {} ?",
+                "{} * ? {} ? + 1",
+                "? - 9 {1} {0}",
+                "{} BETWEEN ? - 9 AND ? + 9",
+                "{} NOT BETWEEN ? AND ? + 9",
+                "{} BETWEEN ? AND ? * 2",
+                "{} IN (?, ? + 1, ? - 1)",
+                "({} > ? - 9 OR ? * 2 > 40)",
+                "NOT {} {} ? - 9",
+            )
+        )
+        makers += [self.operand] * text.count("?")
+        return text.format(name, how)
+
+    def operand(self):
+        chance = self.random.random()
+        number = self.random.randrange(0, 140)
+        if chance < 0.85:
+            return self.random.choice((number, number, number, -number, 20, Natural(number)))
+        return self.random.choice(
+            (Decimal(number) / 8, float(number), number + 0.5, f"{number}", f"{number}x", "x", "2:3", *EXTREMES["int"])
+        )
 
     def hint(self, alias):
         if self.random.random() < 0.85:

@@ -119,9 +119,15 @@ class Session:
         self.socket.close()
 
 
+class Natural(int):
+    """Bound as an unsigned number, as every one above all signed ones is."""
+
+
 def type_of(value):
-    """That of a parameter; a number above every signed one is bound as an unsigned one."""
-    return b"\x08\x80" if isinstance(value, int) and value >= 2**63 else TYPES.get(type(value), b"\xfd\0")
+    """That of a parameter."""
+    if isinstance(value, int) and (value >= 2**63 or isinstance(value, Natural)):
+        return b"\x08\x80"
+    return TYPES.get(type(value), b"\xfd\0")
 
 
 REMARKS = 0x30  # SERVER_QUERY_NO_GOOD_INDEX_USED, SERVER_QUERY_NO_INDEX_USED

@@ -30,6 +30,10 @@ bool store_decimal_exactly(Field &field, Bytes digits) {
   return field.store_decimal(&number) == 0;
 }
 
+uint64_t bits_of(const Value &number) {
+  return number.kind() == Value::Kind::natural ? number.natural() : static_cast<uint64_t>(number.integer());
+}
+
 }  // namespace
 
 /// For as long as the THD of a session is in the place of the plan's own.
@@ -108,6 +112,7 @@ bool JoinPlan::wanted_by_others() const {
 bool JoinPlan::take_values(THD *thd, std::span<const Value> values) {
   for (size_t i = 0; i < values_.size(); ++i) {
     const Compared &compared = values_[i];
+    if (compared.use == ValueUse::sum) compared.value->take_number(bits_of(values[i]));
     if (compared.field == nullptr) continue;
     const bool stored = sql::is_decimal(values[i]) && compared.exact == Exact::decimal
                             ? store_decimal_exactly(*compared.field, values[i].bytes())

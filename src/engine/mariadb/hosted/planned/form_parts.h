@@ -30,10 +30,11 @@ struct FormDerived {
   uint32_t select = 0;  ///< as with a table
 };
 
-/// A ? in the text. Where it is compared with a column, or a limit, it may be a value of each execution. Everywhere
-/// else it shapes the answer, names and types among it, and so belongs to the form.
+/// A ? in the text. Where it is compared with a column, part of a sum that is compared, or a limit, it may be a value
+/// that each execution brings. Everywhere else it shapes the answer, names and types among it, and so belongs to the
+/// form.
 struct PlacedValue {
-  enum class As : uint8_t { compared, pattern, limit, offset };
+  enum class As : uint8_t { compared, pattern, calculated, limit, offset };
 
   uint32_t at = 0;  ///< in the text
   As as = As::compared;
@@ -47,9 +48,10 @@ struct FormParts {
   std::vector<FormTable> tables;
   std::vector<FormDerived> derived;
   std::vector<PlacedValue> values;
-  bool ordered = false;  ///< it has ORDER BY
-  bool limited = false;  ///< it has LIMIT
-  bool of_time = false;  ///< it asks the time: NOW() and others
+  bool ordered = false;   ///< it has ORDER BY
+  bool limited = false;   ///< it has LIMIT
+  bool of_time = false;   ///< it asks the time: NOW() and others
+  bool literals = false;  ///< each ? stands for a literal of a text, not for a parameter
 };
 
 /// Parses `text`, in which each ? is a value, in the THD's present context. `parts` is only good where there is no

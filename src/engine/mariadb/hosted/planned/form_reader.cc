@@ -33,7 +33,7 @@ class FormReader {
 
  private:
   /// Where an expression stands. In a condition neither the names nor the types of its operands show.
-  enum class Place : uint8_t { condition, compared, row, elsewhere, listed };
+  enum class Place : uint8_t { condition, compared, calculated, row, elsewhere, listed };
 
   std::optional<WhyNot> check_statement() const;
   bool find_values();
@@ -74,6 +74,7 @@ class FormReader {
 std::optional<WhyNot> FormReader::run() {
   if (const auto why = check_statement()) return why;
   if (!find_values()) return WhyNot::syntax;
+  parts_.literals = parsed_ == ParsedText::form;
   SELECT_LEX &select = *lex_.first_select_lex();
   if (const auto why = read_tables()) return why;
   if (lex_.unit.is_unit_op()) {
@@ -387,12 +388,14 @@ std::optional<WhyNot> FormReader::read_function(Item_func &function, Place place
     case Item_func::NOT_FUNC: break;
     default: inner = Place::elsewhere; break;
   }
+  const bool is_compared = place == Place::compared || place == Place::calculated;
   const bool of_rows = function.functype() == Item_func::IN_FUNC || function.functype() == Item_func::EQ_FUNC;
   for (uint i = 0; i < function.argument_count(); ++i) {
     Item *const one = function.arguments()[i];
     if (one->type() == Item::NULL_ITEM && function.functype() == Item_func::EQUAL_FUNC) continue;
     const bool is_row = of_rows && inner == Place::compared && one->type() == Item::ROW_ITEM;
-    if (const auto why = read(one, is_row ? Place::row : inner)) return why;
+    const bool calculates = is_compared && calculates_with(lex_, parsed_, function, i);
+    if (const auto why = read(one, is_row ? Place::row : calculates ? Place::calculated : inner)) return why;
   }
   return std::nullopt;
 }
@@ -405,8 +408,9 @@ std::optional<WhyNot> FormReader::read_row(Item &row) {
 }
 
 /// The name and the type of a parameter are other ones than those of a literal, where they show.
-std::optional<WhyNot> FormReader::read_value(const Item *, Place place) {
-  if (parsed_ == ParsedText::own && place != Place::compared) return WhyNot::value;
+std::optional<WhyNot> FormReader::read_value(const Item *item, Place place) {
+  if (place == Place::calculated) value_of(item)->as = PlacedValue::As::calculated;
+  else if (parsed_ == ParsedText::own && place != Place::compared) return WhyNot::value;
   return std::nullopt;
 }
 
@@ -436,6 +440,7 @@ void FormReader::note_comparison(const Item_func &function, Place place) {
   for (uint i = 0; i < function.argument_count(); ++i) {
     const Item *const one = function.arguments()[i];
     if (value_of(one) != nullptr) continue;
+    if (function.functype() == Item_func::BETWEEN && one->type() == Item::FUNC_ITEM) continue;
     if (one->type() != Item::FIELD_ITEM || column != nullptr) return;
     column = static_cast<const Item_ident *>(one);
   }

@@ -163,7 +163,7 @@ class JoinPlan final : public KeptPlan {
   bool put_values_in_row(Item &row);
   bool put_values_in_answer(SELECT_LEX &select);
   Item *note_session(ValueItem *value);
-  bool is_of_session(Item *item, bool &any) const;
+  bool is_calculated(Item *item, bool &any);
   Item *make_ranged_of(Item_func &function);
   void put_limits();
   bool put_values_in(List<TABLE_LIST> &joined);

@@ -34,6 +34,7 @@ enum class ValueUse : uint8_t {
   decimal,  ///< likewise, with a column of decimals
   text,     ///< likewise, with a column of texts
   time,     ///< likewise, with a DATE or a DATETIME
+  sum,      ///< likewise, an integer in a sum that is compared
   limit,    ///< of LIMIT; the plan is made for sql::limit_class()
   offset,
 };

@@ -8,6 +8,8 @@ namespace postern::mariadb {
 namespace {
 
 /// Functions that give the same for the same arguments in the same context (PlanContext), without a trace elsewhere.
+constexpr std::string_view sums[] = {"+", "-", "*"};
+constexpr int depth_max = 8;
 constexpr std::string_view functions_known[] = {
     "=", "<=>", "<>", "<", "<=", ">", ">=", "and", "or", "not", "xor", "isnull", "isnotnull", "istrue", "isfalse",
     "isnottrue", "isnotfalse", "between", "in", " IN ", "like", "if", "ifnull", "nullif", "coalesce", "case", "+", "-",
@@ -26,11 +28,41 @@ constexpr std::string_view functions_known[] = {
     "last_day", "makedate", "from_days", "timestampdiff", "extract", "unix_timestamp", "from_unixtime",
     "cast_as_datetime"};
 
+std::string_view name_of(const Item_func &function) {
+  const LEX_CSTRING name = function.func_name_cstring();
+  return {name.str, name.length};
+}
+
+/// Of parameters and small integers.
+bool is_small_sum(LEX &lex, Item &item, int depth) {
+  List_iterator_fast<Item_param> params(lex.param_list);
+  while (const Item *one = params++)
+    if (one == &item) return true;
+  if (item.type() == Item::CONST_ITEM) {
+    if (!item.basic_const_item() || item.cmp_type() != INT_RESULT) return false;
+    const longlong number = item.val_int();
+    return number > -sum_operand_end && number < sum_operand_end;
+  }
+  if (item.type() != Item::FUNC_ITEM || depth == depth_max) return false;
+  const auto &function = static_cast<Item_func &>(item);
+  const std::string_view name = name_of(function);
+  Item **const arguments = function.arguments();
+  return (name == "+" || name == "-") &&
+         std::all_of(arguments, arguments + function.argument_count(),
+                     [&lex, depth](Item *one) { return is_small_sum(lex, *one, depth + 1); });
+}
+
 }  // namespace
 
 bool is_known(const Item_func &function) {
-  const LEX_CSTRING name = function.func_name_cstring();
-  return std::ranges::find(functions_known, std::string_view(name.str, name.length)) != std::end(functions_known);
+  return std::ranges::find(functions_known, name_of(function)) != std::end(functions_known);
+}
+
+bool calculates_with(LEX &lex, ParsedText parsed, Item_func &function, uint argument) {
+  const std::string_view name = name_of(function);
+  if (name == "date_add_interval") return argument == 1;
+  if (std::ranges::find(sums, name) == std::end(sums)) return false;
+  return parsed == ParsedText::form || is_small_sum(lex, function, 0);
 }
 
 }  // namespace postern::mariadb

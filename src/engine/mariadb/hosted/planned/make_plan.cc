@@ -240,7 +240,8 @@ const char *JoinPlan::check(bool &for_now) {
 bool JoinPlan::take_first_values(const ToBePlanned &what, const char *&why) {
   const bool found = std::ranges::all_of(comparisons_, [this](Item_func *one) { return note_comparison(*one); }) &&
                      std::ranges::all_of(values_, [](const Compared &one) {
-                       return one.field != nullptr || one.use == ValueUse::limit || one.use == ValueUse::offset;
+                       return one.field != nullptr || one.use == ValueUse::limit || one.use == ValueUse::offset ||
+                              one.use == ValueUse::sum;
                      });
   why = found ? nullptr : "a value that is not compared with a column as it is";
   return found && take_values(home_, what.values);

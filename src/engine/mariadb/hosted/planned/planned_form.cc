@@ -13,6 +13,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
+#include "engine/mariadb/hosted/planned/known_functions.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/sql/plain_text.h"
 #include "engine/sql/plan_values.h"
@@ -44,11 +45,17 @@ bool is_of_its_kind(const Value &value, ValueUse use) {
     case ValueUse::text:
       return is_text || kind == sql::Written::unicode || (is_bytes && value.spelling() == Value::Spelling::binary);
     case ValueUse::time: return is_text || kind == sql::Written::date || kind == sql::Written::timestamp;
+    case ValueUse::sum: return !value.is_null() && !is_bytes;
     case ValueUse::shapes:
     case ValueUse::limit:
     case ValueUse::offset: break;
   }
   return true;
+}
+
+bool is_small(const Value &number) {
+  if (number.kind() == Value::Kind::natural) return number.natural() < static_cast<uint64_t>(sum_operand_end);
+  return number.integer() > -sum_operand_end && number.integer() < sum_operand_end;
 }
 
 sql::LiteralRules literal_rules_of(const THD *thd) {
@@ -99,8 +106,6 @@ std::optional<WhyNot> PlannedForm::find_places(THD *thd) {
     for (size_t i = 0; i < places_.size(); ++i) places_[i] = place_of(parts_.values[i], tables);
     note_version(version_of_tables(tables));
   });
-  for (const ValuePlace &place : places_)
-    if (place.use != ValueUse::shapes) varying_.push_back(place);
   return !opened && names_view(thd) ? WhyNot::view : why;
 }
 
@@ -140,6 +145,7 @@ const Field *PlannedForm::column_of(const PlacedValue &value, std::span<const TA
 ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const {
   if (value.as == PlacedValue::As::limit) return {ValueUse::limit};
   if (value.as == PlacedValue::As::offset) return {ValueUse::offset};
+  if (value.as == PlacedValue::As::calculated) return {ValueUse::sum};
   if (value.column.empty()) return {};
   // A column of a derived table may be anything.
   bool doubtful = std::ranges::any_of(parts_.derived, [&value](const FormDerived &one) {
@@ -178,11 +184,17 @@ PlanFacts PlannedForm::facts() const {
   return facts;
 }
 
+/// A literal in a sum, but no parameter, may be something else than an integer.
+bool PlannedForm::shapes(size_t at, const Value &value) const {
+  const ValueUse use = places_[at].use;
+  return use == ValueUse::shapes || (use == ValueUse::sum && parts_.literals && value.kind() == Value::Kind::bytes);
+}
+
 /// The values that shape the plan, in a form to be compared. False: one of them cannot be written.
 bool PlannedForm::shape_of(std::span<const Value> values, std::string &shape) const {
   shape.clear();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (places_[i].use != ValueUse::shapes) {
+    if (!shapes(i, values[i])) {
       if (!add_class(values, i, shape)) return false;
       continue;
     }
@@ -209,6 +221,10 @@ bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::strin
     return rows.has_value();
   }
   if (!is_of_its_kind(value, places_[at].use)) return false;
+  if (places_[at].use == ValueUse::sum) {
+    if (!parts_.literals && !is_small(value)) return false;
+    shape += value.kind() == Value::Kind::natural ? 'n' : 's';
+  }
   const bool is_decimal = places_[at].use == ValueUse::decimal;
   if (is_decimal || places_[at].use == ValueUse::integer)
     shape += sql::is_beyond(value) ? 'U' : is_decimal && sql::is_decimal(value) ? 'D' : 'i';
@@ -247,7 +263,7 @@ std::string PlannedForm::text_with(std::span<const Value> values, const THD *thd
   std::string text;
   size_t from = 0;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (places_[i].use != ValueUse::shapes) continue;
+    if (!shapes(i, values[i])) continue;
     text.append(parts_.text, from, parts_.values[i].at - from);
     from = parts_.values[i].at + 1;
     if (!sql::append_literal(text, values[i], literal_rules_of(thd))) return {};
@@ -289,10 +305,13 @@ KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &sta
   if (KeptPlan *const plan = plans.find(key, known.version); plan != nullptr) return plan;
   const std::string text = text_with(statement.values, thd);
   if (text.empty()) return nullptr;
+  std::vector<ValuePlace> varying;
+  for (size_t i = 0; i < places_.size(); ++i)
+    if (!shapes(i, statement.values[i])) varying.push_back(places_[i]);
   const char *why = nullptr;
   KeptPlan *const plan = plans.make(key, thd,
                                     {.text = text,
-                                     .places = varying_,
+                                     .places = varying,
                                      .values = values_of(statement),
                                      .tables = parts_.tables,
                                      .version = known.version},
@@ -313,7 +332,7 @@ std::span<const Value> PlannedForm::values_of(const Statement &statement) const 
   static thread_local std::vector<Value> values;
   values.clear();
   for (size_t i = 0; i < statement.values.size(); ++i)
-    if (places_[i].use != ValueUse::shapes) values.push_back(statement.values[i]);
+    if (!shapes(i, statement.values[i])) values.push_back(statement.values[i]);
   return values;
 }
 

@@ -69,6 +69,7 @@ class PlannedForm final : public StatementPlan {
   const Field *column_of(const PlacedValue &value, std::span<const TABLE *const> tables, bool inside,
                          bool &doubtful) const;
   ValuePlace place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const;
+  bool shapes(size_t at, const Value &value) const;
   bool shape_of(std::span<const Value> values, std::string &shape) const;
   bool add_class(std::span<const Value> values, size_t at, std::string &shape) const;
   std::optional<uint64_t> limit_in(std::span<const Value> values) const;
@@ -85,8 +86,7 @@ class PlannedForm final : public StatementPlan {
 
   const FormParts parts_;
   const uint64_t id_;
-  std::vector<ValuePlace> places_;   // of all values
-  std::vector<ValuePlace> varying_;  // those that do not shape it
+  std::vector<ValuePlace> places_;
   mutable NewestFirst<Known> known_;
   mutable NewestFirst<Shown> shown_;
   mutable std::atomic<uint32_t> known_count_{0};

@@ -96,14 +96,16 @@ Item *JoinPlan::note_session(ValueItem *value) {
   return value->item();
 }
 
-/// Whether it is calculated of the session's values and constants alone. `any`: set if one of the former is in it.
-bool JoinPlan::is_of_session(Item *item, bool &any) const {
+/// Whether it is calculated of values in sums, the session's values and constants alone. `any`: set if there is one
+/// that is no constant.
+bool JoinPlan::is_calculated(Item *item, bool &any) {
+  if (const Compared *const one = value_of(item); one != nullptr && one->use == ValueUse::sum) return any = true;
   if (item->type() == Item::CONST_ITEM) return true;
   if (item->type() != Item::FUNC_ITEM) return false;
   if (std::ranges::any_of(session_, [item](ValueItem *one) { return one->item() == item; })) return any = true;
   auto &function = *static_cast<Item_func *>(item);
   for (uint i = 0; i < function.argument_count(); ++i)
-    if (!is_of_session(function.arguments()[i], any)) return false;
+    if (!is_calculated(function.arguments()[i], any)) return false;
   return true;
 }
 
@@ -114,10 +116,11 @@ Item *JoinPlan::make_ranged_of(Item_func &function) {
     Item *&argument = function.arguments()[i];
     const bool is_row = argument->type() == Item::ROW_ITEM;
     for (uint at = 0; at < (is_row ? argument->cols() : 1); ++at)
-      if (const Compared *const one = value_of(is_row ? argument->element_index(at) : argument); one != nullptr)
+      if (const Compared *const one = value_of(is_row ? argument->element_index(at) : argument);
+          one != nullptr && one->use != ValueUse::sum)
         found.push_back(one->value);
     bool any = false;
-    if (!is_compared_in_ranges(function) || !is_of_session(argument, any) || !any) continue;
+    if (!is_compared_in_ranges(function) || !is_calculated(argument, any) || !any) continue;
     ValueItem *const value = make_session_value(home_, *argument);
     if (value == nullptr) return nullptr;
     argument = value->item();
@@ -184,10 +187,9 @@ bool JoinPlan::note_comparison(Item_func &function) {
   bool any = false;
   for (uint i = 0; i < function.argument_count(); ++i) {
     Item *const one = function.arguments()[i];
+    Item *const real = one->real_item();
     if (value_of(one) != nullptr) any = true;
-    else if (Item *const real = one->real_item(); real->type() == Item::FIELD_ITEM && field == nullptr)
-      field = static_cast<Item_field *>(real)->field;
-    else field = nullptr;
+    else if (real->type() == Item::FIELD_ITEM) field = static_cast<Item_field *>(real)->field;
   }
   if (!any) return true;
   Exact exact{};

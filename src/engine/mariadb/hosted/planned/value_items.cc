@@ -126,6 +126,7 @@ ValueItem *ValueItem::make(THD *thd, const ValuePlace &place, const Value &first
   switch (place.use) {
     case ValueUse::shapes: return nullptr;
     case ValueUse::integer:
+    case ValueUse::sum:
     case ValueUse::decimal:
     case ValueUse::limit:
     case ValueUse::offset: {
@@ -135,8 +136,10 @@ ValueItem *ValueItem::make(THD *thd, const ValuePlace &place, const Value &first
         return like != nullptr ? new (root) DecimalItem(thd, like) : nullptr;
       }
       // As wide as any that may come.
-      Item *const like = sql::is_beyond(first) ? new (root) Item_uint(thd, "", static_cast<longlong>(ULONGLONG_MAX), 20)
-                                               : new (root) Item_int(thd, INT_MIN64, 20);
+      const bool is_sums = place.use == ValueUse::sum;
+      const bool is_natural = is_sums ? first.kind() == Value::Kind::natural : sql::is_beyond(first);
+      Item *const like = is_natural ? new (root) Item_uint(thd, "", static_cast<longlong>(ULONGLONG_MAX), 20)
+                                    : new (root) Item_int(thd, INT_MIN64, 20);
       return like != nullptr ? new (root) IntegerItem(thd, like) : nullptr;
     }
     case ValueUse::text: {

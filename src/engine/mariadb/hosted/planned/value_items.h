@@ -10,8 +10,8 @@ namespace postern::mariadb {
 /// In the memory of the plan's arena, which destroys it.
 class ValueItem {
  public:
-  /// `first`: that of the first execution; all others are as is_beyond() as it is. nullptr: there is no memory. Not for
-  /// what shapes the plan.
+  /// `first`: that of the first execution; all others are as is_beyond() as it is, and of its kind in a sum. nullptr:
+  /// there is no memory. Not for what shapes the plan.
   static ValueItem *make(THD *thd, const ValuePlace &place, const Value &first);
   virtual ~ValueItem() = default;
   ValueItem(const ValueItem &) = delete;
@@ -22,7 +22,7 @@ class ValueItem {
   virtual void show(bool shown) = 0;
   /// Takes the value that `field` has, the column it is compared with, as store_exactly() has put it there.
   virtual void take(THD *thd, const Value &value, Field &field) = 0;
-  /// For LIMIT and OFFSET.
+  /// For LIMIT, OFFSET and sums; a negative one by its bits.
   virtual void take_number(uint64_t number) { static_cast<void>(number); }
 
  protected:

@@ -104,6 +104,7 @@ std::string words_of(const FormParts &form) {
     switch (one.as) {
       case PlacedValue::As::compared: list(values, one.column.empty() ? "shapes" : "compared with " + column); break;
       case PlacedValue::As::pattern: list(values, "pattern of " + column); break;
+      case PlacedValue::As::calculated: list(values, "calculated with"); break;
       case PlacedValue::As::limit: list(values, "limit"); break;
       case PlacedValue::As::offset: list(values, "offset"); break;
     }

@@ -1,0 +1,51 @@
+"""Sums and differences of values in conditions: planned once, with the types, errors and rows of the server's own port."""
+import pytest
+from support.planned_once import CHANGES, fast, packets, plain, sessions  # noqa: F401  pylint: disable=unused-import
+from support.sql_session import Natural
+
+STOCK = "SELECT COUNT(DISTINCT h.id) FROM sale s, person h WHERE s.id < ? AND s.id >= ? - 20 AND h.id = s.person AND h.place < ?"
+JOINED = "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE "
+TEXTS = (
+    (STOCK, lambda at: (at + 40, at + 40, 9)),
+    (f"{JOINED} s.id = ? - 1", lambda at: (at + 2,)),
+    (f"{JOINED} s.id BETWEEN ? - 3 AND ? + 3", lambda at: (at, at)),
+    (f"{JOINED} s.place = ? AND s.n > -?", lambda at: (at % 13, at)),
+)
+# The number of an INTERVAL in a text belongs to the form.
+OF_TIME = (f"{JOINED} s.d > TIMESTAMP'2024-02-01 05:00:00' - INTERVAL ? MINUTE AND s.id < 300", lambda at: (at,))
+
+
+@pytest.mark.parametrize(
+    "text, values, prepared", [(*one, True) for one in (*TEXTS, OF_TIME)] + [(*one, False) for one in TEXTS]
+)
+def test_sums_are_values_of_executions(plain, text, values, prepared):  # noqa: F811
+    pair = sessions(plain)
+    before = fast(plain)
+    for at in range(30):
+        given = values(at)
+        asked = text
+        for one in () if prepared else given:
+            asked = asked.replace("?", str(one), 1)
+        answers = [packets(one.execute(text, given) if prepared else one.query(asked)) for one in pair]
+        assert answers[0] == answers[1], (text, given)
+        plain.execute(CHANGES[at % len(CHANGES)].format(n=at + 7), database="test")
+    assert fast(plain) - before >= 24
+
+
+def test_a_difference_of_unsigned_numbers_is_an_error_below_zero(plain):  # noqa: F811
+    """Also where a signed one was planned for before."""
+    pair = sessions(plain)
+    text = f"{JOINED} s.id <= ? - 20"
+    for number in (*[30] * 5, *map(Natural, [30] * 5), Natural(5), 5, Natural(5), Natural(21), 21):
+        answers = [packets(one.execute(text, (number,))) for one in pair]
+        assert answers[0] == answers[1], number
+    assert b"BIGINT UNSIGNED value is out of range" in pair[0].execute(text, (Natural(5),))
+
+
+def test_operands_of_other_types(plain):  # noqa: F811
+    """Doubles, texts and numbers at the ends of their types, by a plan for small integers or without one."""
+    pair = sessions(plain)
+    text = f"{JOINED} s.id >= ? - 1 AND s.id < 30"
+    for number in (*[25] * 5, 25.0, 25.5, "25", "25x", None, 2**63 - 1, -(2**63), 2**64 - 1, Natural(25), 25):
+        answers = [packets(one.execute(text, (number,))) for one in pair]
+        assert answers[0] == answers[1], number
