@@ -44,8 +44,8 @@ std::shared_ptr<const KnownForm> PlanCache::learn(const PlanKey &key, const Lear
   const std::lock_guard guard(stripe.mutex);
   const auto found = stripe.forms.find(key);
   const std::shared_ptr<KnownForm> before = found != stripe.forms.end() ? found->second : nullptr;
-  // Another session may have learnt more meanwhile.
-  if (learnt.of_session && before != nullptr && before->plan() != nullptr && !before->retired()) return before;
+  // Another session has made a plan meanwhile, and may have learnt more.
+  if (before != nullptr && before->plan() != nullptr && !before->retired()) return before;
   auto known = std::make_shared<KnownForm>(key, learnt, before.get());
   if (bytes_of(*known) > stripe_bytes_max_) return nullptr;
   drop(stripe, key);

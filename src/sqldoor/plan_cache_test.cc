@@ -107,6 +107,14 @@ TEST(PlanCache, ASessionThatLearnsNothingLeavesPlansAlone) {
   EXPECT_NE(cache.find(key_of("a"))->plan(), nullptr);
 }
 
+TEST(PlanCache, SessionsThatLearnAFormAtOnceShareTheFirstPlan) {
+  PlanCache cache(1 << 20);
+  const auto first = std::make_shared<ToyPlan>(1);
+  cache.learn(key_of("a"), {.plan = first});
+  EXPECT_EQ(cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(1)})->plan(), first.get());
+  EXPECT_EQ(cache.find(key_of("a"))->plan(), first.get());
+}
+
 TEST(PlanCache, ARefusalOfASessionIsDoubtedAtOnce) {
   PlanCache cache(1 << 20);
   PlanFront front(cache);

@@ -255,6 +255,22 @@ def test_a_statement_executed_once_is_prepared_and_executed_by_a_worker(tables, 
     same_tables(tables, READS)
 
 
+@pytest.mark.parametrize("capabilities", CAPABILITIES)
+@pytest.mark.parametrize("text", VALUES)
+def test_sessions_that_prepare_a_new_statement_at_once_have_it_executed_by_workers(tables, text, capabilities):
+    new = f"{text} /* of several sessions, {capabilities} */"
+    pairs = [Pair(tables, CAPABILITIES[capabilities]) for _ in range(3)]
+    for pair in pairs:
+        pair.run(Prepare(new))
+    for pair in 2 * pairs:
+        pair.run(Execute(new, *VALUES[text]))
+    before = fast(tables)
+    for pair in pairs:
+        pair.run(Execute(new, *VALUES[text]))
+    assert fast(tables) == before + 3
+    same_tables(tables, READS)
+
+
 def test_privileges_hold_at_the_next_prepare(tables):
     tables.execute("CREATE OR REPLACE USER less@'%' IDENTIFIED BY ''", "GRANT SELECT, UPDATE ON by_door.w TO less@'%'")
     for _ in range(2):

@@ -116,14 +116,15 @@ std::optional<NotNow> HostedSession::answer(const Statement &statement, const An
               .mysys = mysys_,
               .statement = statement,
               .prepared = command_of(statement.packet) == COM_STMT_EXECUTE};
-  std::optional<ClientMetadata> columns = PreparedStatements::client_metadata(thd, statement.packet);
+  const StatementPlan &plan = *plan_of(statement);
+  std::optional<ClientMetadata> columns;
+  if (plan.sends_rows()) columns = PreparedStatements::client_metadata(thd, statement.packet);
   if (columns) {
     asked.columns = prepared_.deferred_metadata(thd, statement.packet);
     // Only the server changes its own note for a statement of its own.
     if (asked.columns == nullptr && !columns->holds(thd)) return NotNow::not_learnt;
     if (asked.columns == nullptr) asked.columns = &*columns;
   }
-  const StatementPlan &plan = *plan_of(statement);
   const std::optional<NotNow> why = plan.answer(asked, tools, *statement.output);
   if (why || tools.op->progress != Progress::waiting) plan.note_tried(why);
   if (!why && asked.prepared) learnt_.statement_id = 0;  // the server has not run it

@@ -90,6 +90,8 @@ class StatementPlan : public Plan {
   virtual bool leaves_order_open() const { return false; }
   /// Whether it leaves some statements for the rows that they find. Known after look().
   virtual bool leaves_some() const { return false; }
+  /// Whether its answers have rows, and so metadata of columns.
+  virtual bool sends_rows() const { return true; }
   /// Whether it answers only by plans that the thread keeps.
   virtual bool needs_plans() const { return false; }
 

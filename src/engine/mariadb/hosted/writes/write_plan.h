@@ -49,6 +49,7 @@ class WritePlan final : public StatementPlan {
 
   uint32_t values() const override { return form_.rows.arguments; }
   bool writes() const override { return true; }
+  bool sends_rows() const override { return form_.returns(); }
   PlanFacts facts() const override;
   Table table() const override { return {form_.rows.database, form_.rows.table}; }
   bool is_granted(THD *thd) const override;
