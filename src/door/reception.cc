@@ -14,8 +14,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "door/worker.h"
+#include "net/any_channel.h"
 #include "net/lent_channel.h"
-#include "net/plain_channel.h"
 
 namespace postern::door {
 namespace {
@@ -197,8 +197,7 @@ Reception::Came Reception::deal(net::Fd accepted, net::Listener &socket, Worker 
     return Came::elsewhere;
   }
   Worker &least = least_busy(&worker);
-  connection = make(least, std::make_unique<net::PlainChannel>(std::move(accepted)), std::move(descriptor),
-                    socket.address().is_unix());
+  connection = make(least, net::AnyChannel(std::move(accepted)), std::move(descriptor), socket.address().is_unix());
   note_accepted(now + 1);
   if (&least == &worker) {
     worker.count_connection();
@@ -219,8 +218,8 @@ Worker &Reception::least_busy(Worker *worker) const {
   return worker != nullptr && worker->connections() <= (*least)->connections() ? *worker : **least;
 }
 
-std::unique_ptr<Connection> Reception::make(Worker &worker, std::unique_ptr<net::Channel> channel,
-                                            descriptors::Held descriptor, bool local) {
+std::unique_ptr<Connection> Reception::make(Worker &worker, net::AnyChannel channel, descriptors::Held descriptor,
+                                            bool local) {
   std::unique_ptr<Connection> made = worker.make_connection(std::move(channel), std::move(descriptor), local);
   made->listed.enter(roster_, engine_.next_number(), made->fd(), local, made->hosted() != nullptr, clock_ms());
   return made;
@@ -240,7 +239,7 @@ bool Reception::take(int socket, bool local) {
   if (!descriptor) return false;
   Worker &least = least_busy(nullptr);
   std::unique_ptr<Connection> connection =
-      make(least, std::make_unique<net::LentChannel>(socket, nullptr), std::move(descriptor), local);
+      make(least, net::AnyChannel(std::make_unique<net::LentChannel>(socket, nullptr)), std::move(descriptor), local);
   note_accepted(now + 1);
   least.give(std::move(connection));
   return true;
@@ -266,7 +265,7 @@ void Reception::note_no_memory() {
 void Reception::refuse(net::Fd socket) {
   counters_.add(Counter::connections_refused);
   counters_.add(Failure::too_many_connections);
-  net::PlainChannel channel(std::move(socket));
+  net::AnyChannel channel(std::move(socket));
   Output output;
   protocol_.refuse(output, Failure::too_many_connections);
   output.release();

@@ -92,8 +92,7 @@ class Reception {
   bool refuse_with_reserve(net::Listener &socket);
   Came deal(net::Fd accepted, net::Listener &socket, Worker &worker, std::unique_ptr<Connection> &connection);
   Worker &least_busy(Worker *worker) const;
-  std::unique_ptr<Connection> make(Worker &worker, std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
-                                   bool local);
+  std::unique_ptr<Connection> make(Worker &worker, net::AnyChannel channel, descriptors::Held descriptor, bool local);
   void note_accepted(uint32_t connections);
   void note_no_memory();
   void refuse(net::Fd socket);

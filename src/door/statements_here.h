@@ -33,7 +33,7 @@ class StatementsHere {
   void begin(const SlowJob &job, uint64_t kind) {
     kind_ = kind;
     since_us_ = clock_us();
-    fd_ = job.connection->channel->fd();
+    fd_ = job.connection->channel.fd();
   }
   /// That is over, or the loop has moved meanwhile.
   void end(int64_t now_us) { lasting_kinds_.note(kind_, now_us - since_us_, now_us / 1000); }

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "net/plain_channel.h"
 #include "net/tls_channel.h"
 
 namespace postern::door {
@@ -24,14 +23,14 @@ bool TlsHandshakes::begin(Connection &connection) {
     return false;
   }
   const Bytes early(connection.input.unparsed().data(), connection.input.unparsed_bytes());
-  auto &plain = static_cast<net::PlainChannel &>(*connection.channel);
-  connection.begin_handshake(std::make_unique<net::TlsChannel>(plain.release(), options_.tls->begin(), early));
+  connection.begin_handshake(
+      net::AnyChannel(std::make_unique<net::TlsChannel>(connection.channel.release(), options_.tls->begin(), early)));
   ++under_way_;
   return true;
 }
 
 void TlsHandshakes::note_received(Connection &connection) {
-  const auto &channel = static_cast<const net::TlsChannel &>(*connection.channel);
+  const auto &channel = static_cast<const net::TlsChannel &>(*connection.channel.other());
   if (channel.greeting()) return;
   --under_way_;
   counters_.add(Counter::tls_connections);

@@ -29,17 +29,20 @@ class TurnLists {
   size_t next_turn_size() const { return next_turn_.size(); }
 
   void add_to_this_turn(Connection &connection) {
-    if (std::exchange(connection.in_this_turn, true)) return;
+    if (connection.in_this_turn) return;
+    connection.in_this_turn = true;
     this_turn_.push_back(&connection);
   }
   void add_to_next_turn(Connection &connection) {
-    if (std::exchange(connection.in_next_turn, true)) return;
+    if (connection.in_next_turn) return;
+    connection.in_next_turn = true;
     next_turn_.push_back(&connection);
   }
   /// It leaves its worker.
   void remove(Connection &connection) {
-    if (std::exchange(connection.in_this_turn, false)) std::erase(this_turn_, &connection);
-    if (std::exchange(connection.in_next_turn, false)) std::erase(next_turn_, &connection);
+    if (connection.in_this_turn) std::erase(this_turn_, &connection);
+    if (connection.in_next_turn) std::erase(next_turn_, &connection);
+    connection.in_this_turn = connection.in_next_turn = false;
   }
 
   /// Visits those that this turn begins with; each is in the turn then, and may be added to the next one again.

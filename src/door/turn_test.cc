@@ -6,7 +6,6 @@
 #include "contract/server_session.h"
 #include "door/connections/connection.h"
 #include "door/testing/fake_server.h"
-#include "net/plain_channel.h"
 #include "ping/ping.h"
 
 namespace postern::door {
@@ -24,7 +23,9 @@ class FakePlan final : public Plan {
 
 class TurnTest : public ::testing::Test {
  protected:
-  Connection make() { return {nullptr, descriptors::Held(), protocol_, true, Connection::Tls{}, sleepers_}; }
+  Connection make() {
+    return {net::AnyChannel(net::Fd()), descriptors::Held(), protocol_, true, Connection::Tls{}, sleepers_};
+  }
 
   void add(Connection &connection, const Statement &statement) {
     const Turn::Slice slice = turn_.begin(connection, 0);

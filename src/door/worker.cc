@@ -143,7 +143,7 @@ void Worker::receive(size_t event_count) {
       continue;
     }
     if (event.events & net::Poller::readable ||
-        (connection.has_tls() && connection.channel->wishes().writable_to_receive)) {
+        (connection.has_tls() && connection.channel.wishes().writable_to_receive)) {
       guard_.on_behalf_of(connection, [&] { receive_from(connection); });
       if (event.events & net::Poller::ended) note_end(connection);
     } else if (event.events & net::Poller::hung_up) {
@@ -174,7 +174,7 @@ void Worker::receive_from(Connection &connection) {
   if (connection.has_work() || !connection.receives()) return;
   const bool shakes_hands = connection.phase() == Phase::handshaking;
   if (shakes_hands && !tls_handshakes_.may_step()) return lists_.add_to_next_turn(connection);
-  const net::Transfer got = connection.channel->receive(connection.input, connection.receive_bytes());
+  const net::Transfer got = connection.channel.receive(connection.input, connection.receive_bytes());
   counters_.add(Counter::receives);
   if (got.result == net::Transfer::Result::no_memory) return refuse(connection, Failure::out_of_memory);
   counters_.add(Counter::bytes_received, got.bytes);
@@ -356,7 +356,7 @@ void Worker::refuse_rest(Connection &connection, std::span<Op> left) {
 
 void Worker::send_released(Connection &connection) {
   if (connection.is_dead() || connection.output.sendable().empty()) return;
-  const net::Transfer put = connection.channel->send(connection.output);
+  const net::Transfer put = connection.channel.send(connection.output);
   counters_.add(Counter::sends);
   counters_.add(Counter::bytes_sent, put.bytes);
   connection.listed.note_sent(put.bytes);
@@ -395,7 +395,7 @@ void Worker::arm(Connection &connection) {
     return;
   }
   connection.armed = wanted;
-  if (!poller_.change(connection.channel->fd(), wanted, &connection)) {
+  if (!poller_.change(connection.channel.fd(), wanted, &connection)) {
     connection.die();
     lists_.add_dead(connection);
   }

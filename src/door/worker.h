@@ -79,8 +79,7 @@ class Worker final : private Watcher, private WaitListener, public Home {
 
   /// A connection of a new client, to be given to this worker; `local`: it came through a unix socket. Throws
   /// std::bad_alloc; the socket is closed then. Any thread.
-  std::unique_ptr<Connection> make_connection(std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
-                                              bool local) const;
+  std::unique_ptr<Connection> make_connection(net::AnyChannel channel, descriptors::Held descriptor, bool local) const;
   /// Has it accept clients there, as soon as it runs, unless it does already; false, errno set, if the kernel refuses.
   /// Any thread.
   [[nodiscard]] bool watch(net::Listener &socket) {

@@ -8,7 +8,7 @@
 
 namespace postern::door {
 
-std::unique_ptr<Connection> Worker::make_connection(std::unique_ptr<net::Channel> channel, descriptors::Held descriptor,
+std::unique_ptr<Connection> Worker::make_connection(net::AnyChannel channel, descriptors::Held descriptor,
                                                     bool local) const {
   return std::make_unique<Connection>(
       std::move(channel), std::move(descriptor), context_.protocol, local,
@@ -66,7 +66,7 @@ void Worker::adopt(std::unique_ptr<Connection> owned) {
   }
   connection.armed = connection.events_to_receive();
   // The socket of a session that has ended may be another's by now.
-  if (!connection.is_dead() && !poller_.add(connection.channel->fd(), connection.armed, &connection)) connection.die();
+  if (!connection.is_dead() && !poller_.add(connection.channel.fd(), connection.armed, &connection)) connection.die();
   if (connection.sleeper != nullptr) sleepers_.bring_home(*connection.sleeper);
   timeouts_.add(*owned.release(), now_ms_);
   lists_.add_to_this_turn(connection);

@@ -41,7 +41,7 @@ void Worker::close(Connection &connection) {
   if (ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
     closed->put_off.reset();
     if (!session->end_at_once(closed->peer_has_ended())) {  // else the poller forgets the socket, which is closed
-      poller_.remove(closed->channel->fd());
+      poller_.remove(closed->channel.fd());
       context_.statements.end(std::move(closed));
     }
   }

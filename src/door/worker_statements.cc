@@ -119,7 +119,7 @@ void Worker::leave_for_slow_lane(Connection &connection) {
     statements_here_.add(std::move(job));
     return;
   }
-  poller_.remove(connection.channel->fd());
+  poller_.remove(connection.channel.fd());
   connection.armed = 0;
   context_.slow_lane.submit(std::move(job));
 }
@@ -127,7 +127,7 @@ void Worker::leave_for_slow_lane(Connection &connection) {
 void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
   Connection &connection = *job->connection;
   connection.ops_are_lent = false;
-  poller_.remove(connection.channel->fd());
+  poller_.remove(connection.channel.fd());
   connection.armed = 0;
   context_.statements.submit(std::move(job));
 }

@@ -71,7 +71,7 @@ void Worker::note_event_away(Connection &connection, uint32_t events) {
   if (connection.armed == Connection::told_once) return;
   // The poller would report it again and again.
   connection.armed = net::Poller::readable | net::Poller::once;
-  if (!poller_.change(connection.channel->fd(), connection.armed, &connection)) connection.die();
+  if (!poller_.change(connection.channel.fd(), connection.armed, &connection)) connection.die();
 }
 
 void Worker::take_writes_home() {

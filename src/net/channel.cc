@@ -4,8 +4,8 @@
 
 namespace postern::net {
 
-Presence Channel::presence() const {
-  pollfd asked{.fd = fd(), .events = POLLRDHUP, .revents = 0};
+Presence presence_of(int socket) {
+  pollfd asked{.fd = socket, .events = POLLRDHUP, .revents = 0};
   if (::poll(&asked, 1, 0) <= 0) return Presence::there;
   return asked.revents & ~POLLRDHUP ? Presence::gone : Presence::ended;
 }

@@ -31,13 +31,15 @@ enum class Presence : unsigned char {
   gone,
 };
 
+Presence presence_of(int socket);
+
 /// Events of its descriptor that a channel needs to go on, besides those its owner waits for.
 struct Wishes {
   bool writable_to_receive = false;
   bool readable_to_send = false;
 };
 
-/// Owned by a connection, used by one thread at a time. Never blocks.
+/// One that is more than a plain socket. Owned by a connection, used by one thread at a time. Never blocks.
 class Channel {
  public:
   explicit Channel(Fd fd) : fd_(std::move(fd)) {}
@@ -53,7 +55,6 @@ class Channel {
   /// The OpenSSL session, an SSL, that carries the stream; nullptr for none.
   virtual void *tls() const { return nullptr; }
 
-  Presence presence() const;
   int fd() const { return fd_.get(); }
   /// Gives the descriptor to another channel; this one is useless then.
   Fd release() { return std::move(fd_); }

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "net/address.h"
+#include "net/any_channel.h"
 #include "net/listener.h"
-#include "net/plain_channel.h"
 #include "net/poller.h"
 
 namespace postern::net {
@@ -215,7 +215,7 @@ class ChannelTest : public ::testing::Test {
   }
 
   Fd peer_;
-  PlainChannel channel_;
+  AnyChannel channel_;
   Input input_;
   Output output_;
 };

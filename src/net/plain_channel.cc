@@ -14,10 +14,10 @@ Transfer failure() {
 
 }  // namespace
 
-Transfer PlainChannel::receive(Input &input, size_t bytes_min) {
+Transfer receive_plain(int socket, Input &input, size_t bytes_min) {
   const std::span<char> room = input.room(bytes_min);
   if (room.empty()) return {Transfer::Result::no_memory, 0};
-  const ssize_t got = ::recv(fd(), room.data(), room.size(), 0);
+  const ssize_t got = ::recv(socket, room.data(), room.size(), 0);
   if (got < 0) return failure();
   if (got == 0) return {Transfer::Result::ended, 0};
   const auto bytes = static_cast<size_t>(got);
@@ -25,10 +25,10 @@ Transfer PlainChannel::receive(Input &input, size_t bytes_min) {
   return {Transfer::Result::some, bytes, bytes == room.size()};
 }
 
-Transfer PlainChannel::send(Output &output) {
+Transfer send_plain(int socket, Output &output) {
   const Bytes bytes = output.sendable();
   if (bytes.empty()) return {Transfer::Result::some, 0};
-  const ssize_t put = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const ssize_t put = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (put < 0) return failure();
   output.sent(static_cast<size_t>(put));
   return {Transfer::Result::some, static_cast<size_t>(put)};

@@ -1,15 +1,16 @@
-// plain_channel.h: a channel over a TCP or unix socket as it is.
+// plain_channel.h: bytes over a TCP or unix socket as it is.
 #pragma once
 
+#include <cstddef>
+
+#include "base/input.h"
+#include "base/output.h"
 #include "net/channel.h"
 
 namespace postern::net {
 
-class PlainChannel final : public Channel {
- public:
-  using Channel::Channel;
-  Transfer receive(Input &input, size_t bytes_min) override;
-  Transfer send(Output &output) override;
-};
+/// See Channel.
+Transfer receive_plain(int socket, Input &input, size_t bytes_min);
+Transfer send_plain(int socket, Output &output);
 
 }  // namespace postern::net

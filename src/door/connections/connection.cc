@@ -18,13 +18,14 @@ uint32_t next_room(uint32_t room, const net::Transfer &got) {
 
 }  // namespace
 
-Connection::Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
-                       bool is_local, Tls tls, Sleepers &sleepers)
+Connection::Connection(net::AnyChannel its_channel, descriptors::Held its_descriptor, Protocol &protocol, bool is_local,
+                       Tls tls, Sleepers &sleepers)
     : descriptor(std::move(its_descriptor)),
       channel(std::move(its_channel)),
       phase_(tls.offered && protocol.tls_begins() == TlsBegins::with_the_first_byte ? Phase::sniffing : Phase::open),
       local_(is_local),
-      tls_(tls) {
+      tls_offered_(tls.offered),
+      tls_required_(tls.required) {
   session = protocol.open_session(output, *this);
   if (session->may_sleep()) sleeper = std::make_unique<Sleeper>(sleepers, *this);
 }
@@ -40,7 +41,8 @@ void Connection::become_open() {
 }
 
 void Connection::let_session_open() {
-  if (std::exchange(session_is_open_, true)) return;
+  if (session_is_open_) return;
+  session_is_open_ = true;
   if (sleeper != nullptr) session->take_waker(*sleeper);
   session->open();
   output.release();
@@ -56,11 +58,11 @@ void Connection::begin() {
 
 /// By the server, which has the socket then, or has closed it.
 bool Connection::is_greeted(ServerSession &server) {
-  const int fd = channel->fd();
+  const int fd = channel.fd();
   auto lent = std::make_unique<net::LentChannel>(fd, nullptr);
   const Greeted greeted = server.greet(fd, local_, output);
   if (greeted == Greeted::not_now) return false;
-  (void)channel->release().release();
+  (void)channel.release().release();
   descriptor.leave_to_server();  // which counts it in max_connections
   borrow(std::move(lent));
   output.release();
@@ -70,7 +72,7 @@ bool Connection::is_greeted(ServerSession &server) {
 
 void Connection::borrow(std::unique_ptr<net::Channel> lent) {
   has_tls_ = lent->tls() != nullptr;
-  channel = std::move(lent);
+  channel = net::AnyChannel(std::move(lent));
 }
 
 void Connection::note_served() {
@@ -87,7 +89,7 @@ void Connection::note_served() {
 
 bool Connection::peer_has_ended() const {
   const Phase phase = last_phase();
-  return phase == Phase::ended || phase == Phase::closing || channel->presence() != net::Presence::there;
+  return phase == Phase::ended || phase == Phase::closing || channel.presence() != net::Presence::there;
 }
 
 void Connection::note_received(const net::Transfer &got) {
@@ -109,7 +111,7 @@ void Connection::queue_for_handshake() {
   if (phase_ != Phase::queued) become(Phase::queued);
 }
 
-void Connection::begin_handshake(std::unique_ptr<net::Channel> tls) {
+void Connection::begin_handshake(net::AnyChannel tls) {
   channel = std::move(tls);
   has_tls_ = true;
   input.consume(input.unparsed_bytes());
@@ -165,7 +167,7 @@ uint32_t Connection::events_wanted() const {
   if (output.pending_bytes() != 0) wanted |= net::Poller::writable;
   if (output.above_high_water()) wanted &= ~net::Poller::readable;
   if (!has_tls_) return wanted == net::Poller::readable ? told_once : wanted;
-  const net::Wishes wishes = channel->wishes();
+  const net::Wishes wishes = channel.wishes();
   if (wishes.writable_to_receive && (wanted & net::Poller::readable)) wanted |= net::Poller::writable;
   if (wishes.readable_to_send) wanted |= net::Poller::readable;
   return wanted;

@@ -50,7 +50,7 @@
 #include "contract/session.h"
 #include "door/connections/roster.h"
 #include "door/connections/sleepers.h"
-#include "net/channel.h"
+#include "net/any_channel.h"
 #include "net/poller.h"
 
 namespace postern::door {
@@ -110,16 +110,16 @@ class Connection final : public Peer {
     bool offered = false;   ///< there is a certificate
     bool required = false;  ///< but not through a unix socket
   };
-  Connection(std::unique_ptr<net::Channel> its_channel, descriptors::Held its_descriptor, Protocol &protocol,
-             bool is_local, Tls tls, Sleepers &sleepers);
+  Connection(net::AnyChannel its_channel, descriptors::Held its_descriptor, Protocol &protocol, bool is_local, Tls tls,
+             Sleepers &sleepers);
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
 
   // What its session may ask.
   bool local() const override { return local_; }
-  int fd() const override { return channel->fd(); }
-  void *tls() const override { return channel->tls(); }
-  bool may_start_tls() const override { return tls_.offered && !has_tls_; }
+  int fd() const override { return channel.fd(); }
+  void *tls() const override { return channel.tls(); }
+  bool may_start_tls() const override { return tls_offered_ && !has_tls_; }
   bool sends_no_more() const override { return end_told_ || phase_ == Phase::ended; }
   void note_account(std::string account) const override { listed.note_account(std::move(account)); }
   void note_open_indexes(uint32_t count) const override { listed.note_open_indexes(count); }
@@ -142,7 +142,7 @@ class Connection final : public Peer {
   /// Whether the channel is a TlsChannel.
   bool has_tls() const { return has_tls_; }
   /// Whether it has to begin TLS before anything is done for it.
-  bool lacks_tls() const { return tls_.required && !has_tls_ && !local_; }
+  bool lacks_tls() const { return tls_required_ && !has_tls_ && !local_; }
   /// Whether nothing is left to be sent in the clear.
   bool has_left_clear() const { return phase_ == Phase::leaving_clear && !has_work() && output.pending_bytes() == 0; }
 
@@ -188,7 +188,7 @@ class Connection final : public Peer {
   /// It has to wait for others. The bytes that came stay unparsed.
   void queue_for_handshake();
   /// The channel gives way to one that speaks TLS, which takes the received bytes.
-  void begin_handshake(std::unique_ptr<net::Channel> tls);
+  void begin_handshake(net::AnyChannel tls);
   void finish_handshake() { become_open(); }
   /// What its session said.
   void note_collected(Collected collected);
@@ -214,11 +214,20 @@ class Connection final : public Peer {
     phase_ = Phase::dead;
   }
 
+  // In an order that leaves no gaps: members without addresses of their own end in bytes that the next ones use.
   descriptors::Held descriptor;  ///< the channel's, returned after it, or left to the server
   uint32_t clock_place = 0;      ///< in a SilenceClock of the worker's Timeouts, from 1; 0: it is not in it
-  std::unique_ptr<net::Channel> channel;
+  [[no_unique_address]] net::AnyChannel channel;
+  uint32_t armed = 0;  ///< the poller's current events
   Input input;
-  Output output;
+  [[no_unique_address]] Output output;
+  // The lists of its worker that it is in.
+  TimeoutList timeout_list : 6 = TimeoutList::idle;
+  bool in_this_turn : 1 = false;  ///< it may be in both
+  bool in_next_turn : 1 = false;
+  /// Its ops and its output are the write lane's, or a job's that is to be served on the worker's thread, and the
+  /// worker watches its socket.
+  bool ops_are_lent = false;
   std::unique_ptr<Sleeper> sleeper;  ///< nullptr: its session never sleeps; outlives that
   std::unique_ptr<Session> session;
   std::unique_ptr<PutOff> put_off;  ///< before anything else is parsed or received
@@ -227,21 +236,14 @@ class Connection final : public Peer {
   Connection *older = nullptr;
   Connection *newer = nullptr;
 
-  uint32_t armed = 0;     ///< the poller's current events
   uint32_t last_run = 0;  ///< with others, of its writes, by its worker's count
-  /// Its row for people; after the channel, whose socket it may end. The members below use its last bytes.
-  [[no_unique_address]] mutable Listed listed;
 
  private:
   uint32_t receive_bytes_ = 0;
 
  public:
-  TimeoutList timeout_list = TimeoutList::idle;
-  bool in_this_turn = false;  ///< the worker's; it may be in both
-  bool in_next_turn = false;
-  /// Its ops and its output are the write lane's, or a job's that is to be served on the worker's thread, and the
-  /// worker watches its socket.
-  bool ops_are_lent = false;
+  /// Its row for people; after the channel, whose socket it may end.
+  [[no_unique_address]] mutable Listed listed;
 
  private:
   void become(Phase phase);
@@ -253,15 +255,17 @@ class Connection final : public Peer {
   Phase phase_;
   Phase died_in_ = Phase::dead;
   bool unparsed_ = false;  // the input may hold another complete request
-  bool waits_ = false;     // its session goes on by itself when its collected ops are settled
-  bool pauses_ = false;    // asleep, it owes its client an answer
+  // Each has a byte of its own: the worker notes the first two, and another thread the third, at the same time.
   bool unread_ = false;
   bool end_told_ = false;
   bool has_tls_ = false;
-  bool session_is_open_ = false;
-  const bool local_;
-  const Tls tls_;
+  bool waits_ : 1 = false;   // its session goes on by itself when its collected ops are settled
+  bool pauses_ : 1 = false;  // asleep, it owes its client an answer
+  bool session_is_open_ : 1 = false;
+  const bool local_ : 1;
+  const bool tls_offered_ : 1;
+  const bool tls_required_ : 1;
 };
-static_assert(sizeof(Connection) <= 280);
+static_assert(sizeof(Connection) <= 264);
 
 }  // namespace postern::door

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "net/plain_channel.h"
+#include "net/any_channel.h"
 #include "ping/ping.h"
 
 namespace postern::door {
@@ -20,7 +20,7 @@ constexpr Phase phases[] = {Phase::sniffing,      Phase::handshaking, Phase::ope
 
 class ConnectionPhases : public ::testing::Test {
  protected:
-  static std::unique_ptr<net::Channel> channel() { return std::make_unique<net::PlainChannel>(net::Fd()); }
+  static net::AnyChannel channel() { return net::AnyChannel(net::Fd()); }
 
   Connection make(bool may_be_tls) {
     return {channel(), descriptors::Held(), protocol_, true, Connection::Tls{.offered = may_be_tls}, sleepers_};

@@ -4,12 +4,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <cstring>
+#include <bit>
 #include <utility>
 
 namespace postern::door {
 
-PeerAddress::PeerAddress(int socket, bool local) {
+void PeerAddress::ask(int socket, bool local) {
   if (local) {
     family_ = Family::unix_socket;
     return;
@@ -22,12 +22,12 @@ PeerAddress::PeerAddress(int socket, bool local) {
   port_ = ntohs(v4.sin_port);  // where an IPv6 address has it, too
   switch (address.ss_family) {
     case AF_INET:
+      v4_ = std::bit_cast<Bytes4>(v4.sin_addr);
       family_ = Family::v4;
-      std::memcpy(address_.data(), &v4.sin_addr, sizeof v4.sin_addr);
       return;
     case AF_INET6:
+      v6_ = new Bytes16(std::bit_cast<Bytes16>(v6.sin6_addr));
       family_ = Family::v6;
-      std::memcpy(address_.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
       return;
     default: family_ = Family::unix_socket;
   }
@@ -37,7 +37,9 @@ std::string PeerAddress::text() const {
   if (family_ == Family::unknown) return {};
   if (family_ == Family::unix_socket) return "localhost";
   char text[INET6_ADDRSTRLEN];
-  if (inet_ntop(family_ == Family::v4 ? AF_INET : AF_INET6, address_.data(), text, sizeof text) == nullptr) return {};
+  const char *const told = family_ == Family::v4 ? inet_ntop(AF_INET, v4_.data(), text, sizeof text)
+                                                 : inet_ntop(AF_INET6, v6_->data(), text, sizeof text);
+  if (told == nullptr) return {};
   return std::string(text) + ":" + std::to_string(port_);
 }
 
@@ -68,11 +70,11 @@ const char *words_of(Verb verb) {
 }
 
 void Listed::enter(Roster &roster, uint64_t id, int socket, bool local, bool hosted, int64_t now_ms) {
-  peer_ = PeerAddress(socket, local);
+  peer_.ask(socket, local);
   id_ = id;
   socket_ = socket;
   hosted_ = hosted;
-  begun_ms_ = now_ms;
+  begun_s_ = static_cast<uint32_t>(now_ms / 1000);
   note_active(now_ms);
   note_doing(Doing::beginning);
   roster_ = &roster;
@@ -123,7 +125,7 @@ std::vector<ConnectionNotes> Roster::all() const {
     told.push_back({.id = one->id_,
                     .peer = one->peer(),
                     .account = std::string(one->account()),
-                    .begun_ms = one->begun_ms_,
+                    .begun_ms = int64_t{one->begun_s_} * 1000,
                     .active_ms = one->active_ms(),
                     .doing = one->doing_.load(relaxed),
                     .asked = requests != 0,

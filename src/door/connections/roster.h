@@ -50,18 +50,30 @@ struct ConnectionNotes {
 
 class Roster;
 
-/// The other end of a socket, as the kernel has it: a text would take twice the room.
+/// The other end of a socket, as the kernel has it: a text would take twice the room. An address of IPv6 has memory of
+/// its own.
 class PeerAddress {
  public:
   PeerAddress() = default;
-  /// The address of a connected socket; `local`: a unix one.
-  PeerAddress(int socket, bool local);
+  PeerAddress(const PeerAddress &) = delete;
+  PeerAddress &operator=(const PeerAddress &) = delete;
+  ~PeerAddress() {
+    if (family_ == Family::v6) delete v6_;
+  }
+  /// To be called once: that of a connected socket; `local`: a unix one. Throws std::bad_alloc.
+  void ask(int socket, bool local);
   /// As the server writes those of its clients. Throws std::bad_alloc.
   std::string text() const;
 
  private:
   enum class Family : uint8_t { unknown, unix_socket, v4, v6 };
-  std::array<uint8_t, 16> address_{};
+  using Bytes4 = std::array<uint8_t, 4>;
+  using Bytes16 = std::array<uint8_t, 16>;
+
+  union {
+    Bytes4 v4_;
+    const Bytes16 *v6_ = nullptr;
+  };
   uint16_t port_ = 0;
   Family family_ = Family::unknown;
 };
@@ -114,7 +126,6 @@ class Listed {
   Listed *newer_ = nullptr;
   uint64_t id_ = 0;
   std::unique_ptr<const std::string> account_;  // nullptr: none
-  int64_t begun_ms_ = 0;
 
   std::atomic<int64_t> active_ms_{0};
   std::atomic<uint64_t> requests_{0};
@@ -122,6 +133,7 @@ class Listed {
   std::atomic<uint64_t> sent_{0};
   std::atomic<uint32_t> buffered_{0};
   std::atomic<uint32_t> open_indexes_{0};
+  uint32_t begun_s_ = 0;
   int socket_ = -1;
   [[no_unique_address]] PeerAddress peer_;
   bool hosted_ = false;

@@ -24,13 +24,13 @@ bool flush(Connection &connection) {
   output.release();
   int64_t waited_ms = 0;
   while (output.pending_bytes() != 0) {
-    const net::Transfer put = connection.channel->send(output);
+    const net::Transfer put = connection.channel.send(output);
     if (put.result == net::Transfer::Result::failed || output.broken()) return false;
     if (put.bytes != 0) waited_ms = 0;
     if (put.result != net::Transfer::Result::would_block) continue;
     if (waited_ms >= limits::pool_flush_ms_max) return false;
-    const bool reads = connection.channel->wishes().readable_to_send;
-    pollfd asked{.fd = connection.channel->fd(), .events = static_cast<short>(reads ? POLLIN : POLLOUT), .revents = 0};
+    const bool reads = connection.channel.wishes().readable_to_send;
+    pollfd asked{.fd = connection.channel.fd(), .events = static_cast<short>(reads ? POLLIN : POLLOUT), .revents = 0};
     ::poll(&asked, 1, look_ms);
     waited_ms += look_ms;
   }
@@ -42,7 +42,7 @@ bool log_in(Connection &connection, const Statement &answer) {
   if (session.alive()) {  // it has greeted its client
     if (!flush(connection) || !session.serve(answer)) return false;
   } else {
-    const int fd = connection.channel->release().release();
+    const int fd = connection.channel.release().release();
     if (!session.log_in(fd, connection.local())) return false;
     connection.descriptor.leave_to_server();  // which counts it in max_connections
   }

@@ -245,8 +245,8 @@ bool SlowLane::others_wait(int64_t now_ms) {
 /// Until its client reads, a job needs no thread.
 void SlowLane::park(std::unique_ptr<SlowJob> job) {
   SlowJob *const parked = job.get();
-  const int fd = job->connection->channel->fd();
-  const bool reads = job->connection->channel->wishes().readable_to_send;
+  const int fd = job->connection->channel.fd();
+  const bool reads = job->connection->channel.wishes().readable_to_send;
   const std::lock_guard guard(mutex_);
   if (closed_) {
     parked->connection->die();
@@ -281,7 +281,7 @@ void SlowLane::unpark_silent(int64_t now_ms, Counters &counters) {
 /// With mutex_ held. A job that somebody else unparked already is not found.
 void SlowLane::unpark(SlowJob *job) {
   if (parked_.find_if([job](const SlowJob &one) { return &one == job; }) == nullptr) return;
-  parked_poller_.remove(job->connection->channel->fd());
+  parked_poller_.remove(job->connection->channel.fd());
   queue_for(*job).push_back(parked_.remove(*job));
 }
 

@@ -44,7 +44,7 @@ bool StreamValve::flush(int patience_ms) {
   const int64_t until_ms = clock_ms() + patience_ms;
   while (output.pending_bytes() != 0) {
     if (stop_.load(std::memory_order_relaxed) || output.broken()) return false;
-    const net::Transfer put = connection_.channel->send(output);
+    const net::Transfer put = connection_.channel.send(output);
     counters_.add(Counter::sends);
     counters_.add(Counter::bytes_sent, put.bytes);
     connection_.listed.note_sent(put.bytes);
@@ -59,9 +59,9 @@ bool StreamValve::flush(int patience_ms) {
       stalled_ = true;
       return false;
     }
-    const net::Wishes wishes = connection_.channel->wishes();
+    const net::Wishes wishes = connection_.channel.wishes();
     const short events = wishes.readable_to_send ? POLLIN : POLLOUT;
-    pollfd wanted{.fd = connection_.channel->fd(), .events = events, .revents = 0};
+    pollfd wanted{.fd = connection_.channel.fd(), .events = events, .revents = 0};
     ::poll(&wanted, 1, static_cast<int>(left_ms));
   }
   return true;
@@ -82,7 +82,7 @@ void StreamValve::begin_slice(int64_t now_ms) {
 }
 
 bool StreamValve::reader_is_there(Output &output) {
-  switch (connection_.channel->presence()) {
+  switch (connection_.channel.presence()) {
     case net::Presence::there: return true;
     case net::Presence::gone: connection_.die(); return false;
     case net::Presence::ended: break;
