@@ -5,15 +5,14 @@ what stands in the .expected file beside the script, line by line. With POSTERN_
 original, too: there is no step here in which ours may differ.
 """
 import json
-import subprocess
 
 import pytest
 from support.java import JAVA
+from support.program import output_of
 from support.server import ROOT
 
 HERE = ROOT / "tests" / "clients"
 FETCHED = ROOT / "build" / "clients"
-SESSION_SECONDS = 120
 TABLES = [
     "CREATE TABLE kv (k VARCHAR(30) PRIMARY KEY, v VARCHAR(30), n INT, KEY n (n)) CHARSET utf8mb4 COLLATE utf8mb4_bin",
     "CREATE TABLE counted (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(30))",
@@ -27,18 +26,7 @@ def session(server, database):
     server.execute(*TABLES, database=database)
 
     def run(name, *command, on=server):
-        done = subprocess.run(
-            [str(word) for word in command],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            timeout=SESSION_SECONDS,
-            cwd=ROOT,
-        )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        lines = done.stdout.splitlines()
+        lines = output_of(*command).splitlines()
         for table in ("kv", "counted"):
             for row in on.query(f"SELECT * FROM {table} ORDER BY 1", database=database):
                 lines.append(f"{table}: {json.dumps(row, ensure_ascii=False)}")

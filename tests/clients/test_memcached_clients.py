@@ -4,15 +4,13 @@ Each session's script prints its client's results; they must be those in the .ex
 line by line, whether the items are rows of a table or in memory, and in both protocols where a client speaks both. What
 stands there is what memcached 1.6 answers: with POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's memcached.
 """
-import subprocess
-
 import pytest
-from support.java import JAVA
 from support.items import ORIGINAL_OR_STORES, items_door, map_items, unmap_items, wait_until_mapped
+from support.java import JAVA
+from support.program import output_of
 from support.server import ORIGINAL, ROOT
 
 HERE = ROOT / "tests" / "clients" / "memcached"
-SESSION_SECONDS = 120
 USER, PASSWORD = "keeper", "se cret"
 
 
@@ -23,21 +21,11 @@ def port(request):
 
 
 def run(name, *command):
-    done = subprocess.run(
-        [str(word) for word in command],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        timeout=SESSION_SECONDS,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    output = output_of(*command)
     kept = ROOT / "build" / "clients" / f"{name}.got"
     kept.parent.mkdir(exist_ok=True)  # whoever comes with Python needs nothing fetched
-    kept.write_text(done.stdout)
-    return done.stdout
+    kept.write_text(output)
+    return output
 
 
 def expected(name):

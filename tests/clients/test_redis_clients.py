@@ -9,46 +9,11 @@ import subprocess
 
 import pytest
 from support.java import JAVA
+from support.program import output_of
 from support.resp import Client, Original
-from support.server import ORIGINAL, ROOT
+from support.server import ROOT
 
 HERE = ROOT / "tests" / "clients" / "redis"
-SESSION_SECONDS = 120
-# The sessions' programs and packages.
-NEEDED = "append decr del exists expire flushdb get hget hgetall hincrby hmget hset incr incrby incrbyfloat".split()
-NEEDED += "mget mset multi persist scan set strlen ttl type watch".split()
-
-
-@pytest.fixture(scope="module")
-def port(request, tmp_path_factory):
-    if ORIGINAL:
-        original = Original(tmp_path_factory.mktemp("redis"))
-        yield original.port
-        original.stop()
-        return
-    server = request.getfixturevalue("module_factory")(redis=True)
-    with server.resp() as client:
-        known = {name.decode() for name in client.ask("COMMAND", "LIST")}
-    if lacks := [name for name in NEEDED if name not in known]:
-        pytest.skip(f"the door has no {', '.join(lacks)}")
-    yield server.env["REDIS_PORT"]
-    server.assert_alive()
-
-
-def run(*command, **options):
-    done = subprocess.run(
-        [str(word) for word in command],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        timeout=SESSION_SECONDS,
-        cwd=ROOT,
-        **options,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def expected(name):
@@ -60,19 +25,19 @@ def need(program, *check):
         pytest.skip(f"{program} lacks what this needs; run tools/deps clients")
 
 
-def test_redis_py(port, fetched):
+def test_redis_py(redis_port, fetched):
     folder = fetched("redis-py")
-    command = ("/usr/bin/python3", HERE / "redis_py_session.py", folder / "redis-py", port)
-    assert run(*command) == expected("redis_py_session")
+    command = ("/usr/bin/python3", HERE / "redis_py_session.py", folder / "redis-py", redis_port)
+    assert output_of(*command) == expected("redis_py_session")
 
 
-def test_a_redis_is_copied(port, fetched, tmp_path):
+def test_a_redis_is_copied(redis_port, fetched, tmp_path):
     """As docs/migrating.md does it, twice: all kinds, bytes, expiry, and keys that are not to be copied."""
     folder = fetched("redis-py") / "redis-py"
     (script,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/migrating.md").read_text(), re.S)
     original = Original(tmp_path)
     try:
-        with original.client() as old, Client(port) as new:
+        with original.client() as old, Client(redis_port) as new:
             new.ask("FLUSHDB")
             old.ask("SET", "word", b"\0\xff\r\n")
             old.ask("SET", "short", "x", "PX", 3_600_000)
@@ -82,8 +47,8 @@ def test_a_redis_is_copied(port, fetched, tmp_path):
             old.ask("ZADD", "zset", "1.5", "one", "-inf", "least")
             old.ask("XADD", "stream", "*", "a", "b")
             for _ in range(2):
-                told = script.replace("port=6380", f"port={original.port}").replace("port=6379", f"port={port}")
-                run("/usr/bin/python3", "-c", f"import sys\nsys.path.insert(0, {str(folder)!r})\n{told}")
+                told = script.replace("port=6380", f"port={original.port}").replace("port=6379", f"port={redis_port}")
+                output_of("/usr/bin/python3", "-c", f"import sys\nsys.path.insert(0, {str(folder)!r})\n{told}")
             for words in (
                 ("GET", "word"),
                 ("HGETALL", "hash"),
@@ -100,104 +65,108 @@ def test_a_redis_is_copied(port, fetched, tmp_path):
         original.stop()
 
 
-def test_go_redis(port, fetched):
+def test_go_redis(redis_port, fetched):
     folder = fetched("go-redis")
-    assert run(folder / "go-redis" / "session", port) == expected("go_redis_session")
+    assert output_of(folder / "go-redis" / "session", redis_port) == expected("go_redis_session")
 
 
-def test_ioredis(port, fetched):
+def test_ioredis(redis_port, fetched):
     folder = fetched("ioredis")
-    assert run("node", HERE / "ioredis_session.js", folder / "ioredis" / "node_modules", port) == expected(
+    assert output_of("node", HERE / "ioredis_session.js", folder / "ioredis" / "node_modules", redis_port) == expected(
         "ioredis_session"
     )
 
 
-def test_node_redis(port, fetched):
+def test_node_redis(redis_port, fetched):
     folder = fetched("node-redis") / "node-redis"
-    assert run("node", HERE / "node_redis_session.js", folder, port) == expected("node_redis_session")
+    assert output_of("node", HERE / "node_redis_session.js", folder, redis_port) == expected("node_redis_session")
 
 
-def test_express_sessions_in_connect_redis(port, fetched):
+def test_express_sessions_in_connect_redis(redis_port, fetched):
     folder = fetched("node-redis") / "node-redis"
-    assert run("node", HERE / "express_session.js", folder, port) == expected("express_session")
+    assert output_of("node", HERE / "express_session.js", folder, redis_port) == expected("express_session")
 
 
-def test_django_cache_and_sessions(port, fetched):
+def test_django_cache_and_sessions(redis_port, fetched):
     folder = fetched("django")
-    command = ("/usr/bin/python3", HERE / "django_session.py", folder / "redis-py", folder / "django", port)
-    assert run(*command) == expected("django_session")
+    command = ("/usr/bin/python3", HERE / "django_session.py", folder / "redis-py", folder / "django", redis_port)
+    assert output_of(*command) == expected("django_session")
 
 
-def test_jedis(port, fetched):
+def test_jedis(redis_port, fetched):
     folder = fetched("jedis") / "jedis"
-    assert run(*JAVA, "-cp", f"{folder}/*", HERE / "JedisSession.java", port) == expected("JedisSession")
+    assert output_of(*JAVA, "-cp", f"{folder}/*", HERE / "JedisSession.java", redis_port) == expected("JedisSession")
 
 
-def test_lettuce(port, fetched):
+def test_lettuce(redis_port, fetched):
     folder = fetched("lettuce") / "lettuce"
-    assert run(*JAVA, "-cp", f"{folder}/*", HERE / "LettuceSession.java", port) == expected("LettuceSession")
+    assert output_of(*JAVA, "-cp", f"{folder}/*", HERE / "LettuceSession.java", redis_port) == expected(
+        "LettuceSession"
+    )
 
 
-def test_redisson(port, fetched):
+def test_redisson(redis_port, fetched):
     folder = fetched("redisson") / "redisson"
-    assert run(*JAVA, "-cp", f"{folder}/*", HERE / "RedissonSession.java", port) == expected("RedissonSession")
+    assert output_of(*JAVA, "-cp", f"{folder}/*", HERE / "RedissonSession.java", redis_port) == expected(
+        "RedissonSession"
+    )
 
 
-def test_spring_session(port, fetched):
+def test_spring_session(redis_port, fetched):
     folder = fetched("spring-session") / "spring-session"
-    assert run(*JAVA, "-cp", f"{folder}/*", HERE / "SpringSession.java", port) == expected("SpringSession")
+    assert output_of(*JAVA, "-cp", f"{folder}/*", HERE / "SpringSession.java", redis_port) == expected("SpringSession")
 
 
-def test_jobs_of_arq(port, fetched):
+def test_jobs_of_arq(redis_port, fetched):
     folder = fetched("arq")
-    command = ("/usr/bin/python3", HERE / "arq_session.py", folder / "redis-py", folder / "arq", port)
-    assert run(*command) == expected("arq_session")
+    command = ("/usr/bin/python3", HERE / "arq_session.py", folder / "redis-py", folder / "arq", redis_port)
+    assert output_of(*command) == expected("arq_session")
 
 
-def test_tasks_of_huey(port, fetched):
+def test_tasks_of_huey(redis_port, fetched):
     folder = fetched("huey")
-    command = ("/usr/bin/python3", HERE / "huey_session.py", folder / "redis-py", folder / "huey", port)
-    assert run(*command) == expected("huey_session")
+    command = ("/usr/bin/python3", HERE / "huey_session.py", folder / "redis-py", folder / "huey", redis_port)
+    assert output_of(*command) == expected("huey_session")
 
 
-def test_jobs_of_sidekiq(port, fetched):
+def test_jobs_of_sidekiq(redis_port, fetched):
     need("ruby", "ruby", "-rredis", "-e", "")
     folder = fetched("sidekiq")
-    command = ("ruby", HERE / "sidekiq_session.rb", folder / "sidekiq", folder / "connection-pool", port)
-    assert run(*command) == expected("sidekiq_session")
+    command = ("ruby", HERE / "sidekiq_session.rb", folder / "sidekiq", folder / "connection-pool", redis_port)
+    assert output_of(*command) == expected("sidekiq_session")
 
 
-def test_rails_cache_store(port):
+def test_rails_cache_store(redis_port):
     need("ruby", "ruby", "-rredis", "-ractive_support", "-e", "")
-    assert run("ruby", HERE / "rails_session.rb", port) == expected("rails_session")
+    assert output_of("ruby", HERE / "rails_session.rb", redis_port) == expected("rails_session")
 
 
-def test_phpredis(port):
+def test_phpredis(redis_port):
     need("php", "php", "-r", "exit(extension_loaded('redis') ? 0 : 1);")
-    assert run("php", HERE / "phpredis_session.php", port) == expected("phpredis_session")
+    assert output_of("php", HERE / "phpredis_session.php", redis_port) == expected("phpredis_session")
 
 
-def test_predis(port):
+def test_predis(redis_port):
     need("php", "php", "-r", "exit(file_exists('/usr/share/php/Predis/autoload.php') ? 0 : 1);")
-    assert run("php", HERE / "predis_session.php", port) == expected("predis_session")
+    assert output_of("php", HERE / "predis_session.php", redis_port) == expected("predis_session")
 
 
-def test_redis_rb(port):
+def test_redis_rb(redis_port):
     need("ruby", "ruby", "-rredis", "-e", "")
-    assert run("ruby", HERE / "redis_rb_session.rb", port) == expected("redis_rb_session")
+    assert output_of("ruby", HERE / "redis_rb_session.rb", redis_port) == expected("redis_rb_session")
 
 
-def test_hiredis(port, tmp_path):
+def test_hiredis(redis_port, tmp_path):
     need("gcc", "sh", "-c", "echo '#include <hiredis/hiredis.h>' | gcc -E -")
     program = tmp_path / "session"
-    run("gcc", "-o", program, HERE / "hiredis_session.c", "-lhiredis")
-    assert run(program, port) == expected("hiredis_session")
+    output_of("gcc", "-o", program, HERE / "hiredis_session.c", "-lhiredis")
+    assert output_of(program, redis_port) == expected("hiredis_session")
 
 
-def test_redis_cli(port):
+def test_redis_cli(redis_port):
     need("redis-cli")
     script = "FLUSHDB\nSET k 'a b'\nGET k\nHSET h f v\nHGETALL h\nINCR n\nMULTI\nINCR n\nEXEC\nNOSUCH\nDEL k h n\n"
-    told = run("redis-cli", "-p", port, "--no-raw", input=script)
+    told = output_of("redis-cli", "-p", redis_port, "--no-raw", input=script)
     assert told.splitlines() == [
         "OK",
         "OK",
@@ -215,10 +184,12 @@ def test_redis_cli(port):
 
 
 @pytest.mark.parametrize("depth", [1, 16])
-def test_redis_benchmark(port, depth):
+def test_redis_benchmark(redis_port, depth):
     need("redis-benchmark")
     tests = "ping_inline,ping_mbulk,set,get,incr,hset,mset"
-    told = run("redis-benchmark", "-p", port, "-t", tests, "-n", 2000, "-c", 10, "-P", depth, "-r", 1000, "-q")
+    told = output_of(
+        "redis-benchmark", "-p", redis_port, "-t", tests, "-n", 2000, "-c", 10, "-P", depth, "-r", 1000, "-q"
+    )
     assert "ERR" not in told
     for name in ("PING_INLINE", "PING_MBULK", "SET", "GET", "INCR", "HSET", "MSET (10 keys)"):
         assert f"{name}: " in told

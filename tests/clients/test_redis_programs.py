@@ -12,25 +12,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.resp import Original
+from support.program import output_of
 from support.server import ORIGINAL, ROOT
 from support.waiting import until
 
 HERE = ROOT / "tests" / "clients" / "redis" / "programs"
-SESSION_SECONDS = 120
 PYTHON = "/usr/bin/python3"
-
-
-@pytest.fixture(scope="module")
-def port(request, tmp_path_factory):
-    if ORIGINAL:
-        original = Original(tmp_path_factory.mktemp("redis"))
-        yield original.port
-        original.stop()
-        return
-    server = request.getfixturevalue("module_factory")(redis=True)
-    yield server.env["REDIS_PORT"]
-    server.assert_alive()
 
 
 def command(fetched, program, port, *words):
@@ -48,21 +35,6 @@ def command(fetched, program, port, *words):
     return [PYTHON, HERE / program, folder, port, *words]
 
 
-def said(words, **options):
-    done = subprocess.run(
-        [str(word) for word in words],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        timeout=SESSION_SECONDS,
-        **options,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
 @pytest.mark.parametrize(
     "program, words",
     [
@@ -74,14 +46,14 @@ def said(words, **options):
         ("laravel_queue.php", ["session"]),
     ],
 )
-def test_a_program_runs_as_on_redis(port, fetched, tmp_path, program, words):
+def test_a_program_runs_as_on_redis(redis_port, fetched, tmp_path, program, words):
     expected = (HERE / program).with_suffix(".expected").read_text()
-    assert said(command(fetched, program, port, *words), cwd=tmp_path) == expected
+    assert output_of(*command(fetched, program, redis_port, *words), cwd=tmp_path) == expected
 
 
-def test_asynq_and_redsync(port, fetched):
+def test_asynq_and_redsync(redis_port, fetched):
     folder = fetched("asynq")
-    assert said([folder / "asynq" / "session", port]) == (HERE / "asynq.expected").read_text()
+    assert output_of(folder / "asynq" / "session", redis_port) == (HERE / "asynq.expected").read_text()
 
 
 class Workers:

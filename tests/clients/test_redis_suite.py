@@ -11,10 +11,13 @@ import shutil
 import subprocess
 
 import pytest
-from support.resp import Client, Original
+from support.resp import Client
 from support.server import ORIGINAL, ROOT
 
 HERE = ROOT / "tests" / "clients" / "redis"
+# The files have tens of thousands of writes, one after the other, which need no flush for each. Where two clients ask
+# at once, and one has to be the first, one worker does all.
+SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0", "--redis-threads=1")
 FILE_SECONDS = 280
 # The suite looks for a port from here on, and does not see one of another run's.
 BASE_PORT = 21111 + 40 * (os.getpid() % 200)
@@ -161,21 +164,6 @@ def suite(fetched, tmp_path_factory):
     return own
 
 
-@pytest.fixture(scope="module")
-def port(request, tmp_path_factory):
-    if ORIGINAL:
-        original = Original(tmp_path_factory.mktemp("redis"))
-        yield original.port
-        original.stop()
-        return
-    # The files have tens of thousands of writes, one after the other, which need no flush for each. Where two clients
-    # ask at once, and one has to be the first, one worker does all.
-    options = ("--innodb-flush-log-at-trx-commit=0", "--redis-threads=1")
-    server = request.getfixturevalue("module_factory")(*options, redis=True)
-    yield server.env["REDIS_PORT"]
-    server.assert_alive()
-
-
 def is_absent(port, why):
     """Whether a test ended at a command that the door does not have."""
     unknown = UNKNOWN.search(why)
@@ -219,8 +207,8 @@ def test_every_file_is_run_or_left_out_for_a_reason(suite):
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_suite(suite, port, name):
-    passed, failed, said = outcomes(suite, port, name)
+def test_suite(suite, redis_port, name):
+    passed, failed, said = outcomes(suite, redis_port, name)
     expected = set(SETTING.get(name, ())) | (set() if ORIGINAL else set(DIFFERS.get(name, ())))
     wrong = sorted((failed ^ expected) - SOMETIMES.get(name, set()))
     assert not wrong, f"{wrong}\n{said[-6000:]}"

@@ -109,22 +109,28 @@ def made_users(mysql):
         mysql.query(f"DROP USER IF EXISTS '{name}'@'{host}'")
 
 
-class Writers:
-    """Clients that write to test.t as fast as they can."""
+class Busy:
+    """Clients that each ask test.TABLE the same queue of requests as fast as they can, and count the expected replies."""
 
-    def __init__(self, mysql, count=3):
-        self.mysql = mysql
+    def __init__(self, connect, table, columns, requests, expected, count=3):
+        self.connect, self.table, self.columns, self.requests, self.expected = (
+            connect,
+            table,
+            columns,
+            requests,
+            expected,
+        )
         self.stop = threading.Event()
         self.done = 0
         self.odd = []
-        self.threads = [threading.Thread(target=self.write, args=(one,)) for one in range(count)]
+        self.threads = [threading.Thread(target=self.ask, args=(one,)) for one in range(count)]
 
-    def write(self, mine):
-        with self.mysql.write_door() as hs:
-            hs.open(0, "test", "t", "v")
+    def ask(self, one):
+        with self.connect() as hs:
+            hs.open(0, "test", self.table, self.columns)
             while not self.stop.is_set():
-                for reply in hs.pipeline(*[(0, "=", 1, mine, 1, 0, "+", 1) for _ in range(10)]):
-                    if reply == ["0", "1", "1"]:
+                for reply in hs.pipeline(*self.requests(one)):
+                    if self.expected(reply):
                         self.done += 1
                     elif len(self.odd) < 20:
                         self.odd.append(reply)
@@ -142,4 +148,17 @@ class Writers:
 
     def go_on(self):
         before = self.done
-        until(lambda: self.done > before + 100, 30, "the writers do not go on")
+        until(lambda: self.done > before + 100, 30, "the clients do not go on")
+
+
+def busy_writers(mysql):
+    """Clients that count up one row of test.t each."""
+    return Busy(mysql.write_door, "t", "v", lambda one: [(0, "=", 1, one, 1, 0, "+", 1)] * 10, ["0", "1", "1"].__eq__)
+
+
+def busy_readers(mysql):
+    """Clients that read the first rows of test.busy."""
+    requests = [(0, "=", 1, number) for number in range(1, 21)]
+    return Busy(
+        mysql.door, "busy", "id,v", lambda _: requests, lambda reply: reply[:2] == ["0", "2"] and len(reply) == 4
+    )

@@ -8,9 +8,7 @@ import time
 
 import pytest
 
-from support import sql_wire
-from support.resp import encode
-from support.sql_wire import QUERY, Wire, rows
+from support.number_clients import Handlersocket, Memcached, Redis, Sql, SqlTransaction
 from support.waiting import until
 
 WAITING = "Rpl_semi_sync_master_wait_sessions"
@@ -59,106 +57,13 @@ def stalled(server):
     return server.status(WAITING)[WAITING.lower()]
 
 
-class Handlersocket:
-    def __init__(self, server):
-        self.client = server.hs_wr(timeout=10)
-        self.client.open(0, "test", "t", "id,v")
-
-    def close(self):
-        self.client.close()
-
-    def send_write(self, key, value):
-        self.client.send(f"0\t=\t1\t{key}\t1\t0\tU\t{key}\t{value}\n".encode())
-
-    def end_write(self):
-        assert self.client.line() == b"0\t1\t1"
-
-    def send_lone_write(self, key):
-        self.client.send(f"0\t>=\t1\t{key}\t2\t0\tD\n".encode())
-
-    def end_lone_write(self):
-        assert self.client.line() == b"0\t1\t2"
-
-    def read(self, key):
-        return int(self.client.request(0, "=", 1, key)[3])
-
-
-class Memcached:
-    def __init__(self, server):
-        self.client = server.mc(timeout=10)
-
-    def close(self):
-        self.client.close()
-
-    def send_write(self, key, value):
-        value = str(value).encode()
-        self.client.send(b"set k%d 0 0 %d\r\n%s\r\n" % (key, len(value), value))
-
-    def end_write(self):
-        assert self.client.line() == b"STORED"
-
-    def read(self, key):
-        return int(self.client.get(f"k{key}"))
-
-
-class Redis:
-    def __init__(self, server):
-        self.client = server.resp()
-
-    def close(self):
-        self.client.close()
-
-    def send_write(self, key, value):
-        self.client.send(encode("SET", f"k{key}", str(value)))
-
-    def end_write(self):
-        assert self.client.raw() == b"+OK\r\n"
-
-    def read(self, key):
-        return int(self.client.ask("GET", f"k{key}"))
-
-
-class Sql:
-    def __init__(self, server):
-        self.client = sql_wire.door(server, database="test", read_timeout=10)
-
-    def close(self):
-        self.client.close()
-
-    def send_write(self, key, value):
-        Wire(self.client).send(QUERY, f"UPDATE t SET v = {value} WHERE id = {key}".encode())
-
-    def end_write(self):
-        assert Wire(self.client).packet()[4] == 0
-
-    def read(self, key):
-        return int(rows(self.client, f"SELECT v FROM t WHERE id = {key}")[0][0])
-
-
-class SqlTransaction(Sql):
-    """Ends its transactions itself; its statements are done in a worker's turn."""
-
-    def __init__(self, server):
-        super().__init__(server)
-        rows(self.client, "SET autocommit = 0")
-
-    def send_write(self, key, value):
-        rows(self.client, f"UPDATE t SET v = {value} WHERE id = {key}")
-        Wire(self.client).send(QUERY, b"COMMIT")
-
-    def read(self, key):
-        value = super().read(key)
-        rows(self.client, "COMMIT")
-        return value
-
-
 DOORS = [Handlersocket, Memcached, Redis, Sql, SqlTransaction]
 
 
 @pytest.fixture(params=DOORS, ids=lambda door: door.__name__.lower())
 def connect(request, server):
     with contextlib.ExitStack() as clients:
-        yield lambda: clients.enter_context(contextlib.closing(request.param(server)))
+        yield lambda: clients.enter_context(contextlib.closing(request.param(server, timeout=10)))
 
 
 def took_s(step):
@@ -204,8 +109,8 @@ def test_nobody_waits_for_a_commit_that_suddenly_stalls(server, connect):
 def test_a_long_find_does_not_wait_for_commits_of_the_slow_lane(server):
     """Requests that change several rows have a transaction each, and a thread while that commits."""
     with contextlib.ExitStack() as clients:
-        writers = [clients.enter_context(contextlib.closing(Handlersocket(server))) for _ in range(8)]
-        reader = clients.enter_context(contextlib.closing(Handlersocket(server)))
+        writers = [clients.enter_context(contextlib.closing(Handlersocket(server, timeout=10))) for _ in range(8)]
+        reader = clients.enter_context(contextlib.closing(Handlersocket(server, timeout=10)))
         with stalled_commits(server):
             for number, writer in enumerate(writers):
                 writer.send_lone_write(1000 + 10 * number)
@@ -235,7 +140,7 @@ def waited_for_company(server):
 def test_a_commit_for_many_clients_waits_for_no_others(server, door):
     """binlog_commit_wait_count: a door's commit for all its writers has no company to come."""
     with contextlib.ExitStack() as clients:
-        writers = [clients.enter_context(contextlib.closing(door(server))) for _ in range(4)]
+        writers = [clients.enter_context(contextlib.closing(door(server, timeout=10))) for _ in range(4)]
         for key, writer in enumerate(writers):
             for value in range(4):
                 writer.send_write(key + 20, value)

@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from support.resp import encode
+from support.number_clients import Handlersocket, Memcached, Redis
 from support.waiting import until
 
 WAITING = "Rpl_semi_sync_master_wait_sessions"
@@ -38,59 +38,6 @@ def hang(server, for_ms):
         f"SET GLOBAL rpl_semi_sync_master_timeout = {for_ms}",
         "SET GLOBAL rpl_semi_sync_master_enabled = 1",
     )
-
-
-class Handlersocket:
-    def __init__(self, server):
-        self.client = server.hs_wr(timeout=60)
-        self.client.open(0, "test", "t", "id,v")
-
-    def close(self):
-        self.client.close()
-
-    def send_write(self, key, value):
-        self.client.send(f"0\t=\t1\t{key}\t1\t0\tU\t{key}\t{value}\n".encode())
-
-    def end_write(self):
-        assert self.client.line() == b"0\t1\t1"
-
-    def read(self, key):
-        return int(self.client.request(0, "=", 1, key)[3])
-
-
-class Memcached:
-    def __init__(self, server):
-        self.client = server.mc(timeout=60)
-
-    def close(self):
-        self.client.close()
-
-    def send_write(self, key, value):
-        value = str(value).encode()
-        self.client.send(b"set k%d 0 0 %d\r\n%s\r\n" % (key, len(value), value))
-
-    def end_write(self):
-        assert self.client.line() == b"STORED"
-
-    def read(self, key):
-        return int(self.client.get(f"k{key}"))
-
-
-class Redis:
-    def __init__(self, server):
-        self.client = server.resp()
-
-    def close(self):
-        self.client.close()
-
-    def send_write(self, key, value):
-        self.client.send(encode("SET", f"k{key}", str(value)))
-
-    def end_write(self):
-        assert self.client.raw() == b"+OK\r\n"
-
-    def read(self, key):
-        return int(self.client.ask("GET", f"k{key}"))
 
 
 @pytest.fixture(params=[Handlersocket, Memcached, Redis], ids=lambda door: door.__name__.lower())

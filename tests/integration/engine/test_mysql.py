@@ -5,13 +5,12 @@ import random
 import re
 import statistics
 import subprocess
-import threading
 import time
 
 import pytest
 
 from support.hs import Client
-from support.mysql import Mysql, build, marks
+from support.mysql import Mysql, build, busy_readers, marks
 from support.server import ROOT, timed
 from support.waiting import until
 
@@ -204,42 +203,6 @@ def test_writes_are_refused_and_change_nothing(mysql):
     assert mysql.query("SELECT * FROM test.r") == ((1, 1),)
 
 
-class Readers:
-    """Clients that read test.busy as fast as they can, and count the answers."""
-
-    def __init__(self, mysql, count=3):
-        self.mysql = mysql
-        self.stop = threading.Event()
-        self.rows = 0
-        self.odd = []
-        self.threads = [threading.Thread(target=self.read) for _ in range(count)]
-
-    def read(self):
-        with self.mysql.door() as hs:
-            hs.open(0, "test", "busy", "id,v")
-            while not self.stop.is_set():
-                for reply in hs.pipeline(*[(0, "=", 1, number) for number in range(1, 21)]):
-                    if reply[:2] == ["0", "2"] and len(reply) == 4:
-                        self.rows += 1
-                    elif len(self.odd) < 20:
-                        self.odd.append(reply)
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        until(lambda: self.rows > 100)
-        return self
-
-    def __exit__(self, *_):
-        self.stop.set()
-        for thread in self.threads:
-            thread.join()
-
-    def go_on(self):
-        before = self.rows
-        until(lambda: self.rows > before + 100, 30, "the readers do not go on")
-
-
 @pytest.fixture(name="busy")
 def table_that_is_read(mysql):
     rows = ", ".join(f"({number}, 'v{number}')" for number in range(1, 1001))
@@ -248,7 +211,7 @@ def table_that_is_read(mysql):
         "CREATE TABLE test.busy (id INT PRIMARY KEY, v VARCHAR(20))",
         f"INSERT INTO test.busy VALUES {rows}",
     )
-    with Readers(mysql) as readers:
+    with busy_readers(mysql) as readers:
         yield readers
 
 

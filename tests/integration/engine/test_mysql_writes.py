@@ -8,7 +8,7 @@ import threading
 import pymysql
 import pytest
 
-from support.mysql import Mysql, Writers, build, marks
+from support.mysql import Mysql, build, busy_writers, marks
 from support.server import timed
 from support.waiting import until
 
@@ -399,7 +399,7 @@ DDL = [
 
 def test_ddl_gets_its_lock_beside_writes_and_none_is_lost(mysql):
     make(mysql, "id INT PRIMARY KEY, v BIGINT", rows="(0, 0), (1, 0), (2, 0)")
-    with Writers(mysql) as writers:
+    with busy_writers(mysql) as writers:
         with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
             for statements in DDL:
                 for _ in range(3):
@@ -412,7 +412,7 @@ def test_ddl_gets_its_lock_beside_writes_and_none_is_lost(mysql):
 
 def test_no_update_of_sql_is_lost_beside_ours(mysql):
     make(mysql, "id INT PRIMARY KEY, v BIGINT", rows="(0, 0), (1, 0), (2, 0)")
-    with Writers(mysql) as writers:
+    with busy_writers(mysql) as writers:
         for _ in range(300):
             mysql.query("UPDATE test.t SET v = v + 1 WHERE id = 1")
     assert not writers.odd
@@ -446,7 +446,7 @@ def test_a_locked_row_holds_up_its_writers_alone(mysql):
 
 def test_kill_of_a_writer_loses_no_write(mysql):
     make(mysql, "id INT PRIMARY KEY, v BIGINT", rows="(0, 0), (1, 0), (2, 0)")
-    with Writers(mysql) as writers:
+    with busy_writers(mysql) as writers:
         for word in ("KILL", "KILL QUERY"):
             for thread in mysql.threads("handlersocket write"):
                 with contextlib.suppress(pymysql.MySQLError):  # it may have gone
@@ -462,11 +462,11 @@ def test_uninstall_and_shutdown_while_clients_write(built, tmp_path):  # pylint:
     server.start()
     server.query("CREATE DATABASE test")
     make(server, "id INT PRIMARY KEY, v BIGINT", rows="(0, 0), (1, 0), (2, 0)")
-    writers = Writers(server)
+    writers = busy_writers(server)
 
     def write(mine):
         with contextlib.suppress(EOFError, ConnectionError):
-            Writers.write(writers, mine)
+            writers.ask(mine)
 
     for round_of in range(3):
         threads = [threading.Thread(target=write, args=(one,)) for one in range(3)]

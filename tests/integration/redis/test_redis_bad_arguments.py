@@ -7,12 +7,12 @@ import contextlib
 import os
 import random
 
-import pytest
 from support import seeds
 from support.redis_commands import SHAPES, VALUES, is_late_errno, is_undefined, looked_at_arguments_first, plain, shapes
 from support.resp import Error, decode, encode
 from support.waiting import until
 
+SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0",)
 ROUNDS = int(os.environ.get("POSTERN_REDIS_ARGUMENTS", "25"))
 SEED = seeds.chosen(1)
 
@@ -45,13 +45,6 @@ client command config latency slowlog acl cluster reset discard exec multi watch
 # test_redis_monitor have them.
 SUBSCRIBE = "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor".split()
 CHOOSE = "spop srandmember zrandmember hrandfield".split()
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--innodb-flush-log-at-trx-commit=0", redis=True)
-    yield server
-    server.assert_alive()
 
 
 def text_of(word):

@@ -13,17 +13,11 @@ from support import seeds
 from support.resp import blocked, decode, encode
 from support.waiting import until
 
+SERVER_OPTIONS = ("--redis-threads=3",)
 SEED = seeds.chosen(1)
 STEPS = 120
 # Within that Redis has answered the clients it serves; it serves them before it answers the push.
 TELL_SECONDS = 0.02
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--redis-threads=3", redis=True)
-    yield server
-    server.assert_alive()
 
 
 def has_reply(client, seconds=0.0):

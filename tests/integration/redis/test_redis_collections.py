@@ -6,13 +6,6 @@ from support.resp import decode, encode
 from support.waiting import until
 
 
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory(redis=True)
-    yield server
-    server.assert_alive()
-
-
 @pytest.fixture
 def redis(server):
     with server.resp() as client:

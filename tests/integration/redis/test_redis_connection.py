@@ -7,13 +7,6 @@ import pytest
 from support.resp import Client, Error, encode
 
 
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory(redis=True)
-    yield server
-    server.assert_alive()
-
-
 @pytest.fixture
 def client(server):
     with server.resp() as connection:

@@ -8,6 +8,7 @@ import pytest
 from support import seeds
 from support.resp import Error, encode
 
+SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0",)
 SEED = seeds.chosen(1)
 TEXTS = [
     b"",
@@ -33,13 +34,6 @@ TEXTS += [
     b"18446744073709551615",
 ]
 SCORES = ["0", "-0.5", "1", "inf", "-inf", "1e300", "0.1", "5e-324", "-9007199254740993"]
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--innodb-flush-log-at-trx-commit=0", redis=True)
-    yield server
-    server.assert_alive()
 
 
 def made(chance):

@@ -131,22 +131,6 @@ SESSIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory(redis=True)
-    yield server
-    server.assert_alive()
-
-
-@pytest.fixture
-def port(server):
-    port = server.env["REDIS_PORT"]
-    with Client(port) as client:
-        client.ask("FUNCTION", "FLUSH")
-        client.ask("FLUSHALL")
-        yield port
-
-
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("requests", SESSIONS, ids=["one", "several"])
 def test_functions_answer_as_in_redis(port, original, requests, version):

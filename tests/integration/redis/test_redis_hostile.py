@@ -9,11 +9,11 @@ import random
 import re
 import socket
 
-import pytest
 from support import seeds
 from support.redis_commands import looked_at_arguments_first
 from support.resp import encode
 
+SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0",)
 SESSIONS = int(os.environ.get("POSTERN_REDIS_SESSIONS", "250"))
 SEED = seeds.chosen(1)
 
@@ -96,13 +96,6 @@ ENDLESS = [
     b"*1\r\n$70000\r\n" + b"y" * 70_000,
     b"PING " + b"z" * 66_000,
 ]
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--innodb-flush-log-at-trx-commit=0", redis=True)
-    yield server
-    server.assert_alive()
 
 
 class Bytes:

@@ -31,13 +31,6 @@ HYPERLOGLOGS = COMMANDS // 3
 TOLD = 30
 
 
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory(redis=True)
-    yield server
-    server.assert_alive()
-
-
 def reply_of(client, words):
     reply = client.ask_raw(*words)
     try:

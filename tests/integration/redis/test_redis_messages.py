@@ -14,16 +14,10 @@ from support import seeds
 from support.resp import decode, encode
 from support.waiting import until
 
+SERVER_OPTIONS = ("--redis-threads=3",)
 SEED = seeds.chosen(1)
 STEPS = 250
 KINDS = {"SUBSCRIBE": "UNSUBSCRIBE", "PSUBSCRIBE": "PUNSUBSCRIBE", "SSUBSCRIBE": "SUNSUBSCRIBE"}
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--redis-threads=3", redis=True)
-    yield server
-    server.assert_alive()
 
 
 class Heard:

@@ -74,21 +74,6 @@ ASKED = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory(redis=True)
-    yield server
-    server.assert_alive()
-
-
-@pytest.fixture
-def port(server):
-    port = server.env["REDIS_PORT"]
-    with Client(port) as client:
-        client.ask("FLUSHALL")
-    return port
-
-
 def watching(port):
     monitor = Client(port)
     assert monitor.ask("MONITOR") == "OK"

@@ -7,23 +7,20 @@ import os
 import random
 import threading
 
-import pytest
 from support import seeds
 from support.replica import catch_up, follow
 from support.resp import encode
 
+# Each event has no more than the columns that were changed.
+SERVER_OPTIONS = (
+    "--log-bin=bin",
+    "--server-id=1",
+    "--binlog-row-image=MINIMAL",
+)
 PIPELINES = int(os.environ.get("POSTERN_REDIS_PIPELINES", "40"))
 SEED = seeds.chosen(1)
 CLIENTS = 3
 KINDS = {"list": 2, "set": 3, "hash": 4, "zset": 5, "stream": 6}
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    # Each event has no more than the columns that were changed.
-    server = module_factory("--log-bin=bin", "--server-id=1", "--binlog-row-image=MINIMAL", redis=True)
-    yield server
-    server.assert_alive()
 
 
 class Pipelines:

@@ -6,6 +6,7 @@ import pytest
 from support.resp import decode, encode
 from support.waiting import until
 
+SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0",)
 LINES = """SET a 1|SET a 2 EX 100|SET a 3 NX|SET a 4 XX GET|SETNX a 1|SETNX b 1|SETEX a 100 1|PSETEX a 100000 1|GETSET a 5|GETDEL b|GETDEL b
 GETEX a EX 100|GETEX a PERSIST|GETEX a|MSET a 1 b 2|MSETNX a 1 c 2|MSETNX d 1 e 2|APPEND a x|SETRANGE a 1 y|SET n 1|INCR n|DECR n
 INCRBY n 5|DECRBY n 2|INCRBYFLOAT n 1.5|SETBIT bits 1 1|BITFIELD bits SET u8 0 7|BITFIELD bits GET u8 0|BITOP NOT notbits bits
@@ -34,13 +35,6 @@ TRANSACTIONS = [
     ["EVAL|redis.call('SET', KEYS[1], 'x') redis.call('RPUSH', 'sl', 1) return redis.call('RPOP', 'sl')|1|scripted"],
     ["EVAL|redis.pcall('LPUSH', KEYS[1], 'x') return redis.call('DEL', KEYS[1])|1|scripted"],
 ]
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--innodb-flush-log-at-trx-commit=0", redis=True)
-    yield server
-    server.assert_alive()
 
 
 class Listener:

@@ -51,10 +51,3 @@ def counts(client, section):
 
 def total_errors(client):
     return int(re.search(r"total_error_replies:(\d+)", text_of(client, "stats"))[1])
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--innodb-flush-log-at-trx-commit=0", redis=True)
-    yield server
-    server.assert_alive()

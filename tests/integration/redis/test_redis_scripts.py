@@ -18,21 +18,6 @@ SCRIPTS = int(os.environ.get("POSTERN_REDIS_SCRIPTS", "400"))
 SEED = seeds.chosen(1)
 
 
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory(redis=True)
-    yield server
-    server.assert_alive()
-
-
-@pytest.fixture
-def port(server):
-    port = server.env["REDIS_PORT"]
-    with Client(port) as client:
-        client.ask("FLUSHALL")
-        yield port
-
-
 @contextlib.contextmanager
 def setting(server, name, value):
     before = server.variable(name)

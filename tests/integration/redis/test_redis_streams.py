@@ -2,17 +2,11 @@
 import json
 import threading
 
-import pytest
 from support.resp import decode, encode
 from support.server import ROOT, sandbox
 from support.waiting import until
 
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--redis-threads=3", redis=True)
-    yield server
-    server.assert_alive()
+SERVER_OPTIONS = ("--redis-threads=3",)
 
 
 def test_sql_reads_entries_and_pending_ones(server):

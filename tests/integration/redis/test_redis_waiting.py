@@ -14,12 +14,7 @@ import pytest
 from support.resp import blocked, decode, encode
 from support.waiting import until
 
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--redis-threads=3", redis=True)
-    yield server
-    server.assert_alive()
+SERVER_OPTIONS = ("--redis-threads=3",)
 
 
 @pytest.mark.alone

@@ -7,13 +7,6 @@ from support.waiting import until
 
 
 @pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory(redis=True)
-    yield server
-    server.assert_alive()
-
-
-@pytest.fixture(scope="module")
 def with_accounts(module_factory):
     server = module_factory("--redis-auth=account", redis=True)
     for name in ("ann", "bob"):

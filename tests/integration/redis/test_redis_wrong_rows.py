@@ -5,6 +5,10 @@ key can be deleted.
 import pytest
 from support.resp import Error, decode, encode
 
+SERVER_OPTIONS = (
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-lock-wait-timeout=5",
+)
 TABLES = {2: "lists", 3: "sets", 4: "hashes", 5: "zsets"}
 OF_KEYS = "DEL k|EXISTS k|TYPE k|TTL k|EXPIRE k 100|PERSIST k|RENAME k d|COPY k d|MEMORY USAGE k|SORT k ALPHA|SCAN 0|GET k|SET k x"
 COMMANDS = {
@@ -22,13 +26,6 @@ ZREMRANGEBYSCORE k -inf 1|ZRANDMEMBER k 4611686018427387903 WITHSCORES|ZRANDMEMB
 }
 LENGTHS = [0, 1, 9, 1 << 60, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
 HEADS = [1, -1, (1 << 63) - 2, -(1 << 63)]
-
-
-@pytest.fixture(scope="module")
-def server(module_factory):
-    server = module_factory("--innodb-flush-log-at-trx-commit=0", "--innodb-lock-wait-timeout=5", redis=True)
-    yield server
-    server.assert_alive()
 
 
 @pytest.fixture

@@ -1,0 +1,17 @@
+"""The Redis that clients and programs talk to."""
+import pytest
+from support.resp import Original
+from support.server import ORIGINAL
+
+
+@pytest.fixture(scope="module")
+def redis_port(request, tmp_path_factory):
+    """The port of the Redis door, in a server with the module's SERVER_OPTIONS; with POSTERN_TEST_ORIGINAL=1 Redis's own."""
+    if ORIGINAL:
+        original = Original(tmp_path_factory.mktemp("redis"))
+        yield original.port
+        original.stop()
+        return
+    server = request.getfixturevalue("module_factory")(*getattr(request.module, "SERVER_OPTIONS", ()), redis=True)
+    yield server.env["REDIS_PORT"]
+    server.assert_alive()
