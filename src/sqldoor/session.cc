@@ -164,8 +164,8 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     input.consume(taken);
     Statement statement{.session = session_.get(), .packet = {bytes.data(), taken}, .rest = &input, .output = &output_};
     awaited_ = {};
-    // Only the server understands a frame, or a packet that is not complete.
-    const bool whole = !compressed && taken == packet_header_bytes + little_endian_24(bytes);
+    // Only the server understands a frame, a packet that is not complete, or one in the middle of a conversation.
+    const bool whole = !compressed && taken == packet_header_bytes + little_endian_24(bytes) && bytes[3] == 0;
     if (whole && taken > packet_header_bytes && session_->logged_in()) plan(statement, batch);
     add(batch, statement);
     // Any other command may change the meaning of the next one; and a prepared statement has yet to get its number.

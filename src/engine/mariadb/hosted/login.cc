@@ -264,7 +264,7 @@ void HostedSession::give_login_up() {
 
 bool HostedSession::end_at_once(bool peer_ended) {
   if (thd_ == nullptr) return true;
-  if (is_client_of_cluster(thd_)) return false;
+  if (is_client_of_cluster(thd_) || change_.awaits_reply()) return false;
   if (logged_in_ ? !ends_without_waiting(thd_) : is_audited()) return false;
   // The server reads the end of the stream, which has to be there.
   if (logged_in_ && !is_over_ && peer_ended && (tls() != nullptr || !has_nothing_but_its_end(fd()))) return false;

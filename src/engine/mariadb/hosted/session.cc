@@ -47,7 +47,9 @@ bool HostedSession::serve(const Statement &statement) {
     if (thd->killed == KILL_WAIT_TIMEOUT) tell_log_of_timeout(thd);
     return false;
   }
+  if (change_.awaits_reply()) return serve_change(statement);
   const Bytes packet = statement.packet;
+  if (command_of(packet) == COM_CHANGE_USER) change_.expect(thd, packet);
   if (!prepared_.keep(thd, packet, dialect_.number(), learnt_)) {
     const HeldForCluster held(thd);  // it gives back the attachment's hold
     return true;
@@ -80,7 +82,42 @@ bool HostedSession::serve(const Statement &statement) {
   if (held.was_rolled_back()) return true;
   learnt_ = learn(thd, prepared_, statement, answer, version, thd->status_var.rows_read - rows_read);
   learnt_.failed = thd->is_error();
+  if (command_of(packet) == COM_CHANGE_USER && !learnt_.failed) change_.note_answer(packet, answer);
   return true;
+}
+
+/// The server gets a COM_CHANGE_USER that a worker has begun, with its client's reply. The thread is attached.
+bool HostedSession::serve_change(const Statement &statement) {
+  THD *const thd = thd_;
+  const Bytes packets = change_.with(statement.packet);
+  login_ = {.greeting = change_.question(), .net = &thd->net, .may_wait = true};
+  bool goes_on = false;
+  {
+    const Conversation conversation(thd->net.vio, packets, statement.rest, nullptr, login_);
+    thd->net.reading_or_writing = 0;
+    if (mysql_audit_release_required(thd)) mysql_audit_release(thd);
+    // The rest of a reply that it refuses is the next command for it.
+    do {
+      goes_on = do_command(thd, true) == DISPATCH_COMMAND_SUCCESS && thd_is_connection_alive(thd);
+    } while (goes_on && conversation.has_packet());
+    if (goes_on) let_rest(thd);
+  }
+  prepared_.note_served(thd, packets);
+  change_.end(login_.greets_otherwise);
+  if (!goes_on) return false;
+  dialect_.note(thd);
+  learnt_ = {};
+  learnt_.failed = thd->is_error();
+  return true;
+}
+
+/// The reply to a COM_CHANGE_USER will not come: the server meets that where it reads it.
+void HostedSession::give_change_up() {
+  THD *const thd = thd_;
+  login_ = {.greeting = change_.question(), .net = &thd->net, .timed_out = thd->killed == KILL_WAIT_TIMEOUT};
+  thd->reset_killed();
+  const Conversation conversation(thd->net.vio, change_.with({}), nullptr, nullptr, login_);
+  do_command(thd, true);
 }
 
 void HostedSession::end(bool peer_ended) {
@@ -93,6 +130,8 @@ void HostedSession::end(bool peer_ended) {
     give_login_up();
   } else if (is_over_) {
     // It has said all.
+  } else if (change_.awaits_reply() && (thd->killed == NOT_KILLED || thd->killed == KILL_WAIT_TIMEOUT)) {
+    give_change_up();
   } else if (thd->killed == KILL_WAIT_TIMEOUT) {
     tell_log_of_timeout(thd);
   } else if (peer_ended && thd_is_connection_alive(thd)) {
@@ -122,6 +161,11 @@ void HostedSession::close() {
   my_thread_end();
 }
 
+Prospect HostedSession::prospect(const Statement &statement) const {
+  if (thd_ == nullptr) return {};
+  return change_.awaits_reply() ? Prospect{.kind = COM_CHANGE_USER} : prospect_of(thd_, statement);
+}
+
 bool HostedSession::in_transaction() const {
   return thd_ != nullptr && thd_->in_multi_stmt_transaction_mode();
 }
@@ -148,7 +192,9 @@ void *HostedSession::tls() const {
 
 int64_t HostedSession::idle_limit_ms() const {
   if (thd_ == nullptr) return 0;
-  const ulong seconds = logged_in_ ? thd_->get_net_wait_timeout() : connect_timeout;
+  const ulong seconds = !logged_in_              ? connect_timeout
+                        : change_.awaits_reply() ? thd_->variables.net_read_timeout
+                                                 : thd_->get_net_wait_timeout();
   return int64_t{static_cast<int64_t>(seconds)} * 1000;
 }
 

@@ -20,6 +20,7 @@
 #include "engine/mariadb/hosted/prospect.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
+#include "engine/mariadb/hosted/user_change.h"
 
 class CONNECT;
 class THD;
@@ -59,9 +60,7 @@ class HostedSession final : public ServerSession {
   void interrupt() override;
 
   uint64_t dialect() const override { return dialect_.number(); }
-  Prospect prospect(const Statement &statement) const override {
-    return thd_ != nullptr ? prospect_of(thd_, statement) : Prospect{};
-  }
+  Prospect prospect(const Statement &statement) const override;
   bool in_transaction() const override;
   std::optional<TextRules> text_rules() const override { return dialect_.text_rules(thd_); }
   const Learnt &learnt() const override { return learnt_; }
@@ -82,6 +81,8 @@ class HostedSession final : public ServerSession {
   bool go_on_logging_in(const Statement &statement);
   void begin_anew();
   void give_login_up();
+  bool serve_change(const Statement &statement);
+  void give_change_up();
   void close();
   /// Between two commands.
   static void let_rest(THD *thd);
@@ -105,6 +106,7 @@ class HostedSession final : public ServerSession {
   std::string login_greeting_;
   GreetedLogin login_;
   my_rnd_struct rand_{};  // the THD's before the greeting
+  UserChange change_;
   Dialect dialect_;
   Learnt learnt_;
   bool to_be_verified_ = false;           // the next one that is served

@@ -39,9 +39,13 @@ class SessionInTurn {
 
 bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &tools) {
   THD *const thd = thd_;
-  if (thd == nullptr || statement.output == nullptr || statement.packet.empty()) return false;
+  if (thd == nullptr || statement.output == nullptr || statement.packet.empty() || change_.awaits_reply()) return false;
   if (is_client_of_cluster(thd) && is_being_rolled_back(thd)) return false;
   const uint8_t command = command_in(statement.packet);
+  if (command == COM_CHANGE_USER) {
+    learnt_ = {};
+    return change_.ask(thd, statement.packet, *statement.output);
+  }
   // The commands that a plan is for, whatever else of it is known already.
   const bool executes = command == COM_QUERY || command == COM_STMT_EXECUTE;
   const StatementPlan *const plan = plan_of(statement);

@@ -46,9 +46,17 @@ size_t read_hook(Vio *vio, uchar *to, size_t size) {
 }
 
 size_t write_hook(Vio *vio, const uchar *from, size_t size) {
-  if (Conversation *const held = conversation_of(vio);
-      held != nullptr && held->write({reinterpret_cast<const char *>(from), size}))
-    return size;
+  std::string renumbered;
+  if (Conversation *const held = conversation_of(vio); held != nullptr) {
+    const Bytes bytes(reinterpret_cast<const char *>(from), size);
+    if (held->write(bytes)) return size;
+    try {
+      renumbered = held->take_renumbered(bytes);
+    } catch (const std::bad_alloc &) {
+      return static_cast<size_t>(-1);
+    }
+    if (!renumbered.empty()) from = reinterpret_cast<const uchar *>(renumbered.data());
+  }
   return counted(own(vio).write.load(std::memory_order_relaxed)(vio, from, size), traffic.sent);
 }
 
@@ -106,7 +114,8 @@ size_t Conversation::take(char *to, size_t size) {
 bool Conversation::write(Bytes bytes) noexcept {
   if (login_ != nullptr && !std::exchange(greeted_, true)) {  // it comes as a whole
     login_->greets_otherwise = bytes != login_->greeting;
-    return true;
+    renumbers_ = login_->greets_otherwise && login_->net != nullptr;
+    return !renumbers_;
   }
   if (output_ != nullptr) {
     output_->put(bytes);
@@ -122,6 +131,21 @@ bool Conversation::write(Bytes bytes) noexcept {
   }
   std::exchange(answer_, nullptr)->clear();
   return false;
+}
+
+/// Adds the two packets that the client has had and sent.
+std::string Conversation::take_renumbered(Bytes bytes) {
+  if (!std::exchange(renumbers_, false)) return {};
+  constexpr size_t header_bytes = 4;
+  constexpr unsigned had = 2;
+  packet_ = {};
+  login_->net->pkt_nr += had;
+  std::string made(bytes);
+  for (size_t at = 0; at + header_bytes <= made.size();) {
+    made[at + 3] = static_cast<char>(made[at + 3] + had);
+    at += header_bytes + uint3korr(reinterpret_cast<const uchar *>(made.data() + at));
+  }
+  return made;
 }
 
 Traffic take_traffic() {

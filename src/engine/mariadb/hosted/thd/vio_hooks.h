@@ -12,17 +12,22 @@
 #include "base/output.h"
 #include "contract/server_session.h"
 
+struct st_net;
 struct st_vio;
 
 namespace postern::mariadb {
 
-/// A login after the door has sent the greeting: the server says it again, to nobody.
+/// A login after the door has sent the greeting, or a COM_CHANGE_USER after it has asked for the proof: the server says
+/// that again, to nobody.
 struct GreetedLogin {
-  Bytes greeting{};        ///< as it was sent
+  Bytes greeting{};  ///< as it was sent
+  /// Of a COM_CHANGE_USER. If the server says something else first, the client's reply is dropped, and the numbers of
+  /// packets go on after it.
+  st_net *net = nullptr;
   bool may_wait = false;   ///< what else the server reads may be waited for; else the client is gone for it
   bool timed_out = false;  ///< or has said nothing for too long
 
-  bool greets_otherwise = false;  ///< by now the server greets with other words
+  bool greets_otherwise = false;  ///< by now the server begins with other words
   bool asks_on = false;           ///< the server wanted more of the client than one packet
 };
 
@@ -35,7 +40,7 @@ class Conversation {
                size_t answer_bytes_max = answer_bytes_usual);
   /// The server reads `packet` and nothing else, and its answer goes to `output` in place of the socket.
   Conversation(st_vio *vio, Bytes packet, Output &output);
-  /// A login. The server's answers go to `output` if there is one, in place of the socket.
+  /// A login, or a change of the user. The server's answers go to `output` if there is one, in place of the socket.
   Conversation(st_vio *vio, Bytes packet, Input *rest, Output *output, GreetedLogin &login);
   ~Conversation();
   Conversation(const Conversation &) = delete;
@@ -47,6 +52,8 @@ class Conversation {
   const st_vio *vio() const { return vio_; }
   /// Copies what there is, at most `size` bytes, and returns how much.
   size_t take(char *to, size_t size);
+  /// Whether the server has left bytes of the packet.
+  bool has_packet() const { return !packet_.empty(); }
   bool has_data() const { return !packet_.empty() || (rest_ != nullptr && rest_->unparsed_bytes() != 0); }
   /// Whether bytes that are not there may be waited for.
   bool may_wait() const;
@@ -54,6 +61,8 @@ class Conversation {
   size_t fail_read() const;
   /// Whether capturing is all that happens with bytes that the server writes.
   bool write(Bytes bytes) noexcept;
+  /// Bytes that the server writes with others in their place; empty: there are none. May throw std::bad_alloc.
+  std::string take_renumbered(Bytes bytes);
 
  private:
   const st_vio *const vio_;
@@ -64,6 +73,7 @@ class Conversation {
   Output *const output_ = nullptr;
   GreetedLogin *const login_ = nullptr;
   bool greeted_ = false;
+  bool renumbers_ = false;  // the next bytes that are written
 };
 
 /// The bytes that the server has read from sockets and written to them by itself, on this thread, since the last call.
