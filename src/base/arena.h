@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -81,7 +82,30 @@ class Arena {
   class Kept;
 
  private:
-  static constexpr size_t chunk_bytes = size_t{8} << 10;
+  // With what shared_ptr has in front of it, a chunk is a block of the pool.
+  static constexpr size_t chunk_bytes = (size_t{8} << 10) - 64;
+
+  /// A chunk may be released by another thread than the one that acquired it.
+  template <class T>
+  struct PoolAllocator {
+    using value_type = T;
+
+    PoolAllocator() = default;
+    template <class Other>
+    explicit(false) PoolAllocator(const PoolAllocator<Other> &) {
+    }  // NOLINT(google-explicit-constructor): as it must be
+    T *allocate(size_t count) {
+      const pool::Block block = pool::acquire(count * sizeof(T));
+      if (block.data == nullptr) throw std::bad_alloc();
+      return reinterpret_cast<T *>(block.data);
+    }
+    void deallocate(T *first, size_t count) noexcept {
+      const size_t bytes = std::bit_ceil(std::max(count * sizeof(T), limits::block_bytes_min));
+      pool::release({reinterpret_cast<char *>(first), bytes});
+    }
+    bool operator==(const PoolAllocator &) const = default;
+  };
+
   struct Chunk {
     std::shared_ptr<char[]> data;
     size_t size = 0;
@@ -118,8 +142,18 @@ class Arena {
   }
 
   void add(std::vector<Chunk> &to, size_t size) {
-    to.push_back({std::shared_ptr<char[]>(new char[size]), size});
+    to.push_back({size == chunk_bytes ? make_chunk() : std::shared_ptr<char[]>(new char[size]), size});
     bytes_ += size;
+  }
+
+  static std::shared_ptr<char[]> make_chunk() {
+    struct alignas(std::max_align_t) Piece {
+      char bytes[alignof(std::max_align_t)];
+    };
+    static_assert(chunk_bytes % sizeof(Piece) == 0);
+    const std::shared_ptr<Piece[]> pieces =
+        std::allocate_shared_for_overwrite<Piece[]>(PoolAllocator<Piece>(), chunk_bytes / sizeof(Piece));
+    return {pieces, pieces[0].bytes};
   }
 
   void drop_last(std::vector<Chunk> &from) {

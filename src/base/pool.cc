@@ -6,8 +6,9 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
-#include <new>
+#include <utility>
 
+#include "base/free_blocks.h"
 #include "base/limits.h"
 #include "base/small_blocks.h"
 
@@ -19,18 +20,17 @@ constexpr int last_recycled_class = std::countr_zero(limits::block_bytes_recycle
 constexpr int recycled_classes = last_recycled_class - first_class + 1;
 /// Bytes of each size that a thread keeps for itself.
 constexpr size_t kept_bytes_per_class = size_t{1} << 20;
+/// Bytes of the blocks that lists exchange at once.
+constexpr size_t chain_bytes = size_t{64} << 10;
 
-/// A free block holds the link to the next one in its own first bytes.
-struct Free {
-  Free *next;
-};
+thread_local FreeList lists[recycled_classes];
 
-// Trivial on purpose: a thread_local with a destructor would keep the plugin's library from being unloaded.
-struct List {
-  Free *head;
-  size_t count;
-};
-thread_local List lists[recycled_classes];
+template <size_t... size_class>
+constexpr std::array<Depot, sizeof...(size_class)> make_depots(std::index_sequence<size_class...>) {
+  return {Depot(chain_bytes >> (size_class + first_class))...};
+}
+std::array<Depot, recycled_classes> depots = make_depots(std::make_index_sequence<recycled_classes>());
+static_assert(chain_bytes >= limits::block_bytes_recycled_max);
 
 std::atomic<size_t> large_bytes_used{0};
 std::atomic<size_t> large_bytes_bound{limits::buffer_bytes_max};
@@ -97,12 +97,10 @@ Block acquire(size_t bytes) {
   const int size_class = bytes <= limits::block_bytes_min ? first_class : std::bit_width(bytes - 1);
   const size_t size = size_t{1} << size_class;
   if (size_class > last_recycled_class) return acquire_large(size);
-  List &list = lists[size_class - first_class];
-  if (Free *const block = list.head) {
-    list.head = block->next;
-    --list.count;
-    return {reinterpret_cast<char *>(block), size};
-  }
+  const auto its = static_cast<size_t>(size_class - first_class);
+  FreeList &list = lists[its];
+  if (void *const block = list.take()) return {static_cast<char *>(block), size};
+  if (depots[its].fill(list)) return {static_cast<char *>(list.take()), size};
   char *const data = static_cast<char *>(std::malloc(size));
   return data != nullptr ? Block{data, size} : Block{};
 }
@@ -110,20 +108,15 @@ Block acquire(size_t bytes) {
 void release(Block block) {
   if (block.data == nullptr || block.size < limits::block_bytes_min) return;
   if (block.size > limits::block_bytes_recycled_max) return release_large(block);
-  List &list = lists[std::bit_width(block.size) - 1 - first_class];
-  if ((list.count + 1) * block.size > kept_bytes_per_class) return std::free(block.data);
-  list.head = new (block.data) Free{list.head};
-  ++list.count;
+  const auto its = static_cast<size_t>(std::bit_width(block.size) - 1 - first_class);
+  FreeList &list = lists[its];
+  if ((list.count + 1) * block.size > kept_bytes_per_class && !depots[its].relieve(list)) return std::free(block.data);
+  list.add(block.data);
 }
 
 void drain() {
-  for (List &list : lists) {
-    while (Free *const block = list.head) {
-      list.head = block->next;
-      std::free(block);
-    }
-    list.count = 0;
-  }
+  for (FreeList &list : lists) list.drain();
+  for (Depot &depot : depots) depot.drain();
   small_blocks::drain();
   drain_spares();
 }

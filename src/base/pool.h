@@ -1,9 +1,9 @@
 // pool.h: the blocks that Input and Output are made of.
 //
-// Blocks come in powers of two. Small ones are recycled in a list of the calling thread, so a busy connection
-// costs no malloc and an idle one holds no block at all. Large ones (above limits::block_bytes_recycled_max) are
-// counted against one bound for the whole process and given back to the system, but for a few that wait for the next.
-// A block may be released by another thread than the one that acquired it.
+// Blocks come in powers of two. Small ones are recycled in a list of the calling thread, so a busy connection costs no
+// malloc and an idle one holds no block at all; lists exchange them (free_blocks.h). Large ones (above
+// limits::block_bytes_recycled_max) are counted against one bound for the whole process and given back to the system,
+// but for a few that wait for the next. A block may be released by another thread than the one that acquired it.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Block {
 /// Gives a block back. A block without data is allowed.
 void release(Block block);
 
-/// Frees the calling thread's list, and the large blocks that wait; called by a thread before it ends.
+/// Frees the calling thread's list, and all blocks that wait for any thread; called by a thread before it ends.
 void drain();
 
 /// The bound on the bytes of all large blocks and charges together, and the bytes in use now.

@@ -1,8 +1,11 @@
 #include "base/small_blocks.h"
 
-#include <cstdint>
+#include <array>
 #include <cstdlib>
 #include <new>
+#include <utility>
+
+#include "base/free_blocks.h"
 
 namespace postern::small_blocks {
 namespace {
@@ -12,17 +15,16 @@ constexpr size_t step = 64;
 /// Bytes of each size that a thread keeps for itself.
 constexpr size_t kept_bytes_per_size = size_t{256} << 10;
 
-/// A free block holds the link to the next one in its own first bytes.
-struct Free {
-  Free *next;
-};
+/// Blocks that lists exchange at once.
+constexpr size_t chain_blocks = 32;
 
-// Trivial on purpose, as the pool's lists are.
-struct List {
-  Free *head;
-  size_t bytes;
-};
-thread_local List lists[bytes_max / step + 1];
+thread_local FreeList lists[bytes_max / step + 1];
+
+template <size_t... steps>
+constexpr std::array<Depot, sizeof...(steps)> make_depots(std::index_sequence<steps...>) {
+  return {((void)steps, Depot(chain_blocks))...};
+}
+std::array<Depot, bytes_max / step + 1> depots = make_depots(std::make_index_sequence<bytes_max / step + 1>());
 
 constexpr size_t steps_of(size_t bytes) {
   return bytes == 0 ? 1 : (bytes + step - 1) / step;
@@ -34,12 +36,9 @@ void *acquire(size_t bytes) {
   void *block = nullptr;
   if (bytes <= bytes_max) {
     const size_t steps = steps_of(bytes);
-    List &list = lists[steps];
-    if (Free *const first = list.head) {
-      list.head = first->next;
-      list.bytes -= steps * step;
-      return first;
-    }
+    FreeList &list = lists[steps];
+    if (void *const first = list.take()) return first;
+    if (depots[steps].fill(list)) return list.take();
     block = std::malloc(steps * step);
   } else {
     block = std::malloc(bytes);
@@ -52,20 +51,14 @@ void release(void *block, size_t bytes) noexcept {
   if (block == nullptr) return;
   if (bytes > bytes_max) return std::free(block);
   const size_t steps = steps_of(bytes);
-  List &list = lists[steps];
-  if (list.bytes + steps * step > kept_bytes_per_size) return std::free(block);
-  list.head = new (block) Free{list.head};
-  list.bytes += steps * step;
+  FreeList &list = lists[steps];
+  if ((list.count + 1) * steps * step > kept_bytes_per_size && !depots[steps].relieve(list)) return std::free(block);
+  list.add(block);
 }
 
 void drain() noexcept {
-  for (List &list : lists) {
-    while (Free *const block = list.head) {
-      list.head = block->next;
-      std::free(block);
-    }
-    list.bytes = 0;
-  }
+  for (FreeList &list : lists) list.drain();
+  for (Depot &depot : depots) depot.drain();
 }
 
 }  // namespace postern::small_blocks

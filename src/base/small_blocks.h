@@ -10,7 +10,7 @@
 namespace postern::small_blocks {
 
 /// Larger ones are the C library's.
-inline constexpr size_t bytes_max = 2'048;
+inline constexpr size_t bytes_max = 4'096;
 
 /// Throws std::bad_alloc.
 void *acquire(size_t bytes);
