@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <new>
 
 #if defined(__has_feature)
@@ -48,33 +47,26 @@ Fiber::~Fiber() {
 }
 
 void Fiber::start_over() {
-  ::getcontext(&inside_);
-  inside_.uc_stack.ss_sp = static_cast<char *>(stack_) + guard_bytes;
-  inside_.uc_stack.ss_size = stack_bytes;
-  inside_.uc_link = nullptr;
-  const auto self = reinterpret_cast<uintptr_t>(this);
-  // makecontext() passes numbers of 32 bits.
-  ::makecontext(&inside_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned int>(self >> 32),
-                static_cast<unsigned int>(self));
+  begin_stack(inside_, static_cast<char *>(stack_) + guard_bytes, stack_bytes, enter, this);
 }
 
-void Fiber::enter(unsigned int high, unsigned int low) {
-  auto &fiber = *reinterpret_cast<Fiber *>((uintptr_t{high} << 32) | low);  // NOLINT(performance-no-int-to-ptr)
+void Fiber::enter(void *self) {
+  auto &fiber = *static_cast<Fiber *>(self);
   __sanitizer_finish_switch_fiber(nullptr, &fiber.outside_stack_, &fiber.outside_bytes_);
   fiber.body_(fiber.argument_);
 }
 
 void Fiber::resume() {
   void *fake_stack = nullptr;
-  __sanitizer_start_switch_fiber(&fake_stack, inside_.uc_stack.ss_sp, stack_bytes);
-  ::swapcontext(&outside_, &inside_);
+  __sanitizer_start_switch_fiber(&fake_stack, static_cast<char *>(stack_) + guard_bytes, stack_bytes);
+  change_stack(outside_, inside_);
   __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 }
 
 void Fiber::pause() {
   void *fake_stack = nullptr;
   __sanitizer_start_switch_fiber(&fake_stack, outside_stack_, outside_bytes_);
-  ::swapcontext(&inside_, &outside_);
+  change_stack(inside_, outside_);
   __sanitizer_finish_switch_fiber(fake_stack, &outside_stack_, &outside_bytes_);
 }
 

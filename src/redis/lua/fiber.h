@@ -7,10 +7,10 @@
 // A fiber that is destroyed in the middle of its body runs no destructors of it: objects on its stack must own nothing.
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstddef>
 #include <memory>
+
+#include "redis/lua/stacks.h"
 
 namespace postern::redis::lua {
 
@@ -34,13 +34,13 @@ class Fiber {
 
  private:
   Fiber(Body body, void *argument, void *stack) : body_(body), argument_(argument), stack_(stack) {}
-  static void enter(unsigned int high, unsigned int low);
+  static void enter(void *self);
 
   const Body body_;
   void *const argument_;
   void *const stack_;
-  ucontext_t inside_{};
-  ucontext_t outside_{};
+  StackPlace inside_{};
+  StackPlace outside_{};
   // For the address sanitizer.
   const void *outside_stack_ = nullptr;
   size_t outside_bytes_ = 0;

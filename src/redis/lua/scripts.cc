@@ -54,9 +54,19 @@ CachedScriptRef Scripts::find(Bytes name) {
                  [](char byte) { return static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte); });
   const std::lock_guard guard(mutex_);
   const auto found = scripts_.find({lowered.data(), lowered.size()});
-  if (found == scripts_.end()) return nullptr;
-  used_.splice(used_.begin(), used_, found->second.place);
-  return found->second.script;
+  return found == scripts_.end() ? nullptr : used_now(found->second);
+}
+
+CachedScriptRef Scripts::find_text(Bytes whole) {
+  if (whole.size() > found_text_bytes_max) return nullptr;
+  const std::lock_guard guard(mutex_);
+  const auto found = by_text_.find(whole);
+  return found == by_text_.end() ? nullptr : used_now(*found->second);
+}
+
+CachedScriptRef Scripts::used_now(const Entry &entry) {
+  used_.splice(used_.begin(), used_, entry.place);
+  return entry.script;
 }
 
 CachedScriptRef Scripts::add(CachedScriptRef script) {
@@ -66,12 +76,14 @@ CachedScriptRef Scripts::add(CachedScriptRef script) {
   while (!used_.empty() && bytes_ + bytes_of(*script) > cache_bytes_max) {
     const auto last = scripts_.find(used_.back());
     bytes_ -= bytes_of(*last->second.script);
+    by_text_.erase(last->second.script->whole);
     dropped.push_back(std::move(last->second.script));
     used_.pop_back();
     scripts_.erase(last);
   }
   used_.push_front(script->name);
-  scripts_.emplace(script->name, Entry{script, used_.begin()});
+  Entry &entry = scripts_.emplace(script->name, Entry{script, used_.begin()}).first->second;
+  if (script->whole.size() <= found_text_bytes_max) by_text_.emplace(script->whole, &entry);
   bytes_ += bytes_of(*script);
   return script;
 }
@@ -81,6 +93,7 @@ void Scripts::flush() {
   std::vector<std::unique_ptr<lua::Interpreter>> resting;
   const std::lock_guard guard(mutex_);
   used_.clear();
+  by_text_.clear();
   scripts.swap(scripts_);
   resting.swap(resting_);
   bytes_ = 0;

@@ -31,8 +31,9 @@ std::string read_shebang(Bytes text, ScriptFlags &flags, size_t &bytes);
 
 struct CachedScript {
   uint64_t number = 0;
-  std::string name;  ///< its SHA-1
-  std::string text;  ///< without its first line, if that declares flags
+  std::string name;   ///< its SHA-1
+  std::string whole;  ///< as it came
+  Bytes text;         ///< of that, without its first line, if that declares flags
   ScriptFlags flags{};
   /// It has been too much for a turn.
   mutable std::atomic<bool> heavy{false};
@@ -68,6 +69,8 @@ class Scripts {
 
   /// nullptr: there is none. The name may be in capitals.
   CachedScriptRef find(Bytes name);
+  /// The same by its text, which takes less time than its name does. nullptr: there is none, or it is long.
+  CachedScriptRef find_text(Bytes whole);
   /// The one that is remembered from now on.
   CachedScriptRef add(CachedScriptRef script);
   void flush();
@@ -100,11 +103,17 @@ class Scripts {
     std::list<std::string_view>::iterator place;  // among those in use
   };
 
-  static size_t bytes_of(const CachedScript &script) { return sizeof script + script.text.size() + 256; }
+  static size_t bytes_of(const CachedScript &script) { return sizeof script + script.whole.size() + 320; }
 
   std::atomic<uint64_t> last_number_{0};
   mutable std::mutex mutex_;  // a leaf
+  /// Longer texts are found by name.
+  static constexpr size_t found_text_bytes_max = size_t{4} << 10;
+
+  CachedScriptRef used_now(const Entry &entry);
+
   std::unordered_map<std::string_view, Entry> scripts_;
+  std::unordered_map<std::string_view, Entry *> by_text_;
   std::list<std::string_view> used_;  // the one used last first
   size_t bytes_ = 0;
   uint64_t flushes_ = 0;

@@ -44,6 +44,7 @@ Task<bool> EvalRun::find_script(Found &found) {
 }
 
 CachedScriptRef compile_script(Scripts &scripts, lua::Interpreter &interpreter, Bytes text, Output &output, Resp resp) {
+  if (CachedScriptRef known = scripts.find_text(text)) return known;
   const std::array<char, lua::sha1_digits> name = lua::sha1_of(text);
   if (CachedScriptRef known = scripts.find({name.data(), name.size()})) return known;
   const auto refuse = [&](Bytes why) -> CachedScriptRef {
@@ -56,7 +57,8 @@ CachedScriptRef compile_script(Scripts &scripts, lua::Interpreter &interpreter, 
   if (const std::string wrong = read_shebang(text, script->flags, first_line); !wrong.empty()) return refuse(wrong);
   script->number = scripts.next_number();
   script->name.assign(name.data(), name.size());
-  script->text = text.substr(first_line);
+  script->whole = text;
+  script->text = Bytes(script->whole).substr(first_line);
   if (!interpreter.compile({script->number, script->text, script->name})) return refuse(interpreter.error());
   return scripts.add(std::move(script));
 }
