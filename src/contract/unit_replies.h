@@ -30,6 +30,7 @@ class UnitReplies {
   UnitReplies &operator=(const UnitReplies &) = delete;
 
   bool failed(size_t at) const { return heard_[at].failure != Failure::none; }
+  Failure failure(size_t at) const { return heard_[at].failure; }
   /// Restarts all replies.
   void restart() {
     for (size_t i = heard_.size(); i-- != 0;) heard_[i].restart();

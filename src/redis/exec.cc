@@ -170,26 +170,29 @@ Script::Step Exec::next() {
         command_ = group_command_;
       }
       return advance();
-    case Phase::marking: phase_ = Phase::nested; return run_nested(true);
-    case Phase::nested: return run_nested(false);
+    case Phase::marking: return run_nested(held_step_);
+    case Phase::nested: return run_nested(script_of(ops_[at_])->next());
   }
   return {};
 }
 
-/// Steps of a command that is a script itself. Where it is undone, the others stand.
-Script::Step Exec::run_nested(bool first) {
-  Op &op = ops_[at_];
-  Script &script = *script_of(op);
-  const Step step = first ? script.begin() : script.next();
-  if (step.what != Step::What::commit && step.what != Step::What::undo) {
-    Step its = step;
-    ++its.depth;  // below the mark of this command
-    return its;
+/// A step of a command that is a script itself. Where that is undone, the others stand: there is a mark before its
+/// first step, unless that is its last, which leaves nothing where it fails.
+Script::Step Exec::run_nested(Step step) {
+  if (step.what == Step::What::commit || step.what == Step::What::undo) {
+    Op &op = ops_[at_++];
+    phase_ = Phase::plain;
+    op.reply->done({});
+    return step.what == Step::What::undo && is_marked_ ? Step{Step::What::back} : advance();
   }
-  ++at_;
-  phase_ = Phase::plain;
-  op.reply->done({});
-  return step.what == Step::What::undo ? Step{Step::What::back} : advance();
+  if (!std::exchange(step.last, false) && !std::exchange(is_marked_, true)) {
+    held_step_ = step;
+    phase_ = Phase::marking;
+    return {Step::What::mark};
+  }
+  phase_ = Phase::nested;
+  ++step.depth;  // below that mark
+  return step;
 }
 
 /// The next ops that are no scripts: of one command, or of several. These are a statement together, which is less work
@@ -235,8 +238,8 @@ Script::Step Exec::advance() {
       return {Step::What::commit};
     }
     if (!is_nested(ops_[at_])) return run_plain();
-    phase_ = Phase::marking;
-    return {Step::What::mark};
+    is_marked_ = false;
+    return run_nested(script_of(ops_[at_])->begin());
   }
 }
 

@@ -64,7 +64,7 @@ class Exec final : public Kept, public Script, public Reply {
   std::span<Op> plain_ops();
   Step run_plain();
   bool group_failed();
-  Step run_nested(bool first);
+  Step run_nested(Step step);
   /// True: all has to be undone because of it.
   bool end_command();
   void restart_ops();
@@ -90,6 +90,8 @@ class Exec final : public Kept, public Script, public Reply {
   // The run's.
   enum class Phase : uint8_t { checking, plain, marking, nested };
   Phase phase_ = Phase::plain;
+  Step held_step_{};  // to be run after a mark
+  bool is_marked_ = false;
   size_t command_ = 0;
   size_t at_ = 0;
   Output::Mark command_start_ = 0;

@@ -4,11 +4,13 @@
 // Owned by its session and touched by one thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/small_blocks.h"
 #include "contract/batch.h"
 #include "items/config_tables.h"
 #include "redis/keyspace/open_maps.h"
@@ -18,7 +20,11 @@ namespace postern::redis {
 /// Something of an op that has to be destroyed.
 class Kept {
  public:
+  Kept() = default;
   virtual ~Kept() = default;
+  // They come and go with requests.
+  static void *operator new(size_t bytes) { return small_blocks::acquire(bytes); }
+  static void operator delete(void *kept, size_t bytes) { small_blocks::release(kept, bytes); }
 };
 
 class Tables {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "contract/unit_replies.h"
 #include "redis/errors.h"
 #include "redis/monitoring.h"
 #include "redis/session.h"
@@ -17,13 +18,11 @@ Conductor::Conductor(Call &call)
       passage_(call.output),
       resp_(call.resp),
       now_ms_(call.now_ms),
-      in_unit_(call.in_unit) {
-  answer_.hold_until_commit();
-  reply_.hold_until_commit();
-}
+      in_unit_(call.in_unit) {}
 
 Script::Step Conductor::begin() {
   restart();
+  room_.emplace();
   // Tables that later commands of the batch are to open are not open yet.
   session_.tables().open().settled();
   notices_from_ = session_.notices().next_id();
@@ -69,9 +68,11 @@ void Conductor::done(const Outcome &outcome) {
     take_back_messages();
     return write_failure(to, outcome);
   }
-  output_.put(answer_.written_since(0));
-  output_.note_errors(answer_.take_errors());
-  if (answer_.broken()) output_.set_broken();
+  output_.put(answer().written_since(0));
+  output_.note_errors(answer().take_errors());
+  if (answer().broken()) output_.set_broken();
+  task_ = {};
+  if (publishers_.empty()) room_.reset();  // their replies are in it, which may yet be taken back
 }
 
 void Conductor::restart() {
@@ -80,61 +81,70 @@ void Conductor::restart() {
   take_back_messages();
   take_back_shown();
   undone_ = false;
-  answer_.rewind(0);
-  answer_.take_errors();
+  room_.reset();
   passage_.take_back();
 }
 
 /// Adds its ops to the batch.
 void Conductor::begin_command(const Command &command, std::span<const Bytes> arguments, Resp resp) {
-  batch_.clear();
-  kept_.clear();
-  reply_.rewind(0);
-  batch_.act_for(session_.identity());
-  const Tables::Keeping keeping(session_.tables(), kept_);
-  Call its{command, arguments, session_, batch_, reply_, resp, now_ms_, !reads_only_};
+  room_->batch.clear();
+  room_->kept.clear();
+  room_->reply.rewind(0);
+  room_->batch.act_for(session_.identity());
+  const Tables::Keeping keeping(session_.tables(), room_->kept);
+  Call its{command, arguments, session_, room_->batch, room_->reply, resp, now_ms_, !reads_only_};
   session_.note_running(command);
   const bool announces = command.has(CommandFlag::write) && session_.announces();
   const Next next = announces ? announce(its) : command.handler(its);
   if (!was_shown_ && is_shown(session_, command)) note_shown_of_script(session_, command, arguments);
   if (next == Next::go_on) return;
   // What follows depends on more than tables.
-  batch_.clear();
+  room_->batch.clear();
   session_.wait_for(nullptr);
   refuse(its, "ERR This Redis command is not allowed from script");
 }
 
 Task<Bytes> Conductor::carry_out(const Command &command, std::span<const Bytes> arguments, Resp resp) {
   begin_command(command, arguments, resp);
-  const std::span<Op> ops = batch_.ops();
+  const std::span<Op> ops = room_->batch.ops();
   // Tables are opened before the ops on them are prepared.
-  const auto others = std::stable_partition(ops.begin(), ops.end(), [](const Op &op) { return op.verb == Verb::open; });
+  const auto opens = [](const Op &op) { return op.verb == Verb::open; };
+  const auto others = std::is_partitioned(ops.begin(), ops.end(), opens)
+                          ? std::find_if_not(ops.begin(), ops.end(), opens)
+                          : std::stable_partition(ops.begin(), ops.end(), opens);
   if (others != ops.begin()) {
     co_await step({.what = Step::What::run, .ops = {ops.begin(), others}});
     session_.tables().open().settled();
   }
   for (auto at = others; at != ops.end();) {
-    if (script_of(*at) != nullptr) {
+    if (at->verb == Verb::script) {
       co_await run_nested(*at++);
       continue;
     }
-    const auto end = std::find_if(at, ops.end(), [](const Op &op) { return script_of(op) != nullptr; });
-    if (!reads_only_)
-      for (auto op = at; op != end; ++op)
-        if (op->verb == Verb::find) op->verb = Verb::lock;
-    co_await step({.what = Step::What::run, .ops = {at, end}});
+    const bool has_script = script_of(*at) != nullptr;
+    const auto end = std::find_if(at, ops.end(), [has_script](const Op &op) {
+      return op.verb == Verb::script || (script_of(op) != nullptr) != has_script;
+    });
+    if (has_script) {
+      co_await try_plain({at, end});
+    } else {
+      if (!reads_only_)
+        for (auto op = at; op != end; ++op)
+          if (op->verb == Verb::find) op->verb = Verb::lock;
+      co_await step({.what = Step::What::run, .ops = {at, end}});
+    }
     at = end;
   }
   retain_messages(command);
-  co_return reply_.written_since(0);
+  co_return room_->reply.written_since(0);
 }
 
 /// A message is its command's, and leaves when all of the script lasts.
 void Conductor::retain_messages(const Command &command) {
-  if (!command.has(CommandFlag::pubsub) || kept_.empty()) return;
-  for (const Op &op : batch_.ops()) publishers_.push_back(op.reply);
-  std::move(kept_.begin(), kept_.end(), std::back_inserter(messages_));
-  kept_.clear();
+  if (!command.has(CommandFlag::pubsub) || room_->kept.empty()) return;
+  for (const Op &op : room_->batch.ops()) publishers_.push_back(op.reply);
+  std::move(room_->kept.begin(), room_->kept.end(), std::back_inserter(messages_));
+  room_->kept.clear();
 }
 
 void Conductor::take_back_messages() {
@@ -152,17 +162,35 @@ Next begin_conductor(Call &call, Conductor &conductor) {
   return Next::go_on;
 }
 
-/// Steps of a command that is a script itself.
+/// Ops that have scripts for where they meet an obstacle, and hardly ever do.
+Task<> Conductor::try_plain(std::span<Op> ops) {
+  bool again = false;
+  {
+    UnitReplies replies(ops);
+    for (Op &op : ops) op.tentative = true;  // a failure counts when the op fails by itself
+    co_await step({.what = Step::What::run, .ops = ops});
+    for (size_t i = 0; i != ops.size(); ++i) {
+      ops[i].tentative = false;
+      again |= replies.failure(i) != Failure::none && replies.failure(i) != Failure::interrupted;
+    }
+    if (again) replies.restart();
+  }
+  if (!again) co_return;
+  for (Op &op : ops) co_await run_nested(op);
+}
+
+/// Steps of a command that is a script itself. A first step that is its last leaves nothing where it fails.
 Task<> Conductor::run_nested(Op &op) {
   Script &script = *script_of(op);
   if (op.verb == Verb::script && !script.suits_turn()) co_await leave_turn();
-  if (!reads_only_) co_await step({.what = Step::What::mark});
+  bool marked = reads_only_;
   Step its = script.begin();
   while (its.what != Step::What::commit && its.what != Step::What::undo) {
+    if (!std::exchange(its.last, false) && !std::exchange(marked, true)) co_await step({.what = Step::What::mark});
     co_await step(its);
     its = script.next();
   }
-  if (its.what == Step::What::undo && !reads_only_) co_await step({.what = Step::What::back});
+  if (its.what == Step::What::undo && marked && !reads_only_) co_await step({.what = Step::What::back});
   op.reply->done({});
 }
 

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,7 +62,7 @@ class Conductor : public Kept, public Script, public Reply {
   virtual void forget() {}
 
   /// Where the answer goes; nothing of it leaves before the commit.
-  Output &answer() { return answer_; }
+  Output &answer() { return room_->answer; }
   /// At its end all that was done is undone; the answer stays.
   void undo_all() { undone_ = true; }
   /// Commands read one state, lock nothing and must not write.
@@ -75,6 +76,7 @@ class Conductor : public Kept, public Script, public Reply {
  private:
   Step go_on();
   void begin_command(const Command &command, std::span<const Bytes> arguments, Resp resp);
+  Task<> try_plain(std::span<Op> ops);
   Task<> run_nested(Op &op);
   void retain_messages(const Command &command);
   void take_back_messages();
@@ -90,9 +92,20 @@ class Conductor : public Kept, public Script, public Reply {
   bool reads_only_ = false;
   bool undone_ = false;
 
-  Output answer_;
-  Output reply_;  // the command's
-  Batch batch_;   // its ops
+  /// The memory of a run. The thread that runs it gives it back at its end: allocations that one thread gives back for
+  /// another cost both.
+  struct Room {
+    Room() {
+      answer.hold_until_commit();
+      reply.hold_until_commit();
+    }
+
+    Output answer;
+    Output reply;                             // the command's
+    Batch batch;                              // its ops
+    std::vector<std::unique_ptr<Kept>> kept;  // for them
+  };
+  std::optional<Room> room_;
   // Messages that commands have published, which leave after the commit.
   std::vector<std::unique_ptr<Kept>> messages_;
   std::vector<Reply *> publishers_;
@@ -103,7 +116,6 @@ class Conductor : public Kept, public Script, public Reply {
   uint64_t shown_from_ = 0;
   uint64_t shown_to_ = 0;
   bool was_shown_ = false;
-  std::vector<std::unique_ptr<Kept>> kept_;  // for them
   Task<> task_;
   std::coroutine_handle<> waiting_{};
   Step step_{};

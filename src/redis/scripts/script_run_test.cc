@@ -53,6 +53,23 @@ TEST_F(RedisScripts, ACommandThatFailsIsUndoneByItself) {
   EXPECT_EQ(ask({"EXISTS", "s", "l"}), ":2\r\n");
 }
 
+TEST_F(RedisScripts, AStringTakesThePlaceOfAnyKey) {
+  EXPECT_EQ(eval("redis.call('rpush', 'l', 'a') redis.call('hset', 'h', 'f', 'x') redis.call('set', 'l', 5) "
+                 "redis.call('mset', 'n', 1, 'h', 2) return {redis.call('incr', 'l'), redis.call('incr', 'h')}"),
+            "*2\r\n:6\r\n:3\r\n");
+  EXPECT_EQ(eval("redis.call('rpush', 'l2', 'a') redis.call('sadd', 's', 'm') "
+                 "return {redis.call('del', 'l2'), redis.call('getdel', 'n'), redis.pcall('incr', 's').err}"),
+            "*3\r\n:1\r\n$1\r\n1\r\n$65\r\nWRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+  EXPECT_EQ(ask({"LLEN", "l2"}), ":0\r\n");
+  send(request({"MULTI"}) + request({"RPUSH", "l3", "a", "b"}) + request({"HSET", "h3", "f", "x"}) +
+       request({"HSET", "l3", "f", "x"}) + request({"SET", "l3", "v"}) + request({"LPOP", "h3"}));
+  const std::string answer = ask({"EXEC"});
+  EXPECT_TRUE(answer.starts_with("*5\r\n:2\r\n:1\r\n-WRONGTYPE ")) << answer;
+  EXPECT_NE(answer.find("+OK\r\n-WRONGTYPE "), std::string::npos) << answer;
+  EXPECT_EQ(ask({"GET", "l3"}), "$1\r\nv\r\n");
+  EXPECT_EQ(ask({"HGET", "h3", "f"}), "$1\r\nx\r\n");
+}
+
 TEST_F(RedisScripts, CommandsAreCalledFromWithinFunctionsOfLua) {
   EXPECT_EQ(eval("local ok, e = pcall(function() return redis.call('nosuch') end) return e"),
             "$44\r\nERR Unknown Redis command called from script\r\n");

@@ -2,18 +2,9 @@
 
 #include <utility>
 
-#include "base/small_blocks.h"
 #include "redis/session.h"
 
 namespace postern::redis {
-
-void *Steps::operator new(size_t bytes) {
-  return small_blocks::acquire(bytes);
-}
-
-void Steps::operator delete(void *steps, size_t bytes) {
-  small_blocks::release(steps, bytes);
-}
 
 void Steps::tell_erased_to(Call &call) {
   if (!call.session.announces()) return;

@@ -24,10 +24,6 @@ namespace postern::redis {
 
 class Steps : public Kept, public Script, public Reply {
  public:
-  // They come and go with requests.
-  static void *operator new(size_t bytes);
-  static void operator delete(void *steps, size_t bytes);
-
   using Step = Script::Step;
   bool suits_turn() const final { return small_; }
   bool reads_only() const final { return reads_only_; }

@@ -26,6 +26,27 @@ def setting(server, name, value):
     server.execute(f"SET GLOBAL {name} = {before}")
 
 
+def test_a_command_of_a_script_is_one_statement_and_needs_no_mark(server, port):
+    """Each took another statement and a savepoint, for where its key has another type."""
+    script = (
+        "local n = redis.call('INCR', KEYS[1]) redis.call('PEXPIRE', KEYS[1], 60000) redis.call('SET', KEYS[2], n) "
+        "return {redis.call('INCR', KEYS[1]), redis.call('RPUSH', KEYS[3], n), redis.call('DEL', KEYS[2])}"
+    )
+
+    def counted():
+        return [server.status(name)[name.lower()] for name in ("Redis_table_locks", "Handler_savepoint")]
+
+    with Client(port) as client:
+        client.ask("RPUSH", "l", "x")
+
+        def few():  # the door's own work may come between
+            before = counted()
+            client.ask("EVAL", script, "3", "n", "s", "l")
+            return [after - earlier for after, earlier in zip(counted(), before, strict=True)] == [6, 0]
+
+        until(few, seconds=30)
+
+
 class Pair:
     """The same request at both."""
 
