@@ -68,7 +68,8 @@ constexpr Bytes read_variables[] = {"auto_increment_increment",
                                     "warning_count",
                                     "error_count"};
 
-/// Variables that are set without waiting. time_zone is not among them: the zone may have to be read from its table.
+/// Variables that are set without waiting. time_zone is not among them: the server looks for any zone, an offset or
+/// SYSTEM, too, with a mutex held that another session holds while it reads a zone from its tables.
 constexpr Bytes set_variables[] = {"autocommit",
                                    "character_set_client",
                                    "character_set_connection",
@@ -290,6 +291,27 @@ Housekeeping evaluate(Tokens &tokens) {
   return tokens.at_end() ? Housekeeping::evaluate : Housekeeping::none;
 }
 
+/// GET_LOCK('name', 5): the name, in at most as many bytes as the server takes; empty: something else.
+Bytes take_lock(Tokens &tokens) {
+  constexpr size_t name_bytes_max = 64;
+  if (!tokens.take_word("get_lock") || !tokens.take_sign('(')) return {};
+  const Bytes name = tokens.text();
+  const bool taken =
+      tokens.take(Kind::literal) && tokens.take_sign(',') && tokens.take(Kind::number) && tokens.take_sign(')');
+  return taken && name.size() <= name_bytes_max ? name : Bytes();
+}
+
+/// SELECT IF(GET_LOCK('name', 5), 1, NULL) AS x: the same. Nothing keeps it from being evaluated.
+Bytes select_lock(Tokens &tokens) {
+  const bool is_condition = tokens.take_word("if");
+  if (is_condition && !tokens.take_sign('(')) return {};
+  const Bytes name = take_lock(tokens);
+  if (name.empty()) return {};
+  if (is_condition && (!tokens.take_sign(',') || !take_arguments(tokens, 1))) return {};
+  if (tokens.take_word("as") && !tokens.take_name_or_literal()) return {};
+  return tokens.at_end() ? name : Bytes();
+}
+
 bool take_transaction_modes(Tokens &tokens) {
   do {
     if (tokens.take_word("read")) {
@@ -387,7 +409,10 @@ Housekeeping show(Tokens &tokens) {
 Housekeeping housekeeping_of(Bytes text) {
   if (text.size() > housekeeping_bytes_max) return Housekeeping::none;
   Tokens tokens(text);
-  if (tokens.take_word("select")) return select(tokens);
+  if (tokens.take_word("select")) {
+    const Housekeeping kind = select(tokens);
+    return kind == Housekeeping::none && !lock_asked_by(text).empty() ? Housekeeping::lock : kind;
+  }
   if (tokens.take_word("set")) return set(tokens);
   if (tokens.take_word("begin")) return begin(tokens);
   if (tokens.take_word("commit") || tokens.take_word("rollback")) return end(tokens);
@@ -399,6 +424,11 @@ Housekeeping housekeeping_of(Bytes text) {
     return tokens.take_word("savepoint") ? one_name(tokens, Housekeeping::savepoint) : Housekeeping::none;
   if (tokens.take_word("show")) return show(tokens);
   return Housekeeping::none;
+}
+
+Bytes lock_asked_by(Bytes text) {
+  Tokens tokens(text);
+  return tokens.take_word("select") ? select_lock(tokens) : Bytes();
 }
 
 }  // namespace postern::sql

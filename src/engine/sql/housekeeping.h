@@ -18,6 +18,7 @@ enum class Housekeeping : uint8_t {
   evaluate,        ///< SELECT or DO of constants, variables, and functions that only read the session
   use,             ///< USE
   warnings,        ///< SHOW WARNINGS, SHOW ERRORS
+  lock,            ///< GET_LOCK, first of all, which waits where another session has the lock: lock_asked_by()
 };
 
 /// No text of more bytes is looked at.
@@ -26,5 +27,8 @@ constexpr size_t housekeeping_bytes_max = 2048;
 /// The kind of a text that the server's parser would take for one statement. A text that it would refuse may be any of
 /// them. Comments are skipped, but for those that the server executes. Pure; takes no memory.
 Housekeeping housekeeping_of(Bytes text);
+
+/// The name of the lock that such a text asks for, whatever else it does; empty: it is none.
+Bytes lock_asked_by(Bytes text);
 
 }  // namespace postern::sql

@@ -52,6 +52,26 @@ TEST(Housekeeping, KnowsQuestionsAboutTheSession) {
   EXPECT_EQ(housekeeping_of("SHOW WARNINGS"), Housekeeping::warnings);
 }
 
+TEST(Housekeeping, KnowsTheLockThatATextAsksFor) {
+  for (const Bytes text : {"SELECT GET_LOCK('a:b c', 5)", "select get_lock('a:b c', 0.5) AS `got`;",
+                           "SELECT IF(GET_LOCK('a:b c', 10),UNIX_TIMESTAMP(SYSDATE(6)),NULL) AS acquired",
+                           "/* MediaWiki */ SELECT IF(GET_LOCK('a:b c', 1), 1, 0)"}) {
+    EXPECT_EQ(housekeeping_of(text), Housekeeping::lock) << text;
+    EXPECT_EQ(lock_asked_by(text), "a:b c") << text;
+  }
+  const std::string long_name = "SELECT GET_LOCK('" + std::string(65, 'a') + "', 5)";
+  for (const Bytes text :
+       {Bytes("SELECT GET_LOCK('', 5)"), Bytes("SELECT GET_LOCK('a' 'b', 5)"), Bytes("SELECT GET_LOCK('a', -5)"),
+        Bytes("SELECT GET_LOCK('a', 5), 1"), Bytes("SELECT GET_LOCK('a', 5) LIMIT 0"),
+        Bytes("SELECT IF(1, GET_LOCK('a', 5), 1)"), Bytes("SELECT IF(GET_LOCK('a', 5), GET_LOCK('b', 5), 1)"),
+        Bytes("SELECT IF(GET_LOCK('a', 5), SLEEP(1), 1)"), Bytes("SELECT IF(GET_LOCK('a', 5) = 1, 1, 1)"),
+        Bytes("SELECT GET_LOCK(x'61', 5)"), Bytes("SELECT GET_LOCK('a\\'', 5)"), Bytes(long_name),
+        Bytes("SELECT GET_LOCK('a', 5) FROM t")}) {
+    EXPECT_EQ(housekeeping_of(text), Housekeeping::none) << text;
+    EXPECT_EQ(lock_asked_by(text), "") << text;
+  }
+}
+
 TEST(Housekeeping, LeavesAllThatMayWait) {
   for (const Bytes text : {"",
                            ";",
@@ -62,10 +82,8 @@ TEST(Housekeeping, LeavesAllThatMayWait) {
                            "SELECT f()",
                            "SELECT `database`()",
                            "SELECT test.user()",
-                           "SELECT GET_LOCK('a', 1)",
                            "SELECT GET_LOCK('a', @a)",
                            "SELECT GET_LOCK('a')",
-                           "SELECT GET_LOCK('a', 0.5)",
                            "SELECT (SELECT 1)",
                            "SELECT 1; SELECT 2",
                            "SELECT 1 FOR UPDATE",

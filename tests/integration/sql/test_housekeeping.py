@@ -61,6 +61,10 @@ NEVER_HANDED_OVER = (
     "SHOW WARNINGS",
     "SHOW ERRORS",
 )
+STATUS = (
+    "SHOW SESSION STATUS WHERE Variable_name IN ('Questions', 'Com_select', 'Com_set_option', 'Com_begin', 'Com_commit',"
+    " 'Com_change_db', 'Com_savepoint', 'Com_show_warnings', 'Empty_queries', 'Rows_sent', 'Bytes_received', 'Bytes_sent')"
+)
 OTHERS = (
     "SELECT v FROM t WHERE id = 3",
     "SELECT v FROM t WHERE id = 300",
@@ -71,8 +75,7 @@ OTHERS = (
     "SELECT @@no_such_variable",
     "ROLLBACK TO SAVEPOINT `a b`",
     "SET time_zone = '+01:00'",
-    "SHOW SESSION STATUS WHERE Variable_name IN ('Questions', 'Com_select', 'Com_set_option', 'Com_begin', 'Com_commit',"
-    " 'Com_change_db', 'Com_savepoint', 'Com_show_warnings', 'Empty_queries', 'Rows_sent', 'Bytes_received', 'Bytes_sent')",
+    STATUS,
     "SHOW SESSION VARIABLES WHERE Variable_name IN ('sql_mode', 'autocommit', 'tx_isolation', 'character_set_results',"
     " 'collation_connection', 'character_set_database', 'wait_timeout', 'foreign_key_checks')",
 )
@@ -119,6 +122,59 @@ def test_a_lock_is_got_at_once_or_not_at_all(served):
             port.query("SELECT RELEASE_LOCK('one for all')")
             assert (door.query(ask), port.query(ask)) == (got, not_got)
         until(lambda: port.query(ask) == got)  # the door's session has ended
+
+
+LOCKED = (
+    "SELECT GET_LOCK('free', 5)",
+    "SELECT GET_LOCK('free', 0.5) AS got",
+    "SELECT RELEASE_LOCK('free')",
+    "/* MediaWiki */ SELECT IF(GET_LOCK('free', 10),IFNULL(UNIX_TIMESTAMP(NULL), 'yes'),NULL) AS acquired;",
+    "SELECT IS_FREE_LOCK('free'), IF(IS_USED_LOCK('free'), 'used', 'free')",
+    "SELECT GET_LOCK('another', 1)",
+    "SHOW WARNINGS",
+    "SELECT RELEASE_LOCK('free')",
+    "SELECT RELEASE_LOCK('free')",
+    "SELECT RELEASE_LOCK('free')",
+    "SELECT IS_FREE_LOCK('free'), IS_FREE_LOCK('another'), FOUND_ROWS(), ROW_COUNT()",
+    "SELECT RELEASE_LOCK('another')",
+)
+
+
+def test_a_lock_that_is_free_is_waited_for_by_nobody(served):
+    told = []
+    for port in ("SQL_PORT", "POSTERN_PORT"):
+        with session(served, port) as one, session(served, "SQL_PORT") as other:
+            before = handed_over(served)
+            told.append([(step, say(one, step)) for step in LOCKED])
+            assert handed_over(served) == before
+            told[-1].append(say(other, "SELECT GET_LOCK('free', 0), GET_LOCK('another', 0), RELEASE_ALL_LOCKS()"))
+            told[-1].append(say(one, STATUS))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["SET collation_connection = ucs2_general_ci", "SET sql_select_limit = 0", "SET sql_select_limit = DEFAULT"],
+)
+def test_a_lock_that_another_session_has_is_waited_for_on_both_ports(served, before):
+    with session(served, "SQL_PORT") as holder, session(served, "SQL_PORT") as port:
+        with session(served, "POSTERN_PORT") as door, session(served, "POSTERN_PORT") as other:
+            say(holder, "SELECT GET_LOCK('held', 0)")
+            for one in (port, door):
+                say(one, before)
+            asked = "SELECT GET_LOCK('held', 0.2)"
+            told = []
+            for one in (port, door):
+                told.append([say(one, asked), say(one, "SELECT RELEASE_LOCK('held')")])
+            assert told[0] == told[1]
+            door.put(b"\3SELECT GET_LOCK('held', 60)")
+            for _ in range(20):
+                assert say(other, "SELECT 1")[4] == 1
+            say(holder, "SELECT RELEASE_LOCK('held')")
+            door.answer()
+            free = say(holder, "SELECT IS_FREE_LOCK('held')")
+            say(door, "DO RELEASE_LOCK('held')")
+            assert (free == say(holder, "SELECT IS_FREE_LOCK('held')")) == ("DEFAULT" not in before)
 
 
 @pytest.mark.parametrize("step", NEVER_HANDED_OVER)

@@ -2,6 +2,10 @@
 
 #include "engine/mariadb/hosted/housekeeping.h"
 
+#include <string>
+
+#include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/sql/housekeeping.h"
@@ -25,9 +29,17 @@ bool completes_plainly(THD *thd) {
   return thd->variables.completion_type == 0 && wrote_nothing(thd);
 }
 
+/// Whether the session evaluates GET_LOCK('name', 5) of a text, with the bytes of the name that are in the text.
+bool asks_for_lock(THD *thd) {
+  const system_variables &variables = thd->variables;
+  return variables.select_limit == HA_POS_ERROR && !is_client_of_cluster(thd) &&
+         my_charset_is_ascii_based(variables.character_set_client) &&
+         my_charset_is_ascii_based(variables.collation_connection);
+}
+
 /// Character sets are in the server's program, databases in memory once they have been used; variables and functions of
-/// the session are memory.
-bool text_cannot_wait(THD *thd, Bytes text) {
+/// the session are memory. `lock` is nullptr where the text was parsed in the session as it was earlier.
+bool text_cannot_wait(THD *thd, Bytes text, FreeLock *lock) {
   if (thd->variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return false;
   switch (sql::housekeeping_of(text)) {
     case sql::Housekeeping::begin:
@@ -38,6 +50,7 @@ bool text_cannot_wait(THD *thd, Bytes text) {
     case sql::Housekeeping::evaluate:
     case sql::Housekeeping::use:
     case sql::Housekeeping::warnings: return true;
+    case sql::Housekeeping::lock: return lock != nullptr && asks_for_lock(thd) && lock->take(sql::lock_asked_by(text));
     case sql::Housekeeping::none: return false;
   }
   return false;
@@ -54,7 +67,7 @@ bool execution_cannot_wait(THD *thd, Bytes arguments) {
       return (lex.start_transaction_opt & MYSQL_START_TRANS_OPT_WITH_CONS_SNAPSHOT) == 0 && wrote_nothing(thd);
     case SQLCOM_COMMIT:
     case SQLCOM_ROLLBACK: return lex.tx_chain != TVL_YES && lex.tx_release != TVL_YES && completes_plainly(thd);
-    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()});
+    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()}, nullptr);
   }
 }
 
@@ -72,6 +85,26 @@ constexpr ulong statements_left_max = 100;
 
 }  // namespace
 
+/// As Item_func_get_lock does.
+bool FreeLock::take(Bytes name) {
+  const std::string ended(name);
+  const Attachment attachment(thd_, mysys_);
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::USER_LOCK, ended.c_str(), "", MDL_SHARED_NO_WRITE, MDL_EXPLICIT);
+  Dummy_error_handler silence;
+  thd_->push_internal_handler(&silence);
+  const bool failed = thd_->mdl_context.try_acquire_lock(&request);
+  thd_->pop_internal_handler();
+  ticket_ = failed ? nullptr : request.ticket;
+  return ticket_ != nullptr;
+}
+
+FreeLock::~FreeLock() {
+  if (ticket_ == nullptr) return;
+  const Attachment attachment(thd_, mysys_);
+  thd_->mdl_context.release_lock(ticket_);
+}
+
 bool ends_without_waiting(THD *thd) {
   if (housekeeping_allows(thd)) return false;
   const STATUS_VAR &counts = thd->status_var;
@@ -79,7 +112,7 @@ bool ends_without_waiting(THD *thd) {
          counts.com_stmt_prepare <= counts.com_stmt_close + statements_left_max;
 }
 
-bool is_housekeeping(THD *thd, Bytes packet) {
+bool is_housekeeping(THD *thd, Bytes packet, FreeLock &lock) {
   if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
   // First: a Galera node may be rolling the session back, and then nothing else may be looked at.
   if (housekeeping_allows(thd)) return false;
@@ -91,7 +124,7 @@ bool is_housekeeping(THD *thd, Bytes packet) {
     case COM_SET_OPTION:
     case COM_STMT_CLOSE:
     case COM_STMT_RESET: return true;
-    case COM_QUERY: return text_cannot_wait(thd, arguments);
+    case COM_QUERY: return text_cannot_wait(thd, arguments, &lock);
     case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments);
     case COM_QUIT: return ends_without_waiting(thd);
     case COM_RESET_CONNECTION: return reset_cannot_wait(thd);

@@ -140,7 +140,8 @@ bool HostedSession::keep_house(const Statement &statement) {
   THD *const thd = thd_;
   std::optional<Attachment> attachment;
   if (is_client_of_cluster(thd)) attachment.emplace(thd, mysys_);
-  if (!is_housekeeping(thd, statement.packet) || !prepared_.can_be_served_without(thd, statement.packet)) {
+  FreeLock lock(thd, mysys_);
+  if (!is_housekeeping(thd, statement.packet, lock) || !prepared_.can_be_served_without(thd, statement.packet)) {
     if (attachment) const HeldForCluster given_back(thd);
     return false;
   }
