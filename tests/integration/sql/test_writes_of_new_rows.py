@@ -121,6 +121,23 @@ EXAMPLES = (
 )
 
 
+def test_an_update_that_fails_has_told_the_id(tables):
+    """LAST_INSERT_ID(id) was evaluated before another row was found to have the name."""
+    sessions = pair(tables)
+    text = (
+        "INSERT INTO options (id, name, value) VALUES ({}, '{}', 'x')"
+        " ON DUPLICATE KEY UPDATE name = VALUES(name), id = LAST_INSERT_ID(id)"
+    )
+    for _ in range(4):
+        ask(sessions, text.format(1003, "fresh"))
+    ask(sessions, "BEGIN")
+    before = fast(tables)
+    ask(sessions, text.format(1006, "o5"))
+    assert fast(tables) == before + 1
+    ask(sessions, LEFT_BEHIND[0])
+    ask(sessions, "COMMIT")
+
+
 def unused(value, number):
     return value + 1000 + number if isinstance(value, int) else f"{value}{number}"[-30:]
 

@@ -81,6 +81,12 @@ enum_sql_command command_of(const ChangeForm &form) {
   return SQLCOM_END;
 }
 
+void note_told_id(THD *thd, const Changed &changed) {
+  if (!changed.told_id) return;
+  thd->first_successful_insert_id_in_prev_stmt = *changed.told_id;
+  thd->arg_of_last_insert_id_function = true;
+}
+
 namespace {
 
 /// As my_ok(), but for statements with RETURNING: the end of their rows has neither.
@@ -100,11 +106,8 @@ void say_inserted(THD *thd, const ChangeForm &form, const Changed &changed) {
   }
   if (changed.insert_id != 0) thd->record_first_successful_insert_id_in_cur_stmt(changed.insert_id);
   ulonglong id = changed.changed != 0 ? changed.last_id : 0;
-  if (changed.told_id) {
-    thd->first_successful_insert_id_in_prev_stmt = *changed.told_id;
-    thd->arg_of_last_insert_id_function = true;
-    id = *changed.told_id;
-  }
+  note_told_id(thd, changed);
+  if (changed.told_id) id = *changed.told_id;
   if (changed.insert_id != 0) id = changed.insert_id;
   const bool tells_found = form.duplicate == Duplicate::update && (thd->client_capabilities & CLIENT_FOUND_ROWS) != 0;
   const uint64_t old = tells_found ? changed.duplicates : changed.replaced;

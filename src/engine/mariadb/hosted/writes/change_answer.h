@@ -55,6 +55,9 @@ bool has_only_notes(THD *thd);
 
 enum_sql_command command_of(const ChangeForm &form);
 
+/// LAST_INSERT_ID(id) was evaluated, also where its row was refused afterwards.
+void note_told_id(THD *thd, const Changed &changed);
+
 /// The server's OK at the end of such a statement: mysql_update(), mysql_delete(), mysql_insert(). The session
 /// remembers it (LAST_INSERT_ID(), ROW_COUNT()).
 void say_ok(THD *thd, const ChangeForm &form, const Changed &changed);

@@ -248,6 +248,7 @@ std::optional<NotNow> ChangeRow::update_duplicate(ulonglong next_id, Changed &ch
   if (const int code = read_by_key(number); code != 0) return failed(code, false);
   ++changed.duplicates;
   if (const auto why = fill_duplicate()) return why;
+  tell_id(changed);
   file.restore_auto_increment(next_id);
   ulonglong generated = 0;
   if (compare_record(&table)) {
@@ -262,10 +263,13 @@ std::optional<NotNow> ChangeRow::update_duplicate(ulonglong next_id, Changed &ch
   if (table.next_number_field != nullptr && names_id())
     file.adjust_next_insert_id_after_explicit_value(static_cast<ulonglong>(table.next_number_field->val_int()));
   else if (generated != 0) file.restore_auto_increment(generated);
+  return return_row(changed);
+}
+
+void ChangeRow::tell_id(Changed &changed) const {
   for (size_t i = 0; i < form_->assignments.size(); ++i)
     if (form_->assignments[i].how == FormAssignment::How::tell)
-      changed.told_id = static_cast<uint64_t>(table.field[change_->assignments[i].field]->val_int());
-  return return_row(changed);
+      changed.told_id = static_cast<uint64_t>(table_->field[change_->assignments[i].field]->val_int());
 }
 
 /// Whether ON DUPLICATE KEY UPDATE names the column of ids, which keeps its value.

@@ -62,6 +62,7 @@ std::optional<NotNow> SessionWriter::run(THD *thd, const SessionWrite &write, Ou
     statement.lose();
   } else if (why == NotNow::row_refused && is_final(write.form, row_.code())) {
     if (changed.insert_id != 0) thd->record_first_successful_insert_id_in_cur_stmt(changed.insert_id);
+    note_told_id(thd, changed);
     target.table->file->print_error(row_.code(), MYF(0));
     statement.take_back();
   } else if (why) {
