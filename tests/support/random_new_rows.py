@@ -1,6 +1,7 @@
 """INSERT and REPLACE of rows with keys that may be there already, by chance."""
 import random
 
+from support import random_values
 from support.random_writes import BYTES, ODD, returning
 from support.sql_session import literal_of
 
@@ -108,6 +109,11 @@ class NewRows:
             for column in columns:
                 if column not in ("k", "name") and self.random.random() < 0.06:
                     row.append(self.random.choice(("DEFAULT", "NULL")))
+                elif column in (*INTEGERS, "d", "at") and table != "children" and self.random.random() < 0.2:
+                    make = random_values.number if column in INTEGERS else random_values.day
+                    text, its = make(self.random)
+                    row.append(text)
+                    values += its
                 else:
                     row.append("?")
                     values.append(self.value(table, column))
@@ -124,6 +130,9 @@ class NewRows:
             return f"{column} = VALUES({column})", []
         if kind == "keep":
             return f"{column} = {self.random.choice((column, f'{table}.{column}'))}", []
+        if kind == "value" and column in INTEGERS and table != "children" and self.random.random() < 0.3:
+            text, values = random_values.number(self.random)
+            return f"{column} = {text}", values
         if kind == "value":
             return f"{column} = ?", [self.value(table, column)]
         if kind == "add VALUES":

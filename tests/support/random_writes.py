@@ -2,6 +2,7 @@
 import random
 from decimal import Decimal
 
+from support import random_values
 from support.sql_session import Literal, literal_of
 
 TABLES = (
@@ -122,6 +123,13 @@ class Writes:
             return "id = ? AND t < ?", [number, self.random.choice((10, 200))]
         if kind == 3:
             return "`w`.`id` = ?", [str(number)]
+        if kind == 4:
+            text, values = random_values.number(self.random, number)
+            return f"id = {text}", values
+        if kind == 5:
+            column = self.random.choice(("d", "dt", "dt", "ts"))
+            text, values = random_values.moment(self.random)
+            return f"id = ? AND {column} {self.random.choice('<>')} {text}", [number, *values]
         return "id = ?", [number]
 
     def insert(self):
@@ -184,9 +192,18 @@ class Writes:
                 ("b >= ? AND b < ?", [number * 10, number * 10 + 25]),
                 ("id BETWEEN ? AND ?", [number, number + 4]),
                 ("b = ? AND t < ?", [number * 10, 50]),
+                ("b BETWEEN ? - 15 AND ? + 15", [number, number]),
+                ("b = -?", [-number * 10]),
             )
         )
-        change = self.random.choice(("UPDATE w SET t = ?, tm = ?", "UPDATE w SET b = ?, f = ?", "DELETE FROM w"))
+        change = self.random.choice(
+            (
+                "UPDATE w SET t = ?, tm = ?",
+                "UPDATE w SET b = ?, f = ?",
+                "UPDATE w SET dt = CURDATE() - INTERVAL ? HOUR, f = 2 * ?",
+                "DELETE FROM w",
+            )
+        )
         if self.random.random() < 0.4:
             number //= 5
             where, values = self.random.choice(
@@ -242,6 +259,14 @@ class Writes:
                 new = f"{old} {self.random.choice('+-')} ?"
                 sets.append(f"{column} = {self.random.choice((new, new, f'GREATEST({new}, 0)'))}")
                 values.append(self.random.choice((1, 2, 5, 100, 1 << 40)))
+            elif column in ("u", "b", "t", "n", "f") and self.random.random() < 0.3:
+                text, its = random_values.number(self.random)
+                sets.append(f"{column} = {text}")
+                values += its
+            elif column in ("d", "dt", "ts", "c") and self.random.random() < 0.4:
+                text, its = random_values.day(self.random)
+                sets.append(f"{column} = {text}")
+                values += its
             elif column in ("u", "b", "t") and self.random.random() < 0.3:
                 sets.append(f"{column} = ? {self.random.choice('+-')} {self.random.choice((1, 300))}")
                 values.append(self.random.choice((1, 5, 100, 1 << 31, -3, "4", None)))

@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from support import seeds, sql_session
+from support import random_values, seeds, sql_session
 from support.server import STEADY_PLANS
 from support.sql_session import Session
 
@@ -66,7 +66,12 @@ class Reads:
         return pick([number, number, number, str(number), f"{number}.0", 1 << 40])
 
     def condition(self, column, values):
-        kind = self.random.randrange(8)
+        kind = self.random.randrange(9)
+        if kind == 8 and column in ("id", "a", "b", "n", "d", "c"):
+            make = random_values.moment if column == "d" else random_values.number
+            text, its = make(self.random)
+            values += its
+            return f"{column} {self.random.choice(['=', '<', '<=', '>', '>='])} {text}"
         if kind == 0:
             count = self.random.randrange(1, 5)
             values += [self.value(column) for _ in range(count)]

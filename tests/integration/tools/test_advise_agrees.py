@@ -84,6 +84,20 @@ UPDATE users SET visits = 1 + visits WHERE id = 1
 UPDATE users SET visits = COALESCE(visits, 0) + 1 WHERE id = 1
 UPDATE users SET name = UPPER(name) WHERE id = 1
 UPDATE users SET created_at = NOW() WHERE id = 1
+UPDATE users SET created_at = NOW() - INTERVAL 1 DAY, balance = 2 * 3 WHERE id = 1
+UPDATE users SET created_at = DATE_ADD(CURDATE(), INTERVAL 2 HOUR) WHERE id = 1
+UPDATE users SET created_at = SYSDATE() WHERE id = 1
+UPDATE users SET name = NOW() WHERE id = 1
+UPDATE users SET visits = 7 * 3 WHERE id = 1
+UPDATE users SET visits = 7 / 3 WHERE id = 1
+UPDATE users SET visits = UNIX_TIMESTAMP() - 60 WHERE id = 1 AND created_at < NOW() - INTERVAL 3 MONTH
+DELETE FROM users WHERE id = 10 + 1 AND visits < UNIX_TIMESTAMP()
+DELETE FROM users WHERE id = 10 AND created_at < LAST_DAY(NOW())
+SELECT name FROM users WHERE id = 3 AND created_at > CURDATE() - INTERVAL 1 WEEK
+SELECT name FROM users WHERE id > 40 - 20 AND id < 25 ORDER BY id
+SELECT name FROM users WHERE id > 40 / 2 AND id < 25 ORDER BY id
+INSERT INTO kv (k, v, exp) VALUES ('soon', 'b', UNIX_TIMESTAMP() + 60)
+INSERT INTO kv (k, v, exp) VALUES ('a', 'b', 1) ON DUPLICATE KEY UPDATE exp = 2 * 30
 UPDATE users SET balance = balance + 1 WHERE id = 1
 UPDATE users SET name = DEFAULT WHERE id = 1
 UPDATE users SET name = 'x' WHERE id IN (1, 2)

@@ -127,7 +127,7 @@ def services(text):
         ("SELECT UPPER(name) FROM users WHERE id = 1", "sql handlersocket"),
         ("UPDATE users SET visits = visits + 1 WHERE id = 1", "sql handlersocket memcached redis"),
         ("UPDATE users SET visits = visits + 1, name = 'x' WHERE id = 1", "sql"),
-        ("UPDATE users SET created_at = NOW() WHERE id = 1", ""),
+        ("UPDATE users SET created_at = NOW() WHERE id = 1", "sql"),
         ("UPDATE users SET name = 'x' WHERE city_id = 1", "sql handlersocket"),
         ("UPDATE users SET name = 'x' WHERE email LIKE 'a%'", "handlersocket"),
         ("UPDATE users SET name = 'x' WHERE id = 1 AND email LIKE 'a%'", "sql handlersocket"),

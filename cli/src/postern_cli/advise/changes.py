@@ -6,6 +6,7 @@ from typing import Any, Set
 
 from sqlglot import exp
 
+from postern_cli.advise import computed
 from postern_cli.advise.conditions import Reader, bare, is_plain, is_value
 from postern_cli.advise.schema import INTEGERS, Schema
 from postern_cli.advise.verdict import Verdict, of_the_system, place, table_of
@@ -65,11 +66,18 @@ def assignments(expressions: Any, reader: Reader, verdict: Verdict) -> str:
         elif is_default(value):
             verdict.unserved = "sets a column to DEFAULT"
         elif not is_plain(value):
-            verdict.expressions = True
+            note_computed(verdict, value, name)
     verdict.columns = tuple(dict.fromkeys(columns))
     if increments and increments < len(columns):
         verdict.how = "mixed"
     return "increment" if increments == len(columns) or (increments and reader) else "point_update"
+
+
+def note_computed(verdict: Verdict, value: Any, name: str) -> None:
+    column = verdict.table.columns.get(name) if verdict.table else None
+    verdict.expressions = True
+    if not computed.suits(value, column.type if column else "", compared=False):
+        verdict.worked_out = True
 
 
 def is_increment(name: str, value: Any, reader: Reader) -> bool:
@@ -118,8 +126,9 @@ def insertion(tree: Any, schema: Schema, database: str, replace: bool) -> Verdic
     verdict.columns = tuple(part.name.lower() for part in target.expressions) if listed else tuple(table.columns)
     for row in rows.expressions:
         values = row.expressions if isinstance(row, exp.Tuple) else [row]
-        if not all(is_plain(value) or is_default(value) for value in values):
-            verdict.expressions = True
+        for name_of_column, value in zip(verdict.columns, values):
+            if not is_plain(value) and not is_default(value):
+                note_computed(verdict, value, name_of_column)
     verdict.keys = len(rows.expressions)
     if not table.keys():
         verdict.why = "the table has no unique key"
@@ -165,8 +174,11 @@ def upsert_how(conflict: Any, names: Set[str], verdict: Verdict) -> str:
             isinstance(value, exp.Add) and reader.column(value.this) == name and is_given(bare(value.expression), name)
         ):
             added.add(name)
-        else:
+        elif computed.suits(value, reader.kind(name), compared=False):
             verdict.expressions = True
+            taken.add(name)
+        else:
+            verdict.expressions = verdict.worked_out = True
             return "other"
     given = set(verdict.columns) - set(verdict.key_columns)
     if not taken and not added:

@@ -149,7 +149,7 @@ class SelectReader:
             elif is_value(node):
                 constants += 1
             else:
-                verdict.expressions = True
+                verdict.expressions = verdict.worked_out = True
                 columns += [str(name) for name in (reader.column(part) for part in node.find_all(exp.Column)) if name]
         verdict.columns = tuple(dict.fromkeys(columns))
         if counts:

@@ -7,6 +7,8 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from sqlglot import exp
 
+from postern_cli.advise import computed
+
 COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
@@ -23,6 +25,7 @@ class Conditions:
     residual: List[str] = field(default_factory=list)  # what no key has, in SQL
     simple_residual: bool = True  # and all of it compares a column with a value
     expression_values: bool = False  # a value that the server works out: NOW(), 1 + 1
+    worked_out: bool = False  # and no worker does
     number_for_text: Set[str] = field(default_factory=set)  # text columns compared with a number: no index helps
     impossible: Optional[str] = None  # what keeps this from being a matter of one table
     unserved: str = ""  # why no worker of the SQL door reads it
@@ -123,12 +126,22 @@ class Reader:
     def _note_value(self, name: str, value: Any) -> None:
         if not is_plain(value):
             self.found.expression_values = True
+        self._note_computed(name, value)
         if isinstance(value, (exp.Collate, exp.Introducer)):
             self.found.unserved = "a value with a character set or collation of its own"
         column = self._columns.get(name) if self._columns else None
         if column and column.type in ("char", "varchar", "text", "tinytext", "mediumtext", "longtext"):
             if isinstance(value, exp.Literal) and not value.is_string:
                 self.found.number_for_text.add(name)
+
+    def _note_computed(self, name: str, value: Any) -> None:
+        if not is_plain(value) and not computed.suits(value, self.kind(name), compared=True):
+            self.found.worked_out = True
+
+    def kind(self, name: str) -> str:
+        """The type of a column; empty: it is not known."""
+        column = self._columns.get(name) if self._columns else None
+        return column.type if column else ""
 
     def _equality(self, node: Any) -> bool:
         if isinstance(node, (exp.EQ, exp.NullSafeEQ)):
@@ -224,6 +237,12 @@ class Reader:
             return self._unequal(node)
         if name is None:
             return False
+        if isinstance(node, exp.Between):
+            bounds = [node.args["low"], node.args["high"]]
+        else:
+            bounds = [one for one in (bare(node.this), bare(node.expression)) if is_value(one)]
+        for value in bounds:
+            self._note_computed(name, value)
         self.found.ranges.add(name)
         return True
 

@@ -71,7 +71,7 @@ def sql(verdict: Verdict) -> Service:
 def unserved(verdict: Verdict) -> str:
     """Why a worker of the SQL door does not answer it by its key."""
     why = verdict.warning or verdict.unserved
-    if not why and verdict.expressions:
+    if not why and verdict.worked_out:
         why = "a value that the server works out"
     if not why:
         why = unserved_write(verdict) if verdict.changes or verdict.kind in WRITES else unserved_read(verdict)

@@ -41,6 +41,7 @@ class Verdict:
     keys: int = 1  # rows in an IN list or in VALUES
     locking: bool = False  # FOR UPDATE, LOCK IN SHARE MODE
     expressions: bool = False  # a column or value that the server works out
+    worked_out: bool = False  # and no worker does
     how: str = ""  # of upserts: `update`, `update_some`, `add`, `ignore`, `keep`, `replace`
     returning: bool = False
     returns_expressions: bool = False
@@ -75,6 +76,7 @@ def place(verdict: Verdict, found: Conditions, bare_kind: str, list_kind: str) -
     """Chooses the index for what WHERE says, and by that the kind."""
     table = verdict.table
     verdict.expressions = verdict.expressions or found.expression_values
+    verdict.worked_out = verdict.worked_out or found.worked_out
     verdict.unserved = verdict.unserved or found.unserved
     if found.impossible:
         verdict.kind, verdict.why = "other", found.impossible

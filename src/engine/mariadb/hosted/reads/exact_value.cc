@@ -2,6 +2,7 @@
 
 #include "engine/mariadb/hosted/reads/exact_value.h"
 
+#include "engine/mariadb/hosted/reads/computed_value.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/sql/plain_text.h"
 
@@ -100,7 +101,10 @@ bool value_of(const FormValue &place, std::span<const Value> arguments, Value &v
       return true;
     case FormValue::From::integer: value = Value::of_integer(place.integer); return true;
     case FormValue::From::text: value = Value::of(place.text); return true;
+    case FormValue::From::sum:
+    case FormValue::From::seconds: return computed_number(place, arguments, value);
     case FormValue::From::null: value = Value::null(); return true;
+    case FormValue::From::time:
     case FormValue::From::standard: return false;
   }
   return false;

@@ -18,7 +18,7 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value);
 /// their way from client to column.
 bool text_is_same(THD *thd, const Field &field, Bytes text);
 
-/// What stands for a place in a form, if the execution has it.
+/// What stands for a place in a form, if the execution has it; not a point in time.
 bool value_of(const FormValue &place, std::span<const Value> arguments, Value &value);
 
 }  // namespace postern::mariadb

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/mariadb/hosted/reads/computed_value.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
 
 namespace postern::mariadb {
@@ -102,10 +103,15 @@ bool KeyWalk::value_at(const ResolvedCondition &condition, size_t at, Value &val
   return at < values.size() && value_of(values[at], arguments_, value);
 }
 
-bool KeyWalk::store(const ResolvedCondition &condition, const Value &value, Record &record) const {
+/// The value at that place, if it is exactly what the column holds then.
+bool KeyWalk::store(const ResolvedCondition &condition, size_t at, Record &record) const {
   Field &field = field_of(condition);
   const InRecord moved(field, *table_, record.data());
-  return store_exactly(thd_, field, condition.exact, value);
+  const std::vector<FormValue> &values = condition_of(condition).values;
+  if (at < values.size() && values[at].from == FormValue::From::time)
+    return store_time_exactly(field, condition.exact, values[at], arguments_);
+  Value value;
+  return value_at(condition, at, value) && store_exactly(thd_, field, condition.exact, value);
 }
 
 void KeyWalk::store_null(const ResolvedCondition &condition, Record &record) const {
@@ -130,10 +136,9 @@ void KeyWalk::copy_key(Record &key, size_t parts) {
 bool KeyWalk::make_keys() {
   key_record_.assign(table_->s->default_values, table_->s->default_values + table_->s->rec_buff_length);
   for (const ResolvedCondition &part : read_->parts) {
-    Value value;
     switch (condition_of(part).test) {
       case FormTest::equal:
-        if (!value_at(part, 0, value) || !store(part, value, key_record_)) return false;
+        if (!store(part, 0, key_record_)) return false;
         break;
       case FormTest::null: store_null(part, key_record_); break;
       case FormTest::in:
@@ -161,10 +166,8 @@ bool KeyWalk::make_list() {
   const size_t count = condition_of(*std::ranges::find_if(read_->parts, is_of_list)).values.size();
   if (keys_.size() < count) keys_.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    for (const ResolvedCondition &listed : read_->parts) {
-      Value value;
-      if (is_list(listed) && (!value_at(listed, i, value) || !store(listed, value, key_record_))) return false;
-    }
+    for (const ResolvedCondition &listed : read_->parts)
+      if (is_list(listed) && !store(listed, i, key_record_)) return false;
     copy_key(keys_[i], read_->parts.size());
   }
   KEY_PART_INFO *const part = table_->key_info[read_->index].key_part;
@@ -192,8 +195,7 @@ bool KeyWalk::make_range() {
   for (const ResolvedCondition &condition : read_->range) {
     const FormTest test = condition_of(condition).test;
     if (test == FormTest::like) return make_prefix(condition);
-    Value value;
-    if (!value_at(condition, 0, value) || !store(condition, value, key_record_)) return false;
+    if (!store(condition, 0, key_record_)) return false;
     End &end = test == FormTest::greater || test == FormTest::at_least ? low_ : high_;
     end.given = true;
     end.included = test == FormTest::at_least || test == FormTest::at_most;
@@ -264,8 +266,7 @@ bool KeyWalk::add_judged(const ResolvedCondition &condition) {
       if (records_.size() == records_used_) records_.emplace_back();
       Record &record = records_[records_used_++];
       record.assign(table_->s->default_values, table_->s->default_values + table_->s->rec_buff_length);
-      Value value;
-      if (!value_at(condition, i, value) || !store(condition, value, record)) return false;
+      if (!store(condition, i, record)) return false;
       ++judged.count;
     }
   }

@@ -69,7 +69,7 @@ class KeyWalk {
   }
   Field &field_of(const ResolvedCondition &condition) const;
   bool value_at(const ResolvedCondition &condition, size_t at, Value &value) const;
-  bool store(const ResolvedCondition &condition, const Value &value, Record &record) const;
+  bool store(const ResolvedCondition &condition, size_t at, Record &record) const;
   void store_null(const ResolvedCondition &condition, Record &record) const;
   uint32_t key_length(size_t parts) const;
   void copy_key(Record &key, size_t parts);

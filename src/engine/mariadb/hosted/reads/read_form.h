@@ -19,12 +19,26 @@
 
 namespace postern::mariadb {
 
+/// A point in time: when the statement begins, or its day.
+struct FormTime {
+  enum class What : uint8_t { now, utc, date, utc_date };
+  What what = What::now;
+  uint8_t digits = 0;      ///< behind the point of its seconds
+  uint8_t unit = 0;        ///< the interval's: a number of the server's interval_type
+  bool backwards = false;  ///< the interval is subtracted
+
+  bool operator==(const FormTime &) const = default;
+};
+
 /// Where a value comes from.
 struct FormValue {
   enum class From : uint8_t {
     argument,  ///< the execution's: a literal of the text that the normaliser took out, or a parameter
     integer,   ///< written in the statement; `integer`
     text,      ///< written in the statement, in the connection's character set as it was then; `text`
+    sum,       ///< computed of `terms` as `sum` says: computed_value.h
+    seconds,   ///< UNIX_TIMESTAMP()
+    time,      ///< `time`
     // Only for a column's new value, never for comparisons:
     null,      ///< NULL, written in the statement
     standard,  ///< DEFAULT, written in the statement
@@ -32,10 +46,18 @@ struct FormValue {
   From from = From::argument;
   uint16_t argument = 0;  ///< counted from 0 in the order of the text
   int64_t integer = 0;
-  std::string text;
+  std::string text{};
+  enum class Sum : uint8_t { add, subtract, multiply, negate };
+  Sum sum = Sum::add;
+  FormTime time{};
+  /// A sum has two of them, or the one that is negated; a time has the number of its interval, or none.
+  std::vector<FormValue> terms{};
 
   bool operator==(const FormValue &) const = default;
 };
+
+/// Whether it asks the time.
+bool is_of_time(const FormValue &value);
 
 using sql::FormTest;
 

@@ -245,11 +245,10 @@ std::optional<WhyNot> Recogniser::add(FormTest test, Item *left, Item **values, 
   FormCondition condition;
   condition.test = test;
   if (!column(left, condition.column)) return WhyNot::condition;
-  values_ += count;
-  if (values_ > plan_values_max || form_.conditions.size() == conditions_max) return WhyNot::too_much;
+  if (values_ + count > plan_values_max || form_.conditions.size() == conditions_max) return WhyNot::too_much;
   for (uint i = 0; i < count; ++i) {
     FormValue one;
-    if (!value(values[i], one)) return WhyNot::value;
+    if (test == FormTest::like ? !value(values[i], one) : !any_value(values[i], one)) return WhyNot::value;
     condition.values.push_back(std::move(one));
   }
   form_.conditions.push_back(std::move(condition));

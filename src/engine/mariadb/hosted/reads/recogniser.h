@@ -45,6 +45,11 @@ class Recogniser {
   bool is_own_name(const Item_ident &ident) const;
   bool value(Item *item, FormValue &value) const;
   std::optional<WhyNot> add(FormTest test, Item *left, Item **values, uint count);
+  /// One as value() reads it, or one that is computed of such and of the time before any row is read.
+  bool any_value(Item *item, FormValue &to, int depth = 0);
+  bool number(Item *item, FormValue &to, int depth);
+  bool read_sum(Item_func &function, FormValue &to, int depth);
+  bool read_moment(Item_func &function, FormValue &to, int depth);
   bool parameter(const Item *item, FormValue &value) const;
 
   THD *thd_;

@@ -60,6 +60,19 @@ WhyNot reason_of(sql::NoIndex why) {
   return WhyNot::no_index;
 }
 
+/// Whether a computed value may be one that such a column holds exactly.
+bool may_be_compared(const FormValue &value, const Field &field, Exact exact) {
+  switch (value.from) {
+    case FormValue::From::sum:
+    case FormValue::From::seconds: return exact == Exact::integer || exact == Exact::decimal;
+    case FormValue::From::time: {
+      const bool is_date = value.time.what >= FormTime::What::date;
+      return (exact == Exact::datetime && value.time.digits <= field.decimals()) || (exact == Exact::date && is_date);
+    }
+    default: return true;
+  }
+}
+
 class Resolution {
  public:
   Resolution(const ReadForm &form, const TABLE &table, ResolvedRead &read) : form_(form), table_(table), read_(read) {}
@@ -123,6 +136,9 @@ std::optional<WhyNot> Resolution::resolve_conditions() {
     // In a column that cannot be NULL a zero date is NULL, and a new AUTO_INCREMENT value may be.
     if (test == FormTest::null && !field.real_maybe_null()) return WhyNot::null_test;
     if (!of_null && !exactness(field, resolved.exact)) return WhyNot::column_type;
+    if (!std::ranges::all_of(form_.conditions[at].values,
+                             [&](const FormValue &value) { return may_be_compared(value, field, resolved.exact); }))
+      return WhyNot::column_type;
     if (test == FormTest::like && (!is_text(field) || resolved.exact != Exact::text)) return WhyNot::column_type;
     conditions_.push_back(resolved);
   }
@@ -196,6 +212,11 @@ bool exactness(const Field &field, Exact &exact) {
     case MYSQL_TYPE_DATETIME2: exact = Exact::datetime; return true;
     default: return false;
   }
+}
+
+bool is_of_time(const FormValue &value) {
+  return value.from == FormValue::From::time || value.from == FormValue::From::seconds ||
+         std::ranges::any_of(value.terms, is_of_time);
 }
 
 uint16_t field_of(const TABLE &table, const std::string &name) {

@@ -26,6 +26,11 @@ size_t columns_of(const ReadForm &plan, const ResolvedRead &read) {
 
 }  // namespace
 
+SelectPlan::SelectPlan(ReadForm form)
+    : form_(std::move(form)), is_of_time_(std::ranges::any_of(form_.conditions, [](const FormCondition &one) {
+        return std::ranges::any_of(one.values, mariadb::is_of_time);
+      })) {}
+
 std::shared_ptr<const StatementPlan> SelectPlan::recognise(THD *thd, LEX &lex, ParsedText parsed,
                                                            std::optional<WhyNot> &why) {
   if (lex.sql_command != SQLCOM_SELECT) return nullptr;

@@ -34,7 +34,7 @@ class SelectPlan final : public StatementPlan {
   static std::shared_ptr<const StatementPlan> recognise(THD *thd, LEX &lex, ParsedText parsed,
                                                         std::optional<WhyNot> &why);
 
-  explicit SelectPlan(ReadForm form) : form_(std::move(form)) {}
+  explicit SelectPlan(ReadForm form);
 
   uint32_t values() const override { return form_.arguments; }
   PlanFacts facts() const override;
@@ -46,6 +46,7 @@ class SelectPlan final : public StatementPlan {
   void learn(const Asked &asked, Bytes answer, uint64_t before) const override;
   /// Locking reads see the newest rows, which may change between two answers.
   bool can_be_compared() const override { return form_.lock == FormLock::none; }
+  bool is_of_time() const override { return is_of_time_; }
   bool leaves_some() const override { return several_.load(std::memory_order_relaxed); }
 
  private:
@@ -62,6 +63,7 @@ class SelectPlan final : public StatementPlan {
   const Learnt *find(const AnswerShape &shape) const;
 
   const ReadForm form_;
+  const bool is_of_time_;
   mutable NewestFirst<Learnt> learnt_;
   mutable sql::PlanJudge judge_;
   mutable std::atomic<uint64_t> bad_for_{0};  // the version of the table for which its index reads too many rows

@@ -19,11 +19,32 @@ std::string test_word(FormTest test) {
   return {};
 }
 
+namespace {
+
+std::string time_word(const FormValue &value) {
+  constexpr const char *names[] = {"now", "utc", "today", "utc today"};
+  constexpr const char *units[] = {"years", "quarters", "months", "weeks", "days", "hours", "minutes", "seconds"};
+  std::string word = names[static_cast<size_t>(value.time.what)];
+  if (value.time.digits != 0) word += "." + std::to_string(value.time.digits);
+  if (value.terms.empty()) return word;
+  return word + (value.time.backwards ? " - " : " + ") + value_word(value.terms[0]) + " " + units[value.time.unit];
+}
+
+}  // namespace
+
 std::string value_word(const FormValue &value) {
   switch (value.from) {
     case FormValue::From::argument: return "?" + std::to_string(value.argument);
     case FormValue::From::integer: return std::to_string(value.integer);
     case FormValue::From::text: return "'" + value.text + "'";
+    case FormValue::From::sum: {
+      constexpr const char *signs[] = {" + ", " - ", " * "};
+      const std::string first = value_word(value.terms[0]);
+      if (value.sum == FormValue::Sum::negate) return "-(" + first + ")";
+      return "(" + first + signs[static_cast<size_t>(value.sum)] + value_word(value.terms[1]) + ")";
+    }
+    case FormValue::From::seconds: return "seconds now";
+    case FormValue::From::time: return time_word(value);
     case FormValue::From::null: return "NULL";
     case FormValue::From::standard: return "DEFAULT";
   }

@@ -5,6 +5,7 @@
 
 #include "engine/mariadb/hosted/writes/change_row.h"
 #include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/reads/computed_value.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/tables/row_calls.h"
 #include "engine/rows/write_tables.h"
@@ -336,8 +337,9 @@ std::optional<NotNow> ChangeRow::fill_new(const std::vector<FormValue> &row) {
     }
     if (row[i].from == FormValue::From::standard) continue;
     Value value;
-    if (!value_of(row[i], values_, value)) return NotNow::value;
-    if (!store(field, value)) return NotNow::warning;
+    const bool is_time = row[i].from == FormValue::From::time;
+    if (!is_time && !value_of(row[i], values_, value)) return NotNow::value;
+    if (is_time ? !store_time(field, row[i], values_) : !store(field, value)) return NotNow::warning;
     field.set_has_explicit_value();
   }
   if (table.default_field != nullptr && table.update_default_fields(false)) return NotNow::warning;

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/reads/computed_value.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/hosted/writes/resolve_change.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
@@ -224,6 +225,8 @@ std::optional<NotNow> ChangeRow::assign(const FormAssignment &assignment, const 
     return std::nullopt;
   }
   Value value;
+  if (assignment.value.from == FormValue::From::time)
+    return store_time(field, assignment.value, values_) ? std::nullopt : std::optional(NotNow::value);
   if (assignment.given.empty()) {
     if (!value_of(assignment.value, values_, value)) return NotNow::value;
   } else if (!computes) {

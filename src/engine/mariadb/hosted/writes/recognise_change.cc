@@ -123,8 +123,9 @@ bool ChangeRecogniser::read_computed(Item_func &function, FormAssignment &assign
   } else if (!read_operand(arguments[1 - source], assignment)) {
     return false;
   }
+  const FormValue::From from = assignment.value.from;
   return !assignment.given.empty() ||
-         (assignment.value.from != FormValue::From::text && assignment.value.from != FormValue::From::null);
+         (from != FormValue::From::text && from != FormValue::From::null && from != FormValue::From::time);
 }
 
 /// A column, or COALESCE(column, integer).
@@ -198,8 +199,7 @@ bool ChangeRecogniser::read_new_value(Item *item, FormValue &to) {
 }
 
 bool ChangeRecogniser::read_value(Item *item, FormValue &to) {
-  if (++values_ > plan_values_max) return false;
-  if (value(item, to)) return true;
+  if (any_value(item, to)) return true;
   if (item->type() != Item::NULL_ITEM) return false;
   to.from = FormValue::From::null;
   return true;

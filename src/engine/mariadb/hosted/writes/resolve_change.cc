@@ -74,6 +74,18 @@ bool takes_texts(const Field &field) {
 
 namespace {
 
+/// Whether the column may take such a value as the server gives it.
+bool takes(const Field &field, const FormValue &value) {
+  switch (value.from) {
+    case FormValue::From::sum:
+    case FormValue::From::seconds: return takes_integers(field);
+    case FormValue::From::time:
+      return field.real_type() == MYSQL_TYPE_NEWDATE || field.real_type() == MYSQL_TYPE_DATETIME2 ||
+             field.real_type() == MYSQL_TYPE_TIMESTAMP2;
+    default: return takes_texts(field);
+  }
+}
+
 /// Whether a column that the statement does not name, or sets to DEFAULT, gets the same value in every session.
 bool has_plain_default(const TABLE &table, Field &field) {
   if (&field == table.found_next_number_field) return true;
@@ -100,7 +112,7 @@ std::optional<WhyNot> resolve_assignment(const FormAssignment &assignment, const
   const bool same_given = assignment.given.empty() || resolved.given == resolved.field;
   switch (assignment.how) {
     case FormAssignment::How::set:
-      return takes_texts(field) && same_given ? std::nullopt : std::optional(WhyNot::column_type);
+      return takes(field, assignment.value) && same_given ? std::nullopt : std::optional(WhyNot::column_type);
     case FormAssignment::How::add:
     case FormAssignment::How::subtract:
       if (holds_fractions(field) && resolved.source == resolved.field && assignment.given.empty() &&
@@ -192,8 +204,9 @@ std::optional<WhyNot> resolve_insert(const ChangeForm &form, const TABLE &table,
     for (size_t i = 0; i < row.size(); ++i)
       if (row[i].from == FormValue::From::standard) given[change.columns[i]] = false;
   }
-  for (const uint16_t at : change.columns)
-    if (!takes_texts(*table.field[at])) return WhyNot::column_type;
+  for (const std::vector<FormValue> &row : form.new_rows)
+    for (size_t i = 0; i < row.size(); ++i)
+      if (!takes(*table.field[change.columns[i]], row[i])) return WhyNot::column_type;
   for (uint16_t at = 0; at < table.s->fields; ++at)
     if (!given[at] && !has_plain_default(table, *table.field[at])) return WhyNot::own_transaction;
   return resolve_updates(form, table, change);
