@@ -5,6 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from support import mc
 from support.server import ROOT, Server, parse_env
 from support.waiting import until
 
@@ -37,6 +38,8 @@ class MysqlServer(Server):
         scripts = ["innodb_memcache", "innodb_memcache_example"] * containers + ["redis"] * redis
         for name in scripts:
             self.load(name)
+        if containers:
+            until(lambda: mc.listens(self.env["MEMC_PORT"]), 30, "the memcached door does not open")
         return self
 
     def load(self, name):
