@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -108,11 +109,24 @@ const char *missing_of(const Mapped &mapped, ElfW(Sxword) relocations_tag, ElfW(
   return nullptr;
 }
 
+/// memcpy() of whole pages of the library. AddressSanitizer would stop memcpy() itself at the gaps between variables.
+#ifdef __SANITIZE_ADDRESS__
+[[gnu::no_sanitize("address")]] void copy_pages(void *to, const char *from, size_t bytes) {
+  auto *const words = static_cast<volatile uint64_t *>(to);
+  const auto *const copied = reinterpret_cast<const volatile uint64_t *>(from);
+  for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) words[i] = copied[i];
+}
+#else
+void copy_pages(void *to, const char *from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+#endif
+
 /// Puts a copy of the pages in the place of the pages, at once: other threads may be running in them.
 bool copy_in_place(const Segment &segment) {
   void *const copy = mmap(nullptr, segment.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return false;
-  std::memcpy(copy, segment.begin, segment.bytes);
+  copy_pages(copy, segment.begin, segment.bytes);
   if (mprotect(copy, segment.bytes, segment.access) == 0 &&
       mremap(copy, segment.bytes, segment.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, segment.begin) != MAP_FAILED)
     return true;
