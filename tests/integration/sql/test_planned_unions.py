@@ -2,9 +2,6 @@
 import pytest
 from support.planned_once import CHANGES, assert_alike, fast, plain, sessions  # noqa: F401
 from support.random_selects import TABLES
-from support.server import SERIES
-
-pytestmark = pytest.mark.skipif(SERIES != "10.11", reason="the server answers UNION on later series")
 
 SERVED = (
     "SELECT id, n FROM sale WHERE person = %d UNION SELECT id, place FROM person WHERE place = 3",

@@ -16,12 +16,6 @@ namespace {
 constexpr size_t tables_max = 8;
 constexpr size_t items_max = 512;
 
-/// Later series may leave a whole UNION to the storage engine. There nobody has looked for what it keeps from one
-/// execution to the next.
-template <class Unit>
-constexpr bool may_be_the_engines = requires(Unit &unit) {
-  unit.pushdown_unit;
-};
 constexpr ulonglong options_known =
     SELECT_DISTINCT | SELECT_STRAIGHT_JOIN | SELECT_SMALL_RESULT | OPTION_FOUND_ROWS | SELECT_ALL;
 
@@ -223,8 +217,7 @@ std::optional<WhyNot> FormReader::check_statement() const {
   if (lex_.limit_rows_examined) return WhyNot::limit;
   if (lex_.param_list.elements > plan_values_max) return WhyNot::too_much;
   const SELECT_LEX *const select = lex_.first_select_lex();
-  const bool is_union = !may_be_the_engines<SELECT_LEX_UNIT> && lex_.unit.is_unit_op();
-  if (!select || (!is_union && (lex_.unit.is_unit_op() || lex_.unit.fake_select_lex))) return WhyNot::several_selects;
+  if (!select || (!lex_.unit.is_unit_op() && lex_.unit.fake_select_lex)) return WhyNot::several_selects;
   return std::nullopt;
 }
 

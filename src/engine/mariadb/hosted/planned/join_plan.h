@@ -30,7 +30,8 @@
 // 11.8 was read beside 10.11 for all of this. It counts examined rows in the THD and not in the JOIN; counts and bounds
 // temporary files (a sort's stays until the next one); has costs and a map of collations in the session (PlanContext),
 // an address of its own in each THD's variables, and tables with indexes beside; its optimizer names a range JT_RANGE,
-// and rewrites conditions on YEAR(), DATE(), UPPER() and SUBSTR() of a column, but only beside literals of the text.
+// and rewrites conditions on YEAR(), DATE(), UPPER() and SUBSTR() of a column, but only beside literals of the text. A
+// UNION has the JOIN that reads its rows from the beginning, and may be a storage engine's as a whole.
 #pragma once
 
 #include <array>

@@ -21,6 +21,13 @@ bool each_subquery(SELECT_LEX &select, Look look) {
   return true;
 }
 
+/// Later series may leave a whole UNION to a storage engine; InnoDB takes none.
+template <class Unit>
+bool is_left_to_engine(const Unit &unit) {
+  if constexpr (requires { unit.pushdown_unit; }) return unit.pushdown_unit != nullptr;
+  return false;
+}
+
 }  // namespace
 
 /// Before anything is resolved. To the server each depends on a row around it, and so is never done once and for all.
@@ -94,6 +101,7 @@ const char *JoinPlan::refusal() const {
     if (one.join->zero_result_cause != nullptr) return "a derived table that the server knows before it reads a row";
     if (const char *const why = refusal_of(*one.join); why != nullptr) return why;
   }
+  if (is_left_to_engine(lex_.unit)) return "a part that the storage engine does";
   if (keeps_rows() && lex_.unit.table->s->db_type() != heap_hton) return "a UNION that is kept on the disk";
   for (const JOIN *const join : joins_)
     if (const char *const why = refusal_of_whole(*join); why != nullptr) return why;
