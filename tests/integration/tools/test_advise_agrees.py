@@ -76,6 +76,10 @@ SELECT id FROM users WHERE city_id = 7 UNION SELECT id FROM users WHERE city_id 
 (SELECT id FROM users WHERE city_id = 7 ORDER BY visits LIMIT 1) UNION ALL (SELECT id FROM users WHERE city_id = 8 LIMIT 1)
 SELECT id FROM users WHERE city_id = 7 UNION ALL SELECT 5
 SELECT id FROM users WHERE city_id = 7 EXCEPT SELECT id FROM users WHERE city_id = 8
+SELECT x.id, x.name FROM (SELECT id, name, visits FROM (SELECT * FROM users WHERE city_id = 7) y) x WHERE x.visits > 3
+SELECT name, visits FROM townspeople WHERE city_id = 7
+SELECT t.name, u.email FROM townspeople t JOIN users u ON u.id = t.id WHERE t.city_id = 8 ORDER BY u.visits
+SELECT id FROM sorted_people WHERE id < 9
 SELECT SQL_NO_CACHE v FROM kv FORCE INDEX (PRIMARY) WHERE k = 'x'
 SELECT v FROM kv WHERE k = 'x' COLLATE utf8mb4_bin
 UPDATE users SET name = 'x', visits = visits + 1 WHERE id = 1
@@ -153,6 +157,11 @@ def fill(server):
             f" SELECT {', '.join(values.values())} FROM test.seq_1_to_{ROWS}",
             f"ANALYZE TABLE {schema}.`{table}`",
         )
+    server.execute(
+        "CREATE VIEW townspeople AS SELECT id, name, visits, city_id FROM users WHERE city_id > 1",
+        "CREATE VIEW sorted_people AS SELECT id, name FROM users ORDER BY name",
+        database="shop",
+    )
 
 
 def statements():

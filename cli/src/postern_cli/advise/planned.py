@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
 
-from postern_cli.advise.schema import OURS, SYSTEM, Schema
+from postern_cli.advise.schema import OURS, SYSTEM, Schema, Table
 
 TABLES_MAX = 8
 # What the server alone answers, wherever it stands.
@@ -91,15 +92,44 @@ def is_planned_union(tree: Any, schema: Schema, database: str) -> bool:
 
 
 def is_derived(node: Any, tree: Any) -> bool:
-    """A SELECT in the place of one of its tables."""
+    """A SELECT in the place of one of its tables, or of one of those that such a SELECT has."""
     if not isinstance(node, exp.Subquery) or not isinstance(node.parent, (exp.From, exp.Join)):
         return False
-    return node.parent.parent is tree and isinstance(node.this, exp.Select) and node.this.args.get("from_") is not None
+    if not isinstance(node.this, exp.Select) or node.this.args.get("from_") is None:
+        return False
+    around = node.parent.parent
+    return around is tree or (is_plain(node.this) and is_derived(around.parent, tree))
+
+
+def is_plain(select: Any) -> bool:
+    """The optimizer makes it a part of the SELECT around it."""
+    parts = ("group", "distinct", "having", "limit", "offset")
+    return not any(select.args.get(part) for part in parts) and not any(
+        one.find(exp.AggFunc) for one in select.expressions
+    )
 
 
 def suits(node: Any, schema: Schema, database: str) -> bool:
-    """A table of users' in InnoDB, without generated columns."""
+    """A table of users' in InnoDB, without generated columns, or a view of such tables."""
     table = schema.find(node.text("db") or database, node.name)
-    if table is None or table.view or table.schema.lower() in SYSTEM + OURS:
+    if table is None or table.schema.lower() in SYSTEM + OURS:
         return False
+    if table.view:
+        return is_planned_view(table, schema)
     return table.engine.lower() in ("innodb", "") and not any(column.generated for column in table.columns.values())
+
+
+def is_planned_view(table: Table, schema: Schema) -> bool:
+    """Its SELECT may stand in FROM, and is not sorted. A view on others is planned if those are."""
+    try:
+        tree = parse_one(table.definition, read="mysql")
+    except SqlglotError:
+        return False
+    if (
+        not isinstance(tree, exp.Select)
+        or tree.args.get("order")
+        or tree.find(exp.Subquery)
+        or not table.definition.isascii()
+    ):
+        return False
+    return is_planned(tree, schema, table.schema)

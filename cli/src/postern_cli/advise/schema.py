@@ -53,6 +53,7 @@ class Table:
     triggers: bool = False
     referenced: bool = False  # foreign keys of other tables point here
     view: bool = False
+    definition: str = ""  # the SELECT, if it is a view
 
     @property
     def full_name(self) -> str:
@@ -112,6 +113,12 @@ def from_server(query: Any, schemas: Iterable[str] = ()) -> Schema:
         wanted,
     ):
         tables[schema, name] = Table(schema, name, engine=engine or "", rows=rows, view=kind == "VIEW")
+    for schema, name, definition in query(
+        f"SELECT table_schema, table_name, view_definition FROM information_schema.views WHERE table_schema {where}",
+        wanted,
+    ):
+        if (schema, name) in tables:
+            tables[schema, name].definition = definition or ""
     for schema, name, column, kind, nullable, extra in query(
         "SELECT table_schema, table_name, column_name, data_type, is_nullable, extra FROM information_schema.columns"
         f" WHERE table_schema {where} ORDER BY table_schema, table_name, ordinal_position",

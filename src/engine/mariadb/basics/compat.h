@@ -33,9 +33,11 @@ inline LEX_CSTRING text_of(const char *text) {
 inline bool same_name(CHARSET_INFO *charset, const char *left, const char *right) {
   return charset->streq(text_of(left), text_of(right));
 }
-/// Fills `context` with the account that a client of this name and address would be. `ip` may be null.
-inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip) {
-  return !acl_getroot(&context, text_of(user.c_str()), text_of(host), text_of(ip), text_of(""));
+/// Fills `context` with the account that a client of this name and address would be, with its privileges on one
+/// database. `ip` may be null.
+inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip,
+                         const char *database = "") {
+  return !acl_getroot(&context, text_of(user.c_str()), text_of(host), text_of(ip), text_of(database));
 }
 /// Makes the role the thread's if it is granted; if not, an error may be set.
 inline void take_role(THD *thd, const std::string &role) {
@@ -61,9 +63,11 @@ inline bool is_table_name(const std::string &name) {
 inline bool same_name(CHARSET_INFO *charset, const char *left, const char *right) {
   return my_strcasecmp(charset, left, right) == 0;
 }
-/// Fills `context` with the account that a client of this name and address would be. `ip` may be null.
-inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip) {
-  return !acl_getroot(&context, user.c_str(), host, ip, "");
+/// Fills `context` with the account that a client of this name and address would be, with its privileges on one
+/// database. `ip` may be null.
+inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip,
+                         const char *database = "") {
+  return !acl_getroot(&context, user.c_str(), host, ip, database);
 }
 /// Makes the role the thread's if it is granted; if not, an error may be set.
 inline void take_role(THD *thd, const std::string &role) {

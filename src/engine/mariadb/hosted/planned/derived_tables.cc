@@ -29,6 +29,11 @@ template struct Reveal<&Aggregator_distinct::table>;
 /// Once its tables are open: each derived one is resolved. To the server they are such as may be executed again.
 bool JoinPlan::prepare_derived(SELECT_LEX &select) {
   if (!lex_.derived_tables) return true;
+  mark_derived(select);
+  return !mysql_handle_derived(&lex_, DT_INIT | DT_PREPARE);
+}
+
+void JoinPlan::mark_derived(SELECT_LEX &select) {
   for (SELECT_LEX_UNIT *unit = select.first_inner_unit(); unit != nullptr; unit = unit->next_unit()) {
     if (unit->item != nullptr) continue;
     SELECT_LEX &inner = *unit->first_select();
@@ -36,8 +41,8 @@ bool JoinPlan::prepare_derived(SELECT_LEX &select) {
     inner.options |= SELECT_NO_JOIN_CACHE;
     // With more the server would fill it itself.
     unit->uncacheable |= UNCACHEABLE_EXPLAIN;
+    mark_derived(inner);
   }
-  return !mysql_handle_derived(&lex_, DT_INIT | DT_PREPARE);
 }
 
 /// Those that the optimizer has not merged. nullptr: they may be executed, else the reason why not.
@@ -47,6 +52,7 @@ const char *JoinPlan::note_derived(SELECT_LEX &select) {
     if (unit->item != nullptr) continue;
     TABLE_LIST *const list = unit->derived;
     JOIN *const join = unit->first_select()->join;
+    if (unit->first_select()->first_inner_unit() != nullptr) return "a derived table in another one";
     if (list == nullptr || list->table == nullptr || join == nullptr || !list->is_materialized_derived() ||
         list->field_translation != nullptr || list->fill_me || unit->executed)
       return "a derived table that is not known to be repeatable";

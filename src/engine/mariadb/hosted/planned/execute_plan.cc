@@ -143,12 +143,12 @@ bool JoinPlan::take_limits(std::span<const Value> values, bool as_class) {
   return true;
 }
 
-/// Until the end of a transaction of several statements nobody may change a table that it has read. Does not wait.
+/// Until the end of a transaction of several statements nobody may change a table, or a view, that it has read. Does
+/// not wait.
 bool JoinPlan::hold_tables(THD *thd) const {
-  for (const TABLE *const table : tables_) {
+  for (const MDL_ticket *const ticket : tickets_) {
     MDL_request request;
-    MDL_REQUEST_INIT(&request, MDL_key::TABLE, table->s->db.str, table->s->table_name.str, MDL_SHARED_READ,
-                     MDL_TRANSACTION);
+    MDL_REQUEST_INIT_BY_KEY(&request, ticket->get_key(), MDL_SHARED_READ, MDL_TRANSACTION);
     if (thd->mdl_context.try_acquire_lock(&request) || request.ticket == nullptr) return false;
   }
   return true;

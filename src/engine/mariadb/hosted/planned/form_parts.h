@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,44 @@ struct FormTable {
   std::string table;
   std::string alias;
   uint32_t select = 0;  ///< the number of the SELECT that it is of
+  int32_t view = -1;    ///< the view that names it: its place among them; -1: the statement itself does
+};
+
+/// A column of a derived table, and where it comes from.
+struct FormColumn {
+  std::string name;
+  std::string table;   ///< the alias that it was written with; empty: none
+  std::string column;  ///< empty: it is no column of a table
 };
 
 /// A SELECT in the place of a table.
 struct FormDerived {
   std::string alias;
-  uint32_t select = 0;  ///< as with a table
+  uint32_t select = 0;              ///< as with a table
+  uint32_t inner = 0;               ///< its own number
+  std::vector<FormColumn> columns;  ///< empty: not known
+  bool sorted_whole = false;        ///< ORDER BY without LIMIT
+};
+
+struct FormAccount {
+  std::string user;
+  std::string host;
+  bool operator==(const FormAccount &) const = default;
+};
+
+/// A view. Its SELECT stands in the text, in its place.
+struct FormView {
+  std::string database;
+  std::string table;
+  std::optional<FormAccount>
+      definer;          ///< the account that has to have the privileges on its tables; nullopt: its reader
+  int32_t within = -1;  ///< the view that names it, as with a table
+};
+
+/// What an account needs to read.
+struct FormReads {
+  std::optional<FormAccount> account;  ///< nullopt: the session's
+  std::vector<FormTable> tables;
 };
 
 /// A ? in the text. Where it is compared with a column, part of a sum that is compared, or a limit, it may be a value
@@ -47,6 +80,8 @@ struct FormParts {
   std::string text;
   std::vector<FormTable> tables;
   std::vector<FormDerived> derived;
+  std::vector<FormView> views;
+  std::vector<FormReads> reads;  ///< where there are views
   std::vector<PlacedValue> values;
   bool ordered = false;   ///< it has ORDER BY
   bool limited = false;   ///< it has LIMIT

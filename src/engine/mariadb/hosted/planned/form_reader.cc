@@ -4,6 +4,7 @@
 
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/thd/lex_of_text.h"
+#include "engine/mariadb/hosted/planned/derived_columns.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
 #include "engine/mariadb/hosted/planned/known_functions.h"
 #include "engine/mariadb/hosted/planned/question_marks.h"
@@ -171,11 +172,9 @@ std::optional<WhyNot> FormReader::read_derived(const TABLE_LIST &table) {
   if (const auto why = check_inner_limit(*select)) return why;
   const uint32_t around = select_;
   const bool takes_session = takes_session_;
-  takes_derived_ = false;
-  in_derived_ = true;
+  const bool in_another = std::exchange(in_derived_, true);
   const auto why = read_select(*select);
-  in_derived_ = false;
-  takes_derived_ = true;
+  in_derived_ = in_another;
   select_ = around;
   takes_session_ = takes_session;
   takes_subqueries_ = false;
@@ -270,7 +269,7 @@ std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
   if (table.vers_conditions.is_set() || table.period_conditions.is_set()) return WhyNot::table_parts;
   if (table.skip_locked) return WhyNot::skip_locked;
   if (table.derived != nullptr) {
-    parts_.derived.push_back({text_of(table.alias), table.select_lex->select_number});
+    parts_.derived.push_back(derived_of(table));
     return std::nullopt;
   }
   if (!table.db.str || !table.db.length || !table.table_name.str || !table.alias.str) return WhyNot::no_table;

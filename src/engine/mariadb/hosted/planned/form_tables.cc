@@ -10,6 +10,7 @@
 
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/basics/opening.h"
+#include "engine/mariadb/hosted/planned/form_views.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 
 namespace postern::mariadb {
@@ -40,6 +41,16 @@ bool open_all(THD *thd, std::span<TABLE_LIST> lists, std::vector<const TABLE *> 
   return true;
 }
 
+bool look_at_views(THD *thd, const std::vector<FormView> &views, std::vector<uint64_t> &versions) {
+  for (const FormView &one : views) {
+    MDL_ticket *ticket = nullptr;
+    const uint64_t version = version_of_view(thd, one, false, ticket);
+    if (version == 0) return false;
+    versions.push_back(version);
+  }
+  return true;
+}
+
 /// What check_access() looks at first: privileges on everything, and those on the session's database, which the session
 /// has had since it took that.
 bool may_read_databases(const THD *thd, const std::vector<FormTable> &tables) {
@@ -48,6 +59,27 @@ bool may_read_databases(const THD *thd, const std::vector<FormTable> &tables) {
   if (thd->db.str == nullptr || (account.db_access & SELECT_ACL) == NO_ACL || lower_case_table_names != 0) return false;
   const Bytes own(thd->db.str, thd->db.length);
   return std::ranges::all_of(tables, [own](const FormTable &table) { return table.database == own; });
+}
+
+bool may_read(THD *thd, const std::vector<FormTable> &tables) {
+  if (may_read_databases(thd, tables)) return true;
+  NamedTables named(thd, tables);
+  if (check_table_access(thd, SELECT_ACL, named.lists.get(), false, UINT_MAX, true)) return false;
+  for (size_t i = 0; i < tables.size(); ++i)
+    if ((named.lists[i].grant.privilege & SELECT_ACL) == NO_ACL) return false;
+  return true;
+}
+
+/// As the server does for a view with a definer.
+bool account_may_read(THD *thd, const FormAccount &account, const std::vector<FormTable> &tables) {
+  // SHOW PROCESSLIST of others may look at it for a moment.
+  static thread_local Security_context definer;
+  const char *const host = account.host.c_str();
+  if (!compat::find_account(definer, account.user, host, host, thd->db.str != nullptr ? thd->db.str : "")) return false;
+  Security_context *const own = std::exchange(thd->security_ctx, &definer);
+  const bool may = may_read(thd, tables);
+  thd->security_ctx = own;
+  return may;
 }
 
 }  // namespace
@@ -65,18 +97,21 @@ std::optional<WhyNot> may_be_planned(const TABLE &table) {
   return std::nullopt;
 }
 
-uint64_t version_of_tables(std::span<const TABLE *const> tables) {
+uint64_t version_of_tables(std::span<const TABLE *const> tables, std::span<const uint64_t> views) {
   uint64_t version = 0xcbf29ce484222325;
-  for (const TABLE *const table : tables) {
-    version ^= table->s->get_table_ref_version();
+  const auto add = [&version](uint64_t one) {
+    version ^= one;
     version *= 0x100000001b3;
     version ^= version >> 29U;
-  }
+  };
+  for (const TABLE *const table : tables) add(table->s->get_table_ref_version());
+  for (const uint64_t one : views) add(one);
   return version;
 }
 
-bool look_at_tables(THD *thd, const std::vector<FormTable> &tables,
-                    const std::function<void(std::span<const TABLE *const>)> &look) {
+bool look_at_tables(THD *thd, const FormParts &parts,
+                    const std::function<void(std::span<const TABLE *const>, uint64_t)> &look) {
+  const std::vector<FormTable> &tables = parts.tables;
   const MDL_savepoint locks_before = thd->mdl_context.mdl_savepoint();
   STATUS_VAR before;
   std::memcpy(static_cast<void *>(&before), &thd->status_var, counted_status_bytes);
@@ -90,8 +125,10 @@ bool look_at_tables(THD *thd, const std::vector<FormTable> &tables,
     NamedTables named(thd, tables);
     std::vector<const TABLE *> opened;
     opened.reserve(tables.size());
-    looked = open_all(thd, {named.lists.get(), tables.size()}, opened);
-    if (looked) look(opened);
+    std::vector<uint64_t> views;
+    views.reserve(parts.views.size());
+    looked = open_all(thd, {named.lists.get(), tables.size()}, opened) && look_at_views(thd, parts.views, views);
+    if (looked) look(opened, version_of_tables(opened, views));
     close_and_unlock(thd, locks_before);
   } catch (const std::bad_alloc &) {  // the tables have to be closed; nothing was learnt of them
     close_and_unlock(thd, locks_before);
@@ -103,13 +140,11 @@ bool look_at_tables(THD *thd, const std::vector<FormTable> &tables,
   return looked;
 }
 
-bool may_read_tables(THD *thd, const std::vector<FormTable> &tables) {
-  if (may_read_databases(thd, tables)) return true;
-  NamedTables named(thd, tables);
-  if (check_table_access(thd, SELECT_ACL, named.lists.get(), false, UINT_MAX, true)) return false;
-  for (size_t i = 0; i < tables.size(); ++i)
-    if ((named.lists[i].grant.privilege & SELECT_ACL) == NO_ACL) return false;
-  return true;
+bool may_read_tables(THD *thd, const FormParts &parts) {
+  if (parts.views.empty()) return may_read(thd, parts.tables);
+  return std::ranges::all_of(parts.reads, [thd](const FormReads &one) {
+    return one.account ? account_may_read(thd, *one.account, one.tables) : may_read(thd, one.tables);
+  });
 }
 
 }  // namespace postern::mariadb

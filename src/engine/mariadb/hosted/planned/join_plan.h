@@ -174,6 +174,7 @@ class JoinPlan final : public KeptPlan {
 
   // derived_tables.cc
   bool prepare_derived(SELECT_LEX &select);
+  static void mark_derived(SELECT_LEX &select);
   const char *note_derived(SELECT_LEX &select);
   void note_distinct(const JOIN &join);
   void give_derived_to(THD *thd);
@@ -220,10 +221,10 @@ class JoinPlan final : public KeptPlan {
   RowSink *sink_ = nullptr;
   std::vector<JOIN *> joins_;  // of all SELECTs of a UNION, or the only one
   bool is_union_ = false;
-  std::vector<TABLE *> tables_;   // that it has open
-  std::vector<TABLE *> scratch_;  // temporary ones
-  std::vector<MDL_ticket *> tickets_;
-  std::vector<Item_param *> places_;  // while it is made
+  std::vector<TABLE *> tables_;        // that it has open
+  std::vector<TABLE *> scratch_;       // temporary ones
+  std::vector<MDL_ticket *> tickets_;  // of tables and views
+  std::vector<Item_param *> places_;   // while it is made
   std::vector<Compared> values_;
   std::vector<ValueItem *> session_;      // values of the session's functions
   std::vector<Item_func *> comparisons_;  // with values

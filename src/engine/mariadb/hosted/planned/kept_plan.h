@@ -50,6 +50,7 @@ struct ToBePlanned {
   std::span<const ValuePlace> places;    ///< one for each
   std::span<const Value> values;         ///< those of the first execution: its ranges tell which index is good
   const std::vector<FormTable> &tables;  ///< that it reads
+  const std::vector<FormView> &views;    ///< their SELECTs are in the text
   uint64_t version = 0;                  ///< version_of_tables()
 };
 

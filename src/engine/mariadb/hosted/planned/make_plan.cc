@@ -9,6 +9,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
+#include "engine/mariadb/hosted/planned/form_views.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
 #include "engine/mariadb/hosted/planned/session_items.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
@@ -159,7 +160,13 @@ bool JoinPlan::open(const ToBePlanned &what) {
     if (may_be_planned(*list->table)) return false;
   }
   opened_ = true;
-  if (version_of_tables(opened) != what.version) return false;
+  std::vector<uint64_t> views;
+  for (const FormView &one : what.views) {
+    MDL_ticket *ticket = nullptr;
+    views.push_back(version_of_view(thd, one, true, ticket));
+    if (ticket != nullptr) tickets_.push_back(ticket);
+  }
+  if (version_of_tables(opened, views) != what.version) return false;
   thd->lock = mysql_lock_tables(thd, tables_.data(), static_cast<uint>(tables_.size()), 0);
   return thd->lock != nullptr;
 }

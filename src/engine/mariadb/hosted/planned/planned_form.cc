@@ -13,6 +13,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
+#include "engine/mariadb/hosted/planned/form_views.h"
 #include "engine/mariadb/hosted/planned/known_functions.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/sql/plain_text.h"
@@ -64,6 +65,12 @@ sql::LiteralRules literal_rules_of(const THD *thd) {
           .backslash_escapes = (thd->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES) == 0};
 }
 
+bool names_view(THD *thd, const FormParts &parts) {
+  return std::ranges::any_of(parts.tables, [thd](const FormTable &one) {
+    return is_view(thd, {one.database, one.table});
+  });
+}
+
 }  // namespace
 
 void plan_once(bool wanted) {
@@ -74,8 +81,8 @@ bool plans_once() {
   return on.load(std::memory_order_relaxed);
 }
 
-PlannedForm::PlannedForm(FormParts parts)
-    : parts_(std::move(parts)), id_(last_id.fetch_add(1, std::memory_order_relaxed) + 1) {}
+PlannedForm::PlannedForm(FormParts parts, const charset_info_st *collation)
+    : parts_(std::move(parts)), collation_(collation), id_(last_id.fetch_add(1, std::memory_order_relaxed) + 1) {}
 
 std::shared_ptr<const PlannedForm> PlannedForm::make(THD *thd, Bytes text, ParsedText parsed,
                                                      std::optional<WhyNot> &why) {
@@ -85,8 +92,17 @@ std::shared_ptr<const PlannedForm> PlannedForm::make(THD *thd, Bytes text, Parse
   if (unread == WhyNot::command) return nullptr;
   why = unread;
   if (why) return nullptr;
-  const auto form = std::make_shared<PlannedForm>(std::move(parts));
-  why = form->find_places(thd);
+  const charset_info_st *const collation = thd->variables.collation_connection;
+  auto form = std::make_shared<PlannedForm>(std::move(parts), collation);
+  bool opened = false;
+  why = form->find_places(thd, opened);
+  if (!opened && names_view(thd, form->parts_)) {
+    parts = form->parts_;
+    why = put_views(thd, parsed, parts);
+    if (why) return nullptr;
+    form = std::make_shared<PlannedForm>(std::move(parts), collation);
+    why = form->find_places(thd, opened);
+  }
   return !why ? form : nullptr;
 }
 
@@ -97,41 +113,77 @@ std::optional<WhyNot> PlannedForm::look_at(std::span<const TABLE *const> tables)
 }
 
 /// Before anybody else has it. Where the tables are not to be had just now every value is one that shapes the plan.
-std::optional<WhyNot> PlannedForm::find_places(THD *thd) {
+std::optional<WhyNot> PlannedForm::find_places(THD *thd, bool &opened) {
   std::optional<WhyNot> why = std::nullopt;
   places_.resize(parts_.values.size());
-  const bool opened = look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
+  opened = look_at_tables(thd, parts_, [&](std::span<const TABLE *const> tables, uint64_t version) {
     why = look_at(tables);
     if (why) return;
     for (size_t i = 0; i < places_.size(); ++i) places_[i] = place_of(parts_.values[i], tables);
-    note_version(version_of_tables(tables));
+    note_version(version);
   });
-  return !opened && names_view(thd) ? WhyNot::view : why;
+  return why;
 }
 
 std::optional<WhyNot> PlannedForm::look(THD *thd) const {
   std::optional<WhyNot> why = std::nullopt;
-  const bool opened = look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
+  look_at_tables(thd, parts_, [&](std::span<const TABLE *const> tables, uint64_t version) {
     why = look_at(tables);
-    note_version(version_of_tables(tables));
+    note_version(version);
   });
-  return !opened && names_view(thd) ? WhyNot::view : why;
+  return why;
 }
 
-bool PlannedForm::names_view(THD *thd) const {
-  return std::ranges::any_of(parts_.tables, [thd](const FormTable &one) {
-    return is_view(thd, {one.database, one.table});
-  });
+/// The first one, or the view that has it.
+StatementPlan::Table PlannedForm::table() const {
+  int32_t view = parts_.tables[0].view;
+  if (view < 0) return {parts_.tables[0].database, parts_.tables[0].table};
+  while (parts_.views[static_cast<size_t>(view)].within >= 0) view = parts_.views[static_cast<size_t>(view)].within;
+  const FormView &found = parts_.views[static_cast<size_t>(view)];
+  return {found.database, found.table};
 }
 
-/// In the SELECT where the value stands, or in others. `doubtful`: set if there are several.
-const Field *PlannedForm::column_of(const PlacedValue &value, std::span<const TABLE *const> tables, bool inside,
-                                    bool &doubtful) const {
+/// A column as a SELECT names it.
+struct PlannedForm::Named {
+  uint32_t select;
+  const std::string &table;  // an alias; empty: none
+  const std::string &column;
+
+  bool may_be_of(const std::string &alias) const {
+    return table.empty() || compat::same_name(table_alias_charset, table.c_str(), alias.c_str());
+  }
+};
+
+/// In that SELECT alone. `doubtful`: set if there are several, or if it may be a column of something else.
+const Field *PlannedForm::column_of(const Named &named, std::span<const TABLE *const> tables, bool &doubtful) const {
+  const Field *found = nullptr;
+  const auto note = [&](const Field *field) {
+    doubtful = doubtful || found != nullptr || field == nullptr;
+    found = field;
+  };
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const FormTable &table = parts_.tables[i];
+    if (table.select != named.select || !named.may_be_of(table.alias)) continue;
+    if (const uint16_t at = field_of(*tables[i], named.column); at != no_field) note(tables[i]->field[at]);
+  }
+  for (const FormDerived &derived : parts_.derived) {
+    if (derived.select != named.select || !named.may_be_of(derived.alias)) continue;
+    if (derived.columns.empty()) doubtful = true;
+    for (const FormColumn &one : derived.columns) {
+      if (!compat::same_name(system_charset_info, one.name.c_str(), named.column.c_str())) continue;
+      note(one.column.empty() ? nullptr : column_of({derived.inner, one.table, one.column}, tables, doubtful));
+    }
+  }
+  return found;
+}
+
+/// In the SELECTs around that of the value, or in any other one.
+const Field *PlannedForm::column_elsewhere(const PlacedValue &value, std::span<const TABLE *const> tables,
+                                           bool &doubtful) const {
   const Field *found = nullptr;
   for (size_t i = 0; i < tables.size(); ++i) {
     const FormTable &table = parts_.tables[i];
-    if ((table.select == value.select) != inside) continue;
-    if (!value.table.empty() && !compat::same_name(table_alias_charset, value.table.c_str(), table.alias.c_str()))
+    if (table.select == value.select || !Named{value.select, value.table, value.column}.may_be_of(table.alias))
       continue;
     const uint16_t at = field_of(*tables[i], value.column);
     if (at == no_field) continue;
@@ -147,14 +199,9 @@ ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE
   if (value.as == PlacedValue::As::offset) return {ValueUse::offset};
   if (value.as == PlacedValue::As::calculated) return {ValueUse::sum};
   if (value.column.empty()) return {};
-  // A column of a derived table may be anything.
-  bool doubtful = std::ranges::any_of(parts_.derived, [&value](const FormDerived &one) {
-    return one.select == value.select &&
-           (value.table.empty() || compat::same_name(table_alias_charset, value.table.c_str(), one.alias.c_str()));
-  });
-  if (doubtful) return {};
-  const Field *found = column_of(value, tables, true, doubtful);
-  if (found == nullptr && !doubtful) found = column_of(value, tables, false, doubtful);
+  bool doubtful = false;
+  const Field *found = column_of({value.select, value.table, value.column}, tables, doubtful);
+  if (found == nullptr && !doubtful) found = column_elsewhere(value, tables, doubtful);
   if (doubtful) return {};
   Exact exact{};
   if (found == nullptr || !exactness(*found, exact)) return {};
@@ -170,7 +217,7 @@ ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE
 }
 
 bool PlannedForm::is_granted(THD *thd) const {
-  return may_read_tables(thd, parts_.tables);
+  return may_read_tables(thd, parts_);
 }
 
 PlanFacts PlannedForm::facts() const {
@@ -272,7 +319,10 @@ std::string PlannedForm::text_with(std::span<const Value> values, const THD *thd
 }
 
 std::optional<NotNow> PlannedForm::may(THD *thd) const {
-  return is_client_of_cluster(thd) ? std::optional(NotNow::galera) : std::nullopt;
+  if (is_client_of_cluster(thd)) return NotNow::galera;
+  // The session may have changed since it prepared the statement.
+  const bool alike = parts_.views.empty() || (parses_views(thd) && thd->variables.collation_connection == collation_);
+  return alike ? std::nullopt : std::optional(NotNow::not_learnt);
 }
 
 std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools &tools, Output &output) const {
@@ -314,6 +364,7 @@ KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &sta
                                      .places = varying,
                                      .values = values_of(statement),
                                      .tables = parts_.tables,
+                                     .views = parts_.views,
                                      .version = known.version},
                                     why);
   if (plan == nullptr) {
@@ -354,7 +405,7 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
   const uint64_t read_before = thd->status_var.rows_read;
   std::optional<NotNow> why = NotNow::privilege;
   try {
-    if (may_read_tables(thd, parts_.tables)) {
+    if (may_read_tables(thd, parts_)) {
       why = plan->execute(thd, values, asked.prepared, limits::find_rows_fast_max, known->answer, *packets, executed);
     }
     if (why == NotNow::too_much) judge_.note_heavy(values_hash);
@@ -413,15 +464,17 @@ void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) cons
   const bool rows = thd->get_sent_row_count() != 0;
   std::string values;
   if (!shape_of(statement.values, values)) return;
-  look_at_tables(thd, parts_.tables, [&](std::span<const TABLE *const> tables) {
-    const uint64_t found = version_of_tables(tables);
-    if (version() != 0 && found != version()) return switch_off("its tables were changed");
+  const bool looked = look_at_tables(thd, parts_, [&](std::span<const TABLE *const>, uint64_t found) {
+    // Its values have no places where the tables could not be opened when it was made.
+    if (found != version()) return switch_off("its tables were changed");
     if (found != before || !answer || find(shape, values, rows) != nullptr) return;
     if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)
       return give_back("its values shape too many plans");
     note_learnt();
     known_.push(new Known{shape, found, std::move(values), rows, std::move(*answer), *asked.columns});
   });
+  // A view may read other tables by now.
+  if (!looked && answer && !parts_.views.empty()) switch_off("its tables were changed");
 }
 
 }  // namespace postern::mariadb

@@ -28,11 +28,11 @@ class PlannedForm final : public StatementPlan {
   /// for the like of it at all and `why` stays as it is.
   static std::shared_ptr<const PlannedForm> make(THD *thd, Bytes text, ParsedText parsed, std::optional<WhyNot> &why);
 
-  explicit PlannedForm(FormParts parts);
+  PlannedForm(FormParts parts, const charset_info_st *collation);
 
   uint32_t values() const override { return static_cast<uint32_t>(parts_.values.size()); }
   PlanFacts facts() const override;
-  Table table() const override { return {parts_.tables[0].database, parts_.tables[0].table}; }
+  Table table() const override;
   bool is_granted(THD *thd) const override;
   std::optional<WhyNot> look(THD *thd) const override;
   std::optional<NotNow> may(THD *thd) const override;
@@ -63,11 +63,11 @@ class PlannedForm final : public StatementPlan {
     Shown *next = nullptr;
   };
 
-  std::optional<WhyNot> find_places(THD *thd);
-  bool names_view(THD *thd) const;
+  std::optional<WhyNot> find_places(THD *thd, bool &opened);
   static std::optional<WhyNot> look_at(std::span<const TABLE *const> tables);
-  const Field *column_of(const PlacedValue &value, std::span<const TABLE *const> tables, bool inside,
-                         bool &doubtful) const;
+  struct Named;
+  const Field *column_of(const Named &named, std::span<const TABLE *const> tables, bool &doubtful) const;
+  const Field *column_elsewhere(const PlacedValue &value, std::span<const TABLE *const> tables, bool &doubtful) const;
   ValuePlace place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const;
   bool shapes(size_t at, const Value &value) const;
   bool shape_of(std::span<const Value> values, std::string &shape) const;
@@ -85,6 +85,7 @@ class PlannedForm final : public StatementPlan {
   void give_back(const char *why) const { given_back_.store(why, std::memory_order_relaxed); }
 
   const FormParts parts_;
+  const charset_info_st *const collation_;  // of literals
   const uint64_t id_;
   std::vector<ValuePlace> places_;
   mutable NewestFirst<Known> known_;

@@ -5,3 +5,5 @@
 
 #include <sql_derived.h>
 #include <sql_select.h>
+#include <sql_view.h>
+#include <table_cache.h>
