@@ -10,41 +10,37 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "contract/session.h"
+#include "door/clientele.h"
 #include "door/connections/connection.h"
+#include "door/connections/options.h"
+#include "door/connections/turn.h"
+#include "door/connections/turn_clock.h"
+#include "door/connections_shown.h"
+#include "door/kept_tables.h"
 #include "door/lanes/crew.h"
 #include "door/lanes/inbox.h"
 #include "door/lanes/loop_watch.h"
 #include "door/lanes/permits.h"
 #include "door/lanes/siblings.h"
-#include "door/connections_shown.h"
-#include "door/memory_guard.h"
-#include "door/connections/options.h"
-#include "door/reception.h"
-#include "door/connections/sleepers.h"
 #include "door/lanes/slow_lane.h"
-#include "door/connections/slow_log.h"
 #include "door/lanes/statement_pool.h"
-#include "door/statements_here.h"
-#include "door/timeouts.h"
-#include "door/tls_handshakes.h"
-#include "door/connections/turn.h"
-#include "door/connections/turn_clock.h"
-#include "door/connections/turn_times.h"
-#include "door/turn_lists.h"
-#include "door/turns_away.h"
-#include "door/write_runs.h"
 #include "door/lanes/write_job.h"
 #include "door/lanes/write_lane.h"
+#include "door/memory_guard.h"
+#include "door/reception.h"
+#include "door/statements_here.h"
+#include "door/turn_runs.h"
 #include "net/poller.h"
 
 namespace postern::door {
 
-class Worker final : private Watcher, private WaitListener, public Home {
+class Worker final : private WaitListener, private WayOut, public Home {
  public:
   /// Everything outlives the worker.
   struct Context {
@@ -79,7 +75,9 @@ class Worker final : private Watcher, private WaitListener, public Home {
 
   /// A connection of a new client, to be given to this worker; `local`: it came through a unix socket. Throws
   /// std::bad_alloc; the socket is closed then. Any thread.
-  std::unique_ptr<Connection> make_connection(net::AnyChannel channel, descriptors::Held descriptor, bool local) const;
+  std::unique_ptr<Connection> make_connection(net::AnyChannel channel, descriptors::Held descriptor, bool local) const {
+    return clientele_.make(std::move(channel), std::move(descriptor), local);
+  }
   /// Has it accept clients there, as soon as it runs, unless it does already; false, errno set, if the kernel refuses.
   /// Any thread.
   [[nodiscard]] bool watch(net::Listener &socket) {
@@ -87,14 +85,14 @@ class Worker final : private Watcher, private WaitListener, public Home {
   }
   void stop_watching(const net::Listener &socket) { poller_.remove(socket.fd()); }
   /// It is about to have a new connection that it has accepted itself.
-  void count_connection() { connection_count_.fetch_add(1, std::memory_order_seq_cst); }
+  void count_connection() { clientele_.count_one(); }
   /// A new connection. Any thread.
   void give(std::unique_ptr<Connection> connection) noexcept;
   void return_connection(std::unique_ptr<Connection> connection) noexcept override;
   void return_writes(std::unique_ptr<WriteJob> job) noexcept override;
 
   /// Connections given and not yet closed. Any thread.
-  uint32_t connections() const { return connection_count_.load(std::memory_order_relaxed); }
+  uint32_t connections() const { return clientele_.count(); }
   void add_counters(Counters &sum) const;
   void add_figures(Crew::Figures &sum) const { crew_->add_figures(sum); }
   /// Adds how long requests took in the last minutes. Any thread.
@@ -104,12 +102,12 @@ class Worker final : private Watcher, private WaitListener, public Home {
   static void work(void *self, Crew::Member &me);
   void begin_loop();
   void end_loop();
-  void close_all();
   void break_off();
 
   // worker_statements.cc: statements that the server serves, here or on a thread of the pool.
   std::unique_ptr<SlowJob> run_until_statement();
   std::unique_ptr<SlowJob> next_statement();
+  void leave_turn(Connection &connection) override;
   void leave_for_pool(std::unique_ptr<SlowJob> job);
   void lend_thread(const SlowJob &job);
   void take_thread_back(std::unique_ptr<SlowJob> job, bool alive);
@@ -119,68 +117,19 @@ class Worker final : private Watcher, private WaitListener, public Home {
 
   // The steps of a turn, and what each of them is made of.
   void run_turn();
-
   size_t wait();
-  void rest();
-  void give_up_tables();
-  void note_kept_tables();
-  bool is_look_due() const { return look_ms_ != 0 && now_ms_ - rested_ms_ >= look_ms_; }
-
   void receive(size_t event_count);
   void accept_clients(net::Listener &socket);
-  void note_end(Connection &connection);
-  void receive_from(Connection &connection);
-  void look_at_first_byte(Connection &connection);
-  void begin_handshake(Connection &connection);
   void adopt(std::unique_ptr<Connection> connection);
-  void take_writes_home();
-  void refuse_writes();
-  void take_home(std::unique_ptr<WriteJob> job);
-  void settle_at_home(const Turn::Slice &slice);
-  void note_event_away(Connection &connection, uint32_t events);
-
   void await_writers();
-
   void collect();
   void collect_from(Connection &connection, const Turn::Slice &slice);
-
   void execute();
-  void run_batch();
-  void run_timed(std::span<Turn::Slice> slices);
-  void run_readers(std::span<Turn::Slice> readers);
-  bool give_away(size_t readers);
-  void keep_writers(std::span<Turn::Slice> writers);
-  void run_writers(std::span<Turn::Slice> writers);
-  void op_done(const Op &op) override;
+
   void thread_waits() noexcept override {
     permit_.give_back();
     sibling_.pause_turn();
   }
-  void send_ahead(Turn::Slice &slice, const Op &op);
-  void settle(std::span<const Turn::Slice> slices);
-  void settle_answered(Connection &connection);
-  void note_settled(Connection &connection);
-  void leave_unanswered(const Turn::Slice &slice, std::span<Op> left);
-  void refuse_rest(Connection &connection, std::span<Op> left);
-  void leave_for_slow_lane(Connection &connection);
-  void send_released(Connection &connection);
-
-  void finish();
-  void finish_with(Connection &connection);
-  void take_sleepers();
-  void deliver(Connection &connection);
-  void put_to_sleep(Connection &connection);
-  void wake(Connection &connection);
-  void arm(Connection &connection);
-
-  void housekeep();
-  void close_unfinished();
-  void make_way_for_handshakes();
-  void time_out(Connection &connection);
-  void close(Connection &connection);
-  void close_everybody();
-
-  void refuse(Connection &connection, Failure why);
 
   const Context context_;
   const std::string name_;
@@ -188,36 +137,24 @@ class Worker final : private Watcher, private WaitListener, public Home {
   net::Poller poller_;
   net::WakeFd wake_;
   std::atomic<bool> stop_{false};
-  std::atomic<uint32_t> connection_count_{0};
   const std::shared_ptr<Crew> crew_;
-
   Inbox inbox_;
-  mutable Sleepers sleepers_{wake_};
 
-  // The thread's own.
+  // The thread's own, but for some of its clients'.
   std::unique_ptr<Executor> executor_;
-  std::unique_ptr<WriteJob> turn_ = std::make_unique<WriteJob>();
-  TurnsAway turns_away_;
+  MemoryGuard guard_;
+  Clientele clientele_;
   const bool has_writers_;  // its clients may write
-  WriteRuns write_runs_;
+  TurnRuns runs_;
+  KeptTables tables_;
   std::vector<epoll_event> events_;
   uint32_t accepts_max_ = 1;  // in the next turn
-  TurnLists lists_;
-  Timeouts timeouts_;
-  TlsHandshakes tls_handshakes_;
-  MemoryGuard guard_;
   TurnClock clock_;
-  TurnTimes times_;
-  SlowLog slow_log_;
   StatementsHere statements_here_;
   ConnectionsShown shown_;
   Permit permit_;  // to run
   Sibling sibling_;
   int64_t now_ms_ = 0;
-  int64_t executed_ms_ = 0;    // when the turn began that last ran a batch
-  bool holds_tables_ = false;  // for clients that may ask again at once
-  int look_ms_ = 0;        // the executor keeps tables, and looks so often whether others want them; 0: it keeps none
-  int64_t rested_ms_ = 0;  // when it looked last
 };
 
 }  // namespace postern::door

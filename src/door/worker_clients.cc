@@ -1,21 +1,12 @@
-// worker_clients.cc: how clients come to a worker, and connections come back.
+// worker_clients.cc: how clients come to a worker, and connections and turns come back.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "door/lanes/crew_limits.h"
+#include "base/pool.h"
 #include "door/worker.h"
 
 namespace postern::door {
-
-std::unique_ptr<Connection> Worker::make_connection(net::AnyChannel channel, descriptors::Held descriptor,
-                                                    bool local) const {
-  return std::make_unique<Connection>(
-      std::move(channel), std::move(descriptor), context_.protocol, local,
-      Connection::Tls{.offered = context_.options.tls != nullptr && context_.options.tls->loaded(),
-                      .required = context_.options.tls != nullptr && context_.options.require_tls},
-      sleepers_);
-}
 
 void Worker::give(std::unique_ptr<Connection> connection) noexcept {
   count_connection();
@@ -25,7 +16,13 @@ void Worker::give(std::unique_ptr<Connection> connection) noexcept {
 }
 
 void Worker::return_connection(std::unique_ptr<Connection> connection) noexcept {
-  if (!inbox_.put(connection)) connection_count_.fetch_sub(1, std::memory_order_relaxed);
+  if (!inbox_.put(connection)) clientele_.discount(1);
+  wake_.wake();
+}
+
+void Worker::return_writes(std::unique_ptr<WriteJob> job) noexcept {
+  const auto count = static_cast<uint32_t>(job->writers().size());
+  if (!inbox_.put(job)) clientele_.discount(count);
   wake_.wake();
 }
 
@@ -41,35 +38,35 @@ void Worker::accept_clients(net::Listener &socket) {
   accepts_max_ = left == 0 ? std::min(2 * accepts_max_, limits::accepts_per_turn_max) : 1;
 }
 
-void Worker::adopt(std::unique_ptr<Connection> owned) {
-  Connection &connection = *owned;
-  connection.output.bound_to_turn();
-  const bool all_done = connection.put_off == nullptr;
-  guard_.on_behalf_of(connection, [&] {
-    const size_t count = connection_count_.load(std::memory_order_relaxed);
-    lists_.make_room_for(count);
-    timeouts_.make_room_for(connection, count);
-  });
-  if (!lists_.has_room()) {
-    counters_.add(Counter::connections_closed);
-    connection_count_.fetch_sub(1, std::memory_order_relaxed);
-    return;
-  }
-  if (connection.hosted() != nullptr) times_.switch_on();
-  connection.ops_are_lent = false;
-  connection.come_home(all_done);
-  if (connection.session_is_open()) {
-    if (all_done) guard_.on_behalf_of(connection, [&] { note_settled(connection); });
-  } else {
-    guard_.on_behalf_of(connection, [&] { connection.begin(); });
-    if (connection.is_dead() && connection.hosted() != nullptr) counters_.add(Counter::logins_failed);
-  }
-  connection.armed = connection.events_to_receive();
-  // The socket of a session that has ended may be another's by now.
-  if (!connection.is_dead() && !poller_.add(connection.channel.fd(), connection.armed, &connection)) connection.die();
-  if (connection.sleeper != nullptr) sleepers_.bring_home(*connection.sleeper);
-  timeouts_.add(*owned.release(), now_ms_);
-  lists_.add_to_this_turn(connection);
+void Worker::adopt(std::unique_ptr<Connection> connection) {
+  if (connection->hosted() != nullptr) runs_.times().switch_on();
+  clientele_.add(std::move(connection));
+}
+
+/// Nobody knows how far the turn has come: all connections are closed.
+void Worker::break_off() {
+  tables_.give_up(*executor_);
+  runs_.turn().clear();
+  forget_statements();
+  clientele_.close_all();
+}
+
+/// The worker leaves. Connections that it has not taken home end with it.
+void Worker::end_loop() {
+  permit_.give_back();
+  if (executor_ != nullptr) executor_->idle();
+  forget_statements();
+  clientele_.close_all();
+  Arrivals refused = inbox_.close();
+  while (refused.next() != nullptr) clientele_.discount(1);
+  WriteJobs writes = inbox_.take_writes();
+  while (const std::unique_ptr<WriteJob> job = writes.next())
+    clientele_.discount(static_cast<uint32_t>(job->writers().size()));
+  executor_.reset();
+  pool::drain();
+  const bool by_server = !stop_.load(std::memory_order_acquire);
+  crew_->loop_is_over();
+  if (by_server) context_.server_stopping(context_.door);
 }
 
 }  // namespace postern::door

@@ -24,7 +24,7 @@ void Worker::work(void *self, Crew::Member &me) {
   while (std::unique_ptr<SlowJob> job = worker.run_until_statement()) {
     worker.lend_thread(*job);
     ServerSession &session = *job->connection->hosted();
-    const bool others_wait = worker.lists_.next_turn_size() != 0 || !worker.statements_here_.empty();
+    const bool others_wait = worker.clientele_.any_left() || !worker.statements_here_.empty();
     const bool others = worker.connections() > 1;
     if (!crew.begin(me, session, others_wait ? Crew::Others::wait : others ? Crew::Others::idle : Crew::Others::none)) {
       worker.executor_->enter_thread();
@@ -32,7 +32,7 @@ void Worker::work(void *self, Crew::Member &me) {
       worker.take_job_back(std::move(job));
       continue;
     }
-    if (!others && worker.connection_count_.load(std::memory_order_seq_cst) > 1)
+    if (!others && worker.clientele_.count_now() > 1)
       worker.context_.watch.arm(LoopWatch::Look::soon);  // somebody has come meanwhile
     const bool alive = serve_next(*job, &me);
     switch (crew.end(me, alive && session.learnt().failed, job->by_server)) {
@@ -64,19 +64,8 @@ void Worker::begin_loop() {
     log::error("%s: out of memory", name_.c_str());
   }
   if (executor_ == nullptr) return;
-  rest();
+  tables_.rest(*executor_, now_ms_);
   context_.worker_ready(context_.door);
-}
-
-void Worker::end_loop() {
-  permit_.give_back();
-  if (executor_ != nullptr) executor_->idle();
-  close_all();
-  executor_.reset();
-  pool::drain();
-  const bool by_server = !stop_.load(std::memory_order_acquire);
-  crew_->loop_is_over();
-  if (by_server) context_.server_stopping(context_.door);
 }
 
 /// nullptr: the loop is over.
@@ -101,34 +90,28 @@ std::unique_ptr<SlowJob> Worker::next_statement() {
   return nullptr;
 }
 
-void Worker::leave_for_slow_lane(Connection &connection) {
+void Worker::leave_turn(Connection &connection) {
   auto job = std::make_unique<SlowJob>();
-  send_released(connection);  // answers must not wait for unanswered requests
+  clientele_.send(connection);  // answers must not wait for unanswered requests
   job->work = std::move(connection.put_off);
   if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
-  job->began_us = turn_->began_us;
-  if (connection.sleeper != nullptr) sleepers_.send_away(*connection.sleeper);
-  timeouts_.remove(connection);
-  lists_.remove(connection);
-  job->connection.reset(&connection);
+  job->began_us = runs_.began_us();
+  job->connection = clientele_.let_go(connection);
   job->note_doing();
   if (job->op().verb == Verb::statement) {
     if (!statements_here_.takes(*job, connections() == 1, now_ms_)) return leave_for_pool(std::move(job));
-    connection.ops_are_lent = true;  // and the poller goes on watching it
+    clientele_.lend(connection);  // and the poller goes on watching it
     statements_here_.add(std::move(job));
     return;
   }
-  poller_.remove(connection.channel.fd());
-  connection.armed = 0;
+  clientele_.stop_watching(connection);
   context_.slow_lane.submit(std::move(job));
 }
 
 void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
-  Connection &connection = *job->connection;
-  connection.ops_are_lent = false;
-  poller_.remove(connection.channel.fd());
-  connection.armed = 0;
+  job->connection->ops_are_lent = false;
+  clientele_.stop_watching(*job->connection);
   context_.statements.submit(std::move(job));
 }
 
@@ -136,8 +119,8 @@ void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
 void Worker::lend_thread(const SlowJob &job) {
   const Statement &statement = *job.op().statement;
   const Prospect prospect = statement.session->prospect(statement);
-  if (prospect.wants_tables) give_up_tables();
-  else if (holds_tables_) rest();
+  if (prospect.wants_tables) tables_.give_up(*executor_);
+  else if (tables_.are_held()) tables_.rest(*executor_, now_ms_);
   statements_here_.begin(job, prospect.kind);
   permit_.give_back();
   sibling_.pause_turn();
@@ -149,6 +132,7 @@ void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
   executor_->enter_thread();
   const int64_t now_us = clock_us();
   now_ms_ = now_us / 1000;
+  clientele_.set_time(now_ms_);
   statements_here_.end(now_us);
   counters_.add(Counter::statements_served);
   counters_.add(Counter::bytes_received, job->by_server.received);
@@ -160,21 +144,11 @@ void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
 
 /// Its connection is one among the others again.
 void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
-  Connection &connection = *job->connection;
   const bool all_done = job->all_done();
   finish_job(*job);
-  static_cast<void>(job->connection.release());
+  Connection &connection = *job->connection.release();
   job.reset();
-  connection.ops_are_lent = false;
-  // The poller still has the events of bytes that came meanwhile.
-  const bool unread = connection.unread() || connection.has_tls();
-  connection.come_home(all_done);
-  connection.set_unread(unread);
-  // It may find that nothing is left to do: then the connection needs no turn of its own, and stays armed.
-  if (all_done && !connection.is_dead()) guard_.on_behalf_of(connection, [&] { note_settled(connection); });
-  timeouts_.add(connection, now_ms_);
-  finish_with(connection);
-  lists_.visit_dead([this](Connection &dead) { close(dead); });
+  clientele_.take_back(connection, all_done);
 }
 
 /// The loop has moved to this thread. The connection with the statement under way comes back by the inbox.
@@ -184,7 +158,7 @@ void Worker::take_loop_over() {
   // If the session has ended by now, its socket has left the poller. Another's, of the same number, is yet to come
   // there.
   poller_.remove(statements_here_.fd());
-  if (look_ms_ != 0) rest();  // the statement may have waited for them
+  if (tables_.look_ms() != 0) tables_.rest(*executor_, now_ms_);  // the statement may have waited for them
 }
 
 /// They end with their connections, and a thread of the pool ends the sessions.
@@ -192,7 +166,7 @@ void Worker::forget_statements() {
   while (std::unique_ptr<SlowJob> job = statements_here_.next()) {
     job->work.reset();
     job->connection->ops_are_lent = false;
-    close(*job->connection.release());
+    clientele_.close(*job->connection.release());
   }
 }
 

@@ -259,7 +259,7 @@ class Connection final : public Peer {
   bool unread_ = false;
   bool end_told_ = false;
   bool has_tls_ = false;
-  bool waits_ : 1 = false;   // its session goes on by itself when its collected ops are settled
+  bool waits_ = false;       // its session goes on by itself when its collected ops are settled
   bool pauses_ : 1 = false;  // asleep, it owes its client an answer
   bool session_is_open_ : 1 = false;
   const bool local_ : 1;

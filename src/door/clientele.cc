@@ -1,0 +1,198 @@
+#include "door/clientele.h"
+
+#include <utility>
+
+namespace postern::door {
+
+Clientele::Clientele(const Context &context)
+    : context_(context),
+      sleepers_(context.doorbell),
+      timeouts_(context.options),
+      tls_handshakes_(context.options, context.counters) {}
+
+std::unique_ptr<Connection> Clientele::make(net::AnyChannel channel, descriptors::Held descriptor, bool local) const {
+  const net::TlsContext *const tls = context_.options.tls;
+  return std::make_unique<Connection>(std::move(channel), std::move(descriptor), context_.protocol, local,
+                                      Connection::Tls{.offered = tls != nullptr && tls->loaded(),
+                                                      .required = tls != nullptr && context_.options.require_tls},
+                                      sleepers_);
+}
+
+/// All that its session has collected is answered.
+inline void Clientele::note_settled(Connection &connection) {
+  const uint32_t errors = connection.output.take_errors();
+  if (errors != 0) context_.counters.add(Counter::requests_failed, errors);
+  connection.session->settled();
+  connection.note_served();
+}
+
+void Clientele::add(std::unique_ptr<Connection> owned) {
+  Connection &connection = *owned;
+  connection.output.bound_to_turn();
+  const bool all_done = connection.put_off == nullptr;
+  context_.guard.on_behalf_of(connection, [&] {
+    lists_.make_room_for(count());
+    timeouts_.make_room_for(connection, count());
+  });
+  if (!lists_.has_room()) {
+    context_.counters.add(Counter::connections_closed);
+    discount(1);
+    return;
+  }
+  connection.ops_are_lent = false;
+  connection.come_home(all_done);
+  if (connection.session_is_open()) {
+    if (all_done) context_.guard.on_behalf_of(connection, [&] { note_settled(connection); });
+  } else {
+    context_.guard.on_behalf_of(connection, [&] { connection.begin(); });
+    if (connection.is_dead() && connection.hosted() != nullptr) context_.counters.add(Counter::logins_failed);
+  }
+  connection.armed = connection.events_to_receive();
+  // The socket of a session that has ended may be another's by now.
+  if (!connection.is_dead() && !context_.poller.add(connection.channel.fd(), connection.armed, &connection))
+    connection.die();
+  if (connection.sleeper != nullptr) sleepers_.bring_home(*connection.sleeper);
+  timeouts_.add(*owned.release(), now_ms_);
+  lists_.add_to_this_turn(connection);
+}
+
+/// The last turn has left it for this one.
+void Clientele::go_on_with(Connection &connection) {
+  context_.guard.on_behalf_of(connection, [&] {
+    if (connection.phase() == Phase::queued) begin_handshake(connection);
+    else if (connection.phase() == Phase::handshaking || connection.unread()) receive(connection);
+  });
+}
+
+/// Its client sends no more.
+void Clientele::note_end(Connection &connection) {
+  if (connection.lives_by_sending()) connection.die();
+  connection.note_end_told();
+  wake(connection);
+}
+
+/// The poller has bytes, or the end of the stream, for a connection with lent ops.
+void Clientele::note_event_away(Connection &connection, uint32_t events) {
+  if (events & net::Poller::ended) connection.note_end_told();
+  else if (events & net::Poller::readable) connection.set_unread(true);
+  else if (events & net::Poller::hung_up) connection.die();
+  if (connection.armed == Connection::told_once) return;
+  // The poller would report it again and again.
+  connection.armed = net::Poller::readable | net::Poller::once;
+  if (!context_.poller.change(connection.channel.fd(), connection.armed, &connection)) connection.die();
+}
+
+void Clientele::receive(Connection &connection) {
+  connection.set_unread(true);
+  if (connection.has_work() || !connection.receives()) return;
+  const bool shakes_hands = connection.phase() == Phase::handshaking;
+  if (shakes_hands && !tls_handshakes_.may_step()) return lists_.add_to_next_turn(connection);
+  const net::Transfer got = connection.channel.receive(connection.input, connection.receive_bytes());
+  context_.counters.add(Counter::receives);
+  if (got.result == net::Transfer::Result::no_memory) return refuse(connection, Failure::out_of_memory);
+  context_.counters.add(Counter::bytes_received, got.bytes);
+  connection.listed.note_received(got.bytes);
+  if (shakes_hands && got.result != net::Transfer::Result::failed) tls_handshakes_.note_received(connection);
+  connection.note_received(got);
+  if (connection.phase() == Phase::ended && connection.listed.is_ended()) return connection.die();
+  if (connection.phase() == Phase::sniffing && connection.has_work()) look_at_first_byte(connection);
+}
+
+/// Is it TLS, and if not, may it be anything else?
+void Clientele::look_at_first_byte(Connection &connection) {
+  if (TlsHandshakes::wanted_by(connection)) return begin_handshake(connection);
+  if (connection.lacks_tls()) return refuse(connection, Failure::tls_required);
+  connection.first_byte_is_plain();
+}
+
+void Clientele::begin_handshake(Connection &connection) {
+  if (tls_handshakes_.begin(connection)) receive(connection);
+  else lists_.add_to_next_turn(connection);
+}
+
+void Clientele::send_released(Connection &connection) {
+  const net::Transfer put = connection.channel.send(connection.output);
+  context_.counters.add(Counter::sends);
+  context_.counters.add(Counter::bytes_sent, put.bytes);
+  connection.listed.note_sent(put.bytes);
+  if (put.result == net::Transfer::Result::failed) connection.die();
+  if (put.bytes != 0) note_progress(connection);
+}
+
+void Clientele::settle(Connection &connection) {
+  note_progress(connection);
+  connection.put_off.reset();
+  connection.output.release();
+  context_.guard.on_behalf_of(connection, [&] { note_settled(connection); });
+  connection.input.settle();
+}
+
+void Clientele::finish_with(Connection &connection) {
+  if (connection.ops_are_lent) return;
+  if (connection.is_called()) deliver(connection);
+  send(connection);
+  connection.settle_phase();
+  if (connection.has_left_clear()) {
+    context_.guard.on_behalf_of(connection, [&] { tls_handshakes_.begin(connection); });
+    lists_.add_to_next_turn(connection);
+  }
+  if (connection.is_dead()) return lists_.add_dead(connection);
+  if (connection.has_work() && !connection.output.above_high_water()) lists_.add_to_next_turn(connection);
+  timeouts_.sort_in(connection, now_ms_);
+  connection.note_doing();
+  arm(connection);
+}
+
+/// Sets the poller's events, if they have changed.
+void Clientele::arm(Connection &connection) {
+  if (connection.may_hide_bytes()) lists_.add_to_next_turn(connection);
+  const uint32_t wanted = connection.events_wanted();
+  if (wanted == connection.armed) {
+    if (wanted == Connection::told_once && connection.unread() && !connection.is_asleep())
+      lists_.add_to_next_turn(connection);
+    return;
+  }
+  connection.armed = wanted;
+  if (!context_.poller.change(connection.channel.fd(), wanted, &connection)) {
+    connection.die();
+    lists_.add_dead(connection);
+  }
+}
+
+/// A client that has begun a request or a handshake has to finish it in time.
+void Clientele::close_unfinished() {
+  timeouts_.visit_unfinished(now_ms_, [this](Connection &connection) {
+    if (connection.is_dead()) return;
+    context_.counters.add(Counter::connections_timed_out);
+    refuse(connection, Failure::request_timed_out);
+    finish_with(connection);
+  });
+}
+
+void Clientele::take_into_turn(Connection &connection) {
+  connection.ops_are_lent = false;
+  timeouts_.add(connection, now_ms_);
+  lists_.add_to_this_turn(connection);
+}
+
+void Clientele::take_back(Connection &connection, bool all_done) {
+  connection.ops_are_lent = false;
+  // The poller still has the events of bytes that came meanwhile.
+  const bool unread = connection.unread() || connection.has_tls();
+  connection.come_home(all_done);
+  connection.set_unread(unread);
+  // It may find that nothing is left to do: then the connection needs no turn of its own, and stays armed.
+  if (all_done && !connection.is_dead()) context_.guard.on_behalf_of(connection, [&] { note_settled(connection); });
+  timeouts_.add(connection, now_ms_);
+  finish_with(connection);
+  close_dead();
+}
+
+std::unique_ptr<Connection> Clientele::let_go(Connection &connection) {
+  if (connection.sleeper != nullptr) sleepers_.send_away(*connection.sleeper);
+  timeouts_.remove(connection);
+  lists_.remove(connection);
+  return std::unique_ptr<Connection>(&connection);
+}
+
+}  // namespace postern::door

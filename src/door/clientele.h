@@ -1,0 +1,167 @@
+// clientele.h: Clientele, the connections of a worker: it keeps and counts them, receives from them and sends to them,
+// wakes those that sleep, and ends them, with words or without.
+//
+// A worker has one. Whoever has the worker's loop touches it, but for what any thread may: make a connection for it,
+// and count. It knows nothing of batches and executors.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/counters.h"
+#include "base/descriptors.h"
+#include "base/failure.h"
+#include "base/limits.h"
+#include "contract/session.h"
+#include "door/connections/connection.h"
+#include "door/connections/options.h"
+#include "door/connections/sleepers.h"
+#include "door/lanes/statement_pool.h"
+#include "door/memory_guard.h"
+#include "door/timeouts.h"
+#include "door/tls_handshakes.h"
+#include "door/turn_lists.h"
+#include "net/any_channel.h"
+#include "net/poller.h"
+
+namespace postern::door {
+
+class Clientele {
+ public:
+  /// Everything outlives it.
+  struct Context {
+    const Options &options;
+    Protocol &protocol;
+    StatementPool &statements;  ///< ends sessions of the server
+    net::Poller &poller;        ///< has a connection as the tag of its socket
+    const net::WakeFd &doorbell;
+    Counters &counters;
+    MemoryGuard &guard;
+  };
+  explicit Clientele(const Context &context);
+  Clientele(const Clientele &) = delete;
+  Clientele &operator=(const Clientele &) = delete;
+
+  // Any thread.
+
+  /// A connection of a new client, to be given to its worker; `local`: it came through a unix socket. Throws
+  /// std::bad_alloc; the socket is closed then.
+  std::unique_ptr<Connection> make(net::AnyChannel channel, descriptors::Held descriptor, bool local) const;
+  /// The worker is about to have one more.
+  void count_one() { count_.fetch_add(1, std::memory_order_seq_cst); }
+  /// So many that were counted will not come.
+  void discount(uint32_t number) { count_.fetch_sub(number, std::memory_order_relaxed); }
+  /// Those that are counted and not yet closed, wherever they are.
+  uint32_t count() const { return count_.load(std::memory_order_relaxed); }
+  /// The same, in one order with everything that the calling thread has done for others.
+  uint32_t count_now() const { return count_.load(std::memory_order_seq_cst); }
+
+  // A turn, in this order.
+
+  void set_time(int64_t now_ms) { now_ms_ = now_ms; }
+  /// The turn begins with those that the last one has left for it.
+  void resume() {
+    tls_handshakes_.begin_turn();
+    lists_.begin_turn([this](Connection &connection) { go_on_with(connection); });
+  }
+  /// The poller has events of one. A part of its caller's loop, as it is in each turn for each client.
+  [[gnu::always_inline]] void note_events(Connection &connection, uint32_t events) {
+    if (connection.ops_are_lent) return note_event_away(connection, events);
+    if (events & net::Poller::readable || (connection.has_tls() && connection.channel.wishes().writable_to_receive)) {
+      context_.guard.on_behalf_of(connection, [&] { receive(connection); });
+      if (events & net::Poller::ended) note_end(connection);
+    } else if (events & net::Poller::hung_up) {
+      connection.die();
+    } else if (events & net::Poller::ended && connection.is_asleep()) {
+      note_end(connection);
+    }
+    lists_.add_to_this_turn(connection);
+  }
+  /// Those that others have woken, or have something for.
+  void take_woken();
+  /// Those that this turn is about. Valid until one more is, or leaves.
+  const std::vector<Connection *> &in_turn() const { return lists_.this_turn(); }
+  /// Sends the rest, and ensures that each connection of the turn comes up again when there is something to do.
+  void finish() {
+    for (Connection *const connection : lists_.this_turn()) finish_with(*connection);
+  }
+  /// Closes those that are dead or out of time.
+  void end_turn();
+
+  /// Whether the next turn begins with some, and need not wait for more.
+  bool are_at_work() const { return lists_.next_turn_size() > tls_handshakes_.waiting(); }
+  bool any_left() const { return lists_.next_turn_size() != 0; }
+  /// Until one of them has to be looked at; INT64_MAX: never.
+  int64_t left_ms() const {
+    const int64_t left_ms = timeouts_.left_ms(now_ms_);
+    return tls_handshakes_.waiting() == 0 ? left_ms : std::min<int64_t>(left_ms, limits::handshake_look_ms);
+  }
+
+  // One of them.
+
+  /// It is new, or comes back by the inbox. Closes it where there is no memory for one more.
+  void add(std::unique_ptr<Connection> connection);
+  void receive(Connection &connection);
+  /// Sends the released bytes, as far as the socket takes them.
+  void send(Connection &connection) {
+    if (!connection.is_dead() && !connection.output.sendable().empty()) send_released(connection);
+  }
+  /// It has finished a request.
+  void note_progress(Connection &connection) { timeouts_.note_progress(connection, now_ms_); }
+  /// All that was collected of it is answered.
+  void settle(Connection &connection);
+  /// Its session has said so. Nothing of it is under way.
+  void put_to_sleep(Connection &connection);
+  /// Sends the client the reason of the refusal, and closes the connection after that. Requests without an answer are
+  /// forgotten.
+  void refuse(Connection &connection, Failure why);
+
+  /// Others have its ops from now on; its socket stays watched, and it is closed by nobody.
+  void lend(Connection &connection) {
+    connection.ops_are_lent = true;
+    timeouts_.remove(connection);
+  }
+  /// The end of lend(), within a turn, which is about it then.
+  void take_into_turn(Connection &connection);
+  /// The end of lend(), between two turns. All done: none of its ops is left.
+  void take_back(Connection &connection, bool all_done);
+  /// It leaves, for the slow lane or the like. Its socket stays watched.
+  std::unique_ptr<Connection> let_go(Connection &connection);
+  /// For one that is not here any more.
+  void stop_watching(Connection &connection) {
+    connection.armed = 0;
+    context_.poller.remove(connection.channel.fd());
+  }
+  void close(Connection &connection);
+  void close_all();
+
+ private:
+  void go_on_with(Connection &connection);
+  void send_released(Connection &connection);
+  void note_end(Connection &connection);
+  void note_event_away(Connection &connection, uint32_t events);
+  void look_at_first_byte(Connection &connection);
+  void begin_handshake(Connection &connection);
+  void note_settled(Connection &connection);
+  void finish_with(Connection &connection);
+  void deliver(Connection &connection);
+  void wake(Connection &connection);
+  void arm(Connection &connection);
+  void close_unfinished();
+  void make_way_for_handshakes();
+  void time_out(Connection &connection);
+  void close_dead();
+
+  const Context context_;
+  std::atomic<uint32_t> count_{0};
+  mutable Sleepers sleepers_;
+  TurnLists lists_;
+  Timeouts timeouts_;
+  TlsHandshakes tls_handshakes_;
+  int64_t now_ms_ = 0;
+};
+
+}  // namespace postern::door

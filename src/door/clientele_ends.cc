@@ -1,0 +1,116 @@
+// clientele_ends.cc: sleeping clients, those that are out of time, and how a connection ends.
+#include <memory>
+#include <utility>
+
+#include "contract/server_session.h"
+#include "door/clientele.h"
+
+namespace postern::door {
+
+void Clientele::take_woken() {
+  bool woken = false;
+  while (Sleeper *const sleeper = sleepers_.next(woken)) {
+    Connection &connection = sleeper->connection;
+    if (connection.ops_are_lent) continue;  // it comes up when it is home
+    if (woken) wake(connection);
+    lists_.add_to_this_turn(connection);
+  }
+}
+
+void Clientele::put_to_sleep(Connection &connection) {
+  timeouts_.make_room_for_alarms(count());
+  if (connection.sleeper == nullptr || !sleepers_.lay_down(*connection.sleeper)) return connection.wake_up();
+  timeouts_.set_alarm(connection, connection.session->wake_ms());
+  // The poller may have reported the client's end already: it is asked again.
+  if (connection.unread()) connection.armed = 0;
+}
+
+/// It goes on, if it sleeps.
+void Clientele::wake(Connection &connection) {
+  if (!connection.is_asleep()) return;
+  sleepers_.take_out(*connection.sleeper);
+  timeouts_.stop_alarm(connection);
+  connection.wake_up();
+}
+
+/// Letters for its client follow the answers to its requests.
+void Clientele::deliver(Connection &connection) {
+  if (connection.put_off != nullptr || (connection.phase() != Phase::open && !connection.is_asleep())) return;
+  connection.sleeper->take_call();
+  Delivered delivered = Delivered::close;
+  context_.guard.on_behalf_of(connection, [&] { delivered = connection.session->deliver(); });
+  connection.output.release();
+  switch (delivered) {
+    case Delivered::all: return;
+    case Delivered::close: return connection.die();
+    case Delivered::later: break;
+  }
+  connection.sleeper->keep_call();
+  send(connection);
+  if (!connection.output.above_high_water()) lists_.add_to_next_turn(connection);
+}
+
+void Clientele::refuse(Connection &connection, Failure why) {
+  if (connection.begins_tls()) return connection.die();  // it would not understand
+  wake(connection);
+  connection.forget_unparsed();
+  context_.protocol.refuse(connection.output, why);
+  connection.output.release();
+  connection.close_when_sent();
+  context_.counters.add(why);
+}
+
+void Clientele::end_turn() {
+  lists_.end_turn();
+  timeouts_.visit_silent(now_ms_, [this](Connection &connection) {
+    if (!connection.is_dead()) time_out(connection);
+  });
+  timeouts_.visit_alarms(now_ms_, [this](Connection &connection) {
+    timeouts_.stop_alarm(connection);
+    wake(connection);
+    if (!connection.is_dead()) lists_.add_to_next_turn(connection);
+  });
+  close_unfinished();
+  if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
+  close_dead();
+}
+
+/// Clients that do not go on with their handshakes must not keep others from theirs.
+void Clientele::make_way_for_handshakes() {
+  timeouts_.visit_begun_until(now_ms_ - limits::handshake_patience_ms, [this](Connection &connection) {
+    if (connection.phase() == Phase::handshaking && !connection.in_next_turn) time_out(connection);
+  });
+}
+
+void Clientele::time_out(Connection &connection) {
+  if (ServerSession *const session = connection.hosted(); session != nullptr) session->time_out();
+  connection.die();
+  lists_.add_dead(connection);
+  context_.counters.add(Counter::connections_timed_out);
+}
+
+void Clientele::close_dead() {
+  lists_.visit_dead([this](Connection &connection) { close(connection); });
+}
+
+void Clientele::close(Connection &connection) {
+  tls_handshakes_.forget(connection);
+  std::unique_ptr<Connection> closed = let_go(connection);
+  if (ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
+    closed->put_off.reset();
+    if (!session->end_at_once(closed->peer_has_ended())) {  // else the poller forgets the socket, which is closed
+      context_.poller.remove(closed->channel.fd());
+      context_.statements.end(std::move(closed));
+    }
+  }
+  closed.reset();
+  context_.counters.add(Counter::connections_closed);
+  discount(1);
+}
+
+void Clientele::close_all() {
+  lists_.clear();
+  while (Connection *const connection = timeouts_.any()) close(*connection);
+}
+
+}  // namespace postern::door

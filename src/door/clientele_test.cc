@@ -1,0 +1,286 @@
+// A worker's connections without the worker: a poller, sockets, and a clock that the test sets.
+#include "door/clientele.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ping/ping.h"
+
+namespace postern::door {
+namespace {
+
+/// Sleeps until it is woken.
+class Dozer final : public Session {
+ public:
+  bool may_sleep() const override { return true; }
+  void take_waker(Waker &its_waker) override { waker = &its_waker; }
+  int64_t wake_ms() const override { return wakes_ms; }
+  Collected collect(Input &, Batch &, uint32_t) override { return Collected::sleep; }
+  void settled() override {}
+
+  Waker *waker = nullptr;
+  int64_t wakes_ms = INT64_MAX;
+};
+
+struct Dozers final : Protocol {
+  std::unique_ptr<Session> open_session(Output &, const Peer &) override {
+    auto session = std::make_unique<Dozer>();
+    last = session.get();
+    return session;
+  }
+  void refuse(Output &, Failure) override {}
+  Dozer *last = nullptr;
+};
+
+class ClienteleTest : public ::testing::Test {
+ protected:
+  ClienteleTest() {
+    options_.name = "toy";
+    options_.idle_timeout_ms = 1'000;
+    options_.request_timeout_ms = 300;
+  }
+
+  void open(Protocol &protocol) {
+    clientele_ = std::make_unique<Clientele>(Clientele::Context{.options = options_,
+                                                                .protocol = protocol,
+                                                                .statements = statements_,
+                                                                .poller = poller_,
+                                                                .doorbell = doorbell_,
+                                                                .counters = counters_,
+                                                                .guard = guard_});
+  }
+  ~ClienteleTest() override {
+    if (clientele_ != nullptr) clientele_->close_all();
+  }
+
+  /// A new client, in a turn that is over. `peer` is its end.
+  Connection &come(net::Fd &peer) {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    peer.reset(ends[0]);
+    std::unique_ptr<Connection> made = clientele_->make(net::AnyChannel(net::Fd(ends[1])), {}, true);
+    Connection &connection = *made;
+    clientele_->count_one();
+    clientele_->add(std::move(made));
+    end_turn();
+    return connection;
+  }
+  /// With the poller's events.
+  void begin_turn(int64_t now_ms) {
+    clientele_->set_time(now_ms);
+    clientele_->resume();
+    epoll_event events[10];
+    const size_t count = poller_.wait(events, 0);
+    for (size_t i = 0; i < count; ++i)
+      clientele_->note_events(*static_cast<Connection *>(events[i].data.ptr), events[i].events);
+  }
+  void end_turn() {
+    clientele_->finish();
+    clientele_->end_turn();
+  }
+  static void send(const net::Fd &peer, Bytes text) {
+    ASSERT_EQ(::send(peer.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
+  /// All that has come, and "end" if the connection is closed.
+  static std::string heard(const net::Fd &peer) {
+    std::string text;
+    char piece[100];
+    for (;;) {
+      const ssize_t bytes = ::recv(peer.get(), piece, sizeof piece, 0);
+      if (bytes <= 0) return bytes == 0 ? text + "end" : text;
+      text.append(piece, static_cast<size_t>(bytes));
+    }
+  }
+
+  Options options_;
+  ping::Ping ping_{"pong"};
+  StatementPool statements_{"toy sql"};
+  net::Poller poller_;
+  net::WakeFd doorbell_;
+  Counters counters_;
+  const std::string name_ = "toy worker 1";
+  MemoryGuard guard_{name_, counters_};
+  std::unique_ptr<Clientele> clientele_;
+};
+
+TEST_F(ClienteleTest, AreCountedUntilTheyAreClosed) {
+  open(ping_);
+  net::Fd one;
+  net::Fd other;
+  come(one);
+  come(other);
+  EXPECT_EQ(clientele_->count(), 2u);
+  one.reset();
+  begin_turn(1);
+  EXPECT_EQ(clientele_->in_turn().size(), 1u);
+  end_turn();
+  EXPECT_EQ(clientele_->count(), 1u);
+  EXPECT_EQ(counters_.get(Counter::connections_closed), 1u);
+  clientele_->close_all();
+  EXPECT_EQ(clientele_->count(), 0u);
+  EXPECT_EQ(heard(other), "end");
+}
+
+TEST_F(ClienteleTest, ReceivedBytesAreWorkUntilTheyAreSettledAndSent) {
+  open(ping_);
+  net::Fd peer;
+  Connection &connection = come(peer);
+  EXPECT_FALSE(clientele_->are_at_work());
+  send(peer, "hello\n");
+  begin_turn(1);
+  ASSERT_EQ(clientele_->in_turn().size(), 1u);
+  EXPECT_TRUE(connection.has_work());
+  Batch batch;
+  batch.begin(0);
+  connection.note_collected(connection.session->collect(connection.input, batch, 10));
+  for (Op &op : batch.ops()) op.reply->done({});
+  clientele_->settle(connection);
+  EXPECT_EQ(heard(peer), "");
+  end_turn();
+  EXPECT_EQ(heard(peer), "pong\n");
+  EXPECT_FALSE(connection.has_work());
+  EXPECT_FALSE(clientele_->are_at_work());
+  EXPECT_EQ(counters_.get(Counter::bytes_received), 6u);
+  EXPECT_EQ(counters_.get(Counter::bytes_sent), 5u);
+}
+
+TEST_F(ClienteleTest, WorkThatIsLeftBeginsTheNextTurn) {
+  open(ping_);
+  net::Fd peer;
+  Connection &connection = come(peer);
+  send(peer, "hello\n");
+  begin_turn(1);
+  end_turn();
+  EXPECT_TRUE(clientele_->are_at_work());
+  begin_turn(2);
+  ASSERT_EQ(clientele_->in_turn().size(), 1u);
+  EXPECT_EQ(clientele_->in_turn().front(), &connection);
+  end_turn();
+}
+
+TEST_F(ClienteleTest, RefusedOnesHearWhyAndAreClosed) {
+  open(ping_);
+  net::Fd peer;
+  Connection &connection = come(peer);
+  send(peer, "hello\n");
+  begin_turn(1);
+  clientele_->refuse(connection, Failure::out_of_memory);
+  end_turn();
+  EXPECT_EQ(clientele_->count(), 0u);
+  EXPECT_EQ(counters_.get(Failure::out_of_memory), 1u);
+  EXPECT_TRUE(heard(peer).ends_with("end"));
+}
+
+TEST_F(ClienteleTest, IdleOnesAreClosedInTime) {
+  open(ping_);
+  net::Fd early;
+  net::Fd late;
+  come(early);
+  clientele_->set_time(600);
+  Connection &other = come(late);
+  EXPECT_EQ(clientele_->left_ms(), 400);
+  begin_turn(999);
+  end_turn();
+  EXPECT_EQ(clientele_->count(), 2u);
+  EXPECT_EQ(clientele_->left_ms(), 1);
+  begin_turn(1'000);
+  end_turn();
+  EXPECT_EQ(clientele_->count(), 1u);
+  EXPECT_EQ(heard(early), "end");
+  EXPECT_EQ(counters_.get(Counter::connections_timed_out), 1u);
+  clientele_->note_progress(other);
+  EXPECT_EQ(clientele_->left_ms(), 1'000);
+}
+
+TEST_F(ClienteleTest, ABegunRequestHasToEndInTime) {
+  open(ping_);
+  net::Fd peer;
+  Connection &connection = come(peer);
+  send(peer, "hel");
+  begin_turn(100);
+  Batch batch;
+  batch.begin(0);
+  connection.note_collected(connection.session->collect(connection.input, batch, 10));
+  end_turn();
+  EXPECT_EQ(clientele_->left_ms(), 300);
+  begin_turn(400);
+  end_turn();
+  EXPECT_EQ(clientele_->count(), 0u);
+  EXPECT_EQ(counters_.get(Counter::connections_timed_out), 1u);
+}
+
+TEST_F(ClienteleTest, LentOnesAreWatchedAndNeitherReadNorClosed) {
+  open(ping_);
+  net::Fd peer;
+  Connection &connection = come(peer);
+  clientele_->lend(connection);
+  send(peer, "hello\n");
+  begin_turn(5'000);
+  end_turn();
+  EXPECT_EQ(clientele_->count(), 1u);
+  EXPECT_EQ(connection.input.unparsed_bytes(), 0u);
+  EXPECT_TRUE(connection.unread());
+  clientele_->set_time(5'000);
+  clientele_->take_into_turn(connection);
+  clientele_->receive(connection);
+  EXPECT_EQ(connection.input.unparsed_bytes(), 6u);
+  end_turn();
+  EXPECT_EQ(clientele_->left_ms(), 1'000);
+}
+
+TEST_F(ClienteleTest, OnesThatLeaveComeBackAsTheyWere) {
+  open(ping_);
+  net::Fd peer;
+  Connection &connection = come(peer);
+  std::unique_ptr<Connection> away = clientele_->let_go(connection);
+  clientele_->stop_watching(*away);
+  begin_turn(5'000);
+  EXPECT_TRUE(clientele_->in_turn().empty());
+  end_turn();
+  EXPECT_EQ(clientele_->count(), 1u);
+  clientele_->add(std::move(away));
+  ASSERT_EQ(clientele_->in_turn().size(), 1u);
+  end_turn();
+  send(peer, "hello\n");
+  begin_turn(5'001);
+  EXPECT_TRUE(connection.has_work());
+  end_turn();
+}
+
+TEST_F(ClienteleTest, SleepingOnesAreInNoTurnUntilTheyAreWoken) {
+  Dozers dozers;
+  open(dozers);
+  net::Fd peer;
+  Connection &connection = come(peer);
+  const auto fall_asleep = [&] {
+    connection.note_collected(Collected::sleep);
+    clientele_->put_to_sleep(connection);
+    end_turn();
+  };
+  send(peer, "x");
+  begin_turn(100);
+  fall_asleep();
+  begin_turn(5'000);
+  EXPECT_TRUE(clientele_->in_turn().empty()) << "its client's byte is still there";
+  end_turn();
+  EXPECT_TRUE(connection.is_asleep()) << "however long it is idle";
+  dozers.last->waker->wake();
+  clientele_->take_woken();
+  EXPECT_FALSE(connection.is_asleep());
+  ASSERT_EQ(clientele_->in_turn().size(), 1u);
+  dozers.last->wakes_ms = 6'000;
+  fall_asleep();
+  EXPECT_EQ(clientele_->left_ms(), 1'000);
+  begin_turn(6'000);
+  end_turn();
+  EXPECT_FALSE(connection.is_asleep());
+  EXPECT_EQ(clientele_->count(), 1u);
+  clientele_->close_all();
+}
+
+}  // namespace
+}  // namespace postern::door

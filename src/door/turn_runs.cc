@@ -1,0 +1,162 @@
+#include "door/turn_runs.h"
+
+#include <new>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace postern::door {
+
+TurnRuns::TurnRuns(const Context &context)
+    : context_(context),
+      write_runs_(context.engine, context.write_lane),
+      slow_log_(context.options, context.counters) {}
+
+void TurnRuns::run(Executor &executor, int64_t now_ms) {
+  executor_ = &executor;
+  now_ms_ = now_ms;
+  const std::span<Turn::Slice> all = turn_->slices();
+  const size_t readers = context_.writes ? turn_->put_readers_first() : 0;
+  if (readers == all.size() || !context_.writes) {
+    write_runs_.note_other_run();
+    run_readers(all);
+    return;
+  }
+  if (readers != 0) {
+    run_readers(all.first(readers));
+    for (Connection *const connection : context_.clientele.in_turn()) context_.clientele.send(*connection);
+  }
+  const std::span<Turn::Slice> writers = all.subspan(readers);
+  if (!write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms)) run_writers(writers);
+  else if (!give_away(readers)) keep_writers(writers);
+}
+
+/// Times are noted for the forms of the statements.
+void TurnRuns::run_timed(std::span<Turn::Slice> slices) {
+  if (times_.is_on()) times_.expect(turn_->ops_of_all(slices));
+  turn_->run(*executor_, slices, this, context_.counters);
+  if (times_.is_on()) times_.note(turn_->ops_of_all(slices));
+}
+
+inline void TurnRuns::run_readers(std::span<Turn::Slice> readers) {
+  run_timed(readers);
+  if (context_.writes) write_runs_.note_readers(*turn_, readers, now_ms_);
+  settle(readers);
+}
+
+/// The write lane does the rest of the turn, and a new turn takes its place here. False: there is no memory for it.
+bool TurnRuns::give_away(size_t readers) {
+  std::unique_ptr<WriteJob> job = turns_away_.send(turn_, context_.home, readers);
+  if (job == nullptr) return false;
+  for (const Turn::Slice &slice : job->writers()) {
+    context_.clientele.lend(*slice.connection);
+    slice.connection->listed.note_doing(Doing::running);
+  }
+  write_runs_.note_other_run();
+  if (context_.write_lane->submit(job)) return true;
+  job->refused = true;
+  take_home(std::move(job));
+  return true;
+}
+
+/// Without memory there is nobody but this thread, which others need.
+void TurnRuns::keep_writers(std::span<Turn::Slice> writers) {
+  if (!write_runs_.may_stall()) return run_writers(writers);
+  for (const Turn::Slice &slice : writers) refuse_rest(*slice.connection, turn_->ops_of(slice));
+}
+
+void TurnRuns::run_writers(std::span<Turn::Slice> writers) {
+  write_runs_.make(writers, now_ms_, [&] { run_timed(writers); });
+  settle(writers);
+}
+
+void TurnRuns::op_done(const Op &op) {
+  Turn::Slice &slice = turn_->slice_running(op);
+  const size_t bytes = slice.connection->output.pending_bytes();
+  if (&op != turn_->last_of(slice)) {
+    if (bytes >= limits::reply_bytes_sent_ahead_min) send_ahead(slice, op);
+    return;
+  }
+  if (!turn_->sends_early() && bytes < slice.count * limits::reply_bytes_sent_early_min) return;
+  if (slow_log_.on()) slow_log_.note(*slice.connection, turn_->ops_of(slice), turn_->began_us);
+  context_.clientele.settle(*slice.connection);
+  slice.sent = true;
+  context_.clientele.send(*slice.connection);
+}
+
+/// Sends the replies of a slice up to that of `op` before the rest is done.
+void TurnRuns::send_ahead(Turn::Slice &slice, const Op &op) {
+  Connection &connection = *slice.connection;
+  Output &output = connection.output;
+  // A client that did not take all earlier bytes takes no more now.
+  if (slice.bytes_sent_ahead >= limits::reply_bytes_sent_ahead_max || !output.sendable().empty()) return;
+  slice.bytes_sent_ahead += output.pending_bytes();
+  turn_->forget_until(slice, op);
+  if (connection.put_off != nullptr) connection.put_off->busy_since_ms = -1;
+  output.release();
+  context_.clientele.send(connection);
+}
+
+void TurnRuns::settle(std::span<const Turn::Slice> slices) {
+  for (const Turn::Slice &slice : slices) {
+    if (slice.sent) continue;
+    const std::span<Op> left = turn_->unfinished(slice);
+    if (left.empty()) {
+      if (slow_log_.on()) slow_log_.note(*slice.connection, turn_->ops_of(slice), turn_->began_us);
+      context_.clientele.settle(*slice.connection);
+    } else {
+      context_.clientele.note_progress(*slice.connection);
+      context_.guard.on_behalf_of(*slice.connection, [&] { leave_unanswered(slice, left); });
+    }
+  }
+}
+
+/// A later turn or the slow lane does what this turn has left of a connection's requests.
+void TurnRuns::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
+  Connection &connection = *slice.connection;
+  left.front().reply->restart();
+  connection.output.release();
+  try {
+    turn_->put_off(slice, left);
+    if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
+    if (left.front().progress == Progress::deferred) return;
+    context_.way_out.leave_turn(connection);
+  } catch (const std::bad_alloc &) {
+    refuse_rest(connection, left);
+  }
+}
+
+/// There is no memory to keep the ops that are left.
+void TurnRuns::refuse_rest(Connection &connection, std::span<Op> left) {
+  for (Op &op : left) {
+    count_failure(context_.counters, op, Failure::out_of_memory);
+    op.reply->done({.failure = Failure::out_of_memory});
+  }
+  context_.clientele.settle(connection);
+}
+
+void TurnRuns::take_home(std::unique_ptr<WriteJob> job) {
+  turns_away_.come_home(*job);
+  for (const Turn::Slice &slice : job->writers()) {
+    context_.clientele.take_into_turn(*slice.connection);
+    if (job->refused) slice.connection->die();
+  }
+  turn_.swap(job);
+  for (const Turn::Slice &slice : turn_->writers()) {
+    Connection &connection = *slice.connection;
+    if (!connection.is_dead()) context_.guard.on_behalf_of(connection, [&] { settle_at_home(slice); });
+  }
+  turn_.swap(job);
+  turns_away_.put_by(std::move(job));
+}
+
+void TurnRuns::settle_at_home(const Turn::Slice &slice) {
+  Connection &connection = *slice.connection;
+  const bool answered = turn_->unfinished(slice).empty();
+  settle({&slice, 1});
+  if (!answered) return;  // it may have left for the slow lane
+  context_.clientele.send(connection);
+  if (connection.unread()) context_.clientele.receive(connection);
+}
+
+}  // namespace postern::door

@@ -1,0 +1,97 @@
+// turn_runs.h: TurnRuns, what becomes of the requests of a worker's turns: they are run, first those of clients that
+// only read, the writers' here or in the write lane, and settled, so that their replies may leave.
+//
+// Replies leave more than once where that lets answers leave earlier: first those of the connections that only read;
+// and within a run that only reads those of each connection after its last op, and long ones. A worker has one. Whoever
+// has the worker's loop touches it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/counters.h"
+#include "contract/executor.h"
+#include "door/clientele.h"
+#include "door/connections/options.h"
+#include "door/connections/slow_log.h"
+#include "door/connections/turn.h"
+#include "door/connections/turn_times.h"
+#include "door/lanes/home.h"
+#include "door/lanes/write_job.h"
+#include "door/lanes/write_lane.h"
+#include "door/memory_guard.h"
+#include "door/turns_away.h"
+#include "door/write_runs.h"
+
+namespace postern::door {
+
+/// Where connections go with requests that a turn cannot do.
+class WayOut {
+ public:
+  /// The connection's `put_off` has them. Throws std::bad_alloc; then it is still here.
+  virtual void leave_turn(Connection &connection) = 0;
+
+ protected:
+  ~WayOut() = default;
+};
+
+class TurnRuns final : private Watcher {
+ public:
+  /// Everything outlives it.
+  struct Context {
+    const Options &options;
+    const Engine &engine;
+    WriteLane *write_lane;  ///< nullptr: there is none
+    bool writes;            ///< clients may
+    Clientele &clientele;
+    Home &home;  ///< where the write lane returns turns to
+    WayOut &way_out;
+    Counters &counters;
+    MemoryGuard &guard;
+  };
+  explicit TurnRuns(const Context &context);
+  TurnRuns(const TurnRuns &) = delete;
+  TurnRuns &operator=(const TurnRuns &) = delete;
+
+  /// The turn that is collected, or carried out.
+  Turn &turn() { return *turn_; }
+  int64_t began_us() const { return turn_->began_us; }
+  void begin(int64_t began_us) {
+    turn_->clear();
+    turn_->began_us = began_us;
+  }
+  /// Runs, settles and sends. Throws std::bad_alloc: nobody knows how far the turn has come.
+  void run(Executor &executor, int64_t now_ms);
+  /// The write lane's results are settled as a turn's own, and its clients may ask on.
+  void take_home(std::unique_ptr<WriteJob> job);
+
+  WriteRuns &write_runs() { return write_runs_; }
+  /// How long statements take, by their forms.
+  TurnTimes &times() { return times_; }
+
+ private:
+  void run_timed(std::span<Turn::Slice> slices);
+  void run_readers(std::span<Turn::Slice> readers);
+  bool give_away(size_t readers);
+  void keep_writers(std::span<Turn::Slice> writers);
+  void run_writers(std::span<Turn::Slice> writers);
+  void op_done(const Op &op) override;
+  void send_ahead(Turn::Slice &slice, const Op &op);
+  void settle(std::span<const Turn::Slice> slices);
+  void settle_at_home(const Turn::Slice &slice);
+  void leave_unanswered(const Turn::Slice &slice, std::span<Op> left);
+  void refuse_rest(Connection &connection, std::span<Op> left);
+
+  const Context context_;
+  std::unique_ptr<WriteJob> turn_ = std::make_unique<WriteJob>();
+  TurnsAway turns_away_;
+  WriteRuns write_runs_;
+  TurnTimes times_;
+  SlowLog slow_log_;
+  Executor *executor_ = nullptr;  // of run()
+  int64_t now_ms_ = 0;
+};
+
+}  // namespace postern::door
