@@ -48,6 +48,7 @@ constexpr Bytes read_variables[] = {"auto_increment_increment",
                                     "server_id",
                                     "socket",
                                     "sql_auto_is_null",
+                                    "sql_big_selects",
                                     "sql_mode",
                                     "sql_notes",
                                     "sql_safe_updates",
@@ -136,7 +137,8 @@ bool is_space(char one) {
 
 /// In a literal these are themselves, whatever the session's character set and sql_mode are.
 bool is_plain(char one) {
-  return is_letter(one) || std::ranges::find(Bytes(" ,.:+-/@%=;()*"), one) != Bytes(" ,.:+-/@%=;()*").end();
+  constexpr Bytes signs = " ,.:+-/@%=;()*|#!?[]{}<>&$^~";
+  return is_letter(one) || signs.find(one) != Bytes::npos;
 }
 
 enum class Kind : uint8_t { end, word, quoted, number, literal, sign, unknown };

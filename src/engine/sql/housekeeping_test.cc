@@ -38,15 +38,28 @@ TEST(Housekeeping, KnowsWhatDriversSet) {
 
 TEST(Housekeeping, KnowsQuestionsAboutTheSession) {
   for (const Bytes text :
-       {"SELECT 1", "select 1 from dual", "SELECT @@version_comment LIMIT 1", "SELECT DATABASE(), USER() LIMIT 1",
-        "SELECT LAST_INSERT_ID() AS `id`", "SELECT ROW_COUNT() n",
+       {"SELECT 1",
+        "select 1 from dual",
+        "SELECT @@version_comment LIMIT 1",
+        "SELECT DATABASE(), USER() LIMIT 1",
+        "SELECT LAST_INSERT_ID() AS `id`",
+        "SELECT ROW_COUNT() n",
         "SELECT @@session.tx_isolation, @@global.wait_timeout x",
         "/* mysql-connector-java-8 */SELECT  @@session.auto_increment_increment AS auto_increment_increment, "
         "@@character_set_client AS character_set_client, @@sql_mode AS sql_mode",
-        "SELECT CURRENT_USER", "SELECT 'a', NULL, -1.5, @a", "DO 1", "do @a, 2",
-        "SELECT CONCAT(@@version, ' ', user())", "SELECT RELEASE_LOCK('cron')", "SELECT GET_LOCK('cron', 0)",
-        "SELECT IF(GET_LOCK('a', 0),UNIX_TIMESTAMP(SYSDATE(6)),NULL) AS acquired", "SELECT NOW()",
-        "DO IS_FREE_LOCK(CONCAT('a', @b))"})
+        "SELECT CURRENT_USER",
+        "SELECT 'a', NULL, -1.5, @a",
+        "DO 1",
+        "do @a, 2",
+        "SELECT CONCAT(@@version, ' ', user())",
+        "SELECT RELEASE_LOCK('cron')",
+        "SELECT GET_LOCK('cron', 0)",
+        "SELECT IF(GET_LOCK('a', 0),UNIX_TIMESTAMP(SYSDATE(6)),NULL) AS acquired",
+        "SELECT NOW()",
+        "DO IS_FREE_LOCK(CONCAT('a', @b))",
+        "SELECT @@sql_big_selects LIMIT 1",
+        "SELECT RELEASE_LOCK('site:tags|#|v') AS released",
+        "SELECT '[{<!?&$^~>}]'"})
     EXPECT_EQ(housekeeping_of(text), Housekeeping::evaluate) << text;
   EXPECT_EQ(housekeeping_of("USE `test`"), Housekeeping::use);
   EXPECT_EQ(housekeeping_of("SHOW WARNINGS"), Housekeeping::warnings);
