@@ -49,3 +49,26 @@ def test_operands_of_other_types(plain):  # noqa: F811
     for number in (*[25] * 5, 25.0, 25.5, "25", "25x", None, 2**63 - 1, -(2**63), 2**64 - 1, Natural(25), 25):
         answers = [packets(one.execute(text, (number,))) for one in pair]
         assert answers[0] == answers[1], number
+
+
+def test_a_range_behind_equal_columns_of_an_index(plain):  # noqa: F811
+    """TPC-C's stock level: by all three columns, and not by the two that are equal."""
+    plain.execute(
+        "CREATE TABLE line (w INT, d INT, o INT, n INT, item INT NOT NULL, PRIMARY KEY (w, d, o, n))",
+        "CREATE TABLE stock (w INT, item INT, quantity INT, PRIMARY KEY (w, item))",
+        "INSERT INTO stock SELECT 1, seq, seq % 100 FROM seq_1_to_2000",
+        "INSERT INTO line SELECT 1, d.seq, o.seq, n.seq, (o.seq * 17 + n.seq * 31) % 2000 + 1"
+        " FROM seq_1_to_800 o, seq_1_to_5 d, seq_1_to_8 n",
+        "ANALYZE TABLE line, stock",
+        database="test",
+    )
+    pair = sessions(plain)
+    text = (
+        "SELECT COUNT(DISTINCT stock.item) FROM line, stock WHERE line.w = ? AND d = ? AND o < ? AND o >= ? - 20"
+        " AND stock.w = ? AND stock.item = line.item AND quantity < ?"
+    )
+    before = fast(plain)
+    for at in range(30):
+        answers = [packets(one.execute(text, (1, 1 + at % 5, 700 + at, 700 + at, 1, 15))) for one in pair]
+        assert answers[0] == answers[1], at
+    assert fast(plain) - before >= 20

@@ -61,6 +61,19 @@ class RangedKey : public Ranged<Base> {
       Base::add_key_fields(join, fields, and_level, usable, sargables);
     }
     this->update_used_tables();
+    if (this->functype() == Item_func::NE_FUNC) return;
+    for (uint i = 0; i < this->argument_count(); ++i) note_column(*this->arguments()[i]->real_item(), usable);
+  }
+
+ private:
+  /// The server looks for ranges of indexes that begin with a column which is compared with a constant. Columns before
+  /// this one may be equal to values of the execution, which it does not take for constants.
+  static void note_column(Item &column, table_map usable) {
+    if (column.type() != Item::FIELD_ITEM || (column.used_tables() & usable) == 0) return;
+    const Field &field = *static_cast<Item_field &>(column).field;
+    key_map keys = field.part_of_key;
+    keys.intersect(field.table->keys_in_use_for_query);
+    field.table->reginfo.join_tab->const_keys.merge(keys);
   }
 };
 
