@@ -144,10 +144,12 @@ LOCKED = (
 )
 
 
-def test_a_lock_that_is_free_is_waited_for_by_nobody(served):
+@pytest.mark.parametrize("charset", ["utf8mb4", "latin1", "binary"])
+def test_a_lock_that_is_free_is_waited_for_by_nobody(served, charset):
     told = []
     for port in ("SQL_PORT", "POSTERN_PORT"):
         with session(served, port) as one, session(served, "SQL_PORT") as other:
+            say(one, f"SET NAMES {charset}")
             before = handed_over(served)
             told.append([(step, say(one, step)) for step in LOCKED])
             assert handed_over(served) == before

@@ -29,12 +29,15 @@ bool completes_plainly(THD *thd) {
   return thd->variables.completion_type == 0 && wrote_nothing(thd);
 }
 
+bool keeps_ascii(CHARSET_INFO *charset) {
+  return charset == &my_charset_bin || my_charset_is_ascii_based(charset);
+}
+
 /// Whether the session evaluates GET_LOCK('name', 5) of a text, with the bytes of the name that are in the text.
 bool asks_for_lock(THD *thd) {
   const system_variables &variables = thd->variables;
   return variables.select_limit == HA_POS_ERROR && !is_client_of_cluster(thd) &&
-         my_charset_is_ascii_based(variables.character_set_client) &&
-         my_charset_is_ascii_based(variables.collation_connection);
+         keeps_ascii(variables.character_set_client) && keeps_ascii(variables.collation_connection);
 }
 
 /// Character sets are in the server's program, databases in memory once they have been used; variables and functions of
