@@ -72,3 +72,27 @@ def test_a_range_behind_equal_columns_of_an_index(plain):  # noqa: F811
         answers = [packets(one.execute(text, (1, 1 + at % 5, 700 + at, 700 + at, 1, 15))) for one in pair]
         assert answers[0] == answers[1], at
     assert fast(plain) - before >= 20
+
+
+@pytest.mark.parametrize(
+    "condition, usual, special",
+    (
+        ("h.since <= CURDATE() - INTERVAL ? MINUTE", 3, 2147483647),
+        ("h.id <= ? - 20", Natural(30), Natural(5)),
+        ("h.place BETWEEN ? - 20 AND 99", Natural(30), Natural(5)),
+        ("h.place <> ? - 20", Natural(30), Natural(5)),
+        ("h.place <=> ? - 20", Natural(30), Natural(5)),
+        ("h.since <> CURDATE() - INTERVAL ? MINUTE", 3, 2147483647),
+    ),
+)
+def test_what_no_row_is_compared_with_fails_and_warns(plain, condition, usual, special):  # noqa: F811
+    """The server calculates it while it plans."""
+    pair = sessions(plain)
+    before = fast(plain)
+    text = (
+        f"SELECT s.id, h.name FROM sale s STRAIGHT_JOIN person h ON h.id = s.person WHERE s.person = ? AND {condition}"
+    )
+    for given in (*[(5, usual), (100000, usual)] * 5, (100000, special), (5, usual), (5, special)):
+        answers = [packets(one.execute(text, given)) for one in pair]
+        assert answers[0] == answers[1], given
+    assert fast(plain) > before

@@ -197,12 +197,20 @@ void JoinPlan::unlock(THD *thd) {
   thd->lock = nullptr;
 }
 
+/// The server's optimizer does so with what is constant, and fails or warns whether or not a row is compared with it.
+bool JoinPlan::calculate(THD *thd) const {
+  for (ValueItem *const one : calculated_) one->item()->update_null_value();
+  for (const auto &[function, at] : unequal_) function->arguments()[at]->update_null_value();
+  return !thd->is_error();
+}
+
 /// False: it has not come to the end.
 bool JoinPlan::run(THD *thd) {
   // The storage engine has heard of a new statement, and forgotten this.
   for (TABLE *const table : tables_)
     if (table->file->keyread_enabled()) table->file->extra(HA_EXTRA_KEYREAD);
   lex_.current_select = lex_.first_select_lex();
+  if (!calculate(thd)) return false;
   if (is_union_) return run_union(thd);
   SELECT_LEX_UNIT &unit = lex_.unit;
   unit.set_limit(unit.global_parameters());

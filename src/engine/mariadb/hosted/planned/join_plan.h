@@ -35,6 +35,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "engine/mariadb/hosted/planned/kept_plan.h"
@@ -205,6 +206,7 @@ class JoinPlan final : public KeptPlan {
   bool take_limits(std::span<const Value> values, bool as_class);
   bool hold_tables(THD *thd) const;
   static void unlock(THD *thd);
+  bool calculate(THD *thd) const;
   bool run(THD *thd);
   bool run_union(THD *thd);
   std::optional<NotNow> outcome(THD *thd, bool ran, uint64_t rows_max) const;
@@ -226,8 +228,10 @@ class JoinPlan final : public KeptPlan {
   std::vector<MDL_ticket *> tickets_;  // of tables and views
   std::vector<Item_param *> places_;   // while it is made
   std::vector<Compared> values_;
-  std::vector<ValueItem *> session_;      // values of the session's functions
-  std::vector<Item_func *> comparisons_;  // with values
+  std::vector<ValueItem *> calculated_;                // of values and of those
+  std::vector<std::pair<Item_func *, uint>> unequal_;  // comparisons with others that are calculated, and where
+  std::vector<ValueItem *> session_;                   // values of the session's functions
+  std::vector<Item_func *> comparisons_;               // with values
   std::vector<Subquery> subqueries_;
   std::vector<Derived> derived_;
   TABLE *derived_tables_ = nullptr;  // their tables, and those of merged ones: a list

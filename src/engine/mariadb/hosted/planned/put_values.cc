@@ -21,6 +21,10 @@ bool is_compared_in_ranges(const Item_func &function) {
   }
 }
 
+bool is_unequal(const Item_func &function) {
+  return function.functype() == Item_func::NE_FUNC || function.functype() == Item_func::EQUAL_FUNC;
+}
+
 }  // namespace
 
 bool JoinPlan::put_values(const ToBePlanned &what) {
@@ -120,11 +124,17 @@ Item *JoinPlan::make_ranged_of(Item_func &function) {
           one != nullptr && one->use != ValueUse::sum)
         found.push_back(one->value);
     bool any = false;
-    if (!is_compared_in_ranges(function) || !is_calculated(argument, any) || !any) continue;
+    const bool in_ranges = is_compared_in_ranges(function);
+    if ((!in_ranges && !is_unequal(function)) || !is_calculated(argument, any) || !any) continue;
+    if (!in_ranges) {
+      unequal_.push_back({&function, i});
+      continue;
+    }
     ValueItem *const value = make_session_value(home_, *argument);
     if (value == nullptr) return nullptr;
     argument = value->item();
     found.push_back(value);
+    calculated_.push_back(value);
   }
   if (found.empty()) return &function;
   // Of rows the server makes one of each pair of columns.
