@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <utility>
 
 #include "base/clock.h"
-#include "base/small_blocks.h"
 #include "redis/lua/function_library.h"
 #include "redis/lua/sandbox.h"
 #include "redis/lua/values.h"
@@ -22,20 +20,6 @@ constexpr int hook_instructions = 1'000;
 constexpr char thread_key = 0;
 constexpr const char *script_not_compiled = "ERR Error compiling script (new function): ";
 constexpr const char *library_not_compiled = "ERR Error compiling function: ";
-
-/// nullptr: there is no memory, and the block is as it was.
-void *reallocate(void *block, size_t old_bytes, size_t bytes) noexcept {
-  if (old_bytes > small_blocks::bytes_max && bytes > small_blocks::bytes_max) return std::realloc(block, bytes);
-  void *made = nullptr;
-  try {
-    made = small_blocks::acquire(bytes);
-  } catch (const std::bad_alloc &) {
-    return nullptr;
-  }
-  if (old_bytes != 0) std::memcpy(made, block, std::min(old_bytes, bytes));
-  small_blocks::release(block, old_bytes);
-  return made;
-}
 
 }  // namespace
 
@@ -59,7 +43,7 @@ Interpreter::~Interpreter() {
 void *Interpreter::allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
   auto &interpreter = *static_cast<Interpreter *>(self);
   if (bytes == 0) {
-    small_blocks::release(block, old_bytes);
+    std::free(block);
     interpreter.bytes_ -= old_bytes;
     return nullptr;
   }
@@ -67,7 +51,7 @@ void *Interpreter::allocate(void *self, void *block, size_t old_bytes, size_t by
   // Lua counts on smaller blocks.
   if (bytes > before && bytes - before > interpreter.bytes_max_ - std::min(interpreter.bytes_, interpreter.bytes_max_))
     return nullptr;
-  void *const made = reallocate(block, before, bytes);
+  void *const made = std::realloc(block, bytes);
   if (made != nullptr) interpreter.bytes_ += bytes - before;
   return made;
 }
