@@ -174,7 +174,7 @@ endif
 # Tests that depend on the server's internals.
 SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention engine/test_ddl engine/test_privileges \
   engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr sql/test_planned_derived \
-  sql/test_planned_later_series
+  sql/test_planned_later_series sql/test_planned_unions sql/test_planned_views
 # And of a longer one, a part.
 SERIES_PARTS := sql/test_planned_once.py::test_random_selects_are_answered_alike
 ifeq ($(SERIES),10.11)

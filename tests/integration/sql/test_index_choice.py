@@ -2,7 +2,7 @@
 import pymysql
 import pytest
 from support.both_ports import fast
-from support.server import STEADY_PLANS
+from support.server import SERIES, STEADY_PLANS
 
 TABLE = """CREATE OR REPLACE TABLE comment (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, post BIGINT UNSIGNED NOT NULL,
   written DATETIME NOT NULL DEFAULT '2026-01-01', approved VARCHAR(20) NOT NULL DEFAULT '1', kind VARCHAR(20) NOT NULL,
@@ -20,6 +20,9 @@ BY_POST = (
     "SELECT id FROM comment WHERE kind = 'usual' AND post = {} ORDER BY id",
     "SELECT COUNT(*) FROM comment WHERE kind = 'usual' AND approved = '1' AND post = {}",
 )
+# With two indexes by `=` MariaDB 11.8 plans for values that it does not know by averages, so that a plan reads the rows of
+# `kind`: the form is given back, and the server answers.
+BY_AVERAGES = BY_POST[4:]
 FIRST_ROWS = "SELECT id FROM comment WHERE approved = '1' ORDER BY written DESC LIMIT 5"
 SETTLING, JUDGED = 120, 60
 
@@ -66,7 +69,10 @@ def test_no_more_rows_than_the_server_reads(server, form, begins):
     before = fast(server)
     texts = [form.format(number) for number in range(JUDGED)]
     ours, answers = door.rows_of(texts)
-    assert fast(server) - before > JUDGED * 0.8
+    if SERIES == "10.11" or begins == "without rows" or form not in BY_AVERAGES:
+        assert fast(server) - before > JUDGED * 0.8, server.query(
+            "SELECT STATE, REASON, LEFT_TO_SERVER, FORM FROM information_schema.POSTERN_PLANS WHERE FORM LIKE '%%comment%%'"
+        )
     theirs, expected = port.rows_of(texts)
     assert answers == expected
     assert ours <= theirs * 2 + 8 * JUDGED
