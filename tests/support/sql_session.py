@@ -131,6 +131,7 @@ def type_of(value):
 
 
 REMARKS = 0x30  # SERVER_QUERY_NO_GOOD_INDEX_USED, SERVER_QUERY_NO_INDEX_USED
+WAS_SLOW = 0x08  # in the status's second byte: SERVER_QUERY_WAS_SLOW, which the machine decides
 
 
 def without_remarks(answer):
@@ -141,6 +142,7 @@ def without_remarks(answer):
         packet = bytearray(answer[4:end])
         if packet[:1] == b"\xfe" and len(packet) >= 5:
             packet[3] &= ~REMARKS & 0xFF  # the status's, in both forms of the packet
+            packet[4] &= ~WAS_SLOW & 0xFF
         packets.append(packet)
         answer = answer[end:]
     return packets
