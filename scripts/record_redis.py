@@ -28,7 +28,7 @@ def stopped(original):
 
 
 def replies(commands, resp):
-    """What a new Redis answers to each of the commands."""
+    """The answers of a new Redis to each of the commands."""
     with tempfile.TemporaryDirectory() as folder, stopped(Original(folder)) as original:
         with original.client() as client:
             client.ask("HELLO", resp)

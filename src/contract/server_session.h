@@ -135,7 +135,7 @@ struct Statement {
   WaitListener *listener = nullptr;
 };
 
-/// What a session does with a new client's socket, on the worker's thread.
+/// The outcome of a session's greeting to a new client, on the worker's thread.
 enum class Greeted : uint8_t {
   greeted,  ///< the socket is the server's from now on, lent to the worker; the client's answer is to be collected
   refused,  ///< the socket was the server's, which has told the client why and closed it

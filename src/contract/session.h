@@ -47,7 +47,7 @@ enum class TlsBegins : uint8_t {
 /// What became of what others have for a session's client.
 enum class Delivered : uint8_t {
   all,    ///< nothing is left of it
-  later,  ///< there is more: for when the client has taken some, or what it has asked for is answered
+  later,  ///< there is more, to be sent when the client has taken some, or when its request is answered
   close,  ///< its client has taken too little for too long: the connection ends at once
 };
 

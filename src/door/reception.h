@@ -43,7 +43,7 @@ class Reception {
 
   /// Takes the addresses of the options. False with `error` set.
   bool bind(std::string &error);
-  /// Opens what it can refuse a client with when the process has no descriptor left.
+  /// Opens the spare descriptor that lets it refuse a client when the process has no other left.
   void keep_reserve();
   uint16_t port() const { return port_; }
 

@@ -45,7 +45,7 @@ class StatementsHere {
   LoopWatch &watch_;
   JobQueue waiting_;
   LastingKinds lasting_kinds_;
-  uint64_t kind_ = 0;  // of the statement that is served
+  uint64_t kind_ = 0;  // the served statement's
   int64_t since_us_ = 0;
   int fd_ = -1;
 };

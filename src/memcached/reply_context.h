@@ -1,4 +1,4 @@
-// reply_context.h: the state that lowering and its answers share: of the session, and of the gets under way.
+// reply_context.h: the state of the session and of the gets under way, which lowering and its answers share.
 #pragma once
 
 #include <cstdint>

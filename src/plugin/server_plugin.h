@@ -23,7 +23,7 @@ inline StatusVariable status_variable(const char *name, void *value, enum_mysql_
 
 #else
 
-// Of the server's my_sys.h, which has much else.
+// Declared in the server's my_sys.h, which has much else.
 extern void my_printf_error(unsigned error, const char *format, int flags, ...);
 
 namespace postern::plugin {

@@ -270,7 +270,7 @@ bool Exec::end_command() {
 void Exec::done(const Outcome &outcome) {
   const bool failed = outcome.failure != Failure::none;
   if (!failed && !changed_ && first_error_.empty()) return;
-  // What was carried out is undone: it must not be heard of elsewhere, either.
+  // The commands are undone: nobody may hear of them.
   if (!failed && !changed_) restart_ops();
   if (passage_.begun() && !passage_.take_back()) return;
   passage_.begin();

@@ -102,7 +102,7 @@ bool is_shown(const RedisSession &session, const Command &command) {
 Next show(Call &call, Handler carry_out) {
   RedisSession &session = call.session;
   const auto line = [&] { return line_of(session, call.command, call.arguments, address_of(session)); };
-  // Nothing may follow the op of a login; and what a script does is shown behind it.
+  // Nothing may follow the op of a login; a script's commands are shown after it.
   const bool logs_in = call.command.has(CommandFlag::no_auth) && session.identity() != nullptr;
   const bool is_script = call.command.has(CommandFlag::skip_monitor);
   if (logs_in || is_script) add_note(call, line(), !is_script);

@@ -33,7 +33,7 @@ class CommandNote {
   std::vector<std::string> words() const;
 
  private:
-  std::string text_;  // of each argument that is kept its length and its beginning
+  std::string text_;  // the length and the beginning of each argument that is kept
   Bytes name_{};      // if none is
   size_t count_ = 0;  // of all arguments
 };

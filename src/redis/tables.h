@@ -52,7 +52,7 @@ class Tables {
   }
   void keep(std::unique_ptr<Kept> made) { keeper_->push_back(std::move(made)); }
 
-  /// While it lives, what is kept goes to `kept`: that of a command that a script carries out.
+  /// While it lives, keep() adds to `kept`, which belongs to a command that a script carries out.
   class Keeping {
    public:
     Keeping(Tables &tables, std::vector<std::unique_ptr<Kept>> &kept) : tables_(tables) { tables.keeper_ = &kept; }

@@ -57,7 +57,7 @@ bool Transaction::queue(const Command &command, std::span<const Bytes> arguments
   Program &its = program();
   const std::span<Bytes> kept = its.texts.array<Bytes>(arguments.size());
   if (kept.size() != arguments.size()) return false;
-  // Of the blocks that they lie in the pool counts the large ones.
+  // The pool counts the large ones among the blocks that hold them.
   size_t uncounted = sizeof(Queued) + kept.size_bytes();
   for (size_t i = 0; i < kept.size(); ++i) {
     kept[i] = its.texts.copy(arguments[i]);

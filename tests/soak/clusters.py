@@ -243,7 +243,7 @@ class ClusterSoak:
         return int(self.nodes[node].status("wsrep_cluster_size")["wsrep_cluster_size"])
 
     def view(self, node):
-        """Of the cluster. A node that was cut off has its last one, and is ready, until it has heard."""
+        """The cluster as the node sees it. A node that was cut off keeps its last view, and is ready, until it knows."""
         status = self.nodes[node].status("wsrep_%")
         return tuple(status[f"wsrep_{name}"] for name in ("ready", "cluster_size", "cluster_conf_id"))
 

@@ -183,7 +183,7 @@ class Writes:
         return f"SELECT a, b, v FROM pairs WHERE {where} {self.random.choice(LOCKS)}", values
 
     def change_by_walk(self):
-        """Of the rows that an index finds."""
+        """An UPDATE of the rows that an index finds."""
         number = self.random.randrange(300)
         where, values = self.random.choice(
             (

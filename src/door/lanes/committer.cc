@@ -81,8 +81,8 @@ void Committer::rest() {
   if (count != 0) wake_.drain();
 }
 
-/// The clients answered last may be about to write again, or others in their place: their clients read, too. Else half
-/// of them would wait for the commit of the other half.
+/// The clients answered last may be about to write again, or others in their place: their clients read, too. Otherwise
+/// half would wait for the other half's commit.
 void Committer::await_writers() {
   size_t back = lane_.writers_waiting();
   if (!commit_delay_.begin(back, true)) return;

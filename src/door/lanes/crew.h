@@ -137,7 +137,7 @@ class Crew : public std::enable_shared_from_this<Crew> {
   std::atomic<const Member *> serving_{nullptr};
   std::atomic<uint64_t> begun_{0};
   std::atomic<Others> others_{Others::none};
-  Member *stand_in_ = nullptr;  // of the thread that has the loop, or of whoever moves it
+  Member *stand_in_ = nullptr;  // touched by the thread that has the loop, or by the one that moves it
 
   mutable std::mutex mutex_;  // guards what follows; above those of sessions
   std::condition_variable left_or_orphaned_;

@@ -38,7 +38,7 @@ struct StatementPool::State {
   size_t endings_waiting = 0;
   PoolThread *serving = nullptr;  // those that have a job
   size_t threads = 0;
-  size_t orphans = 0;  // of them: stop() does not wait for these
+  size_t orphans = 0;  // threads that stop() does not wait for
   /// Idle ones. The last one to fall asleep is called first: its data is still in the processor's cache, and
   /// superfluous ones sleep until they leave. Has room for all threads.
   std::vector<PoolThread *> asleep;

@@ -36,7 +36,7 @@ class WriteLane {
   /// takes the processor's time, too.
   static constexpr int64_t long_sleep_us_min = 500;
   /// After one that had to leave locked rows so many runs begin when the one before has ended: of two that change the
-  /// same rows the second would wait, and leave what it cannot do in time to the slow lane, one by one.
+  /// same rows the second would wait, and leave the rest to the slow lane, one by one, when its time is over.
   static constexpr uint32_t runs_apart = 16;
   /// Of so many runs by workers one is looked at, how long it sleeps.
   static constexpr uint32_t runs_per_look = 8;

@@ -23,7 +23,7 @@ class WriteTable;
 /// one executor and is used on its thread only.
 class OpenedIndex {
  public:
-  /// `own_bytes`: of the object, with what the server adds.
+  /// `own_bytes`: the size of the object, with the part that the server adds.
   OpenedIndex(sql::Spec *its_spec, size_t own_bytes);
 
   const uint32_t id;      ///< the spec's that this was made for

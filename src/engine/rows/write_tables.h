@@ -142,7 +142,7 @@ class WriteTables {
   bool commits_were_blocked_ = false;
   bool script_changed_ = false;        // something, in the steps that were committed
   bool step_changed_ = false;          // the same, until it is asked for
-  Verb verb_ = Verb::edit;             // of the last listed table
+  Verb verb_ = Verb::edit;             // the last listed table's
   std::vector<WriteTable *> to_open_;  // listed
   uint32_t listed_ = 0;                // tables in the server's list, with those that triggers and keys need
   OpenTables bound_;

@@ -34,7 +34,7 @@ void Writer::hold_row() {
   held_.hold(*write_.table, row_key_);
 }
 
-/// The row in record[0], of which record[1] is a copy unless it is held, becomes what the draft says.
+/// Applies the draft to the row in record[0], of which record[1] is a copy unless the row is held.
 Step Writer::change_row() {
   if (held_.table() != write_.table) return change_.update();
   held_.changed = true;

@@ -257,7 +257,7 @@ double Chooser::rows_by(uint32_t at, const std::vector<uint16_t> &parts) const {
   return lists * rows[parts.size() - 1];
 }
 
-/// By what the statistics say where they say much, else by how much of the key is known.
+/// Compares by the statistics where they are clear, otherwise by how much of the key is known.
 bool Chooser::is_better(const Candidate &one, const Candidate &other) {
   const bool walks = one.way == ReadWay::walk && other.way == ReadWay::walk;
   if (walks && one.rows > 0 && other.rows > 0) {

@@ -37,7 +37,7 @@ class TextFramer {
     expiry,        // after `gat`
     first_key,     // after `get`, or the expiry of `gat`
     keys,          // looked through
-    rest_of_line,  // of a refused line: dropped
+    rest_of_line,  // dropped, because the line is refused
     refused_value  // dropped, too
   };
 

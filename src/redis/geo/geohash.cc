@@ -133,7 +133,7 @@ double distance_north(double one, double other) {
   return earth_radius * std::fabs(to_radians(other) - to_radians(one));
 }
 
-/// A score may be any number. What has no 64 bits becomes what it does on the processors that Redis runs on.
+/// A score may be any number. One that does not fit 64 bits is converted as by the processors that Redis runs on.
 uint64_t bits_in(double score) {
   constexpr double above_all = 18446744073709551616.0;
   if (score >= 0) return score < above_all ? static_cast<uint64_t>(score) : 0;
@@ -210,7 +210,7 @@ std::vector<ScoreSpan> spans_of(const Area &area) {
                                         (east < 0 && borders.longitude.min < bounds.longitude.min) ||
                                         (east > 0 && borders.longitude.max > bounds.longitude.max));
     const Square square = beside(middle, east, north);
-    // Of a few large squares one is its own neighbour.
+    // Where squares are large there are few, and one may be its own neighbour.
     if (useless || square == last) continue;
     spans.push_back(span_of(square));
     if (east != 0 || north != 0) last = square;

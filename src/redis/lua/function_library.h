@@ -1,4 +1,4 @@
-// function_library.h: redis.register_function(), and the table of what a library has registered with it.
+// function_library.h: redis.register_function(), and the table of the functions that a library registered.
 //
 // Used by one thread at a time, as the state of Lua is.
 #pragma once

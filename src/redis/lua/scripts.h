@@ -46,7 +46,7 @@ struct RunningScript {
   std::string user{};     ///< the account of its client
   bool function = false;  ///< called by FCALL
 
-  // Of a function; they live while it is noted.
+  // A function's, as long as it is noted.
   Bytes name{};
   std::span<const Bytes> command{};
   int64_t since_ms = 0;  ///< on the clock of clock_ms()

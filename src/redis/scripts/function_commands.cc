@@ -285,7 +285,7 @@ class Restore final : public LibraryChange {
     return {};
   }
 
-  /// What is kept of the libraries that are there; returns an error, or an empty text.
+  /// Adds the existing libraries that are kept; returns an error, or an empty text.
   std::string join(const FunctionState &state, const std::vector<LibraryRef> &libraries) const {
     if (policy_ == Policy::flush) return {};
     const FunctionState restored{std::vector<LibraryRef>(libraries)};

@@ -40,7 +40,7 @@ class ScriptRun : public Conductor {
     std::atomic<bool> *heavy = nullptr;  ///< set where it is too much for a turn
     bool reads_only = false;
   };
-  /// Returns false after answering an error. What is found lives as long as the run.
+  /// Returns false after answering an error. The script found lives as long as the run.
   virtual Task<bool> find_script(Found &found) = 0;
 
   const ScriptRequest &request() const { return request_; }

@@ -129,7 +129,7 @@ class BitfieldEdit final : public StringEdit, public Kept {
 
   const std::vector<FieldOperation> fields_;
   Results results_;
-  Results made_;  // of a new string
+  Results made_;  // results for a new string
   std::string changed_made_;
   std::string changed_;
 };

@@ -35,7 +35,7 @@ class Reader {
   [[nodiscard]] bool length(uint64_t &length);
   /// `bytes_max` bounds a string that is compressed.
   [[nodiscard]] bool string(std::string &text, size_t bytes_max);
-  /// As they are; they live as long as what is read.
+  /// Takes bytes as they are; they live as long as the input.
   [[nodiscard]] bool take(size_t size, Bytes &piece);
 
  private:

@@ -50,7 +50,7 @@ struct DumpedStream {
 struct DumpedValue {
   enum class Kind : uint8_t { string, list, set, hash, sorted_set, stream };
   Kind kind = Kind::string;
-  /// The string; the elements or members; of a hash fields and their values in turn.
+  /// The string; the elements or members; a hash's fields and values in turn.
   std::vector<std::string> texts{};
   std::vector<double> scores{};  ///< of the members of a sorted set
   DumpedStream stream{};

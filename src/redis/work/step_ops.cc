@@ -5,7 +5,7 @@
 namespace postern::redis {
 namespace {
 
-/// Of a step that makes a key, adds an element to it and counts that, or has one more such element.
+/// Ops of a step that makes a key, adds one element or two, and counts them.
 constexpr size_t ops_usual = 4;
 
 /// Deletes whatever it is shown.

@@ -130,7 +130,7 @@ class Steps : public Kept, public Script, public Reply {
   bool at_once_ = false;                // it waits for a step of go_at_once()
   std::unique_ptr<ErasedKeys> erased_;  // nullptr: nobody hears of them
   ErasedKeys *erased_to_ = nullptr;
-  Failure failure_ = Failure::none;  // of the op that ended it
+  Failure failure_ = Failure::none;  // the failure of the op that ended it
   std::string message_;
   OpenTable *failed_table_ = nullptr;
 };

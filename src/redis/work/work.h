@@ -125,17 +125,17 @@ class Work : public Steps {
   // What make(), a step on elements and store() do, in one step. What `add()` adds may borrow from `key`, not from the
   // entry. An expired key goes first; they return false after answering that the key is of another type.
 
-  /// `count()`, after the ops on elements, makes of the entry what it becomes; false: nothing is stored.
+  /// `count()`, after the ops on elements, updates the entry; false: nothing is stored.
   Task<bool> add_elements(RowKey key, Type type, Entry &entry, Doing add, Doing count);
-  /// For elements that depend on the entry: `meet()`, before them, makes of the entry what it becomes and gives their
+  /// For elements that depend on the entry: `meet()`, before them, updates the entry and gives their
   /// inserts their values; false: nothing is done, and nothing answered. It is called for a new key, and then for the
   /// one that is there.
   Task<bool> add_elements_to(RowKey key, Type type, Entry &entry, Doing add, Doing meet);
   /// A key of open() is gone; clear() and store() note that themselves.
   void note_erased(Bytes key, ErasedKeys::Why why) { Steps::note_erased(open_->map->prefix(), key, why); }
   /// What lock(), a step that changes or takes out elements, and store() do, in one step. `change()` adds the ops on
-  /// elements, which may borrow from `key`; `count()`, after them, makes of the entry what it becomes; false: nothing
-  /// is stored. Elements of an expired key may go. Returns false after answering that the key is of another type.
+  /// elements, which may borrow from `key`; `count()`, after them, updates the entry; false: nothing is stored.
+  /// Elements of an expired key may go. Returns false after answering that the key is of another type.
   Task<bool> change_elements(RowKey key, Type type, Entry &entry, Doing change, Doing count);
   /// Deletes a key that was locked, and its elements.
   Task<> clear(const Entry &entry);

@@ -16,7 +16,7 @@ from support.waiting import until
 SECONDS = float(os.environ.get("POSTERN_SECONDS", "8"))
 SEED = seeds.chosen(11)
 CLIENTS = 4  # at each door
-KEYS = 200  # of each client
+KEYS = 200  # that each client writes
 OUT_OF_MEMORY = "Out of memory"
 
 

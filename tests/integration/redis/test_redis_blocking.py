@@ -286,7 +286,7 @@ class Session:
         self.random = random.Random(seed)
         self.clients = [make() for _ in range(6)]
         self.watcher = make()
-        # Of a wait for several keys Redis takes the one that was pushed to first, which moves make a matter of order.
+        # A wait for several keys takes the one that was pushed to first, which moves make a matter of order.
         self.moves = self.random.random() < 0.5
         self.history = []
 

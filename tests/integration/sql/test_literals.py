@@ -141,7 +141,7 @@ def test_rows_of_columns(plain):
         for turn in range(20):
             assert_alike(text.format(turn % 12 + 1, turn % 5), pair)
             plain.execute(f"UPDATE sale SET n = {turn} % 5, person = {turn} + 3 WHERE id = {turn * 7}", database="test")
-        # Of the fourth the server is asked, too, to compare the rows that it examines.
+        # The server answers the fourth, too, so that the rows it examines can be compared.
         if text not in texts[3:4] + texts[5:6] + texts[8:10]:
             assert fast(plain) - before >= 12, text
     for value in ("'x'", "5.5", "NULL", "18446744073709551615", "-5", "TRUE", "'5'"):

@@ -1,4 +1,4 @@
-"""postern top: what it counts, and what a terminal of any size shows of it."""
+"""postern top: its counts, and how they are shown on a terminal of any size."""
 import json
 import os
 import pty

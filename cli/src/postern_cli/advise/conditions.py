@@ -21,7 +21,7 @@ class Conditions:
     listed_together: Set[str] = field(default_factory=set)  # (a, b) IN ((1, 2), (3, 4))
     null: Set[str] = field(default_factory=set)  # IS NULL, or <=> with a value that may be
     ranges: Set[str] = field(default_factory=set)  # < <= > >= BETWEEN, LIKE with a fixed beginning
-    patterns: Set[str] = field(default_factory=set)  # of those, by LIKE
+    patterns: Set[str] = field(default_factory=set)  # the part of them that LIKE restricts
     residual: List[str] = field(default_factory=list)  # what no key has, in SQL
     simple_residual: bool = True  # and all of it compares a column with a value
     expression_values: bool = False  # a value that the server works out: NOW(), 1 + 1

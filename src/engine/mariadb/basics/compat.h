@@ -132,7 +132,7 @@ std::array<ulonglong, 4> later_variables(const Variables &own) {
     return {};
   }
 }
-/// Of what is in memory of its own, gives `taken` what is in `own`.
+/// Copies the variables that lie in memory of their own from `own` to `taken`.
 template <class Variables>
 void keep_own_memory(Variables &taken, const Variables &own) {
   if constexpr (requires { own.redirect_url; }) taken.redirect_url = own.redirect_url;

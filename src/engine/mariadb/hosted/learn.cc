@@ -21,7 +21,7 @@ namespace {
 using MadePlan = std::shared_ptr<const StatementPlan>;
 
 /// The classes of statements that are recognised by the server's parse tree. Each returns a plan, or sets the reason
-/// why there is none; of a statement of another class it says nothing.
+/// why there is none; it sets nothing for a statement of another class.
 constexpr MadePlan (*recognisers[])(THD *, LEX &, ParsedText, std::optional<WhyNot> &) = {SelectPlan::recognise,
                                                                                           WritePlan::recognise};
 

@@ -92,8 +92,8 @@ bool PreparedStatements::keep(THD *thd, Bytes packet, uint64_t dialect, Learnt &
   }
   Output error;
   if (deferred_.keep(thd, id, dialect, error)) return true;
-  // The error that the server would have met while it prepared the statement again, to execute it. An error in a part
-  // of a parameter is reported only then.
+  // The error that the server would have met while it prepared the statement again, to execute it. An error in one
+  // part of a parameter is reported only then.
   learnt = {};
   if (command_of(packet) == COM_STMT_EXECUTE) deferred_.bind(id, types_in(packet, deferred_.find(id)->parameters));
   const Bytes said = error.written_since(0);

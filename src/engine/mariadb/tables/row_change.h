@@ -40,7 +40,7 @@ class RowChange {
   /// Whether a change may be made in two parts, with others of the same row between them: in the server's memory, and
   /// by the storage engine. Nothing else of the server's may hear of the first.
   bool may_put_off() const;
-  /// Makes record[0] what the draft says.
+  /// Applies the draft to record[0].
   Step put_off();
   /// Has the storage engine store record[0], of which record[1] is the row as it has it.
   Step store_put_off();

@@ -11,7 +11,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// UNION ALL adds the rows of each SELECT to what it has found before, and keeps that to itself.
+/// UNION ALL adds the rows of each SELECT to those found before, in a private member.
 template <auto Member>
 struct RevealFound {
   friend ulonglong &rows_found(select_union_direct &result) { return result.*Member; }

@@ -78,7 +78,7 @@ struct PlanningCounts {
 
 class JoinPlan final : public KeptPlan {
  public:
-  /// What the optimizer may make ranges of an index of: all comparisons with values, or all but `=`.
+  /// The comparisons with values that the optimizer may turn into ranges of an index: all, or all but `=`.
   enum class RangesOf : uint8_t { all, all_but_equal };
 
   JoinPlan(THD *home, RangesOf ranges)

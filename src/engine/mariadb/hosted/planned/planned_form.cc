@@ -259,7 +259,7 @@ bool PlannedForm::shape_of(std::span<const Value> values, std::string &shape) co
   return true;
 }
 
-/// Of a value that varies: some are of kinds that are planned apart. False: there are none for it.
+/// Adds the class of a value that varies to the shape: some classes are planned apart. False: the value has none.
 bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::string &shape) const {
   const Value &value = values[at];
   if (places_[at].use == ValueUse::limit) {

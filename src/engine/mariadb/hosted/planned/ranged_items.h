@@ -22,8 +22,8 @@ class ValueList {
   ~ValueList() = default;
 };
 
-/// The same comparison as `item`, of the parser, whose values are in their places. `values` outlive it. In the memory
-/// of the arena. `list`: set if it is one. nullptr: it is not of those; or an error is set.
+/// The comparison of `item`, as the parser made it, with `values` in their places, which outlive it. Made in the
+/// arena's memory. Sets `list` if the comparison is a list. nullptr: no range can be made of it; or an error is set.
 Item *make_ranged(THD *thd, Item_func &item, std::span<ValueItem *const> values, ValueList *&list);
 
 }  // namespace postern::mariadb

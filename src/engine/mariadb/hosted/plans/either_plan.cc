@@ -47,7 +47,7 @@ std::optional<NotNow> EitherPlan::answer(const Asked &asked, const AnswerTools &
   }
   if (const auto not_now = second_->may(asked.thd)) return why == NotNow::plan_off ? not_now : why;
   const std::optional<NotNow> second = second_->answer(asked, tools, output);
-  // What the first says counts as long as the second has nothing to say.
+  // The first plan's reason counts as long as the second has none.
   return second == NotNow::not_learnt && why != NotNow::plan_off ? why : second;
 }
 

@@ -46,7 +46,7 @@ struct Asked {
   uint64_t rows_read = 0;  ///< by the server, where it has answered
 };
 
-/// Of the calling thread's. nullptr: it has none.
+/// Tools of the calling thread. nullptr: it has none.
 struct AnswerTools {
   KeptPlans *plans = nullptr;
   SharedWrites *shared = nullptr;
@@ -133,7 +133,7 @@ class StatementPlan : public Plan {
   void note_version(uint64_t version) const {
     if (version_.exchange(version, std::memory_order_acq_rel) != version) trials_.begin_anew();
   }
-  /// It knows more than before, so that what was in vain need not be again.
+  /// Called when the plan has learnt more: trials that failed before may succeed now.
   void note_learnt() const { trials_.begin_anew(); }
   /// Whether there is room to learn one more; else the plan is off.
   bool may_learn() const;

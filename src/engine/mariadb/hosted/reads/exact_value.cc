@@ -28,7 +28,7 @@ bool store_text(THD *thd, Field &field, Exact exact, const Value &value) {
   return field.store(text.data(), text.size(), charset) == 0;
 }
 
-/// Of the characters that Unicode writes so, whatever the connection's character set is.
+/// Stores the characters that `text` encodes in Unicode, whatever the connection's character set is.
 bool store_unicode(Field &field, Exact exact, Bytes text) {
   CHARSET_INFO *const unicode = &my_charset_utf8mb4_general_ci;
   CHARSET_INFO *const charset = field.charset();

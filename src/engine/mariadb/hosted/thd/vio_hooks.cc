@@ -14,7 +14,7 @@ namespace {
 thread_local Conversation *conversation = nullptr;
 thread_local Traffic traffic;
 
-/// Of a Vio's function. Adds them to the count, unless it has failed.
+/// Adds the bytes that a Vio's function returned to the count, unless the function failed. Returns them.
 size_t counted(size_t bytes, uint64_t &count) {
   if (bytes != static_cast<size_t>(-1)) count += bytes;
   return bytes;
