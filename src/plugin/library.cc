@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -109,16 +108,24 @@ const char *missing_of(const Mapped &mapped, ElfW(Sxword) relocations_tag, ElfW(
   return nullptr;
 }
 
-/// memcpy() of whole pages of the library. AddressSanitizer would stop memcpy() itself at the gaps between variables.
+// AddressSanitizer would stop memcpy() and memcmp() at the gaps between the library's variables.
 #ifdef __SANITIZE_ADDRESS__
 [[gnu::no_sanitize("address")]] void copy_pages(void *to, const char *from, size_t bytes) {
-  auto *const words = static_cast<volatile uint64_t *>(to);
-  const auto *const copied = reinterpret_cast<const volatile uint64_t *>(from);
-  for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) words[i] = copied[i];
+  auto *const copies = static_cast<volatile char *>(to);
+  for (size_t i = 0; i < bytes; ++i) copies[i] = from[i];
+}
+[[gnu::no_sanitize("address")]] bool are_same(const char *ours, const char *file, size_t bytes) {
+  const volatile char *const watched_by_nobody = ours;
+  for (size_t i = 0; i < bytes; ++i)
+    if (watched_by_nobody[i] != file[i]) return false;
+  return true;
 }
 #else
 void copy_pages(void *to, const char *from, size_t bytes) {
   std::memcpy(to, from, bytes);
+}
+bool are_same(const char *ours, const char *file, size_t bytes) {
+  return std::memcmp(ours, file, bytes) == 0;
 }
 #endif
 
@@ -139,7 +146,7 @@ bool holds(int file, const Segment &segment) {
   for (size_t at = 0; at < segment.file_bytes;) {
     const size_t wanted = std::min(piece.size(), segment.file_bytes - at);
     const ssize_t read = pread(file, piece.data(), wanted, segment.file_offset + static_cast<off_t>(at));
-    if (read <= 0 || std::memcmp(piece.data(), segment.begin + at, static_cast<size_t>(read)) != 0) return false;
+    if (read <= 0 || !are_same(segment.begin + at, piece.data(), static_cast<size_t>(read))) return false;
     at += static_cast<size_t>(read);
   }
   return true;
