@@ -164,7 +164,7 @@ test:
 	@tools/deps clients
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory counts
-	@$(MAKE) --no-print-directory fuzz SEED=2010 RUNS=20000
+	@$(MAKE) --no-print-directory fuzz SEED=2010 RUNS=10000
 	@SERIES=11.8 tools/server fetch || [ $$? = 3 ]
 	@[ ! -f build-11.8/server/server.env ] || $(MAKE) --no-print-directory series SERIES=11.8
 	@if tools/server mysql; then $(MAKE) --no-print-directory part SERVER=mysql; fi
