@@ -38,8 +38,8 @@ class MysqlServer(Server):
         scripts = ["innodb_memcache", "innodb_memcache_example"] * containers + ["redis"] * redis
         for name in scripts:
             self.load(name)
-        if containers:
-            until(lambda: mc.listens(self.env["MEMC_PORT"]), 30, "the memcached door does not open")
+        for port in ["MEMC_PORT"] * containers + ["REDIS_PORT"] * redis:
+            until(lambda its=port: mc.listens(self.env[its]), 30, f"{port} does not open")
         return self
 
     def load(self, name):
