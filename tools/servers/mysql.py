@@ -1,4 +1,5 @@
-"""mysql: a whole private MySQL server, with the source and the headers to build for it."""
+"""mysql: a whole private MySQL server, with the source and the headers to build for it; mysql-built: the same of a server
+that its user has, and of its source."""
 from __future__ import annotations
 
 import shutil
@@ -28,6 +29,45 @@ def mysql(folder: str | None) -> None:
             version = make(place, Apt(work, "sid"))
             place.finish()
         say(f"MySQL {version} is in {place}")
+
+
+def built(source: str, build: str, mysqld: str, folder: str | None = None) -> None:
+    """A server that is there, and its source, configured in the folder `build` as the server was."""
+    headers, services = (
+        Path(build).resolve() / "include",
+        Path(build).resolve() / "archive_output_directory/libmysqlservices.a",
+    )
+    program = Path(mysqld).resolve()
+    needed = [Path(source) / "sql/handler.h", services, program]
+    needed += [headers / name for name in ("my_config.h", "mysql_version.h", "mysqld_error.h")]
+    for path in needed:
+        if not path.exists():
+            raise Failure(f"there is no {path}; see docs/servers.md, where MySQL's own source is built for")
+    version = words.define((headers / "mysql_version.h").read_text(), "MYSQL_SERVER_VERSION")
+    if not version.startswith(f"{SERIES}."):
+        raise Impossible(f"that is MySQL {version}; Postern is for {SERIES}")
+    base = program.parent.parent
+    plugins = [base / name for name in ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin")]
+    with locked(folder or ROOT / "build-mysql/server") as place:
+        with place.opened():
+            place.write_server(
+                {
+                    "SERVER_LAYOUT": LAYOUT,
+                    "SERVER_KIND": "mysql",
+                    "SERVER_DIR": str(place.final),
+                    "SERVER_VERSION": version,
+                    "SERVER_PACKAGE_VERSION": version,
+                    "SERVER_BASEDIR": str(base),
+                    "SERVER_SOURCE": str(Path(source).resolve()),
+                    "SERVER_INCLUDE_GENERATED": str(headers),
+                    "SERVER_SERVICES_LIB": str(services),
+                    "MYSQLD": str(program),
+                    "MYSQL_CLIENT": str(base / "bin/mysql"),
+                    "PLUGIN_DIR": str(next((path for path in plugins if path.is_dir()), plugins[0])),
+                }
+            )
+            place.finish()
+        say(f"{place} has what builds for MySQL {version} in {base}")
 
 
 def make(place: Place, apt: Apt) -> str:

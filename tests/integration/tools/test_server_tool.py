@@ -113,3 +113,36 @@ def test_a_linked_folder_that_is_complete_stays(apt, tmp_path):
     done = server_tool(apt, "fetch", tmp_path / "linked")
     assert done.returncode == 0 and "10.11.18-MariaDB is in" in done.stderr, done.stderr
     assert (server / "server.env").read_text() == written
+
+
+def test_a_mysql_of_ones_own_is_built_for(tmp_path):
+    source, build, base = (tmp_path / name for name in ("mysql-9.7.1", "configured", "usr"))
+    version = '#define MYSQL_SERVER_VERSION "9.7.1"\n'
+    files = {
+        source / "sql/handler.h": "",
+        build / "include/my_config.h": "",
+        build / "include/mysql_version.h": version,
+        build / "include/mysqld_error.h": "",
+        build / "archive_output_directory/libmysqlservices.a": "",
+        base / "sbin/mysqld": "",
+        base / "lib64/mysql/plugin/x.so": "",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def ask():
+        words_of_it = [ROOT / "tools/server", "mysql-built", source, build, base / "sbin/mysqld", tmp_path / "server"]
+        return subprocess.run(words_of_it, capture_output=True, text=True, timeout=60, check=False)
+
+    assert ask().returncode == 0
+    said = words.env_pairs((tmp_path / "server/server.env").read_text())
+    assert said["SERVER_KIND"] == "mysql" and said["SERVER_VERSION"] == "9.7.1"
+    assert said["PLUGIN_DIR"] == str(base / "lib64/mysql/plugin")
+    assert said["SERVER_INCLUDE_GENERATED"] == str(build / "include")
+    (build / "include/mysql_version.h").write_text(version.replace("9.7", "8.4"))
+    done = ask()
+    assert (done.returncode, "that is MySQL 8.4.1; Postern is for 9.7" in done.stderr) == (3, True)
+    (build / "include/mysqld_error.h").unlink()
+    done = ask()
+    assert done.returncode == 1 and f"there is no {build}/include/mysqld_error.h" in done.stderr
