@@ -50,3 +50,25 @@ def is_ordered(text):
 def assert_alike(text, pair):
     answers = [packets(one.query(text), is_ordered(text)) for one in pair]
     assert answers[0] == answers[1], text
+
+
+def assert_each_has_its_view(server, text, change):
+    """Two sessions execute one plan by turns, the first in a transaction that began before `change`. Returns its answer
+    there, and the answers that see the change."""
+    first, second = sessions(server)[0], sessions(server)[0]
+    for number in range(1, 12):
+        first.query(text % number)
+        second.query(text % number)
+    first.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+    seen = first.query(text % 3)
+    server.execute(change, database="test")
+    before = fast(server)
+    later = []
+    for _ in range(4):
+        assert first.query(text % 3) == seen
+        later.append(second.query(text % 3))
+    assert fast(server) - before >= 6
+    first.query("COMMIT")
+    later.append(first.query(text % 3))
+    assert all(packets(one) != packets(seen) for one in later)
+    return seen, later

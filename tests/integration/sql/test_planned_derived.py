@@ -1,7 +1,7 @@
 """SELECTs of derived tables, and COUNT(DISTINCT ...), planned once: other rows, values, accounts and definitions at each
 execution."""
 import pytest
-from support.planned_once import CHANGES, assert_alike, fast, packets, sessions
+from support.planned_once import CHANGES, assert_alike, assert_each_has_its_view, fast, packets, sessions
 from support.planned_once import plain  # noqa: F401
 from support.random_selects import TABLES
 
@@ -138,22 +138,8 @@ def test_names_and_conditions_of_derived_columns(plain):
 
 
 def test_two_sessions_by_turns(plain):
-    """One plan; each in a transaction of its own, with its own view of the rows."""
     plain.execute(*TABLES, database="test")
-    first, second = sessions(plain)[0], sessions(plain)[0]
-    for number in range(1, 12):
-        first.query(COUNTED % number)
-        second.query(COUNTED % number)
-    first.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-    seen = first.query(COUNTED % 3)
-    plain.execute("DELETE FROM sale", database="test")
-    before = fast(plain)
-    for _ in range(4):
-        assert packets(first.query(COUNTED % 3)) == packets(seen)
-        assert packets(second.query(COUNTED % 3)) != packets(seen)
-    assert fast(plain) - before >= 6
-    first.query("COMMIT")
-    assert packets(first.query(COUNTED % 3)) != packets(seen)
+    assert_each_has_its_view(plain, COUNTED, "DELETE FROM sale")
 
 
 def test_counters_are_those_of_the_server(plain):

@@ -3,7 +3,7 @@ import threading
 import time
 
 import pytest
-from support.planned_once import CHANGES, assert_alike, fast, packets, sessions
+from support.planned_once import CHANGES, assert_alike, assert_each_has_its_view, fast, packets, sessions
 from support.planned_once import plain  # noqa: F401
 from support.random_selects import TABLES
 
@@ -128,23 +128,10 @@ def test_a_subquery_of_many_rows_ends_by_kill_and_by_limits(plain):
 
 
 def test_two_sessions_by_turns(plain):
-    """One plan; each in a transaction of its own, with its own view of the rows."""
     plain.execute(*TABLES, database="test")
-    first, second = sessions(plain)[0], sessions(plain)[0]
     text = "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT 1 FROM sale s WHERE s.person = h.id)"
-    for number in range(1, 12):
-        first.query(text % number)
-        second.query(text % number)
-    first.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-    seen = first.query(text % 3)
-    plain.execute("DELETE FROM sale", database="test")
-    before = fast(plain)
-    for _ in range(4):
-        assert packets(first.query(text % 3)) == packets(seen)
-        assert len(packets(second.query(text % 3))) < len(packets(seen))
-    assert fast(plain) - before >= 6
-    first.query("COMMIT")
-    assert len(packets(first.query(text % 3))) < len(packets(seen))
+    seen, later = assert_each_has_its_view(plain, text, "DELETE FROM sale")
+    assert all(len(packets(one)) < len(packets(seen)) for one in later)
 
 
 def test_counters_are_those_of_the_server(plain):

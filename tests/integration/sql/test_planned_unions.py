@@ -1,6 +1,6 @@
 """UNION and UNION ALL of SELECTs, planned once: other rows and values at each execution, and no row of the one before."""
 import pytest
-from support.planned_once import CHANGES, assert_alike, fast, plain, sessions  # noqa: F401
+from support.planned_once import CHANGES, assert_alike, assert_each_has_its_view, fast, plain, sessions  # noqa: F401
 from support.random_selects import TABLES
 
 SERVED = (
@@ -83,20 +83,7 @@ def test_counters_are_those_of_the_server(plain):
 def test_two_sessions_by_turns(plain):
     """One plan, and one table in it: it has rows as one session sees them, and then as the other does."""
     plain.execute(*TABLES, database="test")
-    first, second = sessions(plain)[0], sessions(plain)[0]
-    text = SERVED[2]
-    for number in range(1, 12):
-        first.query(text % number)
-        second.query(text % number)
-    first.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-    seen = first.query(text % 3)
-    plain.execute("UPDATE sale SET n = n + 20", database="test")
-    before = fast(plain)
-    for _ in range(4):
-        assert first.query(text % 3) == seen
-        assert second.query(text % 3) != seen
-    assert fast(plain) - before >= 6
-    first.query("COMMIT")
+    assert_each_has_its_view(plain, SERVED[2], "UPDATE sale SET n = n + 20")
 
 
 def test_more_rows_than_a_turn_takes(plain):
