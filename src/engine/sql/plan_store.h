@@ -1,8 +1,9 @@
 // plan_store.h: PlanStore, the plans that a thread keeps, found by a form, the values in it that shape them, and the
 // context of a session.
 //
-// A thread's own. Plans are bounded in number and bytes: the least recently used leaves for a new one. Each leaves at
-// an age, so that it follows the statistics, and as soon as others want its tables or those are no longer the same.
+// A thread's own. Plans are bounded in number and bytes: the least recently used leaves for a new one. Each leaves when
+// statistics have changed, at an age, and where it was not used for long; and as soon as others want its tables or
+// those are no longer the same.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,9 @@ namespace postern::sql {
 
 struct PlanBounds {
   size_t plans_max;
-  size_t bytes_max;  ///< but for the last one that came
+  size_t bytes_max;        ///< but for the last one that came
+  uint64_t look_after_us;  ///< at the statistics
+  uint64_t unused_max_us;
   uint64_t age_max_us;
 };
 
@@ -33,8 +36,9 @@ struct PlanKey {
 /// `Held` owns a plan, which has:
 ///
 ///     size_t bytes() const           of memory, about
-///     bool outdated() const          its tables are others, or their statistics
+///     bool outdated() const          its tables are others
 ///     bool wanted_by_others() const  somebody waits for one of its tables
+///     bool is_worth_keeping()        the statistics are much as they were when it was made
 template <class Held, class Context>
 class PlanStore {
  public:
@@ -45,6 +49,8 @@ class PlanStore {
 
   bool empty() const { return kept_.empty(); }
   size_t size() const { return kept_.size(); }
+  /// A number that grows with each plan that comes or goes.
+  uint64_t changes() const { return changes_; }
 
   /// The plan that was made for this version of its tables; nullptr: there is none that may be used.
   Plan *find(const Key &key, uint64_t version, uint64_t now_us) {
@@ -52,11 +58,12 @@ class PlanStore {
     for (auto at = first; at != last; ++at) {
       Kept &kept = at->second;
       if (kept.form != key.form || kept.shape != key.shape || !(kept.context == key.context)) continue;
-      if (kept.version != version || is_old(kept, now_us) || kept.plan->outdated()) {
-        kept_.erase(at);
+      if (kept.version != version || is_old(kept, now_us) || kept.plan->outdated() || !is_good(kept, now_us)) {
+        erase(at);
         return nullptr;
       }
       kept.used = ++uses_;
+      kept.used_us = now_us;
       return kept.plan.get();
     }
     return nullptr;
@@ -69,28 +76,46 @@ class PlanStore {
     while (!kept_.empty() && (kept_.size() >= bounds_.plans_max || bytes > bounds_.bytes_max)) {
       const auto least = std::ranges::min_element(kept_, {}, [](const auto &one) { return one.second.used; });
       bytes -= std::min(bytes, least->second.plan->bytes());
-      kept_.erase(least);
+      erase(least);
     }
   }
   /// After make_room(), for a key that was not found.
   Plan *add(const Key &key, uint64_t version, uint64_t now_us, Held plan) {
-    const auto at = kept_.emplace(
-        number_of(key), Kept{key.form, std::string(key.shape), key.context, version, now_us, ++uses_, std::move(plan)});
+    ++changes_;
+    const auto at = kept_.emplace(number_of(key), Kept{.form = key.form,
+                                                       .shape = std::string(key.shape),
+                                                       .context = key.context,
+                                                       .version = version,
+                                                       .made_us = now_us,
+                                                       .looked_us = now_us,
+                                                       .used_us = now_us,
+                                                       .used = ++uses_,
+                                                       .plan = std::move(plan)});
     return at->second.plan.get();
   }
 
   void drop(const Plan *plan) {
     const auto at = std::ranges::find(kept_, plan, [](const auto &one) { return one.second.plan.get(); });
-    if (at != kept_.end()) kept_.erase(at);
+    if (at != kept_.end()) erase(at);
   }
-  /// Drops plans of which others want a table or have changed one and, if `at_age`, the old ones.
-  void drop_unwanted(uint64_t now_us, bool at_age) {
-    std::erase_if(kept_, [&](const auto &one) {
-      const Kept &kept = one.second;
-      return kept.plan->wanted_by_others() || kept.plan->outdated() || (at_age && is_old(kept, now_us));
-    });
+  /// Drops plans of which others want a table or have changed one.
+  void drop_unwanted() {
+    drop_if([](const Kept &kept) { return kept.plan->wanted_by_others() || kept.plan->outdated(); });
   }
-  void clear() { kept_.clear(); }
+  /// Drops those that are too old, or were not used for long.
+  void drop_old(uint64_t now_us) {
+    drop_if([&](const Kept &kept) { return is_old(kept, now_us); });
+  }
+  void clear() {
+    kept_.clear();
+    ++changes_;
+  }
+
+  /// Calls `function` with each plan.
+  template <class Function>
+  void for_each(Function &&function) const {
+    for (const auto &[number, kept] : kept_) function(*kept.plan);
+  }
 
  private:
   struct Kept {
@@ -99,15 +124,37 @@ class PlanStore {
     Context context;
     uint64_t version;
     uint64_t made_us;
+    uint64_t looked_us;
+    uint64_t used_us;
     uint64_t used;  // a number that grows with each use
     Held plan;
   };
 
   static uint64_t number_of(const Key &key) { return key.form * 0x9e3779b97f4a7c15 ^ std::hash<Bytes>{}(key.shape); }
-  bool is_old(const Kept &kept, uint64_t now_us) const { return now_us - kept.made_us > bounds_.age_max_us; }
+  bool is_old(const Kept &kept, uint64_t now_us) const {
+    return now_us - kept.made_us > bounds_.age_max_us || now_us - kept.used_us > bounds_.unused_max_us;
+  }
+  /// Looks at the statistics now and then.
+  bool is_good(Kept &kept, uint64_t now_us) const {
+    if (now_us - kept.looked_us <= bounds_.look_after_us) return true;
+    kept.looked_us = now_us;
+    return kept.plan->is_worth_keeping();
+  }
+
+  using ByNumber = std::unordered_multimap<uint64_t, Kept>;
+
+  void erase(typename ByNumber::iterator at) {
+    kept_.erase(at);
+    ++changes_;
+  }
+  template <class Condition>
+  void drop_if(Condition &&condition) {
+    if (std::erase_if(kept_, [&](const auto &one) { return condition(one.second); }) != 0) ++changes_;
+  }
 
   const PlanBounds bounds_;
-  std::unordered_multimap<uint64_t, Kept> kept_;  // by number_of() their keys
+  ByNumber kept_;  // by number_of() their keys
+  uint64_t changes_ = 0;
   uint64_t uses_ = 0;
 };
 

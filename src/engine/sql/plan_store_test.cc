@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 
 namespace postern::sql {
 namespace {
@@ -11,10 +12,16 @@ struct FakePlan {
   size_t size = 1;
   bool is_outdated = false;
   bool is_wanted = false;
+  bool is_good = true;
+  int looks = 0;
 
   size_t bytes() const { return size; }
   bool outdated() const { return is_outdated; }
   bool wanted_by_others() const { return is_wanted; }
+  bool is_worth_keeping() {
+    ++looks;
+    return is_good;
+  }
 };
 
 class PlanStoreTest : public testing::Test {
@@ -27,7 +34,7 @@ class PlanStoreTest : public testing::Test {
   }
   FakePlan *find(uint64_t form) { return plans.find({.form = form, .context = context}, version, now_us); }
 
-  Plans plans{{.plans_max = 3, .bytes_max = 100, .age_max_us = 1'000}};
+  Plans plans{{.plans_max = 3, .bytes_max = 100, .look_after_us = 100, .unused_max_us = 500, .age_max_us = 1'000}};
   int context = 0;
   uint64_t version = 1;
   uint64_t now_us = 5'000;
@@ -101,18 +108,46 @@ TEST_F(PlanStoreTest, AnOutdatedPlanLeavesWhenItIsAskedFor) {
 
 TEST_F(PlanStoreTest, APlanLeavesAtAnAge) {
   add(1);
-  now_us += 1'000;
-  EXPECT_NE(find(1), nullptr);
-  plans.drop_unwanted(now_us, true);
+  for (int i = 0; i < 2; ++i) {
+    now_us += 500;
+    EXPECT_NE(find(1), nullptr);
+  }
+  plans.drop_old(now_us);
   EXPECT_EQ(plans.size(), 1);
   now_us += 1;
-  plans.drop_unwanted(now_us, false);
-  EXPECT_EQ(plans.size(), 1);
   EXPECT_EQ(find(1), nullptr);
   EXPECT_TRUE(plans.empty());
+}
+
+TEST_F(PlanStoreTest, APlanLeavesIfItIsNotUsedForLong) {
   add(1);
-  now_us += 1'001;
-  plans.drop_unwanted(now_us, true);
+  now_us += 500;
+  plans.drop_old(now_us);
+  EXPECT_NE(find(1), nullptr);
+  now_us += 501;
+  plans.drop_unwanted();
+  EXPECT_EQ(plans.size(), 1);
+  EXPECT_EQ(find(1), nullptr);
+  add(1);
+  now_us += 501;
+  plans.drop_old(now_us);
+  EXPECT_TRUE(plans.empty());
+}
+
+TEST_F(PlanStoreTest, StatisticsAreLookedAtNowAndThen) {
+  FakePlan *const plan = add(1);
+  now_us += 100;
+  plan->is_good = false;
+  EXPECT_EQ(find(1), plan);
+  EXPECT_EQ(plan->looks, 0);
+  plan->is_good = true;
+  now_us += 1;
+  EXPECT_EQ(find(1), plan);
+  EXPECT_EQ(find(1), plan);
+  EXPECT_EQ(plan->looks, 1);
+  plan->is_good = false;
+  now_us += 101;
+  EXPECT_EQ(find(1), nullptr);
   EXPECT_TRUE(plans.empty());
 }
 
@@ -120,9 +155,38 @@ TEST_F(PlanStoreTest, PlansLeaveThatOthersWantTheTablesOf) {
   add(1);
   add(2)->is_wanted = true;
   add(3)->is_outdated = true;
-  plans.drop_unwanted(now_us, false);
+  plans.drop_unwanted();
   EXPECT_EQ(plans.size(), 1);
   EXPECT_NE(find(1), nullptr);
+}
+
+/// Notes about all plans are out of date then.
+TEST_F(PlanStoreTest, EachPlanThatComesOrGoesIsSeen) {
+  uint64_t before = plans.changes();
+  const auto has_changed = [&] { return std::exchange(before, plans.changes()) != before; };
+  FakePlan *const plan = add(1);
+  EXPECT_TRUE(has_changed());
+  find(1);
+  plans.drop_unwanted();
+  plans.drop_old(now_us);
+  EXPECT_FALSE(has_changed());
+  plan->is_wanted = true;
+  plans.drop_unwanted();
+  EXPECT_TRUE(has_changed());
+  plans.drop(add(2));
+  EXPECT_TRUE(has_changed());
+  add(3);
+  now_us += 501;
+  has_changed();
+  find(3);
+  EXPECT_TRUE(has_changed());
+  add(4);
+  has_changed();
+  plans.clear();
+  EXPECT_TRUE(has_changed());
+  size_t left = 0;
+  plans.for_each([&](const FakePlan &) { ++left; });
+  EXPECT_EQ(left, 0);
 }
 
 TEST_F(PlanStoreTest, ADroppedPlanIsGone) {

@@ -6,6 +6,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
+#include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/sql/plan_values.h"
 
 namespace postern::mariadb {
@@ -105,6 +106,13 @@ bool JoinPlan::outdated() const {
 
 bool JoinPlan::wanted_by_others() const {
   return std::ranges::any_of(tickets_, [](MDL_ticket *ticket) { return ticket->has_pending_conflicting_lock(); });
+}
+
+bool JoinPlan::is_worth_keeping() {
+  Attachment at_home;
+  at_home.to(home_, my_thread_var);
+  return std::ranges::equal(tables_, figures_,
+                            [](TABLE *table, const TableFigures &figures) { return figures.are_alike(*table); });
 }
 
 /// Only values that the column holds exactly: there the server's comparison with a literal and the one with a value

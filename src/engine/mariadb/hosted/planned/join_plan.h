@@ -41,6 +41,7 @@
 #include "engine/mariadb/hosted/planned/kept_plan.h"
 #include "engine/mariadb/hosted/planned/ranged_items.h"
 #include "engine/mariadb/hosted/planned/row_sink.h"
+#include "engine/mariadb/hosted/planned/table_figures.h"
 #include "engine/mariadb/hosted/planned/value_items.h"
 #include "engine/mariadb/hosted/reads/read_form.h"
 #include "engine/mariadb/hosted/planned/server.h"
@@ -92,7 +93,9 @@ class JoinPlan final : public KeptPlan {
                                 const sql::Answer &answer, sql::Packets &packets, Executed &executed) override;
   bool spent() const override { return spent_; }
   bool outdated() const override;
+  bool is_worth_keeping() override;
   bool wanted_by_others() const override;
+  std::span<MDL_ticket *const> tickets() const override { return tickets_; }
   size_t bytes() const override {
     return sizeof *this + memory_.bytes() + run_memory_.bytes() + tables_.size() * table_bytes;
   }
@@ -224,6 +227,7 @@ class JoinPlan final : public KeptPlan {
   std::vector<JOIN *> joins_;  // of all SELECTs of a UNION, or the only one
   bool is_union_ = false;
   std::vector<TABLE *> tables_;        // that it has open
+  std::vector<TableFigures> figures_;  // their statistics when it was made
   std::vector<TABLE *> scratch_;       // temporary ones
   std::vector<MDL_ticket *> tickets_;  // of tables and views
   std::vector<Item_param *> places_;   // while it is made

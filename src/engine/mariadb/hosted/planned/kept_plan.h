@@ -22,6 +22,7 @@
 #include "engine/mariadb/hosted/planned/form_parts.h"
 #include "engine/sql/answer.h"
 
+class MDL_ticket;
 class THD;
 struct charset_info_st;
 
@@ -74,10 +75,14 @@ class KeptPlan {
                                         const sql::Answer &answer, sql::Packets &packets, Executed &executed) = 0;
   /// It was interrupted, and is not to be executed again.
   virtual bool spent() const = 0;
-  /// Its tables are not to be used any more, for their definitions or statistics are others.
+  /// Its tables are not to be used any more, for their definitions are others.
   virtual bool outdated() const = 0;
+  /// The statistics of its tables and indexes are much as they were when it was made.
+  virtual bool is_worth_keeping() = 0;
   /// Somebody waits for a table of it.
   virtual bool wanted_by_others() const = 0;
+  /// The metadata locks on its tables and views.
+  virtual std::span<MDL_ticket *const> tickets() const = 0;
   /// Of memory, about.
   virtual size_t bytes() const = 0;
   /// As EXPLAIN would, in short: tables in their order, and how their rows are found.

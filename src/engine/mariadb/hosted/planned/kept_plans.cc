@@ -2,13 +2,15 @@
 
 #include "engine/mariadb/hosted/planned/kept_plans.h"
 
+#include <algorithm>
+
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/basics/thread.h"
 
 namespace postern::mariadb {
 namespace {
 
-constexpr uint64_t look_every_us = KeptPlans::look_every_ms * 1'000;
+constexpr uint64_t old_leave_every_us = 1'000'000;
 
 /// The thread may be another one than before, and is a session's or its own THD's at that time.
 class AtHome {
@@ -78,19 +80,38 @@ void KeptPlans::drop(const KeptPlan *plan) {
   kept_.drop(plan);
 }
 
+/// Many plans have the same few tables.
+bool KeptPlans::any_is_wanted() {
+  if (locks_of_ != kept_.changes()) {
+    locks_.clear();
+    kept_.for_each(
+        [this](const KeptPlan &plan) { locks_.insert(locks_.end(), plan.tickets().begin(), plan.tickets().end()); });
+    // Tickets of one lock have its key.
+    std::ranges::sort(locks_, {}, &MDL_ticket::get_key);
+    const auto others = std::ranges::unique(locks_, {}, &MDL_ticket::get_key);
+    locks_.erase(others.begin(), others.end());
+    locks_of_ = kept_.changes();
+  }
+  return std::ranges::any_of(locks_, [](MDL_ticket *one) { return one->has_pending_conflicting_lock(); });
+}
+
 void KeptPlans::yield() {
   if (kept_.empty()) return;
   const uint64_t now_us = microsecond_interval_timer();
   if (now_us - looked_us_ < look_every_us) return;
   looked_us_ = now_us;
-  kept_.drop_unwanted(now_us, false);
+  if (any_is_wanted()) kept_.drop_unwanted();
 }
 
 int KeptPlans::rest() {
   if (kept_.empty()) return 0;
   looked_us_ = microsecond_interval_timer();
-  kept_.drop_unwanted(looked_us_, true);
-  return kept_.empty() ? 0 : look_every_ms;
+  if (any_is_wanted()) kept_.drop_unwanted();
+  if (looked_us_ - aged_us_ >= old_leave_every_us) {
+    aged_us_ = looked_us_;
+    kept_.drop_old(looked_us_);
+  }
+  return kept_.empty() ? 0 : look_asleep_ms;
 }
 
 void KeptPlans::give_up() {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "engine/mariadb/hosted/planned/kept_plan.h"
 #include "engine/mariadb/hosted/planned/plan_context.h"
@@ -22,9 +23,13 @@ class KeptPlans {
   static constexpr size_t plans_max = 256;
   static constexpr size_t bytes_max = size_t{32} << 20;
   /// Statistics may have changed since.
-  static constexpr uint64_t age_max_us = 10'000'000;
-  /// Nobody waits much longer for a table.
-  static constexpr int look_every_ms = 20;
+  static constexpr uint64_t look_after_us = 10'000'000;
+  static constexpr uint64_t unused_max_us = 60'000'000;
+  /// The rows of a range, of which statistics have no number, may have changed since.
+  static constexpr uint64_t age_max_us = 300'000'000;
+  /// Nobody waits much longer for a table: while the worker has statements to answer, and while it sleeps.
+  static constexpr uint64_t look_every_us = 20'000;
+  static constexpr int look_asleep_ms = 50;
 
   KeptPlans() = default;
   ~KeptPlans();
@@ -57,8 +62,18 @@ class KeptPlans {
   using Held = std::unique_ptr<KeptPlan, EndAtHome>;
 
   THD *home_ = nullptr;
-  sql::PlanStore<Held, PlanContext> kept_{{.plans_max = plans_max, .bytes_max = bytes_max, .age_max_us = age_max_us}};
+  /// Whether somebody waits for a table of any plan.
+  bool any_is_wanted();
+
+  sql::PlanStore<Held, PlanContext> kept_{{.plans_max = plans_max,
+                                           .bytes_max = bytes_max,
+                                           .look_after_us = look_after_us,
+                                           .unused_max_us = unused_max_us,
+                                           .age_max_us = age_max_us}};
+  std::vector<MDL_ticket *> locks_;  // the plans' locks, one for each table and view
+  uint64_t locks_of_ = 0;            // kept_.changes() as they were then
   uint64_t looked_us_ = 0;
+  uint64_t aged_us_ = 0;  // when old ones have left
 };
 
 }  // namespace postern::mariadb

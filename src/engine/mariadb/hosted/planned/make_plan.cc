@@ -276,6 +276,7 @@ void JoinPlan::note_tables() {
     else note_tables_of(join);
   }
   if (!varies_limit) limited_sorts_.clear();
+  for (const TABLE *const table : tables_) figures_.emplace_back(*table);
 }
 
 void JoinPlan::note_tables_of(JOIN *join) {
