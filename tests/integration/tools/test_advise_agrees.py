@@ -80,6 +80,12 @@ SELECT x.id, x.name FROM (SELECT id, name, visits FROM (SELECT * FROM users WHER
 SELECT name, visits FROM townspeople WHERE city_id = 7
 SELECT t.name, u.email FROM townspeople t JOIN users u ON u.id = t.id WHERE t.city_id = 8 ORDER BY u.visits
 SELECT id FROM sorted_people WHERE id < 9
+SELECT i.sku, u.email FROM order_items i JOIN users u ON u.id = i.qty WHERE i.order_id = 7 AND i.line_no = 7 FOR UPDATE
+SELECT i.sku, u.email FROM order_items i, users u WHERE u.id = i.qty AND i.order_id = 7 AND i.line_no = 7 LOCK IN SHARE MODE
+SELECT i.sku, u.email FROM order_items i LEFT JOIN users u ON u.id = i.qty WHERE i.order_id = 7 AND i.line_no = 7 FOR UPDATE
+SELECT u.email, v.name FROM users u JOIN users v ON v.id = u.visits WHERE u.email = 'ema7' AND u.id = 7 FOR UPDATE
+SELECT name FROM users WHERE id = 8 FOR UPDATE SKIP LOCKED
+SELECT name FROM users WHERE id IN (8, 9) ORDER BY id FOR UPDATE NOWAIT
 SELECT SQL_NO_CACHE v FROM kv FORCE INDEX (PRIMARY) WHERE k = 'x'
 SELECT v FROM kv WHERE k = 'x' COLLATE utf8mb4_bin
 UPDATE users SET name = 'x', visits = visits + 1 WHERE id = 1

@@ -112,6 +112,8 @@ def test_explain_knows_plans_made_once(tried):
     [told] = cli.told(tried, "explain", "--database", "test", join)
     assert [one["door"] for one in told["doors"] if one["serves"]] == ["sql"]
     [told] = cli.told(tried, "explain", "--database", "test", f"{join} FOR UPDATE")
+    assert [one["door"] for one in told["doors"] if one["serves"]] == ["sql"]
+    [told] = cli.told(tried, "explain", "--database", "test", f"{join.replace('JOIN', 'LEFT JOIN')} FOR UPDATE")
     assert not any(one["serves"] for one in told["doors"])
     tried.execute("SET GLOBAL postern_plan_once = OFF")
     [told] = cli.told(tried, "explain", "--database", "test", join)

@@ -7,6 +7,7 @@ from typing import Any
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from postern_cli.advise.locked import locks_by_primary_keys
 from postern_cli.advise.schema import OURS, SYSTEM, Schema, Table
 
 TABLES_MAX = 8
@@ -52,7 +53,9 @@ def is_planned(tree: Any, schema: Schema, database: str) -> bool:
         return is_planned_union(tree, schema, database)
     if not schema.plans or not isinstance(tree, exp.Select) or tree.args.get("from_") is None:
         return False
-    if any(tree.args.get(part) for part in ("into", "locks", "windows", "laterals", "with_", "hint")):
+    if any(tree.args.get(part) for part in ("into", "windows", "laterals", "with_", "hint")):
+        return False
+    if tree.args.get("locks") and not locks_by_primary_keys(tree, schema, database):
         return False
     for node in tree.walk():
         if is_derived(node, tree) or is_derived(node.parent, tree):

@@ -6,6 +6,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
+#include "engine/mariadb/hosted/reads/row_locks.h"
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/sql/plan_values.h"
 
@@ -152,20 +153,40 @@ bool JoinPlan::take_limits(std::span<const Value> values, bool as_class) {
 }
 
 /// Until the end of a transaction of several statements nobody may change a table, or a view, that it has read. Does
-/// not wait.
+/// not wait. One that locks rows FOR UPDATE is to metadata locks as one that writes.
 bool JoinPlan::hold_tables(THD *thd) const {
+  const bool updates = lock_ == FormLock::update;
+  if (!updates && !thd->in_multi_stmt_transaction_mode()) return true;
+  MDL_request request;
+  if (updates) {
+    MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", MDL_BACKUP_DML, MDL_STATEMENT);
+    if (thd->mdl_context.try_acquire_lock(&request) || request.ticket == nullptr) return false;
+  }
+  const enum_mdl_type type = updates ? MDL_SHARED_WRITE : MDL_SHARED_READ;
   for (const MDL_ticket *const ticket : tickets_) {
-    MDL_request request;
-    MDL_REQUEST_INIT_BY_KEY(&request, ticket->get_key(), MDL_SHARED_READ, MDL_TRANSACTION);
+    MDL_REQUEST_INIT_BY_KEY(&request, ticket->get_key(), type, MDL_TRANSACTION);
     if (thd->mdl_context.try_acquire_lock(&request) || request.ticket == nullptr) return false;
   }
   return true;
 }
 
+/// The server unlocks, before it reads the next row by a key, the one before if its conditions were not true: that may
+/// be one of the execution before, of another transaction.
+void JoinPlan::prepare_locks() const {
+  for (TABLE *const table : tables_) table->reginfo.lock_type = thr_lock_of(lock_, false);
+  if (lock_ == FormLock::none) return;
+  for (JOIN_TAB *tab = first_linear_tab(joins_[0], WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(joins_[0], tab, WITH_BUSH_ROOTS)) {
+    tab->ref.has_record = false;
+    tab->ref.use_count = 0;
+  }
+}
+
 std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values, bool prepared, uint64_t rows_max,
                                         const sql::Answer &answer, sql::Packets &packets, Executed &executed) {
   if (values.size() != values_.size()) return NotNow::value;
-  if (thd->in_multi_stmt_transaction_mode() && !hold_tables(thd)) return NotNow::table_busy;
+  if (!hold_tables(thd)) return NotNow::table_busy;
+  prepare_locks();
   const Lent lent(*this, thd);
   if (!take_values(thd, values) || !take_limits(values, false)) return NotNow::value;
   lex_.limit_rows_examined_cnt = rows_max;
@@ -188,7 +209,7 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   const bool ran = run(thd);
   thd->protocol = usual;
   const std::optional<NotNow> why = outcome(thd, ran, rows_max);
-  spent_ = why.has_value();
+  spent_ = why && why != NotNow::locking;
   if (!spent_) count(thd);
   executed_ = true;
   executed = {thd->get_examined_row_count() - examined_before, sink_->sent(), thd->limit_found_rows};
@@ -250,6 +271,8 @@ std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran, uint64_t rows_max) c
   if (sink_->overflowed()) return NotNow::too_much;
   // A UNION ends there with the rows that it has, and a warning.
   if (is_union_ && thd->accessed_rows_and_keys > rows_max) return NotNow::too_much;
+  if (lock_ != FormLock::none && thd->is_error() && thd->get_stmt_da()->sql_errno() == ER_LOCK_WAIT_TIMEOUT)
+    return NotNow::row_locked;
   const bool failed = std::ranges::any_of(joins_, [](const JOIN *join) { return join->error != 0; });
   if (!ran || failed || thd->is_error() || sink_->mismatched()) return NotNow::read_failed;
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) return NotNow::warning;
@@ -259,7 +282,8 @@ std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran, uint64_t rows_max) c
   for (const Derived &one : derived_)
     if (one.list->table->s->db_type() != heap_hton) return NotNow::too_much;
   if (keeps_rows() && lex_.unit.table->s->db_type() != heap_hton) return NotNow::too_much;
-  return std::nullopt;
+  // The server locks rows of all tables, also where one that it has locked before rules them out.
+  return lock_ != FormLock::none && sink_->sent() == 0 ? std::optional(NotNow::locking) : std::nullopt;
 }
 
 /// Counts as the server does while it plans, opens, and makes temporary tables.

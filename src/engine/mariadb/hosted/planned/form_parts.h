@@ -83,10 +83,11 @@ struct FormParts {
   std::vector<FormView> views;
   std::vector<FormReads> reads;  ///< where there are views
   std::vector<PlacedValue> values;
-  bool ordered = false;   ///< it has ORDER BY
-  bool limited = false;   ///< it has LIMIT
-  bool of_time = false;   ///< it asks the time: NOW() and others
-  bool literals = false;  ///< each ? stands for a literal of a text, not for a parameter
+  bool ordered = false;            ///< it has ORDER BY
+  bool limited = false;            ///< it has LIMIT
+  bool of_time = false;            ///< it asks the time: NOW() and others
+  FormLock lock = FormLock::none;  ///< of its rows, for the transaction
+  bool literals = false;           ///< each ? stands for a literal of a text, not for a parameter
 };
 
 /// Parses `text`, in which each ? is a value, in the THD's present context. `parts` is only good where there is no

@@ -10,6 +10,7 @@
 #include "engine/mariadb/hosted/planned/question_marks.h"
 #include "engine/mariadb/hosted/planned/session_items.h"
 #include "engine/mariadb/hosted/reads/recogniser.h"
+#include "engine/mariadb/hosted/reads/row_locks.h"
 
 namespace postern::mariadb {
 namespace {
@@ -33,6 +34,7 @@ class FormReader {
   std::optional<WhyNot> check_statement() const;
   bool find_values();
   std::optional<WhyNot> check_select(SELECT_LEX &select) const;
+  std::optional<WhyNot> read_lock(const SELECT_LEX &select);
   std::optional<WhyNot> read_union();
   std::optional<WhyNot> read_select(SELECT_LEX &select);
   std::optional<WhyNot> read_subquery(Item_subselect &subquery);
@@ -111,6 +113,7 @@ std::optional<WhyNot> FormReader::read_select(SELECT_LEX &select) {
   select_ = select.select_number;
   if (select.table_list.elements == 0) return WhyNot::no_table;
   if (const auto why = check_select(select)) return why;
+  if (const auto why = read_lock(select)) return why;
   // Of rows that are constant throughout the server sends one, whatever the OFFSET is.
   const bool listed = !in_derived_ && !(select.options & SELECT_DISTINCT) && select.group_list.elements == 0;
   const bool around = std::exchange(takes_session_, takes_session_ && listed);
@@ -210,7 +213,7 @@ std::optional<WhyNot> FormReader::check_statement() const {
   if (lex_.describe || lex_.analyze_stmt || lex_.exchange || lex_.result != nullptr || lex_.proc_list.elements ||
       lex_.sphead)
     return WhyNot::into;
-  if (!lex_.stmt_var_list.is_empty() || !lex_.set_var_list.is_empty()) return WhyNot::set_statement;
+  if (!sets_waits_alone(lex_.stmt_var_list) || !lex_.set_var_list.is_empty()) return WhyNot::set_statement;
   if (lex_.with_clauses_list) return WhyNot::common_table;
   if (lex_.sroutines.records || lex_.sroutines_list.elements) return WhyNot::routine;
   if (lex_.limit_rows_examined) return WhyNot::limit;
@@ -227,10 +230,19 @@ std::optional<WhyNot> FormReader::check_select(SELECT_LEX &select) const {
   // By the values of some executions the server may find that all rows are the same one: then it sends that one,
   // whatever the OFFSET is.
   if ((select.options & SELECT_DISTINCT) != 0 && select.limit_params.offset_limit != nullptr) return WhyNot::option;
-  if (select.skip_locked) return WhyNot::skip_locked;
-  if (select.select_lock != st_select_lex::NONE) return WhyNot::locks_rows;
   if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
     return WhyNot::wanted;
+  return std::nullopt;
+}
+
+/// One row of each of several tables (plan_checks.cc).
+std::optional<WhyNot> FormReader::read_lock(const SELECT_LEX &select) {
+  parts_.lock = lock_in(select);
+  if (parts_.lock == FormLock::none) return std::nullopt;
+  const bool alone = lex_.all_selects_list == &select && lex_.all_selects_list->next_select_in_list() == nullptr;
+  const bool plain = select.group_list.elements == 0 && select.having == nullptr && !select.with_sum_func &&
+                     !(select.options & SELECT_DISTINCT);
+  if (!alone || !plain || parts_.tables.size() < 2) return WhyNot::locks_rows;
   return std::nullopt;
 }
 
@@ -247,6 +259,7 @@ std::optional<WhyNot> FormReader::read_joins(List<TABLE_LIST> &joined) {
   List_iterator_fast<TABLE_LIST> tables(joined);
   while (TABLE_LIST *table = tables++) {
     if (table->sj_on_expr != nullptr) return WhyNot::several_selects;
+    if (table->outer_join != 0 && parts_.lock != FormLock::none) return WhyNot::locks_rows;
     if (table->derived != nullptr) {
       if (const auto why = read_derived(*table)) return why;
     }
@@ -267,7 +280,6 @@ std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
   if (table.partition_names) return WhyNot::table_parts;
 #endif
   if (table.vers_conditions.is_set() || table.period_conditions.is_set()) return WhyNot::table_parts;
-  if (table.skip_locked) return WhyNot::skip_locked;
   if (table.derived != nullptr) {
     parts_.derived.push_back(derived_of(table));
     return std::nullopt;

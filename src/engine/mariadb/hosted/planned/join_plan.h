@@ -192,6 +192,7 @@ class JoinPlan final : public KeptPlan {
   bool note_subqueries(SELECT_LEX &select);
   void give_subqueries_to(THD *thd);
   const char *refusal() const;
+  const char *refusal_of_locks() const;
   static bool is_never_true(const JOIN &join);
   const char *refusal_of_whole(const JOIN &join) const;
   static const char *refusal_of(const JOIN &join);
@@ -208,6 +209,7 @@ class JoinPlan final : public KeptPlan {
   bool take_values(THD *thd, std::span<const Value> values);
   bool take_limits(std::span<const Value> values, bool as_class);
   bool hold_tables(THD *thd) const;
+  void prepare_locks() const;
   static void unlock(THD *thd);
   bool calculate(THD *thd) const;
   bool run(THD *thd);
@@ -224,7 +226,8 @@ class JoinPlan final : public KeptPlan {
   bool begun_ = false;   // lex_ is to be ended
   bool opened_ = false;  // all tables are open
   RowSink *sink_ = nullptr;
-  std::vector<JOIN *> joins_;  // of all SELECTs of a UNION, or the only one
+  FormLock lock_ = FormLock::none;  // of rows
+  std::vector<JOIN *> joins_;       // of all SELECTs of a UNION, or the only one
   bool is_union_ = false;
   std::vector<TABLE *> tables_;        // that it has open
   std::vector<TableFigures> figures_;  // their statistics when it was made

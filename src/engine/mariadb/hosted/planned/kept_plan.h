@@ -53,6 +53,7 @@ struct ToBePlanned {
   const std::vector<FormTable> &tables;  ///< that it reads
   const std::vector<FormView> &views;    ///< their SELECTs are in the text
   uint64_t version = 0;                  ///< version_of_tables()
+  FormLock lock = FormLock::none;        ///< of the rows
 };
 
 /// What an execution has met.

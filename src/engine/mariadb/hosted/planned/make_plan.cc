@@ -127,6 +127,7 @@ bool JoinPlan::make(THD *session, const ToBePlanned &what, const char *&why) {
 
 bool JoinPlan::parse(const ToBePlanned &what) {
   text_.assign(what.text);
+  lock_ = what.lock;
   Parser_state state;
   if (state.init(home_, text_.data(), text_.size())) return false;
   state.m_lip.stmt_prepare_mode = true;

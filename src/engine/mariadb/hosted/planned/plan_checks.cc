@@ -21,6 +21,20 @@ bool each_subquery(SELECT_LEX &select, Look look) {
   return true;
 }
 
+/// Whether conditions have values for the whole of another unique key, too: the server may read by that.
+bool has_other_key(const JOIN_TAB &tab) {
+  const TABLE &table = *tab.table;
+  std::vector<key_part_map> found(table.s->keys);
+  for (const KEYUSE *use = tab.keyuse; use != nullptr && use->table == &table; ++use)
+    if (use->key < found.size()) found[use->key] |= key_part_map{1} << use->keypart;
+  for (uint i = 0; i < found.size(); ++i) {
+    const KEY &key = table.key_info[i];
+    const key_part_map whole = make_prev_keypart_map(key.user_defined_key_parts);
+    if (i != table.s->primary_key && (key.flags & HA_NOSAME) != 0 && (found[i] & whole) == whole) return true;
+  }
+  return false;
+}
+
 /// Later series may leave a whole UNION to a storage engine; InnoDB takes none.
 template <class Unit>
 bool is_left_to_engine(const Unit &unit) {
@@ -93,6 +107,21 @@ bool JoinPlan::is_never_true(const JOIN &join) {
   return std::strcmp(join.zero_result_cause, "Impossible WHERE") == 0;
 }
 
+/// Rows are locked as the server locks them, whatever the values are: where it reads one row of each table by its whole
+/// primary key. The server does so before it compares anything else, and in an order of its own; so this holds for
+/// executions that find all of them (outcome()).
+const char *JoinPlan::refusal_of_locks() const {
+  constexpr const char *otherwise = "rows are locked, and not all of them are found by whole primary keys alone";
+  JOIN &join = *joins_[0];
+  if (join.zero_result_cause != nullptr) return otherwise;
+  for (JOIN_TAB *tab = first_linear_tab(&join, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(&join, tab, WITH_BUSH_ROOTS))
+    if (tab->aggr != nullptr || tab->filesort != nullptr || tab->type != JT_EQ_REF ||
+        tab->ref.key != static_cast<int>(tab->table->s->primary_key) || has_other_key(*tab))
+      return otherwise;
+  return nullptr;
+}
+
 /// What must not be in a plan that is executed more than once, at different times.
 const char *JoinPlan::refusal() const {
   for (const Subquery &one : subqueries_)
@@ -105,7 +134,7 @@ const char *JoinPlan::refusal() const {
   if (keeps_rows() && lex_.unit.table->s->db_type() != heap_hton) return "a UNION that is kept on the disk";
   for (const JOIN *const join : joins_)
     if (const char *const why = refusal_of_whole(*join); why != nullptr) return why;
-  return nullptr;
+  return lock_ == FormLock::none ? nullptr : refusal_of_locks();
 }
 
 const char *JoinPlan::refusal_of_whole(const JOIN &join) const {

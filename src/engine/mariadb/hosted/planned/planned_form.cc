@@ -11,11 +11,14 @@
 #include "base/limits.h"
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/basics/no_row_waits.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
+#include "engine/mariadb/hosted/thd/statement_end.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
 #include "engine/mariadb/hosted/planned/form_views.h"
 #include "engine/mariadb/hosted/planned/known_functions.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
+#include "engine/mariadb/hosted/reads/row_locks.h"
 #include "engine/sql/plain_text.h"
 #include "engine/sql/plan_values.h"
 
@@ -320,6 +323,7 @@ std::string PlannedForm::text_with(std::span<const Value> values, const THD *thd
 
 std::optional<NotNow> PlannedForm::may(THD *thd) const {
   if (is_client_of_cluster(thd)) return NotNow::galera;
+  if (parts_.lock != FormLock::none && !may_lock_rows(thd)) return NotNow::locking;
   // The session may have changed since it prepared the statement.
   const bool alike = parts_.views.empty() || (parses_views(thd) && thd->variables.collation_connection == collation_);
   return alike ? std::nullopt : std::optional(NotNow::not_learnt);
@@ -365,7 +369,8 @@ KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &sta
                                      .values = values_of(statement),
                                      .tables = parts_.tables,
                                      .views = parts_.views,
-                                     .version = known.version},
+                                     .version = known.version,
+                                     .lock = parts_.lock},
                                     why);
   if (plan == nullptr) {
     const uint32_t times = unplanned_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -400,6 +405,8 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
   bool drops = false;
   const Output::Mark start = output.mark();
   SessionStatement own(thd, asked.prepared);
+  std::optional<NoRowWaits> no_waits;
+  if (parts_.lock != FormLock::none) no_waits.emplace(thd);
   std::optional<sql::Packets> packets(std::in_place, output);
   Executed executed;
   const uint64_t read_before = thd->status_var.rows_read;
@@ -421,9 +428,11 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
   if (!why && (output.broken() || !own.commit())) why = NotNow::read_failed;
   if (why) {
     output.rewind_or_break(start);
-    own.undo();
+    const bool lost = parts_.lock != FormLock::none && thd->transaction_rollback_request;
+    if (lost) send_lost(thd, own, statement.packet.size(), output);
+    else own.undo();
     if (drops || plan->spent()) plans.drop(plan);
-    return why;
+    return lost ? std::nullopt : why;
   }
   if (drops) plans.drop(plan);
   thd->update_server_status();
@@ -444,11 +453,13 @@ void PlannedForm::put_other_head(THD *thd, const Known &known, Output &output, s
 
 /// Values may be such that a plan for all of them is a bad one for these. True: the plan is to be dropped.
 bool PlannedForm::is_bad(std::optional<NotNow> why, uint64_t rows_read) const {
-  if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed)
+  if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed ||
+      why == NotNow::row_locked)
     return false;
   const sql::PlanJudge::Verdict verdict = why ? judge_.note_undone() : judge_.note_answered(rows_read);
   if (verdict == sql::PlanJudge::Verdict::give_back)
     give_back(!why || why == NotNow::too_much ? "it reads many rows, or many more than by a plan for its values alone"
+              : why == NotNow::locking        ? "it locks rows, and often finds none"
                                               : "its executions warn or fail");
   return verdict != sql::PlanJudge::Verdict::good;
 }

@@ -36,7 +36,8 @@ class PlannedForm final : public StatementPlan {
   bool is_granted(THD *thd) const override;
   std::optional<WhyNot> look(THD *thd) const override;
   std::optional<NotNow> may(THD *thd) const override;
-  bool can_be_compared() const override { return true; }
+  /// Locking reads see the newest rows, which may change between two answers.
+  bool can_be_compared() const override { return parts_.lock == FormLock::none; }
   bool leaves_order_open() const override { return true; }
   bool is_of_time() const override { return parts_.of_time; }
   bool needs_plans() const override { return true; }

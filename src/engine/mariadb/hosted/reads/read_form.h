@@ -104,6 +104,7 @@ struct ReadForm {
   std::optional<FormValue> limit;
   std::optional<FormValue> offset;  ///< only with a limit
   FormLock lock = FormLock::none;
+  bool skips_locked = false;  ///< SKIP LOCKED: rows that another transaction has locked are passed over
   /// SELECT EXISTS (SELECT ... conditions): always one row, of the integer 1 or 0; `wanted` says nothing then.
   bool exists = false;
   uint16_t arguments = 0;  ///< that an execution must have

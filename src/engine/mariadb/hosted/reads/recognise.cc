@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/mariadb/hosted/reads/recogniser.h"
+#include "engine/mariadb/hosted/reads/row_locks.h"
 
 namespace postern::mariadb {
 namespace {
@@ -42,7 +43,9 @@ std::optional<WhyNot> Recogniser::check_statement() const {
   const bool keeps_rows = lex_.result != nullptr && lex_.result->result_interceptor() != nullptr;
   if (lex_.describe || lex_.analyze_stmt || lex_.exchange || keeps_rows || lex_.proc_list.elements || lex_.sphead)
     return WhyNot::into;
-  if (!lex_.stmt_var_list.is_empty() || !lex_.set_var_list.is_empty()) return WhyNot::set_statement;
+  const bool waits_otherwise = lex_.sql_command == SQLCOM_SELECT && sets_waits_alone(lex_.stmt_var_list);
+  if ((!waits_otherwise && !lex_.stmt_var_list.is_empty()) || !lex_.set_var_list.is_empty())
+    return WhyNot::set_statement;
   if (lex_.with_clauses_list) return WhyNot::common_table;
   if (lex_.sroutines.records || lex_.sroutines_list.elements) return WhyNot::routine;
   if (lex_.limit_rows_examined) return WhyNot::limit;
@@ -57,7 +60,6 @@ std::optional<WhyNot> Recogniser::check_select(SELECT_LEX &select) const {
   if (select.group_list.elements || select.having || select.prep_having || select.olap != UNSPECIFIED_OLAP_TYPE ||
       select.window_specs.elements || select.have_window_funcs())
     return WhyNot::group;
-  if (select.skip_locked) return WhyNot::skip_locked;
   if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
     return WhyNot::wanted;
   return std::nullopt;
@@ -104,9 +106,8 @@ std::optional<WhyNot> Recogniser::read_select(SELECT_LEX &select) {
   if (const auto why = read_order(select)) return why;
   if (const auto why = read_limit(select)) return why;
   if (never_ || (form_.conditions.empty() && (form_.order.empty() || !form_.limit))) return WhyNot::no_key;
-  form_.lock = select.select_lock == st_select_lex::FOR_UPDATE      ? FormLock::update
-               : select.select_lock == st_select_lex::IN_SHARE_MODE ? FormLock::share
-                                                                    : FormLock::none;
+  form_.lock = lock_in(select);
+  form_.skips_locked = form_.lock != FormLock::none && select.skip_locked;
   return std::nullopt;
 }
 
@@ -125,7 +126,6 @@ std::optional<WhyNot> Recogniser::read_table(SELECT_LEX &select) {
   if (table.partition_names) return WhyNot::table_parts;
 #endif
   if (table.vers_conditions.is_set() || table.period_conditions.is_set()) return WhyNot::table_parts;
-  if (table.skip_locked) return WhyNot::skip_locked;
   if (!table.db.str || !table.db.length || !table.table_name.str || !table.alias.str) return WhyNot::no_table;
   table_ = &table;
   form_.database = text_of(table.db);

@@ -112,6 +112,8 @@ std::optional<WhyNot> Resolution::check_table() const {
                              share.table_category == TABLE_CATEGORY_USER && !table_.versioned();
     if (!partitioned) return WhyNot::table_feature;
   }
+  // Elsewhere the server leaves these words out.
+  if (form_.skips_locked && (table_.file->ha_table_flags() & HA_CAN_SKIP_LOCKED) == 0) return WhyNot::skip_locked;
   return std::nullopt;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/mariadb/basics/no_row_waits.h"
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
+#include "engine/mariadb/hosted/reads/row_locks.h"
 #include "engine/mariadb/hosted/thd/statement_end.h"
 
 namespace postern::mariadb {
@@ -43,42 +44,17 @@ bool put_row(Protocol &protocol, sql::Packets &packets) {
   return true;
 }
 
-thr_lock_type lock_of(FormLock lock) {
-  switch (lock) {
-    case FormLock::none: return TL_READ;
-    case FormLock::share: return TL_READ_WITH_SHARED_LOCKS;
-    case FormLock::update: return TL_WRITE;
-  }
-  return TL_READ;
-}
-
-/// A lock on the one row is asked for without waiting.
-bool may_lock(const THD *thd, const SessionRead &read) {
-  if (read.form.lock == FormLock::none) return true;
-  const bool read_only = opt_readonly || thd->tx_read_only || thd->variables.tx_read_only;
-  return !read_only && !NoRowWaits::end_transactions();
-}
-
-/// Its lock has cost the session its transaction: the client gets the server's error for that.
-std::optional<NotNow> lose(THD *thd, const SessionRead &read, SessionStatement &statement, Output &output) {
-  statement.lose();
-  thd->update_server_status();
-  send_end(thd, output);
-  statement.done_changing(read.bytes_received);
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
-  if (!may_lock(thd, read)) return NotNow::locking;
+  if (read.form.lock != FormLock::none && !may_lock_rows(thd)) return NotNow::locking;
   // The server reports a wrong one before it opens anything, and so begins no transaction.
   limits_ = {};
   if (!read.form.exists && !take_limits(read, limits_)) return NotNow::value;
   const TableNames names(read.form.database, read.form.table);
   TABLE_LIST list;
   SessionStatement statement(thd, read.prepared);
-  name_table(thd, list, *names.database, *names.table, lock_of(read.form.lock));
+  name_table(thd, list, *names.database, *names.table, thr_lock_of(read.form.lock, read.form.skips_locked));
   std::optional<NoRowWaits> no_waits;
   if (read.form.lock != FormLock::none) no_waits.emplace(thd);
   const Output::Mark start = output.mark();
@@ -87,7 +63,8 @@ std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Outp
     output.rewind_or_break(start);
     if (thd->transaction_rollback_request) {
       tell_lost(thd, list.table, walk_.code());
-      return lose(thd, read, statement, output);
+      send_lost(thd, statement, read.bytes_received, output);
+      return std::nullopt;
     }
     statement.undo();
     return why;

@@ -44,6 +44,7 @@ std::string words_of(const ReadForm &form) {
   if (form.limit) words += " limit " + value_word(*form.limit);
   if (form.offset) words += " offset " + value_word(*form.offset);
   if (form.lock != FormLock::none) words += form.lock == FormLock::update ? " for update" : " in share mode";
+  if (form.skips_locked) words += " skip locked";
   return words + " (" + std::to_string(form.arguments) + ")";
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/mariadb/hosted/thd/statement_end.h"
 
+#include "engine/mariadb/hosted/thd/session_statement.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
 
 namespace postern::mariadb {
@@ -18,6 +19,13 @@ void send_end(THD *thd, Output &output, uint8_t number) {
   const Conversation conversation(thd->net.vio, {}, output);
   thd->net.pkt_nr = thd->net.compress_pkt_nr = number;
   thd->protocol->end_statement();
+}
+
+void send_lost(THD *thd, SessionStatement &statement, size_t bytes_received, Output &output) {
+  statement.lose();
+  thd->update_server_status();
+  send_end(thd, output);
+  statement.done_changing(bytes_received);
 }
 
 }  // namespace postern::mariadb

@@ -3,6 +3,7 @@
 // For the thread that the session's THD is attached to (attachment.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/output.h"
@@ -12,6 +13,8 @@ struct TABLE;
 
 namespace postern::mariadb {
 
+class SessionStatement;
+
 /// The storage engine has rolled back the session's transaction: sets the error. `table`: where it happened; nullptr if
 /// none was open. `code`: the storage engine's. `twice`: as UPDATE and DELETE do where they were still looking for
 /// their row.
@@ -19,5 +22,8 @@ void tell_lost(THD *thd, TABLE *table, int code, bool twice = false);
 
 /// Writes the session's OK or error at the end of its statement, as the server sends it. `number`: the packet's.
 void send_end(THD *thd, Output &output, uint8_t number = 1);
+
+/// The same where its row locks have cost the session its transaction: the client gets the server's error for that.
+void send_lost(THD *thd, SessionStatement &statement, size_t bytes_received, Output &output);
 
 }  // namespace postern::mariadb
