@@ -24,7 +24,7 @@ void TurnRuns::run(Executor &executor, int64_t now_ms) {
   }
   if (readers != 0) {
     run_readers(all.first(readers));
-    for (Connection *const connection : context_.clientele.in_turn()) context_.clientele.send(*connection);
+    for (Connection *const connection : context_.connections.in_turn()) context_.connections.send(*connection);
   }
   const std::span<Turn::Slice> writers = all.subspan(readers);
   if (!write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms)) return run_writers(writers);
@@ -49,7 +49,7 @@ bool TurnRuns::give_away(size_t readers) {
   std::unique_ptr<WriteJob> job = turns_away_.send(turn_, context_.home, readers);
   if (job == nullptr) return false;
   for (const Turn::Slice &slice : job->writers()) {
-    context_.clientele.lend(*slice.connection);
+    context_.connections.lend(*slice.connection);
     slice.connection->listed.note_doing(Doing::running);
   }
   write_runs_.note_other_run();
@@ -90,9 +90,9 @@ void TurnRuns::op_done(const Op &op) {
   }
   if (!turn_->sends_early() && bytes < slice.count * limits::reply_bytes_sent_early_min) return;
   if (slow_log_.on()) slow_log_.note(*slice.connection, turn_->ops_of(slice), turn_->began_us);
-  context_.clientele.settle(*slice.connection);
+  context_.connections.settle(*slice.connection);
   slice.sent = true;
-  context_.clientele.send(*slice.connection);
+  context_.connections.send(*slice.connection);
 }
 
 /// Sends the replies of a slice up to that of `op` before the rest is done.
@@ -105,7 +105,7 @@ void TurnRuns::send_ahead(Turn::Slice &slice, const Op &op) {
   turn_->forget_until(slice, op);
   if (connection.put_off != nullptr) connection.put_off->busy_since_ms = -1;
   output.release();
-  context_.clientele.send(connection);
+  context_.connections.send(connection);
 }
 
 void TurnRuns::settle(std::span<const Turn::Slice> slices) {
@@ -114,9 +114,9 @@ void TurnRuns::settle(std::span<const Turn::Slice> slices) {
     const std::span<Op> left = turn_->unfinished(slice);
     if (left.empty()) {
       if (slow_log_.on()) slow_log_.note(*slice.connection, turn_->ops_of(slice), turn_->began_us);
-      context_.clientele.settle(*slice.connection);
+      context_.connections.settle(*slice.connection);
     } else {
-      context_.clientele.note_progress(*slice.connection);
+      context_.connections.note_progress(*slice.connection);
       context_.guard.on_behalf_of(*slice.connection, [&] { leave_unanswered(slice, left); });
     }
   }
@@ -143,13 +143,13 @@ void TurnRuns::refuse_rest(Connection &connection, std::span<Op> left) {
     count_failure(context_.counters, op, Failure::out_of_memory);
     op.reply->done({.failure = Failure::out_of_memory});
   }
-  context_.clientele.settle(connection);
+  context_.connections.settle(connection);
 }
 
 void TurnRuns::take_home(std::unique_ptr<WriteJob> job) {
   turns_away_.come_home(*job);
   for (const Turn::Slice &slice : job->writers()) {
-    context_.clientele.take_into_turn(*slice.connection);
+    context_.connections.take_into_turn(*slice.connection);
     if (job->refused) slice.connection->die();
   }
   turn_.swap(job);
@@ -166,8 +166,8 @@ void TurnRuns::settle_at_home(const Turn::Slice &slice) {
   const bool answered = turn_->unfinished(slice).empty();
   settle({&slice, 1});
   if (!answered) return;  // it may have left for the slow lane
-  context_.clientele.send(connection);
-  if (connection.unread()) context_.clientele.receive(connection);
+  context_.connections.send(connection);
+  if (connection.unread()) context_.connections.receive(connection);
 }
 
 }  // namespace postern::door

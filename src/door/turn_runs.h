@@ -13,7 +13,7 @@
 
 #include "base/counters.h"
 #include "contract/executor.h"
-#include "door/clientele.h"
+#include "door/worker_connections.h"
 #include "door/connections/options.h"
 #include "door/connections/slow_log.h"
 #include "door/connections/turn.h"
@@ -56,7 +56,7 @@ class TurnRuns final : private Watcher {
     const Engine &engine;
     WriteLane *write_lane;  ///< nullptr: there is none
     bool writes;            ///< clients may
-    Clientele &clientele;
+    WorkerConnections &connections;
     Home &home;  ///< where the write lane returns turns to
     WayOut &way_out;
     LoneCommits &lone_commits;

@@ -13,19 +13,19 @@ Worker::Worker(const Context &context, uint32_t number)
       name_(context.options.name + " worker " + std::to_string(number)),
       crew_(std::make_shared<Crew>(name_, &Worker::work, this, context.watch)),
       guard_(name_, counters_),
-      clientele_({.options = context.options,
-                  .protocol = context.protocol,
-                  .statements = context.statements,
-                  .poller = poller_,
-                  .doorbell = wake_,
-                  .counters = counters_,
-                  .guard = guard_}),
+      connections_({.options = context.options,
+                    .protocol = context.protocol,
+                    .statements = context.statements,
+                    .poller = poller_,
+                    .doorbell = wake_,
+                    .counters = counters_,
+                    .guard = guard_}),
       has_writers_(context.access == Access::write || context.options.statements_write),
       runs_({.options = context.options,
              .engine = context.engine,
              .write_lane = context.write_lane,
              .writes = has_writers_,
-             .clientele = clientele_,
+             .connections = connections_,
              .home = *this,
              .way_out = *this,
              .lone_commits = *this,
@@ -75,22 +75,22 @@ void Worker::run_turn() {
   await_writers();
   collect();
   execute();
-  clientele_.finish();
+  connections_.finish();
   runs_.times().end();
   clock_.end(counters_);
-  clientele_.end_turn();
+  connections_.end_turn();
 }
 
 size_t Worker::wait() {
   int timeout_ms = 0;
-  const bool at_work = clientele_.are_at_work() || !statements_here_.empty();
+  const bool at_work = connections_.are_at_work() || !statements_here_.empty();
   if (!at_work) {
     shown_.show(*executor_, connections());
     if (tables_.are_held()) {
       timeout_ms = limits::linger_ms;
     } else {
       shown_.hide_if_idle(*executor_);
-      int64_t left_ms = clientele_.left_ms();
+      int64_t left_ms = connections_.left_ms();
       if (tables_.look_ms() != 0) left_ms = std::min<int64_t>(left_ms, tables_.look_ms());
       timeout_ms = left_ms == INT64_MAX ? -1 : static_cast<int>(std::clamp<int64_t>(left_ms, 1, 3'600'000));
     }
@@ -100,7 +100,7 @@ size_t Worker::wait() {
   sibling_.end_turn(clock_.began_us(), at_work);
   const size_t count = poller_.wait(events_, timeout_ms);
   now_ms_ = clock_.begin();
-  clientele_.set_time(now_ms_);
+  connections_.set_time(now_ms_);
   sibling_.begin_turn(clock_.began_us());
   if ((count == 0 && !at_work && tables_.are_held()) || tables_.is_look_due(now_ms_)) tables_.rest(*executor_, now_ms_);
   permit_.take();
@@ -108,7 +108,7 @@ size_t Worker::wait() {
 }
 
 void Worker::receive(size_t event_count) {
-  clientele_.resume();
+  connections_.resume();
   bool woken = false;
   bool clients_come = false;
   for (const epoll_event &event : std::span(events_).first(event_count)) {
@@ -118,7 +118,7 @@ void Worker::receive(size_t event_count) {
       accept_clients(*socket);
       clients_come = true;
     } else {
-      clientele_.note_events(*static_cast<Connection *>(event.data.ptr), event.events);
+      connections_.note_events(*static_cast<Connection *>(event.data.ptr), event.events);
     }
   }
   if (!clients_come) accepts_max_ = 1;
@@ -128,14 +128,14 @@ void Worker::receive(size_t event_count) {
   while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
   WriteJobs writes = inbox_.take_writes();
   while (std::unique_ptr<WriteJob> job = writes.next()) runs_.take_home(std::move(job));
-  clientele_.take_woken();
+  connections_.take_woken();
 }
 
 /// Waits briefly for clients that were just answered and will write again.
 void Worker::await_writers() {
   const WriteRuns &runs = runs_.write_runs();
   CommitDelay &delay = runs_.write_runs().delay();
-  const std::vector<Connection *> &ready = clientele_.in_turn();
+  const std::vector<Connection *> &ready = connections_.in_turn();
   if (ready.empty() || !delay.may_wait()) return;
   size_t looked_at = 0;
   size_t back = 0;
@@ -160,7 +160,7 @@ void Worker::await_writers() {
 void Worker::collect() {
   Turn &turn = runs_.turn();
   runs_.begin(clock_.began_us());
-  const std::vector<Connection *> &connections = clientele_.in_turn();
+  const std::vector<Connection *> &connections = connections_.in_turn();
   for (uint32_t i = 0; i < connections.size(); ++i) {
     Connection &connection = *connections[i];
     if (connection.is_dead() || !connection.has_work()) continue;
@@ -174,7 +174,7 @@ void Worker::collect() {
     } catch (const std::bad_alloc &) {
       turn.forget(slice);
       connection.put_off.reset();
-      guard_.on_behalf_of(connection, [&] { clientele_.refuse(connection, Failure::out_of_memory); });
+      guard_.on_behalf_of(connection, [&] { connections_.refuse(connection, Failure::out_of_memory); });
     }
   }
 }
@@ -187,10 +187,10 @@ void Worker::collect_from(Connection &connection, const Turn::Slice &slice) {
   connection.note_collected(connection.session->collect(connection.input, turn.batch(), ops_max));
   if (const std::span<const Op> ops = turn.batch().ops(); ops.size() > before)
     connection.listed.note_requests(ops.size() - before, ops.back().verb);
-  if (connection.is_asleep()) clientele_.put_to_sleep(connection);
+  if (connection.is_asleep()) connections_.put_to_sleep(connection);
   if (!connection.lacks_tls() || !turn.asks_engine(slice)) return;
   turn.forget(slice);
-  clientele_.refuse(connection, Failure::tls_required);
+  connections_.refuse(connection, Failure::tls_required);
 }
 
 void Worker::execute() {

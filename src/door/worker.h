@@ -16,7 +16,7 @@
 #include "base/counters.h"
 #include "contract/executor.h"
 #include "contract/session.h"
-#include "door/clientele.h"
+#include "door/worker_connections.h"
 #include "door/connections/connection.h"
 #include "door/connections/options.h"
 #include "door/connections/turn.h"
@@ -76,7 +76,7 @@ class Worker final : private WaitListener, private WayOut, private LoneCommits, 
   /// A connection of a new client, to be given to this worker; `local`: it came through a unix socket. Throws
   /// std::bad_alloc; the socket is closed then. Any thread.
   std::unique_ptr<Connection> make_connection(net::AnyChannel channel, descriptors::Held descriptor, bool local) const {
-    return clientele_.make(std::move(channel), std::move(descriptor), local);
+    return connections_.make(std::move(channel), std::move(descriptor), local);
   }
   /// Has it accept clients there, as soon as it runs, unless it does already; false, errno set, if the kernel refuses.
   /// Any thread.
@@ -85,14 +85,14 @@ class Worker final : private WaitListener, private WayOut, private LoneCommits, 
   }
   void stop_watching(const net::Listener &socket) { poller_.remove(socket.fd()); }
   /// It is about to have a new connection that it has accepted itself.
-  void count_connection() { clientele_.count_one(); }
+  void count_connection() { connections_.count_one(); }
   /// A new connection. Any thread.
   void give(std::unique_ptr<Connection> connection) noexcept;
   void return_connection(std::unique_ptr<Connection> connection) noexcept override;
   void return_writes(std::unique_ptr<WriteJob> job) noexcept override;
 
   /// Connections given and not yet closed. Any thread.
-  uint32_t connections() const { return clientele_.count(); }
+  uint32_t connections() const { return connections_.count(); }
   // For the reception, with its mutex held.
   bool commits_alone() const { return commits_alone_; }
   void note_commits_alone(bool it_does) { commits_alone_ = it_does; }
@@ -150,7 +150,7 @@ class Worker final : private WaitListener, private WayOut, private LoneCommits, 
   // The thread's own, but for some of its clients'.
   std::unique_ptr<Executor> executor_;
   MemoryGuard guard_;
-  Clientele clientele_;
+  WorkerConnections connections_;
   const bool has_writers_;  // its clients may write
   TurnRuns runs_;
   KeptTables tables_;

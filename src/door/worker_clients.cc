@@ -16,13 +16,13 @@ void Worker::give(std::unique_ptr<Connection> connection) noexcept {
 }
 
 void Worker::return_connection(std::unique_ptr<Connection> connection) noexcept {
-  if (!inbox_.put(connection)) clientele_.discount(1);
+  if (!inbox_.put(connection)) connections_.discount(1);
   wake_.wake();
 }
 
 void Worker::return_writes(std::unique_ptr<WriteJob> job) noexcept {
   const auto count = static_cast<uint32_t>(job->writers().size());
-  if (!inbox_.put(job)) clientele_.discount(count);
+  if (!inbox_.put(job)) connections_.discount(count);
   wake_.wake();
 }
 
@@ -40,7 +40,7 @@ void Worker::accept_clients(net::Listener &socket) {
 
 void Worker::adopt(std::unique_ptr<Connection> connection) {
   if (connection->hosted() != nullptr) runs_.times().switch_on();
-  clientele_.add(std::move(connection));
+  connections_.add(std::move(connection));
 }
 
 bool Worker::begin_lone_commit() {
@@ -62,7 +62,7 @@ void Worker::break_off() {
   tables_.give_up(*executor_);
   runs_.turn().clear();
   forget_statements();
-  clientele_.close_all();
+  connections_.close_all();
 }
 
 /// The worker leaves. Connections that it has not taken home end with it.
@@ -70,12 +70,12 @@ void Worker::end_loop() {
   permit_.give_back();
   if (executor_ != nullptr) executor_->idle();
   forget_statements();
-  clientele_.close_all();
+  connections_.close_all();
   Arrivals refused = inbox_.close();
-  while (refused.next() != nullptr) clientele_.discount(1);
+  while (refused.next() != nullptr) connections_.discount(1);
   WriteJobs writes = inbox_.take_writes();
   while (const std::unique_ptr<WriteJob> job = writes.next())
-    clientele_.discount(static_cast<uint32_t>(job->writers().size()));
+    connections_.discount(static_cast<uint32_t>(job->writers().size()));
   executor_.reset();
   pool::drain();
   const bool by_server = !stop_.load(std::memory_order_acquire);

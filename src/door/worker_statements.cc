@@ -24,7 +24,7 @@ void Worker::work(void *self, Crew::Member &me) {
   while (std::unique_ptr<SlowJob> job = worker.run_until_statement()) {
     worker.lend_thread(*job);
     ServerSession &session = *job->connection->hosted();
-    const bool others_wait = worker.clientele_.any_left() || !worker.statements_here_.empty();
+    const bool others_wait = worker.connections_.any_left() || !worker.statements_here_.empty();
     const bool others = worker.connections() > 1;
     if (!crew.begin(me, session, others_wait ? Crew::Others::wait : others ? Crew::Others::idle : Crew::Others::none)) {
       worker.executor_->enter_thread();
@@ -32,7 +32,7 @@ void Worker::work(void *self, Crew::Member &me) {
       worker.take_job_back(std::move(job));
       continue;
     }
-    if (!others && worker.clientele_.count_now() > 1)
+    if (!others && worker.connections_.count_now() > 1)
       worker.context_.watch.arm(LoopWatch::Look::soon);  // somebody has come meanwhile
     const bool alive = serve_next(*job, &me);
     switch (crew.end(me, alive && session.learnt().failed, job->by_server)) {
@@ -92,26 +92,26 @@ std::unique_ptr<SlowJob> Worker::next_statement() {
 
 void Worker::leave_turn(Connection &connection) {
   auto job = std::make_unique<SlowJob>();
-  clientele_.send(connection);  // answers must not wait for unanswered requests
+  connections_.send(connection);  // answers must not wait for unanswered requests
   job->work = std::move(connection.put_off);
   if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
   job->began_us = runs_.began_us();
-  job->connection = clientele_.let_go(connection);
+  job->connection = connections_.let_go(connection);
   job->note_doing();
   if (job->op().verb == Verb::statement) {
     if (!statements_here_.takes(*job, connections() == 1, now_ms_)) return leave_for_pool(std::move(job));
-    clientele_.lend(connection);  // and the poller goes on watching it
+    connections_.lend(connection);  // and the poller goes on watching it
     statements_here_.add(std::move(job));
     return;
   }
-  clientele_.stop_watching(connection);
+  connections_.stop_watching(connection);
   context_.slow_lane.submit(std::move(job));
 }
 
 void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
   job->connection->ops_are_lent = false;
-  clientele_.stop_watching(*job->connection);
+  connections_.stop_watching(*job->connection);
   context_.statements.submit(std::move(job));
 }
 
@@ -132,7 +132,7 @@ void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
   executor_->enter_thread();
   const int64_t now_us = clock_us();
   now_ms_ = now_us / 1000;
-  clientele_.set_time(now_ms_);
+  connections_.set_time(now_ms_);
   statements_here_.end(now_us);
   counters_.add(Counter::statements_served);
   counters_.add(Counter::bytes_received, job->by_server.received);
@@ -148,7 +148,7 @@ void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
   finish_job(*job);
   Connection &connection = *job->connection.release();
   job.reset();
-  clientele_.take_back(connection, all_done);
+  connections_.take_back(connection, all_done);
 }
 
 /// The loop has moved to this thread. The connection with the statement under way comes back by the inbox.
@@ -166,7 +166,7 @@ void Worker::forget_statements() {
   while (std::unique_ptr<SlowJob> job = statements_here_.next()) {
     job->work.reset();
     job->connection->ops_are_lent = false;
-    clientele_.close(*job->connection.release());
+    connections_.close(*job->connection.release());
   }
 }
 

@@ -1,13 +1,13 @@
-// clientele_ends.cc: sleeping clients, those that are out of time, and how a connection ends.
+// worker_connections_ends.cc: sleeping clients, those that are out of time, and how a connection ends.
 #include <memory>
 #include <utility>
 
 #include "contract/server_session.h"
-#include "door/clientele.h"
+#include "door/worker_connections.h"
 
 namespace postern::door {
 
-void Clientele::take_woken() {
+void WorkerConnections::take_woken() {
   bool woken = false;
   while (Sleeper *const sleeper = sleepers_.next(woken)) {
     Connection &connection = sleeper->connection;
@@ -17,7 +17,7 @@ void Clientele::take_woken() {
   }
 }
 
-void Clientele::put_to_sleep(Connection &connection) {
+void WorkerConnections::put_to_sleep(Connection &connection) {
   timeouts_.make_room_for_alarms(count());
   if (connection.sleeper == nullptr || !sleepers_.lay_down(*connection.sleeper)) return connection.wake_up();
   timeouts_.set_alarm(connection, connection.session->wake_ms());
@@ -26,7 +26,7 @@ void Clientele::put_to_sleep(Connection &connection) {
 }
 
 /// It goes on, if it sleeps.
-void Clientele::wake(Connection &connection) {
+void WorkerConnections::wake(Connection &connection) {
   if (!connection.is_asleep()) return;
   sleepers_.take_out(*connection.sleeper);
   timeouts_.stop_alarm(connection);
@@ -34,7 +34,7 @@ void Clientele::wake(Connection &connection) {
 }
 
 /// Letters for its client follow the answers to its requests.
-void Clientele::deliver(Connection &connection) {
+void WorkerConnections::deliver(Connection &connection) {
   if (connection.put_off != nullptr || (connection.phase() != Phase::open && !connection.is_asleep())) return;
   connection.sleeper->take_call();
   Delivered delivered = Delivered::close;
@@ -50,7 +50,7 @@ void Clientele::deliver(Connection &connection) {
   if (!connection.output.above_high_water()) lists_.add_to_next_turn(connection);
 }
 
-void Clientele::refuse(Connection &connection, Failure why) {
+void WorkerConnections::refuse(Connection &connection, Failure why) {
   if (connection.begins_tls()) return connection.die();  // it would not understand
   wake(connection);
   connection.forget_unparsed();
@@ -60,7 +60,7 @@ void Clientele::refuse(Connection &connection, Failure why) {
   context_.counters.add(why);
 }
 
-void Clientele::end_turn() {
+void WorkerConnections::end_turn() {
   lists_.end_turn();
   timeouts_.visit_silent(now_ms_, [this](Connection &connection) {
     if (!connection.is_dead()) time_out(connection);
@@ -76,24 +76,24 @@ void Clientele::end_turn() {
 }
 
 /// Clients that do not go on with their handshakes must not keep others from theirs.
-void Clientele::make_way_for_handshakes() {
+void WorkerConnections::make_way_for_handshakes() {
   timeouts_.visit_begun_until(now_ms_ - limits::handshake_patience_ms, [this](Connection &connection) {
     if (connection.phase() == Phase::handshaking && !connection.in_next_turn) time_out(connection);
   });
 }
 
-void Clientele::time_out(Connection &connection) {
+void WorkerConnections::time_out(Connection &connection) {
   if (ServerSession *const session = connection.hosted(); session != nullptr) session->time_out();
   connection.die();
   lists_.add_dead(connection);
   context_.counters.add(Counter::connections_timed_out);
 }
 
-void Clientele::close_dead() {
+void WorkerConnections::close_dead() {
   lists_.visit_dead([this](Connection &connection) { close(connection); });
 }
 
-void Clientele::close(Connection &connection) {
+void WorkerConnections::close(Connection &connection) {
   tls_handshakes_.forget(connection);
   std::unique_ptr<Connection> closed = let_go(connection);
   if (ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
@@ -108,7 +108,7 @@ void Clientele::close(Connection &connection) {
   discount(1);
 }
 
-void Clientele::close_all() {
+void WorkerConnections::close_all() {
   lists_.clear();
   while (Connection *const connection = timeouts_.any()) close(*connection);
 }

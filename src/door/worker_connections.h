@@ -1,5 +1,5 @@
-// clientele.h: Clientele, the connections of a worker: it keeps and counts them, receives from them and sends to them,
-// wakes those that sleep, and ends them, with words or without.
+// worker_connections.h: WorkerConnections, the connections of a worker: it keeps and counts them, receives from them
+// and sends to them, wakes those that sleep, and ends them, with words or without.
 //
 // A worker has one. Whoever has the worker's loop touches it, but for what any thread may: make a connection for it,
 // and count. It knows nothing of batches and executors.
@@ -29,7 +29,7 @@
 
 namespace postern::door {
 
-class Clientele {
+class WorkerConnections {
  public:
   /// Everything outlives it.
   struct Context {
@@ -41,9 +41,9 @@ class Clientele {
     Counters &counters;
     MemoryGuard &guard;
   };
-  explicit Clientele(const Context &context);
-  Clientele(const Clientele &) = delete;
-  Clientele &operator=(const Clientele &) = delete;
+  explicit WorkerConnections(const Context &context);
+  WorkerConnections(const WorkerConnections &) = delete;
+  WorkerConnections &operator=(const WorkerConnections &) = delete;
 
   // Any thread.
 

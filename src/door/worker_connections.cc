@@ -1,16 +1,17 @@
-#include "door/clientele.h"
+#include "door/worker_connections.h"
 
 #include <utility>
 
 namespace postern::door {
 
-Clientele::Clientele(const Context &context)
+WorkerConnections::WorkerConnections(const Context &context)
     : context_(context),
       sleepers_(context.doorbell),
       timeouts_(context.options),
       tls_handshakes_(context.options, context.counters) {}
 
-std::unique_ptr<Connection> Clientele::make(net::AnyChannel channel, descriptors::Held descriptor, bool local) const {
+std::unique_ptr<Connection> WorkerConnections::make(net::AnyChannel channel, descriptors::Held descriptor,
+                                                    bool local) const {
   const net::TlsContext *const tls = context_.options.tls;
   return std::make_unique<Connection>(std::move(channel), std::move(descriptor), context_.protocol, local,
                                       Connection::Tls{.offered = tls != nullptr && tls->loaded(),
@@ -19,14 +20,14 @@ std::unique_ptr<Connection> Clientele::make(net::AnyChannel channel, descriptors
 }
 
 /// All that its session has collected is answered.
-inline void Clientele::note_settled(Connection &connection) {
+inline void WorkerConnections::note_settled(Connection &connection) {
   const uint32_t errors = connection.output.take_errors();
   if (errors != 0) context_.counters.add(Counter::requests_failed, errors);
   connection.session->settled();
   connection.note_served();
 }
 
-void Clientele::add(std::unique_ptr<Connection> owned) {
+void WorkerConnections::add(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
   connection.output.bound_to_turn();
   const bool all_done = connection.put_off == nullptr;
@@ -57,7 +58,7 @@ void Clientele::add(std::unique_ptr<Connection> owned) {
 }
 
 /// The last turn has left it for this one.
-void Clientele::go_on_with(Connection &connection) {
+void WorkerConnections::go_on_with(Connection &connection) {
   context_.guard.on_behalf_of(connection, [&] {
     if (connection.phase() == Phase::queued) begin_handshake(connection);
     else if (connection.phase() == Phase::handshaking || connection.unread()) receive(connection);
@@ -65,14 +66,14 @@ void Clientele::go_on_with(Connection &connection) {
 }
 
 /// Its client sends no more.
-void Clientele::note_end(Connection &connection) {
+void WorkerConnections::note_end(Connection &connection) {
   if (connection.lives_by_sending()) connection.die();
   connection.note_end_told();
   wake(connection);
 }
 
 /// The poller has bytes, or the end of the stream, for a connection with lent ops.
-void Clientele::note_event_away(Connection &connection, uint32_t events) {
+void WorkerConnections::note_event_away(Connection &connection, uint32_t events) {
   if (events & net::Poller::ended) connection.note_end_told();
   else if (events & net::Poller::readable) connection.set_unread(true);
   else if (events & net::Poller::hung_up) connection.die();
@@ -82,7 +83,7 @@ void Clientele::note_event_away(Connection &connection, uint32_t events) {
   if (!context_.poller.change(connection.channel.fd(), connection.armed, &connection)) connection.die();
 }
 
-void Clientele::receive(Connection &connection) {
+void WorkerConnections::receive(Connection &connection) {
   connection.set_unread(true);
   if (connection.has_work() || !connection.receives()) return;
   const bool shakes_hands = connection.phase() == Phase::handshaking;
@@ -99,18 +100,18 @@ void Clientele::receive(Connection &connection) {
 }
 
 /// Is it TLS, and if not, may it be anything else?
-void Clientele::look_at_first_byte(Connection &connection) {
+void WorkerConnections::look_at_first_byte(Connection &connection) {
   if (TlsHandshakes::wanted_by(connection)) return begin_handshake(connection);
   if (connection.lacks_tls()) return refuse(connection, Failure::tls_required);
   connection.first_byte_is_plain();
 }
 
-void Clientele::begin_handshake(Connection &connection) {
+void WorkerConnections::begin_handshake(Connection &connection) {
   if (tls_handshakes_.begin(connection)) receive(connection);
   else lists_.add_to_next_turn(connection);
 }
 
-void Clientele::send_released(Connection &connection) {
+void WorkerConnections::send_released(Connection &connection) {
   const net::Transfer put = connection.channel.send(connection.output);
   context_.counters.add(Counter::sends);
   context_.counters.add(Counter::bytes_sent, put.bytes);
@@ -119,7 +120,7 @@ void Clientele::send_released(Connection &connection) {
   if (put.bytes != 0) note_progress(connection);
 }
 
-void Clientele::settle(Connection &connection) {
+void WorkerConnections::settle(Connection &connection) {
   note_progress(connection);
   connection.put_off.reset();
   connection.output.release();
@@ -127,7 +128,7 @@ void Clientele::settle(Connection &connection) {
   connection.input.settle();
 }
 
-void Clientele::finish_with(Connection &connection) {
+void WorkerConnections::finish_with(Connection &connection) {
   if (connection.ops_are_lent) return;
   if (connection.is_called()) deliver(connection);
   send(connection);
@@ -144,7 +145,7 @@ void Clientele::finish_with(Connection &connection) {
 }
 
 /// Sets the poller's events, if they have changed.
-void Clientele::arm(Connection &connection) {
+void WorkerConnections::arm(Connection &connection) {
   if (connection.may_hide_bytes()) lists_.add_to_next_turn(connection);
   const uint32_t wanted = connection.events_wanted();
   if (wanted == connection.armed) {
@@ -160,7 +161,7 @@ void Clientele::arm(Connection &connection) {
 }
 
 /// A client that has begun a request or a handshake has to finish it in time.
-void Clientele::close_unfinished() {
+void WorkerConnections::close_unfinished() {
   timeouts_.visit_unfinished(now_ms_, [this](Connection &connection) {
     if (connection.is_dead()) return;
     context_.counters.add(Counter::connections_timed_out);
@@ -169,13 +170,13 @@ void Clientele::close_unfinished() {
   });
 }
 
-void Clientele::take_into_turn(Connection &connection) {
+void WorkerConnections::take_into_turn(Connection &connection) {
   connection.ops_are_lent = false;
   timeouts_.add(connection, now_ms_);
   lists_.add_to_this_turn(connection);
 }
 
-void Clientele::take_back(Connection &connection, bool all_done) {
+void WorkerConnections::take_back(Connection &connection, bool all_done) {
   connection.ops_are_lent = false;
   // The poller still has the events of bytes that came meanwhile.
   const bool unread = connection.unread() || connection.has_tls();
@@ -188,7 +189,7 @@ void Clientele::take_back(Connection &connection, bool all_done) {
   close_dead();
 }
 
-std::unique_ptr<Connection> Clientele::let_go(Connection &connection) {
+std::unique_ptr<Connection> WorkerConnections::let_go(Connection &connection) {
   if (connection.sleeper != nullptr) sleepers_.send_away(*connection.sleeper);
   timeouts_.remove(connection);
   lists_.remove(connection);

@@ -1,5 +1,5 @@
 // A worker's connections without the worker: a poller, sockets, and a clock that the test sets.
-#include "door/clientele.h"
+#include "door/worker_connections.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -36,25 +36,25 @@ struct Dozers final : Protocol {
   Dozer *last = nullptr;
 };
 
-class ClienteleTest : public ::testing::Test {
+class WorkerConnectionsTest : public ::testing::Test {
  protected:
-  ClienteleTest() {
+  WorkerConnectionsTest() {
     options_.name = "toy";
     options_.idle_timeout_ms = 1'000;
     options_.request_timeout_ms = 300;
   }
 
   void open(Protocol &protocol) {
-    clientele_ = std::make_unique<Clientele>(Clientele::Context{.options = options_,
-                                                                .protocol = protocol,
-                                                                .statements = statements_,
-                                                                .poller = poller_,
-                                                                .doorbell = doorbell_,
-                                                                .counters = counters_,
-                                                                .guard = guard_});
+    connections_ = std::make_unique<WorkerConnections>(WorkerConnections::Context{.options = options_,
+                                                                                  .protocol = protocol,
+                                                                                  .statements = statements_,
+                                                                                  .poller = poller_,
+                                                                                  .doorbell = doorbell_,
+                                                                                  .counters = counters_,
+                                                                                  .guard = guard_});
   }
-  ~ClienteleTest() override {
-    if (clientele_ != nullptr) clientele_->close_all();
+  ~WorkerConnectionsTest() override {
+    if (connections_ != nullptr) connections_->close_all();
   }
 
   /// A new client, in a turn that is over. `peer` is its end.
@@ -62,25 +62,25 @@ class ClienteleTest : public ::testing::Test {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
     peer.reset(ends[0]);
-    std::unique_ptr<Connection> made = clientele_->make(net::AnyChannel(net::Fd(ends[1])), {}, true);
+    std::unique_ptr<Connection> made = connections_->make(net::AnyChannel(net::Fd(ends[1])), {}, true);
     Connection &connection = *made;
-    clientele_->count_one();
-    clientele_->add(std::move(made));
+    connections_->count_one();
+    connections_->add(std::move(made));
     end_turn();
     return connection;
   }
   /// With the poller's events.
   void begin_turn(int64_t now_ms) {
-    clientele_->set_time(now_ms);
-    clientele_->resume();
+    connections_->set_time(now_ms);
+    connections_->resume();
     epoll_event events[10];
     const size_t count = poller_.wait(events, 0);
     for (size_t i = 0; i < count; ++i)
-      clientele_->note_events(*static_cast<Connection *>(events[i].data.ptr), events[i].events);
+      connections_->note_events(*static_cast<Connection *>(events[i].data.ptr), events[i].events);
   }
   void end_turn() {
-    clientele_->finish();
-    clientele_->end_turn();
+    connections_->finish();
+    connections_->end_turn();
   }
   static void send(const net::Fd &peer, Bytes text) {
     ASSERT_EQ(::send(peer.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
@@ -104,99 +104,99 @@ class ClienteleTest : public ::testing::Test {
   Counters counters_;
   const std::string name_ = "toy worker 1";
   MemoryGuard guard_{name_, counters_};
-  std::unique_ptr<Clientele> clientele_;
+  std::unique_ptr<WorkerConnections> connections_;
 };
 
-TEST_F(ClienteleTest, AreCountedUntilTheyAreClosed) {
+TEST_F(WorkerConnectionsTest, AreCountedUntilTheyAreClosed) {
   open(ping_);
   net::Fd one;
   net::Fd other;
   come(one);
   come(other);
-  EXPECT_EQ(clientele_->count(), 2u);
+  EXPECT_EQ(connections_->count(), 2u);
   one.reset();
   begin_turn(1);
-  EXPECT_EQ(clientele_->in_turn().size(), 1u);
+  EXPECT_EQ(connections_->in_turn().size(), 1u);
   end_turn();
-  EXPECT_EQ(clientele_->count(), 1u);
+  EXPECT_EQ(connections_->count(), 1u);
   EXPECT_EQ(counters_.get(Counter::connections_closed), 1u);
-  clientele_->close_all();
-  EXPECT_EQ(clientele_->count(), 0u);
+  connections_->close_all();
+  EXPECT_EQ(connections_->count(), 0u);
   EXPECT_EQ(heard(other), "end");
 }
 
-TEST_F(ClienteleTest, ReceivedBytesAreWorkUntilTheyAreSettledAndSent) {
+TEST_F(WorkerConnectionsTest, ReceivedBytesAreWorkUntilTheyAreSettledAndSent) {
   open(ping_);
   net::Fd peer;
   Connection &connection = come(peer);
-  EXPECT_FALSE(clientele_->are_at_work());
+  EXPECT_FALSE(connections_->are_at_work());
   send(peer, "hello\n");
   begin_turn(1);
-  ASSERT_EQ(clientele_->in_turn().size(), 1u);
+  ASSERT_EQ(connections_->in_turn().size(), 1u);
   EXPECT_TRUE(connection.has_work());
   Batch batch;
   batch.begin(0);
   connection.note_collected(connection.session->collect(connection.input, batch, 10));
   for (Op &op : batch.ops()) op.reply->done({});
-  clientele_->settle(connection);
+  connections_->settle(connection);
   EXPECT_EQ(heard(peer), "");
   end_turn();
   EXPECT_EQ(heard(peer), "pong\n");
   EXPECT_FALSE(connection.has_work());
-  EXPECT_FALSE(clientele_->are_at_work());
+  EXPECT_FALSE(connections_->are_at_work());
   EXPECT_EQ(counters_.get(Counter::bytes_received), 6u);
   EXPECT_EQ(counters_.get(Counter::bytes_sent), 5u);
 }
 
-TEST_F(ClienteleTest, WorkThatIsLeftBeginsTheNextTurn) {
+TEST_F(WorkerConnectionsTest, WorkThatIsLeftBeginsTheNextTurn) {
   open(ping_);
   net::Fd peer;
   Connection &connection = come(peer);
   send(peer, "hello\n");
   begin_turn(1);
   end_turn();
-  EXPECT_TRUE(clientele_->are_at_work());
+  EXPECT_TRUE(connections_->are_at_work());
   begin_turn(2);
-  ASSERT_EQ(clientele_->in_turn().size(), 1u);
-  EXPECT_EQ(clientele_->in_turn().front(), &connection);
+  ASSERT_EQ(connections_->in_turn().size(), 1u);
+  EXPECT_EQ(connections_->in_turn().front(), &connection);
   end_turn();
 }
 
-TEST_F(ClienteleTest, RefusedOnesHearWhyAndAreClosed) {
+TEST_F(WorkerConnectionsTest, RefusedOnesHearWhyAndAreClosed) {
   open(ping_);
   net::Fd peer;
   Connection &connection = come(peer);
   send(peer, "hello\n");
   begin_turn(1);
-  clientele_->refuse(connection, Failure::out_of_memory);
+  connections_->refuse(connection, Failure::out_of_memory);
   end_turn();
-  EXPECT_EQ(clientele_->count(), 0u);
+  EXPECT_EQ(connections_->count(), 0u);
   EXPECT_EQ(counters_.get(Failure::out_of_memory), 1u);
   EXPECT_TRUE(heard(peer).ends_with("end"));
 }
 
-TEST_F(ClienteleTest, IdleOnesAreClosedInTime) {
+TEST_F(WorkerConnectionsTest, IdleOnesAreClosedInTime) {
   open(ping_);
   net::Fd early;
   net::Fd late;
   come(early);
-  clientele_->set_time(600);
+  connections_->set_time(600);
   Connection &other = come(late);
-  EXPECT_EQ(clientele_->left_ms(), 400);
+  EXPECT_EQ(connections_->left_ms(), 400);
   begin_turn(999);
   end_turn();
-  EXPECT_EQ(clientele_->count(), 2u);
-  EXPECT_EQ(clientele_->left_ms(), 1);
+  EXPECT_EQ(connections_->count(), 2u);
+  EXPECT_EQ(connections_->left_ms(), 1);
   begin_turn(1'000);
   end_turn();
-  EXPECT_EQ(clientele_->count(), 1u);
+  EXPECT_EQ(connections_->count(), 1u);
   EXPECT_EQ(heard(early), "end");
   EXPECT_EQ(counters_.get(Counter::connections_timed_out), 1u);
-  clientele_->note_progress(other);
-  EXPECT_EQ(clientele_->left_ms(), 1'000);
+  connections_->note_progress(other);
+  EXPECT_EQ(connections_->left_ms(), 1'000);
 }
 
-TEST_F(ClienteleTest, ABegunRequestHasToEndInTime) {
+TEST_F(WorkerConnectionsTest, ABegunRequestHasToEndInTime) {
   open(ping_);
   net::Fd peer;
   Connection &connection = come(peer);
@@ -206,44 +206,44 @@ TEST_F(ClienteleTest, ABegunRequestHasToEndInTime) {
   batch.begin(0);
   connection.note_collected(connection.session->collect(connection.input, batch, 10));
   end_turn();
-  EXPECT_EQ(clientele_->left_ms(), 300);
+  EXPECT_EQ(connections_->left_ms(), 300);
   begin_turn(400);
   end_turn();
-  EXPECT_EQ(clientele_->count(), 0u);
+  EXPECT_EQ(connections_->count(), 0u);
   EXPECT_EQ(counters_.get(Counter::connections_timed_out), 1u);
 }
 
-TEST_F(ClienteleTest, LentOnesAreWatchedAndNeitherReadNorClosed) {
+TEST_F(WorkerConnectionsTest, LentOnesAreWatchedAndNeitherReadNorClosed) {
   open(ping_);
   net::Fd peer;
   Connection &connection = come(peer);
-  clientele_->lend(connection);
+  connections_->lend(connection);
   send(peer, "hello\n");
   begin_turn(5'000);
   end_turn();
-  EXPECT_EQ(clientele_->count(), 1u);
+  EXPECT_EQ(connections_->count(), 1u);
   EXPECT_EQ(connection.input.unparsed_bytes(), 0u);
   EXPECT_TRUE(connection.unread());
-  clientele_->set_time(5'000);
-  clientele_->take_into_turn(connection);
-  clientele_->receive(connection);
+  connections_->set_time(5'000);
+  connections_->take_into_turn(connection);
+  connections_->receive(connection);
   EXPECT_EQ(connection.input.unparsed_bytes(), 6u);
   end_turn();
-  EXPECT_EQ(clientele_->left_ms(), 1'000);
+  EXPECT_EQ(connections_->left_ms(), 1'000);
 }
 
-TEST_F(ClienteleTest, OnesThatLeaveComeBackAsTheyWere) {
+TEST_F(WorkerConnectionsTest, OnesThatLeaveComeBackAsTheyWere) {
   open(ping_);
   net::Fd peer;
   Connection &connection = come(peer);
-  std::unique_ptr<Connection> away = clientele_->let_go(connection);
-  clientele_->stop_watching(*away);
+  std::unique_ptr<Connection> away = connections_->let_go(connection);
+  connections_->stop_watching(*away);
   begin_turn(5'000);
-  EXPECT_TRUE(clientele_->in_turn().empty());
+  EXPECT_TRUE(connections_->in_turn().empty());
   end_turn();
-  EXPECT_EQ(clientele_->count(), 1u);
-  clientele_->add(std::move(away));
-  ASSERT_EQ(clientele_->in_turn().size(), 1u);
+  EXPECT_EQ(connections_->count(), 1u);
+  connections_->add(std::move(away));
+  ASSERT_EQ(connections_->in_turn().size(), 1u);
   end_turn();
   send(peer, "hello\n");
   begin_turn(5'001);
@@ -251,35 +251,35 @@ TEST_F(ClienteleTest, OnesThatLeaveComeBackAsTheyWere) {
   end_turn();
 }
 
-TEST_F(ClienteleTest, SleepingOnesAreInNoTurnUntilTheyAreWoken) {
+TEST_F(WorkerConnectionsTest, SleepingOnesAreInNoTurnUntilTheyAreWoken) {
   Dozers dozers;
   open(dozers);
   net::Fd peer;
   Connection &connection = come(peer);
   const auto fall_asleep = [&] {
     connection.note_collected(Collected::sleep);
-    clientele_->put_to_sleep(connection);
+    connections_->put_to_sleep(connection);
     end_turn();
   };
   send(peer, "x");
   begin_turn(100);
   fall_asleep();
   begin_turn(5'000);
-  EXPECT_TRUE(clientele_->in_turn().empty()) << "its client's byte is still there";
+  EXPECT_TRUE(connections_->in_turn().empty()) << "its client's byte is still there";
   end_turn();
   EXPECT_TRUE(connection.is_asleep()) << "however long it is idle";
   dozers.last->waker->wake();
-  clientele_->take_woken();
+  connections_->take_woken();
   EXPECT_FALSE(connection.is_asleep());
-  ASSERT_EQ(clientele_->in_turn().size(), 1u);
+  ASSERT_EQ(connections_->in_turn().size(), 1u);
   dozers.last->wakes_ms = 6'000;
   fall_asleep();
-  EXPECT_EQ(clientele_->left_ms(), 1'000);
+  EXPECT_EQ(connections_->left_ms(), 1'000);
   begin_turn(6'000);
   end_turn();
   EXPECT_FALSE(connection.is_asleep());
-  EXPECT_EQ(clientele_->count(), 1u);
-  clientele_->close_all();
+  EXPECT_EQ(connections_->count(), 1u);
+  connections_->close_all();
 }
 
 }  // namespace
