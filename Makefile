@@ -116,14 +116,20 @@ lint: build
 
 check: tidy unit lint
 
-# What tests with a server use: of another series no more than that, and built quickly.
+# Built quickly, for tests with another server: rooms that see no server are those of build/, if that is there.
+QUICKLY = cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DPOSTERN_QUICK_BUILD=ON -DPOSTERN_ROOMS_OF=$(if $(wildcard build/$(PLUGIN)),build) \
+  --log-level=NOTICE
+ROOMS = $(if $(wildcard build/$(PLUGIN)),ninja -C build postern_rooms,true)
+
+# What tests with a server use: of another series no more than that.
 ifeq ($(SERIES),10.11)
 for-integration: build
 else
 for-integration: server
 	@tools/deps test
-	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=Release \
-	  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DPOSTERN_QUICK_BUILD=ON --log-level=NOTICE
+	@$(ROOMS)
+	@$(QUICKLY)
 	@ninja -C $(BUILD) postern_for_integration
 endif
 
@@ -149,8 +155,8 @@ test: contract
 # What every `make test` does of that, with the plugin built quickly.
 part:
 	@tools/deps test
-	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=build-mysql/server -DCMAKE_BUILD_TYPE=Release \
-	  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DPOSTERN_QUICK_BUILD=ON --log-level=NOTICE
+	@$(ROOMS)
+	@$(QUICKLY)
 	@ninja -C $(BUILD) $(PLUGIN) contract_test.so
 	@tools/mysql contract $(BUILD)/contract
 	@POSTERN_TEST_MYSQL=built $(PYTHON) -m pytest tests/integration/engine/test_mysql_doors.py -ra --timeout=300 \

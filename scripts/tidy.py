@@ -146,6 +146,29 @@ def check_includes(path, lines):
             complain(path, number, "what differs between series of the server belongs in compat.h")
 
 
+# Those where a header of a server comes first.
+SEES_A_SERVER = re.compile(r"(engine/(mariadb|mysql|rows)|plugin)(/|$)")
+
+
+def check_first_include(path, lines):
+    """A header that its source includes first compiles alone: the build looks at no others with that name."""
+    own = path.with_suffix(".h")
+    if path.suffix == ".cc" and (ROOT / own).exists() and not SEES_A_SERVER.match(folder_of(path)):
+        first = next((line for line in lines if line.startswith("#include ")), "")
+        if first.strip() != f'#include "{own.relative_to("src")}"':
+            complain(path, 1, f"the first include is not {own.name}")
+
+
+# Names that are the compiler's; clang-tidy would look for them in all headers of the library, at length.
+RESERVED = re.compile(r"\b(?:class|struct|enum|namespace|using|define|auto|int|bool)\s+(_[A-Z]\w*|\w*__\w*)")
+
+
+def check_reserved_names(path, lines):
+    for number, line in enumerate(lines, 1):
+        if match := RESERVED.search(line):
+            complain(path, number, f"the name is reserved: {match[1]}")
+
+
 def check_words(path, lines):
     if path.parts[1] not in ("base", "net", "contract", "items", "door") and not folder_of(path).startswith(
         ("engine/sql", "engine/rows", "engine/mariadb", "engine/mysql")
@@ -199,6 +222,8 @@ def main():
         check_text(path, lines, text)
         if path.parts[0] == "src" and path.suffix in (".cc", ".h", ".def"):
             check_includes(path, lines)
+            check_first_include(path, lines)
+            check_reserved_names(path, lines)
             check_words(path, lines)
     print("\n".join(found), end="\n" if found else "")
     makers = ("document.py", "gains.py")
