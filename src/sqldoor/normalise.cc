@@ -26,11 +26,12 @@ enum class Char : uint8_t {
   comma,
   semicolon,
   compares,  // = < > !
+  at,        // before the name of a user's variable
   other,     // stands for itself
 };
 
 constexpr std::array<Char, 256> make_chars() {
-  std::array<Char, 256> chars{};  // refused: controls, @ ? : # \ [ ] { } ^ ~
+  std::array<Char, 256> chars{};  // refused: controls, ? : # \ [ ] { } ^ ~
   for (const char c : {' ', '\t', '\n', '\v', '\f', '\r'}) chars[static_cast<uint8_t>(c)] = Char::blank;
   for (int c = 'a'; c <= 'z'; ++c) chars[c] = Char::letter;
   for (int c = 'A'; c <= 'Z'; ++c) chars[c] = Char::letter;
@@ -48,6 +49,7 @@ constexpr std::array<Char, 256> make_chars() {
   chars[','] = Char::comma;
   chars[';'] = Char::semicolon;
   chars['='] = chars['<'] = chars['>'] = chars['!'] = Char::compares;
+  chars['@'] = Char::at;
   for (const char c : {'*', '+', '%', '&', '|'}) chars[static_cast<uint8_t>(c)] = Char::other;
   return chars;
 }
@@ -121,6 +123,7 @@ class FormReader {
   bool read_number();
   bool read_minus();
   bool read_semicolon();
+  bool read_variable();
   void put(size_t size) {
     form_.append(text_.data() + at_, size);
     at_ += size;
@@ -255,6 +258,7 @@ bool FormReader::step() {
       put(1);
       return true;
     case Char::semicolon: return read_semicolon();
+    case Char::at: return read_variable();
     case Char::compares:
       // 1 = 1 says nothing about a column.
       if (before_ != Before::written) before_ = Before::wants_value;
@@ -419,6 +423,20 @@ bool FormReader::read_minus() {
   if (in_tail_ && before_ == Before::wants_value && kind(peek(1)) == Char::digit) return read_number();
   before_ = writes_ ? Before::wants_value : Before::nothing_special;
   put(1);
+  return true;
+}
+
+/// A user's variable, where a value may be: it stays in the form. @@ is the server's.
+bool FormReader::read_variable() {
+  if (!in_tail_ || before_ != Before::wants_value) return false;
+  size_t size = 1;
+  while (kind(peek(size)) == Char::letter || kind(peek(size)) == Char::digit) {
+    if (static_cast<uint8_t>(peek(size)) >= 0x80) return false;
+    ++size;
+  }
+  if (size == 1 || peek(size) == '.') return false;
+  put(size);
+  before_ = Before::nothing_special;
   return true;
 }
 

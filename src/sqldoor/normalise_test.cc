@@ -110,6 +110,13 @@ TEST(Normalise, NamesAreKept) {
   EXPECT_EQ(told("SELECT a FROM t WHERE größe = 5"), "SELECT a FROM t WHERE größe = ? | 5");
 }
 
+TEST(Normalise, VariablesOfUsersAreKept) {
+  EXPECT_EQ(told("SELECT a FROM t WHERE id = @a_1 AND b = 5"), "SELECT a FROM t WHERE id = @a_1 AND b = ? | 5");
+  EXPECT_EQ(told("SELECT a FROM t WHERE id IN (@a,5)"), "SELECT a FROM t WHERE id IN (@a,?) | 5");
+  EXPECT_EQ(told("INSERT INTO t (a, b) VALUES (@a, 5)"), "INSERT INTO t (a, b) VALUES (@a, ?) | 5");
+  EXPECT_EQ(told("UPDATE t SET a = @a, b = b + @b WHERE id = 5"), "UPDATE t SET a = @a, b = b + @b WHERE id = ? | 5");
+}
+
 TEST(Normalise, OddTextsAreRefused) {
   for (const char *text : {
            "",
@@ -118,7 +125,14 @@ TEST(Normalise, OddTextsAreRefused) {
            "SHOW TABLES",
            "SELECT a FROM t WHERE id = ?",
            "SELECT @a FROM t",
-           "SELECT a FROM t WHERE id = @a",
+           "SELECT a FROM t WHERE id = @@a",
+           "SELECT a FROM t WHERE id = @'a'",
+           "SELECT a FROM t WHERE id = @`a`",
+           "SELECT a FROM t WHERE id = @a.b",
+           "SELECT a FROM t WHERE id = @ä",
+           "SELECT a FROM t WHERE id = @a := 5",
+           "SELECT a FROM t WHERE @a = 5",
+           "SELECT a FROM t LIMIT @a",
            "SELECT /*! STRAIGHT_JOIN */ a FROM t",
            "SELECT a FROM t /*M! x */",
            "SELECT a FROM t /*+ x */",

@@ -58,6 +58,9 @@ COLUMNS = ("u", "b", "t", "n", "f", "c", "l", "x", "y", "d", "dt", "ts", "tm", "
 
 
 LOCKS = ("FOR UPDATE", "LOCK IN SHARE MODE")
+LOCKING = LOCKS + ("FOR UPDATE SKIP LOCKED", "FOR UPDATE NOWAIT", "LOCK IN SHARE MODE SKIP LOCKED")
+# Of the session, in a text; bound, it is a text.
+VARIABLE = Literal("@v")
 
 
 def returning(chance, table, columns, star=True):
@@ -83,6 +86,8 @@ class Writes:
             return None
         if self.random.random() < 0.03:
             return pick(BYTES + FRACTIONS)
+        if column in ("u", "b", "t", "n", "f") and self.random.random() < 0.05:
+            return VARIABLE
         if column in ("d", "dt", "ts", "tm"):
             return pick(TIMES)
         if column in ("n", "f") and self.random.random() < 0.1:
@@ -117,6 +122,8 @@ class Writes:
             return "k = ?", [literal_of(f"k{number}", self.random)]
         if kind == 0:
             return "k = ?", [f"k{number}"]
+        if kind == 3 and number % 4 == 0:
+            return "id = ?", [VARIABLE]
         if kind == 1:
             return "c = ? AND u = ?", [f"c{number}", number]
         if kind == 2:
@@ -180,7 +187,7 @@ class Writes:
                 ("(a, b) = (?, ?)", [number, "k3"]),
             )
         )
-        return f"SELECT a, b, v FROM pairs WHERE {where} {self.random.choice(LOCKS)}", values
+        return f"SELECT a, b, v FROM pairs WHERE {where} {self.random.choice(LOCKING)}", values
 
     def change_by_walk(self):
         """An UPDATE of the rows that an index finds."""
@@ -224,7 +231,7 @@ class Writes:
             return self.insert()
         where, key = self.key()
         if self.random.random() < 0.1:
-            return f"SELECT b, k FROM w WHERE {where} {self.random.choice(LOCKS)}", key
+            return f"SELECT b, k FROM w WHERE {where} {self.random.choice(LOCKING)}", key
         kind = self.random.randrange(13)
         if kind == 12:
             number = self.random.randrange(120)

@@ -117,6 +117,19 @@ bool computed_number(const FormValue &place, std::span<const Value> arguments, V
   return true;
 }
 
+bool integer_of_variable(const std::string &name, Value &value) {
+  THD *const thd = current_thd;
+  const auto *const key = reinterpret_cast<const uchar *>(name.data());
+  const auto *const variable =
+      reinterpret_cast<const user_var_entry *>(my_hash_search(&thd->user_vars, key, name.size()));
+  if (variable == nullptr || variable->type_handler()->result_type() != INT_RESULT) return false;
+  bool is_null = false;
+  const longlong number = variable->val_int(&is_null);
+  const bool is_natural = variable->type_handler()->is_unsigned();
+  value = is_natural ? Value::of_natural(static_cast<uint64_t>(number)) : Value::of_integer(number);
+  return !is_null;
+}
+
 /// The server puts NOW() into a TIMESTAMP without a time zone, which has no way back from an hour that comes twice.
 bool store_time(Field &field, const FormValue &place, std::span<const Value> arguments) {
   field.set_notnull();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "contract/value.h"
 #include "engine/mariadb/hosted/reads/read_form.h"
@@ -14,6 +15,9 @@ namespace postern::mariadb {
 /// A sum, or UNIX_TIMESTAMP(). False: it is not known to be the server's result in every type that a client may have
 /// bound. The current THD has the time of the statement.
 bool computed_number(const FormValue &place, std::span<const Value> arguments, Value &value);
+
+/// A user's variable of the current THD. False: it has no integer. A text in one compares by rules of its own.
+bool integer_of_variable(const std::string &name, Value &value);
 
 /// Gives the column a point in time as an assignment does, in the time zone of the current THD.
 bool store_time(Field &field, const FormValue &place, std::span<const Value> arguments);

@@ -103,6 +103,7 @@ bool value_of(const FormValue &place, std::span<const Value> arguments, Value &v
     case FormValue::From::text: value = Value::of(place.text); return true;
     case FormValue::From::sum:
     case FormValue::From::seconds: return computed_number(place, arguments, value);
+    case FormValue::From::variable: return integer_of_variable(place.text, value);
     case FormValue::From::null: value = Value::null(); return true;
     case FormValue::From::time:
     case FormValue::From::standard: return false;

@@ -39,6 +39,7 @@ struct FormValue {
     sum,       ///< computed of `terms` as `sum` says: computed_value.h
     seconds,   ///< UNIX_TIMESTAMP()
     time,      ///< `time`
+    variable,  ///< a user's, of the session, while it has an integer; `text` is its name
     // Only for a column's new value, never for comparisons:
     null,      ///< NULL, written in the statement
     standard,  ///< DEFAULT, written in the statement
@@ -58,6 +59,8 @@ struct FormValue {
 
 /// Whether it asks the time.
 bool is_of_time(const FormValue &value);
+/// Whether it has a user's variable.
+bool is_of_variable(const FormValue &value);
 
 using sql::FormTest;
 

@@ -31,6 +31,14 @@ bool read_time(const Item_func &function, FormValue &to) {
   return function.decimals <= TIME_SECOND_PART_DIGITS;
 }
 
+bool read_variable(Item_func &function, FormValue &to) {
+  if (function.functype() != Item_func::GUSERVAR_FUNC) return false;
+  const LEX_CSTRING name = static_cast<Item_func_get_user_var &>(function).get_name();
+  to.from = FormValue::From::variable;
+  to.text.assign(name.str, name.length);
+  return true;
+}
+
 }  // namespace
 
 bool Recogniser::any_value(Item *item, FormValue &to, int depth) {
@@ -39,7 +47,7 @@ bool Recogniser::any_value(Item *item, FormValue &to, int depth) {
   if (item->type() != Item::FUNC_ITEM) return false;
   auto &function = *static_cast<Item_func *>(item);
   if (name_of(function) == "date_add_interval") return read_moment(function, to, depth);
-  return read_time(function, to) || read_sum(function, to, depth);
+  return read_variable(function, to) || read_time(function, to) || read_sum(function, to, depth);
 }
 
 /// A term of a sum, or the number of an interval.

@@ -64,6 +64,7 @@ WhyNot reason_of(sql::NoIndex why) {
 bool may_be_compared(const FormValue &value, const Field &field, Exact exact) {
   switch (value.from) {
     case FormValue::From::sum:
+    case FormValue::From::variable:
     case FormValue::From::seconds: return exact == Exact::integer || exact == Exact::decimal;
     case FormValue::From::time: {
       const bool is_date = value.time.what >= FormTime::What::date;
@@ -219,6 +220,10 @@ bool exactness(const Field &field, Exact &exact) {
 bool is_of_time(const FormValue &value) {
   return value.from == FormValue::From::time || value.from == FormValue::From::seconds ||
          std::ranges::any_of(value.terms, is_of_time);
+}
+
+bool is_of_variable(const FormValue &value) {
+  return value.from == FormValue::From::variable || std::ranges::any_of(value.terms, is_of_variable);
 }
 
 uint16_t field_of(const TABLE &table, const std::string &name) {

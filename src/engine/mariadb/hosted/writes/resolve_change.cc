@@ -78,6 +78,7 @@ namespace {
 bool takes(const Field &field, const FormValue &value) {
   switch (value.from) {
     case FormValue::From::sum:
+    case FormValue::From::variable:
     case FormValue::From::seconds: return takes_integers(field);
     case FormValue::From::time:
       return field.real_type() == MYSQL_TYPE_NEWDATE || field.real_type() == MYSQL_TYPE_DATETIME2 ||

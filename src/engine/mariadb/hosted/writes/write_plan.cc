@@ -2,6 +2,7 @@
 
 #include "engine/mariadb/hosted/writes/write_plan.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "engine/mariadb/hosted/writes/change_answer.h"
@@ -39,7 +40,16 @@ bool are_of_duplicates(THD *thd, uint16_t warnings) {
   return warnings == 0;
 }
 
+bool reads_variables(const ChangeForm &form) {
+  const auto any = [](const std::vector<FormValue> &values) { return std::ranges::any_of(values, is_of_variable); };
+  return std::ranges::any_of(form.new_rows, any) ||
+         std::ranges::any_of(form.rows.conditions, any, &FormCondition::values) ||
+         std::ranges::any_of(form.assignments, is_of_variable, &FormAssignment::value);
+}
+
 }  // namespace
+
+WritePlan::WritePlan(ChangeForm form) : form_(std::move(form)), is_of_variables_(reads_variables(form_)) {}
 
 std::shared_ptr<const StatementPlan> WritePlan::recognise(THD *thd, LEX &lex, ParsedText /*parsed*/,
                                                           std::optional<WhyNot> &why) {
@@ -99,6 +109,7 @@ std::optional<NotNow> WritePlan::answer(const Asked &asked, const AnswerTools &t
   const Learnt *const learnt = known(shape);
   if (learnt == nullptr) return NotNow::not_learnt;
   if (!thd->in_multi_stmt_transaction_mode()) {
+    if (is_of_variables_) return NotNow::own_values;
     if (const auto why = session_shares(thd)) return why;
     if (!may_change(thd, form_)) return NotNow::privilege;
     tools.shared->take(asked, *tools.op, *this, *learnt);

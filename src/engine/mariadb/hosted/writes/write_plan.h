@@ -45,7 +45,7 @@ class WritePlan final : public StatementPlan {
   static std::shared_ptr<const StatementPlan> recognise(THD *thd, LEX &lex, ParsedText parsed,
                                                         std::optional<WhyNot> &why);
 
-  explicit WritePlan(ChangeForm form) : form_(std::move(form)) {}
+  explicit WritePlan(ChangeForm form);
 
   uint32_t values() const override { return form_.rows.arguments; }
   bool writes() const override { return true; }
@@ -67,6 +67,7 @@ class WritePlan final : public StatementPlan {
   void learn_definition(THD *thd, const std::optional<AnswerShape> &shape, std::optional<sql::Answer> answer) const;
 
   const ChangeForm form_;
+  const bool is_of_variables_;
   mutable NewestFirst<Learnt> learnt_;
 };
 
