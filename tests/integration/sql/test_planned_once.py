@@ -168,10 +168,9 @@ def test_random_selects_are_answered_alike(served):
     seed = seeds.chosen()
     pairs = [Pair(served, seed), Pair(served, seed + 1)]
     end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
+    while time.monotonic() < end or sum(pair.compared for pair in pairs) <= 100:  # a busy machine compares few
         for pair in pairs:
             pair.round()
-    assert sum(pair.compared for pair in pairs) > 100
     figures = served.status("Postern%")
     assert figures["postern_verified_different"] == 0, served.log_tail()
     assert figures["postern_verified_same"] + figures["postern_statements_fast"] > 50

@@ -257,7 +257,7 @@ def test_random_selects_on_views(module_factory):
         one.query("SET pseudo_thread_id = 17")
     end = time.monotonic() + float(os.environ.get("SECONDS") or 6)
     compared = 0
-    while time.monotonic() < end:
+    while time.monotonic() < end or compared <= 50:  # a busy machine compares few in that time
         known = []
         while len(known) < 4:
             text, makers = selects.select()
