@@ -19,6 +19,7 @@
 #include "engine/mariadb/hosted/planned/known_functions.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/mariadb/hosted/reads/row_locks.h"
+#include "engine/sql/given_back.h"
 #include "engine/sql/plain_text.h"
 #include "engine/sql/plan_values.h"
 
@@ -28,8 +29,7 @@ namespace {
 std::atomic<bool> on{false};
 std::atomic<uint64_t> last_id{0};
 
-/// A form that was given back is looked at anew after so many statements.
-constexpr uint64_t given_back_for = 4096;
+sql::GivenBack forms_given_back;
 constexpr uint32_t known_max = 32;
 /// So many attempts to plan it come to nothing without a reason.
 constexpr uint32_t unplanned_max = 32;
@@ -335,7 +335,8 @@ std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools 
   THD *const thd = asked.thd;
   ClientMetadata *const columns = asked.columns;
   if (given_back_.load(std::memory_order_relaxed) != nullptr) {
-    if (asked_since_.fetch_add(1, std::memory_order_relaxed) == given_back_for) switch_off("it is looked at anew");
+    if (asked_since_.fetch_add(1, std::memory_order_relaxed) == given_back_for_.load(std::memory_order_relaxed))
+      switch_off("it is looked at anew");
     return NotNow::given_back;
   }
   static thread_local std::string shape;
@@ -381,6 +382,14 @@ KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &sta
   unplanned_.store(0, std::memory_order_relaxed);
   if (shown_.first() == nullptr) shown_.push(new Shown{plan->shown()});
   return plan;
+}
+
+/// Threads may come to that at the same time.
+void PlannedForm::give_back(const char *why) const {
+  const std::hash<Bytes> hash;
+  if (given_back_.load(std::memory_order_relaxed) != nullptr) return;
+  given_back_for_.store(forms_given_back.note(hash(parts_.text) ^ hash(table().database)), std::memory_order_relaxed);
+  given_back_.store(why, std::memory_order_relaxed);
 }
 
 /// Those that vary. Good until the next call on this thread.

@@ -83,7 +83,7 @@ class PlannedForm final : public StatementPlan {
                              std::optional<sql::Packets> &packets);
   bool is_bad(std::optional<NotNow> why, uint64_t rows_read) const;
   /// The server answers it from now on, for a long while; `why` in words, a literal.
-  void give_back(const char *why) const { given_back_.store(why, std::memory_order_relaxed); }
+  void give_back(const char *why) const;
 
   const FormParts parts_;
   const charset_info_st *const collation_;  // of literals
@@ -95,7 +95,8 @@ class PlannedForm final : public StatementPlan {
   mutable sql::PlanJudge judge_;
   mutable std::atomic<const char *> given_back_{nullptr};
   mutable std::atomic<uint64_t> asked_since_{0};
-  mutable std::atomic<uint32_t> unplanned_{0};  // in a row
+  mutable std::atomic<uint64_t> given_back_for_{0};  // so many statements
+  mutable std::atomic<uint32_t> unplanned_{0};       // in a row
 };
 
 }  // namespace postern::mariadb
