@@ -142,6 +142,13 @@ enum class Greeted : uint8_t {
   not_now,  ///< nothing has happened: log_in() does it all
 };
 
+/// The peer of a client's socket.
+enum class PeerKind : uint8_t {
+  local,     ///< a unix socket's
+  loopback,  ///< this machine's, by TCP
+  remote,    ///< any other, or nobody knows
+};
+
 class ServerSession {
  public:
   /// Ends the session if end() has not been called.
@@ -151,9 +158,12 @@ class ServerSession {
 
   /// For the worker, before anything else: writes the server's greeting to `output`, where that needs no waiting. What
   /// the client answers to it is a statement as any other.
-  virtual Greeted greet([[maybe_unused]] int fd, [[maybe_unused]] bool local, [[maybe_unused]] Output &output) {
+  virtual Greeted greet([[maybe_unused]] int fd, [[maybe_unused]] PeerKind peer, [[maybe_unused]] Output &output) {
     return Greeted::not_now;
   }
+  /// For the worker, between two commands: its client's command that says it leaves, of so many bytes, in place of
+  /// serve(). True: the session is over, and end_at_once() is next. False: nothing has happened.
+  virtual bool leave([[maybe_unused]] size_t bytes) { return false; }
   /// For the worker, in place of end(): does that if it needs no waiting. False: nothing has happened.
   virtual bool end_at_once([[maybe_unused]] bool peer_ended) { return false; }
 

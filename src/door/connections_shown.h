@@ -3,8 +3,10 @@
 // A worker has one, and its thread alone touches it.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 
 #include "contract/executor.h"
@@ -20,10 +22,13 @@ class ConnectionsShown {
   void show(Executor &executor, uint32_t connections) {
     if (connections == shown_) return;
     shown_ = connections;
-    char text[100];
-    const int size = std::snprintf(text, sizeof text, "%.60s: %u connection%s", name_.c_str(), connections,
-                                   connections == 1 ? "" : "s");
-    executor.describe({text, static_cast<size_t>(size)});
+    // For each client that comes or goes alone: so without snprintf().
+    std::array<char, 100> text;
+    char *end = text.data() + name_.copy(text.data(), 60);
+    end = std::ranges::copy(Bytes(": "), end).out;
+    end = std::to_chars(end, end + 10, connections).ptr;
+    end = std::ranges::copy(Bytes(connections == 1 ? " connection" : " connections"), end).out;
+    executor.describe({text.data(), static_cast<size_t>(end - text.data())});
   }
   /// It sleeps for long.
   void hide_if_idle(Executor &executor) const {

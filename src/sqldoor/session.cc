@@ -23,6 +23,7 @@ namespace {
 /// The first byte of a command that this room looks at.
 enum Command : uint8_t {
   none = 0,
+  quit = 0x01,
   query = 0x03,
   change_user = 0x11,
   prepare = 0x16,
@@ -166,7 +167,10 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     awaited_ = {};
     // Only the server understands a frame, a packet that is not complete, or one in the middle of a conversation.
     const bool whole = !compressed && taken == packet_header_bytes + little_endian_24(bytes) && bytes[3] == 0;
-    if (whole && taken > packet_header_bytes && session_->logged_in()) plan(statement, batch);
+    if (whole && taken > packet_header_bytes && session_->logged_in()) {
+      if (ops == 0 && bytes[packet_header_bytes] == quit && session_->leave(taken)) return Collected::close;
+      plan(statement, batch);
+    }
     add(batch, statement);
     // Any other command may change the meaning of the next one; and a prepared statement has yet to get its number.
     const Plan *const plan = statement.plan;
@@ -417,6 +421,7 @@ void MySqlSession::learn() {
       return;
     case change_user:
     case reset_connection: forget_all(); return;
+    case quit:
     case none: return;
   }
 }

@@ -73,6 +73,31 @@ TEST_F(SessionTest, LetsTheServerGreetFirst) {
   EXPECT_EQ(fresh->collect(input_, batch_, 10), Collected::close) << "the server has refused it";
 }
 
+TEST_F(SessionTest, ClosesWhenItsClientLeavesAndTheServerHasNothingToDoForThat) {
+  const std::string quit = packet("\x01");
+  receive(quit);
+  EXPECT_EQ(collect(), Collected::wait);
+  EXPECT_EQ(server().left_with, quit.size());
+  ASSERT_EQ(batch_.size(), 1u) << "the server is to serve it";
+  settle();
+  server().leaves = true;
+  receive(quit);
+  EXPECT_EQ(collect(), Collected::close);
+  EXPECT_EQ(batch_.size(), 0u);
+}
+
+TEST_F(SessionTest, LeavesOnlyWhenEarlierCommandsAreAnswered) {
+  const std::string text = packet("\x03SELECT v FROM t WHERE id = 1");
+  receive(text);
+  collect();
+  learn({.plan = std::make_shared<testing::ActedPlan>(1), .final = true});
+  server().leaves = true;
+  receive(text + packet("\x01"));
+  EXPECT_EQ(collect(), Collected::wait);
+  EXPECT_EQ(batch_.size(), 2u);
+  EXPECT_EQ(server().left_with, 0u);
+}
+
 TEST_F(SessionTest, CutsOneCommandAtATimeWhereverItsBytesAreCut) {
   const std::string both = packet("\x0e") + packet("\x03SELECT 1");
   for (size_t cut = 0; cut < 5; ++cut) {

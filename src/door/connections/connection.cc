@@ -60,7 +60,7 @@ void Connection::begin() {
 bool Connection::is_greeted(ServerSession &server) {
   const int fd = channel.fd();
   auto lent = std::make_unique<net::LentChannel>(fd, nullptr);
-  const Greeted greeted = server.greet(fd, local_, output);
+  const Greeted greeted = server.greet(fd, local_ ? PeerKind::local : listed.peer_kind(), output);
   if (greeted == Greeted::not_now) return false;
   (void)channel.release().release();
   descriptor.leave_to_server();  // which counts it in max_connections

@@ -33,6 +33,17 @@ void PeerAddress::ask(int socket, bool local) {
   }
 }
 
+PeerKind PeerAddress::kind() const {
+  switch (family_) {
+    case Family::unix_socket: return PeerKind::local;
+    case Family::v4:
+      return std::bit_cast<uint32_t>(v4_) == htonl(INADDR_LOOPBACK) ? PeerKind::loopback : PeerKind::remote;
+    case Family::v6: return std::bit_cast<Bytes16>(in6addr_loopback) == *v6_ ? PeerKind::loopback : PeerKind::remote;
+    case Family::unknown: break;
+  }
+  return PeerKind::remote;
+}
+
 std::string PeerAddress::text() const {
   if (family_ == Family::unknown) return {};
   if (family_ == Family::unix_socket) return "localhost";

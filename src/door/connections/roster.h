@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "contract/op.h"
+#include "contract/server_session.h"
 
 namespace postern::door {
 
@@ -62,6 +63,7 @@ class PeerAddress {
   }
   /// To be called once: that of a connected socket; `local`: a unix one. Throws std::bad_alloc.
   void ask(int socket, bool local);
+  PeerKind kind() const;
   /// As the server writes those of its clients. Throws std::bad_alloc.
   std::string text() const;
 
@@ -108,6 +110,7 @@ class Listed {
   // For its owner.
   uint64_t id() const { return id_; }
   std::string peer() const { return peer_.text(); }
+  PeerKind peer_kind() const { return peer_.kind(); }
   Bytes account() const { return account_ != nullptr ? Bytes(*account_) : Bytes(); }
   int64_t active_ms() const { return active_ms_.load(std::memory_order_relaxed); }
   /// Whether somebody has ended it.

@@ -25,6 +25,10 @@ class ActedSession final : public ServerSession {
     return is_alive;
   }
   void end(bool) override { is_alive = false; }
+  bool leave(size_t bytes) override {
+    left_with = bytes;
+    return leaves;
+  }
   bool alive() const override { return is_alive; }
   bool compressed() const override { return compresses; }
   int fd() const override { return -1; }
@@ -38,6 +42,8 @@ class ActedSession final : public ServerSession {
 
   bool is_alive = false;
   bool compresses = false;
+  bool leaves = false;
+  size_t left_with = 0;  // bytes of the command
   std::vector<std::string> served;
   Learnt last;
 };

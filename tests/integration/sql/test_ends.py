@@ -1,4 +1,5 @@
 """How sessions of the SQL door end: KILL, silence, limits, UNINSTALL, shutdown."""
+import contextlib
 import threading
 import time
 
@@ -6,6 +7,7 @@ import pymysql
 import pytest
 
 from support import sql_wire
+from support.sql_session import Session
 from support.sql_wire import rows
 from support.waiting import until
 
@@ -114,6 +116,72 @@ def test_clients_that_leave(server):
     half_way._force_close()
     until(lambda: connected(server) == 0)
     assert int(server.status("Aborted_clients")["aborted_clients"]) >= 5
+
+
+LEAVING = {
+    "at once": [],
+    "after a read": ["SELECT id FROM t WHERE id = 1"],
+    "in a transaction that read": ["BEGIN", "SELECT id FROM t WHERE id = 1"],
+    "in a transaction that wrote": ["BEGIN", "INSERT INTO t VALUES (7)"],
+    "with a lock": ["SELECT GET_LOCK('mine', 0)"],
+    "with a table of its own": ["CREATE TEMPORARY TABLE mine (id INT)"],
+    "with tables locked": ["LOCK TABLES t WRITE"],
+    "with a statement": ["PREPARE a FROM 'SELECT 1'", "SET @a = 1"],
+}
+OF_OTHERS = (
+    "SELECT VARIABLE_NAME, g.VARIABLE_VALUE - s.VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS g"
+    " JOIN information_schema.SESSION_STATUS s USING (VARIABLE_NAME)"
+    " WHERE VARIABLE_NAME IN ('QUESTIONS', 'BYTES_RECEIVED', 'BYTES_SENT') UNION ALL"
+    " SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS"
+    " WHERE VARIABLE_NAME IN ('ABORTED_CLIENTS', 'ABORTED_CONNECTS')"
+)
+
+
+def leave(one):
+    """Says so, and waits for the server's end of the connection."""
+    one.put(b"\1")
+    assert one.socket.recv(1) == b""
+    one.close()
+
+
+@pytest.mark.parametrize("before", LEAVING)
+def test_a_client_that_leaves_is_counted_and_forgotten_as_at_the_port(server, before):
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", database="test")
+    server.execute("CREATE USER own@'%'", "GRANT ALL ON *.* TO own@'%'")
+    counted = []
+    asks = sql_wire.connect(server.env["SQL_PORT"], database="test")
+    rows(asks, "SET lock_wait_timeout = 1")
+    for port in ("SQL_PORT", "SQL_PORT", "POSTERN_PORT", "POSTERN_PORT"):  # of two, the first one is another's first
+        begun = dict(rows(asks, OF_OTHERS))
+        one = Session(server.env[port], "own", "test")
+        for step in LEAVING[before]:
+            assert one.query(step)[4] != 0xFF
+        leave(one)
+        until(lambda: not rows(asks, "SELECT 1 FROM information_schema.PROCESSLIST WHERE USER = 'own'"))
+        ended = dict(rows(asks, OF_OTHERS))
+        counted.append({name: int(ended[name]) - int(begun[name]) for name in begun})
+        assert rows(asks, "SELECT id FROM t") == [(1,)]
+        rows(asks, "ALTER TABLE t COMMENT = ''")  # nobody has locked it
+        assert rows(asks, "SELECT IS_FREE_LOCK('mine')") == [(1,)]
+    assert counted[1] == counted[3]
+
+
+def test_a_client_that_leaves_without_waiting_for_its_answers(server):
+    """All that came before is done."""
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", database="test")
+    with contextlib.closing(sql_wire.door(server, database="test")) as learns:
+        for value in range(2, 5):
+            rows(learns, f"INSERT INTO t VALUES ({value})")
+            rows(learns, f"SELECT id FROM t WHERE id = {value}")
+    server.execute("CREATE USER own@'%'", "GRANT ALL ON *.* TO own@'%'")
+    one = Session(server.env["POSTERN_PORT"], "own", "test")
+    texts = [b"SELECT id FROM t WHERE id = 1", b"INSERT INTO t VALUES (9)", b"SELECT id FROM t WHERE id = 9"]
+    packets = [b"\3" + text for text in texts] + [b"\1"]
+    one.socket.sendall(b"".join(len(body).to_bytes(3, "little") + b"\0" + body for body in packets))
+    answers = [one.answer() for _ in texts]
+    assert [answer[4] for answer in answers] == [1, 0, 1]
+    assert one.socket.recv(1) == b""
+    assert server.query("SELECT id FROM t WHERE id = 9", database="test") == [(9,)]
 
 
 def test_uninstall_from_elsewhere_and_through_the_door(server):

@@ -3,7 +3,6 @@
 #include "engine/mariadb/hosted/session.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <string>
@@ -25,17 +24,6 @@ namespace {
 
 /// The door decides when a session is idle, not the server's reading.
 void nothing_before_header(st_net *, void *, size_t) {}
-
-/// The server asks nobody for the name of such a peer.
-bool needs_no_name(int fd, bool local) {
-  if (local || opt_skip_name_resolve) return true;
-  sockaddr_storage peer{};
-  socklen_t size = sizeof peer;
-  if (::getpeername(fd, reinterpret_cast<sockaddr *>(&peer), &size) != 0) return false;
-  if (peer.ss_family == AF_INET)
-    return reinterpret_cast<const sockaddr_in &>(peer).sin_addr.s_addr == htonl(INADDR_LOOPBACK);
-  return peer.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6 &>(peer).sin6_addr);
-}
 
 /// Whether the peer of the socket sends no more, and all that it sent has been read.
 bool has_nothing_but_its_end(int fd) {
@@ -71,8 +59,9 @@ void HostedSession::let_rest(THD *thd) {
   if (!(thd->net.compress && thd->net.remain_in_buf != 0)) net_before_header_psi(&thd->net, thd, 0);
 }
 
-Greeted HostedSession::greet(int fd, bool local, Output &output) {
-  if (abort_loop || is_audited() || !needs_no_name(fd, local)) return Greeted::not_now;
+Greeted HostedSession::greet(int fd, PeerKind peer, Output &output) {
+  // The server asks for the names of remote peers alone.
+  if (abort_loop || is_audited() || (peer == PeerKind::remote && !opt_skip_name_resolve)) return Greeted::not_now;
   const auto greeting = known_greeting();
   if (greeting == nullptr) return Greeted::not_now;
   // A new THD waits for whoever sets a global variable.
@@ -80,13 +69,13 @@ Greeted HostedSession::greet(int fd, bool local, Output &output) {
   mysql_mutex_unlock(&LOCK_global_system_variables);
   login_greeting_.reserve(greeting->bytes());
   Attachment attachment;
-  if (!enter(fd, local)) return Greeted::refused;
+  local_ = peer == PeerKind::local;
+  if (!enter(fd, local_)) return Greeted::refused;
   attachment.to(thd_, mysys_);
   if (!begin()) {
     close();
     return Greeted::refused;
   }
-  local_ = local;
   rand_ = thd_->rand;
   char scramble[SCRAMBLE_LENGTH + 1];
   thd_create_random_password(thd_, scramble, SCRAMBLE_LENGTH);
@@ -161,7 +150,18 @@ bool HostedSession::join(CONNECT *connect, THD *kept) {
   return true;
 }
 
-/// Makes the THD ready to greet its client. False: the server, or the door, goes down.
+/// Does the rest of THD::store_globals(), which asks the system where the thread's stack is, after the attachment.
+void HostedSession::bind(THD *thd) {
+  st_my_thread_var &mysys = *thd->mysys_var;
+  mysys.id = thd->thread_id;
+  if (thd->thread_dbug_id == 0) thd->thread_dbug_id = mysys.dbug_id;
+  mysys.dbug_id = thd->thread_dbug_id;
+  thd->net.thd = thd;
+  thr_lock_info_init(&thd->lock_info, &mysys);
+}
+
+/// Makes the THD, to which the thread is attached, ready to greet its client. False: the server, or the door, goes
+/// down.
 bool HostedSession::begin() {
   THD *const thd = thd_;
   mysql_socket_set_thread_owner(thd->net.vio->mysql_socket);
@@ -170,7 +170,7 @@ bool HostedSession::begin() {
   thd->prior_thr_create_utime = now;
   thd->start_utime = now;
   thd->thr_create_utime = now;
-  setup_connection_thread_globals(thd);
+  bind(thd);
   // Shutdown kills all that it finds; if it looked before this one was there, it has set abort_loop before that.
   return !abort_loop && !interrupted_.load(std::memory_order_acquire);
 }
@@ -260,6 +260,17 @@ void HostedSession::give_login_up() {
   if (thd_->killed >= KILL_CONNECTION) ::shutdown(thd_->net.vio->mysql_socket.fd, SHUT_RDWR);
   login_.may_wait = false;
   admit_greeted({}, nullptr, nullptr);
+}
+
+/// The server serves COM_QUIT likewise while nothing watches commands: it counts the command, and sends nothing.
+bool HostedSession::leave(size_t bytes) {
+  THD *const thd = thd_;
+  if (thd == nullptr || is_client_of_cluster(thd) || change_.awaits_reply() || !ends_without_waiting(thd)) return false;
+  thd->status_var.bytes_received += bytes;
+  ++thd->status_var.questions;
+  thd->variables.max_mem_used = LONGLONG_MAX;  // the session's end may take memory
+  is_over_ = true;
+  return true;
 }
 
 bool HostedSession::end_at_once(bool peer_ended) {

@@ -38,10 +38,11 @@ class HostedSession final : public ServerSession {
   explicit HostedSession(CONNECT *connect) : connect_(connect) {}
   ~HostedSession() override { end(false); }
 
-  Greeted greet(int fd, bool local, Output &output) override;
+  Greeted greet(int fd, PeerKind peer, Output &output) override;
   bool log_in(int fd, bool local) override;
   bool serve(const Statement &statement) override;
   void end(bool peer_ended) override;
+  bool leave(size_t bytes) override;
   bool end_at_once(bool peer_ended) override;
   Traffic take_traffic() override { return mariadb::take_traffic(); }
 
@@ -75,6 +76,7 @@ class HostedSession final : public ServerSession {
  private:
   bool enter(int fd, bool local);
   bool join(CONNECT *connect, THD *kept);
+  static void bind(THD *thd);
   bool begin();
   bool admit();
   bool admit_greeted(Bytes packet, Input *rest, Output *output);
