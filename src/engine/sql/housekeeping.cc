@@ -390,11 +390,11 @@ Housekeeping start(Tokens &tokens) {
   return tokens.at_end() ? Housekeeping::begin : Housekeeping::none;
 }
 
-Housekeeping end(Tokens &tokens) {
+Housekeeping end(Tokens &tokens, Housekeeping kind) {
   tokens.take_word("work");
   if (tokens.take_word("and") && !(tokens.take_word("no") && tokens.take_word("chain"))) return Housekeeping::none;
   if (tokens.take_word("no") && !tokens.take_word("release")) return Housekeeping::none;
-  return tokens.at_end() ? Housekeeping::end : Housekeeping::none;
+  return tokens.at_end() ? kind : Housekeeping::none;
 }
 
 Housekeeping one_name(Tokens &tokens, Housekeeping kind) {
@@ -417,7 +417,8 @@ Housekeeping housekeeping_of(Bytes text) {
   }
   if (tokens.take_word("set")) return set(tokens);
   if (tokens.take_word("begin")) return begin(tokens);
-  if (tokens.take_word("commit") || tokens.take_word("rollback")) return end(tokens);
+  if (tokens.take_word("commit")) return end(tokens, Housekeeping::commit);
+  if (tokens.take_word("rollback")) return end(tokens, Housekeeping::roll_back);
   if (tokens.take_word("start")) return start(tokens);
   if (tokens.take_word("do")) return evaluate(tokens);
   if (tokens.take_word("use")) return one_name(tokens, Housekeeping::use);

@@ -11,7 +11,8 @@ namespace postern::sql {
 enum class Housekeeping : uint8_t {
   none,            ///< anything else, or too long
   begin,           ///< BEGIN, START TRANSACTION: ends the transaction before
-  end,             ///< COMMIT, ROLLBACK, without CHAIN and RELEASE
+  commit,          ///< COMMIT, without CHAIN and RELEASE
+  roll_back,       ///< ROLLBACK likewise
   savepoint,       ///< SAVEPOINT, RELEASE SAVEPOINT
   set,             ///< SET of the session's variables that drivers set, of user variables, SET TRANSACTION
   set_autocommit,  ///< the same, and autocommit is among them: ends the transaction before

@@ -11,9 +11,10 @@ TEST(Housekeeping, KnowsHowTransactionsBeginAndEnd) {
   for (const Bytes text : {"BEGIN", "begin work", " START  TRANSACTION;", "start transaction read only",
                            "/* a */ begin /* b */", "START TRANSACTION READ WRITE"})
     EXPECT_EQ(housekeeping_of(text), Housekeeping::begin) << text;
-  for (const Bytes text :
-       {"COMMIT", "rollback", "COMMIT WORK", "/* c */COMMIT/* d */;", "ROLLBACK AND NO CHAIN NO RELEASE"})
-    EXPECT_EQ(housekeeping_of(text), Housekeeping::end) << text;
+  for (const Bytes text : {"COMMIT", "commit work", "/* c */COMMIT/* d */;", "COMMIT AND NO CHAIN"})
+    EXPECT_EQ(housekeeping_of(text), Housekeeping::commit) << text;
+  for (const Bytes text : {"rollback", "ROLLBACK WORK", "ROLLBACK AND NO CHAIN NO RELEASE"})
+    EXPECT_EQ(housekeeping_of(text), Housekeeping::roll_back) << text;
   for (const Bytes text : {"SAVEPOINT a", "savepoint `b c`;", "RELEASE SAVEPOINT a"})
     EXPECT_EQ(housekeeping_of(text), Housekeeping::savepoint) << text;
 }

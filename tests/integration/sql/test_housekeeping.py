@@ -183,6 +183,95 @@ def test_a_lock_that_another_session_has_is_waited_for_on_both_ports(served, bef
             assert (free == say(holder, "SELECT IS_FREE_LOCK('held')")) == ("DEFAULT" not in before)
 
 
+@pytest.fixture
+def quick_commits(served):
+    """Where no commit waits for a disk."""
+    served.execute("SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+    yield served
+    served.execute("SET GLOBAL innodb_flush_log_at_trx_commit = DEFAULT")
+
+
+UPDATE = "UPDATE t SET v = v + 1 WHERE id = 7"
+
+
+def begin_to_write(one, *steps):
+    """A transaction with a worker's write."""
+    for step in (UPDATE, UPDATE, "BEGIN", UPDATE, *steps):
+        assert say(one, step)[4] == 0
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_a_commit_of_a_workers_writes_is_made_in_place(quick_commits, prepared):
+    told = []
+    for port in ("SQL_PORT", "POSTERN_PORT"):
+        quick_commits.execute(*TABLES[:2], database="test")
+        with session(quick_commits, port) as one:
+            if prepared:
+                one.execute("COMMIT", [])
+            begin_to_write(one)
+            before = handed_over(quick_commits)
+            told.append([one.execute("COMMIT", []) if prepared else say(one, "COMMIT"), say(one, "SELECT 1")])
+            assert handed_over(quick_commits) == before
+            told[-1] += [quick_commits.query("SELECT v FROM t WHERE id = 7", database="test"), say(one, STATUS)]
+            told[-1] += [say(one, "ROLLBACK"), say(one, "BEGIN"), say(one, UPDATE), say(one, "SET autocommit = 0")]
+            told[-1] += [say(one, UPDATE), say(one, "COMMIT"), say(one, UPDATE)]
+        told[-1].append(quick_commits.query("SELECT v FROM t WHERE id = 7", database="test"))
+    assert told[0] == told[1]
+    assert told[0][2] == [(10,)]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["INSERT INTO t SELECT seq, 0 FROM seq_100_to_101"],
+        ["INSERT INTO t SELECT seq, 0 FROM seq_102_to_103", UPDATE, "SAVEPOINT a"],
+        ["DO writes(104)"],
+        ["SET completion_type = 1"],
+        [f"UPDATE t SET v = v + 1 WHERE id BETWEEN 1 AND {last}" for last in (20, 20, 20)] * 17,
+    ],
+    ids=["by the server", "by both", "by a function", "chained", "many"],
+)
+def test_another_commit_is_the_servers(quick_commits, steps):
+    writes = "CREATE OR REPLACE FUNCTION writes(id INT) RETURNS INT BEGIN INSERT INTO t VALUES (id, 0); RETURN 1; END"
+    quick_commits.execute(*TABLES[:2], writes, database="test")
+    with session(quick_commits, "POSTERN_PORT") as one:
+        begin_to_write(one, *steps)
+        before = int(handed_over(quick_commits))
+        assert say(one, "COMMIT")[4] == 0
+        assert int(handed_over(quick_commits)) == before + 1
+        say(one, "SET completion_type = DEFAULT")
+        say(one, "ROLLBACK")
+        # The next transaction is a worker's again.
+        begin_to_write(one)
+        before = handed_over(quick_commits)
+        assert say(one, "COMMIT")[4] == 0
+        assert handed_over(quick_commits) == before
+
+
+def test_nobody_waits_for_a_commit_that_a_global_lock_keeps(quick_commits):
+    quick_commits.execute(*TABLES[:2], database="test")
+    with session(quick_commits, "SQL_PORT") as holder, session(quick_commits, "POSTERN_PORT") as other:
+        for lock, unlock in (
+            (["FLUSH TABLES WITH READ LOCK"], "UNLOCK TABLES"),
+            (["BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT"], "BACKUP STAGE END"),
+        ):
+            with session(quick_commits, "POSTERN_PORT") as one:
+                begin_to_write(one)
+                for step in lock:
+                    assert say(holder, step)[4] == 0
+                one.put(b"\3COMMIT")
+                until(
+                    lambda: quick_commits.query(
+                        "SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE = 'Waiting for backup lock'"
+                    )
+                )
+                for _ in range(20):
+                    assert say(other, "SELECT 1")[4] == 1
+                assert say(holder, unlock)[4] == 0
+                assert one.answer()[4] == 0
+    assert quick_commits.query("SELECT v FROM t WHERE id = 7", database="test") == [(13,)]
+
+
 @pytest.mark.parametrize("step", NEVER_HANDED_OVER)
 def test_a_worker_has_it_answered_in_place(served, step):
     with session(served, "SQL_PORT") as port, session(served, "POSTERN_PORT") as door:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/basics/commit_waits.h"
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
@@ -13,20 +14,17 @@
 namespace postern::mariadb {
 namespace {
 
-/// True if the transaction is of InnoDB alone and has changed nothing. Its end is written nowhere, so that neither
-/// FLUSH TABLES WITH READ LOCK nor a stage of BACKUP, nor a disk, nor a replica delays it.
-bool wrote_nothing(THD *thd) {
-  const auto &all = thd->transaction->all;
-  if (all.modified_non_trans_table) return false;
-  handlerton *const innodb = ha_resolve_by_legacy_type(thd, DB_TYPE_INNODB);
-  for (Ha_trx_info *info = all.ha_list; info != nullptr; info = info->next())
-    if (info->ht() != innodb || info->is_trx_read_write()) return false;
-  return true;
-}
-
 /// With it the next transaction begins at once, or the session ends.
 bool completes_plainly(THD *thd) {
   return thd->variables.completion_type == 0 && wrote_nothing(thd);
+}
+
+/// A COMMIT after which nothing more is asked of the session, of rows that workers have changed: as they make it for
+/// writes under autocommit, where no commit waits for more than the processor.
+bool commits_at_once(THD *thd, const TransactionChanges &changes, LockAhead &lock) {
+  const bool has_cached_answers = query_cache.query_cache_size != 0 && !query_cache.is_disabled();  // to be thrown away
+  return thd->variables.completion_type == 0 && !commits_may_wait() && !has_cached_answers && changes.are_small(thd) &&
+         lock.take_of_commit();
 }
 
 bool keeps_ascii(CHARSET_INFO *charset) {
@@ -41,26 +39,27 @@ bool asks_for_lock(THD *thd) {
 }
 
 /// Character sets are in the server's program, databases in memory once they have been used; variables and functions of
-/// the session are memory. `lock` is nullptr where the text was parsed in the session as it was earlier.
-bool text_cannot_wait(THD *thd, Bytes text, FreeLock *lock) {
+/// the session are memory. `parsed`: the text was parsed in the session as it was earlier.
+bool text_cannot_wait(THD *thd, Bytes text, bool parsed, const TransactionChanges &changes, LockAhead &lock) {
   if (thd->variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return false;
   switch (sql::housekeeping_of(text)) {
     case sql::Housekeeping::begin:
     case sql::Housekeeping::set_autocommit: return wrote_nothing(thd);  // they end the transaction before
-    case sql::Housekeeping::end: return completes_plainly(thd);
+    case sql::Housekeeping::commit: return completes_plainly(thd) || commits_at_once(thd, changes, lock);
+    case sql::Housekeeping::roll_back: return completes_plainly(thd);
     case sql::Housekeeping::savepoint:
     case sql::Housekeeping::set:
     case sql::Housekeeping::evaluate:
     case sql::Housekeeping::use:
     case sql::Housekeeping::warnings: return true;
-    case sql::Housekeeping::lock: return lock != nullptr && asks_for_lock(thd) && lock->take(sql::lock_asked_by(text));
+    case sql::Housekeeping::lock: return !parsed && asks_for_lock(thd) && lock.take_named(sql::lock_asked_by(text));
     case sql::Housekeeping::none: return false;
   }
   return false;
 }
 
 /// A prepared BEGIN, COMMIT or ROLLBACK, or a statement without parameters that could not wait as a text.
-bool execution_cannot_wait(THD *thd, Bytes arguments) {
+bool execution_cannot_wait(THD *thd, Bytes arguments, const TransactionChanges &changes, LockAhead &lock) {
   if (arguments.size() < 4) return false;
   ::Statement *const statement = thd->stmt_map.find(uint4korr(reinterpret_cast<const uchar *>(arguments.data())));
   if (statement == nullptr || statement->lex == nullptr) return false;
@@ -69,8 +68,10 @@ bool execution_cannot_wait(THD *thd, Bytes arguments) {
     case SQLCOM_BEGIN:
       return (lex.start_transaction_opt & MYSQL_START_TRANS_OPT_WITH_CONS_SNAPSHOT) == 0 && wrote_nothing(thd);
     case SQLCOM_COMMIT:
-    case SQLCOM_ROLLBACK: return lex.tx_chain != TVL_YES && lex.tx_release != TVL_YES && completes_plainly(thd);
-    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()}, nullptr);
+    case SQLCOM_ROLLBACK:
+      if (lex.tx_chain == TVL_YES || lex.tx_release == TVL_YES) return false;
+      return completes_plainly(thd) || (lex.sql_command == SQLCOM_COMMIT && commits_at_once(thd, changes, lock));
+    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()}, true, changes, lock);
   }
 }
 
@@ -89,11 +90,22 @@ constexpr ulong statements_left_max = 100;
 }  // namespace
 
 /// As Item_func_get_lock does.
-bool FreeLock::take(Bytes name) {
+bool LockAhead::take_named(Bytes name) {
   const std::string ended(name);
-  const Attachment attachment(thd_, mysys_);
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::USER_LOCK, ended.c_str(), "", MDL_SHARED_NO_WRITE, MDL_EXPLICIT);
+  return take(request);
+}
+
+/// As ha_commit_trans() does.
+bool LockAhead::take_of_commit() {
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
+  return take(request);
+}
+
+bool LockAhead::take(MDL_request &request) {
+  const Attachment attachment(thd_, mysys_);
   Dummy_error_handler silence;
   thd_->push_internal_handler(&silence);
   const bool failed = thd_->mdl_context.try_acquire_lock(&request);
@@ -102,7 +114,7 @@ bool FreeLock::take(Bytes name) {
   return ticket_ != nullptr;
 }
 
-FreeLock::~FreeLock() {
+LockAhead::~LockAhead() {
   if (ticket_ == nullptr) return;
   const Attachment attachment(thd_, mysys_);
   thd_->mdl_context.release_lock(ticket_);
@@ -115,7 +127,7 @@ bool ends_without_waiting(THD *thd) {
          counts.com_stmt_prepare <= counts.com_stmt_close + statements_left_max;
 }
 
-bool is_housekeeping(THD *thd, Bytes packet, FreeLock &lock) {
+bool is_housekeeping(THD *thd, Bytes packet, const TransactionChanges &changes, LockAhead &lock) {
   if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
   // First: a Galera node may be rolling the session back, and then nothing else may be looked at.
   if (housekeeping_allows(thd)) return false;
@@ -127,8 +139,8 @@ bool is_housekeeping(THD *thd, Bytes packet, FreeLock &lock) {
     case COM_SET_OPTION:
     case COM_STMT_CLOSE:
     case COM_STMT_RESET: return true;
-    case COM_QUERY: return text_cannot_wait(thd, arguments, &lock);
-    case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments);
+    case COM_QUERY: return text_cannot_wait(thd, arguments, false, changes, lock);
+    case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments, changes, lock);
     case COM_QUIT: return ends_without_waiting(thd);
     case COM_RESET_CONNECTION: return reset_cannot_wait(thd);
     default: return false;

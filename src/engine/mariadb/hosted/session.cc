@@ -68,6 +68,7 @@ bool HostedSession::serve(const Statement &statement) {
   const Conversation conversation(thd->net.vio, packet, statement.rest, &answer,
                                   verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);
   const uint64_t rows_read = thd->status_var.rows_read;
+  const uint64_t changed = TransactionChanges::counted(thd);
   do {
     thd->net.reading_or_writing = 0;
     if (mysql_audit_release_required(thd)) mysql_audit_release(thd);
@@ -77,6 +78,7 @@ bool HostedSession::serve(const Statement &statement) {
   const HeldForCluster held(thd);
   if (verification) verification->compare(answer);
   prepared_.note_served(thd, packet);
+  changes_.note_served(thd, changed);
   dialect_.note(thd);
   learnt_ = {};
   if (held.was_rolled_back()) return true;

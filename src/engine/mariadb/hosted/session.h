@@ -20,6 +20,7 @@
 #include "engine/mariadb/hosted/prospect.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
+#include "engine/mariadb/hosted/transaction_changes.h"
 #include "engine/mariadb/hosted/user_change.h"
 
 class CONNECT;
@@ -114,6 +115,7 @@ class HostedSession final : public ServerSession {
   bool to_be_verified_ = false;           // the next one that is served
   std::unique_ptr<Output> first_answer_;  // a worker's to the same; it may have none
   PreparedStatements prepared_;
+  TransactionChanges changes_;
 };
 
 }  // namespace postern::mariadb

@@ -140,8 +140,9 @@ bool HostedSession::keep_house(const Statement &statement) {
   THD *const thd = thd_;
   std::optional<Attachment> attachment;
   if (is_client_of_cluster(thd)) attachment.emplace(thd, mysys_);
-  FreeLock lock(thd, mysys_);
-  if (!is_housekeeping(thd, statement.packet, lock) || !prepared_.can_be_served_without(thd, statement.packet)) {
+  LockAhead lock(thd, mysys_);
+  if (!is_housekeeping(thd, statement.packet, changes_, lock) ||
+      !prepared_.can_be_served_without(thd, statement.packet)) {
     if (attachment) const HeldForCluster given_back(thd);
     return false;
   }
@@ -154,6 +155,7 @@ bool HostedSession::keep_house(const Statement &statement) {
   }
   if (is_over_) return true;
   const HeldForCluster held(thd);
+  changes_.note_in_turn(thd);
   prepared_.note_served(thd, statement.packet);
   dialect_.note(thd);
   learnt_ = {};
