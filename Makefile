@@ -64,7 +64,7 @@ server: deps
 
 configure: server
 	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
-	  -DPOSTERN_WERROR=ON --log-level=NOTICE $(CMAKE_ARGS)
+	  -DPOSTERN_WERROR=ON -DPOSTERN_ROOMS_OF= --log-level=NOTICE $(CMAKE_ARGS)
 
 build: configure
 	@ninja -C $(BUILD)
