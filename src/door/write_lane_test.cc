@@ -129,6 +129,34 @@ TEST_F(WriteLaneTest, AWorkerWithAnotherClientWaitsForNoCommit) {
   EXPECT_EQ(engine_.commits_in_lane, 1);
 }
 
+/// Where the server is up the door listens before its threads are there.
+TEST_F(WriteLaneTest, AWriteWaitsForTheFirstCommitter) {
+  engine_.commits_wait = true;
+  engine_.lane_ready = false;
+  open(Access::write);
+  Client early = connect();
+  early.send("write\n");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(connect().ask("say here\n", 5), "here\n");
+  engine_.commits = 1;
+  engine_.lane_ready = true;
+  EXPECT_EQ(early.read(5), "done\n");
+}
+
+TEST_F(WriteLaneTest, AWriteIsRefusedWhereNoCommitterCanCome) {
+  engine_.commits_wait = true;
+  engine_.lane_ready = false;
+  engine_.lane_fails = true;
+  open(Access::write);
+  Client early = connect();
+  early.send("write\n");
+  EXPECT_EQ(connect().ask("say here\n", 5), "here\n");
+  engine_.lane_ready = true;
+  EXPECT_TRUE(early.closed());
+  Client late = connect();
+  late.send("write\n");
+  EXPECT_TRUE(late.closed());
+}
+
 TEST_F(WriteLaneTest, FindsOfTheSlowLaneWaitForNoCommitOfIt) {
   engine_.commits_wait = true;
   options_.scan_threads = 2;

@@ -58,6 +58,8 @@ void Committer::work() {
     while (!lane_.stopped() && !executor_->server_stopping()) turn();
     executor_->idle();
     lane_.close(*this);
+  } else {
+    lane_.give_up(*this);
   }
   executor_.reset();
   pool::drain();

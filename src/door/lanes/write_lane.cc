@@ -30,10 +30,6 @@ void WriteLane::stop() {
 }
 
 void WriteLane::open() {
-  {
-    const std::lock_guard guard(mutex_);
-    closed_ = false;
-  }
   if (!open_.exchange(true, std::memory_order_relaxed)) ready_();
 }
 
@@ -56,6 +52,14 @@ void WriteLane::close(Committer &leaving) {
     Home *const home = job->home;
     home->return_writes(std::move(job));
   }
+}
+
+void WriteLane::give_up(Committer &missing) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (++missing_ != committers_.size()) return;
+  }
+  close(missing);
 }
 
 bool WriteLane::submit(std::unique_ptr<WriteJob> &job) {

@@ -59,7 +59,8 @@ class WriteLane {
   bool pays() const { return slept_us() >= sleep_us_min; }
   /// How long a run of writes has slept. Any thread.
   void note_run(int64_t slept_us) { slept_us_.store(slept_us, std::memory_order_relaxed); }
-  /// Takes a job that is away. False, and the job left, if the lane is closed. Any thread.
+  /// Takes a job that is away, from start() on: a client may come before the committers. False, and the job left, if
+  /// the lane is closed. Any thread.
   bool submit(std::unique_ptr<WriteJob> &job);
 
   void add_counters(Counters &sum) const;
@@ -74,6 +75,8 @@ class WriteLane {
   void open();
   /// One leaves: the lane takes no more, and jobs that nobody has taken go home, refused.
   void close(Committer &leaving);
+  /// One cannot come: so it is where it was the last that could.
+  void give_up(Committer &missing);
   /// Whether it is the one to take what comes next. Else it rests, until it is, and is woken then.
   bool comes_first(Committer &one);
   /// For that one: how many clients' writes wait; whether any do.
@@ -108,7 +111,8 @@ class WriteLane {
   std::atomic<int64_t> slept_us_{0};  // in the last run
 
   std::mutex mutex_;  // a leaf
-  bool closed_ = true;
+  bool closed_ = false;
+  size_t missing_ = 0;  // committers
   WriteJobs waiting_;
   size_t writers_waiting_ = 0;    // the connections of these
   size_t early_writers_ = 0;      // those of them that came before the last run was answered

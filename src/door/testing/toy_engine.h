@@ -23,6 +23,8 @@ namespace postern::door {
 class ToyEngine final : public Engine {
  public:
   std::atomic<bool> ready{true};          ///< threads may attach
+  std::atomic<bool> lane_ready{true};     ///< so may committers
+  std::atomic<bool> lane_fails{false};    ///< no committer can attach
   std::atomic<bool> stopping{false};      ///< set by stop()
   std::atomic<bool> busy{false};          ///< DDL holds the table
   std::atomic<bool> lone_busy{false};     ///< somebody holds it whenever such a request is let in
@@ -79,6 +81,9 @@ class ToyEngine final : public Engine {
 
  private:
   friend class ToyExecutor;
+  static bool is_committer(const ThreadIdentity &who) {
+    return std::string_view(who.name).find(" commit ") != std::string_view::npos;
+  }
   static void eventfd_write_one(int fd) {
     const uint64_t one = 1;
     if (::write(fd, &one, sizeof one) < 0) return;
@@ -205,7 +210,7 @@ class ToyExecutor final : public Executor {
   }
 
   void commit() {
-    if (std::string_view(who_.name).find(" commit ") != std::string_view::npos) ++engine_.commits_in_lane;
+    if (ToyEngine::is_committer(who_)) ++engine_.commits_in_lane;
     wait_for(engine_.commits, engine_.committing);
     if (engine_.commit_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(engine_.commit_us));
   }
@@ -292,9 +297,11 @@ class ToyExecutor final : public Executor {
 };
 
 inline std::unique_ptr<Executor> ToyEngine::attach(const ThreadIdentity &who, const std::atomic<bool> &stop) {
-  while (!ready && !stop && !stopping) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const bool in_lane = is_committer(who);
+  while (!(ready && (lane_ready || !in_lane)) && !stop && !stopping)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::lock_guard guard(mutex_);
-  if (stop || stopping) return nullptr;
+  if (stop || stopping || (lane_fails && in_lane)) return nullptr;
   wake_fds_.push_back(who.wake_fd);
   return std::make_unique<ToyExecutor>(*this, who, stop);
 }
