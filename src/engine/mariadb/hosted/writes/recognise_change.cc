@@ -43,6 +43,10 @@ std::optional<WhyNot> ChangeRecogniser::run() {
     case SQLCOM_DELETE: change_.what = ChangeForm::What::erase; break;
     case SQLCOM_INSERT:
     case SQLCOM_REPLACE: change_.what = ChangeForm::What::insert; break;
+    case SQLCOM_UPDATE_MULTI:
+    case SQLCOM_DELETE_MULTI: return WhyNot::joined_change;
+    case SQLCOM_INSERT_SELECT:
+    case SQLCOM_REPLACE_SELECT: return WhyNot::rows_of_select;
     default: return WhyNot::command;
   }
   if (const auto why = check_statement()) return why;
