@@ -3,7 +3,8 @@
 // Replies are written after a mark and may be taken back (rewind) until they are released; only released bytes may be
 // sent. Positions count every byte since the connection began, so a mark stays meaningful while earlier bytes are sent.
 // Owned by its connection, touched by one thread at a time. reserve() is valid until the next reserve(). Holds no
-// memory while it holds no bytes.
+// memory while it holds no bytes and does not stream: it is little more than a pointer to a block of the pool, which
+// begins with its places.
 //
 // When there is no memory for a reply the output breaks: it discards all further writes and the connection is closed at
 // the next settlement. Writers need not check.
@@ -48,9 +49,9 @@ class Output {
   ~Output();
 
   /// Room for `bytes`, at most limits::output_piece_bytes_max.
-  char *reserve(size_t bytes) { return size_ - end_ >= bytes ? data_ + end_ : reserve_more(bytes); }
+  char *reserve(size_t bytes) { return has_room(bytes) ? data() + block_->end : reserve_more(bytes); }
   void commit(size_t bytes) {
-    if (!broken_) end_ += static_cast<uint32_t>(bytes);
+    if (!broken_) block_->end += static_cast<uint32_t>(bytes);
   }
 
   void put(char byte) {
@@ -61,7 +62,7 @@ class Output {
   void put(Bytes bytes);
   /// So many bytes will follow: finds room for them at once, where growing with them would copy them again and again.
   void expect(size_t bytes) {
-    if (size_ - end_ < bytes) reserve_more(bytes);
+    if (!has_room(bytes)) reserve_more(bytes);
   }
   void put_natural(uint64_t number) {
     char *const at = reserve(20);
@@ -72,10 +73,12 @@ class Output {
     commit(static_cast<size_t>(print_integer(at, number) - at));
   }
 
-  Mark mark() const { return base_ + end_; }
+  Mark mark() const { return base_ + block_->end; }
   /// Takes back everything written since `mark`. Released bytes cannot be taken back.
-  void rewind(Mark mark) { end_ = static_cast<uint32_t>(mark - base_); }
-  bool can_rewind(Mark mark) const { return mark >= base_ + released_; }
+  void rewind(Mark mark) {
+    if (mark != this->mark()) block_->end = static_cast<uint32_t>(mark - base_);
+  }
+  bool can_rewind(Mark mark) const { return mark >= base_ + block_->released; }
   /// Takes back everything written since `start`, or breaks the output, and returns false, if some of it may be sent.
   bool rewind_or_break(Mark start) {
     if (mark() <= start) return true;
@@ -90,7 +93,7 @@ class Output {
   /// anything else is written or sent.
   Bytes written_since(Mark mark) const {
     return broken_ || !can_rewind(mark) ? Bytes{}
-                                        : Bytes{data_ + (mark - base_), static_cast<size_t>(this->mark() - mark)};
+                                        : Bytes{data() + (mark - base_), static_cast<size_t>(this->mark() - mark)};
   }
   /// The reply being written answers so many requests with an error that no op's outcome has. A reply that is taken
   /// back and written again counts again.
@@ -98,21 +101,23 @@ class Output {
   /// How many have been noted since this was last asked.
   uint32_t take_errors() { return std::exchange(errors_, 0); }
   /// Everything written so far may be sent.
-  void release() { released_ = end_; }
+  void release() {
+    if (block_->released != block_->end) block_->released = block_->end;
+  }
   /// Released and not yet sent.
-  Bytes sendable() const { return {data_ + sent_, released_ - sent_}; }
+  Bytes sendable() const { return {data() + block_->sent, block_->released - block_->sent}; }
   /// The first `bytes` of sendable() have left.
   void sent(size_t bytes);
   /// Bytes written and not yet sent, released or not.
-  size_t pending_bytes() const { return end_ - sent_; }
+  size_t pending_bytes() const { return block_->end - block_->sent; }
 
   /// From now on replies belong to a turn, as at first: neither may one be large, but for a single row, nor may many
   /// make much that nobody may ever read.
-  void bound_to_turn() { set(Bound::turn, nullptr); }
+  void bound_to_turn() { set(Bound::turn); }
   /// From now on a reply waits for its commit, however large, up to limits::edit_reply_bytes_max.
-  void hold_until_commit() { set(Bound::commit, nullptr); }
+  void hold_until_commit() { set(Bound::commit); }
   /// From now on a reply leaves through `valve` while it is written, and may have any length.
-  void stream_through(Valve &valve) { set(Bound::none, &valve); }
+  void stream_through(Valve &valve);
   bool streaming() const { return bound_ == Bound::none; }
 
   /// Whether a reply that began at `start` may have another row of about `row_bytes`.
@@ -121,7 +126,7 @@ class Output {
     switch (bound_) {
       case Bound::turn: break;
       case Bound::commit: return reply_bytes + row_bytes > limits::edit_reply_bytes_max ? Flow::pause : Flow::more;
-      case Bound::none: return valve_->flow(*this);
+      case Bound::none: return block_->valve->flow(*this);
     }
     const size_t bytes_max = reply_bytes == 0 ? limits::first_row_bytes_fast_max : limits::find_bytes_fast_max;
     if (reply_bytes + row_bytes > bytes_max) return Flow::pause;
@@ -130,8 +135,8 @@ class Output {
   /// Whether nothing more should be written before some of it has left.
   bool above_high_water() const { return pending_bytes() > limits::output_high_water_bytes; }
   /// Whether a find that has no row to write may go on.
-  Flow still_wanted() { return streaming() ? valve_->still_wanted(*this) : Flow::more; }
-  bool doubts_reader() const { return streaming() && valve_->doubts_reader(); }
+  Flow still_wanted() { return streaming() ? block_->valve->still_wanted(*this) : Flow::more; }
+  bool doubts_reader() const { return streaming() && block_->valve->doubts_reader(); }
 
   /// No memory for a reply, or a row beyond every bound: close this connection.
   bool broken() const { return broken_; }
@@ -140,19 +145,30 @@ class Output {
  private:
   enum class Bound : uint8_t { turn, commit, none };  // for a reply
 
-  char *reserve_more(size_t bytes);
-  void set(Bound bound, Valve *valve) {
-    bound_ = bound;
-    valve_ = valve;
-  }
+  /// The head of a block. An output without a block points to one that is never written.
+  struct Places {
+    uint32_t size = 0;  // the room after this
+    uint32_t sent = 0;
+    uint32_t released = 0;
+    uint32_t end = 0;
+    Valve *valve = nullptr;  // while streaming
+  };
+  static Places nothing;
 
-  char *data_ = nullptr;
-  Valve *valve_ = nullptr;  // while streaming
-  uint64_t base_ = 0;       // position of data_[0]
-  uint32_t size_ = 0;
-  uint32_t sent_ = 0;
-  uint32_t released_ = 0;
-  uint32_t end_ = 0;
+  bool holds_block() const { return block_ != &nothing; }
+  char *data() const { return reinterpret_cast<char *>(block_ + 1); }
+  /// Never where there is no block, however few they are.
+  bool has_room(size_t bytes) const { return block_->size - block_->end > bytes; }
+  char *reserve_more(size_t bytes);
+  void set(Bound bound) {
+    if (streaming()) end_stream();
+    bound_ = bound;
+  }
+  void end_stream();
+  void give_block_back();
+
+  Places *block_ = &nothing;
+  uint64_t base_ = 0;  // position of data()[0]
   uint32_t errors_ = 0;
   Bound bound_ = Bound::turn;
   bool broken_ = false;

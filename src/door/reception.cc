@@ -285,7 +285,7 @@ void Reception::refuse(net::Fd socket) {
   // Closed with bytes unread, a socket shows its peer that the connection broke.
   ::shutdown(channel.fd(), SHUT_WR);
   Input input;
-  channel.receive(input, limits::block_bytes_min);
+  channel.receive(input, limits::block_bytes_min - Input::head_bytes);
 }
 
 }  // namespace postern::door

@@ -273,10 +273,17 @@ void RedisSession::fail_parsing(Batch &batch) {
 }
 
 /// Where the reply of the next command goes.
-Output &RedisSession::output_for_next() {
-  if (replies_ == Replies::on) return output_;
+inline Output &RedisSession::output_for_next() {
+  return replies_ == Replies::on ? output_ : output_of_nobody();
+}
+
+Output &RedisSession::output_of_nobody() {
   if (replies_ == Replies::skip) replies_ = Replies::on;
-  if (sink_ == nullptr) sink_ = std::make_unique<Sink>();
+  if (sink_ == nullptr) {
+    auto fresh = std::make_unique<Sink>();
+    if (fresh->output.broken()) throw std::bad_alloc();
+    sink_ = std::move(fresh);
+  }
   return sink_->output;
 }
 

@@ -134,6 +134,7 @@ class RedisSession final : public Session {
   void refuse_unknown(std::span<const Bytes> arguments, Call &call);
   void fail_parsing(Batch &batch);
   Output &output_for_next();
+  Output &output_of_nobody();
   void tell_fed();
   void send_notices();
   void note_if_slow(int64_t took_us);

@@ -11,7 +11,8 @@ namespace {
 /// A client that fills its room may send as much again; one that needs little of it gets less.
 uint32_t next_room(uint32_t room, const net::Transfer &got) {
   if (got.filled)
-    return static_cast<uint32_t>(std::min(2 * std::max<size_t>(room, got.bytes), limits::block_bytes_recycled_max));
+    return static_cast<uint32_t>(
+        std::min(2 * std::max<size_t>(room, got.bytes), limits::block_bytes_recycled_max - Input::head_bytes));
   if (got.bytes >= room / 4) return room;
   return room / 2;
 }
