@@ -75,7 +75,7 @@ class Turns final : public Engine {
       int ends[2];
       if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) return false;
       clients_.emplace_back(ends[0]);
-      worker_.give(worker_.make_connection(net::AnyChannel(net::Fd(ends[1])), {}, true));
+      worker_.give(worker_.make_connection(net::AnyChannel(net::Fd(ends[1])), {}, true, *roster_));
       send(clients_.back(), plan_.opening);
     }
     if (!worker_.start()) return false;

@@ -1,13 +1,11 @@
 #include "door/door.h"
 
-#include <malloc.h>
 #include <sys/resource.h>
 
 #include <gtest/gtest.h>
 
 #include "base/pool.h"
 #include "door/testing/toy.h"
-#include "net/any_channel.h"
 #include "ping/ping.h"
 
 namespace postern::door {
@@ -411,20 +409,6 @@ TEST_F(DoorTest, PingAnswersEveryLine) {
   Client client(door.port());
   EXPECT_EQ(client.ask("\nanything\nx\n", 15), "pong\npong\npong\n");
 }
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_F(DoorTest, FreshConnectionIsSmall) {
-  constexpr size_t count = 1'000;
-  const net::WakeFd doorbell;
-  Sleepers sleepers(doorbell);
-  std::vector<std::unique_ptr<Connection>> connections(count);
-  const size_t before = mallinfo2().uordblks;
-  for (auto &connection : connections)
-    connection = std::make_unique<Connection>(net::AnyChannel(net::Fd()), descriptors::Held(), protocol_, true,
-                                              Connection::Tls{}, sleepers);
-  EXPECT_LT((mallinfo2().uordblks - before) / count, 736u);
-}
-#endif
 
 }  // namespace
 }  // namespace postern::door

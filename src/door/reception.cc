@@ -232,8 +232,8 @@ Worker &Reception::least_busy(Worker *worker) const {
 
 std::unique_ptr<Connection> Reception::make(Worker &worker, net::AnyChannel channel, descriptors::Held descriptor,
                                             bool local) {
-  std::unique_ptr<Connection> made = worker.make_connection(std::move(channel), std::move(descriptor), local);
-  made->listed.enter(roster_, engine_.next_number(), made->fd(), local, made->hosted() != nullptr, clock_ms());
+  std::unique_ptr<Connection> made = worker.make_connection(std::move(channel), std::move(descriptor), local, roster_);
+  made->listed.enter(engine_.next_number(), made->fd(), local, made->hosted() != nullptr, clock_ms());
   return made;
 }
 

@@ -103,7 +103,7 @@ void TurnRuns::send_ahead(Turn::Slice &slice, const Op &op) {
   if (slice.bytes_sent_ahead >= limits::reply_bytes_sent_ahead_max || !output.sendable().empty()) return;
   slice.bytes_sent_ahead += output.pending_bytes();
   turn_->forget_until(slice, op);
-  if (connection.put_off != nullptr) connection.put_off->busy_since_ms = -1;
+  if (connection.has_put_off()) connection.put_off().busy_since_ms = -1;
   output.release();
   context_.connections.send(connection);
 }

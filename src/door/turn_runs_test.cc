@@ -110,7 +110,7 @@ class TurnRunsTest : public ::testing::Test {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
     peer.reset(ends[0]);
-    std::unique_ptr<Connection> made = connections_.make(net::AnyChannel(net::Fd(ends[1])), {}, true);
+    std::unique_ptr<Connection> made = connections_.make(net::AnyChannel(net::Fd(ends[1])), {}, true, *roster_);
     Connection &connection = *made;
     connections_.count_one();
     connections_.add(std::move(made));
@@ -145,6 +145,7 @@ class TurnRunsTest : public ::testing::Test {
   Nowhere home_;
   Door door_;
   NotAlone not_alone_;
+  const Roster::Owner roster_ = Roster::make();
   WorkerConnections connections_;
   TurnRuns runs_;
   PickyExecutor executor_;
@@ -186,8 +187,8 @@ TEST_F(TurnRunsTest, WhatIsLeftGoesAwayWithItsConnection) {
   executor_.leaves = 1;
   runs_.run(executor_, 1);
   EXPECT_EQ(door_.left, std::vector{&connection});
-  ASSERT_NE(connection.put_off, nullptr);
-  EXPECT_EQ(connection.put_off->ops.size(), 1u);
+  ASSERT_TRUE(connection.has_put_off());
+  EXPECT_EQ(connection.put_off().ops.size(), 1u);
   connections_.finish();
   EXPECT_EQ(heard(peer), "first\n") << "which is answered";
 }

@@ -24,7 +24,7 @@ class FakePlan final : public Plan {
 class TurnTest : public ::testing::Test {
  protected:
   Connection make() {
-    return {net::AnyChannel(net::Fd()), descriptors::Held(), protocol_, true, Connection::Tls{}, sleepers_};
+    return {net::AnyChannel(net::Fd()), descriptors::Held(), protocol_, true, Connection::Tls{}, sleepers_, *roster_};
   }
 
   void add(Connection &connection, const Statement &statement) {
@@ -38,6 +38,7 @@ class TurnTest : public ::testing::Test {
   ping::Ping protocol_;
   net::WakeFd doorbell_;
   Sleepers sleepers_{doorbell_};
+  const Roster::Owner roster_ = Roster::make();
   FakeServerState state_;
   FakeServerSession session_{state_};
   const FakePlan reads_{false};

@@ -173,7 +173,7 @@ void Worker::collect() {
       turn.add(slice);
     } catch (const std::bad_alloc &) {
       turn.forget(slice);
-      connection.put_off.reset();
+      connection.forget_put_off();
       guard_.on_behalf_of(connection, [&] { connections_.refuse(connection, Failure::out_of_memory); });
     }
   }
@@ -181,7 +181,7 @@ void Worker::collect() {
 
 void Worker::collect_from(Connection &connection, const Turn::Slice &slice) {
   Turn &turn = runs_.turn();
-  if (connection.put_off != nullptr) return turn.add_put_off(*connection.put_off);
+  if (connection.has_put_off()) return turn.add_put_off(connection.put_off());
   const auto ops_max = static_cast<uint32_t>(std::min<size_t>(limits::ops_per_connection_max, turn.room()));
   const size_t before = turn.batch().size();
   connection.note_collected(connection.session->collect(connection.input, turn.batch(), ops_max));

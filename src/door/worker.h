@@ -75,8 +75,9 @@ class Worker final : private WaitListener, private WayOut, private LoneCommits, 
 
   /// A connection of a new client, to be given to this worker; `local`: it came through a unix socket. Throws
   /// std::bad_alloc; the socket is closed then. Any thread.
-  std::unique_ptr<Connection> make_connection(net::AnyChannel channel, descriptors::Held descriptor, bool local) const {
-    return connections_.make(std::move(channel), std::move(descriptor), local);
+  std::unique_ptr<Connection> make_connection(net::AnyChannel channel, descriptors::Held descriptor, bool local,
+                                              Roster &roster) const {
+    return connections_.make(std::move(channel), std::move(descriptor), local, roster);
   }
   /// Has it accept clients there, as soon as it runs, unless it does already; false, errno set, if the kernel refuses.
   /// Any thread.

@@ -10,13 +10,13 @@ WorkerConnections::WorkerConnections(const Context &context)
       timeouts_(context.options),
       tls_handshakes_(context.options, context.counters) {}
 
-std::unique_ptr<Connection> WorkerConnections::make(net::AnyChannel channel, descriptors::Held descriptor,
-                                                    bool local) const {
+std::unique_ptr<Connection> WorkerConnections::make(net::AnyChannel channel, descriptors::Held descriptor, bool local,
+                                                    Roster &roster) const {
   const net::TlsContext *const tls = context_.options.tls;
   return std::make_unique<Connection>(std::move(channel), std::move(descriptor), context_.protocol, local,
                                       Connection::Tls{.offered = tls != nullptr && tls->loaded(),
                                                       .required = tls != nullptr && context_.options.require_tls},
-                                      sleepers_);
+                                      sleepers_, roster);
 }
 
 /// All that its session has collected is answered.
@@ -30,7 +30,7 @@ inline void WorkerConnections::note_settled(Connection &connection) {
 void WorkerConnections::add(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
   connection.output.bound_to_turn();
-  const bool all_done = connection.put_off == nullptr;
+  const bool all_done = !connection.has_put_off();
   context_.guard.on_behalf_of(connection, [&] {
     lists_.make_room_for(count());
     timeouts_.make_room_for(connection, count());
@@ -52,7 +52,7 @@ void WorkerConnections::add(std::unique_ptr<Connection> owned) {
   // The socket of a session that has ended may be another's by now.
   if (!connection.is_dead() && !context_.poller.add(connection.channel.fd(), connection.armed, &connection))
     connection.die();
-  if (connection.sleeper != nullptr) sleepers_.bring_home(*connection.sleeper);
+  if (Sleeper *const sleeper = connection.sleeper(); sleeper != nullptr) sleepers_.bring_home(*sleeper);
   timeouts_.add(*owned.release(), now_ms_);
   lists_.add_to_this_turn(connection);
 }
@@ -122,7 +122,7 @@ void WorkerConnections::send_released(Connection &connection) {
 
 void WorkerConnections::settle(Connection &connection) {
   note_progress(connection);
-  connection.put_off.reset();
+  connection.forget_put_off();
   connection.output.release();
   context_.guard.on_behalf_of(connection, [&] { note_settled(connection); });
   connection.input.settle();
@@ -190,7 +190,7 @@ void WorkerConnections::take_back(Connection &connection, bool all_done) {
 }
 
 std::unique_ptr<Connection> WorkerConnections::let_go(Connection &connection) {
-  if (connection.sleeper != nullptr) sleepers_.send_away(*connection.sleeper);
+  if (Sleeper *const sleeper = connection.sleeper(); sleeper != nullptr) sleepers_.send_away(*sleeper);
   timeouts_.remove(connection);
   lists_.remove(connection);
   return std::unique_ptr<Connection>(&connection);

@@ -49,7 +49,8 @@ class WorkerConnections {
 
   /// A connection of a new client, to be given to its worker; `local`: it came through a unix socket. Throws
   /// std::bad_alloc; the socket is closed then.
-  std::unique_ptr<Connection> make(net::AnyChannel channel, descriptors::Held descriptor, bool local) const;
+  std::unique_ptr<Connection> make(net::AnyChannel channel, descriptors::Held descriptor, bool local,
+                                   Roster &roster) const;
   /// The worker is about to have one more.
   void count_one() { count_.fetch_add(1, std::memory_order_seq_cst); }
   /// So many that were counted will not come.

@@ -19,7 +19,8 @@ void WorkerConnections::take_woken() {
 
 void WorkerConnections::put_to_sleep(Connection &connection) {
   timeouts_.make_room_for_alarms(count());
-  if (connection.sleeper == nullptr || !sleepers_.lay_down(*connection.sleeper)) return connection.wake_up();
+  Sleeper *const sleeper = connection.sleeper();
+  if (sleeper == nullptr || !sleepers_.lay_down(*sleeper)) return connection.wake_up();
   timeouts_.set_alarm(connection, connection.session->wake_ms());
   // The poller may have reported the client's end already: it is asked again.
   if (connection.unread()) connection.armed = 0;
@@ -28,15 +29,17 @@ void WorkerConnections::put_to_sleep(Connection &connection) {
 /// It goes on, if it sleeps.
 void WorkerConnections::wake(Connection &connection) {
   if (!connection.is_asleep()) return;
-  sleepers_.take_out(*connection.sleeper);
+  sleepers_.take_out(*connection.sleeper());
   timeouts_.stop_alarm(connection);
   connection.wake_up();
 }
 
 /// Letters for its client follow the answers to its requests.
 void WorkerConnections::deliver(Connection &connection) {
-  if (connection.put_off != nullptr || (connection.phase() != Phase::open && !connection.is_asleep())) return;
-  connection.sleeper->take_call();
+  Sleeper *const sleeper = connection.sleeper();
+  if (sleeper == nullptr || connection.has_put_off()) return;
+  if (connection.phase() != Phase::open && !connection.is_asleep()) return;
+  sleeper->take_call();
   Delivered delivered = Delivered::close;
   context_.guard.on_behalf_of(connection, [&] { delivered = connection.session->deliver(); });
   connection.output.release();
@@ -45,7 +48,7 @@ void WorkerConnections::deliver(Connection &connection) {
     case Delivered::close: return connection.die();
     case Delivered::later: break;
   }
-  connection.sleeper->keep_call();
+  sleeper->keep_call();
   send(connection);
   if (!connection.output.above_high_water()) lists_.add_to_next_turn(connection);
 }
@@ -97,7 +100,7 @@ void WorkerConnections::close(Connection &connection) {
   tls_handshakes_.forget(connection);
   std::unique_ptr<Connection> closed = let_go(connection);
   if (ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
-    closed->put_off.reset();
+    closed->forget_put_off();
     if (!session->end_at_once(closed->peer_has_ended())) {  // else the poller forgets the socket, which is closed
       context_.poller.remove(closed->channel.fd());
       context_.statements.end(std::move(closed));

@@ -62,7 +62,7 @@ class WorkerConnectionsTest : public ::testing::Test {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
     peer.reset(ends[0]);
-    std::unique_ptr<Connection> made = connections_->make(net::AnyChannel(net::Fd(ends[1])), {}, true);
+    std::unique_ptr<Connection> made = connections_->make(net::AnyChannel(net::Fd(ends[1])), {}, true, *roster_);
     Connection &connection = *made;
     connections_->count_one();
     connections_->add(std::move(made));
@@ -104,6 +104,7 @@ class WorkerConnectionsTest : public ::testing::Test {
   Counters counters_;
   const std::string name_ = "toy worker 1";
   MemoryGuard guard_{name_, counters_};
+  const Roster::Owner roster_ = Roster::make();
   std::unique_ptr<WorkerConnections> connections_;
 };
 

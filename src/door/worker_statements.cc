@@ -93,7 +93,7 @@ std::unique_ptr<SlowJob> Worker::next_statement() {
 void Worker::leave_turn(Connection &connection) {
   auto job = std::make_unique<SlowJob>();
   connections_.send(connection);  // answers must not wait for unanswered requests
-  job->work = std::move(connection.put_off);
+  job->work = connection.take_put_off();
   if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
   job->home = this;
   job->began_us = runs_.began_us();

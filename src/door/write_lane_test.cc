@@ -276,7 +276,7 @@ class LaneAloneTest : public ::testing::Test {
     auto job = std::make_unique<WriteJob>();
     for (int i = 0; i < writers; ++i) {
       connections_.push_back(std::make_unique<Connection>(net::AnyChannel(net::Fd()), descriptors::Held(), protocol_,
-                                                          true, Connection::Tls{}, sleepers_));
+                                                          true, Connection::Tls{}, sleepers_, *roster_));
       const Turn::Slice slice = job->begin(*connections_.back(), 0);
       job->batch().add().verb = Verb::insert;
       job->add(slice);
@@ -287,6 +287,7 @@ class LaneAloneTest : public ::testing::Test {
   ping::Ping protocol_;
   net::WakeFd doorbell_;
   Sleepers sleepers_{doorbell_};
+  const Roster::Owner roster_ = Roster::make();
   ToyEngine engine_;
   std::vector<std::unique_ptr<Connection>> connections_;
   WriteLane lane_{without_committers(), engine_, [] {}};

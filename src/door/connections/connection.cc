@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "base/slab.h"
 #include "contract/server_session.h"
 #include "net/lent_channel.h"
 
@@ -9,26 +10,34 @@ namespace postern::door {
 namespace {
 
 /// A client that fills its room may send as much again; one that needs little of it gets less.
-uint32_t next_room(uint32_t room, const net::Transfer &got) {
-  if (got.filled)
-    return static_cast<uint32_t>(
-        std::min(2 * std::max<size_t>(room, got.bytes), limits::block_bytes_recycled_max - Input::head_bytes));
-  if (got.bytes >= room / 4) return room;
-  return room / 2;
+uint16_t next_room(uint32_t room, const net::Transfer &got) {
+  constexpr size_t room_max = limits::block_bytes_recycled_max - Input::head_bytes;
+  static_assert(room_max <= UINT16_MAX);
+  if (got.filled) return static_cast<uint16_t>(std::min(2 * std::max<size_t>(room, got.bytes), room_max));
+  return static_cast<uint16_t>(got.bytes >= room / 4 ? room : room / 2);
 }
 
 }  // namespace
 
 Connection::Connection(net::AnyChannel its_channel, descriptors::Held its_descriptor, Protocol &protocol, bool is_local,
-                       Tls tls, Sleepers &sleepers)
+                       Tls tls, Sleepers &sleepers, Roster &roster)
     : descriptor(std::move(its_descriptor)),
       channel(std::move(its_channel)),
       phase_(tls.offered && protocol.tls_begins() == TlsBegins::with_the_first_byte ? Phase::sniffing : Phase::open),
       local_(is_local),
       tls_offered_(tls.offered),
-      tls_required_(tls.required) {
+      tls_required_(tls.required),
+      listed(roster) {
   session = protocol.open_session(output, *this);
-  if (session->may_sleep()) sleeper = std::make_unique<Sleeper>(sleepers, *this);
+  if (session->may_sleep()) aside_.become(std::make_unique<Sleeper>(sleepers, *this));
+}
+
+void *Connection::operator new(size_t bytes) {
+  return slab_of<Connection>.take(bytes);
+}
+
+void Connection::operator delete(void *connection, size_t bytes) noexcept {
+  slab_of<Connection>.give_back(connection, bytes);
 }
 
 void Connection::become(Phase phase) {
@@ -44,7 +53,7 @@ void Connection::become_open() {
 void Connection::let_session_open() {
   if (session_is_open_) return;
   session_is_open_ = true;
-  if (sleeper != nullptr) session->take_waker(*sleeper);
+  if (sleeper() != nullptr) session->take_waker(*sleeper());
   session->open();
   output.release();
 }

@@ -48,21 +48,13 @@
 #include "base/limits.h"
 #include "base/output.h"
 #include "contract/session.h"
+#include "door/connections/put_off.h"
 #include "door/connections/roster.h"
 #include "door/connections/sleepers.h"
 #include "net/any_channel.h"
 #include "net/poller.h"
 
 namespace postern::door {
-
-/// Requests that were read and not answered: the output was above high water, or the batch had had enough large rows,
-/// or they were in the slow lane after one that was held up, and have come back.
-struct PutOff {
-  Arena::Kept arena;  ///< holds the ops
-  std::vector<Op> ops;
-  std::vector<Unit> units;     ///< among these ops
-  int64_t busy_since_ms = -1;  ///< since when the first one finds its table held, or its row locked
-};
 
 enum class Phase : uint8_t {
   sniffing,       ///< no byte has come; the first one will show whether the client speaks TLS
@@ -111,7 +103,7 @@ class Connection final : public Peer {
     bool required = false;  ///< but not through a unix socket
   };
   Connection(net::AnyChannel its_channel, descriptors::Held its_descriptor, Protocol &protocol, bool is_local, Tls tls,
-             Sleepers &sleepers);
+             Sleepers &sleepers, Roster &roster);
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
 
@@ -134,9 +126,9 @@ class Connection final : public Peer {
   /// Whether its client is gone if it ends its sending now.
   bool lives_by_sending() const { return is_asleep() && !pauses_; }
   /// Whether others have something for its client.
-  bool is_called() const { return sleeper != nullptr && sleeper->is_called(); }
+  bool is_called() const { return sleeper() != nullptr && sleeper()->is_called(); }
   /// Whether its client waits for what others have for it.
-  bool listens() const { return sleeper != nullptr && session->listens(); }
+  bool listens() const { return sleeper() != nullptr && session->listens(); }
   /// Whether more bytes are wanted of its client.
   bool receives() const { return phase_ <= Phase::open; }
   /// Whether the channel is a TlsChannel.
@@ -147,7 +139,17 @@ class Connection final : public Peer {
   bool has_left_clear() const { return phase_ == Phase::leaving_clear && !has_work() && output.pending_bytes() == 0; }
 
   /// Whether there may be something to do without receiving.
-  bool has_work() const { return unparsed_ || put_off != nullptr; }
+  bool has_work() const { return unparsed_ || aside_.has_put_off(); }
+  /// Requests that it has put off come before anything else is parsed or received.
+  bool has_put_off() const { return aside_.has_put_off(); }
+  PutOff &put_off() { return aside_.put_off(); }
+  void put_off(std::unique_ptr<PutOff> requests) { aside_.put(std::move(requests)); }
+  void forget_put_off() {
+    if (has_put_off()) aside_.take().reset();
+  }
+  std::unique_ptr<PutOff> take_put_off() { return aside_.take(); }
+  /// nullptr: its session never sleeps.
+  Sleeper *sleeper() const { return aside_.sleeper(); }
   /// The kernel may hold bytes that the poller will not report again.
   bool unread() const { return unread_; }
   void set_unread(bool unread) { unread_ = unread; }
@@ -214,6 +216,10 @@ class Connection final : public Peer {
     phase_ = Phase::dead;
   }
 
+  /// There are tens of thousands of them, close together.
+  static void *operator new(size_t bytes);
+  static void operator delete(void *connection, size_t bytes) noexcept;
+
   // In an order that leaves no gaps: members without addresses of their own end in bytes that the next ones use.
   descriptors::Held descriptor;  ///< the channel's, returned after it, or left to the server
   uint32_t clock_place = 0;      ///< in a SilenceClock of the worker's Timeouts, from 1; 0: it is not in it
@@ -228,33 +234,12 @@ class Connection final : public Peer {
   /// Its ops and its output are the write lane's, or a job's that is to be served on the worker's thread, and the
   /// worker watches its socket.
   bool ops_are_lent = false;
-  std::unique_ptr<Sleeper> sleeper;  ///< nullptr: its session never sleeps; outlives that
-  std::unique_ptr<Session> session;
-  std::unique_ptr<PutOff> put_off;  ///< before anything else is parsed or received
-
-  // Neighbours in the worker's Timeouts, which are ordered by when they were active, or in Arrivals.
-  Connection *older = nullptr;
-  Connection *newer = nullptr;
-
-  uint32_t last_run = 0;  ///< with others, of its writes, by its worker's count
 
  private:
-  uint32_t receive_bytes_ = 0;
-
- public:
-  /// Its row for people; after the channel, whose socket it may end.
-  [[no_unique_address]] mutable Listed listed;
-
- private:
-  void become(Phase phase);
-  void become_open();
-  void let_session_open();
-  bool is_greeted(ServerSession &server);
-  void settle_last_phases();
-
+  [[no_unique_address]] Aside aside_;  // outlives the session
+  bool unparsed_ = false;              // the input may hold another complete request
   Phase phase_;
   Phase died_in_ = Phase::dead;
-  bool unparsed_ = false;  // the input may hold another complete request
   // Each has a byte of its own: the worker notes the first two, and another thread the third, at the same time.
   bool unread_ = false;
   bool end_told_ = false;
@@ -265,7 +250,26 @@ class Connection final : public Peer {
   const bool local_ : 1;
   const bool tls_offered_ : 1;
   const bool tls_required_ : 1;
+  uint16_t receive_bytes_ = 0;
+
+ public:
+  uint32_t last_run = 0;  ///< with others, of its writes, by its worker's count
+  std::unique_ptr<Session> session;
+
+  // Neighbours in the worker's Timeouts, which are ordered by when they were active, or in Arrivals.
+  Connection *older = nullptr;
+  Connection *newer = nullptr;
+
+  /// Its row for people; after the channel, whose socket it may end.
+  mutable Listed listed;
+
+ private:
+  void become(Phase phase);
+  void become_open();
+  void let_session_open();
+  bool is_greeted(ServerSession &server);
+  void settle_last_phases();
 };
-static_assert(sizeof(Connection) <= 264);
+static_assert(sizeof(Connection) <= 120);
 
 }  // namespace postern::door

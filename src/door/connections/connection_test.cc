@@ -2,9 +2,12 @@
 #include "door/connections/connection.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "net/any_channel.h"
 #include "ping/ping.h"
@@ -23,7 +26,8 @@ class ConnectionPhases : public ::testing::Test {
   static net::AnyChannel channel() { return net::AnyChannel(net::Fd()); }
 
   Connection make(bool may_be_tls) {
-    return {channel(), descriptors::Held(), protocol_, true, Connection::Tls{.offered = may_be_tls}, sleepers_};
+    const Connection::Tls tls{.offered = may_be_tls};
+    return {channel(), descriptors::Held(), protocol_, true, tls, sleepers_, *roster_};
   }
 
   /// As a receive would: bytes, and their result.
@@ -45,6 +49,7 @@ class ConnectionPhases : public ::testing::Test {
   ping::Ping protocol_;
   net::WakeFd doorbell_;
   Sleepers sleepers_{doorbell_};
+  const Roster::Owner roster_ = Roster::make();
 };
 
 TEST_F(ConnectionPhases, AreReachedFromWhereThePictureSays) {
@@ -119,7 +124,7 @@ TEST_F(ConnectionPhases, AskingForTlsWaitsUntilTheClearHasLeft) {
   } asking;
   for (const bool offered : {false, true}) {
     Connection connection(channel(), descriptors::Held(), asking, false, {.offered = offered, .required = true},
-                          sleepers_);
+                          sleepers_, *roster_);
     EXPECT_EQ(connection.phase(), Phase::open);
     EXPECT_TRUE(connection.lacks_tls());
     EXPECT_EQ(connection.may_start_tls(), offered);
@@ -172,12 +177,12 @@ TEST_F(ConnectionPhases, ClosingWaitsForDeferredRequests) {
   receive(connection, "bye\n");
   connection.note_collected(Collected::close);
   EXPECT_EQ(connection.phase(), Phase::closing);
-  connection.put_off = std::make_unique<PutOff>();
+  connection.put_off(std::make_unique<PutOff>());
   connection.settle_phase();
   EXPECT_EQ(connection.phase(), Phase::closing);
   connection.come_home(false);
   EXPECT_TRUE(connection.has_work());
-  connection.put_off.reset();
+  connection.forget_put_off();
   connection.come_home(true);
   EXPECT_FALSE(connection.has_work()) << "nothing more is parsed";
   connection.settle_phase();
@@ -234,6 +239,20 @@ TEST_F(ConnectionPhases, ABrokenOutputAFailureAndAnyDeathAreFinal) {
   EXPECT_EQ(failed.last_phase(), Phase::sniffing);
   EXPECT_FALSE(failed.receives() || failed.has_work());
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(ConnectionPhases, AFreshConnectionIsSmall) {
+  constexpr size_t count = 1'000;
+  std::vector<std::unique_ptr<Connection>> connections(count);
+  const size_t before = mallinfo2().uordblks;
+  for (auto &connection : connections)
+    connection = std::make_unique<Connection>(channel(), descriptors::Held(), protocol_, true, Connection::Tls{},
+                                              sleepers_, *roster_);
+  EXPECT_LT((mallinfo2().uordblks - before) / count, 270u) << "with its session and its row";
+  connections.clear();
+  EXPECT_LT(mallinfo2().uordblks, before + 1'000) << "all of it has gone back";
+}
+#endif
 
 }  // namespace
 }  // namespace postern::door

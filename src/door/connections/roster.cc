@@ -5,53 +5,57 @@
 #include <sys/socket.h>
 
 #include <bit>
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 namespace postern::door {
 
-void PeerAddress::ask(int socket, bool local) {
-  if (local) {
-    family_ = Family::unix_socket;
-    return;
-  }
+PeerAddress PeerAddress::of(int socket, bool local) {
+  if (local) return {.family = Family::unix_socket};
   sockaddr_storage address{};
   socklen_t size = sizeof address;
-  if (getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0) return;
+  if (getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0) return {};
   const auto &v6 = reinterpret_cast<const sockaddr_in6 &>(address);
   const auto &v4 = reinterpret_cast<const sockaddr_in &>(address);
-  port_ = ntohs(v4.sin_port);  // where an IPv6 address has it, too
+  PeerAddress asked{.port = ntohs(v4.sin_port)};  // where an IPv6 address has it, too
   switch (address.ss_family) {
     case AF_INET:
-      v4_ = std::bit_cast<Bytes4>(v4.sin_addr);
-      family_ = Family::v4;
-      return;
+      asked.family = Family::v4;
+      std::memcpy(asked.bytes.data(), &v4.sin_addr, sizeof v4.sin_addr);
+      break;
     case AF_INET6:
-      v6_ = new Bytes16(std::bit_cast<Bytes16>(v6.sin6_addr));
-      family_ = Family::v6;
-      return;
-    default: family_ = Family::unix_socket;
+      asked.family = Family::v6;
+      std::memcpy(asked.bytes.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+      break;
+    default: return {.family = Family::unix_socket};
   }
+  return asked;
 }
 
 PeerKind PeerAddress::kind() const {
-  switch (family_) {
+  switch (family) {
     case Family::unix_socket: return PeerKind::local;
-    case Family::v4:
-      return std::bit_cast<uint32_t>(v4_) == htonl(INADDR_LOOPBACK) ? PeerKind::loopback : PeerKind::remote;
-    case Family::v6: return std::bit_cast<Bytes16>(in6addr_loopback) == *v6_ ? PeerKind::loopback : PeerKind::remote;
+    case Family::v4: return bytes == Bytes16{127, 0, 0, 1} ? PeerKind::loopback : PeerKind::remote;
+    case Family::v6: return bytes == std::bit_cast<Bytes16>(in6addr_loopback) ? PeerKind::loopback : PeerKind::remote;
     case Family::unknown: break;
   }
   return PeerKind::remote;
 }
 
 std::string PeerAddress::text() const {
-  if (family_ == Family::unknown) return {};
-  if (family_ == Family::unix_socket) return "localhost";
+  if (family == Family::unknown) return {};
+  if (family == Family::unix_socket) return "localhost";
   char text[INET6_ADDRSTRLEN];
-  const char *const told = family_ == Family::v4 ? inet_ntop(AF_INET, v4_.data(), text, sizeof text)
-                                                 : inet_ntop(AF_INET6, v6_->data(), text, sizeof text);
-  if (told == nullptr) return {};
-  return std::string(text) + ":" + std::to_string(port_);
+  if (inet_ntop(family == Family::v4 ? AF_INET : AF_INET6, bytes.data(), text, sizeof text) == nullptr) return {};
+  return std::string(text) + ":" + std::to_string(port);
+}
+
+PeerAddress RosterRow::peer() const {
+  PeerAddress told{.family = family, .port = port};
+  if (has_more) told.bytes = more->address;
+  else if (family == PeerAddress::Family::v4) std::copy(address.begin(), address.end(), told.bytes.begin());
+  return told;
 }
 
 const char *words_of(Doing doing) {
@@ -80,41 +84,85 @@ const char *words_of(Verb verb) {
   return "";
 }
 
-void Listed::enter(Roster &roster, uint64_t id, int socket, bool local, bool hosted, int64_t now_ms) {
-  peer_.ask(socket, local);
-  id_ = id;
-  socket_ = socket;
-  hosted_ = hosted;
-  begun_s_ = static_cast<uint32_t>(now_ms / 1000);
-  note_active(now_ms);
-  note_doing(Doing::beginning);
-  roster_ = &roster;
-  const std::lock_guard guard(roster_->mutex_);
-  older_ = roster_->newest_;
-  (older_ != nullptr ? older_->newer_ : roster_->oldest_) = this;
-  roster_->newest_ = this;
-  ++roster_->count_;
+Listed::Listed(Roster &roster) : row_(roster.take_row()) {}
+
+Listed::~Listed() {
+  Roster::give_back(row_);
 }
 
-void Listed::leave() {
-  if (roster_ == nullptr) return;
-  bool last = false;
-  {
-    const std::lock_guard guard(roster_->mutex_);
-    (older_ != nullptr ? older_->newer_ : roster_->oldest_) = newer_;
-    (newer_ != nullptr ? newer_->older_ : roster_->newest_) = older_;
-    last = --roster_->count_ == 0 && roster_->abandoned_;
-  }
-  if (last) delete roster_;
-  roster_ = nullptr;
+void Listed::enter(uint64_t id, int socket, bool local, bool hosted, int64_t now_ms) {
+  const PeerAddress peer = PeerAddress::of(socket, local);
+  std::unique_ptr<RosterRow::More> more;
+  if (peer.family == PeerAddress::Family::v6) more.reset(new RosterRow::More{peer.bytes, {}});
+  note_active(now_ms);
+  note_doing(Doing::beginning);
+  const std::lock_guard guard(Roster::of(row_).mutex_);
+  row_.family = peer.family;
+  row_.port = peer.port;
+  row_.has_more = more != nullptr;
+  if (more != nullptr) row_.more = more.release();
+  else row_.address = {peer.bytes[0], peer.bytes[1], peer.bytes[2], peer.bytes[3]};
+  row_.socket = socket;
+  row_.hosted = hosted;
+  row_.begun_s = static_cast<uint32_t>(now_ms / 1000);
+  row_.id = id;
 }
 
 void Listed::note_account(std::string account, uint64_t id) {
-  if (roster_ == nullptr) return;
-  auto noted = account.empty() ? nullptr : std::make_unique<const std::string>(std::move(account));
-  const std::lock_guard guard(roster_->mutex_);
-  account_.swap(noted);
-  if (id != 0) id_ = id;
+  if (row_.id == 0) return;
+  std::unique_ptr<RosterRow::More> more;
+  if (!account.empty() && !row_.has_more) more.reset(new RosterRow::More{row_.peer().bytes, {}});
+  const std::lock_guard guard(Roster::of(row_).mutex_);
+  if (more != nullptr) {
+    row_.more = more.release();
+    row_.has_more = true;
+  }
+  if (row_.has_more) row_.more->account = std::move(account);
+  if (id != 0) row_.id = id;
+}
+
+RosterRow &Roster::take_row() {
+  const std::lock_guard guard(mutex_);
+  if (free_ == nullptr) add_block();
+  RosterRow &row = *free_;
+  free_ = row.next;
+  ++count_;
+  return row;
+}
+
+void Roster::add_block() {
+  blocks_.push_back(std::make_unique<Block>());
+  Block &block = *blocks_.back();
+  block.roster = this;
+  for (size_t place = block_rows; place-- != 0;) {
+    RosterRow &row = block.rows[place];
+    row.place = static_cast<uint8_t>(place);
+    row.next = std::exchange(free_, &row);
+  }
+}
+
+Roster &Roster::of(RosterRow &row) {
+  char *const first = reinterpret_cast<char *>(&row - row.place);
+  return *reinterpret_cast<Block *>(first - offsetof(Block, rows))->roster;
+}
+
+void Roster::give_back(RosterRow &row) {
+  Roster &roster = of(row);
+  {
+    const std::lock_guard guard(roster.mutex_);
+    const uint8_t place = row.place;
+    std::destroy_at(&row);
+    RosterRow &fresh = *std::construct_at(&row);
+    fresh.place = place;
+    fresh.next = std::exchange(roster.free_, &fresh);
+    if (--roster.count_ != 0) return;
+    if (roster.blocks_.size() > 1) {
+      roster.free_ = nullptr;
+      roster.blocks_.clear();
+    }
+    if (!roster.abandoned_) return;
+  }
+  delete &roster;
 }
 
 void Roster::abandon() {
@@ -126,53 +174,67 @@ void Roster::abandon() {
   delete this;
 }
 
+template <class Visit>
+void Roster::visit(Visit visit) const {
+  for (const std::unique_ptr<Block> &block : blocks_)
+    for (RosterRow &row : block->rows)
+      if (row.id != 0 && visit(row)) return;
+}
+
 std::vector<ConnectionNotes> Roster::all() const {
   std::vector<ConnectionNotes> told;
-  const std::lock_guard guard(mutex_);
-  told.reserve(count_);
-  constexpr auto relaxed = std::memory_order_relaxed;
-  for (const Listed *one = oldest_; one != nullptr; one = one->newer_) {
-    const uint64_t requests = one->requests_.load(relaxed);
-    told.push_back({.id = one->id_,
-                    .peer = one->peer(),
-                    .account = std::string(one->account()),
-                    .begun_ms = int64_t{one->begun_s_} * 1000,
-                    .active_ms = one->active_ms(),
-                    .doing = one->doing_.load(relaxed),
-                    .asked = requests != 0,
-                    .verb = one->verb_.load(relaxed),
-                    .tls = one->tls_.load(relaxed),
-                    .requests = requests,
-                    .bytes_received = one->received_.load(relaxed),
-                    .bytes_sent = one->sent_.load(relaxed),
-                    .bytes_buffered = one->buffered_.load(relaxed),
-                    .open_indexes = one->open_indexes_.load(relaxed)});
+  {
+    const std::lock_guard guard(mutex_);
+    told.reserve(count_);
+    constexpr auto relaxed = std::memory_order_relaxed;
+    visit([&](const RosterRow &one) {
+      const uint64_t requests = one.requests.load(relaxed);
+      told.push_back({.id = one.id,
+                      .peer = one.peer().text(),
+                      .account = std::string(one.account()),
+                      .begun_ms = int64_t{one.begun_s} * 1000,
+                      .active_ms = one.active_ms.load(relaxed),
+                      .doing = one.doing.load(relaxed),
+                      .asked = requests != 0,
+                      .verb = one.verb.load(relaxed),
+                      .tls = one.tls.load(relaxed),
+                      .requests = requests,
+                      .bytes_received = one.received.load(relaxed),
+                      .bytes_sent = one.sent.load(relaxed),
+                      .bytes_buffered = one.buffered.load(relaxed),
+                      .open_indexes = one.open_indexes.load(relaxed)});
+      return false;
+    });
   }
+  std::sort(told.begin(), told.end(), [](const auto &left, const auto &right) { return left.id < right.id; });
   return told;
 }
 
 /// With the mutex held.
-Listed *Roster::find(uint64_t id) const {
-  Listed *one = oldest_;
-  while (one != nullptr && one->id_ != id) one = one->newer_;
-  return one;
+RosterRow *Roster::find(uint64_t id) const {
+  RosterRow *found = nullptr;
+  visit([&](RosterRow &one) {
+    if (one.id == id) found = &one;
+    return found != nullptr;
+  });
+  return found;
 }
 
 Ended Roster::would_end(uint64_t id) const {
   const std::lock_guard guard(mutex_);
-  const Listed *const one = find(id);
+  const RosterRow *const one = find(id);
   if (one == nullptr) return Ended::unknown;
-  return one->hosted_ ? Ended::session : Ended::ended;
+  return one->hosted ? Ended::session : Ended::ended;
 }
 
 /// Its owner sees that the socket has ended, wherever the connection is, as if the client had gone.
 Ended Roster::end(uint64_t id) {
   const std::lock_guard guard(mutex_);
-  Listed *const one = find(id);
+  RosterRow *const one = find(id);
   if (one == nullptr) return Ended::unknown;
-  if (one->hosted_) return Ended::session;
-  one->ended_.store(true, std::memory_order_relaxed);
-  ::shutdown(one->socket_, SHUT_RDWR);
+  if (one->hosted) return Ended::session;
+  one->ended.store(true, std::memory_order_relaxed);
+  ::shutdown(one->socket, SHUT_RDWR);
   return Ended::ended;
 }
 

@@ -3,6 +3,9 @@
 // A connection's owner notes; any thread reads, and ends it. Notes are atomics with one writer (relaxed: each is true
 // by itself). The roster's mutex is a leaf. It is taken when a connection comes and goes, when it learns its account,
 // and by readers, never for a request.
+//
+// There are tens of thousands of rows, so they lie in blocks of the roster and need no links: readers look at all of
+// them.
 #pragma once
 
 #include <algorithm>
@@ -51,99 +54,110 @@ struct ConnectionNotes {
 
 class Roster;
 
-/// The other end of a socket, as the kernel has it: a text would take twice the room. An address of IPv6 has memory of
-/// its own.
-class PeerAddress {
- public:
-  PeerAddress() = default;
-  PeerAddress(const PeerAddress &) = delete;
-  PeerAddress &operator=(const PeerAddress &) = delete;
-  ~PeerAddress() {
-    if (family_ == Family::v6) delete v6_;
-  }
-  /// To be called once: that of a connected socket; `local`: a unix one. Throws std::bad_alloc.
-  void ask(int socket, bool local);
-  PeerKind kind() const;
-  /// As the server writes those of its clients. Throws std::bad_alloc.
-  std::string text() const;
-
- private:
+/// The other end of a socket, as the kernel has it: a text would take twice the room.
+struct PeerAddress {
   enum class Family : uint8_t { unknown, unix_socket, v4, v6 };
   using Bytes4 = std::array<uint8_t, 4>;
   using Bytes16 = std::array<uint8_t, 16>;
 
-  union {
-    Bytes4 v4_;
-    const Bytes16 *v6_ = nullptr;
-  };
-  uint16_t port_ = 0;
-  Family family_ = Family::unknown;
+  /// That of a connected socket; `local`: a unix one.
+  static PeerAddress of(int socket, bool local);
+  PeerKind kind() const;
+  /// As the server writes those of its clients. Throws std::bad_alloc.
+  std::string text() const;
+
+  Family family = Family::unknown;
+  uint16_t port = 0;
+  Bytes16 bytes{};  ///< an address of IPv4 has the first four
 };
+
+/// The notes on one connection. Written by its owner; members that are no atomics, under the roster's mutex.
+struct RosterRow {
+  RosterRow() = default;
+  RosterRow(const RosterRow &) = delete;
+  RosterRow &operator=(const RosterRow &) = delete;
+  ~RosterRow() {
+    if (has_more) delete more;
+  }
+
+  /// Only some have it.
+  struct More {
+    PeerAddress::Bytes16 address;
+    std::string account;
+  };
+  PeerAddress peer() const;
+  Bytes account() const { return has_more ? Bytes(more->account) : Bytes(); }
+
+  uint64_t id = 0;  ///< 0: nobody sees it
+  std::atomic<int64_t> active_ms{0};
+  std::atomic<uint64_t> requests{0};
+  std::atomic<uint64_t> received{0};
+  std::atomic<uint64_t> sent{0};
+  union {
+    More *more;                   ///< if has_more
+    PeerAddress::Bytes4 address;  ///< else
+    RosterRow *next = nullptr;    ///< while it is nobody's
+  };
+  std::atomic<uint32_t> buffered{0};
+  std::atomic<uint32_t> open_indexes{0};
+  uint32_t begun_s = 0;
+  int socket = -1;
+  uint16_t port = 0;
+  uint8_t place = 0;  ///< in its block
+  PeerAddress::Family family : 4 = PeerAddress::Family::unknown;
+  bool hosted : 1 = false;
+  bool has_more : 1 = false;
+  std::atomic<bool> ended{false};
+  std::atomic<Doing> doing{Doing::idle};
+  std::atomic<Verb> verb{Verb::answer};
+  std::atomic<bool> tls{false};
+};
+static_assert(sizeof(RosterRow) == 72);
 
 /// Owned by its connection, and small: there are tens of thousands.
 class Listed {
  public:
-  Listed() = default;
+  /// Nobody sees it as yet. Throws std::bad_alloc.
+  explicit Listed(Roster &roster);
+  ~Listed();
   Listed(const Listed &) = delete;
   Listed &operator=(const Listed &) = delete;
-  ~Listed() { leave(); }
 
-  /// Others see it from here on. `socket` stays open until leave(), unless it is the server's (`hosted`).
-  void enter(Roster &roster, uint64_t id, int socket, bool local, bool hosted, int64_t now_ms);
-  /// Nobody sees it any more. Before its socket is closed.
-  void leave();
+  /// Others see it from here on. `socket` outlives this, unless it is the server's (`hosted`). Throws std::bad_alloc.
+  void enter(uint64_t id, int socket, bool local, bool hosted, int64_t now_ms);
 
   // Its owner's notes.
-  void note_doing(Doing doing) { put(doing_, doing); }
-  void note_active(int64_t now_ms) { put(active_ms_, now_ms); }
-  void note_tls(bool tls) { put(tls_, tls); }
-  void note_buffered(uint64_t bytes) { put(buffered_, static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX))); }
-  void note_received(uint64_t bytes) { put(received_, received_.load(std::memory_order_relaxed) + bytes); }
-  void note_sent(uint64_t bytes) { put(sent_, sent_.load(std::memory_order_relaxed) + bytes); }
-  void note_requests(uint64_t count, Verb last) {
-    put(requests_, requests_.load(std::memory_order_relaxed) + count);
-    put(verb_, last);
+  void note_doing(Doing doing) { put(row_.doing, doing); }
+  void note_active(int64_t now_ms) { put(row_.active_ms, now_ms); }
+  void note_tls(bool tls) { put(row_.tls, tls); }
+  void note_buffered(uint64_t bytes) {
+    put(row_.buffered, static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX)));
   }
-  void note_open_indexes(uint32_t count) { put(open_indexes_, count); }
+  void note_received(uint64_t bytes) { put(row_.received, row_.received.load(std::memory_order_relaxed) + bytes); }
+  void note_sent(uint64_t bytes) { put(row_.sent, row_.sent.load(std::memory_order_relaxed) + bytes); }
+  void note_requests(uint64_t count, Verb last) {
+    put(row_.requests, row_.requests.load(std::memory_order_relaxed) + count);
+    put(row_.verb, last);
+  }
+  void note_open_indexes(uint32_t count) { put(row_.open_indexes, count); }
   /// `id`: of its session of the server; 0: it stays. Throws std::bad_alloc.
   void note_account(std::string account, uint64_t id = 0);
   // For its owner.
-  uint64_t id() const { return id_; }
-  std::string peer() const { return peer_.text(); }
-  PeerKind peer_kind() const { return peer_.kind(); }
-  Bytes account() const { return account_ != nullptr ? Bytes(*account_) : Bytes(); }
-  int64_t active_ms() const { return active_ms_.load(std::memory_order_relaxed); }
+  uint64_t id() const { return row_.id; }
+  std::string peer() const { return row_.peer().text(); }
+  PeerKind peer_kind() const { return row_.peer().kind(); }
+  Bytes account() const { return row_.account(); }
+  int64_t active_ms() const { return row_.active_ms.load(std::memory_order_relaxed); }
   /// Whether somebody has ended it.
-  bool is_ended() const { return ended_.load(std::memory_order_relaxed); }
+  bool is_ended() const { return row_.ended.load(std::memory_order_relaxed); }
 
  private:
-  friend Roster;
   template <class Value>
   static void put(std::atomic<Value> &to, Value value) {
     to.store(value, std::memory_order_relaxed);
   }
 
-  Roster *roster_ = nullptr;
-  // Written under the roster's mutex, by the owner alone.
-  Listed *older_ = nullptr;
-  Listed *newer_ = nullptr;
-  uint64_t id_ = 0;
-  std::unique_ptr<const std::string> account_;  // nullptr: none
-
-  std::atomic<int64_t> active_ms_{0};
-  std::atomic<uint64_t> requests_{0};
-  std::atomic<uint64_t> received_{0};
-  std::atomic<uint64_t> sent_{0};
-  std::atomic<uint32_t> buffered_{0};
-  std::atomic<uint32_t> open_indexes_{0};
-  uint32_t begun_s_ = 0;
-  int socket_ = -1;
-  [[no_unique_address]] PeerAddress peer_;
-  bool hosted_ = false;
-  std::atomic<bool> ended_{false};
-  std::atomic<Doing> doing_{Doing::idle};
-  std::atomic<Verb> verb_{Verb::answer};
-  std::atomic<bool> tls_{false};
+  RosterRow &row_;
 };
 
 /// What became of a wish to end a connection.
@@ -163,7 +177,7 @@ class Roster {
   using Owner = std::unique_ptr<Roster, Abandon>;
   static Owner make() { return Owner(new Roster()); }
 
-  /// In the order in which they came. Throws std::bad_alloc.
+  /// By their numbers, which is the order in which they came. Throws std::bad_alloc.
   std::vector<ConnectionNotes> all() const;
   Ended end(uint64_t id);
   /// What end() would say. Ends nothing.
@@ -171,14 +185,28 @@ class Roster {
 
  private:
   friend Listed;
+  static constexpr size_t block_rows = 224;
+  struct Block {
+    Roster *roster;
+    std::array<RosterRow, block_rows> rows;
+  };
+
   Roster() = default;
   ~Roster() = default;
   void abandon();
-  Listed *find(uint64_t id) const;
+  RosterRow &take_row();
+  /// The roster goes with the last row, if the door is gone.
+  static void give_back(RosterRow &row);
+  static Roster &of(RosterRow &row);
+  void add_block();
+  /// Visits the rows that people see, with the mutex held, until `visit` returns true.
+  template <class Visit>
+  void visit(Visit visit) const;
+  RosterRow *find(uint64_t id) const;
 
   mutable std::mutex mutex_;
-  Listed *oldest_ = nullptr;
-  Listed *newest_ = nullptr;
+  std::vector<std::unique_ptr<Block>> blocks_;  // go with the last connection, if there are many
+  RosterRow *free_ = nullptr;
   size_t count_ = 0;
   bool abandoned_ = false;  // the door is gone
 };

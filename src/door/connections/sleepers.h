@@ -7,10 +7,12 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "contract/session.h"
+#include "door/connections/put_off.h"
 #include "net/poller.h"
 
 namespace postern::door {
@@ -41,6 +43,7 @@ class Sleeper final : public Waker {
   void keep_call() { more_ = true; }
 
   Connection &connection;
+  std::unique_ptr<PutOff> put_off;  ///< its connection's: see Aside
 
  private:
   friend Sleepers;
@@ -54,6 +57,49 @@ class Sleeper final : public Waker {
   bool at_home_ = false;
   bool lies_ = false;
   bool woken_ = false;
+};
+
+/// The sleeper of a connection with a session that may sleep, and its requests that were put off. Most have neither.
+class Aside {
+ public:
+  Aside() : put_off_(nullptr) {}
+  Aside(const Aside &) = delete;
+  Aside &operator=(const Aside &) = delete;
+  ~Aside() {
+    if (has_sleeper_) delete sleeper_;
+    else std::destroy_at(&put_off_);
+  }
+
+  /// Once, with nothing put off.
+  void become(std::unique_ptr<Sleeper> sleeper) {
+    sleeper_ = sleeper.release();
+    has_sleeper_ = true;
+  }
+  Sleeper *sleeper() const { return has_sleeper_ ? sleeper_ : nullptr; }
+
+  bool has_put_off() const { return has_put_off_; }
+  /// If there is something.
+  PutOff &put_off() { return *place(); }
+  void put(std::unique_ptr<PutOff> put_off) {
+    place() = std::move(put_off);
+    has_put_off_ = place() != nullptr;
+  }
+  /// nullptr: there is nothing.
+  std::unique_ptr<PutOff> take() {
+    has_put_off_ = false;
+    return std::move(place());
+  }
+
+ private:
+  std::unique_ptr<PutOff> &place() { return has_sleeper_ ? sleeper_->put_off : put_off_; }
+
+  union {
+    std::unique_ptr<PutOff> put_off_;
+    Sleeper *sleeper_;
+  };
+  // Each has a byte of its own: a worker may ask for the sleeper of a connection that is another thread's.
+  bool has_sleeper_ = false;
+  bool has_put_off_ = false;
 };
 
 class Sleepers {

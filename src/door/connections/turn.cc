@@ -29,22 +29,22 @@ void Turn::add_put_off(const PutOff &left) {
 }
 
 void Turn::put_off(const Slice &slice, std::span<const Op> left) {
-  std::unique_ptr<PutOff> &kept = slice.connection->put_off;
-  if (kept == nullptr) {
+  if (!slice.connection->has_put_off()) {
     auto fresh = std::make_unique<PutOff>();
     if (!fresh->arena.keep(batch_.arena(), slice.arena_from, slice.arena_to)) throw std::bad_alloc();
-    kept = std::move(fresh);
+    slice.connection->put_off(std::move(fresh));
   }
+  PutOff &kept = slice.connection->put_off();
   // An op that has to run alone was not let in, either: it has waited since the first time.
   const Progress progress = left.front().progress;
   const bool waits_on =
       left.size() == slice.count && (progress == Progress::busy || progress == Progress::needs_own_run);
-  if (!waits_on) kept->busy_since_ms = -1;
+  if (!waits_on) kept.busy_since_ms = -1;
   // A find may have been paused only because of earlier output. It comes first in its next turn, which begins below
   // high water.
-  kept->ops.assign(left.begin(), left.end());
+  kept.ops.assign(left.begin(), left.end());
   const std::span<const Unit> units = units_of(left);
-  kept->units.assign(units.begin(), units.end());
+  kept.units.assign(units.begin(), units.end());
 }
 
 void Turn::add_copy(Turn &from, const Slice &slice) {

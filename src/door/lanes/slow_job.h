@@ -75,7 +75,7 @@ struct SlowJob {
     std::vector<Unit> &units = work->units;
     std::erase_if(units, [this](const Unit &one) { return one.first < next; });
     for (Unit &one : units) one.first -= static_cast<uint32_t>(next);
-    connection->put_off = std::move(work);
+    connection->put_off(std::move(work));
   }
   /// Whether any of its undone ops has a commit that may stall.
   bool writes() const {
