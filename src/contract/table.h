@@ -1,12 +1,14 @@
 // table.h: an open table: TableSpec, its names, and TableSlot, where the engine keeps their meaning.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/slab.h"
 
 namespace postern {
 
@@ -54,6 +56,10 @@ class TableSlot {
   ~TableSlot() {
     if (binding_ != nullptr) binding_->unuse();
   }
+
+  /// Each index that a client has opened has one.
+  static void *operator new(size_t bytes) { return slab_of<TableSlot>.take(bytes); }
+  static void operator delete(void *slot, size_t bytes) noexcept { slab_of<TableSlot>.give_back(slot, bytes); }
 
   /// Engine only: `binding` counts this slot as a user already.
   void fill(Binding *binding) { binding_ = binding; }

@@ -10,6 +10,7 @@
 namespace postern::handlersocket {
 
 std::unique_ptr<Session> HandlerSocket::open_session(Output &output, const Peer &peer) {
+  if (settings_.accounts) return std::make_unique<AccountSession>(*this, output, peer);
   return std::make_unique<HandlerSocketSession>(*this, output, peer);
 }
 
@@ -21,7 +22,6 @@ HandlerSocketSession::HandlerSocketSession(HandlerSocket &protocol, Output &outp
     : protocol_(protocol),
       output_(output),
       peer_(peer),
-      identity_(settings().accounts ? new Identity{peer} : nullptr),
       // With accounts the engine decides, op by op: a login has not been tried when what follows it is read.
       authorized_(settings().accounts || settings().secret.empty()) {}
 
@@ -39,7 +39,7 @@ Collected HandlerSocketSession::collect(Input &input, Batch &batch, uint32_t ops
   char *line = bytes.data();
   size_t searched = input.scanned();
   Collected collected = Collected::more;
-  batch.act_for(identity_.get());
+  batch.act_for(identity());
   for (uint32_t ops = 0; ops < ops_max; ++ops) {
     if (ops != 0 && batch.arena().bytes() > limits::arena_bytes_per_batch_max) break;
     const auto left = static_cast<size_t>(end - line);
@@ -148,7 +148,7 @@ void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) 
 void HandlerSocketSession::answer_anybody(Failure failure, Batch &batch) {
   batch.act_for(nullptr);
   answer(failure, batch);
-  batch.act_for(identity_.get());
+  batch.act_for(identity());
 }
 
 void HandlerSocketSession::answer(Reason reason, Batch &batch, TableSlot *slot) {

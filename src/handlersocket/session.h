@@ -4,8 +4,11 @@
 // Owned by its connection and touched by one thread at a time. Small: a door has tens of thousands of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "base/slab.h"
+#include "contract/access.h"
 #include "contract/session.h"
 #include "handlersocket/lower.h"
 #include "handlersocket/open_indexes.h"
@@ -14,13 +17,23 @@
 
 namespace postern::handlersocket {
 
-class HandlerSocketSession final : public Session {
+class HandlerSocketSession : public Session {
  public:
   /// `protocol`, `output` and `peer` outlive the session.
   HandlerSocketSession(HandlerSocket &protocol, Output &output, const Peer &peer);
 
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
+
+  /// There are tens of thousands of them, close together.
+  static void *operator new(size_t bytes) { return slab_of<HandlerSocketSession>.take(bytes); }
+  static void operator delete(void *session, size_t bytes) noexcept {
+    slab_of<HandlerSocketSession>.give_back(session, bytes);
+  }
+
+ protected:
+  /// Of a door with Settings::accounts alone.
+  virtual Identity *identity() { return nullptr; }
 
  private:
   /// False: this is no client, and there is nothing to be said to it.
@@ -37,11 +50,22 @@ class HandlerSocketSession final : public Session {
   HandlerSocket &protocol_;
   Output &output_;
   const Peer &peer_;
-  std::unique_ptr<Identity> identity_;  // with Settings::accounts alone
   [[no_unique_address]] OpenIndexes indexes_;
   bool authorized_;
   bool opened_ = false;  // since the last settled()
 };
-static_assert(sizeof(HandlerSocketSession) <= 56);
+static_assert(sizeof(HandlerSocketSession) <= 48);
+
+/// One whose client logs in as an account.
+class AccountSession final : public HandlerSocketSession {
+ public:
+  AccountSession(HandlerSocket &protocol, Output &output, const Peer &peer)
+      : HandlerSocketSession(protocol, output, peer), identity_{peer} {}
+
+ private:
+  Identity *identity() override { return &identity_; }
+
+  Identity identity_;
+};
 
 }  // namespace postern::handlersocket

@@ -355,8 +355,8 @@ TEST_F(HsSession, GivesItsIndexesBackWhenItEnds) {
 }
 
 TEST(HsSessionMemory, IsSmallWhenFresh) {
-  EXPECT_LE(sizeof(HandlerSocketSession), 128u);
-  EXPECT_LE(sizeof(OpenIndex) + sizeof(TableSlot), 40u);
+  EXPECT_LE(sizeof(HandlerSocketSession), 48u);
+  EXPECT_LE(sizeof(OpenIndex) + sizeof(TableSlot), 32u);
 }
 
 TEST(HsOpenIndexes, FindsDenseAndSparseIds) {
