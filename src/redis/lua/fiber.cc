@@ -11,12 +11,14 @@
 #define POSTERN_HAS_FEATURE(feature) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || POSTERN_HAS_FEATURE(address_sanitizer)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #else
 namespace {
 // NOLINTBEGIN(bugprone-reserved-identifier): the sanitizer's own names
 void __sanitizer_start_switch_fiber(void **, const void *, size_t) {}
 void __sanitizer_finish_switch_fiber(void *, const void **, size_t *) {}
+void __asan_unpoison_memory_region(const void volatile *, size_t) {}
 // NOLINTEND(bugprone-reserved-identifier)
 }  // namespace
 #endif
@@ -47,7 +49,10 @@ Fiber::~Fiber() {
 }
 
 void Fiber::start_over() {
-  begin_stack(inside_, static_cast<char *>(stack_) + guard_bytes, stack_bytes, enter, this);
+  char *const stack = static_cast<char *>(stack_) + guard_bytes;
+  // Functions that were under way when the fiber was left have not returned, and Lua's would use their places.
+  __asan_unpoison_memory_region(stack, stack_bytes);
+  begin_stack(inside_, stack, stack_bytes, enter, this);
 }
 
 void Fiber::enter(void *self) {
