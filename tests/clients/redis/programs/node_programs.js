@@ -77,6 +77,7 @@ async function bullmq() {
   tell("bullmq many", await Promise.all(many.map((job) => job.waitUntilFinished(events, SECONDS * 1000))));
   await queue.upsertJobScheduler("each", { every: 200, limit: 3 }, { name: "each", data: { n: 1 } });
   await until(() => order.filter((name) => name === "each").length >= 3);
+  await until(async () => (await queue.getActiveCount()) === 0);
   tell("bullmq repeated", order.filter((name) => name === "each").length);
   tell("bullmq counts", await queue.getJobCounts("active", "waiting", "delayed", "prioritized", "failed"));
   await queue.pause();
